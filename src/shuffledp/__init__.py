@@ -1,0 +1,64 @@
+"""shuffledp: how much privacy a shuffler buys, with a certificate.
+
+    >>> import shuffledp as sd
+    >>> acc = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=10_000)
+    >>> bound = acc.epsilon(delta=1e-6)
+    >>> 0.380 < bound.lower <= bound.upper < 0.381
+    True
+"""
+
+from shuffledp.analyses import Analysis, analyses
+from shuffledp.bound import Bound, Theorem
+from shuffledp.errors import NotCertified, ParameterError, ShuffleDPError
+from shuffledp.pair import ShuffledPair
+from shuffledp.randomizers import (
+    BLH,
+    KRR,
+    OLH,
+    OUE,
+    RAPPOR,
+    BinaryRR,
+    Channel,
+    Gaussian,
+    HadamardResponse,
+    JointLaw,
+    Laplace,
+    LocalHash,
+    Randomizer,
+    WorstPairs,
+    randomizer_from_dict,
+    randomizer_names,
+)
+from shuffledp.shuffle import Shuffled, generic, shuffle
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BLH",
+    "KRR",
+    "OLH",
+    "OUE",
+    "RAPPOR",
+    "Analysis",
+    "BinaryRR",
+    "Bound",
+    "Channel",
+    "Gaussian",
+    "HadamardResponse",
+    "JointLaw",
+    "Laplace",
+    "LocalHash",
+    "NotCertified",
+    "ParameterError",
+    "Randomizer",
+    "ShuffleDPError",
+    "Shuffled",
+    "ShuffledPair",
+    "Theorem",
+    "WorstPairs",
+    "analyses",
+    "generic",
+    "randomizer_from_dict",
+    "randomizer_names",
+    "shuffle",
+]

@@ -1,0 +1,28 @@
+"""The one place that imports python-flint, an optional dependency."""
+
+from __future__ import annotations
+
+import math
+
+try:
+    from flint import acb, arb, ctx, fmpq
+except ImportError as error:  # pragma: no cover (the tests need python-flint)
+    raise ImportError(
+        "the ball-arithmetic verifier needs python-flint: pip install 'shuffledp[verify]'"
+    ) from error
+
+__all__ = ["acb", "arb", "ctx", "float_above", "float_below", "fmpq"]
+
+
+def float_below(x: arb) -> float:
+    """Return a float certainly not above x (-inf where the ball says nothing)."""
+    if not x.is_finite():
+        return -math.inf
+    return math.nextafter(float(x.lower()), -math.inf)
+
+
+def float_above(x: arb) -> float:
+    """Return a float certainly not below x (inf where the ball says nothing)."""
+    if not x.is_finite():
+        return math.inf
+    return math.nextafter(float(x.upper()), math.inf)

@@ -1,0 +1,83 @@
+"""A rigorous bracket of delta for a gain law at one eps: choose the method, then the precision."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from ..errors import NotCertified
+from ._flint import arb, ctx, float_above, float_below
+from .contour import PrecisionError, positive_part_by_contour
+from .enumeration import compositions, positive_part_by_enumeration
+from .gains import GainLaw
+
+__all__ = ["log_divergence"]
+
+_ENUMERABLE = 60_000  # compositions; about a microsecond each
+_DOUBLINGS = 4
+
+
+def log_divergence(
+    make_law: Callable[[], GainLaw], *, n: int, rel: float, work: int = 20_000_000
+) -> tuple[float, float]:
+    """Enclose log delta, delta = (1/n) E[G_1 + ... + G_n]_+ + outside.
+
+    Parameters
+    ----------
+    make_law : builds the gain law at the current working precision.
+    n : number of messages, at least 1.
+    rel : relative width of delta wanted.
+    work : how many exponentials may be spent (about a million a second).
+
+    Returns
+    -------
+    (lower, upper)
+        Natural logarithms, rounded outward; (-inf, -inf) where delta is exactly zero.
+
+    Raises
+    ------
+    NotCertified
+        If the width cannot be reached within the work allowed.
+    """
+    bits = 120 + 2 * n.bit_length()
+    reason = ""
+    for _ in range(_DOUBLINGS):
+        with ctx.workprec(bits):
+            try:
+                lower, upper = _delta(make_law(), n, rel, work)
+            except PrecisionError as error:
+                reason = str(error)
+            else:
+                if upper.is_zero():
+                    return -math.inf, -math.inf
+                if lower > 0 and upper - lower <= 1.01 * rel * lower:
+                    return float_below(lower.log()), float_above(upper.log())
+                reason = f"delta in [{lower.str(8)}, {upper.str(8)}]"
+        bits *= 2
+    raise NotCertified(f"rel = {rel!r} not reached with {bits // 2} bits: {reason}")
+
+
+def _delta(law: GainLaw, n: int, rel: float, work: int) -> tuple[arb, arb]:
+    lower, upper = _positive_part(law, n, rel, work)
+    lower, upper = lower / n + law.outside, upper / n + law.outside
+    return lower.lower(), upper.upper()
+
+
+def _positive_part(law: GainLaw, n: int, rel: float, work: int) -> tuple[arb, arb]:
+    zero = arb(0)
+    if all(g <= 0 for g in law.gain) and law.remainder.is_zero():
+        return zero, zero
+    mean = sum((w * g for w, g in zip(law.weight, law.gain, strict=True)), start=zero)
+    if all(g >= 0 for g in law.gain) and law.remainder.is_zero():
+        return n * mean, n * mean
+    if law.remainder.is_zero() and compositions(n, len(law.gain)) <= _ENUMERABLE:
+        value = positive_part_by_enumeration(law.weight, law.gain, n)
+        return value, value
+    if mean > 0 and law.remainder.is_zero():
+        # x_+ = x + (-x)_+: keeps the tilt on the side where the sum is rare.
+        mirrored = GainLaw.finite(law.weight, [-g for g in law.gain])
+        lower, upper = positive_part_by_contour(mirrored, n, rel, work)
+        return n * mean + lower, n * mean + upper
+    if not any(g > 0 for g in law.gain):
+        raise PrecisionError("the sign of the largest gain")
+    return positive_part_by_contour(law, n, rel, work)

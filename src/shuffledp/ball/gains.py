@@ -1,0 +1,132 @@
+"""From an output law to the law of the gain G = (P - e^eps Q)/ref under a reference.
+
+Every analysis asks for one number: delta = (1/n) E[G_1 + ... + G_n]_+ plus what P has, beyond
+e^eps Q, outside the support of the reference (Balle, Bell, Gascon, Nissim 2019, Lemma 5.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from ._flint import arb
+from .laws import OutputClass, rational_ball
+
+__all__ = [
+    "GainLaw",
+    "blanket_gains",
+    "clone_gains",
+    "dataset_gains",
+    "local_divergence",
+    "stronger_clone_gains",
+]
+
+
+@dataclass(frozen=True)
+class GainLaw:
+    """A finite law of G, and the divergence outside the reference.
+
+    Attributes
+    ----------
+    weight, gain : lists of arb of the same length
+        Weights sum to one. A gain that is exactly zero is the exact ball 0.
+    outside : arb
+        Sum of (P - e^eps Q)_+ where the reference has no mass; added to delta in full.
+    remainder : arb
+        If not zero: |E e^(sG) - sum w e^(s g)| <= remainder |s|^3 e^(Re(s) top), Re s >= 0.
+    top : arb
+        Upper end of the range of G in the bound above.
+    """
+
+    weight: list[arb]
+    gain: list[arb]
+    outside: arb
+    remainder: arb
+    top: arb
+
+    @classmethod
+    def finite(cls, weight: list[arb], gain: list[arb], outside: arb | None = None) -> GainLaw:
+        """Return the law of finitely many atoms, known up to the radii of the balls."""
+        zero = arb(0)
+        return cls(weight, gain, zero if outside is None else outside, zero, zero)
+
+
+def blanket_gains(law: Sequence[OutputClass], eps: arb) -> GainLaw:
+    """Reference: the blanket inf_x R_x, and G = 0 on the left-over mass (an upper bound).
+
+    `law` was made for the inputs (x0, x1).
+    """
+    left_over = 1 - _total([c.blanket for c in law], [c.rational for c in law])
+    atoms = _gains(law, eps, reference=None)
+    if not left_over.is_zero():
+        atoms.weight.append(left_over)
+        atoms.gain.append(arb(0))
+    return atoms
+
+
+def dataset_gains(law: Sequence[OutputClass], eps: arb) -> GainLaw:
+    """Reference: the law under x2, held by all other users (exact for these two datasets).
+
+    `law` was made for the inputs (x0, x1, x2).
+    """
+    return _gains(law, eps, reference=2)
+
+
+def clone_gains(eps0: arb, eps: arb) -> GainLaw:
+    """Feldman, McMillan, Talwar 2021, Theorem 3.2: every other user is a clone w.p. e^-eps0."""
+    scale = 2 * eps0.exp() / (eps0.exp() + 1)
+    weight = (-eps0).exp() / 2
+    return _binary_gains(eps0, eps, scale, weight)
+
+
+def stronger_clone_gains(eps0: arb, eps: arb) -> GainLaw:
+    """Stronger clone pair: binary randomized response hidden with mass 2/(e^eps0 + 1)."""
+    return _binary_gains(eps0, eps, arb(1), 1 / (eps0.exp() + 1))
+
+
+def local_divergence(law: Sequence[OutputClass], eps: arb) -> arb:
+    """Sum over the classes of (P - e^eps Q)_+, without any shuffling."""
+    total = arb(0)
+    for c in law:
+        total += _positive_part(_difference(c, eps))
+    return total
+
+
+def _binary_gains(eps0: arb, eps: arb, scale: arb, weight: arb) -> GainLaw:
+    up = scale * eps.exp() * (eps0 - eps).expm1()
+    down = scale * (eps0 + eps).expm1()
+    return GainLaw.finite([weight, weight, 1 - 2 * weight], [up, -down, arb(0)])
+
+
+def _gains(law: Sequence[OutputClass], eps: arb, reference: int | None) -> GainLaw:
+    weight, gain, outside = [], [], arb(0)
+    for c in law:
+        w = c.blanket if reference is None else c.probability[reference]
+        if w.is_zero():
+            outside += _positive_part(_difference(c, eps))
+        else:
+            weight.append(w)
+            gain.append(_difference(c, eps) / w)
+    return GainLaw.finite(weight, gain, outside)
+
+
+def _difference(c: OutputClass, eps: arb) -> arb:
+    """P - e^eps Q on a class, exactly zero where it is."""
+    p, q = c.probability[:2]
+    if c.level is not None:
+        # expm1 of an exact exponent: no cancellation, and zero at eps = log(P/Q).
+        return q * eps.exp() * (c.level[0] - c.level[1] - eps).expm1()
+    if c.rational is not None and eps.is_zero():
+        return rational_ball(c.rational[1] - c.rational[2])
+    return p - eps.exp() * q
+
+
+def _positive_part(x: arb) -> arb:
+    return arb.max(x, arb(0))
+
+
+def _total(balls: Sequence[arb], rationals: Sequence[tuple | None]) -> arb:
+    exact = [r[0] for r in rationals if r is not None]
+    if exact:
+        return rational_ball(sum(exact))
+    return sum(balls, start=arb(0))

@@ -1,0 +1,317 @@
+"""Output laws of the finite mechanisms in ball arithmetic, from their definitions.
+
+Nothing here is taken from a table of likelihood ratios: each mechanism's outputs are counted by
+class from the probabilities that define it. A class holds all outputs on which the probabilities
+under the inputs asked for, and the blanket, stand in the same ratios.
+
+Parameters are floats and mean exactly the numbers those floats are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from ..errors import ParameterError
+from ._flint import arb, fmpq
+
+__all__ = ["FINITE_MECHANISMS", "OutputClass", "finite_law"]
+
+
+@dataclass(frozen=True)
+class OutputClass:
+    """All outputs with the same likelihood ratios, taken together.
+
+    Attributes
+    ----------
+    blanket : arb
+        Sum over the class of inf over ALL inputs of the probability.
+    probability : tuple of arb
+        Probability of the class under each of the inputs asked for.
+    level : tuple of arb, or None
+        log(probability / blanket), where known without error: lets eps = eps0 and the like give
+        exact zeros.
+    rational : tuple of Fraction, or None
+        (blanket, *probability) where they are rational.
+    """
+
+    blanket: arb
+    probability: tuple[arb, ...]
+    level: tuple[arb, ...] | None = None
+    rational: tuple[Fraction, ...] | None = None
+
+
+Parameters = Mapping[str, Any]
+Law = list[OutputClass]
+
+
+def finite_law(mechanism: Parameters, inputs: Sequence[int]) -> Law:
+    """Joint law of the output under several inputs, by classes.
+
+    Parameters
+    ----------
+    mechanism : {"name": ..., **parameters}
+        One of the finite mechanisms (see `FINITE_MECHANISMS`).
+    inputs : sequence of int
+        Input indices, counted from 0; repetitions are allowed.
+
+    Returns
+    -------
+    list of OutputClass
+        One probability per input asked for, in that order.
+
+    Raises
+    ------
+    ParameterError
+        Unknown mechanism, missing or meaningless parameter, or an input outside the domain.
+    """
+    name = mechanism.get("name")
+    if name not in FINITE_MECHANISMS:
+        known = ", ".join(sorted(FINITE_MECHANISMS))
+        raise ParameterError(f"mechanism name = {name!r}: wanted one of {known}")
+    return FINITE_MECHANISMS[name](mechanism, tuple(inputs))
+
+
+# ------------------------------------------------------------------------ checking parameters
+
+
+def positive(mechanism: Parameters, key: str) -> arb:
+    """Return a positive finite real parameter as an exact ball."""
+    value = mechanism.get(key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ParameterError(f"{key} = {value!r}: wanted a positive finite number")
+    if not (math.isfinite(value) and value > 0):
+        raise ParameterError(f"{key} = {value!r}: wanted a positive finite number")
+    return arb(value)
+
+
+def _whole(mechanism: Parameters, key: str, at_least: int) -> int:
+    value = mechanism.get(key)
+    if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
+        raise ParameterError(f"{key} = {value!r}: wanted an integer >= {at_least}")
+    return value
+
+
+def _check_inputs(inputs: Sequence[int], size: int) -> None:
+    for x in inputs:
+        if isinstance(x, bool) or not isinstance(x, int) or not 0 <= x < size:
+            raise ParameterError(f"input = {x!r}: wanted an integer from 0 to {size - 1}")
+
+
+# --------------------------------------------------------- mechanisms that hit a support or miss
+
+
+def _hit_or_miss(
+    inputs: Sequence[int],
+    eps0: arb,
+    blanket_of: Callable[[tuple[bool, ...]], arb | None],
+    everything: arb | None,
+) -> Law:
+    """Build the law where an output is e^eps0 times likelier under the inputs whose support it hits.
+
+    Parameters
+    ----------
+    blanket_of : maps the hits, over the DISTINCT inputs, to the blanket mass of the outputs with
+        those hits that some input of the whole domain misses (None: there are none).
+    everything : blanket mass of the outputs that every input of the domain hits.
+    """
+    distinct = sorted(set(inputs))
+    place = [distinct.index(x) for x in inputs]
+    zero = arb(0)
+    law = []
+    for hits in product((False, True), repeat=len(distinct)):
+        mass = blanket_of(hits)
+        if everything is not None and not any(hits):
+            # Hit by all or by none: the ratios are one in both cases.
+            mass = everything if mass is None else mass + everything
+        if mass is None:
+            continue
+        level = tuple(eps0 if hits[i] else zero for i in place)
+        probability = tuple(mass * eps0.exp() if hits[i] else mass for i in place)
+        law.append(OutputClass(mass, probability, level))
+    return law
+
+
+def _k_rr(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
+    """k-ary randomized response: the input w.p. E/Z, each other symbol w.p. 1/Z, Z = E + k - 1."""
+    return _randomized_response(_whole(mechanism, "k", 2), positive(mechanism, "eps0"), inputs)
+
+
+def _binary_rr(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
+    return _randomized_response(2, positive(mechanism, "eps0"), inputs)
+
+
+def _randomized_response(k: int, eps0: arb, inputs: tuple[int, ...]) -> Law:
+    _check_inputs(inputs, k)
+    z = eps0.exp() + (k - 1)
+    others = k - len(set(inputs))
+
+    def blanket(hits: tuple[bool, ...]) -> arb | None:
+        # A symbol is the support of itself alone, and k >= 2: somebody else always misses it.
+        outputs = {0: others, 1: 1}.get(sum(hits), 0)
+        return outputs / z if outputs else None
+
+    return _hit_or_miss(inputs, eps0, blanket, None)
+
+
+def _unary(inputs: tuple[int, ...], d: int, eps0: arb, one: arb, base: arb) -> Law:
+    """One-hot encoding of d bits: bit i of another input is 1 w.p. `one`.
+
+    The output hits input x if bit x is set. An output with some bit unset is likeliest to be
+    blamed on nobody: `base` times the product over all bits of one or 1 - one is its blanket.
+    """
+    _check_inputs(inputs, d)
+    zero_bit = 1 - one
+    rest = d - len(set(inputs))
+    all_set = one ** (d - 1)
+
+    def blanket(hits: tuple[bool, ...]) -> arb | None:
+        mass = base
+        for hit in hits:
+            mass = mass * (one if hit else zero_bit)
+        if all(hits):
+            if rest == 0:
+                return None
+            mass = mass * (1 - one**rest)
+        return mass
+
+    # All bits set: every input explains it with its own bit and d - 1 others.
+    own_bit_set = base * eps0.exp() * one
+    return _hit_or_miss(inputs, eps0, blanket, own_bit_set * all_set)
+
+
+def _rappor(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
+    """Symmetric unary encoding: one-hot, then each bit flipped w.p. 1/(e^(eps0/2) + 1)."""
+    d, eps0 = _whole(mechanism, "d", 2), positive(mechanism, "eps0")
+    flip = 1 / ((eps0 / 2).exp() + 1)
+    # A missed input x has its own bit cleared (w.p. flip), where others clear it w.p. 1 - flip.
+    return _unary(inputs, d, eps0, flip, flip / (1 - flip))
+
+
+def _oue(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
+    """Optimised unary encoding: own bit set w.p. 1/2, every other bit w.p. 1/(e^eps0 + 1)."""
+    d, eps0 = _whole(mechanism, "d", 2), positive(mechanism, "eps0")
+    one = 1 / (eps0.exp() + 1)
+    return _unary(inputs, d, eps0, one, 1 / (2 * (1 - one)))
+
+
+def _local_hash(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
+    """Uniform h: [domain] -> [l]; the output is (h, k-RR on l values of h(x)).
+
+    The output (h, y) hits x if h(x) = y: there are l^domain functions, and for given y each
+    input is hit by 1/l of them, independently over the inputs.
+    """
+    domain, l = _whole(mechanism, "domain", 2), _whole(mechanism, "l", 2)
+    eps0 = positive(mechanism, "eps0")
+    _check_inputs(inputs, domain)
+    z = eps0.exp() + (l - 1)
+    hit = arb(1) / l
+    rest = domain - len(set(inputs))
+
+    def blanket(hits: tuple[bool, ...]) -> arb | None:
+        share = arb(1)
+        for h in hits:
+            share = share * (hit if h else 1 - hit)
+        if all(hits):
+            if rest == 0:
+                return None
+            share = share * (1 - hit**rest)
+        return l * share / z
+
+    return _hit_or_miss(inputs, eps0, blanket, l * hit**domain * eps0.exp() / z)
+
+
+def _hadamard(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
+    """Hadamard response with one block: input x hits column y if row x + 1 has a +1 there.
+
+    Row r of the Sylvester matrix has +1 in column y if r & y has an even number of ones.
+    """
+    domain, eps0 = _whole(mechanism, "domain", 2), positive(mechanism, "eps0")
+    _check_inputs(inputs, domain)
+    size = 1 << domain.bit_length()  # the smallest power of two above domain
+    z = (eps0.exp() + 1) * (size // 2)
+    # Rows 1, 2, 4, ..., size/2 are all in use, and a column they all hit has no bit set: only
+    # column 0 is hit by every input. (Being missed by every input needs no care: e^0 is the inf.)
+    counts = _parity_counts([x + 1 for x in sorted(set(inputs))], size)
+    all_hit = tuple(True for _ in set(inputs))
+    counts[all_hit] -= 1
+
+    def blanket(hits: tuple[bool, ...]) -> arb | None:
+        columns = counts.get(hits, 0)
+        return columns / z if columns else None
+
+    return _hit_or_miss(inputs, eps0, blanket, eps0.exp() / z)
+
+
+def _parity_counts(rows: Sequence[int], size: int) -> dict[tuple[bool, ...], int]:
+    """How many columns y < size have each pattern of even parities of r & y.
+
+    The parities are a linear map over GF(2): its image is spanned by the images of the unit
+    vectors, and every point of the image has equally many preimages.
+    """
+    image = {0}
+    for b in range(size.bit_length() - 1):
+        odd = sum(1 << i for i, r in enumerate(rows) if r >> b & 1)
+        image |= {point ^ odd for point in image}
+    per_point = size // len(image)
+    return {
+        tuple(not point >> i & 1 for i in range(len(rows))): per_point for point in image
+    }
+
+
+# ------------------------------------------------------------------------------ any finite channel
+
+
+def _channel(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
+    """Any finite channel: rows are inputs, each divided by its exact sum."""
+    rows = _exact_rows(mechanism.get("matrix"))
+    _check_inputs(inputs, len(rows))
+    merged: dict[tuple[Fraction, ...], list[Fraction]] = {}
+    for column in zip(*rows, strict=True):
+        chosen = (min(column), *(column[x] for x in inputs))
+        if not any(chosen):
+            continue
+        total = sum(chosen)
+        key = tuple(c / total for c in chosen)
+        merged[key] = [a + b for a, b in zip(merged.get(key, [Fraction(0)] * len(key)), chosen, strict=True)]
+    law = []
+    for values in merged.values():
+        balls = [rational_ball(v) for v in values]
+        law.append(OutputClass(balls[0], tuple(balls[1:]), None, tuple(values)))
+    return law
+
+
+def rational_ball(value: Fraction) -> arb:
+    """Return the ball of a rational number at the working precision."""
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def _exact_rows(matrix: Any) -> list[list[Fraction]]:  # noqa: ANN401 (comes from a file)
+    try:
+        rows = [[Fraction(entry) for entry in row] for row in matrix]
+    except (TypeError, ValueError, OverflowError) as error:
+        raise ParameterError(f"matrix = {matrix!r}: wanted rows of finite numbers") from error
+    if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
+        raise ParameterError("matrix: wanted at least two rows, all of the same length")
+    for i, row in enumerate(rows):
+        total = sum(row)
+        if min(row) < 0 or abs(total - 1) > Fraction(1, 10**9):
+            raise ParameterError(
+                f"matrix[{i}] sums to {float(total)!r}: wanted probabilities summing to one"
+            )
+    return [[entry / sum(row) for entry in row] for row in rows]
+
+
+FINITE_MECHANISMS: dict[str, Callable[[Parameters, tuple[int, ...]], Law]] = {
+    "k-rr": _k_rr,
+    "binary-rr": _binary_rr,
+    "rappor": _rappor,
+    "oue": _oue,
+    "local-hash": _local_hash,
+    "hadamard-response": _hadamard,
+    "channel": _channel,
+}

@@ -1,0 +1,145 @@
+"""Bound: a certified lower and upper end, which theorem gives each, under which assumptions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from shuffledp.errors import rejected
+
+Provenance = Literal["published", "proved here"]
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A statement that certifies an end.
+
+    Attributes
+    ----------
+    key : str
+        Short name, as in ``analysis="..."``.
+    title : str
+        What it says, in a few words.
+    source : str
+        Paper and theorem, or docs/theory.md and section.
+    provenance : {"published", "proved here"}
+        Whether every step is in the literature.
+    """
+
+    key: str
+    title: str
+    source: str
+    provenance: Provenance
+
+    def with_step(self, step: Theorem) -> Theorem:
+        """This theorem applied with another one; published only if both are."""
+        published = self.provenance == "published" and step.provenance == "published"
+        return Theorem(
+            key=self.key,
+            title=f"{self.title}; {step.title}",
+            source=f"{self.source}; {step.source}",
+            provenance="published" if published else "proved here",
+        )
+
+    def to_dict(self) -> dict[str, str]:
+        """JSON-able form."""
+        return {
+            "key": self.key,
+            "title": self.title,
+            "source": self.source,
+            "provenance": self.provenance,
+        }
+
+
+@dataclass(frozen=True)
+class Bound:
+    """lower <= true value <= upper, floating-point error included.
+
+    Attributes
+    ----------
+    quantity : {"epsilon", "delta"}
+        What is bounded: eps in nats at a given delta, or delta at a given eps.
+    lower, upper : float
+        The certified ends, both >= 0; upper is inf only where nothing finite can be certified.
+    at : mapping
+        What was held fixed: {"delta": ...} or {"epsilon": ...}, and n.
+    lower_theorem, upper_theorem : Theorem or None
+        What certifies each end; None for the trivial lower end 0.
+    assumptions : tuple of str
+        Under which the ends hold.
+    notes : tuple of str
+        What a reader should know of this number (a cap that was active, a width not reached).
+    log_lower, log_upper : float or None
+        Natural logarithms of a delta's ends, exact where the ends themselves underflow.
+    lower_width, upper_width : float or None
+        Numerical width alone: (upper end)/(lower end) - 1 of the same analysis.
+    witness : mapping
+        Analysis, input pair and dataset that reproduce each end.
+    """
+
+    quantity: Literal["epsilon", "delta"]
+    lower: float
+    upper: float
+    at: Mapping[str, float]
+    lower_theorem: Theorem | None = None
+    upper_theorem: Theorem | None = None
+    assumptions: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
+    log_lower: float | None = None
+    log_upper: float | None = None
+    lower_width: float | None = None
+    upper_width: float | None = None
+    witness: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= self.lower <= self.upper:
+            raise rejected("(lower, upper)", (self.lower, self.upper), "0 <= lower <= upper")
+
+    @property
+    def theorem(self) -> str:
+        """Both ends' theorems in one line."""
+        lower = "0, trivially" if self.lower_theorem is None else self.lower_theorem.source
+        upper = "none" if self.upper_theorem is None else self.upper_theorem.source
+        return f"upper: {upper}; lower: {lower}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able form; what ``--json`` prints. Infinite numbers become null."""
+        return {
+            "quantity": self.quantity,
+            "lower": _number(self.lower),
+            "upper": _number(self.upper),
+            "at": dict(self.at),
+            "log_lower": _number(self.log_lower),
+            "log_upper": _number(self.log_upper),
+            "lower_theorem": None if self.lower_theorem is None else self.lower_theorem.to_dict(),
+            "upper_theorem": None if self.upper_theorem is None else self.upper_theorem.to_dict(),
+            "lower_width": _number(self.lower_width),
+            "upper_width": _number(self.upper_width),
+            "assumptions": list(self.assumptions),
+            "notes": list(self.notes),
+            "witness": dict(self.witness),
+        }
+
+    def __str__(self) -> str:
+        fixed = ", ".join(f"{name} = {value:g}" for name, value in self.at.items())
+        lines = [f"{self.lower:.8g} <= {self.quantity} <= {self.upper:.8g}   at {fixed}"]
+        for side, theorem in (("upper", self.upper_theorem), ("lower", self.lower_theorem)):
+            if theorem is not None:
+                lines.append(f"  {side}: {theorem.title} ({theorem.source}; {theorem.provenance})")
+        lines += [f"  note: {note}" for note in self.notes]
+        return "\n".join(lines)
+
+
+def delta_from_log(log_low: float, log_high: float) -> tuple[float, float]:
+    """The floats around [e^log_low, e^log_high], rounded outward."""
+    low = math.exp(log_low) * (1.0 - 1e-15) if log_low > -math.inf else 0.0
+    if log_high == -math.inf:
+        return 0.0, 0.0
+    high = math.nextafter(math.exp(log_high) * (1.0 + 1e-15), math.inf)
+    return low, min(high, 1.0)
+
+
+def _number(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,14 @@
+"""Divergence: ShuffledPair and eps -> certified log delta, and back from delta to eps."""
+
+from shuffledp.divergence.contour import LogInterval
+from shuffledp.divergence.inverse import EpsilonInterval, solve_epsilon
+from shuffledp.divergence.profile import LARGEST_EPSILON, LOOSE, PairProfile
+
+__all__ = [
+    "LARGEST_EPSILON",
+    "LOOSE",
+    "EpsilonInterval",
+    "LogInterval",
+    "PairProfile",
+    "solve_epsilon",
+]

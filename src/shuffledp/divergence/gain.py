@@ -1,0 +1,267 @@
+"""GainLaw: the law of G = a - e^eps b at one eps, with a bound on everything that was rounded.
+
+The kernel only ever sees this: atoms (w, g), and how far M(s) = E e^{sG} of the true law can be
+from M of the atoms. Cells of a continuous output become two atoms each, m +- sqrt(v), which keeps
+the cell's mean and variance (docs/theory.md, section 6: error of second order in what is not
+known of v and of third order in the cell's width).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from shuffledp.pair import UNIT_ROUNDOFF, Array, RatioRanges, ShuffledPair
+
+
+@dataclass(frozen=True)
+class GainLaw:
+    """Atoms of G under the reference; what is missing to mass 1 sits at G = 0.
+
+    Attributes
+    ----------
+    w, g : ndarray, shape (K,)
+        Masses and values; no g is 0.
+    g_err : ndarray, shape (K,)
+        Absolute error of g.
+    rel : float
+        Relative error of w.
+    mean, mean_err : float
+        E[G] of the true law (known much better than the sum of w g), and its error.
+    positive : ndarray of bool, shape (K,)
+        Where G may be above 0; where False, G <= 0 for sure.
+    low, high : float
+        Outer bounds of G, 0 included.
+    half_var, third, reach : ndarray, shape (K,) or None
+        For atoms that stand for cells: w times half the uncertainty of the variance, w times the
+        third-order constant, and the cell's width; None for true atoms.
+    """
+
+    w: Array
+    g: Array
+    g_err: Array
+    rel: float
+    mean: float
+    mean_err: float
+    positive: npt.NDArray[np.bool_]
+    low: float
+    high: float
+    half_var: Array | None = None
+    third: Array | None = None
+    reach: Array | None = None
+
+
+@dataclass(frozen=True)
+class CellGains:
+    """G on every fine cell at one eps: mass, mean, and the interval [low, high] that holds it.
+
+    ``total`` is E[G] over all cells, ``total_err`` its error.
+    """
+
+    w: Array
+    mean: Array
+    low: Array
+    high: Array
+    err: Array
+    total: float
+    total_err: float
+
+
+def mean_gain(pair: ShuffledPair, epsilon: float) -> tuple[float, float]:
+    """E[G] on the reference's support and its rounding error.
+
+    E[G] = (1 - p) - e^eps (1 - q), p and q the masses outside, so 1 - e^eps where there is none.
+    """
+    p = float(pair.outside[:, 0].sum())
+    q = float(pair.outside[:, 1].sum())
+    a = math.exp(epsilon)
+    parts = (-math.expm1(epsilon), -p, a * q)
+    err = 16 * UNIT_ROUNDOFF * sum(abs(x) for x in parts) + pair.rel * (p + a * q)
+    return math.fsum(parts), err + pair.tail[0] + a * pair.tail[1]
+
+
+def atom_gains(pair: ShuffledPair, epsilon: float) -> GainLaw:
+    """Law of G of a pair of atoms."""
+    a = math.exp(epsilon)
+    g = pair.a - a * pair.b
+    g_err = 1.01 * (pair.rel + 12 * UNIT_ROUNDOFF) * (pair.a + a * pair.b)
+    keep = (pair.w > 0.0) & (g_err > 0.0)
+    w, g, g_err = pair.w[keep], g[keep], g_err[keep]
+    high = max(0.0, float((g + g_err).max(initial=0.0)))
+    floor = _floor(pair.n, high)
+    clipped = g < floor
+    if bool(clipped.any()):
+        g = np.where(clipped, floor, g)
+        g_err = np.where(clipped, 0.0, g_err)
+        mean, mean_err = _plain_mean(w, g, g_err, pair.rel)
+    else:
+        mean, mean_err = mean_gain(pair, epsilon)
+    return GainLaw(
+        w=w,
+        g=g,
+        g_err=g_err,
+        rel=pair.rel,
+        mean=mean,
+        mean_err=mean_err,
+        positive=g + g_err > 0.0,
+        low=min(0.0, float((g - g_err).min(initial=0.0))),
+        high=high,
+    )
+
+
+def _floor(n: int, high: float) -> float:
+    """G below this may be raised to it: one such message makes S < 0 whatever the others are."""
+    return -(1.01 * n * high + 1e-300)
+
+
+def _plain_mean(w: Array, g: Array, g_err: Array, rel: float) -> tuple[float, float]:
+    terms = w * g
+    size = float(np.abs(terms).sum())
+    err = size * (rel + (2 * w.size + 8) * UNIT_ROUNDOFF) + float((w * g_err).sum())
+    return float(terms.sum()), err * (1.0 + 1e-9)
+
+
+def cell_gains(pair: ShuffledPair, epsilon: float) -> CellGains:
+    """G on each cell: mean up to rounding, and an interval that holds every value."""
+    if pair.ranges is None:
+        msg = "cell_gains needs a pair of cells"
+        raise TypeError(msg)
+    a = math.exp(epsilon)
+    mean = pair.a - a * pair.b
+    err = 1.01 * (pair.rel + 12 * UNIT_ROUNDOFF) * (pair.a + a * pair.b)
+    pad = 8 * UNIT_ROUNDOFF * (pair.ranges.a_high + a * pair.ranges.b_high)
+    low = np.minimum(pair.ranges.a_low - a * pair.ranges.b_high - pad, mean - err)
+    high = np.maximum(pair.ranges.a_high - a * pair.ranges.b_low + pad, mean + err)
+    floor = _floor(pair.n, max(0.0, float(high.max())))
+    clipped = high < floor
+    if not bool(clipped.any()):
+        total, total_err = mean_gain(pair, epsilon)
+        return CellGains(pair.w, mean, low, high, err, total, total_err)
+    # Cells that reach below the floor but are not wholly below it stay as they are.
+    mean = np.where(clipped, floor, mean)
+    err = np.where(clipped, 0.0, err)
+    low, high = np.where(clipped, floor, low), np.where(clipped, floor, high)
+    total, total_err = _plain_mean(pair.w, mean, err, pair.rel)
+    return CellGains(pair.w, mean, low, high, err, total, total_err)
+
+
+def trimmed(pair: ShuffledPair, epsilon: float, log_level: float) -> ShuffledPair:
+    """Move far cells at both ends, of P- plus e^eps Q-mass below e^log_level, to the tail.
+
+    Outliers that cannot matter at this level would otherwise stretch the range of G.
+    """
+    if pair.ranges is None:
+        return pair
+    level = math.exp(log_level)
+    p, q = pair.w * pair.a, pair.w * pair.b
+    both = p + math.exp(epsilon) * q
+    first = int(np.searchsorted(np.cumsum(both), level))
+    last = both.size - int(np.searchsorted(np.cumsum(both[::-1]), level))
+    if first == 0 and last == both.size:
+        return pair
+    if not first < last:
+        return pair
+    kept = slice(first, last)
+    grown = 1.0 + 1e-6
+    ranges = pair.ranges
+    return replace(
+        pair,
+        w=pair.w[kept],
+        a=pair.a[kept],
+        b=pair.b[kept],
+        tail=(
+            pair.tail[0] + grown * float(p[:first].sum() + p[last:].sum()),
+            pair.tail[1] + grown * float(q[:first].sum() + q[last:].sum()),
+        ),
+        ranges=RatioRanges(
+            ranges.a_low[kept], ranges.a_high[kept], ranges.b_low[kept], ranges.b_high[kept]
+        ),
+    )
+
+
+def mean_law(cells: CellGains) -> GainLaw:
+    """Every cell at its mean: near enough to find the tilt, not to certify."""
+    step = max(1, cells.w.size >> 14)
+    starts = np.arange(0, cells.w.size, step)
+    w = np.add.reduceat(cells.w, starts)
+    g = np.add.reduceat(cells.w * cells.mean, starts) / w
+    return GainLaw(
+        w=w,
+        g=g,
+        g_err=np.zeros_like(g),
+        rel=0.0,
+        mean=cells.total,
+        mean_err=0.0,
+        positive=g > 0.0,
+        low=min(0.0, float(g.min())),
+        high=max(0.0, float(g.max())),
+    )
+
+
+def compressed_gains(
+    cells: CellGains,
+    *,
+    rel: float,
+    tilt: float,
+    groups: int,
+) -> GainLaw:
+    """Group neighbouring fine cells and put two atoms m +- sqrt(v) in place of each group.
+
+    Groups are cut so that sum w e^{tilt g} width^3 is about as small as ``groups`` cells allow:
+    equal shares of (w e^{tilt g})^{1/4} width^{3/4}.
+    """
+    starts = _group_starts(cells, tilt, groups)
+    w = np.add.reduceat(cells.w, starts)
+    index = np.repeat(np.arange(starts.size), np.diff(np.append(starts, cells.w.size)))
+    centre = np.add.reduceat(cells.w * cells.mean, starts) / w
+    shift = cells.mean - centre[index]
+    m = centre + np.add.reduceat(cells.w * shift, starts) / w
+    shift = cells.mean - m[index]
+    low = np.minimum.reduceat(cells.low, starts)
+    high = np.maximum.reduceat(cells.high, starts)
+    width = high - low
+    err = np.maximum.reduceat(cells.err, starts)
+    between = np.add.reduceat(cells.w * shift**2, starts) / w
+    # Popoviciu: a law on an interval of width d has variance at most d^2/4.
+    within = np.add.reduceat(cells.w * (cells.high - cells.low) ** 2, starts) / (4.0 * w)
+    # What rounding of the cell means and weights can do to the variance between cells.
+    blur = 4.0 * (err + (rel + 64 * UNIT_ROUNDOFF) * width) * width
+    v = between + 0.5 * within
+    root = np.sqrt(v)
+    half = np.concatenate([0.5 * w, 0.5 * w])
+    g = np.concatenate([m - root, m + root])
+    uncertainty = 0.5 * within + blur
+    largest = between + within + blur
+    reach = np.maximum(width, 2.0 * root)
+    g_err = err + (rel + 64 * UNIT_ROUNDOFF) * width + 4 * UNIT_ROUNDOFF * np.abs(m)
+    return GainLaw(
+        w=half,
+        g=g,
+        g_err=np.concatenate([g_err, g_err]),
+        rel=rel + cells.w.size * 2 * UNIT_ROUNDOFF,
+        mean=cells.total,
+        mean_err=cells.total_err,
+        positive=np.concatenate([high > 0.0, high > 0.0]),
+        low=min(0.0, float(low.min()), float(g.min())),
+        high=max(0.0, float(high.max()), float(g.max())),
+        half_var=np.concatenate([0.25 * w * uncertainty] * 2),
+        third=np.concatenate([0.5 * w * largest * reach / 3.0] * 2),
+        reach=np.concatenate([reach, reach]),
+    )
+
+
+def _group_starts(cells: CellGains, tilt: float, groups: int) -> np.ndarray:
+    if cells.w.size <= groups:
+        return np.arange(cells.w.size)
+    width = cells.high - cells.low
+    exponent = np.log(cells.w) + tilt * cells.mean
+    weight = np.exp(0.25 * (exponent - exponent.max())) * width**0.75
+    position = np.cumsum(weight)
+    bins = np.floor(position * (groups / position[-1]) * (1.0 - 1e-12))
+    # No group holds both cells where G may be positive and cells where it is not.
+    sign = cells.high > 0.0
+    fresh = (np.diff(bins, prepend=-1.0) != 0.0) | np.diff(sign, prepend=~sign[0])
+    return np.flatnonzero(fresh)

@@ -1,0 +1,337 @@
+"""The integrand on a long row of nodes alpha + i t_j, with a bound on the error at each.
+
+t_j = j D with j = p Q + q (giant and baby steps), so that e^{s g} = e^{x_p} e^{y_q} and the sum over
+atoms is one matrix product:
+
+    e^{x+y} - 1       = (e^x - 1)(e^y - 1) + (e^x - 1) + (e^y - 1),
+    e^{x+y} - 1 - x-y = (e^x - 1)(e^y - 1) + (e^x - 1 - x) + (e^y - 1 - y).
+
+The second, centred form is used while every |s g| is small: M(s) - 1 = s E[G] + sum w (e^{sg} - 1 - sg),
+whose terms are of second order, so that n times their rounding error stays small at n = 1e15.
+M(s)^n is never formed by powering: it is exp(n log1p(M(s) - 1)).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from shuffledp.divergence.gain import GainLaw
+from shuffledp.divergence.tilt import Tilt
+from shuffledp.pair import UNIT_ROUNDOFF, Array
+
+U = UNIT_ROUNDOFF
+Complex = npt.NDArray[np.complex128]
+_CENTRED = 0.25
+_CHUNK = 1 << 15
+_FLOOR = 1e-3
+# Elementary functions are taken to be within 4 ulp (8 u); tests hold them to it.
+_FUNCTION = 32.0
+
+
+class Block(NamedTuple):
+    """Real parts of the upper and lower integrand on a block of nodes, their sizes and errors."""
+
+    first: bool
+    upper: Array
+    lower: Array
+    size: Array
+    size_low: Array
+    err: Array
+    err_low: Array
+
+
+NodeBlocks = Iterator[Block]
+
+
+class _Powers(NamedTuple):
+    """M(s)^n (or M(s)^n - w0^n) in units of the scale: value, size of the error, error."""
+
+    value: Complex
+    err: Array
+
+
+def node_blocks(
+    law: GainLaw, n: int, tilt: Tilt, *, step: float, count: int, smoothing: float
+) -> NodeBlocks:
+    """Yield the integrand on t_j = j * step, j = 0 .. count, in blocks of bounded memory."""
+    columns = max(16, math.isqrt(count) + 1)
+    rows = count // columns + 1
+    y = np.arange(columns) * step
+    evaluate = _RarePowers(law, n, tilt, y) if tilt.rare else _BulkPowers(law, n, tilt, y)
+    chunk = max(1, _CHUNK // columns)
+    switch = evaluate.centred_rows(columns * step, rows)
+    edges = sorted({*range(0, rows, chunk), switch, rows})
+    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+        if start == stop:
+            continue
+        x = np.arange(start, stop) * (columns * step)
+        powers = evaluate(x, centred=stop <= switch)
+        t = x[:, None] + y[None, :]
+        # Nodes past the last one asked for are left out, not added.
+        inside = np.arange(start * columns, stop * columns).reshape(t.shape) <= count
+        yield _integrand(powers, t, inside, tilt.alpha, smoothing, first=start == 0)
+
+
+def _integrand(
+    powers: _Powers, t: Array, inside: npt.NDArray[np.bool_], alpha: float, h: float, *, first: bool
+) -> Block:
+    """Multiply by e^{h^2 s^2/2} alpha^2/s^2 (upper), and by 1 - h^2 s^2 (lower)."""
+    tau = t / alpha
+    decay = 0.5 * (h * t) ** 2
+    turn = h * h * alpha * t
+    weight = np.exp(-np.minimum(decay, 740.0)) * inside
+    kernel = np.exp(1j * turn) * (weight / (1.0 + 1j * tau) ** 2)
+    value = powers.value * kernel
+    factor = (1.0 - (h * alpha) ** 2 + 2.0 * decay) - 2j * turn
+    size = np.abs(value)
+    extra = U * (64.0 + 4.0 * decay + 4.0 * turn)
+    err = powers.err * np.abs(kernel) * (1.0 + 1e-9) + size * extra
+    bulge = np.abs(factor) + 64.0 * U * (1.0 + 2.0 * decay)
+    return Block(
+        first=first,
+        upper=value.real,
+        lower=(value * factor).real,
+        size=size,
+        size_low=size * bulge,
+        err=err,
+        err_low=err * bulge,
+    )
+
+
+class _BulkPowers:
+    """exp(n (log M(s) - log_m)) from M(s) - 1."""
+
+    def __init__(self, law: GainLaw, n: int, tilt: Tilt, y: Array) -> None:
+        self.law, self.n, self.tilt = law, n, tilt
+        self.y = y
+        phase = 1j * np.outer(y, law.g)
+        self.baby = _complex_expm1(phase)
+        self.baby_size = np.abs(self.baby) @ law.w
+        self.baby_square = np.sqrt(np.abs(self.baby) ** 2 @ law.w)
+        self.constants = _error_constants(law, tilt.alpha)
+        self.function = (4.0 * law.g.size + 4.0 * _FUNCTION) * U + 2.0 * law.rel
+
+    def centred_rows(self, stride: float, rows: int) -> int:
+        """How many of the first rows have |s g| < 0.25 for every atom and every node."""
+        largest = float(np.abs(self.law.g).max())
+        reach = math.sqrt(max(0.0, (_CENTRED / largest) ** 2 - self.tilt.alpha**2))
+        whole = int(min(reach / stride, rows)) if self.tilt.alpha * largest < _CENTRED else 0
+        if whole:
+            self.baby_rest = _complex_expm1_minus(1j * np.outer(self.y, self.law.g))
+        return whole
+
+    def __call__(self, x: Array, *, centred: bool) -> _Powers:
+        law, n = self.law, self.n
+        z = (self.tilt.alpha + 1j * x)[:, None] * law.g[None, :]
+        giant = _complex_expm1(z)
+        weighted = giant * law.w
+        s = np.hypot(self.tilt.alpha, x[:, None] + self.y[None, :])
+        excess = weighted @ self.baby.T
+        row = np.abs(weighted).sum(axis=1)
+        grown = np.minimum(np.abs(giant), 1e150)
+        square = np.sqrt((law.w * grown**2).sum(axis=1))
+        size = np.minimum(np.outer(square, self.baby_square), 2.0 * row[:, None])
+        c = self.constants
+        if centred:
+            rest = _complex_expm1_minus(z) * law.w
+            excess += rest.sum(axis=1)[:, None]
+            excess += (self.baby_rest @ law.w)[None, :]
+            mean = (self.tilt.alpha + 1j * (x[:, None] + self.y[None, :])) * law.mean
+            excess += mean
+            size = size + np.abs(rest).sum(axis=1)[:, None] + (np.abs(self.baby_rest) @ law.w)[None, :]
+            drift = c.mean * s + c.centred * s**2 + 4 * U * np.abs(mean)
+        else:
+            excess += weighted.sum(axis=1)[:, None] + (self.baby @ law.w)[None, :]
+            size = size + row[:, None] + self.baby_size[None, :]
+            drift = c.first * s
+        error = self.function * size + drift + c.cells(s)
+        return self._power(excess, error, n)
+
+    def _power(self, excess: Complex, error: Array, n: int) -> _Powers:
+        real, imag, modulus = _complex_log1p(excess)
+        tilt = self.tilt
+        scaled = n * (real - tilt.log_m)
+        angle = n * imag
+        value = np.exp(np.maximum(scaled, -745.0)) * np.exp(1j * angle)
+        forming = error + 24.0 * U * np.abs(excess) * (1.0 + np.abs(excess))
+        floor = _FLOOR * math.exp(tilt.log_m)
+        base = np.maximum(modulus, floor)
+        log_size = np.where(modulus > floor, scaled, n * (np.log(base) - tilt.log_m))
+        relative = n * forming / base * (1.0 + 1e-9)
+        rounding = U * (64.0 + 16.0 * n * (np.abs(real) + abs(tilt.log_m) + np.abs(imag)))
+        return _Powers(value, _grown(log_size, relative + rounding))
+
+
+class _RarePowers:
+    """(M(s)^n - M_-(s)^n) in units of the scale, as M_-^n expm1(n log1p(V / M_-)).
+
+    V(s) = sum over atoms that may be positive of w e^{sg}; M_- = M - V. Where M_- nearly vanishes
+    the two powers are subtracted as they are.
+    """
+
+    def __init__(self, law: GainLaw, n: int, tilt: Tilt, y: Array) -> None:
+        self.n, self.tilt, self.y = n, tilt, y
+        up, down = law.positive, ~law.positive
+        self.up_w, self.up_g = law.w[up], law.g[up]
+        self.down_w, self.down_g = law.w[down], law.g[down]
+        self.up_baby = np.exp(1j * np.outer(y, self.up_g))
+        self.down_baby = _complex_expm1(1j * np.outer(y, self.down_g))
+        self.down_size = np.abs(self.down_baby) @ self.down_w
+        self.up_mass = math.fsum(self.up_w)
+        self.rise = float((self.up_w * np.exp(tilt.alpha * self.up_g)).sum())
+        self.function = (4.0 * law.g.size + 4.0 * _FUNCTION) * U + 2.0 * law.rel
+        self.up_drift = _error_constants(law, tilt.alpha, up)
+        self.down_drift = _error_constants(law, tilt.alpha, down)
+
+    def centred_rows(self, stride: float, rows: int) -> int:
+        """The rare form is never centred."""
+        del stride, rows
+        return 0
+
+    def __call__(self, x: Array, *, centred: bool) -> _Powers:
+        del centred
+        alpha = self.tilt.alpha
+        s = np.hypot(alpha, x[:, None] + self.y[None, :])
+        contour = (alpha + 1j * x)[:, None]
+        v = (np.exp(contour * self.up_g) * self.up_w) @ self.up_baby.T
+        v_err = self.function * self.rise + self.up_drift.at(s)
+        giant = _complex_expm1(contour * self.down_g) * self.down_w
+        row = np.abs(giant).sum(axis=1)[:, None]
+        rest = giant @ self.down_baby.T + giant.sum(axis=1)[:, None]
+        rest += (self.down_baby @ self.down_w)[None, :] - self.up_mass
+        size = 3.0 * row + self.down_size[None, :] + self.up_mass
+        rest_err = self.function * size + self.down_drift.at(s)
+        return self._power(v, v_err, rest, rest_err)
+
+    def _power(self, v: Complex, v_err: Array, rest: Complex, rest_err: Array) -> _Powers:
+        n, scale = self.n, self.tilt.log_scale
+        real, imag, modulus = _complex_log1p(rest)
+        rest_err = rest_err + 24.0 * U * np.abs(rest) * (1.0 + np.abs(rest))
+        good = modulus > _FLOOR
+        safe = np.where(good, 1.0 + rest, 1.0)
+        ratio = np.where(good, v, 0.0) / safe
+        up_real, up_imag, up_modulus = _complex_log1p(ratio)
+        log_front = n * real - scale
+        step = _complex_expm1(np.clip(n * up_real, -745.0, 200.0) + 1j * n * up_imag)
+        value = np.exp(np.clip(log_front, -745.0, 200.0)) * np.exp(1j * n * imag) * step
+        rounding = U * (64.0 + 8.0 * abs(scale) + 16.0 * n * (np.abs(real) + np.abs(imag)))
+        front_err = n * rest_err / np.maximum(modulus, _FLOOR) + rounding
+        ratio_err = (v_err + np.abs(ratio) * rest_err * (1.0 + 1e-3)) / np.abs(safe)
+        ratio_err = ratio_err + 24.0 * U * np.abs(ratio) * (1.0 + np.abs(ratio))
+        base = np.maximum(up_modulus, _FLOOR)
+        bend = n * ratio_err / base * (1.0 + 1e-9)
+        bend = bend + U * (64.0 + 16.0 * n * (np.abs(up_real) + np.abs(up_imag)))
+        log_wide = np.maximum(n * np.log(base), 0.0)
+        err = _grown(log_front + front_err + log_wide, bend)
+        err = err + np.where(
+            front_err < 1.0,
+            np.abs(value) * np.expm1(np.minimum(front_err, 1.0)) * (1.0 + 1e-9),
+            _grown(log_front + log_wide + 1.0, front_err),
+        )
+        # Where M_- is next to nothing both powers are bounded by themselves.
+        whole = np.maximum(np.abs(1.0 + rest + v), _FLOOR)
+        both = (v_err + rest_err + 64.0 * U) / whole
+        crude = _grown(n * np.log(whole) - scale + 1.0, n * both + 1.0)
+        crude += _grown(np.full_like(whole, n * math.log(_FLOOR) - scale + 1.0), n * rest_err / _FLOOR + 1.0)
+        return _Powers(np.where(good, value, 0.0), np.where(good, err, crude))
+
+
+def _grown(log_size: Array, relative: Array) -> Array:
+    """e^log_size (e^relative - 1), or something larger, without overflow.
+
+    Clipping at e^200 units is safe: the true value is O(1) units by Chernoff's bound.
+    """
+    small = np.exp(np.clip(log_size, -745.0, 200.0)) * np.expm1(np.minimum(relative, 1.0))
+    large = np.exp(np.clip(log_size + relative, -745.0, 200.0))
+    return np.where(relative < 1.0, small, large) + 1e-320
+
+
+class _Constants(NamedTuple):
+    """|M_true(s) - M(s)| <= first |s| + second |s|^2 + third |s|^3 (centred: mean, centred).
+
+    ``square`` |s|^2 and ``whole`` bound the cells' part too, and take over where |s| is large.
+    """
+
+    first: float
+    mean: float
+    centred: float
+    second: float
+    third: float
+    square: float
+    whole: float
+
+    def at(self, s: Array) -> Array:
+        """The uncentred bound on |s| = s."""
+        return self.first * s + self.cells(s)
+
+    def cells(self, s: Array) -> Array:
+        """What two atoms in place of each cell can change."""
+        if self.whole == 0.0:
+            return np.zeros_like(s)
+        near = self.second * s**2 + np.minimum(self.third * s**3, self.square * s**2)
+        return np.minimum(near, self.whole)
+
+
+def _error_constants(
+    law: GainLaw, alpha: float, chosen: npt.NDArray[np.bool_] | slice = slice(None)
+) -> _Constants:
+    """What the errors of the input and of the products s*g can do to M(s) at Re s = alpha."""
+    w, g, g_err = law.w[chosen], law.g[chosen], law.g_err[chosen]
+    rise = np.exp(alpha * g)
+    pad = np.exp(np.minimum(alpha * g_err, 1.0))
+    shift = (g_err * pad + 12 * U * np.abs(g)) * w
+    grown = 1.0 + 1e-9
+    second = third = square = whole = 0.0
+    if law.half_var is not None and law.third is not None and law.reach is not None:
+        far = alpha * (g + law.reach[chosen])
+        second = float((law.half_var[chosen] * rise).sum()) * grown
+        third = float((law.third[chosen] * np.exp(np.minimum(far, 690.0))).sum()) * grown
+        lift = np.exp(np.minimum(far, 690.0))
+        # third = w v reach/3: |E e^{s(G-m)} - 1| <= |s|^2 v/2 e^{alpha reach} for both laws.
+        square = float((3.0 * law.third[chosen] / np.maximum(law.reach[chosen], 1e-300) * lift).sum()) * grown
+        whole = 2.0 * float((w * lift).sum()) * grown
+        if far.size and float(far.max()) > 690.0:  # noqa: PLR2004 (e^690 is the largest used)
+            third = square = whole = math.inf
+    return _Constants(
+        first=float((rise * shift).sum()) * grown,
+        mean=law.mean_err + 8 * U * abs(law.mean),
+        centred=float((np.maximum(rise, 1.0) * pad * shift * (np.abs(g) + g_err)).sum()) * grown,
+        second=second,
+        third=third,
+        square=square,
+        whole=whole,
+    )
+
+
+def _complex_expm1(z: Complex) -> Complex:
+    """e^z - 1 with small relative error near 0."""
+    half = np.sin(0.5 * z.imag)
+    wave = np.sin(z.imag)
+    grow = np.expm1(z.real)
+    out = np.empty_like(z)
+    out.real = grow * (1.0 - 2.0 * half * half) - 2.0 * half * half
+    out.imag = (1.0 + grow) * wave
+    return out
+
+
+def _complex_expm1_minus(z: Complex) -> Complex:
+    """e^z - 1 - z for |z| <= 0.25 by its series: 0.25^13/15! is below u/1e5 of the first term."""
+    total = np.ones_like(z)
+    for k in range(14, 2, -1):
+        total = 1.0 + total * (z / k)
+    return 0.5 * z * z * total
+
+
+def _complex_log1p(z: Complex) -> tuple[Array, Array, Array]:
+    """Real and imaginary part of log(1 + z), and |1 + z|."""
+    x, y = z.real, z.imag
+    modulus = np.hypot(1.0 + x, y)
+    near = np.abs(z) < 0.5  # noqa: PLR2004 (1 + z then stays away from 0)
+    inner = np.where(near, 2.0 * x + x * x + y * y, 0.0)
+    real = np.where(near, 0.5 * np.log1p(inner), np.log(np.maximum(modulus, 1e-300)))
+    return real, np.arctan2(y, 1.0 + x), modulus

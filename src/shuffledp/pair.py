@@ -1,0 +1,183 @@
+"""ShuffledPair: the law of two likelihood ratios under a reference, and how many messages there are.
+
+One user's message is drawn from P (input x0) or from Q (input x1); the other n - 1 messages are
+drawn from a reference law. All that any bound of this package needs is the law of
+(a, b) = (P/ref, Q/ref) under the reference (docs/theory.md, section 2).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+import numpy.typing as npt
+
+from shuffledp import _check
+from shuffledp.errors import ParameterError, rejected
+
+Array = npt.NDArray[np.float64]
+
+UNIT_ROUNDOFF = 2.0**-53
+_TOTAL_SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class RatioRanges:
+    """Where the two ratios lie on each cell of a continuous output, ends rounded outward.
+
+    Attributes
+    ----------
+    a_low, a_high, b_low, b_high : ndarray, shape (K,)
+        a_low <= P/ref <= a_high and b_low <= Q/ref <= b_high on the cell.
+    """
+
+    a_low: Array
+    a_high: Array
+    b_low: Array
+    b_high: Array
+
+    def swap(self) -> RatioRanges:
+        """Exchange the roles of P and Q."""
+        return RatioRanges(self.b_low, self.b_high, self.a_low, self.a_high)
+
+
+@dataclass(frozen=True)
+class ShuffledPair:
+    """Atoms or cells (w, a, b) of the ratios' law under the reference, and n.
+
+    Attributes
+    ----------
+    w : ndarray, shape (K,)
+        Reference mass of each atom or cell. What is missing to 1 is the left-over: a = b = 0.
+    a, b : ndarray, shape (K,)
+        P-mass and Q-mass of the atom or cell divided by w (for a cell: the mean ratio).
+    n : int
+        Messages in the shuffle, the victim's included.
+    outside : ndarray, shape (M, 2)
+        P- and Q-mass of outputs where the reference has none: seen for sure.
+    tail : tuple of two floats
+        P- and Q-mass of far outputs left out of the cells (upper bounds on it).
+    rel : float
+        Bound on the relative error of every entry of w, a, b as a float.
+    leftover : tuple of two floats, or None
+        Mass of the left-over and a bound on its absolute error; (0, 0) where the reference has
+        none. None: 1 - sum(w), with the error that follows from ``rel``.
+    ranges : RatioRanges or None
+        For cells: where the ratios lie. None for atoms, whose ratios are constant.
+
+    Notes
+    -----
+    The masses of P and of Q are exactly 1: sum(w a) + outside + tail = 1, and likewise for b,
+    up to ``rel``. Constructors of pairs promise it; it is checked to 1e-9 here.
+    """
+
+    w: Array
+    a: Array
+    b: Array
+    n: int
+    outside: Array = field(default_factory=lambda: np.zeros((0, 2)))
+    tail: tuple[float, float] = (0.0, 0.0)
+    rel: float = 8 * UNIT_ROUNDOFF
+    leftover: tuple[float, float] | None = None
+    ranges: RatioRanges | None = None
+
+    def __post_init__(self) -> None:
+        _check.count("n", self.n)
+        for name in ("w", "a", "b"):
+            values = getattr(self, name)
+            if values.shape != self.w.shape or values.ndim != 1:
+                raise rejected(name, values.shape, f"the shape of w, {self.w.shape}")
+            if not (np.all(np.isfinite(values)) and np.all(values >= 0.0)):
+                raise rejected(name, values, "finite masses or ratios >= 0")
+        if not float(self.w.sum()) <= 1.0 + _TOTAL_SLACK:
+            raise rejected("w", float(self.w.sum()), "reference masses that sum to at most 1")
+        for name, ratio, column in (("a", self.a, 0), ("b", self.b, 1)):
+            total = float((self.w * ratio).sum() + self.outside[:, column].sum())
+            if not abs(total + self.tail[column] - 1.0) <= _TOTAL_SLACK + self.tail[column]:
+                raise rejected(f"sum of w*{name}", total, "1 together with outside and tail")
+
+    def leftover_mass(self) -> tuple[float, float]:
+        """Mass at a = b = 0, and a bound on its absolute error."""
+        if self.leftover is not None:
+            return self.leftover
+        total = math.fsum(self.w)
+        return max(0.0, 1.0 - total), total * self.rel + 2 * UNIT_ROUNDOFF
+
+    def swap(self) -> ShuffledPair:
+        """The other direction: D(Q || P) in place of D(P || Q)."""
+        return replace(
+            self,
+            a=self.b,
+            b=self.a,
+            outside=self.outside[:, ::-1],
+            tail=self.tail[::-1],
+            ranges=None if self.ranges is None else self.ranges.swap(),
+        )
+
+    def with_n(self, n: int) -> ShuffledPair:
+        """The same law among another number of messages."""
+        return replace(self, n=n)
+
+    def merged(self) -> ShuffledPair:
+        """Add up atoms with equal ratios; the divergence does not change.
+
+        Cells are left as they are.
+        """
+        if self.ranges is not None or self.w.size == 0:
+            return self
+        keys, inverse = np.unique(np.stack([self.a, self.b]), axis=1, return_inverse=True)
+        if keys.shape[1] == self.w.size:
+            return self
+        w = np.bincount(inverse.ravel(), weights=self.w, minlength=keys.shape[1])
+        grown = self.rel + self.w.size * UNIT_ROUNDOFF
+        return replace(self, w=w, a=keys[0], b=keys[1], rel=grown)
+
+    def product(self, other: ShuffledPair) -> ShuffledPair:
+        """Joint composition inside one report: independent messages, ratios multiply.
+
+        (Su, Cheng, Wang, Theorem 9.) For pairs of atoms without outside or tail mass, whose
+        left-over is absorbing: the joint blanket is the product of the blankets.
+        """
+        _need_plain(self, other)
+        return ShuffledPair(
+            w=np.outer(self.w, other.w).ravel(),
+            a=np.outer(self.a, other.a).ravel(),
+            b=np.outer(self.b, other.b).ravel(),
+            n=_same_n(self, other),
+            rel=self.rel + other.rel + 2 * UNIT_ROUNDOFF,
+        ).merged()
+
+    @staticmethod
+    def mixture(pairs: list[ShuffledPair], weights: list[float]) -> ShuffledPair:
+        """Parallel composition: each user's report runs mechanism i with probability weights[i].
+
+        (Su, Cheng, Wang, Theorem 11; the choice is public.) Laws of the ratios mix.
+        """
+        if not pairs or len(pairs) != len(weights):
+            raise rejected("weights", weights, f"one weight for each of {len(pairs)} pairs")
+        _need_plain(*pairs)
+        if not (min(weights) >= 0.0 and abs(sum(weights) - 1.0) <= _TOTAL_SLACK):
+            raise rejected("weights", weights, "numbers >= 0 that sum to one")
+        return ShuffledPair(
+            w=np.concatenate([p * pair.w for p, pair in zip(weights, pairs, strict=True)]),
+            a=np.concatenate([pair.a for pair in pairs]),
+            b=np.concatenate([pair.b for pair in pairs]),
+            n=_same_n(*pairs),
+            rel=max(pair.rel for pair in pairs) + 4 * UNIT_ROUNDOFF,
+        ).merged()
+
+
+def _need_plain(*pairs: ShuffledPair) -> None:
+    for pair in pairs:
+        if pair.ranges is not None or pair.outside.size or any(pair.tail):
+            raise ParameterError(
+                "pair: wanted atoms whose reference covers P and Q; got cells or outside mass"
+            )
+
+
+def _same_n(*pairs: ShuffledPair) -> int:
+    counts = {pair.n for pair in pairs}
+    if len(counts) != 1:
+        raise rejected("n", sorted(counts), "the same n in every pair")
+    return counts.pop()

@@ -1,0 +1,42 @@
+"""Local randomizers: one class for each mechanism.
+
+Importing this package registers every mechanism by its name; a new one is a new module with one
+class, imported here.
+"""
+
+from shuffledp.randomizers.base import (
+    Randomizer,
+    WorstPairs,
+    randomizer_class,
+    randomizer_from_dict,
+    randomizer_names,
+)
+from shuffledp.randomizers.channel import Channel
+from shuffledp.randomizers.gaussian import Gaussian
+from shuffledp.randomizers.hadamard import HadamardResponse
+from shuffledp.randomizers.hashing import BLH, OLH, LocalHash
+from shuffledp.randomizers.krr import KRR, BinaryRR
+from shuffledp.randomizers.laplace import Laplace
+from shuffledp.randomizers.law import CellEdges, JointLaw
+from shuffledp.randomizers.unary import OUE, RAPPOR
+
+__all__ = [
+    "BLH",
+    "KRR",
+    "OLH",
+    "OUE",
+    "RAPPOR",
+    "BinaryRR",
+    "CellEdges",
+    "Channel",
+    "Gaussian",
+    "HadamardResponse",
+    "JointLaw",
+    "Laplace",
+    "LocalHash",
+    "Randomizer",
+    "WorstPairs",
+    "randomizer_class",
+    "randomizer_from_dict",
+    "randomizer_names",
+]

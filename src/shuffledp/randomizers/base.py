@@ -1,0 +1,113 @@
+"""Randomizer: what every local randomizer has to say of itself, and their registry by name."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from shuffledp.bound import Theorem
+from shuffledp.errors import ParameterError, rejected
+from shuffledp.randomizers.law import JointLaw
+
+_REGISTRY: dict[str, type[Randomizer]] = {}
+
+Input = Any
+DEFAULT_CELLS = 1 << 15
+
+
+@dataclasses.dataclass(frozen=True)
+class WorstPairs:
+    """Ordered pairs of inputs whose blanket bounds dominate those of all others, and why.
+
+    An ordered pair (x0, x1) stands for D(R_x0 || R_x1).
+    """
+
+    pairs: tuple[tuple[Input, Input], ...]
+    theorem: Theorem
+
+
+class Randomizer(ABC):
+    """A local randomizer R: input -> law of the output.
+
+    Subclasses are frozen dataclasses that check their parameters in ``__post_init__``, carry the
+    formula of their law in the docstring, and set ``name``, which registers them for the command
+    line and for files. Nothing else in the package has to hear of a new one.
+
+    Attributes
+    ----------
+    eps0 : float
+        Pure local guarantee in nats; inf where there is none.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    eps0: Any
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" in cls.__dict__ and not inspect.isabstract(cls):
+            _REGISTRY[cls.name] = cls
+
+    @abstractmethod
+    def law(self, inputs: tuple[Input, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+        """Joint output law under the given inputs (repeats allowed).
+
+        Parameters
+        ----------
+        inputs : tuple
+            The inputs, one row of the law each.
+        cells : int
+            For continuous outputs: about how many cells.
+        """
+
+    @abstractmethod
+    def worst_pairs(self) -> WorstPairs:
+        """The ordered pairs an upper bound has to look at."""
+
+    @abstractmethod
+    def datasets(self) -> tuple[tuple[Input, Input, Input], ...]:
+        """Triples (x0, x1, x2) worth trying for a lower bound: victim x0 or x1, all others x2.
+
+        Both directions are always tried; any triple gives a valid lower bound.
+        """
+
+    def parameters(self) -> dict[str, Any]:
+        """The arguments that build this randomizer again, JSON-able."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return {f.metadata.get("argument", f.name): getattr(self, f.name) for f in fields if f.init}
+
+    def to_dict(self) -> dict[str, Any]:
+        """{"name": ..., **parameters}: the inverse of ``randomizer_from_dict``."""
+        return {"name": self.name, **self.parameters()}
+
+
+def randomizer_names() -> tuple[str, ...]:
+    """Names of all registered randomizers, sorted."""
+    return tuple(sorted(_REGISTRY))
+
+
+def randomizer_class(name: str) -> type[Randomizer]:
+    """The class registered under ``name``; ParameterError names the known ones."""
+    if not isinstance(name, str) or name not in _REGISTRY:
+        raise rejected("randomizer name", name, "one of " + ", ".join(randomizer_names()))
+    return _REGISTRY[name]
+
+
+def randomizer_from_dict(description: Mapping[str, Any]) -> Randomizer:
+    """Build a randomizer from {"name": ..., **parameters}, refusing unknown or missing keys."""
+    given = dict(description)
+    if "name" not in given:
+        raise rejected("randomizer", sorted(given), 'a table with a key "name"')
+    cls = randomizer_class(given.pop("name"))
+    known = inspect.signature(cls).parameters
+    for key in given:
+        if key not in known:
+            raise rejected(f"{cls.name} parameter", key, "one of " + ", ".join(known))
+    for key, parameter in known.items():
+        if parameter.default is inspect.Parameter.empty and key not in given:
+            msg = f"{key} is missing: {cls.name} wanted {', '.join(known)}"
+            raise ParameterError(msg)
+    return cls(**given)

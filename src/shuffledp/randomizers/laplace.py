@@ -1,0 +1,127 @@
+"""The Laplace mechanism on an interval or on its two end points."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shuffledp import _check
+from shuffledp.errors import rejected
+from shuffledp.pair import UNIT_ROUNDOFF, Array
+from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, WorstPairs
+from shuffledp.randomizers.interval import checked_interval, interval_input
+from shuffledp.randomizers.law import CellEdges, JointLaw
+from shuffledp.theorems import END_POINTS, TWO_INPUTS
+
+U = UNIT_ROUNDOFF
+
+
+@dataclass(frozen=True, kw_only=True)
+class Laplace(Randomizer):
+    """Laplace noise of scale (high - low)/eps0 added to a value in [low, high].
+
+    On [0, 1]: f_x(y) = (eps0/2) e^{-eps0 |y - x|}; the blanket is e^{-eps0/2} times the Laplace law
+    centred at 1/2, gamma = e^{-eps0/2}, for inputs in [0, 1] and in {0, 1} alike.
+
+    Parameters
+    ----------
+    eps0 : float
+        Local privacy in nats, 0 < eps0 <= 300.
+    low, high : float
+        The interval of inputs.
+    binary : bool
+        True where inputs are only the two end points.
+
+    Notes
+    -----
+    Dwork, McSherry, Nissim, Smith 2006; Balle et al. 2019 (blanket).
+    """
+
+    name: ClassVar[str] = "laplace"
+    summary: ClassVar[str] = "Laplace noise on an interval"
+    eps0: float
+    low: float = 0.0
+    high: float = 1.0
+    binary: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+        checked_interval(self)
+        if not isinstance(self.binary, bool):
+            raise rejected("binary", self.binary, "True or False")
+
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+        """Cells inside the interval, cut at the inputs and the middle; one class on either side."""
+        at = np.array([interval_input(self, x, end_points=self.binary) for x in inputs])
+        edges = _cell_edges(at, cells)
+        left, right = edges[:-1], edges[1:]
+        mass = np.array([_interval_mass(self.eps0, x, left, right) for x in at])
+        far_left = np.where(left + right < 1.0, 1.0, 0.0)
+        blanket = np.where(
+            far_left == 1.0,
+            _interval_mass(self.eps0, 1.0, left, right),
+            _interval_mass(self.eps0, 0.0, left, right),
+        )
+        mass = np.column_stack([_half_line(self.eps0, at), mass, _half_line(self.eps0, 1.0 - at)])
+        ends = _half_line(self.eps0, np.array([1.0]))
+        blanket = np.concatenate([ends, blanket, ends])
+        return JointLaw(
+            mass=mass,
+            blanket=blanket,
+            rel=64 * U * (1.0 + self.eps0),
+            edges=self._log_densities(at, left, right),
+        )
+
+    def _log_densities(self, at: Array, left: Array, right: Array) -> CellEdges:
+        # Outside [0, 1] ratios are constant, so both edges of the outer classes are end points.
+        left = np.concatenate([[0.0], left, [1.0]])
+        right = np.concatenate([[0.0], right, [1.0]])
+        return CellEdges(
+            left=-self.eps0 * np.abs(left[None, :] - at[:, None]),
+            right=-self.eps0 * np.abs(right[None, :] - at[:, None]),
+            blanket_left=-self.eps0 * np.maximum(left, 1.0 - left),
+            blanket_right=-self.eps0 * np.maximum(right, 1.0 - right),
+            err=16 * U * (1.0 + self.eps0),
+        )
+
+    def worst_pairs(self) -> WorstPairs:
+        """The end points; mirrored, the other direction has the same law."""
+        theorem = TWO_INPUTS if self.binary else END_POINTS
+        return WorstPairs(((self.low, self.high),), theorem)
+
+    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
+        """Victim at the end points, all others at one of them or (on an interval) in the middle."""
+        others = (self.low, self.high)
+        if not self.binary:
+            others = (*others, 0.5 * (self.low + self.high))
+        return tuple((self.low, self.high, x2) for x2 in others)
+
+
+def _cell_edges(at: Array, cells: int) -> Array:
+    """Even cells between kinks, and cells that shrink towards the ends of [0, 1].
+
+    Next to the local guarantee only outputs close to an end have a gain above 0.
+    """
+    kinks = np.unique(np.concatenate([[0.0, 0.5, 1.0], at]))
+    parts = []
+    for a, b in zip(kinks[:-1], kinks[1:], strict=True):
+        count = max(2, math.ceil(0.75 * cells * (b - a)))
+        parts.append(a + (b - a) * (np.arange(count) / count))
+    graded = np.geomspace(1e-12, 0.1, max(8, cells // 8))
+    return np.unique(np.concatenate([*parts, graded, 1.0 - graded, [1.0]]))
+
+
+def _interval_mass(eps0: float, x: float, left: Array, right: Array) -> Array:
+    """Mass of [left, right], which lies on one side of x."""
+    near = np.minimum(np.abs(left - x), np.abs(right - x))
+    return -0.5 * np.exp(-eps0 * near) * np.expm1(-eps0 * (right - left))
+
+
+def _half_line(eps0: float, distance: Array) -> Array:
+    """Mass beyond a point at this distance from the input."""
+    return 0.5 * np.exp(-eps0 * distance)
+
+

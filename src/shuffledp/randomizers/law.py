@@ -1,0 +1,79 @@
+"""JointLaw: the output law of a randomizer under a few inputs at once, next to its blanket."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from shuffledp.errors import rejected
+from shuffledp.pair import UNIT_ROUNDOFF, Array
+
+_TOTAL_SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class CellEdges:
+    """Log densities at both edges of each cell; ratios of any two are monotone in between.
+
+    Attributes
+    ----------
+    left, right : ndarray, shape (I, C)
+        log f_x at the left and right edge, one row for each input.
+    blanket_left, blanket_right : ndarray, shape (C,)
+        The same of inf over all inputs.
+    err : float
+        Bound on the absolute error of a difference of two of them.
+    """
+
+    left: Array
+    right: Array
+    blanket_left: Array
+    blanket_right: Array
+    err: float
+
+
+@dataclass(frozen=True)
+class JointLaw:
+    """Outputs grouped in classes on which all likelihood ratios are constant, or in cells.
+
+    Attributes
+    ----------
+    mass : ndarray, shape (I, C)
+        P(output in class | input), one row for each of the I inputs asked for.
+    blanket : ndarray, shape (C,)
+        Integral over the class of the infimum over ALL inputs of the density.
+    rel : float
+        Bound on the relative error of every entry.
+    tail : ndarray, shape (I,)
+        Upper bounds on the probability of outputs outside all cells (0 for classes).
+    edges : CellEdges or None
+        For cells of a continuous output.
+    """
+
+    mass: Array
+    blanket: Array
+    rel: float = 16 * UNIT_ROUNDOFF
+    tail: Array | None = None
+    edges: CellEdges | None = None
+
+    def __post_init__(self) -> None:
+        if self.blanket.shape != self.mass.shape[1:]:
+            raise rejected("blanket", self.blanket.shape, f"shape {self.mass.shape[1:]}")
+        excess = self.blanket - self.mass.min(axis=0) * (1.0 + 1e-9)
+        if bool((excess > 0.0).any()):
+            raise rejected("blanket", float(excess.max()), "no more mass than under any input")
+        totals = self.mass.sum(axis=1)
+        slack = _TOTAL_SLACK + (0.0 if self.tail is None else self.tail)
+        if not bool((np.abs(totals - 1.0) <= slack).all()):
+            raise rejected("mass", totals, "probabilities that sum to one under each input")
+
+    def tails(self) -> Array:
+        """Tail bounds, zeros where there are none."""
+        return np.zeros(self.mass.shape[0]) if self.tail is None else self.tail
+
+
+def without_empty(mass: Array, blanket: Array, rel: float = 16 * UNIT_ROUNDOFF) -> JointLaw:
+    """A JointLaw of classes, those that never occur left out."""
+    keep = mass.max(axis=0) > 0.0
+    return JointLaw(mass[:, keep], blanket[keep], rel)

@@ -1,0 +1,110 @@
+"""JointLaw -> ShuffledPair: the blanket (upper bounds) and one pair of datasets (lower bounds)."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from shuffledp.errors import rejected
+from shuffledp.pair import UNIT_ROUNDOFF, Array, RatioRanges, ShuffledPair
+from shuffledp.randomizers import JointLaw, Randomizer
+from shuffledp.randomizers.base import DEFAULT_CELLS, Input
+
+U = UNIT_ROUNDOFF
+_SMALLEST_MASS = 1e-290
+_LARGEST_LOG_RATIO = 300.0
+
+
+def blanket_pair(
+    randomizer: Randomizer, x0: Input, x1: Input, *, n: int, cells: int = DEFAULT_CELLS
+) -> ShuffledPair:
+    """Reference: the blanket B = inf_x R_x, and a left-over a = b = 0 of mass 1 - gamma.
+
+    An upper bound on D(R_x0, x2, .., xn || R_x1, x2, .., xn) whatever the other n - 1 users hold
+    (Balle et al. 2019, Lemma 5.3; Su, Cheng, Wang 2025, Theorem 13; docs/theory.md, section 3).
+    Outputs where B = 0 are seen for sure and kept apart.
+    """
+    law = randomizer.law((x0, x1), cells=cells)
+    excess = law.mass[0] - law.blanket
+    differs = excess != 0.0
+    leftover = float(np.maximum(excess, 0.0).sum())
+    err = 2.0 * law.rel * float(law.mass[0][differs].sum()) + 4 * U * leftover
+    err += float(law.tails().max())
+    edges = law.edges
+    reference = None if edges is None else (edges.blanket_left, edges.blanket_right)
+    return _pair(law, law.blanket, reference, n=n, leftover=(leftover, err))
+
+
+def dataset_pair(
+    randomizer: Randomizer, x0: Input, x1: Input, x2: Input, *, n: int, cells: int = DEFAULT_CELLS
+) -> ShuffledPair:
+    """Reference: R_x2. The exact divergence of (x0, x2, .., x2) from (x1, x2, .., x2).
+
+    A lower bound on the privacy loss of the shuffled mechanism (Su, Cheng, Wang 2025, Theorem 14;
+    docs/theory.md, section 3).
+    """
+    law = randomizer.law((x0, x1, x2), cells=cells)
+    edges = law.edges
+    reference = None if edges is None else (edges.left[2], edges.right[2])
+    return _pair(law, law.mass[2], reference, n=n, leftover=(0.0, 0.0))
+
+
+def _pair(
+    law: JointLaw,
+    reference: Array,
+    reference_edges: tuple[Array, Array] | None,
+    *,
+    n: int,
+    leftover: tuple[float, float],
+) -> ShuffledPair:
+    p, q = law.mass[0], law.mass[1]
+    tail = law.tails()
+    if law.edges is None or reference_edges is None:
+        keep = reference > 0.0
+        lost = ~keep & ((p > 0.0) | (q > 0.0))
+        return ShuffledPair(
+            w=reference[keep],
+            a=p[keep] / reference[keep],
+            b=q[keep] / reference[keep],
+            n=n,
+            outside=np.column_stack([p[lost], q[lost]]),
+            rel=2.0 * law.rel + 2 * U,
+            leftover=leftover,
+        )
+    low_a, high_a = _ratio_range(law, 0, reference_edges)
+    low_b, high_b = _ratio_range(law, 1, reference_edges)
+    keep = (reference > _SMALLEST_MASS) & np.isfinite(high_a) & np.isfinite(high_b)
+    if not bool(keep.any()):
+        raise rejected("blanket", float(reference.max()), "mass above 1e-290 in some cell")
+    # Cells whose ratios overflow join the tail: their mass under P and Q is accounted for there.
+    lost_p = float(p[~keep].sum()) * (1.0 + 1e-6) + float(tail[0])
+    lost_q = float(q[~keep].sum()) * (1.0 + 1e-6) + float(tail[1])
+    w, a, b = reference[keep], p[keep] / reference[keep], q[keep] / reference[keep]
+    return ShuffledPair(
+        w=w,
+        a=a,
+        b=b,
+        n=n,
+        tail=(lost_p, lost_q),
+        rel=2.0 * law.rel + 2 * U,
+        leftover=leftover,
+        ranges=RatioRanges(
+            np.minimum(low_a[keep], a),
+            np.maximum(high_a[keep], a),
+            np.minimum(low_b[keep], b),
+            np.maximum(high_b[keep], b),
+        ),
+    )
+
+
+def _ratio_range(law: JointLaw, row: int, reference: tuple[Array, Array]) -> tuple[Array, Array]:
+    """Ends of f_x/ref on each cell, outward; inf where it would overflow."""
+    edges = law.edges
+    if edges is None:
+        msg = "ratio ranges need cells"
+        raise TypeError(msg)
+    left, right = edges.left[row] - reference[0], edges.right[row] - reference[1]
+    top = np.maximum(left, right) + edges.err
+    bottom = np.minimum(left, right) - edges.err
+    high = np.exp(np.minimum(top, _LARGEST_LOG_RATIO)) * (1.0 + 32 * U)
+    low = np.exp(np.clip(bottom, -745.0, _LARGEST_LOG_RATIO)) * (1.0 - 32 * U)
+    return np.where(bottom < -740.0, 0.0, low), np.where(top > _LARGEST_LOG_RATIO, np.inf, high)

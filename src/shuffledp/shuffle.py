@@ -1,0 +1,434 @@
+"""The front door: shuffle(randomizer, n) and generic(eps0, n) -> certified eps and delta."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from shuffledp import _check, theorems
+from shuffledp.analyses import Analysis, analysis_named
+from shuffledp.bound import Bound, Theorem, delta_from_log
+from shuffledp.divergence import LOOSE, EpsilonInterval, PairProfile, solve_epsilon
+from shuffledp.errors import NotCertified, rejected
+from shuffledp.pair import ShuffledPair
+from shuffledp.randomizers import BinaryRR, Randomizer
+from shuffledp.randomizers.base import DEFAULT_CELLS
+from shuffledp.reductions import blanket_pair, clone_pair, dataset_pair, stronger_clone_pair
+
+Trust = Literal["all", "published"]
+
+_FINE_CELLS = 1 << 19
+_FINE_RTOL = 1e-7
+_NEIGHBOURS = "neighbouring datasets: one user's value replaced by another (n is public)"
+_HONEST = "all n messages are randomized as stated and reach the shuffler"
+_SHUFFLER = "the analyst sees the messages in a uniformly random order and nothing else of them"
+_ONE_ROUND = "one report per user and one round"
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The profiles of one analysis and what each of them stands for."""
+
+    analysis: Analysis
+    theorem: Theorem
+    profiles: tuple[PairProfile, ...]
+    witnesses: tuple[dict[str, Any], ...]
+    assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class _Family:
+    """Everything eps0-LDP, for ``generic``: no randomizer of its own."""
+
+    eps0: float
+    adaptive: bool
+
+
+@dataclass(frozen=True)
+class Shuffled:
+    """A randomizer among n users behind a shuffler; made by ``shuffle`` or ``generic``.
+
+    Attributes
+    ----------
+    source : Randomizer or family
+        What each user runs.
+    n : int
+        Users (messages in the shuffle), the one who is protected included.
+    rtol : float
+        Requested relative width of each analysis' own numerical bracket of eps.
+    trust : {"all", "published"}
+        "published" leaves out what is proved only in docs/theory.md.
+    """
+
+    source: Randomizer | _Family
+    n: int
+    rtol: float = 1e-6
+    trust: Trust = "all"
+    _sides: dict[str, _Side] = field(default_factory=dict, repr=False, compare=False)
+
+    @cached_property
+    def eps0(self) -> float:
+        """Local guarantee in nats (inf where there is none)."""
+        return float(self.source.eps0)
+
+    def epsilon(self, *, delta: float, analysis: str | None = None) -> Bound:
+        """Central eps at a given delta, both ends certified.
+
+        Parameters
+        ----------
+        delta : float
+            Target, 0 < delta < 1.
+        analysis : str, optional
+            One analysis alone in place of the best of all; ``analyses()`` lists them.
+
+        Returns
+        -------
+        Bound
+            0 <= lower <= upper; upper is at most the local guarantee.
+
+        Raises
+        ------
+        ParameterError
+            If delta or the analysis' name is outside its domain.
+        NotCertified
+            If the named analysis does not apply to this randomizer.
+        """
+        delta = _check.open_unit("delta", delta)
+        target = math.log(delta)
+        cap = self.eps0
+        upper = _Found(cap, theorems.LOCAL, None, {"analysis": "local"}, ())
+        for key in self._keys("upper", analysis):
+            side = self._side(key)
+            found = solve_epsilon(
+                side.profiles, target, cap=cap, rtol=self.rtol, need_all=True
+            )
+            if found.high <= upper.value:
+                upper = _found(side, found.high, found)
+            if self._settled(found):
+                break
+        lower = _Found(0.0, None, None, {}, ())
+        for key in self._keys("lower", analysis):
+            side = self._side(key)
+            found = solve_epsilon(
+                side.profiles, target, cap=cap, rtol=self.rtol, need_all=False
+            )
+            if found.low > lower.value:
+                lower = _found(side, found.low, found)
+        return self._bound(
+            "epsilon", (lower.value, upper.value), lower, upper, {"delta": delta, "n": self.n}
+        )
+
+    def delta(self, *, epsilon: float, analysis: str | None = None) -> Bound:
+        """Central delta at a given eps, both ends certified; ``log_upper`` where it underflows.
+
+        Parameters
+        ----------
+        epsilon : float
+            eps >= 0 in nats.
+        analysis : str, optional
+            One analysis alone in place of the best of all.
+
+        Returns
+        -------
+        Bound
+            0 <= lower <= upper <= 1, with natural logarithms of both ends.
+
+        Raises
+        ------
+        ParameterError
+            If eps or the analysis' name is outside its domain.
+        """
+        epsilon = _check.epsilon("epsilon", epsilon)
+        upper = _Found(0.0, theorems.LOCAL, None, {"analysis": "local"}, ())
+        if epsilon >= self.eps0:
+            upper = _Found(-math.inf, theorems.LOCAL, 0.0, {"analysis": "local"}, ())
+        else:
+            for key in self._keys("upper", analysis):
+                side = self._side(key)
+                brackets = [p.log_delta(epsilon, width=self._width()) for p in side.profiles]
+                worst = max(range(len(brackets)), key=lambda i: brackets[i].high)
+                if brackets[worst].high <= upper.value:
+                    low = max(b.low for b in brackets)
+                    upper = _found_log(side, worst, brackets[worst].high, low)
+                if upper.width is not None and upper.width <= LOOSE:
+                    break
+        lower = _Found(-math.inf, None, None, {}, ())
+        if epsilon < self.eps0:
+            for key in self._keys("lower", analysis):
+                side = self._side(key)
+                brackets = [p.log_delta(epsilon, width=self._width()) for p in side.profiles]
+                best = max(range(len(brackets)), key=lambda i: brackets[i].low)
+                if brackets[best].low > lower.value:
+                    lower = _found_log(side, best, brackets[best].high, brackets[best].low, end="low")
+        ends = delta_from_log(lower.value, upper.value)
+        logs = (lower.value, upper.value)
+        return self._bound("delta", ends, lower, upper, {"epsilon": epsilon, "n": self.n}, logs)
+
+    def profile(self, epsilons: Iterable[float], *, analysis: str | None = None) -> list[Bound]:
+        """delta at each eps: the privacy profile.
+
+        Parameters
+        ----------
+        epsilons : iterable of float
+            Values of eps >= 0 in nats.
+        analysis : str, optional
+            One analysis alone in place of the best of all.
+        """
+        return [self.delta(epsilon=e, analysis=analysis) for e in epsilons]
+
+    def with_n(self, n: int) -> Shuffled:
+        """The same randomizer and settings among another number of users."""
+        return Shuffled(self.source, _check.count("n", n), self.rtol, self.trust)
+
+    def _width(self) -> float:
+        return max(min(10.0 * self.rtol, LOOSE), 1e-12)
+
+    def _settled(self, found: EpsilonInterval) -> bool:
+        """The tightest analysis came out to the requested width: the next cannot be better."""
+        return found.high <= found.low * (1.0 + 4.0 * self.rtol)
+
+    def _keys(self, end: str, analysis: str | None) -> list[str]:
+        if analysis is not None:
+            chosen = analysis_named(analysis)
+            if chosen.key != "local" and chosen.end == end:
+                self._require(chosen.key)
+                return [chosen.key]
+            return []
+        if end == "lower":
+            return ["dataset"]
+        return [key for key in ("blanket", "stronger-clone", "clone") if self._applies(key)]
+
+    def _applies(self, key: str) -> bool:
+        try:
+            self._require(key)
+        except NotCertified:
+            return False
+        return self.trust == "all" or self._theorem(key).provenance == "published"
+
+    def _require(self, key: str) -> None:
+        if key == "blanket" and isinstance(self.source, _Family):
+            msg = "analysis = 'blanket': wanted a randomizer; a family of them has no common blanket"
+            raise NotCertified(msg)
+        if key in {"clone", "stronger-clone"} and not math.isfinite(self.eps0):
+            msg = f"analysis = {key!r}: wanted an eps0-LDP randomizer; this one has no finite eps0"
+            raise NotCertified(msg)
+
+    def _theorem(self, key: str) -> Theorem:
+        theorem = analysis_named(key).theorem
+        if isinstance(self.source, _Family):
+            return theorems.FAMILY if key == "dataset" else theorem
+        if key == "blanket":
+            return theorem.with_step(self.source.worst_pairs().theorem)
+        return theorem
+
+    def _side(self, key: str) -> _Side:
+        if key not in self._sides:
+            self._sides[key] = self._make_side(key)
+        return self._sides[key]
+
+    def _make_side(self, key: str) -> _Side:
+        pairs: list[tuple[ShuffledPair, dict[str, Any]]]
+        assumptions: tuple[str, ...] = (_NEIGHBOURS, _HONEST, _SHUFFLER, _ONE_ROUND)
+        if key == "blanket":
+            pairs = self._blanket_pairs()
+            assumptions += (
+                "every user runs the same randomizer, chosen before any message is seen",
+            )
+        elif key == "dataset":
+            pairs = self._dataset_pairs()
+        else:
+            make = clone_pair if key == "clone" else stronger_clone_pair
+            pairs = [(make(eps0=self.eps0, n=self.n), {"analysis": key})]
+            adaptive = isinstance(self.source, _Family) and self.source.adaptive
+            assumptions += (
+                "every randomizer is eps0-LDP for every history it may depend on; users are "
+                "shuffled first, then randomized one after another"
+                if adaptive
+                else "every user runs the same eps0-LDP randomizer, or the i-th message of the "
+                "shuffled users is made by the i-th randomizer",
+            )
+        profiles, witnesses = _distinct(pairs)
+        return _Side(
+            analysis_named(key), self._theorem(key), profiles, witnesses, assumptions
+        )
+
+    def _cells(self) -> int:
+        return DEFAULT_CELLS if self.rtol > _FINE_RTOL else _FINE_CELLS
+
+    def _blanket_pairs(self) -> list[tuple[ShuffledPair, dict[str, Any]]]:
+        randomizer = self._randomizer()
+        cells = self._cells()
+        return [
+            (
+                blanket_pair(randomizer, x0, x1, n=self.n, cells=cells),
+                {"analysis": "blanket", "x0": x0, "x1": x1, "swap": False},
+            )
+            for x0, x1 in randomizer.worst_pairs().pairs
+        ]
+
+    def _dataset_pairs(self) -> list[tuple[ShuffledPair, dict[str, Any]]]:
+        randomizer = self._randomizer()
+        cells = self._cells()
+        found = []
+        for x0, x1, x2 in randomizer.datasets():
+            pair = dataset_pair(randomizer, x0, x1, x2, n=self.n, cells=cells)
+            witness = {"analysis": "dataset", "x0": x0, "x1": x1, "x2": x2}
+            found.append((pair, {**witness, "swap": False}))
+            found.append((pair.swap(), {**witness, "swap": True}))
+        return found
+
+    def _randomizer(self) -> Randomizer:
+        """The randomizer, or for a family the member its lower bound comes from."""
+        return BinaryRR(eps0=self.eps0) if isinstance(self.source, _Family) else self.source
+
+    def _bound(
+        self,
+        quantity: Literal["epsilon", "delta"],
+        ends: tuple[float, float],
+        lower: _Found,
+        upper: _Found,
+        at: dict[str, float],
+        logs: tuple[float | None, float | None] = (None, None),
+    ) -> Bound:
+        notes = []
+        if upper.theorem is theorems.LOCAL and quantity == "epsilon":
+            notes.append("the local guarantee is the active bound: shuffling certifies nothing more")
+        for side in (upper, lower):
+            if side.width is not None and side.width > self._noted_width(quantity):
+                notes.append(
+                    f"numerical width {side.width:.1e} of the {side.witness['analysis']} analysis: "
+                    f"more than the {self.rtol:.0e} asked for was not reached in bounded work"
+                )
+        low, high = ends
+        return Bound(
+            quantity=quantity,
+            lower=min(low, high),
+            upper=high,
+            at=at,
+            lower_theorem=lower.theorem,
+            upper_theorem=upper.theorem,
+            assumptions=upper.assumptions or (_NEIGHBOURS, _HONEST),
+            notes=tuple(notes),
+            log_lower=logs[0],
+            log_upper=logs[1],
+            lower_width=lower.width,
+            upper_width=upper.width,
+            witness={"upper": dict(upper.witness), "lower": dict(lower.witness)},
+        )
+
+    def _noted_width(self, quantity: str) -> float:
+        return 1.1 * self.rtol if quantity == "epsilon" else 1.1 * self._width()
+
+
+@dataclass(frozen=True)
+class _Found:
+    """One end: its value, what certifies it, its numerical width, and what reproduces it."""
+
+    value: float
+    theorem: Theorem | None
+    width: float | None
+    witness: dict[str, Any]
+    assumptions: tuple[str, ...]
+
+
+def _found(side: _Side, value: float, interval: EpsilonInterval) -> _Found:
+    if interval.high == interval.low:
+        width = 0.0
+    else:
+        width = interval.high / interval.low - 1.0 if interval.low > 0.0 else math.inf
+    witness = side.witnesses[interval.index]
+    return _Found(value, side.theorem, width, witness, side.assumptions)
+
+
+def _found_log(
+    side: _Side, index: int, high: float, low: float, *, end: Literal["low", "high"] = "high"
+) -> _Found:
+    value = low if end == "low" else high
+    width = 0.0 if high == low else (math.expm1(min(high - low, 700.0)))
+    return _Found(value, side.theorem, width, side.witnesses[index], side.assumptions)
+
+
+def _distinct(
+    pairs: Sequence[tuple[ShuffledPair, dict[str, Any]]],
+) -> tuple[tuple[PairProfile, ...], tuple[dict[str, Any], ...]]:
+    """Profiles of the pairs, equal laws once."""
+    seen: dict[bytes, None] = {}
+    profiles, witnesses = [], []
+    for pair, witness in pairs:
+        profile = PairProfile(pair)
+        key = profile.fingerprint()
+        if key not in seen:
+            seen[key] = None
+            profiles.append(profile)
+            witnesses.append(witness)
+    return tuple(profiles), tuple(witnesses)
+
+
+def shuffle(
+    randomizer: Randomizer, *, n: int, rtol: float = 1e-6, trust: Trust = "all"
+) -> Shuffled:
+    """A randomizer among n users behind a shuffler.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        What each user runs.
+    n : int
+        Users (messages in the shuffle), 1 <= n <= 1e15.
+    rtol : float
+        Requested relative width of each analysis' numerical bracket of eps, 1e-12 to 0.1.
+    trust : {"all", "published"}
+        "published" leaves out theorems proved only in docs/theory.md.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its domain.
+
+    Examples
+    --------
+    >>> import shuffledp as sd
+    >>> acc = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=10_000)
+    >>> round(acc.epsilon(delta=1e-6).upper, 5)
+    0.38049
+    """
+    if not isinstance(randomizer, Randomizer):
+        raise rejected("randomizer", randomizer, "a randomizer such as KRR(k=10, eps0=4.0)")
+    return Shuffled(randomizer, _check.count("n", n), *_settings(rtol, trust))
+
+
+def generic(
+    *, eps0: float, n: int, adaptive: bool = False, rtol: float = 1e-6, trust: Trust = "all"
+) -> Shuffled:
+    """Any eps0-LDP randomizers among n users behind a shuffler.
+
+    The upper end holds for every eps0-LDP randomizer; the lower end is that of binary randomized
+    response, which is one of them, so no bound for all of them can be below it.
+
+    Parameters
+    ----------
+    eps0 : float
+        Local privacy in nats, 0 < eps0 <= 300.
+    n : int
+        Users, 1 <= n <= 1e15.
+    adaptive : bool
+        True where a randomizer may depend on the messages before it (the bound is the same; the
+        assumptions that are printed are not).
+    rtol, trust
+        As for ``shuffle``.
+    """
+    if not isinstance(adaptive, bool):
+        raise rejected("adaptive", adaptive, "True or False")
+    family = _Family(_check.local_epsilon("eps0", eps0), adaptive)
+    return Shuffled(family, _check.count("n", n), *_settings(rtol, trust))
+
+
+def _settings(rtol: float, trust: str) -> tuple[float, Trust]:
+    rtol = _check.real("rtol", rtol, low=1e-12, high=0.1)
+    return rtol, "published" if _check.choice("trust", trust, _TRUSTS) == "published" else "all"
+
+
+_TRUSTS = ("all", "published")

@@ -1,0 +1,74 @@
+"""Section 7 of docs/theory.md: from delta to eps."""
+
+import random
+from collections import Counter
+from fractions import Fraction
+from itertools import pairwise
+
+import pytest
+
+F = Fraction
+
+
+def random_law(rng, k):
+    parts = [rng.randint(0, 9) for _ in range(k - 1)] + [1]
+    return [F(v, sum(parts)) for v in parts]
+
+
+def profile(A0, A1, ref, a, n):
+    """Right-hand side of Theorem 2.1 as a function of a."""
+    law = {F(0): F(1)}
+    for _ in range(n):
+        new = Counter()
+        for s, p in law.items():
+            for x, y, w in zip(A0, A1, ref, strict=True):
+                if w:
+                    new[s + (x - a * y) / w] += p * w
+        law = new
+    outside = sum(
+        (max(x - a * y, F(0)) for x, y, w in zip(A0, A1, ref, strict=True) if not w), F(0)
+    )
+    return sum((p * s for s, p in law.items() if s > 0), F(0)) / n + outside
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_monotone_and_convex_in_exp_eps(seed):
+    """Lemma 7.1 and Lemma 7.5: falls, is convex, so chords are upper bounds; also of a maximum."""
+    rng = random.Random(seed)
+    A0, A1, ref = (random_law(rng, 4) for _ in range(3))
+    for n in (1, 2, 3):
+        grid = [F(i, 4) for i in range(1, 17)]
+        one = [profile(A0, A1, ref, a, n) for a in grid]
+        two = [profile(A1, A0, ref, a, n) for a in grid]
+        for values in (one, two, [max(v) for v in zip(one, two, strict=True)]):
+            assert values == sorted(values, reverse=True)
+            steps = [y - x for x, y in pairwise(values)]
+            assert steps == sorted(steps)
+            lam = F(3, 7)
+            between = profile(A0, A1, ref, lam * grid[2] + (1 - lam) * grid[9], n)
+            assert between <= lam * one[2] + (1 - lam) * one[9]
+
+
+def test_evaluated_points_only():
+    """Theorem 7.2: a bracket by ends that are neither monotone nor continuous."""
+    rng = random.Random(5)
+    rows = [[F(5, 8), F(2, 8), F(1, 8)], [F(1, 8), F(2, 8), F(5, 8)], [F(1, 3)] * 3]
+    target, grid = F(1, 50), [1 + F(i, 40) for i in range(160)]
+    exact = [profile(*rows, a, 3) for a in grid]
+    upper = [v * (1 + F(rng.randint(0, 40), 100)) for v in exact]
+    lower = [v * (1 - F(rng.randint(0, 40), 100)) for v in exact]
+    assert upper != sorted(upper, reverse=True)
+    good = [a for a, v in zip(grid, upper, strict=True) if v <= target]
+    bad = [a for a, v in zip(grid, lower, strict=True) if v > target]
+    true = min(a for a, v in zip(grid, exact, strict=True) if v <= target)
+    assert all(a >= true for a in good)
+    assert all(a < true for a in bad)
+    assert bad
+    assert good
+
+
+def test_equality_at_the_lower_end_proves_nothing():
+    """Theorem 7.2, part 2 must be strict: delta(.) = 1/4 for every a, and eps(1/4) = 0."""
+    A0, A1 = [F(1, 4), F(3, 4), F(0)], [F(0), F(3, 4), F(1, 4)]
+    values = {profile(A0, A1, A0, a, 1) for a in (F(1), F(2), F(9))}
+    assert values == {F(1, 4)}

@@ -1,0 +1,218 @@
+"""Sections 2 and 3 of docs/theory.md, by enumeration in exact rational arithmetic.
+
+Nothing here uses the library: shuffled laws are formed message by message.
+"""
+
+import random
+from collections import Counter
+from fractions import Fraction
+from itertools import combinations_with_replacement, product
+
+import pytest
+
+F = Fraction
+
+
+def random_law(rng, k, *, zeros=False):
+    """A random rational law on k outcomes; with zeros, each is empty with probability 0.4."""
+    while True:
+        parts = [0 if zeros and rng.random() < 0.4 else rng.randint(1, 9) for _ in range(k)]
+        if sum(parts):
+            return [F(part, sum(parts)) for part in parts]
+
+
+def shuffled(laws):
+    """Law of the multiset of one message of each law."""
+    law = {(): F(1)}
+    for row in laws:
+        new = Counter()
+        for key, p in law.items():
+            for y, mass in enumerate(row):
+                if mass:
+                    new[tuple(sorted((*key, y)))] += p * mass
+        law = new
+    return law
+
+
+def divergence(P, Q, a):
+    return sum((max(p - a * Q.get(z, 0), F(0)) for z, p in P.items()), F(0))
+
+
+def exact(A0, A1, others, a):
+    return divergence(shuffled([A0, *others]), shuffled([A1, *others]), a)
+
+
+def mean_positive_part(atoms, n):
+    """(1/n) E[sum of n copies]_+, atoms = list of (value, probability)."""
+    law = {F(0): F(1)}
+    for _ in range(n):
+        new = Counter()
+        for total, p in law.items():
+            for g, w in atoms:
+                new[total + g] += p * w
+        law = new
+    return sum((p * s for s, p in law.items() if s > 0), F(0)) / n
+
+
+def formula(A0, A1, ref, a, n, *, extra=True):
+    """Right-hand side of Theorem 2.1; ref may have mass below one (left-over, Theorem 3.1)."""
+    on = [y for y, w in enumerate(ref) if w]
+    atoms = [((A0[y] - a * A1[y]) / ref[y], ref[y]) for y in on] + [(F(0), 1 - sum(ref))]
+    lost = sum((max(A0[y] - a * A1[y], F(0)) for y, w in enumerate(ref) if not w), F(0))
+    return mean_positive_part(atoms, n) + (lost if extra else 0)
+
+
+def blanket(rows):
+    return [min(column) for column in zip(*rows, strict=True)]
+
+
+LEVELS = [F(1, 2), F(1), F(5, 4), F(2), F(7, 2)]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_identity_with_mass_outside_the_reference(seed):
+    """Theorem 2.1 (section 2.1): equality, both directions, with zeros in A2."""
+    rng = random.Random(seed)
+    k = rng.randint(2, 4)
+    A0, A1, A2 = (random_law(rng, k, zeros=True) for _ in range(3))
+    for n in (1, 2, 3):
+        for a in LEVELS:
+            assert exact(A0, A1, [A2] * (n - 1), a) == formula(A0, A1, A2, a, n)
+            assert exact(A1, A0, [A2] * (n - 1), a) == formula(A1, A0, A2, a, n)
+
+
+def test_term_outside_the_support_is_not_divided_by_n():
+    """Theorem 2.1 (section 2.1) by hand: A0 has 1/2 where A2 has nothing."""
+    A0, A1, A2 = [F(1, 2), F(1, 2)], [F(0), F(1)], [F(0), F(1)]
+    for n in (2, 3, 4):
+        assert exact(A0, A1, [A2] * (n - 1), F(1)) == F(1, 2)
+        assert formula(A0, A1, A2, F(1), n, extra=False) == 0
+
+
+def test_blanket_bounds_every_dataset_also_where_it_vanishes():
+    """Theorem 3.1 (section 3.1): random channels with zeros, all x2..xn, both directions."""
+    rng = random.Random(7)
+    without, tight = 0, 0
+    for _ in range(60):
+        rows = [random_law(rng, 3, zeros=True) for _ in range(3)]
+        B = blanket(rows)
+        for n, a in product((2, 3), (F(1), F(3, 2), F(3))):
+            for i, j in ((0, 1), (1, 0)):
+                bound = formula(rows[i], rows[j], B, a, n)
+                bare = formula(rows[i], rows[j], B, a, n, extra=False)
+                for others in combinations_with_replacement(rows, n - 1):
+                    true = exact(rows[i], rows[j], others, a)
+                    assert true <= bound
+                    without += true > bare
+                    tight += true == bound
+    assert without > 100, "the term over {B = 0} is needed, and these channels must show it"
+    assert tight > 100, "the bound is attained, so a smaller one would have failed above"
+
+
+def test_blanket_zero_everywhere():
+    """Remark 3.2 (section 3.1)."""
+    rows = [[F(1), F(0)], [F(0), F(1)]]
+    assert exact(rows[0], rows[1], [rows[0]], F(3)) == 1
+    assert formula(rows[0], rows[1], blanket(rows), F(3), 2) == 1
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_blanket_with_another_randomizer_per_user(seed):
+    """Theorem 3.3 (section 3.2): user i has his own family, one common blanket."""
+    rng = random.Random(100 + seed)
+    A0, A1 = random_law(rng, 3, zeros=True), random_law(rng, 3, zeros=True)
+    others = [random_law(rng, 3, zeros=seed % 2 == 0) for _ in range(2)]
+    B = blanket(others)
+    for a in LEVELS:
+        assert exact(A0, A1, others, a) <= formula(A0, A1, B, a, 3)
+        smaller = [b / 2 for b in B]
+        assert formula(A0, A1, B, a, 3) <= formula(A0, A1, smaller, a, 3)
+
+
+@pytest.mark.parametrize("seed", range(15))
+def test_smaller_blankets_and_labels_are_weaker(seed):
+    """Lemma 3.4 (section 3.3): R_b = sum_l w_l Q_l with sum_l s_l Q_l <= B."""
+    rng = random.Random(200 + seed)
+    Q = [random_law(rng, 3) for _ in range(3)]
+    w0, w1, s = random_law(rng, 3), random_law(rng, 3), [v / 2 for v in random_law(rng, 3)]
+
+    def mix(weights):
+        return [sum(w * q[y] for w, q in zip(weights, Q, strict=True)) for y in range(3)]
+
+    rest = [random_law(rng, 3) for _ in range(2)]
+    rows = [[m + r / 2 for m, r in zip(mix(s), row, strict=True)] for row in rest]
+    B = blanket(rows)
+    assert all(sum(row) == 1 for row in rows)
+    for n, a in product((1, 2, 3), LEVELS):
+        labels = formula(w0, w1, s, a, n)
+        assert formula(mix(w0), mix(w1), B, a, n) <= labels
+        assert exact(mix(w0), mix(w1), rows[: n - 1], a) <= labels
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_lower_bounds_from_datasets_and_priors(seed):
+    """Theorems 3.5 and 3.6 (section 3.4)."""
+    rng = random.Random(300 + seed)
+    rows = [random_law(rng, 3, zeros=seed % 3 == 0) for _ in range(3)]
+    prior = random_law(rng, 3)
+    mixture = [sum(p * row[y] for p, row in zip(prior, rows, strict=True)) for y in range(3)]
+    for n, a in product((2, 3, 4), (F(1), F(3, 2), F(3))):
+        worst = max(
+            exact(rows[0], rows[1], others, a)
+            for others in combinations_with_replacement(rows, n - 1)
+        )
+        for x2 in rows:
+            true = exact(rows[0], rows[1], [x2] * (n - 1), a)
+            assert formula(rows[0], rows[1], x2, a, n) == true <= worst
+        assert formula(rows[0], rows[1], mixture, a, n) <= worst
+        assert worst <= formula(rows[0], rows[1], blanket(rows), a, n)
+
+
+def test_equal_others_are_not_always_worst():
+    """Remark 3.7 (section 3.4): 3-RR, n = 5, the others split two and two."""
+    E, a = F(27182818, 10**7), F(18221188, 10**7)  # e^1 and e^0.6 to eight digits
+    rows = [[(E if y == x else 1) / (E + 2) for y in range(3)] for x in range(3)]
+    values = {
+        pattern: exact(rows[0], rows[1], [rows[x] for x in pattern], a)
+        for pattern in combinations_with_replacement(range(3), 4)
+    }
+    third = values[2, 2, 2, 2]
+    assert max(values.values()) > max(third, values[0, 0, 0, 0], values[1, 1, 1, 1])
+    assert abs(max(values.values()) - F(3431, 100000)) < F(1, 100000)
+    bound = formula(rows[0], rows[1], blanket(rows), a, 5)
+    assert abs(bound - F(3713, 100000)) < F(1, 100000)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_divergence_falls_in_n_and_below_the_local_cap(seed):
+    """Theorems 2.5, 2.6 and Corollary 2.7 (section 2.2)."""
+    rng = random.Random(400 + seed)
+    rows = [random_law(rng, 3) for _ in range(3)]
+    atoms = [(F(rng.randint(-9, 9), 4), w) for w in random_law(rng, 4)]
+    for a in LEVELS:
+        fall = [mean_positive_part(atoms, n) for n in range(1, 6)]
+        assert fall == sorted(fall, reverse=True)
+        users = [exact(rows[0], rows[1], rows[1:n], a) for n in (1, 2, 3)]
+        assert users == sorted(users, reverse=True)
+        ratios = [p / q for c in zip(*rows, strict=True) for p in c for q in c]
+        E = max(ratios)
+        if 1 / E <= a <= E:
+            assert users[0] <= (E - a) / (E + 1)
+        if a >= E:
+            assert users[0] == 0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_range_of_the_gain_under_pure_ldp(seed):
+    """Lemma 2.4 (section 2.1): reference = blanket or a third row; k-RR attains the range."""
+    rng = random.Random(500 + seed)
+    rows = [random_law(rng, 4) for _ in range(3)]
+    E = max(p / q for c in zip(*rows, strict=True) for p in c for q in c)
+    krr = [[(E if y == x else 1) / (E + 2) for y in range(3)] for x in range(3)]
+    for a in (1 / E, F(1), (1 + E) / 2, E):
+        for ref in (blanket(rows), rows[2]):
+            for p, q, w in zip(rows[0], rows[1], ref, strict=True):
+                assert 1 - a * E <= (p - a * q) / w <= E - a
+        gains = [(p - a * q) / b for p, q, b in zip(krr[0], krr[1], blanket(krr), strict=True)]
+        assert max(gains) == E - a
+        assert min(gains) == 1 - a * E

@@ -1,0 +1,346 @@
+"""Section 4 of docs/theory.md: worst pairs, through the call functions E(G - t)_+.
+
+A finite law is larger in convex order iff the means agree and E(G - t)_+ is at least as large at
+every t; both are piecewise linear, so the atoms of the two laws are all the t there are to check.
+"""
+
+import math
+import random
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+
+import pytest
+
+F = Fraction
+
+
+def merge(atoms):
+    law = Counter()
+    for g, w in atoms:
+        law[g] += w
+    return law
+
+
+def mean(law):
+    return sum((g * w for g, w in law.items()), F(0))
+
+
+def call(law, t):
+    return sum((w * (g - t) for g, w in law.items() if g > t), F(0))
+
+
+def convex_leq(small, large):
+    return mean(small) == mean(large) and all(
+        call(small, t) <= call(large, t) for t in {*small, *large}
+    )
+
+
+def gain(rows, x0, x1, a):
+    """Law of G under the extended blanket law; also the mass of (R_x0 - a R_x1)_+ off it."""
+    B = [min(c) for c in zip(*rows, strict=True)]
+    triples = list(zip(rows[x0], rows[x1], B, strict=True))
+    law = merge([((p - a * q) / b, b) for p, q, b in triples if b] + [(F(0), 1 - sum(B))])
+    return law, sum((max(p - a * q, F(0)) for p, q, b in triples if not b), F(0))
+
+
+def ratios(rows, x0, x1):
+    """Joint law of (r0, r1) under the blanket measure."""
+    law = Counter()
+    for c in zip(*rows, strict=True):
+        law[c[x0] / min(c), c[x1] / min(c)] += min(c)
+    return law
+
+
+def blanket_bound(rows, x0, x1, a, n):
+    law, extra = gain(rows, x0, x1, a)
+    total = {F(0): F(1)}
+    for _ in range(n):
+        new = Counter()
+        for s, p in total.items():
+            for g, w in law.items():
+                new[s + g] += p * w
+        total = new
+    return sum((p * s for s, p in total.items() if s > 0), F(0)) / n + extra
+
+
+LEVELS = [F(1, 3), F(1), F(3, 2), F(4)]
+
+
+def krr(k, E):
+    return [[(E if y == x else 1) / (E + k - 1) for y in range(k)] for x in range(k)]
+
+
+def unary(d, keep, flip):
+    """keep: P(bit of the input stays set); flip: P(another bit is set)."""
+    rows = []
+    for x in range(d):
+        row = []
+        for bits in product((0, 1), repeat=d):
+            p = F(1)
+            for j, bit in enumerate(bits):
+                on = keep if j == x else flip
+                p *= on if bit else 1 - on
+            row.append(p)
+        rows.append(row)
+    return rows
+
+
+def local_hash(domain, size, E):
+    rows = []
+    for x in range(domain):
+        row = []
+        for h in product(range(size), repeat=domain):
+            row += [(E if v == h[x] else 1) / (E + size - 1) / size**domain for v in range(size)]
+        rows.append(row)
+    return rows
+
+
+def hadamard(domain, E):
+    K = 1
+    while domain >= K:
+        K *= 2
+    c = F(2) / (K * (E + 1))
+    return [
+        [(E if (x & y).bit_count() % 2 == 0 else 1) * c for y in range(K)]
+        for x in range(1, domain + 1)
+    ]
+
+
+FAMILIES = {
+    "k-rr": krr(4, F(5)),
+    "symmetric unary": unary(3, F(3, 4), F(1, 4)),
+    "optimized unary": unary(3, F(1, 2), F(1, 6)),
+    "local hash": local_hash(3, 2, F(5)),
+    "hadamard 4 of 8": hadamard(4, F(5)),
+    "hadamard 7 of 8": hadamard(7, F(5)),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+def test_all_pairs_of_the_symmetric_randomizers_agree(name):
+    """Theorems 4.1 and 4.2 (section 4.1): one law of (r0, r1), and it is exchangeable."""
+    rows = FAMILIES[name]
+    assert all(sum(row) == 1 for row in rows)
+    first = ratios(rows, 0, 1)
+    assert len(first) > 1
+    for x0, x1 in product(range(len(rows)), repeat=2):
+        if x0 != x1:
+            assert ratios(rows, x0, x1) == first
+    assert first == Counter({(r1, r0): w for (r0, r1), w in first.items()})
+
+
+def test_masses_of_hadamard_response():
+    """Theorem 4.2 (section 4.1), the four masses in closed form, K = 8."""
+    E, K = F(5), 8
+    c = 2 / (K * (E + 1))
+    law = ratios(hadamard(4, E), 2, 3)
+    assert law == {
+        (E, E): (F(K, 4) - 1) * c,
+        (E, 1): F(K, 4) * c,
+        (1, E): F(K, 4) * c,
+        (1, 1): F(K, 4) * c + E * c,
+    }
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_exchangeable_ratios(seed):
+    """Lemma 4.3 (section 4.2): (u - av) r below u r - a v r' in convex order."""
+    rng = random.Random(seed)
+    pairs = [(F(rng.randint(0, 9), 3), F(rng.randint(0, 9), 3)) for _ in range(4)]
+    pairs += [(y, x) for x, y in pairs]
+    w = [F(rng.randint(1, 5)) for _ in range(4)] * 2
+    w = [v / sum(w) for v in w]
+    for a, u, v in product(LEVELS, (F(0), F(1), F(5, 2)), (F(1), F(2, 3))):
+        small = merge(((u - a * v) * r, p) for (r, _), p in zip(pairs, w, strict=True))
+        large = merge((u * r - a * v * s, p) for (r, s), p in zip(pairs, w, strict=True))
+        assert convex_leq(small, large)
+    # Without exchangeability it fails: the mean alone moves.
+    assert not convex_leq(merge([(F(0), F(1))]), merge([(F(1), F(1))]))
+
+
+def test_extremal_masses():
+    """Corollary 4.4 (section 4.2)."""
+    for E, a in product((F(2), F(9)), LEVELS):
+        half = F(1, 2)
+        small = merge([(E - a * E, half), (1 - a, half)])
+        large = merge([(E - a, half), (1 - a * E, half)])
+        assert convex_leq(small, large)
+        assert convex_leq(large, small) == (E == 1)
+
+
+def test_joint_mechanism_differs_in_every_coordinate():
+    """Theorem 4.5 (section 4.2): a product of 2-RR and 3-RR."""
+    first, second = krr(2, F(3)), krr(3, F(2))
+    inputs = list(product(range(2), range(3)))
+    rows = [[p * q for p in first[i] for q in second[j]] for i, j in inputs]
+    apart = inputs.index((1, 2))
+    for a in LEVELS:
+        worst = gain(rows, 0, apart, a)[0]
+        for x, y in product(range(len(inputs)), repeat=2):
+            law = gain(rows, x, y, a)[0]
+            assert convex_leq(law, worst)
+            if all(i != j for i, j in zip(inputs[x], inputs[y], strict=True)):
+                assert law == worst
+
+
+def lattice_rows(f, N):
+    """f[k] for k = 0..K is the mass at +-k; inputs 0..N."""
+    K = len(f) - 1
+    return [[f[abs(y - x)] if abs(y - x) <= K else F(0) for y in range(-K, N + K + 1)]
+            for x in range(N + 1)]  # fmt: skip
+
+
+def unimodal(rng, K, *, zero_tail):
+    steps = sorted((F(rng.choice([1, 1, 2, 5, 13, 40])) for _ in range(K + 1)), reverse=True)
+    if zero_tail:
+        steps[-1] = F(0)
+    total = steps[0] + 2 * sum(steps[1:])
+    return [v / total for v in steps]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_lattice_noise_on_a_bounded_window(seed):
+    """Theorem 4.8 and, for noise of bounded support, Theorem 4.6(r) to (t) (sections 4.3, 4.4).
+
+    The blanket vanishes near the edges, so the last term of Theorem 3.1 takes part.
+    """
+    rng = random.Random(seed)
+    N, K = rng.choice([(1, 3), (2, 3), (3, 4), (3, 2)])
+    rows = lattice_rows(unimodal(rng, K, zero_tail=rng.random() < 0.3), N)
+    for a in LEVELS:
+        for n in (1, 2):
+            ends = blanket_bound(rows, 0, N, a, n)
+            assert ends == blanket_bound(rows, N, 0, a, n)
+            for x0, x1 in product(range(N + 1), repeat=2):
+                assert blanket_bound(rows, x0, x1, a, n) <= ends
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_claim_of_the_additive_noise_theorem(seed):
+    """Claim (b) of Theorem 4.6, on the lattice: sum (f_x0 - c f_x1 - t B)_+ for all c, t >= 0."""
+    rng = random.Random(100 + seed)
+    N, K = rng.choice([(2, 4), (3, 4), (4, 6)])
+    rows = lattice_rows(unimodal(rng, K, zero_tail=False), N)
+    B = [min(c) for c in zip(*rows, strict=True)]
+
+    def call_function(x0, x1, c, t):
+        return sum(
+            max(p - c * q - t * b, F(0)) for p, q, b in zip(rows[x0], rows[x1], B, strict=True)
+        )
+
+    for c, t in product((F(0), F(1, 2), F(1), F(3)), (F(0), F(1, 2), F(1), F(3, 2), F(4))):
+        for x0, x1 in product(range(N + 1), repeat=2):
+            ends = call_function(0, N, c, t)
+            assert call_function(x0, x1, c, t) <= ends == call_function(N, 0, c, t)
+
+
+def test_geometric_noise_with_its_infinite_tails_in_convex_order():
+    """Theorem 4.8 (section 4.4): discrete Laplace; beyond the inputs the ratios are constant."""
+    N, x = 3, F(1, 2)
+    norm = (1 - x) / (1 + x)
+    # Outputs below 0 have the ratios of output 0, outputs above N those of N: merge the tails.
+    rows = [
+        [norm * x ** abs(y - i) / ((1 - x) if y in (0, N) else 1) for y in range(N + 1)]
+        for i in range(N + 1)
+    ]
+    assert all(sum(row) == 1 for row in rows)
+    for a in LEVELS:
+        worst = gain(rows, 0, N, a)[0]
+        for x0, x1 in product(range(N + 1), repeat=2):
+            assert convex_leq(gain(rows, x0, x1, a)[0], worst)
+
+
+def test_box_opposite_corners():
+    """Theorem 4.9 (section 4.4): two coordinates of different discrete Laplace noise."""
+
+    def laplace(N, x):
+        norm = (1 - x) / (1 + x)
+        return [
+            [norm * x ** abs(y - i) / ((1 - x) if y in (0, N) else 1) for y in range(N + 1)]
+            for i in range(N + 1)
+        ]
+
+    first, second = laplace(2, F(1, 2)), laplace(1, F(1, 3))
+    inputs = list(product(range(3), range(2)))
+    rows = [[p * q for p in first[i] for q in second[j]] for i, j in inputs]
+    corners = [(0, 5), (5, 0), (1, 4), (4, 1)]
+    for a in LEVELS:
+        worst = gain(rows, 0, 5, a)[0]
+        assert all(gain(rows, i, j, a)[0] == worst for i, j in corners)
+        for x, y in product(range(6), repeat=2):
+            assert convex_leq(gain(rows, x, y, a)[0], worst)
+
+
+def test_bounded_support_is_not_in_convex_order():
+    """Theorem 4.6 (section 4.3): why convex order asks for f > 0; the means differ otherwise."""
+    rows = lattice_rows([F(3, 9), F(2, 9), F(1, 9)], 2)
+    means = {mean(gain(rows, *pair, F(2))[0]) for pair in ((0, 2), (1, 1))}
+    assert len(means) == 2
+
+
+def test_noise_that_is_not_unimodal():
+    """End of section 4.4: a neighbouring pair beats the ends."""
+    t = F(1, 23)
+    rows = lattice_rows([t, 9 * t, t, t], 2)
+    for n in (1, 2, 3):
+        assert blanket_bound(rows, 0, 1, F(3, 2), n) > blanket_bound(rows, 0, 2, F(3, 2), n)
+
+
+def eta_of(kind, s):
+    return {"gauss": s * s, "laplace": s, "root": math.sqrt(s), "1.5": s**1.5}[kind]
+
+
+@pytest.mark.parametrize("kind", ["gauss", "laplace", "root", "1.5"])
+def test_ball_pointwise(kind):
+    """Theorem 4.10 (section 4.4): both reflections, two points at a time, in the plane."""
+    rng = random.Random(3)
+
+    def f(r):
+        return math.exp(-3 * eta_of(kind, r))
+
+    def pair_sum(P, Q, b, c, t):
+        return sum(max(p - c * q - t * v, 0.0) for p, q, v in zip(P, Q, b, strict=True))
+
+    def point(radius):
+        angle = rng.uniform(0, 2 * math.pi)
+        return complex(math.cos(angle), math.sin(angle)) * radius
+
+    grew = 0
+    for _ in range(4000):
+        x0, x1 = point(rng.uniform(0, 0.5)), point(rng.uniform(0.01, 0.5))
+        y, c, t = point(rng.uniform(0, 2)), rng.uniform(0, 3), rng.choice([0, 0.4, 1, 1.5, 3])
+        e = x1 / abs(x1)
+        for old, fixed, new, first in ((x0, x1, -e / 2, True), (x1, -e / 2, e / 2, False)):
+            if abs(old - new) < 1e-6:
+                continue
+            axis = (new - old) / abs(new - old)
+            mid = (new + old) / 2
+
+            def flip(z, axis=axis, mid=mid):
+                return z - 2 * ((z - mid) * axis.conjugate()).real * axis
+
+            assert abs(flip(old) - new) < 1e-12
+            points = (y, flip(y))
+            b = [f(abs(z) + 0.5) for z in points]
+            moved = [f(abs(z - old)) for z in points]
+            kept = [f(abs(z - fixed)) for z in points]
+            args = (moved, kept) if first else (kept, moved)
+            turned = (moved[::-1], kept) if first else (kept, moved[::-1])
+            before, after = pair_sum(*args, b, c, t), pair_sum(*turned, b, c, t)
+            assert before <= after + 1e-12 * (1 + after)
+            grew += after > before + 1e-6
+    assert grew > 200
+
+
+def test_ball_pointwise_fails_for_flatter_centres():
+    """Theorem 4.10 (section 4.4), its ratio step (e): false for exp(-|y|^4), so b <= 2 is used."""
+
+    def log_ratio(tau, rho, k):
+        radius = math.hypot(tau, rho)
+        return (radius + 0.5) ** k - math.hypot(tau + 0.5, rho) ** k
+
+    grid = [(0.1 * i, 0.1 * j) for i in range(30) for j in range(1, 30)]
+    for k, holds in ((1, True), (1.5, True), (2, True), (4, False)):
+        steps = [log_ratio(tau, rho, k) - log_ratio(tau + 0.05, rho, k) for tau, rho in grid]
+        assert (min(steps) >= -1e-12) == holds
