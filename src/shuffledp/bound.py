@@ -134,7 +134,7 @@ class Bound:
 
 def delta_from_log(log_low: float, log_high: float) -> tuple[float, float]:
     """The floats around [e^log_low, e^log_high], rounded outward."""
-    low = math.exp(log_low) * (1.0 - 1e-15) if log_low > -math.inf else 0.0
+    low = math.nextafter(math.exp(log_low) * (1.0 - 1e-15), 0.0) if log_low > -math.inf else 0.0
     if log_high == -math.inf:
         return 0.0, 0.0
     high = math.nextafter(math.exp(log_high) * (1.0 + 1e-15), math.inf)

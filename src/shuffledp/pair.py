@@ -30,16 +30,27 @@ class RatioRanges:
     ----------
     a_low, a_high, b_low, b_high : ndarray, shape (K,)
         a_low <= P/ref <= a_high and b_low <= Q/ref <= b_high on the cell.
+    bend : ndarray, shape (K,), or None
+        Where known: on the cell the density of every a - c b, c >= 0, is between e^-bend and e^bend
+        times the uniform density on its range; inf for cells where it is not known.
     """
 
     a_low: Array
     a_high: Array
     b_low: Array
     b_high: Array
+    bend: Array | None = None
 
     def swap(self) -> RatioRanges:
         """Exchange the roles of P and Q."""
-        return RatioRanges(self.b_low, self.b_high, self.a_low, self.a_high)
+        return RatioRanges(self.b_low, self.b_high, self.a_low, self.a_high, self.bend)
+
+    def part(self, kept: slice) -> RatioRanges:
+        """The same for some of the cells."""
+        bend = None if self.bend is None else self.bend[kept]
+        return RatioRanges(
+            self.a_low[kept], self.a_high[kept], self.b_low[kept], self.b_high[kept], bend
+        )
 
 
 @dataclass(frozen=True)

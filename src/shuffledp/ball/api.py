@@ -8,7 +8,9 @@ from typing import Any
 
 from ..errors import ParameterError
 from ._flint import arb, ctx, float_above, float_below
-from .divergence import log_divergence
+from .continuous import ContinuousPair, continuous_law
+from .densities import CONTINUOUS_MECHANISMS, check_inputs, noise_of
+from .divergence import log_divergence, log_divergence_by_cells
 from .gains import (
     GainLaw,
     blanket_gains,
@@ -42,6 +44,11 @@ def log_delta(
         x0, x1 = x1, x0
     if analysis == "local":
         raise NotImplementedError
+    if mechanism["name"] in CONTINUOUS_MECHANISMS and analysis in ("blanket", "dataset"):
+        noise = noise_of(mechanism)
+        xs = check_inputs(mechanism, noise, [x0, x1] + ([] if analysis == "blanket" else [x2]))
+        pair = ContinuousPair(lambda: noise_of(mechanism), xs[0], xs[1], None if analysis == "blanket" else xs[2])
+        return log_divergence_by_cells(lambda r, cut: continuous_law(pair, eps, n=n, rel=r, log_cut=cut), n=n, rel=rel)
     return log_divergence(_gain_law(mechanism, analysis, eps, x0, x1, x2), n=n, rel=rel)
 
 

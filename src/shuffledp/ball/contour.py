@@ -70,6 +70,8 @@ def _scaled_bracket(tilted: Tilted, n: int, rel: float, work: int) -> tuple[arb,
     deviation = float((n * tilted.variance).sqrt().mid())
     value = 1 / (4 + 2.5 * deviation)  # of E x_+ / M^n: a guess, to be replaced
     eta = (rel / 1.5) ** 0.5
+    if tilted.rough is not None and tilted.rough.limit() ** n <= 0.01 * rel * value:
+        eta /= 20  # far nodes cost next to nothing, so the smoothing need not show
     spent = 0
     best = None
     for _ in range(_PASSES):
@@ -194,12 +196,21 @@ class _Rule:
             sums.bump += factor * self.eta2 * term.real
         self.cost += (end - first) * (len(self.tilted.weight) + 8)
 
+    def _largest_power(self, middle: arb, radius: arb) -> arb:
+        """Bound |phi|^n on an interval from above."""
+        rough = self.tilted.rough
+        if rough is not None:
+            self.cost += 2 * len(rough.weight) + 4
+            power = rough.largest_modulus(middle, radius) ** self.n
+            if power <= self.negligible:
+                return power
+        self.cost += 2 * len(self.tilted.weight)
+        return self.tilted.largest_modulus(middle, radius) ** self.n
+
     def _left_out(self, sums: _Sums, first: int, end: int, factor: arb) -> bool:
         """Bound nodes first..end-1 together, if they are negligible."""
-        self.cost += 2 * len(self.tilted.weight)
         low, high = first * self.step, (end - 1) * self.step
-        modulus = self.tilted.largest_modulus((low + high) / 2, (high - low) / 2)
-        power = modulus**self.n
+        power = self._largest_power((low + high) / 2, (high - low) / 2)
         if not power <= self.negligible:
             return False
         normal = (self.eta2 * (1 - low**2) / 2).exp()

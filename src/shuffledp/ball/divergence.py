@@ -11,10 +11,13 @@ from .contour import PrecisionError, positive_part_by_contour
 from .enumeration import compositions, positive_part_by_enumeration
 from .gains import GainLaw
 
-__all__ = ["log_divergence"]
+__all__ = ["log_divergence", "log_divergence_by_cells"]
 
+_COARSE = 0.1
 _ENUMERABLE = 60_000  # compositions; about a microsecond each
 _DOUBLINGS = 4
+_REFINEMENTS = 8
+_SMALLEST_CUT = -5e4
 
 
 def log_divergence(
@@ -39,7 +42,7 @@ def log_divergence(
     NotCertified
         If the width cannot be reached within the work allowed.
     """
-    bits = 120 + 2 * n.bit_length()
+    bits = 160 + 2 * n.bit_length()
     reason = ""
     for _ in range(_DOUBLINGS):
         with ctx.workprec(bits):
@@ -57,6 +60,49 @@ def log_divergence(
     raise NotCertified(f"rel = {rel!r} not reached with {bits // 2} bits: {reason}")
 
 
+def log_divergence_by_cells(
+    make_law: Callable[[float, float], GainLaw], *, n: int, rel: float, work: int = 20_000_000
+) -> tuple[float, float]:
+    """Enclose log delta for a continuous mechanism.
+
+    Parameters
+    ----------
+    make_law : builds the gain law for a relative width of delta and the logarithm of the
+        probability that may be cut off.
+    n, rel, work : as for `log_divergence`.
+    """
+    with ctx.workprec(160 + 2 * n.bit_length()):
+        log_cut = math.log(rel) - 6
+        lower, upper = _refined(make_law, log_cut, n, _COARSE, work)
+        while not lower > 0:
+            # What was cut off may be all of delta: cut less.
+            log_cut *= 1.7
+            if log_cut < _SMALLEST_CUT:
+                raise NotCertified(f"delta <= {upper.str(5)}: too small to enclose")
+            lower, upper = _refined(make_law, log_cut, n, _COARSE, work)
+        log_cut = math.log(rel / 40) + float_below(lower.log())
+        lower, upper = _refined(make_law, log_cut, n, rel, work)
+        if not (lower > 0 and upper - lower <= 1.01 * rel * lower):
+            raise NotCertified(
+                f"rel = {rel!r} not reached: delta in [{lower.str(8)}, {upper.str(8)}]"
+            )
+        return float_below(lower.log()), float_above(upper.log())
+
+
+def _refined(
+    make_law: Callable[[float, float], GainLaw], log_cut: float, n: int, rel: float, work: int
+) -> tuple[arb, arb]:
+    """Evaluate with finer and finer cells until their remainders do not matter."""
+    accuracy, reason = rel / 2, ""
+    for _ in range(_REFINEMENTS):
+        try:
+            return _delta(make_law(accuracy, log_cut), n, rel * 0.9, work)
+        except PrecisionError as error:
+            reason = str(error)
+            accuracy /= 8  # twice as many cells
+    raise NotCertified(f"rel = {rel!r} not reached with the finest cells tried: {reason}")
+
+
 def _delta(law: GainLaw, n: int, rel: float, work: int) -> tuple[arb, arb]:
     lower, upper = _positive_part(law, n, rel, work)
     lower, upper = lower / n + law.outside, upper / n + law.outside
@@ -65,17 +111,17 @@ def _delta(law: GainLaw, n: int, rel: float, work: int) -> tuple[arb, arb]:
 
 def _positive_part(law: GainLaw, n: int, rel: float, work: int) -> tuple[arb, arb]:
     zero = arb(0)
-    if all(g <= 0 for g in law.gain) and law.remainder.is_zero():
+    if all(g <= 0 for g in law.gain) and not law.remainder:
         return zero, zero
     mean = sum((w * g for w, g in zip(law.weight, law.gain, strict=True)), start=zero)
-    if all(g >= 0 for g in law.gain) and law.remainder.is_zero():
+    if all(g >= 0 for g in law.gain) and not law.remainder:
         return n * mean, n * mean
-    if law.remainder.is_zero() and compositions(n, len(law.gain)) <= _ENUMERABLE:
+    if not law.remainder and compositions(n, len(law.gain)) <= _ENUMERABLE:
         value = positive_part_by_enumeration(law.weight, law.gain, n)
         return value, value
-    if mean > 0 and law.remainder.is_zero():
+    if mean > 0 and not law.remainder:
         # x_+ = x + (-x)_+: keeps the tilt on the side where the sum is rare.
-        mirrored = GainLaw.finite(law.weight, [-g for g in law.gain])
+        mirrored = GainLaw(law.weight, [-g for g in law.gain], zero)
         lower, upper = positive_part_by_contour(mirrored, n, rel, work)
         return n * mean + lower, n * mean + upper
     if not any(g > 0 for g in law.gain):

@@ -6,8 +6,8 @@ e^eps Q, outside the support of the reference (Balle, Bell, Gascon, Nissim 2019,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 
 from ._flint import arb
 from .laws import OutputClass, rational_ball
@@ -24,7 +24,7 @@ __all__ = [
 
 @dataclass(frozen=True)
 class GainLaw:
-    """A finite law of G, and the divergence outside the reference.
+    """A law of G by atoms, exact or standing for a continuous law, and what lies outside.
 
     Attributes
     ----------
@@ -32,23 +32,19 @@ class GainLaw:
         Weights sum to one. A gain that is exactly zero is the exact ball 0.
     outside : arb
         Sum of (P - e^eps Q)_+ where the reference has no mass; added to delta in full.
-    remainder : arb
-        If not zero: |E e^(sG) - sum w e^(s g)| <= remainder |s|^3 e^(Re(s) top), Re s >= 0.
-    top : arb
-        Upper end of the range of G in the bound above.
+    remainder : list of (arb, arb)
+        Pairs (r, top): |E e^(sG) - sum w e^(s g)| <= sum r |s|^3 e^(Re(s) top), Re s >= 0.
+        Empty for a law that is its atoms.
+    spread : function of alpha, or None
+        For a law with a continuous part: returns (discrete, V), the indices of the true atoms and
+        V with |E e^((alpha + iu) G) - that of the true atoms| <= V/|u|.
     """
 
     weight: list[arb]
     gain: list[arb]
     outside: arb
-    remainder: arb
-    top: arb
-
-    @classmethod
-    def finite(cls, weight: list[arb], gain: list[arb], outside: arb | None = None) -> GainLaw:
-        """Return the law of finitely many atoms, known up to the radii of the balls."""
-        zero = arb(0)
-        return cls(weight, gain, zero if outside is None else outside, zero, zero)
+    remainder: list[tuple[arb, arb]] = field(default_factory=list)
+    spread: Callable[[arb], tuple[list[int], arb]] | None = None
 
 
 def blanket_gains(law: Sequence[OutputClass], eps: arb) -> GainLaw:
@@ -95,7 +91,7 @@ def local_divergence(law: Sequence[OutputClass], eps: arb) -> arb:
 def _binary_gains(eps0: arb, eps: arb, scale: arb, weight: arb) -> GainLaw:
     up = scale * eps.exp() * (eps0 - eps).expm1()
     down = scale * (eps0 + eps).expm1()
-    return GainLaw.finite([weight, weight, 1 - 2 * weight], [up, -down, arb(0)])
+    return GainLaw([weight, weight, 1 - 2 * weight], [up, -down, arb(0)], arb(0))
 
 
 def _gains(law: Sequence[OutputClass], eps: arb, reference: int | None) -> GainLaw:
@@ -107,7 +103,7 @@ def _gains(law: Sequence[OutputClass], eps: arb, reference: int | None) -> GainL
         else:
             weight.append(w)
             gain.append(_difference(c, eps) / w)
-    return GainLaw.finite(weight, gain, outside)
+    return GainLaw(weight, gain, outside)
 
 
 def _difference(c: OutputClass, eps: arb) -> arb:

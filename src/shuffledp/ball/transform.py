@@ -23,17 +23,19 @@ class Tilted:
 
     Attributes
     ----------
-    law : GainLaw, gains multiplied by alpha, `remainder` and `top` scaled with them.
+    law : GainLaw, gains multiplied by alpha, remainder scaled with them.
     log_moment : arb
         log E e^(alpha G).
     weight : list of arb
-        The tilted weights w e^(alpha g) / M(alpha).
+        The tilted weights of the atoms, w e^(alpha g) / their sum.
     variance : arb
         Upper bound of the variance of alpha G under the tilted weights.
     zero : arb
         Tilted weight of the gains that are exactly zero.
     slack : arb
         |true phi(t) - phi(t) of the atoms| <= slack |1 + i t|^3.
+    rough : _Rough or None
+        A cheaper bound of |phi| for a law with a continuous part.
     """
 
     law: GainLaw
@@ -42,6 +44,7 @@ class Tilted:
     variance: arb
     zero: arb
     slack: arb
+    rough: _Rough | None
 
     def log_ratio(self, beta: arb) -> arb:
         """Return log M(beta)/M(1), scaled units, beta > 0."""
@@ -52,22 +55,15 @@ class Tilted:
         total = acb(0)
         for w, g in zip(self.weight, self.law.gain, strict=True):
             total += w * acb(0, t * g).exp()
-        return self._widened(total, t)
+        if not self.slack.is_zero():
+            ball = arb(0, self._error(t))
+            total += acb(ball, ball)
+        return total
 
     def largest_modulus(self, middle: arb, radius: arb) -> arb:
-        """Bound |phi| on [middle - radius, middle + radius] from above, by at most 1.
-
-        |phi|^2 has a second derivative of at most 2 Var: expand it about the middle.
-        """
-        total, slope = acb(0), acb(0)
-        for w, g in zip(self.weight, self.law.gain, strict=True):
-            term = w * acb(0, middle * g).exp()
-            total += term
-            slope += g * term
-        # d/dt |phi|^2 = 2 Re(i slope conj(phi)) = -2 Im(slope conj(phi))
-        derivative = abs(2 * (slope * total.conjugate()).imag)
-        square = abs(total) ** 2 + derivative * radius + self.variance * radius**2
-        modulus = arb.max(square, arb(0)).sqrt() + self._error(middle + radius)
+        """Bound |phi| on [middle - radius, middle + radius] from above, by at most 1."""
+        square = _square_modulus(self.weight, self.law.gain, self.variance, middle, radius)
+        modulus = square.sqrt() + self._error(middle + radius)
         return arb.min(modulus.upper(), arb(1))
 
     def _error(self, t: arb) -> arb:
@@ -76,30 +72,75 @@ class Tilted:
         cube = (1 + t * t) ** 3
         return (self.slack * cube.sqrt()).upper()
 
-    def _widened(self, value: acb, t: arb) -> acb:
-        if self.slack.is_zero():
-            return value
-        ball = arb(0, self._error(t))
-        return value + acb(ball, ball)
+
+@dataclass(frozen=True)
+class _Rough:
+    """|phi(t)| <= |true atoms' share| + variation/t."""
+
+    weight: list[arb]
+    gain: list[arb]
+    curvature: arb
+    variation: arb
+
+    def limit(self) -> arb:
+        """Bound |phi| far out."""
+        return _sum(self.weight).upper()
+
+    def largest_modulus(self, middle: arb, radius: arb) -> arb:
+        square = _square_modulus(self.weight, self.gain, self.curvature, middle, radius)
+        return arb.min((square.sqrt() + self.variation / (middle - radius)).upper(), arb(1))
+
+
+def _square_modulus(
+    weight: Sequence[arb], gain: Sequence[arb], curvature: arb, middle: arb, radius: arb
+) -> arb:
+    """Bound |sum w e^(i t g)|^2 for |t - middle| <= radius: Taylor about the middle.
+
+    `curvature` bounds half its second derivative: the sum over pairs of w w' (g - g')^2.
+    """
+    total, slope = acb(0), acb(0)
+    for w, g in zip(weight, gain, strict=True):
+        term = w * acb(0, middle * g).exp()
+        total += term
+        slope += g * term
+    # d/dt |f|^2 = 2 Re(f' conj(f)) with f' = i slope
+    derivative = abs(2 * (slope * total.conjugate()).imag)
+    square = abs(total) ** 2 + derivative * radius + curvature * radius**2
+    return arb.max(square.upper(), arb(0))
 
 
 def tilt(law: GainLaw, alpha: arb) -> Tilted:
     """Scale a law by alpha and tilt it by e^(alpha G)."""
     gain = [alpha * g for g in law.gain]
-    scaled = GainLaw(law.weight, gain, law.outside, law.remainder * alpha**3, alpha * law.top)
+    remainder = [(r * alpha**3, alpha * top) for r, top in law.remainder]
+    scaled = GainLaw(law.weight, gain, law.outside, remainder)
     exponentials = [w * g.exp() for w, g in zip(law.weight, gain, strict=True)]
     atoms = _sum(exponentials)
     moment = _moment(scaled, arb(1))
     # The atoms are normalised by their own sum, so that they are a law and |phi| <= 1 for them.
     weight = [e / atoms for e in exponentials]
-    mean = _sum([w * g for w, g in zip(weight, gain, strict=True)]).mid()
-    variance = _sum([w * (g - mean) ** 2 for w, g in zip(weight, gain, strict=True)])
     zero = _sum([w for w, g in zip(law.weight, gain, strict=True) if g.is_zero()]) / moment
-    slack = arb(0)
-    if not law.remainder.is_zero():
-        # true M(s)/true M(1) against atoms(s)/atoms(1): the numerator and the denominator move.
-        slack = (2 * scaled.remainder * scaled.top.exp() / moment.lower()).upper()
-    return Tilted(scaled, moment.log(), weight, variance.upper(), zero, slack)
+    # True M(s)/M(1) against atoms(s)/atoms(1): the numerator and the denominator move.
+    slack = (2 * _remainder(scaled, arb(1)) / moment.lower()).upper()
+    rough = None
+    share, place, variation = [], [], arb(0)
+    if law.spread is not None:
+        indices, variation = law.spread(alpha)
+        share = [exponentials[i] / moment for i in indices]
+        place = [gain[i] for i in indices]
+        variation = (variation / (alpha * moment.lower())).upper()
+    if law.spread is not None and variation.is_finite():
+        rough = _Rough(share, place, _pair_spread(share, place), variation)
+    return Tilted(scaled, moment.log(), weight, _pair_spread(weight, gain), zero, slack, rough)
+
+
+def _pair_spread(weight: Sequence[arb], gain: Sequence[arb]) -> arb:
+    """Sum over pairs of w w' (g - g')^2 = (sum w) (sum w (g - m)^2) at the mean m, from above."""
+    if not weight:
+        return arb(0)
+    mass = _sum(weight)
+    mean = (_sum([w * g for w, g in zip(weight, gain, strict=True)]) / mass).mid()
+    return (mass * _sum([w * (g - mean) ** 2 for w, g in zip(weight, gain, strict=True)])).upper()
 
 
 def saddle_point(law: GainLaw, n: int) -> arb:
@@ -140,10 +181,11 @@ def _largest_modulus(gain: Sequence[arb]) -> arb:
 
 def _moment(law: GainLaw, beta: arb) -> arb:
     total = _sum([w * (beta * g).exp() for w, g in zip(law.weight, law.gain, strict=True)])
-    if not law.remainder.is_zero():
-        error = law.remainder * beta**3 * (beta * law.top).exp()
-        total += arb(0, error.upper())
-    return total
+    return total + arb(0, _remainder(law, beta).upper())
+
+
+def _remainder(law: GainLaw, beta: arb) -> arb:
+    return beta**3 * _sum([r * (beta * top).exp() for r, top in law.remainder])
 
 
 def _sum(balls: Sequence[arb]) -> arb:

@@ -14,6 +14,7 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from shuffledp.divergence.decay import RATIO, Decay
 from shuffledp.divergence.gain import GainLaw
 from shuffledp.divergence.nodes import NodeBlocks, node_blocks
 from shuffledp.divergence.tilt import Tilt
@@ -25,6 +26,9 @@ LARGEST_NODES = 1 << 23
 _ATTEMPTS = 7
 _OVERFLOW = 300.0
 _STALLED = 0.7
+_LEAST_INTERVALS = 16
+# With more messages a law with a continuous part decays, or its rare form is used.
+_FEW = 30
 _ABOVE = (1.05, 1.1, 1.2, 1.35, 1.6, 2.0, 3.0, 5.0, 9.0, 17.0)
 _BELOW = (0.95, 0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1, 0.03, 0.01)
 
@@ -47,15 +51,15 @@ class LogInterval(NamedTuple):
 class Rule:
     """One trapezoidal rule: smoothing h = c/alpha, period L, nodes t_j = j D, D = 2 pi/L, j <= J.
 
-    ``middle`` is True where the nodes stop at t_J and |phi|^n is bounded by the middle-zone
-    inequality up to ``cut``, beyond which e^{-h^2 t^2/2} takes over.
+    ``rest_upper`` and ``rest_lower`` bound the integral of the modulus of the upper and the lower
+    integrand beyond the last node, divided by e^{h^2 alpha^2/2}/pi and the tilted mass.
     """
 
     smoothing: float
     period: float
     count: int
-    cut: float
-    middle: bool
+    rest_upper: float
+    rest_lower: float
 
     @property
     def step(self) -> float:
@@ -63,7 +67,9 @@ class Rule:
         return 2.0 * math.pi / self.period
 
 
-def expected_positive_part(law: GainLaw, n: int, tilt: Tilt, *, width: float) -> LogInterval:
+def expected_positive_part(
+    law: GainLaw, n: int, tilt: Tilt, *, width: float, decay: Decay | None = None
+) -> LogInterval:
     """Bracket log E[S]_+ to about ``width`` (relative width of E[S]_+), or as near as work allows.
 
     Parameters
@@ -76,13 +82,15 @@ def expected_positive_part(law: GainLaw, n: int, tilt: Tilt, *, width: float) ->
         The saddle point (any alpha > 0 is valid).
     width : float
         Requested relative width, > 0.
+    decay : Decay, optional
+        For laws with a continuous part: bounds on |phi| that spare the far nodes.
     """
     best = LogInterval(-math.inf, _chernoff(law, n, tilt))
     smoothing = min(0.3, 0.7 * math.sqrt(width))
     guard = 1e-3 * width
     last = math.inf
     for _ in range(_ATTEMPTS):
-        rule = _plan(law, n, tilt, smoothing, guard)
+        rule = _plan(law, n, tilt, smoothing, guard, decay)
         if rule is None:
             break
         found = _apply(law, n, tilt, rule)
@@ -96,26 +104,118 @@ def expected_positive_part(law: GainLaw, n: int, tilt: Tilt, *, width: float) ->
     return best
 
 
-def _plan(law: GainLaw, n: int, tilt: Tilt, c: float, guard: float) -> Rule | None:
-    alpha = tilt.alpha
-    h = c / alpha
+def _plan(
+    law: GainLaw, n: int, tilt: Tilt, c: float, guard: float, decay: Decay | None = None
+) -> Rule | None:
+    """Choose period, last node and smoothing; None where the work would not be bounded."""
     log_guard = math.log(1.0 / guard)
     period = _period(law, n, tilt, log_guard)
-    edge = math.sqrt(2.0 * (log_guard + c * c)) / h
-    zone = _middle_zone(law, n, tilt, h, log_guard)
-    if zone is not None and zone[0] < edge:
-        edge, cut, wide = zone
-        h = max(h, wide)
+    h = c / tilt.alpha
+    stop = None if tilt.rare else _early_stop(law, n, tilt, h, period, log_guard, decay)
+    if stop is None and decay is not None and n > _FEW:
+        return None
+    if stop is None:
+        edge = math.sqrt(2.0 * (log_guard + c * c)) / h
     else:
-        cut = edge
+        edge, h = stop.edge, stop.smoothing
     if not edge * period < LARGEST_NODES * 2.0 * math.pi:
         return None
-    count = math.ceil(edge * period / (2.0 * math.pi))
+    count = max(math.ceil(edge * period / (2.0 * math.pi)), 8)
     if count * law.g.size > LARGEST_WORK:
         return None
-    count = max(count, 8)
-    step = 2.0 * math.pi / period
-    return Rule(h, period, count, max(cut, count * step), middle=cut > count * step)
+    last = count * 2.0 * math.pi / period
+    if stop is None:
+        return Rule(h, period, count, *_smoothed_away(tilt.alpha, h, last))
+    return Rule(h, period, count, stop.rest_upper, stop.rest_lower)
+
+
+class _Stop(NamedTuple):
+    """Where the nodes may stop early: last node, smoothing, and what lies beyond."""
+
+    edge: float
+    smoothing: float
+    rest_upper: float
+    rest_lower: float
+
+
+def _smoothed_away(alpha: float, h: float, cut: float) -> tuple[float, float]:
+    """Integrals beyond ``cut``, where e^{-h^2 t^2/2} is all that makes the integrand small."""
+    far = math.exp(-min(0.5 * (h * cut) ** 2, 700.0)) / (h * h * cut)
+    kernel = 1.0 / (alpha * alpha + cut * cut)
+    return far * kernel, far * (kernel + h * h)
+
+
+def _early_stop(
+    law: GainLaw,
+    n: int,
+    tilt: Tilt,
+    h: float,
+    period: float,
+    log_guard: float,
+    decay: Decay | None,
+) -> _Stop | None:
+    """Stop where |phi|^n is certified to be negligible up to where the smoothing takes over."""
+    if not tilt.variance > 0.0:
+        return None
+    if decay is not None:
+        return _stop_by_decay(n, tilt, h, period, log_guard, decay)
+    if law.reach is not None:
+        return None
+    return _stop_by_range(law, n, tilt, h, log_guard)
+
+
+def _stop_by_range(law: GainLaw, n: int, tilt: Tilt, h: float, log_guard: float) -> _Stop | None:
+    """True atoms: |phi(t)|^n <= exp(-2 n t^2 V/pi^2) for |t| (max G - min G) <= pi."""
+    alpha = tilt.alpha
+    cut = math.pi / ((law.high - law.low) * (1.0 + 1e-9))
+    wide = math.sqrt(2.0 * (log_guard + 1.0)) / cut
+    # The tilted variance is known to rounding: 1% is far more than it can be off.
+    rate = 2.0 * n * 0.99 * tilt.variance / (math.pi * math.pi)
+    last = math.sqrt((log_guard + 4.0) / rate)
+    if wide > h or last >= cut:
+        return None
+    near = math.exp(-rate * last * last) / (2.0 * rate * last)
+    kernel = 1.0 / (alpha * alpha + last * last)
+    far_upper, far_lower = _smoothed_away(alpha, h, cut)
+    return _Stop(last, h, near * kernel + far_upper, near * (kernel + h * h) + far_lower)
+
+
+def _stop_by_decay(
+    n: int, tilt: Tilt, h: float, period: float, log_guard: float, decay: Decay
+) -> _Stop | None:
+    """Laws with a continuous part: |phi| bounded on intervals [t, 1.3 t], window by window."""
+    alpha, step = tilt.alpha, 2.0 * math.pi / period
+    start = 2.0 / math.sqrt(n * tilt.variance)
+    grid, logs = [start], [n * decay.log_modulus(start)]
+    far = math.sqrt(2.0 * (log_guard + 1.0)) / h
+    while grid[-1] * RATIO < far and (logs[-1] < -log_guard or len(grid) < _LEAST_INTERVALS):
+        grid.append(grid[-1] * RATIO)
+        logs.append(n * decay.log_modulus(grid[-1]))
+    if logs[-1] >= -log_guard:
+        # Windows came down to single cells: smooth from here on.
+        while logs and logs[-1] >= -log_guard:
+            logs.pop()
+    if not logs:
+        return None
+    cut = grid[len(logs) - 1] * RATIO
+    h = max(h, math.sqrt(2.0 * (log_guard + 1.0)) / cut)
+    upper, lower = _smoothed_away(alpha, h, cut)
+    budget = 0.1 * math.exp(-log_guard) / alpha
+    edge = cut
+    for t, log_size in zip(reversed(grid[: len(logs)]), reversed(logs), strict=True):
+        size = math.exp(log_size) * (1.0 + 1e-9)
+        kernel = 1.0 / (alpha * alpha + t * t)
+        length = (RATIO - 1.0) * t
+        reach = min(length, 1.0 / t - 1.0 / (RATIO * t)) if t > 1.0 else length * kernel
+        reach = min(reach, length * kernel)
+        more_upper = size * (reach + step * kernel)
+        more_lower = more_upper + size * h * h * (length + step)
+        if upper + more_upper > budget:
+            break
+        upper, lower, edge = upper + more_upper, lower + more_lower, t
+    if edge >= cut:
+        return None
+    return _Stop(edge, h, upper, lower)
 
 
 def _chernoff(law: GainLaw, n: int, tilt: Tilt) -> float:
@@ -140,24 +240,6 @@ def _period(law: GainLaw, n: int, tilt: Tilt, log_guard: float) -> float:
     return max(*found, 4.0 / tilt.alpha)
 
 
-def _middle_zone(
-    law: GainLaw, n: int, tilt: Tilt, h: float, log_guard: float
-) -> tuple[float, float, float] | None:
-    """(last node, end of the zone, smoothing) if stopping early is allowed, else None.
-
-    |phi(t)|^n <= exp(-2 n t^2 V/pi^2) for |t| (max G - min G) <= pi. Only for true atoms: there
-    the tilted variance V is known to rounding.
-    """
-    if law.reach is not None or tilt.rare or not tilt.variance > 0.0:
-        return None
-    cut = math.pi / ((law.high - law.low) * (1.0 + 1e-9))
-    wide = math.sqrt(2.0 * (log_guard + 1.0)) / cut
-    if wide > h:
-        return None
-    last = math.pi * math.sqrt((log_guard + 4.0) / (2.0 * n * 0.99 * tilt.variance))
-    return (last, cut, wide) if last < cut else None
-
-
 def _apply(law: GainLaw, n: int, tilt: Tilt, rule: Rule) -> LogInterval:
     """Evaluate the rule and add every error, outward; in units of M(alpha)^n, logs at the end."""
     alpha, h, step = tilt.alpha, rule.smoothing, rule.step
@@ -165,7 +247,7 @@ def _apply(law: GainLaw, n: int, tilt: Tilt, rule: Rule) -> LogInterval:
     sums = _sum_blocks(blocks)
     front = step / (2.0 * math.pi) / (alpha * alpha) * math.exp(0.5 * (h * alpha) ** 2)
     front_err = 32 * U
-    cut_upper, cut_lower = _truncation(n, tilt, rule, sums.mass)
+    cut_upper, cut_lower = _truncation(tilt, rule, sums.mass)
     upper = front * (sums.upper + sums.upper_err) * (1.0 + front_err) + cut_upper
     lower = front * (sums.lower - sums.lower_err)
     lower -= abs(front * sums.lower) * front_err + cut_lower
@@ -215,21 +297,10 @@ def _sum_blocks(blocks: NodeBlocks) -> _Sums:
     )
 
 
-def _truncation(n: int, tilt: Tilt, rule: Rule, mass: float) -> tuple[float, float]:
+def _truncation(tilt: Tilt, rule: Rule, mass: float) -> tuple[float, float]:
     """Bounds on what lies beyond the last node, for the upper and the lower integrand."""
-    alpha, h = tilt.alpha, rule.smoothing
-    last = rule.count * rule.step
-    lift = math.exp(0.5 * (h * alpha) ** 2) * mass * (1.0 + 1e-9) / math.pi
-    far = math.exp(-0.5 * (h * rule.cut) ** 2) / (h * h * rule.cut)
-    kernel = 1.0 / (alpha * alpha + rule.cut * rule.cut)
-    upper, lower = far * kernel, far * (kernel + h * h)
-    if rule.middle:
-        rate = 2.0 * n * 0.99 * tilt.variance / (math.pi * math.pi)
-        near = math.exp(-rate * last * last) / (2.0 * rate * last)
-        kernel = 1.0 / (alpha * alpha + last * last)
-        upper += near * kernel
-        lower += near * (kernel + h * h)
-    return lift * upper, lift * lower
+    lift = math.exp(0.5 * (rule.smoothing * tilt.alpha) ** 2) * mass * (1.0 + 1e-9) / math.pi
+    return lift * rule.rest_upper, lift * rule.rest_lower
 
 
 def _aliasing(law: GainLaw, n: int, tilt: Tilt, rule: Rule) -> float:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from shuffledp.pair import UNIT_ROUNDOFF, Array, RatioRanges, ShuffledPair
+from shuffledp.pair import UNIT_ROUNDOFF, Array, ShuffledPair
 
 
 @dataclass(frozen=True)
@@ -35,9 +35,9 @@ class GainLaw:
         Where G may be above 0; where False, G <= 0 for sure.
     low, high : float
         Outer bounds of G, 0 included.
-    half_var, third, reach : ndarray, shape (K,) or None
+    half_var, third, reach, top : ndarray, shape (K,) or None
         For atoms that stand for cells: w times half the uncertainty of the variance, w times the
-        third-order constant, and the cell's width; None for true atoms.
+        third-order constant, the cell's width and its upper end; None for true atoms.
     """
 
     w: Array
@@ -52,13 +52,15 @@ class GainLaw:
     half_var: Array | None = None
     third: Array | None = None
     reach: Array | None = None
+    top: Array | None = None
 
 
 @dataclass(frozen=True)
 class CellGains:
     """G on every fine cell at one eps: mass, mean, and the interval [low, high] that holds it.
 
-    ``total`` is E[G] over all cells, ``total_err`` its error.
+    ``total`` is E[G] over all cells, ``total_err`` its error; ``variance`` and ``variance_err`` the
+    variance of G within each cell.
     """
 
     w: Array
@@ -68,6 +70,8 @@ class CellGains:
     err: Array
     total: float
     total_err: float
+    variance: Array
+    variance_err: Array
 
 
 def mean_gain(pair: ShuffledPair, epsilon: float) -> tuple[float, float]:
@@ -135,17 +139,42 @@ def cell_gains(pair: ShuffledPair, epsilon: float) -> CellGains:
     pad = 8 * UNIT_ROUNDOFF * (pair.ranges.a_high + a * pair.ranges.b_high)
     low = np.minimum(pair.ranges.a_low - a * pair.ranges.b_high - pad, mean - err)
     high = np.maximum(pair.ranges.a_high - a * pair.ranges.b_low + pad, mean + err)
+    variance, variance_err = _inner_variance(low, high, pad + err, pair.ranges.bend)
     floor = _floor(pair.n, max(0.0, float(high.max())))
     clipped = high < floor
     if not bool(clipped.any()):
         total, total_err = mean_gain(pair, epsilon)
-        return CellGains(pair.w, mean, low, high, err, total, total_err)
+        return CellGains(
+            pair.w, mean, low, high, err, total, total_err, variance, variance_err
+        )
     # Cells that reach below the floor but are not wholly below it stay as they are.
     mean = np.where(clipped, floor, mean)
     err = np.where(clipped, 0.0, err)
     low, high = np.where(clipped, floor, low), np.where(clipped, floor, high)
+    variance = np.where(clipped, 0.0, variance)
+    variance_err = np.where(clipped, 0.0, variance_err)
     total, total_err = _plain_mean(pair.w, mean, err, pair.rel)
-    return CellGains(pair.w, mean, low, high, err, total, total_err)
+    return CellGains(pair.w, mean, low, high, err, total, total_err, variance, variance_err)
+
+
+def _inner_variance(
+    low: Array, high: Array, pad: Array, bend: Array | None
+) -> tuple[Array, Array]:
+    """Variance of G within a cell and its uncertainty.
+
+    A density within e^{+-bend} of the uniform one on an interval of width d has variance within
+    e^{+-bend} d^2/12; without that knowledge it is between 0 and d^2/4 (Popoviciu).
+    """
+    square = (high - low) ** 2
+    if bend is None:
+        return square / 8.0, square / 8.0
+    known = bend < 1.0
+    spread = np.expm1(np.where(known, bend, 0.0))
+    # The interval was padded outward by rounding: d^2 is known to 8 pad d.
+    known_err = square / 12.0 * spread + (high - low) * pad * 8.0
+    return np.where(known, square / 12.0, square / 8.0), np.where(
+        known, np.minimum(known_err, square / 4.0), square / 8.0
+    )
 
 
 def trimmed(pair: ShuffledPair, epsilon: float, log_level: float) -> ShuffledPair:
@@ -166,7 +195,6 @@ def trimmed(pair: ShuffledPair, epsilon: float, log_level: float) -> ShuffledPai
         return pair
     kept = slice(first, last)
     grown = 1.0 + 1e-6
-    ranges = pair.ranges
     return replace(
         pair,
         w=pair.w[kept],
@@ -176,9 +204,7 @@ def trimmed(pair: ShuffledPair, epsilon: float, log_level: float) -> ShuffledPai
             pair.tail[0] + grown * float(p[:first].sum() + p[last:].sum()),
             pair.tail[1] + grown * float(q[:first].sum() + q[last:].sum()),
         ),
-        ranges=RatioRanges(
-            ranges.a_low[kept], ranges.a_high[kept], ranges.b_low[kept], ranges.b_high[kept]
-        ),
+        ranges=pair.ranges.part(kept),
     )
 
 
@@ -225,16 +251,16 @@ def compressed_gains(
     width = high - low
     err = np.maximum.reduceat(cells.err, starts)
     between = np.add.reduceat(cells.w * shift**2, starts) / w
-    # Popoviciu: a law on an interval of width d has variance at most d^2/4.
-    within = np.add.reduceat(cells.w * (cells.high - cells.low) ** 2, starts) / (4.0 * w)
+    within = np.add.reduceat(cells.w * cells.variance, starts) / w
+    doubt = np.add.reduceat(cells.w * cells.variance_err, starts) / w
     # What rounding of the cell means and weights can do to the variance between cells.
     blur = 4.0 * (err + (rel + 64 * UNIT_ROUNDOFF) * width) * width
-    v = between + 0.5 * within
+    v = between + within
     root = np.sqrt(v)
     half = np.concatenate([0.5 * w, 0.5 * w])
     g = np.concatenate([m - root, m + root])
-    uncertainty = 0.5 * within + blur
-    largest = between + within + blur
+    uncertainty = doubt * (1.0 + 1e-9) + blur
+    largest = between + within + uncertainty
     reach = np.maximum(width, 2.0 * root)
     g_err = err + (rel + 64 * UNIT_ROUNDOFF) * width + 4 * UNIT_ROUNDOFF * np.abs(m)
     return GainLaw(
@@ -250,7 +276,11 @@ def compressed_gains(
         half_var=np.concatenate([0.25 * w * uncertainty] * 2),
         third=np.concatenate([0.5 * w * largest * reach / 3.0] * 2),
         reach=np.concatenate([reach, reach]),
+        top=np.tile(np.maximum(high, m + root), 2),
     )
+
+
+_NEGLIGIBLE = 40.0
 
 
 def _group_starts(cells: CellGains, tilt: float, groups: int) -> np.ndarray:
@@ -259,8 +289,10 @@ def _group_starts(cells: CellGains, tilt: float, groups: int) -> np.ndarray:
     width = cells.high - cells.low
     exponent = np.log(cells.w) + tilt * cells.mean
     weight = np.exp(0.25 * (exponent - exponent.max())) * width**0.75
-    position = np.cumsum(weight)
-    bins = np.floor(position * (groups / position[-1]) * (1.0 - 1e-12))
+    share = weight * (groups / float(weight.sum()))
+    # Within a group e^{tilt g} must not change by much where it is not negligible.
+    share += np.where(tilt * cells.high > -_NEGLIGIBLE, np.minimum(2.0 * tilt * width, 1.0), 0.0)
+    bins = np.floor(np.cumsum(share) * (1.0 - 1e-12))
     # No group holds both cells where G may be positive and cells where it is not.
     sign = cells.high > 0.0
     fresh = (np.diff(bins, prepend=-1.0) != 0.0) | np.diff(sign, prepend=~sign[0])

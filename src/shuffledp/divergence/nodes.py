@@ -6,8 +6,8 @@ atoms is one matrix product:
     e^{x+y} - 1       = (e^x - 1)(e^y - 1) + (e^x - 1) + (e^y - 1),
     e^{x+y} - 1 - x-y = (e^x - 1)(e^y - 1) + (e^x - 1 - x) + (e^y - 1 - y).
 
-The second, centred form is used while every |s g| is small: M(s) - 1 = s E[G] + sum w (e^{sg} - 1 - sg),
-whose terms are of second order, so that n times their rounding error stays small at n = 1e15.
+The second, centred form is used near the axis: M(s) - 1 = s E[G] + sum w (e^{sg} - 1 - sg), whose terms
+are of second order where |s g| is small, so that n times their rounding error stays small at n = 1e15.
 M(s)^n is never formed by powering: it is exp(n log1p(M(s) - 1)).
 """
 
@@ -21,12 +21,13 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp.divergence.gain import GainLaw
-from shuffledp.divergence.tilt import Tilt
+from shuffledp.divergence.tilt import Tilt, weighted_exponential
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
 Complex = npt.NDArray[np.complex128]
-_CENTRED = 0.25
+_SERIES = 0.25
+_LARGEST_PHASE = 1e6
 _CHUNK = 1 << 15
 _FLOOR = 1e-3
 # Elementary functions are taken to be within 4 ulp (8 u); tests hold them to it.
@@ -64,8 +65,8 @@ def node_blocks(
     y = np.arange(columns) * step
     evaluate = _RarePowers(law, n, tilt, y) if tilt.rare else _BulkPowers(law, n, tilt, y)
     chunk = max(1, _CHUNK // columns)
-    switch = evaluate.centred_rows(columns * step, rows)
-    edges = sorted({*range(0, rows, chunk), switch, rows})
+    series, switch = evaluate.centred_rows(columns * step, rows)
+    edges = sorted({*range(0, rows, chunk), series, switch, rows})
     for start, stop in zip(edges[:-1], edges[1:], strict=True):
         if start == stop:
             continue
@@ -116,14 +117,18 @@ class _BulkPowers:
         self.constants = _error_constants(law, tilt.alpha)
         self.function = (4.0 * law.g.size + 4.0 * _FUNCTION) * U + 2.0 * law.rel
 
-    def centred_rows(self, stride: float, rows: int) -> int:
-        """How many of the first rows have |s g| < 0.25 for every atom and every node."""
+    def centred_rows(self, stride: float, rows: int) -> tuple[int, int]:
+        """How many of the first rows need the series alone, and how many the centred form.
+
+        The centred form's error falls like |s|^2 where the plain form's falls like |s|.
+        """
+        c, alpha = self.constants, self.tilt.alpha
         largest = float(np.abs(self.law.g).max())
-        reach = math.sqrt(max(0.0, (_CENTRED / largest) ** 2 - self.tilt.alpha**2))
-        whole = int(min(reach / stride, rows)) if self.tilt.alpha * largest < _CENTRED else 0
+        reach = min((c.first - c.mean) / c.centred, _LARGEST_PHASE / largest)
+        whole = _rows_within(reach, alpha, stride, rows)
         if whole:
             self.baby_rest = _complex_expm1_minus(1j * np.outer(self.y, self.law.g))
-        return whole
+        return _rows_within(min(reach, _SERIES / largest), alpha, stride, rows), whole
 
     def __call__(self, x: Array, *, centred: bool) -> _Powers:
         law, n = self.law, self.n
@@ -144,13 +149,19 @@ class _BulkPowers:
             mean = (self.tilt.alpha + 1j * (x[:, None] + self.y[None, :])) * law.mean
             excess += mean
             size = size + np.abs(rest).sum(axis=1)[:, None] + (np.abs(self.baby_rest) @ law.w)[None, :]
-            drift = c.mean * s + c.centred * s**2 + 4 * U * np.abs(mean)
+            drift = c.mean * s + c.centred * s**2 + 4 * U * np.abs(mean) + self._subtraction(s)
         else:
             excess += weighted.sum(axis=1)[:, None] + (self.baby @ law.w)[None, :]
             size = size + row[:, None] + self.baby_size[None, :]
             drift = c.first * s
         error = self.function * size + drift + c.cells(s)
         return self._power(excess, error, n)
+
+    def _subtraction(self, s: Array) -> Array:
+        """e^z - 1 - z by subtraction, for atoms too far out for the series: 16 u |z| each."""
+        size = np.abs(self.law.g)
+        far = size * float(s.max()) > 0.9 * _SERIES
+        return 16.0 * U * float((self.law.w * size)[far].sum()) * s
 
     def _power(self, excess: Complex, error: Array, n: int) -> _Powers:
         real, imag, modulus = _complex_log1p(excess)
@@ -165,6 +176,13 @@ class _BulkPowers:
         relative = n * forming / base * (1.0 + 1e-9)
         rounding = U * (64.0 + 16.0 * n * (np.abs(real) + abs(tilt.log_m) + np.abs(imag)))
         return _Powers(value, _grown(log_size, relative + rounding))
+
+
+def _rows_within(reach: float, alpha: float, stride: float, rows: int) -> int:
+    """How many of the first rows have |s| < reach at every node."""
+    if not reach > alpha:
+        return 0
+    return int(min(math.sqrt(reach * reach - alpha * alpha) * (1.0 - 1e-9) / stride, rows))
 
 
 class _RarePowers:
@@ -188,10 +206,10 @@ class _RarePowers:
         self.up_drift = _error_constants(law, tilt.alpha, up)
         self.down_drift = _error_constants(law, tilt.alpha, down)
 
-    def centred_rows(self, stride: float, rows: int) -> int:
+    def centred_rows(self, stride: float, rows: int) -> tuple[int, int]:
         """The rare form is never centred."""
         del stride, rows
-        return 0
+        return 0, 0
 
     def __call__(self, x: Array, *, centred: bool) -> _Powers:
         del centred
@@ -287,16 +305,19 @@ def _error_constants(
     shift = (g_err * pad + 12 * U * np.abs(g)) * w
     grown = 1.0 + 1e-9
     second = third = square = whole = 0.0
-    if law.half_var is not None and law.third is not None and law.reach is not None:
-        far = alpha * (g + law.reach[chosen])
-        second = float((law.half_var[chosen] * rise).sum()) * grown
-        third = float((law.third[chosen] * np.exp(np.minimum(far, 690.0))).sum()) * grown
-        lift = np.exp(np.minimum(far, 690.0))
+    if (
+        law.half_var is not None
+        and law.third is not None
+        and law.reach is not None
+        and law.top is not None
+    ):
+        far = alpha * law.top[chosen]
+        third = weighted_exponential(law.third[chosen], far) * grown
+        second = weighted_exponential(law.half_var[chosen], alpha * g) * grown
         # third = w v reach/3: |E e^{s(G-m)} - 1| <= |s|^2 v/2 e^{alpha reach} for both laws.
-        square = float((3.0 * law.third[chosen] / np.maximum(law.reach[chosen], 1e-300) * lift).sum()) * grown
-        whole = 2.0 * float((w * lift).sum()) * grown
-        if far.size and float(far.max()) > 690.0:  # noqa: PLR2004 (e^690 is the largest used)
-            third = square = whole = math.inf
+        square = 3.0 * law.third[chosen] / np.maximum(law.reach[chosen], 1e-300)
+        square = weighted_exponential(square, far) * grown
+        whole = 2.0 * weighted_exponential(w, far) * grown
     return _Constants(
         first=float((rise * shift).sum()) * grown,
         mean=law.mean_err + 8 * U * abs(law.mean),
@@ -320,7 +341,16 @@ def _complex_expm1(z: Complex) -> Complex:
 
 
 def _complex_expm1_minus(z: Complex) -> Complex:
-    """e^z - 1 - z for |z| <= 0.25 by its series: 0.25^13/15! is below u/1e5 of the first term."""
+    """e^z - 1 - z; by its series for |z| <= 0.25 (0.25^13/15! is below u/1e5 of the first term)."""
+    small = np.abs(z) <= _SERIES
+    if bool(small.all()):
+        return _series_expm1_minus(z)
+    out = _complex_expm1(z) - z
+    out[small] = _series_expm1_minus(z[small])
+    return out
+
+
+def _series_expm1_minus(z: Complex) -> Complex:
     total = np.ones_like(z)
     for k in range(14, 2, -1):
         total = 1.0 + total * (z / k)

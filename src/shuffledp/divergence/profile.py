@@ -7,9 +7,12 @@ import math
 import numpy as np
 
 from shuffledp.divergence.contour import LogInterval, expected_positive_part
+from shuffledp.divergence.decay import Decay
 from shuffledp.divergence.enumeration import Enumeration, composition_count
 from shuffledp.divergence.gain import (
+    CellGains,
     GainLaw,
+    CellGains,
     GainLaw,
     atom_gains,
     cell_gains,
@@ -17,7 +20,7 @@ from shuffledp.divergence.gain import (
     mean_law,
     trimmed,
 )
-from shuffledp.divergence.tilt import Tilt, find_tilt
+from shuffledp.divergence.tilt import Tilt, find_tilt, log_moment, weighted_exponential
 from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
 
 U = UNIT_ROUNDOFF
@@ -78,13 +81,28 @@ class PairProfile:
             return LogInterval(-math.inf, self.log_delta(LARGEST_EPSILON, width=width).high)
         if self.pair.ranges is None:
             return self._assemble(self.pair, self._positive_part(epsilon, width), epsilon)
+        return self._trimmed_cells(epsilon, width)
+
+    def _trimmed_cells(self, epsilon: float, width: float) -> LogInterval:
+        """Leave out far cells that cannot matter; keep more of them if delta turns out smaller."""
         level = _FIRST_LEVEL
         while True:
             pair = trimmed(self.pair, epsilon, level)
-            found = self._assemble(pair, _cells(pair, epsilon, width), epsilon)
-            if found.low >= level + _LEVEL_MARGIN or level <= _LAST_LEVEL:
-                return found
+            last = level <= _LAST_LEVEL
+            rough = _rough_log_delta(cell_gains(pair, epsilon), pair.n)
+            if last or rough >= level + _LEVEL_MARGIN:
+                break
             level = max(2.0 * level, _LAST_LEVEL)
+        # What is left out is counted in full: it must be small against the width of delta.
+        needed = rough - 4.0 + math.log(3e-3 * width)
+        pair = trimmed(self.pair, epsilon, max(level, needed))
+        found = self._assemble(pair, _cells(pair, cell_gains(pair, epsilon), width), epsilon)
+        if found.width <= width or needed <= level:
+            return found
+        lower = max(2.0 * needed, level)
+        pair = trimmed(self.pair, epsilon, lower)
+        again = self._assemble(pair, _cells(pair, cell_gains(pair, epsilon), width), epsilon)
+        return LogInterval(max(found.low, again.low), min(found.high, again.high))
 
     def _assemble(self, pair: ShuffledPair, main: LogInterval, epsilon: float) -> LogInterval:
         shift = -math.log(pair.n)
@@ -94,7 +112,7 @@ class PairProfile:
         lost_p, lost_q = pair.tail
         high = _log_add(high, seen_high + lost_p * (1.0 + 4 * U))
         low = _log_subtract(_log_add(low, seen_low), lost_q * math.exp(epsilon) * (1.0 + 4 * U))
-        return LogInterval(low, min(high, 0.0))
+        return _outward(low, min(high, 0.0))
 
     def _outside(self, epsilon: float) -> tuple[float, float]:
         if self.pair.outside.size == 0:
@@ -128,44 +146,76 @@ class PairProfile:
         return self._enumeration.expected_positive_part(epsilon)
 
 
-def _cells(pair: ShuffledPair, epsilon: float, width: float) -> LogInterval:
-    """log E[S]_+ of a pair of cells."""
-    cells = cell_gains(pair, epsilon)
+def _cells(pair: ShuffledPair, cells: CellGains, width: float) -> LogInterval:
+    """log E[S]_+ of a pair of cells.
+
+    Where |phi| is certified to decay, few nodes and few groups of cells do. With few messages, or
+    few of them outside the left-over, the whole contour is needed, and groups to match.
+    """
     alone = _one_message(cells)
-    if pair.n == 1:
+    n = pair.n
+    if n == 1:
         return alone
     rough = mean_law(cells)
     if float(rough.g.max()) <= 0.0:
-        return _one_sided_cells(alone, pair.n)
-    first = find_tilt(rough, pair.n)
+        return _one_sided_cells(alone, n)
+    first = find_tilt(rough, n)
     law = compressed_gains(cells, rel=pair.rel, tilt=first.alpha, groups=_FEWEST_GROUPS)
-    needed = _groups(law, first, pair.n, width)
-    if needed > _FEWEST_GROUPS:
-        law = compressed_gains(cells, rel=pair.rel, tilt=first.alpha, groups=needed)
-    found = _one_sided(law, pair.n)
+    found = _one_sided(law, n)
     if found is not None:
         return found
-    tilt = find_tilt(law, pair.n)
-    found = expected_positive_part(law, pair.n, tilt, width=width)
-    cap = alone.high + math.log(pair.n)
-    return LogInterval(found.low, min(found.high, cap + 4 * U * (1.0 + abs(cap))))
+    cap = alone.high + math.log(n)
+    best = LogInterval(-math.inf, cap + 4 * U * (1.0 + abs(cap)))
+    for whole in (False, True):
+        groups = _groups(law, first, n, width, whole=whole)
+        grouped = compressed_gains(cells, rel=pair.rel, tilt=first.alpha, groups=groups)
+        tilt = find_tilt(grouped, n, allow_rare=whole)
+        decay = None if whole else _decay(cells, grouped, tilt, pair)
+        if not whole and decay is None:
+            continue
+        found = expected_positive_part(grouped, n, tilt, width=width, decay=decay)
+        best = LogInterval(max(best.low, found.low), min(best.high, found.high))
+        if best.width <= width:
+            break
+    return best
 
 
-def _groups(law: GainLaw, tilt: Tilt, n: int, width: float) -> int:
-    """How many groups of cells bring the third-order error, like groups^-3, below the width.
+def _rough_log_delta(cells: CellGains, n: int) -> float:
+    """About log delta (Chernoff's bound of the cells' means); not certified."""
+    law = mean_law(cells)
+    if float(law.g.max()) <= 0.0:
+        return -math.inf
+    alpha = find_tilt(law, n, allow_rare=False).alpha
+    return n * log_moment(law, alpha)[0] - 1.0 - math.log(alpha) - math.log(n)
 
-    The error matters at |s| ~ 6 over the tilted standard deviation of S; with few messages M(s)^n
-    hardly decays and it matters along the whole contour.
+
+def _decay(cells: CellGains, law: GainLaw, tilt: Tilt, pair: ShuffledPair) -> Decay | None:
+    """Bounds on |phi| where they can help."""
+    log_m, slack = log_moment(law, tilt.alpha)
+    if pair.n <= _FEW or not math.isfinite(log_m + slack):
+        return None
+    return Decay(cells, rel=pair.rel, alpha=tilt.alpha, log_m=log_m + slack)
+
+
+def _groups(law: GainLaw, tilt: Tilt, n: int, width: float, *, whole: bool) -> int:
+    """How many groups of cells keep the third-order error, like groups^-3, small enough.
+
+    Near the axis, |s| ~ 6 over the tilted standard deviation of S, it must be below the width.
+    Along the whole contour it is weighted by |F|: with many messages F is tiny there and the error
+    of n log M only has to stay moderate; with few it counts in full.
     """
-    if law.third is None or not tilt.variance > 0.0:
+    if law.third is None or law.top is None or not tilt.variance > 0.0:
         return _FEWEST_GROUPS
-    reach = 6.0 / math.sqrt(n * tilt.variance)
-    if n <= _FEW:
-        reach = max(reach, 8.0 * tilt.alpha / math.sqrt(width))
-    s = math.hypot(tilt.alpha, reach)
-    exponent = np.minimum(tilt.alpha * law.g, 690.0)
-    error = n * s**3 * float((law.third * np.exp(exponent)).sum())
-    grown = _FEWEST_GROUPS * (error / (0.05 * width)) ** (1.0 / 3.0)
+    third = weighted_exponential(law.third, tilt.alpha * law.top)
+    near = math.hypot(tilt.alpha, 6.0 / math.sqrt(n * tilt.variance))
+    excess = n * near**3 * third / (0.05 * width)
+    if whole:
+        far = 8.0 / math.sqrt(width)
+        scale = n * tilt.alpha**3 * third
+        excess = max(excess, min(scale * far**3 / 10.0, scale * far**2 / (0.1 * width)))
+        if n <= _FEW:
+            excess = max(excess, scale * far**2 / (0.1 * width))
+    grown = _FEWEST_GROUPS * min(excess, 1e9) ** (1.0 / 3.0)
     return int(min(_MOST_GROUPS, max(_FEWEST_GROUPS, grown)))
 
 
@@ -198,10 +248,10 @@ def _one_sided(law: GainLaw, n: int) -> LogInterval | None:
         return LogInterval(-math.inf, math.log(top) if top > 0.0 else -math.inf)
     if law.low >= 0.0:
         low, high = n * (law.mean - law.mean_err), n * (law.mean + law.mean_err)
-        pad = 1e-15
+        pad = 16 * U
         return LogInterval(
-            math.log(low) - pad if low > 0.0 else -math.inf,
-            math.log(high) + pad if high > 0.0 else -math.inf,
+            math.log(low) - pad * (1.0 + abs(math.log(low))) if low > 0.0 else -math.inf,
+            math.log(high) + pad * (1.0 + abs(math.log(high))) if high > 0.0 else -math.inf,
         )
     return None
 
@@ -211,6 +261,15 @@ def _capped(found: LogInterval, pair: ShuffledPair, epsilon: float) -> LogInterv
     one = Enumeration(pair.with_n(1)).expected_positive_part(epsilon)
     cap = one.high + math.log(pair.n)
     return LogInterval(found.low, min(found.high, cap + 4 * U * (1.0 + abs(cap))))
+
+
+def _outward(low: float, high: float) -> LogInterval:
+    """Make room for the rounding of logarithms themselves, which matters far from 0."""
+    if math.isfinite(low):
+        low -= 8 * U * (1.0 + abs(low))
+    if math.isfinite(high):
+        high = min(high + 8 * U * (1.0 + abs(high)), 0.0)
+    return LogInterval(low, high)
 
 
 def _log_add(log_x: float, y: float) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from shuffledp.divergence.gain import GainLaw
-from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
 _RARE = 30.0
@@ -49,15 +49,16 @@ class Tilt:
         return n * (value + slack) - self.log_scale + 64 * U * abs(n * value)
 
 
-def find_tilt(law: GainLaw, n: int) -> Tilt:
+def find_tilt(law: GainLaw, n: int, *, allow_rare: bool = True) -> Tilt:
     """Solve d/d log alpha of log(M(alpha)^n - M_-(alpha)^n) = 2; needs max G > 0.
 
     M_- is M without the atoms that may be positive: where none of those occurs, S <= 0.
+    ``allow_rare=False`` keeps that event in even where it is likely.
     """
     alpha = _solve(law, n)
     log_m, _ = log_moment(law, alpha)
     tilted = _tilted(law, n, alpha)
-    rare = tilted.log_ratio <= _RARE and tilted.negative >= _LEAST_NEGATIVE
+    rare = allow_rare and tilted.log_ratio <= _RARE and tilted.negative >= _LEAST_NEGATIVE
     if rare:
         log_scale = n * math.log(tilted.negative) + _log_expm1(tilted.log_ratio)
     else:
@@ -88,6 +89,14 @@ def log_moment(law: GainLaw, s: float) -> tuple[float, float]:
 _CENTRED = 0.25
 
 
+def weighted_exponential(weight: Array, exponent: Array) -> float:
+    """Upper bound of sum weight e^exponent; inf where that would overflow."""
+    log_terms = np.log(np.maximum(weight, 1e-300)) + exponent
+    if float(log_terms.max(initial=0.0)) > _LARGEST_EXPONENT:
+        return math.inf
+    return float(np.exp(log_terms).sum()) * (1.0 + 1e-9)
+
+
 def _expm1_minus(x: np.ndarray) -> np.ndarray:
     """e^x - 1 - x for |x| <= 0.25, by its series (no cancellation)."""
     total = np.ones_like(x)
@@ -106,12 +115,9 @@ def _moment_error(law: GainLaw, s: float, *, centred: bool = False) -> float:
         )
     else:
         total = float((law.w * (rise * s * shift + law.rel * np.abs(rise - 1.0))).sum())
-    if law.half_var is not None and law.third is not None and law.reach is not None:
-        far = s * (law.g + law.reach)
-        if float(far.max()) > _LARGEST_EXPONENT:
-            return math.inf
-        total += s * s * float((law.half_var * rise).sum())
-        total += s**3 * float((law.third * np.exp(far)).sum())
+    if law.half_var is not None and law.third is not None and law.top is not None:
+        total += s * s * weighted_exponential(law.half_var, s * law.g)
+        total += s**3 * weighted_exponential(law.third, s * law.top)
     return total
 
 

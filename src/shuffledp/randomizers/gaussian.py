@@ -84,6 +84,8 @@ class Gaussian(Randomizer):
                 blanket_left=-0.5 * (left - farther) ** 2,
                 blanket_right=-0.5 * (right - farther) ** 2,
                 err=err,
+                log_linear=True,
+                wiggle=0.5 * float((right - left).max()) ** 2,
             ),
         )
 

@@ -85,6 +85,7 @@ class Laplace(Randomizer):
             blanket_left=-self.eps0 * np.maximum(left, 1.0 - left),
             blanket_right=-self.eps0 * np.maximum(right, 1.0 - right),
             err=16 * U * (1.0 + self.eps0),
+            log_linear=True,
         )
 
     def worst_pairs(self) -> WorstPairs:

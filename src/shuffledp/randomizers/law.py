@@ -24,6 +24,10 @@ class CellEdges:
         The same of inf over all inputs.
     err : float
         Bound on the absolute error of a difference of two of them.
+    log_linear : bool
+        True where the log of every ratio of two densities is linear in y on every cell.
+    wiggle : float
+        How much more than between its edges a log density can vary within a cell.
     """
 
     left: Array
@@ -31,6 +35,8 @@ class CellEdges:
     blanket_left: Array
     blanket_right: Array
     err: float
+    log_linear: bool = False
+    wiggle: float = 0.0
 
 
 @dataclass(frozen=True)

@@ -92,8 +92,28 @@ def _pair(
             np.maximum(high_a[keep], a),
             np.minimum(low_b[keep], b),
             np.maximum(high_b[keep], b),
+            _bend(law, reference_edges)[keep],
         ),
     )
+
+
+def _bend(law: JointLaw, reference: tuple[Array, Array]) -> Array:
+    """Variation of the log density of a - c b over a cell; inf where it is not known.
+
+    The density of a - c b is ref(y)/|d(a - c b)/dy|. With log a and log b linear in y and moving in
+    opposite directions (or one of them constant), |d(a - c b)/dy| is a sum of two exponentials.
+    """
+    edges = law.edges
+    if edges is None or not edges.log_linear:
+        return np.full(law.blanket.shape, np.inf)
+    moves = []
+    for row in (0, 1):
+        left, right = edges.left[row] - reference[0], edges.right[row] - reference[1]
+        moves.append(np.where(np.abs(right - left) <= 2.0 * edges.err, 0.0, right - left))
+    opposite = moves[0] * moves[1] <= 0.0
+    steepest = np.maximum(np.abs(moves[0]), np.abs(moves[1]))
+    total = np.abs(reference[1] - reference[0]) + steepest + edges.wiggle + 4.0 * edges.err
+    return np.where(opposite & (steepest > 0.0), total, np.inf)
 
 
 def _ratio_range(law: JointLaw, row: int, reference: tuple[Array, Array]) -> tuple[Array, Array]:

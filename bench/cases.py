@@ -1,0 +1,53 @@
+"""The mechanisms that are measured and tabulated, and the setting they share."""
+
+from __future__ import annotations
+
+import shuffledp as sd
+
+EPS0 = 4.0
+DELTA = 1e-6  # of every table at a fixed n
+DOMAIN = 100
+FFT_LENGTH = 1 << 18
+COUNTS = (10**3, 10**4, 10**6, 10**8, 10**10, 10**12)
+SMALL, LARGE = 10**4, 10**12
+
+# Targets, in complex FFTs of length 2^18 and as time(n = 1e12)/time(n = 1e4).
+FINITE_TARGET, CONTINUOUS_TARGET, GROWTH_TARGET = 20.0, 100.0, 2.0
+CONTINUOUS = ("laplace", "laplace (0/1)", "gaussian")
+
+
+def mechanisms() -> dict[str, sd.Randomizer]:
+    """One instance of every mechanism, by the name it has in tables."""
+    return {
+        "binary-rr": sd.BinaryRR(eps0=EPS0),
+        "k-rr": sd.KRR(k=10, eps0=EPS0),
+        "rappor": sd.RAPPOR(d=DOMAIN, eps0=EPS0),
+        "oue": sd.OUE(d=DOMAIN, eps0=EPS0),
+        "blh": sd.BLH(domain=DOMAIN, eps0=EPS0),
+        "olh": sd.OLH(domain=DOMAIN, eps0=EPS0),
+        "hadamard-response": sd.HadamardResponse(domain=DOMAIN, eps0=EPS0),
+        "channel": sd.Channel(matrix=((0.7, 0.2, 0.1), (0.1, 0.8, 0.1), (0.2, 0.2, 0.6))),
+        "laplace": sd.Laplace(eps0=EPS0),
+        "laplace (0/1)": sd.Laplace(eps0=EPS0, binary=True),
+        "gaussian": sd.Gaussian(sigma=1.0),
+    }
+
+
+def words(randomizer: sd.Randomizer) -> str:
+    """Parameters as one types them."""
+    if isinstance(randomizer, sd.Channel):
+        return "3 inputs, 3 outputs"
+    shown = {k: v for k, v in randomizer.parameters().items() if v is not False}
+    if shown.get("low") == 0.0 and shown.get("high") == 1.0:
+        ends = "values 0 or 1" if shown.pop("binary", False) else "values in [0, 1]"
+        shown = {k: v for k, v in shown.items() if k not in {"low", "high"}}
+        return ", ".join([*(f"{k} = {v:g}" for k, v in shown.items()), ends])
+    return ", ".join(f"{k} = {v:g}" for k, v in shown.items())
+
+
+def usual_delta(n: int) -> float:
+    """A delta that means something among n users: 1e-6, and 1/(100 n) where that is less.
+
+    At n = 1e12 a delta of 1e-6 would let a million users' values be published.
+    """
+    return min(DELTA, 0.01 / n)

@@ -1,0 +1,147 @@
+"""Tables and outputs that README.md and docs/ show, written by the library itself.
+
+What stands between ``<!-- made: name -->`` and ``<!-- end -->`` is replaced; docs/mechanisms.md is
+written as a whole.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import shuffledp as sd
+from bench import cases
+from bench.report import table
+
+ROOT = Path(__file__).resolve().parent.parent
+BLOCK = re.compile(r"(<!-- made: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
+COMMAND = "shuffledp epsilon k-rr --k 10 --eps0 4 -n 10000 --delta 1e-6"
+
+MECHANISMS = """\
+# Mechanisms
+
+Written by `make figures` from the library; do not edit.
+
+Central eps at delta = {delta:g} with n users, as a certified bracket: the lower end is the exact loss of
+one pair of neighbouring datasets, the upper end holds for all of them. Ends are rounded outward to
+four digits. gamma is the mass of the privacy blanket: the probability that a message says
+nothing about its sender's value.
+
+{table}
+
+*Worst pair*: the upper end is a maximum over both directions and all pairs of values the victim may
+hold. The table says why the pairs that are computed dominate the others; theorems marked *proved
+here* are in [theory.md](theory.md). With `trust="published"`, upper ends that rest on one of those
+are left out, and the best published analysis that is left takes over.
+
+## Definitions
+
+{definitions}
+"""
+
+
+def write() -> list[Path]:
+    """Write all of it; the paths of the files."""
+    page = ROOT / "docs" / "mechanisms.md"
+    page.write_text(mechanisms_page(), encoding="utf-8")
+    readme = ROOT / "README.md"
+    readme.write_text(filled(readme.read_text(encoding="utf-8")), encoding="utf-8")
+    return [page, readme]
+
+
+def filled(text: str) -> str:
+    """The text with every marked block made anew."""
+    makers: dict[str, Callable[[], str]] = {
+        "command": command_output,
+        "mechanisms": mechanism_summary,
+        "analyses": analysis_table,
+    }
+    return BLOCK.sub(lambda found: found[1] + makers[found[2]]() + "\n" + found[3], text)
+
+
+def command_output() -> str:
+    """The example of the command line and what it prints."""
+    environment = {**os.environ, "COLUMNS": "100", "NO_COLOR": "1", "TERM": "dumb"}
+    words = COMMAND.split()
+    words[0] = str(Path(sys.executable).with_name("shuffledp"))
+    done = subprocess.run(words, check=True, text=True, capture_output=True, env=environment)
+    lines = [line.rstrip() for line in done.stdout.rstrip().splitlines()]
+    return "\n".join(["```console", f"$ {COMMAND}", *lines, "```"])
+
+
+def mechanisms_page() -> str:
+    """All of docs/mechanisms.md."""
+    rows = [["mechanism", "parameters", "gamma", "eps, n = 1e4", "eps, n = 1e6", "worst pair"]]
+    for name, r in cases.mechanisms().items():
+        worst = r.worst_pairs()
+        law = r.law(worst.pairs[0])
+        gamma = f"{float(law.blanket.sum()):.4g}"
+        brackets = [_bracket(sd.shuffle(r, n=n)) for n in (10**4, 10**6)]
+        why = f"{worst.theorem.title} ({worst.theorem.provenance})"
+        rows.append([name, cases.words(r), gamma, *brackets, why])
+    brackets = [_bracket(sd.generic(eps0=cases.EPS0, n=n)) for n in (10**4, 10**6)]
+    why = "none needed: the clones hold for every pair"
+    rows.append(["`generic`", f"any, eps0 = {cases.EPS0:g}", "", *brackets, why])
+    return MECHANISMS.format(
+        delta=cases.DELTA, table=table(rows), definitions="\n\n".join(_definitions())
+    )
+
+
+def mechanism_summary() -> str:
+    """One line a mechanism: class, name on the command line, what it is."""
+    rows = [["class", "name", "what a user sends", "parameters"]]
+    for cls in _classes():
+        parameters = ", ".join(f"`{p}`" for p in _arguments(cls))
+        rows.append([f"`{cls.__name__}`", f"`{cls.name}`", cls.summary, parameters])
+    return table(rows)
+
+
+def analysis_table() -> str:
+    """One line an analysis, with its theorem's source and provenance."""
+    rows = [["analysis", "end", "source", "provenance", "holds for"]]
+    for a in sd.analyses():
+        rows.append([f"`{a.key}`", a.end, a.theorem.source, a.theorem.provenance, a.validity])
+    return table(rows)
+
+
+def _classes() -> list[type[sd.Randomizer]]:
+    order = [sd.BinaryRR, sd.KRR, sd.RAPPOR, sd.OUE, sd.LocalHash, sd.BLH, sd.OLH]
+    return [*order, sd.HadamardResponse, sd.Laplace, sd.Gaussian, sd.Channel]
+
+
+def _arguments(cls: type[sd.Randomizer]) -> list[str]:
+    import inspect
+
+    return list(inspect.signature(cls).parameters)
+
+
+def _definitions() -> list[str]:
+    found = []
+    for cls in _classes():
+        lines = (cls.__doc__ or "").split("\n\n    Parameters")[0].splitlines()
+        text = " ".join(line.strip() for line in lines if line.strip())
+        found.append(f"**{cls.__name__}** (`{cls.name}`). {_as_code(text)}")
+    return found
+
+
+def _as_code(text: str) -> str:
+    """Docstrings are plain text: keep Markdown from reading * and _ in their formulas."""
+    text = text.replace("``", "`")
+    return re.sub(r"([*_])", r"\\\1", text)
+
+
+def _bracket(acc: sd.Shuffled) -> str:
+    bound = acc.epsilon(delta=cases.DELTA)
+    return f"{_outward(bound.lower, math.floor)} to {_outward(bound.upper, math.ceil)}"
+
+
+def _outward(value: float, rounding: Callable[[float], int]) -> str:
+    if not 0.0 < value < math.inf:
+        return f"{value:g}"
+    digits = 3 - math.floor(math.log10(value))
+    return f"{rounding(value * 10.0**digits) / 10.0**digits:.{digits}f}"

@@ -1,0 +1,139 @@
+"""Bounds on |phi(t)| far from 0 for laws with a continuous part: those nodes need no evaluation.
+
+phi is the characteristic function of G under the tilted law. Cut the range of G into windows of
+length pi/t_b; with mu_k the tilted mass and V_k the tilted variance inside window k,
+
+    |phi(t)| <= 1 - sum_k mu_k (1 - sqrt(1 - 4 t_a^2 V_k / pi^2))        for t_a <= t <= t_b,
+
+whatever lies outside the windows (docs/theory.md, section 6: middle zone, window by window).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from shuffledp.divergence.gain import CellGains
+from shuffledp.pair import Array
+
+RATIO = 1.3
+_LARGEST_TILT_STEP = 0.02
+_CELLS_PER_WINDOW = 12.0
+
+
+class _Level(NamedTuple):
+    """Cells sorted by G: interval, tilted mass (lower bound), mean, p-weighted squares."""
+
+    low: Array
+    high: Array
+    mass: Array
+    mean: Array
+    spread: Array
+    shift: Array
+    width: float
+
+
+class Decay:
+    """|phi(t)| on intervals [t, RATIO t], from the masses of fine cells.
+
+    Parameters
+    ----------
+    cells : CellGains
+        The fine cells at one eps.
+    rel : float
+        Relative error of their masses.
+    alpha : float
+        The tilt.
+    log_m : float
+        Upper bound of log M(alpha) of the true law.
+    """
+
+    def __init__(self, cells: CellGains, *, rel: float, alpha: float, log_m: float) -> None:
+        step = alpha * (cells.high - cells.low)
+        keep = (step <= _LARGEST_TILT_STEP) & (alpha * cells.low > -60.0)
+        order = np.argsort(cells.mean[keep], kind="stable")
+        low, high = cells.low[keep][order], cells.high[keep][order]
+        mean = cells.mean[keep][order]
+        width = high - low
+        mass = cells.w[keep][order] * np.exp(alpha * low - log_m) * (1.0 - rel - 1e-12)
+        # The tilted mean of a cell is off its plain mean by at most alpha width^2/4.
+        shift = np.minimum(width, 0.25 * alpha * width**2) + cells.err[keep][order]
+        self._levels = [_level(low, high, mass, mean, np.zeros_like(mean), mass * shift**2)]
+        # Masses are known up to this factor, from the tilt inside a cell and from rounding.
+        self._loss = math.exp(-_LARGEST_TILT_STEP) * (1.0 - 2.0 * rel - 1e-9)
+        self._known: dict[float, float] = {}
+
+    def log_modulus(self, t: float) -> float:
+        """Upper bound of log |phi| on [t, RATIO t]."""
+        if t not in self._known:
+            self._known[t] = self._bound(t)
+        return self._known[t]
+
+    def _bound(self, t: float) -> float:
+        window = math.pi / (RATIO * t * (1.0 + 1e-12))
+        level = self._level_for(window)
+        if level.mass.size == 0:
+            return 0.0
+        k = np.floor(level.low / window)
+        inside = level.high <= (k + 1.0) * window * (1.0 - 1e-12)
+        k = k[inside]
+        if k.size == 0:
+            return 0.0
+        starts = np.flatnonzero(np.diff(k, prepend=k[0] - 1.0))
+        p = level.mass[inside]
+        mass = np.add.reduceat(p, starts)
+        safe = np.maximum(mass, 1e-300)
+        mean = np.add.reduceat(p * level.mean[inside], starts) / safe
+        offset = level.mean[inside] - np.repeat(mean, np.diff(np.append(starts, k.size)))
+        square = np.add.reduceat(level.spread[inside] + p * offset**2, starts) / safe
+        shift = np.sqrt(np.add.reduceat(level.shift[inside], starts) / safe)
+        deviation = np.maximum(np.sqrt(square * self._loss) - shift * (1.0 + 1e-2), 0.0)
+        x = np.minimum((2.0 * t / math.pi * deviation) ** 2, 1.0)
+        drop = float((mass * (1.0 - np.sqrt(1.0 - x))).sum()) * (1.0 - 1e-6)
+        return math.log1p(-min(drop, 1.0 - 1e-9))
+
+    def _level_for(self, window: float) -> _Level:
+        """The coarsest level whose cells are small against the window."""
+        while self._levels[-1].width * 2.0 * _CELLS_PER_WINDOW < window:
+            level = self._levels[-1]
+            if level.mass.size < _SMALLEST_LEVEL:
+                break
+            self._levels.append(_coarser(level))
+        best = self._levels[0]
+        for level in self._levels:
+            if level.width * _CELLS_PER_WINDOW <= window:
+                best = level
+        return best
+
+
+_SMALLEST_LEVEL = 64
+
+
+def _level(low: Array, high: Array, mass: Array, mean: Array, spread: Array, shift: Array) -> _Level:
+    total = float(mass.sum())
+    width = float((mass * (high - low)).sum()) / total if total > 0.0 else 0.0
+    return _Level(low, high, mass, mean, spread, shift, width)
+
+
+def _coarser(level: _Level) -> _Level:
+    """Neighbours merged in pairs; their variance is carried along."""
+    size = level.mass.size & ~1
+    left, right = slice(0, size, 2), slice(1, size, 2)
+    mass = level.mass[left] + level.mass[right]
+    safe = np.maximum(mass, 1e-300)
+    mean = (
+        level.mass[left] * level.mean[left] + level.mass[right] * level.mean[right]
+    ) / safe
+    between = level.mass[left] * level.mass[right] / safe
+    spread = level.spread[left] + level.spread[right]
+    spread = spread + between * (level.mean[left] - level.mean[right]) ** 2
+    return _level(
+        np.minimum(level.low[left], level.low[right]),
+        np.maximum(level.high[left], level.high[right]),
+        mass,
+        mean,
+        spread,
+        level.shift[left] + level.shift[right],
+    )
