@@ -13,6 +13,8 @@ SMALL, LARGE = 10**4, 10**12
 
 # Targets, in complex FFTs of length 2^18 and as time(n = 1e12)/time(n = 1e4).
 FINITE_TARGET, CONTINUOUS_TARGET, GROWTH_TARGET = 20.0, 100.0, 2.0
+# What stands for all where a measurement is expensive and not all are asked for.
+SAMPLE = ("k-rr", "laplace", "gaussian")
 CONTINUOUS = ("laplace", "laplace (0/1)", "gaussian")
 
 

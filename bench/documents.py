@@ -27,10 +27,10 @@ MECHANISMS = """\
 
 Written by `make figures` from the library; do not edit.
 
-Central eps at delta = {delta:g} with n users, as a certified bracket: the lower end is the exact loss of
-one pair of neighbouring datasets, the upper end holds for all of them. Ends are rounded outward to
-four digits. gamma is the mass of the privacy blanket: the probability that a message says
-nothing about its sender's value.
+Central eps at delta = {delta:g} with n users, as a certified bracket: the lower end is the exact
+loss of one pair of neighbouring datasets, the upper end holds for all of them. Ends are rounded
+outward to four digits. gamma is the mass of the privacy blanket: the probability that a message
+says nothing about its sender's value.
 
 {table}
 
@@ -104,8 +104,10 @@ def mechanism_summary() -> str:
 def analysis_table() -> str:
     """One line an analysis, with its theorem's source and provenance."""
     rows = [["analysis", "end", "source", "provenance", "holds for"]]
-    for a in sd.analyses():
-        rows.append([f"`{a.key}`", a.end, a.theorem.source, a.theorem.provenance, a.validity])
+    rows += [
+        [f"`{a.key}`", a.end, a.theorem.source, a.theorem.provenance, a.validity]
+        for a in sd.analyses()
+    ]
     return table(rows)
 
 

@@ -54,9 +54,12 @@ def _amplification():
         counts, [b.upper for b in everything], color=BLACK, ls="--", lw=1.2,
         label="any 4-LDP randomizer, upper end",
     )  # fmt: skip
-    _band(axes, counts, sd.KRR(k=10, eps0=cases.EPS0), BLUE, "-", "", "10-ary randomized response")
+    response = sd.KRR(k=10, eps0=cases.EPS0)
+    name = "10-ary randomized response"
+    _band(axes, counts, response, colour=BLUE, dashes="-", hatch="", label=name)
     hashing = sd.BLH(domain=cases.DOMAIN, eps0=cases.EPS0)
-    _band(axes, counts, hashing, ORANGE, "-.", "////", "binary local hashing, 100 values")
+    name = "binary local hashing, 100 values"
+    _band(axes, counts, hashing, colour=ORANGE, dashes="-.", hatch="////", label=name)
     axes.set(
         xscale="log", yscale="log", xlim=(100, 1.1e9),
         xlabel="n (users in one shuffle)", ylabel="central ε (nats)",
@@ -66,7 +69,7 @@ def _amplification():
     return figure
 
 
-def _band(axes, counts, randomizer, colour, dashes, hatch, label) -> None:
+def _band(axes, counts, randomizer, *, colour, dashes, hatch, label) -> None:
     bounds = [sd.shuffle(randomizer, n=n).epsilon(delta=cases.DELTA) for n in counts]
     lower, upper = [b.lower for b in bounds], [b.upper for b in bounds]
     axes.fill_between(

@@ -69,6 +69,8 @@ class ShuffledPair:
         P- and Q-mass of outputs where the reference has none: seen for sure.
     tail : tuple of two floats
         P- and Q-mass of far outputs left out of the cells (upper bounds on it).
+    tail_doubt : tuple of two floats
+        How much smaller than ``tail`` the true masses may be.
     rel : float
         Bound on the relative error of every entry of w, a, b as a float.
     leftover : tuple of two floats, or None
@@ -89,6 +91,7 @@ class ShuffledPair:
     n: int
     outside: Array = field(default_factory=lambda: np.zeros((0, 2)))
     tail: tuple[float, float] = (0.0, 0.0)
+    tail_doubt: tuple[float, float] = (0.0, 0.0)
     rel: float = 8 * UNIT_ROUNDOFF
     leftover: tuple[float, float] | None = None
     ranges: RatioRanges | None = None
@@ -123,6 +126,7 @@ class ShuffledPair:
             b=self.a,
             outside=self.outside[:, ::-1],
             tail=self.tail[::-1],
+            tail_doubt=self.tail_doubt[::-1],
             ranges=None if self.ranges is None else self.ranges.swap(),
         )
 

@@ -98,10 +98,12 @@ class Shuffled:
         """
         delta = _check.open_unit("delta", delta)
         target = math.log(delta)
-        cap = self.eps0
+        cap = self._local_epsilon(delta)
         upper = _Found(cap, theorems.LOCAL, None, {"analysis": "local"}, ())
         for key in self._keys("upper", analysis):
-            side = self._side(key)
+            side = self._side_if_any(key, analysis)
+            if side is None:
+                continue
             found = solve_epsilon(
                 side.profiles, target, cap=cap, rtol=self.rtol, need_all=True
             )
@@ -111,7 +113,9 @@ class Shuffled:
                 break
         lower = _Found(0.0, None, None, {}, ())
         for key in self._keys("lower", analysis):
-            side = self._side(key)
+            side = self._side_if_any(key, analysis)
+            if side is None:
+                continue
             found = solve_epsilon(
                 side.profiles, target, cap=cap, rtol=self.rtol, need_all=False
             )
@@ -147,7 +151,9 @@ class Shuffled:
             upper = _Found(-math.inf, theorems.LOCAL, 0.0, {"analysis": "local"}, ())
         else:
             for key in self._keys("upper", analysis):
-                side = self._side(key)
+                side = self._side_if_any(key, analysis)
+                if side is None:
+                    continue
                 brackets = [p.log_delta(epsilon, width=self._width()) for p in side.profiles]
                 worst = max(range(len(brackets)), key=lambda i: brackets[i].high)
                 if brackets[worst].high <= upper.value:
@@ -158,7 +164,9 @@ class Shuffled:
         lower = _Found(-math.inf, None, None, {}, ())
         if epsilon < self.eps0:
             for key in self._keys("lower", analysis):
-                side = self._side(key)
+                side = self._side_if_any(key, analysis)
+                if side is None:
+                    continue
                 brackets = [p.log_delta(epsilon, width=self._width()) for p in side.profiles]
                 best = max(range(len(brackets)), key=lambda i: brackets[i].low)
                 if brackets[best].low > lower.value:
@@ -223,6 +231,21 @@ class Shuffled:
         if key == "blanket":
             return theorem.with_step(self.source.worst_pairs().theorem)
         return theorem
+
+    def _local_epsilon(self, delta: float) -> float:
+        """eps of one report alone at this delta."""
+        if isinstance(self.source, _Family):
+            return self.eps0
+        return min(self.eps0, self.source.local_epsilon(delta))
+
+    def _side_if_any(self, key: str, analysis: str | None) -> _Side | None:
+        """The side, or None where it cannot be made and was not asked for by name."""
+        try:
+            return self._side(key)
+        except NotCertified:
+            if analysis is not None:
+                raise
+            return None
 
     def _side(self, key: str) -> _Side:
         if key not in self._sides:

@@ -145,7 +145,7 @@ def assert_inside(interval, low, high=None) -> None:
         assert arb(interval.low) <= low.log(), f"{interval} above the truth {low.log()}"
     if interval.high == -math.inf:
         assert high == 0, f"upper end 0 of a truth {high}"
-    elif not high == 0:
+    elif high != 0:
         assert arb(interval.high) >= high.log(), f"{interval} below the truth {high.log()}"
 
 

@@ -5,9 +5,9 @@ import random
 from fractions import Fraction
 
 import pytest
-from divergence.oracle import blanket_delta, exponential, row_fractions, worst_blanket, worst_delta
 
 import shuffledp as sd
+from divergence.oracle import blanket_delta, exponential, row_fractions, worst_blanket, worst_delta
 from shuffledp.ball import exact
 
 CHANNELS = 520

@@ -1,15 +1,22 @@
-"""log delta of a shuffled mechanism in ball arithmetic: what `verify` and the tests call."""
+"""log delta of a shuffled mechanism in ball arithmetic: what `verify` and the tests call.
+
+Independent of the rest of the package: output laws are rebuilt from the definition of each
+mechanism, and no numerical code is shared. Every number is a ball, so rounding is part of the
+answer.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from ..errors import ParameterError
+from shuffledp.errors import ParameterError
+
 from ._flint import arb, ctx, float_above, float_below
 from .continuous import ContinuousPair, continuous_law
-from .densities import CONTINUOUS_MECHANISMS, check_inputs, noise_of
+from .densities import CONTINUOUS_MECHANISMS, check_inputs, local_delta, noise_of
 from .divergence import log_divergence, log_divergence_by_cells
 from .gains import (
     GainLaw,
@@ -19,11 +26,13 @@ from .gains import (
     local_divergence,
     stronger_clone_gains,
 )
-from .laws import finite_law, positive
+from .laws import FINITE_MECHANISMS, finite_law, positive
 
 __all__ = ["ANALYSES", "log_delta"]
 
 ANALYSES = ("blanket", "clone", "dataset", "local", "stronger-clone")
+_CLONES = {"clone": clone_gains, "stronger-clone": stronger_clone_gains}
+_LOCAL_BITS = 256
 
 
 def log_delta(
@@ -38,25 +47,126 @@ def log_delta(
     swap: bool = False,
     rel: float = 1e-4,
 ) -> tuple[float, float]:
-    """TODO."""
-    eps = arb(epsilon)
-    if swap:
-        x0, x1 = x1, x0
-    if analysis == "local":
-        raise NotImplementedError
-    if mechanism["name"] in CONTINUOUS_MECHANISMS and analysis in ("blanket", "dataset"):
-        noise = noise_of(mechanism)
-        xs = check_inputs(mechanism, noise, [x0, x1] + ([] if analysis == "blanket" else [x2]))
-        pair = ContinuousPair(lambda: noise_of(mechanism), xs[0], xs[1], None if analysis == "blanket" else xs[2])
-        return log_divergence_by_cells(lambda r, cut: continuous_law(pair, eps, n=n, rel=r, log_cut=cut), n=n, rel=rel)
-    return log_divergence(_gain_law(mechanism, analysis, eps, x0, x1, x2), n=n, rel=rel)
+    """Enclose the natural logarithm of delta(epsilon) of one analysis, rigorously.
+
+    Parameters
+    ----------
+    mechanism : mapping
+        {"name": ..., **parameters}; floats mean exactly the numbers they are. Names: "k-rr"
+        {k, eps0}, "binary-rr" {eps0}, "rappor" {d, eps0}, "oue" {d, eps0}, "local-hash"
+        {domain, l, eps0}, "hadamard-response" {domain, eps0}, "laplace" {eps0, low, high, binary},
+        "gaussian" {sigma, low, high}, "channel" {matrix}.
+    analysis : "blanket" | "dataset" | "clone" | "stronger-clone" | "local"
+        "blanket" and "local" need x0 and x1; "dataset" needs x2 too, the input of all other
+        users; the clones need eps0 of the mechanism only.
+    n : int
+        Number of users, 1 <= n <= 10**15 ("local" does not depend on it).
+    epsilon : float
+        In nats; finite, may be negative.
+    x0, x1, x2 : inputs
+        Indices from 0 for finite mechanisms, numbers in [low, high] for the others.
+    swap : bool
+        Take the divergence in the other direction, D(Q || P).
+    rel : float
+        Relative width of delta wanted, 1e-9 <= rel <= 0.1. Finite mechanisms: milliseconds to a
+        second at 1e-6. "laplace": about a second at 1e-6; "gaussian": seconds at 1e-4 to 1e-6 for
+        sigma >= 2 (high - low), 1e-3 at best for sigma about (high - low), and nothing where the
+        unbounded likelihood ratio's tail weighs as much as the bulk (small sigma, tiny delta).
+
+    Returns
+    -------
+    (lower, upper) : tuple of float
+        lower <= log delta <= upper, rounded outward; (-inf, -inf) where delta is exactly 0.
+
+    Raises
+    ------
+    ParameterError
+        Arguments outside their domain.
+    NotCertified
+        The width cannot be reached within a bounded amount of work.
+    """
+    _check(mechanism, analysis, n, epsilon, rel)
+    inputs = [] if analysis in _CLONES else _inputs(analysis, x0, x1, x2, swap=swap)
+    lower, upper = _answer(_Question(mechanism, analysis, n, arb(epsilon), inputs, rel))
+    return lower, min(upper, 0.0)
 
 
-def _gain_law(mechanism, analysis, eps, x0, x1, x2) -> Callable[[], GainLaw]:
-    if analysis == "clone":
-        return lambda: clone_gains(positive(mechanism, "eps0"), eps)
-    if analysis == "stronger-clone":
-        return lambda: stronger_clone_gains(positive(mechanism, "eps0"), eps)
-    if analysis == "blanket":
-        return lambda: blanket_gains(finite_law(mechanism, (x0, x1)), eps)
-    return lambda: dataset_gains(finite_law(mechanism, (x0, x1, x2)), eps)
+@dataclass(frozen=True)
+class _Question:
+    """A divergence asked for; inputs are (x0, x1), (x0, x1, x2), or none for the clones."""
+
+    mechanism: Mapping[str, Any]
+    analysis: str
+    n: int
+    eps: arb
+    inputs: list[Any]
+    rel: float
+
+
+def _answer(ask: _Question) -> tuple[float, float]:
+    if ask.analysis in _CLONES:
+        eps0, gains = positive(ask.mechanism, "eps0"), _CLONES[ask.analysis]
+        return log_divergence(lambda: gains(eps0, ask.eps), n=ask.n, rel=ask.rel)
+    if ask.mechanism["name"] in CONTINUOUS_MECHANISMS:
+        return _continuous(ask)
+    return _finite(ask)
+
+
+def _finite(ask: _Question) -> tuple[float, float]:
+    if ask.analysis == "local":
+        with ctx.workprec(_LOCAL_BITS):
+            return _logs(local_divergence(finite_law(ask.mechanism, ask.inputs), ask.eps))
+    gains = blanket_gains if ask.analysis == "blanket" else dataset_gains
+    return log_divergence(
+        lambda: gains(finite_law(ask.mechanism, ask.inputs), ask.eps), n=ask.n, rel=ask.rel
+    )
+
+
+def _continuous(ask: _Question) -> tuple[float, float]:
+    balls = check_inputs(ask.mechanism, noise_of(ask.mechanism), ask.inputs)
+    if (balls[0] - balls[1]).is_zero():
+        raise ParameterError(f"x0, x1 = {ask.inputs[:2]!r}: wanted two different inputs")
+    with ctx.workprec(_LOCAL_BITS):
+        local = local_delta(ask.mechanism, balls[0], balls[1], ask.eps)
+        # One user is not hidden by anybody, and every output is in the reference's support.
+        if ask.analysis == "local" or ask.n == 1 or local.is_zero():
+            return _logs(local)
+    pair = ContinuousPair(
+        lambda: noise_of(ask.mechanism), balls[0], balls[1], balls[2] if len(balls) > 2 else None
+    )
+
+    def make(accuracy: float, log_cut: float) -> GainLaw:
+        return continuous_law(pair, ask.eps, n=ask.n, rel=accuracy, log_cut=log_cut)
+
+    return log_divergence_by_cells(make, n=ask.n, rel=ask.rel)
+
+
+def _logs(delta: arb) -> tuple[float, float]:
+    if delta.is_zero():
+        return -math.inf, -math.inf
+    return float_below(delta.log()), float_above(delta.log())
+
+
+def _inputs(analysis: str, x0: Any, x1: Any, x2: Any, *, swap: bool) -> list[Any]:
+    wanted = {"x0": x0, "x1": x1} | ({"x2": x2} if analysis == "dataset" else {})
+    for name, value in wanted.items():
+        if value is None:
+            raise ParameterError(f"{name} = None: wanted an input, for analysis {analysis!r}")
+    x0, x1 = (x1, x0) if swap else (x0, x1)
+    return [x0, x1, *([x2] if analysis == "dataset" else [])]
+
+
+def _check(mechanism: Mapping[str, Any], analysis: str, n: int, epsilon: float, rel: float) -> None:
+    known = {*FINITE_MECHANISMS, *CONTINUOUS_MECHANISMS}
+    if mechanism.get("name") not in known and analysis not in ("clone", "stronger-clone"):
+        raise ParameterError(
+            f"mechanism name = {mechanism.get('name')!r}: wanted one of {', '.join(sorted(known))}"
+        )
+    if analysis not in ANALYSES:
+        raise ParameterError(f"analysis = {analysis!r}: wanted one of {', '.join(ANALYSES)}")
+    if isinstance(n, bool) or not isinstance(n, int) or not 1 <= n <= 10**15:
+        raise ParameterError(f"n = {n!r}: wanted an integer from 1 to 10**15")
+    if not math.isfinite(epsilon):
+        raise ParameterError(f"epsilon = {epsilon!r}: wanted a finite number (nats)")
+    if not 1e-9 <= rel <= 0.1:
+        raise ParameterError(f"rel = {rel!r}: wanted 1e-9 <= rel <= 0.1")

@@ -15,9 +15,11 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import pairwise
 
-from ..errors import NotCertified
-from ._flint import arb, ctx
+from shuffledp.errors import NotCertified
+
+from ._flint import arb, float_above
 from .contour import PrecisionError
 from .densities import Line, Noise, Piece, pieces
 from .gains import GainLaw
@@ -73,7 +75,9 @@ def continuous_law(
         if not law.remainder:
             return law
         alpha = saddle_point(law, n)
-        ratio = float((n * tilt(law, alpha).slack / (rel / 8)).mid())
+        ratio = float_above(n * tilt(law, alpha).slack / (rel / 8))
+        if not 0 <= ratio < math.inf:
+            ratio = 512.0  # the remainder swallows the moment itself
         if ratio <= 1 and tilted_by > 0:
             return law
         tilted_by = float(alpha)
@@ -84,9 +88,7 @@ def continuous_law(
     raise NotCertified(f"rel = {rel!r}: would need more than {_MOST_CELLS} cells")
 
 
-def _law(
-    pair: ContinuousPair, eps: arb, count: int, log_cut: float, tilted_by: float
-) -> GainLaw:
+def _law(pair: ContinuousPair, eps: arb, count: int, log_cut: float, tilted_by: float) -> GainLaw:
     noise = pair.noise()
     weight: list[arb] = []
     gain: list[arb] = []
@@ -108,7 +110,7 @@ def _law(
             below += eps.exp() * q
             beyond += r
     for piece, edges in _place_cells(noise, bounded, eps, count, tilted_by):
-        spans = zip(edges[:-1], edges[1:], strict=True)
+        spans = pairwise(edges)
         runs.append([_cell(noise, piece, eps, left, right) for left, right in spans])
         cells += runs[-1]
     remainder = []
@@ -118,7 +120,9 @@ def _law(
         gain += [c.mean - deviation, c.mean + deviation]
         remainder.append((c.mass * c.square * c.width / 3, c.mean + c.width))
     if pair.x2 is None:
-        beyond = 1 - sum((c.mass for c in cells), start=sum(weight[: len(weight) - 2 * len(cells)], start=arb(0)))
+        beyond = 1 - sum(
+            (c.mass for c in cells), start=sum(weight[: len(weight) - 2 * len(cells)], start=arb(0))
+        )
     weight.append(beyond)
     gain.append(arb(0))
     true_atoms = [*range(len(weight) - 1 - 2 * len(cells)), len(weight) - 1]
@@ -217,17 +221,28 @@ def _cut_off(
     noise: Noise, piece: Piece, pair: ContinuousPair, log_cut: float
 ) -> tuple[Piece, list[tuple[arb | None, arb | None]]]:
     """Return the bounded part of a piece, and the unbounded rests."""
-    reach = math.sqrt(2 * max(-log_cut, 1.0)) / math.sqrt(float(noise.unit.mid()))
-    low, high = sorted((float(pair.x0.mid()), float(pair.x1.mid())))
+    sigma = 1 / math.sqrt(float(noise.unit.mid()))
+    x0, x1 = float(pair.x0.mid()), float(pair.x1.mid())
+    # Where P reaches farther G is unbounded above, which the tilt feels: cut as early as allowed.
+    by_p, by_q = sigma * _normal_reach(log_cut), sigma * _normal_reach(log_cut - 7)
+    low, high = (x0 - by_p, x1 + by_q) if x0 < x1 else (x1 - by_q, x0 + by_p)
     left, right = piece.left, piece.right
     rests: list[tuple[arb | None, arb | None]] = []
     if left is None:
-        left = arb(low - reach)
+        left = arb(low)
         rests.append((None, left))
     if right is None:
-        right = arb(high + reach)
+        right = arb(high)
         rests.append((right, None))
     return Piece(left, right, piece.lines), rests
+
+
+def _normal_reach(log_tail: float) -> float:
+    """Roughly the z with log P(Z > z) = log_tail, Z standard normal."""
+    z = math.sqrt(max(-2 * log_tail, 1.0))
+    for _ in range(4):
+        z = math.sqrt(max(-2 * (log_tail + math.log(2.5066 * z)), 0.25))
+    return z
 
 
 def _place_cells(
@@ -237,34 +252,39 @@ def _place_cells(
 
     r is the reference tilted by e^(alpha G). Any edges are valid: this uses floating point.
     """
-    densities = [_importance(noise, piece, eps, tilted_by) for piece in bounded]
-    largest = max(max(logs) for _, logs in densities)
-    totals = []
-    profiles = []
-    for ys, logs in densities:
+    profiles = [_importance(noise, piece, eps, tilted_by) for piece in bounded]
+    largest = max(max(logs) for _, logs, _ in profiles)
+    shares = []
+    for ys, logs, slopes in profiles:
         step = ys[1] - ys[0]
-        running = [0.0]
-        for value in logs:
-            running.append(running[-1] + step * (math.exp(value - largest) + 1e-9))
-        profiles.append((ys, running))
-        totals.append(running[-1])
+        shares.append(
+            [
+                (step * (math.exp(v - largest) + 1e-9), step * g)
+                for v, g in zip(logs, slopes, strict=True)
+            ]
+        )
+    total = sum(v for share in shares for v, _ in share)
     out = []
-    for piece, (ys, running), total in zip(bounded, profiles, totals, strict=True):
-        cells = max(2, round(count * total / sum(totals)))
-        out.append((piece, _edges(piece, ys, running, cells)))
+    for piece, (ys, _, _), share in zip(bounded, profiles, shares, strict=True):
+        running = [0.0]
+        for v, width in share:
+            # No cell wider than about 1/(2 alpha), or its e^(alpha width) ruins the remainder.
+            running.append(running[-1] + count * v / total + min(2 * tilted_by * width, count))
+        out.append((piece, _edges(piece, ys, running, max(2, round(running[-1])))))
     return out
 
 
 def _importance(
     noise: Noise, piece: Piece, eps: arb, tilted_by: float
-) -> tuple[list[float], list[float]]:
+) -> tuple[list[float], list[float], list[float]]:
+    """Return grid points, log(r |G'|^2)/3 and |G'| between them."""
     left, right = _finite(piece.left), _finite(piece.right)
     step = (right - left) / _GRID
     ys = [left + i * step for i in range(_GRID + 1)]
-    logs = []
+    logs, steepness = [], []
     unit, quadratic = float(noise.unit.mid()), float(noise.quadratic.mid())
     p, q, ref = ((float(x.slope.mid()), float(x.level.mid())) for x in piece.lines)
-    for y0, y1 in zip(ys[:-1], ys[1:], strict=True):
+    for y0, y1 in pairwise(ys):
         y = (y0 + y1) / 2
         log_ref = quadratic * y * y + unit * (ref[0] * y + ref[1])
         log_a, log_b = (
@@ -278,7 +298,8 @@ def _importance(
         ]
         log_tilted = log_ref + tilted_by * (math.exp(log_a) - math.exp(log_b))
         logs.append(log_tilted / 3 + 2 * max(slopes) / 3)
-    return ys, logs
+        steepness.append(unit * math.exp(max(slopes)))
+    return ys, logs, steepness
 
 
 def _finite(y: arb | None) -> float:

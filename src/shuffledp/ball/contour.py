@@ -17,8 +17,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..errors import NotCertified
-from ._flint import acb, arb
+from shuffledp.errors import NotCertified
+
+from ._flint import acb, arb, float_above, float_below
 from .gains import GainLaw
 from .transform import Tilted, saddle_point, tilt
 
@@ -68,7 +69,8 @@ def positive_part_by_contour(law: GainLaw, n: int, rel: float, work: int) -> tup
 
 def _scaled_bracket(tilted: Tilted, n: int, rel: float, work: int) -> tuple[arb, arb]:
     deviation = float((n * tilted.variance).sqrt().mid())
-    value = 1 / (4 + 2.5 * deviation)  # of E x_+ / M^n: a guess, to be replaced
+    off_the_kink = float_above(1 - tilted.zero**n)
+    value = off_the_kink / (4 + 2.5 * deviation)  # of E x_+ / M^n: a guess, to be replaced
     eta = (rel / 1.5) ** 0.5
     if tilted.rough is not None and tilted.rough.limit() ** n <= 0.01 * rel * value:
         eta /= 20  # far nodes cost next to nothing, so the smoothing need not show
@@ -76,14 +78,15 @@ def _scaled_bracket(tilted: Tilted, n: int, rel: float, work: int) -> tuple[arb,
     best = None
     for _ in range(_PASSES):
         rule = _Rule(tilted, n, eta, tolerance=rel * value / 12, deviation=deviation)
-        lower, upper, cost = rule.bracket(work - spent)
-        spent += cost
+        lower, upper, bump = rule.bracket(work - spent)
+        spent += rule.cost
         best = (lower, upper)
         if lower > 0 and upper - lower <= rel * lower:
             return best
-        gap = float(((upper - lower) / upper).mid()) if upper > 0 else 1.0
-        value = max(float(lower.mid()), 0.05 * float(upper.mid()), 0.01 * value)
-        eta *= min(0.6, max(0.05, 0.8 * (rel / max(gap, 1e-300)) ** 0.5))
+        value = max(float_below(lower), 0.05 * float_above(upper), 0.01 * value)
+        gap = float_above(bump) / value
+        if gap > rel / 2:
+            eta *= min(0.6, max(0.05, 0.7 * (rel / gap) ** 0.5))
     raise PrecisionError(f"bracket {best} after {_PASSES} passes")
 
 
@@ -124,7 +127,10 @@ class _Rule:
         return total.upper()
 
     def _one_side(self, beta: arb, length: arb) -> arb:
-        """Bound sum over k >= 1 of e^(-+kL) E psi(x +- kL)/M^n, psi(x) <= e^(b x + b^2 h^2/2)/(e b)."""
+        """Bound the sum over k >= 1 (or <= -1) of e^(-kL) E psi(x + kL)/M^n.
+
+        Chernoff: psi(x) <= e^(beta x + beta^2 eta^2/2)/(e beta) for every beta > 0.
+        """
         chernoff = (self.n * self.tilted.log_ratio(beta) + beta**2 * self.eta2 / 2 - 1).exp() / beta
         r = (-abs(beta - 1) * length).exp()
         return (chernoff * r / (1 - r)).upper()
@@ -136,8 +142,10 @@ class _Rule:
         while True:
             last = int(float((reach / (self.eta * self.step)).mid())) + 1
             x = self.eta * self.step * last
-            # sum over j > last of e^(-(eta step j)^2/2) <= integral from last <= e^(-x^2/2)/(x eta step)
-            tail = ((self.eta2 - x**2) / 2).exp() / (x * self.eta * self.step) * self.step / arb.pi()
+            # sum over j > last of e^(-(eta step j)^2/2) <= e^(-x^2/2)/(x eta step), by the integral
+            tail = (
+                ((self.eta2 - x**2) / 2).exp() / (x * self.eta * self.step) * self.step / arb.pi()
+            )
             smooth = (tail / (1 + (self.step * last) ** 2)).upper()
             bump = (tail * self.eta2).upper()
             if smooth + bump <= self.tolerance:
@@ -146,8 +154,8 @@ class _Rule:
 
     # -- the sum itself
 
-    def bracket(self, work: int) -> tuple[arb, arb, int]:
-        """Return lower and upper ends of E x_+ / M^n, and the exponentials spent."""
+    def bracket(self, work: int) -> tuple[arb, arb, arb]:
+        """Return lower and upper ends of E x_+ / M^n, and what of it the smoothing costs."""
         sums = _Sums(arb(0), arb(0), self.cut_smooth, self.cut_bump)
         half = self.step / (2 * arb.pi())
         self._add_nodes(sums, 0, 1, half)
@@ -174,8 +182,8 @@ class _Rule:
             smooth -= on_the_kink
             bump -= on_the_kink
         upper = smooth.upper()
-        lower = smooth.lower() - self.alias - arb.max(bump.upper(), arb(0))
-        return lower, upper, self.cost
+        bump = arb.max(bump.upper(), arb(0))
+        return (smooth.lower() - self.alias - bump).lower(), upper, bump
 
     def _blocks(self) -> list[tuple[int, int]]:
         """Split 1..last into blocks of doubling length, the first on top of the stack."""

@@ -10,13 +10,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
-from ..errors import ParameterError
+from shuffledp.errors import ParameterError
+
 from ._flint import arb
 from .laws import positive
 
-__all__ = ["CONTINUOUS_MECHANISMS", "Line", "Noise", "Piece", "noise_of", "pieces"]
+__all__ = [
+    "CONTINUOUS_MECHANISMS",
+    "Line",
+    "Noise",
+    "Piece",
+    "check_inputs",
+    "local_delta",
+    "noise_of",
+    "pieces",
+]
 
 
 @dataclass(frozen=True)
@@ -107,9 +118,9 @@ def pieces(noise: Noise, x0: arb, x1: arb, x2: arb | None) -> list[Piece]:
     cuts: list[arb] = [x0, x1] if noise.kinked else []
     cuts += [middle] if x2 is None else ([x2] if noise.kinked else [])
     ends = _sorted_distinct(cuts)
-    if not ends:
-        return [Piece(None, None, tuple(noise.line(x, x) for x in (x0, x1, x2)))]  # pyright: ignore
-    inner = [(a + b) / 2 for a, b in zip(ends[:-1], ends[1:], strict=True)]
+    if not ends and x2 is not None:
+        return [Piece(None, None, (noise.line(x0, x0), noise.line(x1, x1), noise.line(x2, x2)))]
+    inner = [(a + b) / 2 for a, b in pairwise(ends)]
     probes = [ends[0] - 1, *inner, ends[-1] + 1]
     lefts, rights = [None, *ends], [*ends, None]
     out = []
@@ -118,6 +129,22 @@ def pieces(noise: Noise, x0: arb, x1: arb, x2: arb | None) -> list[Piece]:
         lines = (noise.line(x0, y), noise.line(x1, y), noise.line(reference, y))
         out.append(Piece(left, right, lines))
     return out
+
+
+def local_delta(mechanism: Mapping[str, Any], x0: arb, x1: arb, eps: arb) -> arb:
+    """Return the hockey-stick divergence of the noise at two different inputs, unshuffled."""
+    if eps < 0:
+        # H_eps(P||Q) = 1 - e^eps + e^eps H_-eps(Q||P), and the noise is symmetric.
+        return 1 - eps.exp() + eps.exp() * local_delta(mechanism, x0, x1, -eps)
+    noise = noise_of(mechanism)
+    distance = abs(x0 - x1)
+    if noise.kinked:
+        excess = eps - noise.unit * distance
+        return arb(0) if excess >= 0 else -(excess / 2).expm1()
+    mu = distance * noise.unit.sqrt()
+    root = arb(2).sqrt()
+    upper_tails = [((eps / mu + shift * mu / 2) / root).erfc() / 2 for shift in (-1, 1)]
+    return upper_tails[0] - eps.exp() * upper_tails[1]
 
 
 def _laplace(mechanism: Mapping[str, Any], low: arb, high: arb) -> Noise:

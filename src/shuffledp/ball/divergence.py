@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from ..errors import NotCertified
+from shuffledp.errors import NotCertified
+
 from ._flint import arb, ctx, float_above, float_below
 from .contour import PrecisionError, positive_part_by_contour
 from .enumeration import compositions, positive_part_by_enumeration
@@ -61,7 +62,7 @@ def log_divergence(
 
 
 def log_divergence_by_cells(
-    make_law: Callable[[float, float], GainLaw], *, n: int, rel: float, work: int = 20_000_000
+    make_law: Callable[[float, float], GainLaw], *, n: int, rel: float, work: int = 6_000_000
 ) -> tuple[float, float]:
     """Enclose log delta for a continuous mechanism.
 
@@ -72,15 +73,15 @@ def log_divergence_by_cells(
     n, rel, work : as for `log_divergence`.
     """
     with ctx.workprec(160 + 2 * n.bit_length()):
-        log_cut = math.log(rel) - 6
+        log_cut = -8.0
         lower, upper = _refined(make_law, log_cut, n, _COARSE, work)
         while not lower > 0:
             # What was cut off may be all of delta: cut less.
-            log_cut *= 1.7
+            log_cut *= 1.3
             if log_cut < _SMALLEST_CUT:
                 raise NotCertified(f"delta <= {upper.str(5)}: too small to enclose")
             lower, upper = _refined(make_law, log_cut, n, _COARSE, work)
-        log_cut = math.log(rel / 40) + float_below(lower.log())
+        log_cut = math.log(rel / 5) + float_below(lower.log())
         lower, upper = _refined(make_law, log_cut, n, rel, work)
         if not (lower > 0 and upper - lower <= 1.01 * rel * lower):
             raise NotCertified(
@@ -96,8 +97,8 @@ def _refined(
     accuracy, reason = rel / 2, ""
     for _ in range(_REFINEMENTS):
         try:
-            return _delta(make_law(accuracy, log_cut), n, rel * 0.9, work)
-        except PrecisionError as error:
+            return _delta(make_law(accuracy, log_cut), n, rel * 0.7, work)
+        except PrecisionError as error:  # noqa: PERF203 (a retry, not a hot loop)
             reason = str(error)
             accuracy /= 8  # twice as many cells
     raise NotCertified(f"rel = {rel!r} not reached with the finest cells tried: {reason}")

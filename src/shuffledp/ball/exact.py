@@ -12,7 +12,7 @@ from fractions import Fraction
 from itertools import combinations_with_replacement, permutations
 from math import factorial, lcm
 
-from ..errors import ParameterError
+from shuffledp.errors import ParameterError
 
 __all__ = ["blanket_delta", "dataset_delta", "worst_delta"]
 
@@ -171,9 +171,7 @@ def _hockey_stick(p: _Histogram, q: _Histogram, alpha: Fraction) -> int:
     return total
 
 
-def _weighted_compositions(
-    n: int, masses: Sequence[int]
-) -> Iterator[tuple[tuple[int, ...], int]]:
+def _weighted_compositions(n: int, masses: Sequence[int]) -> Iterator[tuple[tuple[int, ...], int]]:
     """All counts (c_1, ..., c_m) with sum n, and their multinomial weights."""
 
     def walk(

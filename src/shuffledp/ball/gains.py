@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 from ._flint import arb
 from .laws import OutputClass, rational_ball
@@ -124,5 +125,5 @@ def _positive_part(x: arb) -> arb:
 def _total(balls: Sequence[arb], rationals: Sequence[tuple | None]) -> arb:
     exact = [r[0] for r in rationals if r is not None]
     if exact:
-        return rational_ball(sum(exact))
+        return rational_ball(sum(exact, start=Fraction(0)))
     return sum(balls, start=arb(0))

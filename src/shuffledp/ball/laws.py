@@ -16,7 +16,8 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
-from ..errors import ParameterError
+from shuffledp.errors import ParameterError
+
 from ._flint import arb, fmpq
 
 __all__ = ["FINITE_MECHANISMS", "OutputClass", "finite_law"]
@@ -111,7 +112,7 @@ def _hit_or_miss(
     blanket_of: Callable[[tuple[bool, ...]], arb | None],
     everything: arb | None,
 ) -> Law:
-    """Build the law where an output is e^eps0 times likelier under the inputs whose support it hits.
+    """Build the law where an output is e^eps0 times likelier under the inputs that it hits.
 
     Parameters
     ----------
@@ -258,9 +259,7 @@ def _parity_counts(rows: Sequence[int], size: int) -> dict[tuple[bool, ...], int
         odd = sum(1 << i for i, r in enumerate(rows) if r >> b & 1)
         image |= {point ^ odd for point in image}
     per_point = size // len(image)
-    return {
-        tuple(not point >> i & 1 for i in range(len(rows))): per_point for point in image
-    }
+    return {tuple(not point >> i & 1 for i in range(len(rows))): per_point for point in image}
 
 
 # ------------------------------------------------------------------------------ any finite channel
@@ -277,7 +276,9 @@ def _channel(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
             continue
         total = sum(chosen)
         key = tuple(c / total for c in chosen)
-        merged[key] = [a + b for a, b in zip(merged.get(key, [Fraction(0)] * len(key)), chosen, strict=True)]
+        merged[key] = [
+            a + b for a, b in zip(merged.get(key, [Fraction(0)] * len(key)), chosen, strict=True)
+        ]
     law = []
     for values in merged.values():
         balls = [rational_ball(v) for v in values]
@@ -290,7 +291,7 @@ def rational_ball(value: Fraction) -> arb:
     return arb(fmpq(value.numerator, value.denominator))
 
 
-def _exact_rows(matrix: Any) -> list[list[Fraction]]:  # noqa: ANN401 (comes from a file)
+def _exact_rows(matrix: Any) -> list[list[Fraction]]:
     try:
         rows = [[Fraction(entry) for entry in row] for row in matrix]
     except (TypeError, ValueError, OverflowError) as error:

@@ -88,7 +88,8 @@ class _Rough:
 
     def largest_modulus(self, middle: arb, radius: arb) -> arb:
         square = _square_modulus(self.weight, self.gain, self.curvature, middle, radius)
-        return arb.min((square.sqrt() + self.variation / (middle - radius)).upper(), arb(1))
+        atoms = arb.min(square.sqrt(), self.limit())
+        return arb.min((atoms + self.variation / (middle - radius)).upper(), arb(1))
 
 
 def _square_modulus(
@@ -144,16 +145,19 @@ def _pair_spread(weight: Sequence[arb], gain: Sequence[arb]) -> arb:
 
 
 def saddle_point(law: GainLaw, n: int) -> arb:
-    """Return an exact alpha near the minimum of n log M(alpha) - 2 log alpha.
+    """Return an exact alpha near the minimum of log(M(alpha)^n - w0^n) - 2 log alpha.
 
-    There the tilted mean of alpha S is 2. Any alpha > 0 gives a valid answer, so 2 +- 1/2 will
-    do; where the tilted deviation is large this still takes many digits of alpha.
+    w0 is the weight of the gains that are zero, so the event of n of them is left aside: there
+    the tilted mean of alpha S, given not that event, is 2. Any alpha > 0 gives a valid answer, so
+    2 +- 1/2 will do; where the tilted deviation is large this still takes many digits of alpha.
     """
+    zero = _sum([w for w, g in zip(law.weight, law.gain, strict=True) if g.is_zero()])
 
     def tilted_mean(alpha: arb) -> arb:
         weight = [w * (alpha * g).exp() for w, g in zip(law.weight, law.gain, strict=True)]
         first = _sum([w * g for w, g in zip(weight, law.gain, strict=True)])
-        return (n * alpha * first / _sum(weight)).mid()
+        total = _sum(weight)
+        return (n * alpha * first / total / (1 - (zero / total) ** n)).mid()
 
     high = (1 / _largest_modulus(law.gain)).mid()
     for _ in range(_DOUBLINGS):

@@ -14,23 +14,23 @@ import math
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from shuffledp.divergence.decay import RATIO, Decay
+from shuffledp.divergence.decay import RATIO, Decay, SplitDecay
 from shuffledp.divergence.gain import GainLaw
 from shuffledp.divergence.nodes import NodeBlocks, node_blocks
 from shuffledp.divergence.tilt import Tilt
 from shuffledp.pair import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF
-LARGEST_WORK = 1_500_000_000
+LARGEST_WORK = 600_000_000
 LARGEST_NODES = 1 << 23
 _ATTEMPTS = 7
 _OVERFLOW = 300.0
+_BETAS = (0.03, 0.2, 0.5, 0.8, 0.95, 1.05, 1.2, 1.6, 2.5, 5.0, 17.0)
 _STALLED = 0.7
+_WIDEST = 0.1
 _LEAST_INTERVALS = 16
 # With more messages a law with a continuous part decays, or its rare form is used.
 _FEW = 30
-_ABOVE = (1.05, 1.1, 1.2, 1.35, 1.6, 2.0, 3.0, 5.0, 9.0, 17.0)
-_BELOW = (0.95, 0.9, 0.8, 0.65, 0.5, 0.35, 0.2, 0.1, 0.03, 0.01)
 
 
 class LogInterval(NamedTuple):
@@ -68,7 +68,7 @@ class Rule:
 
 
 def expected_positive_part(
-    law: GainLaw, n: int, tilt: Tilt, *, width: float, decay: Decay | None = None
+    law: GainLaw, n: int, tilt: Tilt, *, width: float, decay: Decay | SplitDecay | None = None
 ) -> LogInterval:
     """Bracket log E[S]_+ to about ``width`` (relative width of E[S]_+), or as near as work allows.
 
@@ -85,15 +85,17 @@ def expected_positive_part(
     decay : Decay, optional
         For laws with a continuous part: bounds on |phi| that spare the far nodes.
     """
+    width = min(width, _WIDEST)
     best = LogInterval(-math.inf, _chernoff(law, n, tilt))
+    growth = _growth_table(law, n, tilt)
     smoothing = min(0.3, 0.7 * math.sqrt(width))
     guard = 1e-3 * width
     last = math.inf
     for _ in range(_ATTEMPTS):
-        rule = _plan(law, n, tilt, smoothing, guard, decay)
+        rule = _plan(law, n, tilt, smoothing, guard, growth, decay)
         if rule is None:
             break
-        found = _apply(law, n, tilt, rule)
+        found = _apply(law, n, tilt, rule, growth)
         best = LogInterval(max(best.low, found.low), min(best.high, found.high))
         if best.width <= width or found.width > _STALLED * last:
             break
@@ -105,13 +107,19 @@ def expected_positive_part(
 
 
 def _plan(
-    law: GainLaw, n: int, tilt: Tilt, c: float, guard: float, decay: Decay | None = None
+    law: GainLaw,
+    n: int,
+    tilt: Tilt,
+    c: float,
+    guard: float,
+    growth: GrowthTable,
+    decay: Decay | SplitDecay | None = None,
 ) -> Rule | None:
     """Choose period, last node and smoothing; None where the work would not be bounded."""
     log_guard = math.log(1.0 / guard)
-    period = _period(law, n, tilt, log_guard)
+    period = _period(law, n, tilt, log_guard, growth)
     h = c / tilt.alpha
-    stop = None if tilt.rare else _early_stop(law, n, tilt, h, period, log_guard, decay)
+    stop = None if tilt.rare and decay is None else _early_stop(law, n, tilt, h, period, log_guard, decay)
     if stop is None and decay is not None and n > _FEW:
         return None
     if stop is None:
@@ -152,7 +160,7 @@ def _early_stop(
     h: float,
     period: float,
     log_guard: float,
-    decay: Decay | None,
+    decay: Decay | SplitDecay | None,
 ) -> _Stop | None:
     """Stop where |phi|^n is certified to be negligible up to where the smoothing takes over."""
     if not tilt.variance > 0.0:
@@ -181,16 +189,16 @@ def _stop_by_range(law: GainLaw, n: int, tilt: Tilt, h: float, log_guard: float)
 
 
 def _stop_by_decay(
-    n: int, tilt: Tilt, h: float, period: float, log_guard: float, decay: Decay
+    n: int, tilt: Tilt, h: float, period: float, log_guard: float, decay: Decay | SplitDecay
 ) -> _Stop | None:
     """Laws with a continuous part: |phi| bounded on intervals [t, 1.3 t], window by window."""
     alpha, step = tilt.alpha, 2.0 * math.pi / period
     start = 2.0 / math.sqrt(n * tilt.variance)
-    grid, logs = [start], [n * decay.log_modulus(start)]
+    grid, logs = [start], [decay.log_power(start, n)]
     far = math.sqrt(2.0 * (log_guard + 1.0)) / h
     while grid[-1] * RATIO < far and (logs[-1] < -log_guard or len(grid) < _LEAST_INTERVALS):
         grid.append(grid[-1] * RATIO)
-        logs.append(n * decay.log_modulus(grid[-1]))
+        logs.append(decay.log_power(grid[-1], n))
     if logs[-1] >= -log_guard:
         # Windows came down to single cells: smooth from here on.
         while logs and logs[-1] >= -log_guard:
@@ -224,23 +232,32 @@ def _chernoff(law: GainLaw, n: int, tilt: Tilt) -> float:
     return growth - 1.0 - math.log(tilt.alpha) + 8 * U * (1.0 + abs(tilt.log_scale))
 
 
-def _period(law: GainLaw, n: int, tilt: Tilt, log_guard: float) -> float:
+GrowthTable = list[tuple[float, float]]
+
+
+def _growth_table(law: GainLaw, n: int, tilt: Tilt) -> GrowthTable:
+    """(beta, upper bound of log of the transform at beta, less the scale) on both sides of alpha."""
+    found = ((r * tilt.alpha, tilt.log_growth(law, n, r * tilt.alpha)) for r in _BETAS)
+    return [(beta, growth) for beta, growth in found if math.isfinite(growth)]
+
+
+def _period(law: GainLaw, n: int, tilt: Tilt, log_guard: float, table: GrowthTable) -> float:
     """L such that both aliasing sums are about e^{-log_guard} of the result."""
-    sides = (n * law.high, math.inf)
-    found = []
-    for limit, ratios in zip(sides, (_ABOVE, _BELOW), strict=True):
-        # S <= n max G: nothing wraps round from beyond L.
-        side = limit
-        for ratio in ratios:
-            beta = ratio * tilt.alpha
-            growth = tilt.log_growth(law, n, beta) - math.log(ratio)
-            if math.isfinite(growth):
-                side = min(side, (growth + log_guard + 4.0) / abs(beta - tilt.alpha))
-        found.append(side)
-    return max(*found, 4.0 / tilt.alpha)
+    alpha = tilt.alpha
+    # S <= n max G: nothing wraps round from beyond L.
+    above, below = n * law.high, math.inf
+    for beta, growth in table:
+        side = (growth - math.log(beta / alpha) + log_guard + 4.0) / abs(beta - alpha)
+        if beta > alpha:
+            above = min(above, side)
+        else:
+            below = min(below, side)
+    return max(above, below, 4.0 / alpha)
 
 
-def _apply(law: GainLaw, n: int, tilt: Tilt, rule: Rule) -> LogInterval:
+def _apply(
+    law: GainLaw, n: int, tilt: Tilt, rule: Rule, growth: GrowthTable
+) -> LogInterval:
     """Evaluate the rule and add every error, outward; in units of M(alpha)^n, logs at the end."""
     alpha, h, step = tilt.alpha, rule.smoothing, rule.step
     blocks = node_blocks(law, n, tilt, step=step, count=rule.count, smoothing=h)
@@ -251,9 +268,10 @@ def _apply(law: GainLaw, n: int, tilt: Tilt, rule: Rule) -> LogInterval:
     upper = front * (sums.upper + sums.upper_err) * (1.0 + front_err) + cut_upper
     lower = front * (sums.lower - sums.lower_err)
     lower -= abs(front * sums.lower) * front_err + cut_lower
-    lower -= _aliasing(law, n, tilt, rule)
+    lower -= _aliasing(law, n, tilt, rule, growth)
     slack = 8 * U * (1.0 + abs(tilt.log_scale))
-    high = math.log(upper) + tilt.log_scale + slack if upper > 0.0 else -math.inf
+    # Anything but a positive number says nothing: overflow in an error term, for one.
+    high = math.log(upper) + tilt.log_scale + slack if upper > 0.0 else math.inf
     low = math.log(lower) + tilt.log_scale - slack if lower > 0.0 else -math.inf
     return LogInterval(low, high)
 
@@ -275,7 +293,7 @@ def _sum_blocks(blocks: NodeBlocks) -> _Sums:
         corner = 1.0 if first else 0.0
         # The node t = 0 counts once; it is the tilted mass.
         if first:
-            mass = float(upper.flat[0]) + float(err.flat[0])
+            mass = max(1.0, float(upper.flat[0]) + float(err.flat[0]))
         parts.append(
             (
                 double * float(upper.sum()) - corner * float(upper.flat[0]),
@@ -303,30 +321,26 @@ def _truncation(tilt: Tilt, rule: Rule, mass: float) -> tuple[float, float]:
     return lift * rule.rest_upper, lift * rule.rest_lower
 
 
-def _aliasing(law: GainLaw, n: int, tilt: Tilt, rule: Rule) -> float:
+def _aliasing(law: GainLaw, n: int, tilt: Tilt, rule: Rule, table: GrowthTable) -> float:
     """What the lower end must give back for the copies of S shifted by multiples k L, k != 0.
 
     x_+ <= e^{beta x}/(e beta) gives e^{-alpha k L} E(S + kL)_+ <= e^{(beta - alpha) k L} M(beta)^n
     / (e beta): any beta in (0, alpha) for k > 0, any beta > alpha for k < 0.
     """
-    total = _wrapped(law, n, tilt, rule.period, _BELOW)
-    if n * law.high * (1.0 + 1e-9) > rule.period:
-        total += _wrapped(law, n, tilt, rule.period, _ABOVE)
-    return total
+    above = below = math.inf
+    for beta, growth in table:
+        decay = abs(beta - tilt.alpha) * rule.period * (1.0 - 1e-12)
+        exponent = growth + 1e-9 - decay
+        if exponent >= _OVERFLOW:
+            continue
+        series = math.exp(exponent) / (math.e * beta) / -math.expm1(-decay) * (1.0 + 1e-6)
+        if beta > tilt.alpha:
+            above = min(above, series)
+        else:
+            below = min(below, series)
+    if n * law.high * (1.0 + 1e-9) <= rule.period:
+        above = 0.0
+    return below + above
 
-
-def _wrapped(
-    law: GainLaw, n: int, tilt: Tilt, period: float, ratios: tuple[float, ...]
-) -> float:
-    """The geometric series over k of the Chernoff bounds on one side, at the best beta."""
-    best = math.inf
-    for ratio in ratios:
-        beta = ratio * tilt.alpha
-        decay = abs(beta - tilt.alpha) * period * (1.0 - 1e-12)
-        exponent = tilt.log_growth(law, n, beta) + 1e-9 - decay
-        if exponent < _OVERFLOW:
-            series = math.exp(exponent) / (math.e * beta) / -math.expm1(-decay)
-            best = min(best, series * (1.0 + 1e-6))
-    return best
 
 __all__ = ["LogInterval", "expected_positive_part"]

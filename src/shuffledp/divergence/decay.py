@@ -65,6 +65,10 @@ class Decay:
         self._loss = math.exp(-_LARGEST_TILT_STEP) * (1.0 - 2.0 * rel - 1e-9)
         self._known: dict[float, float] = {}
 
+    def log_power(self, t: float, n: int) -> float:
+        """Upper bound of log |phi|^n on [t, RATIO t]."""
+        return n * self.log_modulus(t)
+
     def log_modulus(self, t: float) -> float:
         """Upper bound of log |phi| on [t, RATIO t]."""
         if t not in self._known:
@@ -92,7 +96,7 @@ class Decay:
         deviation = np.maximum(np.sqrt(square * self._loss) - shift * (1.0 + 1e-2), 0.0)
         x = np.minimum((2.0 * t / math.pi * deviation) ** 2, 1.0)
         drop = float((mass * (1.0 - np.sqrt(1.0 - x))).sum()) * (1.0 - 1e-6)
-        return math.log1p(-min(drop, 1.0 - 1e-9))
+        return math.log1p(-min(drop, 1.0 - 1e-9)) if drop > 0.0 else 0.0
 
     def _level_for(self, window: float) -> _Level:
         """The coarsest level whose cells are small against the window."""
@@ -106,6 +110,36 @@ class Decay:
             if level.width * _CELLS_PER_WINDOW <= window:
                 best = level
         return best
+
+
+class SplitDecay:
+    """Bounds on |M^n - M_s^n| in units of the scale, M = M_s + V, V the part that was split off.
+
+    |M^n - M_s^n| <= n V(alpha) (|M_s| + V(alpha))^(n-1).
+
+    Parameters
+    ----------
+    small : Decay
+        Of the law without the part split off, at the same tilt.
+    log_small, log_part : float
+        Upper bounds of log M_s(alpha) and log V(alpha).
+    log_scale : float
+        The scale of the sums.
+    """
+
+    def __init__(
+        self, small: Decay, *, log_small: float, log_part: float, log_scale: float
+    ) -> None:
+        self._small = small
+        self._log_small, self._log_part, self._log_scale = log_small, log_part, log_scale
+
+    def log_power(self, t: float, n: int) -> float:
+        """Upper bound of log |M^n - M_s^n| less the scale, on [t, RATIO t]."""
+        size = math.exp(self._log_small + self._small.log_modulus(t)) + math.exp(self._log_part)
+        if not size < math.inf:
+            return math.inf
+        total = math.log(n) + self._log_part + (n - 1) * math.log(size) - self._log_scale
+        return total + 1e-12 * (abs(self._log_scale) + abs(n * math.log(size)))
 
 
 _SMALLEST_LEVEL = 64

@@ -31,8 +31,11 @@ class GainLaw:
         Relative error of w.
     mean, mean_err : float
         E[G] of the true law (known much better than the sum of w g), and its error.
-    positive : ndarray of bool, shape (K,)
-        Where G may be above 0; where False, G <= 0 for sure.
+    active : ndarray of bool, shape (K,)
+        Atoms of which at least one message must be in the rare form: those where G may be above 0
+        (else S <= 0), or those split off as large.
+    lost : float
+        Mass taken out of the law altogether (not put at 0).
     low, high : float
         Outer bounds of G, 0 included.
     half_var, third, reach, top : ndarray, shape (K,) or None
@@ -46,9 +49,10 @@ class GainLaw:
     rel: float
     mean: float
     mean_err: float
-    positive: npt.NDArray[np.bool_]
+    active: npt.NDArray[np.bool_]
     low: float
     high: float
+    lost: float = 0.0
     half_var: Array | None = None
     third: Array | None = None
     reach: Array | None = None
@@ -72,6 +76,27 @@ class CellGains:
     total_err: float
     variance: Array
     variance_err: Array
+    lost: float = 0.0
+
+    def below(self, threshold: float, rel: float) -> CellGains:
+        """The cells with no G above the threshold; the mass of the others is lost."""
+        kept = self.high <= threshold
+        gone = ~kept
+        moved = self.w[gone] * self.mean[gone]
+        moved_err = float((self.w[gone] * self.err[gone]).sum()) * 1.01
+        moved_err += (2.0 * rel + 64 * UNIT_ROUNDOFF) * float(np.abs(moved).sum())
+        return CellGains(
+            self.w[kept],
+            self.mean[kept],
+            self.low[kept],
+            self.high[kept],
+            self.err[kept],
+            self.total - math.fsum(moved),
+            self.total_err + moved_err + 4 * UNIT_ROUNDOFF * abs(self.total),
+            self.variance[kept],
+            self.variance_err[kept],
+            self.lost + math.fsum(self.w[gone]),
+        )
 
 
 def mean_gain(pair: ShuffledPair, epsilon: float) -> tuple[float, float]:
@@ -82,9 +107,9 @@ def mean_gain(pair: ShuffledPair, epsilon: float) -> tuple[float, float]:
     p = float(pair.outside[:, 0].sum())
     q = float(pair.outside[:, 1].sum())
     a = math.exp(epsilon)
-    parts = (-math.expm1(epsilon), -p, a * q)
+    parts = (-math.expm1(epsilon), -p, a * q, -pair.tail[0], a * pair.tail[1])
     err = 16 * UNIT_ROUNDOFF * sum(abs(x) for x in parts) + pair.rel * (p + a * q)
-    return math.fsum(parts), err + pair.tail[0] + a * pair.tail[1]
+    return math.fsum(parts), err + pair.tail_doubt[0] + a * pair.tail_doubt[1]
 
 
 def atom_gains(pair: ShuffledPair, epsilon: float) -> GainLaw:
@@ -110,7 +135,7 @@ def atom_gains(pair: ShuffledPair, epsilon: float) -> GainLaw:
         rel=pair.rel,
         mean=mean,
         mean_err=mean_err,
-        positive=g + g_err > 0.0,
+        active=g + g_err > 0.0,
         low=min(0.0, float((g - g_err).min(initial=0.0))),
         high=high,
     )
@@ -165,13 +190,14 @@ def _inner_variance(
     A density within e^{+-bend} of the uniform one on an interval of width d has variance within
     e^{+-bend} d^2/12; without that knowledge it is between 0 and d^2/4 (Popoviciu).
     """
-    square = (high - low) ** 2
+    width = np.minimum(high - low, 1e150)
+    square = width**2
     if bend is None:
         return square / 8.0, square / 8.0
     known = bend < 1.0
     spread = np.expm1(np.where(known, bend, 0.0))
     # The interval was padded outward by rounding: d^2 is known to 8 pad d.
-    known_err = square / 12.0 * spread + (high - low) * pad * 8.0
+    known_err = square / 12.0 * spread + width * np.minimum(pad, 1e150) * 8.0
     return np.where(known, square / 12.0, square / 8.0), np.where(
         known, np.minimum(known_err, square / 4.0), square / 8.0
     )
@@ -194,23 +220,22 @@ def trimmed(pair: ShuffledPair, epsilon: float, log_level: float) -> ShuffledPai
     if not first < last:
         return pair
     kept = slice(first, last)
+    moved = (float(p[:first].sum() + p[last:].sum()), float(q[:first].sum() + q[last:].sum()))
     grown = 1.0 + 1e-6
     return replace(
         pair,
         w=pair.w[kept],
         a=pair.a[kept],
         b=pair.b[kept],
-        tail=(
-            pair.tail[0] + grown * float(p[:first].sum() + p[last:].sum()),
-            pair.tail[1] + grown * float(q[:first].sum() + q[last:].sum()),
-        ),
+        tail=(pair.tail[0] + grown * moved[0], pair.tail[1] + grown * moved[1]),
+        tail_doubt=(pair.tail_doubt[0] + 2e-6 * moved[0], pair.tail_doubt[1] + 2e-6 * moved[1]),
         ranges=pair.ranges.part(kept),
     )
 
 
-def mean_law(cells: CellGains) -> GainLaw:
+def mean_law(cells: CellGains, *, threshold: float | None = None, most: int = 1 << 14) -> GainLaw:
     """Every cell at its mean: near enough to find the tilt, not to certify."""
-    step = max(1, cells.w.size >> 14)
+    step = -(-cells.w.size // most)
     starts = np.arange(0, cells.w.size, step)
     w = np.add.reduceat(cells.w, starts)
     g = np.add.reduceat(cells.w * cells.mean, starts) / w
@@ -221,7 +246,8 @@ def mean_law(cells: CellGains) -> GainLaw:
         rel=0.0,
         mean=cells.total,
         mean_err=0.0,
-        positive=g > 0.0,
+        lost=cells.lost,
+        active=g > (0.0 if threshold is None else threshold),
         low=min(0.0, float(g.min())),
         high=max(0.0, float(g.max())),
     )
@@ -233,13 +259,15 @@ def compressed_gains(
     rel: float,
     tilt: float,
     groups: int,
+    threshold: float | None = None,
 ) -> GainLaw:
     """Group neighbouring fine cells and put two atoms m +- sqrt(v) in place of each group.
 
     Groups are cut so that sum w e^{tilt g} width^3 is about as small as ``groups`` cells allow:
     equal shares of (w e^{tilt g})^{1/4} width^{3/4}.
     """
-    starts = _group_starts(cells, tilt, groups)
+    active = cells.high > (0.0 if threshold is None else threshold)
+    starts = _group_starts(cells, tilt, groups, active)
     w = np.add.reduceat(cells.w, starts)
     index = np.repeat(np.arange(starts.size), np.diff(np.append(starts, cells.w.size)))
     centre = np.add.reduceat(cells.w * cells.mean, starts) / w
@@ -270,7 +298,8 @@ def compressed_gains(
         rel=rel + cells.w.size * 2 * UNIT_ROUNDOFF,
         mean=cells.total,
         mean_err=cells.total_err,
-        positive=np.concatenate([high > 0.0, high > 0.0]),
+        active=np.tile(np.logical_or.reduceat(active, starts), 2),
+        lost=cells.lost,
         low=min(0.0, float(low.min()), float(g.min())),
         high=max(0.0, float(high.max()), float(g.max())),
         half_var=np.concatenate([0.25 * w * uncertainty] * 2),
@@ -280,10 +309,12 @@ def compressed_gains(
     )
 
 
-_NEGLIGIBLE = 40.0
+_NEGLIGIBLE = 60.0
 
 
-def _group_starts(cells: CellGains, tilt: float, groups: int) -> np.ndarray:
+def _group_starts(
+    cells: CellGains, tilt: float, groups: int, active: npt.NDArray[np.bool_]
+) -> npt.NDArray[np.intp]:
     if cells.w.size <= groups:
         return np.arange(cells.w.size)
     width = cells.high - cells.low
@@ -293,7 +324,6 @@ def _group_starts(cells: CellGains, tilt: float, groups: int) -> np.ndarray:
     # Within a group e^{tilt g} must not change by much where it is not negligible.
     share += np.where(tilt * cells.high > -_NEGLIGIBLE, np.minimum(2.0 * tilt * width, 1.0), 0.0)
     bins = np.floor(np.cumsum(share) * (1.0 - 1e-12))
-    # No group holds both cells where G may be positive and cells where it is not.
-    sign = cells.high > 0.0
-    fresh = (np.diff(bins, prepend=-1.0) != 0.0) | np.diff(sign, prepend=~sign[0])
+    # No group holds both active and other cells.
+    fresh = (np.diff(bins, prepend=-1.0) != 0.0) | np.diff(active, prepend=~active[0])
     return np.flatnonzero(fresh)

@@ -1,9 +1,13 @@
-"""From delta to eps: the root of log delta(eps) = log delta, returned only where it was evaluated."""
+"""From delta to eps: the root of log delta(eps) = log delta, returned only where it was evaluated.
+
+A quick estimate that certifies nothing proposes the crossing; certified brackets, first loose, then
+tight, move the proposal; what is returned was itself evaluated (docs/theory.md, section 7).
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from scipy.optimize import brentq
@@ -14,8 +18,10 @@ from shuffledp.pair import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF
 _NARROWEST = 3e-13
-_WIDENINGS = 12
+_WIDENINGS = 6
 _BISECTIONS = 60
+_UNDECIDED = 4
+_POOR = 0.5
 
 
 class EpsilonInterval(NamedTuple):
@@ -24,6 +30,11 @@ class EpsilonInterval(NamedTuple):
     low: float
     high: float
     index: int
+
+
+class _Ends(NamedTuple):
+    low: float
+    high: float
 
 
 def solve_epsilon(
@@ -43,53 +54,33 @@ def solve_epsilon(
     log_target : float
         log of the target delta.
     cap : float
-        delta(eps) = 0 for eps >= cap by the local guarantee (inf if there is none).
+        delta(cap) is below the target by the local guarantee (inf if there is none).
     rtol : float
         Requested relative width of eps.
     need_all : bool
         True for an upper bound: ``high`` then holds for every profile. False for a lower bound,
         where one profile that stays above the target is enough.
     """
-    best, rough = 0, _rough(profiles[0], log_target, cap)
+    if not math.isfinite(cap):
+        for i, profile in enumerate(profiles):
+            # Outputs seen for sure: delta does not fall below their mass at any eps.
+            if profile.log_floor() >= log_target + _target_slack(log_target):
+                return EpsilonInterval(LARGEST_EPSILON, math.inf, i)
+    best, guess = 0, _guess(profiles[0], log_target, cap)
     for i in range(1, len(profiles)):
-        best, rough = _better(profiles, i, best, rough, log_target, cap)
-    found = _refine(profiles[best], log_target, cap=cap, rtol=rtol, start=rough)
+        if profiles[i].rough_log_delta(guess) > log_target:
+            best, guess = i, _guess(profiles[i], log_target, cap)
+    ends = _refine(profiles[best], log_target, cap=cap, rtol=rtol, start=guess)
+    low, high = ends.low, ends.high
     if need_all:
-        found_high, worst = _over_all(profiles, best, found.high, log_target, cap=cap, rtol=rtol)
-        return EpsilonInterval(found.low, found_high, worst)
-    return EpsilonInterval(found.low, found.high, best)
-
-
-def _better(
-    profiles: Sequence[PairProfile], i: int, best: int, rough: float, log_target: float, cap: float
-) -> tuple[int, float]:
-    """Keep the profile whose crossing lies further out."""
-    at = profiles[i].log_delta(min(rough, LARGEST_EPSILON))
-    if _middle(at) <= log_target:
-        return best, rough
-    return i, _rough(profiles[i], log_target, cap)
-
-
-def _over_all(
-    profiles: Sequence[PairProfile],
-    best: int,
-    high: float,
-    log_target: float,
-    *,
-    cap: float,
-    rtol: float,
-) -> tuple[float, int]:
-    """Raise ``high`` until every profile is certified below the target there."""
-    worst = best
-    for i, profile in enumerate(profiles):
-        if i == best or profile is profiles[best] or high >= cap:
-            continue
-        if _below(profile, high, log_target, LOOSE):
-            continue
-        other = _refine(profile, log_target, cap=cap, rtol=rtol, start=high)
-        if other.high > high:
-            high, worst = other.high, i
-    return high, worst
+        for i, profile in enumerate(profiles):
+            if i == best or high >= cap or _below(profile, high, log_target, LOOSE):
+                continue
+            other = _refine(profile, log_target, cap=cap, rtol=rtol, start=high)
+            low = max(low, other.low)
+            if other.high > high:
+                high, best = other.high, i
+    return EpsilonInterval(low, high, best)
 
 
 def _below(profile: PairProfile, epsilon: float, log_target: float, width: float) -> bool:
@@ -111,68 +102,132 @@ def _middle(found: LogInterval) -> float:
     return 0.5 * (found.low + found.high)
 
 
-def _rough(profile: PairProfile, log_target: float, cap: float) -> float:
-    """Crossing of the loose profile, by sqrt(-log delta), which is nearly linear in eps."""
+def _guess(profile: PairProfile, log_target: float, cap: float) -> float:
+    """Crossing of the estimate, by sqrt(-log delta), which is nearly linear in eps."""
     goal = math.sqrt(-log_target)
 
     def gap(epsilon: float) -> float:
         if epsilon >= cap:
-            return 1e3
-        found = profile.log_delta(epsilon)
-        if not math.isfinite(found.low):
-            return 1e3
-        return math.sqrt(-min(_middle(found), 0.0)) - goal
+            return 1e6
+        value = profile.rough_log_delta(epsilon)
+        return (math.sqrt(-min(value, 0.0)) if value > -math.inf else 1e6) - goal
 
     if gap(0.0) >= 0.0:
         return 0.0
-    high = min(cap, LARGEST_EPSILON)
-    if not math.isfinite(cap):
-        high = 1.0
-        while high < LARGEST_EPSILON and gap(high) < 0.0:
-            high = min(2.0 * high, LARGEST_EPSILON)
+    high = min(cap, 1.0)
+    while high < min(cap, LARGEST_EPSILON) and gap(high) < 0.0:
+        high = min(2.0 * high, cap, LARGEST_EPSILON)
     if gap(high) <= 0.0:
         return high
-    low = _lower_start(gap, high)
-    return float(brentq(gap, low, high, xtol=1e-6 * max(low, 1e-14), rtol=1e-6))
+    low = _start(gap, high)
+    return _root(gap, low, high)
 
 
-def _lower_start(gap, high: float) -> float:  # noqa: ANN001 (a local closure)
+def _start(gap: Callable[[float], float], high: float) -> float:
     """A point with gap <= 0 within a factor of 10 of the root, so that tiny roots stay relative."""
     low = high
-    while low > 1e-15 * high:
+    while low > 1e-16 * high:
         low *= 0.1
         if gap(low) <= 0.0:
             return low
     return 0.0
 
 
+def _root(gap: Callable[[float], float], low: float, high: float) -> float:
+    root = brentq(gap, low, high, xtol=1e-7 * max(low, 1e-16), rtol=1e-7)
+    return float(root)  # type: ignore[arg-type]
+
+
 def _refine(
     profile: PairProfile, log_target: float, *, cap: float, rtol: float, start: float
-) -> EpsilonInterval:
-    """Certified ends around the crossing: Newton steps on the tight profile, then two checks."""
+) -> _Ends:
+    """Certified ends around the crossing: loose, then tight Newton steps, then two checks."""
     if _below(profile, 0.0, log_target, LOOSE):
-        return EpsilonInterval(0.0, 0.0, 0)
+        return _Ends(0.0, 0.0)
     limit = min(cap, LARGEST_EPSILON)
     point = min(max(start, 1e-300), limit)
     slope = _slope(profile, point, limit)
-    width = max(0.6 * rtol * point * slope, _NARROWEST)
-    for _ in range(3):
-        value = _middle(profile.log_delta(point, width=width))
-        if not math.isfinite(value):
-            break
-        moved = min(max(point + (value - log_target) / slope, 0.5 * point), limit)
-        if abs(moved - point) * slope <= 0.1 * width:
-            point = moved
-            break
-        point, previous, before = moved, point, value
-        after = _middle(profile.log_delta(point, width=width))
-        if math.isfinite(after) and point != previous and after != before:
-            secant = (before - after) / (point - previous)
-            slope = secant if 0.2 * slope < secant < 5.0 * slope else slope
-    high = _push(profile, point, log_target, slope, width, limit, up=True)
-    low = _push(profile, point, log_target, slope, width, limit, up=False) or 0.0
+    width = LOOSE
+    found = profile.log_delta(point, width=LOOSE)
+    if found.width <= _POOR:
+        point, slope = _newton(profile, point, slope, log_target, LOOSE, limit)
+        width = max(0.6 * rtol * point * slope, _NARROWEST)
+        if width < LOOSE:
+            point, slope = _newton(profile, point, slope, log_target, width, limit)
+    high = _push_up(profile, point, log_target, slope, width, limit)
+    low = _push_down(profile, point, log_target, slope, width)
     low, high = _bisect(profile, low, high, limit, log_target, rtol=rtol, narrow=width)
-    return EpsilonInterval(low, cap if high is None else high, 0)
+    return _Ends(low, cap if high is None else high)
+
+
+def _newton(
+    profile: PairProfile,
+    point: float,
+    slope: float,
+    log_target: float,
+    width: float,
+    limit: float,
+) -> tuple[float, float]:
+    """Move towards the crossing of the bracket's middle; the slope becomes a secant's."""
+    for _ in range(3):
+        found = profile.log_delta(point, width=width)
+        value = _middle(found)
+        if not math.isfinite(found.low):
+            break
+        moved = min(max(point + (value - log_target) / slope, 0.5 * point), limit, 2.0 * point)
+        if abs(moved - point) * slope <= 0.1 * max(width, found.width):
+            return moved, slope
+        after = profile.log_delta(moved, width=width)
+        if not math.isfinite(after.low):
+            break
+        secant = (value - _middle(after)) / (moved - point)
+        if 0.2 * slope < secant < 5.0 * slope:
+            slope = secant
+        point = moved
+    return point, slope
+
+
+def _slope(profile: PairProfile, point: float, limit: float) -> float:
+    """-d log delta / d eps, from two estimates."""
+    nearby = min(point * 1.01, 0.5 * (point + limit)) if point < limit else point * 0.99
+    gap = profile.rough_log_delta(point) - profile.rough_log_delta(nearby)
+    slope = gap / (nearby - point) if nearby != point else 0.0
+    return slope if math.isfinite(slope) and slope > 0.0 else 1.0 / point
+
+
+def _margin(end: float, slope: float, width: float, point: float) -> float:
+    step = max(end, 0.0) * 1.02 if math.isfinite(end) else 8.0 * width
+    return max(step / slope, 0.02 * width / slope, 4 * U * point)
+
+
+def _push_up(
+    profile: PairProfile, point: float, log_target: float, slope: float, width: float, limit: float
+) -> float | None:
+    """The first evaluated point at or above the crossing where delta is certainly below."""
+    end = profile.log_delta(point, width=width).high - log_target
+    margin = _margin(end, slope, width, point)
+    for _ in range(_WIDENINGS):
+        if point + margin >= limit:
+            break
+        if _below(profile, point + margin, log_target, width):
+            return point + margin
+        margin *= 2.0
+    return limit if _below(profile, limit, log_target, width) else None
+
+
+def _push_down(
+    profile: PairProfile, point: float, log_target: float, slope: float, width: float
+) -> float:
+    """The first evaluated point at or below the crossing where delta is certainly above; else 0."""
+    end = log_target - profile.log_delta(point, width=width).low
+    margin = _margin(end, slope, width, point)
+    for _ in range(_WIDENINGS):
+        if point - margin <= 0.0:
+            break
+        if _above(profile, point - margin, log_target, width):
+            return point - margin
+        margin *= 2.0
+    return 0.0
 
 
 def _bisect(
@@ -185,57 +240,33 @@ def _bisect(
     rtol: float,
     narrow: float,
 ) -> tuple[float, float | None]:
-    """Close in from certified ends where Newton's steps did not (next to the cap, say)."""
-    width = LOOSE
+    """Close in from certified ends where Newton's steps did not (next to the cap, say).
+
+    A point that a loose bracket leaves undecided is tried once more with the narrow one; after a
+    few that stay undecided the search ends there.
+    """
+    undecided = 0
     for _ in range(_BISECTIONS):
         top = limit if high is None else high
         if top - low <= rtol * top:
             break
-        middle = 0.5 * (low + top)
-        if _below(profile, middle, log_target, width):
-            high = middle
-        elif _above(profile, middle, log_target, width):
-            low = middle
-        elif width > narrow:
-            width = min(max(0.03 * width, narrow), width)
+        middle = (low * top) ** 0.5 if low > 0.0 and top > 4.0 * low else 0.5 * (low + top)
+        for width in (LOOSE, narrow):
+            if _below(profile, middle, log_target, width):
+                high = middle
+                break
+            if _above(profile, middle, log_target, width):
+                low = middle
+                break
         else:
-            break
+            undecided += 1
+            if undecided >= _UNDECIDED:
+                break
+            # Certified ends may still move in from either side of the undecided middle.
+            for point in (0.5 * (low + middle), 0.5 * (middle + top)):
+                if _below(profile, point, log_target, LOOSE):
+                    high = min(point, top)
+                    break
+                if _above(profile, point, log_target, LOOSE):
+                    low = max(point, low)
     return low, high
-
-
-def _slope(profile: PairProfile, point: float, limit: float) -> float:
-    """-d log delta / d eps, from two loose values."""
-    nearby = min(point * 1.02, 0.5 * (point + limit)) if point < limit else point * 0.98
-    gap = _middle(profile.log_delta(point)) - _middle(profile.log_delta(nearby))
-    slope = gap / (nearby - point) if nearby != point else 0.0
-    return slope if math.isfinite(slope) and slope > 0.0 else 1.0 / point
-
-
-def _push(
-    profile: PairProfile,
-    point: float,
-    log_target: float,
-    slope: float,
-    width: float,
-    limit: float,
-    *,
-    up: bool,
-) -> float | None:
-    """The first evaluated point on one side of the crossing where the target is met for certain."""
-    here = profile.log_delta(point, width=width)
-    end = here.high - log_target if up else log_target - here.low
-    margin = (max(end, 0.0) * 1.02 if math.isfinite(end) else 8.0 * width) / slope
-    margin = max(margin, 0.02 * width / slope, 4 * U * point)
-    check = _below if up else _above
-    for _ in range(_WIDENINGS):
-        candidate = point + margin if up else point - margin
-        if up and candidate >= limit:
-            break
-        if not up and candidate <= 0.0:
-            return 0.0
-        if check(profile, candidate, log_target, width):
-            return candidate
-        margin *= 2.0
-    if up and check(profile, limit, log_target, width):
-        return limit
-    return None if up else 0.0

@@ -67,11 +67,15 @@ def node_blocks(
     chunk = max(1, _CHUNK // columns)
     series, switch = evaluate.centred_rows(columns * step, rows)
     edges = sorted({*range(0, rows, chunk), series, switch, rows})
+    # Everywhere |transform| is at most its value at t = 0; so is the error, whatever else fails.
+    axis = evaluate(np.zeros(1), centred=switch > 0)
+    mass = float(axis.value[0, 0].real) + float(axis.err[0, 0])
     for start, stop in zip(edges[:-1], edges[1:], strict=True):
         if start == stop:
             continue
         x = np.arange(start, stop) * (columns * step)
         powers = evaluate(x, centred=stop <= switch)
+        powers = _Powers(powers.value, np.minimum(powers.err, np.abs(powers.value) + mass))
         t = x[:, None] + y[None, :]
         # Nodes past the last one asked for are left out, not added.
         inside = np.arange(start * columns, stop * columns).reshape(t.shape) <= count
@@ -136,11 +140,12 @@ class _BulkPowers:
         giant = _complex_expm1(z)
         weighted = giant * law.w
         s = np.hypot(self.tilt.alpha, x[:, None] + self.y[None, :])
-        excess = weighted @ self.baby.T
+        excess = weighted @ self.baby.T - law.lost
         row = np.abs(weighted).sum(axis=1)
         grown = np.minimum(np.abs(giant), 1e150)
         square = np.sqrt((law.w * grown**2).sum(axis=1))
         size = np.minimum(np.outer(square, self.baby_square), 2.0 * row[:, None])
+        size += law.lost
         c = self.constants
         if centred:
             rest = _complex_expm1_minus(z) * law.w
@@ -194,13 +199,13 @@ class _RarePowers:
 
     def __init__(self, law: GainLaw, n: int, tilt: Tilt, y: Array) -> None:
         self.n, self.tilt, self.y = n, tilt, y
-        up, down = law.positive, ~law.positive
+        up, down = law.active, ~law.active
         self.up_w, self.up_g = law.w[up], law.g[up]
         self.down_w, self.down_g = law.w[down], law.g[down]
         self.up_baby = np.exp(1j * np.outer(y, self.up_g))
         self.down_baby = _complex_expm1(1j * np.outer(y, self.down_g))
         self.down_size = np.abs(self.down_baby) @ self.down_w
-        self.up_mass = math.fsum(self.up_w)
+        self.up_mass = math.fsum(self.up_w) + law.lost
         self.rise = float((self.up_w * np.exp(tilt.alpha * self.up_g)).sum())
         self.function = (4.0 * law.g.size + 4.0 * _FUNCTION) * U + 2.0 * law.rel
         self.up_drift = _error_constants(law, tilt.alpha, up)
@@ -272,7 +277,8 @@ def _grown(log_size: Array, relative: Array) -> Array:
 class _Constants(NamedTuple):
     """|M_true(s) - M(s)| <= first |s| + second |s|^2 + third |s|^3 (centred: mean, centred).
 
-    ``square`` |s|^2 and ``whole`` bound the cells' part too, and take over where |s| is large.
+    ``square`` |s|^2 and ``whole`` bound the cells' part too, and take over where |s| is large;
+    ``flat`` is the part of groups so wide that only their mass counts.
     """
 
     first: float
@@ -282,6 +288,7 @@ class _Constants(NamedTuple):
     third: float
     square: float
     whole: float
+    flat: float
 
     def at(self, s: Array) -> Array:
         """The uncentred bound on |s| = s."""
@@ -289,10 +296,10 @@ class _Constants(NamedTuple):
 
     def cells(self, s: Array) -> Array:
         """What two atoms in place of each cell can change."""
-        if self.whole == 0.0:
+        if self.whole == 0.0 and self.flat == 0.0:
             return np.zeros_like(s)
         near = self.second * s**2 + np.minimum(self.third * s**3, self.square * s**2)
-        return np.minimum(near, self.whole)
+        return np.minimum(near, self.whole) + self.flat
 
 
 def _error_constants(
@@ -304,7 +311,7 @@ def _error_constants(
     pad = np.exp(np.minimum(alpha * g_err, 1.0))
     shift = (g_err * pad + 12 * U * np.abs(g)) * w
     grown = 1.0 + 1e-9
-    second = third = square = whole = 0.0
+    second = third = square = whole = flat = 0.0
     if (
         law.half_var is not None
         and law.third is not None
@@ -312,12 +319,16 @@ def _error_constants(
         and law.top is not None
     ):
         far = alpha * law.top[chosen]
-        third = weighted_exponential(law.third[chosen], far) * grown
-        second = weighted_exponential(law.half_var[chosen], alpha * g) * grown
+        reach = law.reach[chosen]
+        order = alpha**2 * law.half_var[chosen] + alpha**3 * law.third[chosen]
+        near = order <= w
+        third = weighted_exponential(law.third[chosen][near], far[near]) * grown
+        second = weighted_exponential(law.half_var[chosen][near], (alpha * g)[near]) * grown
         # third = w v reach/3: |E e^{s(G-m)} - 1| <= |s|^2 v/2 e^{alpha reach} for both laws.
-        square = 3.0 * law.third[chosen] / np.maximum(law.reach[chosen], 1e-300)
-        square = weighted_exponential(square, far) * grown
-        whole = 2.0 * weighted_exponential(w, far) * grown
+        square = 3.0 * law.third[chosen][near] / np.maximum(reach[near], 1e-300)
+        square = weighted_exponential(square, far[near]) * grown
+        whole = 2.0 * weighted_exponential(w[near], far[near]) * grown
+        flat = 2.0 * weighted_exponential(w[~near], far[~near]) * grown
     return _Constants(
         first=float((rise * shift).sum()) * grown,
         mean=law.mean_err + 8 * U * abs(law.mean),
@@ -326,6 +337,7 @@ def _error_constants(
         third=third,
         square=square,
         whole=whole,
+        flat=flat,
     )
 
 

@@ -6,35 +6,26 @@ import math
 
 import numpy as np
 
-from shuffledp.divergence.contour import LogInterval, expected_positive_part
-from shuffledp.divergence.decay import Decay
-from shuffledp.divergence.enumeration import Enumeration, composition_count
-from shuffledp.divergence.gain import (
-    CellGains,
-    GainLaw,
-    CellGains,
-    GainLaw,
-    atom_gains,
-    cell_gains,
-    compressed_gains,
-    mean_law,
-    trimmed,
+from shuffledp.divergence.cells import (
+    FIRST_LEVEL,
+    expected_positive_part_of_cells,
+    rough_log_delta,
 )
-from shuffledp.divergence.tilt import Tilt, find_tilt, log_moment, weighted_exponential
+from shuffledp.divergence.contour import LogInterval, expected_positive_part
+from shuffledp.divergence.enumeration import Enumeration, composition_count
+from shuffledp.divergence.gain import GainLaw, atom_gains, cell_gains, mean_law, trimmed
+from shuffledp.divergence.tilt import find_tilt, rough_log_expectation
 from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
 
 U = UNIT_ROUNDOFF
 LARGEST_EPSILON = 300.0
 LOOSE = 3e-2
 _CHEAP_ENUMERATION = 30_000
-_LARGEST_ENUMERATION = 3_000_000
-_FEW = 30
-_FEWEST_GROUPS = 100
-_MOST_GROUPS = 6000
+_LARGEST_ENUMERATION = 1_000_000
 # Cells below e^level in both laws are left out first; lower if delta turns out that small.
-_FIRST_LEVEL = -60.0
 _LAST_LEVEL = -724.0
 _LEVEL_MARGIN = 30.0
+_ROUGH_CELLS = 2048
 _NOTHING = LogInterval(-math.inf, -math.inf)
 
 
@@ -47,6 +38,8 @@ class PairProfile:
     def __init__(self, pair: ShuffledPair) -> None:
         self.pair = pair.merged()
         self._enumeration: Enumeration | None = None
+        self._alone: Enumeration | None = None
+        self._rough: dict[float, float] = {}
         self._cache: dict[float, tuple[float, LogInterval]] = {}
 
     def fingerprint(self) -> bytes:
@@ -75,6 +68,36 @@ class PairProfile:
         self._cache[epsilon] = (width, found)
         return found
 
+    def rough_log_delta(self, epsilon: float) -> float:
+        """About log delta(eps), quickly: a proposal, not certified."""
+        if epsilon not in self._rough:
+            self._rough[epsilon] = self._estimate(min(epsilon, LARGEST_EPSILON))
+        return self._rough[epsilon]
+
+    def _estimate(self, epsilon: float) -> float:
+        seen = self._outside(epsilon)[1]
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.pair.ranges is not None:
+                pair = trimmed(self.pair, epsilon, FIRST_LEVEL)
+                law = mean_law(cell_gains(pair, epsilon), most=_ROUGH_CELLS)
+                main = rough_log_expectation(law, pair.n)
+                seen += pair.tail[0]
+            elif self.pair.w.size == 0:
+                main = -math.inf
+            elif self.pair.n == 1 or composition_count(self.pair) <= _CHEAP_ENUMERATION:
+                main = self._enumerate(epsilon).high
+            else:
+                main = rough_log_expectation(atom_gains(self.pair, epsilon), self.pair.n)
+        return min(_log_add(main - math.log(self.pair.n), seen), 0.0)
+
+    def log_floor(self) -> float:
+        """Lower bound of log delta(eps) at every eps: outputs that only P can give."""
+        if self.pair.outside.size == 0:
+            return -math.inf
+        p, q = self.pair.outside[:, 0], self.pair.outside[:, 1]
+        total = math.fsum(p[q == 0.0]) * (1.0 - self.pair.rel - 8 * U)
+        return math.log(total) - 8 * U * (1.0 + abs(math.log(total))) if total > 0.0 else -math.inf
+
     def _compute(self, epsilon: float, width: float) -> LogInterval:
         if epsilon > LARGEST_EPSILON:
             # delta falls in eps, and e^eps would overflow.
@@ -85,24 +108,27 @@ class PairProfile:
 
     def _trimmed_cells(self, epsilon: float, width: float) -> LogInterval:
         """Leave out far cells that cannot matter; keep more of them if delta turns out smaller."""
-        level = _FIRST_LEVEL
+        level = FIRST_LEVEL
         while True:
             pair = trimmed(self.pair, epsilon, level)
             last = level <= _LAST_LEVEL
-            rough = _rough_log_delta(cell_gains(pair, epsilon), pair.n)
+            rough = rough_log_delta(cell_gains(pair, epsilon), pair.n)
             if last or rough >= level + _LEVEL_MARGIN:
                 break
             level = max(2.0 * level, _LAST_LEVEL)
         # What is left out is counted in full: it must be small against the width of delta.
         needed = rough - 4.0 + math.log(3e-3 * width)
-        pair = trimmed(self.pair, epsilon, max(level, needed))
-        found = self._assemble(pair, _cells(pair, cell_gains(pair, epsilon), width), epsilon)
-        if found.width <= width or needed <= level:
-            return found
-        lower = max(2.0 * needed, level)
-        pair = trimmed(self.pair, epsilon, lower)
-        again = self._assemble(pair, _cells(pair, cell_gains(pair, epsilon), width), epsilon)
-        return LogInterval(max(found.low, again.low), min(found.high, again.high))
+        best = LogInterval(-math.inf, math.inf)
+        for attempt in (max(level, needed), max(level, 2.0 * needed)):
+            pair = trimmed(self.pair, epsilon, attempt)
+            main = expected_positive_part_of_cells(pair, cell_gains(pair, epsilon), width)
+            found = self._assemble(pair, main, epsilon)
+            best = LogInterval(max(best.low, found.low), min(best.high, found.high))
+            # A second attempt helps only if the tail is what makes the bracket wide.
+            log_tail = math.log(max(pair.tail[0], pair.tail[1], 1e-320))
+            if best.width <= width or log_tail < best.high + math.log(0.1 * width):
+                break
+        return best
 
     def _assemble(self, pair: ShuffledPair, main: LogInterval, epsilon: float) -> LogInterval:
         shift = -math.log(pair.n)
@@ -138,104 +164,19 @@ class PairProfile:
             )
         if found.width > width and count <= _LARGEST_ENUMERATION:
             return self._enumerate(epsilon)
-        return _capped(found, self.pair, epsilon)
+        return self._capped(found, epsilon)
+
+    def _capped(self, found: LogInterval, epsilon: float) -> LogInterval:
+        """E[S]_+ <= n E[G]_+: the divergence of n messages is at most that of one."""
+        if self._alone is None:
+            self._alone = Enumeration(self.pair.with_n(1))
+        cap = self._alone.expected_positive_part(epsilon).high + math.log(self.pair.n)
+        return LogInterval(found.low, min(found.high, cap + 4 * U * (1.0 + abs(cap))))
 
     def _enumerate(self, epsilon: float) -> LogInterval:
         if self._enumeration is None:
             self._enumeration = Enumeration(self.pair)
         return self._enumeration.expected_positive_part(epsilon)
-
-
-def _cells(pair: ShuffledPair, cells: CellGains, width: float) -> LogInterval:
-    """log E[S]_+ of a pair of cells.
-
-    Where |phi| is certified to decay, few nodes and few groups of cells do. With few messages, or
-    few of them outside the left-over, the whole contour is needed, and groups to match.
-    """
-    alone = _one_message(cells)
-    n = pair.n
-    if n == 1:
-        return alone
-    rough = mean_law(cells)
-    if float(rough.g.max()) <= 0.0:
-        return _one_sided_cells(alone, n)
-    first = find_tilt(rough, n)
-    law = compressed_gains(cells, rel=pair.rel, tilt=first.alpha, groups=_FEWEST_GROUPS)
-    found = _one_sided(law, n)
-    if found is not None:
-        return found
-    cap = alone.high + math.log(n)
-    best = LogInterval(-math.inf, cap + 4 * U * (1.0 + abs(cap)))
-    for whole in (False, True):
-        groups = _groups(law, first, n, width, whole=whole)
-        grouped = compressed_gains(cells, rel=pair.rel, tilt=first.alpha, groups=groups)
-        tilt = find_tilt(grouped, n, allow_rare=whole)
-        decay = None if whole else _decay(cells, grouped, tilt, pair)
-        if not whole and decay is None:
-            continue
-        found = expected_positive_part(grouped, n, tilt, width=width, decay=decay)
-        best = LogInterval(max(best.low, found.low), min(best.high, found.high))
-        if best.width <= width:
-            break
-    return best
-
-
-def _rough_log_delta(cells: CellGains, n: int) -> float:
-    """About log delta (Chernoff's bound of the cells' means); not certified."""
-    law = mean_law(cells)
-    if float(law.g.max()) <= 0.0:
-        return -math.inf
-    alpha = find_tilt(law, n, allow_rare=False).alpha
-    return n * log_moment(law, alpha)[0] - 1.0 - math.log(alpha) - math.log(n)
-
-
-def _decay(cells: CellGains, law: GainLaw, tilt: Tilt, pair: ShuffledPair) -> Decay | None:
-    """Bounds on |phi| where they can help."""
-    log_m, slack = log_moment(law, tilt.alpha)
-    if pair.n <= _FEW or not math.isfinite(log_m + slack):
-        return None
-    return Decay(cells, rel=pair.rel, alpha=tilt.alpha, log_m=log_m + slack)
-
-
-def _groups(law: GainLaw, tilt: Tilt, n: int, width: float, *, whole: bool) -> int:
-    """How many groups of cells keep the third-order error, like groups^-3, small enough.
-
-    Near the axis, |s| ~ 6 over the tilted standard deviation of S, it must be below the width.
-    Along the whole contour it is weighted by |F|: with many messages F is tiny there and the error
-    of n log M only has to stay moderate; with few it counts in full.
-    """
-    if law.third is None or law.top is None or not tilt.variance > 0.0:
-        return _FEWEST_GROUPS
-    third = weighted_exponential(law.third, tilt.alpha * law.top)
-    near = math.hypot(tilt.alpha, 6.0 / math.sqrt(n * tilt.variance))
-    excess = n * near**3 * third / (0.05 * width)
-    if whole:
-        far = 8.0 / math.sqrt(width)
-        scale = n * tilt.alpha**3 * third
-        excess = max(excess, min(scale * far**3 / 10.0, scale * far**2 / (0.1 * width)))
-        if n <= _FEW:
-            excess = max(excess, scale * far**2 / (0.1 * width))
-    grown = _FEWEST_GROUPS * min(excess, 1e9) ** (1.0 / 3.0)
-    return int(min(_MOST_GROUPS, max(_FEWEST_GROUPS, grown)))
-
-
-def _one_sided_cells(alone: LogInterval, n: int) -> LogInterval:
-    """E[S]_+ <= n E[G]_+ where no cell has a positive mean."""
-    top = alone.high + math.log(n)
-    return LogInterval(-math.inf, top + 4 * U * (1.0 + abs(top)) if top > -math.inf else top)
-
-
-def _one_message(cells: CellGains) -> LogInterval:
-    """log E[G]_+ for n = 1: the mean on a cell, or the spread to the ends of the one it straddles."""
-    below = np.maximum(cells.mean - cells.err, 0.0)
-    room = np.maximum(cells.high - cells.low, 1e-300)
-    spread = cells.high * np.clip((cells.mean + cells.err - cells.low) / room, 0.0, 1.0)
-    above = np.where(cells.low >= 0.0, cells.mean + cells.err, np.where(cells.high > 0, spread, 0.0))
-    pad = 1.0 + 1e-9
-    low, high = float((cells.w * below).sum()) / pad, float((cells.w * above).sum()) * pad
-    return LogInterval(
-        math.log(low) if low > 0.0 else -math.inf, math.log(high) if high > 0.0 else -math.inf
-    )
 
 
 def _one_sided(law: GainLaw, n: int) -> LogInterval | None:
@@ -254,13 +195,6 @@ def _one_sided(law: GainLaw, n: int) -> LogInterval | None:
             math.log(high) + pad * (1.0 + abs(math.log(high))) if high > 0.0 else -math.inf,
         )
     return None
-
-
-def _capped(found: LogInterval, pair: ShuffledPair, epsilon: float) -> LogInterval:
-    """E[S]_+ <= n E[G]_+: the divergence of n messages is at most that of one."""
-    one = Enumeration(pair.with_n(1)).expected_positive_part(epsilon)
-    cap = one.high + math.log(pair.n)
-    return LogInterval(found.low, min(found.high, cap + 4 * U * (1.0 + abs(cap))))
 
 
 def _outward(low: float, high: float) -> LogInterval:

@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
+from scipy.special import log_ndtr
 
 from shuffledp.divergence.gain import GainLaw
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
 _RARE = 30.0
+_SEARCH = 400
 _LEAST_NEGATIVE = 1e-3
 _LARGEST_EXPONENT = 690.0
 
@@ -44,26 +46,63 @@ class Tilt:
     variance: float
 
     def log_growth(self, law: GainLaw, n: int, beta: float) -> float:
-        """Upper bound of log(M(beta)^n) - log_scale, inf where e^{beta g} would overflow."""
+        """Upper bound of log of the measure's transform at beta, less log_scale; inf on overflow."""
         value, slack = log_moment(law, beta)
-        return n * (value + slack) - self.log_scale + 64 * U * abs(n * value)
+        top = n * (value + slack)
+        if self.rare:
+            # M^n - M_-^n <= n V M^(n-1), V the active atoms' part.
+            active = active_moment(law, beta)
+            part = math.log(n) + math.log(active) if 0.0 < active < math.inf else math.inf
+            top = min(top, part + (n - 1) * (value + slack))
+        return top - self.log_scale + 64 * U * (abs(n * value) + abs(self.log_scale) + 1.0)
 
 
-def find_tilt(law: GainLaw, n: int, *, allow_rare: bool = True) -> Tilt:
+def find_tilt(
+    law: GainLaw, n: int, *, allow_rare: bool = True, force_rare: bool = False
+) -> Tilt:
     """Solve d/d log alpha of log(M(alpha)^n - M_-(alpha)^n) = 2; needs max G > 0.
 
     M_- is M without the atoms that may be positive: where none of those occurs, S <= 0.
     ``allow_rare=False`` keeps that event in even where it is likely.
     """
-    alpha = _solve(law, n)
+    alpha = _solve(law, n, whole=not (allow_rare or force_rare))
     log_m, _ = log_moment(law, alpha)
     tilted = _tilted(law, n, alpha)
-    rare = allow_rare and tilted.log_ratio <= _RARE and tilted.negative >= _LEAST_NEGATIVE
+    rare = force_rare or (
+        allow_rare and tilted.log_ratio <= _RARE and tilted.negative >= _LEAST_NEGATIVE
+    )
     if rare:
         log_scale = n * math.log(tilted.negative) + _log_expm1(tilted.log_ratio)
     else:
         log_scale = n * log_m
     return Tilt(alpha, log_m, log_scale, rare, tilted.variance)
+
+
+def rough_log_expectation(law: GainLaw, n: int) -> float:
+    """About log E[S]_+: the tilted law of S taken to be normal. An estimate, not certified."""
+    if law.g.size == 0 or not float(law.g.max()) > 0.0:
+        return -math.inf
+    if float(law.g.min()) >= 0.0 and law.mean > 0.0:
+        return math.log(n * law.mean)
+    alpha = _solve(law, n, whole=False)
+    tilted = _tilted(law, n, alpha)
+    log_m, _ = log_moment(law, alpha)
+    if tilted.log_ratio <= _RARE and tilted.negative > 0.0:
+        # Few active messages: Chernoff's scale, times the usual constant.
+        scale = n * math.log(tilted.negative) + _log_expm1(max(tilted.log_ratio, 1e-300))
+        return scale - math.log(alpha) - 1.0
+    if not math.isfinite(log_m) or not tilted.variance > 0.0:
+        return -math.inf
+    deviation = math.sqrt(n * tilted.variance)
+    mean = 2.0 / alpha
+    z = mean / deviation - alpha * deviation
+    if z < -5.0:  # noqa: PLR2004 (Mills' ratio from here on)
+        log_tail = math.log(1.0 / (z * z) * (1.0 - 3.0 / (z * z)))
+    else:
+        log_part = 0.5 * z * z + float(log_ndtr(z)) + 0.5 * math.log(2.0 * math.pi)
+        log_tail = math.log1p(z * math.exp(log_part)) if z < 5.0 else math.log(z) + log_part  # noqa: PLR2004
+    constant = log_tail + math.log(deviation / math.sqrt(2.0 * math.pi))
+    return n * log_m - 0.5 * (mean / deviation) ** 2 + constant
 
 
 def log_moment(law: GainLaw, s: float) -> tuple[float, float]:
@@ -74,12 +113,12 @@ def log_moment(law: GainLaw, s: float) -> tuple[float, float]:
     reach = float(np.abs(exponent).max(initial=0.0))
     if reach < _CENTRED:
         terms = law.w * _expm1_minus(exponent)
-        value = s * law.mean + float(terms.sum())
-        size = abs(s * law.mean) + float(terms.sum())
+        value = s * law.mean + float(terms.sum()) - law.lost
+        size = abs(s * law.mean) + float(terms.sum()) + law.lost
     else:
         terms = law.w * np.expm1(exponent)
-        value = float(terms.sum())
-        size = float(np.abs(terms).sum())
+        value = float(terms.sum()) - law.lost
+        size = float(np.abs(terms).sum()) + law.lost
     error = (law.w.size + 64) * U * size + _moment_error(law, s, centred=reach < _CENTRED)
     if not value > -1.0 + error:
         return -math.inf, math.inf
@@ -95,6 +134,15 @@ def weighted_exponential(weight: Array, exponent: Array) -> float:
     if float(log_terms.max(initial=0.0)) > _LARGEST_EXPONENT:
         return math.inf
     return float(np.exp(log_terms).sum()) * (1.0 + 1e-9)
+
+
+def active_moment(law: GainLaw, s: float) -> float:
+    """Upper bound of the active atoms' part of M(s)."""
+    top = law.g + law.g_err if law.top is None else np.maximum(law.top, law.g + law.g_err)
+    # Moving every atom of a cell to the cell's upper end is far from tight, and enough here.
+    return weighted_exponential(
+        law.w[law.active] * (1.0 + law.rel + 64 * U), s * top[law.active]
+    )
 
 
 def _expm1_minus(x: np.ndarray) -> np.ndarray:
@@ -115,23 +163,32 @@ def _moment_error(law: GainLaw, s: float, *, centred: bool = False) -> float:
         )
     else:
         total = float((law.w * (rise * s * shift + law.rel * np.abs(rise - 1.0))).sum())
-    if law.half_var is not None and law.third is not None and law.top is not None:
-        total += s * s * weighted_exponential(law.half_var, s * law.g)
-        total += s**3 * weighted_exponential(law.third, s * law.top)
+    if law.half_var is not None and law.third is not None and law.top is not None and law.reach is not None:
+        # Second and third order, or, for groups too wide for that, their mass alone.
+        each = np.minimum(s * s * law.half_var + s**3 * law.third, 2.0 * law.w)
+        total += weighted_exponential(each, s * law.top)
     return total
 
 
-def _solve(law: GainLaw, n: int) -> float:
+def _solve(law: GainLaw, n: int, *, whole: bool) -> float:
     def slope(theta: float) -> float:
-        return _tilted(law, n, math.exp(theta)).slope - 2.0
+        return _tilted(law, n, math.exp(theta), whole=whole).slope - 2.0
 
-    high = math.log(2.0 / float(law.g.max()))
-    while slope(high) < 0.0:
+    start = math.log(2.0 / max(float(law.g.max()), 1e-290))
+    high, low = start, start - 1.0
+    for _ in range(_SEARCH):
+        if not slope(high) < 0.0 or high > _LARGEST_EXPONENT:
+            break
         high += 1.0
-    low = high - 1.0
-    while slope(low) > 0.0:
+    for _ in range(_SEARCH):
+        if not slope(low) > 0.0 or low < -_LARGEST_EXPONENT:
+            break
         low -= 1.0
-    return math.exp(float(brentq(slope, low, high, xtol=1e-3)))
+    if not slope(low) <= 0.0 <= slope(high):
+        # Any tilt is valid; where the equation has no solution in range a poor one must do.
+        return math.exp(min(max(start, -_LARGEST_EXPONENT), _LARGEST_EXPONENT))
+    root = brentq(slope, low, high, xtol=1e-3)
+    return math.exp(float(root))  # type: ignore[arg-type]
 
 
 class _Tilted(NamedTuple):
@@ -143,22 +200,23 @@ class _Tilted(NamedTuple):
     negative: float
 
 
-def _tilted(law: GainLaw, n: int, alpha: float) -> _Tilted:
-    exponent = alpha * law.g
+def _tilted(law: GainLaw, n: int, alpha: float, *, whole: bool = False) -> _Tilted:
+    # Exponents far below the largest contribute nothing.
+    exponent = np.maximum(alpha * law.g, -1e300)
     top = max(0.0, float(exponent.max()))
     share = law.w * np.exp(exponent - top)
-    rest = math.exp(-top) * max(0.0, 1.0 - float(law.w.sum()))
+    rest = math.exp(-top) * max(0.0, 1.0 - float(law.w.sum()) - law.lost)
     total = float(share.sum()) + rest
     moment = share * law.g
     mean = float(moment.sum()) / total
     variance = (float((share * (law.g - mean) ** 2).sum()) + rest * mean * mean) / total
-    up = float(share[law.positive].sum())
-    negative = total - up if up < 0.5 * total else float(share[~law.positive].sum()) + rest
-    if negative <= 0.0:
+    up = float(share[law.active].sum())
+    negative = total - up if up < 0.5 * total else float(share[~law.active].sum()) + rest
+    if whole or negative <= 0.0:
         return _Tilted(alpha * n * mean, variance, math.inf, 0.0)
-    down_mean = float(moment[~law.positive].sum()) / negative
+    down_mean = float(moment[~law.active].sum()) / negative
     log_ratio = n * math.log1p(up / negative)
-    excess = float(moment[law.positive].sum()) - down_mean * up
+    excess = float(moment[law.active].sum()) - down_mean * up
     kept = -math.expm1(-log_ratio)
     slope = alpha * n * (excess / total / kept + down_mean) if kept > 0.0 else -math.inf
     # The mean of both parts over the tilted law, by n times less cancellation than M^n - M_-^n.

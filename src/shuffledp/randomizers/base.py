@@ -74,6 +74,11 @@ class Randomizer(ABC):
         Both directions are always tried; any triple gives a valid lower bound.
         """
 
+    def local_epsilon(self, delta: float) -> float:
+        """Upper bound of eps at this delta for one report alone, in nats (inf if unknown)."""
+        del delta
+        return float(self.eps0)
+
     def parameters(self) -> dict[str, Any]:
         """The arguments that build this randomizer again, JSON-able."""
         fields = dataclasses.fields(self)  # type: ignore[arg-type]

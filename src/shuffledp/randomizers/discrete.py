@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from shuffledp import _check
-from shuffledp.pair import Array
+from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.law import JointLaw, without_empty
+
+U = UNIT_ROUNDOFF
+_LOG_SMALLEST = -700.0
 
 
 def distinct(inputs: tuple[Any, ...], domain: int) -> tuple[list[int], list[int]]:
@@ -26,14 +29,19 @@ def third_inputs(domain: int) -> tuple[tuple[int, int, int], ...]:
 
 
 def independent_hits(
-    inputs: tuple[Any, ...], domain: int, log_hit: float, log_miss: float, base: Array
+    inputs: tuple[Any, ...],
+    domain: int,
+    *,
+    log_hit: float,
+    log_miss: float,
+    log_base: tuple[float, float],
 ) -> JointLaw:
     """Law of mechanisms whose output is a set of supported inputs, each in it independently.
 
     Under a base measure every input of the domain is supported ("hit") with probability e^log_hit,
-    independently; R_x is the base measure times base[1] if x is hit, times base[0] if it is not
-    (base[1]/base[0] = e^eps0). The blanket is base[0], but base[1] on the one event that
-    the whole domain is hit.
+    independently; R_x is the base measure times e^log_base[1] if x is hit, e^log_base[0] if it is
+    not (their ratio is e^eps0). The blanket has the smaller factor, but the larger one on the one
+    event that the whole domain is hit.
 
     Parameters
     ----------
@@ -43,23 +51,28 @@ def independent_hits(
         Number of inputs in all.
     log_hit, log_miss : float
         log probability of a hit and of a miss.
-    base : ndarray, shape (2,)
-        Density of R_x against the base measure without and with a hit.
+    log_base : tuple of two floats
+        log density of R_x against the base measure without and with a hit.
     """
     seen, index = distinct(inputs, domain)
     m, rest = len(seen), domain - len(seen)
-    columns, floors, weights = [], [], []
-    all_rest = math.exp(rest * log_hit)
+    log_mass, log_blanket, size = [], [], 0.0
     for pattern in itertools.product((0, 1), repeat=m):
         hits = sum(pattern)
-        weight = math.exp(hits * log_hit + (m - hits) * log_miss)
-        parts = [(weight, base[0])]
+        weight = hits * log_hit + (m - hits) * log_miss
+        parts = [(weight, log_base[0])]
         if hits == m:
-            parts = [(weight * -math.expm1(rest * log_hit), base[0]), (weight * all_rest, base[1])]
-        for share, floor in parts:
-            columns.append([base[bit] for bit in pattern])
-            floors.append(floor)
-            weights.append(share)
-    density = np.array(columns).T[index]
-    weight = np.array(weights)
-    return without_empty(density * weight, np.array(floors) * weight)
+            # All others hit too, or not.
+            parts = [(weight + rest * log_hit, log_base[1])]
+            if rest:
+                parts.append((weight + math.log(-math.expm1(rest * log_hit)), log_base[0]))
+        for log_share, floor in parts:
+            log_mass.append([log_share + log_base[bit] for bit in pattern])
+            log_blanket.append(log_share + floor)
+            size = max(size, rest * abs(log_hit) if floor == log_base[1] else 0.0)
+    size += m * (abs(log_hit) + abs(log_miss)) + max(abs(log_base[0]), abs(log_base[1]))
+    mass = np.exp(np.maximum(np.array(log_mass).T, -745.0))
+    blanket = np.exp(np.maximum(np.array(log_blanket), -745.0))
+    kept = np.array(log_mass).max(axis=1) > _LOG_SMALLEST
+    # Exponents are rounded: their absolute error is the entries' relative error.
+    return without_empty((mass * kept)[index], blanket * kept, (32.0 + 8.0 * min(size, 1e4)) * U)

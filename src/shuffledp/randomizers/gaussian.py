@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from scipy.special import log_ndtr, ndtri
 
 from shuffledp import _check
 from shuffledp.pair import UNIT_ROUNDOFF, Array
@@ -20,6 +21,7 @@ _REACH = 38.0
 _BULK = 9.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 _LARGEST_DISTANCE = 1e4
+_ROUNDS = 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,6 +57,16 @@ class Gaussian(Randomizer):
     @property
     def eps0(self) -> float:
         """inf: Gaussian noise has no pure local guarantee."""
+        return math.inf
+
+    def local_epsilon(self, delta: float) -> float:
+        """eps = d^2/2 - d Phi^-1(delta): delta(eps) <= Phi(d/2 - eps/d), the first term alone."""
+        d = self.distance
+        value = max(0.5 * d * d - d * float(ndtri(delta)), 0.0) * (1.0 + 1e-9) + 1e-12
+        for _ in range(_ROUNDS):
+            if float(log_ndtr(0.5 * d - value / d)) * (1.0 - 1e-11) <= math.log(delta) - 1e-11:
+                return value
+            value *= 1.0 + 1e-6
         return math.inf
 
     @property

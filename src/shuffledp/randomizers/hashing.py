@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from shuffledp import _check
 from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, WorstPairs
 from shuffledp.randomizers.discrete import independent_hits, third_inputs
@@ -52,12 +50,14 @@ class LocalHash(Randomizer):
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """Classes: which of the inputs hash to z, and whether all other inputs do."""
         del cells
-        grow = math.exp(self.eps0)
-        unit = self.l / (grow + (self.l - 1))
-        base = np.array([unit, grow * unit])
-        log_hit = -math.log(self.l)
-        log_miss = math.log1p(-1.0 / self.l)
-        return independent_hits(inputs, self.domain, log_hit, log_miss, base)
+        low = math.log(self.l) - math.log(math.exp(self.eps0) + (self.l - 1))
+        return independent_hits(
+            inputs,
+            self.domain,
+            log_hit=-math.log(self.l),
+            log_miss=math.log1p(-1.0 / self.l),
+            log_base=(low, low + self.eps0),
+        )
 
     def worst_pairs(self) -> WorstPairs:
         """(0, 1): all pairs are alike, in both directions."""

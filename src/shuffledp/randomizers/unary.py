@@ -6,8 +6,6 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
-import numpy as np
-
 from shuffledp import _check
 from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, WorstPairs
 from shuffledp.randomizers.discrete import independent_hits, third_inputs
@@ -49,8 +47,9 @@ class RAPPOR(Randomizer):
         half = 0.5 * self.eps0
         log_one = -half - math.log1p(math.exp(-half))
         log_zero = -math.log1p(math.exp(-half))
-        base = np.array([math.exp(-half), math.exp(half)])
-        return independent_hits(inputs, self.d, log_one, log_zero, base)
+        return independent_hits(
+            inputs, self.d, log_hit=log_one, log_miss=log_zero, log_base=(-half, half)
+        )
 
     def worst_pairs(self) -> WorstPairs:
         """(0, 1): all pairs are alike, in both directions."""
@@ -96,8 +95,10 @@ class OUE(Randomizer):
         small = math.exp(-self.eps0)
         log_zero = -math.log1p(small)
         log_one = -self.eps0 + log_zero
-        base = np.array([0.5 * (1.0 + small), 0.5 * (math.exp(self.eps0) + 1.0)])
-        return independent_hits(inputs, self.d, log_one, log_zero, base)
+        low = -log_zero - math.log(2.0)
+        return independent_hits(
+            inputs, self.d, log_hit=log_one, log_miss=log_zero, log_base=(low, low + self.eps0)
+        )
 
     def worst_pairs(self) -> WorstPairs:
         """(0, 1): all pairs are alike, in both directions."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from shuffledp.errors import rejected
+from shuffledp.errors import NotCertified
 from shuffledp.pair import UNIT_ROUNDOFF, Array, RatioRanges, ShuffledPair
 from shuffledp.randomizers import JointLaw, Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS, Input
@@ -74,7 +74,8 @@ def _pair(
     low_b, high_b = _ratio_range(law, 1, reference_edges)
     keep = (reference > _SMALLEST_MASS) & np.isfinite(high_a) & np.isfinite(high_b)
     if not bool(keep.any()):
-        raise rejected("blanket", float(reference.max()), "mass above 1e-290 in some cell")
+        msg = "reference: no output has a mass above 1e-290 and ratios below e^300"
+        raise NotCertified(msg)
     # Cells whose ratios overflow join the tail: their mass under P and Q is accounted for there.
     lost_p = float(p[~keep].sum()) * (1.0 + 1e-6) + float(tail[0])
     lost_q = float(q[~keep].sum()) * (1.0 + 1e-6) + float(tail[1])
@@ -85,6 +86,7 @@ def _pair(
         b=b,
         n=n,
         tail=(lost_p, lost_q),
+        tail_doubt=(2e-6 * lost_p + float(tail[0]), 2e-6 * lost_q + float(tail[1])),
         rel=2.0 * law.rel + 2 * U,
         leftover=leftover,
         ranges=RatioRanges(

@@ -1,0 +1,111 @@
+"""Write down what an account claims, and why."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Literal
+
+from shuffledp import __version__
+from shuffledp.bound import Bound, Theorem
+from shuffledp.certificate.model import (
+    FORMAT,
+    Certificate,
+    Claim,
+    Scenario,
+    Source,
+    Statement,
+    Witness,
+    checksum,
+    to_dict,
+)
+from shuffledp.deployment.accounting import Account, Situation
+from shuffledp.deployment.model import GENERIC, Deployment, DeploymentFile
+from shuffledp.randomizers import randomizer_from_dict
+
+_NEIGHBOURS = "replace one: one user's value is replaced by another; n is public"
+_UNIT = "one user's one report"
+
+
+def issue(source: DeploymentFile, account: Account) -> Certificate:
+    """The certificate of a deployment file that was accounted for.
+
+    Parameters
+    ----------
+    source : DeploymentFile
+        The file, for its name and hash.
+    account : Account
+        What was computed for it.
+    """
+    deployment = account.deployment
+    draft = Certificate(
+        format=FORMAT,
+        shuffledp_version=__version__,
+        deployment=Source(file=source.path.name, sha256=source.sha256, content=deployment),
+        quantity=deployment.target.quantity,
+        at=deployment.target.value,
+        neighbouring_relation=_NEIGHBOURS,
+        privacy_unit=_UNIT,
+        rounds=1,
+        local_guarantee=account.eps0 if math.isfinite(account.eps0) else None,
+        assumptions=list(deployment.assumptions()),
+        scenarios=[_scenario(deployment, situation) for situation in account.situations],
+        checksum="",
+    )
+    return draft.model_copy(update={"checksum": checksum(to_dict(draft))})
+
+
+def _scenario(deployment: Deployment, situation: Situation) -> Scenario:
+    trust = deployment.accounting.trust
+    claims = [
+        _claim(deployment, situation.bound, "upper", trust),
+        _claim(deployment, situation.bound, "lower", trust),
+    ]
+    if situation.published is not None:
+        claims.append(_claim(deployment, situation.published, "upper", "published"))
+    return Scenario(name=situation.name, n=situation.n, how=situation.how, claims=claims)  # type: ignore[arg-type]
+
+
+def _claim(
+    deployment: Deployment,
+    bound: Bound,
+    end: Literal["upper", "lower"],
+    trust: Literal["all", "published"],
+) -> Claim:
+    upper = end == "upper"
+    value = bound.upper if upper else bound.lower
+    log = bound.log_upper if upper else bound.log_lower
+    theorem = bound.upper_theorem if upper else bound.lower_theorem
+    return Claim(
+        end=end,
+        trust=trust,
+        value=_finite(value),
+        log=_finite(log),
+        theorem=_statement(theorem),
+        witness=_witness(deployment, bound.witness.get(end) or {}, upper=upper),
+        numerical_width=_finite(bound.upper_width if upper else bound.lower_width),
+        assumptions=list(bound.assumptions) if upper else [],
+    )
+
+
+def _witness(deployment: Deployment, found: Any, *, upper: bool) -> Witness | None:
+    if not found:
+        return None
+    words = dict(found)
+    if upper and words["analysis"] == "blanket":
+        words["pairs"] = _pairs(deployment)
+    return Witness(**words)
+
+
+def _pairs(deployment: Deployment) -> Any:
+    name = deployment.randomizer["name"]
+    if name in {GENERIC, "channel"}:
+        return "all"
+    return list(randomizer_from_dict(deployment.randomizer).worst_pairs().pairs)
+
+
+def _statement(theorem: Theorem | None) -> Statement | None:
+    return None if theorem is None else Statement.model_validate(theorem.to_dict())
+
+
+def _finite(value: float | None) -> float | None:
+    return value if value is not None and math.isfinite(value) else None

@@ -1,0 +1,229 @@
+"""``shuffledp account``, ``verify`` and ``schema``: deployments and certificates."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import os
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shuffledp import _check
+from shuffledp.cli import report
+from shuffledp.cli.extras import load_certificate, load_deployment, load_plots, load_verifier
+from shuffledp.cli.text import print_json, progress
+from shuffledp.errors import ParameterError
+
+_FIGURES = ("png", "svg", "pdf", "none")
+HOLDS, FAILS, UNDECIDED = 0, 1, 3
+
+
+@click.command(short_help="Account for deployments: table, certificate, figure.")
+@click.argument("files", nargs=-1, required=True, metavar="DEPLOYMENT.toml...")
+@click.option("--out", metavar="DIRECTORY", help="Where to write; made if needed.  [default: .]")
+@click.option(
+    "--figure",
+    default="png",
+    show_default=True,
+    metavar="png|svg|pdf|none",
+    help="Kind of figure to draw.",
+)
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the certificate (a list of several) and nothing else; files only with --out.",
+)
+def account(files: tuple[str, ...], out: str | None, figure: str, as_json: bool) -> None:
+    r"""Account for one deployment, or compare several.
+
+    For each file: a table of central eps as it runs now, at the minimum batch and if the shuffler
+    fails, with theorem and assumptions; DIRECTORY/NAME.certificate.json, which `shuffledp verify`
+    checks; and DIRECTORY/NAME.png, eps over n. Several files also give comparison.png. Either all
+    files are written or none is.
+
+    \b
+    A deployment file:
+      title = "Telemetry, 50 values"
+      [population]
+      users = 500_000          # asked for a report
+      participation = 0.6      # or dropout = 0.4: share that arrives, or not
+      minimum_batch = 10_000   # the shuffler releases no smaller batch
+      colluding = 0.05         # share of a batch whose senders tell the analyst
+      [randomizer]
+      name = "k-rr"            # shuffledp randomizers lists them
+      k = 50
+      eps0 = 4.0
+      [target]
+      delta = 1e-8             # or epsilon = 0.5, then delta is bounded
+      [accounting]             # optional
+      trust = "all"            # or "published"
+    """
+    _check.choice("figure", figure, _FIGURES)
+    sources = _load_all(files)
+    wants_files = out is not None or not as_json
+    directory = _directory(out or ".") if wants_files else None
+    draw = figure != "none" and wants_files
+    plots = load_plots() if draw else None
+    with progress("accounting") as status:
+        done = [
+            _account_for(source, draw=draw, tell=_teller(status, source.stem)) for source in sources
+        ]
+        writers = _writers(done, plots, figure) if wants_files else {}
+        if directory is not None:
+            _write_all(directory, writers)
+    if as_json:
+        content = [one.certificate.model_dump(mode="json") for one in done]
+        print_json(content if len(content) > 1 else content[0])
+        return
+    for one in done:
+        report.print_account(one.source, one.account)
+    if len(done) > 1:
+        report.print_comparison([one.account for one in done])
+    if directory is not None:
+        report.print_written([directory / name for name in writers])
+
+
+@click.command(short_help="Check a certificate by another method.")
+@click.argument("file", metavar="CERTIFICATE.json")
+@click.option(
+    "--deployment", metavar="FILE", help="Deployment file the certificate must be of (its sha256)."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON, nothing else.")
+@click.pass_context
+def verify(ctx: click.Context, file: str, deployment: str | None, as_json: bool) -> None:
+    r"""Check every claim of a certificate, by ball arithmetic.
+
+    The numbers are recomputed from the mechanism's definition with rigorous error bounds
+    (python-flint), without any of the code that made them. Theorems are cited, not proved again.
+
+    \b
+    Exit status:
+      0  every claim holds
+      1  a claim does not hold
+      2  the file is not a certificate, or cannot be read
+      3  none fails, but some could not be decided
+    """
+    verifier = load_verifier()
+    digest = None if deployment is None else _digest(deployment)
+    with progress(f"verifying {file}") as status:
+        checks = verifier.verify(file, deployment_hash=digest, report=_teller(status, "verify"))
+    verdicts = {check.verdict for check in checks}
+    status_code = HOLDS
+    if "does not hold" in verdicts:
+        status_code = FAILS
+    elif "undecided" in verdicts:
+        status_code = UNDECIDED
+    if as_json:
+        print_json([check.to_dict() for check in checks])
+    else:
+        report.print_checks(file, checks)
+    ctx.exit(status_code)
+
+
+@click.command(short_help="JSON Schema of the deployment file.")
+def schema() -> None:
+    """Print the JSON Schema of the deployment file, for editors and other tools."""
+    print_json(load_deployment().json_schema())
+
+
+# ------------------------------------------------------------------------------------- account
+
+
+@dataclass(frozen=True)
+class _Done:
+    source: Any
+    account: Any
+    curve: Any
+    certificate: Any
+
+
+def _load_all(files: tuple[str, ...]) -> list[Any]:
+    deployments = load_deployment()
+    sources = [deployments.load(file) for file in files]
+    stem, times = Counter(source.stem for source in sources).most_common(1)[0]
+    if times > 1:
+        raise ParameterError(f"file name {stem!r} is given {times} times: wanted different names")
+    return sources
+
+
+def _account_for(source: Any, *, draw: bool, tell: Callable[[str], None]) -> _Done:
+    deployments = load_deployment()
+    found = deployments.account(source.deployment, report=tell)
+    curve = deployments.curve_over_n(found, report=tell) if draw else None
+    return _Done(source, found, curve, load_certificate().issue(source, found))
+
+
+def _teller(status: Any, prefix: str) -> Callable[[str], None]:
+    def tell(message: str) -> None:
+        if status is not None:
+            status.update(f"{prefix}: {message}")
+
+    return tell
+
+
+def _directory(out: str) -> Path:
+    try:
+        Path(out).mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ParameterError(f"out = {out!r}: {error.strerror}") from None
+    return Path(out)
+
+
+def _writers(done: list[_Done], plots: Any, kind: str) -> dict[str, Callable[[Path], None]]:
+    """File name -> what writes it."""
+    found: dict[str, Callable[[Path], None]] = {}
+    to_json = load_certificate().to_json
+    for one in done:
+        text = to_json(one.certificate)
+        found[f"{one.source.stem}.certificate.json"] = _text_writer(text)
+        if plots is not None:
+            drawn = plots.account_figure(one.account, one.curve)
+            found[f"{one.source.stem}.{kind}"] = _figure_writer(plots, drawn, kind)
+    same_kind = len({one.account.deployment.target.quantity for one in done}) == 1
+    if plots is not None and len(done) > 1 and same_kind:
+        drawn = plots.comparison_figure([o.account for o in done], [o.curve for o in done])
+        found.setdefault(f"comparison.{kind}", _figure_writer(plots, drawn, kind))
+    return found
+
+
+def _text_writer(text: str) -> Callable[[Path], None]:
+    def write(path: Path) -> None:
+        path.write_text(text, encoding="utf-8")
+
+    return write
+
+
+def _figure_writer(plots: Any, figure: Any, kind: str) -> Callable[[Path], None]:
+    return lambda path: plots.write(figure, path, kind)
+
+
+def _write_all(directory: Path, writers: dict[str, Callable[[Path], None]]) -> None:
+    """Write all to temporary names, then rename: an interrupted run leaves no half file."""
+    with _scratch(directory) as scratch:
+        for name, write in writers.items():
+            write(scratch / name)
+        for name in writers:
+            os.replace(scratch / name, directory / name)  # noqa: PTH105 (says what is meant)
+
+
+@contextlib.contextmanager
+def _scratch(directory: Path) -> Iterator[Path]:
+    try:
+        with tempfile.TemporaryDirectory(dir=directory, prefix=".shuffledp-") as name:
+            yield Path(name)
+    except OSError as error:
+        raise ParameterError(f"out = {str(directory)!r}: {error.strerror}") from None
+
+
+def _digest(path: str) -> str:
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+    except OSError as error:
+        raise ParameterError(f"deployment = {path!r}: {error.strerror}") from None

@@ -1,0 +1,153 @@
+"""One subcommand for each registered randomizer, its options made from the class's signature."""
+
+from __future__ import annotations
+
+import inspect
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+from shuffledp import generic, randomizer_names, shuffle
+from shuffledp.cli.group import OneLineGroup
+from shuffledp.cli.types import MatrixFile, Number, Whole
+from shuffledp.randomizers import Randomizer, randomizer_class
+from shuffledp.shuffle import Shuffled
+
+Action = Callable[..., Any]
+
+_HELP = {
+    "eps0": "Local privacy of one report, in nats.",
+    "k": "Number of values a user may hold.",
+    "d": "Number of values a user may hold (bits in a report).",
+    "domain": "Number of values a user may hold.",
+    "l": "Number of hash values.",
+    "sigma": "Standard deviation of the noise, in the units of the value.",
+    "low": "Smallest value a user may hold.",
+    "high": "Largest value a user may hold.",
+    "binary": "Users hold LOW or HIGH and nothing between.",
+    "matrix": "P(output | input): one row an input; CSV, or JSON as a list of rows.",
+}
+_COMMON = (
+    click.Option(
+        ["--trust"],
+        default="all",
+        show_default=True,
+        metavar="all|published",
+        help="'published' leaves out what is proved only in docs/theory.md.",
+    ),
+    click.Option(
+        ["--rtol"],
+        type=Number(),
+        default=1e-6,
+        show_default=True,
+        help="Relative width wanted of the numerical bracket.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Request:
+    """What was asked for: how to build the accountant for any n, and its description."""
+
+    build: Callable[[Any], Shuffled]
+    label: str
+    n: Any
+
+
+def per_mechanism(
+    name: str, action: Action, *, summary: str, example: str, options: tuple[click.Option, ...]
+) -> click.Group:
+    """Group with one subcommand a randomizer; ``action(request, **options)`` does the work."""
+    group = OneLineGroup(
+        name, help=f"{summary}\n\n\b\nExample:\n  {example}", subcommand_metavar="RANDOMIZER ..."
+    )
+    for mechanism in randomizer_names():
+        group.add_command(_mechanism_command(mechanism, action, options))
+    group.add_command(_generic_command(action, options))
+    return group
+
+
+def parameter_types(cls: type[Randomizer]) -> dict[str, tuple[Any, Any]]:
+    """Constructor parameters of a randomizer: name -> (annotation, default or empty)."""
+    hints = typing.get_type_hints(cls.__init__)
+    return {
+        key: (hints.get(key), parameter.default)
+        for key, parameter in inspect.signature(cls).parameters.items()
+    }
+
+
+def _mechanism_command(
+    mechanism: str, action: Action, options: tuple[click.Option, ...]
+) -> click.Command:
+    cls = randomizer_class(mechanism)
+    own = parameter_types(cls)
+
+    def run(n: Any, trust: str, rtol: float, **values: Any) -> Any:
+        randomizer = cls(**{key: values.pop(key) for key in own})
+        request = Request(
+            lambda users: shuffle(randomizer, n=users, rtol=rtol, trust=trust),  # type: ignore[arg-type]
+            mechanism_label(randomizer.to_dict()),
+            n,
+        )
+        return action(request, **values)
+
+    made = [_option(key, annotation, default) for key, (annotation, default) in own.items()]
+    return _command(mechanism, run, cls.summary, [*made, *options, *_COMMON])
+
+
+def _generic_command(action: Action, options: tuple[click.Option, ...]) -> click.Command:
+    def run(n: Any, trust: str, rtol: float, eps0: float, *, adaptive: bool, **values: Any) -> Any:
+        request = Request(
+            lambda users: generic(eps0=eps0, n=users, adaptive=adaptive, rtol=rtol, trust=trust),  # type: ignore[arg-type]
+            mechanism_label({"name": "generic", "eps0": eps0, "adaptive": adaptive}),
+            n,
+        )
+        return action(request, **values)
+
+    own = [
+        _option("eps0", float, inspect.Parameter.empty),
+        click.Option(
+            ["--adaptive"],
+            is_flag=True,
+            help="A randomizer may depend on the messages before it.",
+        ),
+    ]
+    return _command("generic", run, "any eps0-LDP randomizer", [*own, *options, *_COMMON])
+
+
+def _command(name: str, run: Action, summary: str, params: list[click.Option]) -> click.Command:
+    text = f"{summary}."
+    # A click.Parameter keeps no state of a run, so commands may share theirs.
+    return click.Command(name, callback=run, params=list(params), help=text, short_help=text)
+
+
+def _option(key: str, annotation: Any, default: Any) -> click.Option:
+    required = default is inspect.Parameter.empty
+    names = [f"--{key.replace('_', '-')}", key]
+    text = _HELP.get(key)
+    if annotation is bool:
+        return click.Option(names, is_flag=True, default=not required and default, help=text)
+    kind: click.ParamType = MatrixFile()
+    if annotation in (int, float):
+        kind = Whole() if annotation is int else Number()
+    if required:
+        return click.Option(names, type=kind, required=True, help=text)
+    return click.Option(names, type=kind, default=default, show_default=True, help=text)
+
+
+def mechanism_label(description: dict[str, Any]) -> str:
+    """One line for a mechanism: ``k-rr, k = 10, eps0 = 4``; a matrix by its shape."""
+    words = [str(description["name"])]
+    for key, value in description.items():
+        if key == "name" or value is False:
+            continue
+        if isinstance(value, list | tuple):
+            words.append(f"{len(value)} x {len(value[0])}")
+        elif value is True:
+            words.append(key)
+        else:
+            words.append(f"{key} = {value:,}" if isinstance(value, int) else f"{key} = {value:g}")
+    return ", ".join(words)

@@ -1,0 +1,174 @@
+"""What `account` and `verify` print: tables that read at 80 columns and without colour."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import sys
+import textwrap
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from shuffledp.bound import Bound
+from shuffledp.cli.mechanisms import mechanism_label
+from shuffledp.cli.text import end_text, outward
+
+_WIDTH = 80
+_COLOUR = {"holds": "green", "does not hold": "bold red", "undecided": "yellow"}
+
+
+def print_account(source: Any, account: Any) -> None:
+    """Print the table of one deployment and what it rests on."""
+    deployment = account.deployment
+    click.echo(deployment.title)
+    click.echo(_wrapped("  randomizer  ", mechanism_label(deployment.randomizer)))
+    click.echo(_wrapped("  target      ", _target(deployment)))
+    click.echo(_wrapped("  file        ", f"{source.path} (sha256 {source.sha256[:16]}...)"))
+    published = any(s.published is not None for s in account.situations)
+    word = "eps" if deployment.target.quantity == "epsilon" else "delta"
+    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    for heading in ("situation", "n honest", f"{word} >=", f"{word} <="):
+        table.add_column(heading, justify="left" if heading == "situation" else "right")
+    if published:
+        table.add_column("published <=", justify="right")
+    table.add_column("upper by")
+    for s in account.situations:
+        row = [s.name, f"{s.n:,}", end_text(s.bound, up=False), end_text(s.bound, up=True)]
+        if published:
+            row.append(end_text(s.published or s.bound, up=True))
+        theorem = s.bound.upper_theorem
+        row.append("" if theorem is None else theorem.key)
+        table.add_row(*row)
+    _print(table)
+    for s in account.situations:
+        click.echo(_wrapped(f"  {s.name + ':':15} ", s.how))
+    _print_local(account)
+    _print_grounds(account)
+    click.echo()
+
+
+def print_comparison(accounts: Sequence[Any]) -> None:
+    """Print deployments side by side."""
+    table = Table(
+        box=SIMPLE_HEAD, pad_edge=False, title="Comparison: upper ends", title_justify="left"
+    )
+    for heading in ("deployment", "target", "now", "min. batch", "no shuffler"):
+        table.add_column(heading, justify="left" if heading == "deployment" else "right")
+    for account in accounts:
+        ends = [account.named(name) for name in ("now", "minimum batch", "shuffler fails")]
+        cells = ["-" if s is None else end_text(s.bound, up=True, digits=4) for s in ends]
+        target = account.deployment.target
+        fixed = "delta" if target.quantity == "epsilon" else "eps"
+        table.add_row(account.deployment.title, f"{fixed} {target.value:g}", *cells)
+    _print(table)
+
+
+def print_written(paths: Sequence[Path]) -> None:
+    """Say what was written, and what to do with it."""
+    click.echo("wrote " + "\n      ".join(str(path) for path in paths))
+    certificates = [path for path in paths if path.name.endswith(".certificate.json")]
+    for path in certificates:
+        click.echo(f"next: shuffledp verify {shlex.quote(str(path))}")
+
+
+def print_checks(file: str, checks: Sequence[Any]) -> None:
+    """Print every check, its verdict, and a closing line for the exit status."""
+    click.echo(f"{file}")
+    scenario = None
+    for check in checks:
+        if check.scenario != scenario:
+            scenario = check.scenario
+            click.echo(scenario)
+        mark = Text(f"  {check.verdict:13}  ", style=_COLOUR[check.verdict])
+        mark.append(check.claim, style="default")
+        _print(mark)
+        click.echo(_wrapped(" " * 19, check.how))
+    verdicts = [check.verdict for check in checks]
+    click.echo(
+        "Theorems are cited, not proved again: that each analysis is valid and that the\n"
+        "pairs of inputs looked at dominate all others is what the certificate's sources say."
+    )
+    failed, open_ = verdicts.count("does not hold"), verdicts.count("undecided")
+    if failed:
+        click.echo(f"NOT VERIFIED: {failed} of {len(verdicts)} claims do not hold")
+    elif open_:
+        click.echo(f"UNDECIDED: {open_} of {len(verdicts)} claims could not be decided")
+    else:
+        click.echo(f"VERIFIED: all {len(verdicts)} claims hold")
+
+
+def _print_local(account: Any) -> None:
+    if math.isfinite(account.eps0):
+        words = f"eps0 = {outward(account.eps0, up=True)} nats, whatever the shuffler does"
+    else:
+        words = "no pure eps0; if the shuffler fails, what the table says at the target"
+    click.echo(_wrapped("  local guarantee ", words))
+
+
+def _print_grounds(account: Any) -> None:
+    """Theorems, widths, assumptions and notes: each said once, for all situations."""
+    bounds = [s.bound for s in account.situations]
+    bounds += [s.published for s in account.situations if s.published is not None]
+    click.echo("theorems")
+    for end in ("upper", "lower"):
+        for theorem in _once(getattr(b, f"{end}_theorem") for b in bounds):
+            if theorem is not None:
+                words = f"{theorem.title}. {theorem.source} [{theorem.provenance}]"
+                click.echo(_wrapped(f"  {end}  {theorem.key}: ", words, hang=9))
+    click.echo(_wrapped("numerical width ", _width_words(account, bounds)))
+    click.echo("assumptions")
+    said = [account.deployment.assumptions(), *(b.assumptions for b in bounds)]
+    for words in _once(a for group in said for a in group):
+        click.echo(_wrapped("  - ", words))
+    for s in account.situations:
+        for note in s.bound.notes:
+            click.echo(_wrapped("note ", f"{s.name}: {note}"))
+
+
+def _width_words(account: Any, bounds: Sequence[Bound]) -> str:
+    rtol = account.deployment.accounting.rtol
+    return (
+        f"at most {_width(bounds)} (relative, of each analysis); "
+        f"both ends are given with a margin of {rtol:g}, so that verify can decide"
+    )
+
+
+def _width(bounds: Sequence[Bound]) -> str:
+    widths = [w for b in bounds for w in (b.lower_width, b.upper_width) if w is not None]
+    return outward(max(widths, default=0.0), up=True, digits=2)
+
+
+def _target(deployment: Any) -> str:
+    target = deployment.target
+    if target.quantity == "epsilon":
+        return f"eps (nats) at delta = {target.value!r}"
+    return f"delta at eps = {target.value!r} nats"
+
+
+def _once(items: Any) -> list[Any]:
+    return list(dict.fromkeys(items))
+
+
+def _wrapped(start: str, words: str, *, hang: int | None = None) -> str:
+    indent = " " * (len(start) if hang is None else hang)
+    return textwrap.fill(
+        words,
+        _WIDTH,
+        initial_indent=start,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+
+
+def _print(item: Any) -> None:
+    """Through rich: coloured on a terminal, plain and 80 columns wide in a pipe."""
+    console = Console(file=sys.stdout, width=_WIDTH, highlight=False, soft_wrap=False)
+    console.print(item)

@@ -1,0 +1,62 @@
+"""``shuffledp randomizers`` and ``shuffledp analyses``: what there is."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import click
+
+from shuffledp import analyses as all_analyses
+from shuffledp import randomizer_names
+from shuffledp.cli.mechanisms import parameter_types
+from shuffledp.cli.text import print_json
+from shuffledp.randomizers import randomizer_class
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
+
+
+@click.command(short_help="The mechanisms there are, with their parameters.")
+@_JSON
+def randomizers(as_json: bool) -> None:
+    """List the mechanisms with their parameters: names for the command line and for files."""
+    rows = [_describe(name) for name in randomizer_names()]
+    rows.append(
+        {"name": "generic", "summary": "any eps0-LDP randomizer", "parameters": "eps0 [adaptive]"}
+    )
+    if as_json:
+        print_json(rows)
+        return
+    wide = max(len(row["name"]) for row in rows)
+    for row in rows:
+        click.echo(f"{row['name']:{wide}}  {row['summary']}")
+        click.echo(f"{'':{wide}}  parameters: {row['parameters']}")
+    click.echo("\nParameters in brackets are optional. Next: shuffledp epsilon NAME --help")
+
+
+@click.command(short_help="The analyses there are, each with its theorem.")
+@_JSON
+def analyses(as_json: bool) -> None:
+    """List the analyses: which end each certifies, by which theorem, for what it holds."""
+    if as_json:
+        print_json(
+            [
+                {"key": a.key, "end": a.end, "validity": a.validity, "theorem": a.theorem.to_dict()}
+                for a in all_analyses()
+            ]
+        )
+        return
+    for a in all_analyses():
+        click.echo(f"{a.key}  ({a.end} bound; {a.theorem.provenance})")
+        click.echo(f"    {a.theorem.title}")
+        click.echo(f"    source:    {a.theorem.source}")
+        click.echo(f"    holds for: {a.validity}")
+
+
+def _describe(name: str) -> dict[str, Any]:
+    cls = randomizer_class(name)
+    words = [
+        key if default is inspect.Parameter.empty else f"[{key} = {default}]"
+        for key, (_, default) in parameter_types(cls).items()
+    ]
+    return {"name": name, "summary": cls.summary, "parameters": " ".join(words)}

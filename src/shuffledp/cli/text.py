@@ -1,0 +1,76 @@
+"""Numbers and bounds as text: what is printed is never better than what is certified."""
+
+from __future__ import annotations
+
+import json
+import math
+from contextlib import AbstractContextManager, nullcontext
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from typing import Any
+
+import click
+
+from shuffledp.bound import Bound, Theorem
+
+_SMALLEST_LOG = math.log(2.3e-308)
+
+
+def outward(value: float | None, *, up: bool, digits: int = 6) -> str:
+    """Return ``value`` with a few significant digits, rounded up or down on purpose."""
+    if value is None or math.isinf(value):
+        return "none"
+    context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+    return f"{float(context.create_decimal(Decimal(value))):.{digits}g}"
+
+
+def end_text(bound: Bound, *, up: bool, digits: int = 6) -> str:
+    """One end of a bound, rounded outward; a delta below the smallest float as a power of ten."""
+    log = bound.log_upper if up else bound.log_lower
+    if bound.quantity == "delta" and log is not None and -math.inf < log < _SMALLEST_LOG:
+        return "10^" + outward(log / math.log(10.0), up=up, digits=digits)
+    return outward(bound.upper if up else bound.lower, up=up, digits=digits)
+
+
+def bound_text(bound: Bound) -> str:
+    """A bound for a reader: the bracket, what certifies it, what it assumes."""
+    word = "eps" if bound.quantity == "epsilon" else "delta"
+    unit = " nats" if word == "eps" else ""
+    at = ", ".join(f"{key} = {_plain(value)}" for key, value in bound.at.items())
+    low, high = (end_text(bound, up=up, digits=8) for up in (False, True))
+    bracket = f"{low} <= {word} <= {high}" if high != "none" else f"{low} <= {word}"
+    lines = [f"{bracket}{unit}   at {at}"]
+    if high == "none":
+        lines.append("  no finite upper bound is certified")
+    lines += theorem_lines("upper", bound.upper_theorem)
+    lines += theorem_lines("lower", bound.lower_theorem)
+    lines += [f"  note    {note}" for note in bound.notes]
+    lines += [
+        f"  {'assumes' if i == 0 else '       '} {a}" for i, a in enumerate(bound.assumptions)
+    ]
+    return "\n".join(lines)
+
+
+def theorem_lines(end: str, theorem: Theorem | None) -> list[str]:
+    """What certifies an end, and where it is proved."""
+    if theorem is None:
+        return [f"  {end}   trivial"]
+    return [f"  {end}   {theorem.title}", f"          {theorem.source} [{theorem.provenance}]"]
+
+
+def print_json(value: Any) -> None:
+    """Print a value as JSON, and nothing else."""
+    click.echo(json.dumps(value, indent=2, allow_nan=False))
+
+
+def progress(message: str) -> AbstractContextManager[Any]:
+    """A spinner on stderr while something runs, if stderr is a terminal."""
+    from rich.console import Console
+
+    console = Console(stderr=True)
+    return console.status(message) if console.is_terminal else nullcontext()
+
+
+def _plain(value: float) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    return repr(value)

@@ -1,0 +1,88 @@
+"""Numbers and files as they are typed; what they may be is checked where they are used."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shuffledp.errors import ParameterError, rejected
+
+
+class Number(click.ParamType):
+    """A real number in decimal notation."""
+
+    name = "number"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Text to float; domains are the library's business."""
+        del ctx
+        if not isinstance(value, str):
+            return value
+        try:
+            return float(value)
+        except ValueError:
+            raise rejected(_called(param), value, "a number") from None
+
+
+class Whole(click.ParamType):
+    """A whole number; 1e6 is one, and 2.5 is left for the library to refuse by name."""
+
+    name = "integer"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Text to int where it is one, else to float."""
+        if not isinstance(value, str):
+            return value
+        try:
+            return int(value)
+        except ValueError:
+            return Number().convert(value, param, ctx)
+
+
+class MatrixFile(click.ParamType):
+    """A file with a matrix: CSV without a header, or JSON as a list of rows."""
+
+    name = "file"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """File name to list of rows of floats."""
+        del ctx
+        if not isinstance(value, str):
+            return value
+        name = _called(param)
+        text = read_text(name, value)
+        wanted = "a CSV file of numbers, or a JSON file with a list of rows"
+        try:
+            if value.lower().endswith(".json"):
+                return json.loads(text)
+            rows = [row for row in csv.reader(io.StringIO(text)) if row]
+            return [[float(cell) for cell in row] for row in rows]
+        except (ValueError, csv.Error, RecursionError) as error:
+            reason = " ".join(str(error).split())
+            raise rejected(name, value, f"{wanted} ({reason})") from None
+
+
+def read_text(name: str, path: str) -> str:
+    """Read a UTF-8 file; whatever is wrong with it is a ParameterError that names it."""
+    try:
+        return Path(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError, ValueError) as error:
+        raise ParameterError(f"{name} = {path!r}: {why_unreadable(error)}") from None
+
+
+def why_unreadable(error: Exception) -> str:
+    """Say in a few words why a file could not be read."""
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    if isinstance(error, UnicodeDecodeError):
+        return "wanted a text file in UTF-8"
+    return getattr(error, "strerror", None) or str(error)
+
+
+def _called(param: click.Parameter | None) -> str:
+    return (param.name if param is not None else None) or "value"

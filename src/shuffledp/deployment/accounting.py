@@ -1,0 +1,216 @@
+"""The accounting of a deployment: as it runs, at its minimum batch, and if the shuffler fails."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from shuffledp.bound import Bound, delta_from_log
+from shuffledp.deployment.model import GENERIC, Deployment
+from shuffledp.shuffle import Shuffled, generic
+
+NOW, MINIMUM, FAILED = "now", "minimum batch", "shuffler fails"
+_CURVE_RTOL = 1e-3
+_CURVE_POINTS = 21
+_EXTRA_POINTS = 10
+_STEEP = 0.5
+_SECONDS = 45.0
+
+Report = Callable[[str], None]
+
+
+def _silent(message: str) -> None:
+    del message
+
+
+@dataclass(frozen=True)
+class Situation:
+    """One situation of a deployment and what is certified there.
+
+    Attributes
+    ----------
+    name : str
+        "now", "minimum batch" or "shuffler fails".
+    n : int
+        Honest messages among which a user's message is hidden, that message included.
+    how : str
+        Where n comes from.
+    bound : Bound
+        The best bracket under the deployment's own ``trust``.
+    published : Bound or None
+        The bracket from published theorems alone, where its upper end is another one.
+    """
+
+    name: str
+    n: int
+    how: str
+    bound: Bound
+    published: Bound | None
+
+
+@dataclass(frozen=True)
+class Account:
+    """A deployment with all its situations; ``eps0`` is the local guarantee in nats, maybe inf."""
+
+    deployment: Deployment
+    eps0: float
+    situations: tuple[Situation, ...]
+
+    def named(self, name: str) -> Situation | None:
+        """The situation of this name, if the deployment has it."""
+        return next((s for s in self.situations if s.name == name), None)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Bounds over n at the deployment's target, and the generic bound where eps0 is finite."""
+
+    n: tuple[int, ...]
+    bounds: tuple[Bound, ...]
+    generic: tuple[Bound, ...]
+
+
+def account(deployment: Deployment, *, report: Report = _silent) -> Account:
+    """Account for a deployment in every situation.
+
+    Parameters
+    ----------
+    deployment : Deployment
+        What runs.
+    report : callable
+        Told in a few words what is being computed.
+    """
+    found = []
+    for name, n, how in situations(deployment):
+        report(f"{name}: {n:,} messages")
+        bound = _with_margin(deployment, at_target(deployment, deployment.accountant(n)))
+        published = None
+        theorem = bound.upper_theorem
+        if theorem is not None and theorem.provenance != "published":
+            found_published = at_target(deployment, deployment.accountant(n, trust="published"))
+            published = _with_margin(deployment, found_published)
+        found.append(Situation(name, n, how, bound, published))
+    return Account(deployment, deployment.accountant(1).eps0, tuple(found))
+
+
+def _with_margin(deployment: Deployment, bound: Bound) -> Bound:
+    """Both ends moved outward by ``rtol``, at most to the local guarantee.
+
+    The ends may be exact to the last bit, where no verifier of finite precision can tell on which
+    side of the truth they are.
+    """
+    rtol = deployment.accounting.rtol
+    if bound.quantity == "epsilon":
+        cap = max(deployment.accountant(1).eps0, bound.upper)
+        upper = min(bound.upper * (1.0 + rtol), cap)
+        return replace(bound, lower=bound.lower * (1.0 - rtol), upper=upper)
+    log_lower = -math.inf if bound.log_lower is None else bound.log_lower - rtol
+    log_upper = 0.0 if bound.log_upper is None else min(bound.log_upper + rtol, 0.0)
+    lower, upper = delta_from_log(log_lower, log_upper)
+    return replace(bound, lower=lower, upper=upper, log_lower=log_lower, log_upper=log_upper)
+
+
+def situations(deployment: Deployment) -> list[tuple[str, int, str]]:
+    """(name, honest n, where n comes from) of every situation."""
+    p = deployment.population
+    asked = f"{p.users:,} users"
+    if p.arriving < p.users:
+        asked += f" - {p.users - p.arriving:,} dropped out"
+    found = [(NOW, p.honest(p.arriving), asked + _without_colluders(deployment, p.arriving))]
+    if p.minimum_batch is not None:
+        batch = p.minimum_batch
+        words = f"{batch:,} messages" + _without_colluders(deployment, batch)
+        found.append((MINIMUM, p.honest(batch), words))
+    found.append((FAILED, 1, "every message is seen with its sender: nothing hides it"))
+    return found
+
+
+def _without_colluders(deployment: Deployment, batch: int) -> str:
+    honest = deployment.population.honest(batch)
+    gone = f" - {batch - honest:,} colluding" if honest < batch else ""
+    return f"{gone} = {honest:,}"
+
+
+def at_target(deployment: Deployment, accountant: Shuffled) -> Bound:
+    """The bound the deployment's target asks for."""
+    target = deployment.target
+    if target.quantity == "epsilon":
+        return accountant.epsilon(delta=target.value)
+    return accountant.delta(epsilon=target.value)
+
+
+def curve_over_n(account: Account, *, report: Report = _silent) -> Curve:
+    """Bounds over n around the deployment, for the figure (looser numerics: 1e-3).
+
+    The account's own numbers are taken over. Where one number takes seconds, as it may for
+    continuous outputs, there are fewer points: none is begun after 45 s.
+
+    Parameters
+    ----------
+    account : Account
+        The deployment's own numbers.
+    report : callable
+        Told in a few words what is being computed.
+    """
+    deployment = account.deployment
+    found = {s.n: s.bound for s in account.situations if s.name != FAILED}
+    low, high = max(1, min(found) // 10), max(10 * max(found), 100)
+    accountant = deployment.accountant(low, rtol=max(_CURVE_RTOL, deployment.accounting.rtol))
+    give_up = time.monotonic() + _SECONDS
+    todo = [n for n in (low, high) if n not in found]
+    while todo:
+        for n in todo:
+            report(f"figure: n = {n:,}")
+            found[n] = at_target(deployment, accountant.with_n(n))
+        middle = _next(found)
+        todo = [] if middle is None or time.monotonic() > give_up else [middle]
+    ns = tuple(sorted(found))
+    bounds = tuple(found[n] for n in ns)
+    return Curve(ns, bounds, _generic_over(deployment, account.eps0, ns, report))
+
+
+def _next(found: dict[int, Bound]) -> int | None:
+    """The n to compute next: even steps first, then the steepest; None when it is enough."""
+    if len(found) >= _CURVE_POINTS + _EXTRA_POINTS:
+        return None
+    if len(found) >= _CURVE_POINTS:
+        return _steepest(found)
+    ns = sorted(found)
+    _, middle = max((b / a, round(math.sqrt(a * b))) for a, b in pairwise(ns))
+    return middle if middle not in found else None
+
+
+def _steepest(found: dict[int, Bound]) -> int | None:
+    """An n in the middle of the steepest step of the upper end; None where all steps are small."""
+    steps = []
+    ns = sorted(found)
+    for left, right in pairwise(ns):
+        heights = [_height(found[n]) for n in (left, right)]
+        middle = round(math.sqrt(left * right))
+        if left < middle < right and all(math.isfinite(h) for h in heights):
+            steps.append((abs(heights[0] - heights[1]), middle))
+    step, middle = max(steps, default=(0.0, 0))
+    return middle if step > _STEEP else None
+
+
+def _height(bound: Bound) -> float:
+    """Where the upper end is on the figure's axis, in units of about its height over six."""
+    if bound.quantity == "delta":
+        log = bound.log_upper
+        return math.inf if log is None else log / 20.0
+    return math.log(bound.upper) if 0.0 < bound.upper < math.inf else math.inf
+
+
+def _generic_over(
+    deployment: Deployment, eps0: float, ns: tuple[int, ...], report: Report
+) -> tuple[Bound, ...]:
+    """The bound for any randomizer with this local guarantee; none where there is no finite one."""
+    if not math.isfinite(eps0) or deployment.randomizer["name"] == GENERIC:
+        return ()
+    report("figure: generic bound")
+    trust = deployment.accounting.trust
+    family = generic(eps0=eps0, n=ns[0], rtol=_CURVE_RTOL, trust=trust)
+    return tuple(at_target(deployment, family.with_n(n)) for n in ns)

@@ -1,0 +1,348 @@
+"""The deployment file: tables, keys, and what each may be. Unknown keys are refused."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+
+from shuffledp import _check
+from shuffledp.deployment.messages import one_line
+from shuffledp.errors import ParameterError
+from shuffledp.randomizers import randomizer_class, randomizer_from_dict, randomizer_names
+from shuffledp.shuffle import Shuffled, generic, shuffle
+
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib  # pyright: ignore[reportMissingImports]
+
+GENERIC = "generic"
+
+
+def _share(path: str, value: Any, *, zero: bool, one: bool) -> float:
+    number = _check.real(path, value, low=0.0, high=1.0)
+    if (number == 0.0 and not zero) or (number == 1.0 and not one):
+        return _check.open_unit(path, value)
+    return number
+
+
+def _rounds(value: Any) -> int:
+    if isinstance(value, int) and not isinstance(value, bool) and value == 1:
+        return 1
+    raise ParameterError(
+        f"accounting.rounds = {value!r}: composition over rounds is not in this release; wanted 1"
+    )
+
+
+def _randomizer(value: Any) -> dict[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ParameterError(f'randomizer = {value!r}: wanted a table with a key "name"')
+    if "name" not in value:
+        raise ParameterError(f"randomizer.name is missing: wanted one of {', '.join(_names())}")
+    if value["name"] not in _names():
+        raise ParameterError(
+            f"randomizer.name = {value['name']!r}: wanted one of {', '.join(_names())}"
+        )
+    try:
+        return _described(dict(value))
+    except ParameterError as error:
+        message = str(error)
+        own = message.split(" ", 1)[0] in value or " is missing" in message
+        raise ParameterError(f"randomizer{'.' if own else ': '}{message}") from None
+
+
+def _described(value: dict[str, Any]) -> dict[str, Any]:
+    """All parameters, defaults included, checked by the class that they are for."""
+    if value["name"] != GENERIC:
+        described = randomizer_from_dict(value).to_dict()
+        return {
+            k: [list(r) for r in v] if isinstance(v, tuple) else v for k, v in described.items()
+        }
+    for key, given in value.items():
+        if key not in {"name", "eps0", "adaptive"}:
+            raise ParameterError(f"{key} = {given!r}: unknown key, wanted one of eps0, adaptive")
+    if "eps0" not in value:
+        raise ParameterError("eps0 is missing: generic wanted eps0, adaptive")
+    accountant = generic(eps0=value["eps0"], n=1, adaptive=value.get("adaptive", False))
+    return {"name": GENERIC, "eps0": accountant.eps0, "adaptive": value.get("adaptive", False)}
+
+
+def _names() -> tuple[str, ...]:
+    return (*randomizer_names(), GENERIC)
+
+
+def _whole(path: str) -> BeforeValidator:
+    return BeforeValidator(lambda value: _check.count(path, value))
+
+
+class Table(BaseModel):
+    """A table of the file: strict types, no unknown keys, never changed."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class Population(Table):
+    """Who takes part, and how many of them the analyst cannot count on."""
+
+    users: Annotated[int, _whole("population.users"), Field(ge=1)] = Field(
+        description="users who are asked for a report"
+    )
+    minimum_batch: Annotated[int, _whole("population.minimum_batch"), Field(ge=1)] | None = Field(
+        default=None, description="messages below which the shuffler releases nothing"
+    )
+    participation: (
+        Annotated[
+            float,
+            BeforeValidator(lambda v: _share("population.participation", v, zero=False, one=True)),
+        ]
+        | None
+    ) = Field(default=None, description="share of the users whose report arrives, in (0, 1]")
+    dropout: (
+        Annotated[
+            float, BeforeValidator(lambda v: _share("population.dropout", v, zero=True, one=False))
+        ]
+        | None
+    ) = Field(
+        default=None, description="share of the users whose report does not arrive, in [0, 1)"
+    )
+    colluding: Annotated[
+        float, BeforeValidator(lambda v: _share("population.colluding", v, zero=True, one=False))
+    ] = Field(
+        default=0.0,
+        description="share of the messages of a batch whose senders tell the analyst, in [0, 1)",
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> Population:
+        if self.participation is not None and self.dropout is not None:
+            raise ParameterError(
+                f"population.dropout = {self.dropout!r}: wanted participation or dropout, not both"
+            )
+        if self.arriving < 1:
+            raise ParameterError(
+                f"population.users = {self.users}: wanted at least one report that arrives"
+            )
+        if self.minimum_batch is not None and self.minimum_batch > self.arriving:
+            raise ParameterError(
+                f"population.minimum_batch = {self.minimum_batch}: wanted at most "
+                f"{self.arriving:,}, the reports that arrive; no batch would be released"
+            )
+        for batch in {self.arriving, self.minimum_batch or self.arriving}:
+            if self.honest(batch) < 1:
+                raise ParameterError(
+                    f"population.colluding = {self.colluding!r}: wanted at least one honest "
+                    f"message in a batch of {batch:,}"
+                )
+        return self
+
+    @property
+    def arriving(self) -> int:
+        """Reports that arrive, rounded down."""
+        if self.dropout is not None:
+            return self.users - math.ceil(as_written(self.dropout) * self.users)
+        return math.floor(as_written(self.participation or 1.0) * self.users)
+
+    def honest(self, batch: int) -> int:
+        """Messages of a batch the analyst cannot attribute: colluders are rounded up."""
+        return batch - math.ceil(as_written(self.colluding) * batch)
+
+
+class Target(Table):
+    """What is held fixed: delta (then eps is bounded) or eps (then delta is)."""
+
+    delta: (
+        Annotated[float, BeforeValidator(lambda v: _check.open_unit("target.delta", v))] | None
+    ) = Field(default=None, description="delta in (0, 1)")
+    epsilon: (
+        Annotated[float, BeforeValidator(lambda v: _check.epsilon("target.epsilon", v))] | None
+    ) = Field(default=None, description="eps >= 0, in nats")
+
+    @model_validator(mode="after")
+    def _one(self) -> Target:
+        if (self.delta is None) == (self.epsilon is None):
+            found = "neither" if self.delta is None else "both"
+            raise ParameterError(f"target has {found}: wanted exactly one of delta, epsilon")
+        return self
+
+    @property
+    def quantity(self) -> Literal["epsilon", "delta"]:
+        """What is bounded."""
+        return "delta" if self.delta is None else "epsilon"
+
+    @property
+    def value(self) -> float:
+        """What is held fixed."""
+        return float(self.epsilon if self.delta is None else self.delta)  # type: ignore[arg-type]
+
+
+class Accounting(Table):
+    """How to account."""
+
+    trust: Annotated[
+        Literal["all", "published"],
+        BeforeValidator(lambda v: _check.choice("accounting.trust", v, ("all", "published"))),
+    ] = Field(default="all", description="'published' leaves out what is proved only here")
+    rtol: Annotated[
+        float, BeforeValidator(lambda v: _check.real("accounting.rtol", v, low=1e-12, high=0.1))
+    ] = Field(default=1e-6, description="relative width wanted of the numerical bracket")
+    rounds: Annotated[int, BeforeValidator(_rounds)] = Field(
+        default=1, description="rounds; 1 in this release"
+    )
+
+
+class Deployment(Table):
+    """One deployment of a local randomizer with a shuffler."""
+
+    title: str = Field(description="what this deployment is, in a line")
+    population: Population = Field(description="a table with users")
+    randomizer: Annotated[dict[str, Any], BeforeValidator(_randomizer)] = Field(
+        description='a table with a key "name" and the parameters of that mechanism'
+    )
+    target: Target = Field(description="a table with delta or epsilon")
+    accounting: Accounting = Accounting()
+
+    def accountant(
+        self, n: int, *, trust: str | None = None, rtol: float | None = None
+    ) -> Shuffled:
+        """The front door's object for n honest messages."""
+        settings: dict[str, Any] = {
+            "n": n,
+            "rtol": self.accounting.rtol if rtol is None else rtol,
+            "trust": self.accounting.trust if trust is None else trust,
+        }
+        if self.randomizer["name"] == GENERIC:
+            parameters = {k: v for k, v in self.randomizer.items() if k != "name"}
+            return generic(**parameters, **settings)
+        return shuffle(randomizer_from_dict(self.randomizer), **settings)
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What the file itself asks a reader to believe, in words."""
+        p = self.population
+        found = []
+        if p.arriving < p.users:
+            found.append(
+                f"at least {p.arriving:,} of the {p.users:,} users' reports arrive (rounded down; "
+                "who drops out does not depend on the values)"
+            )
+        if p.colluding:
+            found.append(
+                f"in every batch at most {p.colluding:g} of the messages, rounded up, come from "
+                "users who collude with the analyst; their messages hide nobody"
+            )
+        if p.minimum_batch is not None:
+            found.append(
+                f"the shuffler releases nothing from a batch of fewer than {p.minimum_batch:,} "
+                "messages; a larger batch is at least as private as a smaller one"
+            )
+        return tuple(found)
+
+
+@dataclass(frozen=True)
+class DeploymentFile:
+    """A deployment and the file it came from.
+
+    Attributes
+    ----------
+    path : Path
+        Where it was read.
+    sha256 : str
+        Hash of the file's bytes, in hexadecimal.
+    deployment : Deployment
+        What it says.
+    """
+
+    path: Path
+    sha256: str
+    deployment: Deployment
+
+    @property
+    def stem(self) -> str:
+        """File name without its ending: what the certificate and the figure are named after."""
+        return self.path.stem
+
+
+def as_written(value: float) -> Fraction:
+    """The decimal number a float was written as: 0.1 is 1/10, not the float next to it."""
+    return Fraction(repr(value))
+
+
+def load(path: str | Path) -> DeploymentFile:
+    """Read and check a deployment file.
+
+    Parameters
+    ----------
+    path : path
+        A TOML file.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such file, it is not TOML, or a key or value is not what was wanted; the
+        message is one line that names the file, the key, its value, and what was wanted.
+    """
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+        table = tomllib.loads(content.decode("utf-8"))
+    except FileNotFoundError:
+        raise ParameterError(f"deployment file {str(path)!r}: no such file") from None
+    except OSError as error:
+        raise ParameterError(f"deployment file {str(path)!r}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ParameterError(f"{path}: wanted a TOML file in UTF-8") from None
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ParameterError(f"{path}: not valid TOML: {error}") from None
+    return DeploymentFile(path, hashlib.sha256(content).hexdigest(), parse(table, where=str(path)))
+
+
+def parse(table: Mapping[str, Any], *, where: str) -> Deployment:
+    """Check a deployment that was read already; ``where`` starts every message."""
+    try:
+        return Deployment.model_validate(table)
+    except ValidationError as error:
+        raise ParameterError(f"{where}: {one_line(error, Deployment)}") from None
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema of the deployment file, one case a randomizer."""
+    schema = Deployment.model_json_schema()
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    cases = [_randomizer_schema(name) for name in randomizer_names()]
+    cases.append(_table_schema(GENERIC, {"eps0": "float"}, {"adaptive": "bool"}))
+    schema["properties"]["randomizer"] = {
+        "description": Deployment.model_fields["randomizer"].description,
+        "oneOf": cases,
+    }
+    return schema
+
+
+def _randomizer_schema(name: str) -> dict[str, Any]:
+    import inspect
+
+    required, optional = {}, {}
+    for key, parameter in inspect.signature(randomizer_class(name)).parameters.items():
+        kind = str(parameter.annotation)
+        (required if parameter.default is inspect.Parameter.empty else optional)[key] = kind
+    return _table_schema(name, required, optional)
+
+
+def _table_schema(name: str, required: dict[str, str], optional: dict[str, str]) -> dict[str, Any]:
+    kinds = {"int": "integer", "float": "number", "bool": "boolean"}
+    properties: dict[str, Any] = {"name": {"const": name}}
+    for key, kind in {**required, **optional}.items():
+        rows = {"type": "array", "items": {"type": "array", "items": {"type": "number"}}}
+        properties[key] = {"type": kinds[kind]} if kind in kinds else rows
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": ["name", *required],
+        "additionalProperties": False,
+    }

@@ -1,0 +1,255 @@
+"""Certified E[S]_+ for continuous outputs, from fine cells.
+
+Three devices, each exact or accounted for (docs/theory.md, section 6): cells are put in groups of
+two atoms that keep mean and variance; far nodes are spared where |phi| is certified to decay; and
+where G has a heavy tail the event of a large message is split off, S|none and S|some being
+integrated each on its own contour.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from shuffledp.divergence.contour import LogInterval, expected_positive_part
+from shuffledp.divergence.decay import Decay, SplitDecay
+from shuffledp.divergence.gain import CellGains, GainLaw, compressed_gains, mean_law
+from shuffledp.divergence.tilt import (
+    Tilt,
+    active_moment,
+    find_tilt,
+    log_moment,
+    weighted_exponential,
+)
+from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
+
+U = UNIT_ROUNDOFF
+FIRST_LEVEL = -60.0
+_FEW = 30
+_FEWEST_GROUPS = 100
+_MOST_GROUPS = 6000
+_GROUPS_FOR_FEW = 3000
+_ROUGH_CELLS = 2048
+_SPLIT_GAIN = 1.5
+_SPLIT_LEVELS = 14
+_NOTHING = LogInterval(-math.inf, -math.inf)
+
+
+def expected_positive_part_of_cells(
+    pair: ShuffledPair, cells: CellGains, width: float
+) -> LogInterval:
+    """Bracket log E[S]_+ of a pair of cells to about the relative ``width``."""
+    # In extreme laws error terms overflow to inf, which only makes the bracket say less.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _bracket(pair, cells, width)
+
+
+def _bracket(pair: ShuffledPair, cells: CellGains, width: float) -> LogInterval:
+    alone = _one_message(cells)
+    n = pair.n
+    if n == 1:
+        return alone
+    if float(cells.high.max()) <= 0.0:
+        return _NOTHING
+    if float(cells.mean.max()) <= 0.0:
+        return _one_sided_cells(alone, n)
+    if float(cells.low.min()) >= 0.0:
+        return _all_positive(cells, n)
+    threshold = _split_threshold(cells, n)
+    if threshold is None:
+        found = _whole(pair, cells, width)
+    else:
+        small = cells.below(threshold, pair.rel)
+        found = log_sum(
+            _whole(pair, small, 0.5 * width), _some_large(pair, cells, small, threshold, width)
+        )
+    cap = alone.high + math.log(n)
+    return LogInterval(found.low, min(found.high, cap + 4 * U * (1.0 + abs(cap))))
+
+
+def rough_log_delta(cells: CellGains, n: int) -> float:
+    """About log delta (Chernoff's bound of the cells' means); not certified."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        law = mean_law(cells, most=_ROUGH_CELLS)
+        if float(law.g.max()) <= 0.0:
+            return -math.inf
+        return _rough_scale(law, n, force_rare=False) - 1.0 - math.log(n)
+
+
+def log_sum(x: LogInterval, y: LogInterval) -> LogInterval:
+    """The bracket of a sum."""
+    return LogInterval(_log_add(x.low, y.low, -1.0), _log_add(x.high, y.high, 1.0))
+
+
+def _log_add(x: float, y: float, outward: float) -> float:
+    top, rest = max(x, y), min(x, y)
+    if not math.isfinite(top) or rest == -math.inf:
+        return top
+    total = top + math.log1p(math.exp(rest - top))
+    return total + outward * 8 * U * (1.0 + abs(total))
+
+
+def _whole(pair: ShuffledPair, cells: CellGains, width: float) -> LogInterval:
+    """One contour. Where |phi| is certified to decay, few nodes and few groups of cells do.
+
+    With few messages, or few of them outside the left-over, the whole contour is needed, and
+    groups to match.
+    """
+    n = pair.n
+    if float(cells.mean.max()) <= 0.0:
+        return _one_sided_cells(_one_message(cells), n)
+    first = find_tilt(mean_law(cells), n)
+    law = compressed_gains(cells, rel=pair.rel, tilt=first.alpha, groups=_FEWEST_GROUPS)
+    best = LogInterval(-math.inf, math.inf)
+    for whole in (False, True):
+        groups = _groups(law, first, n, width, whole=whole)
+        grouped = compressed_gains(cells, rel=pair.rel, tilt=first.alpha, groups=groups)
+        tilt = find_tilt(grouped, n, allow_rare=whole)
+        decay = None if whole else _decay(cells, grouped, tilt, pair)
+        if not whole and decay is None:
+            continue
+        found = expected_positive_part(grouped, n, tilt, width=width, decay=decay)
+        best = LogInterval(max(best.low, found.low), min(best.high, found.high))
+        if best.width <= width:
+            break
+    return best
+
+
+def _some_large(
+    pair: ShuffledPair, cells: CellGains, small: CellGains, threshold: float, width: float
+) -> LogInterval:
+    """E[S_+; some message has G above the threshold], on a contour of its own."""
+    n = pair.n
+    first = find_tilt(mean_law(cells, threshold=threshold), n, force_rare=True)
+
+    def grouped(groups: int) -> GainLaw:
+        return compressed_gains(
+            cells, rel=pair.rel, tilt=first.alpha, groups=groups, threshold=threshold
+        )
+
+    best = LogInterval(-math.inf, math.inf)
+    for whole in (False, True):
+        law = grouped(_groups(grouped(_FEWEST_GROUPS), first, n, width, whole=whole))
+        tilt = find_tilt(law, n, force_rare=True)
+        decay = None if whole else _split_decay(law, small, tilt, pair)
+        if not whole and decay is None:
+            continue
+        found = expected_positive_part(law, n, tilt, width=width, decay=decay)
+        best = LogInterval(max(best.low, found.low), min(best.high, found.high))
+        if best.width <= width:
+            break
+    return best
+
+
+def _split_threshold(cells: CellGains, n: int) -> float | None:
+    """Where to split large G off, or None: what makes the two scales together smallest.
+
+    The scale is what Chernoff's bound gives; the nearer it is to the truth, the less cancels.
+    """
+    law = mean_law(cells, most=_ROUGH_CELLS)
+    best, threshold = _rough_scale(law, n, force_rare=False) - _SPLIT_GAIN, None
+    mass = law.w * np.maximum(law.g, 0.0)
+    order = np.argsort(law.g)
+    above = np.cumsum(mass[order][::-1])[::-1]
+    total = float(above[0])
+    for k in range(1, _SPLIT_LEVELS):
+        at = int(np.searchsorted(-above, -total * math.exp(-2.0 * k)))
+        if not 0 < at < order.size - 2:
+            continue
+        cut = float(law.g[order[at]])
+        if not cut > 0.0:
+            continue
+        small = cells.below(cut, 0.0)
+        if float(small.mean.max(initial=-1.0)) <= 0.0:
+            continue
+        one = _rough_scale(mean_law(small, most=_ROUGH_CELLS), n, force_rare=False)
+        split = mean_law(cells, threshold=cut, most=_ROUGH_CELLS)
+        if not bool(split.active.any()) or bool(split.active.all()):
+            continue
+        two = _rough_scale(split, n, force_rare=True)
+        both = max(one, two) + math.log1p(math.exp(-abs(one - two)))
+        if both < best:
+            best, threshold = both, cut
+    return threshold
+
+
+def _rough_scale(law: GainLaw, n: int, *, force_rare: bool) -> float:
+    """log of transform/alpha at the tilt, for cells at their means."""
+    tilt = find_tilt(law, n, allow_rare=True, force_rare=force_rare)
+    return tilt.log_scale - math.log(tilt.alpha)
+
+
+def _decay(cells: CellGains, law: GainLaw, tilt: Tilt, pair: ShuffledPair) -> Decay | None:
+    """Bounds on |phi| where they can help."""
+    log_m, slack = log_moment(law, tilt.alpha)
+    if pair.n <= _FEW or not math.isfinite(log_m + slack):
+        return None
+    return Decay(cells, rel=pair.rel, alpha=tilt.alpha, log_m=log_m + slack)
+
+
+def _split_decay(
+    law: GainLaw, small: CellGains, tilt: Tilt, pair: ShuffledPair
+) -> SplitDecay | None:
+    """Bounds on |M^n - M_s^n|, from the decay of the small part."""
+    log_m, slack = log_moment(law, tilt.alpha)
+    part = active_moment(law, tilt.alpha)
+    if pair.n <= _FEW or not math.isfinite(log_m + slack) or not 0.0 < part < math.inf:
+        return None
+    # M_s <= M: an upper bound of log M serves for both.
+    decay = Decay(small, rel=pair.rel, alpha=tilt.alpha, log_m=log_m + slack)
+    return SplitDecay(
+        decay, log_small=log_m + slack, log_part=math.log(part), log_scale=tilt.log_scale
+    )
+
+
+def _groups(law: GainLaw, tilt: Tilt, n: int, width: float, *, whole: bool) -> int:
+    """How many groups of cells keep the third-order error, like groups^-3, small enough.
+
+    Near the axis, |s| ~ 6 over the tilted standard deviation of S, it must be below the width.
+    Along the whole contour it is weighted by |F|: with many messages F is tiny there and the error
+    of n log M only has to stay moderate; with few it counts in full.
+    """
+    if law.third is None or law.top is None or law.reach is None or not tilt.variance > 0.0:
+        return _FEWEST_GROUPS
+    narrow = tilt.alpha**3 * law.third <= law.w
+    third = weighted_exponential(law.third[narrow], tilt.alpha * law.top[narrow])
+    near = math.hypot(tilt.alpha, 6.0 / math.sqrt(n * tilt.variance))
+    excess = n * near**3 * third / (0.05 * width)
+    if whole:
+        far = 8.0 / math.sqrt(width)
+        scale = n * tilt.alpha**3 * third
+        excess = max(excess, min(scale * far**3 / 10.0, scale * far**2 / (0.1 * width)))
+        if n <= _FEW:
+            excess = max(excess, scale * far**2 / (0.1 * width))
+    grown = _FEWEST_GROUPS * min(excess, 1e9) ** (1.0 / 3.0)
+    fewest = _GROUPS_FOR_FEW if whole and n <= _FEW else _FEWEST_GROUPS
+    return int(min(_MOST_GROUPS, max(fewest, grown)))
+
+
+def _one_sided_cells(alone: LogInterval, n: int) -> LogInterval:
+    """E[S]_+ <= n E[G]_+ where no cell has a positive mean."""
+    top = alone.high + math.log(n)
+    return LogInterval(-math.inf, top + 4 * U * (1.0 + abs(top)) if top > -math.inf else top)
+
+
+def _one_message(cells: CellGains) -> LogInterval:
+    """log E[G]_+ for n = 1: the mean on a cell, or the spread to the ends of the one it straddles."""
+    below = np.maximum(cells.mean - cells.err, 0.0)
+    room = np.maximum(cells.high - cells.low, 1e-300)
+    spread = cells.high * np.clip((cells.mean + cells.err - cells.low) / room, 0.0, 1.0)
+    above = np.where(cells.low >= 0.0, cells.mean + cells.err, np.where(cells.high > 0, spread, 0.0))
+    pad = 1.0 + 1e-9
+    low, high = float((cells.w * below).sum()) / pad, float((cells.w * above).sum()) * pad
+    return LogInterval(
+        math.log(low) if low > 0.0 else -math.inf, math.log(high) if high > 0.0 else -math.inf
+    )
+
+
+def _all_positive(cells: CellGains, n: int) -> LogInterval:
+    """E[S]_+ = n E[G] where G >= 0 throughout."""
+    low, high = n * (cells.total - cells.total_err), n * (cells.total + cells.total_err)
+    return LogInterval(
+        math.log(low) - 16 * U * (1.0 + abs(math.log(low))) if low > 0.0 else -math.inf,
+        math.log(high) + 16 * U * (1.0 + abs(math.log(high))) if high > 0.0 else -math.inf,
+    )

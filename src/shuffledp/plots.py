@@ -1,0 +1,314 @@
+"""Figures of certified bounds: the band between lower and upper end, legible without colour.
+
+Figures are made without pyplot, so nothing global is touched and no display is needed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import os
+import tempfile
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from matplotlib.axes import Axes
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+from shuffledp.bound import Bound
+from shuffledp.deployment import Account, Curve
+from shuffledp.errors import ParameterError
+
+SUFFIXES = (".png", ".svg", ".pdf")
+# Okabe and Ito's palette, dark ones first: they differ in lightness as well as in hue.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_DASHES = ("solid", (0, (6, 2)), (0, (1, 1.2)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (8, 3)))
+_MARKERS = ("o", "s", "D", "^", "v", "P")
+_GREY = "#444444"
+_SIZE = (7.0, 4.6)
+
+
+def check_suffix(name: str, path: str | Path) -> None:
+    """Refuse a figure file whose ending is not one we draw."""
+    if Path(path).suffix.lower() not in SUFFIXES:
+        raise ParameterError(
+            f"{name} = {str(path)!r}: wanted a file name ending in {', '.join(SUFFIXES)}"
+        )
+
+
+def save(figure: Figure, path: str | Path) -> None:
+    """Write a figure as PNG, SVG or PDF, all of it or nothing.
+
+    Raises
+    ------
+    ParameterError
+        If the ending is none of these, or the file cannot be written.
+    """
+    check_suffix("figure", path)
+    path = Path(path)
+    temporary = ""
+    try:
+        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=path.suffix)
+        os.close(handle)
+        write(figure, temporary, path.suffix.lower()[1:])
+        Path(temporary).replace(path)
+    except OSError as error:
+        raise ParameterError(f"figure {str(path)!r}: {error.strerror}") from None
+    finally:
+        with contextlib.suppress(OSError):
+            Path(temporary).unlink()
+
+
+def write(figure: Figure, path: str | Path, kind: str) -> None:
+    """Draw into a file; the same figure gives the same bytes (no date is written)."""
+    metadata: dict[str, Any] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
+    figure.savefig(path, format=kind, dpi=200, metadata=metadata[kind])
+
+
+# ------------------------------------------------------------------------------- the figures
+
+
+def account_figure(account: Account, curve: Curve) -> Figure:
+    """eps (or delta) over n with the deployment, its minimum batch and the alternatives marked.
+
+    Parameters
+    ----------
+    account : Account
+        The deployment's own numbers.
+    curve : Curve
+        The bounds around it.
+    """
+    target = account.deployment.target
+    figure, axes = _blank(account.deployment.title, account.situations[0].bound.quantity, over="n")
+    handles = _band(axes, list(curve.n), curve.bounds, colour=COLOURS[0])
+    if curve.generic:
+        ys = [_height(b, up=True) for b in curve.generic]
+        words = "upper bound for any randomizer\nwith this local guarantee"
+        (line,) = axes.plot(curve.n, ys, color=COLOURS[1], ls=(0, (6, 2)), lw=1.6, label=words)
+        handles.append(line)
+    if target.quantity == "epsilon":
+        handles += _local_line(axes, account)
+    handles += _marks(axes, account)
+    _limits(axes, curve)
+    _legend(axes, handles, _fixed(account))
+    return figure
+
+
+def comparison_figure(accounts: Sequence[Account], curves: Sequence[Curve]) -> Figure:
+    """Several deployments in one picture; each has its own colour, dashes and mark."""
+    quantities = {a.deployment.target.quantity for a in accounts}
+    if len(quantities) != 1:
+        raise ParameterError("targets: wanted all delta or all epsilon, to draw them in one figure")
+    figure, axes = _blank(
+        "Deployments compared", accounts[0].situations[0].bound.quantity, over="n"
+    )
+    handles: list[Any] = []
+    for i, (account, curve) in enumerate(zip(accounts, curves, strict=True)):
+        colour, marker = COLOURS[i % len(COLOURS)], _MARKERS[i % len(_MARKERS)]
+        dashes = _DASHES[i % len(_DASHES)]
+        _band(axes, list(curve.n), curve.bounds, colour=colour, dashes=dashes)
+        now = account.situations[0]
+        height = _height(now.bound, up=True)
+        axes.plot(
+            [now.n],
+            [height],
+            marker=marker,
+            ms=8,
+            mfc=colour,
+            mec="white",
+            mew=1.2,
+            ls="",
+            zorder=5,
+        )
+        label = f"{account.deployment.title}\n({_at_words(account)})"
+        handles.append(
+            Line2D([], [], color=colour, ls=dashes, marker=marker, mec="white", ms=8, label=label)
+        )
+    _legend(axes, handles, "band: certified lower to upper\nmark: the deployment, upper end")
+    return figure
+
+
+def curve_figure(
+    xs: Sequence[float], bounds: Sequence[Bound], *, title: str, marked: float | None = None
+) -> Figure:
+    """delta over eps, or eps over n: whichever the bounds are.
+
+    Parameters
+    ----------
+    xs : sequence of float, (points,)
+        eps in nats, or n.
+    bounds : sequence of Bound, (points,)
+        One bound each.
+    title : str
+        What is drawn.
+    marked : float, optional
+        An n to mark with a line.
+    """
+    over = "n" if bounds[0].quantity == "epsilon" else "epsilon"
+    figure, axes = _blank(title, bounds[0].quantity, over=over)
+    handles = _band(axes, list(xs), bounds, colour=COLOURS[0])
+    if marked is not None:
+        handles.append(axes.axvline(marked, color=_GREY, lw=1, ls=":", label=f"n = {marked:,}"))
+    at = bounds[0].at
+    fixed = f"delta = {at['delta']:g}" if over == "n" else f"n = {at['n']:,}"
+    _legend(axes, handles, fixed)
+    return figure
+
+
+# -------------------------------------------------------------------------------- their parts
+
+
+def _blank(title: str, quantity: str, *, over: str) -> tuple[Figure, Axes]:
+    figure = Figure(figsize=_SIZE, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.set_title(title, loc="left", fontsize=11)
+    if over == "n":
+        axes.set_xscale("log")
+        axes.set_xlabel("honest messages in the batch, n (users)")
+        axes.xaxis.set_major_formatter(FuncFormatter(_thousands))
+    else:
+        axes.set_xlabel("central eps (nats)")
+    if quantity == "epsilon":
+        axes.set_yscale("log")
+        axes.set_ylabel("central eps (nats)")
+        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
+        axes.yaxis.set_minor_formatter(NullFormatter())
+    else:
+        # Heights are logarithms: delta may lie far below the smallest float.
+        axes.set_ylabel("central delta")
+        axes.yaxis.set_major_formatter(FuncFormatter(_power_of_ten))
+    axes.grid(which="major", color="#dddddd", lw=0.6)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    return figure, axes
+
+
+def _band(
+    axes: Axes, xs: list[float], bounds: Sequence[Bound], *, colour: str, dashes: Any = "solid"
+) -> list[Any]:
+    low = [_height(b, up=False) for b in bounds]
+    high = [_height(b, up=True) for b in bounds]
+    # A lower end of zero has no place on a logarithmic axis: the band is open there.
+    floor = [a if math.isfinite(a) else b for a, b in zip(low, high, strict=True)]
+    axes.fill_between(xs, floor, high, color=colour, alpha=0.25, lw=0)
+    axes.plot(xs, high, color=colour, lw=2.0, ls=dashes)
+    axes.plot(xs, low, color=colour, lw=0.9)
+    return [
+        Line2D([], [], color=colour, lw=2.0, label="certified upper end"),
+        Line2D([], [], color=colour, lw=0.9, label="certified lower end"),
+        Patch(facecolor=colour, alpha=0.25, label="between: the truth"),
+    ]
+
+
+def _height(bound: Bound, *, up: bool) -> float:
+    """Where an end is drawn: eps itself, log10 of delta; nan where there is nothing to draw."""
+    if bound.quantity == "delta":
+        log = bound.log_upper if up else bound.log_lower
+        return math.nan if log is None or math.isinf(log) else log / math.log(10.0)
+    value = bound.upper if up else bound.lower
+    return value if 0.0 < value < math.inf else math.nan
+
+
+def _local_line(axes: Axes, account: Account) -> list[Any]:
+    failed = account.named("shuffler fails")
+    height = account.eps0
+    label = f"local guarantee, eps0 = {height:g}"
+    if not math.isfinite(height):
+        if failed is None or not math.isfinite(failed.bound.upper):
+            return []
+        height = failed.bound.upper
+        label = f"local, if the shuffler fails:\neps = {height:.3g} at the same delta"
+    return [axes.axhline(height, color=_GREY, lw=1.4, ls=(0, (1, 1.5)), label=label)]
+
+
+def _marks(axes: Axes, account: Account) -> list[Any]:
+    found = []
+    for name, marker, face in (("now", "o", COLOURS[0]), ("minimum batch", "s", "white")):
+        situation = account.named(name)
+        if situation is None:
+            continue
+        height = _height(situation.bound, up=True)
+        if math.isnan(height):
+            continue
+        (mark,) = axes.plot(
+            [situation.n],
+            [height],
+            marker=marker,
+            ms=9,
+            mfc=face,
+            mec="black",
+            mew=1.3,
+            ls="",
+            zorder=6,
+            label=f"{'this deployment' if name == 'now' else name}, n = {situation.n:,}",
+        )
+        axes.annotate(
+            _value_words(situation.bound),
+            (situation.n, height),
+            xytext=(9, 9),
+            textcoords="offset points",
+            fontsize=9,
+            bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.8},
+            zorder=7,
+        )
+        found.append(mark)
+    return found
+
+
+def _value_words(bound: Bound) -> str:
+    if bound.quantity == "epsilon":
+        # Rounded up: a label must not promise more than the number.
+        scale = 10 ** (2 - math.floor(math.log10(bound.upper)))
+        return f"eps <= {math.ceil(bound.upper * scale) / scale:g}"
+    return f"delta <= 10^{math.ceil(10 * _height(bound, up=True)) / 10:g}"
+
+
+def _limits(axes: Axes, curve: Curve) -> None:
+    """All of n; vertically what the band, the generic bound and the local guarantee need."""
+    axes.set_xlim(curve.n[0], curve.n[-1])
+    axes.margins(y=0.1)
+
+
+def _fixed(account: Account) -> str:
+    return f"{account.deployment.randomizer['name']}, {_at_words(account)}"
+
+
+def _at_words(account: Account) -> str:
+    target = account.deployment.target
+    word = "delta" if target.quantity == "epsilon" else "eps"
+    return f"{word} = {target.value:g}"
+
+
+def _legend(axes: Axes, handles: list[Any], title: str) -> None:
+    legend = axes.legend(
+        handles=handles,
+        loc="best",
+        fontsize=8,
+        framealpha=0.95,
+        edgecolor="#dddddd",
+        handlelength=2.8,
+    )
+    legend.set_title(title, prop=FontProperties(size=8))
+    legend.get_title().set_multialignment("left")
+    legend.set_alignment("left")
+    legend.set_zorder(8)
+
+
+def _thousands(x: float, _: object) -> str:
+    for size, word in ((1e9, " billion"), (1e6, " million")):
+        if x >= size:
+            return f"{x / size:,g}{word}"
+    return f"{x:,.0f}"
+
+
+def _power_of_ten(y: float, _: object) -> str:
+    return f"$10^{{{y:g}}}$"

@@ -1,0 +1,195 @@
+"""Class laws against every single output of small mechanisms, each written from its definition."""
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import pytest
+from flint import arb, ctx, fmpq
+
+from shuffledp.ball.gains import blanket_gains, clone_gains, dataset_gains, stronger_clone_gains
+from shuffledp.ball.laws import finite_law
+from shuffledp.errors import ParameterError
+
+
+def k_rr_outputs(k, eps0):
+    e = arb(eps0).exp()
+    return [[(e if x == y else 1) / (e + k - 1) for y in range(k)] for x in range(k)]
+
+
+def unary_outputs(d, own, other):
+    rows = []
+    for x in range(d):
+        row = []
+        for bits in product((0, 1), repeat=d):
+            p = arb(1)
+            for i, bit in enumerate(bits):
+                one = own if i == x else other
+                p *= one if bit else 1 - one
+            row.append(p)
+        rows.append(row)
+    return rows
+
+
+def hash_outputs(domain, l, eps0):
+    e = arb(eps0).exp()
+    functions = list(product(range(l), repeat=domain))
+    return [
+        [
+            (e if h[x] == y else 1) / (e + l - 1) / len(functions)
+            for h in functions
+            for y in range(l)
+        ]
+        for x in range(domain)
+    ]
+
+
+def hadamard_outputs(domain, eps0):
+    matrix = [[1]]
+    while len(matrix) <= domain:
+        matrix = [r + r for r in matrix] + [r + [-v for v in r] for r in matrix]
+    e = arb(eps0).exp()
+    rows = [[e if v > 0 else arb(1) for v in matrix[x + 1]] for x in range(domain)]
+    return [[v / sum(row, start=arb(0)) for v in row] for row in rows]
+
+
+def flips(eps0):
+    return 1 / ((arb(eps0) / 2).exp() + 1)
+
+
+EPS0 = 1.3
+CASES = [
+    *[
+        ({"name": "k-rr", "k": k, "eps0": EPS0}, lambda k=k: k_rr_outputs(k, EPS0))
+        for k in (2, 3, 5)
+    ],
+    ({"name": "binary-rr", "eps0": EPS0}, lambda: k_rr_outputs(2, EPS0)),
+    *[
+        (
+            {"name": "rappor", "d": d, "eps0": EPS0},
+            lambda d=d: unary_outputs(d, 1 - flips(EPS0), flips(EPS0)),
+        )
+        for d in (2, 3, 5)
+    ],
+    *[
+        (
+            {"name": "oue", "d": d, "eps0": EPS0},
+            lambda d=d: unary_outputs(d, arb(0.5), 1 / (arb(EPS0).exp() + 1)),
+        )
+        for d in (2, 3, 5)
+    ],
+    *[
+        (
+            {"name": "local-hash", "domain": d, "l": l, "eps0": EPS0},
+            lambda d=d, l=l: hash_outputs(d, l, EPS0),
+        )
+        for d, l in ((2, 2), (3, 2), (3, 3), (4, 3))
+    ],
+    *[
+        (
+            {"name": "hadamard-response", "domain": d, "eps0": EPS0},
+            lambda d=d: hadamard_outputs(d, EPS0),
+        )
+        for d in (2, 3, 4, 5, 7, 8)
+    ],
+]
+IDS = ["-".join(str(v) for v in case[0].values()) for case in CASES]
+
+
+def moments(rows, chosen):
+    """Symmetric functions that determine how mass is spread over likelihood ratios."""
+    out = []
+    for powers in product((0, 1, 2), repeat=len(chosen)):
+        total = arb(0)
+        for column in zip(*rows, strict=True):
+            smallest = min(column, key=float)
+            term = smallest
+            for x, power in zip(chosen, powers, strict=True):
+                term *= (column[x] / smallest) ** power
+            total += term
+        out.append(total)
+    return out
+
+
+def class_moments(law):
+    out = []
+    for powers in product((0, 1, 2), repeat=len(law[0].probability)):
+        total = arb(0)
+        for c in law:
+            term = c.blanket
+            for p, power in zip(c.probability, powers, strict=True):
+                term *= (p / c.blanket) ** power
+            total += term
+        out.append(total)
+    return out
+
+
+@pytest.mark.parametrize(("mechanism", "outputs"), CASES, ids=IDS)
+def test_classes_are_the_outputs_counted(mechanism, outputs):
+    with ctx.workprec(150):
+        rows = outputs()
+        size = len(rows)
+        choices = [(0, 1), (1, 0), (0, size - 1, 1 % size), (0, 1, 0)]
+        for chosen in choices:
+            if max(chosen) >= size or chosen[0] == chosen[1]:
+                continue
+            for got, want in zip(
+                class_moments(finite_law(mechanism, chosen)), moments(rows, chosen), strict=True
+            ):
+                assert got.overlaps(want)
+                assert got.rad() < 1e-30
+
+
+@pytest.mark.parametrize(("mechanism", "_"), CASES, ids=IDS)
+def test_laws_sum_to_one_and_the_gain_has_its_mean(mechanism, _):
+    with ctx.workprec(150):
+        eps = arb(0.4)
+        law = finite_law(mechanism, (0, 1, 0))
+        for x in range(3):
+            assert sum((c.probability[x] for c in law), start=arb(0)).overlaps(arb(1))
+        for gains in (blanket_gains(finite_law(mechanism, (0, 1)), eps), dataset_gains(law, eps)):
+            assert sum(gains.weight, start=arb(0)).overlaps(arb(1))
+            mean = sum((w * g for w, g in zip(gains.weight, gains.gain, strict=True)), start=arb(0))
+            assert mean.overlaps(1 - eps.exp())
+            assert mean.rad() < 1e-30
+
+
+@pytest.mark.parametrize("build", [clone_gains, stronger_clone_gains])
+def test_clone_gains_have_their_mean(build):
+    with ctx.workprec(150):
+        gains = build(arb(2.0), arb(0.7))
+        mean = sum((w * g for w, g in zip(gains.weight, gains.gain, strict=True)), start=arb(0))
+        assert sum(gains.weight, start=arb(0)).overlaps(arb(1))
+        assert mean.overlaps(1 - arb(0.7).exp())
+
+
+def test_a_channel_is_normalised_exactly():
+    with ctx.workprec(150):
+        rows = [[0.1, 0.2, 0.7], [0.3, 0.3, 0.4]]
+        law = finite_law({"name": "channel", "matrix": rows}, (0, 1))
+        total = sum(Fraction(v) for v in rows[0])
+        want = Fraction(0.1) / total
+        ball = arb(fmpq(want.numerator, want.denominator))
+        assert any(c.probability[0].overlaps(ball) for c in law)
+        assert sum(c.rational[1] for c in law) == 1
+
+
+def test_equal_epsilons_give_exact_zeros():
+    with ctx.workprec(150):
+        gains = blanket_gains(finite_law({"name": "k-rr", "k": 3, "eps0": 0.7}, (0, 1)), arb(0.7))
+        assert gains.gain[1].is_zero() or any(g.is_zero() for g in gains.gain[:-1])
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "inputs", "message"),
+    [
+        ({"name": "k-rr", "k": 1, "eps0": 1.0}, (0, 1), "k = 1"),
+        ({"name": "k-rr", "k": 3, "eps0": math.inf}, (0, 1), "eps0 = inf"),
+        ({"name": "k-rr", "k": 3, "eps0": 1.0}, (0, 3), "input = 3"),
+        ({"name": "nothing"}, (0, 1), "mechanism name"),
+        ({"name": "channel", "matrix": [[0.5, 0.6], [1, 0]]}, (0, 1), r"matrix\[0\]"),
+    ],
+)
+def test_bad_parameters_are_named(mechanism, inputs, message):
+    with pytest.raises(ParameterError, match=message):
+        finite_law(mechanism, inputs)

@@ -1,0 +1,179 @@
+"""epsilon, delta, curve, randomizers, analyses on the command line."""
+
+import csv
+import io
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import shuffledp as sd
+from shuffledp.cli import main
+
+KRR = ["k-rr", "--k", "10", "--eps0", "4"]
+
+
+def run(*args):
+    return CliRunner().invoke(main, [str(a) for a in args])
+
+
+def test_epsilon_json_is_the_librarys_bound():
+    result = run("epsilon", *KRR, "-n", 10000, "--delta", 1e-6, "--json")
+    want = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=10000).epsilon(delta=1e-6)
+    assert result.exit_code == 0
+    assert json.loads(result.stdout) == json.loads(json.dumps(want.to_dict()))
+    assert result.stderr == ""
+
+
+def test_epsilon_text_is_rounded_outward_and_names_theorem_and_assumptions():
+    result = run("epsilon", *KRR, "-n", "1e4", "--delta", "1e-6")
+    low, high = (float(result.stdout.split()[i]) for i in (0, 4))
+    bound = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=10000).epsilon(delta=1e-6)
+    assert low <= bound.lower <= bound.upper <= high
+    assert "[published]" in result.stdout
+    assert "neighbouring datasets" in result.stdout
+
+
+def test_delta_with_one_analysis():
+    args = ["-n", 1000, "--epsilon", 1.0, "--analysis", "clone", "--json"]
+    found = json.loads(run("delta", *KRR, *args).stdout)
+    assert found["upper_theorem"]["key"] == "clone"
+
+
+def test_delta_below_the_smallest_float_is_printed_as_a_power_of_ten():
+    result = run("delta", *KRR, "-n", 100000, "--epsilon", 2.0)
+    assert "10^-" in result.stdout
+
+
+@pytest.mark.parametrize("trust", ["all", "published"])
+def test_generic(trust):
+    args = ["--eps0", 2, "-n", 1000, "--delta", 1e-6, "--trust", trust, "--json", "--adaptive"]
+    found = json.loads(run("epsilon", "generic", *args).stdout)
+    assert found["upper_theorem"]["provenance"] == (
+        "proved here" if trust == "all" else "published"
+    )
+
+
+@pytest.mark.parametrize("name", sd.randomizer_names())
+def test_every_randomizer_has_its_command(name):
+    result = run("epsilon", name, "--help")
+    assert result.exit_code == 0
+    for key in sd.randomizers.base.inspect.signature(
+        sd.randomizers.randomizer_class(name)
+    ).parameters:
+        assert f"--{key}" in result.stdout
+    assert name in run("randomizers").stdout
+
+
+@pytest.mark.parametrize("suffix", ["csv", "json"])
+def test_channel_from_a_file(tmp_path, suffix):
+    path = tmp_path / f"m.{suffix}"
+    path.write_text("0.75,0.25\n0.25,0.75\n" if suffix == "csv" else "[[0.75,0.25],[0.25,0.75]]")
+    args = ["--matrix", path, "-n", 100, "--delta", 1e-3, "--json"]
+    found = json.loads(run("epsilon", "channel", *args).stdout)
+    want = sd.shuffle(sd.Channel(matrix=[[0.75, 0.25], [0.25, 0.75]]), n=100).epsilon(delta=1e-3)
+    assert found["upper"] == want.upper
+
+
+def test_profile_as_csv():
+    result = run("curve", *KRR, "-n", 1000, "--points", 3, "--from", 0, "--to", 1)
+    rows = list(csv.DictReader(io.StringIO(result.stdout)))
+    assert [float(r["epsilon"]) for r in rows] == [0.0, 0.5, 1.0]
+    assert all(float(r["delta_lower"]) <= float(r["delta_upper"]) for r in rows)
+    assert all(float(r["log10_delta_lower"]) <= float(r["log10_delta_upper"]) for r in rows)
+
+
+def test_curve_over_n_as_csv_and_json():
+    args = ["--over", "n", "--delta", "1e-6", "--points", 3, "--from", 10, "--to", 1000]
+    rows = list(csv.DictReader(io.StringIO(run("curve", *KRR, *args).stdout)))
+    assert [int(r["n"]) for r in rows] == [10, 100, 1000]
+    found = json.loads(run("curve", *KRR, *args, "--json").stdout)
+    assert [repr(b["upper"]) for b in found] == [r["epsilon_upper"] for r in rows]
+
+
+@pytest.mark.parametrize("over", [["-n", "100"], ["--over", "n", "--delta", "1e-3", "--to", "500"]])
+def test_curve_plot(tmp_path, over):
+    path = tmp_path / "c.svg"
+    result = run("curve", *KRR, *over, "--points", 4, "--plot", path)
+    assert result.exit_code == 0
+    assert path.read_text().startswith("<?xml")
+    assert [p.name for p in tmp_path.iterdir()] == ["c.svg"]
+
+
+@pytest.mark.parametrize("command", [[], ["epsilon"], ["--help"], ["account", "--help"]])
+def test_help_is_on_stdout(command):
+    result = run(*command)
+    assert result.exit_code == 0
+    assert "Usage" in result.stdout
+    assert result.stderr == ""
+
+
+def test_lists_as_json():
+    assert {a["key"] for a in json.loads(run("analyses", "--json").stdout)} >= {"blanket", "local"}
+    assert "generic" in {r["name"] for r in json.loads(run("randomizers", "--json").stdout)}
+
+
+BAD = {
+    "eps0 = 0.0": ["epsilon", "k-rr", "--k", 10, "--eps0", 0, "-n", 10, "--delta", 0.1],
+    "eps0 = -1.0": ["epsilon", "k-rr", "--k", 10, "--eps0", -1, "-n", 10, "--delta", 0.1],
+    "eps0 = nan": ["epsilon", "k-rr", "--k", 10, "--eps0", "nan", "-n", 10, "--delta", 0.1],
+    "eps0 = inf": ["epsilon", "binary-rr", "--eps0", "inf", "-n", 10, "--delta", 0.1],
+    "eps0 = 'four'": ["epsilon", "binary-rr", "--eps0", "four", "-n", 10, "--delta", 0.1],
+    "n = 0": ["epsilon", *KRR, "-n", 0, "--delta", 0.1],
+    "n = 2.5": ["epsilon", *KRR, "-n", 2.5, "--delta", 0.1],
+    "n = nan": ["epsilon", *KRR, "-n", "nan", "--delta", 0.1],
+    "delta = 0.0": ["epsilon", *KRR, "-n", 10, "--delta", 0],
+    "delta = 1.0": ["epsilon", *KRR, "-n", 10, "--delta", 1],
+    "delta = nan": ["epsilon", *KRR, "-n", 10, "--delta", "nan"],
+    "epsilon = -0.5": ["delta", *KRR, "-n", 10, "--epsilon", -0.5],
+    "k = 1000000000000": ["epsilon", "k-rr", "--k", 10**12, "--eps0", 1, "-n", 9, "--delta", 0.1],
+    "k = 2.5": ["epsilon", "k-rr", "--k", 2.5, "--eps0", 1, "-n", 9, "--delta", 0.1],
+    "sigma = 0.0": ["epsilon", "gaussian", "--sigma", 0, "-n", 9, "--delta", 0.1],
+    "analysis = 'x'": ["epsilon", *KRR, "-n", 10, "--delta", 0.1, "--analysis", "x"],
+    "trust = 'x'": ["epsilon", *KRR, "-n", 10, "--delta", 0.1, "--trust", "x"],
+    "rtol = 0.0": ["epsilon", *KRR, "-n", 10, "--delta", 0.1, "--rtol", 0],
+    "'--eps0'": ["epsilon", "k-rr", "--k", 10, "-n", 10, "--delta", 0.1],
+    "No such option '--foo'": ["epsilon", *KRR, "-n", 10, "--delta", 0.1, "--foo"],
+    "No such command 'nope'": ["epsilon", "nope"],
+    "no such file": ["epsilon", "channel", "--matrix", "no.csv", "-n", 9, "--delta", 0.1],
+    "over = 'k'": ["curve", *KRR, "--over", "k"],
+    "n is missing": ["curve", *KRR],
+    "delta is missing": ["curve", *KRR, "--over", "n"],
+    "points = 1": ["curve", *KRR, "-n", 10, "--points", 1],
+    "to = 1.0: wanted more than": ["curve", *KRR, "-n", 10, "--from", 2, "--to", 1],
+    "plot = 'x.gif'": ["curve", *KRR, "-n", 10, "--plot", "x.gif"],
+    "figure = 'gif'": ["account", "x.toml", "--figure", "gif"],
+    "'x.toml': no such file": ["account", "x.toml"],
+    "'x.json': no such file": ["verify", "x.json"],
+}
+
+
+@pytest.mark.parametrize("message", BAD)
+def test_bad_input_is_one_line_on_stderr(message):
+    result = run(*BAD[message])
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1
+    assert result.stdout == ""
+    assert isinstance(result.exception, SystemExit)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        ("0.5,0.4\n0.5,0.5\n", "sum of matrix row 0"),
+        ("0.5,a\n0.5,0.5\n", "wanted a CSV file of numbers"),
+        ("1\n", "matrix shape"),
+        ("nan,1\n0.5,0.5\n", "matrix row 0"),
+        ("-0.5,1.5\n0.5,0.5\n", "matrix row 0"),
+        ("0.5,0.5\n1\n", "matrix"),
+        ("\xff\xfe".encode("latin-1"), "UTF-8"),
+    ],
+)
+def test_bad_matrix(tmp_path, content, message):
+    path = tmp_path / "m.csv"
+    path.write_bytes(content if isinstance(content, bytes) else content.encode())
+    result = run("epsilon", "channel", "--matrix", path, "-n", 9, "--delta", 0.1)
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1

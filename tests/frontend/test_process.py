@@ -1,0 +1,71 @@
+"""The command as a process: warnings are errors, extras are imported only where needed."""
+
+import subprocess
+import sys
+
+COMMAND = [sys.executable, "-W", "error", "-m", "shuffledp"]
+WITHOUT_EXTRAS = """
+import sys
+for name in ("matplotlib", "pydantic", "flint"):
+    sys.modules[name] = None
+from shuffledp.cli import main
+main(sys.argv[1:])
+"""
+
+
+def run(*args, base=COMMAND, **kwargs):
+    words = [*base, *map(str, args)]
+    return subprocess.run(words, capture_output=True, text=True, check=False, **kwargs)
+
+
+def test_a_number_without_warnings():
+    done = run("epsilon", "k-rr", "--k", 10, "--eps0", 4, "-n", 10000, "--delta", 1e-6)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("0.3804")
+
+
+def test_bad_input_without_traceback():
+    done = run("epsilon", "k-rr", "--k", 10, "--eps0", 1e308, "-n", 10, "--delta", 1e-6)
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert done.stdout == ""
+
+
+def test_the_core_works_without_extras_and_names_the_one_that_is_missing(tmp_path):
+    base = [sys.executable, "-W", "error", "-c", WITHOUT_EXTRAS]
+    krr = ["k-rr", "--k", "3", "--eps0", "1", "-n", "50"]
+    assert run("epsilon", *krr, "--delta", 0.01, base=base).returncode == 0
+    assert run("delta", *krr, "--epsilon", 0.1, base=base).returncode == 0
+    assert run("curve", *krr, "--points", 3, base=base).returncode == 0
+    for args, extra in [
+        (["curve", *krr, "--plot", tmp_path / "x.png"], "shuffledp[plot]"),
+        (["account", "x.toml"], "shuffledp[account]"),
+        (["verify", "x.json"], "shuffledp["),
+    ]:
+        done = run(*args, base=base)
+        assert done.returncode == 2
+        assert extra in done.stderr
+        assert done.stderr.count("\n") == 1
+
+
+def test_a_reader_that_stops_early_gets_no_traceback():
+    args = [
+        "curve",
+        "k-rr",
+        "--k",
+        "3",
+        "--eps0",
+        "1",
+        "-n",
+        "50",
+        "--points",
+        "4000",
+        "--rtol",
+        "0.1",
+    ]
+    with subprocess.Popen(
+        [*COMMAND, *args], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        process.stdout.readline()
+        process.stdout.close()
+        assert process.stderr.read() == ""

@@ -1,0 +1,70 @@
+"""Every finite mechanism's full output distribution, from its definition, in balls of 300 bits.
+
+One row for each input of the WHOLE domain, one column for each output. Only small domains.
+"""
+
+import itertools
+
+from flint import arb, ctx
+
+ctx.prec = 300
+
+
+def k_rr(k, eps0):
+    grow = arb(eps0).exp()
+    return [[(grow if x == y else arb(1)) / (grow + k - 1) for y in range(k)] for x in range(k)]
+
+
+def binary_rr(eps0):
+    return k_rr(2, eps0)
+
+
+def unary(d, own, other):
+    """Bit x is 1 with probability own, every other bit with probability other."""
+    rows = []
+    for x in range(d):
+        row = []
+        for bits in itertools.product((0, 1), repeat=d):
+            p = arb(1)
+            for i, bit in enumerate(bits):
+                one = own if i == x else other
+                p = p * (one if bit else 1 - one)
+            row.append(p)
+        rows.append(row)
+    return rows
+
+
+def rappor(d, eps0):
+    keep = (arb(eps0) / 2).exp()
+    return unary(d, keep / (keep + 1), 1 / (keep + 1))
+
+
+def oue(d, eps0):
+    return unary(d, arb(1) / 2, 1 / (arb(eps0).exp() + 1))
+
+
+def local_hash(domain, l, eps0):
+    grow = arb(eps0).exp()
+    rows = [[] for _ in range(domain)]
+    for h in itertools.product(range(l), repeat=domain):
+        for z in range(l):
+            for x in range(domain):
+                p = (grow if h[x] == z else arb(1)) / (grow + l - 1)
+                rows[x].append(p / l**domain)
+    return rows
+
+
+def hadamard(domain, eps0):
+    size = 2
+    while size <= domain:
+        size *= 2
+    sylvester = [[1]]
+    while len(sylvester) < size:
+        sylvester = [row + row for row in sylvester] + [
+            row + [-v for v in row] for row in sylvester
+        ]
+    grow = arb(eps0).exp()
+    return [
+        [(grow if v > 0 else arb(1)) / (size * (grow + 1) / 2) for v in sylvester[x + 1]]
+        for x in range(domain)
+    ]

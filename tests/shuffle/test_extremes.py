@@ -1,0 +1,188 @@
+"""Corners of the domain: ordered ends, no warning (they are errors), no NaN, bounded time."""
+
+import itertools
+import math
+import time
+
+import pytest
+
+import shuffledp as sd
+from shuffledp.divergence import PairProfile
+from shuffledp.reductions import blanket_pair, clone_pair
+
+COUNTS = [1, 2, 3, 7, 100, 10**4, 10**7, 10**11, 10**15]
+DELTAS = [0.5, 1e-2, 1e-6, 1e-15, 1e-60, 1e-300]
+LOCAL = [1e-4, 0.01, 1.0, 6.0, 30.0]
+FEW_COUNTS, FEW_DELTAS, FEW_LOCAL = (
+    [1, 3, 100, 10**7, 10**15],
+    [0.5, 1e-6, 1e-300],
+    [1e-4, 1.0, 30.0],
+)
+SECONDS = 20.0
+
+
+def finite(eps0):
+    return (
+        sd.BinaryRR(eps0=eps0),
+        sd.KRR(k=10, eps0=eps0),
+        sd.KRR(k=10**9, eps0=eps0),
+        sd.RAPPOR(d=8, eps0=eps0),
+        sd.OUE(d=1000, eps0=eps0),
+        sd.OLH(domain=50, eps0=eps0),
+        sd.HadamardResponse(domain=100, eps0=eps0),
+    )
+
+
+def check(accountant, eps0, delta):
+    start = time.process_time()
+    bound = accountant.epsilon(delta=delta)
+    assert time.process_time() - start < SECONDS
+    assert 0.0 <= bound.lower <= bound.upper <= eps0
+    back = accountant.delta(epsilon=bound.upper)
+    assert back.upper <= delta
+    assert time.process_time() - start < 2 * SECONDS
+    for value in (bound.lower, bound.upper, back.lower, back.upper, back.log_upper, back.log_lower):
+        assert not math.isnan(value)
+    return bound
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("eps0", LOCAL)
+@pytest.mark.parametrize("n", COUNTS)
+def test_krr_everywhere_long(n, eps0):
+    run_krr(n, eps0, DELTAS)
+
+
+@pytest.mark.parametrize("eps0", FEW_LOCAL)
+@pytest.mark.parametrize("n", FEW_COUNTS)
+def test_krr_everywhere(n, eps0):
+    run_krr(n, eps0, FEW_DELTAS)
+
+
+def run_krr(n, eps0, deltas):
+    accountant = sd.shuffle(sd.KRR(k=10, eps0=eps0), n=n, rtol=1e-3)
+    bounds = [check(accountant, eps0, delta) for delta in deltas]
+    for large, small in itertools.pairwise(bounds):
+        assert large.lower <= small.upper  # a smaller delta needs a larger eps
+
+
+@pytest.mark.parametrize("eps0", FEW_LOCAL)
+@pytest.mark.parametrize("n", [1, 10**3, 10**15])
+def test_all_finite_randomizers(n, eps0):
+    for randomizer in finite(eps0):
+        check(sd.shuffle(randomizer, n=n, rtol=1e-3), eps0, 1e-9)
+
+
+@pytest.mark.parametrize("eps0", [1e-4, 1.0, 30.0, 300.0])
+@pytest.mark.parametrize("n", FEW_COUNTS)
+def test_generic_everywhere(n, eps0):
+    for delta in (1e-9, 1e-300):
+        check(sd.generic(eps0=eps0, n=n, rtol=1e-3), eps0, delta)
+
+
+@pytest.mark.parametrize("share", [1e-3, 1e-1, 1.0, 30.0])
+@pytest.mark.parametrize("n", [10, 10**5, 10**10])
+def test_few_messages_in_the_blanket(n, share):
+    """gamma n of order one and below: next to nobody hides anybody."""
+    k = 10
+    # gamma = k/(e^eps0 + k - 1) = share/n
+    eps0 = math.log(max(k * n / share - (k - 1), 1.5))
+    accountant = sd.shuffle(sd.KRR(k=k, eps0=eps0), n=n, rtol=1e-3)
+    for epsilon in (0.0, 0.5 * eps0, 0.99 * eps0, 0.999999 * eps0):
+        bound = accountant.delta(epsilon=epsilon)
+        assert bound.log_lower <= bound.log_upper <= 0.0
+        grow, a = math.exp(eps0), math.exp(epsilon)
+        assert bound.lower <= (grow - a) / (grow + 1.0) * (1.0 + 1e-12)
+        assert bound.upper_width <= 1e-2
+    for delta in (0.5, 1e-300):
+        check(accountant, eps0, delta)
+
+
+@pytest.mark.parametrize("n", [1, 2, 10, 10**6, 10**15])
+@pytest.mark.parametrize("eps0", [0.01, 1.0, 30.0, 300.0])
+def test_profiles_from_zero_to_beyond_the_local_guarantee(n, eps0):
+    accountant = sd.generic(eps0=eps0, n=n, rtol=1e-3)
+    grid = [0.0, 1e-300, 1e-12, 1e-6 * eps0, 0.3 * eps0, 0.9 * eps0, math.nextafter(eps0, 0.0)]
+    bounds = accountant.profile([*grid, eps0, math.nextafter(eps0, 400.0), 2.0 * eps0, 1e6])
+    for bound in bounds:
+        assert 0.0 <= bound.lower <= bound.upper <= 1.0
+    for bound in bounds[-4:]:
+        assert bound.upper == 0.0
+    for near, far in itertools.pairwise(bounds):
+        assert far.log_lower <= near.log_upper
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.01, 0.5, 0.999])
+@pytest.mark.parametrize("n", [10**3, 10**9, 10**15])
+def test_log_delta_far_below_the_smallest_float(n, epsilon):
+    """log delta is a number where delta itself is none."""
+    found = PairProfile(clone_pair(eps0=1.0, n=n)).log_delta(epsilon, width=1e-3)
+    assert found.low <= found.high < 0.0
+    # Beyond e^-1e6 the rounding of n log M itself is what limits the width.
+    assert found.width <= 1e-3 or found.high < -1e6
+
+
+@pytest.mark.parametrize("k", [2, 3, 50])
+def test_one_user_has_the_local_divergence(k):
+    for eps0 in (1e-3, 1.0, 8.0):
+        for part in (0.0, 0.5, 0.99):
+            epsilon = part * eps0
+            bound = sd.shuffle(sd.KRR(k=k, eps0=eps0), n=1).delta(epsilon=epsilon)
+            exact = (math.exp(eps0) - math.exp(epsilon)) / (math.exp(eps0) + k - 1)
+            assert bound.lower <= exact * (1 + 1e-12)
+            assert bound.upper >= exact * (1 - 1e-12)
+            assert bound.upper <= bound.lower * (1 + 1e-6)
+
+
+def test_a_pair_that_cannot_be_told_apart():
+    same = sd.Channel(matrix=[[0.25, 0.75], [0.25, 0.75]])
+    for n in (1, 10, 10**6):
+        bound = sd.shuffle(same, n=n).delta(epsilon=0.1)
+        assert bound.upper == 0.0
+        assert sd.shuffle(same, n=n).epsilon(delta=1e-9).lower == 0.0
+
+
+def test_a_pair_that_is_always_told_apart():
+    clear = sd.Channel(matrix=[[1.0, 0.0], [0.0, 1.0]])
+    for n in (1, 10, 10**6):
+        bound = sd.shuffle(clear, n=n).delta(epsilon=5.0)
+        assert bound.lower >= 1.0 - 1e-12
+        assert bound.upper == 1.0
+        assert sd.shuffle(clear, n=n).epsilon(delta=1e-3).upper == math.inf
+
+
+@pytest.mark.parametrize("randomizer", [sd.Laplace(eps0=1.0), sd.Gaussian(sigma=1.0)], ids=repr)
+@pytest.mark.parametrize("n", [1, 1000, 10**15])
+def test_continuous_corners(randomizer, n):
+    accountant = sd.shuffle(randomizer, n=n, rtol=1e-3)
+    for delta in (1e-6,):
+        bound = accountant.epsilon(delta=delta)
+        assert 0.0 <= bound.lower <= bound.upper <= randomizer.eps0
+        if math.isfinite(bound.upper):
+            assert accountant.delta(epsilon=bound.upper).upper <= delta
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("eps0", [1e-4, 0.3, 30.0])
+@pytest.mark.parametrize("n", COUNTS)
+def test_continuous_corners_long(n, eps0):
+    randomizers = [sd.Laplace(eps0=eps0), sd.Laplace(eps0=eps0, binary=True)]
+    randomizers += [sd.Gaussian(sigma=s) for s in (0.1, 0.5, 4.0, 1e4)]
+    for randomizer in randomizers:
+        accountant = sd.shuffle(randomizer, n=n, rtol=1e-3)
+        for delta in DELTAS:
+            bound = accountant.epsilon(delta=delta)
+            assert 0.0 <= bound.lower <= bound.upper <= randomizer.eps0
+
+
+def test_large_pairs_of_atoms():
+    """A thousand outputs with ratios of their own."""
+    import numpy as np
+
+    rng = np.random.default_rng(1)
+    rows = rng.random((2, 1000)) + 0.05
+    rows /= rows.sum(axis=1, keepdims=True)
+    channel = sd.Channel(matrix=rows.tolist())
+    for n in (3, 10**8):
+        found = PairProfile(blanket_pair(channel, 0, 1, n=n)).log_delta(0.05, width=1e-4)
+        assert found.width <= 1e-4

@@ -1,0 +1,248 @@
+"""Laws of the exact numbers, asked of certified ends: lower of one <= upper of the other.
+
+Nothing is forgiven: where theory says x <= y, lower(x) <= upper(y) whatever the widths are.
+"""
+
+import math
+
+import numpy as np
+import pytest
+from flint import arb
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+import shuffledp as sd
+from shuffledp.divergence import PairProfile
+from shuffledp.pair import ShuffledPair
+from shuffledp.reductions import blanket_pair, clone_pair, dataset_pair, stronger_clone_pair
+from strategies import channels, moderate_epsilons, randomizers, targets, user_counts
+
+fractions = st.floats(0.0, 1.05)
+
+
+def at(pair, epsilon, width=1e-2):
+    return PairProfile(pair).log_delta(epsilon, width=width)
+
+
+@given(randomizers(), user_counts, fractions, fractions)
+def test_delta_falls_in_epsilon(randomizer, n, part, other):
+    low, high = sorted((part * randomizer.eps0, other * randomizer.eps0))
+    accountant = sd.shuffle(randomizer, n=n, rtol=1e-3)
+    first, second = accountant.delta(epsilon=low), accountant.delta(epsilon=high)
+    assert second.log_lower <= first.log_upper
+    for pair in (
+        blanket_pair(randomizer, 0, 1, n=n),
+        clone_pair(eps0=randomizer.eps0, n=n),
+        stronger_clone_pair(eps0=randomizer.eps0, n=n),
+    ):
+        assert at(pair, high).low <= at(pair, low).high
+
+
+@given(randomizers(), user_counts, user_counts, st.floats(0.0, 0.99))
+def test_delta_falls_in_n(randomizer, n, other, part):
+    few, many = sorted((n, other))
+    epsilon = part * randomizer.eps0
+    for make in (
+        lambda n: blanket_pair(randomizer, 0, 1, n=n),
+        lambda n: dataset_pair(randomizer, 0, 1, 1, n=n),
+        lambda n: clone_pair(eps0=randomizer.eps0, n=n),
+        lambda n: stronger_clone_pair(eps0=randomizer.eps0, n=n),
+    ):
+        assert at(make(many), epsilon).low <= at(make(few), epsilon).high
+
+
+@given(randomizers(), user_counts, st.floats(0.0, 0.999))
+def test_order_of_the_analyses(randomizer, n, part):
+    """Dataset <= blanket <= stronger clone <= clone <= local."""
+    epsilon = part * randomizer.eps0
+    chain = [
+        at(dataset_pair(randomizer, *triple, n=n), epsilon) for triple in randomizer.datasets()
+    ]
+    blanket = at(blanket_pair(randomizer, 0, 1, n=n), epsilon)
+    stronger = at(stronger_clone_pair(eps0=randomizer.eps0, n=n), epsilon)
+    clone = at(clone_pair(eps0=randomizer.eps0, n=n), epsilon)
+    for dataset in chain:
+        assert dataset.low <= blanket.high
+    assert blanket.low <= stronger.high
+    assert stronger.low <= clone.high
+    grow, a = arb(randomizer.eps0).exp(), arb(epsilon).exp()
+    local = ((grow - a) / (grow + 1)).log()
+    for found in (*chain, blanket, stronger):
+        assert found.low == -math.inf or arb(found.low) <= local
+
+
+@given(randomizers(), user_counts, targets)
+def test_round_trip_of_epsilon_and_delta(randomizer, n, delta):
+    accountant = sd.shuffle(randomizer, n=n, rtol=1e-4)
+    found = accountant.epsilon(delta=delta)
+    assert 0.0 <= found.lower <= found.upper <= randomizer.eps0
+    assert accountant.delta(epsilon=found.upper).upper <= delta
+    if found.lower > 0.0:
+        assert accountant.delta(epsilon=found.lower).lower >= delta * (1.0 - 1e-15)
+
+
+@given(moderate_epsilons, user_counts, targets)
+def test_round_trip_of_the_family(eps0, n, delta):
+    accountant = sd.generic(eps0=eps0, n=n, rtol=1e-4)
+    found = accountant.epsilon(delta=delta)
+    assert 0.0 <= found.lower <= found.upper <= eps0
+    assert accountant.delta(epsilon=found.upper).upper <= delta
+    published = sd.generic(eps0=eps0, n=n, rtol=1e-4, trust="published").epsilon(delta=delta)
+    assert published.upper_theorem.provenance == "published"
+    assert found.lower <= published.upper
+    assert published.lower <= found.upper
+
+
+@given(channels(), st.integers(1, 8), st.floats(0.0, 3.0), st.data())
+def test_merging_outputs_never_hurts(channel, n, epsilon, data):
+    """Post-processing by a map of the outputs."""
+    rows = np.array(channel.matrix)
+    target = data.draw(st.lists(st.integers(0, 1), min_size=rows.shape[1], max_size=rows.shape[1]))
+    merged = np.zeros((len(rows), 2))
+    for y, to in enumerate(target):
+        merged[:, to] += rows[:, y]
+    coarse = sd.Channel(matrix=merged.tolist())
+    before = sd.shuffle(channel, n=n).delta(epsilon=epsilon)
+    after = sd.shuffle(coarse, n=n).delta(epsilon=epsilon)
+    assert after.log_lower <= before.log_upper
+    x0, x1 = 0, 1
+    pair, other = (blanket_pair(c, x0, x1, n=n) for c in (coarse, channel))
+    data_low = at(dataset_pair(coarse, x0, x1, x1, n=n), epsilon).low
+    assert data_low <= at(dataset_pair(channel, x0, x1, x1, n=n), epsilon).high
+    # A coarser channel has a larger blanket after merging, so its bound is no larger.
+    assert at(pair, epsilon).low <= at(other, epsilon).high
+
+
+@given(channels(zeros=False, largest=3), st.integers(0, 16), st.integers(1, 6), st.floats(0.0, 2.0))
+def test_noise_afterwards_never_hurts(channel, keep, n, epsilon):
+    """Post-processing by a channel: now and then the output is replaced by noise (all dyadic)."""
+    rows = np.array(channel.matrix)
+    noise = np.zeros(rows.shape[1])
+    noise[:2] = 0.5
+    weaker = sd.Channel(matrix=(keep / 16 * rows + (1.0 - keep / 16) * noise).tolist())
+    after = sd.shuffle(weaker, n=n).delta(epsilon=epsilon)
+    before = sd.shuffle(channel, n=n).delta(epsilon=epsilon)
+    assert after.log_lower <= before.log_upper
+
+
+@given(randomizers(), user_counts, st.floats(0.0, 0.99))
+def test_both_directions_are_one_where_it_is_claimed(randomizer, n, part):
+    epsilon = part * randomizer.eps0
+    pair = blanket_pair(randomizer, 0, 1, n=n)
+    one, two = at(pair, epsilon), at(pair.swap(), epsilon)
+    assert one.low <= two.high
+    assert two.low <= one.high
+    assert at(pair.swap().swap(), epsilon) == one
+
+
+@given(randomizers(), user_counts, st.floats(0.0, 0.99))
+def test_merging_equal_atoms_changes_nothing(randomizer, n, part):
+    epsilon = part * randomizer.eps0
+    pair = blanket_pair(randomizer, 0, 1, n=n)
+    doubled = ShuffledPair(
+        w=np.concatenate([0.25 * pair.w, 0.75 * pair.w]),
+        a=np.tile(pair.a, 2),
+        b=np.tile(pair.b, 2),
+        n=n,
+        leftover=pair.leftover,
+        rel=pair.rel,
+    )
+    merged = doubled.merged()
+    assert merged.w.size <= pair.w.size
+    one, two = at(pair, epsilon), at(merged, epsilon)
+    assert one.low <= two.high
+    assert two.low <= one.high
+
+
+@given(
+    channels(zeros=False, largest=3),
+    channels(zeros=False, largest=3),
+    st.integers(1, 4),
+    st.floats(0, 2),
+)
+def test_products_are_joint_channels(first, second, n, epsilon):
+    """The same input to two channels, brute force, against the product of the two pairs."""
+    p, q = np.array(first.matrix)[:2], np.array(second.matrix)[:2]
+    joint = sd.Channel(matrix=[np.outer(a, b).ravel().tolist() for a, b in zip(p, q, strict=True)])
+    product = blanket_pair(sd.Channel(matrix=p.tolist()), 0, 1, n=n).product(
+        blanket_pair(sd.Channel(matrix=q.tolist()), 0, 1, n=n)
+    )
+    # The product of the blankets is below the joint blanket: a valid, perhaps weaker, bound.
+    assert at(blanket_pair(joint, 0, 1, n=n), epsilon).low <= at(product, epsilon).high
+
+
+@given(channels(zeros=False, largest=3), st.integers(1, 4), st.floats(0.0, 2.0), st.integers(1, 15))
+def test_products_over_all_pairs_of_inputs_are_exact(channel, n, epsilon, share):
+    """Inputs (x, y) in all combinations: there the product of the blankets IS the joint blanket."""
+    rows = np.array(channel.matrix)
+    joint = [np.outer(a, b).ravel().tolist() for a in rows for b in rows]
+    k = len(rows)
+    direct = blanket_pair(sd.Channel(matrix=joint), 0, k + 1, n=n)  # (0, 0) against (1, 1)
+    single = blanket_pair(channel, 0, 1, n=n)
+    product = single.product(single)
+    one, two = at(direct, epsilon, 1e-6), at(product, epsilon, 1e-6)
+    assert one.low <= two.high
+    assert two.low <= one.high
+    del share
+
+
+@given(
+    channels(zeros=False, largest=3),
+    channels(zeros=False, largest=3),
+    st.integers(1, 4),
+    st.floats(0.0, 2.0),
+    st.integers(0, 16),
+)
+def test_mixtures_are_parallel_channels(first, second, n, epsilon, share):
+    """A public coin says which channel runs: side by side in one matrix."""
+    weight = share / 16
+    k = min(len(first.matrix), len(second.matrix))
+    p, q = np.array(first.matrix)[:k], np.array(second.matrix)[:k]
+    side = sd.Channel(matrix=np.hstack([weight * p, (1 - weight) * q]).tolist())
+    pairs = [blanket_pair(sd.Channel(matrix=m.tolist()), 0, 1, n=n) for m in (p, q)]
+    mixture = ShuffledPair.mixture(pairs, [weight, 1 - weight])
+    one, two = at(blanket_pair(side, 0, 1, n=n), epsilon, 1e-6), at(mixture, epsilon, 1e-6)
+    assert one.low <= two.high
+    assert two.low <= one.high
+
+
+@given(randomizers(), user_counts, st.floats(0.0, 0.99), st.sampled_from([1e-2, 1e-4, 1e-6]))
+def test_widths_nest_around_one_number(randomizer, n, part, width):
+    epsilon = part * randomizer.eps0
+    pair = blanket_pair(randomizer, 0, 1, n=n)
+    loose, tight = at(pair, epsilon, 3e-2), at(pair, epsilon, width)
+    assert max(loose.low, tight.low) <= min(loose.high, tight.high)
+    assert tight.width <= width
+
+
+@given(channels(), st.integers(1, 6))
+def test_pairs_of_channels_have_mass_one_and_the_right_mean(channel, n):
+    for x0 in range(len(channel.matrix)):
+        for x1 in range(len(channel.matrix)):
+            for pair in (blanket_pair(channel, x0, x1, n=n), dataset_pair(channel, x0, x1, 0, n=n)):
+                p, q = pair.outside.sum(axis=0) if pair.outside.size else (0.0, 0.0)
+                assert abs(math.fsum(pair.w * pair.a) + p - 1.0) <= 1e-14
+                assert abs(math.fsum(pair.w * pair.b) + q - 1.0) <= 1e-14
+                left, err = pair.leftover_mass()
+                assert abs(math.fsum(pair.w) + left - 1.0) <= 1e-14 + err
+
+
+@pytest.mark.parametrize("n", [2, 100, 10**6])
+def test_a_constant_message_weakens_nothing(n):
+    """Mixture with a constant: the left-over grows, delta falls."""
+    single = blanket_pair(sd.KRR(k=4, eps0=2.0), 0, 1, n=n)
+    constant = ShuffledPair(w=np.ones(1), a=np.ones(1), b=np.ones(1), n=n, leftover=(0.0, 0.0))
+    assume_low = at(ShuffledPair.mixture([single, constant], [0.5, 0.5]), 0.1).low
+    assert assume_low <= at(single, 0.1).high
+
+
+@given(st.floats(0.1, 3.0), user_counts)
+def test_bounds_agree_with_their_own_dictionary(eps0, n):
+    bound = sd.generic(eps0=eps0, n=n, rtol=1e-3).delta(epsilon=0.5 * eps0)
+    assume(bound.lower_theorem is not None)
+    as_dict = bound.to_dict()
+    assert as_dict["lower"] == bound.lower
+    assert as_dict["upper"] == bound.upper
+    assert bound.log_lower <= bound.log_upper
+    assert bound.lower <= math.exp(bound.log_lower)
+    assert bound.upper >= min(1.0, math.exp(bound.log_upper))
