@@ -1,10 +1,10 @@
 """shuffledp: how much privacy a shuffler buys, with a certificate.
 
-    >>> import shuffledp as sd
-    >>> acc = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=10_000)
-    >>> bound = acc.epsilon(delta=1e-6)
-    >>> 0.380 < bound.lower <= bound.upper < 0.381
-    True
+>>> import shuffledp as sd
+>>> acc = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=10_000)
+>>> bound = acc.epsilon(delta=1e-6)
+>>> 0.380 < bound.lower <= bound.upper < 0.381
+True
 """
 
 from shuffledp.analyses import Analysis, analyses

@@ -37,7 +37,8 @@ _ALL = (
         "blanket",
         "upper",
         theorems.BLANKET,
-        "one randomizer for all users, any inputs of the others; not adaptive; no local guarantee needed",
+        "one randomizer for all users, any inputs of the others; not adaptive; "
+        "no local guarantee needed",
     ),
     Analysis(
         "stronger-clone",

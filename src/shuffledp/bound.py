@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any, Literal
 
 from shuffledp.errors import rejected
@@ -34,7 +35,7 @@ class Theorem:
     provenance: Provenance
 
     def with_step(self, step: Theorem) -> Theorem:
-        """This theorem applied with another one; published only if both are."""
+        """Apply another theorem as well; the whole is published only if both are."""
         published = self.provenance == "published" and step.provenance == "published"
         return Theorem(
             key=self.key,
@@ -124,12 +125,21 @@ class Bound:
 
     def __str__(self) -> str:
         fixed = ", ".join(f"{name} = {value:g}" for name, value in self.at.items())
-        lines = [f"{self.lower:.8g} <= {self.quantity} <= {self.upper:.8g}   at {fixed}"]
+        low, high = outward(self.lower, up=False, digits=8), outward(self.upper, up=True, digits=8)
+        lines = [f"{low} <= {self.quantity} <= {high}   at {fixed}"]
         for side, theorem in (("upper", self.upper_theorem), ("lower", self.lower_theorem)):
             if theorem is not None:
                 lines.append(f"  {side}: {theorem.title} ({theorem.source}; {theorem.provenance})")
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
+
+
+def outward(value: float | None, *, up: bool, digits: int = 6) -> str:
+    """Return ``value`` with a few significant digits, rounded up or down on purpose."""
+    if value is None or math.isinf(value):
+        return "none"
+    context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR)
+    return f"{float(context.create_decimal(Decimal(value))):.{digits}g}"
 
 
 def delta_from_log(log_low: float, log_high: float) -> tuple[float, float]:

@@ -1,4 +1,4 @@
-"""The errors this package raises; every message names the argument, its value and what was wanted."""
+"""The errors of this package; each message names the argument, its value and what was wanted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ShuffledPair: the law of two likelihood ratios under a reference, and how many messages there are.
+"""ShuffledPair: the law of two likelihood ratios under a reference, and the number of messages.
 
 One user's message is drawn from P (input x0) or from Q (input x1); the other n - 1 messages are
 drawn from a reference law. All that any bound of this package needs is the law of

@@ -104,9 +104,7 @@ class Shuffled:
             side = self._side_if_any(key, analysis)
             if side is None:
                 continue
-            found = solve_epsilon(
-                side.profiles, target, cap=cap, rtol=self.rtol, need_all=True
-            )
+            found = solve_epsilon(side.profiles, target, cap=cap, rtol=self.rtol, need_all=True)
             if found.high <= upper.value:
                 upper = _found(side, found.high, found)
             if self._settled(found):
@@ -116,9 +114,7 @@ class Shuffled:
             side = self._side_if_any(key, analysis)
             if side is None:
                 continue
-            found = solve_epsilon(
-                side.profiles, target, cap=cap, rtol=self.rtol, need_all=False
-            )
+            found = solve_epsilon(side.profiles, target, cap=cap, rtol=self.rtol, need_all=False)
             if found.low > lower.value:
                 lower = _found(side, found.low, found)
         return self._bound(
@@ -170,7 +166,9 @@ class Shuffled:
                 brackets = [p.log_delta(epsilon, width=self._width()) for p in side.profiles]
                 best = max(range(len(brackets)), key=lambda i: brackets[i].low)
                 if brackets[best].low > lower.value:
-                    lower = _found_log(side, best, brackets[best].high, brackets[best].low, end="low")
+                    lower = _found_log(
+                        side, best, brackets[best].high, brackets[best].low, end="low"
+                    )
         ends = delta_from_log(lower.value, upper.value)
         logs = (lower.value, upper.value)
         return self._bound("delta", ends, lower, upper, {"epsilon": epsilon, "n": self.n}, logs)
@@ -218,7 +216,9 @@ class Shuffled:
 
     def _require(self, key: str) -> None:
         if key == "blanket" and isinstance(self.source, _Family):
-            msg = "analysis = 'blanket': wanted a randomizer; a family of them has no common blanket"
+            msg = (
+                "analysis = 'blanket': wanted a randomizer; a family of them has no common blanket"
+            )
             raise NotCertified(msg)
         if key in {"clone", "stronger-clone"} and not math.isfinite(self.eps0):
             msg = f"analysis = {key!r}: wanted an eps0-LDP randomizer; this one has no finite eps0"
@@ -274,9 +274,7 @@ class Shuffled:
                 "shuffled users is made by the i-th randomizer",
             )
         profiles, witnesses = _distinct(pairs)
-        return _Side(
-            analysis_named(key), self._theorem(key), profiles, witnesses, assumptions
-        )
+        return _Side(analysis_named(key), self._theorem(key), profiles, witnesses, assumptions)
 
     def _cells(self) -> int:
         return DEFAULT_CELLS if self.rtol > _FINE_RTOL else _FINE_CELLS
@@ -318,13 +316,15 @@ class Shuffled:
     ) -> Bound:
         notes = []
         if upper.theorem is theorems.LOCAL and quantity == "epsilon":
-            notes.append("the local guarantee is the active bound: shuffling certifies nothing more")
-        for side in (upper, lower):
-            if side.width is not None and side.width > self._noted_width(quantity):
-                notes.append(
-                    f"numerical width {side.width:.1e} of the {side.witness['analysis']} analysis: "
-                    f"more than the {self.rtol:.0e} asked for was not reached in bounded work"
-                )
+            notes.append(
+                "the local guarantee is the active bound: shuffling certifies nothing more"
+            )
+        notes.extend(
+            f"numerical width {side.width:.1e} of the {side.witness['analysis']} analysis: "
+            f"more than the {self.rtol:.0e} asked for was not reached in bounded work"
+            for side in (upper, lower)
+            if side.width is not None and side.width > self._noted_width(quantity)
+        )
         low, high = ends
         return Bound(
             quantity=quantity,
@@ -362,7 +362,7 @@ def _found(side: _Side, value: float, interval: EpsilonInterval) -> _Found:
         width = 0.0
     else:
         width = interval.high / interval.low - 1.0 if interval.low > 0.0 else math.inf
-    witness = side.witnesses[interval.index]
+    witness = side.witnesses[interval.which]
     return _Found(value, side.theorem, width, witness, side.assumptions)
 
 

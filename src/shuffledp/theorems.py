@@ -47,9 +47,7 @@ SYMMETRIC_PAIRS = Theorem(
     "definition of the mechanism",
     "published",
 )
-ALL_PAIRS = Theorem(
-    "all-pairs", "all ordered pairs of inputs searched", "enumeration", "published"
-)
+ALL_PAIRS = Theorem("all-pairs", "all ordered pairs of inputs searched", "enumeration", "published")
 END_POINTS = Theorem(
     "end-points",
     "the end points are the worst pair for symmetric unimodal additive noise",

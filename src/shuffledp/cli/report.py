@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from shuffledp.bound import Bound
+from shuffledp.bound import Bound, outward
 from shuffledp.cli.mechanisms import mechanism_label
-from shuffledp.cli.text import end_text, outward
+from shuffledp.cli.text import end_text
 
 _WIDTH = 80
 _COLOUR = {"holds": "green", "does not hold": "bold red", "undecided": "yellow"}

@@ -5,22 +5,13 @@ from __future__ import annotations
 import json
 import math
 from contextlib import AbstractContextManager, nullcontext
-from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any
 
 import click
 
-from shuffledp.bound import Bound, Theorem
+from shuffledp.bound import Bound, Theorem, outward
 
 _SMALLEST_LOG = math.log(2.3e-308)
-
-
-def outward(value: float | None, *, up: bool, digits: int = 6) -> str:
-    """Return ``value`` with a few significant digits, rounded up or down on purpose."""
-    if value is None or math.isinf(value):
-        return "none"
-    context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR)
-    return f"{float(context.create_decimal(Decimal(value))):.{digits}g}"
 
 
 def end_text(bound: Bound, *, up: bool, digits: int = 6) -> str:

@@ -234,11 +234,13 @@ def _one_sided_cells(alone: LogInterval, n: int) -> LogInterval:
 
 
 def _one_message(cells: CellGains) -> LogInterval:
-    """log E[G]_+ for n = 1: the mean on a cell, or the spread to the ends of the one it straddles."""
+    """log E[G]_+ for n = 1: the mean on a cell, or its spread to the ends where it straddles 0."""
     below = np.maximum(cells.mean - cells.err, 0.0)
     room = np.maximum(cells.high - cells.low, 1e-300)
     spread = cells.high * np.clip((cells.mean + cells.err - cells.low) / room, 0.0, 1.0)
-    above = np.where(cells.low >= 0.0, cells.mean + cells.err, np.where(cells.high > 0, spread, 0.0))
+    above = np.where(
+        cells.low >= 0.0, cells.mean + cells.err, np.where(cells.high > 0, spread, 0.0)
+    )
     pad = 1.0 + 1e-9
     low, high = float((cells.w * below).sum()) / pad, float((cells.w * above).sum()) * pad
     return LogInterval(

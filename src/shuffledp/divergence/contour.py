@@ -119,7 +119,11 @@ def _plan(
     log_guard = math.log(1.0 / guard)
     period = _period(law, n, tilt, log_guard, growth)
     h = c / tilt.alpha
-    stop = None if tilt.rare and decay is None else _early_stop(law, n, tilt, h, period, log_guard, decay)
+    stop = (
+        None
+        if tilt.rare and decay is None
+        else _early_stop(law, n, tilt, h, period, log_guard, decay)
+    )
     if stop is None and decay is not None and n > _FEW:
         return None
     if stop is None:
@@ -236,7 +240,7 @@ GrowthTable = list[tuple[float, float]]
 
 
 def _growth_table(law: GainLaw, n: int, tilt: Tilt) -> GrowthTable:
-    """(beta, upper bound of log of the transform at beta, less the scale) on both sides of alpha."""
+    """(beta, upper bound of log of the transform at beta, less the scale), both sides of alpha."""
     found = ((r * tilt.alpha, tilt.log_growth(law, n, r * tilt.alpha)) for r in _BETAS)
     return [(beta, growth) for beta, growth in found if math.isfinite(growth)]
 
@@ -255,9 +259,7 @@ def _period(law: GainLaw, n: int, tilt: Tilt, log_guard: float, table: GrowthTab
     return max(above, below, 4.0 / alpha)
 
 
-def _apply(
-    law: GainLaw, n: int, tilt: Tilt, rule: Rule, growth: GrowthTable
-) -> LogInterval:
+def _apply(law: GainLaw, n: int, tilt: Tilt, rule: Rule, growth: GrowthTable) -> LogInterval:
     """Evaluate the rule and add every error, outward; in units of M(alpha)^n, logs at the end."""
     alpha, h, step = tilt.alpha, rule.smoothing, rule.step
     blocks = node_blocks(law, n, tilt, step=step, count=rule.count, smoothing=h)

@@ -145,7 +145,9 @@ class SplitDecay:
 _SMALLEST_LEVEL = 64
 
 
-def _level(low: Array, high: Array, mass: Array, mean: Array, spread: Array, shift: Array) -> _Level:
+def _level(
+    low: Array, high: Array, mass: Array, mean: Array, spread: Array, shift: Array
+) -> _Level:
     total = float(mass.sum())
     width = float((mass * (high - low)).sum()) / total if total > 0.0 else 0.0
     return _Level(low, high, mass, mean, spread, shift, width)
@@ -157,9 +159,7 @@ def _coarser(level: _Level) -> _Level:
     left, right = slice(0, size, 2), slice(1, size, 2)
     mass = level.mass[left] + level.mass[right]
     safe = np.maximum(mass, 1e-300)
-    mean = (
-        level.mass[left] * level.mean[left] + level.mass[right] * level.mean[right]
-    ) / safe
+    mean = (level.mass[left] * level.mean[left] + level.mass[right] * level.mean[right]) / safe
     between = level.mass[left] * level.mass[right] / safe
     spread = level.spread[left] + level.spread[right]
     spread = spread + between * (level.mean[left] - level.mean[right]) ** 2

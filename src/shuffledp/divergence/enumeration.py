@@ -59,9 +59,7 @@ class Enumeration:
             total_b = total_b[index] + c * b[j]
             left = rest
         self.log_p = log_p + float(gammaln(n + 1.0))
-        self.err = np.expm1(
-            np.minimum(err + 16 * U * (size + 4.0 + float(gammaln(n + 1.0))), 1.0)
-        )
+        self.err = np.expm1(np.minimum(err + 16 * U * (size + 4.0 + float(gammaln(n + 1.0))), 1.0))
         self.total_a: Array = total_a
         self.total_b: Array = total_b
         self.rounding = pair.rel + (2 * w.size + 16) * U
@@ -74,8 +72,10 @@ class Enumeration:
         high = _log_sum(self.log_p, (s + slack) * (1.0 + self.err))
         low = _log_sum(self.log_p, (s - slack) * (1.0 - np.minimum(self.err, 1.0)))
         pad = (self.log_p.size + 64) * U
-        return LogInterval(low - pad * (1.0 + abs(low)) if math.isfinite(low) else low,
-                           high + pad * (1.0 + abs(high)) if math.isfinite(high) else high)
+        return LogInterval(
+            low - pad * (1.0 + abs(low)) if math.isfinite(low) else low,
+            high + pad * (1.0 + abs(high)) if math.isfinite(high) else high,
+        )
 
 
 def _log_sum(log_p: Array, value: Array) -> float:

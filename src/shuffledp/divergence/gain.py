@@ -169,9 +169,7 @@ def cell_gains(pair: ShuffledPair, epsilon: float) -> CellGains:
     clipped = high < floor
     if not bool(clipped.any()):
         total, total_err = mean_gain(pair, epsilon)
-        return CellGains(
-            pair.w, mean, low, high, err, total, total_err, variance, variance_err
-        )
+        return CellGains(pair.w, mean, low, high, err, total, total_err, variance, variance_err)
     # Cells that reach below the floor but are not wholly below it stay as they are.
     mean = np.where(clipped, floor, mean)
     err = np.where(clipped, 0.0, err)
@@ -182,9 +180,7 @@ def cell_gains(pair: ShuffledPair, epsilon: float) -> CellGains:
     return CellGains(pair.w, mean, low, high, err, total, total_err, variance, variance_err)
 
 
-def _inner_variance(
-    low: Array, high: Array, pad: Array, bend: Array | None
-) -> tuple[Array, Array]:
+def _inner_variance(low: Array, high: Array, pad: Array, bend: Array | None) -> tuple[Array, Array]:
     """Variance of G within a cell and its uncertainty.
 
     A density within e^{+-bend} of the uniform one on an interval of width d has variance within

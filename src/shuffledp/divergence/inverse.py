@@ -29,7 +29,7 @@ class EpsilonInterval(NamedTuple):
 
     low: float
     high: float
-    index: int
+    which: int
 
 
 class _Ends(NamedTuple):
@@ -134,7 +134,7 @@ def _start(gap: Callable[[float], float], high: float) -> float:
 
 
 def _root(gap: Callable[[float], float], low: float, high: float) -> float:
-    root = brentq(gap, low, high, xtol=1e-7 * max(low, 1e-16), rtol=1e-7)
+    root = brentq(gap, low, high, xtol=1e-7 * max(low, 1e-16), rtol=np.float64(1e-7))
     return float(root)  # type: ignore[arg-type]
 
 

@@ -1,21 +1,23 @@
 """The integrand on a long row of nodes alpha + i t_j, with a bound on the error at each.
 
-t_j = j D with j = p Q + q (giant and baby steps), so that e^{s g} = e^{x_p} e^{y_q} and the sum over
-atoms is one matrix product:
+t_j = j D with j = p Q + q (giant and baby steps), so that e^{s g} = e^{x_p} e^{y_q} and the sum
+over atoms is one matrix product:
 
     e^{x+y} - 1       = (e^x - 1)(e^y - 1) + (e^x - 1) + (e^y - 1),
     e^{x+y} - 1 - x-y = (e^x - 1)(e^y - 1) + (e^x - 1 - x) + (e^y - 1 - y).
 
-The second, centred form is used near the axis: M(s) - 1 = s E[G] + sum w (e^{sg} - 1 - sg), whose terms
-are of second order where |s g| is small, so that n times their rounding error stays small at n = 1e15.
+The second, centred form is used near the axis: M(s) - 1 = s E[G] + sum w (e^{sg} - 1 - sg), whose
+terms are of second order where |s g| is small, so that n times their rounding error stays small at
+n = 1e15.
 M(s)^n is never formed by powering: it is exp(n log1p(M(s) - 1)).
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +27,7 @@ from shuffledp.divergence.tilt import Tilt, weighted_exponential
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
-Complex = npt.NDArray[np.complex128]
+Complex = npt.NDArray[np.complexfloating[Any, Any]]
 _SERIES = 0.25
 _LARGEST_PHASE = 1e6
 _CHUNK = 1 << 15
@@ -70,7 +72,7 @@ def node_blocks(
     # Everywhere |transform| is at most its value at t = 0; so is the error, whatever else fails.
     axis = evaluate(np.zeros(1), centred=switch > 0)
     mass = float(axis.value[0, 0].real) + float(axis.err[0, 0])
-    for start, stop in zip(edges[:-1], edges[1:], strict=True):
+    for start, stop in itertools.pairwise(edges):
         if start == stop:
             continue
         x = np.arange(start, stop) * (columns * step)
@@ -153,7 +155,9 @@ class _BulkPowers:
             excess += (self.baby_rest @ law.w)[None, :]
             mean = (self.tilt.alpha + 1j * (x[:, None] + self.y[None, :])) * law.mean
             excess += mean
-            size = size + np.abs(rest).sum(axis=1)[:, None] + (np.abs(self.baby_rest) @ law.w)[None, :]
+            size = (
+                size + np.abs(rest).sum(axis=1)[:, None] + (np.abs(self.baby_rest) @ law.w)[None, :]
+            )
             drift = c.mean * s + c.centred * s**2 + 4 * U * np.abs(mean) + self._subtraction(s)
         else:
             excess += weighted.sum(axis=1)[:, None] + (self.baby @ law.w)[None, :]
@@ -260,7 +264,9 @@ class _RarePowers:
         whole = np.maximum(np.abs(1.0 + rest + v), _FLOOR)
         both = (v_err + rest_err + 64.0 * U) / whole
         crude = _grown(n * np.log(whole) - scale + 1.0, n * both + 1.0)
-        crude += _grown(np.full_like(whole, n * math.log(_FLOOR) - scale + 1.0), n * rest_err / _FLOOR + 1.0)
+        crude += _grown(
+            np.full_like(whole, n * math.log(_FLOOR) - scale + 1.0), n * rest_err / _FLOOR + 1.0
+        )
         return _Powers(np.where(good, value, 0.0), np.where(good, err, crude))
 
 
@@ -373,7 +379,7 @@ def _complex_log1p(z: Complex) -> tuple[Array, Array, Array]:
     """Real and imaginary part of log(1 + z), and |1 + z|."""
     x, y = z.real, z.imag
     modulus = np.hypot(1.0 + x, y)
-    near = np.abs(z) < 0.5  # noqa: PLR2004 (1 + z then stays away from 0)
+    near = np.abs(z) < 0.5
     inner = np.where(near, 2.0 * x + x * x + y * y, 0.0)
     real = np.where(near, 0.5 * np.log1p(inner), np.log(np.maximum(modulus, 1e-300)))
     return real, np.arctan2(y, 1.0 + x), modulus

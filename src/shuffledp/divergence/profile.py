@@ -45,14 +45,20 @@ class PairProfile:
     def fingerprint(self) -> bytes:
         """Equal for pairs of atoms with the same law, so that symmetric ones are solved once."""
         pair = self.pair
-        parts = [pair.w, pair.a, pair.b, pair.outside.ravel(), np.array([float(pair.n), *pair.tail])]
+        parts = [
+            pair.w,
+            pair.a,
+            pair.b,
+            pair.outside.ravel(),
+            np.array([float(pair.n), *pair.tail]),
+        ]
         if pair.ranges is None:
             order = np.lexsort((pair.b, pair.a, pair.w))
             parts[:3] = [pair.w[order], pair.a[order], pair.b[order]]
         return b"|".join(part.tobytes() for part in parts)
 
     def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
-        """Bracket log delta(eps) to about the relative ``width``, or as near as bounded work allows.
+        """Bracket log delta(eps) to about a relative ``width``, or as near as bounded work allows.
 
         Parameters
         ----------

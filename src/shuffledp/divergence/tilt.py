@@ -1,4 +1,4 @@
-"""The saddle point alpha of n log M(alpha) - 2 log alpha, and what the kernel needs to know there."""
+"""The saddle point alpha of n log M(alpha) - 2 log alpha, and what the kernel needs there."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Tilt:
     variance: float
 
     def log_growth(self, law: GainLaw, n: int, beta: float) -> float:
-        """Upper bound of log of the measure's transform at beta, less log_scale; inf on overflow."""
+        """Upper bound of log of the transform at beta, less log_scale; inf on overflow."""
         value, slack = log_moment(law, beta)
         top = n * (value + slack)
         if self.rare:
@@ -57,9 +57,7 @@ class Tilt:
         return top - self.log_scale + 64 * U * (abs(n * value) + abs(self.log_scale) + 1.0)
 
 
-def find_tilt(
-    law: GainLaw, n: int, *, allow_rare: bool = True, force_rare: bool = False
-) -> Tilt:
+def find_tilt(law: GainLaw, n: int, *, allow_rare: bool = True, force_rare: bool = False) -> Tilt:
     """Solve d/d log alpha of log(M(alpha)^n - M_-(alpha)^n) = 2; needs max G > 0.
 
     M_- is M without the atoms that may be positive: where none of those occurs, S <= 0.
@@ -71,10 +69,9 @@ def find_tilt(
     rare = force_rare or (
         allow_rare and tilted.log_ratio <= _RARE and tilted.negative >= _LEAST_NEGATIVE
     )
+    log_scale = n * log_m
     if rare:
         log_scale = n * math.log(tilted.negative) + _log_expm1(tilted.log_ratio)
-    else:
-        log_scale = n * log_m
     return Tilt(alpha, log_m, log_scale, rare, tilted.variance)
 
 
@@ -96,11 +93,11 @@ def rough_log_expectation(law: GainLaw, n: int) -> float:
     deviation = math.sqrt(n * tilted.variance)
     mean = 2.0 / alpha
     z = mean / deviation - alpha * deviation
-    if z < -5.0:  # noqa: PLR2004 (Mills' ratio from here on)
+    if z < -5.0:
         log_tail = math.log(1.0 / (z * z) * (1.0 - 3.0 / (z * z)))
     else:
         log_part = 0.5 * z * z + float(log_ndtr(z)) + 0.5 * math.log(2.0 * math.pi)
-        log_tail = math.log1p(z * math.exp(log_part)) if z < 5.0 else math.log(z) + log_part  # noqa: PLR2004
+        log_tail = math.log1p(z * math.exp(log_part)) if z < 5.0 else math.log(z) + log_part
     constant = log_tail + math.log(deviation / math.sqrt(2.0 * math.pi))
     return n * log_m - 0.5 * (mean / deviation) ** 2 + constant
 
@@ -140,9 +137,7 @@ def active_moment(law: GainLaw, s: float) -> float:
     """Upper bound of the active atoms' part of M(s)."""
     top = law.g + law.g_err if law.top is None else np.maximum(law.top, law.g + law.g_err)
     # Moving every atom of a cell to the cell's upper end is far from tight, and enough here.
-    return weighted_exponential(
-        law.w[law.active] * (1.0 + law.rel + 64 * U), s * top[law.active]
-    )
+    return weighted_exponential(law.w[law.active] * (1.0 + law.rel + 64 * U), s * top[law.active])
 
 
 def _expm1_minus(x: np.ndarray) -> np.ndarray:
@@ -159,11 +154,21 @@ def _moment_error(law: GainLaw, s: float, *, centred: bool = False) -> float:
     shift = law.g_err + 12 * U * np.abs(law.g)
     if centred:
         total = s * law.mean_err + s * s * float(
-            (law.w * np.maximum(rise, 1.0) * (shift + law.rel * np.abs(law.g)) * (np.abs(law.g) + shift)).sum()
+            (
+                law.w
+                * np.maximum(rise, 1.0)
+                * (shift + law.rel * np.abs(law.g))
+                * (np.abs(law.g) + shift)
+            ).sum()
         )
     else:
         total = float((law.w * (rise * s * shift + law.rel * np.abs(rise - 1.0))).sum())
-    if law.half_var is not None and law.third is not None and law.top is not None and law.reach is not None:
+    if (
+        law.half_var is not None
+        and law.third is not None
+        and law.top is not None
+        and law.reach is not None
+    ):
         # Second and third order, or, for groups too wide for that, their mass alone.
         each = np.minimum(s * s * law.half_var + s**3 * law.third, 2.0 * law.w)
         total += weighted_exponential(each, s * law.top)

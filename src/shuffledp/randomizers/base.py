@@ -8,13 +8,19 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from shuffledp.bound import Theorem
-from shuffledp.errors import ParameterError, rejected
+from shuffledp.errors import NotCertified, ParameterError, rejected
+from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate
 from shuffledp.randomizers.law import JointLaw
+from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 
 _REGISTRY: dict[str, type[Randomizer]] = {}
 
 Input = Any
+Reports = np.ndarray
 DEFAULT_CELLS = 1 << 15
 
 
@@ -73,6 +79,80 @@ class Randomizer(ABC):
 
         Both directions are always tried; any triple gives a valid lower bound.
         """
+
+    # ---------------------------------------------------------- running it: all optional
+
+    def randomize(self, values: ArrayLike) -> Reports:
+        """One report for each value, with randomness from the operating system.
+
+        Parameters
+        ----------
+        values : array_like, shape (n,)
+            One input for each user, in the domain.
+
+        Returns
+        -------
+        ndarray
+            Reports; the first axis is the users. The type is documented by each class.
+
+        Raises
+        ------
+        ParameterError
+            If a value is outside the domain, missing or NaN.
+        """
+        return self._sample(self._checked(values), SystemSource())
+
+    def simulate(self, values: ArrayLike, *, seed: int) -> Reports:
+        """The same from a seed: for simulation and tests, never for privacy."""
+        return self._sample(self._checked(values), SeededSource(seed))
+
+    def aggregate(self, reports: Reports) -> Aggregate:
+        """Sums over reports, all that ``estimate`` needs; aggregates of batches add up.
+
+        Raises
+        ------
+        ParameterError
+            If a report is outside the message space.
+        """
+        del reports
+        raise self._without("an estimator")
+
+    def estimate(self, data: Reports | Aggregate) -> FrequencyEstimate | MeanEstimate:
+        """Unbiased estimate with standard errors, from reports or from their aggregate."""
+        del data
+        raise self._without("an estimator")
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """Per-user variance of the estimator: of n users' estimate it is this over n.
+
+        Parameters
+        ----------
+        frequency : float
+            For frequencies: the true frequency of the item; randomness of the randomizer alone,
+            the data are fixed. Mechanisms for means give the worst case over inputs.
+        """
+        del frequency
+        raise self._without("an estimator")
+
+    @property
+    def message_bits(self) -> float:
+        """Bits of one report (log2 of the message space; 64 for a float)."""
+        raise self._without("a fixed message size")
+
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        """The values as an array of inputs in the domain, or ParameterError."""
+        del values
+        raise self._without("a sampler")
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        """Reports of checked values."""
+        del values, source
+        raise self._without("a sampler")
+
+    def _without(self, what: str) -> NotCertified:
+        return NotCertified(f"{self.name}: {what} is not defined for this randomizer")
+
+    # -----------------------------------------------------------------------------------
 
     def local_epsilon(self, delta: float) -> float:
         """Upper bound of eps at this delta for one report alone, in nats (inf if unknown)."""

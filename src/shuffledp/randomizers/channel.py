@@ -94,11 +94,13 @@ def _checked_matrix(matrix: Any) -> tuple[tuple[float, ...], ...]:
         array = np.array([[float(v) for v in row] for row in matrix])
     except (TypeError, ValueError):
         raise rejected("matrix", matrix, wanted) from None
-    if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 1:  # noqa: PLR2004
+    if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 1:
         raise rejected("matrix shape", array.shape, wanted)
     if array.shape[0] > _LARGEST_ROWS or array.size > _LARGEST_ENTRIES:
         raise rejected(
-            "matrix shape", array.shape, f"at most {_LARGEST_ROWS} rows and {_LARGEST_ENTRIES} entries"
+            "matrix shape",
+            array.shape,
+            f"at most {_LARGEST_ROWS} rows and {_LARGEST_ENTRIES} entries",
         )
     for x, row in enumerate(array):
         if not bool(np.all(np.isfinite(row) & (row >= 0.0))):

@@ -15,7 +15,7 @@ from shuffledp.theorems import SYMMETRIC_PAIRS
 
 @dataclass(frozen=True, kw_only=True)
 class LocalHash(Randomizer):
-    """Local hashing: a uniformly random function h: [domain] -> [l], then l-RR of h(x); (h, z) sent.
+    """Local hashing: a uniformly random h: [domain] -> [l], then l-RR of h(x); (h, z) is sent.
 
     R_x(h, z) = (1/#h) (e^eps0 if z = h(x) else 1) / (e^eps0 + l - 1). Given z, every input is hit
     independently with probability 1/l.
@@ -38,7 +38,7 @@ class LocalHash(Randomizer):
     name: ClassVar[str] = "local-hash"
     summary: ClassVar[str] = "local hashing with l hash values"
     domain: int
-    l: int  # noqa: E741 (the literature's name)
+    l: int
     eps0: float
 
     def __post_init__(self) -> None:
@@ -82,7 +82,7 @@ class BLH(LocalHash):
 
     name: ClassVar[str] = "blh"
     summary: ClassVar[str] = "binary local hashing"
-    l: int = 2  # noqa: E741
+    l: int = 2
 
     def __init__(self, *, domain: int, eps0: float) -> None:
         _fill(self, domain=domain, l=2, eps0=eps0)
@@ -110,7 +110,7 @@ class OLH(LocalHash):
 
     name: ClassVar[str] = "olh"
     summary: ClassVar[str] = "optimized local hashing"
-    l: int = 2  # noqa: E741
+    l: int = 2
 
     def __init__(self, *, domain: int, eps0: float) -> None:
         grown = math.exp(_check.positive("eps0", eps0, high=30.0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -108,7 +109,7 @@ def _cell_edges(at: Array, cells: int) -> Array:
     """
     kinks = np.unique(np.concatenate([[0.0, 0.5, 1.0], at]))
     parts = []
-    for a, b in zip(kinks[:-1], kinks[1:], strict=True):
+    for a, b in itertools.pairwise(kinks):
         count = max(2, math.ceil(0.75 * cells * (b - a)))
         parts.append(a + (b - a) * (np.arange(count) / count))
     graded = np.geomspace(1e-12, 0.1, max(8, cells // 8))
@@ -124,5 +125,3 @@ def _interval_mass(eps0: float, x: float, left: Array, right: Array) -> Array:
 def _half_line(eps0: float, distance: Array) -> Array:
     """Mass beyond a point at this distance from the input."""
     return 0.5 * np.exp(-eps0 * distance)
-
-

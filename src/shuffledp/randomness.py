@@ -1,0 +1,104 @@
+"""Random numbers: from the operating system for privacy, from a seed for simulation only."""
+
+from __future__ import annotations
+
+import os
+from abc import ABC, abstractmethod
+
+import numpy as np
+import numpy.typing as npt
+from scipy.special import ndtri
+
+from shuffledp import _check
+
+Words = npt.NDArray[np.uint64]
+Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+_TWO_64 = 2**64
+
+
+class RandomSource(ABC):
+    """A stream of uniform 64-bit words, and the laws that samplers draw from.
+
+    Discrete draws are exact up to 2^-64 for each draw (``bernoulli``) or exact (``below``).
+    """
+
+    @abstractmethod
+    def words(self, size: int) -> Words:
+        """Independent uniform 64-bit words, shape (size,)."""
+
+    def bernoulli(self, p: float | Floats, size: int) -> npt.NDArray[np.bool_]:
+        """True with probability p, rounded to a multiple of 2^-64 (floor)."""
+        threshold = np.floor(np.clip(np.asarray(p, dtype=np.longdouble), 0, 1) * _TWO_64)
+        certain = threshold >= _TWO_64
+        limit = np.where(certain, 0, threshold).astype(np.uint64)
+        return (self.words(size) < limit) | certain
+
+    def below(self, k: int, size: int) -> Integers:
+        """Uniform integers 0 .. k-1, exactly uniform (rejection), 1 <= k <= 2^62."""
+        k = _check.count("k", k, high=2**62)
+        limit = np.uint64((_TWO_64 // k) * k - 1)
+        drawn = self.words(size)
+        while bool((bad := drawn > limit).any()):
+            drawn[bad] = self.words(int(bad.sum()))
+        return (drawn % np.uint64(k)).astype(np.int64)
+
+    def unit(self, size: int) -> Floats:
+        """Uniform on (0, 1): odd multiples of 2^-54, never an end point."""
+        return ((self.words(size) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+    def normal(self, size: int) -> Floats:
+        """Standard normal by inversion."""
+        return ndtri(self.unit(size))
+
+    def exponential(self, size: int) -> Floats:
+        """Exponential with mean 1 by inversion."""
+        return -np.log(self.unit(size))
+
+    def laplace(self, size: int) -> Floats:
+        """Laplace with scale 1."""
+        sign = np.where(self.bernoulli(0.5, size), 1.0, -1.0)
+        return sign * self.exponential(size)
+
+    def permutation(self, size: int) -> Integers:
+        """A uniform permutation of 0 .. size-1, by sorting words (ties are drawn again)."""
+        while True:
+            keys = self.words(size)
+            order = np.argsort(keys, kind="stable")
+            sorted_keys = keys[order]
+            if not bool((sorted_keys[1:] == sorted_keys[:-1]).any()):
+                return order.astype(np.int64)
+
+    def categorical(self, probabilities: Floats, size: int) -> Integers:
+        """Indices drawn with the given probabilities, by inversion on 53-bit uniforms."""
+        edges = np.cumsum(np.asarray(probabilities, dtype=np.float64))
+        edges /= edges[-1]
+        return np.minimum(np.searchsorted(edges, self.unit(size), side="right"), edges.size - 1)
+
+
+class SystemSource(RandomSource):
+    """The operating system's generator: the one to use for privacy."""
+
+    def words(self, size: int) -> Words:
+        """Words from ``os.urandom``."""
+        return np.frombuffer(bytearray(os.urandom(8 * size)), dtype=np.uint64)
+
+
+class SeededSource(RandomSource):
+    """A reproducible stream (Philox), for simulation and tests; never for privacy.
+
+    Parameters
+    ----------
+    seed : int
+        0 <= seed < 2^63.
+    """
+
+    def __init__(self, seed: int) -> None:
+        self._generator = np.random.Generator(
+            np.random.Philox(_check.count("seed", seed, low=0, high=2**63 - 1))
+        )
+
+    def words(self, size: int) -> Words:
+        """Words from Philox."""
+        return self._generator.integers(0, _TWO_64 - 1, size, dtype=np.uint64, endpoint=True)
