@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+import numpy as np
 from scipy.optimize import brentq
 
 from shuffledp.divergence.contour import LogInterval

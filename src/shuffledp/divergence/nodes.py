@@ -28,6 +28,7 @@ from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
 Complex = npt.NDArray[np.complexfloating[Any, Any]]
+Real = npt.NDArray[np.floating[Any]]
 _SERIES = 0.25
 _LARGEST_PHASE = 1e6
 _CHUNK = 1 << 15
@@ -113,7 +114,7 @@ def _integrand(
 class _BulkPowers:
     """exp(n (log M(s) - log_m)) from M(s) - 1."""
 
-    def __init__(self, law: GainLaw, n: int, tilt: Tilt, y: Array) -> None:
+    def __init__(self, law: GainLaw, n: int, tilt: Tilt, y: Real) -> None:
         self.law, self.n, self.tilt = law, n, tilt
         self.y = y
         phase = 1j * np.outer(y, law.g)
@@ -136,7 +137,7 @@ class _BulkPowers:
             self.baby_rest = _complex_expm1_minus(1j * np.outer(self.y, self.law.g))
         return _rows_within(min(reach, _SERIES / largest), alpha, stride, rows), whole
 
-    def __call__(self, x: Array, *, centred: bool) -> _Powers:
+    def __call__(self, x: Real, *, centred: bool) -> _Powers:
         law, n = self.law, self.n
         z = (self.tilt.alpha + 1j * x)[:, None] * law.g[None, :]
         giant = _complex_expm1(z)
@@ -201,7 +202,7 @@ class _RarePowers:
     the two powers are subtracted as they are.
     """
 
-    def __init__(self, law: GainLaw, n: int, tilt: Tilt, y: Array) -> None:
+    def __init__(self, law: GainLaw, n: int, tilt: Tilt, y: Real) -> None:
         self.n, self.tilt, self.y = n, tilt, y
         up, down = law.active, ~law.active
         self.up_w, self.up_g = law.w[up], law.g[up]
@@ -220,7 +221,7 @@ class _RarePowers:
         del stride, rows
         return 0, 0
 
-    def __call__(self, x: Array, *, centred: bool) -> _Powers:
+    def __call__(self, x: Real, *, centred: bool) -> _Powers:
         del centred
         alpha = self.tilt.alpha
         s = np.hypot(alpha, x[:, None] + self.y[None, :])
@@ -242,7 +243,7 @@ class _RarePowers:
         good = modulus > _FLOOR
         safe = np.where(good, 1.0 + rest, 1.0)
         ratio = np.where(good, v, 0.0) / safe
-        up_real, up_imag, up_modulus = _complex_log1p(ratio)
+        up_real, up_imag, up_modulus = _complex_log1p(np.asarray(ratio, dtype=np.complex128))
         log_front = n * real - scale
         step = _complex_expm1(np.clip(n * up_real, -745.0, 200.0) + 1j * n * up_imag)
         value = np.exp(np.clip(log_front, -745.0, 200.0)) * np.exp(1j * n * imag) * step
