@@ -3,48 +3,36 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal
+from typing import Literal
 
 from shuffledp import _check, theorems
-from shuffledp.analyses import Analysis, analysis_named
-from shuffledp.bound import Bound, Theorem, delta_from_log
-from shuffledp.divergence import LOOSE, EpsilonInterval, PairProfile, solve_epsilon
+from shuffledp.analyses import analysis_named
+from shuffledp.bound import Bound, delta_from_log
+from shuffledp.divergence import LOOSE, EpsilonInterval, solve_epsilon
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.pair import ShuffledPair
-from shuffledp.randomizers import BinaryRR, Randomizer
+from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS
-from shuffledp.reductions import blanket_pair, clone_pair, dataset_pair, stronger_clone_pair
+from shuffledp.sides import (
+    HONEST,
+    NEIGHBOURS,
+    Family,
+    Found,
+    Side,
+    Source,
+    found_epsilon,
+    found_log_delta,
+    make_side,
+    require,
+    theorem_of,
+)
 
 Trust = Literal["all", "published"]
 
 _FINE_CELLS = 1 << 19
 _FINE_RTOL = 1e-7
-_NEIGHBOURS = "neighbouring datasets: one user's value replaced by another (n is public)"
-_HONEST = "all n messages are randomized as stated and reach the shuffler"
-_SHUFFLER = "the analyst sees the messages in a uniformly random order and nothing else of them"
-_ONE_ROUND = "one report per user and one round"
-
-
-@dataclass(frozen=True)
-class _Side:
-    """The profiles of one analysis and what each of them stands for."""
-
-    analysis: Analysis
-    theorem: Theorem
-    profiles: tuple[PairProfile, ...]
-    witnesses: tuple[dict[str, Any], ...]
-    assumptions: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class _Family:
-    """Everything eps0-LDP, for ``generic``: no randomizer of its own."""
-
-    eps0: float
-    adaptive: bool
 
 
 @dataclass(frozen=True)
@@ -63,11 +51,11 @@ class Shuffled:
         "published" leaves out what is proved only in docs/theory.md.
     """
 
-    source: Randomizer | _Family
+    source: Source
     n: int
     rtol: float = 1e-6
     trust: Trust = "all"
-    _sides: dict[str, _Side] = field(default_factory=dict, repr=False, compare=False)
+    _sides: dict[str, Side] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def eps0(self) -> float:
@@ -99,24 +87,24 @@ class Shuffled:
         delta = _check.open_unit("delta", delta)
         target = math.log(delta)
         cap = self._local_epsilon(delta)
-        upper = _Found(cap, theorems.LOCAL, None, {"analysis": "local"}, ())
+        upper = Found(cap, theorems.LOCAL, None, {"analysis": "local"}, ())
         for key in self._keys("upper", analysis):
             side = self._side_if_any(key, analysis)
             if side is None:
                 continue
             found = solve_epsilon(side.profiles, target, cap=cap, rtol=self.rtol, need_all=True)
             if found.high <= upper.value:
-                upper = _found(side, found.high, found)
+                upper = found_epsilon(side, found.high, found)
             if self._settled(found):
                 break
-        lower = _Found(0.0, None, None, {}, ())
+        lower = Found(0.0, None, None, {}, ())
         for key in self._keys("lower", analysis):
             side = self._side_if_any(key, analysis)
             if side is None:
                 continue
             found = solve_epsilon(side.profiles, target, cap=cap, rtol=self.rtol, need_all=False)
             if found.low > lower.value:
-                lower = _found(side, found.low, found)
+                lower = found_epsilon(side, found.low, found)
         return self._bound(
             "epsilon", (lower.value, upper.value), lower, upper, {"delta": delta, "n": self.n}
         )
@@ -142,9 +130,9 @@ class Shuffled:
             If eps or the analysis' name is outside its domain.
         """
         epsilon = _check.epsilon("epsilon", epsilon)
-        upper = _Found(0.0, theorems.LOCAL, None, {"analysis": "local"}, ())
+        upper = Found(0.0, theorems.LOCAL, None, {"analysis": "local"}, ())
         if epsilon >= self.eps0:
-            upper = _Found(-math.inf, theorems.LOCAL, 0.0, {"analysis": "local"}, ())
+            upper = Found(-math.inf, theorems.LOCAL, 0.0, {"analysis": "local"}, ())
         else:
             for key in self._keys("upper", analysis):
                 side = self._side_if_any(key, analysis)
@@ -154,10 +142,10 @@ class Shuffled:
                 worst = max(range(len(brackets)), key=lambda i: brackets[i].high)
                 if brackets[worst].high <= upper.value:
                     low = max(b.low for b in brackets)
-                    upper = _found_log(side, worst, brackets[worst].high, low)
+                    upper = found_log_delta(side, worst, brackets[worst].high, low)
                 if upper.width is not None and upper.width <= LOOSE:
                     break
-        lower = _Found(-math.inf, None, None, {}, ())
+        lower = Found(-math.inf, None, None, {}, ())
         if epsilon < self.eps0:
             for key in self._keys("lower", analysis):
                 side = self._side_if_any(key, analysis)
@@ -166,7 +154,7 @@ class Shuffled:
                 brackets = [p.log_delta(epsilon, width=self._width()) for p in side.profiles]
                 best = max(range(len(brackets)), key=lambda i: brackets[i].low)
                 if brackets[best].low > lower.value:
-                    lower = _found_log(
+                    lower = found_log_delta(
                         side, best, brackets[best].high, brackets[best].low, end="low"
                     )
         ends = delta_from_log(lower.value, upper.value)
@@ -200,7 +188,7 @@ class Shuffled:
         if analysis is not None:
             chosen = analysis_named(analysis)
             if chosen.key != "local" and chosen.end == end:
-                self._require(chosen.key)
+                require(self.source, chosen.key)
                 return [chosen.key]
             return []
         if end == "lower":
@@ -209,36 +197,18 @@ class Shuffled:
 
     def _applies(self, key: str) -> bool:
         try:
-            self._require(key)
+            require(self.source, key)
         except NotCertified:
             return False
-        return self.trust == "all" or self._theorem(key).provenance == "published"
-
-    def _require(self, key: str) -> None:
-        if key == "blanket" and isinstance(self.source, _Family):
-            msg = (
-                "analysis = 'blanket': wanted a randomizer; a family of them has no common blanket"
-            )
-            raise NotCertified(msg)
-        if key in {"clone", "stronger-clone"} and not math.isfinite(self.eps0):
-            msg = f"analysis = {key!r}: wanted an eps0-LDP randomizer; this one has no finite eps0"
-            raise NotCertified(msg)
-
-    def _theorem(self, key: str) -> Theorem:
-        theorem = analysis_named(key).theorem
-        if isinstance(self.source, _Family):
-            return theorems.FAMILY if key == "dataset" else theorem
-        if key == "blanket":
-            return theorem.with_step(self.source.worst_pairs().theorem)
-        return theorem
+        return self.trust == "all" or theorem_of(self.source, key).provenance == "published"
 
     def _local_epsilon(self, delta: float) -> float:
         """eps of one report alone at this delta."""
-        if isinstance(self.source, _Family):
+        if isinstance(self.source, Family):
             return self.eps0
         return min(self.eps0, self.source.local_epsilon(delta))
 
-    def _side_if_any(self, key: str, analysis: str | None) -> _Side | None:
+    def _side_if_any(self, key: str, analysis: str | None) -> Side | None:
         """The side, or None where it cannot be made and was not asked for by name."""
         try:
             return self._side(key)
@@ -247,70 +217,20 @@ class Shuffled:
                 raise
             return None
 
-    def _side(self, key: str) -> _Side:
+    def _side(self, key: str) -> Side:
         if key not in self._sides:
-            self._sides[key] = self._make_side(key)
+            self._sides[key] = make_side(self.source, key, n=self.n, cells=self._cells())
         return self._sides[key]
-
-    def _make_side(self, key: str) -> _Side:
-        pairs: list[tuple[ShuffledPair, dict[str, Any]]]
-        assumptions: tuple[str, ...] = (_NEIGHBOURS, _HONEST, _SHUFFLER, _ONE_ROUND)
-        if key == "blanket":
-            pairs = self._blanket_pairs()
-            assumptions += (
-                "every user runs the same randomizer, chosen before any message is seen",
-            )
-        elif key == "dataset":
-            pairs = self._dataset_pairs()
-        else:
-            make = clone_pair if key == "clone" else stronger_clone_pair
-            pairs = [(make(eps0=self.eps0, n=self.n), {"analysis": key})]
-            adaptive = isinstance(self.source, _Family) and self.source.adaptive
-            assumptions += (
-                "every randomizer is eps0-LDP for every history it may depend on; users are "
-                "shuffled first, then randomized one after another"
-                if adaptive
-                else "every user runs the same eps0-LDP randomizer, or the i-th message of the "
-                "shuffled users is made by the i-th randomizer",
-            )
-        profiles, witnesses = _distinct(pairs)
-        return _Side(analysis_named(key), self._theorem(key), profiles, witnesses, assumptions)
 
     def _cells(self) -> int:
         return DEFAULT_CELLS if self.rtol > _FINE_RTOL else _FINE_CELLS
-
-    def _blanket_pairs(self) -> list[tuple[ShuffledPair, dict[str, Any]]]:
-        randomizer = self._randomizer()
-        cells = self._cells()
-        return [
-            (
-                blanket_pair(randomizer, x0, x1, n=self.n, cells=cells),
-                {"analysis": "blanket", "x0": x0, "x1": x1, "swap": False},
-            )
-            for x0, x1 in randomizer.worst_pairs().pairs
-        ]
-
-    def _dataset_pairs(self) -> list[tuple[ShuffledPair, dict[str, Any]]]:
-        randomizer = self._randomizer()
-        cells = self._cells()
-        found = []
-        for x0, x1, x2 in randomizer.datasets():
-            pair = dataset_pair(randomizer, x0, x1, x2, n=self.n, cells=cells)
-            witness = {"analysis": "dataset", "x0": x0, "x1": x1, "x2": x2}
-            found.append((pair, {**witness, "swap": False}))
-            found.append((pair.swap(), {**witness, "swap": True}))
-        return found
-
-    def _randomizer(self) -> Randomizer:
-        """The randomizer, or for a family the member its lower bound comes from."""
-        return BinaryRR(eps0=self.eps0) if isinstance(self.source, _Family) else self.source
 
     def _bound(
         self,
         quantity: Literal["epsilon", "delta"],
         ends: tuple[float, float],
-        lower: _Found,
-        upper: _Found,
+        lower: Found,
+        upper: Found,
         at: dict[str, float],
         logs: tuple[float | None, float | None] = (None, None),
     ) -> Bound:
@@ -333,7 +253,7 @@ class Shuffled:
             at=at,
             lower_theorem=lower.theorem,
             upper_theorem=upper.theorem,
-            assumptions=upper.assumptions or (_NEIGHBOURS, _HONEST),
+            assumptions=upper.assumptions or (NEIGHBOURS, HONEST),
             notes=tuple(notes),
             log_lower=logs[0],
             log_upper=logs[1],
@@ -344,50 +264,6 @@ class Shuffled:
 
     def _noted_width(self, quantity: str) -> float:
         return 1.1 * self.rtol if quantity == "epsilon" else 1.1 * self._width()
-
-
-@dataclass(frozen=True)
-class _Found:
-    """One end: its value, what certifies it, its numerical width, and what reproduces it."""
-
-    value: float
-    theorem: Theorem | None
-    width: float | None
-    witness: dict[str, Any]
-    assumptions: tuple[str, ...]
-
-
-def _found(side: _Side, value: float, interval: EpsilonInterval) -> _Found:
-    if interval.high == interval.low:
-        width = 0.0
-    else:
-        width = interval.high / interval.low - 1.0 if interval.low > 0.0 else math.inf
-    witness = side.witnesses[interval.which]
-    return _Found(value, side.theorem, width, witness, side.assumptions)
-
-
-def _found_log(
-    side: _Side, index: int, high: float, low: float, *, end: Literal["low", "high"] = "high"
-) -> _Found:
-    value = low if end == "low" else high
-    width = 0.0 if high == low else (math.expm1(min(high - low, 700.0)))
-    return _Found(value, side.theorem, width, side.witnesses[index], side.assumptions)
-
-
-def _distinct(
-    pairs: Sequence[tuple[ShuffledPair, dict[str, Any]]],
-) -> tuple[tuple[PairProfile, ...], tuple[dict[str, Any], ...]]:
-    """Profiles of the pairs, equal laws once."""
-    seen: dict[bytes, None] = {}
-    profiles, witnesses = [], []
-    for pair, witness in pairs:
-        profile = PairProfile(pair)
-        key = profile.fingerprint()
-        if key not in seen:
-            seen[key] = None
-            profiles.append(profile)
-            witnesses.append(witness)
-    return tuple(profiles), tuple(witnesses)
 
 
 def shuffle(
@@ -445,7 +321,7 @@ def generic(
     """
     if not isinstance(adaptive, bool):
         raise rejected("adaptive", adaptive, "True or False")
-    family = _Family(_check.local_epsilon("eps0", eps0), adaptive)
+    family = Family(_check.local_epsilon("eps0", eps0), adaptive)
     return Shuffled(family, _check.count("n", n), *_settings(rtol, trust))
 
 
