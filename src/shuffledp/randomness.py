@@ -14,6 +14,7 @@ from shuffledp import _check
 Words = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
+Octets = npt.NDArray[np.uint8]
 
 _TWO_64 = 2**64
 
@@ -21,7 +22,7 @@ _TWO_64 = 2**64
 class RandomSource(ABC):
     """A stream of uniform 64-bit words, and the laws that samplers draw from.
 
-    Discrete draws are exact up to 2^-64 for each draw (``bernoulli``) or exact (``below``).
+    Discrete draws are exact (``coins``, ``below``) or exact up to 2^-64 (``bernoulli``).
     """
 
     @abstractmethod
@@ -34,6 +35,27 @@ class RandomSource(ABC):
         certain = threshold >= _TWO_64
         limit = np.where(certain, 0, threshold).astype(np.uint64)
         return (self.words(size) < limit) | certain
+
+    def octets(self, size: int) -> Octets:
+        """Independent uniform bytes, shape (size,)."""
+        return self.words(-(-size // 8)).view(np.uint8)[:size]
+
+    def coins(self, digits: bytes, size: int) -> npt.NDArray[np.bool_]:
+        """True with exactly the probability 0.d1 d2 d3 ... to base 256.
+
+        Bytes are compared digit by digit, further digits only for draws still tied: about one byte
+        for each coin, whatever the number of digits.
+        """
+        drawn = self.octets(size)
+        true = drawn < digits[0]
+        tied = np.flatnonzero(drawn == digits[0])
+        for digit in digits[1:]:
+            if tied.size == 0:
+                break
+            drawn = self.octets(tied.size)
+            true[tied] = drawn < digit
+            tied = tied[drawn == digit]
+        return true
 
     def below(self, k: int, size: int) -> Integers:
         """Uniform integers 0 .. k-1, exactly uniform (rejection), 1 <= k <= 2^62."""

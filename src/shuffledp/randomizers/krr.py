@@ -7,19 +7,58 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, WorstPairs
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.chances import exponential, quotient, word_up
 from shuffledp.randomizers.discrete import distinct, third_inputs
+from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, held, histogram
 from shuffledp.randomizers.law import JointLaw, without_empty
+from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
+from shuffledp.randomness import RandomSource
 from shuffledp.theorems import SYMMETRIC_PAIRS, TWO_INPUTS
 
 
+class _Response(FrequencyRandomizer):
+    """What k-RR and its binary case share: a report is a value, and supports that value alone."""
+
+    eps0: float
+
+    @property
+    def support(self) -> Support:
+        """p* = e^eps0/Z, q* = 1/Z with Z = e^eps0 + k - 1."""
+        grow = math.exp(self.eps0)
+        total = grow + (self.items - 1)
+        return Support(
+            own=grow / total,
+            own_miss=(self.items - 1) / total,
+            other=1.0 / total,
+            other_miss=(grow + (self.items - 2)) / total,
+            gap=math.expm1(self.eps0) / total,
+        )
+
+    @property
+    def message_bits(self) -> float:
+        """log2(k)."""
+        return math.log2(self.items)
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        return respond(values, self.items, self.eps0, source)
+
+    def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
+        return whole_reports(reports, self.items)
+
+    def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
+        return held(histogram(reports, self.items), items)
+
+
 @dataclass(frozen=True, kw_only=True)
-class KRR(Randomizer):
+class KRR(_Response):
     """k-ary randomized response: R_x(y) = (e^eps0 if y = x else 1) / (e^eps0 + k - 1).
 
-    Blanket: uniform, gamma = k / (e^eps0 + k - 1).
+    Blanket: uniform, gamma = k / (e^eps0 + k - 1). Reports are values, in the smallest unsigned
+    type.
 
     Parameters
     ----------
@@ -42,6 +81,11 @@ class KRR(Randomizer):
         object.__setattr__(self, "k", _check.count("k", self.k, low=2, high=_check.LARGEST_DOMAIN))
         object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
 
+    @property
+    def items(self) -> int:
+        """k."""
+        return self.k
+
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """One class for each distinct input and one for all other outputs."""
         del cells
@@ -57,7 +101,7 @@ class KRR(Randomizer):
 
 
 @dataclass(frozen=True, kw_only=True)
-class BinaryRR(Randomizer):
+class BinaryRR(_Response):
     """Binary randomized response: the truth with probability e^eps0 / (e^eps0 + 1).
 
     Parameters
@@ -76,6 +120,11 @@ class BinaryRR(Randomizer):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+
+    @property
+    def items(self) -> int:
+        """2: no and yes."""
+        return 2
 
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """k-RR with k = 2."""
@@ -103,3 +152,28 @@ def response_law(inputs: tuple[Any, ...], k: int, eps0: float) -> JointLaw:
     blanket = np.full(m + 1, unit)
     blanket[m] = (k - m) * unit
     return without_empty(mass[index], blanket)
+
+
+def respond(values: np.ndarray, k: int, eps0: float, source: RandomSource) -> np.ndarray:
+    """k-RR of values 0 .. k-1, by one word for each user.
+
+    With probability gamma = k/(e^eps0 + k - 1) a uniform value, else the truth. Of the 2^64 words
+    the first T = 2^64 gamma, rounded up, mean the uniform value, and all but the last T mod k of
+    them say which; these few draw it anew. So the law is exactly that of k-RR with an eps0' <= eps0
+    whose gamma is at most 2^-63 larger: the law asked for, followed by a little more k-RR.
+    """
+    uniform = word_up(quotient(k, exponential(eps0), k - 1))
+    share = uniform // k
+    # Words 0 .. share k - 1 say the value: inclusive limits fit 64 bits where the counts do not.
+    reports = values.astype(smallest_type(k))
+    for block in blocks(len(values)):
+        words = source.words(block.stop - block.start)
+        part = reports[block]
+        again = words <= np.uint64(uniform - 1)
+        if share:
+            direct = words <= np.uint64(share * k - 1)
+            np.copyto(part, (words // np.uint64(share)).astype(part.dtype), where=direct)
+            again &= ~direct
+        if bool(again.any()):
+            part[again] = source.below(k, int(np.count_nonzero(again)))
+    return reports

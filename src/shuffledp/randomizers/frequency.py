@@ -1,0 +1,147 @@
+"""Frequency mechanisms: reports that support items, and the one estimator they share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
+
+from shuffledp import _check
+from shuffledp.errors import NotCertified, rejected
+from shuffledp.estimates import Aggregate, FrequencyEstimate
+from shuffledp.randomizers.base import Randomizer, Reports
+from shuffledp.randomizers.values import whole_values
+
+Floats = npt.NDArray[np.float64]
+# Below this gap between p* and q* the variance leaves the range of floats.
+_SMALLEST_GAP = 1e-150
+
+
+@dataclass(frozen=True)
+class Support:
+    """Probability that a report supports an item: p* from its holders, q* from all others.
+
+    Complements and the gap are fields of their own, because 1 - p* and p* - q* lose their bits.
+
+    Attributes
+    ----------
+    own, own_miss : float
+        p* and 1 - p*.
+    other, other_miss : float
+        q* and 1 - q*.
+    gap : float
+        p* - q* > 0.
+    """
+
+    own: float
+    own_miss: float
+    other: float
+    other_miss: float
+    gap: float
+
+
+class FrequencyRandomizer(Randomizer):
+    """A mechanism whose report supports each item with p* or q*, whichever item of others is held.
+
+    With C the number of n reports that support an item, (C/n - q*)/(p* - q*) is unbiased for its
+    frequency f, and its variance over the randomizers' coins is 1/n times
+    [f p*(1 - p*) + (1 - f) q*(1 - q*)] / (p* - q*)^2, whatever the other users hold.
+
+    Subclasses give ``items``, ``support``, ``_sample``, ``_checked_reports`` and ``_supporters``.
+    """
+
+    @property
+    @abstractmethod
+    def items(self) -> int:
+        """Number of items: inputs are 0 .. items-1."""
+
+    @property
+    @abstractmethod
+    def support(self) -> Support:
+        """p* and q*."""
+
+    @abstractmethod
+    def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
+        """The reports as an array in the message space, or ParameterError."""
+
+    @abstractmethod
+    def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
+        """How many of the reports support each of the items (None: all of the domain)."""
+
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        return whole_values(values, self.items)
+
+    def aggregate(self, reports: Reports, *, items: ArrayLike | None = None) -> Aggregate:
+        """Support counts, which add up over batches of users.
+
+        Parameters
+        ----------
+        reports : ndarray
+            What ``randomize`` returned, or part of it.
+        items : array_like of int, optional
+            Count for these items only, in this order; all items of the domain otherwise.
+
+        Returns
+        -------
+        Aggregate
+            ``sums`` has one count for each item.
+        """
+        checked = self._checked_reports(reports)
+        chosen = None if items is None else whole_values(items, self.items, name="items")
+        return Aggregate(len(checked), self._supporters(checked, chosen).astype(np.float64))
+
+    def estimate(self, data: Reports | Aggregate) -> FrequencyEstimate:
+        """Frequencies (C/n - q*)/(p* - q*), with standard errors at the estimated frequencies.
+
+        Raises
+        ------
+        ParameterError
+            If there are no reports.
+        """
+        sums = data if isinstance(data, Aggregate) else self.aggregate(data)
+        n = counted(sums)
+        rates = self._usable()
+        frequencies = (sums.sums / n - rates.other) / rates.gap
+        share = np.clip(frequencies, 0.0, 1.0)
+        return FrequencyEstimate(frequencies, np.sqrt(self._variances(share) / n), n)
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """[f p*(1 - p*) + (1 - f) q*(1 - q*)] / (p* - q*)^2, per user."""
+        self._usable()
+        return float(self._variances(_check.real("frequency", frequency, low=0.0, high=1.0)))
+
+    def _variances(self, share: Any) -> Any:
+        rates = self.support
+        own = rates.own * rates.own_miss / rates.gap / rates.gap
+        other = rates.other * rates.other_miss / rates.gap / rates.gap
+        return share * own + (1.0 - share) * other
+
+    def _usable(self) -> Support:
+        rates = self.support
+        if not rates.gap >= _SMALLEST_GAP:
+            msg = f"{self.name}: p* - q* = {rates.gap:g} leaves nothing to estimate with"
+            raise NotCertified(msg)
+        return rates
+
+
+def counted(sums: Aggregate) -> int:
+    """Number of users of an aggregate, at least one."""
+    if not sums.count >= 1:
+        raise rejected("reports", sums.count, "at least one report")
+    return sums.count
+
+
+def histogram(reports: np.ndarray, size: int) -> np.ndarray:
+    """How often each of 0 .. size-1 occurs."""
+    if reports.dtype.itemsize == 8:  # bincount takes no unsigned 64-bit integers
+        reports = reports.astype(np.int64, copy=False)
+    return np.bincount(reports, minlength=size)
+
+
+def held(counts: np.ndarray, items: np.ndarray | None) -> np.ndarray:
+    """Counts of the items asked for, from counts of all."""
+    return counts if items is None else counts[items]

@@ -1,0 +1,49 @@
+"""Mean mechanisms: reports that become unbiased values, and the estimator they share."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
+
+from shuffledp.estimates import Aggregate, MeanEstimate
+from shuffledp.randomizers.base import Randomizer, Reports
+from shuffledp.randomizers.frequency import counted
+
+Floats = npt.NDArray[np.float64]
+
+
+class MeanRandomizer(Randomizer):
+    """A mechanism with an unbiased value in every report; the estimate is their mean.
+
+    Subclasses give ``_checked``, ``_sample``, ``_unbiased`` and ``variance`` (per user, the worst
+    case over inputs where it depends on them; for vectors of each coordinate).
+    """
+
+    @abstractmethod
+    def _unbiased(self, reports: ArrayLike) -> Floats:
+        """Values with the inputs as means, shape (n,) or (n, d); refuses impossible reports."""
+
+    def aggregate(self, reports: Reports) -> Aggregate:
+        """Sums of the reports' unbiased values and of their squares, shape (2,) or (2, d)."""
+        values = self._unbiased(reports)
+        sums = np.array([values.sum(axis=0), np.square(values).sum(axis=0)])
+        return Aggregate(len(values), sums)
+
+    def estimate(self, data: Reports | Aggregate) -> MeanEstimate:
+        """Mean of the unbiased values, with the standard error of the noise alone.
+
+        Raises
+        ------
+        ParameterError
+            If there are no reports.
+        """
+        sums = data if isinstance(data, Aggregate) else self.aggregate(data)
+        n = counted(sums)
+        mean = sums.sums[0] / n
+        error = np.full_like(mean, np.sqrt(self.variance() / n))
+        if mean.ndim == 0:
+            return MeanEstimate(float(mean), float(error), n)
+        return MeanEstimate(mean, error, n)

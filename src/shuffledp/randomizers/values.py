@@ -1,0 +1,126 @@
+"""Columns of values and of reports: what randomizers accept, and how they say no."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
+
+from shuffledp.errors import rejected
+
+Array = npt.NDArray[Any]
+# Users handled at a time: words of a block fit the processor's cache.
+BLOCK = 1 << 16
+_CELLS = 1 << 22
+
+
+def blocks(users: int, width: int = 1) -> Iterator[slice]:
+    """Slices of users, so that a block of ``width`` numbers for each user takes little memory."""
+    step = max(1, min(BLOCK, _CELLS // max(width, 1)))
+    for start in range(0, users, step):
+        yield slice(start, min(start + step, users))
+
+
+def smallest_type(count: int) -> np.dtype[Any]:
+    """The smallest unsigned integer type that holds 0 .. count-1."""
+    return np.min_scalar_type(count - 1)
+
+
+def whole_values(values: ArrayLike, size: int, *, name: str = "values") -> Array:
+    """Values 0 .. size-1 as the smallest unsigned type.
+
+    Any integer type is accepted, and floats that are whole; anything else is refused by its place.
+
+    Raises
+    ------
+    ParameterError
+        Naming the first value refused, and how many there are.
+    """
+    wanted = f"a whole number from 0 to {size - 1:,}"
+    column = _numbers(values, name, wanted)
+    if column.dtype.kind == "f":
+        good = (column >= 0) & (column <= size - 1) & (column == np.floor(column))
+        _refuse(name, column, ~good, wanted)
+    elif column.size and not (int(column.min()) >= 0 and int(column.max()) < size):
+        _refuse(name, column, (column < 0) | (column > size - 1), wanted)
+    return column.astype(smallest_type(size), copy=False)
+
+
+def real_values(
+    values: ArrayLike, low: float, high: float, *, end_points: bool = False, name: str = "values"
+) -> npt.NDArray[np.float64]:
+    """Finite values in [low, high], or only its end points, as float64.
+
+    Raises
+    ------
+    ParameterError
+        Naming the first value refused, and how many there are.
+    """
+    wanted = f"{low:g} or {high:g}" if end_points else f"a number from {low:g} to {high:g}"
+    column = _numbers(values, name, wanted).astype(np.float64, copy=False)
+    good = (column >= low) & (column <= high)
+    if end_points:
+        good = (column == low) | (column == high)
+    _refuse(name, column, ~good, wanted)
+    return column
+
+
+def whole_reports(reports: ArrayLike, size: int) -> Array:
+    """Reports 0 .. size-1 in any integer type, as they are."""
+    wanted = f"a report from 0 to {size - 1:,} in an integer type"
+    column = np.asarray(reports)
+    if column.ndim != 1:
+        raise rejected("reports shape", column.shape, "one report for each user, shape (n,)")
+    if column.dtype.kind not in "iu":
+        if column.size == 0:
+            return column.astype(smallest_type(size))
+        raise rejected("reports[0]", column[0], wanted)
+    if column.size and not (int(column.min()) >= 0 and int(column.max()) < size):
+        _refuse("reports", column, (column < 0) | (column > size - 1), wanted)
+    return column
+
+
+def _refuse(name: str, column: Array, bad: npt.NDArray[np.bool_], wanted: str) -> None:
+    if not bool(bad.any()):
+        return
+    first = int(np.argmax(bad))
+    count = int(np.count_nonzero(bad))
+    more = f" ({count:,} of {column.size:,} are refused)" if count > 1 else ""
+    raise rejected(f"{name}[{first}]", column[first].item(), wanted + more)
+
+
+def _numbers(values: ArrayLike, name: str, wanted: str) -> Array:
+    """A one-dimensional array of integers or floats; booleans, text and gaps are refused."""
+    if isinstance(values, np.ma.MaskedArray):
+        gaps = np.ma.getmaskarray(values)
+        if bool(gaps.any()):
+            raise rejected(f"{name}[{int(np.argmax(gaps))}]", None, wanted)
+    if isinstance(values, list | tuple) and not set(map(type, values)) <= {int, float}:
+        # NumPy would turn True into 1 beside other numbers.
+        return _one_by_one(values, name, wanted)
+    column = np.asarray(values)
+    if column.ndim != 1:
+        raise rejected(f"{name} shape", column.shape, "one value for each user, shape (n,)")
+    if column.dtype.kind in "iuf":
+        return column
+    if column.dtype.kind == "O":
+        return _one_by_one(column, name, wanted)
+    if column.size == 0:
+        return column.astype(np.uint8)
+    raise rejected(f"{name}[0]", column[0].item(), wanted)
+
+
+def _one_by_one(values: Iterable[Any], name: str, wanted: str) -> Array:
+    found: list[float] = []
+    for place, value in enumerate(values):
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise rejected(f"{name}[{place}]", value, wanted)
+        try:
+            found.append(float(value))
+        except OverflowError:
+            raise rejected(f"{name}[{place}]", value, wanted) from None
+    return np.array(found)

@@ -1,0 +1,121 @@
+"""Estimators by enumeration: the mean and the variance over every output, not by simulation."""
+
+import math
+
+import numpy as np
+import pytest
+from flint import arb
+
+import shuffledp as sd
+from randomizers import definitions
+
+CLOSE = 1e-11
+
+
+def all_reports(randomizer):
+    """Full output distributions (rows: inputs), and every output as a report, in their order."""
+    e = randomizer.eps0
+    if isinstance(randomizer, sd.KRR):
+        return definitions.k_rr(randomizer.k, e), np.arange(randomizer.k)
+    if isinstance(randomizer, sd.BinaryRR):
+        return definitions.binary_rr(e), np.arange(2)
+    raise TypeError(randomizer)
+
+
+RANDOMIZERS = [
+    mechanism
+    for e in (1e-3, 0.7, 2.0, 12.0, 30.0)
+    for mechanism in (sd.BinaryRR(eps0=e), sd.KRR(k=2, eps0=e), sd.KRR(k=5, eps0=e))
+]
+
+
+@pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
+def test_unbiased_and_of_the_stated_variance(randomizer):
+    """Over all outputs: E[estimate of item v | input x] = 1{v = x}, and its variance exactly."""
+    rows, reports = all_reports(randomizer)
+    single = np.array(
+        [randomizer.estimate(reports[i : i + 1]).frequencies for i in range(len(reports))]
+    )
+    for x, row in enumerate(rows):
+        for item in range(len(rows)):
+            values = [arb(float(v)) for v in single[:, item]]
+            mean = sum((p * v for p, v in zip(row, values, strict=True)), start=arb(0))
+            second = sum((p * v * v for p, v in zip(row, values, strict=True)), start=arb(0))
+            size = math.sqrt(float(second))
+            assert abs(float(mean) - (item == x)) <= CLOSE * (1.0 + size)
+            wanted = randomizer.variance(float(item == x))
+            spread = float(second - mean * mean)
+            # Floats of the estimates leave about u E[v^2] in the difference.
+            assert abs(spread - wanted) <= CLOSE * wanted + 1e-13 * float(second)
+
+
+@pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
+def test_aggregates_merge(randomizer):
+    _, reports = all_reports(randomizer)
+    drawn = reports[np.random.default_rng(1).integers(0, len(reports), 500)]
+    whole = randomizer.aggregate(drawn)
+    parts = randomizer.aggregate(drawn[:123]) + randomizer.aggregate(drawn[123:])
+    assert parts.count == whole.count == 500
+    assert np.array_equal(parts.sums, whole.sums)
+    assert np.array_equal(
+        randomizer.estimate(parts).frequencies, randomizer.estimate(drawn).frequencies
+    )
+
+
+@pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
+def test_some_items_only(randomizer):
+    _, reports = all_reports(randomizer)
+    whole = randomizer.estimate(reports)
+    some = randomizer.estimate(randomizer.aggregate(reports, items=[1, 0, 1]))
+    assert np.array_equal(some.frequencies, whole.frequencies[[1, 0, 1]])
+    assert np.array_equal(some.standard_errors, whole.standard_errors[[1, 0, 1]])
+
+
+@pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
+def test_standard_error_is_of_the_estimated_frequencies(randomizer):
+    _, reports = all_reports(randomizer)
+    found = randomizer.estimate(reports)
+    for f, error in zip(found.frequencies, found.standard_errors, strict=True):
+        wanted = math.sqrt(randomizer.variance(min(1.0, max(0.0, f))) / len(reports))
+        assert error == pytest.approx(wanted, rel=1e-12)
+
+
+def test_published_variances():
+    """At frequency 0, as in the papers."""
+    for e in (0.3, 2.0, 7.0):
+        E = math.exp(e)
+        for k in (2, 10, 10**6):
+            assert sd.KRR(k=k, eps0=e).variance() == pytest.approx(
+                (E + k - 2) / (E - 1) ** 2, rel=1e-12
+            )
+
+
+@pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
+def test_bad_reports_are_refused(randomizer):
+    _, reports = all_reports(randomizer)
+    with pytest.raises(sd.ParameterError, match="at least one report"):
+        randomizer.estimate(reports[:0])
+    with pytest.raises(sd.ParameterError, match="frequency"):
+        randomizer.variance(1.5)
+    with pytest.raises(sd.ParameterError, match=r"items\[0\] = -1"):
+        randomizer.aggregate(reports, items=[-1])
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (np.array([0, 5, 9]), r"reports\[1\] = 5: .* \(2 of 3 are refused\)"),
+        (np.array([0, -1]), r"reports\[1\] = -1"),
+        (np.array([0.0, 1.0]), r"reports\[0\] = .*integer type"),
+        (np.array([True]), r"reports\[0\]"),
+        (np.array([[0, 1]]), "reports shape"),
+    ],
+)
+def test_bad_categories_are_refused(bad, message):
+    with pytest.raises(sd.ParameterError, match=message):
+        sd.KRR(k=5, eps0=1.0).aggregate(bad)
+
+
+def test_nothing_left_to_estimate_with():
+    with pytest.raises(sd.NotCertified, match=r"p\* - q\*"):
+        sd.KRR(k=5, eps0=1e-200).variance()
