@@ -14,7 +14,7 @@ from shuffledp.divergence import PairProfile, contour, nodes
 from shuffledp.divergence.contour import expected_positive_part
 from shuffledp.divergence.gain import atom_gains
 from shuffledp.divergence.nodes import node_blocks
-from shuffledp.divergence.tilt import _log_expm1, _tilted, find_tilt, log_moment
+from shuffledp.divergence.tilt import find_tilt, log_expm1, log_moment, tilted_law
 from shuffledp.pair import ShuffledPair
 from strategies import exact_pair
 
@@ -233,9 +233,9 @@ def test_the_cases_go_through_every_regime(monkeypatch):
 def forced(law, n, tilt, *, rare, alpha):
     """The same kernel with another alpha, and with or without the rare event taken out."""
     log_m, _ = log_moment(law, alpha)
-    at = _tilted(law, n, alpha)
+    at = tilted_law(law, n, alpha)
     if rare and at.negative > 0.0:
-        scale = n * math.log(at.negative) + _log_expm1(at.log_ratio)
+        scale = n * math.log(at.negative) + log_expm1(at.log_ratio)
         return replace(
             tilt, alpha=alpha, log_m=log_m, log_scale=scale, rare=True, variance=at.variance
         )

@@ -14,6 +14,7 @@ import numpy as np
 
 from shuffledp.divergence.contour import LogInterval, expected_positive_part
 from shuffledp.divergence.decay import Decay, SplitDecay
+from shuffledp.divergence.estimate import rough_log_expectation_of_cells
 from shuffledp.divergence.gain import CellGains, GainLaw, compressed_gains, mean_law
 from shuffledp.divergence.tilt import (
     Tilt,
@@ -31,8 +32,15 @@ _FEWEST_GROUPS = 100
 _MOST_GROUPS = 6000
 _GROUPS_FOR_FEW = 3000
 _ROUGH_CELLS = 2048
+_NEAR_ENOUGH = 4.0
 _SPLIT_GAIN = 1.5
 _SPLIT_LEVELS = 14
+# Layers of G: how far apart, and how far once one large message makes S > 0 by itself.
+_LAYER = 4.0
+_LAYER_BEYOND = 16.0
+_CLEAR = 30.0
+_MOST_LAYERS = 40
+_LEAST_CELLS = 8
 _NOTHING = LogInterval(-math.inf, -math.inf)
 
 
@@ -56,25 +64,10 @@ def _bracket(pair: ShuffledPair, cells: CellGains, width: float) -> LogInterval:
         return _one_sided_cells(alone, n)
     if float(cells.low.min()) >= 0.0:
         return _all_positive(cells, n)
-    threshold = _split_threshold(cells, n)
-    if threshold is None:
-        found = _whole(pair, cells, width)
-    else:
-        small = cells.below(threshold, pair.rel)
-        found = log_sum(
-            _whole(pair, small, 0.5 * width), _some_large(pair, cells, small, threshold, width)
-        )
+    cuts = _cuts(cells, n)
+    found = _layered(pair, cells, cuts, width) if cuts else _whole(pair, cells, width)
     cap = alone.high + math.log(n)
     return LogInterval(found.low, min(found.high, cap + 4 * U * (1.0 + abs(cap))))
-
-
-def rough_log_delta(cells: CellGains, n: int) -> float:
-    """About log delta (Chernoff's bound of the cells' means); not certified."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        law = mean_law(cells, most=_ROUGH_CELLS)
-        if float(law.g.max()) <= 0.0:
-            return -math.inf
-        return _rough_scale(law, n, force_rare=False) - 1.0 - math.log(n)
 
 
 def log_sum(x: LogInterval, y: LogInterval) -> LogInterval:
@@ -111,7 +104,8 @@ def _whole(pair: ShuffledPair, cells: CellGains, width: float) -> LogInterval:
             continue
         found = expected_positive_part(grouped, n, tilt, width=width, decay=decay)
         best = LogInterval(max(best.low, found.low), min(best.high, found.high))
-        if best.width <= width:
+        # The whole contour helps where the decay could not be certified, not to shave a little off.
+        if best.width <= _NEAR_ENOUGH * width:
             break
     return best
 
@@ -121,34 +115,66 @@ def _some_large(
 ) -> LogInterval:
     """E[S_+; some message has G above the threshold], on a contour of its own."""
     n = pair.n
-    first = find_tilt(mean_law(cells, threshold=threshold), n, force_rare=True)
+    means = mean_law(cells, threshold=threshold)
+    first = find_tilt(means, n, force_rare=True)
+    # Errors count relative to the part split off, which is n V M_s^{n-1} where it is rare.
+    emphasis = max(1.0, 1.0 / (n * max(active_moment(means, first.alpha), 1e-300)))
 
     def grouped(groups: int) -> GainLaw:
         return compressed_gains(
-            cells, rel=pair.rel, tilt=first.alpha, groups=groups, threshold=threshold
+            cells,
+            rel=pair.rel,
+            tilt=first.alpha,
+            groups=groups,
+            threshold=threshold,
+            emphasis=emphasis,
         )
 
     best = LogInterval(-math.inf, math.inf)
     for whole in (False, True):
-        law = grouped(_groups(grouped(_FEWEST_GROUPS), first, n, width, whole=whole))
+        law = grouped(
+            _groups(grouped(_FEWEST_GROUPS), first, n, width, whole=whole, emphasis=emphasis)
+        )
         tilt = find_tilt(law, n, force_rare=True)
         decay = None if whole else _split_decay(law, small, tilt, pair)
         if not whole and decay is None:
             continue
         found = expected_positive_part(law, n, tilt, width=width, decay=decay)
         best = LogInterval(max(best.low, found.low), min(best.high, found.high))
-        if best.width <= width:
+        if best.width <= _NEAR_ENOUGH * width:
             break
     return best
 
 
-def _split_threshold(cells: CellGains, n: int) -> float | None:
-    """Where to split large G off, or None: what makes the two scales together smallest.
+def _layered(pair: ShuffledPair, cells: CellGains, cuts: list[float], width: float) -> LogInterval:
+    """E[S]_+ by where the largest G lies: below the first cut, between two of them, above all.
+
+    Each layer has a contour of its own, and an accuracy that its share of the whole calls for.
+    """
+    n = pair.n
+    parts = [cells.below(cut, pair.rel) for cut in cuts]
+    layers = list(zip(parts, cuts, [*parts[1:], cells], strict=True))
+    scales = [_rough_scale(mean_law(parts[0], most=_ROUGH_CELLS), n, force_rare=False)]
+    scales += [_layer_scale(upper, cut, n) for _, cut, upper in layers]
+    rough = rough_log_expectation_of_cells(cells, n)
+    share = width / len(scales)
+
+    def wanted(scale: float) -> float:
+        return share * math.exp(min(max(rough - scale, 0.0), 300.0))
+
+    total = _whole(pair, parts[0], wanted(scales[0]))
+    for (small, cut, upper), scale in zip(layers, scales[1:], strict=True):
+        total = log_sum(total, _some_large(pair, upper, small, cut, wanted(scale)))
+    return total
+
+
+def _cuts(cells: CellGains, n: int) -> list[float]:
+    """Where to split large G off: what makes the scales together smallest, and layers above it.
 
     The scale is what Chernoff's bound gives; the nearer it is to the truth, the less cancels.
     """
     law = mean_law(cells, most=_ROUGH_CELLS)
-    best, threshold = _rough_scale(law, n, force_rare=False) - _SPLIT_GAIN, None
+    best, first = _rough_scale(law, n, force_rare=False) - _SPLIT_GAIN, None
     mass = law.w * np.maximum(law.g, 0.0)
     order = np.argsort(law.g)
     above = np.cumsum(mass[order][::-1])[::-1]
@@ -164,14 +190,36 @@ def _split_threshold(cells: CellGains, n: int) -> float | None:
         if float(small.mean.max(initial=-1.0)) <= 0.0:
             continue
         one = _rough_scale(mean_law(small, most=_ROUGH_CELLS), n, force_rare=False)
-        split = mean_law(cells, threshold=cut, most=_ROUGH_CELLS)
-        if not bool(split.active.any()) or bool(split.active.all()):
-            continue
-        two = _rough_scale(split, n, force_rare=True)
+        two = _layer_scale(cells, cut, n)
         both = max(one, two) + math.log1p(math.exp(-abs(one - two)))
         if both < best:
-            best, threshold = both, cut
-    return threshold
+            best, first = both, cut
+    return [] if first is None else _layer_cuts(cells, first, n)
+
+
+def _layer_cuts(cells: CellGains, first: float, n: int) -> list[float]:
+    """Cuts above the first, each a factor further, none of them next to the largest G."""
+    top = float(cells.high.max())
+    clear = _CLEAR * n * max(-cells.total, 0.0)
+    cuts = [first]
+    while len(cuts) < _MOST_LAYERS:
+        ratio = _LAYER if cuts[-1] < clear else _LAYER_BEYOND
+        cut = cuts[-1] * ratio
+        if cut * _LAYER > top:
+            break
+        above = (cells.high > cuts[-1]) & (cells.high <= cut)
+        if int(above.sum()) > _LEAST_CELLS:
+            cuts.append(cut)
+        else:
+            break
+    return cuts
+
+
+def _layer_scale(cells: CellGains, cut: float, n: int) -> float:
+    law = mean_law(cells, threshold=cut, most=_ROUGH_CELLS)
+    if not bool(law.active.any()) or bool(law.active.all()):
+        return math.inf
+    return _rough_scale(law, n, force_rare=True)
 
 
 def _rough_scale(law: GainLaw, n: int, *, force_rare: bool) -> float:
@@ -203,7 +251,9 @@ def _split_decay(
     )
 
 
-def _groups(law: GainLaw, tilt: Tilt, n: int, width: float, *, whole: bool) -> int:
+def _groups(
+    law: GainLaw, tilt: Tilt, n: int, width: float, *, whole: bool, emphasis: float = 1.0
+) -> int:
     """How many groups of cells keep the third-order error, like groups^-3, small enough.
 
     Near the axis, |s| ~ 6 over the tilted standard deviation of S, it must be below the width.
@@ -213,9 +263,10 @@ def _groups(law: GainLaw, tilt: Tilt, n: int, width: float, *, whole: bool) -> i
     if law.third is None or law.top is None or law.reach is None or not tilt.variance > 0.0:
         return _FEWEST_GROUPS
     narrow = tilt.alpha**3 * law.third <= law.w
-    third = weighted_exponential(law.third[narrow], tilt.alpha * law.top[narrow])
+    counted = law.third * np.where(law.active, emphasis, 1.0)
+    third = weighted_exponential(counted[narrow], tilt.alpha * law.top[narrow])
     near = math.hypot(tilt.alpha, 6.0 / math.sqrt(n * tilt.variance))
-    excess = n * near**3 * third / (0.05 * width)
+    excess = n * near**3 * third / (0.02 * width)
     if whole:
         far = 8.0 / math.sqrt(width)
         scale = n * tilt.alpha**3 * third

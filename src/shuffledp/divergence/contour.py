@@ -28,7 +28,7 @@ _OVERFLOW = 300.0
 _BETAS = (0.03, 0.2, 0.5, 0.8, 0.95, 1.05, 1.2, 1.6, 2.5, 5.0, 17.0)
 _STALLED = 0.7
 _WIDEST = 0.1
-_LEAST_INTERVALS = 16
+_LEAST_INTERVALS = 60
 # With more messages a law with a continuous part decays, or its rare form is used.
 _FEW = 30
 

@@ -165,19 +165,34 @@ def cell_gains(pair: ShuffledPair, epsilon: float) -> CellGains:
     low = np.minimum(pair.ranges.a_low - a * pair.ranges.b_high - pad, mean - err)
     high = np.maximum(pair.ranges.a_high - a * pair.ranges.b_low + pad, mean + err)
     variance, variance_err = _inner_variance(low, high, pad + err, pair.ranges.bend)
-    floor = _floor(pair.n, max(0.0, float(high.max())))
-    clipped = high < floor
+    total, total_err = mean_gain(pair, epsilon)
+    cells = CellGains(pair.w, mean, low, high, err, total, total_err, variance, variance_err)
+    return floored(cells, pair.n, pair.rel)
+
+
+def floored(cells: CellGains, n: int, rel: float) -> CellGains:
+    """Raise cells so far below 0 that one of their messages makes S < 0 whatever the others are.
+
+    Cells that reach below the floor but are not wholly below it stay as they are.
+    """
+    floor = _floor(n, max(0.0, float(cells.high.max())))
+    clipped = cells.high < floor
     if not bool(clipped.any()):
-        total, total_err = mean_gain(pair, epsilon)
-        return CellGains(pair.w, mean, low, high, err, total, total_err, variance, variance_err)
-    # Cells that reach below the floor but are not wholly below it stay as they are.
-    mean = np.where(clipped, floor, mean)
-    err = np.where(clipped, 0.0, err)
-    low, high = np.where(clipped, floor, low), np.where(clipped, floor, high)
-    variance = np.where(clipped, 0.0, variance)
-    variance_err = np.where(clipped, 0.0, variance_err)
-    total, total_err = _plain_mean(pair.w, mean, err, pair.rel)
-    return CellGains(pair.w, mean, low, high, err, total, total_err, variance, variance_err)
+        return cells
+    mean = np.where(clipped, floor, cells.mean)
+    err = np.where(clipped, 0.0, cells.err)
+    total, total_err = _plain_mean(cells.w, mean, err, rel)
+    return replace(
+        cells,
+        mean=mean,
+        low=np.where(clipped, floor, cells.low),
+        high=np.where(clipped, floor, cells.high),
+        err=err,
+        total=total,
+        total_err=total_err,
+        variance=np.where(clipped, 0.0, cells.variance),
+        variance_err=np.where(clipped, 0.0, cells.variance_err),
+    )
 
 
 def _inner_variance(low: Array, high: Array, pad: Array, bend: Array | None) -> tuple[Array, Array]:
@@ -256,14 +271,15 @@ def compressed_gains(
     tilt: float,
     groups: int,
     threshold: float | None = None,
+    emphasis: float = 1.0,
 ) -> GainLaw:
     """Group neighbouring fine cells and put two atoms m +- sqrt(v) in place of each group.
 
     Groups are cut so that sum w e^{tilt g} width^3 is about as small as ``groups`` cells allow:
-    equal shares of (w e^{tilt g})^{1/4} width^{3/4}.
+    equal shares of (w e^{tilt g})^{1/4} width^{3/4}; active cells count ``emphasis`` times.
     """
     active = cells.high > (0.0 if threshold is None else threshold)
-    starts = _group_starts(cells, tilt, groups, active)
+    starts = _group_starts(cells, tilt, groups, np.where(active, math.log(emphasis), 0.0), active)
     w = np.add.reduceat(cells.w, starts)
     index = np.repeat(np.arange(starts.size), np.diff(np.append(starts, cells.w.size)))
     centre = np.add.reduceat(cells.w * cells.mean, starts) / w
@@ -309,12 +325,12 @@ _NEGLIGIBLE = 60.0
 
 
 def _group_starts(
-    cells: CellGains, tilt: float, groups: int, active: npt.NDArray[np.bool_]
+    cells: CellGains, tilt: float, groups: int, bonus: Array, active: npt.NDArray[np.bool_]
 ) -> npt.NDArray[np.intp]:
     if cells.w.size <= groups:
         return np.arange(cells.w.size)
     width = cells.high - cells.low
-    exponent = np.log(cells.w) + tilt * cells.mean
+    exponent = np.log(cells.w) + tilt * cells.mean + bonus
     weight = np.exp(0.25 * (exponent - exponent.max())) * width**0.75
     share = weight * (groups / float(weight.sum()))
     # Within a group e^{tilt g} must not change by much where it is not negligible.

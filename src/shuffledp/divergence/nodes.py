@@ -30,6 +30,7 @@ U = UNIT_ROUNDOFF
 Complex = npt.NDArray[np.complexfloating[Any, Any]]
 Real = npt.NDArray[np.floating[Any]]
 _SERIES = 0.25
+_LARGEST_SHIFT = 690.0
 _LARGEST_PHASE = 1e6
 _CHUNK = 1 << 15
 _FLOOR = 1e-3
@@ -213,6 +214,9 @@ class _RarePowers:
         self.up_mass = math.fsum(self.up_w) + law.lost
         self.rise = float((self.up_w * np.exp(tilt.alpha * self.up_g)).sum())
         self.function = (4.0 * law.g.size + 4.0 * _FUNCTION) * U + 2.0 * law.rel
+        excess = float((self.down_w * np.expm1(tilt.alpha * self.down_g)).sum()) - self.up_mass
+        front = n * math.log1p(max(excess, -1.0 + 1e-300)) - tilt.log_scale
+        self.shift = min(max(front, 0.0), _LARGEST_SHIFT)
         self.up_drift = _error_constants(law, tilt.alpha, up)
         self.down_drift = _error_constants(law, tilt.alpha, down)
 
@@ -244,8 +248,10 @@ class _RarePowers:
         safe = np.where(good, 1.0 + rest, 1.0)
         ratio = np.where(good, v, 0.0) / safe
         up_real, up_imag, up_modulus = _complex_log1p(np.asarray(ratio, dtype=np.complex128))
-        log_front = n * real - scale
-        step = _complex_expm1(np.clip(n * up_real, -745.0, 200.0) + 1j * n * up_imag)
+        # M_-^n is e^shift units large and its factor e^-shift small: shared out, neither overflows.
+        log_front = n * real - scale - self.shift
+        lift = math.exp(self.shift)
+        step = _complex_expm1(np.clip(n * up_real, -745.0, 200.0) + 1j * n * up_imag) * lift
         value = np.exp(np.clip(log_front, -745.0, 200.0)) * np.exp(1j * n * imag) * step
         rounding = U * (64.0 + 8.0 * abs(scale) + 16.0 * n * (np.abs(real) + np.abs(imag)))
         front_err = n * rest_err / np.maximum(modulus, _FLOOR) + rounding
@@ -253,14 +259,12 @@ class _RarePowers:
         ratio_err = ratio_err + 24.0 * U * np.abs(ratio) * (1.0 + np.abs(ratio))
         base = np.maximum(up_modulus, _FLOOR)
         bend = n * ratio_err / base * (1.0 + 1e-9)
-        bend = bend + U * (64.0 + 16.0 * n * (np.abs(up_real) + np.abs(up_imag)))
+        # expm1 near 0 and log1p are right to a few u of their argument, far out to a few u of 1,
+        # which the error of the front covers.
+        bend = bend + 32.0 * U * n * (np.abs(up_real) + np.abs(up_imag))
         log_wide = np.maximum(n * np.log(base), 0.0)
-        err = _grown(log_front + front_err + log_wide, bend)
-        err = err + np.where(
-            front_err < 1.0,
-            np.abs(value) * np.expm1(np.minimum(front_err, 1.0)) * (1.0 + 1e-9),
-            _grown(log_front + log_wide + 1.0, front_err),
-        )
+        err = _grown(log_front + front_err + log_wide, bend) * lift
+        err = err + _grown(log_front, front_err) * np.abs(step) * (1.0 + 1e-9)
         # Where M_- is next to nothing both powers are bounded by themselves.
         whole = np.maximum(np.abs(1.0 + rest + v), _FLOOR)
         both = (v_err + rest_err + 64.0 * U) / whole

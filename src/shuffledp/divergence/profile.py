@@ -6,15 +6,19 @@ import math
 
 import numpy as np
 
-from shuffledp.divergence.cells import (
-    FIRST_LEVEL,
-    expected_positive_part_of_cells,
-    rough_log_delta,
-)
+from shuffledp.divergence.cells import FIRST_LEVEL, expected_positive_part_of_cells
 from shuffledp.divergence.contour import LogInterval, expected_positive_part
 from shuffledp.divergence.enumeration import Enumeration, composition_count
-from shuffledp.divergence.gain import GainLaw, atom_gains, cell_gains, mean_law, trimmed
-from shuffledp.divergence.tilt import find_tilt, rough_log_expectation
+from shuffledp.divergence.estimate import rough_log_expectation, rough_log_expectation_of_cells
+from shuffledp.divergence.gain import GainLaw, atom_gains, cell_gains, trimmed
+from shuffledp.divergence.scattered import (
+    coarse,
+    is_scattered,
+    prepared,
+    scattered_gains,
+    scattered_trim,
+)
+from shuffledp.divergence.tilt import find_tilt
 from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
 
 U = UNIT_ROUNDOFF
@@ -22,10 +26,9 @@ LARGEST_EPSILON = 300.0
 LOOSE = 3e-2
 _CHEAP_ENUMERATION = 30_000
 _LARGEST_ENUMERATION = 1_000_000
-# Cells below e^level in both laws are left out first; lower if delta turns out that small.
 _LAST_LEVEL = -724.0
-_LEVEL_MARGIN = 30.0
-_ROUGH_CELLS = 2048
+_TRIMMINGS = 8
+_FAR_TOO_LOW = 20.0
 _NOTHING = LogInterval(-math.inf, -math.inf)
 
 
@@ -36,7 +39,8 @@ class PairProfile:
     """
 
     def __init__(self, pair: ShuffledPair) -> None:
-        self.pair = pair.merged()
+        self.pair = prepared(pair.merged())
+        self._coarse: ShuffledPair | None = None
         self._enumeration: Enumeration | None = None
         self._alone: Enumeration | None = None
         self._rough: dict[float, float] = {}
@@ -83,10 +87,14 @@ class PairProfile:
     def _estimate(self, epsilon: float) -> float:
         seen = self._outside(epsilon)[1]
         with np.errstate(over="ignore", invalid="ignore"):
-            if self.pair.ranges is not None:
+            if is_scattered(self.pair):
+                if self._coarse is None:
+                    self._coarse = coarse(self.pair)
+                main = rough_log_expectation(atom_gains(self._coarse, epsilon), self.pair.n)
+                seen += self.pair.tail[0]
+            elif self.pair.ranges is not None:
                 pair = trimmed(self.pair, epsilon, FIRST_LEVEL)
-                law = mean_law(cell_gains(pair, epsilon), most=_ROUGH_CELLS)
-                main = rough_log_expectation(law, pair.n)
+                main = rough_log_expectation_of_cells(cell_gains(pair, epsilon), pair.n)
                 seen += pair.tail[0]
             elif self.pair.w.size == 0:
                 main = -math.inf
@@ -114,25 +122,27 @@ class PairProfile:
 
     def _trimmed_cells(self, epsilon: float, width: float) -> LogInterval:
         """Leave out far cells that cannot matter; keep more of them if delta turns out smaller."""
-        level = FIRST_LEVEL
-        while True:
-            pair = trimmed(self.pair, epsilon, level)
-            last = level <= _LAST_LEVEL
-            rough = rough_log_delta(cell_gains(pair, epsilon), pair.n)
-            if last or rough >= level + _LEVEL_MARGIN:
-                break
-            level = max(2.0 * level, _LAST_LEVEL)
         # What is left out is counted in full: it must be small against the width of delta.
-        needed = rough - 4.0 + math.log(3e-3 * width)
+        margin = 4.0 - math.log(3e-3 * width)
+        level = max(self.rough_log_delta(epsilon) - margin, _LAST_LEVEL)
+        scattered = is_scattered(self.pair)
+        trim, gains = (scattered_trim, scattered_gains) if scattered else (trimmed, cell_gains)
         best = LogInterval(-math.inf, math.inf)
-        for attempt in (max(level, needed), max(level, 2.0 * needed)):
-            pair = trimmed(self.pair, epsilon, attempt)
-            main = expected_positive_part_of_cells(pair, cell_gains(pair, epsilon), width)
+        for _ in range(_TRIMMINGS):
+            pair = trim(self.pair, epsilon, level)
+            main = expected_positive_part_of_cells(pair, gains(pair, epsilon), width)
             found = self._assemble(pair, main, epsilon)
             best = LogInterval(max(best.low, found.low), min(best.high, found.high))
-            # A second attempt helps only if the tail is what makes the bracket wide.
-            log_tail = math.log(max(pair.tail[0], pair.tail[1], 1e-320))
-            if best.width <= width or log_tail < best.high + math.log(0.1 * width):
+            if best.width <= width:
+                break
+            log_tail = math.log(max(pair.tail[0], pair.tail[1] * math.exp(epsilon), 1e-320))
+            enough = max(main.high - math.log(pair.n) - margin, _LAST_LEVEL)
+            if log_tail >= best.high + math.log(0.1 * width) and level > _LAST_LEVEL:
+                # The tail is what makes the bracket wide: lower it below what the cells alone give.
+                level = max(min(enough, level - 4.0), _LAST_LEVEL)
+            elif enough > level + _FAR_TOO_LOW:
+                level = enough
+            else:
                 break
         return best
 

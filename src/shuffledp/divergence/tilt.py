@@ -8,13 +8,12 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy.optimize import brentq
-from scipy.special import log_ndtr
 
 from shuffledp.divergence.gain import GainLaw
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
-_RARE = 30.0
+RARE = 30.0
 _SEARCH = 400
 _LEAST_NEGATIVE = 1e-3
 _LARGEST_EXPONENT = 690.0
@@ -63,43 +62,16 @@ def find_tilt(law: GainLaw, n: int, *, allow_rare: bool = True, force_rare: bool
     M_- is M without the atoms that may be positive: where none of those occurs, S <= 0.
     ``allow_rare=False`` keeps that event in even where it is likely.
     """
-    alpha = _solve(law, n, whole=not (allow_rare or force_rare))
+    alpha = solve_tilt(law, n, whole=not (allow_rare or force_rare))
     log_m, _ = log_moment(law, alpha)
-    tilted = _tilted(law, n, alpha)
+    tilted = tilted_law(law, n, alpha)
     rare = force_rare or (
-        allow_rare and tilted.log_ratio <= _RARE and tilted.negative >= _LEAST_NEGATIVE
+        allow_rare and tilted.log_ratio <= RARE and tilted.negative >= _LEAST_NEGATIVE
     )
     log_scale = n * log_m
     if rare:
-        log_scale = n * math.log(tilted.negative) + _log_expm1(tilted.log_ratio)
+        log_scale = n * math.log(tilted.negative) + log_expm1(tilted.log_ratio)
     return Tilt(alpha, log_m, log_scale, rare, tilted.variance)
-
-
-def rough_log_expectation(law: GainLaw, n: int) -> float:
-    """About log E[S]_+: the tilted law of S taken to be normal. An estimate, not certified."""
-    if law.g.size == 0 or not float(law.g.max()) > 0.0:
-        return -math.inf
-    if float(law.g.min()) >= 0.0 and law.mean > 0.0:
-        return math.log(n * law.mean)
-    alpha = _solve(law, n, whole=False)
-    tilted = _tilted(law, n, alpha)
-    log_m, _ = log_moment(law, alpha)
-    if tilted.log_ratio <= _RARE and tilted.negative > 0.0:
-        # Few active messages: Chernoff's scale, times the usual constant.
-        scale = n * math.log(tilted.negative) + _log_expm1(max(tilted.log_ratio, 1e-300))
-        return scale - math.log(alpha) - 1.0
-    if not math.isfinite(log_m) or not tilted.variance > 0.0:
-        return -math.inf
-    deviation = math.sqrt(n * tilted.variance)
-    mean = 2.0 / alpha
-    z = mean / deviation - alpha * deviation
-    if z < -5.0:
-        log_tail = math.log(1.0 / (z * z) * (1.0 - 3.0 / (z * z)))
-    else:
-        log_part = 0.5 * z * z + float(log_ndtr(z)) + 0.5 * math.log(2.0 * math.pi)
-        log_tail = math.log1p(z * math.exp(log_part)) if z < 5.0 else math.log(z) + log_part
-    constant = log_tail + math.log(deviation / math.sqrt(2.0 * math.pi))
-    return n * log_m - 0.5 * (mean / deviation) ** 2 + constant
 
 
 def log_moment(law: GainLaw, s: float) -> tuple[float, float]:
@@ -175,9 +147,11 @@ def _moment_error(law: GainLaw, s: float, *, centred: bool = False) -> float:
     return total
 
 
-def _solve(law: GainLaw, n: int, *, whole: bool) -> float:
+def solve_tilt(law: GainLaw, n: int, *, whole: bool) -> float:
+    """The alpha of ``find_tilt``, or a poor but valid one where there is no solution in range."""
+
     def slope(theta: float) -> float:
-        return _tilted(law, n, math.exp(theta), whole=whole).slope - 2.0
+        return tilted_law(law, n, math.exp(theta), whole=whole).slope - 2.0
 
     start = math.log(2.0 / max(float(law.g.max()), 1e-290))
     high, low = start, start - 1.0
@@ -196,7 +170,7 @@ def _solve(law: GainLaw, n: int, *, whole: bool) -> float:
     return math.exp(float(root))  # type: ignore[arg-type]
 
 
-class _Tilted(NamedTuple):
+class TiltedLaw(NamedTuple):
     """At alpha: d log(M^n - M_-^n) / d log alpha, tilted variance, n log(M/M_-), and M_-."""
 
     slope: float
@@ -205,7 +179,8 @@ class _Tilted(NamedTuple):
     negative: float
 
 
-def _tilted(law: GainLaw, n: int, alpha: float, *, whole: bool = False) -> _Tilted:
+def tilted_law(law: GainLaw, n: int, alpha: float, *, whole: bool = False) -> TiltedLaw:
+    """What the saddle-point equation needs of the law tilted by alpha."""
     # Exponents far below the largest contribute nothing.
     exponent = np.maximum(alpha * law.g, -1e300)
     top = max(0.0, float(exponent.max()))
@@ -218,16 +193,16 @@ def _tilted(law: GainLaw, n: int, alpha: float, *, whole: bool = False) -> _Tilt
     up = float(share[law.active].sum())
     negative = total - up if up < 0.5 * total else float(share[~law.active].sum()) + rest
     if whole or negative <= 0.0:
-        return _Tilted(alpha * n * mean, variance, math.inf, 0.0)
+        return TiltedLaw(alpha * n * mean, variance, math.inf, 0.0)
     down_mean = float(moment[~law.active].sum()) / negative
     log_ratio = n * math.log1p(up / negative)
     excess = float(moment[law.active].sum()) - down_mean * up
     kept = -math.expm1(-log_ratio)
     slope = alpha * n * (excess / total / kept + down_mean) if kept > 0.0 else -math.inf
     # The mean of both parts over the tilted law, by n times less cancellation than M^n - M_-^n.
-    return _Tilted(slope, variance, log_ratio, negative * math.exp(min(top, 690.0)))
+    return TiltedLaw(slope, variance, log_ratio, negative * math.exp(min(top, 690.0)))
 
 
-def _log_expm1(x: float) -> float:
+def log_expm1(x: float) -> float:
     """log(e^x - 1) for x > 0."""
     return math.log(math.expm1(x)) if x < 1.0 else x + math.log1p(-math.exp(-x))

@@ -1,0 +1,99 @@
+"""Many atoms or merged cells in no order: sorted by G at each eps, they are fine cells like others.
+
+Neighbours in G are put in groups by the kernel, whatever outputs they come from. A cell is given
+the interval up to the middle between it and its neighbours, so that groups know how wide they are
+(docs/theory.md, section 9.1).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+
+from shuffledp.divergence.gain import CellGains, floored, mean_gain
+from shuffledp.merging import as_cells, merged_to
+from shuffledp.pair import UNIT_ROUNDOFF, Array, ShuffledPair
+
+U = UNIT_ROUNDOFF
+MOST_ATOMS = 1024
+_ROUGH_ATOMS = 2048
+
+
+def is_scattered(pair: ShuffledPair) -> bool:
+    """Cells that carry their inner moments are in no order."""
+    return pair.ranges is not None and pair.ranges.moments is not None
+
+
+def prepared(pair: ShuffledPair) -> ShuffledPair:
+    """Too many atoms for a contour of their own become cells without width."""
+    if pair.ranges is None and pair.n > 1 and pair.w.size > MOST_ATOMS:
+        return as_cells(pair)
+    return pair
+
+
+def coarse(pair: ShuffledPair) -> ShuffledPair:
+    """Few atoms at the means of many cells: for estimates that certify nothing."""
+    return replace(merged_to(pair, _ROUGH_ATOMS), ranges=None)
+
+
+def scattered_gains(pair: ShuffledPair, epsilon: float) -> CellGains:
+    """G on each cell, in increasing order: mean, variance, and an interval that holds it."""
+    ranges = pair.ranges
+    if ranges is None or ranges.moments is None:
+        msg = "scattered_gains needs cells with moments"
+        raise TypeError(msg)
+    scale = math.exp(epsilon)
+    b = scale * pair.b
+    mean = pair.a - b
+    order = np.argsort(mean, kind="stable")
+    mean = mean[order]
+    w, a, b = pair.w[order], pair.a[order], b[order]
+    err = 1.01 * (pair.rel + 12 * U) * (a + b)
+    high_a, high_b = ranges.a_high[order], scale * ranges.b_high[order]
+    pad = 8 * U * (high_a + high_b)
+    low = np.minimum(ranges.a_low[order] - high_b - pad, mean - err)
+    high = np.maximum(high_a - scale * ranges.b_low[order] + pad, mean + err)
+    inner = ranges.moments.part(order)
+    parts = (a * a * inner.a, b * b * inner.b, -2.0 * a * b * inner.both)
+    most = (high - mean) * (mean - low)
+    variance = np.clip(parts[0] + parts[1] + parts[2], 0.0, most)
+    size = parts[0] + parts[1] + np.abs(parts[2])
+    doubt = (a + b) ** 2 * inner.doubt * (1.0 + 1e-9) + 16 * U * size + 4.0 * err * (high - low)
+    doubt = np.minimum(doubt, most + err * (high - low))
+    low, high = _widened(mean, low, high)
+    total, total_err = mean_gain(pair, epsilon)
+    cells = CellGains(w, mean, low, high, err, total, total_err, variance, doubt)
+    return floored(cells, pair.n, pair.rel)
+
+
+def _widened(mean: Array, low: Array, high: Array) -> tuple[Array, Array]:
+    """Intervals up to the middle between neighbours, never across 0."""
+    middle = 0.5 * (mean[1:] + mean[:-1])
+    left, right = np.append(mean[:1], middle), np.append(middle, mean[-1:])
+    left = np.where(low >= 0.0, np.maximum(left, 0.0), left)
+    right = np.where(high <= 0.0, np.minimum(right, 0.0), right)
+    return np.minimum(low, left), np.maximum(high, right)
+
+
+def scattered_trim(pair: ShuffledPair, epsilon: float, log_level: float) -> ShuffledPair:
+    """Move the cells of least P- plus e^eps Q-mass, together below e^log_level, to the tail."""
+    p, q = pair.w * pair.a, pair.w * pair.b
+    both = p + math.exp(epsilon) * q
+    order = np.argsort(both, kind="stable")
+    count = int(np.searchsorted(np.cumsum(both[order]), math.exp(log_level)))
+    if count == 0 or count == both.size or pair.ranges is None:
+        return pair
+    gone, kept = order[:count], np.sort(order[count:])
+    moved = (float(p[gone].sum()), float(q[gone].sum()))
+    grown = 1.0 + 1e-6
+    return replace(
+        pair,
+        w=pair.w[kept],
+        a=pair.a[kept],
+        b=pair.b[kept],
+        tail=(pair.tail[0] + grown * moved[0], pair.tail[1] + grown * moved[1]),
+        tail_doubt=(pair.tail_doubt[0] + 2e-6 * moved[0], pair.tail_doubt[1] + 2e-6 * moved[1]),
+        ranges=pair.ranges.part(kept),
+    )
