@@ -62,8 +62,10 @@ def independent_hits(
         weight = hits * log_hit + (m - hits) * log_miss
         parts = [(weight, log_base[0])]
         if hits == m:
-            # All others hit too, or not.
-            parts = [(weight + rest * log_hit, log_base[1])]
+            # All others hit too, or not. The whole domain hit has all ratios one, like no input
+            # hit; a mass below e^-700 is less than what rounding does to that class.
+            whole = weight + rest * log_hit
+            parts = [(whole, log_base[1])] if whole + log_base[1] > _LOG_SMALLEST else []
             if rest:
                 parts.append((weight + math.log(-math.expm1(rest * log_hit)), log_base[0]))
         for log_share, floor in parts:
@@ -71,8 +73,15 @@ def independent_hits(
             log_blanket.append(log_share + floor)
             size = max(size, rest * abs(log_hit) if floor == log_base[1] else 0.0)
     size += m * (abs(log_hit) + abs(log_miss)) + max(abs(log_base[0]), abs(log_base[1]))
-    mass = np.exp(np.maximum(np.array(log_mass).T, -745.0))
-    blanket = np.exp(np.maximum(np.array(log_blanket), -745.0))
-    kept = np.array(log_mass).max(axis=1) > _LOG_SMALLEST
+    mass, blanket = _exp(log_mass).T, _exp(log_blanket)
     # Exponents are rounded: their absolute error is the entries' relative error.
-    return without_empty((mass * kept)[index], blanket * kept, (32.0 + 8.0 * min(size, 1e4)) * U)
+    return without_empty(mass[index], blanket, (32.0 + 8.0 * min(size, 1e4)) * U)
+
+
+def _exp(exponents: list[Any]) -> np.ndarray:
+    """e^x, but 0 below e^-700, where a float cannot keep a small relative error.
+
+    A blanket of 0 is valid: such outputs are counted in full, as seen for sure.
+    """
+    x = np.array(exponents)
+    return np.where(x > _LOG_SMALLEST, np.exp(np.maximum(x, _LOG_SMALLEST)), 0.0)
