@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ Words = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Octets = npt.NDArray[np.uint8]
+Unsigned = npt.NDArray[Any]
 
 _TWO_64 = 2**64
 
@@ -65,6 +67,23 @@ class RandomSource(ABC):
         while bool((bad := drawn > limit).any()):
             drawn[bad] = self.words(int(bad.sum()))
         return (drawn % np.uint64(k)).astype(np.int64)
+
+    def uniform(self, k: int, size: int) -> Unsigned:
+        """``below`` as the smallest unsigned type, from as few bytes as that has."""
+        kind = np.min_scalar_type(_check.count("k", k, high=2**62) - 1)
+        values = 256**kind.itemsize
+        limit = kind.type(values - values % k - 1)
+        drawn = self._typed(kind, size)
+        if values % k:
+            again = np.flatnonzero(drawn > limit)
+            while again.size:
+                fresh = self._typed(kind, again.size)
+                drawn[again] = fresh
+                again = again[fresh > limit]
+        return drawn if k == values else drawn % kind.type(k)
+
+    def _typed(self, kind: np.dtype[Any], size: int) -> Unsigned:
+        return self.words(-(-size * kind.itemsize // 8)).view(kind)[:size]
 
     def unit(self, size: int) -> Floats:
         """Uniform on (0, 1): odd multiples of 2^-54, never an end point."""

@@ -1,5 +1,6 @@
 """Estimators by enumeration: the mean and the variance over every output, not by simulation."""
 
+import itertools
 import math
 
 import numpy as np
@@ -19,13 +20,29 @@ def all_reports(randomizer):
         return definitions.k_rr(randomizer.k, e), np.arange(randomizer.k)
     if isinstance(randomizer, sd.BinaryRR):
         return definitions.binary_rr(e), np.arange(2)
+    if isinstance(randomizer, sd.RAPPOR):
+        return definitions.rappor(randomizer.d, e), all_bits(randomizer.d)
+    if isinstance(randomizer, sd.OUE):
+        return definitions.oue(randomizer.d, e), all_bits(randomizer.d)
     raise TypeError(randomizer)
+
+
+def all_bits(d):
+    rows = np.array(list(itertools.product((0, 1), repeat=d)), dtype=np.uint8)
+    return np.packbits(rows, axis=1)
 
 
 RANDOMIZERS = [
     mechanism
     for e in (1e-3, 0.7, 2.0, 12.0, 30.0)
-    for mechanism in (sd.BinaryRR(eps0=e), sd.KRR(k=2, eps0=e), sd.KRR(k=5, eps0=e))
+    for mechanism in (
+        sd.BinaryRR(eps0=e),
+        sd.KRR(k=2, eps0=e),
+        sd.KRR(k=5, eps0=e),
+        sd.RAPPOR(d=2, eps0=e),
+        sd.RAPPOR(d=9, eps0=e),
+        sd.OUE(d=3, eps0=e),
+    )
 ]
 
 
@@ -88,6 +105,10 @@ def test_published_variances():
             assert sd.KRR(k=k, eps0=e).variance() == pytest.approx(
                 (E + k - 2) / (E - 1) ** 2, rel=1e-12
             )
+        for d in (2, 10, 10**6):
+            w = math.exp(0.5 * e)
+            assert sd.RAPPOR(d=d, eps0=e).variance() == pytest.approx(w / (w - 1) ** 2, rel=1e-12)
+            assert sd.OUE(d=d, eps0=e).variance() == pytest.approx(4 * E / (E - 1) ** 2, rel=1e-12)
 
 
 @pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
@@ -114,6 +135,20 @@ def test_bad_reports_are_refused(randomizer):
 def test_bad_categories_are_refused(bad, message):
     with pytest.raises(sd.ParameterError, match=message):
         sd.KRR(k=5, eps0=1.0).aggregate(bad)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (np.zeros((3, 1), dtype=np.uint8), r"reports shape = \(3, 1\): wanted \(n, 2\)"),
+        (np.zeros(2, dtype=np.uint8), "reports shape"),
+        (np.zeros((3, 2), dtype=np.int8), "reports type = 'int8'"),
+        (np.array([[0, 0], [0, 1]], dtype=np.uint8), r"last byte of reports\[1\] = 1"),
+    ],
+)
+def test_bad_bits_are_refused(bad, message):
+    with pytest.raises(sd.ParameterError, match=message):
+        sd.RAPPOR(d=9, eps0=1.0).aggregate(bad)
 
 
 def test_nothing_left_to_estimate_with():

@@ -1,12 +1,15 @@
 """Samplers against the law: every output's probability from the definition, fixed seeds."""
 
+from decimal import Decimal
+
 import numpy as np
 import pytest
-from flint import arb
+from flint import arb, ctx
 
 import shuffledp as sd
 from randomizers import definitions
 from randomizers.sources import LEAST_P_VALUE, Counting, Script, fits
+from shuffledp.randomizers.chances import LENGTH, digits_up, word_up
 from shuffledp.randomizers.krr import respond
 from shuffledp.randomness import SeededSource
 
@@ -20,7 +23,16 @@ def outputs(randomizer):
         return definitions.k_rr(randomizer.k, e), lambda reports: reports
     if isinstance(randomizer, sd.BinaryRR):
         return definitions.binary_rr(e), lambda reports: reports
+    if isinstance(randomizer, sd.RAPPOR):
+        return definitions.rappor(randomizer.d, e), lambda reports: bits(reports, randomizer.d)
+    if isinstance(randomizer, sd.OUE):
+        return definitions.oue(randomizer.d, e), lambda reports: bits(reports, randomizer.d)
     raise TypeError(randomizer)
+
+
+def bits(reports, d):
+    """Bits as one number, the first bit the highest: the order of itertools.product."""
+    return np.unpackbits(reports, axis=1, count=d) @ (1 << np.arange(d)[::-1])
 
 
 RANDOMIZERS = [
@@ -29,6 +41,10 @@ RANDOMIZERS = [
     sd.KRR(k=7, eps0=1.0),
     sd.KRR(k=300, eps0=4.0),
     sd.KRR(k=5, eps0=1e-4),
+    sd.RAPPOR(d=4, eps0=2.0),
+    sd.RAPPOR(d=9, eps0=1.0),
+    sd.OUE(d=2, eps0=0.5),
+    sd.OUE(d=9, eps0=1.5),
 ]
 
 
@@ -61,12 +77,10 @@ def test_system_randomness_has_the_same_law(randomizer):
 def test_k_rr_by_words(k, eps0):
     """Which words mean what: the realised law is k-RR whose gamma is not below the law's."""
     gamma = arb(k) / (arb(eps0).exp() + (k - 1))
-    low = int(float((gamma * arb(2) ** 64).floor().mid())) if eps0 > 40 else None
     count = int((gamma * arb(2) ** 64).ceil().unique_fmpz() or 2**64)
     count = min(count, 2**64)
     share = count // k
     truth = k - 1
-    assert low is None or count >= low
     cases = {0: 0, max(share - 1, 0): 0, share: 1, share * k - 1: k - 1} if share else {}
     for word, value in cases.items():
         assert respond(np.array([truth]), k, eps0, Script([word])) == value
@@ -133,3 +147,54 @@ def test_coins_have_their_probability():
     drawn = source.coins(bytes([77, 200, 3]), 400_000)
     p = (77 * 65536 + 200 * 256 + 3) / 2**24
     assert fits([drawn.sum(), (~drawn).sum()], [p, 1 - p]) > LEAST_P_VALUE
+
+
+@pytest.mark.parametrize("k", [2, 3, 200, 256, 257, 60_000, 2**16, 100_000])
+def test_uniform_is_uniform(k):
+    drawn = SeededSource(k).uniform(k, 200_000)
+    assert drawn.dtype == np.min_scalar_type(k - 1)
+    assert fits(np.bincount(drawn, minlength=k), np.ones(k)) > LEAST_P_VALUE
+    assert drawn.max() <= k - 1
+
+
+@pytest.mark.parametrize("k", [1, 2, 7, 255, 256])
+def test_uniform_by_enumeration(k):
+    """Every byte kept stands for a value equally often."""
+
+    class Bytes(Script):
+        def _typed(self, kind, size):
+            return self.words(size).astype(kind)
+
+    kept = [b for b in range(256) if b < 256 // k * k]
+    drawn = Bytes([*range(256), *[kept[0]] * (256 - len(kept))]).uniform(k, 256)
+    counts = np.bincount(drawn[: len(kept)], minlength=k)
+    assert (counts == 256 // k).all()
+
+
+# ------------------------------------------------------- where probabilities are rounded
+
+
+@pytest.mark.parametrize("eps0", [1e-300, 1e-9, 0.3, 2.0, 30.0, 299.9, 300.0])
+def test_probabilities_are_rounded_towards_more_noise(eps0):
+    """To 1280 digits, from above: the noise is never less than the law's."""
+    precision, ctx.prec = ctx.prec, 1500
+    try:
+        unit = arb(2) ** (8 * LENGTH)
+        for found, exact in (
+            (sd.OUE(d=3, eps0=eps0)._flip(), 1 / (arb(eps0).exp() + 1)),
+            (sd.RAPPOR(d=3, eps0=eps0)._flip(), 1 / ((arb(eps0) / 2).exp() + 1)),
+        ):
+            rounded = arb(int.from_bytes(digits_up(found), "big")) / unit
+            assert exact <= rounded <= exact + 2 / unit
+            assert arb(word_up(found)) / arb(2) ** 64 >= exact
+            assert arb(word_up(found) - 1) / arb(2) ** 64 <= exact
+    finally:
+        ctx.prec = precision
+
+
+def test_rounding_at_the_ends():
+    assert digits_up(Decimal(1)) == b"\xff" * LENGTH
+    assert digits_up(Decimal(0)) == b"\x00" * LENGTH
+    assert word_up(Decimal(1)) == 2**64
+    assert word_up(Decimal(0)) == 0
+    assert word_up(Decimal("1e-300")) == 1

@@ -14,7 +14,7 @@ from decimal import Decimal
 LENGTH = 160
 # What is computed to 420 places is wrong by less than 1e-400 of itself.
 _CONTEXT = decimal.Context(prec=420, Emin=-(10**6), Emax=10**6, traps=[decimal.InvalidOperation])
-_SLACK = Decimal(1).scaleb(-400)
+_GROWN = _CONTEXT.add(Decimal(1), Decimal(1).scaleb(-400))
 
 
 def exponential(x: float | Decimal) -> Decimal:
@@ -41,5 +41,5 @@ def word_up(p: Decimal) -> int:
 
 
 def _up(p: Decimal, unit: int) -> int:
-    grown = _CONTEXT.multiply(_CONTEXT.multiply(p, 1 + _SLACK), Decimal(unit))
+    grown = _CONTEXT.multiply(_CONTEXT.multiply(p, _GROWN), Decimal(unit))
     return int(grown.to_integral_value(rounding=decimal.ROUND_CEILING, context=_CONTEXT))

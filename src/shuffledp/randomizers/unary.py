@@ -3,22 +3,82 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
+from decimal import Decimal
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from shuffledp import _check
-from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, WorstPairs
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.discrete import independent_hits, third_inputs
+from shuffledp.randomizers.frequency import FrequencyRandomizer, Support
 from shuffledp.randomizers.law import JointLaw
+from shuffledp.randomizers.values import blocks, packed_reports
+from shuffledp.randomness import RandomSource
 from shuffledp.theorems import SYMMETRIC_PAIRS
 
 
+class _Unary(FrequencyRandomizer):
+    """What unary encodings share: one bit for each item, packed; a set bit supports its item."""
+
+    d: int
+    eps0: float
+
+    @property
+    def items(self) -> int:
+        """d."""
+        return self.d
+
+    @property
+    def message_bits(self) -> float:
+        """d."""
+        return float(self.d)
+
+    @abstractmethod
+    def _flip(self) -> Decimal:
+        """Probability that the bit of an item not held is set."""
+
+    @abstractmethod
+    def _own(self, noise: np.ndarray, source: RandomSource) -> np.ndarray:
+        """The bits of the items held, given the noise at their places."""
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        digits = digits_up(self._flip())
+        reports = np.empty((len(values), -(-self.d // 8)), dtype=np.uint8)
+        for users in blocks(len(values), self.d):
+            count = users.stop - users.start
+            bits = source.coins(digits, count * self.d)
+            own = np.arange(count) * self.d + values[users]
+            bits[own] = self._own(bits[own], source)
+            reports[users] = np.packbits(bits.reshape(count, self.d), axis=1)
+        return reports
+
+    def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
+        return packed_reports(reports, self.d)
+
+    def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
+        if items is not None:
+            columns = (reports[:, int(x) // 8] >> (7 - int(x) % 8) & 1 for x in items)
+            return np.array([np.count_nonzero(column) for column in columns])
+        counts = np.zeros(self.d, dtype=np.int64)
+        for users in blocks(len(reports), self.d):
+            counts += np.unpackbits(reports[users], axis=1, count=self.d).sum(
+                axis=0, dtype=np.int64
+            )
+        return counts
+
+
 @dataclass(frozen=True, kw_only=True)
-class RAPPOR(Randomizer):
+class RAPPOR(_Unary):
     """Symmetric unary encoding: x as a one-hot vector, each bit flipped w.p. 1/(e^{eps0/2} + 1).
 
     With w = e^{eps0/2} and R_0 the law of the noise bits alone, R_x(y) = R_0(y) w^{+1 if y_x else
-    -1}. Blanket: R_0/w, but w R_0 on the all-ones output.
+    -1}. Blanket: R_0/w, but w R_0 on the all-ones output. Reports are bits packed in bytes, shape
+    (n, ceil(d/8)), as ``np.unpackbits`` reads them.
 
     Parameters
     ----------
@@ -41,6 +101,20 @@ class RAPPOR(Randomizer):
         object.__setattr__(self, "d", _check.count("d", self.d, low=2, high=_check.LARGEST_DOMAIN))
         object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
 
+    @property
+    def support(self) -> Support:
+        """p* = w/(w + 1), q* = 1/(w + 1) with w = e^{eps0/2}."""
+        w = math.exp(0.5 * self.eps0)
+        keep, flip = w / (w + 1.0), 1.0 / (w + 1.0)
+        return Support(keep, flip, flip, keep, gap=math.tanh(0.25 * self.eps0))
+
+    def _flip(self) -> Decimal:
+        return quotient(1, exponential(0.5 * self.eps0), 1)
+
+    def _own(self, noise: np.ndarray, source: RandomSource) -> np.ndarray:
+        del source
+        return ~noise
+
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """Classes: the bits at the inputs, and whether all other bits are ones."""
         del cells
@@ -61,12 +135,13 @@ class RAPPOR(Randomizer):
 
 
 @dataclass(frozen=True, kw_only=True)
-class OUE(Randomizer):
+class OUE(_Unary):
     """Optimized unary encoding: own bit is 1 w.p. 1/2, every other bit w.p. 1/(e^eps0 + 1).
 
     With R_0 the law of bits that are all 1 w.p. 1/(e^eps0 + 1), R_x(y) = R_0(y) (e^eps0 + 1)/2 if
     y_x = 1, R_0(y) (1 + e^-eps0)/2 if y_x = 0. The blanket is the latter, but the former on the
-    all-ones output.
+    all-ones output. Reports are bits packed in bytes, shape (n, ceil(d/8)), as ``np.unpackbits``
+    reads them.
 
     Parameters
     ----------
@@ -88,6 +163,19 @@ class OUE(Randomizer):
     def __post_init__(self) -> None:
         object.__setattr__(self, "d", _check.count("d", self.d, low=2, high=_check.LARGEST_DOMAIN))
         object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+
+    @property
+    def support(self) -> Support:
+        """p* = 1/2, q* = 1/(e^eps0 + 1)."""
+        grow = math.exp(self.eps0)
+        other = 1.0 / (grow + 1.0)
+        return Support(0.5, 0.5, other, grow * other, gap=0.5 * math.tanh(0.5 * self.eps0))
+
+    def _flip(self) -> Decimal:
+        return quotient(1, exponential(self.eps0), 1)
+
+    def _own(self, noise: np.ndarray, source: RandomSource) -> np.ndarray:
+        return source.coins(b"\x80", len(noise))
 
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """Classes: the bits at the inputs, and whether all other bits are ones."""

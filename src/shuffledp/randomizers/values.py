@@ -84,6 +84,24 @@ def whole_reports(reports: ArrayLike, size: int) -> Array:
     return column
 
 
+def packed_reports(reports: ArrayLike, bits: int) -> npt.NDArray[np.uint8]:
+    """Reports of so many bits, packed by ``np.packbits``: shape (n, ceil(bits/8)), bytes."""
+    width = -(-bits // 8)
+    rows = np.asarray(reports)
+    if rows.ndim != 2 or rows.shape[1] != width:
+        raise rejected("reports shape", rows.shape, f"(n, {width}): {bits:,} bits packed in bytes")
+    if rows.dtype != np.uint8:
+        raise rejected("reports type", str(rows.dtype), "uint8: bits packed in bytes")
+    if bits % 8:
+        _refuse(
+            "last byte of reports",
+            rows[:, -1],
+            rows[:, -1] << (bits % 8) & 255 != 0,
+            "zeros behind the last bit",
+        )
+    return rows
+
+
 def _refuse(name: str, column: Array, bad: npt.NDArray[np.bool_], wanted: str) -> None:
     if not bool(bad.any()):
         return
