@@ -18,8 +18,36 @@ from shuffledp.errors import ParameterError, rejected
 
 Array = npt.NDArray[np.float64]
 
+Indices = npt.NDArray[np.intp]
+
 UNIT_ROUNDOFF = 2.0**-53
 _TOTAL_SLACK = 1e-9
+
+
+@dataclass(frozen=True)
+class InnerMoments:
+    """How (a, b) varies within each cell, relative to the cell's means.
+
+    Attributes
+    ----------
+    a, b, both : ndarray, shape (K,)
+        Var(a)/E[a]^2, Var(b)/E[b]^2 and Cov(a, b)/(E[a] E[b]) on the cell.
+    doubt : ndarray, shape (K,)
+        Bound on the absolute error of each of the three.
+    """
+
+    a: Array
+    b: Array
+    both: Array
+    doubt: Array
+
+    def swap(self) -> InnerMoments:
+        """Exchange the roles of P and Q."""
+        return InnerMoments(self.b, self.a, self.both, self.doubt)
+
+    def part(self, kept: slice | Indices) -> InnerMoments:
+        """The same for some of the cells."""
+        return InnerMoments(self.a[kept], self.b[kept], self.both[kept], self.doubt[kept])
 
 
 @dataclass(frozen=True)
@@ -33,6 +61,8 @@ class RatioRanges:
     bend : ndarray, shape (K,), or None
         Where known: on the cell the density of every a - c b, c >= 0, is between e^-bend and e^bend
         times the uniform density on its range; inf for cells where it is not known.
+    moments : InnerMoments or None
+        Given where cells are merged atoms, in no order (``merging``); then ``bend`` is not used.
     """
 
     a_low: Array
@@ -40,16 +70,24 @@ class RatioRanges:
     b_low: Array
     b_high: Array
     bend: Array | None = None
+    moments: InnerMoments | None = None
 
     def swap(self) -> RatioRanges:
         """Exchange the roles of P and Q."""
-        return RatioRanges(self.b_low, self.b_high, self.a_low, self.a_high, self.bend)
+        moments = None if self.moments is None else self.moments.swap()
+        return RatioRanges(self.b_low, self.b_high, self.a_low, self.a_high, self.bend, moments)
 
-    def part(self, kept: slice) -> RatioRanges:
+    def part(self, kept: slice | Indices) -> RatioRanges:
         """The same for some of the cells."""
         bend = None if self.bend is None else self.bend[kept]
+        moments = None if self.moments is None else self.moments.part(kept)
         return RatioRanges(
-            self.a_low[kept], self.a_high[kept], self.b_low[kept], self.b_high[kept], bend
+            self.a_low[kept],
+            self.a_high[kept],
+            self.b_low[kept],
+            self.b_high[kept],
+            bend,
+            moments,
         )
 
 
@@ -141,12 +179,15 @@ class ShuffledPair:
         """
         if self.ranges is not None or self.w.size == 0:
             return self
-        keys, inverse = np.unique(np.stack([self.a, self.b]), axis=1, return_inverse=True)
-        if keys.shape[1] == self.w.size:
+        order = np.lexsort((self.b, self.a))
+        a, b = self.a[order], self.b[order]
+        fresh = np.append(True, (np.diff(a) != 0.0) | (np.diff(b) != 0.0))
+        if bool(fresh.all()):
             return self
-        w = np.bincount(inverse.ravel(), weights=self.w, minlength=keys.shape[1])
+        starts = np.flatnonzero(fresh)
+        w = np.add.reduceat(self.w[order], starts)
         grown = self.rel + self.w.size * UNIT_ROUNDOFF
-        return replace(self, w=w, a=keys[0], b=keys[1], rel=grown)
+        return replace(self, w=w, a=a[starts], b=b[starts], rel=grown)
 
     def product(self, other: ShuffledPair) -> ShuffledPair:
         """Joint composition inside one report: independent messages, ratios multiply.

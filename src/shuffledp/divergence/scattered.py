@@ -83,7 +83,7 @@ def scattered_trim(pair: ShuffledPair, epsilon: float, log_level: float) -> Shuf
     both = p + math.exp(epsilon) * q
     order = np.argsort(both, kind="stable")
     count = int(np.searchsorted(np.cumsum(both[order]), math.exp(log_level)))
-    if count == 0 or count == both.size or pair.ranges is None:
+    if count in {0, both.size} or pair.ranges is None:
         return pair
     gone, kept = order[:count], np.sort(order[count:])
     moved = (float(p[gone].sum()), float(q[gone].sum()))

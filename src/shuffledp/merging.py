@@ -1,0 +1,322 @@
+"""Merging many atoms of a pair into fewer cells, certified: what it costs is kept with each cell.
+
+A merged cell keeps its mass, its mean ratios, the ranges that hold them, and their variances and
+covariance relative to the means, so that the kernel knows the mean and the variance of
+G = a - e^eps b on the cell at every eps (docs/theory.md, section 9.1).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import numpy.typing as npt
+
+from shuffledp.errors import NotCertified
+from shuffledp.pair import UNIT_ROUNDOFF, Array, Indices, InnerMoments, RatioRanges, ShuffledPair
+
+U = UNIT_ROUNDOFF
+_TINY = 1e-300
+_MOST_OUTSIDE = 100_000
+_LARGEST_RATIO = 1e130
+_SMALLEST_MASS = 1e-270
+# Coarse bins are 2^7 fine ones wide; those that weigh 2^-5 as much are divided half as finely.
+_LEVELS = 7
+_BITS_PER_LEVEL = 5.0
+_GROW = 1.3
+_FINEST = 1e-9
+
+
+def as_cells(pair: ShuffledPair) -> ShuffledPair:
+    """The same pair with ranges and inner moments: exact ones for atoms.
+
+    For cells whose inner variances are not known they are taken as half of what the ranges allow
+    (Bhatia, Davis 2000), plus or minus as much.
+    """
+    zero = np.zeros_like(pair.w)
+    if pair.ranges is None:
+        moments = InnerMoments(zero, zero, zero, zero)
+        return replace(pair, ranges=RatioRanges(pair.a, pair.a, pair.b, pair.b, None, moments))
+    if pair.ranges.moments is not None:
+        return pair
+    old = pair.ranges
+    spread_a = _most_variance(pair.a, old.a_low, old.a_high, pair.rel)
+    spread_b = _most_variance(pair.b, old.b_low, old.b_high, pair.rel)
+    moments = InnerMoments(
+        0.5 * spread_a, 0.5 * spread_b, zero, np.maximum(spread_a, spread_b) * (1.0 + 1e-9)
+    )
+    ranges = RatioRanges(old.a_low, old.a_high, old.b_low, old.b_high, None, moments)
+    return replace(pair, ranges=ranges)
+
+
+def _most_variance(mean: Array, low: Array, high: Array, rel: float) -> Array:
+    """Var/mean^2 <= (high - mean)(mean - low)/mean^2, rounding of the mean included."""
+    safe = np.where(mean > 0.0, mean, 1.0)
+    slack = 2.0 * rel + 8 * U
+    return (np.maximum(high - mean, 0.0) / safe + slack) * (
+        np.maximum(mean - low, 0.0) / safe + slack
+    )
+
+
+def product(first: ShuffledPair, second: ShuffledPair) -> ShuffledPair:
+    """Independent messages in one report: masses and ratios multiply (Su, Cheng, Wang, Theorem 9).
+
+    What either pair has outside its reference, or in its tail, stays outside or in the tail. Atoms
+    that a float cannot hold well join the tail.
+    """
+    n = first.n
+    tail, doubt = _joint_tail(first, second)
+    left, left_err = _joint_leftover(first, second)
+    grown = first.rel + second.rel + 4 * U
+    w = np.outer(first.w, second.w).ravel()
+    with np.errstate(over="ignore", under="ignore"):
+        a, b = np.outer(first.a, second.a).ravel(), np.outer(first.b, second.b).ravel()
+    ranges = None
+    if first.ranges is not None or second.ranges is not None:
+        ranges = _joint_ranges(as_cells(first), as_cells(second))
+    held = (w >= _SMALLEST_MASS) & (a <= _LARGEST_RATIO) & (b <= _LARGEST_RATIO)
+    if not bool(held.all()):
+        gone = ~held
+        lost = []
+        for one, two in ((first.a, second.a), (first.b, second.b)):
+            mass = np.outer(first.w * one, second.w * two).ravel()
+            lost.append(float(mass[gone].sum()) * (1.0 + 1e-6) + 1e-300)
+        tail = (tail[0] + lost[0], tail[1] + lost[1])
+        doubt = (doubt[0] + 3e-6 * lost[0] + 1e-300, doubt[1] + 3e-6 * lost[1] + 1e-300)
+        w, a, b = w[held], a[held], b[held]
+        ranges = None if ranges is None else ranges.part(np.flatnonzero(held))
+    return ShuffledPair(
+        w=w,
+        a=a,
+        b=b,
+        n=n,
+        outside=_joint_outside(first, second),
+        tail=tail,
+        tail_doubt=doubt,
+        rel=grown,
+        leftover=(left, left_err),
+        ranges=ranges,
+    )
+
+
+def _joint_tail(
+    first: ShuffledPair, second: ShuffledPair
+) -> tuple[tuple[float, float], tuple[float, float]]:
+    """1 - (1 - t1)(1 - t2) for P and for Q; doubts add up."""
+    tails = [x + y - x * y for x, y in zip(first.tail, second.tail, strict=True)]
+    doubts = [
+        x + y + 8 * U * t
+        for x, y, t in zip(first.tail_doubt, second.tail_doubt, tails, strict=True)
+    ]
+    tails = [t * (1.0 + 4 * U) for t in tails]
+    return (tails[0], tails[1]), (doubts[0], doubts[1])
+
+
+def _joint_leftover(first: ShuffledPair, second: ShuffledPair) -> tuple[float, float]:
+    """1 - (1 - l1)(1 - l2)."""
+    (x, x_err), (y, y_err) = first.leftover_mass(), second.leftover_mass()
+    left = x + y - x * y
+    return max(left, 0.0), x_err + y_err + 8 * U * (x + y)
+
+
+def _joint_outside(first: ShuffledPair, second: ShuffledPair) -> Array:
+    """Outputs of which either coordinate is outside its reference."""
+    if first.outside.size == 0 and second.outside.size == 0:
+        return np.zeros((0, 2))
+    inside = [np.column_stack([x.w * x.a, x.w * x.b]) for x in (first, second)]
+    every = np.concatenate([inside[1], second.outside])
+    parts = [first.outside[:, None, :] * every[None, :, :]]
+    parts.append(inside[0][:, None, :] * second.outside[None, :, :])
+    return _merged_outside(np.concatenate([part.reshape(-1, 2) for part in parts]))
+
+
+def _merged_outside(rows: Array) -> Array:
+    """Rows with equal P/Q added up: [p - e^eps q]_+ of them adds up too."""
+    rows = rows[rows.max(axis=1) > 0.0]
+    share = rows / rows.sum(axis=1, keepdims=True)
+    _, label = np.unique(share, axis=0, return_inverse=True)
+    label = label.ravel()
+    size = int(label.max()) + 1 if label.size else 0
+    if size > _MOST_OUTSIDE:
+        msg = (
+            f"joint law: {size:,} outputs that the reference misses, at most {_MOST_OUTSIDE:,} fit"
+        )
+        raise NotCertified(msg)
+    sums = np.zeros((size, 2))
+    np.add.at(sums, label, rows)
+    return sums
+
+
+def _joint_ranges(first: ShuffledPair, second: ShuffledPair) -> RatioRanges:
+    one, two = first.ranges, second.ranges
+    if one is None or two is None or one.moments is None or two.moments is None:
+        msg = "ranges of a product need cells"
+        raise TypeError(msg)
+    down, up = 1.0 - 4 * U, 1.0 + 4 * U
+    m, k = one.moments, two.moments
+    # 1 + v = (1 + v1)(1 + v2), and likewise for the covariance.
+    a, b, both = (
+        (np.add.outer(x, y) + np.outer(x, y)).ravel()
+        for x, y in ((m.a, k.a), (m.b, k.b), (m.both, k.both))
+    )
+    most = [1.0 + np.maximum(x.a, x.b) + x.doubt for x in (m, k)]
+    doubt = (np.outer(m.doubt, most[1]) + np.outer(most[0], k.doubt)).ravel() * (1.0 + 1e-12)
+    moments = InnerMoments(a, b, both, doubt + 16 * U * (a + b + np.abs(both)))
+    with np.errstate(over="ignore", under="ignore"):
+        return RatioRanges(
+            np.outer(one.a_low, two.a_low).ravel() * down,
+            np.outer(one.a_high, two.a_high).ravel() * up,
+            np.outer(one.b_low, two.b_low).ravel() * down,
+            np.outer(one.b_high, two.b_high).ravel() * up,
+            None,
+            moments,
+        )
+
+
+def mixture(
+    pairs: list[ShuffledPair], weights: list[float], *, constant: float = 0.0
+) -> ShuffledPair:
+    """A public choice of the mechanism: laws of the ratios mix (Su, Cheng, Wang, Theorem 11).
+
+    ``constant`` is the weight of a message that says nothing: there a = b = 1.
+    """
+    n = pairs[0].n
+    if constant > 0.0:
+        one = np.ones(1)
+        pairs = [*pairs, ShuffledPair(w=one, a=one, b=one, n=n, leftover=(0.0, 0.0))]
+        weights = [*weights, constant]
+    some_cells = any(pair.ranges is not None for pair in pairs)
+    if some_cells:
+        pairs = [as_cells(pair) for pair in pairs]
+    share = list(zip(weights, pairs, strict=True))
+    left = [p * pair.leftover_mass()[0] for p, pair in share]
+    left_err = [p * pair.leftover_mass()[1] for p, pair in share]
+    tail = [math.fsum(p * pair.tail[k] for p, pair in share) for k in (0, 1)]
+    doubt = [math.fsum(p * pair.tail_doubt[k] for p, pair in share) for k in (0, 1)]
+    grown = 1.0 + 1e-12
+    return ShuffledPair(
+        w=np.concatenate([p * pair.w for p, pair in share]),
+        a=np.concatenate([pair.a for pair in pairs]),
+        b=np.concatenate([pair.b for pair in pairs]),
+        n=n,
+        outside=np.concatenate([p * pair.outside for p, pair in share]),
+        tail=(tail[0] * grown, tail[1] * grown),
+        tail_doubt=(doubt[0] * grown + 3e-12 * tail[0], doubt[1] * grown + 3e-12 * tail[1]),
+        rel=max(pair.rel for pair in pairs) + 4 * U,
+        leftover=(math.fsum(left), math.fsum(left_err) + 8 * U * math.fsum(left)),
+        ranges=_side_by_side(pairs) if some_cells else None,
+    )
+
+
+def _side_by_side(pairs: list[ShuffledPair]) -> RatioRanges:
+    ranges = [pair.ranges for pair in pairs if pair.ranges is not None]
+    moments = [r.moments for r in ranges if r.moments is not None]
+    return RatioRanges(
+        np.concatenate([r.a_low for r in ranges]),
+        np.concatenate([r.a_high for r in ranges]),
+        np.concatenate([r.b_low for r in ranges]),
+        np.concatenate([r.b_high for r in ranges]),
+        None,
+        InnerMoments(
+            np.concatenate([m.a for m in moments]),
+            np.concatenate([m.b for m in moments]),
+            np.concatenate([m.both for m in moments]),
+            np.concatenate([m.doubt for m in moments]),
+        ),
+    )
+
+
+# ------------------------------------------------------------------------------------ merging
+
+
+def merged_to(pair: ShuffledPair, most: int) -> ShuffledPair:
+    """At most about ``most`` cells: atoms near each other in (log a, log b) become one.
+
+    Equal atoms are added up first, which is exact. Bins hold about the same share of mass, so that
+    far ones are wider.
+    """
+    if pair.w.size <= most:
+        return pair
+    pair = pair.merged()
+    if pair.w.size <= most:
+        return pair
+    places = [np.log(np.maximum(x, _TINY)) for x in (pair.a, pair.b)]
+    # What a cell adds to the error goes like w (width of G)^3, and that width like a + b.
+    log_weight = np.log(pair.w) + 3.0 * np.log(pair.a + pair.b + _TINY)
+    weight = np.exp(log_weight - log_weight.max())
+    step = _first_step(places, most)
+    while True:
+        keys = _grid(places, weight, step)
+        order = np.argsort(keys, kind="stable")
+        fresh = np.flatnonzero(np.diff(keys[order], prepend=keys[order[0]] - 1))
+        if fresh.size <= most:
+            return _grouped(as_cells(pair), order, fresh)
+        step *= _GROW
+
+
+def _first_step(places: list[Array], most: int) -> float:
+    """A step that leaves too many bins: a fifth of what evenly filled ones would need."""
+    area = 1.0
+    for place in places:
+        area *= max(float(place.max() - place.min()), 1e-6)
+    return max(0.05 * math.sqrt(area / most), _FINEST)
+
+
+def _grid(places: list[Array], weight: Array, step: float) -> npt.NDArray[np.int64]:
+    """One integer for each bin; a coarse bin of little weight has fewer fine ones."""
+    fine = [np.floor((place - place.min()) / step).astype(np.int64) for place in places]
+    coarse = [x >> _LEVELS for x in fine]
+    bins = coarse[0] * (int(coarse[1].max()) + 1) + coarse[1]
+    _, label = np.unique(bins, return_inverse=True)
+    label = label.ravel()
+    total = np.bincount(label, weight)
+    depth = np.floor(np.log2(total.max() / np.maximum(total, _TINY)) / _BITS_PER_LEVEL)
+    level = np.minimum(depth, _LEVELS).astype(np.int64)[label]
+    inner = [((x & ((1 << _LEVELS) - 1)) >> level) for x in fine]
+    return (label.astype(np.int64) << (2 * _LEVELS)) + (inner[0] << _LEVELS) + inner[1]
+
+
+def _grouped(pair: ShuffledPair, order: Indices, starts: Indices) -> ShuffledPair:
+    """One cell for each group of atoms; means are kept, variances get what is between them."""
+    ranges = pair.ranges
+    if ranges is None or ranges.moments is None:
+        msg = "grouping needs cells"
+        raise TypeError(msg)
+    sizes = np.diff(np.append(starts, order.size))
+    largest = int(sizes.max())
+    w = pair.w[order]
+    total = np.add.reduceat(w, starts)
+    share = w / np.repeat(total, sizes)
+
+    def mean(x: Array) -> Array:
+        return np.add.reduceat(share * x, starts)
+
+    found, relative = [], []
+    for ratio in (pair.a[order], pair.b[order]):
+        centre = mean(ratio)
+        found.append(centre)
+        relative.append(ratio / np.repeat(np.where(centre > 0.0, centre, 1.0), sizes))
+    x, y = relative
+    old = ranges.moments.part(order)
+    spread = [
+        mean(x * x * old.a + (x - 1.0) ** 2) * (found[0] > 0.0),
+        mean(y * y * old.b + (y - 1.0) ** 2) * (found[1] > 0.0),
+        mean(x * y * old.both + (x - 1.0) * (y - 1.0)) * ((found[0] > 0.0) & (found[1] > 0.0)),
+    ]
+    doubt = mean(np.maximum(x * x, y * y) * old.doubt) * (1.0 + 1e-9)
+    # Masses and ratios carry relative errors of their own, and sums are rounded.
+    noise = 8.0 * (pair.rel + (largest + 16) * U)
+    doubt += noise * (spread[0] + spread[1]) + noise * noise
+    width = [np.maximum.reduceat(np.abs(r - 1.0), starts) for r in relative]
+    doubt += noise * (width[0] + width[1])
+    grown = RatioRanges(
+        np.minimum(np.minimum.reduceat(ranges.a_low[order], starts), found[0]),
+        np.maximum(np.maximum.reduceat(ranges.a_high[order], starts), found[0]),
+        np.minimum(np.minimum.reduceat(ranges.b_low[order], starts), found[1]),
+        np.maximum(np.maximum.reduceat(ranges.b_high[order], starts), found[1]),
+        None,
+        InnerMoments(spread[0], spread[1], spread[2], doubt),
+    )
+    rel = pair.rel + (largest + 8) * U
+    return replace(pair, w=total, a=found[0], b=found[1], rel=rel, ranges=grown)
