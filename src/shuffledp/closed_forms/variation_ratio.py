@@ -1,0 +1,116 @@
+"""Closed forms of the variation-ratio pair (Wang et al. 2024, Theorems 4.2 and 4.3).
+
+They bound the divergence of the PAIR of that paper. Whether that pair bounds a mechanism is
+another question, answered by ``shuffledp.reductions.variation_ratio.published_reason``; the front
+door asks it before it calls these.
+
+Notation: al = beta/(p-1), r = al p/q, k0 = 1 - al - al p.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from shuffledp import _check
+from shuffledp.closed_forms.interval import Interval, larger, of, smaller
+from shuffledp.errors import NotCertified
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """p, beta, q and what follows from them, as intervals."""
+
+    p: Interval
+    beta: Interval
+    q: Interval
+    al: Interval
+    r: Interval
+    k0: Interval
+
+
+def theorem_4_2(*, p: float, beta: float, q: float, n: int, delta: float) -> float:
+    """Wang et al. 2024, Theorem 4.2, eps rounded up.
+
+    Om = 2r(n-1) - sqrt(min(6r, 1/2)(n-1) log(4/delta)), s = sqrt(Om log(4/delta)/2),
+
+        eps = log(1 + beta(2s+1)/(al Om + beta(Om/2 - s) + k0(n-1-Om) r/(1-2r)))
+
+    under the paper's two conditions, (p+1) al/2 >= k0 r/(1-2r), and
+    Om >= (2p(beta+1+(beta-1)p)(n-1) + beta)/D with D = q + p(beta-1+(beta+1)p) - pq > 0, and under
+    a third that the paper does not have: Om/2 >= s. Without it the formula is below its own pair's
+    divergence (p = q = e^3, beta = (p-1)/(2(p+1)), n = 1000, delta = 1e-6: true delta .0029).
+
+    Parameters
+    ----------
+    p : float
+        Largest ratio of the victim's two laws, > 1 and finite.
+    beta : float
+        Their total variation distance.
+    q : float
+        Largest ratio of either of them to any other law.
+    n : int
+        Users.
+    delta : float
+        0 < delta < 1.
+    """
+    x = _checked(p, beta, q, n)
+    log_4 = (4.0 / of(_check.open_unit("delta", delta))).log()
+    others = float(n - 1)
+    omega = 2.0 * x.r * others - (smaller(6.0 * x.r, 0.5) * others * log_4).sqrt()
+    if omega.low <= 0.0:
+        raise _outside("Om > 0", p, beta, q, n)
+    s = (omega * log_4 * 0.5).sqrt()
+    ratio = x.r / (1.0 - 2.0 * x.r)
+    d = x.q + x.p * (x.beta - 1.0 + (x.beta + 1.0) * x.p) - x.p * x.q
+    if not ((x.p + 1.0) * x.al * 0.5).surely_at_least(x.k0 * ratio):
+        raise _outside("(p+1) al/2 >= k0 r/(1-2r)", p, beta, q, n)
+    if d.low <= 0.0:
+        raise _outside("q + p(beta-1+(beta+1)p) - pq > 0", p, beta, q, n)
+    top = 2.0 * x.p * (x.beta + 1.0 + (x.beta - 1.0) * x.p) * others + x.beta
+    if not omega.surely_at_least(top / d):
+        raise _outside("Om >= (2p(beta+1+(beta-1)p)(n-1) + beta)/D", p, beta, q, n)
+    if not (omega * 0.5).surely_at_least(s):
+        raise _outside("Om/2 >= sqrt(Om log(4/delta)/2)", p, beta, q, n)
+    down = x.al * omega + x.beta * (omega * 0.5 - s) + x.k0 * (others - omega) * ratio
+    return (x.beta * (2.0 * s + 1.0) / down).log1p().high
+
+
+def theorem_4_3(*, p: float, beta: float, q: float, n: int, delta: float) -> float:
+    """Wang et al. 2024, Theorem 4.3, eps rounded up; for n >= 8 log(2/delta)/r.
+
+    v = max(0, (4/9)(1-3r)/(1-2r)),
+
+        eps = log(1 + beta/((1-v)(1+p)beta/(p-1) + v) (sqrt(32 log(4/delta)/(r(n-1))) + 4/(rn)))
+    """
+    x = _checked(p, beta, q, n)
+    delta = _check.open_unit("delta", delta)
+    if not (x.r * float(n)).surely_at_least(8.0 * (2.0 / of(delta)).log()):
+        raise _outside("n >= 8 log(2/delta)/r", p, beta, q, n)
+    v = larger((1.0 - 3.0 * x.r) / (1.0 - 2.0 * x.r) * (of(4.0) / 9.0), 0.0)
+    down = (1.0 - v) * (1.0 + x.p) * x.al + v
+    spread = (32.0 * (4.0 / of(delta)).log() / (x.r * float(n - 1))).sqrt()
+    return (x.beta / down * (spread + 4.0 / (x.r * float(n)))).log1p().high
+
+
+def _checked(p: float, beta: float, q: float, n: int) -> _Pair:
+    if not (isinstance(p, float | int) and math.isfinite(p)):
+        raise NotCertified(f"p = {p!r}: these closed forms need a finite p")
+    p, q = _check.real("p", p, low=1.0), _check.real("q", q, low=1.0)
+    beta = _check.real("beta", beta, low=0.0, high=1.0)
+    _check.count("n", n, low=2)
+    if p == 1.0 or beta == 0.0:
+        raise _outside("p > 1 and beta > 0", p, beta, q, n)
+    al = of(beta) / (of(p) - 1.0)
+    r = al * p / q
+    if not (2.0 * r).surely_at_most(1.0 - 1e-12):
+        raise _outside("2r < 1", p, beta, q, n)
+    # Rounding of al alone may make k0 negative where it is 0.
+    k0 = larger(1.0 - al - al * p, 0.0)
+    return _Pair(of(p), of(beta), of(q), al, r, k0)
+
+
+def _outside(wanted: str, p: float, beta: float, q: float, n: int) -> NotCertified:
+    return NotCertified(
+        f"p = {p:g}, beta = {beta:g}, q = {q:g}, n = {n:,}: outside the theorem's domain, {wanted}"
+    )

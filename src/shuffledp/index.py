@@ -1,0 +1,233 @@
+"""Shuffle index and Gaussian approximations: estimates of the profile at large n, not certified.
+
+For the pair (x0, x1) and a reference law with ratios l = (R_x0 - R_x1)/ref, sigma^2 = Var_ref l,
+the shuffle index is chi = sqrt(gamma)/sigma; as n grows
+
+    delta(eps) ~ phi(chi eps sqrt n)/(chi^3 eps^2 n^{3/2})                                     (1)
+
+for eps well above 1/sqrt n and O(sqrt(log n/n)) (*Analysis of Shuffling Beyond Pure Local
+Differential Privacy*, 2026). With the blanket as reference it follows the upper bounds, with R_x2
+the lower ones. Nothing here goes into a Bound: ``Estimate`` is a type of its own.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.optimize import brentq
+from scipy.special import erfcx, lambertw
+
+from shuffledp import _check
+from shuffledp.errors import NotCertified
+from shuffledp.pair import ShuffledPair
+from shuffledp.randomizers import Randomizer
+from shuffledp.randomizers.base import DEFAULT_CELLS, Input
+
+NOT_CERTIFIED = "not certified: an estimate, which may be on either side of the true value"
+_LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
+_FAR = 30.0
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A number that is not certified; never an end of a ``Bound``.
+
+    Attributes
+    ----------
+    quantity : str
+        What is estimated: "epsilon", "delta", "shuffle index", ...
+    value : float
+        The number (0 where it underflows; see ``log_value``).
+    what : str
+        What was computed, in a few words.
+    source : str
+        Paper and formula.
+    at : mapping
+        What was held fixed.
+    warning : str
+        Why it is not certified.
+    log_value : float or None
+        Natural logarithm of a delta.
+    """
+
+    quantity: str
+    value: float
+    what: str
+    source: str
+    at: Mapping[str, float] = field(default_factory=dict)
+    warning: str = NOT_CERTIFIED
+    log_value: float | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able form, with "certified": false in it. Infinite numbers become null."""
+
+        def plain(x: float | None) -> float | None:
+            return x if x is not None and math.isfinite(x) else None
+
+        return {
+            "certified": False,
+            "quantity": self.quantity,
+            "value": plain(self.value),
+            "log_value": plain(self.log_value),
+            "at": dict(self.at),
+            "what": self.what,
+            "source": self.source,
+            "warning": self.warning,
+        }
+
+    def __str__(self) -> str:
+        fixed = ", ".join(f"{name} = {value:g}" for name, value in self.at.items())
+        at = f"   at {fixed}" if fixed else ""
+        return (
+            f"{self.quantity} is about {self.value:.6g}{at}\n"
+            f"  {self.what} ({self.source})\n  {self.warning}"
+        )
+
+
+@dataclass(frozen=True)
+class ShuffleIndex:
+    """Both shuffle indices of a randomizer; ``lower`` <= ``upper``.
+
+    Attributes
+    ----------
+    lower : Estimate
+        chi of the blanket, smallest over pairs of inputs: follows the upper bounds.
+    upper : Estimate
+        chi of R_x2, smallest over triples of inputs: follows the lower bounds.
+    """
+
+    lower: Estimate
+    upper: Estimate
+
+
+_SOURCE = "Analysis of Shuffling Beyond Pure Local Differential Privacy, 2026"
+
+
+def shuffle_index(randomizer: Randomizer, *, cells: int = DEFAULT_CELLS) -> ShuffleIndex:
+    """Both shuffle indices, over the randomizer's worst pairs and its datasets.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        What each user runs.
+    cells : int
+        For continuous outputs: sums over cells stand for integrals.
+
+    Raises
+    ------
+    NotCertified
+        If some variance is infinite, where there is no such limit law.
+    """
+    low = min(
+        _index(randomizer, (x0, x1), cells, None) for x0, x1 in randomizer.worst_pairs().pairs
+    )
+    high = min(_index(randomizer, (x0, x1), cells, x2) for x0, x1, x2 in randomizer.datasets())
+    return ShuffleIndex(
+        Estimate("shuffle index", low, "chi of the blanket, infimum over pairs", _SOURCE),
+        Estimate("shuffle index", high, "chi of R_x2, infimum over triples", _SOURCE),
+    )
+
+
+def _index(
+    randomizer: Randomizer, pair: tuple[Input, Input], cells: int, x2: Input | None
+) -> float:
+    inputs = pair if x2 is None else (*pair, x2)
+    law = randomizer.law(inputs, cells=cells)
+    reference = law.blanket if x2 is None else law.mass[2]
+    difference = law.mass[0] - law.mass[1]
+    used = difference != 0.0
+    small = reference[used] <= np.abs(difference[used]) * 1e-290
+    if bool(small.any()) and law.edges is None:
+        msg = (
+            f"{randomizer.name}: an output of one input is impossible under another, the variance "
+            "is infinite and there is no shuffle index"
+        )
+        raise NotCertified(msg)
+    kept = ~small
+    squares = difference[used][kept] ** 2 / reference[used][kept]
+    total = float(squares.sum())
+    return 1.0 / math.sqrt(total) if total > 0.0 else math.inf
+
+
+def asymptotic_log_delta(*, chi: float, n: int, epsilon: float) -> float:
+    """log of phi(chi eps sqrt n)/(chi^3 eps^2 n^{3/2}), formula (1), at most 0."""
+    chi = _check.positive("chi", chi)
+    n, epsilon = _check.count("n", n), _check.positive("epsilon", epsilon)
+    t = chi * epsilon * math.sqrt(n)
+    log = -0.5 * t * t - _LOG_SQRT_2PI - 3.0 * math.log(chi) - 2.0 * math.log(epsilon)
+    return min(log - 1.5 * math.log(n), 0.0)
+
+
+def band_epsilon(*, chi: float, n: int, delta: float) -> float:
+    """eps at which formula (1) equals delta = alpha/n, by Lambert's W.
+
+    eps = sqrt(2 W0(sqrt n/(2 sqrt(2 pi) alpha chi)))/(chi sqrt n): with both shuffle indices, the
+    delta band.
+    """
+    chi = _check.positive("chi", chi)
+    n, delta = _check.count("n", n), _check.open_unit("delta", delta)
+    argument = 1.0 / (2.0 * math.sqrt(2.0 * math.pi) * math.sqrt(n) * delta * chi)
+    if math.isfinite(argument):
+        w = float(np.real(lambertw(argument)))
+    else:
+        # W e^W = x for x beyond the largest float: W + log W = log x.
+        log_x = -math.log(delta) - math.log(2.0 * math.sqrt(2.0 * math.pi * n) * chi)
+        w = log_x
+        for _ in range(20):
+            w = log_x - math.log(w)
+    return math.sqrt(2.0 * w) / (chi * math.sqrt(n))
+
+
+def gaussian_log_delta(pair: ShuffledPair, *, epsilon: float) -> float:
+    """log of (s/sqrt n)(phi(t) - t(1 - Phi(t))), t = sqrt n (e^eps - 1)/s, s^2 = Var G.
+
+    The central limit theorem for E[S]_+/n at this eps, before Mills' ratio is expanded as in (1).
+    Left-over included in the variance; outputs outside the reference are added in full.
+    """
+    epsilon = _check.epsilon("epsilon", epsilon)
+    a = math.exp(epsilon)
+    gain = pair.a - a * pair.b
+    mean = float((pair.w * gain).sum())
+    variance = float((pair.w * gain * gain).sum()) - mean * mean
+    seen = float(np.maximum(pair.outside[:, 0] - a * pair.outside[:, 1], 0.0).sum())
+    if not variance > 0.0:
+        main = max(mean, 0.0)
+        return math.log(main + seen) if main + seen > 0.0 else -math.inf
+    s = math.sqrt(variance)
+    t = -math.sqrt(pair.n) * mean / s
+    log = math.log(s / math.sqrt(pair.n)) + _log_loss(t)
+    total = math.log(math.exp(log) + seen) if seen > 0.0 else log
+    return min(total, 0.0)
+
+
+def gaussian_epsilon(pair: ShuffledPair, *, delta: float, cap: float) -> float:
+    """eps at which ``gaussian_log_delta`` is log delta; ``cap`` where that is not below it."""
+    goal = math.log(_check.open_unit("delta", delta))
+    high = min(cap, _FAR)
+
+    def gap(epsilon: float) -> float:
+        return max(gaussian_log_delta(pair, epsilon=epsilon), -1e6) - goal
+
+    if gap(0.0) <= 0.0:
+        return 0.0
+    if gap(high) >= 0.0:
+        return cap
+    root: Any = brentq(gap, 0.0, high, xtol=1e-14)
+    return float(root)
+
+
+def _log_loss(t: float) -> float:
+    """log(phi(t) - t(1 - Phi(t))), the standard normal loss, without cancellation."""
+    if t <= 0.0:
+        density = math.exp(-0.5 * t * t - _LOG_SQRT_2PI)
+        return math.log(density - t * 0.5 * math.erfc(t / math.sqrt(2.0)))
+    if t < _FAR:
+        mills = math.sqrt(0.5 * math.pi) * float(erfcx(t / math.sqrt(2.0)))
+        return math.log(1.0 - t * mills) - 0.5 * t * t - _LOG_SQRT_2PI
+    u = 1.0 / (t * t)
+    series = u * (1.0 - 3.0 * u * (1.0 - 5.0 * u * (1.0 - 7.0 * u)))
+    return math.log(series) - 0.5 * t * t - _LOG_SQRT_2PI
