@@ -68,3 +68,15 @@ def hadamard(domain, eps0):
         [(grow if v > 0 else arb(1)) / (size * (grow + 1) / 2) for v in sylvester[x + 1]]
         for x in range(domain)
     ]
+
+
+def hash_family(domain, l, eps0):
+    """Local hashing by h(x) = sum_j a_j x_j mod l: reports (a_1, .., a_m, z) in lexical order."""
+    m = (domain - 1).bit_length()
+    grow = arb(eps0).exp()
+    rows = [[] for _ in range(domain)]
+    for *a, z in itertools.product(range(l), repeat=m + 1):
+        for x in range(domain):
+            h = sum(a[j] for j in range(m) if x >> j & 1) % l
+            rows[x].append((grow if h == z else arb(1)) / (grow + l - 1) / l**m)
+    return rows

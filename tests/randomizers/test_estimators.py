@@ -24,6 +24,10 @@ def all_reports(randomizer):
         return definitions.rappor(randomizer.d, e), all_bits(randomizer.d)
     if isinstance(randomizer, sd.OUE):
         return definitions.oue(randomizer.d, e), all_bits(randomizer.d)
+    if isinstance(randomizer, sd.LocalHash):
+        l, m = randomizer.l, (randomizer.domain - 1).bit_length()
+        rows = definitions.hash_family(randomizer.domain, l, e)
+        return rows, np.array(list(itertools.product(range(l), repeat=m + 1)), dtype=np.uint8)
     raise TypeError(randomizer)
 
 
@@ -42,6 +46,9 @@ RANDOMIZERS = [
         sd.RAPPOR(d=2, eps0=e),
         sd.RAPPOR(d=9, eps0=e),
         sd.OUE(d=3, eps0=e),
+        sd.BLH(domain=2, eps0=e),
+        sd.BLH(domain=9, eps0=e),
+        sd.LocalHash(domain=5, l=3, eps0=e),
     )
 ]
 
@@ -109,6 +116,10 @@ def test_published_variances():
             w = math.exp(0.5 * e)
             assert sd.RAPPOR(d=d, eps0=e).variance() == pytest.approx(w / (w - 1) ** 2, rel=1e-12)
             assert sd.OUE(d=d, eps0=e).variance() == pytest.approx(4 * E / (E - 1) ** 2, rel=1e-12)
+        for l in (2, 5, 1000):
+            wanted = (E + l - 1) ** 2 / ((E - 1) ** 2 * (l - 1))
+            hashed = sd.LocalHash(domain=10, l=l, eps0=e)
+            assert hashed.variance() == pytest.approx(wanted, rel=1e-12)
 
 
 @pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)

@@ -27,6 +27,10 @@ def outputs(randomizer):
         return definitions.rappor(randomizer.d, e), lambda reports: bits(reports, randomizer.d)
     if isinstance(randomizer, sd.OUE):
         return definitions.oue(randomizer.d, e), lambda reports: bits(reports, randomizer.d)
+    if isinstance(randomizer, sd.LocalHash):
+        l = randomizer.l
+        rows = definitions.hash_family(randomizer.domain, l, e)
+        return rows, lambda reports: reports @ (l ** np.arange(reports.shape[1])[::-1])
     raise TypeError(randomizer)
 
 
@@ -45,6 +49,10 @@ RANDOMIZERS = [
     sd.RAPPOR(d=9, eps0=1.0),
     sd.OUE(d=2, eps0=0.5),
     sd.OUE(d=9, eps0=1.5),
+    sd.BLH(domain=2, eps0=1.0),
+    sd.BLH(domain=100, eps0=1.0),
+    sd.OLH(domain=8, eps0=1.0),
+    sd.LocalHash(domain=5, l=6, eps0=2.0),
 ]
 
 

@@ -6,19 +6,36 @@ import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from shuffledp import _check
-from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, WorstPairs
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.discrete import independent_hits, third_inputs
+from shuffledp.randomizers.frequency import FrequencyRandomizer, Support
+from shuffledp.randomizers.krr import respond
 from shuffledp.randomizers.law import JointLaw
+from shuffledp.randomizers.values import blocks, row_reports, smallest_type
+from shuffledp.randomness import RandomSource
 from shuffledp.theorems import SYMMETRIC_PAIRS
+
+# Items whose hash values are tabulated together: 2^10 of them.
+_TABLE = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class LocalHash(Randomizer):
-    """Local hashing: a uniformly random h: [domain] -> [l], then l-RR of h(x); (h, z) is sent.
+class LocalHash(FrequencyRandomizer):
+    """Local hashing: a random h: [domain] -> [l], then l-RR of h(x); (h, z) is sent.
 
-    R_x(h, z) = (1/#h) (e^eps0 if z = h(x) else 1) / (e^eps0 + l - 1). Given z, every input is hit
-    independently with probability 1/l.
+    R_x(h, z) = (1/#h) (e^eps0 if z = h(x) else 1) / (e^eps0 + l - 1). The law is that of a
+    uniformly random h: given z, every input is hit independently with probability 1/l.
+
+    What is run is h(x) = sum_j a_j x_j mod l over the m binary digits x_j of x, with a_1 .. a_m
+    uniform. Any three inputs are hit independently under it, so all laws of up to three inputs are
+    those stated, but for outputs that hit the whole domain: these have the larger share l^-m
+    instead of l^(1 - domain), which makes the blanket bound smaller. Upper bounds of the stated law
+    hold for what is run, lower bounds for one pair of datasets are exact (docs/theory.md,
+    section 4). Reports are rows (a_1, .., a_m, z) of the smallest unsigned type.
 
     Parameters
     ----------
@@ -31,8 +48,7 @@ class LocalHash(Randomizer):
 
     Notes
     -----
-    Bassily, Smith 2015; Wang, Blocki, Li, Jha 2017. The hash is uniform over all functions; a
-    real hash family stands for it only as far as it behaves like one.
+    Bassily, Smith 2015; Wang, Blocki, Li, Jha 2017.
     """
 
     name: ClassVar[str] = "local-hash"
@@ -46,6 +62,78 @@ class LocalHash(Randomizer):
         object.__setattr__(self, "domain", _check.count("domain", self.domain, low=2, high=largest))
         object.__setattr__(self, "l", _check.count("l", self.l, low=2))
         object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+
+    @property
+    def items(self) -> int:
+        """The domain's size."""
+        return self.domain
+
+    @property
+    def support(self) -> Support:
+        """p* = e^eps0/Z with Z = e^eps0 + l - 1, q* = 1/l: a report supports what it hits."""
+        grow = math.exp(self.eps0)
+        total = grow + (self.l - 1)
+        return Support(
+            own=grow / total,
+            own_miss=(self.l - 1) / total,
+            other=1.0 / self.l,
+            other_miss=(self.l - 1) / self.l,
+            gap=math.expm1(self.eps0) / total * ((self.l - 1) / self.l),
+        )
+
+    @property
+    def message_bits(self) -> float:
+        """(m + 1) log2(l): the hash and its noisy value."""
+        return (self._digits + 1) * math.log2(self.l)
+
+    @property
+    def _digits(self) -> int:
+        return (self.domain - 1).bit_length()
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        m = self._digits
+        reports = np.empty((len(values), m + 1), dtype=smallest_type(self.l))
+        for users in blocks(len(values), m + 1):
+            part = reports[users]
+            part[:, :m] = source.uniform(self.l, len(part) * m).reshape(len(part), m)
+            part[:, m] = self._hashed(part[:, :m], _binary(values[users], m))
+        reports[:, m] = respond(reports[:, m], self.l, self.eps0, source)
+        return reports
+
+    def _hashed(self, a: np.ndarray, digits: np.ndarray) -> np.ndarray:
+        """h of one item for each row of a. Sums stay below 30 * 10^15 < 2^63."""
+        return (a.astype(np.int64) * digits).sum(axis=1) % self.l
+
+    def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
+        return row_reports(reports, self._digits + 1, self.l)
+
+    def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
+        m = self._digits
+        a, z = reports[:, :m], reports[:, m:]
+        if items is not None:
+            digits = _binary(items, m)
+            said = z[:, 0].astype(np.int64)
+            hit = [np.count_nonzero(self._hashed(a, row) == said) for row in digits]
+            return np.array(hit, dtype=np.int64)
+        low = min(m, _TABLE)
+        counts = np.zeros(-(-self.domain >> low) << low, dtype=np.int64)
+        for start in range(0, self.domain, 1 << low):
+            first = _binary(np.array([start]), m)[0]
+            for users in blocks(len(reports), 1 << low):
+                table = self._table(a[users, :low], self._hashed(a[users], first))
+                found = np.count_nonzero(table == z[users].astype(table.dtype), axis=0)
+                counts[start : start + (1 << low)] += found
+        return counts[: self.domain]
+
+    def _table(self, a: np.ndarray, first: np.ndarray) -> np.ndarray:
+        """h of 2^low items that follow one another, from h of the first: doubled by each digit."""
+        kind = smallest_type(2 * self.l - 1)
+        table = first.astype(kind)[:, None]
+        for column in a.astype(kind).T:
+            more = table + column[:, None]
+            np.subtract(more, kind.type(self.l), out=more, where=more >= self.l)
+            table = np.concatenate([table, more], axis=1)
+        return table
 
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """Classes: which of the inputs hash to z, and whether all other inputs do."""
@@ -119,6 +207,11 @@ class OLH(LocalHash):
     def parameters(self) -> dict[str, Any]:
         """Domain and eps0; l follows."""
         return {"domain": self.domain, "eps0": self.eps0}
+
+
+def _binary(items: np.ndarray, digits: int) -> np.ndarray:
+    """Binary digits, the lowest first, shape (len(items), digits)."""
+    return items.astype(np.int64)[:, None] >> np.arange(digits) & 1
 
 
 def _fill(instance: LocalHash, **values: Any) -> None:

@@ -84,6 +84,28 @@ def whole_reports(reports: ArrayLike, size: int) -> Array:
     return column
 
 
+def row_reports(reports: ArrayLike, width: int, size: int) -> Array:
+    """Reports of ``width`` numbers 0 .. size-1 each, shape (n, width), any integer type."""
+    rows = np.asarray(reports)
+    if rows.ndim != 2 or rows.shape[1] != width:
+        raise rejected("reports shape", rows.shape, f"(n, {width:,}), one row for each user")
+    if rows.dtype.kind not in "iu":
+        raise rejected("reports type", str(rows.dtype), "an integer type")
+    if rows.size and not (int(rows.min()) >= 0 and int(rows.max()) < size):
+        bad = np.asarray(((rows < 0) | (rows > size - 1)).any(axis=1))
+        refuse_rows(rows, bad, f"numbers from 0 to {size - 1:,}")
+    return rows
+
+
+def refuse_rows(rows: Array, bad: npt.NDArray[np.bool_], wanted: str) -> None:
+    """ParameterError that shows the first bad report, if there is one."""
+    if bool(bad.any()):
+        first = int(np.argmax(bad))
+        count = int(np.count_nonzero(bad))
+        more = f" ({count:,} of {len(rows):,} are refused)" if count > 1 else ""
+        raise rejected(f"reports[{first}]", rows[first].tolist(), wanted + more)
+
+
 def packed_reports(reports: ArrayLike, bits: int) -> npt.NDArray[np.uint8]:
     """Reports of so many bits, packed by ``np.packbits``: shape (n, ceil(bits/8)), bytes."""
     width = -(-bits // 8)
