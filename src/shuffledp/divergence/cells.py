@@ -33,10 +33,12 @@ _MOST_GROUPS = 6000
 _GROUPS_FOR_FEW = 3000
 _ROUGH_CELLS = 2048
 _NEAR_ENOUGH = 4.0
+_LOOSEST = 0.1
 _SPLIT_GAIN = 1.5
 _SPLIT_LEVELS = 14
 # Layers of G: how far apart, and how far once one large message makes S > 0 by itself.
 _LAYER = 4.0
+_LAYER_GAIN = 0.5
 _LAYER_BEYOND = 16.0
 _CLEAR = 30.0
 _MOST_LAYERS = 40
@@ -92,17 +94,24 @@ def _whole(pair: ShuffledPair, cells: CellGains, width: float) -> LogInterval:
     n = pair.n
     if float(cells.mean.max()) <= 0.0:
         return _one_sided_cells(_one_message(cells), n)
-    first = find_tilt(mean_law(cells), n)
-    law = compressed_gains(cells, rel=pair.rel, tilt=first.alpha, groups=_FEWEST_GROUPS)
+    means = mean_law(cells)
+    first = find_tilt(means, n)
+    emphasis = _emphasis(means, first, n)
+
+    def grouped(groups: int) -> GainLaw:
+        return compressed_gains(
+            cells, rel=pair.rel, tilt=first.alpha, groups=groups, emphasis=emphasis
+        )
+
+    few = grouped(_FEWEST_GROUPS)
     best = LogInterval(-math.inf, math.inf)
     for whole in (False, True):
-        groups = _groups(law, first, n, width, whole=whole)
-        grouped = compressed_gains(cells, rel=pair.rel, tilt=first.alpha, groups=groups)
-        tilt = find_tilt(grouped, n, allow_rare=whole)
-        decay = None if whole else _decay(cells, grouped, tilt, pair)
+        law = grouped(_groups(few, first, n, width, whole=whole, emphasis=emphasis))
+        tilt = find_tilt(law, n, allow_rare=whole)
+        decay = None if whole else _decay(cells, law, tilt, pair)
         if not whole and decay is None:
             continue
-        found = expected_positive_part(grouped, n, tilt, width=width, decay=decay)
+        found = expected_positive_part(law, n, tilt, width=width, decay=decay)
         best = LogInterval(max(best.low, found.low), min(best.high, found.high))
         # The whole contour helps where the decay could not be certified, not to shave a little off.
         if best.width <= _NEAR_ENOUGH * width:
@@ -117,8 +126,7 @@ def _some_large(
     n = pair.n
     means = mean_law(cells, threshold=threshold)
     first = find_tilt(means, n, force_rare=True)
-    # Errors count relative to the part split off, which is n V M_s^{n-1} where it is rare.
-    emphasis = max(1.0, 1.0 / (n * max(active_moment(means, first.alpha), 1e-300)))
+    emphasis = _emphasis(means, first, n)
 
     def grouped(groups: int) -> GainLaw:
         return compressed_gains(
@@ -146,6 +154,13 @@ def _some_large(
     return best
 
 
+def _emphasis(law: GainLaw, tilt: Tilt, n: int) -> float:
+    """Errors count relative to the part split off, which is n V M_s^{n-1} where that is rare."""
+    if not tilt.rare:
+        return 1.0
+    return max(1.0, 1.0 / (n * max(active_moment(law, tilt.alpha), 1e-300)))
+
+
 def _layered(pair: ShuffledPair, cells: CellGains, cuts: list[float], width: float) -> LogInterval:
     """E[S]_+ by where the largest G lies: below the first cut, between two of them, above all.
 
@@ -160,7 +175,7 @@ def _layered(pair: ShuffledPair, cells: CellGains, cuts: list[float], width: flo
     share = width / len(scales)
 
     def wanted(scale: float) -> float:
-        return share * math.exp(min(max(rough - scale, 0.0), 300.0))
+        return min(share * math.exp(min(max(rough - scale, 0.0), 300.0)), _LOOSEST)
 
     total = _whole(pair, parts[0], wanted(scales[0]))
     for (small, cut, upper), scale in zip(layers, scales[1:], strict=True):
@@ -197,11 +212,29 @@ def _cuts(cells: CellGains, n: int) -> list[float]:
     return [] if first is None else _layer_cuts(cells, first, n)
 
 
+def _lower_cuts(cells: CellGains, first: float, n: int) -> list[float]:
+    """The first cut and those below it that make what is left under all cuts smaller."""
+    cuts = [first]
+    upper = cells.below(first, 0.0)
+    base = _rough_scale(mean_law(upper, most=_ROUGH_CELLS), n, force_rare=False)
+    while len(cuts) < _MOST_LAYERS:
+        cut = cuts[0] / _LAYER
+        small = upper.below(cut, 0.0)
+        if float(small.mean.max(initial=-1.0)) <= 0.0:
+            break
+        under = _rough_scale(mean_law(small, most=_ROUGH_CELLS), n, force_rare=False)
+        if np.logaddexp(under, _layer_scale(upper, cut, n)) >= base - _LAYER_GAIN:
+            break
+        cuts.insert(0, cut)
+        base, upper = under, small
+    return cuts
+
+
 def _layer_cuts(cells: CellGains, first: float, n: int) -> list[float]:
-    """Cuts above the first, each a factor further, none of them next to the largest G."""
+    """The cuts: below and above the first, a factor apart, none next to the largest G."""
     top = float(cells.high.max())
     clear = _CLEAR * n * max(-cells.total, 0.0)
-    cuts = [first]
+    cuts = _lower_cuts(cells, first, n)
     while len(cuts) < _MOST_LAYERS:
         ratio = _LAYER if cuts[-1] < clear else _LAYER_BEYOND
         cut = cuts[-1] * ratio

@@ -6,17 +6,17 @@ import math
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import log_ndtr, ndtr
+from scipy.special import log_ndtr
 
 from shuffledp.divergence.gain import CellGains, GainLaw, mean_law
 from shuffledp.divergence.tilt import RARE, log_expm1, log_moment, solve_tilt, tilted_law
-from shuffledp.pair import Array
 
 Indices = npt.NDArray[np.intp]
 
 _ROUGH_CELLS = 2048
 # Expected numbers of messages above the cut that are tried.
 _LARGE_MESSAGES = (1.0, 1e-2, 1e-4)
+_LOWS_LEFT_OUT = (0.0, 0.5, 2.0, 6.0)
 _SQRT_TAU = math.sqrt(2.0 * math.pi)
 
 
@@ -50,7 +50,7 @@ def rough_log_expectation(law: GainLaw, n: int) -> float:
 def rough_log_expectation_of_cells(cells: CellGains, n: int) -> float:
     """The same for cells; where G has a heavy tail, one large message is taken by itself.
 
-    E[S]_+ is about E[S_s]_+ + n E[(G + S_s)_+; G > cut], S_s the sum of the others cut there.
+    E[S]_+ is about E[S_s]_+ + n E[(G + S_s)_+; G > cut], S_s a sum of messages below the cut.
     """
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         law = mean_law(cells, most=_ROUGH_CELLS)
@@ -61,38 +61,42 @@ def rough_log_expectation_of_cells(cells: CellGains, n: int) -> float:
         above = np.cumsum(law.w[order][::-1])[::-1]
         for messages in _LARGE_MESSAGES:
             first = int(np.searchsorted(-above, -messages / n))
-            if 0 < first < order.size and float(law.g[order[first]]) > 0.0:
-                best = min(best, _one_jump(law, order[:first], order[first:], n))
+            if 0 < first < order.size and float(law.g[order[-1]]) > 0.0:
+                bulk = rough_log_expectation(_part(law, order[:first]), n)
+                jump = _one_jump(law, order[:first], order[first:], n)
+                best = min(best, float(np.logaddexp(bulk, jump)))
         return best
 
 
-def _one_jump(law: GainLaw, small: Indices, large: Indices, n: int) -> float:
-    w, g = law.w[small], law.g[small]
-    moved = float((law.w[large] * law.g[large]).sum())
-    lost = law.lost + float(law.w[large].sum())
-    part = GainLaw(
+def _part(law: GainLaw, chosen: Indices) -> GainLaw:
+    """The law without the other atoms, whose mass is lost."""
+    w, g = law.w[chosen], law.g[chosen]
+    return GainLaw(
         w=w,
         g=g,
         g_err=np.zeros_like(g),
         rel=0.0,
-        mean=law.mean - moved,
+        mean=float((w * g).sum()),
         mean_err=0.0,
-        lost=lost,
+        lost=law.lost + float(law.w.sum() - w.sum()),
         active=g > 0.0,
         low=min(0.0, float(g.min())),
         high=max(0.0, float(g.max())),
     )
-    bulk = rough_log_expectation(part, n)
-    rest = (n - 1) * part.mean
-    spread = math.sqrt((n - 1) * float((w * g * g).sum())) + 1e-300
-    x = np.clip((law.g[large] + rest) / spread, -1e100, 1e100)
-    jump = n * float((law.w[large] * spread * _smooth_positive_part(x)).sum())
-    if not jump > 0.0:
-        return bulk
-    return float(np.logaddexp(bulk, math.log(jump)))
 
 
-def _smooth_positive_part(x: Array) -> Array:
-    """E(x + Z)_+ of a standard normal Z."""
-    near = np.exp(-0.5 * np.minimum(np.abs(x), 40.0) ** 2) / _SQRT_TAU
-    return np.maximum(near + x * ndtr(x), 0.0)
+def _one_jump(law: GainLaw, small: Indices, large: Indices, n: int) -> float:
+    """log of n E[(G + rest)_+; G large], the rest at its mean if no far low is among them.
+
+    Far lows may make the mean without being typical: leaving out those of which k are expected
+    costs a factor e^-k.
+    """
+    below = np.cumsum(law.w[small])
+    best = -math.inf
+    for lows in _LOWS_LEFT_OUT:
+        kept = small[int(np.searchsorted(below, lows / n)) :]
+        rest = (n - 1) * float((law.w[kept] * law.g[kept]).sum())
+        jump = n * float((law.w[large] * np.maximum(law.g[large] + rest, 0.0)).sum())
+        if jump > 0.0:
+            best = max(best, math.log(jump) - lows)
+    return best

@@ -104,8 +104,8 @@ def mean_gain(pair: ShuffledPair, epsilon: float) -> tuple[float, float]:
 
     E[G] = (1 - p) - e^eps (1 - q), p and q the masses outside, so 1 - e^eps where there is none.
     """
-    p = float(pair.outside[:, 0].sum())
-    q = float(pair.outside[:, 1].sum())
+    p = math.fsum(pair.outside[:, 0])
+    q = math.fsum(pair.outside[:, 1])
     a = math.exp(epsilon)
     parts = (-math.expm1(epsilon), -p, a * q, -pair.tail[0], a * pair.tail[1])
     err = 16 * UNIT_ROUNDOFF * sum(abs(x) for x in parts) + pair.rel * (p + a * q)
@@ -121,7 +121,8 @@ def atom_gains(pair: ShuffledPair, epsilon: float) -> GainLaw:
     w, g, g_err = pair.w[keep], g[keep], g_err[keep]
     high = max(0.0, float((g + g_err).max(initial=0.0)))
     floor = _floor(pair.n, high)
-    clipped = g < floor
+    # Wholly below it: a gain that is mostly rounding may be above 0 in truth.
+    clipped = g + g_err < floor
     if bool(clipped.any()):
         g = np.where(clipped, floor, g)
         g_err = np.where(clipped, 0.0, g_err)
@@ -294,15 +295,18 @@ def compressed_gains(
     within = np.add.reduceat(cells.w * cells.variance, starts) / w
     doubt = np.add.reduceat(cells.w * cells.variance_err, starts) / w
     # What rounding of the cell means and weights can do to the variance between cells.
-    blur = 4.0 * (err + (rel + 64 * UNIT_ROUNDOFF) * width) * width
-    v = between + within
+    noise = rel + (64 + np.diff(np.append(starts, cells.w.size))) * UNIT_ROUNDOFF
+    blur = 4.0 * (err + noise * width) * width
+    # A group this wide is no pair of atoms: a point at its mean, the whole variance in doubt.
+    wide = tilt * width > _WIDEST_PAIR
+    v = np.where(wide, 0.0, between + within)
     root = np.sqrt(v)
     half = np.concatenate([0.5 * w, 0.5 * w])
     g = np.concatenate([m - root, m + root])
-    uncertainty = doubt * (1.0 + 1e-9) + blur
-    largest = between + within + uncertainty
+    uncertainty = doubt * (1.0 + 1e-9) + blur + np.where(wide, between + within, 0.0)
+    largest = between + within + doubt * (1.0 + 1e-9) + blur
     reach = np.maximum(width, 2.0 * root)
-    g_err = err + (rel + 64 * UNIT_ROUNDOFF) * width + 4 * UNIT_ROUNDOFF * np.abs(m)
+    g_err = err + noise * width + 4 * UNIT_ROUNDOFF * np.abs(m)
     return GainLaw(
         w=half,
         g=g,
@@ -322,6 +326,7 @@ def compressed_gains(
 
 
 _NEGLIGIBLE = 60.0
+_WIDEST_PAIR = 2.0
 
 
 def _group_starts(

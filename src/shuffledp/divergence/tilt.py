@@ -70,12 +70,15 @@ def find_tilt(law: GainLaw, n: int, *, allow_rare: bool = True, force_rare: bool
     )
     log_scale = n * log_m
     if rare:
-        log_scale = n * math.log(tilted.negative) + log_expm1(tilted.log_ratio)
+        log_scale = n * math.log(tilted.negative) + log_expm1(max(tilted.log_ratio, 1e-300))
     return Tilt(alpha, log_m, log_scale, rare, tilted.variance)
 
 
 def log_moment(law: GainLaw, s: float) -> tuple[float, float]:
-    """log M(s) for real s > 0 and a bound on its error; (inf, 0) on overflow."""
+    """log M(s) for real s > 0 and a bound on its error; (inf, 0) on overflow.
+
+    Where M(s) is lost in its error, the logarithm of the error: an upper bound is all there is.
+    """
     exponent = s * law.g
     if float(exponent.max(initial=0.0)) > _LARGEST_EXPONENT:
         return math.inf, 0.0
@@ -89,9 +92,11 @@ def log_moment(law: GainLaw, s: float) -> tuple[float, float]:
         value = float(terms.sum()) - law.lost
         size = float(np.abs(terms).sum()) + law.lost
     error = (law.w.size + 64) * U * size + _moment_error(law, s, centred=reach < _CENTRED)
-    if not value > -1.0 + error:
-        return -math.inf, math.inf
-    return math.log1p(value), 2.0 * error / (1.0 + value) + 8 * U * abs(math.log1p(value))
+    if not error < math.inf:
+        return math.log1p(max(value, -0.5)), math.inf
+    least = max(1.0 + value, error)
+    log_value = math.log1p(value) if 1.0 + value == least else math.log(least)
+    return log_value, 2.0 * error / least + 8 * U * abs(log_value)
 
 
 _CENTRED = 0.25
@@ -124,17 +129,27 @@ def _moment_error(law: GainLaw, s: float, *, centred: bool = False) -> float:
     """Error of M(s) at real s from the errors of w and g and from what stands for a cell."""
     rise = np.exp(np.minimum(s * law.g, _LARGEST_EXPONENT))
     shift = law.g_err + 12 * U * np.abs(law.g)
+    push = s * shift
+    if float((s * law.g + push).max(initial=0.0)) > _LARGEST_EXPONENT:
+        return math.inf
     if centred:
         total = s * law.mean_err + s * s * float(
             (
                 law.w
                 * np.maximum(rise, 1.0)
+                * np.exp(np.minimum(push, _LARGEST_EXPONENT))
                 * (shift + law.rel * np.abs(law.g))
                 * (np.abs(law.g) + shift)
             ).sum()
         )
     else:
-        total = float((law.w * (rise * s * shift + law.rel * np.abs(rise - 1.0))).sum())
+        grown = np.where(
+            push < 1.0,
+            rise * np.expm1(np.minimum(push, 1.0)),
+            np.exp(np.minimum(s * law.g + push, _LARGEST_EXPONENT)),
+        )
+        total = 1.01 * float((law.w * (grown + law.rel * np.abs(rise - 1.0))).sum())
+    total += law.rel * law.lost
     if (
         law.half_var is not None
         and law.third is not None
