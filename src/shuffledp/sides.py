@@ -19,7 +19,7 @@ from shuffledp.reductions import blanket_pair, clone_pair, dataset_pair, stronge
 NEIGHBOURS = "neighbouring datasets: one user's value replaced by another (n is public)"
 HONEST = "all n messages are randomized as stated and reach the shuffler"
 _SHUFFLER = "the analyst sees the messages in a uniformly random order and nothing else of them"
-_ONE_ROUND = "one report per user and one round"
+ONE_ROUND = "one report per user and one round"
 
 Named = tuple[ShuffledPair, dict[str, Any]]
 
@@ -98,12 +98,12 @@ def theorem_of(source: Source, key: str) -> Theorem:
 
 def make_side(source: Source, key: str, *, n: int, cells: int) -> Side:
     """The profiles of one analysis; NotCertified where it cannot be made."""
-    assumptions: tuple[str, ...] = (NEIGHBOURS, HONEST, _SHUFFLER, _ONE_ROUND)
+    assumptions: tuple[str, ...] = (NEIGHBOURS, HONEST, _SHUFFLER, ONE_ROUND)
     if key == "blanket":
         pairs = _blanket_pairs(source, n, cells)
         assumptions += ("every user runs the same randomizer, chosen before any message is seen",)
     elif key == "dataset":
-        pairs = _dataset_pairs(source, n, cells)
+        pairs = dataset_pairs(source, n, cells)
     else:
         make = clone_pair if key == "clone" else stronger_clone_pair
         pairs = [(make(eps0=source.eps0, n=n), {"analysis": key})]
@@ -130,7 +130,8 @@ def _blanket_pairs(source: Source, n: int, cells: int) -> list[Named]:
     ]
 
 
-def _dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
+def dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
+    """Pairs of the datasets worth trying for a lower bound, each followed by its swap."""
     randomizer = _member(source)
     found = []
     for x0, x1, x2 in randomizer.datasets():
