@@ -54,4 +54,16 @@ END_POINTS = Theorem(
     "docs/theory.md, section 4",
     "proved here",
 )
+COMPOSITION = Theorem(
+    "composition",
+    "adaptive composition of dominating pairs, connect-the-dots discretization",
+    "Zhu, Dong, Wang 2022, adaptive composition; docs/theory-composition.md, sections 1 to 3",
+    "published",
+)
+REPETITION = Theorem(
+    "repetition",
+    "the same neighbouring datasets in every round, fresh coins, coarse-grained losses",
+    "post-processing and independence; docs/theory-composition.md, sections 1 to 3",
+    "published",
+)
 TWO_INPUTS = Theorem("two-inputs", "there is one pair of inputs", "definition", "published")
