@@ -11,6 +11,7 @@ from typing import Any, Literal
 from shuffledp.errors import rejected
 
 Provenance = Literal["published", "proved here"]
+Quantity = Literal["epsilon", "delta", "renyi", "rho", "mu", "beta", "probability"]
 
 
 @dataclass(frozen=True)
@@ -60,8 +61,10 @@ class Bound:
 
     Attributes
     ----------
-    quantity : {"epsilon", "delta"}
-        What is bounded: eps in nats at a given delta, or delta at a given eps.
+    quantity : str
+        What is bounded: "epsilon" in nats at a given delta, "delta" at a given eps; "renyi" in nats
+        at a given order, "rho" (zCDP), "mu" (Gaussian DP), "beta" (least type II error at a given
+        type I error), "probability".
     lower, upper : float
         The certified ends, both >= 0; upper is inf only where nothing finite can be certified.
     at : mapping
@@ -80,7 +83,7 @@ class Bound:
         Analysis, input pair and dataset that reproduce each end.
     """
 
-    quantity: Literal["epsilon", "delta"]
+    quantity: Quantity
     lower: float
     upper: float
     at: Mapping[str, float]

@@ -11,10 +11,12 @@ from typing import Literal
 from shuffledp import _check, theorems
 from shuffledp.analyses import analysis_named
 from shuffledp.bound import Bound, delta_from_log
+from shuffledp.composition import Composed, Round, compose
 from shuffledp.divergence import LOOSE, EpsilonInterval, solve_epsilon
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS
+from shuffledp.rounds import round_of
 from shuffledp.sides import (
     HONEST,
     NEIGHBOURS,
@@ -56,6 +58,7 @@ class Shuffled:
     rtol: float = 1e-6
     trust: Trust = "all"
     _sides: dict[str, Side] = field(default_factory=dict, repr=False, compare=False)
+    _rounds: dict[str, Round] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
     def eps0(self) -> float:
@@ -172,6 +175,31 @@ class Shuffled:
             One analysis alone in place of the best of all.
         """
         return [self.delta(epsilon=e, analysis=analysis) for e in epsilons]
+
+    def compose(self, *, rounds: int) -> Composed:
+        """The same mechanism in several rounds on the same users (see ``compose``).
+
+        Parameters
+        ----------
+        rounds : int
+            1 <= rounds <= 1e9.
+        """
+        return compose([self], rounds=rounds)
+
+    def as_round(self) -> Round:
+        """This mechanism as one round of a composition."""
+        if "round" not in self._rounds:
+            sides = [self._side_if_any(key, None) for key in self._keys("upper", None)]
+            self._rounds["round"] = round_of(
+                self.source,
+                [side for side in sides if side is not None],
+                label=getattr(self.source, "name", "generic"),
+                eps0=self.eps0,
+                n=self.n,
+                cells=self._cells(),
+                key=(self.source, self.n, self.trust),
+            )
+        return self._rounds["round"]
 
     def with_n(self, n: int) -> Shuffled:
         """The same randomizer and settings among another number of users."""

@@ -1,0 +1,190 @@
+"""Curve: certified values of h(e^eps) along a march of eps, as few as the composition needs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from scipy.optimize import brentq
+
+from shuffledp.divergence import LARGEST_EPSILON, LOOSE, LogInterval
+from shuffledp.pair import UNIT_ROUNDOFF, Array
+
+U = UNIT_ROUNDOFF
+LOWEST_LEVEL = -600.0
+# Steps of eps for each factor e that delta falls from its value at eps = 0.
+STEPS = 32.0
+_MANY = 1500
+_MOST = 6000
+_GROWTH = 1.02
+_SMALLEST = 1e-290
+
+
+class Source(Protocol):
+    """A hockey-stick curve in one direction: what PairProfile gives."""
+
+    def log_delta(self, epsilon: float, *, width: float = ...) -> LogInterval:
+        """Certified bracket of log delta(eps)."""
+        ...
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        """About log delta(eps), not certified."""
+        ...
+
+    def log_floor(self) -> float:
+        """Lower bound of log delta at every eps."""
+        ...
+
+
+class Values(NamedTuple):
+    """eps, lower and upper values of h there."""
+
+    eps: Array
+    low: Array
+    high: Array
+
+
+@dataclass
+class Envelope:
+    """max over sources, the next group of sources where the first is not narrow enough.
+
+    A pointwise minimum of upper bounds is an upper bound, and so is a maximum over all pairs.
+    """
+
+    groups: Sequence[Sequence[Source]]
+
+    def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
+        """Bracket of the least of the groups' maxima."""
+        best = LogInterval(-math.inf, 0.0)
+        for sources in self.groups:
+            found = [source.log_delta(epsilon, width=width) for source in sources]
+            high = max(x.high for x in found)
+            if high <= best.high:
+                best = LogInterval(max(x.low for x in found), high)
+            if best.width <= LOOSE or best.high == -math.inf:
+                break
+        return best
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        """The largest estimate of the first group."""
+        return max(source.rough_log_delta(epsilon) for source in self.groups[0])
+
+    def log_floor(self) -> float:
+        """The largest floor of the first group."""
+        return max(source.log_floor() for source in self.groups[0])
+
+
+class Curve:
+    """One source, evaluated on a growing grid of eps from 0 upwards.
+
+    Parameters
+    ----------
+    source : Source
+        What is evaluated.
+    eps0 : float
+        h(e^eps) = 0 from here on (inf where that is not known).
+    width : float
+        Relative width of delta asked for at each point.
+    """
+
+    def __init__(self, source: Source, *, eps0: float, width: float) -> None:
+        self.source, self.width = source, width
+        self.eps0 = eps0
+        self.last = min(eps0, LARGEST_EPSILON)
+        self._known: dict[float, LogInterval] = {}
+        self._march: list[float] = [0.0]
+        self._scale: float | None = None
+        self.floor = source.log_floor()
+
+    def at(self, epsilon: float) -> LogInterval:
+        """Bracket of log h(e^eps)."""
+        if epsilon >= self.eps0:
+            return LogInterval(-math.inf, -math.inf)
+        if epsilon not in self._known:
+            self._known[epsilon] = self.source.log_delta(epsilon, width=self.width)
+        return self._known[epsilon]
+
+    def values(
+        self, level: float, *, refine: int = 0, march: Sequence[float] | None = None
+    ) -> Values:
+        """Values down to e^level, every interval halved ``refine`` times.
+
+        Parameters
+        ----------
+        level : float
+            log of the value below which nothing matters.
+        refine : int
+            How many times to halve.
+        march : sequence of float, optional
+            Points to use in place of the curve's own.
+        """
+        eps = np.array(self.march(level) if march is None else march)
+        for _ in range(refine):
+            eps = np.sort(np.concatenate([eps, 0.5 * (eps[:-1] + eps[1:])]))
+        found = [self.at(float(e)) for e in eps]
+        low = np.array([_value(x.low, up=False) for x in found])
+        high = np.array([_value(x.high, up=True) for x in found])
+        return Values(eps, low, high)
+
+    def march(self, level: float) -> list[float]:
+        """Points from 0 to where the value is below e^level, or can fall no further."""
+        level = max(level, LOWEST_LEVEL)
+        points = self._march
+        while points[-1] < self.last and not self._low_enough(points[-1], level):
+            points.append(min(points[-1] + self._step(), self.last))
+        enough = next((i for i, e in enumerate(points) if self._low_enough(e, level)), len(points))
+        return points[: enough + 1]
+
+    def _low_enough(self, epsilon: float, level: float) -> bool:
+        high = self.at(epsilon).high
+        if self.floor > -math.inf:
+            # What is left above the floor.
+            gap = high - self.floor
+            high = high + math.log(max(-math.expm1(-gap), 1e-300)) if gap > 0.0 else -math.inf
+        return high <= level
+
+    def _step(self) -> float:
+        """The scale over 32, or more where the curve is flatter than at 0."""
+        if self._scale is None:
+            self._scale = self._find_scale()
+        step = self._scale / STEPS
+        points = self._march
+        if len(points) >= 2:
+            fall = self.at(points[-2]).high - self.at(points[-1]).high
+            if math.isfinite(fall) and fall > 0.0:
+                step = max(step, min((points[-1] - points[-2]) / (fall * STEPS), 4.0 * step))
+        if len(points) > _MANY:
+            step *= _GROWTH ** (len(points) - _MANY)
+        return step if len(points) < _MOST else self.last
+
+    def _find_scale(self) -> float:
+        """eps at which delta has fallen by a factor e, by the estimate."""
+        goal = self.source.rough_log_delta(0.0) - 1.0
+        if not math.isfinite(goal):
+            return self.last
+
+        def gap(log_eps: float) -> float:
+            return max(self.source.rough_log_delta(math.exp(log_eps)), -1e6) - goal
+
+        high = math.log(self.last)
+        if gap(high) >= 0.0:
+            return self.last
+        low = high - 2.0
+        while gap(low) <= 0.0 and low > -80.0:
+            low, high = low - 2.0, low
+        if gap(low) <= 0.0:
+            return math.exp(low)
+        return math.exp(float(brentq(gap, low, high, xtol=1e-2)))  # type: ignore[arg-type]
+
+
+def _value(log: float, *, up: bool) -> float:
+    """e^log, rounded outward; what is below 1e-290 counts as that or as nothing."""
+    if up:
+        if log == -math.inf:
+            return 0.0
+        return min(max(math.exp(log) * (1.0 + 16 * U), _SMALLEST), 1.0)
+    value = math.exp(log) * (1.0 - 16 * U)
+    return value if value > _SMALLEST else 0.0

@@ -1,0 +1,150 @@
+"""Parts of a composition: what a round is, given by certified curves or by loss laws themselves."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple, Protocol
+
+from shuffledp.bound import Theorem
+from shuffledp.composition.curve import Curve, Envelope, Source
+from shuffledp.composition.dots import lower_pair, upper_pair
+from shuffledp.composition.loss import NO_LOSS, LossPair
+
+REPLACE_ONE = "replace-one"
+RELATIONS = (REPLACE_ONE, "add-or-remove-one", "replace-special")
+
+
+class Dots(NamedTuple):
+    """A dominating pair, and a dominated one made of the same values (for the numerical width)."""
+
+    above: LossPair
+    below: LossPair
+
+
+class Part(Protocol):
+    """One mechanism of a composition."""
+
+    label: str
+    relation: str
+    eps0: float
+    assumptions: tuple[str, ...]
+    upper_theorem: Theorem | None
+    lower_theorem: Theorem | None
+    at: Mapping[str, float]
+    key: Hashable
+
+    def above(self, level: float, refine: int) -> Dots:
+        """A dominating pair, fine down to e^level."""
+        ...
+
+    def below(self, level: float, refine: int, around: float) -> tuple[LossPair, dict[str, Any]]:
+        """A pair dominated by some pair of neighbours, and which pair that is."""
+        ...
+
+
+class Candidate(NamedTuple):
+    """One pair of neighbouring datasets: its two curves and what reproduces it."""
+
+    forward: Source
+    backward: Source
+    witness: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Round:
+    """A mechanism given by its certified curves.
+
+    Attributes
+    ----------
+    label : str
+        For a reader.
+    groups : sequence of sequences of Source
+        Upper bounds: the maximum over a group is one; groups are in order of preference.
+    candidates : tuple of Candidate
+        Pairs of neighbours for the lower end.
+    eps0 : float
+        Pure guarantee in nats, inf if there is none.
+    width : float
+        Relative width of delta asked for at each point of a curve.
+    backward_groups : sequence, optional
+        Upper bounds for the neighbours in the other order, where the relation is not symmetric.
+    """
+
+    label: str
+    groups: Sequence[Sequence[Source]]
+    candidates: tuple[Candidate, ...]
+    eps0: float
+    key: Hashable
+    relation: str = REPLACE_ONE
+    assumptions: tuple[str, ...] = ()
+    upper_theorem: Theorem | None = None
+    lower_theorem: Theorem | None = None
+    at: Mapping[str, float] = field(default_factory=dict)
+    width: float = 2e-5
+    backward_groups: Sequence[Sequence[Source]] | None = None
+    _made: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def curve(self, *, backward: bool = False) -> Curve:
+        """The upper curve, evaluated as far as it was needed until now."""
+        name = ("curve", backward and self.backward_groups is not None)
+        if name not in self._made:
+            groups = self.groups if not name[1] else (self.backward_groups or ())
+            self._made[name] = Curve(Envelope(groups), eps0=self.eps0, width=self.width)
+        return self._made[name]
+
+    def above(self, level: float, refine: int) -> Dots:
+        """Chords through the upper values; from below, the lower values of the same analysis."""
+        name = ("above", level, refine)
+        if name not in self._made:
+            self._made[name] = self._above(level, refine)
+        return self._made[name]
+
+    def _above(self, level: float, refine: int) -> Dots:
+        curve = self.curve()
+        if self.backward_groups is None:
+            values = curve.values(level, refine=refine)
+            pair = upper_pair(values.eps, values.high)
+            return Dots(pair, _below(values.eps, values[1:], values[1:]))
+        other = self.curve(backward=True)
+        march = max(curve.march(level), other.march(level), key=lambda points: points[-1])
+        values = curve.values(level, refine=refine, march=march)
+        mirror = other.values(level, refine=refine, march=march)
+        pair = upper_pair(values.eps, values.high, mirror.high)
+        return Dots(pair, _below(values.eps, values[1:], mirror[1:]))
+
+    def below(self, level: float, refine: int, around: float) -> tuple[LossPair, dict[str, Any]]:
+        """The candidate whose delta at eps = around is largest, by the estimate."""
+        if not self.candidates:
+            return NO_LOSS, {}
+        index = self._best(around)
+        name = ("below", index, level, refine)
+        if name not in self._made:
+            self._made[name] = self._below(index, level, refine)
+        return self._made[name], self.candidates[index].witness
+
+    def _best(self, around: float) -> int:
+        def size(candidate: Candidate) -> float:
+            sides = (candidate.forward, candidate.backward)
+            return max(side.rough_log_delta(around) for side in sides)
+
+        return max(range(len(self.candidates)), key=lambda i: size(self.candidates[i]))
+
+    def _below(self, index: int, level: float, refine: int) -> LossPair:
+        curves = []
+        for side, source in enumerate(self.candidates[index][:2]):
+            name = ("side", index, side)
+            if name not in self._made:
+                self._made[name] = Curve(source, eps0=self.eps0, width=self.width)
+            curves.append(self._made[name])
+        march = max((curve.march(level) for curve in curves), key=lambda points: points[-1])
+        first, second = (curve.values(level, refine=refine, march=march) for curve in curves)
+        floors = tuple(math.exp(c.floor) * (1.0 - 1e-12) for c in curves)
+        return _below(first.eps, first[1:], second[1:], floors)  # type: ignore[arg-type]
+
+
+def _below(
+    eps: Any, forward: Any, backward: Any, floors: tuple[float, float] = (0.0, 0.0)
+) -> LossPair:
+    return lower_pair(eps, forward, backward, floors) if eps.size >= 3 else NO_LOSS
