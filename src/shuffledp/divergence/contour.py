@@ -29,8 +29,10 @@ _BETAS = (0.03, 0.2, 0.5, 0.8, 0.95, 1.05, 1.2, 1.6, 2.5, 5.0, 17.0)
 _STALLED = 0.7
 _WIDEST = 0.1
 _LEAST_INTERVALS = 60
+_WIDEST_SMOOTHING = 20.0
 # With more messages a law with a continuous part decays, or its rare form is used.
 _FEW = 30
+_NOTHING_LEFT = 700.0
 
 
 class LogInterval(NamedTuple):
@@ -119,10 +121,11 @@ def _plan(
     log_guard = math.log(1.0 / guard)
     period = _period(law, n, tilt, log_guard, growth)
     h = c / tilt.alpha
+    step = 2.0 * math.pi / period
     stop = (
         None
         if tilt.rare and decay is None
-        else _early_stop(law, n, tilt, h, period, log_guard, decay)
+        else _early_stop(law, n, tilt, h, step, log_guard, decay)
     )
     if stop is None and decay is not None and n > _FEW:
         return None
@@ -130,6 +133,8 @@ def _plan(
         edge = math.sqrt(2.0 * (log_guard + c * c)) / h
     else:
         edge, h = stop.edge, stop.smoothing
+    if h * tilt.alpha > _WIDEST_SMOOTHING:
+        return None
     if not edge * period < LARGEST_NODES * 2.0 * math.pi:
         return None
     count = max(math.ceil(edge * period / (2.0 * math.pi)), 8)
@@ -150,9 +155,12 @@ class _Stop(NamedTuple):
     rest_lower: float
 
 
-def _smoothed_away(alpha: float, h: float, cut: float) -> tuple[float, float]:
-    """Integrals beyond ``cut``, where e^{-h^2 t^2/2} is all that makes the integrand small."""
-    far = math.exp(-min(0.5 * (h * cut) ** 2, 700.0)) / (h * h * cut)
+def _smoothed_away(alpha: float, h: float, cut: float, step: float = 0.0) -> tuple[float, float]:
+    """Integrals beyond ``cut``, where e^{-h^2 t^2/2} is all that makes the integrand small.
+
+    Where ``cut`` is not a node a sum of step-wide columns may begin up to one ``step`` before it.
+    """
+    far = math.exp(-min(0.5 * (h * cut) ** 2, 700.0)) * (1.0 / (h * h * cut) + step)
     kernel = 1.0 / (alpha * alpha + cut * cut)
     return far * kernel, far * (kernel + h * h)
 
@@ -162,7 +170,7 @@ def _early_stop(
     n: int,
     tilt: Tilt,
     h: float,
-    period: float,
+    step: float,
     log_guard: float,
     decay: Decay | SplitDecay | None,
 ) -> _Stop | None:
@@ -170,15 +178,21 @@ def _early_stop(
     if not tilt.variance > 0.0:
         return None
     if decay is not None:
-        return _stop_by_decay(n, tilt, h, period, log_guard, decay)
+        return _stop_by_decay(n, tilt, h, step, log_guard, decay)
     if law.reach is not None:
         return None
-    return _stop_by_range(law, n, tilt, h, log_guard)
+    return _stop_by_range(law, n, tilt, h, step, log_guard)
 
 
-def _stop_by_range(law: GainLaw, n: int, tilt: Tilt, h: float, log_guard: float) -> _Stop | None:
+def _stop_by_range(
+    law: GainLaw, n: int, tilt: Tilt, h: float, step: float, log_guard: float
+) -> _Stop | None:
     """True atoms: |phi(t)|^n <= exp(-2 n t^2 V/pi^2) for |t| (max G - min G) <= pi."""
     alpha = tilt.alpha
+    # Atoms that count at all must be known well enough for V to be known to 1%.
+    blur = float((law.g_err * (alpha * law.g > -_NOTHING_LEFT)).max())
+    if blur > 1e-3 * min(1.0 / alpha, math.sqrt(tilt.variance)):
+        return None
     cut = math.pi / ((law.high - law.low) * (1.0 + 1e-9))
     wide = math.sqrt(2.0 * (log_guard + 1.0)) / cut
     # The tilted variance is known to rounding: 1% is far more than it can be off.
@@ -188,15 +202,15 @@ def _stop_by_range(law: GainLaw, n: int, tilt: Tilt, h: float, log_guard: float)
         return None
     near = math.exp(-rate * last * last) / (2.0 * rate * last)
     kernel = 1.0 / (alpha * alpha + last * last)
-    far_upper, far_lower = _smoothed_away(alpha, h, cut)
+    far_upper, far_lower = _smoothed_away(alpha, h, cut, step)
     return _Stop(last, h, near * kernel + far_upper, near * (kernel + h * h) + far_lower)
 
 
 def _stop_by_decay(
-    n: int, tilt: Tilt, h: float, period: float, log_guard: float, decay: Decay | SplitDecay
+    n: int, tilt: Tilt, h: float, step: float, log_guard: float, decay: Decay | SplitDecay
 ) -> _Stop | None:
     """Laws with a continuous part: |phi| bounded on intervals [t, 1.3 t], window by window."""
-    alpha, step = tilt.alpha, 2.0 * math.pi / period
+    alpha = tilt.alpha
     start = 2.0 / math.sqrt(n * tilt.variance)
     grid, logs = [start], [decay.log_power(start, n)]
     far = math.sqrt(2.0 * (log_guard + 1.0)) / h
@@ -211,7 +225,7 @@ def _stop_by_decay(
         return None
     cut = grid[len(logs) - 1] * RATIO
     h = max(h, math.sqrt(2.0 * (log_guard + 1.0)) / cut)
-    upper, lower = _smoothed_away(alpha, h, cut)
+    upper, lower = _smoothed_away(alpha, h, cut, step)
     budget = 0.1 * math.exp(-log_guard) / alpha
     edge = cut
     for t, log_size in zip(reversed(grid[: len(logs)]), reversed(logs), strict=True):
@@ -265,7 +279,7 @@ def _apply(law: GainLaw, n: int, tilt: Tilt, rule: Rule, growth: GrowthTable) ->
     blocks = node_blocks(law, n, tilt, step=step, count=rule.count, smoothing=h)
     sums = _sum_blocks(blocks)
     front = step / (2.0 * math.pi) / (alpha * alpha) * math.exp(0.5 * (h * alpha) ** 2)
-    front_err = 32 * U
+    front_err = 32 * U * (1.0 + (h * alpha) ** 2)
     cut_upper, cut_lower = _truncation(tilt, rule, sums.mass)
     upper = front * (sums.upper + sums.upper_err) * (1.0 + front_err) + cut_upper
     lower = front * (sums.lower - sums.lower_err)

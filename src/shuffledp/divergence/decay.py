@@ -93,7 +93,7 @@ class Decay:
         offset = level.mean[inside] - np.repeat(mean, np.diff(np.append(starts, k.size)))
         square = np.add.reduceat(level.spread[inside] + p * offset**2, starts) / safe
         shift = np.sqrt(np.add.reduceat(level.shift[inside], starts) / safe)
-        deviation = np.maximum(np.sqrt(square * self._loss) - shift * (1.0 + 1e-2), 0.0)
+        deviation = np.maximum(np.sqrt(square * self._loss) - shift * 1.02, 0.0)
         x = np.minimum((2.0 * t / math.pi * deviation) ** 2, 1.0)
         drop = float((mass * (1.0 - np.sqrt(1.0 - x))).sum()) * (1.0 - 1e-6)
         return math.log1p(-min(drop, 1.0 - 1e-9)) if drop > 0.0 else 0.0

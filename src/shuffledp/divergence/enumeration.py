@@ -15,7 +15,7 @@ U = UNIT_ROUNDOFF
 
 def composition_count(pair: ShuffledPair) -> int:
     """How many count vectors (c_1, .., c_K, left-over) with sum n there are."""
-    kinds = pair.w.size + (1 if pair.leftover_mass()[0] > 0.0 else 0)
+    kinds = pair.w.size + (1 if sum(pair.leftover_mass()) > 0.0 else 0)
     if kinds == 0:
         return 0
     return math.comb(min(pair.n, 1 << 40) + kinds - 1, kinds - 1)
@@ -31,16 +31,18 @@ class Enumeration:
     def __init__(self, pair: ShuffledPair) -> None:
         keep = pair.w > 0.0
         w, a, b = pair.w[keep], pair.a[keep], pair.b[keep]
-        weight_err = np.full(w.size, pair.rel)
+        above = below = np.full(w.size, 1.01 * pair.rel)
         leftover, leftover_err = pair.leftover_mass()
-        if leftover > 0.0:
-            # The left-over goes last: its count is what remains.
-            w, a, b = (np.append(x, y) for x, y in ((w, leftover), (a, 0.0), (b, 0.0)))
-            weight_err = np.append(weight_err, leftover_err / leftover)
+        if leftover + leftover_err > 0.0:
+            # The left-over goes last: its count is what remains. It is given its largest mass.
+            most = leftover + leftover_err
+            w, a, b = (np.append(x, y) for x, y in ((w, most), (a, 0.0), (b, 0.0)))
+            above = np.append(above, 2 * U)
+            below = np.append(below, min(2.0 * leftover_err / most + 2 * U, 1.0))
         n = pair.n
         left = np.array([n])
         total_a, total_b = np.zeros(1), np.zeros(1)
-        log_p, size, err = np.zeros(1), np.zeros(1), np.zeros(1)
+        log_p, size, up, down = np.zeros(1), np.zeros(1), np.zeros(1), np.zeros(1)
         for j in range(w.size):
             last = j == w.size - 1
             repeats = np.ones(left.size, dtype=np.int64) if last else left + 1
@@ -54,23 +56,27 @@ class Enumeration:
             term = c * math.log(w[j]) - gammaln(c + 1.0)
             log_p = log_p[index] + term
             size = size[index] + np.abs(term) + np.abs(gammaln(c + 1.0))
-            err = err[index] + c * weight_err[j]
+            up = up[index] + c * above[j]
+            down = down[index] + c * below[j]
             total_a = total_a[index] + c * a[j]
             total_b = total_b[index] + c * b[j]
             left = rest
         self.log_p = log_p + float(gammaln(n + 1.0))
-        self.err = np.expm1(np.minimum(err + 16 * U * (size + 4.0 + float(gammaln(n + 1.0))), 1.0))
+        rounding = 16 * U * (size + 4.0 + float(gammaln(n + 1.0)))
+        self.log_high = self.log_p + up * (1.0 + 1e-9) + rounding
+        # (1 - x)^c >= 1 - c x.
+        self.sure = np.maximum(1.0 - down * (1.0 + 1e-9) - np.expm1(np.minimum(rounding, 1.0)), 0.0)
         self.total_a: Array = total_a
         self.total_b: Array = total_b
-        self.rounding = pair.rel + (2 * w.size + 16) * U
+        self.rounding = 1.01 * pair.rel + (2 * w.size + 16) * U
 
     def expected_positive_part(self, epsilon: float) -> LogInterval:
         """log E[S]_+ with every rounding outward."""
         scale = math.exp(epsilon)
         s = self.total_a - scale * self.total_b
         slack = self.rounding * (self.total_a + scale * self.total_b)
-        high = _log_sum(self.log_p, (s + slack) * (1.0 + self.err))
-        low = _log_sum(self.log_p, (s - slack) * (1.0 - np.minimum(self.err, 1.0)))
+        high = _log_sum(self.log_high, s + slack)
+        low = _log_sum(self.log_p, (s - slack) * self.sure)
         pad = (self.log_p.size + 64) * U
         return LogInterval(
             low - pad * (1.0 + abs(low)) if math.isfinite(low) else low,

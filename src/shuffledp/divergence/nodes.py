@@ -98,17 +98,19 @@ def _integrand(
     value = powers.value * kernel
     factor = (1.0 - (h * alpha) ** 2 + 2.0 * decay) - 2j * turn
     size = np.abs(value)
-    extra = U * (64.0 + 4.0 * decay + 4.0 * turn)
+    # t is known to 4 u, so its square to 8 u, and the exponent has roundings of its own.
+    extra = U * (64.0 + 16.0 * decay + 8.0 * turn)
     err = powers.err * np.abs(kernel) * (1.0 + 1e-9) + size * extra
-    bulge = np.abs(factor) + 64.0 * U * (1.0 + 2.0 * decay)
+    bulge = np.abs(factor)
+    noise = 64.0 * U * (1.0 + (h * alpha) ** 2 + 2.0 * decay)
     return Block(
         first=first,
         upper=value.real,
         lower=(value * factor).real,
         size=size,
-        size_low=size * bulge,
+        size_low=size * (bulge + noise),
         err=err,
-        err_low=err * bulge,
+        err_low=err * (bulge + noise) + size * noise,
     )
 
 
@@ -146,9 +148,11 @@ class _BulkPowers:
         s = np.hypot(self.tilt.alpha, x[:, None] + self.y[None, :])
         excess = weighted @ self.baby.T - law.lost
         row = np.abs(weighted).sum(axis=1)
-        grown = np.minimum(np.abs(giant), 1e150)
-        square = np.sqrt((law.w * grown**2).sum(axis=1))
+        # Cauchy and Schwarz; where a square would overflow |e^{iy} - 1| <= 2 must do.
+        grown = np.abs(giant) * np.sqrt(law.w)
+        square = np.sqrt((np.minimum(grown, 1e150) ** 2).sum(axis=1))
         size = np.minimum(np.outer(square, self.baby_square), 2.0 * row[:, None])
+        size[grown.max(axis=1) > 1e150] = 2.0 * row[grown.max(axis=1) > 1e150, None]
         size += law.lost
         c = self.constants
         if centred:
@@ -169,10 +173,10 @@ class _BulkPowers:
         return self._power(excess, error, n)
 
     def _subtraction(self, s: Array) -> Array:
-        """e^z - 1 - z by subtraction, for atoms too far out for the series: 16 u |z| each."""
+        """e^z - 1 - z by subtraction, for atoms too far out for the series: 96 u |z| each."""
         size = np.abs(self.law.g)
         far = size * float(s.max()) > 0.9 * _SERIES
-        return 16.0 * U * float((self.law.w * size)[far].sum()) * s
+        return 96.0 * U * float((self.law.w * size)[far].sum()) * s
 
     def _power(self, excess: Complex, error: Array, n: int) -> _Powers:
         real, imag, modulus = _complex_log1p(excess)
@@ -244,7 +248,7 @@ class _RarePowers:
         n, scale = self.n, self.tilt.log_scale
         real, imag, modulus = _complex_log1p(rest)
         rest_err = rest_err + 24.0 * U * np.abs(rest) * (1.0 + np.abs(rest))
-        good = modulus > _FLOOR
+        good = modulus > np.maximum(_FLOOR, 2.0 * rest_err)
         safe = np.where(good, 1.0 + rest, 1.0)
         ratio = np.where(good, v, 0.0) / safe
         up_real, up_imag, up_modulus = _complex_log1p(np.asarray(ratio, dtype=np.complex128))
@@ -255,7 +259,8 @@ class _RarePowers:
         value = np.exp(np.clip(log_front, -745.0, 200.0)) * np.exp(1j * n * imag) * step
         rounding = U * (64.0 + 8.0 * abs(scale) + 16.0 * n * (np.abs(real) + np.abs(imag)))
         front_err = n * rest_err / np.maximum(modulus, _FLOOR) + rounding
-        ratio_err = (v_err + np.abs(ratio) * rest_err * (1.0 + 1e-3)) / np.abs(safe)
+        ratio_err = (v_err + np.abs(ratio) * rest_err) / np.abs(safe)
+        ratio_err = ratio_err * (1.0 + 2.0 * np.minimum(rest_err / np.abs(safe), 0.5) + 1e-9)
         ratio_err = ratio_err + 24.0 * U * np.abs(ratio) * (1.0 + np.abs(ratio))
         base = np.maximum(up_modulus, _FLOOR)
         bend = n * ratio_err / base * (1.0 + 1e-9)
@@ -269,9 +274,8 @@ class _RarePowers:
         whole = np.maximum(np.abs(1.0 + rest + v), _FLOOR)
         both = (v_err + rest_err + 64.0 * U) / whole
         crude = _grown(n * np.log(whole) - scale + 1.0, n * both + 1.0)
-        crude += _grown(
-            np.full_like(whole, n * math.log(_FLOOR) - scale + 1.0), n * rest_err / _FLOOR + 1.0
-        )
+        least = np.maximum(modulus, _FLOOR)
+        crude += _grown(n * np.log(least) - scale + 1.0, n * rest_err / least + 1.0)
         return _Powers(np.where(good, value, 0.0), np.where(good, err, crude))
 
 
@@ -318,9 +322,11 @@ def _error_constants(
 ) -> _Constants:
     """What the errors of the input and of the products s*g can do to M(s) at Re s = alpha."""
     w, g, g_err = law.w[chosen], law.g[chosen], law.g_err[chosen]
-    rise = np.exp(alpha * g)
-    pad = np.exp(np.minimum(alpha * g_err, 1.0))
-    shift = (g_err * pad + 12 * U * np.abs(g)) * w
+    top = alpha * (g + g_err)
+    if float(top.max(initial=0.0)) > _LARGEST_SHIFT:
+        return _Constants(*(math.inf,) * 3, 0.0, 0.0, 0.0, 0.0, math.inf)
+    rise = np.exp(top)
+    shift = (g_err + 12 * U * np.abs(g)) * w
     grown = 1.0 + 1e-9
     second = third = square = whole = flat = 0.0
     if (
@@ -343,7 +349,7 @@ def _error_constants(
     return _Constants(
         first=float((rise * shift).sum()) * grown,
         mean=law.mean_err + 8 * U * abs(law.mean),
-        centred=float((np.maximum(rise, 1.0) * pad * shift * (np.abs(g) + g_err)).sum()) * grown,
+        centred=float((np.maximum(rise, 1.0) * shift * (np.abs(g) + g_err)).sum()) * grown,
         second=second,
         third=third,
         square=square,

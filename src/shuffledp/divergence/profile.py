@@ -235,5 +235,6 @@ def _log_subtract(log_x: float, y: float) -> float:
     """log(e^log_x - y)_+ for y >= 0."""
     if y <= 0.0 or log_x == -math.inf:
         return log_x
-    gap = math.log(y) - log_x
+    log_y = math.log(y)
+    gap = log_y - log_x + 8 * U * (1.0 + abs(log_y) + abs(log_x))
     return log_x + math.log1p(-math.exp(gap)) if gap < 0.0 else -math.inf

@@ -63,7 +63,8 @@ class Channel(Randomizer):
         del cells
         rows = self.probabilities
         index = [_check.count("input", x, low=0, high=len(rows) - 1) for x in inputs]
-        return without_empty(rows[index], rows.min(axis=0))
+        # Rows are divided by their sums: entries that differ may well be equal as floats.
+        return without_empty(rows[index], rows.min(axis=0), 3 * UNIT_ROUNDOFF, ties=False)
 
     def worst_pairs(self) -> WorstPairs:
         """All ordered pairs; equal rows cannot be told apart and are left out."""

@@ -55,6 +55,8 @@ class JointLaw:
         Upper bounds on the probability of outputs outside all cells (0 for classes).
     edges : CellEdges or None
         For cells of a continuous output.
+    ties : bool
+        True where a mass and a blanket that are equal floats stand for equal numbers.
     """
 
     mass: Array
@@ -62,6 +64,7 @@ class JointLaw:
     rel: float = 16 * UNIT_ROUNDOFF
     tail: Array | None = None
     edges: CellEdges | None = None
+    ties: bool = True
 
     def __post_init__(self) -> None:
         if self.blanket.shape != self.mass.shape[1:]:
@@ -79,7 +82,9 @@ class JointLaw:
         return np.zeros(self.mass.shape[0]) if self.tail is None else self.tail
 
 
-def without_empty(mass: Array, blanket: Array, rel: float = 16 * UNIT_ROUNDOFF) -> JointLaw:
+def without_empty(
+    mass: Array, blanket: Array, rel: float = 16 * UNIT_ROUNDOFF, *, ties: bool = True
+) -> JointLaw:
     """A JointLaw of classes, those that never occur left out."""
     keep = mass.max(axis=0) > 0.0
-    return JointLaw(mass[:, keep], blanket[keep], rel)
+    return JointLaw(mass[:, keep], blanket[keep], rel, ties=ties)

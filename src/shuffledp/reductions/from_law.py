@@ -25,7 +25,7 @@ def blanket_pair(
     """
     law = randomizer.law((x0, x1), cells=cells)
     excess = law.mass[0] - law.blanket
-    differs = excess != 0.0
+    differs = (excess != 0.0) | (not law.ties)
     leftover = float(np.maximum(excess, 0.0).sum())
     err = 2.0 * law.rel * float(law.mass[0][differs].sum()) + 4 * U * leftover
     err += float(law.tails().max())
