@@ -66,4 +66,186 @@ REPETITION = Theorem(
     "post-processing and independence; docs/theory-composition.md, sections 1 to 3",
     "published",
 )
-TWO_INPUTS = Theorem("two-inputs", "there is one pair of inputs", "definition", "published")
+
+# ------------------------------------------------------- variation ratio (docs/theory.md, 5.3, 5.6)
+
+REPAIRED_VARIATION_RATIO = Theorem(
+    "repaired-variation-ratio",
+    "repaired variation ratio, four classes, from p, beta and q; adaptive too",
+    "docs/theory.md, Theorem 5.4",
+    "proved here",
+)
+VARIATION_RATIO = Theorem(
+    "variation-ratio",
+    "variation ratio as published, where the victim's rest and the others' have one law",
+    "Wang et al. 2024, Theorem 4.1, for beta = (p-1)/(p+1) by docs/theory.md, Theorem 5.4",
+    "proved here",
+)
+VARIATION_RATIO_4_2 = Theorem(
+    "variation-ratio-4.2",
+    "variation ratio, closed form",
+    "Wang et al. 2024, Theorem 4.2, with Om/2 >= s; docs/theory.md, Theorem 5.4",
+    "proved here",
+)
+VARIATION_RATIO_4_3 = Theorem(
+    "variation-ratio-4.3",
+    "variation ratio, simpler closed form",
+    "Wang et al. 2024, Theorem 4.3; docs/theory.md, Theorem 5.4",
+    "proved here",
+)
+VARIATION_RATIO_5_1 = Theorem(
+    "variation-ratio-5.1",
+    "lower bound by three classes of outputs (more likely, less likely, equally likely)",
+    "Wang et al. 2024, Theorem 5.1; it is a post-processing of the dataset bound",
+    "published",
+)
+ATTAINED = Theorem(
+    "attained",
+    "a channel with these p, beta and q that attains the bound",
+    "docs/theory.md, Remark 5.9",
+    "proved here",
+)
+
+# ---------------------------------------------------------------------------------- closed forms
+
+ERLINGSSON = Theorem(
+    "efmrtt19",
+    "12 eps0 sqrt(log(1/delta)/n)",
+    "Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta 2019, Theorem 7",
+    "published",
+)
+CHEU = Theorem(
+    "csuzz19",
+    "binary randomized response, closed form",
+    "Cheu, Smith, Ullman, Zeber, Zhilyaev 2019, constants from memory",
+    "published",
+)
+HOEFFDING = Theorem(
+    "hoeffding",
+    "Hoeffding's inequality on the blanket, range of the mechanism",
+    "Balle, Bell, Gascon, Nissim 2019, section 5",
+    "published",
+)
+HOEFFDING_GENERIC = Theorem(
+    "hoeffding-generic",
+    "Hoeffding's inequality on the blanket, any eps0-LDP randomizer",
+    "Balle, Bell, Gascon, Nissim 2019, section 5",
+    "published",
+)
+BENNETT = Theorem(
+    "bennett",
+    "Bennett's inequality on the blanket, moments of the mechanism",
+    "Balle, Bell, Gascon, Nissim 2019, section 5",
+    "published",
+)
+BENNETT_GENERIC = Theorem(
+    "bennett-generic",
+    "Bennett's inequality on the blanket, any eps0-LDP randomizer",
+    "Balle, Bell, Gascon, Nissim 2019, section 5",
+    "published",
+)
+FMT_3_1 = Theorem(
+    "fmt-3.1",
+    "standard clone, closed form",
+    "Feldman, McMillan, Talwar 2021, Theorem 3.1, with log(4/delta) in its condition",
+    "published",
+)
+FMT_3_8 = Theorem(
+    "fmt-3.8",
+    "standard clone for (eps0, delta0)-LDP randomizers, closed form",
+    "Feldman, McMillan, Talwar 2021, Theorem 3.8",
+    "published",
+)
+FMT_4_1 = Theorem(
+    "fmt-4.1",
+    "clones of three laws that every input's output law contains, closed form",
+    "Feldman, McMillan, Talwar 2021, Theorem 4.1",
+    "published",
+)
+FMT_4_2 = Theorem(
+    "fmt-4.2",
+    "clones for k-RR, closed form",
+    "Feldman, McMillan, Talwar 2021, Corollary 4.2",
+    "published",
+)
+FMT23_3_2 = Theorem(
+    "stronger-clone-3.2",
+    "stronger clone, closed form",
+    "Feldman, McMillan, Talwar 2023, Theorem 3.2, constants from memory",
+    "published",
+)
+GIRGIS = Theorem(
+    "girgis-renyi",
+    "Renyi bound of any eps0-LDP randomizer, converted",
+    "Girgis, Data, Diggavi, Suresh, Kairouz 2021, constants from memory",
+    "published",
+)
+
+# -------------------------------------------------------------------- algorithms and asymptotics
+
+CERTIFIED_FFT = Theorem(
+    "blanket-certified-fft",
+    "blanket by an FFT with truncation, rounding to a grid, wrapping and floating point bounded",
+    "Analysis of Shuffling Beyond Pure Local Differential Privacy, 2026, Theorem 4.2",
+    "published",
+)
+BLANKET_GRID = Theorem(
+    "blanket-grid",
+    "blanket by an FFT of gains rounded up to a grid",
+    "Su, Cheng, Wang 2025, Algorithm 7",
+    "published",
+)
+CLONE_SUMS = Theorem(
+    "clone-binomial-sums",
+    "standard clone by binomial sums and 20 halvings",
+    "Feldman, McMillan, Talwar 2021, appendix",
+    "published",
+)
+STRONGER_CLONE_SUMS = Theorem(
+    "stronger-clone-binomial-sums",
+    "stronger clone by binomial sums and 20 halvings",
+    "Feldman, McMillan, Talwar 2023; docs/theory.md, Corollary 5.5",
+    "proved here",
+)
+VARIATION_RATIO_SUMS = Theorem(
+    "variation-ratio-binomial-sums",
+    "variation ratio as published by binomial sums and 20 halvings",
+    "Wang et al. 2024, Theorem 4.1",
+    "published",
+)
+ONES = Theorem(
+    "binary-rr-ones",
+    "exact divergence of binary randomized response, number of others' ones scanned",
+    "enumeration: the number of ones is all that the shuffler shows",
+    "published",
+)
+ONE_DATASET = Theorem(
+    "one-dataset",
+    "exact divergence of one pair of datasets, all others with one third input",
+    "Su, Cheng, Wang 2025, Theorem 14",
+    "published",
+)
+SHUFFLE_INDEX = Theorem(
+    "shuffle-index",
+    "phi(chi eps sqrt n)/(chi^3 eps^2 n^1.5), chi of the blanket, inverted by Lambert's W",
+    "Analysis of Shuffling Beyond Pure Local Differential Privacy, 2026",
+    "published",
+)
+SHUFFLE_INDEX_LOWER = Theorem(
+    "shuffle-index-lower",
+    "phi(chi eps sqrt n)/(chi^3 eps^2 n^1.5), chi of datasets, inverted by Lambert's W",
+    "Analysis of Shuffling Beyond Pure Local Differential Privacy, 2026",
+    "published",
+)
+GAUSSIAN = Theorem(
+    "gaussian",
+    "central limit theorem for the blanket's gains, before Mills' ratio is expanded",
+    "Analysis of Shuffling Beyond Pure Local Differential Privacy, 2026, in its first step",
+    "published",
+)
+LEAST_OVERLAP = Theorem(
+    "least-overlap",
+    "the pair whose favoured outputs overlap least is the worst of a two-level mechanism",
+    "docs/theory.md, section 4",
+    "proved here",
+)

@@ -18,6 +18,7 @@ from shuffledp.randomizers.hashing import BLH, OLH, LocalHash
 from shuffledp.randomizers.krr import KRR, BinaryRR
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.law import CellEdges, JointLaw
+from shuffledp.randomizers.privunit import PrivUnit
 from shuffledp.randomizers.unary import OUE, RAPPOR
 
 __all__ = [
@@ -34,6 +35,7 @@ __all__ = [
     "JointLaw",
     "Laplace",
     "LocalHash",
+    "PrivUnit",
     "Randomizer",
     "WorstPairs",
     "randomizer_class",

@@ -1,0 +1,233 @@
+"""PrivUnit: means of unit vectors."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.optimize import minimize_scalar
+from scipy.special import betainc, betaincinv
+
+from shuffledp import _check
+from shuffledp.errors import NotCertified, rejected
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.caps import first_moment, height, orthogonal_overlap, second_moment
+from shuffledp.randomizers.chances import digits_up, quotient
+from shuffledp.randomizers.discrete import distinct
+from shuffledp.randomizers.law import JointLaw
+from shuffledp.randomizers.levels import grown, two_level_law
+from shuffledp.randomizers.means import Floats, MeanRandomizer
+from shuffledp.randomizers.values import blocks
+from shuffledp.randomness import RandomSource
+from shuffledp.theorems import LEAST_OVERLAP
+
+_QUARTERS = 4
+_UNIT_SLACK = 1e-6
+_SMALLEST_SHRINK = 1e-150
+_LARGEST_REL = 1e-6
+_BLURRED = "privunit: what orthogonal caps share has too few digits to certify"
+
+
+@dataclass(frozen=True, kw_only=True)
+class PrivUnit(MeanRandomizer):
+    """PrivUnit: a uniform point of the cap around x with probability e^eps0 c/Z, else off the cap.
+
+    x is a unit vector in R^d, the cap holds the share c of the sphere, Z = e^eps0 c + 1 - c. Every
+    point is off the cap of the opposite input: the blanket is uniform, gamma = 1/Z. Two caps share
+    at least max(0, 2c - 1), and antipodal ones no more. Reports are unit vectors, shape (n, d).
+
+    Inputs of ``law`` are quarter turns 0 .. 3 on a great circle; 0 and 2 are antipodal.
+
+    Parameters
+    ----------
+    d : int
+        Dimension, 2 <= d <= 1e6.
+    c : float
+        Share of the sphere in the cap, 1e-100 <= c <= 1 - 1e-9; ``PrivUnit.best`` finds the best.
+    eps0 : float
+        Local privacy in nats, 0 < eps0 <= 300.
+
+    Notes
+    -----
+    Bhowmick, Duchi, Freudiger, Kapoor, Rogers 2018; Asi, Feldman, Talwar 2022. The law is that of
+    real numbers: reports are rounded to floats.
+    """
+
+    name: ClassVar[str] = "privunit"
+    summary: ClassVar[str] = "PrivUnit: unit vectors, from a cap or its complement"
+    d: int
+    c: float
+    eps0: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "d", _check.count("d", self.d, low=2, high=10**6))
+        object.__setattr__(self, "c", _check.real("c", self.c, low=1e-100, high=1.0 - 1e-9))
+        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+
+    @classmethod
+    def best(cls, *, d: int, eps0: float) -> PrivUnit:
+        """The cap of the least variance at this eps0.
+
+        Parameters
+        ----------
+        d : int
+            Dimension.
+        eps0 : float
+            Local privacy in nats.
+        """
+        d = _check.count("d", d, low=2, high=10**6)
+        eps0 = _check.local_epsilon("eps0", eps0)
+        a = 0.5 * (d - 1)
+
+        def loss(t: float) -> float:
+            mass = float(betainc(a, a, 0.5 * (1.0 - t)))
+            return math.log1p(mass * math.expm1(eps0)) - math.log(first_moment(t, d))
+
+        reach = min(1.0 - 1e-9, math.sqrt(2.0 * (eps0 + 40.0) / d))
+        found: Any = minimize_scalar(loss, bounds=(-reach, reach), method="bounded")
+        return cls(d=d, c=float(betainc(a, a, 0.5 * (1.0 - float(found.x)))), eps0=eps0)
+
+    @property
+    def message_bits(self) -> float:
+        """64 d: a float for each coordinate."""
+        return 64.0 * self.d
+
+    @property
+    def shrinkage(self) -> float:
+        """m = E<U, x> = (e^eps0 - 1)/Z E[U_1; cap]."""
+        grow = math.expm1(self.eps0)
+        return grow / (1.0 + self.c * grow) * first_moment(height(self.c, self.d), self.d)
+
+    @property
+    def total_variance(self) -> float:
+        """E|U/m - x|^2 = 1/m^2 - 1, per user."""
+        m = self._usable()
+        return (1.0 - m) * (1.0 + m) / m / m
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """Of one coordinate, per user, in the worse of its cases: along x and across it."""
+        del frequency
+        m = self._usable()
+        along = self._second_moment()
+        return max((along - m * m) / m / m, (1.0 - along) / (self.d - 1) / m / m)
+
+    def _second_moment(self) -> float:
+        """E<U, x>^2 = (1/d + (e^eps0 - 1) E[U_1^2; cap])/Z."""
+        grow = math.expm1(self.eps0)
+        inside = second_moment(height(self.c, self.d), self.d)
+        return (1.0 / self.d + grow * inside) / (1.0 + self.c * grow)
+
+    def _usable(self) -> float:
+        m = self.shrinkage
+        if not m >= _SMALLEST_SHRINK:
+            raise NotCertified(f"privunit: m = {m:g} leaves nothing to estimate with")
+        return m
+
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        return self._directions(values, "values")
+
+    def _directions(self, values: ArrayLike, name: str) -> Floats:
+        try:
+            rows = np.asarray(values, dtype=np.float64)
+        except (TypeError, ValueError):
+            raise rejected(name, values, "unit vectors, one row for each user") from None
+        if rows.size == 0:
+            return rows.reshape(0, self.d)
+        if rows.ndim != 2 or rows.shape[1] != self.d:
+            raise rejected(f"{name} shape", rows.shape, f"one row for each user, (n, {self.d})")
+        lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+        bad = ~(np.abs(lengths - 1.0) <= _UNIT_SLACK)
+        if bool(bad.any()):
+            first = int(np.argmax(bad))
+            raise rejected(f"length of {name}[{first}]", float(lengths[first]), "1 (within 1e-6)")
+        return rows / lengths[:, None]
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        # Rounded up: the realised eps0 is a hair smaller.
+        c = Fraction(self.c)
+        off = (1 - c) / (grown(self.eps0) * c + 1 - c)
+        digits = digits_up(quotient(off.numerator, off.denominator))
+        reports = np.empty_like(values)
+        for users in blocks(len(values), self.d):
+            x = values[users]
+            away = source.coins(digits, len(x))
+            first = self._first_coordinate(away, source)
+            reports[users] = _around(x, first, source)
+        return reports
+
+    def _first_coordinate(self, away: np.ndarray, source: RandomSource) -> Floats:
+        """(1 - U_1)/2 given the side of the cap's edge, by inverting its law Beta(a, a)."""
+        a = 0.5 * (self.d - 1)
+        uniform = source.unit(len(away))
+        share = np.where(away, self.c + (1.0 - self.c) * uniform, self.c * uniform)
+        return betaincinv(a, a, share)
+
+    def _unbiased(self, reports: ArrayLike) -> Floats:
+        return self._directions(reports, "reports") / self._usable()
+
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+        """Classes: in which of the inputs' caps the output lies."""
+        del cells
+        seen, index = distinct(inputs, _QUARTERS)
+        c = Fraction(self.c)
+        small = min(c, 1 - c)
+        shared, err = Fraction(0), 0.0
+        if any((x - y) % 2 for x in seen for y in seen):
+            found = orthogonal_overlap(float(small), self.d)
+            if found is None:
+                raise NotCertified(_BLURRED)
+            shared, err = Fraction(found.mass), found.err
+        parts, rel = [], 0.0
+        total = grown(self.eps0) * c + 1 - c
+        for mass, pattern, times in _regions(small, shared, seen, large=c > small):
+            if mass > 0:
+                parts.append((mass / total, pattern))
+                rel = max(rel, 1.01 * times * err / float(mass))
+        if not rel <= _LARGEST_REL:
+            raise NotCertified(_BLURRED)
+        return two_level_law(parts, eps0=self.eps0, index=index, rel=rel)
+
+    def worst_pairs(self) -> WorstPairs:
+        """An antipodal pair; rotated by half a turn it is the other direction."""
+        return WorstPairs(((0, 2),), LEAST_OVERLAP)
+
+    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
+        """Victim at antipodal points, all others at one of them or, where known, across."""
+        others = (0, 2)
+        if orthogonal_overlap(min(self.c, 1.0 - self.c), self.d) is not None:
+            others = (0, 2, 1)
+        return tuple((0, 2, x2) for x2 in others)
+
+
+def _regions(
+    small: Fraction, shared: Fraction, seen: list[int], *, large: bool
+) -> list[tuple[Fraction, tuple[bool, ...], int]]:
+    """Shares of the sphere by the inputs whose caps they lie in, and the overlaps counted in each.
+
+    The four caps of share ``small`` <= 1/2 at the quarter turns: neighbours share ``shared``,
+    opposite ones nothing. A cap above 1/2 is the complement of the one opposite to it.
+    """
+    found: dict[tuple[bool, ...], list[Any]] = {}
+    alone = [(1 - 4 * small, 4, frozenset[int]())]
+    alone += [(small, -2, frozenset((j,))) for j in range(_QUARTERS)]
+    alone += [(Fraction(0), 1, frozenset((j, (j + 1) % _QUARTERS))) for j in range(_QUARTERS)]
+    for mass, overlaps, inside in alone:
+        pattern = tuple(((x + 2) % 4 not in inside) if large else x in inside for x in seen)
+        entry = found.setdefault(pattern, [Fraction(0), 0])
+        entry[0] += mass
+        entry[1] += overlaps
+    return [(mass + k * shared, pattern, abs(k)) for pattern, (mass, k) in found.items()]
+
+
+def _around(x: Floats, low: Floats, source: RandomSource) -> Floats:
+    """Uniform points at a given place along x: <U, x> = 1 - 2 low."""
+    count, d = x.shape
+    across = source.normal(count * d).reshape(count, d)
+    across -= np.einsum("ij,ij->i", across, x)[:, None] * x
+    across /= np.sqrt(np.einsum("ij,ij->i", across, across))[:, None]
+    radius = 2.0 * np.sqrt(low * (1.0 - low))
+    return (1.0 - 2.0 * low)[:, None] * x + radius[:, None] * across
