@@ -219,7 +219,7 @@ class _RarePowers:
         self.rise = float((self.up_w * np.exp(tilt.alpha * self.up_g)).sum())
         self.function = (4.0 * law.g.size + 4.0 * _FUNCTION) * U + 2.0 * law.rel
         excess = float((self.down_w * np.expm1(tilt.alpha * self.down_g)).sum()) - self.up_mass
-        front = n * math.log1p(max(excess, -1.0 + 1e-300)) - tilt.log_scale
+        front = n * math.log1p(max(excess, -1.0 + 1e-15)) - tilt.log_scale
         self.shift = min(max(front, 0.0), _LARGEST_SHIFT)
         self.up_drift = _error_constants(law, tilt.alpha, up)
         self.down_drift = _error_constants(law, tilt.alpha, down)

@@ -70,7 +70,7 @@ def find_tilt(law: GainLaw, n: int, *, allow_rare: bool = True, force_rare: bool
     )
     log_scale = n * log_m
     if rare:
-        log_scale = n * math.log(tilted.negative) + log_expm1(max(tilted.log_ratio, 1e-300))
+        log_scale = n * math.log(max(tilted.negative, 1e-300)) + log_expm1(max(tilted.log_ratio, 1e-300))
     return Tilt(alpha, log_m, log_scale, rare, tilted.variance)
 
 
