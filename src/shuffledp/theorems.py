@@ -47,6 +47,12 @@ SYMMETRIC_PAIRS = Theorem(
     "definition of the mechanism",
     "published",
 )
+OTHER_BLOCK = Theorem(
+    "other-block",
+    "a pair of inputs in different blocks dominates a pair in the same block",
+    "docs/theory.md, section 4",
+    "proved here",
+)
 ALL_PAIRS = Theorem("all-pairs", "all ordered pairs of inputs searched", "enumeration", "published")
 END_POINTS = Theorem(
     "end-points",

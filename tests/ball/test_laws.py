@@ -7,6 +7,7 @@ from itertools import product
 import pytest
 from flint import arb, ctx, fmpq
 
+from randomizers import definitions
 from shuffledp.ball.gains import blanket_gains, clone_gains, dataset_gains, stronger_clone_gains
 from shuffledp.ball.laws import finite_law
 from shuffledp.errors import ParameterError
@@ -91,6 +92,20 @@ CASES = [
             lambda d=d: hadamard_outputs(d, EPS0),
         )
         for d in (2, 3, 4, 5, 7, 8)
+    ],
+    *[
+        (
+            {"name": "hadamard-response", "domain": d, "eps0": EPS0, "blocks": b},
+            lambda d=d, b=b: definitions.hadamard_blocks(d, b, EPS0),
+        )
+        for d, b in ((2, 2), (5, 2), (7, 3), (7, 2), (4, 4), (9, 2))
+    ],
+    *[
+        (
+            {"name": "subset", "d": d, "k": k, "eps0": EPS0},
+            lambda d=d, k=k: definitions.subset(d, k, EPS0),
+        )
+        for d, k in ((2, 1), (4, 1), (4, 2), (5, 3), (5, 4))
     ],
 ]
 IDS = ["-".join(str(v) for v in case[0].values()) for case in CASES]

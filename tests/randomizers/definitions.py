@@ -4,6 +4,7 @@ One row for each input of the WHOLE domain, one column for each output. Only sma
 """
 
 import itertools
+import math
 
 from flint import arb, ctx
 
@@ -79,4 +80,37 @@ def hash_family(domain, l, eps0):
         for x in range(domain):
             h = sum(a[j] for j in range(m) if x >> j & 1) % l
             rows[x].append((grow if h == z else arb(1)) / (grow + l - 1) / l**m)
+    return rows
+
+
+def hadamard_blocks(domain, blocks, eps0):
+    """B blocks: input x has block x mod B and row x // B + 1 of a Sylvester matrix."""
+    size = 2
+    while size <= math.ceil(domain / blocks):
+        size *= 2
+    sylvester = [[1]]
+    while len(sylvester) < size:
+        sylvester = [row + row for row in sylvester] + [
+            row + [-v for v in row] for row in sylvester
+        ]
+    grow = arb(eps0).exp()
+    rows = []
+    for x in range(domain):
+        row = [arb(1)] * (blocks * size)
+        for column, sign in enumerate(sylvester[x // blocks + 1]):
+            if sign > 0:
+                row[x % blocks * size + column] = grow
+        total = sum(row, start=arb(0))
+        rows.append([p / total for p in row])
+    return rows
+
+
+def subset(d, k, eps0):
+    """All k-subsets in the order of itertools.combinations."""
+    grow = arb(eps0).exp()
+    rows = []
+    for x in range(d):
+        row = [grow if x in chosen else arb(1) for chosen in itertools.combinations(range(d), k)]
+        total = sum(row, start=arb(0))
+        rows.append([p / total for p in row])
     return rows

@@ -24,6 +24,9 @@ def all_reports(randomizer):
         return definitions.rappor(randomizer.d, e), all_bits(randomizer.d)
     if isinstance(randomizer, sd.OUE):
         return definitions.oue(randomizer.d, e), all_bits(randomizer.d)
+    if isinstance(randomizer, sd.SubsetSelection):
+        chosen = itertools.combinations(range(randomizer.d), randomizer.k)
+        return definitions.subset(randomizer.d, randomizer.k, e), np.array(list(chosen))
     if isinstance(randomizer, sd.LocalHash):
         l, m = randomizer.l, (randomizer.domain - 1).bit_length()
         rows = definitions.hash_family(randomizer.domain, l, e)
@@ -46,6 +49,10 @@ RANDOMIZERS = [
         sd.RAPPOR(d=2, eps0=e),
         sd.RAPPOR(d=9, eps0=e),
         sd.OUE(d=3, eps0=e),
+        sd.SubsetSelection(d=2, eps0=e),
+        sd.SubsetSelection(d=6, k=3, eps0=e),
+        sd.SubsetSelection(d=5, k=4, eps0=e),
+        sd.SubsetSelection(d=7, eps0=e),
         sd.BLH(domain=2, eps0=e),
         sd.BLH(domain=9, eps0=e),
         sd.LocalHash(domain=5, l=3, eps0=e),

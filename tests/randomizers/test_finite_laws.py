@@ -34,6 +34,11 @@ def mechanisms(eps0):
         yield sd.OLH(domain=3, eps0=eps0), definitions.local_hash(3, l, eps0)
     for domain in (2, 3, 4, 7):
         yield sd.HadamardResponse(domain=domain, eps0=eps0), definitions.hadamard(domain, eps0)
+    for domain, blocks in ((2, 2), (3, 2), (5, 2), (7, 2), (4, 4), (6, 4), (7, 3)):
+        response = sd.HadamardResponse(domain=domain, eps0=eps0, blocks=blocks)
+        yield response, definitions.hadamard_blocks(domain, blocks, eps0)
+    for d, k in ((2, 1), (3, 1), (3, 2), (4, 2), (5, 2), (5, 4), (6, 3)):
+        yield sd.SubsetSelection(d=d, k=k, eps0=eps0), definitions.subset(d, k, eps0)
 
 
 def classes(rows, inputs):

@@ -1,5 +1,6 @@
 """Samplers against the law: every output's probability from the definition, fixed seeds."""
 
+import itertools
 from decimal import Decimal
 
 import numpy as np
@@ -27,6 +28,16 @@ def outputs(randomizer):
         return definitions.rappor(randomizer.d, e), lambda reports: bits(reports, randomizer.d)
     if isinstance(randomizer, sd.OUE):
         return definitions.oue(randomizer.d, e), lambda reports: bits(reports, randomizer.d)
+    if isinstance(randomizer, sd.HadamardResponse):
+        if randomizer.blocks == 1:
+            return definitions.hadamard(randomizer.domain, e), lambda reports: reports
+        rows = definitions.hadamard_blocks(randomizer.domain, randomizer.blocks, e)
+        return rows, lambda reports: reports
+    if isinstance(randomizer, sd.SubsetSelection):
+        chosen = list(itertools.combinations(range(randomizer.d), randomizer.k))
+        places = {subset: i for i, subset in enumerate(chosen)}
+        rows = definitions.subset(randomizer.d, randomizer.k, e)
+        return rows, lambda reports: np.array([places[tuple(r)] for r in reports.tolist()])
     if isinstance(randomizer, sd.LocalHash):
         l = randomizer.l
         rows = definitions.hash_family(randomizer.domain, l, e)
@@ -53,6 +64,16 @@ RANDOMIZERS = [
     sd.BLH(domain=100, eps0=1.0),
     sd.OLH(domain=8, eps0=1.0),
     sd.LocalHash(domain=5, l=6, eps0=2.0),
+    sd.HadamardResponse(domain=2, eps0=1.0),
+    sd.HadamardResponse(domain=20, eps0=1.5),
+    sd.HadamardResponse(domain=20, blocks=3, eps0=1.5),
+    sd.HadamardResponse(domain=5, blocks=5, eps0=1.0),
+    sd.HadamardResponse(domain=9, blocks=2, eps0=3.0),
+    sd.SubsetSelection(d=2, eps0=1.0),
+    sd.SubsetSelection(d=6, k=5, eps0=2.0),
+    sd.SubsetSelection(d=9, eps0=1.0),
+    sd.SubsetSelection(d=7, k=4, eps0=0.5),
+    sd.SubsetSelection(d=9, eps0=4.0),
 ]
 
 

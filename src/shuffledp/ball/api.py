@@ -54,8 +54,8 @@ def log_delta(
     mechanism : mapping
         {"name": ..., **parameters}; floats mean exactly the numbers they are. Names: "k-rr"
         {k, eps0}, "binary-rr" {eps0}, "rappor" {d, eps0}, "oue" {d, eps0}, "local-hash"
-        {domain, l, eps0}, "hadamard-response" {domain, eps0}, "laplace" {eps0, low, high, binary},
-        "gaussian" {sigma, low, high}, "channel" {matrix}.
+        {domain, l, eps0}, "hadamard-response" {domain, eps0, blocks}, "subset" {d, eps0, k},
+        "laplace" {eps0, low, high, binary}, "gaussian" {sigma, low, high}, "channel" {matrix}.
     analysis : "blanket" | "dataset" | "clone" | "stronger-clone" | "local"
         "blanket" and "local" need x0 and x1; "dataset" needs x2 too, the input of all other
         users; the clones need eps0 of the mechanism only.

@@ -233,6 +233,8 @@ def _hadamard(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
     """
     domain, eps0 = _whole(mechanism, "domain", 2), positive(mechanism, "eps0")
     _check_inputs(inputs, domain)
+    if mechanism.get("blocks", 1) != 1:
+        return _hadamard_blocks(domain, eps0, _whole(mechanism, "blocks", 2), inputs)
     size = 1 << domain.bit_length()  # the smallest power of two above domain
     z = (eps0.exp() + 1) * (size // 2)
     # Rows 1, 2, 4, ..., size/2 are all in use, and a column they all hit has no bit set: only
@@ -248,6 +250,35 @@ def _hadamard(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
     return _hit_or_miss(inputs, eps0, blanket, eps0.exp() / z)
 
 
+def _hadamard_blocks(domain: int, eps0: arb, blocks: int, inputs: tuple[int, ...]) -> Law:
+    """Several blocks: input x has block x mod B, and hits columns there by row x // B + 1."""
+    if blocks > domain:
+        raise ParameterError(f"blocks = {blocks!r}: wanted at most the domain, {domain}")
+    size = 2
+    while size <= (domain + blocks - 1) // blocks:
+        size *= 2
+    distinct = sorted(set(inputs))
+    counts: dict[tuple[bool, ...], int] = {}
+    for block in {x % blocks for x in distinct}:
+        inside = [x % blocks == block for x in distinct]
+        rows = [x // blocks + 1 for x in distinct if x % blocks == block]
+        for parities, count in _parity_counts(rows, size).items():
+            even = iter(parities)
+            hits = tuple(here and next(even) for here in inside)
+            counts[hits] = counts.get(hits, 0) + count
+    nobody = tuple(False for _ in distinct)
+    idle = blocks - len({x % blocks for x in distinct})
+    counts[nobody] = counts.get(nobody, 0) + idle * size
+    z = eps0.exp() * (size // 2) + (blocks * size - size // 2)
+
+    def blanket(hits: tuple[bool, ...]) -> arb | None:
+        columns = counts.get(hits, 0)
+        return columns / z if columns else None
+
+    # Every column is missed by whoever has another block.
+    return _hit_or_miss(inputs, eps0, blanket, None)
+
+
 def _parity_counts(rows: Sequence[int], size: int) -> dict[tuple[bool, ...], int]:
     """How many columns y < size have each pattern of even parities of r & y.
 
@@ -260,6 +291,26 @@ def _parity_counts(rows: Sequence[int], size: int) -> dict[tuple[bool, ...], int
         image |= {point ^ odd for point in image}
     per_point = size // len(image)
     return {tuple(not point >> i & 1 for i in range(len(rows))): per_point for point in image}
+
+
+def _subset(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
+    """Subset selection: each k-subset of d items, e^eps0 times as likely if the input is in it."""
+    d, k, eps0 = _whole(mechanism, "d", 2), _whole(mechanism, "k", 1), positive(mechanism, "eps0")
+    _check_inputs(inputs, d)
+    if not k < d:
+        raise ParameterError(f"k = {k!r}: wanted an integer below d = {d}")
+    # Binomials by C(d - 1, k - 1), which all of them are rational multiples of.
+    z = eps0.exp() + rational_ball(Fraction(d - k, k))
+
+    def blanket(hits: tuple[bool, ...]) -> arb | None:
+        # k < d: somebody else is always missing from the subset.
+        share, left, inside = Fraction(d, k), d, k
+        for hit in hits:
+            share *= Fraction(inside if hit else left - inside, left)
+            left, inside = left - 1, inside - hit
+        return rational_ball(share) / z if share else None
+
+    return _hit_or_miss(inputs, eps0, blanket, None)
 
 
 # ------------------------------------------------------------------------------ any finite channel
@@ -314,5 +365,6 @@ FINITE_MECHANISMS: dict[str, Callable[[Parameters, tuple[int, ...]], Law]] = {
     "oue": _oue,
     "local-hash": _local_hash,
     "hadamard-response": _hadamard,
+    "subset": _subset,
     "channel": _channel,
 }

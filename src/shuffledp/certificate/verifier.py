@@ -26,7 +26,8 @@ Verdict = Literal["holds", "does not hold", "undecided"]
 # Each is tried only if the one before could not tell.
 _WIDTHS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
 _SILENT: Callable[[str], None] = lambda _message: None  # noqa: E731
-_SYMMETRIC = {"k-rr", "binary-rr", "rappor", "oue", "local-hash", "blh", "olh", "hadamard-response"}
+_SYMMETRIC = {"k-rr", "binary-rr", "rappor", "oue", "local-hash", "blh", "olh"}
+_SYMMETRIC |= {"hadamard-response", "subset"}
 _INTERVAL = {"laplace", "gaussian"}
 
 

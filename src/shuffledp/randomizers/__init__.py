@@ -19,6 +19,7 @@ from shuffledp.randomizers.krr import KRR, BinaryRR
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.privunit import PrivUnit
+from shuffledp.randomizers.subset import SubsetSelection
 from shuffledp.randomizers.unary import OUE, RAPPOR
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "LocalHash",
     "PrivUnit",
     "Randomizer",
+    "SubsetSelection",
     "WorstPairs",
     "randomizer_class",
     "randomizer_from_dict",

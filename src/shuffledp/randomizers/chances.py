@@ -22,6 +22,11 @@ def exponential(x: float | Decimal) -> Decimal:
     return _CONTEXT.exp(Decimal(x))
 
 
+def times(factor: int | Decimal, value: Decimal) -> Decimal:
+    """Product to 420 places."""
+    return _CONTEXT.multiply(Decimal(factor), value)
+
+
 def quotient(numerator: Decimal | int, *denominator: Decimal | int) -> Decimal:
     """numerator / (sum of the others) to 420 places."""
     total = Decimal(0)

@@ -17,7 +17,6 @@ from shuffledp.randomizers.base import Randomizer, Reports
 from shuffledp.randomizers.values import whole_values
 
 Floats = npt.NDArray[np.float64]
-# Below this gap between p* and q* the variance leaves the range of floats.
 _SMALLEST_GAP = 1e-150
 
 
@@ -44,25 +43,16 @@ class Support:
     gap: float
 
 
-class FrequencyRandomizer(Randomizer):
-    """A mechanism whose report supports each item with p* or q*, whichever item of others is held.
+class ItemRandomizer(Randomizer):
+    """A mechanism for items 0 .. items-1, whose reports are summed into numbers for each item.
 
-    With C the number of n reports that support an item, (C/n - q*)/(p* - q*) is unbiased for its
-    frequency f, and its variance over the randomizers' coins is 1/n times
-    [f p*(1 - p*) + (1 - f) q*(1 - q*)] / (p* - q*)^2, whatever the other users hold.
-
-    Subclasses give ``items``, ``support``, ``_sample``, ``_checked_reports`` and ``_supporters``.
+    Subclasses give ``items``, ``_sample``, ``_checked_reports``, ``_supporters`` and the estimator.
     """
 
     @property
     @abstractmethod
     def items(self) -> int:
         """Number of items: inputs are 0 .. items-1."""
-
-    @property
-    @abstractmethod
-    def support(self) -> Support:
-        """p* and q*."""
 
     @abstractmethod
     def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
@@ -94,6 +84,22 @@ class FrequencyRandomizer(Randomizer):
         chosen = None if items is None else whole_values(items, self.items, name="items")
         return Aggregate(len(checked), self._supporters(checked, chosen).astype(np.float64))
 
+
+class FrequencyRandomizer(ItemRandomizer):
+    """A mechanism whose report supports each item with p* or q*, whichever item of others is held.
+
+    With C the number of n reports that support an item, (C/n - q*)/(p* - q*) is unbiased for its
+    frequency f, and its variance over the randomizers' coins is 1/n times
+    [f p*(1 - p*) + (1 - f) q*(1 - q*)] / (p* - q*)^2, whatever the other users hold.
+
+    Subclasses give ``items``, ``support``, ``_sample``, ``_checked_reports`` and ``_supporters``.
+    """
+
+    @property
+    @abstractmethod
+    def support(self) -> Support:
+        """p* and q*."""
+
     def estimate(self, data: Reports | Aggregate) -> FrequencyEstimate:
         """Frequencies (C/n - q*)/(p* - q*), with standard errors at the estimated frequencies.
 
@@ -122,10 +128,16 @@ class FrequencyRandomizer(Randomizer):
 
     def _usable(self) -> Support:
         rates = self.support
-        if not rates.gap >= _SMALLEST_GAP:
-            msg = f"{self.name}: p* - q* = {rates.gap:g} leaves nothing to estimate with"
-            raise NotCertified(msg)
+        usable_gap(self.name, rates.gap)
         return rates
+
+
+def usable_gap(name: str, gap: float) -> float:
+    """The gap, or NotCertified where the variance, about 1/gap^2, leaves the range of floats."""
+    if not gap >= _SMALLEST_GAP:
+        msg = f"{name}: p* - q* = {gap:g} leaves nothing to estimate with"
+        raise NotCertified(msg)
+    return gap
 
 
 def counted(sums: Aggregate) -> int:

@@ -1,4 +1,4 @@
-"""Hadamard response with block parameter B = 1."""
+"""Hadamard response, in one block of columns or in several."""
 
 from __future__ import annotations
 
@@ -8,21 +8,29 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, WorstPairs
+from shuffledp.estimates import Aggregate, FrequencyEstimate
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.discrete import distinct
+from shuffledp.randomizers.frequency import ItemRandomizer, counted, histogram, usable_gap
 from shuffledp.randomizers.law import JointLaw, without_empty
-from shuffledp.theorems import SYMMETRIC_PAIRS
+from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
+from shuffledp.randomness import RandomSource
+from shuffledp.theorems import OTHER_BLOCK, SYMMETRIC_PAIRS
 
 
 @dataclass(frozen=True, kw_only=True)
-class HadamardResponse(Randomizer):
-    """Hadamard response: R_x(y) proportional to e^eps0 where row x+1 of the Sylvester matrix is +1.
+class HadamardResponse(ItemRandomizer):
+    """Hadamard response: R_x(y) proportional to e^eps0 on half a block of columns, to 1 elsewhere.
 
-    K is the smallest power of two above the domain size; outputs are the columns 0 .. K-1 and
-    R_x(y) = (e^eps0 if popcount((x+1) & y) is even else 1) / (K (e^eps0 + 1)/2). Column 0 is
-    common to all inputs, and no other column is.
+    Outputs are K columns in B blocks of 2s, a power of two; input x has block x mod B and row
+    r = floor(x/B) + 1 of the Sylvester matrix, and R_x(y) = (e^eps0 if y is in the block and
+    popcount(r & column) is even else 1) / Z, Z = s e^eps0 + K - s. The blanket is uniform, 1/Z; but
+    with B = 1 column 0 is common to all inputs, and no other column is. Reports are columns, in the
+    smallest unsigned type.
 
     Parameters
     ----------
@@ -30,59 +38,202 @@ class HadamardResponse(Randomizer):
         Number of inputs, 2 <= domain <= 1e9.
     eps0 : float
         Local privacy in nats, 0 < eps0 <= 300.
+    blocks : int
+        B, 1 <= B <= domain; least variance near B = e^eps0.
 
     Notes
     -----
-    Acharya, Sun, Zhang 2019, section 4 with B = 1; exact for finite domains.
+    Acharya, Sun, Zhang 2019, sections 3 and 4; exact for finite domains.
     """
 
     name: ClassVar[str] = "hadamard-response"
-    summary: ClassVar[str] = "Hadamard response (B = 1)"
+    summary: ClassVar[str] = "Hadamard response, in B blocks"
     domain: int
     eps0: float
+    blocks: int = 1
 
     def __post_init__(self) -> None:
         largest = _check.LARGEST_DOMAIN
         object.__setattr__(self, "domain", _check.count("domain", self.domain, low=2, high=largest))
         object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+        object.__setattr__(self, "blocks", _check.count("blocks", self.blocks, high=self.domain))
+
+    @property
+    def items(self) -> int:
+        """The domain's size."""
+        return self.domain
+
+    @property
+    def half_block(self) -> int:
+        """s: half the smallest power of two above the number of inputs of a block."""
+        return 1 << (-(-self.domain // self.blocks)).bit_length() - 1
 
     @property
     def columns(self) -> int:
-        """K: number of outputs, the smallest power of two above the domain size."""
-        return 1 << self.domain.bit_length()
+        """K: number of outputs."""
+        return 2 * self.half_block * self.blocks
+
+    @property
+    def message_bits(self) -> float:
+        """log2(K)."""
+        return math.log2(self.columns)
+
+    # ------------------------------------------------------------------------------- the law
 
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Classes: the signs of the inputs' rows, column 0 apart.
+        """Classes: the signs of the inputs' rows in each of their blocks; all other blocks.
 
         The signs of rows that are independent over GF(2) are jointly uniform over the columns;
         a row that is the sum of others has the product of their signs.
         """
         del cells
         seen, index = distinct(inputs, self.domain)
-        signs = _sign_patterns([x + 1 for x in seen])
-        share = self.columns / len(signs)
         grow = math.exp(self.eps0)
-        unit = 2.0 / (self.columns * (grow + 1.0))
+        s = self.half_block
+        unit = 1.0 / (s * grow + (self.columns - s))
         columns, floors = [], []
-        for pattern in signs:
-            ones = np.where(np.array(pattern) == 0, grow, 1.0) * unit
-            count = share
-            if not any(pattern):
-                columns.append(ones)
-                floors.append(grow * unit)
-                count -= 1.0
-            columns.append(ones * count)
-            floors.append(unit * count)
+        used = sorted({x % self.blocks for x in seen})
+        for block in used:
+            members = [i for i, x in enumerate(seen) if x % self.blocks == block]
+            signs = _sign_patterns([seen[i] // self.blocks + 1 for i in members])
+            for pattern in signs:
+                ones = np.full(len(seen), unit)
+                ones[members] = np.where(np.array(pattern) == 0, grow, 1.0) * unit
+                count = 2.0 * s / len(signs)
+                if self.blocks == 1 and not any(pattern):
+                    columns.append(ones)
+                    floors.append(grow * unit)
+                    count -= 1.0
+                columns.append(ones * count)
+                floors.append(unit * count)
+        others = float(self.columns - 2 * s * len(used))
+        columns.append(np.full(len(seen), unit * others))
+        floors.append(unit * others)
         mass = np.array(columns).T[index]
         return without_empty(mass, np.array(floors))
 
     def worst_pairs(self) -> WorstPairs:
-        """(0, 1): the joint law of two rows is the same for all pairs, in both directions."""
-        return WorstPairs(((0, 1),), SYMMETRIC_PAIRS)
+        """(0, 1): with B = 1 or B = domain all pairs are alike, else two blocks are worst."""
+        alike = self.blocks in {1, self.domain}
+        return WorstPairs(((0, 1),), SYMMETRIC_PAIRS if alike else OTHER_BLOCK)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """x2 = x0, x1, an input whose row is the product of theirs, and one whose row is not."""
-        return tuple((0, 1, x2) for x2 in range(min(self.domain, 4)))
+        """x2 = x0, x1, in other blocks, in the same block, rows independent of theirs or not."""
+        others = {0, 1, 2, 3, self.blocks, self.blocks + 1, 2 * self.blocks}
+        return tuple((0, 1, x2) for x2 in sorted(others) if x2 < self.domain)
+
+    # ----------------------------------------------------------------------------- running it
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        size = 2 * self.half_block
+        uniform = digits_up(quotient(2 * self.blocks, exponential(self.eps0), 2 * self.blocks - 1))
+        reports = np.empty(len(values), dtype=smallest_type(self.columns))
+        for users in blocks(len(values)):
+            x = values[users].astype(np.int64)
+            y = source.uniform(self.columns, len(x)).astype(np.int64)
+            keep = source.coins(uniform, len(x))
+            # Half of a block from all of it: one bit of the row turns odd parity into even.
+            rows, column = x // self.blocks + 1, y % size
+            column ^= np.where(_odd(rows & column), rows & -rows, 0)
+            reports[users] = np.where(keep, y, x % self.blocks * size + column)
+        return reports
+
+    def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
+        return whole_reports(reports, self.columns)
+
+    def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
+        """For each item: reports in its block with even parity less those with odd; all of them."""
+        size = 2 * self.half_block
+        if items is not None:
+            block, column = np.divmod(reports.astype(np.int64), size)
+            chosen = items.astype(np.int64)
+            sums = np.zeros((2, len(chosen)))
+            for i, (b, r) in enumerate(
+                zip(chosen % self.blocks, chosen // self.blocks + 1, strict=True)
+            ):
+                inside = column[block == b]
+                sums[:, i] = len(inside) - 2 * np.count_nonzero(_odd(inside & r)), len(inside)
+            return sums
+        counts = histogram(reports, self.columns).reshape(self.blocks, size)
+        rows = np.arange(1, -(-self.domain // self.blocks) + 1)
+        signed = _walsh_hadamard(counts)[:, rows].T.ravel()[: self.domain]
+        whole = np.tile(counts.sum(axis=1), len(rows))[: self.domain]
+        return np.stack([signed, whole])
+
+    def aggregate(self, reports: Reports, *, items: ArrayLike | None = None) -> Aggregate:
+        """For each item: reports in its block with even parity less those with odd; all of them.
+
+        ``sums`` has shape (2, items).
+        """
+        return super().aggregate(reports, items=items)
+
+    def estimate(self, data: Reports | Aggregate) -> FrequencyEstimate:
+        """Z/(s (e^eps0 - 1)) times (even - odd)/n, with standard errors at the estimates.
+
+        Raises
+        ------
+        ParameterError
+            If there are no reports.
+        """
+        sums = data if isinstance(data, Aggregate) else self.aggregate(data)
+        n = counted(sums)
+        total, gain = self._total(), math.expm1(self.eps0)
+        usable_gap(self.name, gain / total)
+        signed, whole = sums.sums / n
+        frequencies = signed * (total / gain)
+        share = np.clip(frequencies, 0.0, 1.0)
+        block = np.clip((whole * total - 2.0) / gain, share, 1.0)
+        errors = np.sqrt(self._variances(share, block) / n)
+        return FrequencyEstimate(frequencies, errors, n)
+
+    def variance(self, frequency: float = 0.0, *, block: float = 1.0) -> float:
+        """V_own f + V_same (b - f) + V_other (1 - b), per user; with t = Z/s = e^eps0 + 2B - 1.
+
+        V_same = (e^eps0 + 1) t/(e^eps0 - 1)^2 is for users with another item of the same block,
+        V_own = V_same - 1, V_other = 2t/(e^eps0 - 1)^2 for users in other blocks.
+
+        Parameters
+        ----------
+        frequency : float
+            f, the item's frequency.
+        block : float
+            b, frequency of all items of its block, f <= b <= 1; all users by default, the worst.
+        """
+        f = _check.real("frequency", frequency, low=0.0, high=1.0)
+        share = _check.real("block", block, low=f, high=1.0)
+        usable_gap(self.name, math.expm1(self.eps0) / self._total())
+        return float(self._variances(f, share))
+
+    def _total(self) -> float:
+        return math.exp(self.eps0) + (2 * self.blocks - 1)
+
+    def _variances(self, share: Any, block: Any) -> Any:
+        grow, gain = math.exp(self.eps0), math.expm1(self.eps0)
+        # V_same - 1, the squares of e^eps0 cancelled by hand.
+        own = ((2 * self.blocks + 2) * grow + (2 * self.blocks - 2)) / gain / gain
+        same = (grow + 1.0) / gain * (self._total() / gain)
+        # With one block nobody is elsewhere.
+        other = same if self.blocks == 1 else 2.0 * self._total() / gain / gain
+        return share * own + (block - share) * same + (1.0 - block) * other
+
+
+def _odd(x: np.ndarray) -> np.ndarray:
+    """Parity of the number of ones, for numbers below 2^32."""
+    for shift in (16, 8, 4, 2, 1):
+        x = x ^ (x >> shift)
+    return (x & 1).astype(bool)
+
+
+def _walsh_hadamard(counts: np.ndarray) -> np.ndarray:
+    """Rows times the Sylvester matrix, in integers."""
+    size = counts.shape[1]
+    half = 1
+    while half < size:
+        pairs = counts.reshape(len(counts), -1, 2, half)
+        low, high = pairs[:, :, 0], pairs[:, :, 1]
+        counts = np.stack([low + high, low - high], axis=2).reshape(len(counts), size)
+        half *= 2
+    return counts
 
 
 def _sign_patterns(rows: list[int]) -> list[tuple[int, ...]]:

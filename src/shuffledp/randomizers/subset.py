@@ -1,0 +1,192 @@
+"""Subset selection: k items of d are sent, the own one more likely among them."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp import _check
+from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.chances import digits_up, exponential, quotient, times
+from shuffledp.randomizers.discrete import distinct, third_inputs
+from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, held, histogram
+from shuffledp.randomizers.law import JointLaw, without_empty
+from shuffledp.randomizers.values import blocks, refuse_rows, row_reports, smallest_type
+from shuffledp.randomness import RandomSource
+from shuffledp.theorems import SYMMETRIC_PAIRS
+
+# Up to here the binomial coefficient is multiplied out: lgamma loses bits for large d.
+_FACTORS = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class SubsetSelection(FrequencyRandomizer):
+    """Subset selection: R_x(S) = (e^eps0 if x is in S else 1)/Z for the k-subsets S of d items.
+
+    Z = e^eps0 C(d-1, k-1) + C(d-1, k). The blanket is uniform, gamma = d/(k e^eps0 + d - k).
+    Reports are rows of k items in increasing order, in the smallest unsigned type.
+
+    Parameters
+    ----------
+    d : int
+        Domain size, 2 <= d <= 1e9.
+    eps0 : float
+        Local privacy in nats, 0 < eps0 <= 300.
+    k : int, optional
+        Size of the subsets, 1 <= k < d; by default the integer with the least variance at
+        frequency 0, next to d/(e^eps0 + 1).
+
+    Notes
+    -----
+    Ye, Barg 2018; Wang et al. 2016. With k = 1 it is k-RR.
+    """
+
+    name: ClassVar[str] = "subset"
+    summary: ClassVar[str] = "subset selection, k of d items"
+    d: int
+    eps0: float
+    k: int | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "d", _check.count("d", self.d, low=2, high=_check.LARGEST_DOMAIN))
+        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+        k = _best_size(self.d, self.eps0) if self.k is None else self.k
+        object.__setattr__(self, "k", _check.count("k", k, high=self.d - 1))
+
+    @property
+    def items(self) -> int:
+        """d."""
+        return self.d
+
+    @property
+    def size(self) -> int:
+        """k."""
+        return 0 if self.k is None else self.k
+
+    @property
+    def support(self) -> Support:
+        """p* and q*: the item is in the subset."""
+        return _support(self.d, self.size, math.exp(self.eps0), math.expm1(self.eps0))
+
+    @property
+    def message_bits(self) -> float:
+        """log2 of the number of subsets, C(d, k)."""
+        small = min(self.size, self.d - self.size)
+        if small <= _FACTORS:
+            return math.fsum(math.log2((self.d - i) / (small - i)) for i in range(small))
+        logs = math.lgamma(self.d + 1) - math.lgamma(small + 1)
+        return (logs - math.lgamma(self.d - small + 1)) / math.log(2.0)
+
+    # ------------------------------------------------------------------------------- the law
+
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+        """Classes: which of the inputs are in the subset.
+
+        A share k (k-1) .. (d-k) (d-k-1) .. / (d (d-1) ..) of all subsets, as many factors as there
+        are inputs.
+        """
+        del cells
+        seen, index = distinct(inputs, self.d)
+        grow, k = math.exp(self.eps0), self.size
+        # R_x is 1/Z = unit/C(d, k) or e^eps0 times that.
+        unit = self.d / (k * grow + (self.d - k))
+        columns, floors = [], []
+        for pattern in itertools.product((0, 1), repeat=len(seen)):
+            share, left, inside = 1.0, self.d, k
+            for bit in pattern:
+                share *= (inside if bit else left - inside) / left
+                left, inside = left - 1, inside - bit
+            columns.append(share * unit * np.where(np.array(pattern) == 1, grow, 1.0))
+            floors.append(share * unit)
+        mass = np.array(columns).T[index]
+        return without_empty(mass, np.array(floors), (16.0 + 4.0 * len(seen)) * UNIT_ROUNDOFF)
+
+    def worst_pairs(self) -> WorstPairs:
+        """(0, 1): all pairs are alike, in both directions."""
+        return WorstPairs(((0, 1),), SYMMETRIC_PAIRS)
+
+    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
+        """All others hold x0, x1 or a third value: by symmetry there is no other case."""
+        return third_inputs(self.d)
+
+    # ----------------------------------------------------------------------------- running it
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        """A uniform subset with probability gamma, rounded up, else one that has the value."""
+        d, k = self.d, self.size
+        uniform = digits_up(quotient(d, times(k, exponential(self.eps0)), d - k))
+        reports = np.empty((len(values), k), dtype=smallest_type(d))
+        for users in blocks(len(values), k):
+            part = reports[users]
+            free = source.coins(uniform, len(part))
+            part[free] = _subsets(d, k, int(np.count_nonzero(free)), source)
+            own = values[users][~free].astype(reports.dtype)[:, None]
+            # k - 1 of the other d - 1 items: those from the own one on are one further.
+            rest = _subsets(d - 1, k - 1, len(own), source).astype(reports.dtype)
+            rest += rest >= own
+            part[~free] = np.concatenate([rest, own], axis=1)
+        reports.sort(axis=1)
+        return reports
+
+    def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
+        rows = row_reports(reports, self.size, self.d)
+        bad = np.asarray((rows[:, 1:] <= rows[:, :-1]).any(axis=1))
+        refuse_rows(rows, bad, f"{self.size:,} items in increasing order")
+        return rows
+
+    def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
+        return held(histogram(reports.ravel(), self.d), items)
+
+
+def _support(d: int, k: int, grow: float, gain: float) -> Support:
+    """From C(d-2, k-1)/C(d, k) = k (d-k)/(d (d-1)) and the like."""
+    total = k * grow + (d - k)
+    return Support(
+        own=k * grow / total,
+        own_miss=(d - k) / total,
+        other=k / total * (((k - 1) * grow + (d - k)) / (d - 1)),
+        other_miss=(d - k) / total * ((k * grow + (d - k - 1)) / (d - 1)),
+        gap=k / total * ((d - k) / (d - 1)) * gain,
+    )
+
+
+def _best_size(d: int, eps0: float) -> int:
+    """The integer next to d/(e^eps0 + 1) with the smaller q*(1 - q*)/(p* - q*)^2."""
+    grow, gain = math.exp(eps0), math.expm1(eps0)
+    below = min(max(math.floor(d / (grow + 1.0)), 1), d - 1)
+
+    def spread(k: int) -> float:
+        rates = _support(d, k, grow, gain)
+        # Without the common factor 1/(e^eps0 - 1)^2, which may leave the range of floats.
+        gap = rates.gap / gain
+        return rates.other * rates.other_miss / gap / gap
+
+    return min((below, min(below + 1, d - 1)), key=spread)
+
+
+def _subsets(d: int, k: int, users: int, source: RandomSource) -> np.ndarray:
+    """Uniform k-subsets of 0 .. d-1, unordered rows.
+
+    Values that occur twice are drawn again until all differ. The procedure treats all items alike,
+    so each set of k is as likely as any other.
+    """
+    if k == 0:
+        return np.empty((users, 0), dtype=np.uint8)
+    rows = source.uniform(d, users * k).reshape(users, k)
+    rows.sort(axis=1)
+    open_ = np.flatnonzero((rows[:, 1:] == rows[:, :-1]).any(axis=1))
+    while open_.size:
+        part = rows[open_]
+        again = np.zeros(part.shape, dtype=bool)
+        again[:, 1:] = part[:, 1:] == part[:, :-1]
+        part[again] = source.uniform(d, int(np.count_nonzero(again)))
+        part.sort(axis=1)
+        rows[open_] = part
+        open_ = open_[(part[:, 1:] == part[:, :-1]).any(axis=1)]
+    return rows
