@@ -60,6 +60,14 @@ END_POINTS = Theorem(
     "docs/theory.md, section 4",
     "proved here",
 )
+TWO_INPUTS = Theorem("two-inputs", "there is one pair of inputs", "definition", "published")
+JOINT_PAIRS = Theorem(
+    "joint-pairs",
+    "the parts' worst pairs together are the worst pairs of records",
+    "docs/theory.md, sections 4.2 and 9.2",
+    "proved here",
+)
+
 COMPOSITION = Theorem(
     "composition",
     "adaptive composition of dominating pairs, connect-the-dots discretization",
