@@ -257,15 +257,14 @@ class _RarePowers:
         lift = math.exp(self.shift)
         step = _complex_expm1(np.clip(n * up_real, -745.0, 200.0) + 1j * n * up_imag) * lift
         value = np.exp(np.clip(log_front, -745.0, 200.0)) * np.exp(1j * n * imag) * step
-        rounding = U * (64.0 + 8.0 * abs(scale) + 16.0 * n * (np.abs(real) + np.abs(imag)))
+        rounding = U * (192.0 + 8.0 * abs(scale) + 16.0 * n * (np.abs(real) + np.abs(imag)))
         front_err = n * rest_err / np.maximum(modulus, _FLOOR) + rounding
         ratio_err = (v_err + np.abs(ratio) * rest_err) / np.abs(safe)
         ratio_err = ratio_err * (1.0 + 2.0 * np.minimum(rest_err / np.abs(safe), 0.5) + 1e-9)
         ratio_err = ratio_err + 24.0 * U * np.abs(ratio) * (1.0 + np.abs(ratio))
         base = np.maximum(up_modulus, _FLOOR)
         bend = n * ratio_err / base * (1.0 + 1e-9)
-        # expm1 near 0 and log1p are right to a few u of their argument, far out to a few u of 1,
-        # which the error of the front covers.
+        # expm1 has a relative error, which the error of the front covers (theory.md, 6.11).
         bend = bend + 32.0 * U * n * (np.abs(up_real) + np.abs(up_imag))
         log_wide = np.maximum(n * np.log(base), 0.0)
         err = _grown(log_front + front_err + log_wide, bend) * lift
