@@ -20,6 +20,7 @@ RANDOMIZERS = {
     "olh": "domain = 10\neps0 = 1.5",
     "blh": "domain = 10\neps0 = 1.5",
     "hadamard-response": "domain = 6\neps0 = 2.0",
+    "subset": "d = 7\neps0 = 1.0",
     "generic": "eps0 = 2.0",
     "channel": "matrix = [[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8]]",
 }

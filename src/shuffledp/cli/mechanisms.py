@@ -20,10 +20,11 @@ Action = Callable[..., Any]
 
 _HELP = {
     "eps0": "Local privacy of one report, in nats.",
-    "k": "Number of values a user may hold.",
+    "k": "Number of values a user may hold (subset: that a report names).",
     "d": "Number of values a user may hold (bits in a report).",
     "domain": "Number of values a user may hold.",
     "l": "Number of hash values.",
+    "blocks": "Number of blocks of columns.",
     "sigma": "Standard deviation of the noise, in the units of the value.",
     "low": "Smallest value a user may hold.",
     "high": "Largest value a user may hold.",
@@ -130,9 +131,10 @@ def _option(key: str, annotation: Any, default: Any) -> click.Option:
     text = _HELP.get(key)
     if annotation is bool:
         return click.Option(names, is_flag=True, default=not required and default, help=text)
+    kinds = typing.get_args(annotation) or (annotation,)  # int | None is a number too
     kind: click.ParamType = MatrixFile()
-    if annotation in (int, float):
-        kind = Whole() if annotation is int else Number()
+    if int in kinds or float in kinds:
+        kind = Whole() if int in kinds else Number()
     if required:
         return click.Option(names, type=kind, required=True, help=text)
     return click.Option(names, type=kind, default=default, show_default=True, help=text)
