@@ -9,6 +9,7 @@ import contextlib
 import math
 import os
 import tempfile
+import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -21,8 +22,9 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from shuffledp.bound import Bound
+from shuffledp.bound import Bound, outward
 from shuffledp.deployment import Account, Curve
+from shuffledp.deployment.accounting import FAILED, MINIMUM, NOW
 from shuffledp.errors import ParameterError
 
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -31,7 +33,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _DASHES = ("solid", (0, (6, 2)), (0, (1, 1.2)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (8, 3)))
 _MARKERS = ("o", "s", "D", "^", "v", "P")
 _GREY = "#444444"
-_SIZE = (7.0, 4.6)
+_FOLD = 40
+_SIZE = (9.2, 4.6)  # the legend stands beside the axes, where it hides nothing
 
 
 def check_suffix(name: str, path: str | Path) -> None:
@@ -74,7 +77,7 @@ def write(figure: Figure, path: str | Path, kind: str) -> None:
 # ------------------------------------------------------------------------------- the figures
 
 
-def account_figure(account: Account, curve: Curve) -> Figure:
+def account_figure(account: Account, curve: Curve, *, label: str) -> Figure:
     """eps (or delta) over n with the deployment, its minimum batch and the alternatives marked.
 
     Parameters
@@ -83,20 +86,23 @@ def account_figure(account: Account, curve: Curve) -> Figure:
         The deployment's own numbers.
     curve : Curve
         The bounds around it.
+    label : str
+        The randomizer in a few words.
     """
     target = account.deployment.target
     figure, axes = _blank(account.deployment.title, account.situations[0].bound.quantity, over="n")
     handles = _band(axes, list(curve.n), curve.bounds, colour=COLOURS[0])
     if curve.generic:
         ys = [_height(b, up=True) for b in curve.generic]
-        words = "upper bound for any randomizer\nwith this local guarantee"
-        (line,) = axes.plot(curve.n, ys, color=COLOURS[1], ls=(0, (6, 2)), lw=1.6, label=words)
+        words = "upper end for any randomizer\nwith this local guarantee"
+        (line,) = axes.plot(curve.generic_n, ys, color=COLOURS[1], ls=(0, (6, 2)), lw=1.5)
+        line.set_label(words)
         handles.append(line)
     if target.quantity == "epsilon":
         handles += _local_line(axes, account)
     handles += _marks(axes, account)
     _limits(axes, curve)
-    _legend(axes, handles, _fixed(account))
+    _legend(figure, handles, f"{label}\n{_at_words(account)}")
     return figure
 
 
@@ -126,11 +132,12 @@ def comparison_figure(accounts: Sequence[Account], curves: Sequence[Curve]) -> F
             ls="",
             zorder=5,
         )
-        label = f"{account.deployment.title}\n({_at_words(account)})"
+        words = f"{account.deployment.title}\n{_ends(now.bound)} at {_at_words(account)}"
+        label = _folded(words)
         handles.append(
             Line2D([], [], color=colour, ls=dashes, marker=marker, mec="white", ms=8, label=label)
         )
-    _legend(axes, handles, "band: certified lower to upper\nmark: the deployment, upper end")
+    _legend(figure, handles, "band: certified lower to upper end\nmark: the deployment, upper end")
     return figure
 
 
@@ -157,7 +164,7 @@ def curve_figure(
         handles.append(axes.axvline(marked, color=_GREY, lw=1, ls=":", label=f"n = {marked:,}"))
     at = bounds[0].at
     fixed = f"delta = {at['delta']:g}" if over == "n" else f"n = {at['n']:,}"
-    _legend(axes, handles, fixed)
+    _legend(figure, handles, fixed)
     return figure
 
 
@@ -204,8 +211,8 @@ def _band(
     axes.plot(xs, low, color=colour, lw=0.9)
     return [
         Line2D([], [], color=colour, lw=2.0, label="certified upper end"),
+        Patch(facecolor=colour, alpha=0.25, label="the truth lies in this band"),
         Line2D([], [], color=colour, lw=0.9, label="certified lower end"),
-        Patch(facecolor=colour, alpha=0.25, label="between: the truth"),
     ]
 
 
@@ -219,57 +226,66 @@ def _height(bound: Bound, *, up: bool) -> float:
 
 
 def _local_line(axes: Axes, account: Account) -> list[Any]:
-    failed = account.named("shuffler fails")
+    failed = account.named(FAILED)
     height = account.eps0
-    label = f"local guarantee, eps0 = {height:g}"
+    label = f"no shuffler: eps0 = {outward(height, up=True)}"
     if not math.isfinite(height):
         if failed is None or not math.isfinite(failed.bound.upper):
             return []
         height = failed.bound.upper
-        label = f"local, if the shuffler fails:\neps = {height:.3g} at the same delta"
+        label = f"no shuffler: {_ends(failed.bound)}"
     return [axes.axhline(height, color=_GREY, lw=1.4, ls=(0, (1, 1.5)), label=label)]
 
 
 def _marks(axes: Axes, account: Account) -> list[Any]:
+    """The deployment and its minimum batch: a bar from end to end, the mark at the upper one."""
     found = []
-    for name, marker, face in (("now", "o", COLOURS[0]), ("minimum batch", "s", "white")):
+    for name, marker, face in ((NOW, "o", COLOURS[0]), (MINIMUM, "s", "white")):
         situation = account.named(name)
         if situation is None:
             continue
-        height = _height(situation.bound, up=True)
-        if math.isnan(height):
+        low, high = (_height(situation.bound, up=up) for up in (False, True))
+        if math.isnan(high):
             continue
-        (mark,) = axes.plot(
-            [situation.n],
-            [height],
-            marker=marker,
-            ms=9,
-            mfc=face,
-            mec="black",
-            mew=1.3,
-            ls="",
-            zorder=6,
-            label=f"{'this deployment' if name == 'now' else name}, n = {situation.n:,}",
-        )
-        axes.annotate(
-            _value_words(situation.bound),
-            (situation.n, height),
-            xytext=(9, 9),
-            textcoords="offset points",
-            fontsize=9,
-            bbox={"boxstyle": "round,pad=0.15", "fc": "white", "ec": "none", "alpha": 0.8},
-            zorder=7,
-        )
+        if not math.isnan(low):
+            axes.plot([situation.n] * 2, [low, high], color="black", lw=1.3, marker="_", zorder=5)
+        style: dict[str, Any] = {"marker": marker, "mfc": face, "mec": "black", "mew": 1.3}
+        (mark,) = axes.plot([situation.n], [high], ms=9, ls="", zorder=6, **style)
+        title = "this deployment" if name == NOW else name
+        words = f"{title}, n = {situation.n:,}:\n{_ends(situation.bound)}"
+        if situation.published is not None:
+            words += f"\n(published theorems: {_upper(situation.published)})"
+        mark.set_label(words)
         found.append(mark)
-    return found
+    return found + _published_marks(axes, account)
 
 
-def _value_words(bound: Bound) -> str:
+def _published_marks(axes: Axes, account: Account) -> list[Any]:
+    """What published theorems alone give, where the upper end rests on one that is not."""
+    found = [s for s in account.situations if s.published is not None and s.name != FAILED]
+    heights = [_height(s.published or s.bound, up=True) for s in found]
+    if not found or any(math.isnan(h) for h in heights):
+        return []
+    style: dict[str, Any] = {"marker": "x", "mec": "black", "mew": 1.8, "ms": 8, "ls": ""}
+    (marks,) = axes.plot([s.n for s in found], heights, zorder=6, **style)
+    marks.set_label("upper end by published theorems alone")
+    return [marks]
+
+
+def _ends(bound: Bound) -> str:
+    """Both ends, rounded outward: a label must not promise more than the number."""
     if bound.quantity == "epsilon":
-        # Rounded up: a label must not promise more than the number.
-        scale = 10 ** (2 - math.floor(math.log10(bound.upper)))
-        return f"eps <= {math.ceil(bound.upper * scale) / scale:g}"
-    return f"delta <= 10^{math.ceil(10 * _height(bound, up=True)) / 10:g}"
+        low = outward(bound.lower, up=False, digits=4)
+        return f"{low} <= {_upper(bound)}"
+    return _upper(bound)
+
+
+def _upper(bound: Bound) -> str:
+    if bound.quantity == "epsilon":
+        return f"eps <= {outward(bound.upper, up=True, digits=4)}"
+    if bound.upper == 0.0 and bound.log_upper is None:
+        return "delta = 0"
+    return f"delta <= 10^{math.ceil(100 * _height(bound, up=True)) / 100:g}"
 
 
 def _limits(axes: Axes, curve: Curve) -> None:
@@ -278,29 +294,30 @@ def _limits(axes: Axes, curve: Curve) -> None:
     axes.margins(y=0.1)
 
 
-def _fixed(account: Account) -> str:
-    return f"{account.deployment.randomizer['name']}, {_at_words(account)}"
-
-
 def _at_words(account: Account) -> str:
     target = account.deployment.target
     word = "delta" if target.quantity == "epsilon" else "eps"
     return f"{word} = {target.value:g}"
 
 
-def _legend(axes: Axes, handles: list[Any], title: str) -> None:
-    legend = axes.legend(
+def _legend(figure: Figure, handles: list[Any], title: str) -> None:
+    legend = figure.legend(
         handles=handles,
-        loc="best",
+        loc="outside right upper",
         fontsize=8,
-        framealpha=0.95,
-        edgecolor="#dddddd",
+        frameon=False,
         handlelength=2.8,
+        labelspacing=0.8,
     )
-    legend.set_title(title, prop=FontProperties(size=8))
+    legend.set_title(_folded(title), prop=FontProperties(size=8))
     legend.get_title().set_multialignment("left")
     legend.set_alignment("left")
-    legend.set_zorder(8)
+
+
+def _folded(words: str) -> str:
+    """Broken into lines that fit beside the axes."""
+    lines = words.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}").splitlines()
+    return "\n".join(textwrap.fill(line, _FOLD) for line in lines)
 
 
 def _thousands(x: float, _: object) -> str:

@@ -17,6 +17,7 @@ import click
 from shuffledp import _check
 from shuffledp.cli import report
 from shuffledp.cli.extras import load_certificate, load_deployment, load_plots, load_verifier
+from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.text import print_json, progress
 from shuffledp.errors import ParameterError
 
@@ -184,7 +185,8 @@ def _writers(done: list[_Done], plots: Any, kind: str) -> dict[str, Callable[[Pa
         text = to_json(one.certificate)
         found[f"{one.source.stem}.certificate.json"] = _text_writer(text)
         if plots is not None:
-            drawn = plots.account_figure(one.account, one.curve)
+            label = mechanism_label(one.account.deployment.randomizer)
+            drawn = plots.account_figure(one.account, one.curve, label=label)
             found[f"{one.source.stem}.{kind}"] = _figure_writer(plots, drawn, kind)
     same_kind = len({one.account.deployment.target.quantity for one in done}) == 1
     if plots is not None and len(done) > 1 and same_kind:

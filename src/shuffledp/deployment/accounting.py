@@ -66,10 +66,14 @@ class Account:
 
 @dataclass(frozen=True)
 class Curve:
-    """Bounds over n at the deployment's target, and the generic bound where eps0 is finite."""
+    """Bounds over n at the deployment's target, and the generic bound where eps0 is finite.
+
+    The latter has its own values of n: it is steep elsewhere.
+    """
 
     n: tuple[int, ...]
     bounds: tuple[Bound, ...]
+    generic_n: tuple[int, ...]
     generic: tuple[Bound, ...]
 
 
@@ -159,8 +163,21 @@ def curve_over_n(account: Account, *, report: Report = _silent) -> Curve:
     found = {s.n: s.bound for s in account.situations if s.name != FAILED}
     low, high = max(1, min(found) // 10), max(10 * max(found), 100)
     accountant = deployment.accountant(low, rtol=max(_CURVE_RTOL, deployment.accounting.rtol))
+    ns, bounds = _swept(deployment, accountant, found, (low, high), report)
+    generic_ns, generics = _generic_over(deployment, account.eps0, (low, high), report)
+    return Curve(ns, bounds, generic_ns, generics)
+
+
+def _swept(
+    deployment: Deployment,
+    accountant: Shuffled,
+    found: dict[int, Bound],
+    ends: tuple[int, int],
+    report: Report,
+) -> tuple[tuple[int, ...], tuple[Bound, ...]]:
+    """Bounds from end to end, closer together where the upper one is steep."""
     give_up = time.monotonic() + _SECONDS
-    todo = [n for n in (low, high) if n not in found]
+    todo = [n for n in ends if n not in found]
     while todo:
         for n in todo:
             report(f"figure: n = {n:,}")
@@ -168,8 +185,7 @@ def curve_over_n(account: Account, *, report: Report = _silent) -> Curve:
         middle = _next(found)
         todo = [] if middle is None or time.monotonic() > give_up else [middle]
     ns = tuple(sorted(found))
-    bounds = tuple(found[n] for n in ns)
-    return Curve(ns, bounds, _generic_over(deployment, account.eps0, ns, report))
+    return ns, tuple(found[n] for n in ns)
 
 
 def _next(found: dict[int, Bound]) -> int | None:
@@ -205,12 +221,10 @@ def _height(bound: Bound) -> float:
 
 
 def _generic_over(
-    deployment: Deployment, eps0: float, ns: tuple[int, ...], report: Report
-) -> tuple[Bound, ...]:
+    deployment: Deployment, eps0: float, ends: tuple[int, int], report: Report
+) -> tuple[tuple[int, ...], tuple[Bound, ...]]:
     """The bound for any randomizer with this local guarantee; none where there is no finite one."""
     if not math.isfinite(eps0) or deployment.randomizer["name"] == GENERIC:
-        return ()
-    report("figure: generic bound")
-    trust = deployment.accounting.trust
-    family = generic(eps0=eps0, n=ns[0], rtol=_CURVE_RTOL, trust=trust)
-    return tuple(at_target(deployment, family.with_n(n)) for n in ns)
+        return (), ()
+    family = generic(eps0=eps0, n=ends[0], rtol=_CURVE_RTOL, trust=deployment.accounting.trust)
+    return _swept(deployment, family, {}, ends, lambda words: report(f"{words}, any randomizer"))
