@@ -290,13 +290,14 @@ def compressed_gains(
     low = np.minimum.reduceat(cells.low, starts)
     high = np.maximum.reduceat(cells.high, starts)
     width = high - low
-    err = np.maximum.reduceat(cells.err, starts)
+    err = np.add.reduceat(cells.w * cells.err, starts) / w
     between = np.add.reduceat(cells.w * shift**2, starts) / w
     within = np.add.reduceat(cells.w * cells.variance, starts) / w
     doubt = np.add.reduceat(cells.w * cells.variance_err, starts) / w
-    # What rounding of the cell means and weights can do to the variance between cells.
+    # What errors of the cell means and weights can do to the variance between cells.
     noise = rel + (64 + np.diff(np.append(starts, cells.w.size))) * UNIT_ROUNDOFF
-    blur = 4.0 * (err + noise * width) * width
+    moved = np.add.reduceat(cells.w * cells.err * (np.abs(shift) + cells.err), starts) / w
+    blur = 6.0 * moved + 4.0 * noise * (between + within + noise * width**2)
     # A group this wide is no pair of atoms: a point at its mean, the whole variance in doubt.
     wide = tilt * width > _WIDEST_PAIR
     v = np.where(wide, 0.0, between + within)
@@ -306,7 +307,8 @@ def compressed_gains(
     uncertainty = doubt * (1.0 + 1e-9) + blur + np.where(wide, between + within, 0.0)
     largest = between + within + doubt * (1.0 + 1e-9) + blur
     reach = np.maximum(width, 2.0 * root)
-    g_err = err + noise * width + 4 * UNIT_ROUNDOFF * np.abs(m)
+    spread = np.add.reduceat(cells.w * np.abs(shift), starts) / w
+    g_err = 1.01 * err + 4.0 * noise * (spread + noise * width) + 4 * UNIT_ROUNDOFF * np.abs(m)
     return GainLaw(
         w=half,
         g=g,
