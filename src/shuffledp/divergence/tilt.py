@@ -69,8 +69,9 @@ def find_tilt(law: GainLaw, n: int, *, allow_rare: bool = True, force_rare: bool
         allow_rare and tilted.log_ratio <= RARE and tilted.negative >= _LEAST_NEGATIVE
     )
     log_scale = n * log_m
-    if rare:
-        log_scale = n * math.log(max(tilted.negative, 1e-300)) + log_expm1(max(tilted.log_ratio, 1e-300))
+    if rare and tilted.negative > 0.0:
+        log_ratio = max(tilted.log_ratio, 1e-300)
+        log_scale = n * math.log(tilted.negative) + log_expm1(log_ratio)
     return Tilt(alpha, log_m, log_scale, rare, tilted.variance)
 
 

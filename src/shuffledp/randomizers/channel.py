@@ -18,6 +18,7 @@ from shuffledp.theorems import ALL_PAIRS
 
 _ROW_SLACK = 1e-9
 _LARGEST_ROWS = 1000
+_SMALLEST_ENTRY = 1e-300
 _LARGEST_ENTRIES = 4_000_000
 
 
@@ -50,13 +51,18 @@ class Channel(Randomizer):
 
     @property
     def eps0(self) -> float:
-        """log of the largest ratio of two entries in one column, rounded up; inf if one is 0."""
+        """log of the largest ratio of two entries in one column, rounded up.
+
+        inf if one of them is 0, or the ratio is beyond what any analysis of eps0 accepts.
+        """
         rows = self.probabilities
         used = rows[:, rows.max(axis=0) > 0.0]
-        if bool((used == 0.0).any()):
+        if bool((used < _SMALLEST_ENTRY).any()):
             return math.inf
-        ratio = float((used.max(axis=0) / used.min(axis=0)).max())
-        return math.log(ratio) * (1.0 + 8 * UNIT_ROUNDOFF) + 16 * UNIT_ROUNDOFF
+        most, least = np.log(used.max(axis=0)), np.log(used.min(axis=0))
+        slack = 8 * UNIT_ROUNDOFF * (2.0 + float(np.abs(least).max()))
+        value = float((most - least).max()) + slack
+        return value if value <= _check.LARGEST_EPS0 else math.inf
 
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """One class for each output."""

@@ -12,6 +12,7 @@ from shuffledp.randomizers.base import DEFAULT_CELLS, Input
 U = UNIT_ROUNDOFF
 _SMALLEST_MASS = 1e-290
 _LARGEST_LOG_RATIO = 300.0
+_LARGEST_RATIO = 1e131
 
 
 def blanket_pair(
@@ -59,16 +60,23 @@ def _pair(
     p, q = law.mass[0], law.mass[1]
     tail = law.tails()
     if law.edges is None or reference_edges is None:
-        keep = reference > 0.0
+        keep = (reference > 0.0) & (np.maximum(p, q) <= _LARGEST_RATIO * reference)
         lost = ~keep & ((p > 0.0) | (q > 0.0))
+        # Where a ratio would overflow the reference's mass t is left out: the output is all but
+        # certain to be the victim's. The upper end only grows (docs/theory.md, section 3.3); an
+        # event that ignores the others' part loses at most n t under P and 2 n t under Q.
+        gone = float(reference[lost].sum()) * (1.0 + 1e-9)
+        missed = 3.0 * n * gone
         return ShuffledPair(
             w=reference[keep],
             a=p[keep] / reference[keep],
             b=q[keep] / reference[keep],
             n=n,
             outside=np.column_stack([p[lost], q[lost]]),
+            tail=(0.0, missed),
+            tail_doubt=(0.0, missed),
             rel=2.0 * law.rel + 2 * U,
-            leftover=leftover,
+            leftover=(leftover[0] + gone, leftover[1] + 1e-8 * gone),
         )
     low_a, high_a = _ratio_range(law, 0, reference_edges)
     low_b, high_b = _ratio_range(law, 1, reference_edges)
