@@ -259,7 +259,7 @@ GAUSSIAN = Theorem(
 )
 LEAST_OVERLAP = Theorem(
     "least-overlap",
-    "the pair whose favoured outputs overlap least is the worst of a two-level mechanism",
+    "the pair attains the largest gains that eps0 and the mass of the blanket allow",
     "docs/theory.md, section 4",
     "proved here",
 )
