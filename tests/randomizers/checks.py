@@ -19,6 +19,8 @@ def rational_exponential(x):
 def columns(rows, inputs):
     """(blanket, probabilities under the inputs) of each output; the blanket over ALL rows."""
     for column in zip(*rows, strict=True):
+        if not max(column) > 0:
+            continue
         floor = column[0]
         for p in column[1:]:
             floor = min(floor, p)
@@ -68,6 +70,7 @@ def assert_bracket(randomizer, rows, counts, epsilons, *, tight=None):
 
 def assert_private(rows, eps0):
     """All ratios at most e^eps0, and that much is reached."""
-    worst = max(max(column) / min(column) for column in zip(*rows, strict=True))
+    used = [column for column in zip(*rows, strict=True) if max(column) > 0]
+    worst = max(max(column) / min(column) for column in used)
     assert math.isclose(math.log(float(worst)), eps0, rel_tol=1e-12, abs_tol=1e-12)
     assert float(worst) <= math.exp(eps0) * (1 + 1e-12)

@@ -12,12 +12,15 @@ from shuffledp.randomizers.base import (
     randomizer_names,
 )
 from shuffledp.randomizers.channel import Channel
+from shuffledp.randomizers.duchi import Duchi
 from shuffledp.randomizers.gaussian import Gaussian
 from shuffledp.randomizers.hadamard import HadamardResponse
 from shuffledp.randomizers.hashing import BLH, OLH, LocalHash
+from shuffledp.randomizers.hybrid import Hybrid
 from shuffledp.randomizers.krr import KRR, BinaryRR
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.law import CellEdges, JointLaw
+from shuffledp.randomizers.piecewise import Piecewise
 from shuffledp.randomizers.privunit import PrivUnit
 from shuffledp.randomizers.subset import SubsetSelection
 from shuffledp.randomizers.unary import OUE, RAPPOR
@@ -31,11 +34,14 @@ __all__ = [
     "BinaryRR",
     "CellEdges",
     "Channel",
+    "Duchi",
     "Gaussian",
     "HadamardResponse",
+    "Hybrid",
     "JointLaw",
     "Laplace",
     "LocalHash",
+    "Piecewise",
     "PrivUnit",
     "Randomizer",
     "SubsetSelection",

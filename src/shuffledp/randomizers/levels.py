@@ -1,8 +1,8 @@
-"""Mechanisms whose output density has two levels: e^eps0 times the lower one where it is favoured.
+"""Mechanisms whose output density lies between two levels, e^eps0 apart.
 
-Every output is favoured by some inputs and not by others: R_x = e^eps0 times a base measure where
-x favours the output, the base measure elsewhere. Wherever some input of the domain does not favour
-the output, the base measure is the blanket.
+R_x is a base measure times 1 + (e^eps0 - 1) favour, where the input's favour for the output is from
+0 to 1, and for most mechanisms 0 or 1. Wherever some input of the domain has no favour for the
+output, the base measure is the blanket.
 """
 
 from __future__ import annotations
@@ -22,8 +22,8 @@ U = UNIT_ROUNDOFF
 _REL = 4 * U
 _SMALLEST = Fraction(1, 2**1000)
 
-Pattern = tuple[bool, ...]
-Part = tuple[Fraction, Pattern]
+Favours = tuple[Fraction | bool, ...]
+Part = tuple[Fraction, Favours]
 
 
 def grown(eps0: float) -> Fraction:
@@ -43,8 +43,8 @@ def two_level_law(
 
     Parameters
     ----------
-    parts : iterable of (mass, pattern)
-        Base mass of a set of outputs, and which of the distinct inputs favour it.
+    parts : iterable of (mass, favours)
+        Base mass of a set of outputs, and the favour of each of the distinct inputs for it.
     eps0 : float
         Log of the ratio of the two levels.
     index : iterable of int, optional
@@ -52,16 +52,19 @@ def two_level_law(
     rel : float
         Bound on the relative error of every mass given.
     """
-    merged: dict[Pattern, Fraction] = {}
-    for mass, pattern in parts:
-        merged[pattern] = merged.get(pattern, Fraction(0)) + mass
-    grow = grown(eps0)
-    kept = {pattern: mass for pattern, mass in merged.items() if mass > 0}
-    mass = np.array(
-        [[float(m * grow if hit else m) for hit in pattern] for pattern, m in kept.items()]
-    ).T
+    merged: dict[Favours, Fraction] = {}
+    for mass, favours in parts:
+        merged[favours] = merged.get(favours, Fraction(0)) + mass
+    gain = grown(eps0) - 1
+    kept = {favours: mass for favours, mass in merged.items() if mass > 0}
+    mass = np.array([[float(m * (1 + gain * f)) for f in favours] for favours, m in kept.items()]).T
     # A blanket of 0 is valid where a float would lose its bits: such outputs count in full.
     blanket = np.array([float(m) if m > _SMALLEST else 0.0 for m in kept.values()])
     if index is not None:
         mass = mass[list(index)]
     return without_empty(mass, blanket, _REL + rel)
+
+
+def place(x: float, low: float, high: float) -> Fraction:
+    """The place of x in [low, high], from 0 to 1, exactly."""
+    return (Fraction(x) - Fraction(low)) / (Fraction(high) - Fraction(low))

@@ -1,0 +1,103 @@
+"""The hybrid mechanism for means: the piecewise one or Duchi's."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports
+from shuffledp.randomizers.chances import digits_up, exponential, quotient
+from shuffledp.randomizers.duchi import IntervalMean, bit_parts, bits, usable
+from shuffledp.randomizers.law import JointLaw
+from shuffledp.randomizers.levels import half_grown, two_level_law
+from shuffledp.randomizers.means import Floats
+from shuffledp.randomizers.piecewise import interval_parts, moment, spread
+from shuffledp.randomizers.values import real_values
+from shuffledp.randomness import RandomSource
+
+_SLACK = 1e-9
+_ROOT = 405.0 * math.sqrt(241.0)
+# eps* of the paper: below it the mixture has a larger variance than Duchi's mechanism alone.
+TURNING_POINT = math.log(
+    (-5.0 + 2.0 * (6353.0 - _ROOT) ** (1.0 / 3.0) + 2.0 * (6353.0 + _ROOT) ** (1.0 / 3.0)) / 27.0
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hybrid(IntervalMean):
+    """Hybrid mechanism: the piecewise one with probability 1 - e^{-eps0/2}, else Duchi's.
+
+    Below eps0 = 0.61 it is Duchi's alone. The two have different outputs, so the message tells
+    which it was: blankets and ratios mix, gamma = (1 - 1/w)/w + 2/(w (e^eps0 + 1)) with
+    w = e^{eps0/2}, and both have the ends of the interval as their worst pair. Reports are floats,
+    unbiased for the value; the variance is the same for all values.
+
+    Parameters
+    ----------
+    eps0 : float
+        Local privacy in nats, 0 < eps0 <= 300.
+    low, high : float
+        The interval of inputs.
+
+    Notes
+    -----
+    Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu 2019, section III.C. The law is that of real
+    numbers: reports are rounded to floats.
+    """
+
+    name: ClassVar[str] = "hybrid"
+    summary: ClassVar[str] = "piecewise or Duchi's for the mean of values in an interval"
+    eps0: float
+    low: float = -1.0
+    high: float = 1.0
+
+    @property
+    def message_bits(self) -> float:
+        """64: a float; 1 where it is Duchi's alone."""
+        return 64.0 if self.share > 0.0 else 1.0
+
+    @property
+    def share(self) -> float:
+        """Probability of the piecewise mechanism."""
+        return -math.expm1(-0.5 * self.eps0) if self.eps0 > TURNING_POINT else 0.0
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """The same for every value above the turning point, that of the middle below."""
+        del frequency
+        return self.variance_at(self.middle)
+
+    def variance_at(self, value: float) -> float:
+        """Per-user variance for users that hold this value."""
+        x = self._centred(value)
+        bit = usable(self.name, 1.0 / math.tanh(0.5 * self.eps0)) ** 2 - x * x
+        if self.share == 0.0:
+            return self.half**2 * bit
+        rest = math.exp(-0.5 * self.eps0)
+        return self.half**2 * (self.share * moment(x, self.eps0) + rest * bit)
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        places = self._places(values)
+        one = 2.0 * bits(places, self.eps0, source) - 1.0
+        found = one / math.tanh(0.5 * self.eps0)
+        if self.share > 0.0:
+            other = source.coins(digits_up(quotient(1, exponential(0.5 * self.eps0))), len(places))
+            found = np.where(other, found, spread(places, self.eps0, source))
+        return self.middle + self.half * found
+
+    def _unbiased(self, reports: ArrayLike) -> Floats:
+        far = usable(self.name, 1.0 / math.tanh(0.25 * self.eps0)) * self.half * (1.0 + _SLACK)
+        return real_values(reports, self.middle - far, self.middle + far, name="reports")
+
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+        """The classes of both mechanisms, next to each other."""
+        del cells
+        places, index = self._distinct(inputs)
+        share = 1 - 1 / half_grown(self.eps0) if self.share > 0.0 else Fraction(0)
+        parts = [(share * m, f) for m, f in interval_parts(places, self.eps0)]
+        parts += [((1 - share) * m, f) for m, f in bit_parts(places, self.eps0)]
+        return two_level_law(parts, eps0=self.eps0, index=index)

@@ -1,0 +1,113 @@
+"""The piecewise mechanism for means: outputs near the value are likelier."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports
+from shuffledp.randomizers.chances import digits_up, exponential, quotient
+from shuffledp.randomizers.duchi import IntervalMean, usable
+from shuffledp.randomizers.law import JointLaw
+from shuffledp.randomizers.levels import Part, half_grown, two_level_law
+from shuffledp.randomizers.means import Floats
+from shuffledp.randomizers.values import real_values
+from shuffledp.randomness import RandomSource
+
+_SLACK = 1e-9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Piecewise(IntervalMean):
+    """Piecewise mechanism: the output's density is e^eps0 times higher on an interval around x.
+
+    On [-1, 1], with w = e^{eps0/2} and C = (w + 1)/(w - 1): outputs fill [-C, C], the interval is
+    [((C+1) x - (C-1))/2, ((C+1) x + (C-1))/2]. In units of its length 2/(w - 1) it is [w a, w a +
+    1] of [0, w + 1], a the place of x in [0, 1], and the lower density is 1/(w (w + 1)). The
+    blanket is the lower density everywhere, gamma = 1/w; the two ends favour disjoint outputs.
+    Reports are floats, unbiased for the value.
+
+    Parameters
+    ----------
+    eps0 : float
+        Local privacy in nats, 0 < eps0 <= 300.
+    low, high : float
+        The interval of inputs.
+
+    Notes
+    -----
+    Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu 2019, algorithm 2. The law is that of real numbers:
+    reports are rounded to floats.
+    """
+
+    name: ClassVar[str] = "piecewise"
+    summary: ClassVar[str] = "piecewise constant noise for the mean of values in an interval"
+    eps0: float
+    low: float = -1.0
+    high: float = 1.0
+
+    @property
+    def message_bits(self) -> float:
+        """64: a float."""
+        return 64.0
+
+    @property
+    def reach(self) -> float:
+        """C = (e^{eps0/2} + 1)/(e^{eps0/2} - 1): the largest output on [-1, 1]."""
+        return usable(self.name, 1.0 / math.tanh(0.25 * self.eps0))
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """4 w/(3 (w - 1)^2) times half the interval squared: the worst inputs are the ends."""
+        del frequency
+        return self.half**2 * moment(1.0, self.eps0)
+
+    def variance_at(self, value: float) -> float:
+        """Per-user variance for users that hold this value."""
+        return self.half**2 * moment(self._centred(value), self.eps0)
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        return self.middle + self.half * spread(self._places(values), self.eps0, source)
+
+    def _unbiased(self, reports: ArrayLike) -> Floats:
+        far = self.half * self.reach * (1.0 + _SLACK)
+        return real_values(reports, self.middle - far, self.middle + far, name="reports")
+
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+        """Outputs between the ends of the inputs' intervals."""
+        del cells
+        places, index = self._distinct(inputs)
+        return two_level_law(interval_parts(places, self.eps0), eps0=self.eps0, index=index)
+
+
+def interval_parts(places: list[Fraction], eps0: float) -> list[Part]:
+    """Pieces of [0, w + 1] between the ends of [w a, w a + 1], with base density 1/(w (w + 1))."""
+    w = half_grown(eps0)
+    base = 1 / (w * (w + 1))
+    starts = [w * a for a in places]
+    cuts = sorted({Fraction(0), w + 1, *starts, *(s + 1 for s in starts)})
+    return [
+        (base * (right - left), tuple(s <= left and right <= s + 1 for s in starts))
+        for left, right in itertools.pairwise(cuts)
+    ]
+
+
+def spread(places: Floats, eps0: float, source: RandomSource) -> Floats:
+    """Outputs on [-C, C]: uniform with probability 1/w, rounded up, else uniform near the place."""
+    anywhere = source.coins(digits_up(quotient(1, exponential(0.5 * eps0))), len(places))
+    uniform = source.unit(len(places))
+    w, gain = math.exp(0.5 * eps0), math.expm1(0.5 * eps0)
+    at = np.where(anywhere, (w + 1.0) * uniform, w * places + uniform)
+    return (2.0 * at - (w + 1.0)) / gain
+
+
+def moment(x: float, eps0: float) -> float:
+    """Variance on [-1, 1]: x^2/(w - 1) + (w + 3)/(3 (w - 1)^2)."""
+    gain = math.expm1(0.5 * eps0)
+    usable("piecewise", 1.0 / gain)
+    return x * x / gain + (gain + 4.0) / 3.0 / gain / gain
