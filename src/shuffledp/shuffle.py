@@ -3,36 +3,38 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, overload
 
 from shuffledp import _check, theorems
 from shuffledp.analyses import analysis_named
+from shuffledp.approximations import estimate, estimates
 from shuffledp.bound import Bound, delta_from_log
+from shuffledp.comparison import Comparison, compare
 from shuffledp.composition import Composed, Round, compose
-from shuffledp.divergence import LOOSE, EpsilonInterval, solve_epsilon
+from shuffledp.divergence import LOOSE
+from shuffledp.ends import Ends
 from shuffledp.errors import NotCertified, rejected
+from shuffledp.index import Estimate
+from shuffledp.named import make_named_side
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS
 from shuffledp.rounds import round_of
 from shuffledp.sides import (
-    HONEST,
-    NEIGHBOURS,
     Family,
     Found,
     Side,
     Source,
-    found_epsilon,
-    found_log_delta,
-    make_side,
+    default_uppers,
     require,
     theorem_of,
 )
 
 Trust = Literal["all", "published"]
 
+_ZERO = Found(0.0, None, None, {}, ())
 _FINE_CELLS = 1 << 19
 _FINE_RTOL = 1e-7
 
@@ -65,7 +67,17 @@ class Shuffled:
         """Local guarantee in nats (inf where there is none)."""
         return float(self.source.eps0)
 
-    def epsilon(self, *, delta: float, analysis: str | None = None) -> Bound:
+    @overload
+    def epsilon(
+        self, *, delta: float, analysis: str | None = None, certified: Literal[True] = True
+    ) -> Bound: ...
+
+    @overload
+    def epsilon(self, *, delta: float, analysis: str, certified: Literal[False]) -> Estimate: ...
+
+    def epsilon(
+        self, *, delta: float, analysis: str | None = None, certified: bool = True
+    ) -> Bound | Estimate:
         """Central eps at a given delta, both ends certified.
 
         Parameters
@@ -74,11 +86,14 @@ class Shuffled:
             Target, 0 < delta < 1.
         analysis : str, optional
             One analysis alone in place of the best of all; ``analyses()`` lists them.
+        certified : bool
+            False: the named analysis' number alone, as an ``Estimate``, also where it is no bound.
 
         Returns
         -------
         Bound
-            0 <= lower <= upper; upper is at most the local guarantee.
+            0 <= lower <= upper; upper is at most the local guarantee. An ``Estimate`` with
+            ``certified=False``.
 
         Raises
         ------
@@ -88,31 +103,38 @@ class Shuffled:
             If the named analysis does not apply to this randomizer.
         """
         delta = _check.open_unit("delta", delta)
-        target = math.log(delta)
+        if not self._bounds(analysis, certified=certified):
+            return self._estimate("epsilon", delta, str(analysis))
         cap = self._local_epsilon(delta)
-        upper = Found(cap, theorems.LOCAL, None, {"analysis": "local"}, ())
-        for key in self._keys("upper", analysis):
-            side = self._side_if_any(key, analysis)
-            if side is None:
-                continue
-            found = solve_epsilon(side.profiles, target, cap=cap, rtol=self.rtol, need_all=True)
-            if found.high <= upper.value:
-                upper = found_epsilon(side, found.high, found)
-            if self._settled(found):
-                break
-        lower = Found(0.0, None, None, {}, ())
-        for key in self._keys("lower", analysis):
-            side = self._side_if_any(key, analysis)
-            if side is None:
-                continue
-            found = solve_epsilon(side.profiles, target, cap=cap, rtol=self.rtol, need_all=False)
-            if found.low > lower.value:
-                lower = found_epsilon(side, found.low, found)
-        return self._bound(
-            "epsilon", (lower.value, upper.value), lower, upper, {"delta": delta, "n": self.n}
+        start = Found(cap, theorems.LOCAL, None, {"analysis": "local"}, ())
+        upper = self._best(
+            "upper",
+            analysis,
+            start,
+            lambda s: s.epsilon(delta, cap=cap, rtol=self.rtol),
+            enough=4.0 * self.rtol,
         )
+        lower = self._best(
+            "lower",
+            analysis,
+            _ZERO,
+            lambda s: s.epsilon(delta, cap=cap, rtol=self.rtol),
+            enough=4.0 * self.rtol,
+        )
+        ends = Ends(lower, upper, {"delta": delta, "n": self.n})
+        return ends.bound("epsilon", (lower.value, upper.value), wanted=self.rtol)
 
-    def delta(self, *, epsilon: float, analysis: str | None = None) -> Bound:
+    @overload
+    def delta(
+        self, *, epsilon: float, analysis: str | None = None, certified: Literal[True] = True
+    ) -> Bound: ...
+
+    @overload
+    def delta(self, *, epsilon: float, analysis: str, certified: Literal[False]) -> Estimate: ...
+
+    def delta(
+        self, *, epsilon: float, analysis: str | None = None, certified: bool = True
+    ) -> Bound | Estimate:
         """Central delta at a given eps, both ends certified; ``log_upper`` where it underflows.
 
         Parameters
@@ -121,11 +143,14 @@ class Shuffled:
             eps >= 0 in nats.
         analysis : str, optional
             One analysis alone in place of the best of all.
+        certified : bool
+            False: the named analysis' number alone, as an ``Estimate``, also where it is no bound.
 
         Returns
         -------
         Bound
-            0 <= lower <= upper <= 1, with natural logarithms of both ends.
+            0 <= lower <= upper <= 1, with natural logarithms of both ends. An ``Estimate`` with
+            ``certified=False``.
 
         Raises
         ------
@@ -133,36 +158,25 @@ class Shuffled:
             If eps or the analysis' name is outside its domain.
         """
         epsilon = _check.epsilon("epsilon", epsilon)
-        upper = Found(0.0, theorems.LOCAL, None, {"analysis": "local"}, ())
+        if not self._bounds(analysis, certified=certified):
+            return self._estimate("delta", epsilon, str(analysis))
         if epsilon >= self.eps0:
             upper = Found(-math.inf, theorems.LOCAL, 0.0, {"analysis": "local"}, ())
+            lower = replace(_ZERO, value=-math.inf)
         else:
-            for key in self._keys("upper", analysis):
-                side = self._side_if_any(key, analysis)
-                if side is None:
-                    continue
-                brackets = [p.log_delta(epsilon, width=self._width()) for p in side.profiles]
-                worst = max(range(len(brackets)), key=lambda i: brackets[i].high)
-                if brackets[worst].high <= upper.value:
-                    low = max(b.low for b in brackets)
-                    upper = found_log_delta(side, worst, brackets[worst].high, low)
-                if upper.width is not None and upper.width <= LOOSE:
-                    break
-        lower = Found(-math.inf, None, None, {}, ())
-        if epsilon < self.eps0:
-            for key in self._keys("lower", analysis):
-                side = self._side_if_any(key, analysis)
-                if side is None:
-                    continue
-                brackets = [p.log_delta(epsilon, width=self._width()) for p in side.profiles]
-                best = max(range(len(brackets)), key=lambda i: brackets[i].low)
-                if brackets[best].low > lower.value:
-                    lower = found_log_delta(
-                        side, best, brackets[best].high, brackets[best].low, end="low"
-                    )
-        ends = delta_from_log(lower.value, upper.value)
-        logs = (lower.value, upper.value)
-        return self._bound("delta", ends, lower, upper, {"epsilon": epsilon, "n": self.n}, logs)
+            width = self._width()
+            start = Found(0.0, theorems.LOCAL, None, {"analysis": "local"}, ())
+            upper = self._best(
+                "upper", analysis, start, lambda s: s.log_delta(epsilon, width=width), enough=LOOSE
+            )
+            start = replace(_ZERO, value=-math.inf)
+            lower = self._best(
+                "lower", analysis, start, lambda s: s.log_delta(epsilon, width=width), enough=LOOSE
+            )
+        ends = Ends(lower, upper, {"epsilon": epsilon, "n": self.n})
+        return ends.bound(
+            "delta", delta_from_log(lower.value, upper.value), wanted=self._width(), logs=True
+        )
 
     def profile(self, epsilons: Iterable[float], *, analysis: str | None = None) -> list[Bound]:
         """delta at each eps: the privacy profile.
@@ -175,6 +189,18 @@ class Shuffled:
             One analysis alone in place of the best of all.
         """
         return [self.delta(epsilon=e, analysis=analysis) for e in epsilons]
+
+    def compare(self, *, delta: float, slow: bool = False) -> Comparison:
+        """Every analysis that applies, side by side: eps, validity, time, factor lost.
+
+        Parameters
+        ----------
+        delta : float
+            Target, 0 < delta < 1.
+        slow : bool
+            Also the papers' algorithms whose cost grows with n.
+        """
+        return compare(self, delta=_check.open_unit("delta", delta), slow=slow)
 
     def compose(self, *, rounds: int) -> Composed:
         """The same mechanism in several rounds on the same users (see ``compose``).
@@ -205,12 +231,63 @@ class Shuffled:
         """The same randomizer and settings among another number of users."""
         return Shuffled(self.source, _check.count("n", n), self.rtol, self.trust)
 
+    def _best(
+        self,
+        end: Literal["upper", "lower"],
+        analysis: str | None,
+        start: Found,
+        run: Callable[[Side], Found],
+        *,
+        enough: float,
+    ) -> Found:
+        """The best end of all analyses that apply, or that of the one named."""
+        best, upper = start, end == "upper"
+        for key in self._keys(end, analysis):
+            side = self._side_if_any(key, analysis)
+            if side is None:
+                continue
+            found = run(side)
+            if found.value <= best.value if upper else found.value > best.value:
+                best = found
+            if upper and found.width is not None and found.width <= enough:
+                break  # the tightest came out narrow enough: no other is better
+        return best
+
+    def _bounds(self, analysis: str | None, *, certified: bool) -> bool:
+        """Whether a Bound is asked for; NotCertified where only an estimate can be given."""
+        if not isinstance(certified, bool):
+            raise rejected("certified", certified, "True or False")
+        if analysis is None and not certified:
+            raise rejected("certified", certified, "True, unless one analysis is named")
+        if certified and analysis is not None and not analysis_named(analysis).certified:
+            msg = (
+                f"analysis = {analysis!r}: no bound ({analysis_named(analysis).validity}); "
+                "certified=False gives its number as an estimate"
+            )
+            raise NotCertified(msg)
+        return certified
+
+    def _estimate(self, quantity: Literal["epsilon", "delta"], at: float, key: str) -> Estimate:
+        """The analysis' number without its certificate."""
+        analysis = analysis_named(key)
+        if estimates(key):
+            cap = self._local_epsilon(at) if quantity == "epsilon" else math.inf
+            return estimate(self.source, key, quantity, at, n=self.n, cells=self._cells(), cap=cap)
+        if quantity == "epsilon":
+            bound = self.epsilon(delta=at, analysis=key)
+        else:
+            bound = self.delta(epsilon=at, analysis=key)
+        return Estimate(
+            quantity,
+            bound.lower if analysis.end == "lower" else bound.upper,
+            analysis.theorem.title,
+            analysis.theorem.source,
+            at=bound.at,
+            log_value=bound.log_lower if analysis.end == "lower" else bound.log_upper,
+        )
+
     def _width(self) -> float:
         return max(min(10.0 * self.rtol, LOOSE), 1e-12)
-
-    def _settled(self, found: EpsilonInterval) -> bool:
-        """The tightest analysis came out to the requested width: the next cannot be better."""
-        return found.high <= found.low * (1.0 + 4.0 * self.rtol)
 
     def _keys(self, end: str, analysis: str | None) -> list[str]:
         if analysis is not None:
@@ -221,7 +298,7 @@ class Shuffled:
             return []
         if end == "lower":
             return ["dataset"]
-        return [key for key in ("blanket", "stronger-clone", "clone") if self._applies(key)]
+        return [key for key in default_uppers(self.source) if self._applies(key)]
 
     def _applies(self, key: str) -> bool:
         try:
@@ -232,7 +309,7 @@ class Shuffled:
 
     def _local_epsilon(self, delta: float) -> float:
         """eps of one report alone at this delta."""
-        if isinstance(self.source, Family):
+        if not isinstance(self.source, Randomizer):
             return self.eps0
         return min(self.eps0, self.source.local_epsilon(delta))
 
@@ -247,51 +324,11 @@ class Shuffled:
 
     def _side(self, key: str) -> Side:
         if key not in self._sides:
-            self._sides[key] = make_side(self.source, key, n=self.n, cells=self._cells())
+            self._sides[key] = make_named_side(self.source, key, n=self.n, cells=self._cells())
         return self._sides[key]
 
     def _cells(self) -> int:
         return DEFAULT_CELLS if self.rtol > _FINE_RTOL else _FINE_CELLS
-
-    def _bound(
-        self,
-        quantity: Literal["epsilon", "delta"],
-        ends: tuple[float, float],
-        lower: Found,
-        upper: Found,
-        at: dict[str, float],
-        logs: tuple[float | None, float | None] = (None, None),
-    ) -> Bound:
-        notes = []
-        if upper.theorem is theorems.LOCAL and quantity == "epsilon":
-            notes.append(
-                "the local guarantee is the active bound: shuffling certifies nothing more"
-            )
-        notes.extend(
-            f"numerical width {side.width:.1e} of the {side.witness['analysis']} analysis: "
-            f"more than the {self.rtol:.0e} asked for was not reached in bounded work"
-            for side in (upper, lower)
-            if side.width is not None and side.width > self._noted_width(quantity)
-        )
-        low, high = ends
-        return Bound(
-            quantity=quantity,
-            lower=min(low, high),
-            upper=high,
-            at=at,
-            lower_theorem=lower.theorem,
-            upper_theorem=upper.theorem,
-            assumptions=upper.assumptions or (NEIGHBOURS, HONEST),
-            notes=tuple(notes),
-            log_lower=logs[0],
-            log_upper=logs[1],
-            lower_width=lower.width,
-            upper_width=upper.width,
-            witness={"upper": dict(upper.witness), "lower": dict(lower.witness)},
-        )
-
-    def _noted_width(self, quantity: str) -> float:
-        return 1.1 * self.rtol if quantity == "epsilon" else 1.1 * self._width()
 
 
 def shuffle(
@@ -324,7 +361,7 @@ def shuffle(
     """
     if not isinstance(randomizer, Randomizer):
         raise rejected("randomizer", randomizer, "a randomizer such as KRR(k=10, eps0=4.0)")
-    return Shuffled(randomizer, _check.count("n", n), *_settings(rtol, trust))
+    return Shuffled(randomizer, _check.count("n", n), *settings(rtol, trust))
 
 
 def generic(
@@ -350,10 +387,11 @@ def generic(
     if not isinstance(adaptive, bool):
         raise rejected("adaptive", adaptive, "True or False")
     family = Family(_check.local_epsilon("eps0", eps0), adaptive)
-    return Shuffled(family, _check.count("n", n), *_settings(rtol, trust))
+    return Shuffled(family, _check.count("n", n), *settings(rtol, trust))
 
 
-def _settings(rtol: float, trust: str) -> tuple[float, Trust]:
+def settings(rtol: float, trust: str) -> tuple[float, Trust]:
+    """Checked rtol and trust."""
     rtol = _check.real("rtol", rtol, low=1e-12, high=0.1)
     return rtol, "published" if _check.choice("trust", trust, _TRUSTS) == "published" else "all"
 

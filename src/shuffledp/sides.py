@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from shuffledp import theorems
 from shuffledp.analyses import Analysis, analysis_named
 from shuffledp.bound import Theorem
-from shuffledp.divergence import EpsilonInterval, PairProfile
+from shuffledp.divergence import EpsilonInterval, PairProfile, solve_epsilon
 from shuffledp.errors import NotCertified
-from shuffledp.pair import ShuffledPair
+from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
 from shuffledp.randomizers import BinaryRR, Randomizer
-from shuffledp.reductions import blanket_pair, clone_pair, dataset_pair, stronger_clone_pair
+from shuffledp.reductions import (
+    VariationRatio,
+    blanket_pair,
+    clone_pair,
+    dataset_pair,
+    merged_dataset_pair,
+    published_pair,
+    published_reason,
+    ratio_of,
+    repaired_pair,
+    stronger_clone_pair,
+)
 
 NEIGHBOURS = "neighbouring datasets: one user's value replaced by another (n is public)"
 HONEST = "all n messages are randomized as stated and reach the shuffler"
@@ -32,18 +43,25 @@ class Family:
     adaptive: bool
 
 
-Source = Randomizer | Family
-
-
 @dataclass(frozen=True)
-class Side:
-    """The profiles of one analysis and what each of them stands for."""
+class RatioFamily:
+    """Everything with given p, beta and q, for ``variation_ratio``: no randomizer of its own.
 
-    analysis: Analysis
-    theorem: Theorem
-    profiles: tuple[PairProfile, ...]
-    witnesses: tuple[dict[str, Any], ...]
-    assumptions: tuple[str, ...]
+    ``one_known_law``: all other messages have one known law, and the victim's two laws are equal
+    and proportional to it outside two sets.
+    """
+
+    ratio: VariationRatio
+    one_known_law: bool
+    adaptive: bool
+
+    @property
+    def eps0(self) -> float:
+        """log p: what the victim's report alone gives away."""
+        return self.ratio.eps0
+
+
+Source = Randomizer | Family | RatioFamily
 
 
 @dataclass(frozen=True)
@@ -57,38 +75,105 @@ class Found:
     assumptions: tuple[str, ...]
 
 
-def found_epsilon(side: Side, value: float, interval: EpsilonInterval) -> Found:
-    """An end of eps that this side gave."""
-    if interval.high == interval.low:
-        width = 0.0
-    else:
-        width = interval.high / interval.low - 1.0 if interval.low > 0.0 else math.inf
-    witness = side.witnesses[interval.which]
-    return Found(value, side.theorem, width, witness, side.assumptions)
+@dataclass(frozen=True)
+class Side:
+    """The profiles of one analysis and what each of them stands for."""
+
+    analysis: Analysis
+    theorem: Theorem
+    profiles: tuple[PairProfile, ...]
+    witnesses: tuple[dict[str, Any], ...]
+    assumptions: tuple[str, ...]
+
+    def epsilon(self, delta: float, *, cap: float, rtol: float) -> Found:
+        """The end of eps at this delta; an upper one may be as large as ``cap`` without saying so.
+
+        Parameters
+        ----------
+        delta : float
+            Target.
+        cap : float
+            eps by the local guarantee.
+        rtol : float
+            Relative width wanted.
+        """
+        upper = self.analysis.end == "upper"
+        found = solve_epsilon(self.profiles, math.log(delta), cap=cap, rtol=rtol, need_all=upper)
+        return Found(
+            found.high if upper else found.low,
+            self.theorem,
+            _relative(found),
+            self.witnesses[found.which],
+            self.assumptions,
+        )
+
+    def log_delta(self, epsilon: float, *, width: float) -> Found:
+        """The end of log delta at this eps, numerically about a relative ``width`` wide."""
+        brackets = [profile.log_delta(epsilon, width=width) for profile in self.profiles]
+        upper = self.analysis.end == "upper"
+        ends = [bracket.high if upper else bracket.low for bracket in brackets]
+        which = max(range(len(ends)), key=ends.__getitem__)
+        low, high = brackets[which]
+        low = max(bracket.low for bracket in brackets) if upper else low
+        gap = 0.0 if high == low else math.expm1(min(high - low, 700.0))
+        return Found(ends[which], self.theorem, gap, self.witnesses[which], self.assumptions)
 
 
-def found_log_delta(
-    side: Side, index: int, high: float, low: float, *, end: Literal["low", "high"] = "high"
-) -> Found:
-    """An end of log delta that this side's profile ``index`` gave."""
-    value = low if end == "low" else high
-    width = 0.0 if high == low else (math.expm1(min(high - low, 700.0)))
-    return Found(value, side.theorem, width, side.witnesses[index], side.assumptions)
+def _relative(found: EpsilonInterval) -> float:
+    if found.high == found.low:
+        return 0.0
+    return found.high / found.low - 1.0 if found.low > 0.0 else math.inf
+
+
+def default_uppers(source: Source) -> tuple[str, ...]:
+    """The analyses of which the best is taken, tightest first."""
+    if isinstance(source, RatioFamily):
+        return ("variation-ratio", "repaired-variation-ratio")
+    return ("blanket", "stronger-clone", "clone")
 
 
 def require(source: Source, key: str) -> None:
     """Raise NotCertified, with the reason, where the analysis does not apply to the source."""
-    if key == "blanket" and isinstance(source, Family):
-        msg = "analysis = 'blanket': wanted a randomizer; a family of them has no common blanket"
+    family = isinstance(source, Family | RatioFamily)
+    if key in {"blanket", "one-dataset", "variation-ratio-5.1"} and family:
+        what = "blanket" if key == "blanket" else "dataset of its own"
+        msg = f"analysis = {key!r}: wanted a randomizer; a family of them has no common {what}"
         raise NotCertified(msg)
-    if key in {"clone", "stronger-clone"} and not math.isfinite(source.eps0):
-        msg = f"analysis = {key!r}: wanted an eps0-LDP randomizer; this one has no finite eps0"
-        raise NotCertified(msg)
+    if key in {"clone", "stronger-clone"}:
+        if isinstance(source, RatioFamily):
+            msg = f"analysis = {key!r}: wanted an eps0-LDP randomizer, not p, beta and q"
+            raise NotCertified(msg)
+        if not math.isfinite(source.eps0):
+            msg = f"analysis = {key!r}: wanted an eps0-LDP randomizer; this one has no finite eps0"
+            raise NotCertified(msg)
+    if key == "variation-ratio":
+        for ratio, _ in ratios(source):
+            known = isinstance(source, RatioFamily) and source.one_known_law
+            reason = published_reason(ratio, one_known_law=known)
+            if reason is not None:
+                raise NotCertified(f"analysis = 'variation-ratio': {reason}")
+
+
+def ratios(source: Source) -> tuple[tuple[VariationRatio, dict[str, Any]], ...]:
+    """p, beta and q of every pair that has to be looked at, and words for the pair."""
+    if isinstance(source, RatioFamily):
+        return ((source.ratio, {}),)
+    if isinstance(source, Family):
+        return ((generic_ratio(source.eps0), {}),)
+    return tuple((ratio, {"x0": x0, "x1": x1}) for ratio, (x0, x1) in ratio_of(source))
+
+
+def generic_ratio(eps0: float) -> VariationRatio:
+    """p = q = e^eps0, rounded up, and the largest beta: any eps0-LDP randomizer."""
+    grow = math.exp(eps0) * (1.0 + 16 * UNIT_ROUNDOFF)
+    return VariationRatio(p=grow, beta=1.0, q=grow)
 
 
 def theorem_of(source: Source, key: str) -> Theorem:
     """What certifies the analysis for this source, the step that names its worst pairs included."""
     theorem = analysis_named(key).theorem
+    if isinstance(source, RatioFamily):
+        return theorems.ATTAINED if key == "dataset" else theorem
     if isinstance(source, Family):
         return theorems.FAMILY if key == "dataset" else theorem
     if key == "blanket":
@@ -97,26 +182,67 @@ def theorem_of(source: Source, key: str) -> Theorem:
 
 
 def make_side(source: Source, key: str, *, n: int, cells: int) -> Side:
-    """The profiles of one analysis; NotCertified where it cannot be made."""
-    assumptions: tuple[str, ...] = (NEIGHBOURS, HONEST, _SHUFFLER, ONE_ROUND)
-    if key == "blanket":
-        pairs = _blanket_pairs(source, n, cells)
-        assumptions += ("every user runs the same randomizer, chosen before any message is seen",)
-    elif key == "dataset":
-        pairs = dataset_pairs(source, n, cells)
-    else:
-        make = clone_pair if key == "clone" else stronger_clone_pair
-        pairs = [(make(eps0=source.eps0, n=n), {"analysis": key})]
-        adaptive = isinstance(source, Family) and source.adaptive
-        assumptions += (
-            "every randomizer is eps0-LDP for every history it may depend on; users are "
-            "shuffled first, then randomized one after another"
-            if adaptive
-            else "every user runs the same eps0-LDP randomizer, or the i-th message of the "
-            "shuffled users is made by the i-th randomizer",
-        )
-    profiles, witnesses = _distinct(pairs)
-    return Side(analysis_named(key), theorem_of(source, key), profiles, witnesses, assumptions)
+    """The profiles of one analysis of a pair; NotCertified where it cannot be made."""
+    require(source, key)
+    profiles, witnesses = _distinct(_MAKERS[key](source, n, cells))
+    return Side(
+        analysis_named(key), theorem_of(source, key), profiles, witnesses, words_for(source, key)
+    )
+
+
+def neighbours_of(source: Source) -> str:
+    """The neighbouring relation, in words."""
+    special = source.neighbours() if isinstance(source, Randomizer) else None
+    return NEIGHBOURS if special is None else f"neighbouring datasets: {special} (n is public)"
+
+
+def words_for(source: Source, key: str) -> tuple[str, ...]:
+    """The assumptions under which the analysis holds for this source."""
+    words = (neighbours_of(source), HONEST, _SHUFFLER, ONE_ROUND)
+    if analysis_named(key).end == "lower":
+        return words
+    adaptive = not isinstance(source, Randomizer) and source.adaptive
+    if isinstance(source, RatioFamily):
+        if source.one_known_law and key == "variation-ratio":
+            return (*words, _ONE_KNOWN_LAW)
+        return (*words, _RATIO_ADAPTIVE if adaptive else _RATIO)
+    if not analysis_named(key).any_randomizer:
+        return (*words, _SAME)
+    return (*words, _ADAPTIVE if adaptive else _IN_ORDER)
+
+
+def _clone_pairs(source: Source, n: int, cells: int) -> list[Named]:
+    del cells
+    return [(clone_pair(eps0=source.eps0, n=n), {"analysis": "clone"})]
+
+
+def _stronger_clone_pairs(source: Source, n: int, cells: int) -> list[Named]:
+    del cells
+    return [(stronger_clone_pair(eps0=source.eps0, n=n), {"analysis": "stronger-clone"})]
+
+
+def _repaired_pairs(source: Source, n: int, cells: int) -> list[Named]:
+    del cells
+    key = "repaired-variation-ratio"
+    return [
+        (repaired_pair(ratio, n=n), {"analysis": key, **words, **_numbers(ratio)})
+        for ratio, words in ratios(source)
+    ]
+
+
+def published_ratio_pairs(source: Source, n: int, cells: int) -> list[Named]:
+    """The published variation-ratio pairs, whether or not they bound anything."""
+    del cells
+    key = "variation-ratio"
+    return [
+        (published_pair(ratio, n=n), {"analysis": key, **words, **_numbers(ratio)})
+        for ratio, words in ratios(source)
+    ]
+
+
+def _numbers(ratio: VariationRatio) -> dict[str, Any]:
+    p = ratio.p if math.isfinite(ratio.p) else None
+    return {"p": p, "beta": float(ratio.total_variation), "q": ratio.q}
 
 
 def _blanket_pairs(source: Source, n: int, cells: int) -> list[Named]:
@@ -132,11 +258,45 @@ def _blanket_pairs(source: Source, n: int, cells: int) -> list[Named]:
 
 def dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
     """Pairs of the datasets worth trying for a lower bound, each followed by its swap."""
+    if isinstance(source, RatioFamily):
+        make = published_pair if source.one_known_law else repaired_pair
+        pair = make(source.ratio, n=n)
+        witness = {"analysis": "dataset", "member": "attains", **_numbers(source.ratio)}
+        return [(pair, {**witness, "swap": False}), (pair.swap(), {**witness, "swap": True})]
+    randomizer = _member(source)
+    return _dataset_pairs(randomizer, randomizer.datasets(), n, cells, "dataset")
+
+
+def _one_dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
+    """One triple: the first whose x2 is neither x0 nor x1, as in Su et al., or else the first."""
+    randomizer = _member(source)
+    triples = randomizer.datasets()
+    third = next((t for t in triples if t[2] not in (t[0], t[1])), triples[0])
+    return _dataset_pairs(randomizer, (third,), n, cells, "one-dataset")
+
+
+def _merged_dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
     randomizer = _member(source)
     found = []
     for x0, x1, x2 in randomizer.datasets():
+        pair = merged_dataset_pair(randomizer, x0, x1, x2, n=n, cells=cells)
+        witness = {"analysis": "variation-ratio-5.1", "x0": x0, "x1": x1, "x2": x2}
+        found.append((pair, {**witness, "swap": False}))
+        found.append((pair.swap(), {**witness, "swap": True}))
+    return found
+
+
+def _dataset_pairs(
+    randomizer: Randomizer,
+    triples: Sequence[tuple[Any, Any, Any]],
+    n: int,
+    cells: int,
+    key: str,
+) -> list[Named]:
+    found = []
+    for x0, x1, x2 in triples:
         pair = dataset_pair(randomizer, x0, x1, x2, n=n, cells=cells)
-        witness = {"analysis": "dataset", "x0": x0, "x1": x1, "x2": x2}
+        witness = {"analysis": key, "x0": x0, "x1": x1, "x2": x2}
         found.append((pair, {**witness, "swap": False}))
         found.append((pair.swap(), {**witness, "swap": True}))
     return found
@@ -144,6 +304,8 @@ def dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
 
 def _member(source: Source) -> Randomizer:
     """The randomizer, or for a family the member its lower bound comes from."""
+    if isinstance(source, RatioFamily):
+        raise NotCertified("a family given by p, beta and q has no randomizer of its own")
     return BinaryRR(eps0=source.eps0) if isinstance(source, Family) else source
 
 
@@ -161,3 +323,37 @@ def _distinct(
             profiles.append(profile)
             witnesses.append(witness)
     return tuple(profiles), tuple(witnesses)
+
+
+_SAME = "every user runs the same randomizer, chosen before any message is seen"
+_ADAPTIVE = (
+    "every randomizer is eps0-LDP for every history it may depend on; users are "
+    "shuffled first, then randomized one after another"
+)
+_IN_ORDER = (
+    "every user runs the same eps0-LDP randomizer, or the i-th message of the "
+    "shuffled users is made by the i-th randomizer"
+)
+_RATIO = (
+    "p, beta and q hold for the victim's two laws and every other user's law on one alphabet, "
+    "chosen before any message is seen"
+)
+_RATIO_ADAPTIVE = (
+    "p, beta and q hold at every position and for every history; users are shuffled first, then "
+    "randomized one after another"
+)
+_ONE_KNOWN_LAW = (
+    "all other messages have one known law, and the victim's two laws are equal and proportional "
+    "to it outside two sets, on each of which their ratio is constant"
+)
+_MAKERS: dict[str, Callable[[Source, int, int], list[Named]]] = {
+    "blanket": _blanket_pairs,
+    "stronger-clone": _stronger_clone_pairs,
+    "clone": _clone_pairs,
+    "repaired-variation-ratio": _repaired_pairs,
+    "variation-ratio": published_ratio_pairs,
+    "dataset": dataset_pairs,
+    "one-dataset": _one_dataset_pairs,
+    "variation-ratio-5.1": _merged_dataset_pairs,
+}
+PAIR_KEYS = frozenset(_MAKERS)

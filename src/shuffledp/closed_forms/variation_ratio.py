@@ -29,7 +29,7 @@ class _Pair:
     k0: Interval
 
 
-def theorem_4_2(*, p: float, beta: float, q: float, n: int, delta: float) -> float:
+def theorem_4_2(*, p: float, beta: float | Interval, q: float, n: int, delta: float) -> float:
     """Wang et al. 2024, Theorem 4.2, eps rounded up.
 
     Om = 2r(n-1) - sqrt(min(6r, 1/2)(n-1) log(4/delta)), s = sqrt(Om log(4/delta)/2),
@@ -45,7 +45,7 @@ def theorem_4_2(*, p: float, beta: float, q: float, n: int, delta: float) -> flo
     ----------
     p : float
         Largest ratio of the victim's two laws, > 1 and finite.
-    beta : float
+    beta : float or Interval
         Their total variation distance.
     q : float
         Largest ratio of either of them to any other law.
@@ -76,7 +76,7 @@ def theorem_4_2(*, p: float, beta: float, q: float, n: int, delta: float) -> flo
     return (x.beta * (2.0 * s + 1.0) / down).log1p().high
 
 
-def theorem_4_3(*, p: float, beta: float, q: float, n: int, delta: float) -> float:
+def theorem_4_3(*, p: float, beta: float | Interval, q: float, n: int, delta: float) -> float:
     """Wang et al. 2024, Theorem 4.3, eps rounded up; for n >= 8 log(2/delta)/r.
 
     v = max(0, (4/9)(1-3r)/(1-2r)),
@@ -93,24 +93,25 @@ def theorem_4_3(*, p: float, beta: float, q: float, n: int, delta: float) -> flo
     return (x.beta / down * (spread + 4.0 / (x.r * float(n)))).log1p().high
 
 
-def _checked(p: float, beta: float, q: float, n: int) -> _Pair:
+def _checked(p: float, beta: float | Interval, q: float, n: int) -> _Pair:
     if not (isinstance(p, float | int) and math.isfinite(p)):
         raise NotCertified(f"p = {p!r}: these closed forms need a finite p")
     p, q = _check.real("p", p, low=1.0), _check.real("q", q, low=1.0)
-    beta = _check.real("beta", beta, low=0.0, high=1.0)
+    share = beta if isinstance(beta, Interval) else of(_check.real("beta", beta, low=0.0, high=1.0))
     _check.count("n", n, low=2)
-    if p == 1.0 or beta == 0.0:
+    if p == 1.0 or share.low <= 0.0:
         raise _outside("p > 1 and beta > 0", p, beta, q, n)
-    al = of(beta) / (of(p) - 1.0)
+    al = share / (of(p) - 1.0)
     r = al * p / q
     if not (2.0 * r).surely_at_most(1.0 - 1e-12):
         raise _outside("2r < 1", p, beta, q, n)
     # Rounding of al alone may make k0 negative where it is 0.
     k0 = larger(1.0 - al - al * p, 0.0)
-    return _Pair(of(p), of(beta), of(q), al, r, k0)
+    return _Pair(of(p), share, of(q), al, r, k0)
 
 
-def _outside(wanted: str, p: float, beta: float, q: float, n: int) -> NotCertified:
+def _outside(wanted: str, p: float, beta: float | Interval, q: float, n: int) -> NotCertified:
+    shown = beta.high if isinstance(beta, Interval) else beta
     return NotCertified(
-        f"p = {p:g}, beta = {beta:g}, q = {q:g}, n = {n:,}: outside the theorem's domain, {wanted}"
+        f"p = {p:g}, beta = {shown:g}, q = {q:g}, n = {n:,}: outside the theorem's domain, {wanted}"
     )

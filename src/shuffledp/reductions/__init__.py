@@ -2,5 +2,26 @@
 
 from shuffledp.reductions.clones import clone_pair, stronger_clone_pair
 from shuffledp.reductions.from_law import blanket_pair, dataset_pair
+from shuffledp.reductions.merged import merged_dataset_pair
+from shuffledp.reductions.ones import OnesScan
+from shuffledp.reductions.variation_ratio import (
+    VariationRatio,
+    published_pair,
+    published_reason,
+    ratio_of,
+    repaired_pair,
+)
 
-__all__ = ["blanket_pair", "clone_pair", "dataset_pair", "stronger_clone_pair"]
+__all__ = [
+    "OnesScan",
+    "VariationRatio",
+    "blanket_pair",
+    "clone_pair",
+    "dataset_pair",
+    "merged_dataset_pair",
+    "published_pair",
+    "published_reason",
+    "ratio_of",
+    "repaired_pair",
+    "stronger_clone_pair",
+]

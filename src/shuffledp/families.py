@@ -1,0 +1,59 @@
+"""Front doors for families that are no randomizer: what is known of them is p, beta and q."""
+
+from __future__ import annotations
+
+from shuffledp import _check
+from shuffledp.errors import rejected
+from shuffledp.reductions import VariationRatio
+from shuffledp.shuffle import Shuffled, Trust, settings
+from shuffledp.sides import RatioFamily
+
+
+def variation_ratio(
+    *,
+    p: float,
+    beta: float,
+    q: float,
+    n: int,
+    adaptive: bool = False,
+    one_known_law: bool = False,
+    rtol: float = 1e-6,
+    trust: Trust = "all",
+) -> Shuffled:
+    """Any randomizers with given p, beta and q among n users behind a shuffler.
+
+    R_x0 <= p R_x1 and conversely, TV(R_x0, R_x1) <= beta, max(R_x0, R_x1) <= q R for every other
+    user's law R. The upper end is the repaired variation ratio (docs/theory.md, section 5.3); there
+    are such randomizers that attain it, so the lower end is the same number but for rounding.
+
+    Parameters
+    ----------
+    p : float
+        1 <= p <= inf.
+    beta : float
+        0 <= beta <= 1; lowered to min(beta, q - 1, (p-1)/(p+1)), which it cannot exceed.
+    q : float
+        q >= 1, finite.
+    n : int
+        Users, 1 <= n <= 1e15.
+    adaptive : bool
+        True where a randomizer may depend on the messages before it; p, beta and q then have to
+        hold at every position and history.
+    one_known_law : bool
+        True where all other messages have one known law, and R_x0 = R_x1 = a constant times it
+        outside two sets, as for balls-into-bins protocols: the published pair is then exact.
+    rtol, trust
+        As for ``shuffle``.
+
+    Examples
+    --------
+    >>> import shuffledp as sd
+    >>> acc = sd.variation_ratio(p=19, beta=6 / 7, q=19, n=1000)
+    >>> round(acc.epsilon(delta=1e-6).upper, 4)
+    0.7722
+    """
+    for name, value in (("adaptive", adaptive), ("one_known_law", one_known_law)):
+        if not isinstance(value, bool):
+            raise rejected(name, value, "True or False")
+    family = RatioFamily(VariationRatio(p=p, beta=beta, q=q), one_known_law, adaptive)
+    return Shuffled(family, _check.count("n", n), *settings(rtol, trust))
