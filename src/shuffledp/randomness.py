@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import os
 from abc import ABC, abstractmethod
 from typing import Any
@@ -19,12 +20,28 @@ Octets = npt.NDArray[np.uint8]
 Unsigned = npt.NDArray[Any]
 
 _TWO_64 = 2**64
+# Digits of a probability that is said to be exact: below the smallest positive float.
+BITS = 1280
+
+
+class Choice:
+    """A law on 0 .. m-1: edges 0 <= e_0 <= .. <= e_(m-2) < 2^1280, outcome j up to edge j.
+
+    Parameters
+    ----------
+    edges : tuple of int
+        Cumulative probabilities in units of 2^-1280; those that are 1 left out.
+    """
+
+    def __init__(self, edges: tuple[int, ...]) -> None:
+        self.edges = edges
+        self.first = np.array([edge >> (BITS - 64) for edge in edges], dtype=np.uint64)
 
 
 class RandomSource(ABC):
     """A stream of uniform 64-bit words, and the laws that samplers draw from.
 
-    Discrete draws are exact (``coins``, ``below``) or exact up to 2^-64 (``bernoulli``).
+    Discrete draws are exact (``coins``, ``choose``, ``below``) or up to 2^-64 (``bernoulli``).
     """
 
     @abstractmethod
@@ -58,6 +75,21 @@ class RandomSource(ABC):
             true[tied] = drawn < digit
             tied = tied[drawn == digit]
         return true
+
+    def choose(self, choice: Choice, size: int) -> Integers:
+        """Outcomes with exactly the probabilities of ``choice``.
+
+        One word for each, and all 1280 digits where its 64 are those of an edge.
+        """
+        drawn = self.words(size)
+        outcome = np.searchsorted(choice.first, drawn, side="right").astype(np.int64)
+        if choice.first.size:
+            tied = np.flatnonzero((outcome > 0) & (choice.first[outcome - 1] == drawn))
+            for i in tied:
+                digits = [int(drawn[i]), *(int(w) for w in self.words(BITS // 64 - 1))]
+                exact = sum(d << (BITS - 64 * (j + 1)) for j, d in enumerate(digits))
+                outcome[i] = bisect.bisect_right(choice.edges, exact)
+        return outcome
 
     def below(self, k: int, size: int) -> Integers:
         """Uniform integers 0 .. k-1, exactly uniform (rejection), 1 <= k <= 2^62."""

@@ -8,10 +8,14 @@ law holds for it too (post-processing, docs/theory.md, Lemma 1.1).
 from __future__ import annotations
 
 import decimal
+import itertools
+from collections.abc import Sequence
 from decimal import Decimal
 
-# Digits to base 256: probabilities end at 2^-1280, below the smallest positive float.
-LENGTH = 160
+from shuffledp.randomness import BITS, Choice
+
+# Digits to base 256.
+LENGTH = BITS // 8
 # What is computed to 420 places is wrong by less than 1e-400 of itself.
 _CONTEXT = decimal.Context(prec=420, Emin=-(10**6), Emax=10**6, traps=[decimal.InvalidOperation])
 _GROWN = _CONTEXT.add(Decimal(1), Decimal(1).scaleb(-400))
@@ -35,8 +39,20 @@ def quotient(numerator: Decimal | int, *denominator: Decimal | int) -> Decimal:
     return _CONTEXT.divide(Decimal(numerator), total)
 
 
+def whole_units(p: Decimal) -> int:
+    """p in units of 10^-420, rounded down."""
+    return int(p.scaleb(420, context=_CONTEXT))
+
+
+def choice(weights: Sequence[int]) -> Choice:
+    """The law with probabilities proportional to whole weights, to 2^-1280."""
+    sums = list(itertools.accumulate(weights))
+    # Where the sum is reached nothing is left for later outcomes.
+    return Choice(tuple((part << BITS) // sums[-1] for part in sums if part < sums[-1]))
+
+
 def digits_up(p: Decimal) -> bytes:
-    """Digits of p, 0 <= p <= 1, to base 256, rounded up to a multiple of 256^-160; below 1."""
+    """Digits of p, 0 <= p <= 1, to base 256, rounded up to 160 of them; below 1."""
     return min(_up(p, 256**LENGTH), 256**LENGTH - 1).to_bytes(LENGTH, "big")
 
 

@@ -5,21 +5,30 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.errors import rejected
+from shuffledp.errors import NotCertified, rejected
+from shuffledp.estimates import Aggregate, FrequencyEstimate
 from shuffledp.pair import UNIT_ROUNDOFF, Array
-from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, WorstPairs
+from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, Reports, WorstPairs
+from shuffledp.randomizers.chances import choice
+from shuffledp.randomizers.frequency import counted, histogram
 from shuffledp.randomizers.law import JointLaw, without_empty
+from shuffledp.randomizers.values import blocks, smallest_type, whole_reports, whole_values
+from shuffledp.randomness import Choice, RandomSource
 from shuffledp.theorems import ALL_PAIRS
 
 _ROW_SLACK = 1e-9
 _LARGEST_ROWS = 1000
 _SMALLEST_ENTRY = 1e-300
 _LARGEST_ENTRIES = 4_000_000
+# Rows closer to being linearly dependent than this: frequencies would lose half their digits.
+_LEAST_SINGULAR = 1e-8
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,6 +40,12 @@ class Channel(Randomizer):
     matrix : sequence of sequences of float
         Rows are inputs (2 to 1000), columns outputs; entries >= 0; every row sums to one within
         1e-9. The channel meant is each row divided by its exact sum.
+
+    Notes
+    -----
+    Reports are outputs 0 .. m-1 in the smallest unsigned type. The estimator inverts the matrix:
+    weights W with W P^T = 1 for the rows P, by least squares with outputs weighted by how rare they
+    are when all inputs are alike. There is one if the rows are linearly independent.
     """
 
     name: ClassVar[str] = "channel"
@@ -90,6 +105,89 @@ class Channel(Randomizer):
             pairs = pairs[:_MANY]
             return tuple((a, b, c) for a, b in pairs for c in (a, b))
         return tuple((a, b, c) for a, b in pairs for c in others)
+
+    # ----------------------------------------------------------------------------- running it
+
+    @property
+    def items(self) -> int:
+        """Number of inputs."""
+        return len(self.matrix)
+
+    @property
+    def message_bits(self) -> float:
+        """log2 of the number of outputs that occur."""
+        return math.log2(int((self.probabilities.max(axis=0) > 0.0).sum()))
+
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        return whole_values(values, self.items)
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        reports = np.empty(len(values), dtype=smallest_type(self.probabilities.shape[1]))
+        choices: dict[int, Choice] = {}
+        for users in blocks(len(values)):
+            order = np.argsort(values[users], kind="stable")
+            inputs, starts = np.unique(values[users][order], return_index=True)
+            part = reports[users]
+            for x, places in zip(inputs.tolist(), np.split(order, starts[1:]), strict=True):
+                if x not in choices:
+                    choices[x] = choice([_whole(entry) for entry in self.matrix[x]])
+                part[places] = source.choose(choices[x], len(places))
+        return reports
+
+    def aggregate(self, reports: Reports) -> Aggregate:
+        """How often each output occurs."""
+        outputs = self.probabilities.shape[1]
+        checked = whole_reports(reports, outputs)
+        return Aggregate(len(checked), histogram(checked, outputs).astype(np.float64))
+
+    def estimate(self, data: Reports | Aggregate) -> FrequencyEstimate:
+        """Weighted shares of the outputs, with an unbiased estimate of the variances.
+
+        Raises
+        ------
+        NotCertified
+            If the rows are linearly dependent, or nearly so.
+        ParameterError
+            If there are no reports.
+        """
+        sums = data if isinstance(data, Aggregate) else self.aggregate(data)
+        n = counted(sums)
+        frequencies = self._weights @ (sums.sums / n)
+        variances = np.square(self._weights) @ (sums.sums / n) - frequencies
+        return FrequencyEstimate(frequencies, np.sqrt(np.maximum(variances, 0.0) / n), n)
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """Per user, the worst over the item and over what all others hold."""
+        f = _check.real("frequency", frequency, low=0.0, high=1.0)
+        others = self.probabilities @ np.square(self._weights).T
+        own = (self.probabilities * np.square(self._weights - 1.0)).sum(axis=1)
+        np.fill_diagonal(others, 0.0)
+        return float((f * own + (1.0 - f) * others.max(axis=0)).max())
+
+    @cached_property
+    def _weights(self) -> Array:
+        """W, shape (inputs, outputs): W[v, y] is what output y says for the frequency of v."""
+        rows = self.probabilities
+        root = np.sqrt(rows.mean(axis=0))
+        used = root > 0.0
+        scaled = rows[:, used] / root[used]
+        left, values, right = np.linalg.svd(scaled, full_matrices=False)
+        if len(values) < len(rows) or not values[-1] >= _LEAST_SINGULAR * values[0]:
+            msg = (
+                "channel: its rows are linearly dependent, or nearly: different frequencies give "
+                "the same outputs, and no estimator is unbiased"
+            )
+            raise NotCertified(msg)
+        weights = np.zeros_like(rows)
+        weights[:, used] = (left / values) @ right / root[used]
+        # One step of refinement: W P^T = 1 up to rounding.
+        return weights + (np.eye(len(rows)) - weights @ rows.T) @ weights
+
+
+def _whole(entry: float) -> int:
+    """The entry in units of 2^-1074, which every float is a multiple of."""
+    numerator, denominator = entry.as_integer_ratio()
+    return numerator * ((1 << 1074) // denominator)
 
 
 _MANY = 2000

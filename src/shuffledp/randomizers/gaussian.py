@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import log_ndtr, ndtri
 
 from shuffledp import _check
+from shuffledp.errors import NotCertified
 from shuffledp.pair import UNIT_ROUNDOFF, Array
-from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, WorstPairs
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.interval import checked_interval, interval_input
 from shuffledp.randomizers.law import CellEdges, JointLaw
+from shuffledp.randomizers.means import MeanRandomizer
+from shuffledp.randomizers.noise import FARTHEST_NORMAL, normal_cells, to_lattice
+from shuffledp.randomizers.values import blocks, real_values
+from shuffledp.randomness import RandomSource
 from shuffledp.theorems import END_POINTS
 
 U = UNIT_ROUNDOFF
@@ -22,14 +29,21 @@ _BULK = 9.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 _LARGEST_DISTANCE = 1e4
 _ROUNDS = 20
+# Steps of the lattice of reports: at least 2^30 and at most 2^57 to sigma, 2^40 to the interval.
+_FINEST, _COARSEST, _STEPS = 57, 30, 40
+_FEWEST_STEPS = 2**20
 
 
 @dataclass(frozen=True, kw_only=True)
-class Gaussian(Randomizer):
+class Gaussian(MeanRandomizer):
     """Gaussian noise N(0, sigma^2) added to a value in [low, high]; no pure local guarantee.
 
     With d = (high - low)/sigma: gamma = 2 Phi(-d/2); the blanket is the density of the farther end
     point, so the ratios are e^{d (d/2 - z)} on one side of the middle and 1 on the other.
+
+    Reports are float64: middles of the cells of a lattice that value and noise fall in, drawn from
+    their exact probabilities (see ``randomizers.noise``). So that low and high lie on the lattice
+    the noise is rounded up, to ``noise``: by at most 2^-40 of it if sigma <= 2^16 (high - low).
 
     Parameters
     ----------
@@ -73,6 +87,50 @@ class Gaussian(Randomizer):
     def distance(self) -> float:
         """d = (high - low)/sigma, the end points' distance in standard deviations."""
         return (self.high - self.low) / self.sigma
+
+    @property
+    def noise(self) -> float:
+        """Standard deviation that is run: sigma or a little more, in whole steps."""
+        bits, steps = self._lattice
+        return (self.high - self.low) / steps * 2.0**bits
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """noise^2 for every input; the lattice adds less than 2^-60 of it."""
+        del frequency
+        return self.noise * self.noise
+
+    @property
+    def message_bits(self) -> float:
+        """64: a float."""
+        return 64.0
+
+    @property
+    def _lattice(self) -> tuple[int, int]:
+        """Binary digits of a step in units of the noise, and steps from low to high."""
+        bits = min(_FINEST, max(_COARSEST, _STEPS + 1 - math.frexp(self.distance)[1]))
+        length = Fraction(self.high) - Fraction(self.low)
+        steps = math.floor(length * 2**bits / Fraction(self.sigma))
+        if not steps >= _FEWEST_STEPS:
+            msg = f"gaussian: (high - low)/sigma = {self.distance:g}: no sampler below 2^-37"
+            raise NotCertified(msg)
+        return bits, steps
+
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        return real_values(values, self.low, self.high)
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        bits, steps = self._lattice
+        length = self.high - self.low
+        reports = np.empty(len(values))
+        for users in blocks(len(values)):
+            place = np.clip((values[users] - self.low) / length, 0.0, 1.0)
+            cells = to_lattice(place, steps, source) + normal_cells(bits, len(place), source)
+            reports[users] = self.low + length * ((cells + 0.5) / steps)
+        return reports
+
+    def _unbiased(self, reports: ArrayLike) -> Array:
+        reach = (FARTHEST_NORMAL + 1) * self.noise
+        return real_values(reports, self.low - reach, self.high + reach, name="reports")
 
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """Cells in units of sigma, cut at the middle, reaching 38 beyond the end points."""
