@@ -33,7 +33,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _DASHES = ("solid", (0, (6, 2)), (0, (1, 1.2)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (8, 3)))
 _MARKERS = ("o", "s", "D", "^", "v", "P")
 _GREY = "#444444"
-_FOLD = 40
+_FOLD, _TITLE = 40, 64  # characters in a line
+_SMALLEST_LOG = math.log(2.3e-308)
 _SIZE = (9.2, 4.6)  # the legend stands beside the axes, where it hides nothing
 
 
@@ -161,7 +162,9 @@ def curve_figure(
     figure, axes = _blank(title, bounds[0].quantity, over=over)
     handles = _band(axes, list(xs), bounds, colour=COLOURS[0])
     if marked is not None:
-        handles.append(axes.axvline(marked, color=_GREY, lw=1, ls=":", label=f"n = {marked:,}"))
+        handles.append(
+            axes.axvline(marked, color=_GREY, lw=1, ls=":", label=f"n = {int(marked):,}")
+        )
     at = bounds[0].at
     fixed = f"delta = {at['delta']:g}" if over == "n" else f"n = {at['n']:,}"
     _legend(figure, handles, fixed)
@@ -175,7 +178,7 @@ def _blank(title: str, quantity: str, *, over: str) -> tuple[Figure, Axes]:
     figure = Figure(figsize=_SIZE, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    axes.set_title(title, loc="left", fontsize=11)
+    axes.set_title(textwrap.fill(title, _TITLE), loc="left", fontsize=11)
     if over == "n":
         axes.set_xscale("log")
         axes.set_xlabel("honest messages in the batch, n (users)")
@@ -274,18 +277,19 @@ def _published_marks(axes: Axes, account: Account) -> list[Any]:
 
 def _ends(bound: Bound) -> str:
     """Both ends, rounded outward: a label must not promise more than the number."""
-    if bound.quantity == "epsilon":
-        low = outward(bound.lower, up=False, digits=4)
-        return f"{low} <= {_upper(bound)}"
-    return _upper(bound)
+    return f"{_number(bound, up=False)} <= {_upper(bound)}"
 
 
 def _upper(bound: Bound) -> str:
-    if bound.quantity == "epsilon":
-        return f"eps <= {outward(bound.upper, up=True, digits=4)}"
-    if bound.upper == 0.0 and bound.log_upper is None:
-        return "delta = 0"
-    return f"delta <= 10^{math.ceil(100 * _height(bound, up=True)) / 100:g}"
+    word = "eps" if bound.quantity == "epsilon" else "delta"
+    return f"{word} <= {_number(bound, up=True)}"
+
+
+def _number(bound: Bound, *, up: bool) -> str:
+    value, log = (bound.upper, bound.log_upper) if up else (bound.lower, bound.log_lower)
+    if bound.quantity == "delta" and log is not None and -math.inf < log < _SMALLEST_LOG:
+        return "10^" + outward(log / math.log(10.0), up=up, digits=4)
+    return outward(value, up=up, digits=4)
 
 
 def _limits(axes: Axes, curve: Curve) -> None:

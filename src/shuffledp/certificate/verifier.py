@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -189,7 +190,7 @@ def _check_claim(certificate: Certificate, scenario: Scenario, claim: Claim) -> 
 def _shown(claim: Claim) -> str:
     if claim.value is None:
         return "not claimed"
-    if claim.value == 0.0 and claim.log is not None:
+    if claim.log is not None and claim.value < sys.float_info.min:
         return f"e^{claim.log!r}"
     return repr(claim.value)
 

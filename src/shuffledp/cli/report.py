@@ -11,9 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 from rich.text import Text
 
 from shuffledp.bound import Bound, outward
@@ -33,20 +31,17 @@ def print_account(source: Any, account: Any) -> None:
     click.echo(_wrapped("  file        ", f"{source.path} (sha256 {source.sha256[:16]}...)"))
     published = any(s.published is not None for s in account.situations)
     word = "eps" if deployment.target.quantity == "epsilon" else "delta"
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for heading in ("situation", "n honest", f"{word} >=", f"{word} <="):
-        table.add_column(heading, justify="left" if heading == "situation" else "right")
-    if published:
-        table.add_column("published <=", justify="right")
-    table.add_column("upper by")
+    ends = [f"{word} >=", f"{word} <=", *(["published <="] if published else [])]
+    rows = [["situation", "n honest", *ends, "upper by"]]
     for s in account.situations:
-        row = [s.name, f"{s.n:,}", end_text(s.bound, up=False), end_text(s.bound, up=True)]
+        found = [(s.bound, False), (s.bound, True)]
         if published:
-            row.append(end_text(s.published or s.bound, up=True))
+            found.append((s.published or s.bound, True))
+        digits = 6 if word == "eps" else 4
+        cells = [end_text(bound, up=up, digits=digits) for bound, up in found]
         theorem = s.bound.upper_theorem
-        row.append("" if theorem is None else theorem.key)
-        table.add_row(*row)
-    _print(table)
+        rows.append([s.name, f"{s.n:,}", *cells, "" if theorem is None else theorem.key])
+    _print_columns(rows, left={0, len(rows[0]) - 1})
     for s in account.situations:
         click.echo(_wrapped(f"  {s.name + ':':15} ", s.how))
     _print_local(account)
@@ -56,18 +51,18 @@ def print_account(source: Any, account: Any) -> None:
 
 def print_comparison(accounts: Sequence[Any]) -> None:
     """Print deployments side by side."""
-    table = Table(
-        box=SIMPLE_HEAD, pad_edge=False, title="Comparison: upper ends", title_justify="left"
-    )
-    for heading in ("deployment", "target", "now", "min. batch", "no shuffler"):
-        table.add_column(heading, justify="left" if heading == "deployment" else "right")
+    click.echo("Comparison: upper ends")
+    rows = [["deployment", "target", "now", "min. batch", "no shuffler"]]
     for account in accounts:
         ends = [account.named(name) for name in ("now", "minimum batch", "shuffler fails")]
         cells = ["-" if s is None else end_text(s.bound, up=True, digits=4) for s in ends]
         target = account.deployment.target
         fixed = "delta" if target.quantity == "epsilon" else "eps"
-        table.add_row(account.deployment.title, f"{fixed} {target.value:g}", *cells)
-    _print(table)
+        lines = textwrap.wrap(account.deployment.title, 28)
+        rows.append([lines[0], f"{fixed} {target.value:g}", *cells])
+        rows += [[line, "", "", "", ""] for line in lines[1:]]
+    _print_columns(rows, left={0})
+    click.echo()
 
 
 def print_written(paths: Sequence[Path]) -> None:
@@ -134,15 +129,13 @@ def _print_grounds(account: Any) -> None:
 
 def _width_words(account: Any, bounds: Sequence[Bound]) -> str:
     rtol = account.deployment.accounting.rtol
+    widths = [w for b in bounds for w in (b.lower_width, b.upper_width) if w is not None]
+    widest = max(widths, default=0.0)
+    words = f"at most {outward(widest, up=True, digits=2)} (relative, of each analysis)"
     return (
-        f"at most {_width(bounds)} (relative, of each analysis); "
+        f"{words if widest < 1.0 else 'not as asked for, see the notes'}; "
         f"both ends are given with a margin of {rtol:g}, so that verify can decide"
     )
-
-
-def _width(bounds: Sequence[Bound]) -> str:
-    widths = [w for b in bounds for w in (b.lower_width, b.upper_width) if w is not None]
-    return outward(max(widths, default=0.0), up=True, digits=2)
 
 
 def _target(deployment: Any) -> str:
@@ -166,6 +159,19 @@ def _wrapped(start: str, words: str, *, hang: int | None = None) -> str:
         break_long_words=False,
         break_on_hyphens=False,
     )
+
+
+def _print_columns(rows: Sequence[Sequence[str]], *, left: set[int]) -> None:
+    """A heading, a rule, and rows: right-aligned but for ``left``, nothing is ever cut off."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    for number, row in enumerate(rows):
+        cells = [
+            cell.ljust(width) if i in left else cell.rjust(width)
+            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ]
+        click.echo(" " + "   ".join(cells).rstrip())
+        if number == 0:
+            click.echo(" " + "-" * (sum(widths) + 3 * (len(widths) - 1)))
 
 
 def _print(item: Any) -> None:
