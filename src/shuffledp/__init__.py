@@ -9,6 +9,7 @@ True
 
 from shuffledp.analyses import Analysis, analyses
 from shuffledp.bound import Bound, Theorem
+from shuffledp.composition import Composed, compose
 from shuffledp.errors import NotCertified, ParameterError, ShuffleDPError
 from shuffledp.pair import ShuffledPair
 from shuffledp.randomizers import (
@@ -48,6 +49,7 @@ __all__ = [
     "BinaryRR",
     "Bound",
     "Channel",
+    "Composed",
     "Duchi",
     "Gaussian",
     "HadamardResponse",
@@ -67,6 +69,7 @@ __all__ = [
     "Theorem",
     "WorstPairs",
     "analyses",
+    "compose",
     "generic",
     "randomizer_from_dict",
     "randomizer_names",
