@@ -1,8 +1,18 @@
 """Composition: rounds of mechanisms -> certified eps, delta and what follows from them."""
 
 from shuffledp.composition.composed import Composed, compose
-from shuffledp.composition.curve import Source
+from shuffledp.composition.curve import STEPS, Source
 from shuffledp.composition.loss import LossLaw, LossPair
 from shuffledp.composition.part import Candidate, Part, Round
 
-__all__ = ["Candidate", "Composed", "LossLaw", "LossPair", "Part", "Round", "Source", "compose"]
+__all__ = [
+    "STEPS",
+    "Candidate",
+    "Composed",
+    "LossLaw",
+    "LossPair",
+    "Part",
+    "Round",
+    "Source",
+    "compose",
+]

@@ -20,7 +20,6 @@ from shuffledp.pair import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF
 LARGEST_ROUNDS = 10**9
-DEFAULT_RTOL = 3e-4
 _MOST_REFINED = 2
 # A level so far below delta/rounds changes delta by a factor 1 + 1e-6.
 _DEPTH = 14.0
@@ -44,18 +43,24 @@ class Composed:
     ----------
     parts : tuple of (Part, int)
         Each mechanism and in how many rounds it runs.
-    rtol : float
-        Requested relative width of eps; reached by refining the dots at most twice.
+    asked : float or None
+        Requested relative width of eps; dots are refined at most twice to reach it. None: what is
+        worth the time, 5e-4 or, for continuous outputs, 6e-3.
     """
 
     parts: tuple[tuple[Part, int], ...]
-    rtol: float = DEFAULT_RTOL
+    asked: float | None = None
     _memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def rounds(self) -> int:
         """How many rounds in all."""
         return sum(count for _, count in self.parts)
+
+    @property
+    def rtol(self) -> float:
+        """Relative width of eps that is aimed at."""
+        return max(part.rtol for part, _ in self.parts) if self.asked is None else self.asked
 
     @property
     def relation(self) -> str:
@@ -85,12 +90,12 @@ class Composed:
         delta = _check.open_unit("delta", delta)
         target = math.log(delta)
         level = self._level(target)
-        high, width = self._upper_epsilon(target, level)
+        high, width, refine = self._upper_epsilon(target, level)
         cap = self.eps0
         capped = high >= cap
         if capped:
             high, width = cap, None
-        low, witness = self._lower_epsilon(target, level, around=high / self.rounds)
+        low, witness = self._lower_epsilon(target, level, refine, around=high / self.rounds)
         upper = self._upper_theorem(capped=capped)
         return self._bound(
             "epsilon", Ends(min(low, high), high, width, witness), {"delta": delta}, upper=upper
@@ -129,37 +134,38 @@ class Composed:
         width = min(self.rtol, 1e-3)
         level = self._level(self._memory.get("reached", _FIRST_LEVEL))
         while True:
-            laws = self._above(level, 0)
+            laws = self._above(level, 0, math.inf)
             high = _worst(laws, epsilon, width).high
             seen = max(log_infinite(law).high for law in laws)
             if seen <= high - _DEPTH + 4.0 or level <= LOWEST_LEVEL:
                 break
             level = max(1.6 * level, LOWEST_LEVEL)
-        near = _worst(self._inner(level, 0), epsilon, width).low
+        near = _worst(self._inner(level, 0, math.inf), epsilon, width).low
         low, witness = self._lower_log_delta(epsilon, level, width)
         return Ends(low, high, math.expm1(min(high - near, 700.0)), witness)
 
     def _lower_log_delta(
         self, epsilon: float, level: float, width: float
     ) -> tuple[float, dict[str, Any]]:
-        laws, witness = self._below(level, 0, around=epsilon / self.rounds)
+        laws, witness = self._below(level, 0, math.inf, around=epsilon / self.rounds)
         return _worst(laws, epsilon, width).low, witness
 
-    def _upper_epsilon(self, target: float, level: float) -> tuple[float, float | None]:
-        for refine in range(_MOST_REFINED + 1):
-            high = self._cross(self._above(level, refine), target, upper=True)
-            near = self._cross(self._inner(level, refine), target, upper=False)
+    def _upper_epsilon(self, target: float, level: float) -> tuple[float, float | None, int]:
+        tilt, refine = self._tilt(target), 0
+        while True:
+            high = self._cross(self._above(level, refine, tilt), target, upper=True)
+            near = self._cross(self._inner(level, refine, tilt), target, upper=False)
             width = high / near - 1.0 if 0.0 < near <= high < math.inf else None
-            if high == 0.0 or width is None or width <= self.rtol:
-                break
-        return high, width
+            if width is None or width <= self.rtol or refine == _MOST_REFINED:
+                return high, width, refine
+            refine += 1
 
     def _lower_epsilon(
-        self, target: float, level: float, *, around: float
+        self, target: float, level: float, refine: int, *, around: float
     ) -> tuple[float, dict[str, Any]]:
         if not math.isfinite(around):
             around = 1.0
-        laws, witness = self._below(level, 0, around=around)
+        laws, witness = self._below(level, refine, self._tilt(target), around=around)
         return self._cross(laws, target, upper=False), witness
 
     def _cross(self, laws: list[Parts], target: float, *, upper: bool) -> float:
@@ -181,18 +187,24 @@ class Composed:
 
     # ------------------------------------------------------------------------- the loss laws
 
-    def _above(self, level: float, refine: int) -> list[Parts]:
-        return _directions([(part.above(level, refine).above, k) for part, k in self.parts])
+    def _tilt(self, target: float) -> float:
+        """Where the contour will cross, roughly, as a power of 2: dots are put accordingly."""
+        variance = math.fsum(count * (1.5 * part.scale()) ** 2 for part, count in self.parts)
+        rho = math.sqrt(-2.0 * target / variance) if 0.0 < variance < math.inf else math.inf
+        return 2.0 ** math.ceil(math.log2(rho)) if 0.0 < rho < math.inf else math.inf
 
-    def _inner(self, level: float, refine: int) -> list[Parts]:
-        return _directions([(part.above(level, refine).below, k) for part, k in self.parts])
+    def _above(self, level: float, refine: int, tilt: float) -> list[Parts]:
+        return _directions([(p.above(level, refine, tilt).above, k) for p, k in self.parts])
+
+    def _inner(self, level: float, refine: int, tilt: float) -> list[Parts]:
+        return _directions([(p.above(level, refine, tilt).below, k) for p, k in self.parts])
 
     def _below(
-        self, level: float, refine: int, *, around: float
+        self, level: float, refine: int, tilt: float, *, around: float
     ) -> tuple[list[Parts], dict[str, Any]]:
         pairs, witness = [], {}
         for i, (part, count) in enumerate(self.parts):
-            pair, reproduces = part.below(level, refine, around)
+            pair, reproduces = part.below(level, refine, tilt, around)
             pairs.append((pair, count))
             witness[f"round {i + 1}"] = {"label": part.label, "rounds": count, **reproduces}
         return _directions(pairs), witness
@@ -281,7 +293,7 @@ def _shared(each: list[Any]) -> dict[str, float]:
     return {k: v for k, v in first.items() if all(o.get(k) == v for o in others)}
 
 
-def compose(mechanisms: Iterable[Any], *, rounds: int = 1, rtol: float = DEFAULT_RTOL) -> Composed:
+def compose(mechanisms: Iterable[Any], *, rounds: int = 1, rtol: float | None = None) -> Composed:
     """Rounds of different mechanisms on the same users, in any order, adaptively.
 
     Parameters
@@ -291,8 +303,8 @@ def compose(mechanisms: Iterable[Any], *, rounds: int = 1, rtol: float = DEFAULT
         pairs (mechanism, rounds) of these.
     rounds : int
         How often all of them are run, 1 <= rounds <= 1e9.
-    rtol : float
-        Requested relative width of eps, 1e-6 to 0.1.
+    rtol : float, optional
+        Requested relative width of eps, 1e-6 to 0.1; by default what is worth the time.
 
     Raises
     ------
@@ -308,7 +320,8 @@ def compose(mechanisms: Iterable[Any], *, rounds: int = 1, rtol: float = DEFAULT
     >>> round(both.epsilon(delta=1e-6).upper, 2)
     3.22
     """
-    rtol = _check.real("rtol", rtol, low=1e-6, high=0.1)
+    if rtol is not None:
+        rtol = _check.real("rtol", rtol, low=1e-6, high=0.1)
     times = _check.count("rounds", rounds, high=LARGEST_ROUNDS)
     counts: dict[Any, tuple[Part, int]] = {}
     for item in mechanisms:

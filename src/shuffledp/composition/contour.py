@@ -4,10 +4,10 @@ With L = sum of T independent losses under P and N(r) = E_P[e^{rL}; L finite] = 
 
     E_P[(1 - e^{eps - L})_+; L finite] = (1/2 pi i) int_{Re r = rho} N(r) e^{-r eps}/(r (r+1)) dr.
 
-Smoothing, from both sides: e^L times e^{h Z - h^2/2}, a factor of mean 1, multiplies the integrand by
-e^{h^2 r(r+1)/2} and can only enlarge the payoff, convex in e^L; the same times
-1 - h^2 e^{h^2/8} r(r+1) can only lower it. The trapezoidal rule's error has a sign. Every error term
-is derived in docs/theory-composition.md, section 3. All is relative to N(rho) e^{-rho eps}.
+Smoothing, from both sides: e^L times e^{h Z - h^2/2}, a factor of mean 1, multiplies the integrand
+by e^{h^2 r(r+1)/2} and can only enlarge the payoff, convex in e^L; the same times
+1 - h^2 e^{h^2/8} r(r+1) can only lower it. The trapezoidal rule's error has a sign. Every error
+term is derived in docs/theory-composition.md, section 3. All is relative to N(rho) e^{-rho eps}.
 """
 
 from __future__ import annotations
@@ -118,11 +118,11 @@ def _direct(first: LossLaw, second: LossLaw, epsilon: float) -> LogInterval:
 
 
 class _Rule(NamedTuple):
-    """Smoothing h, period L, nodes t_j = j D, D = 2 pi/L, j <= J, and what lies beyond the last."""
+    """Smoothing h, period L, nodes t_j = j D, D = 2 pi/L, j <= last, and what lies beyond the last."""
 
     h: float
     period: float
-    count: int
+    last: int
     rest_upper: float
     rest_lower: float
 
@@ -231,7 +231,7 @@ def _period(tilt: Tilt, log_guard: float, growth: Growth, room: float) -> float:
 
 def _apply(rows: Rows, tilt: Tilt, rule: _Rule, growth: Growth, room: float) -> LogInterval:
     step = 2.0 * math.pi / rule.period
-    sums = rows.sums(step, rule.count, rule.h)
+    sums = rows.sums(step, rule.last, rule.h)
     kernel = tilt.rho * (tilt.rho + 1.0)
     lift = math.exp(0.5 * rule.h**2 * kernel) * (1.0 + 1e-12)
     front = step / (2.0 * math.pi) * (1.0 + 32 * U)

@@ -15,11 +15,13 @@ from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
 LOWEST_LEVEL = -600.0
-# Steps of eps for each factor e that delta falls from its value at eps = 0.
 STEPS = 32.0
 _MANY = 1500
 _MOST = 6000
 _GROWTH = 1.02
+_STRIDE = 8
+_FAR = 3.0
+_LARGEST_FADE = 2.0
 _SMALLEST = 1e-290
 
 
@@ -88,14 +90,16 @@ class Curve:
         h(e^eps) = 0 from here on (inf where that is not known).
     width : float
         Relative width of delta asked for at each point.
+    steps : float
+        Points for each factor e that delta falls from its value at eps = 0.
     """
 
-    def __init__(self, source: Source, *, eps0: float, width: float) -> None:
-        self.source, self.width = source, width
+    def __init__(self, source: Source, *, eps0: float, width: float, steps: float = STEPS) -> None:
+        self.source, self.width, self.steps = source, width, steps
         self.eps0 = eps0
         self.last = min(eps0, LARGEST_EPSILON)
         self._known: dict[float, LogInterval] = {}
-        self._march: list[float] = [0.0]
+        self._marches: dict[float, list[float]] = {}
         self._scale: float | None = None
         self.floor = source.log_floor()
 
@@ -108,7 +112,12 @@ class Curve:
         return self._known[epsilon]
 
     def values(
-        self, level: float, *, refine: int = 0, march: Sequence[float] | None = None
+        self,
+        level: float,
+        *,
+        tilt: float = math.inf,
+        refine: int = 0,
+        march: Sequence[float] | None = None,
     ) -> Values:
         """Values down to e^level, every interval halved ``refine`` times.
 
@@ -116,12 +125,14 @@ class Curve:
         ----------
         level : float
             log of the value below which nothing matters.
+        tilt : float
+            As for ``march``.
         refine : int
             How many times to halve.
         march : sequence of float, optional
             Points to use in place of the curve's own.
         """
-        eps = np.array(self.march(level) if march is None else march)
+        eps = np.array(self.march(level, tilt) if march is None else march)
         for _ in range(refine):
             eps = np.sort(np.concatenate([eps, 0.5 * (eps[:-1] + eps[1:])]))
         found = [self.at(float(e)) for e in eps]
@@ -129,12 +140,16 @@ class Curve:
         high = np.array([_value(x.high, up=True) for x in found])
         return Values(eps, low, high)
 
-    def march(self, level: float) -> list[float]:
-        """Points from 0 to where the value is below e^level, or can fall no further."""
+    def march(self, level: float, tilt: float = math.inf) -> list[float]:
+        """Points from 0 to where the value is below e^level, or can fall no further.
+
+        Steps grow beyond the point where h(e^eps) e^{tilt eps} is largest: dots there have little
+        weight in a composition whose contour crosses at ``tilt``.
+        """
         level = max(level, LOWEST_LEVEL)
-        points = self._march
+        points = self._marches.setdefault(tilt, [0.0])
         while points[-1] < self.last and not self._low_enough(points[-1], level):
-            points.append(min(points[-1] + self._step(), self.last))
+            points.append(min(points[-1] + self._step(points, tilt), self.last))
         enough = next((i for i, e in enumerate(points) if self._low_enough(e, level)), len(points))
         return points[: enough + 1]
 
@@ -146,22 +161,33 @@ class Curve:
             high = high + math.log(max(-math.expm1(-gap), 1e-300)) if gap > 0.0 else -math.inf
         return high <= level
 
-    def _step(self) -> float:
-        """The scale over 32, or more where the curve is flatter than at 0."""
+    @property
+    def scale(self) -> float:
+        """eps at which delta has fallen by a factor e, roughly; at most the last eps."""
         if self._scale is None:
             self._scale = self._find_scale()
-        step = self._scale / STEPS
-        points = self._march
+        return self._scale
+
+    def _step(self, points: list[float], tilt: float) -> float:
+        """The scale over ``steps``, or more where that is fine enough."""
+        step = self.scale / self.steps
         if len(points) >= 2:
-            fall = self.at(points[-2]).high - self.at(points[-1]).high
-            if math.isfinite(fall) and fall > 0.0:
-                step = max(step, min((points[-1] - points[-2]) / (fall * STEPS), 4.0 * step))
+            here, before = self.at(points[-1]).high, self.at(points[-2]).high
+            if math.isfinite(before - here) and before > here:
+                # Flatter than at 0; far down a factor e needs fewer dots than near the middle.
+                fold = (points[-1] - points[-2]) / (before - here) / self.steps
+                far = self.at(0.0).high - here > _FAR
+                step = max(step, min(4.0 * fold if far else fold, 8.0 * step))
+        if math.isfinite(tilt):
+            weights = [self.at(e).high + tilt * e for e in (points[-1], *points[::_STRIDE])]
+            fade = max(weights) - weights[0]
+            if fade > 0.0:
+                step *= math.exp(min(fade / 3.0, _LARGEST_FADE))
         if len(points) > _MANY:
             step *= _GROWTH ** (len(points) - _MANY)
         return step if len(points) < _MOST else self.last
 
     def _find_scale(self) -> float:
-        """eps at which delta has fallen by a factor e, by the estimate."""
         goal = self.source.rough_log_delta(0.0) - 1.0
         if not math.isfinite(goal):
             return self.last

@@ -229,7 +229,7 @@ def _crossing(
     run = scale * width
     gap = value - right[1] - right[2] * run
     # Height of the left line over the right one at the left end; both lines fall.
-    if not (fall > right[2] and 0.0 < -gap + (fall - right[2]) * run and gap > 0.0):
+    if not (fall > right[2] and (fall - right[2]) * run > gap > 0.0):
         return None
     share = gap / ((fall - right[2]) * run)
     at = eps + math.log1p(min(share, 1.0) * width)

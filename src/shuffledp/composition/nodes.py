@@ -11,15 +11,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from shuffledp.composition.loss import LossLaw
 from shuffledp.composition.tilt import Tilt, Tilted, tilted
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
+Complex = npt.NDArray[np.complexfloating[Any, Any]]
+Whole = npt.NDArray[np.integer[Any]]
+Flags = npt.NDArray[np.bool_]
 _FLOOR = 1e-3
 _CHUNK = 1 << 15
 _RATIO = 1.3
@@ -59,12 +63,12 @@ class Rows:
         """Sum of the smoothed integrand times rho (rho + 1) ... in units of the scale."""
         columns = max(16, math.isqrt(count) + 1)
         rows = count // columns + 1
-        y = np.arange(columns) * step
+        y = np.arange(columns, dtype=np.float64) * step
         babies = [_complex_expm1(y, law.loss) for law, _ in self.laws]
         chunk = max(1, _CHUNK // columns)
         parts = []
         for start in range(0, rows, chunk):
-            x = np.arange(start, min(start + chunk, rows)) * (columns * step)
+            x = np.arange(start, min(start + chunk, rows), dtype=np.float64) * (columns * step)
             index = np.arange(start * columns, start * columns + x.size * columns)
             parts.append(self._block(x, y, babies, index.reshape(x.size, columns), count, h))
         total = [math.fsum(column) for column in zip(*parts, strict=True)]
@@ -78,14 +82,14 @@ class Rows:
         )
 
     def _block(
-        self, x: Array, y: Array, babies: list[np.ndarray], index: np.ndarray, last: int, h: float
+        self, x: Array, y: Array, babies: list[Complex], index: Whole, last: int, h: float
     ) -> tuple[float, ...]:
         t = x[:, None] + y[None, :]
         real, imag = np.zeros_like(t), -t * self.epsilon
         log_base, spread = np.zeros_like(t), np.zeros_like(t)
         size = np.abs(imag)
         for (law, count), baby in zip(self.laws, babies, strict=True):
-            excess, error = _transform(law, x, y, baby, t)
+            excess, error = _transform(law, x, baby, t)
             re, im, modulus = _complex_log1p(excess)
             base = np.maximum(modulus, _FLOOR)
             error = error + 24 * U * np.abs(excess) * (1.0 + np.abs(excess))
@@ -99,7 +103,7 @@ class Rows:
     def _weigh(
         self,
         t: Array,
-        inside: np.ndarray,
+        inside: Flags,
         h: float,
         real: Array,
         imag: Array,
@@ -199,9 +203,7 @@ def _window_bound(law: Tilted, t: float) -> float:
     return max(float((mass * np.sqrt(1.0 - lost)).sum()) * (1.0 + 1e-12), 1e-300)
 
 
-def _transform(
-    law: Tilted, x: Array, y: Array, baby: np.ndarray, t: Array
-) -> tuple[np.ndarray, Array]:
+def _transform(law: Tilted, x: Array, baby: Complex, t: Array) -> tuple[Complex, Array]:
     """phi(t) - 1 on the block, and a bound on its error."""
     giant = _complex_expm1(x, law.loss)
     weighted = giant * law.weight
@@ -213,7 +215,7 @@ def _transform(
     return excess, error + (law.rel + law.rest) * (1.0 + 1e-9)
 
 
-def _complex_expm1(t: Array, loss: Array) -> np.ndarray:
+def _complex_expm1(t: Array, loss: Array) -> Complex:
     """e^{i t l} - 1, shape (t, l), without cancellation."""
     phase = np.outer(t, loss)
     half = np.sin(0.5 * phase)
@@ -223,7 +225,7 @@ def _complex_expm1(t: Array, loss: Array) -> np.ndarray:
     return out
 
 
-def _complex_log1p(z: np.ndarray) -> tuple[Array, Array, Array]:
+def _complex_log1p(z: Complex) -> tuple[Array, Array, Array]:
     """Real and imaginary part of log(1 + z), and |1 + z|."""
     x, y = z.real, z.imag
     modulus = np.hypot(1.0 + x, y)

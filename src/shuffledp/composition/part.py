@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from shuffledp.bound import Theorem
-from shuffledp.composition.curve import Curve, Envelope, Source
+from shuffledp.composition.curve import STEPS, Curve, Envelope, Source
 from shuffledp.composition.dots import lower_pair, upper_pair
 from shuffledp.composition.loss import NO_LOSS, LossPair
 
@@ -29,17 +29,24 @@ class Part(Protocol):
     label: str
     relation: str
     eps0: float
+    rtol: float
     assumptions: tuple[str, ...]
     upper_theorem: Theorem | None
     lower_theorem: Theorem | None
     at: Mapping[str, float]
     key: Hashable
 
-    def above(self, level: float, refine: int) -> Dots:
-        """A dominating pair, fine down to e^level."""
+    def above(self, level: float, refine: int, tilt: float) -> Dots:
+        """A dominating pair, fine down to e^level and where ``tilt`` puts the weight."""
         ...
 
-    def below(self, level: float, refine: int, around: float) -> tuple[LossPair, dict[str, Any]]:
+    def scale(self) -> float:
+        """About the eps at which delta has fallen by a factor e; inf where that says nothing."""
+        ...
+
+    def below(
+        self, level: float, refine: int, tilt: float, around: float
+    ) -> tuple[LossPair, dict[str, Any]]:
         """A pair dominated by some pair of neighbours, and which pair that is."""
         ...
 
@@ -68,6 +75,10 @@ class Round:
         Pure guarantee in nats, inf if there is none.
     width : float
         Relative width of delta asked for at each point of a curve.
+    steps : float
+        Dots for each factor e that delta falls from its value at eps = 0, before refinement.
+    rtol : float
+        Relative width of eps that is worth refining for.
     backward_groups : sequence, optional
         Upper bounds for the neighbours in the other order, where the relation is not symmetric.
     """
@@ -82,7 +93,9 @@ class Round:
     upper_theorem: Theorem | None = None
     lower_theorem: Theorem | None = None
     at: Mapping[str, float] = field(default_factory=dict)
-    width: float = 2e-5
+    width: float = 6e-5
+    steps: float = STEPS
+    rtol: float = 5e-4
     backward_groups: Sequence[Sequence[Source]] | None = None
     _made: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
@@ -91,37 +104,47 @@ class Round:
         name = ("curve", backward and self.backward_groups is not None)
         if name not in self._made:
             groups = self.groups if not name[1] else (self.backward_groups or ())
-            self._made[name] = Curve(Envelope(groups), eps0=self.eps0, width=self.width)
+            self._made[name] = Curve(
+                Envelope(groups), eps0=self.eps0, width=self.width, steps=self.steps
+            )
         return self._made[name]
 
-    def above(self, level: float, refine: int) -> Dots:
+    def scale(self) -> float:
+        """That of the curve."""
+        return self.curve().scale
+
+    def above(self, level: float, refine: int, tilt: float) -> Dots:
         """Chords through the upper values; from below, the lower values of the same analysis."""
-        name = ("above", level, refine)
+        name = ("above", level, refine, tilt)
         if name not in self._made:
-            self._made[name] = self._above(level, refine)
+            self._made[name] = self._above(level, refine, tilt)
         return self._made[name]
 
-    def _above(self, level: float, refine: int) -> Dots:
+    def _above(self, level: float, refine: int, tilt: float) -> Dots:
         curve = self.curve()
         if self.backward_groups is None:
-            values = curve.values(level, refine=refine)
+            values = curve.values(level, tilt=tilt, refine=refine)
             pair = upper_pair(values.eps, values.high)
             return Dots(pair, _below(values.eps, values[1:], values[1:]))
         other = self.curve(backward=True)
-        march = max(curve.march(level), other.march(level), key=lambda points: points[-1])
+        march = max(
+            curve.march(level, tilt), other.march(level, tilt), key=lambda points: points[-1]
+        )
         values = curve.values(level, refine=refine, march=march)
         mirror = other.values(level, refine=refine, march=march)
         pair = upper_pair(values.eps, values.high, mirror.high)
         return Dots(pair, _below(values.eps, values[1:], mirror[1:]))
 
-    def below(self, level: float, refine: int, around: float) -> tuple[LossPair, dict[str, Any]]:
+    def below(
+        self, level: float, refine: int, tilt: float, around: float
+    ) -> tuple[LossPair, dict[str, Any]]:
         """The candidate whose delta at eps = around is largest, by the estimate."""
         if not self.candidates:
             return NO_LOSS, {}
         index = self._best(around)
-        name = ("below", index, level, refine)
+        name = ("below", index, level, refine, tilt)
         if name not in self._made:
-            self._made[name] = self._below(index, level, refine)
+            self._made[name] = self._below(index, level, refine, tilt)
         return self._made[name], self.candidates[index].witness
 
     def _best(self, around: float) -> int:
@@ -131,14 +154,15 @@ class Round:
 
         return max(range(len(self.candidates)), key=lambda i: size(self.candidates[i]))
 
-    def _below(self, index: int, level: float, refine: int) -> LossPair:
+    def _below(self, index: int, level: float, refine: int, tilt: float) -> LossPair:
+        forward, backward, _ = self.candidates[index]
         curves = []
-        for side, source in enumerate(self.candidates[index][:2]):
-            name = ("side", index, side)
+        for source in (forward, backward):
+            name = ("side", id(source))
             if name not in self._made:
-                self._made[name] = Curve(source, eps0=self.eps0, width=self.width)
+                self._made[name] = Curve(source, eps0=self.eps0, width=self.width, steps=self.steps)
             curves.append(self._made[name])
-        march = max((curve.march(level) for curve in curves), key=lambda points: points[-1])
+        march = max((curve.march(level, tilt) for curve in curves), key=lambda points: points[-1])
         first, second = (curve.values(level, refine=refine, march=march) for curve in curves)
         floors = tuple(math.exp(c.floor) * (1.0 - 1e-12) for c in curves)
         return _below(first.eps, first[1:], second[1:], floors)  # type: ignore[arg-type]
