@@ -9,6 +9,7 @@ from flint import arb
 
 import shuffledp as sd
 from randomizers import definitions
+from shuffledp.estimates import Aggregate
 
 CLOSE = 1e-11
 
@@ -167,6 +168,34 @@ def test_bad_categories_are_refused(bad, message):
 def test_bad_bits_are_refused(bad, message):
     with pytest.raises(sd.ParameterError, match=message):
         sd.RAPPOR(d=9, eps0=1.0).aggregate(bad)
+
+
+def test_few_items_of_a_large_domain():
+    """Without a table of the domain."""
+    for randomizer in (sd.KRR(k=10**9, eps0=25.0), sd.SubsetSelection(d=10**9, eps0=25.0)):
+        reports = randomizer.simulate(np.full(1000, 999_999_999), seed=1)
+        found = randomizer.aggregate(reports, items=[5, 999_999_999, 5])
+        assert found.sums.tolist() == [0.0, (reports == 999_999_999).sum(), 0.0]
+        assert randomizer.aggregate(reports, items=[]).sums.shape == (0,)
+
+
+@pytest.mark.parametrize(
+    "randomizer",
+    [
+        sd.KRR(k=5, eps0=1.0),
+        sd.HadamardResponse(domain=5, eps0=1.0),
+        sd.Channel(matrix=[[0.7, 0.2, 0.1], [0.1, 0.2, 0.7]]),
+        sd.Laplace(eps0=1.0),
+    ],
+    ids=repr,
+)
+def test_aggregates_of_something_else_are_refused(randomizer):
+    for shape in ((), (4, 4, 1), (7, 5)):
+        with pytest.raises(sd.ParameterError, match="shape of the aggregate's sums"):
+            randomizer.estimate(Aggregate(10, np.zeros(shape)))
+    first = randomizer.aggregate(randomizer.simulate([0, 1], seed=1))
+    with pytest.raises(sd.ParameterError, match="aggregate"):
+        first + Aggregate(3, np.zeros((9, 9)))
 
 
 def test_nothing_left_to_estimate_with():

@@ -151,7 +151,7 @@ class Channel(Randomizer):
             If there are no reports.
         """
         sums = data if isinstance(data, Aggregate) else self.aggregate(data)
-        n = counted(sums)
+        n = counted(sums, (self.probabilities.shape[1],))
         frequencies = self._weights @ (sums.sums / n)
         variances = np.square(self._weights) @ (sums.sums / n) - frequencies
         return FrequencyEstimate(frequencies, np.sqrt(np.maximum(variances, 0.0) / n), n)

@@ -140,8 +140,15 @@ def usable_gap(name: str, gap: float) -> float:
     return gap
 
 
-def counted(sums: Aggregate) -> int:
-    """Number of users of an aggregate, at least one."""
+def counted(sums: Aggregate, shape: tuple[int | None, ...] = (None,)) -> int:
+    """Number of users of an aggregate, at least one, with sums of this shape (None: any length)."""
+    found = sums.sums.shape
+    fits = len(found) == len(shape) and all(
+        wanted in {None, size} for size, wanted in zip(found, shape, strict=True)
+    )
+    if not fits:
+        wanted = ", ".join("any" if size is None else str(size) for size in shape)
+        raise rejected("shape of the aggregate's sums", found, f"({wanted}), of this mechanism")
     if not sums.count >= 1:
         raise rejected("reports", sums.count, "at least one report")
     return sums.count
@@ -154,6 +161,12 @@ def histogram(reports: np.ndarray, size: int) -> np.ndarray:
     return np.bincount(reports, minlength=size)
 
 
-def held(counts: np.ndarray, items: np.ndarray | None) -> np.ndarray:
-    """Counts of the items asked for, from counts of all."""
-    return counts if items is None else counts[items]
+def occurrences(reports: np.ndarray, size: int, items: np.ndarray | None) -> np.ndarray:
+    """How often each of the items occurs, or each of 0 .. size-1, among reports 0 .. size-1."""
+    if items is None:
+        return histogram(reports, size)
+    kinds, places = np.unique(items, return_inverse=True)
+    if kinds.size == 0:
+        return np.zeros(0, dtype=np.int64)
+    found = np.minimum(np.searchsorted(kinds, reports), kinds.size - 1)
+    return np.bincount(found[kinds[found] == reports], minlength=kinds.size)[places]

@@ -176,7 +176,7 @@ class HadamardResponse(ItemRandomizer):
             If there are no reports.
         """
         sums = data if isinstance(data, Aggregate) else self.aggregate(data)
-        n = counted(sums)
+        n = counted(sums, (2, None))
         total, gain = self._total(), math.expm1(self.eps0)
         usable_gap(self.name, gain / total)
         signed, whole = sums.sums / n

@@ -13,7 +13,7 @@ from shuffledp import _check
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.chances import exponential, quotient, word_up
 from shuffledp.randomizers.discrete import distinct, third_inputs
-from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, held, histogram
+from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, occurrences
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
 from shuffledp.randomness import RandomSource
@@ -50,7 +50,7 @@ class _Response(FrequencyRandomizer):
         return whole_reports(reports, self.items)
 
     def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
-        return held(histogram(reports, self.items), items)
+        return occurrences(reports, self.items, items)
 
 
 @dataclass(frozen=True, kw_only=True)

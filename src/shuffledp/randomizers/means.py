@@ -41,7 +41,7 @@ class MeanRandomizer(Randomizer):
             If there are no reports.
         """
         sums = data if isinstance(data, Aggregate) else self.aggregate(data)
-        n = counted(sums)
+        n = counted(sums, (2, None) if sums.sums.ndim > 1 else (2,))
         mean = sums.sums[0] / n
         error = np.full_like(mean, np.sqrt(self.variance() / n))
         if mean.ndim == 0:

@@ -15,7 +15,7 @@ from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.chances import digits_up, exponential, quotient, times
 from shuffledp.randomizers.discrete import distinct, third_inputs
-from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, held, histogram
+from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, occurrences
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.values import blocks, refuse_rows, row_reports, smallest_type
 from shuffledp.randomness import RandomSource
@@ -141,7 +141,7 @@ class SubsetSelection(FrequencyRandomizer):
         return rows
 
     def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
-        return held(histogram(reports.ravel(), self.d), items)
+        return occurrences(reports.ravel(), self.d, items)
 
 
 def _support(d: int, k: int, grow: float, gain: float) -> Support:
