@@ -263,3 +263,15 @@ LEAST_OVERLAP = Theorem(
     "docs/theory.md, section 4",
     "proved here",
 )
+FEWEST_SHARED = Theorem(
+    "fewest-shared",
+    "sets that share as few items as they can are the worst pair",
+    "docs/theory.md, section 4",
+    "proved here",
+)
+ENVELOPE = Theorem(
+    "envelope",
+    "a law whose gains dominate those of every pair of inputs, whatever their hash values",
+    "docs/theory.md, section 4",
+    "proved here",
+)

@@ -22,6 +22,7 @@ from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.piecewise import Piecewise
 from shuffledp.randomizers.privunit import PrivUnit
+from shuffledp.randomizers.sampling_rappor import SamplingRAPPOR
 from shuffledp.randomizers.subset import SubsetSelection
 from shuffledp.randomizers.unary import OUE, RAPPOR
 
@@ -44,6 +45,7 @@ __all__ = [
     "Piecewise",
     "PrivUnit",
     "Randomizer",
+    "SamplingRAPPOR",
     "SubsetSelection",
     "WorstPairs",
     "randomizer_class",

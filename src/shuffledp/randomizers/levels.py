@@ -14,7 +14,7 @@ from fractions import Fraction
 import numpy as np
 
 from shuffledp.pair import UNIT_ROUNDOFF
-from shuffledp.randomizers.chances import exponential
+from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.law import JointLaw, without_empty
 
 U = UNIT_ROUNDOFF
@@ -68,3 +68,8 @@ def two_level_law(
 def place(x: float, low: float, high: float) -> Fraction:
     """The place of x in [low, high], from 0 to 1, exactly."""
     return (Fraction(x) - Fraction(low)) / (Fraction(high) - Fraction(low))
+
+
+def coin(p: Fraction) -> bytes:
+    """Digits of a probability for ``RandomSource.coins``, rounded up."""
+    return digits_up(quotient(p.numerator, p.denominator))

@@ -16,10 +16,9 @@ from shuffledp import _check
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.caps import first_moment, height, orthogonal_overlap, second_moment
-from shuffledp.randomizers.chances import digits_up, quotient
 from shuffledp.randomizers.discrete import distinct
 from shuffledp.randomizers.law import JointLaw
-from shuffledp.randomizers.levels import grown, two_level_law
+from shuffledp.randomizers.levels import coin, grown, two_level_law
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.values import blocks
 from shuffledp.randomness import RandomSource
@@ -150,7 +149,7 @@ class PrivUnit(MeanRandomizer):
         # Rounded up: the realised eps0 is a hair smaller.
         c = Fraction(self.c)
         off = (1 - c) / (grown(self.eps0) * c + 1 - c)
-        digits = digits_up(quotient(off.numerator, off.denominator))
+        digits = coin(off)
         reports = np.empty_like(values)
         for users in blocks(len(values), self.d):
             x = values[users]
