@@ -165,12 +165,19 @@ class SeededSource(RandomSource):
     ----------
     seed : int
         0 <= seed < 2^63.
+    stream : int, optional
+        Independent streams of one seed, 0 <= stream < 2^63: one for each block of users, so that
+        a simulation does not depend on who works on which block.
     """
 
-    def __init__(self, seed: int) -> None:
-        self._generator = np.random.Generator(
-            np.random.Philox(_check.count("seed", seed, low=0, high=2**63 - 1))
-        )
+    def __init__(self, seed: int, *, stream: int | None = None) -> None:
+        key = _check.count("seed", seed, low=0, high=2**63 - 1)
+        if stream is None:
+            bits = np.random.Philox(key)
+        else:
+            part = _check.count("stream", stream, low=0, high=2**63 - 1)
+            bits = np.random.Philox(key=np.array([key, part], dtype=np.uint64))
+        self._generator = np.random.Generator(bits)
 
     def words(self, size: int) -> Words:
         """Words from Philox."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -33,6 +33,29 @@ class WorstPairs:
 
     pairs: tuple[tuple[Input, Input], ...]
     theorem: Theorem
+
+
+@dataclasses.dataclass(frozen=True)
+class Composition:
+    """How a randomizer is made of others, for what multiplies or mixes their pairs.
+
+    Attributes
+    ----------
+    randomizers : tuple of Randomizer
+        The parts.
+    part_inputs : callable
+        Input -> one input for each part.
+    weights : tuple of float, or None
+        Probability that a report is that part's alone, the choice being public; None where every
+        report holds the outputs of all parts.
+    constant : float
+        Probability of a report that says nothing.
+    """
+
+    randomizers: tuple[Randomizer, ...]
+    part_inputs: Callable[[Input], tuple[Input, ...]]
+    weights: tuple[float, ...] | None = None
+    constant: float = 0.0
 
 
 class Randomizer(ABC):
@@ -80,6 +103,14 @@ class Randomizer(ABC):
         Both directions are always tried; any triple gives a valid lower bound.
         """
 
+    def composition(self) -> Composition | None:
+        """What it is made of; None for a mechanism of its own, which is known by its law."""
+        return None
+
+    def neighbours(self) -> str | None:
+        """How neighbouring values differ, in words, where not every two values are neighbours."""
+        return None
+
     # ---------------------------------------------------------- running it: all optional
 
     def randomize(self, values: ArrayLike) -> Reports:
@@ -105,6 +136,10 @@ class Randomizer(ABC):
     def simulate(self, values: ArrayLike, *, seed: int) -> Reports:
         """The same from a seed: for simulation and tests, never for privacy."""
         return self._sample(self._checked(values), SeededSource(seed))
+
+    def randomize_with(self, values: ArrayLike, source: RandomSource) -> Reports:
+        """The same from any source of random words: the way in for engines."""
+        return self._sample(self._checked(values), source)
 
     def aggregate(self, reports: Reports) -> Aggregate:
         """Sums over reports, all that ``estimate`` needs; aggregates of batches add up.
