@@ -28,6 +28,7 @@ def mechanisms() -> dict[str, sd.Randomizer]:
         "blh": sd.BLH(domain=DOMAIN, eps0=EPS0),
         "olh": sd.OLH(domain=DOMAIN, eps0=EPS0),
         "hadamard-response": sd.HadamardResponse(domain=DOMAIN, eps0=EPS0),
+        "subset": sd.SubsetSelection(d=DOMAIN, eps0=EPS0),
         "channel": sd.Channel(matrix=((0.7, 0.2, 0.1), (0.1, 0.8, 0.1), (0.2, 0.2, 0.6))),
         "laplace": sd.Laplace(eps0=EPS0),
         "laplace (0/1)": sd.Laplace(eps0=EPS0, binary=True),

@@ -113,7 +113,8 @@ def analysis_table() -> str:
 
 def _classes() -> list[type[sd.Randomizer]]:
     order = [sd.BinaryRR, sd.KRR, sd.RAPPOR, sd.OUE, sd.LocalHash, sd.BLH, sd.OLH]
-    return [*order, sd.HadamardResponse, sd.Laplace, sd.Gaussian, sd.Channel]
+    order += [sd.HadamardResponse, sd.SubsetSelection]
+    return [*order, sd.Laplace, sd.Gaussian, sd.Channel]
 
 
 def _arguments(cls: type[sd.Randomizer]) -> list[str]:

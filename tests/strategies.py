@@ -99,7 +99,8 @@ def randomizers(draw, eps0=moderate_epsilons):
     """Any finite randomizer of a class of its own."""
     size = draw(st.one_of(st.integers(2, 12), st.integers(2, 10**6)))
     e = draw(eps0)
-    kind = draw(st.sampled_from(["krr", "brr", "rappor", "oue", "lh", "blh", "olh", "hr"]))
+    names = ["krr", "brr", "rappor", "oue", "lh", "blh", "olh", "hr", "hrb", "subset"]
+    kind = draw(st.sampled_from(names))
     return {
         "krr": lambda: sd.KRR(k=size, eps0=e),
         "brr": lambda: sd.BinaryRR(eps0=e),
@@ -109,4 +110,8 @@ def randomizers(draw, eps0=moderate_epsilons):
         "blh": lambda: sd.BLH(domain=size, eps0=e),
         "olh": lambda: sd.OLH(domain=size, eps0=min(e, 30.0)),
         "hr": lambda: sd.HadamardResponse(domain=size, eps0=e),
+        "hrb": lambda: sd.HadamardResponse(
+            domain=size, eps0=e, blocks=draw(st.integers(1, min(size, 50)))
+        ),
+        "subset": lambda: sd.SubsetSelection(d=size, eps0=e, k=draw(st.integers(1, size - 1))),
     }[kind]()
