@@ -97,6 +97,7 @@ def repaired_pair(ratio: VariationRatio, *, n: int) -> ShuffledPair:
     1 - (1 + beta)/q.
     """
     n = _check.count("n", n)
+    ratio = _alone(ratio) if n == 1 else ratio
     large, small, rest = ratio.weights()
     q = Fraction(ratio.q)
     labels = [(large / q, large, small), (large / q, small, large), (rest / q, rest, rest)]
@@ -115,6 +116,7 @@ def published_pair(ratio: VariationRatio, *, n: int) -> ShuffledPair:
         If 2r > 1, where there is no such pair.
     """
     n = _check.count("n", n)
+    ratio = _alone(ratio) if n == 1 else ratio
     large, small, rest = ratio.weights()
     r = large / Fraction(ratio.q)
     if 2 * r > 1 or (2 * r == 1 and rest > 0):
@@ -124,6 +126,11 @@ def published_pair(ratio: VariationRatio, *, n: int) -> ShuffledPair:
     if rest > 0:
         return _pair([*labels, (1 - 2 * r, rest, rest)], Fraction(0), n)
     return _pair(labels, 1 - 2 * r, n)
+
+
+def _alone(ratio: VariationRatio) -> VariationRatio:
+    """Without other users q says nothing, so it must not cap beta either."""
+    return VariationRatio(ratio.p, ratio.beta, max(ratio.q, math.nextafter(1.0 + ratio.beta, 3.0)))
 
 
 def published_reason(ratio: VariationRatio, *, one_known_law: bool = False) -> str | None:
