@@ -25,6 +25,7 @@ from shuffledp.randomizers.privunit import PrivUnit
 from shuffledp.randomizers.sampling_rappor import SamplingRAPPOR
 from shuffledp.randomizers.subset import SubsetSelection
 from shuffledp.randomizers.unary import OUE, RAPPOR
+from shuffledp.randomizers.wheel import Wheel
 
 __all__ = [
     "BLH",
@@ -47,6 +48,7 @@ __all__ = [
     "Randomizer",
     "SamplingRAPPOR",
     "SubsetSelection",
+    "Wheel",
     "WorstPairs",
     "randomizer_class",
     "randomizer_from_dict",

@@ -1,0 +1,227 @@
+"""Wheel: sets of items as arcs on a circle, a user's own hash function for each report."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp import _check
+from shuffledp.errors import rejected
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.discrete import distinct
+from shuffledp.randomizers.frequency import FrequencyRandomizer, Support
+from shuffledp.randomizers.law import JointLaw, without_empty
+from shuffledp.randomizers.levels import coin, grown, two_level_law
+from shuffledp.randomizers.sets import item_sets
+from shuffledp.randomizers.values import blocks, row_reports
+from shuffledp.randomness import RandomSource
+from shuffledp.theorems import ENVELOPE
+
+# The circle has a prime number of points, the field that hash functions are polynomials over.
+CIRCLE = 2**31 - 1
+_LARGEST_SET = 1000
+_ENVELOPE = ("envelope-0", "envelope-1")
+_REL = 16 * 2.0**-53
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wheel(FrequencyRandomizer):
+    """Wheel: s of ``domain`` items become arcs of length p; a point is sent, likelier on the arcs.
+
+    Each report has a hash function h of its own. With C the union of the arcs [h(x), h(x) + p) of a
+    user's items on the circle of length 1, l its length and Z = s p e^eps0 + 1 - s p, the point has
+    density e^eps0/Z on C and (Z - l e^eps0)/((1 - l) Z) >= 1/Z elsewhere; it supports the items
+    whose arcs it lies on. gamma is at least 1/Z.
+
+    Arcs of one user overlap at random, so the density takes many values, and the joint law of two
+    sets has no short form. Upper bounds use an envelope, exact for s = 1: independently for both
+    sets, the point has density e^eps0/Z with probability s p, else 1/Z, under the uniform law of
+    (h, point). Its gains dominate those of any two sets in convex order (docs/theory.md, section
+    4). Lower bounds are exact for what a report says of C for two or three disjoint sets, covered
+    or not. No assumption on arcs or on the hash functions is left: h is a polynomial of degree
+    3s - 1 with uniform coefficients over the field of 2^31 - 1 points, so the arcs of any 3s items
+    are independent.
+
+    Inputs of ``law`` are disjoint sets: j stands for the items j s .. j s + s - 1; the envelope has
+    the inputs "envelope-0" and "envelope-1". Values are sets, shape (n, s). Reports are rows of the
+    3s coefficients and the point (uint32).
+
+    Parameters
+    ----------
+    domain : int
+        Number of items, 2 s <= domain <= 1e9.
+    s : int
+        Items of a user, 1 <= s <= 1000.
+    eps0 : float
+        Local privacy in nats, 0 < eps0 <= 300.
+    p : float, optional
+        Length of an arc, s p < 1, rounded to a multiple of 1/(2^31 - 1), at least one; by default
+        1/(2s - 1 + s e^eps0).
+
+    Notes
+    -----
+    Wang, Qian, Du, Yang, Huang, Xu 2020.
+    """
+
+    name: ClassVar[str] = "wheel"
+    summary: ClassVar[str] = "sets of s items as arcs on a circle (Wheel)"
+    domain: int
+    s: int
+    eps0: float
+    p: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "s", _check.count("s", self.s, high=_LARGEST_SET))
+        largest = _check.LARGEST_DOMAIN
+        domain = _check.count("domain", self.domain, low=2 * self.s, high=largest)
+        object.__setattr__(self, "domain", domain)
+        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+        best = 1.0 / (2 * self.s - 1 + self.s * math.exp(self.eps0))
+        p = best if self.p is None else _check.positive("p", self.p, high=1.0)
+        object.__setattr__(self, "p", p)
+        if not self.s * self.arc < CIRCLE:
+            raise rejected("p", p, f"less than 1/s = 1/{self.s}")
+
+    @property
+    def arc(self) -> int:
+        """Points of an arc, of 2^31 - 1 on the circle."""
+        return max(1, round((self.p or 0.0) * CIRCLE))
+
+    @property
+    def _covered(self) -> Fraction:
+        """s p, of the arcs as they are."""
+        return Fraction(self.s * self.arc, CIRCLE)
+
+    @property
+    def _total(self) -> Fraction:
+        """Z = s p e^eps0 + 1 - s p."""
+        return 1 + self._covered * (grown(self.eps0) - 1)
+
+    @property
+    def items(self) -> int:
+        """The domain's size."""
+        return self.domain
+
+    @property
+    def message_bits(self) -> float:
+        """31 (3s + 1): the hash function and a point."""
+        return (3 * self.s + 1) * math.log2(CIRCLE)
+
+    @property
+    def support(self) -> Support:
+        """p* = p e^eps0/Z, q* = p, exactly: an item's arc is on C or independent of it."""
+        p, total, grow = Fraction(self.arc, CIRCLE), self._total, grown(self.eps0)
+        own = p * grow / total
+        gap = p * (grow - 1) * (1 - self._covered) / total
+        return Support(float(own), float(1 - own), float(p), float(1 - p), float(gap))
+
+    # ----------------------------------------------------------------------------- running it
+
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        return item_sets(values, self.domain, self.s)
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        width = 3 * self.s
+        anywhere = coin(1 / self._total)
+        reports = np.empty((len(values), width + 1), dtype=np.uint32)
+        for users in blocks(len(values), width + 1):
+            sets = values[users]
+            count = len(sets)
+            hashes = source.below(CIRCLE, count * width).reshape(count, width)
+            arcs = np.stack([polynomial(hashes, sets[:, i]) for i in range(self.s)], axis=1)
+            point = self._on_wheel(arcs, source)
+            free = source.coins(anywhere, count)
+            point[free] = source.below(CIRCLE, int(np.count_nonzero(free)))
+            reports[users, :width] = hashes
+            reports[users, width] = point
+        return reports
+
+    def _on_wheel(self, arcs: np.ndarray, source: RandomSource) -> np.ndarray:
+        """Points by the excess over the uniform law: s p times the indicator of C, the rest off C.
+
+        A point of an arc chosen at random counts unless an earlier arc has it too; then it is drawn
+        anew off C.
+        """
+        count = len(arcs)
+        mine = source.below(self.s, count)
+        point = (arcs[np.arange(count), mine] + source.below(self.arc, count)) % CIRCLE
+        covers = (point[:, None] - arcs) % CIRCLE < self.arc
+        again = np.flatnonzero(np.argmax(covers, axis=1) != mine)
+        while again.size:
+            point[again] = source.below(CIRCLE, again.size)
+            inside = ((point[again, None] - arcs[again]) % CIRCLE < self.arc).any(axis=1)
+            again = again[inside]
+        return point
+
+    def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
+        return row_reports(reports, 3 * self.s + 1, CIRCLE)
+
+    def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
+        chosen = np.arange(self.domain) if items is None else items
+        counts = np.zeros(len(chosen), dtype=np.int64)
+        for users in blocks(len(reports), 3 * self.s + 1):
+            part = reports[users].astype(np.int64)
+            hashes, point = part[:, :-1], part[:, -1]
+            for place, item in enumerate(chosen):
+                start = polynomial(hashes, np.full(len(part), item))
+                counts[place] += np.count_nonzero((point - start) % CIRCLE < self.arc)
+        return counts
+
+    # -------------------------------------------------------------------------------- its law
+
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+        """Of the envelope, or of whether the point is covered by each of up to three sets."""
+        del cells
+        if any(isinstance(x, str) for x in inputs):
+            return self._envelope(inputs)
+        seen, index = distinct(inputs, self.domain // self.s)
+        if len(seen) > 3:
+            raise rejected("inputs", inputs, "at most three different sets")
+        # Given the point, arcs that cover it are independent: so are the sets that do.
+        hit = 1 - (1 - Fraction(self.arc, CIRCLE)) ** self.s
+        levels = self._levels(hit)
+        columns, floors = [], []
+        for pattern in itertools.product((False, True), repeat=len(seen)):
+            base = math.prod((hit if bit else 1 - hit for bit in pattern), start=Fraction(1))
+            columns.append([float(base * levels[bit]) for bit in pattern])
+            floors.append(float(base / self._total))
+        return without_empty(np.array(columns).T[index], np.array(floors), _REL)
+
+    def _levels(self, hit: Fraction) -> tuple[Fraction, Fraction]:
+        """Mean density of the point off and on the own set, against the uniform law."""
+        on = grown(self.eps0) / self._total
+        return (1 - hit * on) / (1 - hit), on
+
+    def _envelope(self, inputs: tuple[Any, ...]) -> JointLaw:
+        if not set(inputs) <= set(_ENVELOPE):
+            raise rejected("inputs", inputs, "sets, or " + " and ".join(_ENVELOPE))
+        seen = list(dict.fromkeys(inputs))
+        hit = self._covered
+        parts = []
+        for pattern in itertools.product((False, True), repeat=len(seen)):
+            base = math.prod((hit if bit else 1 - hit for bit in pattern), start=Fraction(1))
+            parts.append((base / self._total, pattern))
+        return two_level_law(parts, eps0=self.eps0, index=[seen.index(x) for x in inputs])
+
+    def worst_pairs(self) -> WorstPairs:
+        """The envelope of all pairs; exchanged, it is the same."""
+        return WorstPairs((_ENVELOPE,), ENVELOPE)
+
+    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
+        """Two disjoint sets; all others hold one of them or, in a large domain, a third."""
+        return tuple((0, 1, x2) for x2 in range(min(3, self.domain // self.s)))
+
+
+def polynomial(coefficients: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Values at x of polynomials over the field, one for each row (Horner; products below 2^62)."""
+    x = x.astype(np.int64)
+    value = coefficients[:, -1].astype(np.int64)
+    for column in coefficients.T[-2::-1]:
+        value = (value * x + column) % CIRCLE
+    return value

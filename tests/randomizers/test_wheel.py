@@ -1,0 +1,311 @@
+"""Wheel on circles of a few points: all places of all arcs, all sets of items."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import shuffledp as sd
+from randomizers.checks import (
+    assert_bracket,
+    assert_law,
+    assert_private,
+    rational_exponential,
+)
+from randomizers.sources import LEAST_P_VALUE, fits
+from shuffledp.randomizers import wheel
+from shuffledp.reductions import blanket_pair
+
+# Points of the circle, points of an arc, items of a user, items in all.
+SMALL = [(5, 1, 1, 3), (7, 2, 1, 2), (7, 3, 1, 3), (7, 1, 2, 4), (7, 2, 2, 4), (5, 1, 2, 4)]
+
+
+@pytest.fixture
+def circle(monkeypatch):
+    return lambda points: monkeypatch.setattr(wheel, "CIRCLE", points)
+
+
+def density(places, point, points, arc, grow):
+    """Of the point under a set at these places, against the uniform law: the published rule."""
+    s = len(places)
+    covered = {(v + i) % points for v in places for i in range(arc)}
+    length = Fraction(len(covered), points)
+    whole = Fraction(s * arc, points)
+    total = whole * grow + 1 - whole
+    if point in covered:
+        return grow / total
+    return (total - length * grow) / ((1 - length) * total)
+
+
+def full(points, arc, s, items, grow):
+    """{densities under all s-subsets: probability}; turned so that the point is 0."""
+    sets = list(itertools.combinations(range(items), s))
+    cache = {}
+    found = {}
+    for places in itertools.product(range(points), repeat=items):
+        column = []
+        for c in sets:
+            own = tuple(sorted(places[i] for i in c))
+            if own not in cache:
+                cache[own] = density(own, 0, points, arc, grow)
+            column.append(cache[own])
+        key = (tuple(column), tuple(c_covers(places, c, points, arc) for c in sets))
+        found[key] = found.get(key, 0) + 1
+    unit = Fraction(1, points**items)
+    return sets, {key: n * unit for key, n in found.items()}
+
+
+def c_covers(places, c, points, arc):
+    return any(-places[i] % points < arc for i in c)
+
+
+def make(points, arc, s, items, eps0):
+    return sd.Wheel(domain=max(items, 2 * s), s=s, eps0=eps0, p=arc / points)
+
+
+@pytest.mark.parametrize(("points", "arc", "s", "items"), SMALL)
+@pytest.mark.parametrize("eps0", [0.5, 2.0, 20.0])
+def test_coverage_of_disjoint_sets(circle, points, arc, s, items, eps0):
+    """Masses of what a report says of each set, from all places of all arcs."""
+    circle(points)
+    randomizer = make(points, arc, s, items, eps0)
+    sets, law = full(points, arc, s, items, rational_exponential(eps0))
+    inputs = [sets.index(tuple(range(j * s, j * s + s))) for j in range(items // s)]
+    truth = {}
+    for (values, covers), weight in law.items():
+        key = tuple(covers[i] for i in inputs)
+        old = truth.get(key, [Fraction(0)] * len(inputs))
+        truth[key] = [a + weight * values[i] for a, i in zip(old, inputs, strict=True)]
+    found = randomizer.law(tuple(range(len(inputs))))
+    assert found.mass.shape == (len(inputs), len(truth))
+    assert np.allclose(
+        sorted(map(tuple, found.mass.T)),
+        sorted(tuple(map(float, v)) for v in truth.values()),
+        rtol=1e-13,
+        atol=0.0,
+    )
+    assert_private([list(k) for k in zip(*(key[0] for key in law), strict=True)], eps0)
+
+
+@pytest.mark.parametrize(("points", "arc", "s", "items"), [c for c in SMALL if c[2] == 1])
+def test_one_item_is_exact(circle, points, arc, s, items):
+    """For s = 1 envelope and law are one; the blanket leaves out that all items may be hit."""
+    circle(points)
+    randomizer = make(points, arc, s, items, 1.5)
+    grow = rational_exponential(1.5)
+    sets, law = full(points, arc, s, items, grow)
+    total = Fraction(arc, points) * (grow - 1) + 1
+    truth = [(w / total, [w * v[0], w * v[1]]) for (v, _), w in law.items()]
+    assert_law(randomizer.law(("envelope-0", "envelope-1")), truth)
+    assert_law(randomizer.law((0, 1)), truth)
+    assert len(sets) == items
+
+
+def blanket_bound(law, x0, x1, n, alpha):
+    gains = {}
+    for (values, _), weight in law.items():
+        floor = float(min(values))
+        g = (float(values[x0]) - alpha * float(values[x1])) / floor
+        gains[round(g, 9)] = gains.get(round(g, 9), 0.0) + float(weight) * floor
+    return positive(gains, n)
+
+
+def positive(gains, n):
+    gains = dict(gains)
+    gains[0.0] = gains.get(0.0, 0.0) + 1.0 - sum(gains.values())
+    sums = {0.0: 1.0}
+    for _ in range(n):
+        grown = {}
+        for total, p in sums.items():
+            for g, w in gains.items():
+                key = round(total + g, 8)
+                grown[key] = grown.get(key, 0.0) + p * w
+        sums = grown
+    return sum(max(total, 0.0) * p for total, p in sums.items()) / n
+
+
+@pytest.mark.parametrize(("points", "arc", "s", "items"), SMALL)
+@pytest.mark.parametrize("eps0", [0.7, 2.5])
+def test_envelope_dominates_every_pair(circle, points, arc, s, items, eps0):
+    """The exact blanket bound of every two sets, those that share items too."""
+    circle(points)
+    randomizer = make(points, arc, s, items, eps0)
+    sets, law = full(points, arc, s, items, rational_exponential(eps0))
+    ((x0, x1),) = randomizer.worst_pairs().pairs
+    for epsilon, n in ((0.0, 1), (0.3 * eps0, 2), (0.1 * eps0, 3)):
+        alpha = math.exp(epsilon)
+        envelope = randomizer.law((x0, x1))
+        gains = {}
+        for (p, q), b in zip(envelope.mass.T, envelope.blanket, strict=True):
+            gains[(p - alpha * q) / b] = gains.get((p - alpha * q) / b, 0.0) + b
+        bound = positive(gains, n)
+        pairs = list(itertools.permutations(range(len(sets)), 2))
+        exact = [blanket_bound(law, *pair, n, alpha) for pair in pairs]
+        assert max(exact) <= bound + 1e-7
+        assert max(exact) >= 0.4 * bound
+
+
+@pytest.mark.parametrize(
+    ("points", "arc", "s", "items"), [(5, 1, 1, 3), (7, 3, 1, 3), (5, 1, 2, 4)]
+)
+def test_bracket_by_enumeration(circle, points, arc, s, items):
+    circle(points)
+    eps0 = 1.2
+    sets, law = full(points, arc, s, items, rational_exponential(eps0))
+    merged = {}
+    for (values, _), weight in law.items():
+        merged[values] = merged.get(values, 0) + weight
+    rows = [[w * v[x] for v, w in merged.items()] for x in range(len(sets))]
+    assert all(sum(row) == 1 for row in rows)
+    assert_bracket(make(points, arc, s, items, eps0), rows, (1, 2), (0.0, 0.4))
+
+
+@pytest.mark.parametrize("points", [3, 5])
+def test_hash_functions_are_independent(points, monkeypatch):
+    """All polynomials of degree 2: any three items are at all places equally often."""
+    monkeypatch.setattr(wheel, "CIRCLE", points)
+    seeds = np.array(list(itertools.product(range(points), repeat=3)))
+    for items in itertools.combinations(range(points), 3):
+        places = [wheel.polynomial(seeds, np.full(len(seeds), x)) for x in items]
+        assert len(set(zip(*(p.tolist() for p in places), strict=True))) == points**3
+
+
+def test_polynomial_in_the_large_field():
+    rng = np.random.default_rng(1)
+    a = rng.integers(0, wheel.CIRCLE, (50, 7))
+    x = rng.integers(0, 10**9, 50)
+    exact = [
+        sum(int(c) * int(v) ** k for k, c in enumerate(row)) for row, v in zip(a, x, strict=True)
+    ]
+    assert wheel.polynomial(a, x).tolist() == [e % wheel.CIRCLE for e in exact]
+
+
+@pytest.mark.parametrize(
+    ("points", "arc", "s", "items"), [(7, 2, 2, 4), (5, 1, 3, 6), (5, 2, 1, 3)]
+)
+def test_sampler_on_a_small_circle(circle, points, arc, s, items):
+    """All places of the own arcs, seen from the point, and those of another item."""
+    circle(points)
+    eps0 = 1.1
+    randomizer = make(points, arc, s, items, eps0)
+    held = list(range(s))
+    reports = randomizer.simulate(np.tile(held, (60_000, 1)), seed=9).astype(np.int64)
+    hashes, point = reports[:, :-1], reports[:, -1]
+    places = [
+        (wheel.polynomial(hashes, np.full(len(point), x)) - point) % points for x in (*held, s)
+    ]
+    code = sum(v * points**i for i, v in enumerate(places))
+    grow = math.exp(eps0)
+    truth = []
+    for cell in range(points ** (s + 1)):
+        own = [cell // points**i % points for i in range(s)]
+        truth.append(float(density(own, 0, points, arc, grow)) / points ** (s + 1))
+    seen = np.bincount(code, minlength=points ** (s + 1))
+    assert fits(seen, truth) > LEAST_P_VALUE
+    assert fits(seen, np.ones(len(truth))) < LEAST_P_VALUE
+
+
+@pytest.mark.parametrize(("s", "eps0"), [(1, 2.0), (3, 1.0), (10, 4.0)])
+def test_sampler_at_full_size(s, eps0):
+    randomizer = sd.Wheel(domain=1000, s=s, eps0=eps0)
+    users = 30_000
+    sets = np.tile(np.arange(s) * 7, (users, 1))
+    reports = randomizer.simulate(sets, seed=4)
+    own, other = 0, 999
+    counts = randomizer.aggregate(reports, items=[own, other]).sums
+    rates = randomizer.support
+    for count, rate in zip(counts, (rates.own, rates.other), strict=True):
+        assert fits([count, users - count], [rate, 1 - rate]) > LEAST_P_VALUE
+    covered = np.zeros(users, dtype=bool)
+    for x in sets[0]:
+        start = wheel.polynomial(reports[:, :-1].astype(np.int64), np.full(users, x))
+        covered |= (reports[:, -1] - start) % wheel.CIRCLE < randomizer.arc
+    p = float(Fraction(randomizer.arc, wheel.CIRCLE))
+    q = (1 - (1 - p) ** s) * math.exp(eps0) / (s * p * math.expm1(eps0) + 1)
+    assert fits([covered.sum(), users - covered.sum()], [q, 1 - q]) > LEAST_P_VALUE
+
+
+@pytest.mark.parametrize(("points", "arc", "s", "items"), SMALL)
+def test_unbiased_and_variance(circle, points, arc, s, items):
+    """P(the item's arc covers the point) over all places, in rational arithmetic."""
+    circle(points)
+    grow = rational_exponential(1.5)
+    randomizer = make(points, arc, s, items, 1.5)
+    rates = randomizer.support
+    unit = Fraction(1, points**items)
+    p = [Fraction(0)] * items
+    for places in itertools.product(range(points), repeat=items):
+        weight = density(places[:s], 0, points, arc, grow) * unit
+        for x, v in enumerate(places):
+            if -v % points < arc:
+                p[x] += weight
+    for x, q in enumerate(p):
+        assert float(q) == pytest.approx(rates.own if x < s else rates.other, rel=1e-12)
+        spread = q * (1 - q) / (Fraction(rates.gap)) ** 2
+        assert randomizer.variance(float(x < s)) == pytest.approx(float(spread), rel=1e-10)
+    assert float(p[0] - p[-1]) == pytest.approx(rates.gap, rel=1e-12)
+
+
+def test_estimate():
+    randomizer = sd.Wheel(domain=20, s=2, eps0=3.0)
+    sets = np.array([[0, 1], [1, 2], [1, 3], [4, 5]] * 5000)
+    reports = randomizer.simulate(sets, seed=1)
+    found = randomizer.estimate(reports)
+    wanted = np.zeros(20)
+    wanted[:6] = [0.25, 0.75, 0.25, 0.25, 0.25, 0.25]
+    assert (np.abs(found.frequencies - wanted) < 5 * found.standard_errors).all()
+    some = randomizer.estimate(randomizer.aggregate(reports, items=[3, 1]))
+    assert np.array_equal(some.frequencies, found.frequencies[[3, 1]])
+
+
+@pytest.mark.parametrize("s", [1, 4, 20])
+@pytest.mark.parametrize("eps0", [0.5, 3.0, 8.0])
+def test_default_arc_is_about_the_best(s, eps0):
+    best = sd.Wheel(domain=1000, s=s, eps0=eps0).variance()
+    p = 1 / (2 * s - 1 + s * math.exp(eps0))
+    for factor in np.geomspace(0.05, 20, 60):
+        if factor * p * s < 0.999:
+            other = sd.Wheel(domain=1000, s=s, eps0=eps0, p=float(factor * p)).variance()
+            assert best <= other * 1.03
+
+
+def test_bracket_at_large_n():
+    for s in (1, 5):
+        bound = sd.shuffle(sd.Wheel(domain=10**6, s=s, eps0=2.0), n=10**5).epsilon(delta=1e-8)
+        assert 0 < bound.lower <= bound.upper <= 1.2 * bound.lower
+        assert bound.upper_theorem is not None
+
+
+def test_more_arcs_than_the_assumption_of_the_paper_allows():
+    """2 s p > 1: nothing is assumed of it here."""
+    randomizer = sd.Wheel(domain=50, s=4, eps0=2.0, p=0.2)
+    pair = blanket_pair(randomizer, "envelope-0", "envelope-1", n=5)
+    total = 0.8 * math.e**2 + 0.2
+    assert pair.w.sum() == pytest.approx(1 / total, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "name"),
+    [
+        ({"domain": 5, "s": 3, "eps0": 1.0}, "domain = 5"),
+        ({"domain": 50, "s": 3, "eps0": 1.0, "p": 0.34}, "p = 0.34"),
+        ({"domain": 50, "s": 3, "eps0": 1.0, "p": 0.0}, "p = 0.0"),
+        ({"domain": 50, "s": 0, "eps0": 1.0}, "s = 0"),
+        ({"domain": 50, "s": 1, "eps0": 0.0}, "eps0"),
+    ],
+)
+def test_bad_parameters(arguments, name):
+    with pytest.raises(sd.ParameterError, match=name):
+        sd.Wheel(**arguments)
+
+
+def test_bad_inputs():
+    randomizer = sd.Wheel(domain=50, s=2, eps0=1.0)
+    with pytest.raises(sd.ParameterError, match="envelope-0"):
+        randomizer.law(("envelope-0", 1))
+    with pytest.raises(sd.ParameterError, match="three"):
+        randomizer.law((0, 1, 2, 3))
+    with pytest.raises(sd.ParameterError, match="different items"):
+        randomizer.randomize([[4, 4]])
