@@ -31,6 +31,7 @@ Complex = npt.NDArray[np.complexfloating[Any, Any]]
 Real = npt.NDArray[np.floating[Any]]
 _SERIES = 0.25
 _LARGEST_SHIFT = 690.0
+_LARGEST_STEP = 100.0
 _LARGEST_PHASE = 1e6
 _CHUNK = 1 << 15
 _FLOOR = 1e-3
@@ -253,9 +254,11 @@ class _RarePowers:
         ratio = np.where(good, v, 0.0) / safe
         up_real, up_imag, up_modulus = _complex_log1p(np.asarray(ratio, dtype=np.complex128))
         # M_-^n is e^shift units large and its factor e^-shift small: shared out, neither overflows.
-        log_front = n * real - scale - self.shift
         lift = math.exp(self.shift)
-        step = _complex_expm1(np.clip(n * up_real, -745.0, 200.0) + 1j * n * up_imag) * lift
+        # Where the ratio's power is beyond e^100 the front takes the rest: e^-100 is less than u.
+        beyond = np.maximum(n * up_real - _LARGEST_STEP, 0.0)
+        log_front = n * real - scale - self.shift + beyond
+        step = _complex_expm1(np.maximum(n * up_real - beyond, -745.0) + 1j * n * up_imag) * lift
         value = np.exp(np.clip(log_front, -745.0, 200.0)) * np.exp(1j * n * imag) * step
         rounding = U * (192.0 + 8.0 * abs(scale) + 16.0 * n * (np.abs(real) + np.abs(imag)))
         front_err = n * rest_err / np.maximum(modulus, _FLOOR) + rounding
@@ -267,7 +270,7 @@ class _RarePowers:
         # expm1 has a relative error, which the error of the front covers (theory.md, 6.11).
         bend = bend + 32.0 * U * n * (np.abs(up_real) + np.abs(up_imag))
         log_wide = np.maximum(n * np.log(base), 0.0)
-        err = _grown(log_front + front_err + log_wide, bend) * lift
+        err = _grown(log_front - beyond + front_err + log_wide, bend) * lift
         err = err + _grown(log_front, front_err) * np.abs(step) * (1.0 + 1e-9)
         # Where M_- is next to nothing both powers are bounded by themselves.
         whole = np.maximum(np.abs(1.0 + rest + v), _FLOOR)
