@@ -13,6 +13,7 @@ U = UNIT_ROUNDOFF
 _SMALLEST_MASS = 1e-290
 _LARGEST_LOG_RATIO = 300.0
 _LARGEST_RATIO = 1e131
+_SMALLEST_ATOM = 1e-305
 
 
 def blanket_pair(
@@ -60,9 +61,9 @@ def _pair(
     p, q = law.mass[0], law.mass[1]
     tail = law.tails()
     if law.edges is None or reference_edges is None:
-        keep = (reference > 0.0) & (np.maximum(p, q) <= _LARGEST_RATIO * reference)
+        keep = (reference >= _SMALLEST_ATOM) & (np.maximum(p, q) <= _LARGEST_RATIO * reference)
         lost = ~keep & ((p > 0.0) | (q > 0.0))
-        # Where a ratio would overflow the reference's mass t is left out: the output is all but
+        # Where a ratio would overflow, the reference's mass t is left out: the output is all but
         # certain to be the victim's. The upper end only grows (docs/theory.md, section 3.3); an
         # event that ignores the others' part loses at most n t under P and 2 n t under Q.
         gone = float(reference[lost].sum()) * (1.0 + 1e-9)
