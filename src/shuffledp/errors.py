@@ -33,4 +33,14 @@ def rejected(name: str, value: object, wanted: str) -> ParameterError:
     return ParameterError(f"{name} = {shown}: wanted {wanted}")
 
 
+def unreadable(error: Exception) -> str:
+    """Say in a few words why a file could not be read or written."""
+    if isinstance(error, FileNotFoundError):
+        return "no such file"
+    if isinstance(error, UnicodeDecodeError):
+        return "not text in UTF-8"
+    words = getattr(error, "strerror", None) or str(error)
+    return words[:1].lower() + words[1:]
+
+
 _LONGEST_SHOWN = 80

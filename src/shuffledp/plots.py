@@ -5,9 +5,7 @@ Figures are made without pyplot, so nothing global is touched and no display is 
 
 from __future__ import annotations
 
-import contextlib
 import math
-import os
 import tempfile
 import textwrap
 from collections.abc import Sequence
@@ -25,7 +23,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from shuffledp.bound import Bound, outward
 from shuffledp.deployment import Account, Curve
 from shuffledp.deployment.accounting import FAILED, MINIMUM, NOW
-from shuffledp.errors import ParameterError
+from shuffledp.errors import ParameterError, unreadable
 
 SUFFIXES = (".png", ".svg", ".pdf")
 # Okabe and Ito's palette, dark ones first: they differ in lightness as well as in hue.
@@ -56,17 +54,13 @@ def save(figure: Figure, path: str | Path) -> None:
     """
     check_suffix("figure", path)
     path = Path(path)
-    temporary = ""
     try:
-        handle, temporary = tempfile.mkstemp(dir=path.parent, suffix=path.suffix)
-        os.close(handle)
-        write(figure, temporary, path.suffix.lower()[1:])
-        Path(temporary).replace(path)
+        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".shuffledp-") as scratch:
+            write(figure, Path(scratch) / path.name, path.suffix.lower()[1:])
+            (Path(scratch) / path.name).replace(path)
     except OSError as error:
-        raise ParameterError(f"figure {str(path)!r}: {error.strerror}") from None
-    finally:
-        with contextlib.suppress(OSError):
-            Path(temporary).unlink()
+        why = f"{unreadable(error)}; wanted a file that can be written"
+        raise ParameterError(f"figure {str(path)!r}: {why}") from None
 
 
 def write(figure: Figure, path: str | Path, kind: str) -> None:

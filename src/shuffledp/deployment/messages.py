@@ -20,6 +20,7 @@ _WANTED = {
     "list_type": "a list",
     "finite_number": "a finite number",
 }
+_KINDS: dict[Any, str] = {str: "a text in quotes", list: "a list", dict: "a table"}
 
 
 def one_line(error: ValidationError, model: type[BaseModel]) -> str:
@@ -41,7 +42,9 @@ def one_line(error: ValidationError, model: type[BaseModel]) -> str:
         return str(cause)
     if first["type"] == "missing":
         field = _fields(model, first["loc"][:-1]).get(str(first["loc"][-1]))
-        wanted = getattr(field, "description", None) or "a value"
+        kind = getattr(field, "annotation", None)
+        wanted = getattr(field, "description", None) or _KINDS.get(typing.get_origin(kind) or kind)
+        wanted = wanted or "a value"
         return f"{path} is missing: wanted {wanted}"
     if first["type"] == "extra_forbidden":
         known = sorted(_fields(model, first["loc"][:-1]))
@@ -50,7 +53,14 @@ def one_line(error: ValidationError, model: type[BaseModel]) -> str:
         return str(
             rejected(path, first["input"], f"no such key, but one of {', '.join(known)}{hint}")
         )
-    return str(rejected(path, first["input"], _WANTED.get(first["type"], first["msg"])))
+    return str(rejected(path, first["input"], _wanted(first)))
+
+
+def _wanted(error: Any) -> str:
+    expected = error.get("ctx", {}).get("expected")
+    if error["type"] == "literal_error" and expected:
+        return f"one of {expected}"
+    return str(_WANTED.get(error["type"], error["msg"]))
 
 
 def _path(location: tuple[Any, ...]) -> str:
