@@ -1,0 +1,496 @@
+"""Closed forms: the formula in balls, the bound it claims to be, and its domain."""
+
+import contextlib
+import itertools
+import math
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+
+import shuffledp as sd
+from shuffledp.ball.api import log_delta
+from shuffledp.closed_forms import blanket, clones, epsilon_of, log_delta_of, renyi, variation_ratio
+from shuffledp.closed_forms.interval import Interval, of
+from shuffledp.divergence import PairProfile
+from shuffledp.pair import ShuffledPair
+from shuffledp.reductions import (
+    VariationRatio,
+    blanket_pair,
+    clone_pair,
+    dataset_pair,
+    published_pair,
+    stronger_clone_pair,
+)
+
+ctx.prec = 300
+EPS0 = (0.05, 0.3, 0.499, 1.0, 2.0, 3.5, 5.0)
+COUNTS = (20, 1000, 30_000, 10**6, 10**9)
+DELTAS = (1e-2, 1e-6, 1e-12)
+GRID = tuple(itertools.product(EPS0, COUNTS, DELTAS))
+
+
+def grid_of(form, **more):
+    """Points of the grid where the formula applies, with its value; it must apply somewhere."""
+    found = [(*point, value(form, point, more)) for point in GRID]
+    inside = [point for point in found if point[-1] is not None]
+    assert len(inside) > 5
+    return inside
+
+
+def value(form, point, more):
+    eps0, n, delta = point
+    try:
+        return form(eps0=eps0, n=n, delta=delta, **more)
+    except sd.NotCertified:
+        return None
+
+
+def true_at(profile, epsilon, delta):
+    """The profile is at most delta at this eps, as far as its certified lower end can tell."""
+    return profile.log_delta(epsilon, width=1e-3).low <= math.log(delta)
+
+
+def formula_in_balls(value, truth):
+    """Rounded up, by next to nothing."""
+    assert arb(value) >= truth
+    assert value <= float(truth.mid()) * (1 + 1e-11)
+
+
+# --------------------------------------------------------------------- eps0-LDP: formula and bound
+
+
+def erlingsson_ball(e, n, d):
+    return 12 * e * ((1 / d).log() / n).sqrt()
+
+
+def cheu_ball(e, n, d):
+    lam = 2 * n / (e.exp() + 1)
+    m = lam - (2 * lam * (2 / d).log()).sqrt()
+    return (32 * (4 / d).log() / m).sqrt() * (1 - m / n)
+
+
+def clone_ball(e, n, d):
+    E = e.exp()
+    return (1 + (E - 1) / (E + 1) * (8 * (E * (4 / d).log() / n).sqrt() + 8 * E / n)).log()
+
+
+def stronger_ball(e, n, d):
+    E = e.exp()
+    return (1 + (E - 1) * (4 * (2 * (4 / d).log()).sqrt() / ((E + 1) * n).sqrt() + 4 / n)).log()
+
+
+def k_rr_ball(e, n, d, k):
+    E = e.exp()
+    first = 4 * (2 * (k + 1) * (4 / d).log()).sqrt() / ((E + k - 1) * k * n).sqrt()
+    return (1 + (E - 1) * (first + 4 * (k + 1) / (k * n))).log()
+
+
+@pytest.mark.parametrize(
+    ("form", "truth"),
+    [
+        (clones.erlingsson, erlingsson_ball),
+        (clones.cheu, cheu_ball),
+        (clones.clone, clone_ball),
+        (clones.stronger_clone, stronger_ball),
+    ],
+)
+def test_formulas_of_eps0(form, truth):
+    for eps0, n, delta, value in grid_of(form):
+        formula_in_balls(value, truth(arb(eps0), arb(n), arb(delta)))
+
+
+@pytest.mark.parametrize("k", [2, 10, 1000])
+def test_formula_of_k_rr(k):
+    for eps0, n, delta, value in grid_of(clones.k_rr, k=k):
+        formula_in_balls(value, k_rr_ball(arb(eps0), arb(n), arb(delta), k))
+
+
+@pytest.mark.parametrize(
+    ("form", "pair"),
+    [
+        # All of these are at least the stronger clone, which is a bound; 3.1 bounds the clone.
+        (clones.erlingsson, clone_pair),
+        (clones.clone, clone_pair),
+        (clones.stronger_clone, stronger_clone_pair),
+        (clones.cheu, stronger_clone_pair),
+    ],
+)
+def test_closed_forms_are_above_their_pairs(form, pair):
+    for eps0, n, delta, value in grid_of(form):
+        if value < eps0:
+            assert true_at(PairProfile(pair(eps0=eps0, n=n)), value, delta), (eps0, n, delta)
+
+
+@pytest.mark.parametrize("k", [2, 3, 10, 1000])
+def test_k_rr_corollary_is_above_the_blanket(k):
+    for eps0, n, delta, value in grid_of(clones.k_rr, k=k):
+        if value < eps0:
+            pair = blanket_pair(sd.KRR(k=k, eps0=eps0), 0, 1, n=n)
+            assert true_at(PairProfile(pair), value, delta), (eps0, n, delta)
+
+
+@pytest.mark.parametrize(
+    ("form", "eps0", "n", "delta"),
+    [
+        (clones.erlingsson, 0.5, 1000, 1e-3),
+        (clones.erlingsson, 0.4, 999, 1e-3),
+        (clones.erlingsson, 0.4, 1000, 1e-2),
+        (clones.cheu, 3.0, 100, 1e-6),
+        (clones.clone, 2.0, 1000, 1e-6),
+        (clones.stronger_clone, 3.0, 1000, 1e-6),
+    ],
+)
+def test_outside_its_domain_there_is_no_number(form, eps0, n, delta):
+    with pytest.raises(sd.NotCertified, match="outside the theorem's domain"):
+        form(eps0=eps0, n=n, delta=delta)
+
+
+def test_the_condition_of_3_1_has_log_4_over_delta():
+    """Between log(n/(16 log(4/d))) and log(n/(16 log(2/d))) the printed condition would pass."""
+    n, delta = 10_000, 1e-3
+    strict, printed = (math.log(n / (16 * math.log(x / delta))) for x in (4, 2))
+    with pytest.raises(sd.NotCertified):
+        clones.clone(eps0=0.5 * (strict + printed), n=n, delta=delta)
+    assert clones.clone(eps0=strict * (1 - 1e-9), n=n, delta=delta) > 0
+
+
+# --------------------------------------------------------------------------- Theorems 3.8 and 4.1
+
+
+def label_pair(p, q, n):
+    """The pair of Theorem 4.1: labels (q, 0, 1-q) against (p, p, p) and a rest."""
+    w = [p, p, p]
+    columns = (w, [q / p, 0, (1 - q) / p], [0, q / p, (1 - q) / p])
+    return ShuffledPair(*(np.array(column) for column in columns), n=n)
+
+
+def test_decomposition_is_above_its_labels():
+    tried = 0
+    for p, q, n, delta in itertools.product(
+        (1e-3, 0.05, 0.2, 0.333), (0.01, 0.4, 0.9), (100, 10_000, 10**6), (1e-3, 1e-6, 1e-9)
+    ):
+        try:
+            value = clones.decomposition(p=p, q=q, n=n, delta=delta)
+        except sd.NotCertified:
+            assert p * n < 8 * math.log(2 * q / delta) * (1 + 1e-12)
+            continue
+        tried += 1
+        P, Q, N, D = (arb(x) for x in (p, q, n, delta))
+        d = D / Q if delta < q else arb(1)
+        spread = 4 * (2 * (4 / d).log() / (P * N)).sqrt() + 4 / (P * N)
+        formula_in_balls(value, (1 + Q * spread).log())
+        assert true_at(PairProfile(label_pair(p, q, n)), value, delta)
+    assert tried > 20
+
+
+def test_approximate_theorem_adds_its_part_of_delta():
+    eps0, delta0, n, delta = 2.0, 1e-14, 10**6, 1e-8
+    epsilon, total = clones.clone_approximate(eps0=eps0, delta0=delta0, n=n, delta=delta)
+    assert epsilon == clones.clone(eps0=eps0, n=n, delta=delta)
+    extra = (1 + arb(epsilon).exp()) * (1 + (-arb(eps0)).exp() / 2) * n * arb(delta0)
+    assert arb(total) >= arb(delta) + extra
+    assert total <= float(delta + extra) * (1 + 1e-14)
+
+
+@pytest.mark.parametrize(("sigma", "n"), [(1.0, 10**8), (2.0, 10**6), (4.0, 30_000)])
+def test_approximate_theorem_is_above_the_gaussian_mechanism(sigma, n):
+    acc = sd.shuffle(sd.Gaussian(sigma=sigma), n=n)
+    for delta in (1e-4, 1e-8):
+        found = acc.epsilon(delta=delta, analysis="fmt-3.8")
+        assert found.upper >= acc.epsilon(delta=delta, analysis="dataset").lower
+        assert found.upper_theorem.key in {"fmt-3.8", "local"}
+    with pytest.raises(sd.NotCertified, match="eps0-LDP"):
+        sd.shuffle(sd.KRR(k=3, eps0=1.0), n=n).epsilon(delta=1e-6, analysis="fmt-3.8")
+
+
+# ------------------------------------------------------------------------- Hoeffding and Bennett
+
+
+def exact_moments(randomizer, a):
+    """gamma, largest, span and E[L^2] of L = gamma G from the law's own masses."""
+    x0, x1 = randomizer.worst_pairs().pairs[0]
+    law = randomizer.law((x0, x1))
+    gamma = float(law.blanket.sum())
+    gain = gamma * (law.mass[0] - a * law.mass[1]) / law.blanket
+    square = float((law.blanket * gain**2).sum()) / gamma
+    return gamma, float(gain.max()), float(gain.max() - gain.min()), square
+
+
+@pytest.mark.parametrize("eps0", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("k", [3, 10, 1000])
+def test_moments_of_k_rr_are_exact(k, eps0):
+    for epsilon in (0.1 * eps0, 0.7 * eps0):
+        law = blanket.k_rr(k, eps0)(epsilon)
+        truth = exact_moments(sd.KRR(k=k, eps0=eps0), math.exp(epsilon))
+        for found, value in zip((law.gamma, law.top, law.span, law.square), truth, strict=True):
+            assert found.low == pytest.approx(value, rel=1e-11)
+            assert found.high == pytest.approx(value, rel=1e-11)
+
+
+@pytest.mark.parametrize("eps0", [0.1, 1.0, 4.0])
+def test_moments_of_laplace_are_those_of_fine_cells(eps0):
+    for epsilon in (0.1 * eps0, 0.7 * eps0):
+        law = blanket.laplace(eps0)(epsilon)
+        truth = exact_moments(sd.Laplace(eps0=eps0), math.exp(epsilon))
+        for found, value in zip((law.gamma, law.top, law.span, law.square), truth, strict=True):
+            assert found.low == pytest.approx(value, rel=1e-5)
+            assert found.high - found.low <= 1e-11 * value
+
+
+@pytest.mark.parametrize("bound", [blanket.log_hoeffding, blanket.log_bennett])
+@pytest.mark.parametrize(
+    ("randomizer", "moments"),
+    [
+        *((sd.KRR(k=k, eps0=e), blanket.k_rr(k, e)) for k in (2, 10, 1000) for e in (0.1, 1, 4)),
+        *((sd.Laplace(eps0=e), blanket.laplace(e)) for e in (0.1, 1.0, 4.0)),
+        *((sd.KRR(k=3, eps0=e), blanket.generic(e)) for e in (0.1, 1.0, 3.0)),
+        *((sd.OUE(d=5, eps0=e), blanket.generic(e)) for e in (0.1, 1.0, 3.0)),
+        *(
+            (sd.KRR(k=10, eps0=e), blanket.known_blanket(e, 10 / (of(e).exp() + 9)))
+            for e in (0.1, 1.0, 4.0)
+        ),
+    ],
+    ids=str,
+)
+def test_hoeffding_and_bennett_are_above_the_blanket(randomizer, moments, bound):
+    x0, x1 = randomizer.worst_pairs().pairs[0]
+    for n in (2, 50, 10**6):
+        profile = PairProfile(blanket_pair(randomizer, x0, x1, n=n, cells=1 << 11))
+        for share in (1e-3, 0.1, 0.9):
+            epsilon = share * randomizer.eps0
+            claimed = bound(moments, n=n, epsilon=epsilon)
+            assert claimed >= profile.log_delta(epsilon, width=1e-2).low
+            assert claimed <= 0.0
+
+
+def hoeffding_ball(gamma, b, t, n):
+    x = -2 * t * t / (b * b)
+    front = b * b / (4 * t * gamma * n)
+    return (front * ((1 - gamma + gamma * x.exp()) ** n - (1 - gamma) ** n)).log()
+
+
+def bennett_ball(gamma, top, c, t, n):
+    alpha, beta = c / top**2, t * top / c
+    f = (1 + beta) * (1 + beta).log() - beta
+    front = top / (gamma * n * (1 + beta).log())
+    return (front * ((1 - gamma + gamma * (-alpha * f).exp()) ** n - (1 - gamma) ** n)).log()
+
+
+@pytest.mark.parametrize("n", [1, 7, 2000])
+@pytest.mark.parametrize("share", [0.01, 0.4, 0.99])
+def test_hoeffding_and_bennett_in_balls(n, share):
+    k, eps0 = 10, 2.0
+    epsilon = share * eps0
+    E, a = arb(eps0).exp(), arb(epsilon).exp()
+    t = a - 1
+    gamma = k / (E + k - 1)
+    top, span = gamma * (1 - a) + (1 - gamma) * k, (1 - gamma) * k * (a + 1)
+    square = gamma * (2 - gamma) * t**2 + (1 - gamma) ** 2 * k * (a**2 + 1)
+    for found, truth in (
+        (
+            blanket.log_hoeffding(blanket.k_rr(k, eps0), n=n, epsilon=epsilon),
+            hoeffding_ball(gamma, span, t, n),
+        ),
+        (
+            blanket.log_bennett(blanket.k_rr(k, eps0), n=n, epsilon=epsilon),
+            bennett_ball(gamma, top, square, t, n),
+        ),
+    ):
+        if truth < 0:
+            assert arb(found) >= truth
+            assert found <= float(truth.mid()) + 1e-9
+        else:
+            assert found == 0.0
+
+
+def test_hoeffding_and_bennett_need_eps_above_0():
+    for bound in (blanket.log_hoeffding, blanket.log_bennett):
+        with pytest.raises(sd.NotCertified, match="eps > 0"):
+            bound(blanket.generic(1.0), n=10, epsilon=0.0)
+    # Beyond the local guarantee no gain of Laplace noise is above 0.
+    assert blanket.log_bennett(blanket.laplace(1.0), n=10, epsilon=1.1) == -math.inf
+
+
+# --------------------------------------------------------------------------------- variation ratio
+
+
+def vr_ball(p, beta, q, n, d):
+    al = beta / (p - 1)
+    r = al * p / q
+    k0 = 1 - al - al * p
+    log4 = (4 / d).log()
+    six = 6 * r
+    omega = 2 * r * (n - 1) - ((six if six < 0.5 else arb(0.5)) * (n - 1) * log4).sqrt()
+    s = (omega * log4 / 2).sqrt()
+    down = al * omega + beta * (omega / 2 - s) + k0 * (n - 1 - omega) * r / (1 - 2 * r)
+    return (1 + beta * (2 * s + 1) / down).log()
+
+
+def vr_3_ball(p, beta, q, n, d):
+    al = beta / (p - 1)
+    r = al * p / q
+    v = (1 - 3 * r) / (1 - 2 * r) * 4 / 9
+    v = v if v > 0 else arb(0)
+    spread = (32 * (4 / d).log() / (r * (n - 1))).sqrt() + 4 / (r * n)
+    return (1 + beta / ((1 - v) * (1 + p) * beta / (p - 1) + v) * spread).log()
+
+
+@pytest.mark.parametrize(
+    ("form", "truth"),
+    [(variation_ratio.theorem_4_2, vr_ball), (variation_ratio.theorem_4_3, vr_3_ball)],
+)
+def test_variation_ratio_forms_are_above_their_pair(form, truth):
+    tried = 0
+    for log_p, share, more, n, delta in itertools.product(
+        (0.5, 1.0, 3.0), (0.2, 0.6, 0.99), (1.0, 3.0), (1000, 10**5, 10**7), (1e-3, 1e-6, 1e-10)
+    ):
+        p = math.exp(log_p)
+        beta = share * (p - 1) / (p + 1)
+        q = p * more
+        try:
+            value = form(p=p, beta=beta, q=q, n=n, delta=delta)
+        except sd.NotCertified:
+            continue
+        tried += 1
+        formula_in_balls(value, truth(*(arb(x) for x in (p, beta, q, n, delta))))
+        if value < log_p:
+            pair = published_pair(VariationRatio(p=p, beta=beta, q=q), n=n)
+            assert true_at(PairProfile(pair), value, delta), (p, beta, q, n, delta)
+    assert tried > 20
+
+
+def test_theorem_4_2_needs_the_condition_that_the_paper_does_not_have():
+    """p = q = e^3, beta = (p-1)/(2(p+1)), n = 1000, delta = 1e-6: its own pair has .0029."""
+    p = math.exp(3)
+    beta = 0.5 * (p - 1) / (p + 1)
+    with pytest.raises(sd.NotCertified, match="Om/2"):
+        variation_ratio.theorem_4_2(p=p, beta=beta, q=p, n=1000, delta=1e-6)
+    claimed = float(vr_ball(*(arb(x) for x in (p, beta, p, 1000, 1e-6))).mid())
+    pair = published_pair(VariationRatio(p=p, beta=beta, q=p), n=1000)
+    true = math.exp(PairProfile(pair).log_delta(claimed, width=1e-4).low)
+    assert true == pytest.approx(0.0029, abs=5e-5)
+
+
+def test_variation_ratio_forms_need_finite_numbers():
+    for form in (variation_ratio.theorem_4_2, variation_ratio.theorem_4_3):
+        with pytest.raises(sd.NotCertified, match="finite p"):
+            form(p=math.inf, beta=0.5, q=2.0, n=1000, delta=1e-6)
+        with pytest.raises(sd.NotCertified, match="2r < 1"):
+            form(p=10.0, beta=0.8, q=1.1, n=1000, delta=1e-6)
+        with pytest.raises(sd.NotCertified, match="beta > 0"):
+            form(p=10.0, beta=0.0, q=2.0, n=1000, delta=1e-6)
+        assert form(p=3.0, beta=Interval(0.3, 0.3), q=3.0, n=10**6, delta=1e-6) == form(
+            p=3.0, beta=0.3, q=3.0, n=10**6, delta=1e-6
+        )
+
+
+# --------------------------------------------------------------------------------------- Renyi
+
+
+@pytest.mark.parametrize("eps0", [0.2, 1.0])
+@pytest.mark.parametrize("n", [50, 1000])
+def test_renyi_of_binary_rr_is_below_the_general_bound(eps0, n):
+    for order in (2, 3, 8):
+        lower = renyi.binary_rr(eps0=eps0, n=n, order=order)
+        assert 0 < lower <= renyi.girgis(eps0=eps0, n=n, order=order)
+
+
+def test_renyi_of_binary_rr_by_enumeration():
+    eps0, n, order = 1.0, 6, 3
+    f = 1 / (math.e + 1)
+    p0 = [math.comb(n, k) * f**k * (1 - f) ** (n - k) for k in range(n + 1)]
+    others = [math.comb(n - 1, k) * f**k * (1 - f) ** (n - 1 - k) for k in range(n)] + [0.0]
+    p1 = [f * others[k] + (1 - f) * (others[k - 1] if k else 0.0) for k in range(n + 1)]
+    moment = sum(b**order * a ** (1 - order) for a, b in zip(p0, p1, strict=True))
+    found = renyi.binary_rr(eps0=eps0, n=n, order=order)
+    assert found == pytest.approx(math.log(moment) / (order - 1), rel=1e-10)
+
+
+def test_converted_renyi_is_above_the_mechanism():
+    for eps0, n in ((0.2, 1000), (1.0, 10_000)):
+        lower = sd.shuffle(sd.BinaryRR(eps0=eps0), n=n).epsilon(delta=1e-6).lower
+        assert renyi.girgis_epsilon(eps0=eps0, n=n, delta=1e-6) >= lower
+
+
+# ------------------------------------------------------------------------------------- inverses
+
+
+@pytest.mark.parametrize("epsilon", [0.01, 0.05, 0.2])
+def test_delta_of_an_eps_formula_was_evaluated(epsilon):
+    def form(delta):
+        return clones.clone(eps0=0.5, n=30_000, delta=delta)
+
+    log = log_delta_of(form, epsilon) if epsilon > 0.02 else None
+    if log is None:
+        with pytest.raises(sd.NotCertified, match="no delta below 1"):
+            log_delta_of(form, epsilon)
+        return
+    assert form(math.exp(log)) <= epsilon
+    if log > -689.0:
+        with_less = math.exp(log - 1e-6)
+        with contextlib.suppress(sd.NotCertified):  # the domain may end there
+            assert form(with_less) > epsilon
+
+
+def test_eps_of_a_delta_formula_was_evaluated():
+    at = blanket.k_rr(10, 2.0)
+
+    def form(epsilon):
+        return blanket.log_bennett(at, n=1000, epsilon=epsilon)
+
+    for delta in (1e-2, 1e-6, 1e-12):
+        found = epsilon_of(form, math.log(delta), cap=2.0)
+        assert form(found) <= math.log(delta)
+        assert form(found * (1 - 1e-9)) > math.log(delta)
+    with pytest.raises(sd.NotCertified, match="at no eps"):
+        epsilon_of(form, math.log(1e-300), cap=0.5)
+
+
+# ----------------------------------------------------------- through the front door, against balls
+
+UPPERS = [a.key for a in sd.analyses() if a.kind == "closed form" and a.end == "upper"]
+SOURCES = {
+    "k-rr": {"name": "k-rr", "k": 10, "eps0": 0.4},
+    "binary-rr": {"name": "binary-rr", "eps0": 0.4},
+    "laplace": {"name": "laplace", "eps0": 0.4, "low": 0.0, "high": 1.0, "binary": False},
+    "oue": {"name": "oue", "d": 5, "eps0": 0.4},
+}
+
+
+def triple(name):
+    return (0.0, 1.0, 0.0) if name == "laplace" else (0, 1, 0)
+
+
+@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize("key", UPPERS)
+def test_delta_and_eps_are_above_the_exact_divergence(key, name):
+    """Ball arithmetic gives the exact divergence of one pair of datasets; no bound is below it."""
+    randomizer = sd.randomizer_from_dict(SOURCES[name])
+    for n in (1000, 100_000):
+        acc = sd.shuffle(randomizer, n=n)
+        try:
+            epsilon = acc.epsilon(delta=1e-4, analysis=key).upper
+            delta = acc.delta(epsilon=0.5 * epsilon, analysis=key)
+        except sd.NotCertified:
+            assert (key, name) not in {("fmt-3.1", "oue"), ("bennett", "k-rr")}
+            continue
+        for eps, log in ((epsilon, math.log(1e-4)), (0.5 * epsilon, delta.log_upper)):
+            if eps >= randomizer.eps0:
+                continue
+            x0, x1, x2 = triple(name)
+            low, _ = log_delta(
+                SOURCES[name], analysis="dataset", n=n, epsilon=eps, x0=x0, x1=x1, x2=x2, rel=1e-3
+            )
+            assert log >= low
+
+
+def test_dataset_pair_is_what_balls_say():
+    """The oracle above and the library's own lower bound agree."""
+    pair = dataset_pair(sd.KRR(k=10, eps0=0.4), 0, 1, 0, n=1000)
+    low, high = log_delta(
+        SOURCES["k-rr"], analysis="dataset", n=1000, epsilon=0.01, x0=0, x1=1, x2=0, rel=1e-6
+    )
+    found = PairProfile(pair).log_delta(0.01, width=1e-6)
+    assert found.low <= high
+    assert low <= found.high
