@@ -275,3 +275,9 @@ ENVELOPE = Theorem(
     "docs/theory.md, section 4",
     "proved here",
 )
+LEAST_COMMON = Theorem(
+    "least-common",
+    "no pair of inputs favours fewer outputs in common",
+    "docs/theory.md, section 4",
+    "proved here",
+)

@@ -13,6 +13,7 @@ from shuffledp.randomizers.base import (
 )
 from shuffledp.randomizers.channel import Channel
 from shuffledp.randomizers.duchi import Duchi
+from shuffledp.randomizers.extremal import Extremal
 from shuffledp.randomizers.gaussian import Gaussian
 from shuffledp.randomizers.hadamard import HadamardResponse
 from shuffledp.randomizers.hashing import BLH, OLH, LocalHash
@@ -20,6 +21,7 @@ from shuffledp.randomizers.hybrid import Hybrid
 from shuffledp.randomizers.krr import KRR, BinaryRR
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.law import CellEdges, JointLaw
+from shuffledp.randomizers.pckv import PCKVGRR
 from shuffledp.randomizers.piecewise import Piecewise
 from shuffledp.randomizers.privunit import PrivUnit
 from shuffledp.randomizers.sampling_rappor import SamplingRAPPOR
@@ -32,11 +34,13 @@ __all__ = [
     "KRR",
     "OLH",
     "OUE",
+    "PCKVGRR",
     "RAPPOR",
     "BinaryRR",
     "CellEdges",
     "Channel",
     "Duchi",
+    "Extremal",
     "Gaussian",
     "HadamardResponse",
     "Hybrid",

@@ -1,0 +1,213 @@
+"""Extremal mechanisms: every output is e^eps0 times likelier under some inputs than others."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp import _check
+from shuffledp.errors import NotCertified, rejected
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.discrete import distinct
+from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, histogram
+from shuffledp.randomizers.law import JointLaw, without_empty
+from shuffledp.randomizers.levels import coin, grown
+from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
+from shuffledp.randomness import RandomSource
+from shuffledp.theorems import LEAST_COMMON
+
+_LARGEST_INPUTS = 1000
+_LARGEST_ENTRIES = 4_000_000
+_REL = 4 * 2.0**-53
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extremal(FrequencyRandomizer):
+    """Extremal mechanism: R_x(y) = (e^eps0 if pattern[x][y] = 1 else 1)/Z.
+
+    Z = e^eps0 h + m - h with m outputs, h of them favoured by each input. Mechanisms of this form
+    are optimal for every sublinear utility (an f-divergence or the mutual information), and for two
+    inputs binary randomized response is, at every eps0: its pattern is ((1, 0), (0, 1)). An output
+    that should weigh k times as much as another is given k times. The blanket is 1/Z, but e^eps0/Z
+    on outputs that all inputs favour. Reports are outputs, in the smallest unsigned type.
+
+    Parameters
+    ----------
+    pattern : sequence of sequences of 0 and 1
+        Rows are inputs (2 to 1000), columns outputs; the same number of ones in all rows.
+    eps0 : float
+        Local privacy in nats, 0 < eps0 <= 300.
+
+    Notes
+    -----
+    Kairouz, Oh, Viswanath 2016 ("staircase" patterns). Frequencies have the simple estimator where
+    each two inputs favour equally many outputs in common, as in any block design.
+    """
+
+    name: ClassVar[str] = "extremal"
+    summary: ClassVar[str] = "extremal mechanism, by its pattern of zeros and ones"
+    pattern: tuple[tuple[int, ...], ...]
+    eps0: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "pattern", _checked_pattern(self.pattern))
+        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+        matrix = np.array(self.pattern, dtype=bool)
+        matrix.setflags(write=False)
+        object.__setattr__(self, "_matrix", matrix)
+
+    @classmethod
+    def binary(cls, *, inputs: int, subset: ArrayLike, eps0: float) -> Extremal:
+        """The binary mechanism: which side of a subset the input is on, by randomized response.
+
+        Parameters
+        ----------
+        inputs : int
+            Number of inputs.
+        subset : array_like of int
+            Inputs that favour output 1; the others favour output 0.
+        eps0 : float
+            Local privacy in nats.
+        """
+        count = _check.count("inputs", inputs, low=2, high=_LARGEST_INPUTS)
+        inside = {_check.count("subset", x, low=0, high=count - 1) for x in np.ravel(subset)}
+        if not 0 < len(inside) < count:
+            raise rejected("subset", sorted(inside), "some of the inputs, not all")
+        rows = tuple((0, 1) if x in inside else (1, 0) for x in range(count))
+        return cls(pattern=rows, eps0=eps0)
+
+    @property
+    def matrix(self) -> np.ndarray:
+        """The pattern, shape (inputs, outputs)."""
+        return self.__dict__["_matrix"]
+
+    @property
+    def items(self) -> int:
+        """Number of inputs."""
+        return len(self.pattern)
+
+    @property
+    def outputs(self) -> int:
+        """m."""
+        return len(self.pattern[0])
+
+    @property
+    def favoured(self) -> int:
+        """h: outputs that an input favours."""
+        return sum(self.pattern[0])
+
+    @property
+    def message_bits(self) -> float:
+        """log2(m)."""
+        return math.log2(self.outputs)
+
+    @property
+    def _total(self) -> Fraction:
+        """Z = e^eps0 h + m - h."""
+        return self.outputs + self.favoured * (grown(self.eps0) - 1)
+
+    @property
+    def support(self) -> Support:
+        """p* = e^eps0 h/Z, q* = (c e^eps0 + h - c)/Z, c outputs being favoured by any two inputs.
+
+        Raises
+        ------
+        NotCertified
+            If c is not the same for all pairs of inputs.
+        """
+        common = self._common()
+        off = common[~np.eye(self.items, dtype=bool)]
+        if off.min() != off.max() or off.max() == self.favoured:
+            raise NotCertified(
+                "extremal: inputs favour different numbers of outputs in common, and frequencies "
+                "have no estimator by counts of their own outputs"
+            )
+        grow, total, h, c = grown(self.eps0), self._total, self.favoured, int(off.max())
+        own, other = grow * h / total, (c * (grow - 1) + h) / total
+        rates = (own, 1 - own, other, 1 - other, (h - c) * (grow - 1) / total)
+        return Support(*map(float, rates))
+
+    def _common(self) -> np.ndarray:
+        matrix = self.matrix.astype(np.int64)
+        return matrix @ matrix.T
+
+    # ----------------------------------------------------------------------------- running it
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        """Any output with probability m/Z, rounded up, else one that the input favours."""
+        anything = coin(self.outputs / self._total)
+        favoured = np.array([np.flatnonzero(row) for row in self.matrix])
+        reports = np.empty(len(values), dtype=smallest_type(self.outputs))
+        for users in blocks(len(values)):
+            x = values[users]
+            part = favoured[x, source.below(self.favoured, len(x))]
+            free = source.coins(anything, len(x))
+            part[free] = source.below(self.outputs, int(np.count_nonzero(free)))
+            reports[users] = part
+        return reports
+
+    def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
+        return whole_reports(reports, self.outputs)
+
+    def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
+        counts = self.matrix.astype(np.int64) @ histogram(reports, self.outputs)
+        return counts if items is None else counts[items]
+
+    # -------------------------------------------------------------------------------- its law
+
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+        """Classes: outputs by the inputs that favour them, those that all inputs favour apart."""
+        del cells
+        seen, index = distinct(inputs, self.items)
+        keys = np.vstack([self.matrix[seen], self.matrix.all(axis=0)])
+        kinds, counts = np.unique(keys, axis=1, return_counts=True)
+        grow, total = grown(self.eps0), self._total
+        low = [Fraction(int(count)) / total for count in counts]
+        mass = np.array(
+            [
+                [float(m * grow if hit else m) for m, hit in zip(low, row, strict=True)]
+                for row in kinds[:-1]
+            ]
+        )
+        by_all = kinds[-1]
+        floor = [float(m * grow if every else m) for m, every in zip(low, by_all, strict=True)]
+        return without_empty(mass[index], np.array(floor), _REL)
+
+    def worst_pairs(self) -> WorstPairs:
+        """A pair that favours as few outputs in common as any; exchanged, the law is the same."""
+        common = self._common()
+        np.fill_diagonal(common, self.favoured + 1)
+        x0, x1 = (int(x) for x in np.unravel_index(int(common.argmin()), common.shape))
+        return WorstPairs(((x0, x1),), LEAST_COMMON)
+
+    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
+        """The pair with the least in common; all others hold each of the inputs, up to 100."""
+        ((x0, x1),) = self.worst_pairs().pairs
+        others = dict.fromkeys([x0, x1, *range(min(self.items, 100))])
+        return tuple((x0, x1, x2) for x2 in others)
+
+
+def _checked_pattern(pattern: Any) -> tuple[tuple[int, ...], ...]:
+    wanted = "rows of zeros and ones, at least 2, with the same number of ones in each"
+    try:
+        array = np.array([[float(v) for v in row] for row in pattern])
+    except (TypeError, ValueError):
+        raise rejected("pattern", pattern, wanted) from None
+    if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 2:
+        raise rejected("pattern shape", array.shape, wanted)
+    if array.shape[0] > _LARGEST_INPUTS or array.size > _LARGEST_ENTRIES:
+        limits = f"at most {_LARGEST_INPUTS} rows and {_LARGEST_ENTRIES} entries"
+        raise rejected("pattern shape", array.shape, limits)
+    if not bool(((array == 0.0) | (array == 1.0)).all()):
+        raise rejected("pattern", pattern, wanted)
+    ones = array.sum(axis=1)
+    if not bool((ones == ones[0]).all()):
+        raise rejected("ones in each row of pattern", ones.astype(int).tolist(), "equal numbers")
+    if not 0 < ones[0] < array.shape[1]:
+        raise rejected("ones in each row of pattern", int(ones[0]), "some of the outputs, not all")
+    return tuple(tuple(int(v) for v in row) for row in array)

@@ -1,0 +1,253 @@
+"""PCKV-GRR: key-value pairs, one of s sampled and randomized as one symbol."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp import _check
+from shuffledp.errors import rejected
+from shuffledp.estimates import MeanEstimate
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.discrete import distinct
+from shuffledp.randomizers.frequency import (
+    FrequencyRandomizer,
+    Support,
+    histogram,
+    occurrences,
+)
+from shuffledp.randomizers.law import JointLaw
+from shuffledp.randomizers.levels import Part, coin, grown, two_level_law
+from shuffledp.randomizers.values import smallest_type, whole_reports
+from shuffledp.randomness import RandomSource
+from shuffledp.theorems import LEAST_OVERLAP
+
+_LARGEST_SET = 10**6
+_HALF = Fraction(1, 2)
+
+
+@dataclass(frozen=True, kw_only=True)
+class PCKVGRR(FrequencyRandomizer):
+    """PCKV-GRR: one of s pairs (key, value in [-1, 1]), its value rounded to a sign, then k-RR.
+
+    The value becomes +1 with probability (1 + v)/2; the symbol (key, sign) goes through k-RR over
+    the 2D symbols with e^eps = s (e^eps0 - 1) + 1, so that a symbol has probability between 1/Z and
+    e^eps0/Z, Z = s (e^eps0 - 1) + 2D. The blanket is uniform, gamma = 2D/Z. The same s keys with
+    values +1 and with values -1 favour disjoint symbols: no pair is worse. D is the number of keys,
+    and s more where ``padding`` lets users hold fewer than s pairs: dummy keys with value 0.
+
+    Inputs of ``law``: 0 and 1 hold the first s keys with values +1 and -1; 2 holds the last s keys
+    with values +1, or nothing at all where there is padding. Values are shape (n, s, 2), rows (key,
+    value); with padding a key of -1 means no pair. Reports are 2 key + (1 if the sign is +),
+    in the smallest unsigned type. ``estimate`` gives the frequencies of the keys, exactly unbiased
+    whatever the values; ``estimate_values`` what the values add up to.
+
+    Parameters
+    ----------
+    domain : int
+        Number of keys, 1 <= domain <= 1e8.
+    s : int
+        Pairs of a user, 1 <= s <= domain.
+    eps0 : float
+        Local privacy in nats, 0 < eps0 <= 300.
+    padding : bool
+        True where users may hold fewer than s pairs.
+
+    Notes
+    -----
+    Gu, Li, Cheng, Xiong, Cao 2020, with their optimal split of the privacy budget.
+    """
+
+    name: ClassVar[str] = "pckv-grr"
+    summary: ClassVar[str] = "key-value pairs, one of s, by k-RR (PCKV-GRR)"
+    domain: int
+    s: int
+    eps0: float
+    padding: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "domain", _check.count("domain", self.domain, high=10**8))
+        top = min(self.domain, _LARGEST_SET)
+        object.__setattr__(self, "s", _check.count("s", self.s, high=top))
+        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+        if not isinstance(self.padding, bool):
+            raise rejected("padding", self.padding, "True or False")
+
+    @property
+    def items(self) -> int:
+        """Number of keys, dummies not counted."""
+        return self.domain
+
+    @property
+    def symbols(self) -> int:
+        """2D: keys, dummies included, with either sign."""
+        return 2 * (self.domain + self.s if self.padding else self.domain)
+
+    @property
+    def message_bits(self) -> float:
+        """log2(2D)."""
+        return math.log2(self.symbols)
+
+    @property
+    def _total(self) -> Fraction:
+        """Z = s (e^eps0 - 1) + 2D."""
+        return self.s * (grown(self.eps0) - 1) + self.symbols
+
+    @property
+    def support(self) -> Support:
+        """p* = (e^eps0 + 1)/Z, q* = 2/Z: of a key, with either sign."""
+        grow, total = grown(self.eps0), self._total
+        own = (grow + 1) / total
+        other = 2 / total
+        return Support(*map(float, (own, 1 - own, other, 1 - other, (grow - 1) / total)))
+
+    def value_variance(self, *, frequency: float, value: float = 0.0) -> float:
+        """Per-user variance of what ``estimate_values`` gives for a key.
+
+        Parameters
+        ----------
+        frequency : float
+            Share of users that hold the key.
+        value : float
+            The value they hold it with; 0 is the worst.
+        """
+        share = _check.real("frequency", frequency, low=0.0, high=1.0)
+        x = _check.real("value", value, low=-1.0, high=1.0)
+        own, other = self._value_variances()
+        return share * (own - x * x) + (1.0 - share) * other
+
+    def _value_variances(self) -> tuple[float, float]:
+        """Of holders at value 0, and of others: the key's probability by the gap squared."""
+        self._usable()
+        grow, total = grown(self.eps0), self._total
+        scale = total / (grow - 1) ** 2
+        return float((grow + 1) * scale), float(2 * scale)
+
+    # ----------------------------------------------------------------------------- running it
+
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        return _pairs(values, self.domain, self.s, padding=self.padding)
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        count = len(values)
+        kind = smallest_type(self.symbols)
+        if count == 0:
+            return np.zeros(0, dtype=kind)
+        slot = source.below(self.s, count)
+        keys, at = values[np.arange(count), slot].T
+        sign = source.unit(count) < 0.5 + 0.5 * at
+        keys = np.where(keys < 0.0, self.domain + slot, keys)
+        symbols = (2 * keys + sign).astype(kind)
+        anything = source.coins(coin(self.symbols / self._total), count)
+        symbols[anything] = source.below(self.symbols, int(np.count_nonzero(anything)))
+        return symbols
+
+    def _checked_reports(self, reports: ArrayLike) -> np.ndarray:
+        return whole_reports(reports, self.symbols)
+
+    def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
+        return occurrences(reports >> 1, self.symbols // 2, items)[: self.domain]
+
+    def _signs(self, reports: np.ndarray) -> np.ndarray:
+        """Counts of each key with either sign, shape (domain, 2)."""
+        return histogram(reports, self.symbols).reshape(-1, 2)[: self.domain]
+
+    def estimate_values(self, reports: ArrayLike) -> MeanEstimate:
+        """Unbiased sums over users of each key's values, divided by the number of users.
+
+        Divided by the frequencies of ``estimate`` they are the mean values among the holders.
+
+        Parameters
+        ----------
+        reports : array_like of int
+            What ``randomize`` returned.
+
+        Returns
+        -------
+        MeanEstimate
+            One entry for each key; standard errors are those of values 0, the largest.
+        """
+        checked = self._checked_reports(reports)
+        frequencies = self.estimate(checked).frequencies
+        counts = self._signs(checked)
+        n = len(checked)
+        means = (counts[:, 1] - counts[:, 0]) / n / self._usable().gap
+        own, other = self._value_variances()
+        share = np.clip(frequencies, 0.0, 1.0)
+        return MeanEstimate(means, np.sqrt((share * own + (1.0 - share) * other) / n), n)
+
+    # -------------------------------------------------------------------------------- its law
+
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+        """Classes: symbols by the inputs that favour them."""
+        del cells
+        seen, index = distinct(inputs, 3)
+        parts = [
+            (count / self._total, tuple(favours[x] for x in seen))
+            for count, favours in self._symbols_by_favour()
+        ]
+        return two_level_law(parts, eps0=self.eps0, index=index)
+
+    def _symbols_by_favour(self) -> list[Part]:
+        """Numbers of symbols, with the favours of the three inputs for each."""
+        s, none = self.s, Fraction(0)
+        if self.padding:
+            kinds: list[Part] = [
+                (Fraction(s), (True, False, False)),
+                (Fraction(s), (False, True, False)),
+                (Fraction(2 * s), (none, none, _HALF)),
+            ]
+        else:
+            common = max(0, 2 * s - self.domain)
+            kinds = [
+                (Fraction(s - common), (True, False, False)),
+                (Fraction(s - common), (False, True, False)),
+                (Fraction(common), (True, False, True)),
+                (Fraction(common), (False, True, False)),
+                (Fraction(s - common), (False, False, True)),
+            ]
+        rest = Fraction(self.symbols) - sum(count for count, _ in kinds)
+        return [*kinds, (rest, (False, False, False))]
+
+    def worst_pairs(self) -> WorstPairs:
+        """The same keys with values +1 and -1; exchanged, the law is the same."""
+        return WorstPairs(((0, 1),), LEAST_OVERLAP)
+
+    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
+        """All others hold one of the two sets, or as little of them as they can."""
+        return tuple((0, 1, x2) for x2 in (0, 1, 2))
+
+
+def _pairs(values: ArrayLike, domain: int, s: int, *, padding: bool) -> np.ndarray:
+    """Rows of s pairs (key, value) as floats; every key at most once in a row."""
+    wanted = f"(n, {s}, 2): {s} pairs (key, value) for each user"
+    try:
+        rows = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise rejected("values", values, f"numbers, shape {wanted}") from None
+    if rows.size == 0:
+        return rows.reshape(0, s, 2)
+    if rows.ndim != 3 or rows.shape[1:] != (s, 2):
+        raise rejected("values shape", rows.shape, wanted)
+    keys, numbers = rows[..., 0], rows[..., 1]
+    none = keys == -1.0 if padding else np.zeros(keys.shape, dtype=bool)
+    fine = (keys >= 0.0) & (keys <= domain - 1) & (keys == np.floor(keys))
+    fine &= (numbers >= -1.0) & (numbers <= 1.0)
+    fine |= none
+    if not bool(fine.all()):
+        user, place = (int(i) for i in np.argwhere(~fine)[0])
+        wanted = f"a key 0 to {domain - 1:,} and a value -1 to 1"
+        raise rejected(f"values[{user}, {place}]", rows[user, place].tolist(), wanted)
+    # Missing pairs are told apart from each other, so that they do not count as equal keys.
+    apart = np.where(none, -1.0 - np.arange(s), keys)
+    ordered = np.sort(apart, axis=1)
+    bad = np.asarray((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
+    if bool(bad.any()):
+        first = int(np.argmax(bad))
+        raise rejected(f"keys of values[{first}]", keys[first].tolist(), "different keys")
+    return np.where(none[..., None], np.array([-1.0, 0.0]), rows)
