@@ -174,8 +174,10 @@ def _grid(source: Source, n: int, cells: int) -> Curve:
     pairs = _blanket_pairs(source, "blanket-grid", n, cells)
 
     def delta_at(epsilon: float) -> float:
+        steps = [grid.step_for(pair, epsilon=epsilon, width=_GRID_WIDTH) for pair in pairs]
         return max(
-            grid.grid_bracket(pair, epsilon=epsilon, width=_GRID_WIDTH).high for pair in pairs
+            grid.grid_delta(pair, epsilon=epsilon, step=step, rounding="up")[0]
+            for pair, step in zip(pairs, steps, strict=True)
         )
 
     return _by_halving(delta_at, min(source.eps0, 20.0), _FLOATS)

@@ -10,6 +10,7 @@ outward. So they are for comparison (``Estimate``), and cost O(sqrt n) to O(n) t
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 from scipy.special import bdtrc, gammaln
@@ -19,6 +20,7 @@ from shuffledp.errors import rejected
 from shuffledp.pair import Array
 
 _BLOCK = 1 << 20
+_UNDERFLOW = -745.0
 
 
 def clone_delta(*, eps0: float, n: int, epsilon: float) -> float:
@@ -46,8 +48,7 @@ def _mixture_delta(eps0: float, n: int, epsilon: float, share: float) -> float:
         return 0.0
     cutoff = odds / (1.0 + odds)
     total = 0.0
-    for c in _blocks(n - 1):
-        weight = np.exp(_log_binomial(n - 1, c, share))
+    for c, weight in _counts(n - 1, share):
         least = np.floor(cutoff * (c + 1.0)) + 1.0  # u > cutoff (c + 1)
         with_one = _at_least(c, least - 1.0)  # A + 1 >= least
         without = _at_least(c, least)
@@ -77,8 +78,7 @@ def variation_ratio_delta(*, p: float, beta: float, q: float, n: int, epsilon: f
     if best <= 0.0:
         return 0.0
     total = 0.0
-    for c in _blocks(n):
-        weight = np.exp(_log_binomial(n, c, 2.0 * r))
+    for c, weight in _counts(n, 2.0 * r):
         base = c * worst + (n - c) * other
         least = np.floor(-base / (best - worst)) + 1.0
         least = np.maximum(least, 0.0)
@@ -89,12 +89,14 @@ def variation_ratio_delta(*, p: float, beta: float, q: float, n: int, epsilon: f
     return total / n
 
 
-def _blocks(last: int) -> list[Array]:
-    """0 .. last in blocks."""
-    return [
-        np.arange(start, min(start + _BLOCK, last + 1), dtype=np.float64)
-        for start in range(0, last + 1, _BLOCK)
-    ]
+def _counts(size: int, share: float) -> Iterator[tuple[Array, Array]]:
+    """Every c from 0 to size with its binomial probability, in blocks; those that underflow not."""
+    for start in range(0, size + 1, _BLOCK):
+        c = np.arange(start, min(start + _BLOCK, size + 1), dtype=np.float64)
+        log = _log_binomial(size, c, share)
+        kept = log > _UNDERFLOW
+        if bool(kept.any()):
+            yield c[kept], np.exp(log[kept])
 
 
 def _log_binomial(n: int, c: Array, share: float) -> Array:

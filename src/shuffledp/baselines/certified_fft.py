@@ -85,8 +85,14 @@ def fft_delta(pair: ShuffledPair, *, epsilon: float, width: float) -> FFTBracket
     target = max(gaussian_log_delta(pair, epsilon=epsilon), -600.0)
     best = FFTBracket(0.0, 1.0, 0.0, 0)
     share = 0.4 * width
+    last = math.inf
     for _ in range(_ATTEMPTS):
-        found = _attempt(pair, epsilon, share, target)
+        try:
+            found = _attempt(pair, epsilon, share, target)
+        except NotCertified:
+            if best.points:
+                break
+            raise
         best = FFTBracket(
             max(best.low, found.low), min(best.high, found.high), found.roundoff, found.points
         )
@@ -95,6 +101,9 @@ def fft_delta(pair: ShuffledPair, *, epsilon: float, width: float) -> FFTBracket
         middle = 0.5 * (found.low + found.high)
         if 2.0 * (1.0 + a) * found.roundoff > 0.5 * width * middle:
             break  # no grid makes that smaller
+        if found.high - found.low > 0.7 * last:
+            break  # neither does this one: the sum has an atom at 0
+        last = found.high - found.low
         grown = (found.high - found.low) / max(found.low, 0.2 * found.high) / width
         share /= min(max(1.3 * grown, 1.5), 8.0)
         target = min(target, math.log(max(found.high, 1e-300)))

@@ -18,14 +18,16 @@ import math
 from typing import Literal, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from shuffledp import _check
 from shuffledp.errors import NotCertified
-from shuffledp.index import gaussian_log_delta
 from shuffledp.pair import Array, ShuffledPair
 
 LARGEST_GRID = 1 << 24
 _LOG_CUT = math.log(1e16)
+_NOISE = 1e-12
+_TINY = 1e-300
 
 
 class GridBracket(NamedTuple):
@@ -70,7 +72,7 @@ def grid_delta(
         raise NotCertified(msg)
     pmf = np.bincount(place.astype(np.int64) % points, weights=pair.w, minlength=points)
     pmf[0] += max(0.0, 1.0 - float(pair.w.sum()))
-    total = np.fft.irfft(np.fft.rfft(pmf) ** pair.n, points)
+    total = np.fft.irfft(_power(np.fft.rfft(pmf), pair.n), points)
     start = round(pair.n * mean) - points // 2
     values = start + np.arange(points)
     main = float((np.maximum(values, 0.0) * total[values % points]).sum()) * step / pair.n
@@ -83,24 +85,35 @@ def grid_delta(
 def grid_bracket(pair: ShuffledPair, *, epsilon: float, width: float) -> GridBracket:
     """Both roundings at a step fine enough for a relative width, if that is within reach."""
     width = _check.positive("width", width)
-    guess = math.exp(gaussian_log_delta(pair, epsilon=epsilon))
-    a = math.exp(epsilon)
-    gain = pair.a - a * pair.b
-    # Both roundings together shift the mean of the sum by n gamma h, and E[S]_+ falls by about
-    # t/(s sqrt n) of itself for each unit of that.
-    second = float((pair.w * gain**2).sum())
-    t = max(math.expm1(epsilon) * math.sqrt(pair.n / second), 1.0)
-    step = 0.8 * width * math.sqrt(second / pair.n) / (float(pair.w.sum()) * t)
+    step = step_for(pair, epsilon=epsilon, width=width)
     found = GridBracket(0.0, 1.0, 0)
     for _ in range(6):
         high, points = grid_delta(pair, epsilon=epsilon, step=step, rounding="up")
         low, _ = grid_delta(pair, epsilon=epsilon, step=step, rounding="down")
         found = GridBracket(low, high, points)
-        if high <= low * (1.0 + width) or high < 1e-3 * guess:
+        if high <= low * (1.0 + width) or high < _NOISE:
             break
         ratio = (high / low - 1.0) / width if low > 0.0 else 16.0
         step /= min(1.2 * ratio, 16.0)
     return found
+
+
+def step_for(pair: ShuffledPair, *, epsilon: float, width: float) -> float:
+    """About the step at which the two roundings are a relative ``width`` apart.
+
+    Together they shift the mean of the sum by n gamma h, and E[S]_+ falls by about t/(s sqrt n) of
+    itself for each unit of that.
+    """
+    gain = pair.a - math.exp(epsilon) * pair.b
+    second = float((pair.w * gain**2).sum())
+    t = max(math.expm1(epsilon) * math.sqrt(pair.n / second), 1.0)
+    return 0.8 * width * math.sqrt(second / pair.n) / (float(pair.w.sum()) * t)
+
+
+def _power(phi: npt.NDArray[np.complex128], n: int) -> npt.NDArray[np.complex128]:
+    """phi^n, by logarithms: NumPy's own power is many times slower."""
+    floor = np.where(np.abs(phi) > _TINY, phi, _TINY)
+    return np.exp(n * np.log(floor))
 
 
 def _places(pair: ShuffledPair, epsilon: float, step: float, rounding: str) -> Array:
