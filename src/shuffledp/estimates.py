@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -86,6 +87,56 @@ class MeanEstimate:
         """Normal interval."""
         z = _quantile(confidence, 1)
         return self.mean - z * self.standard_error, self.mean + z * self.standard_error
+
+
+@dataclass(frozen=True)
+class PartsEstimate:
+    """Estimates of every attribute, in order.
+
+    Attributes
+    ----------
+    parts : tuple of FrequencyEstimate, MeanEstimate or PartsEstimate
+        One for each attribute.
+    n : int
+        Users.
+    """
+
+    parts: tuple[FrequencyEstimate | MeanEstimate | PartsEstimate, ...]
+    n: int
+
+
+AnyEstimate = FrequencyEstimate | MeanEstimate | PartsEstimate
+
+
+@dataclass(frozen=True)
+class PartsAggregate(Aggregate):
+    """Sums of every part of the reports; ``sums`` has them one after another.
+
+    Attributes
+    ----------
+    parts : tuple of Aggregate
+        One for each part; for ``Parallel`` of the reports that part made.
+    """
+
+    parts: tuple[Aggregate, ...] = ()
+
+    def __add__(self, other: Aggregate) -> PartsAggregate:
+        parts = parts_of(other, len(self.parts))
+        both = [x + y for x, y in zip(self.parts, parts, strict=True)]
+        return joined(self.count + other.count, both)
+
+
+def joined(count: int, parts: Sequence[Aggregate]) -> PartsAggregate:
+    """Sums of all parts."""
+    flat = [np.ravel(part.sums) for part in parts]
+    return PartsAggregate(count, np.concatenate(flat), tuple(parts))
+
+
+def parts_of(data: Aggregate, count: int) -> tuple[Aggregate, ...]:
+    """The sums of each part, from what ``joined`` made."""
+    if not isinstance(data, PartsAggregate) or len(data.parts) != count:
+        raise rejected("aggregate", type(data).__name__, f"sums of {count} parts")
+    return data.parts
 
 
 def _quantile(confidence: float, share: int) -> float:

@@ -2,7 +2,7 @@
 
 A merged cell keeps its mass, its mean ratios, the ranges that hold them, and their variances and
 covariance relative to the means, so that the kernel knows the mean and the variance of
-G = a - e^eps b on the cell at every eps (docs/theory.md, section 9.1).
+G = a - e^eps b on the cell at every eps (docs/theory-parts.md, section 1).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ _LEVELS = 7
 _BITS_PER_LEVEL = 5.0
 _GROW = 1.3
 _FINEST = 1e-9
+_NEAR = 1e-12
 
 
 def as_cells(pair: ShuffledPair) -> ShuffledPair:
@@ -86,15 +87,16 @@ def product(first: ShuffledPair, second: ShuffledPair) -> ShuffledPair:
         doubt = (doubt[0] + 3e-6 * lost[0] + 1e-300, doubt[1] + 3e-6 * lost[1] + 1e-300)
         w, a, b = w[held], a[held], b[held]
         ranges = None if ranges is None else ranges.part(np.flatnonzero(held))
+    outside, outside_err = _joint_outside(first, second)
     return ShuffledPair(
         w=w,
         a=a,
         b=b,
         n=n,
-        outside=_joint_outside(first, second),
+        outside=outside,
         tail=tail,
         tail_doubt=doubt,
-        rel=grown,
+        rel=grown + outside_err,
         leftover=(left, left_err),
         ranges=ranges,
     )
@@ -120,15 +122,16 @@ def _joint_leftover(first: ShuffledPair, second: ShuffledPair) -> tuple[float, f
     return max(left, 0.0), x_err + y_err + 8 * U * (x + y)
 
 
-def _joint_outside(first: ShuffledPair, second: ShuffledPair) -> Array:
-    """Outputs of which either coordinate is outside its reference."""
+def _joint_outside(first: ShuffledPair, second: ShuffledPair) -> tuple[Array, float]:
+    """Outputs of which either coordinate is outside its reference, and rounding of their sums."""
     if first.outside.size == 0 and second.outside.size == 0:
-        return np.zeros((0, 2))
+        return np.zeros((0, 2)), 0.0
     inside = [np.column_stack([x.w * x.a, x.w * x.b]) for x in (first, second)]
     every = np.concatenate([inside[1], second.outside])
     parts = [first.outside[:, None, :] * every[None, :, :]]
     parts.append(inside[0][:, None, :] * second.outside[None, :, :])
-    return _merged_outside(np.concatenate([part.reshape(-1, 2) for part in parts]))
+    rows = np.concatenate([part.reshape(-1, 2) for part in parts])
+    return _merged_outside(rows), 2 * len(rows) * U
 
 
 def _merged_outside(rows: Array) -> Array:
@@ -230,6 +233,45 @@ def _side_by_side(pairs: list[ShuffledPair]) -> RatioRanges:
 # ------------------------------------------------------------------------------------ merging
 
 
+def merged_near(pair: ShuffledPair) -> ShuffledPair:
+    """Add up atoms whose ratios are equal but for rounding (to 1e-12); the spread goes into rel.
+
+    Cells are left as they are.
+    """
+    if pair.ranges is not None or pair.w.size < 2:
+        return pair
+    order, starts = near_classes([pair.a, pair.b])
+    if starts.size == pair.w.size:
+        return pair
+    sizes = np.diff(np.append(starts, order.size))
+    spread = 0.0
+    w = np.add.reduceat(pair.w[order], starts)
+    means = []
+    for ratio in (pair.a[order], pair.b[order]):
+        mean = np.add.reduceat(pair.w[order] * ratio, starts) / w
+        off = np.abs(ratio - np.repeat(mean, sizes))
+        spread = max(spread, float((off / np.maximum(ratio, _TINY)).max()))
+        means.append(mean)
+    rel = pair.rel + 2.0 * spread + (int(sizes.max()) + 8) * U
+    return replace(pair, w=w, a=means[0], b=means[1], rel=rel)
+
+
+def near_classes(columns: list[Array]) -> tuple[Indices, Indices]:
+    """An order of the entries and the starts of the classes that agree in every column.
+
+    Neighbours in a sorted column agree where they differ by less than 1e-12 of themselves.
+    """
+    label = np.zeros(columns[0].size, dtype=np.int64)
+    order = np.arange(label.size)
+    for column in columns:
+        place = np.log(np.maximum(column, _TINY))
+        order = np.lexsort((place, label))
+        before = label[order]
+        fresh = (np.diff(before, prepend=-1) != 0) | (np.diff(place[order], prepend=0.0) > _NEAR)
+        label[order] = np.cumsum(fresh)
+    return order, np.flatnonzero(np.diff(label[order], prepend=-1))
+
+
 def merged_to(pair: ShuffledPair, most: int) -> ShuffledPair:
     """At most about ``most`` cells: atoms near each other in (log a, log b) become one.
 
@@ -238,7 +280,7 @@ def merged_to(pair: ShuffledPair, most: int) -> ShuffledPair:
     """
     if pair.w.size <= most:
         return pair
-    pair = pair.merged()
+    pair = merged_near(pair)
     if pair.w.size <= most:
         return pair
     places = [np.log(np.maximum(x, _TINY)) for x in (pair.a, pair.b)]

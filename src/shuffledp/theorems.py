@@ -64,7 +64,7 @@ TWO_INPUTS = Theorem("two-inputs", "there is one pair of inputs", "definition", 
 JOINT_PAIRS = Theorem(
     "joint-pairs",
     "the parts' worst pairs together are the worst pairs of records",
-    "docs/theory.md, sections 4.2 and 9.2",
+    "docs/theory-parts.md, Theorem 2.2",
     "proved here",
 )
 

@@ -43,7 +43,7 @@ def issue(source: DeploymentFile, account: Account) -> Certificate:
         deployment=Source(file=source.path.name, sha256=source.sha256, content=deployment),
         quantity=deployment.target.quantity,
         at=deployment.target.value,
-        neighbouring_relation=_NEIGHBOURS,
+        neighbouring_relation=_neighbours(deployment),
         privacy_unit=_UNIT,
         rounds=1,
         local_guarantee=account.eps0 if math.isfinite(account.eps0) else None,
@@ -94,6 +94,13 @@ def _witness(deployment: Deployment, found: Any, *, upper: bool) -> Witness | No
     if upper and words["analysis"] == "blanket":
         words["pairs"] = _pairs(deployment)
     return Witness(**words)
+
+
+def _neighbours(deployment: Deployment) -> str:
+    if deployment.randomizer["name"] == GENERIC:
+        return _NEIGHBOURS
+    special = randomizer_from_dict(deployment.randomizer).neighbours()
+    return _NEIGHBOURS if special is None else f"replace one: {special}; n is public"
 
 
 def _pairs(deployment: Deployment) -> Any:

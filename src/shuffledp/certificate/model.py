@@ -18,7 +18,8 @@ _LARGEST_FILE = 1 << 28
 
 Count = Annotated[int, Field(ge=1, le=10**15)]
 NonNegative = Annotated[float, Field(ge=0.0)]
-Input = int | float
+# A value, a record of values, or a record whose attributes are records.
+Input = int | float | tuple[int | float | tuple[int | float, ...], ...]
 
 
 class _Strict(BaseModel):

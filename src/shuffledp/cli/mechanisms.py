@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,7 @@ import click
 
 from shuffledp import generic, randomizer_names, shuffle
 from shuffledp.cli.group import OneLineGroup
-from shuffledp.cli.types import MatrixFile, Number, Whole
+from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole
 from shuffledp.randomizers import Randomizer, randomizer_class
 from shuffledp.shuffle import Shuffled
 
@@ -29,6 +29,11 @@ _HELP = {
     "low": "Smallest value a user may hold.",
     "high": "Largest value a user may hold.",
     "binary": "Users hold LOW or HIGH and nothing between.",
+    "randomizers": "The parts, as a JSON list of tables, or a file with one.",
+    "randomizer": "The mechanism, as a JSON table, or a file with one.",
+    "weights": "Probability of each part, with commas: 0.3,0.7.",
+    "hamming": "Most attributes in which neighbouring records differ.",
+    "rate": "Probability of taking part.",
     "matrix": "P(output | input): one row an input; CSV, or JSON as a list of rows.",
 }
 _COMMON = (
@@ -133,7 +138,11 @@ def _option(key: str, annotation: Any, default: Any) -> click.Option:
         return click.Option(names, is_flag=True, default=not required and default, help=text)
     kinds = typing.get_args(annotation) or (annotation,)  # int | None is a number too
     kind: click.ParamType = MatrixFile()
-    if int in kinds or float in kinds:
+    if Randomizer in kinds:
+        kind = Tables()
+    elif typing.get_origin(annotation) is tuple and float in kinds:
+        kind = Numbers()
+    elif int in kinds or float in kinds:
         kind = Whole() if int in kinds else Number()
     if required:
         return click.Option(names, type=kind, required=True, help=text)
@@ -144,12 +153,23 @@ def mechanism_label(description: dict[str, Any]) -> str:
     """One line for a mechanism: ``k-rr, k = 10, eps0 = 4``; a matrix by its shape."""
     words = [str(description["name"])]
     for key, value in description.items():
-        if key == "name" or value is False:
+        if key == "name" or value is False or value is None:
             continue
-        if isinstance(value, list | tuple):
-            words.append(f"{len(value)} x {len(value[0])}")
+        if isinstance(value, Mapping):
+            words.append(f"[{mechanism_label(dict(value))}]")
+        elif isinstance(value, list | tuple):
+            words.append(_list_label(key, value))
         elif value is True:
             words.append(key)
         else:
             words.append(f"{key} = {value:,}" if isinstance(value, int) else f"{key} = {value:g}")
     return ", ".join(words)
+
+
+def _list_label(key: str, value: Sequence[Any]) -> str:
+    """Parts in brackets, numbers with their name, a matrix by its shape."""
+    if isinstance(value[0], Mapping):
+        return "; ".join(f"[{mechanism_label(dict(part))}]" for part in value)
+    if isinstance(value[0], list | tuple):
+        return f"{len(value)} x {len(value[0])}"
+    return f"{key} = " + ", ".join(f"{number:g}" for number in value)

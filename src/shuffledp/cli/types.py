@@ -44,6 +44,38 @@ class Whole(click.ParamType):
             return Number().convert(value, param, ctx)
 
 
+class Numbers(click.ParamType):
+    """Numbers with commas between them."""
+
+    name = "numbers"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Text to list of floats."""
+        if not isinstance(value, str):
+            return value
+        return [Number().convert(part, param, ctx) for part in value.split(",")]
+
+
+class Tables(click.ParamType):
+    """A mechanism or a list of them: JSON as it is, or the name of a file with it."""
+
+    name = "json"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Text to tables."""
+        del ctx
+        if not isinstance(value, str):
+            return value
+        inline = value.lstrip().startswith(("[", "{"))
+        text = value if inline else read_text(_called(param), value)
+        try:
+            return json.loads(text)
+        except (ValueError, RecursionError) as error:
+            wanted = 'JSON such as [{"name": "k-rr", "k": 4, "eps0": 1.0}]'
+            reason = " ".join(str(error).split())
+            raise rejected(_called(param), value, f"{wanted} ({reason})") from None
+
+
 class MatrixFile(click.ParamType):
     """A file with a matrix: CSV without a header, or JSON as a list of rows."""
 

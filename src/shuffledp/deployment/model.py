@@ -335,14 +335,28 @@ def _randomizer_schema(name: str) -> dict[str, Any]:
 
 
 def _table_schema(name: str, required: dict[str, str], optional: dict[str, str]) -> dict[str, Any]:
-    kinds = {"int": "integer", "float": "number", "bool": "boolean"}
     properties: dict[str, Any] = {"name": {"const": name}}
     for key, kind in {**required, **optional}.items():
-        rows = {"type": "array", "items": {"type": "array", "items": {"type": "number"}}}
-        properties[key] = {"type": kinds[kind]} if kind in kinds else rows
+        properties[key] = _kind_schema(kind)
     return {
         "type": "object",
         "properties": properties,
         "required": ["name", *required],
         "additionalProperties": False,
     }
+
+
+def _kind_schema(kind: str) -> dict[str, Any]:
+    """What a parameter may be, from its annotation; a matrix where nothing else is known."""
+    kinds = {"int": "integer", "float": "number", "bool": "boolean"}
+    plain = kind.removesuffix(" | None")
+    if plain in kinds:
+        return {"type": kinds[plain] if plain == kind else [kinds[plain], "null"]}
+    table = {"type": "object", "required": ["name"]}
+    numbers = {"type": "array", "items": {"type": "number"}}
+    known = {
+        "Randomizer": table,
+        "tuple[Randomizer, ...]": {"type": "array", "items": table},
+        "tuple[float, ...]": numbers,
+    }
+    return known.get(plain, {"type": "array", "items": numbers})

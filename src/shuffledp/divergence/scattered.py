@@ -2,7 +2,7 @@
 
 Neighbours in G are put in groups by the kernel, whatever outputs they come from. A cell is given
 the interval up to the middle between it and its neighbours, so that groups know how wide they are
-(docs/theory.md, section 9.1).
+(docs/theory-parts.md, section 1).
 """
 
 from __future__ import annotations

@@ -18,14 +18,17 @@ from shuffledp.randomizers.gaussian import Gaussian
 from shuffledp.randomizers.hadamard import HadamardResponse
 from shuffledp.randomizers.hashing import BLH, OLH, LocalHash
 from shuffledp.randomizers.hybrid import Hybrid
+from shuffledp.randomizers.joint import Joint
 from shuffledp.randomizers.krr import KRR, BinaryRR
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.law import CellEdges, JointLaw
+from shuffledp.randomizers.parallel import Parallel
 from shuffledp.randomizers.pckv import PCKVGRR
 from shuffledp.randomizers.piecewise import Piecewise
 from shuffledp.randomizers.privunit import PrivUnit
 from shuffledp.randomizers.sampling_rappor import SamplingRAPPOR
 from shuffledp.randomizers.subset import SubsetSelection
+from shuffledp.randomizers.subsample import PoissonSubsample
 from shuffledp.randomizers.unary import OUE, RAPPOR
 from shuffledp.randomizers.wheel import Wheel
 
@@ -44,11 +47,14 @@ __all__ = [
     "Gaussian",
     "HadamardResponse",
     "Hybrid",
+    "Joint",
     "JointLaw",
     "Laplace",
     "LocalHash",
     "Piecewise",
     "PrivUnit",
+    "Parallel",
+    "PoissonSubsample",
     "Randomizer",
     "SamplingRAPPOR",
     "SubsetSelection",

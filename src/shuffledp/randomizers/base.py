@@ -36,7 +36,7 @@ class WorstPairs:
 
 
 @dataclasses.dataclass(frozen=True)
-class Composition:
+class Parts:
     """How a randomizer is made of others, for what multiplies or mixes their pairs.
 
     Attributes
@@ -103,7 +103,7 @@ class Randomizer(ABC):
         Both directions are always tried; any triple gives a valid lower bound.
         """
 
-    def composition(self) -> Composition | None:
+    def parts(self) -> Parts | None:
         """What it is made of; None for a mechanism of its own, which is known by its law."""
         return None
 

@@ -8,6 +8,7 @@ from shuffledp.errors import NotCertified
 from shuffledp.pair import UNIT_ROUNDOFF, Array, RatioRanges, ShuffledPair
 from shuffledp.randomizers import JointLaw, Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS, Input
+from shuffledp.reductions.from_parts import from_parts
 
 U = UNIT_ROUNDOFF
 _SMALLEST_MASS = 1e-290
@@ -25,6 +26,11 @@ def blanket_pair(
     (Balle et al. 2019, Lemma 5.3; Su, Cheng, Wang 2025, Theorem 13; docs/theory.md, section 3).
     Outputs where B = 0 are seen for sure and kept apart.
     """
+    parts = randomizer.parts()
+    if parts is not None:
+        return from_parts(
+            parts, (x0, x1), lambda part, x: blanket_pair(part, *x, n=n, cells=cells), cells=cells
+        )
     law = randomizer.law((x0, x1), cells=cells)
     excess = law.mass[0] - law.blanket
     differs = (excess != 0.0) | (not law.ties)
@@ -44,6 +50,14 @@ def dataset_pair(
     A lower bound on the privacy loss of the shuffled mechanism (Su, Cheng, Wang 2025, Theorem 14;
     docs/theory.md, section 3).
     """
+    parts = randomizer.parts()
+    if parts is not None:
+        return from_parts(
+            parts,
+            (x0, x1, x2),
+            lambda part, x: dataset_pair(part, *x, n=n, cells=cells),
+            cells=cells,
+        )
     law = randomizer.law((x0, x1, x2), cells=cells)
     edges = law.edges
     reference = None if edges is None else (edges.left[2], edges.right[2])

@@ -1,0 +1,211 @@
+"""Joint: one report that holds the outputs of several mechanisms on several attributes."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shuffledp import _check
+from shuffledp.errors import NotCertified
+from shuffledp.estimates import Aggregate, PartsAggregate, PartsEstimate, joined, parts_of
+from shuffledp.merging import near_classes
+from shuffledp.pair import UNIT_ROUNDOFF, Array
+from shuffledp.randomizers import composed
+from shuffledp.randomizers.base import (
+    DEFAULT_CELLS,
+    Parts,
+    Randomizer,
+    Reports,
+    WorstPairs,
+)
+from shuffledp.randomizers.composed import PartsRandomizer
+from shuffledp.randomizers.law import JointLaw, without_empty
+from shuffledp.randomness import RandomSource
+from shuffledp.theorems import JOINT_PAIRS
+
+U = UNIT_ROUNDOFF
+_MOST_CLASSES = 1 << 18
+
+
+@dataclass(frozen=True)
+class Joint(PartsRandomizer):
+    """Several mechanisms, one on each attribute of a record; all outputs in one report.
+
+    R_x(y) = R^1_{x_1}(y_1) ... R^d_{x_d}(y_d); the blanket is the product of the blankets, so
+    gamma is the product of the gammas: with many attributes it is small, and shuffling the
+    attributes apart (one report each) may buy more. Inputs are tuples, one value for each
+    attribute. Reports are structured arrays with fields part0, part1, ...
+
+    Parameters
+    ----------
+    randomizers : sequence of Randomizer
+        One for each attribute, 1 to 1000; tables as ``to_dict`` makes them will do.
+    hamming : int, optional
+        Neighbouring records differ in at most this many attributes; in any number by default.
+
+    Notes
+    -----
+    Su, Cheng, Wang 2025, Theorem 9 (law); docs/theory-parts.md (worst pairs, and how atoms that
+    are too many are merged).
+    """
+
+    name: ClassVar[str] = "joint"
+    summary: ClassVar[str] = "several mechanisms on several attributes, in one report"
+    randomizers: tuple[Randomizer, ...]
+    hamming: int | None = field(default=None, kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "randomizers", composed.checked_parts(self.randomizers))
+        if self.hamming is not None:
+            most = _check.count("hamming", self.hamming, high=len(self.randomizers))
+            object.__setattr__(self, "hamming", most)
+
+    @property
+    def _differing(self) -> int:
+        return len(self.randomizers) if self.hamming is None else self.hamming
+
+    @property
+    def eps0(self) -> float:
+        """Guarantee for records that differ in every attribute: the sum; inf if above 300.
+
+        It is what the clones need, since the records of other users differ in every attribute.
+        """
+        return composed.clone_eps0(composed.total_eps0([r.eps0 for r in self.randomizers]))
+
+    def local_epsilon(self, delta: float) -> float:
+        """Basic composition over the attributes that may differ; delta is shared equally."""
+        pure = composed.total_eps0(self._largest([float(r.eps0) for r in self.randomizers]))
+        share = delta / self._differing * (1.0 - 4 * U)
+        each = [float(r.local_epsilon(share)) for r in self.randomizers]
+        return min(pure, composed.total_eps0(self._largest(each)))
+
+    def _largest(self, values: Sequence[float]) -> list[float]:
+        return sorted(values, reverse=True)[: self._differing]
+
+    def parts(self) -> Parts:
+        """All parts in every report."""
+        return Parts(self.randomizers, self.part_inputs)
+
+    def neighbours(self) -> str | None:
+        """Words for the neighbouring relation, where it is not the usual one."""
+        if self.hamming is None or self.hamming == len(self.randomizers):
+            return None
+        return f"one user's record changed in at most {self.hamming} of its attributes"
+
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+        """Products of the parts' classes, equal ratios added up.
+
+        Raises
+        ------
+        NotCertified
+            If a part has a continuous output, or there are more than 2^18 classes. Accounting
+            multiplies pairs instead and has no such limit.
+        """
+        rows = [self.part_inputs(x) for x in inputs]
+        made: Array = np.ones((len(rows) + 1, 1))
+        rel = 0.0
+        for place, part in enumerate(self.randomizers):
+            law = part.law(tuple(row[place] for row in rows), cells=cells)
+            if law.edges is not None:
+                msg = f"joint: no classes of outputs, because {part.name} has a continuous one"
+                raise NotCertified(msg)
+            factor = np.vstack([law.mass, law.blanket])
+            made = (made[:, :, None] * factor[:, None, :]).reshape(len(factor), -1)
+            made, grown = _classes(made)
+            rel += law.rel + grown
+            if made.shape[1] > _MOST_CLASSES:
+                msg = f"joint: more than {_MOST_CLASSES:,} classes of outputs"
+                raise NotCertified(msg)
+        return without_empty(made[:-1], made[-1], rel, ties=False)
+
+    def worst_pairs(self) -> WorstPairs:
+        """The parts' worst pairs together, in every attribute that may differ."""
+        found = composed.assignments(self.randomizers, self._differing)
+        return WorstPairs(composed.as_pairs(found), JOINT_PAIRS)
+
+    def options(self) -> composed.Options:
+        """As for any composed randomizer; with ``hamming`` nothing is known inside another."""
+        if self.neighbours() is not None:
+            msg = "worst pairs: a joint report with hamming inside another report"
+            raise NotCertified(msg)
+        return super().options()
+
+    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
+        """All attributes' first triples, then their second ones, and so on.
+
+        Where only some attributes may differ, those with the weakest local guarantee do.
+        """
+        each = [part.datasets() for part in self.randomizers]
+        order = sorted(range(len(each)), key=lambda j: -float(self.randomizers[j].eps0))
+        differing = set(order[: self._differing])
+        found = []
+        for k in range(max(len(triples) for triples in each)):
+            chosen = [triples[min(k, len(triples) - 1)] for triples in each]
+            x0 = tuple(t[0] for t in chosen)
+            x1 = tuple(t[1] if j in differing else t[0] for j, t in enumerate(chosen))
+            found.append((x0, x1, tuple(t[2] for t in chosen)))
+            if k > _MOST_TRIPLES:
+                break
+        return tuple(dict.fromkeys(found))
+
+    # ------------------------------------------------------------------------- running it
+
+    @property
+    def message_bits(self) -> float:
+        """Sum over the parts."""
+        return math.fsum(part.message_bits for part in self.randomizers)
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        columns = composed.unpacked(values, len(self.randomizers))
+        parts = zip(self.randomizers, columns, strict=True)
+        return composed.packed([part._sample(c, source) for part, c in parts])  # noqa: SLF001
+
+    def aggregate(self, reports: Reports) -> PartsAggregate:
+        """Each part's sums."""
+        columns = composed.unpacked(reports, len(self.randomizers))
+        sums = [r.aggregate(c) for r, c in zip(self.randomizers, columns, strict=True)]
+        return joined(len(columns[0]), sums)
+
+    def estimate(self, data: Reports | Aggregate) -> PartsEstimate:  # type: ignore[override]
+        """Each part's own estimate."""
+        sums = data if isinstance(data, Aggregate) else self.aggregate(data)
+        parts = parts_of(sums, len(self.randomizers))
+        made = (r.estimate(part) for r, part in zip(self.randomizers, parts, strict=True))
+        return PartsEstimate(tuple(made), sums.count)
+
+    def variances(self, frequency: float = 0.0) -> tuple[float, ...]:
+        """Per-user variance of each attribute's estimator."""
+        return tuple(part.variance(frequency) for part in self.randomizers)
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """The largest of the attributes' (``variances``)."""
+        return max(self.variances(frequency))
+
+
+_MOST_TRIPLES = 8
+_WIDEST = 1e-6
+
+
+def _classes(made: Array) -> tuple[Array, float]:
+    """Columns that are equal up to a factor (to 1e-12) added up, and the error of that."""
+    scale = made.max(axis=0)
+    kept = made[:, scale > 0.0]
+    shape = kept / scale[scale > 0.0]
+    order, starts = near_classes(list(shape))
+    if starts.size == order.size:
+        return kept, 2 * U
+    sizes = np.diff(np.append(starts, order.size))
+    total = np.add.reduceat(kept[:, order], starts, axis=1)
+    # Within a class every entry is the same share of its column's largest, to this.
+    first = np.repeat(shape[:, order][:, starts], sizes, axis=1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        off = np.abs(shape[:, order] / first - 1.0)
+    spread = float(np.nanmax(off))
+    if not spread <= _WIDEST:
+        msg = "joint: ratios of outputs leave the range of floats"
+        raise NotCertified(msg)
+    return total, 2.0 * spread + (int(sizes.max()) + 4) * U

@@ -1,0 +1,66 @@
+"""Pairs of composed randomizers, from the pairs of their parts: they multiply, or they mix.
+
+Exact while it fits; after that atoms near each other are merged, and what that costs is kept with
+them, so that every end stays certified (docs/theory-parts.md, section 1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from shuffledp.merging import merged_near, merged_to, mixture, product
+from shuffledp.pair import ShuffledPair
+from shuffledp.randomizers import Randomizer
+from shuffledp.randomizers.base import Input, Parts
+
+Make = Callable[[Randomizer, tuple[Input, ...]], ShuffledPair]
+
+_MOST_ATOMS = 1 << 16
+_FINEST = 1 << 18
+_LARGEST_PRODUCT = 1 << 20
+# Cells kept of a continuous part where there are other parts.
+_SMALLER = 1 << 12
+
+
+def from_parts(parts: Parts, inputs: tuple[Input, ...], make: Make, *, cells: int) -> ShuffledPair:
+    """The pair of a composed randomizer under the given inputs.
+
+    Parameters
+    ----------
+    parts : Parts
+        What the randomizer is made of.
+    inputs : tuple
+        The victim's two inputs, and for a dataset the others' input.
+    make : callable
+        The reduction that makes a part's own pair.
+    cells : int
+        About how many cells for continuous outputs; sets what fits, too.
+    """
+    rows = [parts.part_inputs(x) for x in inputs]
+    made: dict[tuple[Randomizer, tuple[Input, ...]], ShuffledPair] = {}
+    pairs = []
+    for part, values in zip(parts.randomizers, zip(*rows, strict=True), strict=True):
+        key = (part, values)
+        if key not in made:
+            made[key] = make(part, values)
+        pairs.append(made[key])
+    if parts.weights is not None:
+        return merged_near(mixture(pairs, list(parts.weights), constant=parts.constant))
+    return joint_pair(pairs, most=min(max(_MOST_ATOMS, cells), _FINEST))
+
+
+def joint_pair(pairs: Sequence[ShuffledPair], *, most: int) -> ShuffledPair:
+    """The product of several pairs, merged to ``most`` atoms whenever it grows far beyond that."""
+    # Exact parts first, and equal ones side by side, so that equal ratios meet early.
+    ordered = sorted(pairs, key=lambda pair: (pair.ranges is not None, pair.w.size, id(pair)))
+    if len(ordered) > 1:
+        ordered = [merged_to(pair, _SMALLER) if pair.ranges else pair for pair in ordered]
+    total = merged_near(ordered[0])
+    for pair in ordered[1:]:
+        second = merged_to(pair, min(most, _LARGEST_PRODUCT // _SMALLER))
+        if total.w.size * second.w.size > _LARGEST_PRODUCT:
+            total = merged_to(total, min(most, _LARGEST_PRODUCT // second.w.size))
+        total = product(total, second)
+        if total.w.size <= _LARGEST_PRODUCT // 2:
+            total = merged_near(total)
+    return merged_to(total, most)

@@ -1,0 +1,475 @@
+"""Joint: law, pairs, worst pairs and bounds against full output distributions."""
+
+import itertools
+import json
+import math
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shuffledp as sd
+from divergence.oracle import (
+    assert_inside,
+    ball,
+    exponential,
+    positive_part,
+    positive_part_on_lattice,
+)
+from randomizers import composed_cases as cases
+from randomizers.sources import LEAST_P_VALUE, fits
+from shuffledp.divergence import PairProfile
+from shuffledp.divergence.scattered import MOST_ATOMS
+from shuffledp.merging import as_cells, merged_near, merged_to, mixture, product
+from shuffledp.reductions import blanket_pair, dataset_pair
+from strategies import channels, exact_pair
+
+EXACT = settings(max_examples=25)
+EPSILONS = st.sampled_from([0.0, 0.05, 0.4, 1.3])
+
+
+def exact_channel(channel):
+    """The rows as the floats of the law mean them."""
+    return cases.rows_of(channel)
+
+
+def assert_pair_is(pair, weights, p, q):
+    """Every atom of the pair within rel of the exact classes, and nothing missing."""
+    classes, outside = cases.ratio_classes(weights, p, q)
+    rel = Fraction(pair.rel)
+    found = dict.fromkeys(classes, 0)
+    for w, a, b in zip(pair.w, pair.a, pair.b, strict=True):
+        near = [
+            key
+            for key in classes
+            if all(abs(Fraction(x) - y) <= rel * y for x, y in zip((a, b), key, strict=True))
+        ]
+        assert near, (a, b)
+        found[near[0]] += Fraction(w)
+        # Classes nearer than rel to each other may be merged: then they count together.
+        for other in near[1:]:
+            classes[near[0]] += classes.pop(other)
+            found.pop(other)
+    for key, weight in classes.items():
+        assert abs(found[key] - weight) <= 2 * rel * weight
+    for column in (0, 1):
+        total = sum((pq[column] for pq in outside), Fraction(0))
+        held = sum(map(Fraction, pair.outside[:, column]), Fraction(0))
+        assert abs(held - total) <= 2 * rel * total
+    left, err = pair.leftover_mass()
+    assert abs(Fraction(left) - (1 - sum(classes.values()))) <= Fraction(err)
+
+
+@EXACT
+@given(channels(largest=3), channels(largest=3), st.data())
+def test_pairs_are_those_of_the_full_distribution(first, second, data):
+    joint = sd.Joint([first, second])
+    rows = cases.joint_rows([exact_channel(first), exact_channel(second)])
+    records = list(rows)
+    x0, x1, x2 = (data.draw(st.sampled_from(records)) for _ in range(3))
+    floors = [min(column) for column in zip(*rows.values(), strict=True)]
+    assert_pair_is(blanket_pair(joint, x0, x1, n=3), floors, rows[x0], rows[x1])
+    assert_pair_is(dataset_pair(joint, x0, x1, x2, n=3), rows[x2], rows[x0], rows[x1])
+
+
+@EXACT
+@given(channels(largest=3), channels(largest=3), channels(zeros=False, largest=2), st.data())
+def test_law_is_the_product(first, second, third, data):
+    parts = [first, second, third]
+    joint = sd.Joint(parts)
+    rows = cases.joint_rows([exact_channel(part) for part in parts])
+    inputs = tuple(data.draw(st.sampled_from(list(rows))) for _ in range(3))
+    law = joint.law(inputs)
+    floors = [min(column) for column in zip(*rows.values(), strict=True)]
+    classes = {}
+    for *column, floor in zip(*(rows[x] for x in inputs), floors, strict=True):
+        scale = max(column)
+        if scale:
+            key = tuple(v / scale for v in (*column, floor))
+            classes[key] = [
+                s + v for s, v in zip(classes.get(key, [0] * 4), (*column, floor), strict=True)
+            ]
+    found = {key: [Fraction(0)] * 4 for key in classes}
+    for column in np.vstack([law.mass, law.blanket]).T:
+        scale = max(column)
+        shape = column / scale
+        key = min(classes, key=lambda k, shape=shape: np.abs(np.array(k, float) - shape).sum())
+        found[key] = [s + Fraction(v) for s, v in zip(found[key], column, strict=True)]
+    for key, values in classes.items():
+        for value, exact in zip(found[key], values, strict=True):
+            assert abs(value - exact) <= Fraction(law.rel) * exact
+
+
+@settings(max_examples=12)
+@given(channels(zeros=False, largest=2), channels(largest=2), st.integers(1, 2), EPSILONS)
+def test_bounds_hold_against_all_datasets(first, second, n, epsilon):
+    joint = sd.Joint([first, second])
+    rows = cases.joint_rows([exact_channel(first), exact_channel(second)])
+    low, high = exponential(epsilon)
+    bound = sd.shuffle(joint, n=n, rtol=1e-3).delta(epsilon=epsilon)
+    assert Fraction(bound.upper) >= cases.worst_delta(rows, n, low)
+    assert Fraction(bound.lower) <= cases.worst_delta(rows, n, high)
+
+
+@settings(max_examples=12)
+@given(st.lists(channels(zeros=False, largest=2), min_size=3, max_size=3), st.integers(1, 2))
+def test_bounds_hold_within_a_hamming_distance(parts, most):
+    epsilon, n = 0.3, 2
+    joint = sd.Joint(parts, hamming=most)
+    rows = cases.joint_rows([exact_channel(part) for part in parts])
+    low, high = exponential(epsilon)
+    bound = sd.shuffle(joint, n=n, rtol=1e-3).delta(epsilon=epsilon)
+    assert Fraction(bound.upper) >= cases.worst_delta(rows, n, low, most)
+    assert Fraction(bound.lower) <= cases.worst_delta(rows, n, high, most)
+
+
+def response(k, grow):
+    """k-RR with a rational e^eps0, as rows."""
+    total = grow + k - 1
+    return [[Fraction(grow if x == y else 1) / total for y in range(k)] for x in range(k)]
+
+
+def unary(d, grow):
+    """RAPPOR with a rational e^(eps0/2), as rows."""
+    keep = Fraction(grow) / (grow + 1)
+    rows = []
+    for x in range(d):
+        row = []
+        for bits in itertools.product((0, 1), repeat=d):
+            p = Fraction(1)
+            for i, bit in enumerate(bits):
+                p *= keep if bit == (i == x) else 1 - keep
+            row.append(p)
+        rows.append(row)
+    return rows
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        [response(3, 4), response(2, 3)],
+        [unary(2, 2), response(3, 5)],
+        [response(2, 2), response(2, 3), response(2, 5)],
+    ],
+    ids=["krr-krr", "rappor-krr", "three-bits"],
+)
+@pytest.mark.parametrize(("n", "alpha"), [(1, 2), (2, Fraction(3, 2)), (3, Fraction(9, 8))])
+def test_all_attributes_differing_is_worst(parts, n, alpha):
+    """The theorem of the declared pairs, over every ordered pair of records at every distance."""
+    rows = cases.joint_rows(parts)
+    alpha = Fraction(alpha)
+    size = len(parts)
+    by_distance = {}
+    for x0, x1 in itertools.permutations(rows, 2):
+        value = cases.blanket_delta(rows, x0, x1, n, alpha)
+        subset = tuple(a != b for a, b in zip(x0, x1, strict=True))
+        by_distance.setdefault(subset, set()).add(value)
+    # By symmetry the bound depends on the set of attributes that differ alone, and grows with it.
+    for subset, values in by_distance.items():
+        assert len(values) == 1, subset
+        for other, larger in by_distance.items():
+            if all(b or not a for a, b in zip(subset, other, strict=True)):
+                assert min(values) <= min(larger)
+    assert (True,) * size in by_distance
+
+
+@pytest.mark.parametrize("most", [1, 2, 3])
+def test_declared_pairs_dominate_channels(most):
+    """No symmetry: equal values are searched too."""
+    rng = np.random.default_rng(most)
+    parts = []
+    for _ in range(3):
+        matrix = rng.integers(1, 30, (2, 2))
+        matrix[:, 1] = 64 - matrix[:, 0]
+        parts.append(sd.Channel(matrix=(matrix / 64).tolist()))
+    joint = sd.Joint(parts, hamming=most)
+    rows = cases.joint_rows([exact_channel(part) for part in parts])
+    declared = joint.worst_pairs().pairs
+    for x0, x1 in declared:
+        assert 0 < cases.distance(x0, x1) <= most
+    for n, alpha in ((1, Fraction(1)), (2, Fraction(9, 8))):
+        top = max(cases.blanket_delta(rows, *pair, n, alpha) for pair in declared)
+        for x0, x1 in itertools.permutations(rows, 2):
+            if cases.distance(x0, x1) <= most:
+                assert cases.blanket_delta(rows, x0, x1, n, alpha) <= top
+
+
+def test_hamming_picks_the_worst_attributes():
+    weak, strong = sd.KRR(k=3, eps0=0.5), sd.KRR(k=3, eps0=2.0)
+    joint = sd.Joint([weak, strong, weak], hamming=1)
+    assert len(joint.worst_pairs().pairs) == 2  # the weak attributes are alike
+    one = sd.shuffle(joint, n=2000, rtol=1e-4).epsilon(delta=1e-6)
+    both = sd.shuffle(sd.Joint([weak, strong, weak]), n=2000, rtol=1e-4).epsilon(delta=1e-6)
+    assert one.upper < both.upper
+    assert joint.local_epsilon(1e-6) == 2.0
+    assert joint.eps0 >= 3.0
+    assert "at most 1 of its attributes" in one.assumptions[0]
+    assert one.witness["upper"]["x0"] == (0, 0, 0)
+    assert one.witness["upper"]["x1"] == (0, 1, 0)
+
+
+def test_clones_are_not_strengthened_by_hamming():
+    """Other users' records may differ in every attribute: the clones need the whole eps0."""
+    joint = sd.Joint([sd.KRR(k=2, eps0=1.0)] * 3, hamming=1)
+    found = sd.shuffle(joint, n=1000).epsilon(delta=1e-6, analysis="stronger-clone")
+    whole = sd.generic(eps0=joint.eps0, n=1000).epsilon(delta=1e-6, analysis="stronger-clone")
+    assert found.upper == pytest.approx(whole.upper, rel=1e-6)
+
+
+# ------------------------------------------------------------------------- many attributes
+
+
+def test_fifty_binary_attributes_are_fifty_one_classes():
+    eps0, d = 0.3, 50
+    joint = sd.Joint([sd.BinaryRR(eps0=eps0)] * d)
+    law = joint.law(((0,) * d, (1,) * d))
+    assert law.blanket.size == d + 1
+    grow = arb(eps0).exp()
+    for mass, blanket in zip(law.mass.T, law.blanket, strict=True):
+        kept = round((d + math.log(mass[0] / mass[1]) / eps0) / 2)
+        for value, power in ((mass[0], kept), (mass[1], d - kept), (blanket, 0)):
+            exact = math.comb(d, kept) * grow**power / (grow + 1) ** d
+            assert abs(ball(float(value)) - exact) <= ball(law.rel) * exact
+    pair = blanket_pair(joint, (0,) * d, (1,) * d, n=1000)
+    assert pair.w.size == d + 1
+    assert pair.ranges is None
+    assert pair.rel < 1e-11
+
+
+def test_fifty_categories_merge_to_counts():
+    part = sd.KRR(k=5, eps0=0.3)
+    pair = blanket_pair(sd.Joint([part] * 50), (0,) * 50, (1,) * 50, n=10)
+    assert pair.w.size == math.comb(52, 2)
+    assert pair.ranges is None
+
+
+def test_too_many_classes_for_a_law_but_not_for_the_accountant():
+    parts = [sd.KRR(k=4, eps0=0.1 + 0.01 * math.sqrt(j + 2)) for j in range(16)]
+    joint = sd.Joint(parts)
+    with pytest.raises(sd.NotCertified, match="262,144 classes"):
+        joint.law(((0,) * 16, (1,) * 16))
+    bound = sd.shuffle(joint, n=10_000).epsilon(delta=1e-6, analysis="blanket")
+    assert bound.upper_width < 1e-3
+    assert bound.upper < 0.3
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("most", [12, 100])
+def test_merged_cells_bracket_the_exact_divergence(seed, most):
+    """Merging is rounding that keeps its books: the truth of the ATOMS stays inside."""
+    rng = random.Random(100 * seed + most)
+    pair, atoms = exact_pair(rng, atoms=150, n=5, gamma=0.7, bits=6)
+    lost = [1 - sum(atom[0] * atom[k] for atom in atoms) for k in (1, 2)]
+    merged = merged_to(pair, most)
+    assert merged.w.size <= most
+    assert merged.ranges is not None
+    for n, alpha in (
+        (1, Fraction(1)),
+        (2, Fraction(5, 4)),
+        (5, Fraction(9, 8)),
+        (12, Fraction(17, 16)),
+    ):
+        gains = [(w, a - alpha * b) for w, a, b in atoms]
+        truth = positive_part_on_lattice(gains, n) / n + max(lost[0] - alpha * lost[1], Fraction(0))
+        log = math.log(alpha)
+        for case in (merged, as_cells(pair)):
+            profile = PairProfile(case.with_n(n))
+            # delta falls in eps, and e^eps is not the rational: one neighbour for each end.
+            above = profile.log_delta(math.nextafter(log, math.inf) if log else 0.0, width=1e-4)
+            below = profile.log_delta(math.nextafter(log, 0.0), width=1e-4)
+            assert arb(above.low) <= ball(truth).log() <= arb(below.high)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_moments_of_merged_cells_hold_the_exact_ones(seed):
+    """Mean, range, variance and covariance of every cell, by fractions, after two mergings."""
+    rng = random.Random(seed)
+    first, atoms = exact_pair(rng, atoms=30, n=3, gamma=0.8, bits=5)
+    second, more = exact_pair(rng, atoms=20, n=3, gamma=0.9, bits=5)
+    pair = merged_to(product(merged_to(first, 9), second), 40)
+    exact = [(w * v, a * c, b * d) for w, a, b in atoms for v, c, d in more]
+    ranges, inner = pair.ranges, pair.ranges.moments
+    # Over all cells together the moments add up to those of the atoms.
+    for name, one, two in (("a", 1, 1), ("b", 2, 2), ("both", 1, 2)):
+        truth = sum(atom[0] * atom[one] * atom[two] for atom in exact)
+        left, right = (pair.a, pair.b)[one - 1], (pair.a, pair.b)[two - 1]
+        parts = pair.w * left * right
+        slack = float((parts * inner.doubt).sum()) + 1e-12 * float(parts.sum())
+        found = math.fsum(parts * (1.0 + getattr(inner, name)))
+        assert abs(found - float(truth)) <= slack
+    for name in ("a", "b"):
+        mean = getattr(pair, name)
+        low, high = getattr(ranges, f"{name}_low"), getattr(ranges, f"{name}_high")
+        assert (low <= mean).all()
+        assert (mean <= high).all()
+        # Bhatia and Davis: variance <= (high - mean)(mean - low).
+        most = (high - mean) * (mean - low)
+        variance = getattr(inner, name) * mean**2
+        assert (variance <= most + inner.doubt * mean**2 + 1e-12).all()
+    assert float((pair.w * (pair.a + pair.b) * inner.doubt).sum()) < 1e-9
+
+
+def test_near_ratios_are_added_up_and_counted_in_rel():
+    w, a = np.full(4, 0.25), np.array([1.0, 1.0 + 3e-13, 0.5, 1.5 - 3e-13])
+    pair = sd.ShuffledPair(w=w, a=a, b=a[::-1].copy()[[0, 0, 3, 2]] * 0 + a, n=2, leftover=(0, 0))
+    near = merged_near(pair)
+    assert near.w.size == 3
+    assert near.rel >= 3e-13
+    assert math.fsum(near.w) == 1.0
+
+
+@EXACT
+@given(st.integers(0, 10**6), st.integers(1, 6), EPSILONS)
+def test_products_with_cells_and_outside(seed, n, epsilon):
+    """A product of exact pairs, outside mass included, as atoms and as cells: one number."""
+    rng = random.Random(seed)
+    first, one = exact_pair(rng, atoms=4, n=n, gamma=0.8, bits=5)
+    second, two = exact_pair(rng, atoms=3, n=n, gamma=0.9, bits=5)
+    low, high = exponential(epsilon)
+    atoms = [(w * v, a * c, b * d) for w, a, b in one for v, c, d in two]
+    lost = [[1 - sum(x[0] * x[k] for x in part) for k in (1, 2)] for part in (one, two)]
+    outside = [(lost[0][0] * v * c, lost[0][1] * v * d) for v, c, d in two]
+    outside += [(w * a * lost[1][0], w * b * lost[1][1]) for w, a, b in one]
+    outside += [(lost[0][0] * lost[1][0], lost[0][1] * lost[1][1])]
+    truth = []
+    for alpha in (high, low):
+        gains = [(w, a - alpha * b) for w, a, b in atoms]
+        seen = sum(max(p - alpha * q, Fraction(0)) for p, q in outside)
+        truth.append(positive_part(gains, n) / n + seen if n <= 3 else None)
+    for made in (product(first, second), product(as_cells(first), second)):
+        found = PairProfile(made).log_delta(epsilon, width=1e-3)
+        if n <= 3:
+            assert_inside(found, *truth)
+
+
+# --------------------------------------------------------------------------- continuous parts
+
+
+def test_noise_beside_categories():
+    """Against the two bounds that must enclose it, and against coarse cells by enumeration."""
+    noise, coin = sd.Laplace(eps0=1.0), sd.KRR(k=3, eps0=0.8)
+    joint = sd.shuffle(sd.Joint([noise, coin]), n=500, rtol=1e-4)
+    alone = sd.shuffle(noise, n=500, rtol=1e-4)
+    for epsilon in (0.05, 0.2):
+        both, one = joint.delta(epsilon=epsilon), alone.delta(epsilon=epsilon)
+        # Seeing less is a post-processing: the exact divergence of the attribute alone is less.
+        assert one.lower <= both.upper
+        assert both.lower <= both.upper
+        assert both.upper_width < 1e-2
+    pair = blanket_pair(sd.Joint([noise, coin]), (0.0, 0), (1.0, 1), n=500)
+    total = pair.w * pair.a
+    assert abs(math.fsum(total) - 1.0) <= 1e-9
+    coarse = merged_to(pair, 300)
+    for epsilon in (0.05, 0.2):
+        wide = PairProfile(coarse).log_delta(epsilon, width=1e-3)
+        fine = PairProfile(pair).log_delta(epsilon, width=1e-3)
+        assert max(wide.low, fine.low) <= min(wide.high, fine.high)
+
+
+# ---------------------------------------------------------------------------------- running it
+
+
+def test_sampler_has_the_product_law():
+    joint = sd.Joint([sd.KRR(k=3, eps0=1.0), sd.BinaryRR(eps0=0.7)])
+    reports = joint.simulate([(2, 1)] * 100_000, seed=5)
+    counts = np.bincount(reports["part0"].astype(int) * 2 + reports["part1"], minlength=6)
+    first = [1, 1, math.e]
+    second = [1, math.exp(0.7)]
+    law = np.outer(first, second).ravel()
+    assert fits(counts, law / law.sum()) > LEAST_P_VALUE
+    assert fits(counts, law[::-1] / law.sum()) < LEAST_P_VALUE
+    assert len(joint.randomize([(0, 0)])) == 1
+
+
+def test_estimates_are_the_parts_own():
+    parts = [sd.KRR(k=3, eps0=1.0), sd.RAPPOR(d=9, eps0=2.0)]
+    joint = sd.Joint(parts)
+    values = np.array([(0, 8), (2, 4), (2, 1)] * 50)
+    reports = joint.simulate(values, seed=1)
+    whole = joint.estimate(reports)
+    halves = joint.aggregate(reports[:70]) + joint.aggregate(reports[70:])
+    for j, part in enumerate(parts):
+        alone = part.estimate(reports[f"part{j}"])
+        for found in (whole.parts[j], joint.estimate(halves).parts[j]):
+            assert np.array_equal(found.frequencies, alone.frequencies)
+            assert np.array_equal(found.standard_errors, alone.standard_errors)
+    assert whole.n == 150
+    assert joint.variances(0.5) == tuple(part.variance(0.5) for part in parts)
+    assert joint.variance() == max(part.variance() for part in parts)
+    assert joint.message_bits == pytest.approx(math.log2(3) + 9)
+
+
+def test_tables_and_back():
+    joint = sd.Joint(
+        [{"name": "k-rr", "k": 4, "eps0": 1.0}, sd.Joint([sd.OUE(d=3, eps0=0.5)])], hamming=1
+    )
+    table = joint.to_dict()
+    assert table["randomizers"][1]["name"] == "joint"
+    assert sd.randomizer_from_dict(json.loads(json.dumps(table))) == joint
+    assert hash(joint) == hash(sd.randomizer_from_dict(table))
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: sd.Joint([]), "number of randomizers = 0"),
+        (lambda: sd.Joint("k-rr"), "randomizers = 'k-rr'"),
+        (lambda: sd.Joint([3]), "randomizers = 3"),
+        (lambda: sd.Joint([sd.BinaryRR(eps0=1.0)], hamming=2), "hamming = 2"),
+        (lambda: sd.Joint([sd.BinaryRR(eps0=1.0)], hamming=0), "hamming = 0"),
+        (lambda: sd.Joint([sd.BinaryRR(eps0=1.0)]).law((0, 1)), "input = 0"),
+        (lambda: sd.Joint([sd.BinaryRR(eps0=1.0)]).law(((0, 1), (1, 0))), "a tuple of 1"),
+        (lambda: sd.Joint([sd.BinaryRR(eps0=1.0)]).simulate([0, 1], seed=1), r"values\[0\] = 0"),
+        (lambda: sd.Joint([sd.BinaryRR(eps0=1.0)]).simulate([(2,)], seed=1), r"values\[0\] = 2"),
+        (
+            lambda: sd.Joint([sd.BinaryRR(eps0=1.0)]).simulate(np.zeros((2, 2)), seed=1),
+            "values shape",
+        ),
+        (lambda: sd.Joint([sd.BinaryRR(eps0=1.0)]).aggregate(np.zeros(3)), "reports fields"),
+    ],
+)
+def test_bad_input(make, message):
+    with pytest.raises(sd.ParameterError, match=message):
+        make()
+
+
+def test_nothing_is_claimed_where_nothing_is_proved():
+    parts = [sd.Channel(matrix=np.full((12, 12), 1 / 12).tolist())] * 2
+    rng = np.random.default_rng(0)
+    big = rng.random((80, 3)) + 0.1
+    big /= big.sum(axis=1, keepdims=True)
+    joint = sd.Joint([sd.Channel(matrix=big.tolist()), *parts])
+    with pytest.raises(sd.NotCertified, match="combinations"):
+        joint.worst_pairs()
+    # Finite eps0: the clones still hold.
+    assert sd.shuffle(joint, n=10**6, rtol=1e-2).epsilon(delta=1e-6).upper < joint.eps0
+
+
+def test_many_atoms_as_cells_agree_with_the_contour_of_atoms():
+    """The same pair just below and just above the number of atoms that have their own contour."""
+    parts = [sd.KRR(k=3, eps0=0.2 + 0.07 * j) for j in range(6)]
+    pair = blanket_pair(sd.Joint(parts), (0,) * 6, (1,) * 6, n=300)
+    assert pair.w.size < MOST_ATOMS
+    for epsilon in (0.1, 0.5, 1.5):
+        one = PairProfile(pair).log_delta(epsilon, width=1e-5)
+        two = PairProfile(as_cells(pair)).log_delta(epsilon, width=1e-5)
+        assert max(one.low, two.low) <= min(one.high, two.high)
+        assert max(one.width, two.width) < 1e-4
+
+
+def test_mixtures_carry_everything_along():
+    rng = random.Random(3)
+    first, one = exact_pair(rng, atoms=4, n=3, gamma=0.8, bits=5)
+    second, two = exact_pair(rng, atoms=3, n=3, gamma=0.9, bits=5)
+    made = mixture([first, as_cells(second)], [0.25, 0.5], constant=0.25)
+    assert made.w.size == 8
+    lost = [0.25 * float(1 - sum(w * a for w, a, _ in one))]
+    lost += [0.5 * float(1 - sum(w * a for w, a, _ in two))]
+    assert made.outside[:, 0].sum() == pytest.approx(sum(lost), abs=1e-15)
+    left = 0.25 * float(1 - sum(w for w, *_ in one)) + 0.5 * float(1 - sum(w for w, *_ in two))
+    value, err = made.leftover_mass()
+    assert abs(value - left) <= err + 1e-15
