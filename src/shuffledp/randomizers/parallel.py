@@ -1,0 +1,257 @@
+"""Parallel: every report is made by one of several mechanisms, drawn with public weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shuffledp import _check
+from shuffledp.errors import NotCertified, rejected
+from shuffledp.estimates import Aggregate, PartsAggregate, PartsEstimate, joined, parts_of
+from shuffledp.pair import UNIT_ROUNDOFF, Array
+from shuffledp.randomizers import composed
+from shuffledp.randomizers.base import (
+    DEFAULT_CELLS,
+    Parts,
+    Randomizer,
+    Reports,
+    WorstPairs,
+)
+from shuffledp.randomizers.composed import PartsRandomizer
+from shuffledp.randomizers.law import CellEdges, JointLaw
+from shuffledp.randomizers.sampled import sampled_estimate, sampled_variance
+from shuffledp.randomness import RandomSource
+from shuffledp.theorems import JOINT_PAIRS
+
+U = UNIT_ROUNDOFF
+_UNIT = 1 << 64
+
+
+@dataclass(frozen=True)
+class Parallel(PartsRandomizer):
+    """One of several mechanisms, drawn for each report; the message says which.
+
+    R_x(i, y) = p_i R^i_{x_i}(y): the blanket has the parts' blankets side by side, gamma is the
+    mean of the gammas, and the laws of the privacy amplification variable G mix. The draw does not
+    depend on the value. Inputs are tuples, one value for each mechanism (the same value each time
+    where they all look at one attribute). Reports are structured arrays with the fields choice and
+    part0, part1, ..., zero where another mechanism was drawn.
+
+    Parameters
+    ----------
+    randomizers : sequence of Randomizer
+        The mechanisms, 1 to 1000; tables as ``to_dict`` makes them will do.
+    weights : sequence of float
+        Their probabilities: > 0, in sum one within 1e-9. The mechanism meant has them divided by
+        their sum and rounded to multiples of 2^-64, so that sampler and law agree exactly.
+
+    Notes
+    -----
+    Su, Cheng, Wang 2025, Theorem 11 (law); docs/theory-parts.md, section 2 (worst pairs). A weighted
+    mean of the parts' bounds is not a bound: the parts hide each other's reports worse than n of
+    their own would.
+    """
+
+    name: ClassVar[str] = "parallel"
+    summary: ClassVar[str] = "one of several mechanisms, drawn for each report"
+    randomizers: tuple[Randomizer, ...]
+    weights: tuple[float, ...] = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        parts = composed.checked_parts(self.randomizers)
+        object.__setattr__(self, "randomizers", parts)
+        object.__setattr__(self, "weights", _checked_weights(self.weights, len(parts)))
+        object.__setattr__(self, "_words", words_of(self.weights))
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """The probabilities meant, as floats."""
+        return tuple(word / _UNIT for word in self.__dict__["_words"])
+
+    @property
+    def eps0(self) -> float:
+        """The largest of the parts'."""
+        return max(float(part.eps0) for part in self.randomizers)
+
+    def local_epsilon(self, delta: float) -> float:
+        """The largest of the parts' at this delta."""
+        return max(float(part.local_epsilon(delta)) for part in self.randomizers)
+
+    def parts(self) -> Parts:
+        """One part in each report."""
+        return Parts(self.randomizers, self.part_inputs, self.shares)
+
+    def parameters(self) -> dict[str, Any]:
+        """Parts as tables, weights as given."""
+        return {**super().parameters(), "weights": list(self.weights)}
+
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+        """The parts' classes and cells side by side, in the parts' shares."""
+        rows = [self.part_inputs(x) for x in inputs]
+        laws = [
+            part.law(tuple(row[j] for row in rows), cells=cells)
+            for j, part in enumerate(self.randomizers)
+        ]
+        return side_by_side(laws, self.shares)
+
+    def worst_pairs(self) -> WorstPairs:
+        """The parts' worst pairs together."""
+        found = composed.assignments(self.randomizers, len(self.randomizers))
+        return WorstPairs(composed.as_pairs(found), JOINT_PAIRS)
+
+    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
+        """All parts' first triples, then their second ones, and so on."""
+        each = [part.datasets() for part in self.randomizers]
+        found = []
+        for k in range(max(len(triples) for triples in each)):
+            chosen = [triples[min(k, len(triples) - 1)] for triples in each]
+            found.append(tuple(tuple(t[i] for t in chosen) for i in range(3)))
+        return tuple(dict.fromkeys(found))  # type: ignore[arg-type]
+
+    # ------------------------------------------------------------------------- running it
+
+    @property
+    def message_bits(self) -> float:
+        """Which mechanism, and the longest of their reports."""
+        longest = max(part.message_bits for part in self.randomizers)
+        return math.log2(len(self.randomizers)) + longest
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        columns = composed.unpacked(values, len(self.randomizers))
+        return sample_one_of(self.randomizers, self.__dict__["_words"], columns, source)
+
+    def aggregate(self, reports: Reports) -> PartsAggregate:
+        """Each mechanism's sums over the reports it made."""
+        return aggregate_one_of(self.randomizers, reports)
+
+    def estimate(self, data: Reports | Aggregate) -> PartsEstimate:  # type: ignore[override]
+        """Of every attribute over ALL users: what the drawn ones say, divided by their share.
+
+        Unbiased over the draw and the mechanisms' coins.
+        """
+        sums = data if isinstance(data, Aggregate) else self.aggregate(data)
+        parts = parts_of(sums, len(self.randomizers))
+        made = (
+            sampled_estimate(r, part, n=sums.count, rate=p)
+            for r, part, p in zip(self.randomizers, parts, self.shares, strict=True)
+        )
+        return PartsEstimate(tuple(made), sums.count)
+
+    def variances(self, frequency: float = 0.0) -> tuple[float, ...]:
+        """Per-user variance of each attribute's estimator, the draw included."""
+        return tuple(
+            sampled_variance(r, frequency, rate=p)
+            for r, p in zip(self.randomizers, self.shares, strict=True)
+        )
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """The largest of the attributes' (``variances``)."""
+        return max(self.variances(frequency))
+
+
+def words_of(weights: Sequence[float]) -> tuple[int, ...]:
+    """Whole numbers that sum to 2^64, nearest to the weights' shares of it, none 0."""
+    exact = [Fraction(w) for w in weights]
+    total = sum(exact)
+    shares = [w / total * _UNIT for w in exact]
+    words = [max(int(share), 1) for share in shares]
+    # What flooring left goes to the largest remainders; what lifting took, from the largest word.
+    left = _UNIT - sum(words)
+    order = sorted(range(len(words)), key=lambda j: int(shares[j]) - shares[j])
+    for j in order[: max(left, 0)]:
+        words[j] += 1
+    if left < 0:
+        words[words.index(max(words))] += left
+    return tuple(words)
+
+
+def side_by_side(laws: Sequence[JointLaw], shares: Sequence[float]) -> JointLaw:
+    """Laws of a public choice, in their shares."""
+    both = list(zip(shares, laws, strict=True))
+    mass = np.concatenate([p * law.mass for p, law in both], axis=1)
+    edges = None
+    if any(law.edges is not None for law in laws):
+        edges = _edges([_some_edges(law) for law in laws])
+    return JointLaw(
+        mass=mass,
+        blanket=np.concatenate([p * law.blanket for p, law in both]),
+        rel=max(law.rel for law in laws) + 4 * U,
+        tail=np.sum([p * law.tails() for p, law in both], axis=0) * (1.0 + 8 * U),
+        edges=edges,
+        ties=all(law.ties for law in laws),
+    )
+
+
+def _some_edges(law: JointLaw) -> CellEdges:
+    """A law's edges; for classes both edges are the class itself."""
+    if law.edges is not None:
+        return law.edges
+    if not float(min(law.mass.min(), law.blanket.min())) > 0.0:
+        msg = "parallel: classes of mass 0 beside cells of a continuous output"
+        raise NotCertified(msg)
+    logs, base = np.log(law.mass), np.log(law.blanket)
+    reach = 1.0 + float(max(np.abs(logs).max(), np.abs(base).max()))
+    return CellEdges(logs, logs, base, base, 2.0 * law.rel + 16 * U * reach)
+
+
+def _edges(parts: Sequence[CellEdges]) -> CellEdges:
+    def rows(arrays: list[Array]) -> Array:
+        return np.concatenate(arrays, axis=-1)
+
+    return CellEdges(
+        rows([e.left for e in parts]),
+        rows([e.right for e in parts]),
+        rows([e.blanket_left for e in parts]),
+        rows([e.blanket_right for e in parts]),
+        max(e.err for e in parts),
+        all(e.log_linear for e in parts),
+        max(e.wiggle for e in parts),
+    )
+
+
+def sample_one_of(
+    parts: Sequence[Randomizer],
+    words: Sequence[int],
+    columns: Sequence[np.ndarray],
+    source: RandomSource,
+) -> Reports:
+    """Draw a mechanism for each user, and its report of the user's value."""
+    users = len(columns[0])
+    ends = np.cumsum(np.array(words[:-1], dtype=np.uint64))
+    choice = np.searchsorted(ends, source.words(users), side="right")
+    reports = []
+    for j, (part, column) in enumerate(zip(parts, columns, strict=True)):
+        drawn = np.flatnonzero(choice == j)
+        made = part._sample(column[drawn], source)  # noqa: SLF001
+        whole = np.zeros((users, *made.shape[1:]), dtype=made.dtype)
+        whole[drawn] = made
+        reports.append(whole)
+    kind = np.min_scalar_type(len(parts) - 1)
+    return composed.packed(reports, first=choice.astype(kind))
+
+
+def aggregate_one_of(parts: Sequence[Randomizer], reports: Reports) -> PartsAggregate:
+    """Sums of each mechanism over the reports that say it made them."""
+    choice, *columns = composed.unpacked(reports, len(parts), choice=True)
+    if choice.size and int(choice.max()) >= len(parts):
+        raise rejected("reports choice", int(choice.max()), f"0 to {len(parts) - 1}")
+    sums = [
+        part.aggregate(c[choice == j])
+        for j, (part, c) in enumerate(zip(parts, columns, strict=True))
+    ]
+    return joined(len(choice), sums)
+
+
+def _checked_weights(given: Any, count: int) -> tuple[float, ...]:
+    wanted = f"{count} probabilities > 0 that sum to one"
+    if isinstance(given, str | bytes) or not hasattr(given, "__len__") or len(given) != count:
+        raise rejected("weights", given, wanted)
+    found = tuple(_check.positive("weights", w, high=1.0) for w in given)
+    if not abs(math.fsum(found) - 1.0) <= 1e-9:
+        raise rejected("weights", found, wanted)
+    return found

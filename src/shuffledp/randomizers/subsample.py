@@ -1,0 +1,166 @@
+"""PoissonSubsample: a private coin decides whether a user's report says anything."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp import _check
+from shuffledp.errors import rejected
+from shuffledp.estimates import Aggregate, AnyEstimate, PartsAggregate, joined, parts_of
+from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.randomizers import composed
+from shuffledp.randomizers.base import (
+    DEFAULT_CELLS,
+    Parts,
+    Randomizer,
+    Reports,
+    WorstPairs,
+)
+from shuffledp.randomizers.law import JointLaw
+from shuffledp.randomizers.parallel import side_by_side
+from shuffledp.randomizers.sampled import sampled_estimate, sampled_variance
+from shuffledp.randomness import RandomSource
+
+U = UNIT_ROUNDOFF
+_UNIT = 1 << 64
+
+
+@dataclass(frozen=True)
+class PoissonSubsample(composed.PartsRandomizer):
+    """With probability ``rate`` the report of a mechanism, else the constant message "absent".
+
+    R'_x = rate R_x + (1 - rate) [absent]: G has its old law with probability ``rate`` and is
+    1 - e^eps otherwise; gamma' = rate gamma + 1 - rate. The local guarantee stays eps0. n counts
+    all users, the absent ones included.
+
+    Sending "absent" or sending nothing is the same to an analyst who knows n. What matters is the
+    coin: it is the user's own, independent of the value, of the known rate, and nobody else sees
+    how it fell. Only then does the victim's possible absence count, as it does here. Users who
+    drop out for other reasons (no network, no consent, a value they would rather not send) are no
+    part of the mechanism and hide nobody: leave them out of n, and if the analyst or the server
+    can tell who took part, do not use this class at all but the plain mechanism with n the number
+    of those who did.
+
+    Reports are structured arrays with the fields choice (1 where there is a report) and part0.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        What those run who take part; a table as ``to_dict`` makes it will do.
+    rate : float
+        Probability of taking part, 0 < rate <= 1. The mechanism meant has it rounded to the nearest
+        multiple of 2^-64 (at least one), so that sampler and law agree exactly.
+
+    Notes
+    -----
+    Su, Cheng, Wang 2025, Theorem 11, with a constant mechanism.
+    """
+
+    name: ClassVar[str] = "poisson-subsample"
+    summary: ClassVar[str] = "a mechanism run with some probability, else an empty message"
+    randomizer: Randomizer
+    rate: float = field(kw_only=True)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "randomizer", composed.checked_part(self.randomizer))
+        rate = _check.positive("rate", self.rate, high=1.0)
+        object.__setattr__(self, "rate", rate)
+        object.__setattr__(self, "_word", max(round(rate * _UNIT), 1))
+
+    @property
+    def randomizers(self) -> tuple[Randomizer, ...]:  # type: ignore[override]
+        """The one mechanism."""
+        return (self.randomizer,)
+
+    @property
+    def share(self) -> float:
+        """The rate meant, as a float."""
+        return self.__dict__["_word"] / _UNIT
+
+    @property
+    def eps0(self) -> float:
+        """The mechanism's own: a report, where there is one, is not hidden by the coin."""
+        return float(self.randomizer.eps0)
+
+    def local_epsilon(self, delta: float) -> float:
+        """The mechanism's own at delta/rate, where it makes sense."""
+        larger = delta / self.share * (1.0 - 4 * U)
+        return float(self.randomizer.local_epsilon(larger)) if larger < 1.0 else 0.0
+
+    def parts(self) -> Parts:
+        """The mechanism or nothing."""
+        absent = (_UNIT - self.__dict__["_word"]) / _UNIT
+        return Parts((self.randomizer,), self.part_inputs, (self.share,), absent)
+
+    def part_inputs(self, x: Any) -> tuple[Any, ...]:
+        """The input itself."""
+        return (x,)
+
+    def parameters(self) -> dict[str, Any]:
+        """The mechanism as a table, and the rate."""
+        return {"randomizer": self.randomizer.to_dict(), "rate": self.rate}
+
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+        """The mechanism's law in the share of the rate, and one class for "absent"."""
+        absent = JointLaw(np.ones((len(inputs), 1)), np.ones(1))
+        shares = (self.share, self.parts().constant)
+        laws = (self.randomizer.law(inputs, cells=cells), absent)
+        return side_by_side(laws, shares) if shares[1] > 0.0 else laws[0]
+
+    def worst_pairs(self) -> WorstPairs:
+        """The mechanism's own: convex order of G passes to the mixture with a constant."""
+        return composed.convex_pairs(self.randomizer)
+
+    def options(self) -> composed.Options:
+        """The mechanism's own."""
+        return composed.options_of(self.randomizer)
+
+    def neighbours(self) -> str | None:
+        """The mechanism's own."""
+        return self.randomizer.neighbours()
+
+    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
+        """The mechanism's own."""
+        return self.randomizer.datasets()
+
+    # ------------------------------------------------------------------------- running it
+
+    @property
+    def message_bits(self) -> float:
+        """log2(1 + 2^bits): one message more."""
+        bits = self.randomizer.message_bits
+        return bits + math.log2(1.0 + 2.0**-bits)
+
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        return self.randomizer._checked(values)  # noqa: SLF001
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        word = self.__dict__["_word"]
+        # Inclusive: 2^64 itself does not fit a word.
+        present = source.words(len(values)) <= np.uint64(word - 1)
+        made = self.randomizer._sample(values[present], source)  # noqa: SLF001
+        whole = np.zeros((len(values), *made.shape[1:]), dtype=made.dtype)
+        whole[present] = made
+        return composed.packed([whole], first=present.astype(np.uint8))
+
+    def aggregate(self, reports: Reports) -> PartsAggregate:
+        """The mechanism's sums over those who took part; ``count`` has all users."""
+        choice, column = composed.unpacked(reports, 1, choice=True)
+        if choice.size and int(choice.max()) > 1:
+            raise rejected("reports choice", int(choice.max()), "0 (absent) or 1")
+        return joined(len(choice), [self.randomizer.aggregate(column[choice == 1])])
+
+    def estimate(self, data: Reports | Aggregate) -> AnyEstimate:  # type: ignore[override]
+        """Over ALL users: what those who took part say, divided by the rate; unbiased."""
+        sums = data if isinstance(data, Aggregate) else self.aggregate(data)
+        (part,) = parts_of(sums, 1)
+        return sampled_estimate(self.randomizer, part, n=sums.count, rate=self.share)
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """[v(f) + (1 - rate) f]/rate for frequencies, v the mechanism's own; a bound for means."""
+        return sampled_variance(self.randomizer, frequency, rate=self.share)
