@@ -12,6 +12,7 @@ from shuffledp import __version__
 from shuffledp.cli.files import account, schema, verify
 from shuffledp.cli.group import OneLineGroup
 from shuffledp.cli.numbers import curve, delta, epsilon
+from shuffledp.cli.run import estimate, run, simulate
 from shuffledp.cli.tables import analyses, randomizers
 
 __all__ = ["main"]
@@ -40,5 +41,17 @@ def main() -> None:
     """
 
 
-for command in (epsilon, delta, curve, account, verify, randomizers, analyses, schema):
+for command in (
+    epsilon,
+    delta,
+    curve,
+    account,
+    verify,
+    run,
+    simulate,
+    estimate,
+    randomizers,
+    analyses,
+    schema,
+):
     main.add_command(command)

@@ -13,6 +13,9 @@ _EXTRA_OF = {
     "pydantic": "account",
     "tomli": "account",
     "flint": "verify",
+    "pyarrow": "run",
+    "duckdb": "run",
+    "pyspark": "spark",
 }
 
 
@@ -57,3 +60,8 @@ def load_certificate() -> ModuleType:
 def load_verifier() -> ModuleType:
     """``shuffledp.certificate.verifier`` (pydantic, python-flint)."""
     return _load("shuffledp.certificate.verifier", "verify")
+
+
+def load_protocol() -> ModuleType:
+    """``shuffledp.protocol.run`` (pyarrow, DuckDB, pydantic)."""
+    return _load("shuffledp.protocol.run", "running on data")

@@ -19,7 +19,7 @@ from shuffledp.cli import report
 from shuffledp.cli.extras import load_certificate, load_deployment, load_plots, load_verifier
 from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.text import print_json, progress
-from shuffledp.errors import ParameterError
+from shuffledp.errors import ParameterError, unreadable
 
 _FIGURES = ("png", "svg", "pdf", "none")
 HOLDS, FAILS, UNDECIDED = 0, 1, 3
@@ -78,7 +78,7 @@ def account(files: tuple[str, ...], out: str | None, figure: str, as_json: bool)
         ]
         writers = _writers(done, plots, figure) if wants_files else {}
         if directory is not None:
-            _write_all(directory, writers)
+            write_all(directory, writers)
     if as_json:
         content = [one.certificate.model_dump(mode="json") for one in done]
         print_json(content if len(content) > 1 else content[0])
@@ -173,8 +173,12 @@ def _directory(out: str) -> Path:
     try:
         Path(out).mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise ParameterError(f"out = {out!r}: {error.strerror}") from None
+        raise _not_a_directory(out, error) from None
     return Path(out)
+
+
+def _not_a_directory(out: str, error: OSError) -> ParameterError:
+    return ParameterError(f"out = {out!r}: {unreadable(error)}; wanted a directory to write to")
 
 
 def _writers(done: list[_Done], plots: Any, kind: str) -> dict[str, Callable[[Path], None]]:
@@ -183,7 +187,7 @@ def _writers(done: list[_Done], plots: Any, kind: str) -> dict[str, Callable[[Pa
     to_json = load_certificate().to_json
     for one in done:
         text = to_json(one.certificate)
-        found[f"{one.source.stem}.certificate.json"] = _text_writer(text)
+        found[f"{one.source.stem}.certificate.json"] = text_writer(text)
         if plots is not None:
             label = mechanism_label(one.account.deployment.randomizer)
             drawn = plots.account_figure(one.account, one.curve, label=label)
@@ -195,7 +199,9 @@ def _writers(done: list[_Done], plots: Any, kind: str) -> dict[str, Callable[[Pa
     return found
 
 
-def _text_writer(text: str) -> Callable[[Path], None]:
+def text_writer(text: str) -> Callable[[Path], None]:
+    """What writes this text to a path."""
+
     def write(path: Path) -> None:
         path.write_text(text, encoding="utf-8")
 
@@ -206,7 +212,7 @@ def _figure_writer(plots: Any, figure: Any, kind: str) -> Callable[[Path], None]
     return lambda path: plots.write(figure, path, kind)
 
 
-def _write_all(directory: Path, writers: dict[str, Callable[[Path], None]]) -> None:
+def write_all(directory: Path, writers: dict[str, Callable[[Path], None]]) -> None:
     """Write all to temporary names, then rename: an interrupted run leaves no half file."""
     with _scratch(directory) as scratch:
         for name, write in writers.items():
@@ -221,11 +227,12 @@ def _scratch(directory: Path) -> Iterator[Path]:
         with tempfile.TemporaryDirectory(dir=directory, prefix=".shuffledp-") as name:
             yield Path(name)
     except OSError as error:
-        raise ParameterError(f"out = {str(directory)!r}: {error.strerror}") from None
+        raise _not_a_directory(str(directory), error) from None
 
 
 def _digest(path: str) -> str:
     try:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError as error:
-        raise ParameterError(f"deployment = {path!r}: {error.strerror}") from None
+        words = f"{unreadable(error)}; wanted the deployment file"
+        raise ParameterError(f"deployment = {path!r}: {words}") from None

@@ -14,8 +14,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from shuffledp import _check
+from shuffledp.deployment.data import Data
 from shuffledp.deployment.messages import one_line
-from shuffledp.errors import ParameterError
+from shuffledp.errors import ParameterError, unreadable
 from shuffledp.randomizers import randomizer_class, randomizer_from_dict, randomizer_names
 from shuffledp.shuffle import Shuffled, generic, shuffle
 
@@ -208,6 +209,7 @@ class Deployment(Table):
     )
     target: Target = Field(description="a table with delta or epsilon")
     accounting: Accounting = Accounting()
+    data: Data | None = Field(default=None, description="where `shuffledp run` finds the values")
 
     def accountant(
         self, n: int, *, trust: str | None = None, rtol: float | None = None
@@ -291,15 +293,13 @@ def load(path: str | Path) -> DeploymentFile:
     path = Path(path)
     try:
         content = path.read_bytes()
-        table = tomllib.loads(content.decode("utf-8"))
-    except FileNotFoundError:
-        raise ParameterError(f"deployment file {str(path)!r}: no such file") from None
-    except OSError as error:
-        raise ParameterError(f"deployment file {str(path)!r}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ParameterError(f"{path}: wanted a TOML file in UTF-8") from None
+        # Some editors put a byte-order mark first.
+        table = tomllib.loads(content.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ParameterError(f"{path}: not valid TOML: {error}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        why = unreadable(error)
+        raise ParameterError(f"deployment file {str(path)!r}: {why}; wanted a TOML file") from None
     return DeploymentFile(path, hashlib.sha256(content).hexdigest(), parse(table, where=str(path)))
 
 

@@ -1,0 +1,249 @@
+"""``shuffledp run``, ``simulate`` and ``estimate``: the protocol on data."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shuffledp import _check
+from shuffledp.cli import report
+from shuffledp.cli.extras import load_certificate, load_deployment, load_plots, load_protocol
+from shuffledp.cli.files import text_writer, write_all
+from shuffledp.cli.text import print_json, progress
+from shuffledp.cli.types import Number, Whole
+from shuffledp.errors import ParameterError, rejected
+
+_UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20}
+_UNITS |= {"GIB": 2**30}
+_SMALLEST_MEMORY = 128_000_000
+
+
+@click.command(short_help="Randomize, shuffle, aggregate and estimate a column of a file.")
+@click.argument("deployment", metavar="DEPLOYMENT.toml")
+@click.option("--input", "source", required=True, metavar="FILE", help="Parquet or CSV file.")
+@click.option("--column", metavar="NAME", help="Column of the file.  [default: that of [data]]")
+@click.option("--output", required=True, metavar="FILE.csv", help="Where estimates are written.")
+@click.option("--domain", metavar="FILE", help="Items in order, one a line, in place of [data]'s.")
+@click.option("--reports", metavar="FILE.parquet", help="Also write the shuffled reports.")
+@click.option("--figure", metavar="FILE", help="Also draw the estimates (png, svg, pdf).")
+@click.option("--truth", metavar="FILE.csv", help="Item and true value, to draw beside them.")
+@click.option("--confidence", type=Number(), default=0.95, show_default=True)
+@click.option("--simplex", is_flag=True, help="Post-process: nearest probabilities.")
+@click.option("--memory", default="512MB", show_default=True, help="What the engine may use.")
+@click.option("--json", "as_json", is_flag=True, help="Print the certificate and nothing else.")
+def run(
+    deployment: str,
+    source: str,
+    column: str | None,
+    output: str,
+    domain: str | None,
+    reports: str | None,
+    figure: str | None,
+    truth: str | None,
+    confidence: float,
+    simplex: bool,
+    memory: str,
+    as_json: bool,
+) -> None:
+    r"""Run a deployment on one machine: every row of the input is one user's value.
+
+    Writes the estimates with intervals (FILE.csv) and beside it FILE.certificate.json, the
+    certificate for the users actually seen. Below the deployment's minimum batch, or when a value
+    is refused, nothing is written.
+
+    \b
+    In the deployment file:
+      [data]
+      column = "dest"
+      domain = ["ATL", "BOS", "..."]   # public, not read off the data
+      nulls = "drop"                   # or "refuse", "category"
+      outside = "category"             # or "refuse", "drop"; "clip" for numbers
+    """
+    protocol, files = load_protocol(), load_deployment().load(deployment)
+    _check.open_unit("confidence", confidence)
+    plots = load_plots() if figure else None
+    if plots is not None:
+        plots.check_suffix("figure", figure)
+    known = None if truth is None else protocol.read_truth(truth)
+    chosen = protocol.column_of(files.deployment, name=column, domain=_read_domain(domain))
+    target = Path(output)
+    if not target.parent.is_dir():
+        raise ParameterError(f"output = {output!r}: no such directory")
+    with progress("running") as status, _scratch(target.parent) as scratch:
+        kept = None if reports is None else scratch / "reports.parquet"
+        settings = protocol.Settings(
+            memory=_bytes(memory), reports=kept, spill=scratch, tell=_counter(status)
+        )
+        engine = protocol.DuckEngine(source)
+        result = protocol.run(
+            files, engine, chosen, settings=settings, confidence=confidence, simplex=simplex
+        )
+        certificate = load_certificate().issue(_as_run(files, result), result.account)
+        text = load_certificate().to_json(certificate)
+        writers: dict[str, Callable[[Path], None]] = {
+            f"{target.stem}.certificate.json": text_writer(text),
+            target.name: text_writer(protocol.table(result.rows)),
+        }
+        _write(target.parent, writers, scratch, reports, (figure, plots, result, known))
+    if as_json:
+        print_json(certificate.model_dump(mode="json"))
+        return
+    _print_run(result, files)
+    report.print_written([target.parent / name for name in writers])
+
+
+@click.command(short_help="Estimate from reports that were made elsewhere.")
+@click.option(
+    "--reports", required=True, metavar="FILE.parquet", help="What `run --reports` wrote."
+)
+@click.option(
+    "--output", metavar="FILE.csv", help="Where estimates are written.  [default: stdout]"
+)
+@click.option("--confidence", type=Number(), default=0.95, show_default=True)
+@click.option("--simplex", is_flag=True, help="Post-process: nearest probabilities.")
+def estimate(reports: str, output: str | None, confidence: float, simplex: bool) -> None:
+    """The collector's half alone: the mechanism is read from the file's metadata.
+
+    Reports outside the mechanism's message space are left out and counted on stderr.
+    """
+    protocol = load_protocol()
+    _check.open_unit("confidence", confidence)
+    with progress("estimating"):
+        result, found = protocol.estimate_reports(reports, confidence=confidence, simplex=simplex)
+    text = protocol.table(result.rows)
+    if found.refused:
+        click.echo(f"{found.refused:,} reports outside the message space were left out", err=True)
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    target = Path(output)
+    if not target.parent.is_dir():
+        raise ParameterError(f"output = {output!r}: no such directory")
+    write_all(target.parent, {target.name: text_writer(text)})
+
+
+@click.command(short_help="Repeat a deployment on values with seeds: measured against theory.")
+@click.argument("deployment", metavar="DEPLOYMENT.toml")
+@click.option("--input", "source", required=True, metavar="FILE", help="Parquet or CSV file.")
+@click.option("--column", metavar="NAME", help="Column of the file.  [default: that of [data]]")
+@click.option("--domain", metavar="FILE", help="Items in order, one a line, in place of [data]'s.")
+@click.option("-R", "--repetitions", type=Whole(), default=100, show_default=True)
+@click.option("--seed", type=Whole(), default=0, show_default=True, help="Of the first repetition.")
+@click.option("--workers", type=Whole(), default=1, show_default=True, help="Processes.")
+@click.option("--json", "as_json", is_flag=True, help="Print as JSON and nothing else.")
+def simulate(
+    deployment: str,
+    source: str,
+    column: str | None,
+    domain: str | None,
+    repetitions: int,
+    seed: int,
+    workers: int,
+    as_json: bool,
+) -> None:
+    """Measured error and coverage over repeated runs beside what theory says; not private."""
+    protocol, files = load_protocol(), load_deployment().load(deployment)
+    chosen = protocol.column_of(files.deployment, name=column, domain=_read_domain(domain))
+    with progress("reading") as status:
+        randomizer, values = protocol.read_values(files, protocol.DuckEngine(source), chosen)
+        tell = _counter(status, of=repetitions, word="repetitions")
+        found = protocol.simulated(
+            randomizer, values, repetitions=repetitions, seed=seed, workers=workers, tell=tell
+        )
+    if as_json:
+        print_json(found.to_dict())
+        return
+    click.echo(f"{found.repetitions} repetitions with {len(values):,} users")
+    click.echo(f"  root mean squared error  {found.measured_rmse:.4g} measured")
+    click.echo(f"                           {found.theoretical_rmse:.4g} by the exact variance")
+    click.echo(
+        f"  coverage of 95% intervals  {found.coverage:.4f} (+- {2 * found.coverage_error:.4f})"
+    )
+    click.echo(f"  largest mean error  {found.largest_bias:.2f} of its standard error")
+
+
+def _as_run(files: Any, result: Any) -> Any:
+    import dataclasses
+
+    return dataclasses.replace(files, deployment=result.account.deployment)
+
+
+def _read_domain(path: str | None) -> tuple[str, ...] | None:
+    if path is None:
+        return None
+    try:
+        lines = Path(path).read_text(encoding="utf-8").splitlines()
+    except OSError as error:
+        raise ParameterError(f"domain = {path!r}: {error.strerror}") from None
+    except UnicodeDecodeError:
+        raise ParameterError(f"domain = {path!r}: wanted text in UTF-8, an item a line") from None
+    return tuple(line for line in lines if line)
+
+
+def _bytes(text: str) -> int:
+    digits = text.upper().rstrip("BKMGI ")
+    unit = text.upper()[len(digits) :].strip()
+    wanted = "a size such as 512MB or 2GiB, at least 128MB"
+    try:
+        size = float(digits) * _UNITS[unit]
+    except (ValueError, KeyError):
+        raise rejected("memory", text, wanted) from None
+    if not _SMALLEST_MEMORY <= size < 2**50:
+        raise rejected("memory", text, wanted)
+    return int(size)
+
+
+@contextlib.contextmanager
+def _scratch(directory: Path) -> Iterator[Path]:
+    """A directory beside the output for what is not finished; removed whatever happens."""
+    try:
+        held = tempfile.TemporaryDirectory(dir=directory, prefix=".shuffledp-")
+    except OSError as error:
+        raise ParameterError(f"output: {error.strerror}") from None
+    with held as name:
+        yield Path(name)
+
+
+def _counter(status: Any, *, of: int | None = None, word: str = "rows") -> Callable[[int], None]:
+    done = 0
+
+    def tell(count: int) -> None:
+        nonlocal done
+        done = count if of is not None else done + count
+        if status is not None:
+            status.update(f"{done:,}{'' if of is None else f' of {of:,}'} {word}")
+
+    return tell
+
+
+def _write(
+    directory: Path,
+    writers: dict[str, Callable[[Path], None]],
+    scratch: Path,
+    reports: str | None,
+    drawing: tuple[str | None, Any, Any, Any],
+) -> None:
+    """All files at the end, the table of estimates last."""
+    figure, plots, result, truth = drawing
+    if plots is not None and figure is not None:
+        from shuffledp.protocol.figure import estimate_figure
+
+        title = result.account.deployment.title
+        drawn = estimate_figure(result.rows, title=title, truth=truth, n=result.outcome.count)
+        plots.save(drawn, figure)
+    if reports is not None:
+        (scratch / "reports.parquet").replace(reports)
+    write_all(directory, writers)
+
+
+def _print_run(result: Any, files: Any) -> None:
+    click.echo(f"{files.deployment.title}: {result.outcome.count:,} users")
+    for count, why in ((result.outcome.nulls, "no value"), (result.outcome.outside, "outside")):
+        if count:
+            click.echo(f"  {count:,} rows left out: {why}")
+    report.print_account(_as_run(files, result), result.account)

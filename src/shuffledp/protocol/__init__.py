@@ -1,0 +1,39 @@
+"""Run the protocol on data: randomize -> shuffle -> aggregate -> estimate, each a stage.
+
+Stages work on NumPy arrays in memory (``Job``, ``Shuffler``) and on tables through an engine
+(``engines``); needs the extra ``run`` (pyarrow, DuckDB), for clusters ``spark``.
+"""
+
+from __future__ import annotations
+
+from shuffledp.protocol.columns import Column
+from shuffledp.protocol.jobs import Job, Outcome
+from shuffledp.protocol.moments import MomentEstimate, moments
+from shuffledp.protocol.postprocess import (
+    above_threshold,
+    consistent_tree,
+    largest,
+    project_to_simplex,
+)
+from shuffledp.protocol.reports import ReportFile, read_reports, write_reports
+from shuffledp.protocol.shuffler import Shuffler, shuffle_reports
+from shuffledp.protocol.simulation import Simulation, simulate
+
+__all__ = [
+    "Column",
+    "Job",
+    "MomentEstimate",
+    "Outcome",
+    "ReportFile",
+    "Shuffler",
+    "Simulation",
+    "above_threshold",
+    "consistent_tree",
+    "largest",
+    "moments",
+    "project_to_simplex",
+    "read_reports",
+    "shuffle_reports",
+    "simulate",
+    "write_reports",
+]

@@ -1,0 +1,12 @@
+"""Engines: where the rows come from and who works on them. Each runs the same ``Job``.
+
+An engine reads one column and hands back an ``Outcome``; with one seed all of them give the same.
+"""
+
+from __future__ import annotations
+
+from shuffledp.protocol.engines.base import Engine, Settings
+from shuffledp.protocol.engines.duck import DuckEngine
+from shuffledp.protocol.engines.memory import ArrayEngine
+
+__all__ = ["ArrayEngine", "DuckEngine", "Engine", "Settings"]

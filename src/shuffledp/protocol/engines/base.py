@@ -1,0 +1,111 @@
+"""The interface of an engine, and the one way local engines work."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+from shuffledp.protocol.jobs import Job, Outcome, in_blocks
+from shuffledp.protocol.reports import write_reports
+from shuffledp.protocol.shuffler import Shuffler
+
+Tell = Callable[[int], None]
+
+
+def _quiet(rows: int) -> None:
+    del rows
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a run may use and what it should leave behind.
+
+    Attributes
+    ----------
+    memory : int
+        Bytes for the engine's own work.
+    reports : Path, optional
+        Where to write the shuffled reports (Parquet).
+    spill : Path, optional
+        Directory for temporary files; they hold randomized reports only, never values.
+    tell : callable
+        Called with the number of rows done.
+    """
+
+    memory: int = 512 << 20
+    reports: Path | None = None
+    spill: Path | None = None
+    tell: Tell = _quiet
+
+
+class Engine(ABC):
+    """Runs jobs over the rows of one table."""
+
+    @abstractmethod
+    def run(self, job: Job, settings: Settings) -> Outcome:
+        """Randomize the job's column, shuffle the reports, and sum them up."""
+
+
+class LocalEngine(Engine):
+    """On this machine: blocks of rows in order, reports through the shuffler, then sums."""
+
+    @abstractmethod
+    def rows(self) -> int:
+        """How many rows there are."""
+
+    @abstractmethod
+    def arrays(self, column: str, settings: Settings) -> Iterator[pa.Array]:
+        """The column's rows in the order of the table."""
+
+    def run(self, job: Job, settings: Settings) -> Outcome:
+        """Randomize block by block, shuffle out of core, aggregate what the shuffler releases.
+
+        With a seed the sums are formed block by block before shuffling, which changes none of
+        them: then they are equal on every engine to the last bit.
+        """
+        total = Outcome()
+        held = settings.memory // 4
+        with Shuffler(
+            expected=self.rows(), memory=max(held, 1 << 20), directory=settings.spill
+        ) as s:
+            for block, rows in enumerate(in_blocks(self.arrays(job.column.name, settings))):
+                reports, left_out = job.reports(rows, block)
+                total = total + left_out
+                if job.seed is not None and len(reports):
+                    total = total + job.outcome(reports)
+                if job.seed is None or settings.reports is not None:
+                    s.add(reports)
+                settings.tell(len(rows))
+            released = _summed(job, s.batches()) if job.seed is None else None
+            if settings.reports is not None:
+                batches = s.batches() if released is None else released.batches()
+                write_reports(settings.reports, batches, job.mechanism, job.column)
+            elif released is not None:
+                for _ in released.batches():
+                    pass
+        if released is not None:
+            total = total + released.outcome
+        return replace(total)
+
+
+@dataclass
+class _Released:
+    """Batches that leave the shuffler, summed as they pass."""
+
+    job: Job
+    source: Iterator[np.ndarray]
+    outcome: Outcome
+
+    def batches(self) -> Iterator[np.ndarray]:
+        for reports in self.source:
+            self.outcome = self.outcome + self.job.outcome(reports)
+            yield reports
+
+
+def _summed(job: Job, batches: Iterator[np.ndarray]) -> _Released:
+    return _Released(job, batches, Outcome())

@@ -1,0 +1,172 @@
+"""PySpark: rows on a cluster, reports made by ``mapInArrow``, sums added up along a tree.
+
+Reports are written to a table once and only read after that: a task that is retried writes its own
+part again, and the failed attempt's part is never committed, so no value's second report is seen.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.protocol.engines.base import Engine, Settings
+from shuffledp.protocol.jobs import BLOCK_ROWS, Job, Outcome
+from shuffledp.protocol.reports import from_arrow, to_arrow
+from shuffledp.randomness import SystemSource
+
+_SUMS = "outcome binary"
+
+
+class SparkEngine(Engine):
+    """A Spark DataFrame.
+
+    Parameters
+    ----------
+    frame : pyspark.sql.DataFrame
+        The table.
+    materialized : str
+        Where reports are written, a path every worker can write to. It holds randomized reports,
+        never values; it is the caller's to remove.
+    """
+
+    def __init__(self, frame: Any, *, materialized: str) -> None:
+        self._frame = frame
+        self._where = materialized
+
+    def run(self, job: Job, settings: Settings) -> Outcome:
+        """Randomize, shuffle by random keys, write, aggregate.
+
+        With a seed rows are numbered first, so that each block has its own stream, as on the other
+        engines; nothing is written then.
+        """
+        if job.column.name not in self._frame.columns:
+            known = ", ".join(self._frame.columns[:20])
+            raise ParameterError(f"column = {job.column.name!r}: wanted one of {known}")
+        if settings.reports is not None:
+            msg = "reports: the Spark engine leaves them in its own table (materialized)"
+            raise NotCertified(msg)
+        rows = self._frame.select(job.column.name)
+        return self._private(job, rows) if job.seed is None else _simulated(job, rows)
+
+    def _private(self, job: Job, rows: Any) -> Outcome:
+        kind = _spark_type(job)
+        made = rows.mapInArrow(
+            _randomizing(job), f"report {kind}, order_key binary, nulls long, outside long"
+        )
+        made.write.mode("errorifexists").parquet(f"{self._where}/keyed")
+        session = self._frame.sparkSession
+        keyed = session.read.parquet(f"{self._where}/keyed")
+        left_out = keyed.agg({"nulls": "sum", "outside": "sum"}).collect()[0].asDict()
+        shuffled = keyed.where("report is not null").orderBy("order_key").select("report")
+        shuffled.write.mode("errorifexists").parquet(f"{self._where}/shuffled")
+        reports = session.read.parquet(f"{self._where}/shuffled")
+        total = _tree(reports.mapInArrow(_summing(job), _SUMS))
+        return total + Outcome(
+            nulls=int(left_out["sum(nulls)"] or 0), outside=int(left_out["sum(outside)"] or 0)
+        )
+
+
+def _simulated(job: Job, rows: Any) -> Outcome:
+    numbered = rows.rdd.zipWithIndex().map(
+        lambda pair: (pair[1] // BLOCK_ROWS, pair[1], pair[0][0])
+    )
+    field = rows.schema.fields[0]
+    schema = f"block long, place long, value {field.dataType.simpleString()}"
+    frame = rows.sparkSession.createDataFrame(numbered, schema)
+    return _tree(frame.groupBy("block").applyInArrow(_simulating(job), _SUMS))
+
+
+def _tree(sums: Any) -> Outcome:
+    """Add up pickled outcomes along a tree."""
+    rdd = sums.rdd.map(lambda row: pickle.loads(bytes(row[0])))  # noqa: S301 (our own, just made)
+    return rdd.treeReduce(lambda x, y: x + y) if not rdd.isEmpty() else Outcome()
+
+
+def _spark_type(job: Job) -> str:
+    """Spark's name for the type of a report, from the report of one value."""
+    probe = job.mechanism.simulate([_any_input(job)], seed=0)
+    names = {"u": "long", "i": "long", "f": "double"}
+    if probe.ndim == 2 and probe.dtype == np.uint8:
+        return "binary"
+    if probe.ndim != 1:
+        return f"array<{names[probe.dtype.kind]}>"
+    return names[probe.dtype.kind]
+
+
+def _any_input(job: Job) -> Any:
+    low = getattr(job.mechanism, "low", None)
+    return 0 if low is None else low
+
+
+def _for_spark(reports: np.ndarray) -> pa.Array:
+    """Spark has no unsigned numbers: bytes stay bytes, the others are widened."""
+    if reports.ndim == 2 and reports.dtype == np.uint8:
+        return pa.array([row.tobytes() for row in reports], type=pa.binary())
+    if reports.dtype.kind == "f":
+        return to_arrow(reports.astype(np.float64))
+    if reports.ndim == 2:
+        return to_arrow(reports.astype(np.int64)).cast(pa.list_(pa.int64()))
+    return to_arrow(reports.astype(np.int64))
+
+
+def _from_spark(column: pa.Array, job: Job) -> np.ndarray:
+    probe = job.mechanism.simulate([_any_input(job)], seed=0)
+    if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
+        flat = np.frombuffer(b"".join(column.to_pylist()), dtype=np.uint8)
+        return flat.reshape(len(column), probe.shape[1])
+    if pa.types.is_list(column.type):
+        return np.asarray(column.flatten()).reshape(len(column), -1).astype(probe.dtype)
+    return from_arrow(column).astype(probe.dtype)
+
+
+def _randomizing(job: Job) -> Any:
+    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        source = SystemSource()
+        for batch in batches:
+            reports, left_out = job.reports(batch.column(0), 0)
+            words = source.octets(16 * len(reports)).reshape(len(reports), 16)
+            keys = pa.array([row.tobytes() for row in words], type=pa.binary())
+            zeros = pa.array(np.zeros(len(reports), dtype=np.int64))
+            columns = [_for_spark(reports), keys, zeros, zeros]
+            names = ["report", "order_key", "nulls", "outside"]
+            if len(reports):
+                yield pa.RecordBatch.from_arrays(columns, names=names)
+            if left_out.nulls or left_out.outside:
+                counts = [pa.array([left_out.nulls]), pa.array([left_out.outside])]
+                blank = [pa.nulls(1, columns[0].type), pa.nulls(1, pa.binary())]
+                yield pa.RecordBatch.from_arrays([*blank, *counts], names=names)
+
+    return work
+
+
+def _summing(job: Job) -> Any:
+    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        total = Outcome()
+        for batch in batches:
+            if batch.num_rows:
+                total = total + job.outcome(_from_spark(batch.column(0), job))
+        if total.count:
+            yield _pickled(total)
+
+    return work
+
+
+def _simulating(job: Job) -> Any:
+    def work(table: pa.Table) -> pa.Table:
+        ordered = table.sort_by("place")
+        block = ordered.column("block")[0].as_py()
+        reports, total = job.reports(ordered.column("value").combine_chunks(), block)
+        if len(reports):
+            total = total + job.outcome(reports)
+        return pa.Table.from_batches([_pickled(total)])
+
+    return work
+
+
+def _pickled(outcome: Outcome) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(outcome)])], names=["outcome"])

@@ -1,0 +1,139 @@
+"""Moments of a bounded numeric column from additive-noise reports.
+
+A report is Y = X + Z with known noise, so E Y^k = sum_j C(k, j) E X^(k-j) E Z^j, which is solved
+for the moments of X one after the other: unbiased. (The shuffle-index paper's experiment.)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from shuffledp import _check
+from shuffledp.errors import NotCertified, rejected
+from shuffledp.randomizers import Gaussian, Laplace, Randomizer
+
+Floats = npt.NDArray[np.float64]
+_HIGHEST = 8
+
+
+@dataclass(frozen=True)
+class MomentEstimate:
+    """Unbiased moments E X^k, k = 1 .. K, with standard errors.
+
+    Attributes
+    ----------
+    moments : ndarray, shape (K,)
+        In the units of the input to the power k.
+    covariance : ndarray, shape (K, K)
+        Of the estimated moments, data and noise together, estimated from the reports.
+    n : int
+        Users.
+    """
+
+    moments: Floats
+    covariance: Floats
+    n: int
+
+    @property
+    def standard_errors(self) -> Floats:
+        """Of each moment, data and noise together."""
+        return np.sqrt(np.diag(self.covariance))
+
+    @property
+    def mean(self) -> float:
+        """E X."""
+        return float(self.moments[0])
+
+    @property
+    def variance(self) -> float:
+        """E X^2 - (E X)^2, with the bias of the square taken off; needs two moments."""
+        if self.moments.size < 2:
+            raise rejected("order", self.moments.size, "at least 2 for a variance")
+        return float(self.moments[1] - self.moments[0] ** 2 + self.covariance[0, 0])
+
+    @property
+    def variance_error(self) -> float:
+        """Standard error of the variance, by the delta method."""
+        slope = np.zeros(self.moments.size)
+        slope[0], slope[1] = -2.0 * self.moments[0], 1.0
+        return float(math.sqrt(slope @ self.covariance @ slope))
+
+
+def noise_moments(randomizer: Randomizer, order: int) -> Floats:
+    """E Z^j, j = 0 .. order, of the noise a randomizer adds; NotCertified where it adds none."""
+    if isinstance(randomizer, Gaussian):
+        sigma = randomizer.sigma
+        even = [sigma**j * math.prod(range(j - 1, 0, -2)) for j in range(order + 1)]
+    elif isinstance(randomizer, Laplace):
+        scale = (randomizer.high - randomizer.low) / randomizer.eps0
+        even = [scale**j * math.factorial(j) for j in range(order + 1)]
+    else:
+        msg = f"{randomizer.name}: moments need additive noise with known moments"
+        raise NotCertified(msg)
+    return np.array([value if j % 2 == 0 else 0.0 for j, value in enumerate(even)])
+
+
+def unmixing(randomizer: Randomizer, order: int) -> Floats:
+    """Matrix A with E X^k = sum_j A[k, j] E Y^j, shape (order + 1, order + 1)."""
+    noise = noise_moments(randomizer, order)
+    mix = np.zeros((order + 1, order + 1))
+    for k in range(order + 1):
+        for j in range(k + 1):
+            mix[k, j] = math.comb(k, j) * noise[k - j]
+    return np.asarray(np.linalg.inv(mix), dtype=np.float64)
+
+
+def power_sums(reports: Floats, order: int) -> Floats:
+    """Sums of Y^j, j = 0 .. 2 order: what adds up over batches."""
+    powers = np.ones_like(reports, dtype=np.float64)
+    sums = np.empty(2 * order + 1)
+    for j in range(2 * order + 1):
+        sums[j] = powers.sum()
+        powers = powers * reports
+    return sums
+
+
+def moments(
+    randomizer: Randomizer, reports: Floats | Iterable[Floats], *, order: int = 2
+) -> MomentEstimate:
+    """Unbiased moments of the values behind the reports.
+
+    Parameters
+    ----------
+    randomizer : Gaussian or Laplace
+        What made the reports.
+    reports : ndarray or iterable of ndarray
+        All reports, or batches of them.
+    order : int
+        Highest moment, 1 .. 8.
+
+    Raises
+    ------
+    ParameterError
+        If there are fewer than two reports, or one is not finite.
+    NotCertified
+        If the randomizer's noise has no known moments.
+    """
+    order = _check.count("order", order, high=_HIGHEST)
+    matrix = unmixing(randomizer, order)
+    batches = [reports] if isinstance(reports, np.ndarray) else reports
+    sums = np.zeros(2 * order + 1)
+    for batch in batches:
+        values = np.asarray(batch, dtype=np.float64)
+        if not bool(np.isfinite(values).all()):
+            raise rejected("reports", float(values[~np.isfinite(values)][0]), "finite numbers")
+        sums += power_sums(values, order)
+    n = int(sums[0])
+    if n < 2:
+        raise rejected("reports", n, "at least two reports")
+    raw = sums / n
+    found = matrix @ raw[: order + 1]
+    index = np.arange(order + 1)
+    spread = raw[index[:, None] + index[None, :]] - np.outer(raw[: order + 1], raw[: order + 1])
+    covariance = (matrix @ spread @ matrix.T)[1:, 1:] / (n - 1)
+    return MomentEstimate(found[1:], covariance, n)

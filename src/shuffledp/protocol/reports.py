@@ -1,0 +1,168 @@
+"""Reports in files: one Arrow column, and in its metadata the mechanism that made them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from shuffledp.errors import NotCertified, ParameterError, rejected
+from shuffledp.protocol.columns import Column
+from shuffledp.protocol.jobs import Outcome
+from shuffledp.randomizers import Randomizer, randomizer_from_dict
+
+_KEY = b"shuffledp"
+_COLUMN = "report"
+_FORMAT = 1
+
+
+def report_type(sample: np.ndarray) -> pa.DataType:
+    """Arrow type of a report: a number, or a fixed-size list of numbers."""
+    if sample.dtype.kind not in "iuf" or sample.ndim not in (1, 2):
+        msg = f"reports of type {sample.dtype}, {sample.ndim} dimensions, have no column format"
+        raise NotCertified(msg)
+    kind = pa.from_numpy_dtype(sample.dtype)
+    return kind if sample.ndim == 1 else pa.list_(kind, sample.shape[1])
+
+
+def to_arrow(reports: np.ndarray) -> pa.Array:
+    """Reports as one Arrow array."""
+    kind = report_type(reports)
+    flat = pa.array(np.ascontiguousarray(reports).reshape(-1))
+    return flat if reports.ndim == 1 else pa.FixedSizeListArray.from_arrays(flat, type=kind)
+
+
+def from_arrow(array: pa.Array) -> np.ndarray:
+    """The array's reports; shape (n,) or (n, width)."""
+    if array.null_count:
+        raise rejected("reports", None, f"a report in every row ({array.null_count:,} have none)")
+    if pa.types.is_fixed_size_list(array.type):
+        flat = np.asarray(array.flatten())
+        return flat.reshape(len(array), array.type.list_size)
+    if not (pa.types.is_integer(array.type) or pa.types.is_floating(array.type)):
+        raise rejected("reports", str(array.type), "a column of numbers or of lists of numbers")
+    return np.asarray(array)
+
+
+def schema(randomizer: Randomizer, column: Column | None, sample: np.ndarray) -> pa.Schema:
+    """Schema of a report file, with the mechanism (and the items it is about) in its metadata."""
+    about = {
+        "format": _FORMAT,
+        "randomizer": randomizer.to_dict(),
+        "items": None if column is None or column.items is None else list(column.items),
+    }
+    text = json.dumps(about, allow_nan=False, default=_plain).encode()
+    return pa.schema([pa.field(_COLUMN, report_type(sample), nullable=False)], {_KEY: text})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.generic):
+        return value.item()
+    return list(value)
+
+
+def write_reports(
+    path: str | Path, batches: Iterator[np.ndarray], randomizer: Randomizer, column: Column | None
+) -> int:
+    """Write batches of reports to a Parquet file; returns how many reports there were."""
+    writer, count = None, 0
+    try:
+        for reports in batches:
+            if writer is None:
+                writer = pq.ParquetWriter(path, schema(randomizer, column, reports))
+            arrow = to_arrow(reports)
+            writer.write_table(pa.Table.from_arrays([arrow], schema=writer.schema))
+            count += len(reports)
+    finally:
+        if writer is not None:
+            writer.close()
+    if writer is None:
+        raise rejected("reports", "none", "at least one report")
+    return count
+
+
+@dataclass(frozen=True)
+class ReportFile:
+    """A report file that was read: the mechanism, the items, and the sums over good reports.
+
+    Attributes
+    ----------
+    randomizer : Randomizer
+        What made the reports, from the file's metadata.
+    items : tuple or None
+        What the estimated numbers are about.
+    outcome : Outcome
+        Sums over the reports inside the message space.
+    refused : int
+        Reports outside it, left out and counted.
+    """
+
+    randomizer: Randomizer
+    items: tuple[str | int, ...] | None
+    outcome: Outcome
+    refused: int
+
+
+def read_reports(path: str | Path, *, rows: int = 1 << 20) -> ReportFile:
+    """Aggregate a report file that may be larger than memory.
+
+    Raises
+    ------
+    ParameterError
+        If it is no such file, is cut off, or its metadata name no known mechanism.
+    """
+    try:
+        file = pq.ParquetFile(path)
+    except FileNotFoundError:
+        raise ParameterError(f"reports = {str(path)!r}: no such file") from None
+    except OSError as error:
+        raise ParameterError(f"reports = {str(path)!r}: {error.strerror}") from None
+    except pa.ArrowInvalid:
+        raise ParameterError(
+            f"reports = {str(path)!r}: not a whole Parquet file (cut off?)"
+        ) from None
+    with file:
+        randomizer, items = _about(path, file.schema_arrow)
+        total, refused = Outcome(), 0
+        try:
+            for batch in file.iter_batches(batch_size=rows, columns=[_COLUMN]):
+                reports = from_arrow(batch.column(0))
+                outcome, bad = _sums(randomizer, reports)
+                total, refused = total + outcome, refused + bad
+        except (pa.ArrowInvalid, OSError) as error:
+            first = str(error).splitlines()[0]
+            raise ParameterError(f"reports = {str(path)!r}: damaged: {first}") from None
+    return ReportFile(randomizer, items, total, refused)
+
+
+def _about(path: str | Path, found: pa.Schema) -> tuple[Randomizer, tuple[str | int, ...] | None]:
+    text = (found.metadata or {}).get(_KEY)
+    if text is None or _COLUMN not in found.names:
+        raise ParameterError(f"reports = {str(path)!r}: wanted a report file written by shuffledp")
+    try:
+        about = json.loads(text)
+        items = about["items"]
+        randomizer = randomizer_from_dict(about["randomizer"])
+    except (ValueError, KeyError, TypeError) as error:
+        raise ParameterError(f"reports = {str(path)!r}: metadata: {error}") from None
+    return randomizer, None if items is None else tuple(items)
+
+
+def _sums(randomizer: Randomizer, reports: np.ndarray) -> tuple[Outcome, int]:
+    """Sums over the reports in the message space; the others are found by bisection."""
+    if not len(reports):
+        return Outcome(), 0
+    try:
+        return Outcome.of(randomizer.aggregate(reports)), 0
+    except ParameterError:
+        if len(reports) == 1:
+            return Outcome(), 1
+    middle = len(reports) // 2
+    left, right = _sums(randomizer, reports[:middle]), _sums(randomizer, reports[middle:])
+    return left[0] + right[0], left[1] + right[1]

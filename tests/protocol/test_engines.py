@@ -1,0 +1,242 @@
+"""Engines: the same job gives the same sums, reports travel through files unharmed."""
+
+import dataclasses
+import math
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import shuffledp as sd
+from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.estimates import MeanEstimate
+from shuffledp.protocol import Column, Job, Outcome, read_reports, write_reports
+from shuffledp.protocol.engines import ArrayEngine, DuckEngine, Settings
+from shuffledp.protocol.jobs import BLOCK_ROWS, in_blocks
+from shuffledp.protocol.reports import from_arrow, to_arrow
+
+ROWS = BLOCK_ROWS + 5000
+MECHANISMS = [
+    sd.KRR(k=7, eps0=1.5),
+    sd.BinaryRR(eps0=1.0),
+    sd.RAPPOR(d=7, eps0=2.0),
+    sd.OUE(d=7, eps0=2.0),
+    sd.OLH(domain=7, eps0=2.0),
+    sd.HadamardResponse(domain=7, eps0=1.0),
+    sd.Laplace(eps0=1.0, low=0.0, high=6.0),
+    sd.Gaussian(sigma=2.0, low=0.0, high=6.0),
+]
+
+
+@pytest.fixture(scope="module")
+def values():
+    return np.random.default_rng(3).integers(0, 7, ROWS)
+
+
+@pytest.fixture(scope="module")
+def files(values, tmp_path_factory):
+    where = tmp_path_factory.mktemp("data")
+    table = pa.table({"x": values, "two": values % 2, "odd name": values})
+    pq.write_table(table, where / "x.parquet", row_group_size=17_001)
+    (where / "x.csv").write_text(
+        "x,two,odd name\n" + "".join(f"{v},{v % 2},{v}\n" for v in values), encoding="utf-8"
+    )
+    return where
+
+
+def column_for(mechanism):
+    return Column(name="two" if isinstance(mechanism, sd.BinaryRR) else "x")
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.name)
+def test_one_seed_gives_the_same_sums_everywhere(mechanism, values, files):
+    job = Job(mechanism.to_dict(), column_for(mechanism), seed=11)
+    table = {"x": values, "two": values % 2}
+    found = [
+        engine.run(job, Settings()).aggregate()
+        for engine in (
+            ArrayEngine(table),
+            ArrayEngine(pa.Table.from_batches(pa.table(table).to_batches(max_chunksize=999))),
+            DuckEngine(files / "x.parquet"),
+            DuckEngine(files / "x.csv"),
+        )
+    ]
+    for other in found:
+        assert other.count == ROWS
+        assert np.array_equal(other.sums, found[0].sums)
+    again = ArrayEngine(table).run(dataclasses.replace(job, seed=12), Settings()).aggregate()
+    assert not np.array_equal(again.sums, found[0].sums)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.name)
+def test_private_runs_estimate_the_truth(mechanism, values, files, tmp_path):
+    """Within six standard errors; the report file holds what was summed."""
+    column = column_for(mechanism)
+    job = Job(mechanism.to_dict(), column)
+    path = tmp_path / "r.parquet"
+    found = DuckEngine(files / "x.parquet").run(job, Settings(reports=path)).aggregate()
+    data = values % 2 if column.name == "two" else values
+    estimate = mechanism.estimate(found)
+    if isinstance(estimate, MeanEstimate):
+        assert abs(estimate.mean - data.mean()) < 6 * estimate.standard_error
+    else:
+        truth = np.bincount(data, minlength=mechanism.items) / ROWS
+        assert np.all(np.abs(estimate.frequencies - truth) < 6 * estimate.standard_errors)
+    held = read_reports(path)
+    assert held.randomizer == mechanism
+    assert held.refused == 0
+    assert held.outcome.count == ROWS
+    assert np.allclose(held.outcome.aggregate().sums, found.sums, rtol=1e-12)
+
+
+def test_a_run_from_the_system_is_never_the_same(values):
+    job = Job(MECHANISMS[0].to_dict(), Column(name="x"))
+    runs = [ArrayEngine({"x": values}).run(job, Settings()).aggregate().sums for _ in range(2)]
+    assert not np.array_equal(*runs)
+
+
+def test_a_written_file_is_in_another_order_than_the_values(tmp_path):
+    """eps0 = 300: reports are the values, so order shows."""
+    values = np.repeat(np.arange(7), 1000)
+    path = tmp_path / "r.parquet"
+    job = Job(sd.KRR(k=7, eps0=300.0).to_dict(), Column(name="x"))
+    ArrayEngine({"x": values}).run(job, Settings(reports=path))
+    reports = pq.read_table(path).column("report").to_numpy()
+    assert sorted(reports.tolist()) == values.tolist()
+    assert np.corrcoef(reports, np.arange(7000))[0, 1] < 6 / math.sqrt(7000)
+
+
+def test_memory_is_bounded_by_spilling(tmp_path, values):
+    job = Job(MECHANISMS[0].to_dict(), Column(name="x"))
+    settings = Settings(memory=4 << 20, spill=tmp_path)
+    assert ArrayEngine({"x": values}).run(job, settings).count == ROWS
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_rows_left_out_are_counted():
+    rows = pa.array([0, None, 3, 9, None, 1])
+    column = Column(name="x", nulls="drop", outside="drop")
+    for seed in (None, 4):
+        job = Job(sd.KRR(k=7, eps0=1.0).to_dict(), column, seed)
+        found = ArrayEngine({"x": rows}).run(job, Settings())
+        assert (found.count, found.nulls, found.outside) == (3, 2, 1)
+
+
+def test_blocks_do_not_depend_on_how_the_rows_come():
+    rows = pa.array(np.arange(1000))
+    for cuts in ([1000], [1] * 1000, [333, 333, 334], [0, 500, 0, 500]):
+        pieces, start = [], 0
+        for size in cuts:
+            pieces.append(rows.slice(start, size))
+            start += size
+        blocks = list(in_blocks(iter(pieces), 300))
+        assert [len(b) for b in blocks] == [300, 300, 300, 100]
+        assert pa.concat_arrays(blocks).equals(rows)
+
+
+def test_outcomes_do_not_depend_on_the_order_of_addition():
+    rng = np.random.default_rng(0)
+    parts = [
+        Outcome.of(sd.Gaussian(sigma=100.0).aggregate(rng.normal(size=1000) * 10.0**e))
+        for e in rng.integers(-6, 3, 30)
+    ]
+    forward, backward = parts[0], parts[-1]
+    for part in parts[1:]:
+        forward = forward + part
+    for part in parts[-2::-1]:
+        backward = backward + part
+    assert np.array_equal(forward.aggregate().sums, backward.aggregate().sums)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "word"),
+    [
+        ("no.parquet", None, "no such file"),
+        ("x.xlsx", b"PK", "ends in"),
+        ("empty.csv", b"", "empty"),
+        ("cut.parquet", b"PAR1 something", "input ="),
+        ("binary.parquet", bytes(range(256)), "input ="),
+    ],
+)
+def test_files_that_cannot_be_read(name, content, word, tmp_path):
+    path = tmp_path / name
+    if content is not None:
+        path.write_bytes(content)
+    job = Job(MECHANISMS[0].to_dict(), Column(name="x"))
+    with pytest.raises(ParameterError, match=word):
+        DuckEngine(path).run(job, Settings())
+
+
+def test_a_parquet_file_cut_in_the_middle(files, tmp_path):
+    whole = (files / "x.parquet").read_bytes()
+    path = tmp_path / "cut.parquet"
+    path.write_bytes(whole[: len(whole) // 2])
+    job = Job(MECHANISMS[0].to_dict(), Column(name="x"))
+    with pytest.raises(ParameterError, match="input ="):
+        DuckEngine(path).run(job, Settings())
+
+
+def test_mixed_types_and_missing_columns(tmp_path):
+    path = tmp_path / "mixed.csv"
+    path.write_text("x\n1\nmany\n3\n", encoding="utf-8")
+    job = Job(MECHANISMS[0].to_dict(), Column(name="x"))
+    with pytest.raises(ParameterError, match=r"column 'x'.*numbers"):
+        DuckEngine(path).run(job, Settings())
+    other = Job(MECHANISMS[0].to_dict(), Column(name='y"; DROP TABLE x'))
+    for engine in (DuckEngine(path), ArrayEngine({"x": [1]})):
+        with pytest.raises(ParameterError, match="column = 'y"):
+            engine.run(other, Settings())
+
+
+def test_odd_column_names(files):
+    job = Job(MECHANISMS[0].to_dict(), Column(name="odd name"), seed=1)
+    assert DuckEngine(files / "x.parquet").run(job, Settings()).count == ROWS
+
+
+def test_no_rows_give_an_error_not_a_nan():
+    job = Job(MECHANISMS[0].to_dict(), Column(name="x"))
+    found = ArrayEngine({"x": pa.array([], type=pa.int64())}).run(job, Settings())
+    with pytest.raises(ParameterError, match="0 rows"):
+        found.aggregate()
+
+
+# ---------------------------------------------------------------------------- report files
+
+
+def test_reports_outside_the_message_space_are_counted(tmp_path):
+    mechanism = sd.KRR(k=5, eps0=1.0)
+    reports = np.array([0, 1, 9, 4, 200, 2], dtype=np.uint8)
+    path = tmp_path / "r.parquet"
+    assert write_reports(path, iter([reports[:3], reports[3:]]), mechanism, None) == 6
+    found = read_reports(path)
+    assert (found.outcome.count, found.refused) == (4, 2)
+    assert found.outcome.aggregate().sums.tolist() == [1.0, 1.0, 1.0, 0.0, 1.0]
+
+
+def test_report_files_that_are_none(tmp_path):
+    path = tmp_path / "x.parquet"
+    with pytest.raises(ParameterError, match="no such file"):
+        read_reports(path)
+    pq.write_table(pa.table({"report": [1, 2]}), path)
+    with pytest.raises(ParameterError, match="written by shuffledp"):
+        read_reports(path)
+    mechanism = sd.KRR(k=5, eps0=1.0)
+    write_reports(path, iter([np.zeros(100_000, dtype=np.uint8)]), mechanism, None)
+    path.write_bytes(path.read_bytes()[:-50])
+    with pytest.raises(ParameterError, match="whole Parquet file"):
+        read_reports(path)
+    with pytest.raises(ParameterError, match="at least one report"):
+        write_reports(tmp_path / "none.parquet", iter([]), mechanism, None)
+
+
+def test_arrow_and_back():
+    for shape, kind in (((5,), "u1"), ((5,), "f8"), ((5, 3), "u2"), ((4, 1), "u1")):
+        reports = np.arange(math.prod(shape)).reshape(shape).astype(kind)
+        back = from_arrow(to_arrow(reports))
+        assert back.dtype == reports.dtype
+        assert np.array_equal(back, reports)
+    with pytest.raises(NotCertified):
+        to_arrow(np.array(["a"]))
+    with pytest.raises(ParameterError, match="a report in every row"):
+        from_arrow(pa.array([1, None]))

@@ -1,0 +1,154 @@
+"""Post-processing, moments and repeated simulation against known answers."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shuffledp as sd
+from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.protocol import (
+    above_threshold,
+    consistent_tree,
+    largest,
+    moments,
+    project_to_simplex,
+    simulate,
+)
+from shuffledp.protocol.moments import noise_moments
+
+rows = st.lists(st.floats(-3, 3), min_size=1, max_size=8)
+
+
+@given(rows)
+def test_projection_is_the_nearest_probability(values):
+    """Optimality (Kuhn and Tucker): f - p is largest, and equal, on the support of p."""
+    f = np.array(values)
+    p = project_to_simplex(f)
+    assert np.all(p >= 0)
+    assert abs(p.sum() - 1.0) < 1e-12
+    gap = f - p
+    assert np.all(gap[p > 0] >= gap.max() - 1e-9)
+
+
+def test_projection_leaves_probabilities_alone():
+    p = np.array([0.2, 0.5, 0.3])
+    assert np.allclose(project_to_simplex(p), p, atol=1e-15)
+    with pytest.raises(ParameterError):
+        project_to_simplex(np.array([np.nan]))
+    with pytest.raises(ParameterError):
+        project_to_simplex(np.array([]))
+
+
+@given(st.integers(2, 3), st.integers(2, 3), st.integers(0, 2**32))
+def test_consistent_tree_is_weighted_least_squares(fanout, depth, seed):
+    rng = np.random.default_rng(seed)
+    sizes = [fanout**level for level in range(depth)]
+    levels = [rng.normal(size=size) for size in sizes]
+    variances = rng.uniform(0.2, 3.0, depth).tolist()
+    found = consistent_tree(levels, variances)
+    for upper, lower in itertools.pairwise(found):
+        assert np.allclose(lower.reshape(len(upper), -1).sum(axis=1), upper)
+    # The leaves are free: every node is a sum of leaves.
+    design = [np.kron(np.eye(size), np.ones(sizes[-1] // size)) for size in sizes]
+    weights = np.concatenate([np.full(s, 1 / v) for s, v in zip(sizes, variances, strict=True)])
+    a = np.vstack(design) * np.sqrt(weights)[:, None]
+    b = np.concatenate(levels) * np.sqrt(weights)
+    leaves = np.linalg.lstsq(a, b, rcond=None)[0]
+    assert np.allclose(found[-1], leaves, atol=1e-8)
+
+
+def test_bad_trees():
+    with pytest.raises(ParameterError, match="levels"):
+        consistent_tree([np.zeros(2), np.zeros(3)], [1.0, 1.0])
+    with pytest.raises(ParameterError, match="variances"):
+        consistent_tree([np.zeros(1), np.zeros(2)], [1.0, 0.0])
+
+
+def test_threshold_and_largest():
+    mechanism = sd.KRR(k=20, eps0=3.0)
+    values = np.concatenate([np.full(6000, 3), np.full(3000, 11), np.full(1000, 19)])
+    estimate = mechanism.estimate(mechanism.simulate(values, seed=1))
+    assert largest(estimate, 2).tolist() == [3, 11]
+    heavy = above_threshold(estimate)
+    assert heavy[:2].tolist() == [3, 11]
+    false = 0
+    for seed in range(200):
+        found = above_threshold(mechanism.estimate(mechanism.simulate(values, seed=seed)))
+        false += bool(set(found.tolist()) - {3, 11, 19})
+    assert false <= 22  # 5% of 200, and four standard deviations
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [sd.Gaussian(sigma=0.7, low=-1.0, high=2.0), sd.Laplace(eps0=2.0, low=-1.0, high=2.0)],
+    ids=lambda m: m.name,
+)
+def test_moments_are_unbiased_and_their_errors_right(mechanism):
+    rng = np.random.default_rng(2)
+    values = 3.0 * rng.beta(2, 3, 4000) - 1.0
+    truth = np.array([np.mean(values**k) for k in (1, 2, 3)])
+    found, errors, spreads = [], [], []
+    for seed in range(300):
+        drawn = rng.choice(values, values.size)
+        one = moments(mechanism, mechanism.simulate(drawn, seed=seed), order=3)
+        found.append(one.moments)
+        errors.append(one.standard_errors)
+        spreads.append((one.variance, one.variance_error))
+    found, spreads = np.array(found), np.array(spreads)
+    measured = found.std(axis=0, ddof=1)
+    assert np.all(np.abs(found.mean(axis=0) - truth) < 5 * measured / math.sqrt(300))
+    assert np.allclose(np.mean(errors, axis=0), measured, rtol=0.2)
+    assert abs(spreads[:, 0].mean() - values.var()) < 5 * spreads[:, 0].std() / math.sqrt(300)
+    assert np.isclose(spreads[:, 1].mean(), spreads[:, 0].std(), rtol=0.2)
+
+
+def test_moments_in_batches_and_noise_moments():
+    mechanism = sd.Gaussian(sigma=0.5)
+    reports = mechanism.simulate(np.linspace(0, 1, 1000), seed=1)
+    whole = moments(mechanism, reports, order=2)
+    parts = moments(mechanism, iter([reports[:400], reports[400:]]), order=2)
+    assert np.allclose(whole.moments, parts.moments)
+    assert noise_moments(sd.Gaussian(sigma=2.0), 4).tolist() == [1.0, 0.0, 4.0, 0.0, 48.0]
+    assert noise_moments(sd.Laplace(eps0=0.5), 4).tolist() == [1.0, 0.0, 8.0, 0.0, 384.0]
+    with pytest.raises(NotCertified):
+        moments(sd.KRR(k=3, eps0=1.0), reports)
+    with pytest.raises(ParameterError, match="finite"):
+        moments(mechanism, np.array([1.0, np.inf]))
+    with pytest.raises(ParameterError, match="two reports"):
+        moments(mechanism, np.array([1.0]))
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        sd.KRR(k=6, eps0=2.0),
+        sd.RAPPOR(d=6, eps0=2.0),
+        sd.OUE(d=6, eps0=2.0),
+        sd.OLH(domain=6, eps0=2.0),
+        sd.HadamardResponse(domain=6, eps0=2.0),
+        sd.Laplace(eps0=1.0, low=0.0, high=5.0),
+        sd.Gaussian(sigma=3.0, low=0.0, high=5.0),
+    ],
+    ids=lambda m: m.name,
+)
+def test_intervals_cover_and_errors_are_as_stated(mechanism):
+    values = np.random.default_rng(5).choice(6, 3000, p=[0.4, 0.25, 0.15, 0.1, 0.07, 0.03])
+    found = simulate(mechanism, values, repetitions=120, seed=7)
+    assert abs(found.measured_rmse / found.theoretical_rmse - 1.0) < 0.25
+    assert abs(found.coverage - 0.95) < 6 * max(found.coverage_error, 0.01)
+    assert found.largest_bias < 5.0
+
+
+def test_simulation_is_reproducible_across_processes():
+    mechanism, values = sd.KRR(k=3, eps0=1.0), [0, 1, 2, 2] * 50
+    one = simulate(mechanism, values, repetitions=6, seed=3)
+    two = simulate(mechanism, values, repetitions=6, seed=3, workers=2)
+    assert one == two
+    with pytest.raises(ParameterError, match="repetitions"):
+        simulate(mechanism, values, repetitions=1)
+    with pytest.raises(ParameterError, match="values"):
+        simulate(mechanism, [], repetitions=3)

@@ -1,0 +1,171 @@
+"""``shuffledp run``, ``estimate`` and ``simulate`` as a user types them."""
+
+import csv
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from shuffledp.cli import main
+
+DEPLOYMENT = """
+title = "Letters"
+[population]
+users = 5_000
+minimum_batch = {least}
+colluding = 0.1
+[randomizer]
+name = "k-rr"
+k = 4
+eps0 = 3.0
+[target]
+delta = 1e-6
+[data]
+column = "letter"
+domain = ["a", "b", "c"]
+nulls = "drop"
+outside = "category"
+"""
+
+
+@pytest.fixture
+def place(tmp_path):
+    letters = np.random.default_rng(0).choice(list("abcz"), 5000, p=[0.5, 0.3, 0.15, 0.05]).tolist()
+    letters[:50] = [None] * 50
+    pq.write_table(pa.table({"letter": letters}), tmp_path / "in.parquet")
+    (tmp_path / "d.toml").write_text(DEPLOYMENT.format(least=1000), encoding="utf-8")
+    return tmp_path
+
+
+def call(*words):
+    return CliRunner().invoke(main, [str(w) for w in words], standalone_mode=False)
+
+
+def run(place, *more):
+    return call(
+        "run", place / "d.toml", "--input", place / "in.parquet", "--output", place / "e.csv", *more
+    )
+
+
+def table(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_run_writes_estimates_and_the_certificate_of_this_n(place):
+    truth = place / "t.csv"
+    truth.write_text("item,value\na,0.5\nb,0.3\n", encoding="utf-8")
+    result = run(place, "--reports", place / "r.parquet", "--figure", place / "f.png",
+                 "--truth", truth, "--simplex")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    rows = table(place / "e.csv")
+    assert [row["item"] for row in rows] == ["a", "b", "c", "(other)"]
+    for row, share in zip(rows, (0.5, 0.3, 0.15, 0.05), strict=True):
+        error = float(row["noise_standard_error"]) + float(row["sampling_standard_error"])
+        assert abs(float(row["estimate"]) - share) < 6 * error
+        assert float(row["low_all"]) < float(row["low"]) < float(row["high"])
+    assert abs(sum(float(row["post_processed"]) for row in rows) - 1.0) < 1e-6
+    certificate = json.loads((place / "e.certificate.json").read_text(encoding="utf-8"))
+    assert certificate["deployment"]["content"]["population"]["users"] == 4950
+    assert certificate["scenarios"][0]["n"] == 4950 - 495
+    assert (place / "f.png").stat().st_size > 10_000
+    assert call("verify", place / "e.certificate.json").exit_code == 0
+    # The collector's half gives the same numbers from the report file.
+    assert call("estimate", "--reports", place / "r.parquet", "--output", place / "e2.csv",
+                "--simplex").exit_code == 0  # fmt: skip
+    assert table(place / "e2.csv") == rows
+    assert "50 rows left out: no value" in result.output
+
+
+def refused(capsys, *words):
+    with pytest.raises(SystemExit) as stop:
+        main.main([str(w) for w in words])
+    assert stop.value.code == 2
+    found = capsys.readouterr()
+    assert found.err.count("\n") == 1
+    return found.err
+
+
+def left(place):
+    return sorted(path.name for path in place.iterdir())
+
+
+def test_below_the_minimum_batch_nothing_is_written(place, capsys):
+    (place / "d.toml").write_text(DEPLOYMENT.format(least=4951), encoding="utf-8")
+    before = left(place)
+    message = refused(capsys, "run", place / "d.toml", "--input", place / "in.parquet",
+                      "--output", place / "e.csv", "--reports", place / "r.parquet")  # fmt: skip
+    assert "4,950" in message
+    assert "minimum_batch" in message
+    assert left(place) == before
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        (["--column", "digit"], "column = 'digit'"),
+        (["--input", "no.parquet"], "no such file"),
+        (["--output", "no/e.csv"], "no such directory"),
+        (["--memory", "lots"], "memory"),
+        (["--memory", "1KB"], "memory"),
+        (["--confidence", "1"], "confidence"),
+        (["--domain", "no.txt"], "domain"),
+        (["--truth", "no.csv"], "truth"),
+        (["--figure", "f.exe"], "figure"),
+    ],
+)
+def test_bad_input_is_one_line_and_leaves_nothing(place, capsys, monkeypatch, change, word):
+    monkeypatch.chdir(place)
+    words = {"--input": "in.parquet", "--output": "e.csv"}
+    words |= dict([change])
+    before = left(place)
+    message = refused(capsys, "run", "d.toml", *(x for pair in words.items() for x in pair))
+    assert word in message
+    assert left(place) == before
+
+
+def test_simulate(place):
+    result = call("simulate", place / "d.toml", "--input", place / "in.parquet", "-R", 40, "--json")
+    assert result.exit_code == 0
+    found = json.loads(result.output)
+    assert found["repetitions"] == 40
+    assert 0.85 < found["coverage"] < 1.0
+
+
+def test_estimate_counts_bad_reports(place):
+    from shuffledp import KRR
+    from shuffledp.protocol import write_reports
+
+    path = place / "r.parquet"
+    reports = np.array([0, 1, 2, 9], dtype=np.uint8)
+    write_reports(path, iter([reports]), KRR(k=3, eps0=1.0), None)
+    result = call("estimate", "--reports", path)
+    assert result.exit_code == 0
+    assert "1 reports outside the message space were left out" in result.output
+    assert result.output.count("\n") == 5
+
+
+def test_killed_in_the_middle_leaves_no_half_output(tmp_path):
+    values = np.random.default_rng(0).integers(0, 4, 20_000_000)
+    pq.write_table(pa.table({"letter": values}), tmp_path / "in.parquet")
+    text = DEPLOYMENT.format(least=1000).split("[data]")[0] + '[data]\ncolumn = "letter"\n'
+    (tmp_path / "d.toml").write_text(text, encoding="utf-8")
+    out = tmp_path / "out"
+    out.mkdir()
+    command = [sys.executable, "-m", "shuffledp", "run", str(tmp_path / "d.toml"), "--input",
+               str(tmp_path / "in.parquet"), "--output", str(out / "e.csv")]  # fmt: skip
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as child:
+        deadline = time.monotonic() + 60
+        while not any(out.iterdir()) and child.poll() is None and time.monotonic() < deadline:
+            time.sleep(0.02)
+        assert child.poll() is None, child.stderr.read()
+        os.kill(child.pid, signal.SIGKILL)
+    assert [p.name for p in out.iterdir() if not p.name.startswith(".shuffledp-")] == []
