@@ -52,9 +52,7 @@ class Parallel(PartsRandomizer):
 
     Notes
     -----
-    Su, Cheng, Wang 2025, Theorem 11 (law); docs/theory-parts.md, section 2 (worst pairs). A weighted
-    mean of the parts' bounds is not a bound: the parts hide each other's reports worse than n of
-    their own would.
+    Su, Cheng, Wang 2025, Theorem 11 (law); docs/theory-parts.md, section 2 (worst pairs).
     """
 
     name: ClassVar[str] = "parallel"
