@@ -247,7 +247,8 @@ def _stop_by_decay(
 def _chernoff(law: GainLaw, n: int, tilt: Tilt) -> float:
     """log E[S]_+ <= n log M(alpha) - log(e alpha)."""
     growth = tilt.log_growth(law, n, tilt.alpha) + tilt.log_scale
-    return growth - 1.0 - math.log(tilt.alpha) + 8 * U * (1.0 + abs(tilt.log_scale))
+    log_alpha = math.log(tilt.alpha)
+    return growth - 1.0 - log_alpha + 8 * U * (1.0 + abs(tilt.log_scale) + abs(log_alpha))
 
 
 GrowthTable = list[tuple[float, float]]
@@ -285,11 +286,16 @@ def _apply(law: GainLaw, n: int, tilt: Tilt, rule: Rule, growth: GrowthTable) ->
     lower = front * (sums.lower - sums.lower_err)
     lower -= abs(front * sums.lower) * front_err + cut_lower
     lower -= _aliasing(law, n, tilt, rule, growth)
-    slack = 8 * U * (1.0 + abs(tilt.log_scale))
     # Anything but a positive number says nothing: overflow in an error term, for one.
-    high = math.log(upper) + tilt.log_scale + slack if upper > 0.0 else math.inf
-    low = math.log(lower) + tilt.log_scale - slack if lower > 0.0 else -math.inf
-    return LogInterval(low, high)
+    high = math.log(upper) if upper > 0.0 else math.inf
+    low = math.log(lower) if lower > 0.0 else -math.inf
+    scale = tilt.log_scale
+    return LogInterval(low + scale - _slack(low, scale), high + scale + _slack(high, scale))
+
+
+def _slack(log_value: float, log_scale: float) -> float:
+    """Rounding of a logarithm and of its sum with the scale's; 0 where there is none."""
+    return 8 * U * (1.0 + abs(log_value) + abs(log_scale)) if math.isfinite(log_value) else 0.0
 
 
 class _Sums(NamedTuple):
@@ -324,9 +330,9 @@ def _sum_blocks(blocks: NodeBlocks) -> _Sums:
     # Pairwise summation inside NumPy: at most ~ 60 u of the sum of sizes for 2^23 terms.
     return _Sums(
         upper=columns[0],
-        upper_err=columns[2] * (1 + 1e-9) + 128 * U * columns[4],
+        upper_err=columns[2] * (1 + 1e-9) + 256 * U * columns[4],
         lower=columns[1],
-        lower_err=columns[3] * (1 + 1e-9) + 128 * U * columns[5],
+        lower_err=columns[3] * (1 + 1e-9) + 256 * U * columns[5],
         mass=mass,
     )
 
