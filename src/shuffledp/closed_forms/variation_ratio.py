@@ -98,7 +98,10 @@ def _checked(p: float, beta: float | Interval, q: float, n: int) -> _Pair:
         raise NotCertified(f"p = {p!r}: these closed forms need a finite p")
     p, q = _check.real("p", p, low=1.0), _check.real("q", q, low=1.0)
     share = beta if isinstance(beta, Interval) else of(_check.real("beta", beta, low=0.0, high=1.0))
-    _check.count("n", n, low=2)
+    if _check.count("n", n) < 2:
+        raise NotCertified(
+            "n = 1: these closed forms are for other users' messages; there are none"
+        )
     if p == 1.0 or share.low <= 0.0:
         raise _outside("p > 1 and beta > 0", p, beta, q, n)
     al = share / (of(p) - 1.0)
