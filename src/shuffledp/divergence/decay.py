@@ -21,6 +21,7 @@ from shuffledp.pair import Array
 RATIO = 1.3
 _LARGEST_TILT_STEP = 0.02
 _CELLS_PER_WINDOW = 12.0
+_LARGEST_EXPONENT = 700.0
 
 
 class _Level(NamedTuple):
@@ -135,9 +136,10 @@ class SplitDecay:
 
     def log_power(self, t: float, n: int) -> float:
         """Upper bound of log |M^n - M_s^n| less the scale, on [t, RATIO t]."""
-        size = math.exp(self._log_small + self._small.log_modulus(t)) + math.exp(self._log_part)
-        if not size < math.inf:
+        log_small = self._log_small + self._small.log_modulus(t)
+        if max(log_small, self._log_part) > _LARGEST_EXPONENT:
             return math.inf
+        size = math.exp(log_small) + math.exp(self._log_part)
         total = math.log(n) + self._log_part + (n - 1) * math.log(size) - self._log_scale
         return total + 1e-12 * (abs(self._log_scale) + abs(n * math.log(size)))
 
