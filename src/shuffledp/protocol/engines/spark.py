@@ -72,19 +72,18 @@ class SparkEngine(Engine):
 
 
 def _simulated(job: Job, rows: Any) -> Outcome:
-    numbered = rows.rdd.zipWithIndex().map(
-        lambda pair: (pair[1] // BLOCK_ROWS, pair[1], pair[0][0])
-    )
-    field = rows.schema.fields[0]
-    schema = f"block long, place long, value {field.dataType.simpleString()}"
-    frame = rows.sparkSession.createDataFrame(numbered, schema)
-    return _tree(frame.groupBy("block").applyInArrow(_simulating(job), _SUMS))
+    """Blocks of numbered rows, each worked on whole, wherever its rows lie."""
+    numbered = rows.rdd.zipWithIndex().map(lambda p: (p[1] // BLOCK_ROWS, (p[1], p[0][0])))
+    return _reduced(numbered.groupByKey().map(_simulating(job)))
 
 
 def _tree(sums: Any) -> Outcome:
-    """Add up pickled outcomes along a tree."""
-    rdd = sums.rdd.map(lambda row: pickle.loads(bytes(row[0])))  # noqa: S301 (our own, just made)
-    return rdd.treeReduce(lambda x, y: x + y) if not rdd.isEmpty() else Outcome()
+    """Add up pickled outcomes."""
+    return _reduced(sums.rdd.map(lambda row: pickle.loads(bytes(row[0]))))  # noqa: S301 (our own)
+
+
+def _reduced(outcomes: Any) -> Outcome:
+    return Outcome() if outcomes.isEmpty() else outcomes.treeReduce(lambda x, y: x + y)
 
 
 def _spark_type(job: Job) -> str:
@@ -157,13 +156,11 @@ def _summing(job: Job) -> Any:
 
 
 def _simulating(job: Job) -> Any:
-    def work(table: pa.Table) -> pa.Table:
-        ordered = table.sort_by("place")
-        block = ordered.column("block")[0].as_py()
-        reports, total = job.reports(ordered.column("value").combine_chunks(), block)
-        if len(reports):
-            total = total + job.outcome(reports)
-        return pa.Table.from_batches([_pickled(total)])
+    def work(rows: tuple[int, Iterable[tuple[int, Any]]]) -> Outcome:
+        block, placed = rows
+        values = pa.array([value for _, value in sorted(placed, key=lambda pair: pair[0])])
+        reports, total = job.reports(values, block)
+        return total + job.outcome(reports) if len(reports) else total
 
     return work
 
