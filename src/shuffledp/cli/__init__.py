@@ -9,6 +9,8 @@ from __future__ import annotations
 import click
 
 from shuffledp import __version__
+from shuffledp.cli.compare import compare
+from shuffledp.cli.compare_bounds import compare_bounds
 from shuffledp.cli.files import account, schema, verify
 from shuffledp.cli.group import OneLineGroup
 from shuffledp.cli.numbers import curve, delta, epsilon
@@ -45,6 +47,7 @@ for command in (
     epsilon,
     delta,
     curve,
+    compare_bounds,
     account,
     verify,
     run,

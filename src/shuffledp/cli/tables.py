@@ -41,13 +41,21 @@ def analyses(as_json: bool) -> None:
     if as_json:
         print_json(
             [
-                {"key": a.key, "end": a.end, "validity": a.validity, "theorem": a.theorem.to_dict()}
+                {
+                    "key": a.key,
+                    "end": a.end,
+                    "kind": a.kind,
+                    "certified": a.certified,
+                    "validity": a.validity,
+                    "theorem": a.theorem.to_dict(),
+                }
                 for a in all_analyses()
             ]
         )
         return
     for a in all_analyses():
-        click.echo(f"{a.key}  ({a.end} bound; {a.theorem.provenance})")
+        what = f"{a.end} bound; {a.theorem.provenance}" if a.certified else "estimate"
+        click.echo(f"{a.key}  ({what})")
         click.echo(f"    {a.theorem.title}")
         click.echo(f"    source:    {a.theorem.source}")
         click.echo(f"    holds for: {a.validity}")

@@ -1,0 +1,44 @@
+"""``shuffledp compare-bounds``: what the library says, as text and as JSON."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+import shuffledp as sd
+from shuffledp.cli import main
+
+ASK = ["compare-bounds", "k-rr", "--k", "4", "--eps0", "0.4", "-n", "3000", "--delta", "1e-4"]
+
+
+def test_text_has_a_line_for_every_analysis():
+    result = CliRunner().invoke(main, ASK)
+    assert result.exit_code == 0, result.output
+    for analysis in sd.analyses():
+        assert f"\n{analysis.key} " in result.output
+    assert "Estimates certify nothing" in result.output
+
+
+def test_json_is_the_comparison():
+    result = CliRunner().invoke(main, [*ASK, "--json"])
+    told = json.loads(result.output)
+    found = sd.shuffle(sd.KRR(k=4, eps0=0.4), n=3000).compare(delta=1e-4).to_dict()
+    for mine, theirs in zip(told["rows"], found["rows"], strict=True):
+        for key in ("analysis", "end", "certified", "epsilon", "factor", "note"):
+            assert mine[key] == theirs[key]
+
+
+def test_generic_and_slow():
+    ask = ["compare-bounds", "generic", "--eps0", "1", "--adaptive", "-n", "50", "--delta", "1e-2"]
+    result = CliRunner().invoke(main, [*ask, "--slow", "--json"])
+    rows = {row["analysis"]: row for row in json.loads(result.output)["rows"]}
+    assert rows["clone-binomial-sums"]["epsilon"] == pytest.approx(
+        rows["clone"]["epsilon"], rel=1e-4
+    )
+    assert rows["blanket"]["epsilon"] is None
+
+
+@pytest.mark.parametrize("wrong", [["--delta", "2"], ["--delta", "x"], ["-n", "0"]])
+def test_refusals_are_one_line(wrong):
+    result = CliRunner().invoke(main, [*ASK, *wrong])
+    assert result.exit_code == 2
