@@ -10,7 +10,10 @@ True
 from shuffledp.analyses import Analysis, analyses
 from shuffledp.bound import Bound, Theorem
 from shuffledp.composition import Composed, compose
+from shuffledp.comparison import Comparison
 from shuffledp.errors import NotCertified, ParameterError, ShuffleDPError
+from shuffledp.families import variation_ratio
+from shuffledp.index import Estimate, ShuffleIndex, shuffle_index
 from shuffledp.pair import ShuffledPair
 from shuffledp.randomizers import (
     BLH,
@@ -57,8 +60,10 @@ __all__ = [
     "BinaryRR",
     "Bound",
     "Channel",
+    "Comparison",
     "Composed",
     "Duchi",
+    "Estimate",
     "Extremal",
     "Gaussian",
     "HadamardResponse",
@@ -70,12 +75,13 @@ __all__ = [
     "NotCertified",
     "Parallel",
     "ParameterError",
-    "PoissonSubsample",
     "Piecewise",
+    "PoissonSubsample",
     "PrivUnit",
     "Randomizer",
     "SamplingRAPPOR",
     "ShuffleDPError",
+    "ShuffleIndex",
     "Shuffled",
     "ShuffledPair",
     "SubsetSelection",
@@ -88,4 +94,6 @@ __all__ = [
     "randomizer_from_dict",
     "randomizer_names",
     "shuffle",
+    "shuffle_index",
+    "variation_ratio",
 ]
