@@ -2,6 +2,7 @@
 #   make demo        account for the example deployments, verify the certificates
 #   make test        lint, types, import layers, the wheel in a clean environment, the tests
 #   make test-long   the tests that take minutes
+#   make test-spark  the Spark engine on a local Spark (needs Java)
 #   make bench       measure;   make figures   draw what was measured
 #   make clean       remove all of the above
 # PYTHON=python3.12 chooses the interpreter, PYTEST_ARGS="-k contour" is handed to pytest.
@@ -41,7 +42,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 PIP_INSTALL = $(PY) -m pip install --quiet --disable-pip-version-check
 PYTEST = $(PY) -m pytest -n $(JOBS) -q
 
-.PHONY: demo test lint types imports wheel unit test-long bench figures format clean
+.PHONY: demo test lint types imports wheel unit test-long test-spark bench figures format clean
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
 
@@ -117,6 +118,13 @@ unit: $(HAS_DEV)
 test-long: $(HAS_DEV)
 	@HYPOTHESIS_PROFILE=long $(PYTEST) -m long tests $(PYTEST_ARGS)
 
+# Needs Java. PySpark is large, so it has an environment of its own.
+test-spark:
+	@$(PYTHON) -m venv .venv-spark
+	@.venv-spark/bin/python -m pip install --quiet --disable-pip-version-check \
+	  --editable '.[all,spark]' 'pytest>=8.2' 'hypothesis>=6.100'
+	@.venv-spark/bin/python -m pytest -q -m spark -W ignore tests/protocol $(PYTEST_ARGS)
+
 # ------------------------------------------------------------------------- benchmarks, upkeep
 
 bench: $(HAS_DEV)
@@ -130,5 +138,5 @@ format: $(HAS_DEV)
 	@$(PY) -m ruff format .
 
 clean:
-	rm -rf $(VENV) $(CLEAN_VENV) $(OUT) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(CLEAN_VENV) .venv-spark $(OUT) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -2,6 +2,8 @@
 
 import dataclasses
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -240,3 +242,30 @@ def test_arrow_and_back():
         to_arrow(np.array(["a"]))
     with pytest.raises(ParameterError, match="a report in every row"):
         from_arrow(pa.array([1, None]))
+
+
+# --------------------------------------------------------------------------- larger than memory
+
+
+@pytest.mark.long
+def test_a_hundred_million_rows_in_one_gigabyte(tmp_path):
+    rng = np.random.default_rng(0)
+    path = tmp_path / "x.parquet"
+    schema = pa.schema([("x", pa.int16())])
+    with pq.ParquetWriter(path, schema) as writer:
+        for _ in range(100):
+            rows = rng.integers(0, 50, 10**6).astype(np.int16)
+            writer.write_table(pa.table({"x": rows}, schema=schema))
+    code = f"""
+import resource
+import shuffledp as sd
+from shuffledp.protocol import Column, Job
+from shuffledp.protocol.engines import DuckEngine, Settings
+job = Job(sd.KRR(k=50, eps0=4.0).to_dict(), Column(name="x"))
+found = DuckEngine({str(path)!r}).run(job, Settings(memory=700 << 20)).aggregate()
+print(found.count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    count, kilobytes = map(int, done.stdout.split())
+    assert count == 100_000_000
+    assert kilobytes < 1_000_000
