@@ -1,0 +1,182 @@
+"""What the scripts share: evaluate named analyses on a grid, draw small multiples, write CSV."""
+
+from __future__ import annotations
+
+import csv
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+import matplotlib.pyplot as plt
+
+import shuffledp as sd
+
+OUT = Path(__file__).resolve().parent.parent / "docs" / "figures" / "papers"
+
+# Okabe and Ito's palette. Solid: certified upper ends; dashed: certified lower ends; dotted: no
+# certificate. Ours are thick.
+BLACK, BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW, GREY = (
+    "#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#B8A000", "#777777",
+)  # fmt: skip
+STYLE = {
+    "font.size": 8,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "0.92",
+    "legend.frameon": False,
+    "axes.titlesize": 8.5,
+}
+
+
+@dataclass(frozen=True)
+class Line:
+    """One curve of a panel: an analysis by name, and how it looks."""
+
+    key: str
+    label: str
+    colour: str
+    end: str = "upper"  # "upper", "lower" or "estimate"
+    thick: bool = False
+    marker: str = ""
+    on: str = "mechanism"  # or "generic": any eps0-LDP randomizer in place of the mechanism
+
+
+@dataclass
+class Panel:
+    """One set of axes: x values, curves, and what is written at them."""
+
+    title: str
+    x: Sequence[float]
+    xlabel: str
+    ylabel: str
+    curves: list[tuple[Line, list[float]]] = field(default_factory=list)
+    xscale: str = "log"
+    yscale: str = "log"
+    ylim: tuple[float, float] | None = None
+
+
+def epsilon_of(accountant: sd.Shuffled, line: Line, delta: float) -> float:
+    """eps of one analysis; nan where it does not apply or is no better than no shuffler."""
+    try:
+        if line.end == "estimate":
+            value = accountant.epsilon(delta=delta, analysis=line.key, certified=False).value
+        else:
+            bound = accountant.epsilon(delta=delta, analysis=line.key)
+            value = bound.lower if line.end == "lower" else bound.upper
+    except sd.NotCertified:
+        return math.nan
+    return value if 0.0 < value < 0.9999 * accountant.eps0 else math.nan
+
+
+def panel_over(
+    title: str,
+    xlabel: str,
+    x: Sequence[float],
+    make,
+    lines: Sequence[Line],
+    *,
+    delta,
+) -> Panel:
+    """eps of every line at every x; ``make(x)`` gives (accountant, accountant of all eps0-LDP).
+
+    ``delta`` is a number or a function of the accountant.
+    """
+    found = Panel(title, x, xlabel, "central ε (nats)")
+    accountants = [make(value) for value in x]
+    for line in lines:
+        values = []
+        for mechanism, family in accountants:
+            acc = family if line.on == "generic" else mechanism
+            values.append(epsilon_of(acc, line, delta(acc) if callable(delta) else delta))
+        found.curves.append((line, values))
+    return found
+
+
+def draw(name: str, title: str, panels: Sequence[Panel], *, columns: int = 3) -> list[Path]:
+    """PNG of small multiples with one legend, and one CSV with a row for each x of each panel."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    columns = min(columns, len(panels))
+    rows = math.ceil(len(panels) / columns)
+    with plt.rc_context(STYLE):
+        figure, axes = plt.subplots(
+            rows, columns, figsize=(3.1 * columns + 0.3, 2.7 * rows + 0.95), squeeze=False,
+            layout="constrained",
+        )  # fmt: skip
+        for ax, panel in zip(axes.flat, panels, strict=False):
+            _draw(ax, panel)
+        for ax in list(axes.flat)[len(panels) :]:
+            ax.set_visible(False)
+        handles = {}
+        for ax in axes.flat:
+            for handle, label in zip(*ax.get_legend_handles_labels(), strict=True):
+                handles.setdefault(label, handle)
+        figure.suptitle(title, fontsize=9)
+        figure.legend(
+            handles.values(), handles.keys(), loc="outside lower center",
+            ncols=2 if columns == 1 else 3, fontsize=7,
+        )  # fmt: skip
+        path = OUT / f"{name}.png"
+        # No date or version inside: the same numbers give the same file.
+        figure.savefig(path, dpi=120, metadata={"Software": None})
+        plt.close(figure)
+    return [path, _csv(name, panels)]
+
+
+def _draw(ax, panel: Panel) -> None:
+    for line, values in panel.curves:
+        dashes = {"upper": "-", "lower": (0, (5, 2)), "estimate": (0, (1, 1.3))}[line.end]
+        label = f"{line.label} (no certificate)" if line.end == "estimate" else line.label
+        ax.plot(
+            panel.x, values, color=line.colour, ls=dashes, lw=2.4 if line.thick else 1.1,
+            marker=line.marker, ms=3, label=label, zorder=3 if line.thick else 4,
+        )  # fmt: skip
+    ax.set(xscale=panel.xscale, yscale=panel.yscale, xlabel=panel.xlabel, title=panel.title)
+    ax.set_ylabel(panel.ylabel)
+    if panel.ylim is not None:
+        ax.set_ylim(*panel.ylim)
+
+
+def _csv(name: str, panels: Sequence[Panel]) -> Path:
+    labels = list(dict.fromkeys(line.label for p in panels for line, _ in p.curves))
+    path = OUT / f"{name}.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(["panel", "x", *labels])
+        for p in panels:
+            by_label = {line.label: values for line, values in p.curves}
+            for i, x in enumerate(p.x):
+                row = [by_label[label][i] if label in by_label else math.nan for label in labels]
+                out.writerow(
+                    [p.title, f"{x:g}", *("" if math.isnan(v) else f"{v:.6g}" for v in row)]
+                )
+    return path
+
+
+def table(name: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> Path:
+    """Write a table as CSV and print it."""
+    OUT.mkdir(parents=True, exist_ok=True)
+    path = OUT / f"{name}.csv"
+    with path.open("w", newline="", encoding="utf-8") as file:
+        out = csv.writer(file)
+        out.writerow(header)
+        for row in rows:
+            out.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in row])
+    print(path.read_text(encoding="utf-8"))
+    return path
+
+
+def counts(low: int, high: int, points: int) -> list[int]:
+    """Numbers of users, evenly in the logarithm."""
+    ratio = math.log(high / low)
+    return [round(low * math.exp(ratio * i / (points - 1))) for i in range(points)]
+
+
+def steps(low: float, high: float, points: int) -> list[float]:
+    """Even steps."""
+    return [low + (high - low) * i / (points - 1) for i in range(points)]
