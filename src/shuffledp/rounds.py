@@ -7,8 +7,10 @@ from typing import Any
 
 from shuffledp import theorems
 from shuffledp.composition import STEPS, Candidate, Round
+from shuffledp.composition.central import gaussian_tail
 from shuffledp.divergence import PairProfile
 from shuffledp.pair import ShuffledPair
+from shuffledp.randomizers import Gaussian
 from shuffledp.sides import ONE_ROUND, Side, Source, dataset_pairs
 
 _NO_SINGLE_PAIR = (
@@ -67,7 +69,19 @@ def round_of(
         upper_theorem=first.theorem,
         lower_theorem=theorems.DATASET,
         at={"n": n},
+        **_local_tail(source),
     )
+
+
+def _local_tail(source: Source) -> dict[str, Any]:
+    """Without a pure guarantee: what one report alone says of large losses."""
+    if not isinstance(source, Gaussian):
+        return {}
+    d = source.distance * (1.0 + 1e-12)
+    return {
+        "tail": lambda order, epsilon: gaussian_tail(order, epsilon, d),
+        "local_renyi": lambda order: 0.5 * order * d * d * (1.0 + 1e-12),
+    }
 
 
 def _candidate(pair: ShuffledPair, witness: dict[str, Any]) -> Candidate:

@@ -74,6 +74,30 @@ COMPOSITION = Theorem(
     "Zhu, Dong, Wang 2022, adaptive composition; docs/theory-composition.md, sections 1 to 3",
     "published",
 )
+CENTRAL_GAUSSIAN = Theorem(
+    "gaussian-mechanism",
+    "exact curve of the Gaussian mechanism",
+    "Balle, Wang 2018, Theorem 8",
+    "published",
+)
+CENTRAL_APPROXIMATE = Theorem(
+    "approximate-dp",
+    "dominating pair of an (eps, delta)-DP mechanism",
+    "Kairouz, Oh, Viswanath 2015",
+    "published",
+)
+CENTRAL_PLD = Theorem(
+    "pld",
+    "a privacy loss distribution as given",
+    "its maker",
+    "published",
+)
+FROM_CURVE = Theorem(
+    "curve",
+    "integrals, conjugates and tangents of the curve",
+    "docs/theory-composition.md, section 4",
+    "published",
+)
 REPETITION = Theorem(
     "repetition",
     "the same neighbouring datasets in every round, fresh coins, coarse-grained losses",

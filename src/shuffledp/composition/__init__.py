@@ -1,6 +1,7 @@
 """Composition: rounds of mechanisms -> certified eps, delta and what follows from them."""
 
-from shuffledp.composition.composed import Composed, compose
+from shuffledp.composition.compose import compose
+from shuffledp.composition.composed import Composed
 from shuffledp.composition.curve import STEPS, Source
 from shuffledp.composition.loss import LossLaw, LossPair
 from shuffledp.composition.part import Candidate, Part, Round

@@ -1,42 +1,38 @@
-"""Composed: rounds of mechanisms, and the certified eps and delta of all of them together."""
+"""Composed: eps and delta of rounds, and what else their curves say."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
 
 from shuffledp import _check, theorems
-from shuffledp.bound import Bound, Theorem, delta_from_log
-from shuffledp.composition.contour import Parts, log_delta, log_infinite
-from shuffledp.composition.curve import LOWEST_LEVEL
-from shuffledp.composition.loss import LossPair
-from shuffledp.composition.part import Part
-from shuffledp.composition.solve import crossing, normal_guess
-from shuffledp.divergence import LogInterval
-from shuffledp.errors import ParameterError, rejected
+from shuffledp.bound import Bound, Theorem
+from shuffledp.composition.contour import Parts, log_delta
+from shuffledp.composition.core import Ends, Rounds, joined
+from shuffledp.composition.dots import lower_pair
+from shuffledp.composition.gaussian import error_of_log, log_delta_gaussian, mu_through
+from shuffledp.composition.gdp import dominating_mu
+from shuffledp.composition.pld import composed_pld
+from shuffledp.composition.posterior import least_loss
+from shuffledp.composition.renyi import Curves, divergence
+from shuffledp.composition.tradeoff import attained, guaranteed
+from shuffledp.composition.zcdp import best_rho
 from shuffledp.pair import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF
-LARGEST_ROUNDS = 10**9
-_MOST_REFINED = 2
-# A level so far below delta/rounds changes delta by a factor 1 + 1e-6.
-_DEPTH = 14.0
-_FIRST_LEVEL = -45.0
-
-
-class Ends(NamedTuple):
-    """Both ends, the numerical width of the upper one, and what reproduces the lower one."""
-
-    low: float
-    high: float
-    width: float | None
-    witness: dict[str, Any]
+LARGEST_ORDER = 1e6
+RENYI_RTOL = 1e-3
+GDP_RTOL = 1e-3
+RHO_RTOL = 1e-2
+TRADEOFF_POINTS = 121
 
 
 @dataclass(frozen=True)
-class Composed:
+class Composed(Rounds):
     """Rounds of mechanisms on the same users, made by ``compose``.
 
     Attributes
@@ -44,311 +40,229 @@ class Composed:
     parts : tuple of (Part, int)
         Each mechanism and in how many rounds it runs.
     asked : float or None
-        Requested relative width of eps; dots are refined at most twice to reach it. None: what is
-        worth the time, 5e-4 or, for continuous outputs, 6e-3.
+        Requested relative width of eps; None: what is worth the time, 5e-4 or, for continuous
+        outputs, 6e-3.
     """
 
-    parts: tuple[tuple[Part, int], ...]
-    asked: float | None = None
-    _memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
-
-    @property
-    def rounds(self) -> int:
-        """How many rounds in all."""
-        return sum(count for _, count in self.parts)
-
-    @property
-    def rtol(self) -> float:
-        """Relative width of eps that is aimed at."""
-        return max(part.rtol for part, _ in self.parts) if self.asked is None else self.asked
-
-    @property
-    def relation(self) -> str:
-        """The neighbouring relation of all rounds."""
-        return self.parts[0][0].relation
-
-    @property
-    def eps0(self) -> float:
-        """Pure guarantee of all rounds together in nats, inf if there is none."""
-        return math.fsum(count * part.eps0 for part, count in self.parts) * (1.0 + 4 * U)
-
-    # ------------------------------------------------------------------------- eps and delta
-
-    def epsilon(self, *, delta: float) -> Bound:
-        """eps of all rounds at a given delta, both ends certified.
+    def renyi(self, *, order: float) -> Bound:
+        """Renyi divergence of all rounds together, in nats; it adds up over rounds.
 
         Parameters
         ----------
-        delta : float
-            Target, 0 < delta < 1.
+        order : float
+            1 < order <= 1e6.
 
         Raises
         ------
         ParameterError
-            If delta is outside its domain.
+            If the order is outside its domain.
         """
-        delta = _check.open_unit("delta", delta)
-        target = math.log(delta)
-        level = self._level(target)
-        high, width, refine = self._upper_epsilon(target, level)
+        order = _check.real("order", order, low=1.0 + 1e-9, high=LARGEST_ORDER)
+        low, high = self._renyi(order)
         cap = self.eps0
-        capped = high >= cap
-        if capped:
-            high, width = cap, None
-        low, witness = self._lower_epsilon(target, level, refine, around=high / self.rounds)
-        upper = self._upper_theorem(capped=capped)
-        return self._bound(
-            "epsilon", Ends(min(low, high), high, width, witness), {"delta": delta}, upper=upper
-        )
+        upper = self._upper_theorem(capped=high >= cap)
+        ends = Ends(min(low, cap), min(high, cap), None, {})
+        return self._bound("renyi", ends, {"order": order}, upper=_through(upper))
 
-    def delta(self, *, epsilon: float) -> Bound:
-        """delta of all rounds at a given eps, both ends certified.
+    def rdp(self, orders: Iterable[float]) -> list[float]:
+        """Upper ends of the Renyi divergence at each order, as an RDP accountant adds them up."""
+        return [self.renyi(order=order).upper for order in orders]
+
+    def zcdp(self) -> Bound:
+        """The least rho with Renyi divergence <= rho A at every order A > 1 (Bun, Steinke 2016)."""
+        pure = self.eps0
+        if math.isfinite(pure):
+            high, order = best_rho(lambda A: min(self._renyi(A)[1], pure), pure=pure, rtol=RHO_RTOL)
+        else:
+            high, order = self._local_rho(), 8.0
+        low = max(self._renyi(A)[0] / A for A in (2.0, order))
+        ends = Ends(min(low, high), high, None, {})
+        upper = _through(self._upper_theorem(capped=False))
+        return self._bound("rho", ends, {}, upper=upper)
+
+    def tradeoff(self, *, alpha: float) -> Bound:
+        """Least type II error of any test between neighbours with type I error alpha.
+
+        The lower end is the privacy guarantee (f-DP at this alpha); the upper end is what a test
+        attains between one pair of neighbouring datasets.
 
         Parameters
         ----------
-        epsilon : float
-            eps >= 0 in nats.
-
-        Raises
-        ------
-        ParameterError
-            If eps is outside its domain.
+        alpha : float
+            Type I error, 0 < alpha < 1.
         """
-        epsilon = _check.epsilon("epsilon", epsilon)
-        found = self.log_delta(epsilon)
-        low, high = delta_from_log(found.low, found.high)
-        capped = epsilon >= self.eps0
-        upper = self._upper_theorem(capped=capped)
-        ends = Ends(min(low, high), high, None if capped else found.width, found.witness)
-        logs = (min(found.low, found.high), found.high)
-        return self._bound("delta", ends, {"epsilon": epsilon}, upper=upper, logs=logs)
-
-    def profile(self, epsilons: Iterable[float]) -> list[Bound]:
-        """delta at each eps."""
-        return [self.delta(epsilon=e) for e in epsilons]
-
-    def log_delta(self, epsilon: float) -> Ends:
-        """log delta at eps >= 0, both ends."""
-        if epsilon >= self.eps0:
-            return Ends(-math.inf, -math.inf, 0.0, {})
-        width = min(self.rtol, 1e-3)
-        level = self._level(self._memory.get("reached", _FIRST_LEVEL))
-        while True:
-            laws = self._above(level, 0, math.inf)
-            high = _worst(laws, epsilon, width).high
-            seen = max(log_infinite(law).high for law in laws)
-            if seen <= high - _DEPTH + 4.0 or level <= LOWEST_LEVEL:
-                break
-            level = max(1.6 * level, LOWEST_LEVEL)
-        near = _worst(self._inner(level, 0, math.inf), epsilon, width).low
-        low, witness = self._lower_log_delta(epsilon, level, width)
-        return Ends(low, high, math.expm1(min(high - near, 700.0)), witness)
-
-    def _lower_log_delta(
-        self, epsilon: float, level: float, width: float
-    ) -> tuple[float, dict[str, Any]]:
-        laws, witness = self._below(level, 0, math.inf, around=epsilon / self.rounds)
-        return _worst(laws, epsilon, width).low, witness
-
-    def _upper_epsilon(self, target: float, level: float) -> tuple[float, float | None, int]:
-        tilt, refine = self._tilt(target), 0
-        while True:
-            high = self._cross(self._above(level, refine, tilt), target, upper=True)
-            near = self._cross(self._inner(level, refine, tilt), target, upper=False)
-            width = high / near - 1.0 if 0.0 < near <= high < math.inf else None
-            if width is None or width <= self.rtol or refine == _MOST_REFINED:
-                return high, width, refine
-            refine += 1
-
-    def _lower_epsilon(
-        self, target: float, level: float, refine: int, *, around: float
-    ) -> tuple[float, dict[str, Any]]:
-        if not math.isfinite(around):
-            around = 1.0
-        laws, witness = self._below(level, refine, self._tilt(target), around=around)
-        return self._cross(laws, target, upper=False), witness
-
-    def _cross(self, laws: list[Parts], target: float, *, upper: bool) -> float:
-        width = min(0.3 * self.rtol, 1e-3)
-
-        def value(epsilon: float) -> float:
-            found = _worst(laws, epsilon, width)
-            return found.high if upper else found.low
-
-        slack = 4 * U * (1.0 + abs(target))
-        goal = target - slack if upper else target + slack
-        top = max(math.fsum(count * law.highest for law, count in parts) for parts in laws)
-        start = max(normal_guess(parts, target) for parts in laws)
-        below, above = crossing(value, goal, start=start, top=top, rtol=0.1 * self.rtol)
-        return above if upper else below
-
-    def _level(self, target: float) -> float:
-        return max(target - math.log(self.rounds) - _DEPTH, LOWEST_LEVEL)
-
-    # ------------------------------------------------------------------------- the loss laws
-
-    def _tilt(self, target: float) -> float:
-        """Where the contour will cross, roughly, as a power of 2: dots are put accordingly."""
-        variance = math.fsum(count * (1.5 * part.scale()) ** 2 for part, count in self.parts)
-        rho = math.sqrt(-2.0 * target / variance) if 0.0 < variance < math.inf else math.inf
-        return 2.0 ** math.ceil(math.log2(rho)) if 0.0 < rho < math.inf else math.inf
-
-    def _above(self, level: float, refine: int, tilt: float) -> list[Parts]:
-        return _directions([(p.above(level, refine, tilt).above, k) for p, k in self.parts])
-
-    def _inner(self, level: float, refine: int, tilt: float) -> list[Parts]:
-        return _directions([(p.above(level, refine, tilt).below, k) for p, k in self.parts])
-
-    def _below(
-        self, level: float, refine: int, tilt: float, *, around: float
-    ) -> tuple[list[Parts], dict[str, Any]]:
-        pairs, witness = [], {}
-        for i, (part, count) in enumerate(self.parts):
-            pair, reproduces = part.below(level, refine, tilt, around)
-            pairs.append((pair, count))
-            witness[f"round {i + 1}"] = {"label": part.label, "rounds": count, **reproduces}
-        return _directions(pairs), witness
-
-    # ----------------------------------------------------------------------------- the Bound
-
-    def _upper_theorem(self, *, capped: bool) -> Theorem | None:
-        if capped:
-            return theorems.LOCAL
-        return _joined([part.upper_theorem for part, _ in self.parts], theorems.COMPOSITION)
-
-    def assumptions(self) -> tuple[str, ...]:
-        """Those of all parts, and of the composition."""
-        said = [words for part, _ in self.parts for words in part.assumptions]
-        rounds = self.rounds
-        said.append(
-            f"{rounds:,} round{'s' if rounds > 1 else ''}; each user takes part in every one, with "
-            "fresh randomness; what is asked in a round may depend on all earlier outputs"
+        alpha = _check.open_unit("alpha", alpha)
+        reach = min(self.eps0, self._reach())
+        low = guaranteed(alpha, lambda eps: self.log_delta(eps, lower=False).high, reach)
+        high, witness = self._attained(alpha)
+        ends = Ends(low, max(high, low), None, witness)
+        return self._bound(
+            "beta",
+            ends,
+            {"alpha": alpha},
+            lower=_through(self._upper_theorem(capped=False)),
+            upper=joined([p.lower_theorem for p, _ in self.parts], theorems.REPETITION),
         )
-        return tuple(dict.fromkeys(said))
 
-    def _bound(
-        self,
-        quantity: Any,
-        ends: Ends,
-        at: dict[str, float],
-        *,
-        upper: Theorem | None,
-        lower: Theorem | None = None,
-        logs: tuple[float | None, float | None] = (None, None),
-    ) -> Bound:
-        if lower is None and ends.low > 0.0:
-            lower = _joined([part.lower_theorem for part, _ in self.parts], theorems.REPETITION)
-        shared = _shared([part.at for part, _ in self.parts])
-        notes = []
-        if upper is theorems.LOCAL:
-            notes.append("the pure guarantees of all rounds, added up, are the active bound")
-        if quantity == "epsilon" and ends.width is not None and ends.width > self.rtol:
-            notes.append(
-                f"numerical width {ends.width:.1e} of the composition: the {self.rtol:.0e} asked "
-                "for was not reached in bounded work"
+    def gdp(self, *, slack: float = 0.0) -> Bound:
+        """The least mu such that all rounds are mu-Gaussian-DP, but for ``slack`` in delta.
+
+        mu composes as the root of the sum of squares (Dong, Roth, Su 2022, Corollary 3.3), and
+        slacks add up; so the upper end comes from each mechanism's own mu.
+
+        Parameters
+        ----------
+        slack : float
+            0 <= slack < 1: delta(eps) <= delta_mu(eps) + slack. What makes mu large otherwise is
+            often a delta like 1e-1000.
+        """
+        slack = _check.real("slack", slack, low=0.0, high=0.5)
+        share, squares = slack / self.rounds * (1.0 - 4 * U), 0.0
+        for part, count in self.parts:
+            mu = dominating_mu(part.curves(), slack=share, rtol=GDP_RTOL)
+            squares += count * mu * mu
+        high = math.sqrt(squares) * (1.0 + 8 * U)
+        low = 0.0 if slack > 0.0 else self._attained_mu()
+        ends = Ends(min(low, high), high, None, {})
+        upper = _through(self._upper_theorem(capped=False))
+        return self._bound("mu", ends, {"slack": slack}, upper=upper)
+
+    def success(self, *, prior: float = 0.5) -> Bound:
+        """Probability that the best attacker says right which of two neighbours is the data.
+
+        Parameters
+        ----------
+        prior : float
+            Prior probability of the first of the two, 0 < prior < 1.
+        """
+        prior = _check.open_unit("prior", prior)
+        rarer = min(prior, 1.0 - prior)
+        epsilon = math.log1p(-rarer) - math.log(rarer)
+        found = self.log_delta(max(epsilon, 0.0))
+        gain = [rarer * math.exp(x) if x > -math.inf else 0.0 for x in found[:2]]
+        low, high = (1.0 - rarer) * (1.0 - 4 * U) + gain[0], (1.0 - rarer) * (1 + 4 * U) + gain[1]
+        ends = Ends(low * (1.0 - 16 * U), min(high * (1.0 + 64 * U), 1.0), None, found.witness)
+        upper = self._upper_theorem(capped=epsilon >= self.eps0)
+        return self._bound("probability", ends, {"prior": prior}, upper=upper)
+
+    def posterior(self, *, prior: float, failure: float) -> Bound:
+        """How sure an attacker can become, but for a small probability of failure.
+
+        With probability at least 1 - failure over the outputs, the posterior probability of the
+        true one of two neighbouring datasets is at most the upper end, if it was ``prior`` before.
+        P(loss > t) <= delta(eps)/(1 - e^{eps - t}) for every eps < t.
+
+        Parameters
+        ----------
+        prior : float
+            0 < prior < 1.
+        failure : float
+            0 < failure < 1.
+        """
+        prior, failure = _check.open_unit("prior", prior), _check.open_unit("failure", failure)
+        log_odds = least_loss(
+            lambda eps: self.log_delta(eps, lower=False).high,
+            math.log(failure),
+            start=self.epsilon(delta=0.1 * failure).upper,
+            pure=self.eps0,
+        )
+        odds = math.log(prior) - math.log1p(-prior) + log_odds
+        high = min(1.0 / (1.0 + math.exp(-min(odds, 700.0))) * (1.0 + 16 * U), 1.0)
+        ends = Ends(0.0, high, None, {})
+        at = {"prior": prior, "failure": failure, "log odds factor": log_odds}
+        return self._bound("probability", ends, at, upper=self._upper_theorem(capped=False))
+
+    def pld(self, *, discretization: float = 1e-4) -> Any:
+        """A dp_accounting PrivacyLossDistribution that dominates all rounds.
+
+        Parameters
+        ----------
+        discretization : float
+            Its grid in nats; only PLDs of the same grid compose. A grid coarser than a hundredth
+            of one round's eps loses accuracy, never validity.
+        """
+        return composed_pld(self.parts, discretization)
+
+    def _renyi(self, order: float) -> tuple[float, float]:
+        upper, lower = [0.0, 0.0], [0.0, 0.0]
+        for part, count in self.parts:
+            curves = part.curves()
+            found = divergence(curves, order, rtol=RENYI_RTOL)
+            same = curves.forward is curves.backward
+            other = found if same else divergence(curves.swap(), order, rtol=RENYI_RTOL)
+            upper = [upper[0] + count * found.high, upper[1] + count * other.high]
+            for i, side in enumerate(_likely_pairs(part.pair_curves(), found.peak)):
+                lower[i] += count * divergence(side, order, rtol=RENYI_RTOL).low
+        return max(lower) * (1.0 - 64 * U), max(upper) * (1.0 + 64 * U)
+
+    def _local_rho(self) -> float:
+        """Where no order is the last to look at: reports alone, if theirs grows like the order."""
+        total = 0.0
+        for part, count in self.parts:
+            local = part.curves().local
+            total += math.inf if local is None else count * local(2.0) / 2.0
+        return total * (1.0 + 16 * U)
+
+    def _reach(self) -> float:
+        """An eps beyond which delta is next to nothing."""
+        return self.epsilon(delta=1e-12).upper if self.rounds > 0 else 0.0
+
+    def _attained(self, alpha: float) -> tuple[float, dict[str, Any]]:
+        """Upper bound of the trade-off function, from one pair of neighbouring datasets."""
+        end = min(self._reach(), self.eps0)
+        if not 0.0 < end < math.inf:
+            return 1.0 - alpha, {}
+        eps = np.linspace(0.0, end, TRADEOFF_POINTS)
+        below, above, witness = self._pair_laws(around=0.2 * end / self.rounds)
+        sides = []
+        for parts_low, parts_high in zip(below, above, strict=True):
+            low = np.array([log_delta(parts_low, float(e), width=1e-3).low for e in eps])
+            high = np.array([log_delta(parts_high, float(e), width=1e-3).high for e in eps])
+            sides.append(
+                (np.exp(low) * (1.0 - 16 * U), np.minimum(np.exp(high) * (1 + 16 * U), 1.0))
             )
-        return Bound(
-            quantity=quantity,
-            lower=ends.low,
-            upper=ends.high,
-            at={**at, "rounds": self.rounds, **shared},
-            lower_theorem=lower,
-            upper_theorem=upper if math.isfinite(ends.high) else None,
-            assumptions=self.assumptions(),
-            notes=tuple(notes),
-            log_lower=logs[0],
-            log_upper=logs[1],
-            upper_width=ends.width,
-            witness={"lower": ends.witness} if ends.witness else {},
-        )
+        pair = lower_pair(eps, sides[0], sides[-1])
+        return min(attained(alpha, pair.forward), attained(alpha, pair.backward)), witness
+
+    def _pair_laws(self, *, around: float) -> tuple[list[Parts], list[Parts], dict[str, Any]]:
+        """Loss laws below and above one pair of neighbours, for each direction."""
+        level, tilt = self._level(math.log(1e-12)), math.inf
+        dots, witness = [], {}
+        for i, (part, count) in enumerate(self.parts):
+            found, reproduces = part.below(level, 0, tilt, around)
+            dots.append((found, count))
+            witness[f"round {i + 1}"] = {"label": part.label, "rounds": count, **reproduces}
+        below = [(found.below, count) for found, count in dots]
+        above = [(found.above, count) for found, count in dots]
+        both = [(pair.forward, k) for pair, k in below], [(pair.backward, k) for pair, k in below]
+        tops = [(pair.forward, k) for pair, k in above], [(pair.backward, k) for pair, k in above]
+        return list(both), list(tops), witness
+
+    def _attained_mu(self) -> float:
+        scale = self._reach()
+        points = scale * np.array([0.0, 0.05, 0.15, 0.3, 0.5, 0.8])
+        best = 0.0
+        for e in points[np.isfinite(points)]:
+            low = self.log_delta(float(e)).low
+            if low > -math.inf:
+                mu = mu_through(float(e), low) * (1.0 - 1e-7)
+                if float(log_delta_gaussian(mu, e) + error_of_log(mu, e)) <= low:
+                    best = max(best, mu)
+        return best
 
 
-def _worst(laws: list[Parts], epsilon: float, width: float) -> LogInterval:
-    found = [log_delta(parts, epsilon, width=width) for parts in laws]
-    return LogInterval(max(x.low for x in found), max(x.high for x in found))
+def _through(theorem: Theorem | None) -> Theorem | None:
+    """The same theorem, the step from the curve to this quantity included."""
+    if theorem is None or theorem is theorems.LOCAL:
+        return theorem
+    return theorem.with_step(theorems.FROM_CURVE)
 
 
-def _directions(pairs: list[tuple[LossPair, int]]) -> list[Parts]:
-    """One set of laws for each direction; one alone where both are the same."""
-    forward = [(pair.forward, count) for pair, count in pairs]
-    if all(pair.symmetric for pair, _ in pairs):
-        return [forward]
-    return [forward, [(pair.backward, count) for pair, count in pairs]]
-
-
-def _joined(steps: list[Theorem | None], last: Theorem) -> Theorem | None:
-    """All parts' theorems and the composition's."""
-    known = list(dict.fromkeys(step for step in steps if step is not None))
-    if not known:
-        return last
-    total = known[0]
-    for step in known[1:]:
-        total = total.with_step(step)
-    return total.with_step(last)
-
-
-def _shared(each: list[Any]) -> dict[str, float]:
-    """What all parts have in common."""
-    first, *others = [dict(at) for at in each]
-    return {k: v for k, v in first.items() if all(o.get(k) == v for o in others)}
-
-
-def compose(mechanisms: Iterable[Any], *, rounds: int = 1, rtol: float | None = None) -> Composed:
-    """Rounds of different mechanisms on the same users, in any order, adaptively.
-
-    Parameters
-    ----------
-    mechanisms : iterable
-        Shuffled mechanisms (``shuffle``, ``generic``), central ones (``central``), compositions, or
-        pairs (mechanism, rounds) of these.
-    rounds : int
-        How often all of them are run, 1 <= rounds <= 1e9.
-    rtol : float, optional
-        Requested relative width of eps, 1e-6 to 0.1; by default what is worth the time.
-
-    Raises
-    ------
-    ParameterError
-        If an argument is outside its domain, or the mechanisms protect different neighbours.
-
-    Examples
-    --------
-    >>> import shuffledp as sd
-    >>> weekly = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=10_000)
-    >>> once = sd.shuffle(sd.Laplace(eps0=1.0), n=10_000)
-    >>> both = sd.compose([(weekly, 52), once])
-    >>> round(both.epsilon(delta=1e-6).upper, 2)
-    3.22
-    """
-    if rtol is not None:
-        rtol = _check.real("rtol", rtol, low=1e-6, high=0.1)
-    times = _check.count("rounds", rounds, high=LARGEST_ROUNDS)
-    counts: dict[Any, tuple[Part, int]] = {}
-    for item in mechanisms:
-        mechanism, own = item if isinstance(item, tuple) and len(item) == 2 else (item, 1)
-        own = _check.count("rounds", own, high=LARGEST_ROUNDS)
-        for part, count in _parts_of(mechanism):
-            known = counts.get(part.key, (part, 0))
-            counts[part.key] = (known[0], known[1] + count * own * times)
-    if not counts:
-        raise ParameterError("mechanisms = []: wanted at least one mechanism")
-    relations = sorted({part.relation for part, _ in counts.values()})
-    if len(relations) > 1:
-        raise rejected("mechanisms", relations, "the same neighbouring relation in every round")
-    parts = tuple(sorted(counts.values(), key=lambda item: (item[0].label, repr(item[0].key))))
-    found = Composed(parts, rtol)
-    _check.count("rounds", found.rounds, high=LARGEST_ROUNDS)
+def _likely_pairs(pairs: tuple[Curves, ...], eps: float) -> list[Curves]:
+    """For each direction the pair whose delta at eps is largest by the estimate."""
+    found = []
+    for swapped in (False, True):
+        sides = [pair.swap() if swapped else pair for pair in pairs]
+        if sides:
+            found.append(max(sides, key=lambda side: side.forward.source.rough_log_delta(eps)))
     return found
-
-
-def _parts_of(mechanism: Any) -> Iterable[tuple[Part, int]]:
-    if isinstance(mechanism, Composed):
-        return mechanism.parts
-    make: Callable[[], Part] | None = getattr(mechanism, "as_round", None)
-    if make is not None:
-        return ((make(), 1),)
-    if hasattr(mechanism, "above") and hasattr(mechanism, "relation"):
-        return ((mechanism, 1),)
-    raise rejected(
-        "mechanism", mechanism, "a shuffled or central mechanism, or (mechanism, rounds)"
-    )

@@ -118,7 +118,7 @@ def _direct(first: LossLaw, second: LossLaw, epsilon: float) -> LogInterval:
 
 
 class _Rule(NamedTuple):
-    """Smoothing h, period L, nodes t_j = j D, D = 2 pi/L, j <= last, and what lies beyond the last."""
+    """Smoothing h, period L, nodes t_j = 2 pi j/L, j <= last, and what lies beyond the last."""
 
     h: float
     period: float

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
@@ -11,6 +11,8 @@ from shuffledp.bound import Theorem
 from shuffledp.composition.curve import STEPS, Curve, Envelope, Source
 from shuffledp.composition.dots import lower_pair, upper_pair
 from shuffledp.composition.loss import NO_LOSS, LossPair
+from shuffledp.composition.renyi import Curves, Tail
+from shuffledp.divergence import LARGEST_EPSILON
 
 REPLACE_ONE = "replace-one"
 RELATIONS = (REPLACE_ONE, "add-or-remove-one", "replace-special")
@@ -21,6 +23,9 @@ class Dots(NamedTuple):
 
     above: LossPair
     below: LossPair
+
+
+NO_DOTS = Dots(NO_LOSS, NO_LOSS)
 
 
 class Part(Protocol):
@@ -46,8 +51,16 @@ class Part(Protocol):
 
     def below(
         self, level: float, refine: int, tilt: float, around: float
-    ) -> tuple[LossPair, dict[str, Any]]:
-        """A pair dominated by some pair of neighbours, and which pair that is."""
+    ) -> tuple[Dots, dict[str, Any]]:
+        """Above and below the curves of one pair of neighbours, and which pair that is."""
+        ...
+
+    def curves(self) -> Curves:
+        """The upper curves in both directions."""
+        ...
+
+    def pair_curves(self) -> tuple[Curves, ...]:
+        """Both directions' curves of pairs of neighbours, for lower ends."""
         ...
 
 
@@ -81,6 +94,11 @@ class Round:
         Relative width of eps that is worth refining for.
     backward_groups : sequence, optional
         Upper bounds for the neighbours in the other order, where the relation is not symmetric.
+    tail : callable, optional
+        Where there is no pure guarantee: ``tail(order, eps)`` bounds the log of what outputs with
+        a loss above eps add to E_Q[(P/Q)^order].
+    local_renyi : callable, optional
+        Upper bound of the Renyi divergence of one report alone, by order.
     """
 
     label: str
@@ -97,6 +115,8 @@ class Round:
     steps: float = STEPS
     rtol: float = 5e-4
     backward_groups: Sequence[Sequence[Source]] | None = None
+    tail: Tail | None = None
+    local_renyi: Callable[[float], float] | None = None
     _made: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def curve(self, *, backward: bool = False) -> Curve:
@@ -137,10 +157,10 @@ class Round:
 
     def below(
         self, level: float, refine: int, tilt: float, around: float
-    ) -> tuple[LossPair, dict[str, Any]]:
+    ) -> tuple[Dots, dict[str, Any]]:
         """The candidate whose delta at eps = around is largest, by the estimate."""
         if not self.candidates:
-            return NO_LOSS, {}
+            return NO_DOTS, {}
         index = self._best(around)
         name = ("below", index, level, refine, tilt)
         if name not in self._made:
@@ -154,18 +174,32 @@ class Round:
 
         return max(range(len(self.candidates)), key=lambda i: size(self.candidates[i]))
 
-    def _below(self, index: int, level: float, refine: int, tilt: float) -> LossPair:
-        forward, backward, _ = self.candidates[index]
-        curves = []
-        for source in (forward, backward):
-            name = ("side", id(source))
-            if name not in self._made:
-                self._made[name] = Curve(source, eps0=self.eps0, width=self.width, steps=self.steps)
-            curves.append(self._made[name])
-        march = max((curve.march(level, tilt) for curve in curves), key=lambda points: points[-1])
-        first, second = (curve.values(level, refine=refine, march=march) for curve in curves)
-        floors = tuple(math.exp(c.floor) * (1.0 - 1e-12) for c in curves)
-        return _below(first.eps, first[1:], second[1:], floors)  # type: ignore[arg-type]
+    def _below(self, index: int, level: float, refine: int, tilt: float) -> Dots:
+        sides = self.pair_curves()[index]
+        marches = (side.march(level, tilt) for side in sides[:2])
+        march = max(marches, key=lambda points: points[-1])
+        first, second = (side.values(level, refine=refine, march=march) for side in sides[:2])
+        floors = tuple(math.exp(side.floor) * (1.0 - 1e-12) for side in sides[:2])
+        above = upper_pair(first.eps, first.high, second.high)
+        return Dots(above, _below(first.eps, first[1:], second[1:], floors))  # type: ignore[arg-type]
+
+    def curves(self) -> Curves:
+        """The upper curves; one for both directions where the relation is symmetric."""
+        last = min(self.eps0, LARGEST_EPSILON)
+        return Curves(self.curve(), self.curve(backward=True), last, self.tail, self.local_renyi)
+
+    def pair_curves(self) -> tuple[Curves, ...]:
+        """Those of all candidates."""
+        if "pairs" not in self._made:
+            self._made["pairs"] = tuple(self._both(c) for c in self.candidates)
+        return self._made["pairs"]
+
+    def _both(self, candidate: Candidate) -> Curves:
+        forward = Curve(candidate.forward, eps0=self.eps0, width=self.width, steps=self.steps)
+        backward = forward
+        if candidate.backward is not candidate.forward:
+            backward = Curve(candidate.backward, eps0=self.eps0, width=self.width, steps=self.steps)
+        return Curves(forward, backward, forward.last)
 
 
 def _below(

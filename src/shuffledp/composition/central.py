@@ -1,0 +1,273 @@
+"""Central mechanisms as rounds: Gaussian noise, a known (eps, delta), a given PLD."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from scipy.special import log_ndtr
+
+from shuffledp import _check, theorems
+from shuffledp.bound import Theorem
+from shuffledp.composition.contour import log_delta
+from shuffledp.composition.curve import Curve
+from shuffledp.composition.gaussian import GaussianCurve
+from shuffledp.composition.loss import LossLaw, LossPair
+from shuffledp.composition.part import (
+    NO_DOTS,
+    RELATIONS,
+    REPLACE_ONE,
+    Candidate,
+    Dots,
+    Round,
+)
+from shuffledp.composition.renyi import Curves
+from shuffledp.divergence import LARGEST_EPSILON, LogInterval
+from shuffledp.errors import ParameterError, rejected
+from shuffledp.pair import UNIT_ROUNDOFF
+
+U = UNIT_ROUNDOFF
+_LARGEST_MU = 100.0
+_GAUSSIAN = (
+    "Gaussian noise of standard deviation {:g} on a sum with sensitivity {:g} (L2) between {} "
+    "neighbours; real numbers, not floats"
+)
+_PLD = (
+    "the given privacy loss distribution dominates its mechanism for {} neighbours; it is float "
+    "arithmetic, taken as it is"
+)
+
+
+def gaussian(*, sigma: float, sensitivity: float = 1.0, relation: str = REPLACE_ONE) -> Round:
+    """Gaussian noise added to a sum, as one round.
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation of the noise, in the units of the sum.
+    sensitivity : float
+        How much (L2 norm) the sum can change between neighbours; sensitivity/sigma <= 100.
+    relation : str
+        The neighbouring relation the sensitivity is for.
+    """
+    sigma = _check.positive("sigma", sigma, high=1e100)
+    sensitivity = _check.positive("sensitivity", sensitivity, high=1e100)
+    mu = _check.positive("sensitivity/sigma", sensitivity / sigma, high=_LARGEST_MU)
+    # The quotient is rounded: outward for the curve above, inward for the one below.
+    above, below = GaussianCurve(mu * (1.0 + 4 * U)), GaussianCurve(mu * (1.0 - 4 * U))
+
+    def tail(order: float, epsilon: float) -> float:
+        return gaussian_tail(order, epsilon, mu * (1.0 + 4 * U))
+
+    return Round(
+        label="gaussian (central)",
+        groups=((above,),),
+        candidates=(Candidate(below, below, {"analysis": "gaussian", "mu": mu}),),
+        eps0=math.inf,
+        key=("gaussian", sigma, sensitivity, relation),
+        relation=_check.choice("relation", relation, RELATIONS),
+        assumptions=(_GAUSSIAN.format(sigma, sensitivity, relation),),
+        upper_theorem=theorems.CENTRAL_GAUSSIAN,
+        lower_theorem=theorems.CENTRAL_GAUSSIAN,
+        tail=tail,
+        local_renyi=lambda order: 0.5 * order * mu * mu * (1.0 + 16 * U),
+    )
+
+
+def gaussian_tail(order: float, epsilon: float, mu: float) -> float:
+    """log of a bound of A (A-1) int_eps^inf e^{(A-1)x} h(e^x) dx for h of the Gaussian mechanism.
+
+    h(e^x) <= P(L > x), L normal with mean mu^2/2 and variance mu^2; by parts the integral is at
+    most A E[e^{(A-1)L}; L > eps] = A e^{A(A-1)mu^2/2} Phi(-(eps - mu^2/2 - (A-1)mu^2)/mu).
+    """
+    z = (epsilon - 0.5 * mu * mu) / mu - (order - 1.0) * mu
+    log = math.log(order) + 0.5 * order * (order - 1.0) * mu * mu + float(log_ndtr(-z))
+    return log + 1e-9 * (1.0 + abs(log) + z * z)
+
+
+@dataclass(frozen=True)
+class Given:
+    """A mechanism given by loss laws that dominate it; no lower end is known of it."""
+
+    label: str
+    pair: LossPair
+    key: Hashable
+    relation: str = REPLACE_ONE
+    eps0: float = math.inf
+    rtol: float = 5e-4
+    assumptions: tuple[str, ...] = ()
+    upper_theorem: Theorem | None = None
+    lower_theorem: Theorem | None = None
+    at: Mapping[str, float] = field(default_factory=dict)
+    _made: dict[str, Curves] = field(default_factory=dict, repr=False, compare=False)
+
+    def scale(self) -> float:
+        """Two thirds of the standard deviation of the loss."""
+        return self.curves().forward.scale
+
+    def above(self, level: float, refine: int, tilt: float) -> Dots:
+        """The pair itself."""
+        del level, refine, tilt
+        return Dots(self.pair, self.pair)
+
+    def below(
+        self, level: float, refine: int, tilt: float, around: float
+    ) -> tuple[Dots, dict[str, Any]]:
+        """Nothing is known of the mechanism but an upper bound."""
+        del level, refine, tilt, around
+        return NO_DOTS, {}
+
+    def curves(self) -> Curves:
+        """The pair's own curves."""
+        if "curves" not in self._made:
+            last = min(max(law.highest for law in self.pair), LARGEST_EPSILON)
+            last = max(math.nextafter(last, math.inf), 1e-300)
+            eps0 = last if max(law.infinite for law in self.pair) == 0.0 else math.inf
+            sides = [Curve(_LawSource(law), eps0=eps0, width=1e-9) for law in self.pair]
+            self._made["curves"] = Curves(sides[0], sides[1], last)
+        return self._made["curves"]
+
+    def pair_curves(self) -> tuple[Curves, ...]:
+        """None."""
+        return ()
+
+
+class _LawSource:
+    """The curve of one loss law."""
+
+    def __init__(self, law: LossLaw) -> None:
+        self.law = law
+
+    def log_delta(self, epsilon: float, *, width: float = 1e-9) -> LogInterval:
+        return log_delta([(self.law, 1)], epsilon, width=width)
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        return self.log_delta(epsilon).high
+
+    def log_floor(self) -> float:
+        floor = self.law.infinite
+        return math.log(floor) - 4 * U * abs(math.log(floor)) if floor > 0.0 else -math.inf
+
+
+def approximate(*, epsilon: float, delta: float = 0.0, relation: str = REPLACE_ONE) -> Given:
+    """Any (eps, delta)-DP mechanism, as one round.
+
+    Its dominating pair: an infinite loss with probability delta, else a loss of +-eps as in
+    randomized response.
+
+    Parameters
+    ----------
+    epsilon : float
+        In nats, 0 <= eps <= 300.
+    delta : float
+        0 <= delta < 1.
+    relation : str
+        The neighbouring relation of the guarantee.
+    """
+    epsilon = _check.real("epsilon", epsilon, low=0.0, high=LARGEST_EPSILON)
+    delta = _check.real("delta", delta, low=0.0, high=1.0)
+    if not delta < 1.0:
+        raise rejected("delta", delta, "a finite number >= 0 and < 1")
+    up = 1.0 + 64 * U
+    rest = (1.0 - delta) * up
+    if epsilon == 0.0:
+        law = LossLaw(np.zeros(1), np.array([rest]), delta)
+    else:
+        small = 1.0 / (1.0 + math.exp(epsilon))
+        mass = np.array([rest * small, rest / (1.0 + math.exp(-epsilon))]) * up
+        law = LossLaw(np.array([-epsilon, epsilon]), mass, delta)
+    return Given(
+        label=f"({epsilon:g}, {delta:g})-DP",
+        pair=LossPair(law, law),
+        key=("approximate", epsilon, delta, relation),
+        relation=_check.choice("relation", relation, RELATIONS),
+        eps0=epsilon if delta == 0.0 else math.inf,
+        assumptions=(f"a mechanism is ({epsilon:g}, {delta:g})-DP for {relation} neighbours",),
+        upper_theorem=theorems.CENTRAL_APPROXIMATE,
+    )
+
+
+def from_pld(pld: Any, *, relation: str) -> Given:
+    """A dp_accounting PrivacyLossDistribution as one round, taken as it is.
+
+    Parameters
+    ----------
+    pld : dp_accounting.pld.privacy_loss_distribution.PrivacyLossDistribution
+        Pessimistic, as its constructors make it by default.
+    relation : str
+        The neighbouring relation it was made for: "replace-one", "add-or-remove-one" or
+        "replace-special"; the object does not say.
+
+    Raises
+    ------
+    ParameterError
+        If the object is not a pessimistic PLD.
+    """
+    laws = [_law_of_pmf(getattr(pld, name, None)) for name in ("_pmf_remove", "_pmf_add")]
+    return Given(
+        label="privacy loss distribution",
+        pair=LossPair(*laws),
+        key=("pld", *(_bytes(law) for law in laws), relation),
+        relation=_check.choice("relation", relation, RELATIONS),
+        assumptions=(_PLD.format(relation),),
+        upper_theorem=theorems.CENTRAL_PLD,
+    )
+
+
+def _law_of_pmf(pmf: Any) -> LossLaw:
+    wanted = "a pessimistic PrivacyLossDistribution of dp_accounting"
+    try:
+        dense = pmf.to_dense_pmf()
+        pessimistic = dense._pessimistic_estimate  # noqa: SLF001 (there is no public way to read it)
+        grid, first = dense._discretization, dense._lower_loss  # noqa: SLF001
+        mass, infinite = np.asarray(dense._probs), float(dense._infinity_mass)  # noqa: SLF001
+    except AttributeError:
+        raise rejected("pld", pmf, wanted) from None
+    if not pessimistic:
+        raise rejected("pld", "optimistic", wanted)
+    if not (np.all(np.isfinite(mass)) and 0.0 <= infinite <= 1.0):
+        raise ParameterError("pld: wanted finite probabilities; got NaN or infinite ones")
+    keep = mass > 0.0
+    loss = (first + np.arange(mass.size)) * grid
+    # Multiples of the grid are rounded: a larger loss is on the safe side.
+    return LossLaw(np.nextafter(loss[keep], np.inf), mass[keep], infinite)
+
+
+def _bytes(law: LossLaw) -> bytes:
+    return b"|".join((law.loss.tobytes(), law.mass.tobytes(), repr(law.infinite).encode()))
+
+
+def from_event(event: Any, *, relation: str, discretization: float = 1e-4) -> Given:
+    """A dp_accounting DpEvent as one round, by way of its PLD accountant.
+
+    Parameters
+    ----------
+    event : dp_accounting.DpEvent
+        Supported by ``dp_accounting.pld.PLDAccountant`` for this relation.
+    relation : str
+        As for ``from_pld``.
+    discretization : float
+        Grid of the PLD in nats.
+    """
+    try:
+        from dp_accounting import NeighboringRelation
+        from dp_accounting.pld import PLDAccountant
+    except ImportError:
+        raise ParameterError(
+            "event: dp_accounting is not installed; wanted pip install 'shuffledp[accounting]'"
+        ) from None
+    _check.choice("relation", relation, RELATIONS)
+    name = relation.upper().replace("-", "_")
+    grid = _check.positive("discretization", discretization, high=1.0)
+    accountant = PLDAccountant(getattr(NeighboringRelation, name), grid)
+    accountant.compose(event)
+    pld = accountant._pld  # noqa: SLF001 (there is no public way to read it)
+    if accountant._contains_non_dp_event:  # noqa: SLF001
+        raise rejected("event", event, "an event that is differentially private at all")
+    return from_pld(pld, relation=relation)
+
+
+__all__ = ["Given", "approximate", "from_event", "from_pld", "gaussian"]

@@ -1,0 +1,293 @@
+"""Rounds: the certified eps and delta of several mechanisms together."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from shuffledp import _check, theorems
+from shuffledp.bound import Bound, Theorem, delta_from_log
+from shuffledp.composition.contour import Parts, log_delta, log_infinite
+from shuffledp.composition.curve import LOWEST_LEVEL
+from shuffledp.composition.loss import LossPair
+from shuffledp.composition.part import Part
+from shuffledp.composition.solve import crossing, normal_guess
+from shuffledp.divergence import LogInterval
+from shuffledp.pair import UNIT_ROUNDOFF
+
+U = UNIT_ROUNDOFF
+_MOST_REFINED = 2
+# A level so far below delta/rounds changes delta by a factor 1 + 1e-6.
+_DEPTH = 14.0
+_FIRST_LEVEL = -45.0
+
+
+class Ends(NamedTuple):
+    """Both ends, the numerical width of the upper one, and what reproduces the lower one."""
+
+    low: float
+    high: float
+    width: float | None
+    witness: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """Rounds of mechanisms on the same users: eps and delta.
+
+    Attributes
+    ----------
+    parts : tuple of (Part, int)
+        Each mechanism and in how many rounds it runs.
+    asked : float or None
+        Requested relative width of eps; dots are refined at most twice to reach it. None: what is
+        worth the time, 5e-4 or, for continuous outputs, 6e-3.
+    """
+
+    parts: tuple[tuple[Part, int], ...]
+    asked: float | None = None
+    _memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def rounds(self) -> int:
+        """How many rounds in all."""
+        return sum(count for _, count in self.parts)
+
+    @property
+    def rtol(self) -> float:
+        """Relative width of eps that is aimed at."""
+        return max(part.rtol for part, _ in self.parts) if self.asked is None else self.asked
+
+    @property
+    def relation(self) -> str:
+        """The neighbouring relation of all rounds."""
+        return self.parts[0][0].relation
+
+    @property
+    def eps0(self) -> float:
+        """Pure guarantee of all rounds together in nats, inf if there is none."""
+        return math.fsum(count * part.eps0 for part, count in self.parts) * (1.0 + 4 * U)
+
+    # ------------------------------------------------------------------------- eps and delta
+
+    def epsilon(self, *, delta: float) -> Bound:
+        """eps of all rounds at a given delta, both ends certified.
+
+        Parameters
+        ----------
+        delta : float
+            Target, 0 < delta < 1.
+
+        Raises
+        ------
+        ParameterError
+            If delta is outside its domain.
+        """
+        delta = _check.open_unit("delta", delta)
+        target = math.log(delta)
+        level = self._level(target)
+        high, width, refine = self._upper_epsilon(target, level)
+        cap = self.eps0
+        capped = high >= cap
+        if capped:
+            high, width = cap, None
+        low, witness = self._lower_epsilon(target, level, refine, around=high / self.rounds)
+        upper = self._upper_theorem(capped=capped)
+        return self._bound(
+            "epsilon", Ends(min(low, high), high, width, witness), {"delta": delta}, upper=upper
+        )
+
+    def delta(self, *, epsilon: float) -> Bound:
+        """delta of all rounds at a given eps, both ends certified.
+
+        Parameters
+        ----------
+        epsilon : float
+            eps >= 0 in nats.
+
+        Raises
+        ------
+        ParameterError
+            If eps is outside its domain.
+        """
+        epsilon = _check.epsilon("epsilon", epsilon)
+        found = self.log_delta(epsilon)
+        low, high = delta_from_log(found.low, found.high)
+        capped = epsilon >= self.eps0
+        upper = self._upper_theorem(capped=capped)
+        ends = Ends(min(low, high), high, None if capped else found.width, found.witness)
+        logs = (min(found.low, found.high), found.high)
+        return self._bound("delta", ends, {"epsilon": epsilon}, upper=upper, logs=logs)
+
+    def profile(self, epsilons: Iterable[float]) -> list[Bound]:
+        """delta at each eps."""
+        return [self.delta(epsilon=e) for e in epsilons]
+
+    def log_delta(self, epsilon: float, *, lower: bool = True) -> Ends:
+        """log delta at eps >= 0, both ends (the lower one trivial without ``lower``)."""
+        if epsilon >= self.eps0:
+            return Ends(-math.inf, -math.inf, 0.0, {})
+        width = min(self.rtol, 1e-3)
+        level = self._level(self._memory.get("reached", _FIRST_LEVEL))
+        while True:
+            laws = self._above(level, 0, math.inf)
+            high = _worst(laws, epsilon, width).high
+            seen = max(log_infinite(law).high for law in laws)
+            if seen <= high - _DEPTH + 4.0 or level <= LOWEST_LEVEL:
+                break
+            level = max(1.6 * level, LOWEST_LEVEL)
+        if not lower:
+            return Ends(-math.inf, high, None, {})
+        near = _worst(self._inner(level, 0, math.inf), epsilon, width).low
+        low, witness = self._lower_log_delta(epsilon, level, width)
+        return Ends(low, high, math.expm1(min(high - near, 700.0)), witness)
+
+    def _lower_log_delta(
+        self, epsilon: float, level: float, width: float
+    ) -> tuple[float, dict[str, Any]]:
+        laws, witness = self._below(level, 0, math.inf, around=epsilon / self.rounds)
+        return _worst(laws, epsilon, width).low, witness
+
+    def _upper_epsilon(self, target: float, level: float) -> tuple[float, float | None, int]:
+        tilt, refine = self._tilt(target), 0
+        while True:
+            high = self._cross(self._above(level, refine, tilt), target, upper=True)
+            near = self._cross(self._inner(level, refine, tilt), target, upper=False)
+            width = high / near - 1.0 if 0.0 < near <= high < math.inf else None
+            if width is None or width <= self.rtol or refine == _MOST_REFINED:
+                return high, width, refine
+            refine += 1
+
+    def _lower_epsilon(
+        self, target: float, level: float, refine: int, *, around: float
+    ) -> tuple[float, dict[str, Any]]:
+        if not math.isfinite(around):
+            around = 1.0
+        laws, witness = self._below(level, refine, self._tilt(target), around=around)
+        return self._cross(laws, target, upper=False), witness
+
+    def _cross(self, laws: list[Parts], target: float, *, upper: bool) -> float:
+        width = min(0.3 * self.rtol, 1e-3)
+
+        def value(epsilon: float) -> float:
+            found = _worst(laws, epsilon, width)
+            return found.high if upper else found.low
+
+        slack = 4 * U * (1.0 + abs(target))
+        goal = target - slack if upper else target + slack
+        top = max(math.fsum(count * law.highest for law, count in parts) for parts in laws)
+        start = max(normal_guess(parts, target) for parts in laws)
+        below, above = crossing(value, goal, start=start, top=top, rtol=0.1 * self.rtol)
+        return above if upper else below
+
+    def _level(self, target: float) -> float:
+        return max(target - math.log(self.rounds) - _DEPTH, LOWEST_LEVEL)
+
+    # ------------------------------------------------------------------------- the loss laws
+
+    def _tilt(self, target: float) -> float:
+        """Where the contour will cross, roughly, as a power of 2: dots are put accordingly."""
+        variance = math.fsum(count * (1.5 * part.scale()) ** 2 for part, count in self.parts)
+        rho = math.sqrt(-2.0 * target / variance) if 0.0 < variance < math.inf else math.inf
+        return 2.0 ** math.ceil(math.log2(rho)) if 0.0 < rho < math.inf else math.inf
+
+    def _above(self, level: float, refine: int, tilt: float) -> list[Parts]:
+        return _directions([(p.above(level, refine, tilt).above, k) for p, k in self.parts])
+
+    def _inner(self, level: float, refine: int, tilt: float) -> list[Parts]:
+        return _directions([(p.above(level, refine, tilt).below, k) for p, k in self.parts])
+
+    def _below(
+        self, level: float, refine: int, tilt: float, *, around: float
+    ) -> tuple[list[Parts], dict[str, Any]]:
+        pairs, witness = [], {}
+        for i, (part, count) in enumerate(self.parts):
+            dots, reproduces = part.below(level, refine, tilt, around)
+            pairs.append((dots.below, count))
+            witness[f"round {i + 1}"] = {"label": part.label, "rounds": count, **reproduces}
+        return _directions(pairs), witness
+
+    # ----------------------------------------------------------------------------- the Bound
+
+    def _upper_theorem(self, *, capped: bool) -> Theorem | None:
+        if capped:
+            return theorems.LOCAL
+        return joined([part.upper_theorem for part, _ in self.parts], theorems.COMPOSITION)
+
+    def assumptions(self) -> tuple[str, ...]:
+        """Those of all parts, and of the composition."""
+        said = [words for part, _ in self.parts for words in part.assumptions]
+        rounds = self.rounds
+        said.append(
+            f"{rounds:,} round{'s' if rounds > 1 else ''}; each user takes part in every one, with "
+            "fresh randomness; what is asked in a round may depend on all earlier outputs"
+        )
+        return tuple(dict.fromkeys(said))
+
+    def _bound(
+        self,
+        quantity: Any,
+        ends: Ends,
+        at: dict[str, float],
+        *,
+        upper: Theorem | None,
+        lower: Theorem | None = None,
+        logs: tuple[float | None, float | None] = (None, None),
+    ) -> Bound:
+        if lower is None and ends.low > 0.0:
+            lower = joined([part.lower_theorem for part, _ in self.parts], theorems.REPETITION)
+        shared = _shared([part.at for part, _ in self.parts])
+        notes = []
+        if upper is theorems.LOCAL:
+            notes.append("the pure guarantees of all rounds, added up, are the active bound")
+        if quantity == "epsilon" and ends.width is not None and ends.width > self.rtol:
+            notes.append(
+                f"numerical width {ends.width:.1e} of the composition: the {self.rtol:.0e} asked "
+                "for was not reached in bounded work"
+            )
+        return Bound(
+            quantity=quantity,
+            lower=ends.low,
+            upper=ends.high,
+            at={**at, "rounds": self.rounds, **shared},
+            lower_theorem=lower,
+            upper_theorem=upper if math.isfinite(ends.high) else None,
+            assumptions=self.assumptions(),
+            notes=tuple(notes),
+            log_lower=logs[0],
+            log_upper=logs[1],
+            upper_width=ends.width,
+            witness={"lower": ends.witness} if ends.witness else {},
+        )
+
+
+def _worst(laws: list[Parts], epsilon: float, width: float) -> LogInterval:
+    found = [log_delta(parts, epsilon, width=width) for parts in laws]
+    return LogInterval(max(x.low for x in found), max(x.high for x in found))
+
+
+def _directions(pairs: list[tuple[LossPair, int]]) -> list[Parts]:
+    """One set of laws for each direction; one alone where both are the same."""
+    forward = [(pair.forward, count) for pair, count in pairs]
+    if all(pair.symmetric for pair, _ in pairs):
+        return [forward]
+    return [forward, [(pair.backward, count) for pair, count in pairs]]
+
+
+def joined(steps: list[Theorem | None], last: Theorem) -> Theorem | None:
+    """All parts' theorems and the composition's."""
+    known = list(dict.fromkeys(step for step in steps if step is not None))
+    if not known:
+        return last
+    total = known[0]
+    for step in known[1:]:
+        total = total.with_step(step)
+    return total.with_step(last)
+
+
+def _shared(each: list[Any]) -> dict[str, float]:
+    """What all parts have in common."""
+    first, *others = [dict(at) for at in each]
+    return {k: v for k, v in first.items() if all(o.get(k) == v for o in others)}

@@ -1,0 +1,241 @@
+"""Renyi divergence of any order > 1 from certified hockey-stick curves.
+
+    E_Q[(P/Q)^A] - 1 = A (A-1) int_0^inf [ e^{(A-1) x} h(e^x) + e^{-A x} h'(e^x) ] dx,
+
+h the curve of (P, Q) and h' that of (Q, P), whatever their shape (docs/theory-composition.md,
+section 4). Between evaluated points a curve is below its chord and above its neighbours' chords
+continued, by convexity in e^x, so the integral is bracketed panel by panel; panels are halved
+where that matters. All in logarithms: order 1,000 looks at delta = 1e-1000.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from shuffledp.composition.curve import Curve
+from shuffledp.pair import UNIT_ROUNDOFF, Array
+
+U = UNIT_ROUNDOFF
+Flags = npt.NDArray[np.bool_]
+_MOST_POINTS = 2500
+_START = 24
+_PAD = 1e-12
+_LOOSEST = 0.3
+
+Tail = Callable[[float, float], float]
+
+
+class Curves(NamedTuple):
+    """Both directions of a pair, where they end, and what may lie beyond.
+
+    From ``last`` on both are 0, or ``tail(order, last)`` bounds what lies beyond; with neither the
+    moment is not known to be finite. ``local`` bounds the divergence by another way.
+    """
+
+    forward: Curve
+    backward: Curve
+    last: float
+    tail: Tail | None = None
+    local: Callable[[float], float] | None = None
+
+    def swap(self) -> Curves:
+        """The other direction."""
+        return self._replace(forward=self.backward, backward=self.forward)
+
+
+class Excess(NamedTuple):
+    """Bracket of log(E_Q[(P/Q)^A] - 1), and the eps that matters most."""
+
+    low: float
+    high: float
+    peak: float
+
+
+class Divergence(NamedTuple):
+    """Bracket of a Renyi divergence in nats, and the eps that matters most."""
+
+    low: float
+    high: float
+    peak: float
+
+
+def divergence(curves: Curves, order: float, *, rtol: float) -> Divergence:
+    """Bracket of the Renyi divergence."""
+    found = log_excess(curves, order, rtol=rtol)
+    low, high = renyi_of(found.low, order, up=False), renyi_of(found.high, order, up=True)
+    if curves.local is not None:
+        high = min(high, curves.local(order))
+    return Divergence(min(low, high), high, found.peak)
+
+
+def log_excess(curves: Curves, order: float, *, rtol: float) -> Excess:
+    """Bracket of log(E_Q[(P/Q)^order] - 1), such that the divergence is good to ``rtol``."""
+    eps = _first_points(curves)
+    while True:
+        sides = [_side(curve, eps, c) for curve, c in _sides(curves, order)]
+        upper = np.logaddexp(sides[0].upper, sides[1].upper)
+        guess = np.logaddexp(sides[0].guess, sides[1].guess)
+        total = _log_sum(upper)
+        # log E is (order - 1) times the divergence: where it is large a factor matters little.
+        enough = min(rtol * max(1.0, total), _LOOSEST)
+        finer = _finer(eps, upper - total, guess - upper, enough) if total > -math.inf else eps
+        if finer.size == eps.size or eps.size >= _MOST_POINTS:
+            break
+        eps = finer
+    lower = _log_sum(np.logaddexp(sides[0].lower, sides[1].lower))
+    factor = math.log(order) + math.log(order - 1.0)
+    high = total + factor
+    if curves.tail is not None:
+        high = float(np.logaddexp(high, curves.tail(order, float(eps[-1]))))
+    elif curves.last < min(curves.forward.eps0, curves.backward.eps0):
+        high = math.inf
+    pad = _PAD + 8 * U * (abs(high) if math.isfinite(high) else 0.0)
+    pad += 16 * U * order * float(eps[-1])
+    return Excess(lower + factor - pad, high + pad, float(eps[int(np.argmax(upper))]))
+
+
+def _finer(eps: Array, share: Array, linear: Array, rtol: float) -> Array:
+    """Halve the panels whose chord adds the most to a curve that is log-linear in between."""
+    excess = np.exp(np.maximum(share, -700.0)) * -np.expm1(np.minimum(linear, 0.0))
+    bad = excess > max(rtol / eps.size, 0.02 * float(excess.max()))
+    if float(excess.sum()) <= rtol or not bool(bad.any()):
+        return eps
+    return np.unique(np.concatenate([eps, _middles(eps, bad)]))
+
+
+def renyi_of(excess: float, order: float, *, up: bool) -> float:
+    """log(1 + e^excess)/(order - 1), rounded outward."""
+    if excess == -math.inf:
+        return 0.0
+    value = excess + math.log1p(math.exp(-excess)) if excess > 0.0 else math.log1p(math.exp(excess))
+    value = value / (order - 1.0)
+    return value * (1.0 + 16 * U) if up else value * (1.0 - 16 * U)
+
+
+class _Panels(NamedTuple):
+    """log integrals over each panel: above, below, and of the log-linear guess."""
+
+    upper: Array
+    lower: Array
+    guess: Array
+
+
+def _sides(curves: Curves, order: float) -> tuple[tuple[Curve, float], tuple[Curve, float]]:
+    return (curves.forward, order - 1.0), (curves.backward, -order)
+
+
+def _first_points(curves: Curves) -> Array:
+    last = curves.last
+    first = min(curves.forward.scale, last) / 4.0
+    return np.array([0.0, *np.geomspace(first, last, _START)[:-1].tolist(), last])
+
+
+def _middles(eps: Array, bad: Flags) -> Array:
+    left, right = eps[:-1][bad], eps[1:][bad]
+    far = (left > 0.0) & (right > 4.0 * left)
+    return np.where(far, np.sqrt(left * right), 0.5 * (left + right))
+
+
+def _side(curve: Curve, eps: Array, c: float) -> _Panels:
+    """Integrals of e^{c x} h(e^x) over the panels between the points."""
+    found = [curve.at(float(e)) for e in eps]
+    high = np.minimum.accumulate(np.array([x.high for x in found]))
+    low = np.array([x.low for x in found])
+    width = np.diff(eps)
+    left, right, pad = _weights(c, eps[:-1], width)
+    upper = np.logaddexp(high[:-1] + left, high[1:] + right) + pad
+    return _Panels(upper, _below(eps, low, high, left, right, pad), _log_linear(c, eps, high))
+
+
+def _below(eps: Array, low: Array, high: Array, left: Array, right: Array, pad: Array) -> Array:
+    """Panel by panel the best of three: the value at the right end, or a neighbouring chord."""
+    whole = np.logaddexp(left, right)
+    best = low[1:] + whole
+    if eps.size >= 3:
+        # From the right: h(a_i) >= L_i+1 + (L_i+1 - U_i+2) (a_i+1 - a_i)/(a_i+2 - a_i+1).
+        ratio = _runs(eps)
+        fall = -np.expm1(np.minimum(high[2:] - low[1:-1], 0.0)) * (1.0 - 64 * U)
+        lifted = low[1:-1] + np.log1p(fall / ratio)
+        best[:-1] = np.maximum(best[:-1], np.logaddexp(lifted + left[:-1], low[1:-1] + right[:-1]))
+        # From the left: h(a_i+1) >= L_i - (U_i-1 - L_i) (a_i+1 - a_i)/(a_i - a_i-1), if above 0.
+        gap = np.where(np.isfinite(low[1:-1]), high[:-2] - low[1:-1], 700.0)
+        log_drop = _log_expm1(np.clip(gap, 1e-300, 700.0)) + np.log(ratio) + 64 * U
+        sunk = log_drop < 0.0
+        drop = np.exp(np.minimum(log_drop, 0.0))
+        value = low[1:-1] + np.log1p(np.where(sunk, -drop, -0.5))
+        chord = np.logaddexp(low[1:-1] + left[1:], value + right[1:])
+        best[1:] = np.maximum(best[1:], np.where(sunk, chord, -np.inf))
+    return best - pad
+
+
+def _runs(eps: Array) -> Array:
+    """(a_i+2 - a_i+1)/(a_i+1 - a_i)."""
+    steps = np.diff(eps)
+    ratio = np.exp(steps[:-1]) * np.expm1(steps[1:])
+    return ratio / np.expm1(steps[:-1])
+
+
+def _weights(c: float, start: Array, width: Array) -> tuple[Array, Array, Array]:
+    """log int e^{c x} lam dx over each panel, lam each end's hat function in e^x; their error."""
+    run = _log_expm1(width)
+    plain, next_up = _log_integral(c, width), _log_integral(c + 1.0, width)
+    shift = c * start - run
+    left, left_err = _log_minus(width + plain, next_up)
+    right, right_err = _log_minus(next_up, plain)
+    size = 1.0 + np.abs(plain) + np.abs(next_up) + np.abs(run) + width
+    pad = 16 * U * (1.0 + size * np.maximum(left_err, right_err) + np.abs(c * start))
+    return left + shift, right + shift, pad
+
+
+def _log_integral(c: float, width: Array) -> Array:
+    """log int_0^width e^{c x} dx; c may be 0."""
+    if c == 0.0:
+        return np.log(width)
+    size = np.abs(c) * width
+    decaying = np.log(-np.expm1(-size)) - math.log(abs(c))
+    return decaying + size if c > 0.0 else decaying
+
+
+def _log_expm1(x: Array) -> Array:
+    return x + np.log(-np.expm1(-x))
+
+
+def _log_minus(x: Array, y: Array) -> tuple[Array, Array]:
+    """log(e^x - e^y) for x > y, and by how much it magnifies errors of x and y."""
+    gap = np.maximum(x - y, 1e-15)
+    return x + np.log(-np.expm1(-gap)), 1.0 / np.minimum(gap, 1.0)
+
+
+def _log_linear(c: float, eps: Array, high: Array) -> Array:
+    """The integral if h were log-linear between the points; only a guess."""
+    finite = np.isfinite(high[1:])
+    slope = np.where(finite, (np.where(finite, high[1:], 0.0) - high[:-1]) / np.diff(eps), 0.0)
+    slope = np.where(np.isfinite(slope), slope + c, 0.0)
+    width = np.diff(eps)
+    size = np.abs(slope) * width
+    safe = np.where(slope == 0.0, 1.0, slope)
+    log = np.where(
+        size < 1e-12,
+        np.log(width),
+        np.log(-np.expm1(-np.maximum(size, 1e-13)))
+        - np.log(np.abs(safe))
+        + np.where(slope > 0.0, size, 0.0),
+    )
+    value = c * eps[:-1] + high[:-1] + log
+    # Next to a curve's end the guess says nothing: half of what the chord gives.
+    return np.where(finite, value, -np.inf)
+
+
+def _log_sum(logs: Array) -> float:
+    top = float(logs.max())
+    if top == -math.inf:
+        return -math.inf
+    return top + math.log(float(np.exp(np.maximum(logs - top, -745.0)).sum())) + 4 * U * logs.size
+
+
+__all__ = ["Curves", "Divergence", "Tail", "divergence", "log_excess", "renyi_of"]
