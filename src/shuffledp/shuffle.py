@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal, overload
+from typing import Any, Literal, overload
 
 from shuffledp import _check, theorems
 from shuffledp.analyses import analysis_named
@@ -211,6 +211,22 @@ class Shuffled:
             1 <= rounds <= 1e9.
         """
         return compose([self], rounds=rounds)
+
+    def renyi(self, *, order: float) -> Bound:
+        """Renyi divergence in nats at an order > 1, both ends certified (see ``Composed``)."""
+        return self.compose(rounds=1).renyi(order=order)
+
+    def rdp(self, orders: Iterable[float]) -> list[float]:
+        """Upper ends of the Renyi divergence at each order."""
+        return self.compose(rounds=1).rdp(orders)
+
+    def tradeoff(self, *, alpha: float) -> Bound:
+        """Least type II error of a test with type I error alpha; the lower end is the guarantee."""
+        return self.compose(rounds=1).tradeoff(alpha=alpha)
+
+    def pld(self, *, discretization: float = 1e-4) -> Any:
+        """A dp_accounting PrivacyLossDistribution that dominates the mechanism."""
+        return self.compose(rounds=1).pld(discretization=discretization)
 
     def as_round(self) -> Round:
         """This mechanism as one round of a composition."""
