@@ -9,7 +9,7 @@ True
 
 from shuffledp.analyses import Analysis, analyses
 from shuffledp.bound import Bound, Theorem
-from shuffledp.composition import Composed, compose
+from shuffledp.composition import Composed, central, compose
 from shuffledp.comparison import Comparison
 from shuffledp.errors import NotCertified, ParameterError, ShuffleDPError
 from shuffledp.families import variation_ratio
@@ -89,6 +89,7 @@ __all__ = [
     "Wheel",
     "WorstPairs",
     "analyses",
+    "central",
     "compose",
     "generic",
     "randomizer_from_dict",
