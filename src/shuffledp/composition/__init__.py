@@ -1,5 +1,6 @@
 """Composition: rounds of mechanisms -> certified eps, delta and what follows from them."""
 
+from shuffledp.composition import central
 from shuffledp.composition.compose import compose
 from shuffledp.composition.composed import Composed
 from shuffledp.composition.curve import STEPS, Source
@@ -15,5 +16,6 @@ __all__ = [
     "Part",
     "Round",
     "Source",
+    "central",
     "compose",
 ]
