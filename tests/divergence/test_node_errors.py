@@ -1,0 +1,334 @@
+"""The claimed error of each node: never below what the proofs ask for, nor below the true error.
+
+Rounding constants are worst cases, which no test meets by chance: the claims are compared with the
+terms of docs/theory.md, section 6, counted again here. Errors of the input are compared with laws
+moved by them, in balls.
+"""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from flint import acb, arb
+
+from divergence.oracle import ball
+from shuffledp.divergence import nodes
+from shuffledp.divergence.gain import GainLaw
+from shuffledp.divergence.nodes import _BulkPowers, _error_constants, _integrand, _RarePowers
+from shuffledp.divergence.tilt import Tilt, log_moment
+
+U = 2.0**-53
+
+
+def law_of(w, g, **more):
+    w, g = np.array(w, dtype=float), np.array(g, dtype=float)
+    fields = {
+        "w": w,
+        "g": g,
+        "g_err": np.zeros_like(g),
+        "rel": 0.0,
+        "mean": float((w * g).sum()),
+        "mean_err": 0.0,
+        "active": g > 0.0,
+        "low": min(0.0, float(g.min())),
+        "high": max(0.0, float(g.max())),
+    }
+    return GainLaw(**(fields | more))
+
+
+def tilted(law, n, alpha, *, rare=False):
+    log_m, _ = log_moment(law, alpha)
+    scale = n * log_m
+    if rare:
+        down = ~law.active
+        least = 1.0 + float((law.w[down] * np.expm1(alpha * law.g[down])).sum())
+        least -= float(law.w[law.active].sum()) + law.lost
+        part = float((law.w * np.exp(alpha * law.g))[law.active].sum())
+        log_ratio = n * math.log1p(part / least)
+        scale = n * math.log(least) + (
+            log_ratio if log_ratio > 600.0 else math.log(math.expm1(log_ratio))
+        )
+    return Tilt(alpha, log_m, scale, rare, 1.0)
+
+
+LAWS = {
+    "two": law_of([0.3, 0.4], [1.0, -0.8]),
+    "far": law_of([1e-3, 0.2, 0.2], [40.0, -0.5, 0.1]),
+    "many": law_of(np.full(40, 0.02), np.linspace(-1.0, 1.1, 40)),
+    "lost": law_of([0.3, 0.2], [0.5, -0.5], lost=0.25, rel=1e-13),
+    "errors": law_of([0.3, 0.4], [1.0, -0.8], g_err=np.array([3e-13, 2e-13]), mean_err=1e-14),
+    "next to one": law_of([1e-9, 1e-8], [1.0, -0.2]),
+}
+
+
+def kbar(z):
+    return 0.5 * np.abs(z) ** 2 * np.exp(np.maximum(z.real, 0.0))
+
+
+def proof_of_moment(law, alpha, x, y, *, centred):
+    """Theorem 6.13, with the roundings of each kind of term counted apart."""
+    s = complex(alpha, x + y)
+    giant, baby = complex(alpha, x) * law.g, 1j * y * law.g
+    k = law.g.size
+    first, second = np.abs(np.expm1(giant)), np.abs(np.expm1(baby))
+    eta = law.g_err + 4 * U * (np.abs(law.g) + law.g_err)
+    rise = np.exp(alpha * (law.g + eta))
+    need = float((law.w * first * second).sum()) * ((2.83 * k + 119.0) * U + law.rel)
+    need += law.lost * (U + law.rel)
+    if not centred:
+        need += float((law.w * (first + second)).sum()) * ((k + 101.0) * U + law.rel)
+        return need + abs(s) * float((law.w * eta * rise).sum())
+    for z in (giant, baby):
+        size = np.abs(z)
+        near = ((k + 76.0) * U + law.rel) * kbar(z)
+        middle = ((k + 4.0) * U + law.rel) * kbar(z) + 55.0 * U * size
+        far = ((k + 128.0) * U + law.rel) * np.maximum(kbar(z), 0.02 * size)
+        need += float((law.w * np.where(size <= 0.25, near, np.minimum(middle, far))).sum())
+    need += 1.0 * abs(s) * (law.mean_err + 8 * U * abs(law.mean))
+    reach = np.abs(law.g) + eta
+    return need + abs(s) ** 2 * float((law.w * eta * reach * np.maximum(rise, 1.0)).sum())
+
+
+@pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("n", [1, 50, 10**6])
+def test_bulk_claims_what_the_proof_asks_for(name, n):
+    """Theorems 6.13 and 6.14."""
+    law = LAWS[name]
+    y = np.array([0.0, 1e-4, 0.02, 0.3])
+    for alpha in (0.01, 0.3, 2.0):
+        tilt = tilted(law, n, alpha)
+        powers = _BulkPowers(law, n, tilt, y)
+        _, whole = powers.centred_rows(1e-9, 4)
+        for centred in (False, True) if whole else (False,):
+            for x in (0.0, 0.5, 5.0) if not centred else (0.0, 0.1):
+                found = powers(np.array([x]), centred=centred)
+                for column, at in enumerate(y):
+                    value, err = found.value[0, column], found.err[0, column]
+                    s = complex(alpha, x + at)
+                    m1 = complex((law.w * np.expm1(s * law.g)).sum()) - law.lost
+                    size = abs(1.0 + m1)
+                    if size < 2e-3 * math.exp(tilt.log_m):
+                        continue
+                    need = proof_of_moment(law, alpha, x, at, centred=centred)
+                    need += 24.0 * U * abs(m1) * (1.0 + abs(m1))
+                    log = np.log(1.0 + m1) if abs(m1) > 0.1 else np.log1p(m1)
+                    rounding = U * (13.0 * n * abs(log) + 4.0 * n * abs(tilt.log_m) + 18.0)
+                    exponent = n * need / size + rounding
+                    if exponent < 1.0:
+                        assert err >= abs(value) * math.expm1(exponent) * (1.0 - 1e-3)
+                    else:
+                        assert err >= abs(value) * (1.0 - 1e-3)
+
+
+def moved(law, sign):
+    """The law with every gain and mass moved to the end of its error."""
+    w = [ball(x) * (1 + ball(law.rel) * sign) for x in law.w]
+    g = [ball(x) + ball(e) * sign for x, e in zip(law.g, law.g_err, strict=True)]
+    return w, g, ball(law.lost) * (1 - ball(law.rel) * sign)
+
+
+def transform(w, g, lost, s, chosen=None):
+    """M(s), or M without the atoms not chosen."""
+    total = acb(1) - lost
+    for i, (p, x) in enumerate(zip(w, g, strict=True)):
+        total += p * ((s * x).exp() if chosen is None or chosen[i] else acb(0)) - p
+    return total
+
+
+PERTURBED = [
+    law_of([0.3], [1.0], g_err=np.array([1e-5])),
+    law_of([0.3], [-1.0], g_err=np.array([1e-5])),
+    law_of([0.3, 0.4], [1.0, -0.8], g_err=np.array([1e-5, 0.0])),
+    law_of([0.3, 0.4], [1.0, -0.8], g_err=np.array([0.0, 1e-5])),
+    law_of([0.3, 0.4], [1.0, -0.8], g_err=np.array([1e-3, 1e-3])),
+    law_of([0.3, 0.4], [1.0, -0.8], rel=1e-6),
+    law_of([0.2, 0.1], [1.0, -0.8], rel=1e-6, lost=0.3),
+    law_of([1e-6, 0.4], [3.0, -0.1], g_err=np.array([1e-4, 1e-7]), rel=1e-7),
+    law_of([0.5, 0.5], [1.0, -1.0], g_err=np.array([1e-6, 1e-6])),
+]
+
+
+@pytest.mark.parametrize("index", range(len(PERTURBED)))
+@pytest.mark.parametrize("n", [1, 7, 400])
+@pytest.mark.parametrize("rare", [False, True])
+def test_errors_of_the_input(index, n, rare):
+    """The true integrand of a moved law is within the claim, at nodes near and far."""
+    law = PERTURBED[index]
+    if rare and not bool(law.active.any()):
+        return
+    y = np.array([0.0, 0.01, 0.4])
+    for alpha, sign in itertools.product((0.05, 1.0, 3.0), (-1, 1)):
+        tilt = tilted(law, n, alpha, rare=rare)
+        w, g, lost = moved(law, sign)
+        powers = (_RarePowers if rare else _BulkPowers)(law, n, tilt, y)
+        for x in (0.0, 0.7, math.pi / 2, math.pi / 1.8 * 0.9, 30.0):
+            found = powers(np.array([x]), centred=False)
+            for column, at in enumerate(y):
+                s = acb(alpha, ball(x) + ball(float(at)))
+                true = transform(w, g, lost, s) ** n
+                if rare:
+                    true -= transform(w, g, lost, s, ~law.active) ** n
+                true *= (-ball(tilt.log_scale)).exp()
+                value = found.value[0, column]
+                gap = abs(acb(float(value.real), float(value.imag)) - true)
+                assert gap <= ball(float(found.err[0, column]))
+                # Not so wide that it says nothing: the terms above are what it is made of.
+                if n * max(float(law.g_err.max()), law.rel) < 1e-3 and abs(true) > 0.1:
+                    assert found.err[0, column] < 0.5 * abs(value)
+
+
+def test_centred_errors_of_the_input():
+    """E[G] is known apart from the gains: errors of these are of second order."""
+    for err, mean_err in ((1e-5, 0.0), (0.0, 1e-6), (1e-5, 1e-6)):
+        law = law_of([0.3, 0.4], [1.0, -0.8], g_err=np.array([err, err]), mean_err=mean_err)
+        n, alpha = 1000, 0.02
+        tilt = tilted(law, n, alpha)
+        y = np.array([0.0, 0.005, 0.02])
+        powers = _BulkPowers(law, n, tilt, y)
+        powers.baby_rest = nodes._complex_expm1_minus(1j * np.outer(y, law.g))
+        for sign, lift in itertools.product((-1, 1), (-1, 1)):
+            w = [ball(x) for x in law.w]
+            g = [ball(x) + ball(err) * sign for x in law.g]
+            # A mass so far away that it only moves the mean.
+            true_mean = ball(law.mean) + ball(mean_err) * lift
+            for x in (0.0, 0.05, 0.2):
+                found = powers(np.array([x]), centred=True)
+                for column, at in enumerate(y):
+                    s = acb(alpha, ball(x) + ball(float(at)))
+                    m = 1 + s * true_mean
+                    m += sum(
+                        (p * ((s * v).exp() - 1 - s * v) for p, v in zip(w, g, strict=True)), acb(0)
+                    )
+                    true = m**n * (-ball(tilt.log_scale)).exp()
+                    value = found.value[0, column]
+                    gap = abs(acb(float(value.real), float(value.imag)) - true)
+                    assert gap <= ball(float(found.err[0, column]))
+
+
+# ------------------------------------------------------------------------------- the kernel
+
+
+@pytest.mark.parametrize("alpha", [1e-8, 0.3, 1e6])
+@pytest.mark.parametrize("ratio", [1e-4, 0.05, 0.3, 1.0, 4.0])
+def test_kernel_claims_what_its_roundings_are(alpha, ratio):
+    """e^{h^2 s^2/2} alpha^2/s^2 at nodes known to 4 u, and 1 - h^2 s^2 for the lower end."""
+    h = ratio / alpha
+    t = alpha * np.array([[0.0, 1e-3, 0.7, 5.0, 300.0]])
+    t = np.concatenate([t, np.array([[0.1, 1.0, 3.0, 8.0, 30.0]]) / h])
+    t = np.minimum(t, 30.0 / h)  # nodes go no further
+    power = nodes._Powers(np.full(t.shape, 0.6 - 0.8j), np.zeros(t.shape))
+    block = _integrand(power, t, np.ones(t.shape, dtype=bool), alpha, h, first=True)
+    decay, turn = 0.5 * (h * t) ** 2, h * h * alpha * t
+    # t 4 u, three roundings more in each, 8 u for exp, 11 for a complex one, 25 for the rest.
+    need = U * (44.0 + 11.0 * decay + 7.0 * turn)
+    assert (block.err >= block.size * need).all()
+    factor = (1.0 - (h * alpha) ** 2 + 2.0 * decay) - 2j * turn
+    spread = 1.0 + (h * alpha) ** 2 + 2.0 * decay + 2.0 * turn
+    # Each part of 1 - h^2 s^2: 8 u from t, and five roundings.
+    assert (block.err_low >= 0.999 * block.size * (need * np.abs(factor) + 13.0 * U * spread)).all()
+    assert (block.size_low >= 0.999999 * np.abs(block.lower)).all()
+    for (i, j), at in np.ndenumerate(t):
+        for off in (-4 * U, 0.0, 4 * U):
+            s = acb(alpha, ball(float(at)) * (1 + ball(off)))
+            square = ball(h) ** 2 * s * s
+            true = acb(0.6, -0.8) * (square / 2 - (ball(h) * alpha) ** 2 / 2).exp()
+            true = true * (ball(alpha) / s) ** 2
+            assert abs(true.real - ball(float(block.upper[i, j]))) <= ball(float(block.err[i, j]))
+            low = (true * (1 - square)).real
+            assert abs(low - ball(float(block.lower[i, j]))) <= ball(float(block.err_low[i, j]))
+    passed = _integrand(
+        nodes._Powers(power.value, np.full(t.shape, 0.25)), t, t < math.inf, alpha, h, first=False
+    )
+    kernel = np.abs(block.size)  # |power| is 1
+    assert (passed.err >= 0.25 * kernel + block.size * need).all()
+    assert (passed.err_low >= 0.25 * 0.999 * kernel * np.abs(factor)).all()
+
+
+# ------------------------------------------------------- two atoms in the place of each cell
+
+
+def skewed(mass, mean, low, high):
+    """The two-point law of this mean on [low, high]."""
+    share = (mean - low) / (high - low)
+    return [(mass * (1 - share), low), (mass * share, high)]
+
+
+@pytest.mark.parametrize("skew", [0.01, 0.3, 0.5, 0.9])
+@pytest.mark.parametrize("known", [0.0, 0.5, 1.0])
+@pytest.mark.parametrize("width", [1e-3, 0.1, 2.0, 60.0])
+def test_cells_as_two_atoms(skew, known, width):
+    """A cell with all its mass at its ends, against m +- sqrt(v'), for |s| from small to large."""
+    mass, low = 0.4, -0.3 * width
+    high = low + width
+    mean = low + skew * width
+    true = mass * 1.0, mean
+    variance = (mean - low) * (high - mean)
+    guess, doubt = (0.5 * variance, 0.5 * variance) if known < 1 else (variance, 0.0)
+    guess, doubt = (0.0, variance) if known == 0.0 else (guess, doubt)
+    root = math.sqrt(guess)
+    reach = max(width, 2.0 * root)
+    top = max(high, mean + root)
+    law = law_of(
+        [0.5 * mass] * 2,
+        [mean - root, mean + root],
+        half_var=np.full(2, 0.25 * mass * doubt),
+        third=np.full(2, 0.5 * mass * (guess + doubt) * reach / 3.0),
+        reach=np.full(2, reach),
+        top=np.full(2, top),
+    )
+    del true
+    for alpha in (1e-4 / width, 0.1 / width, 1.0 / width, 3.0 / width):
+        claims = _error_constants(law, alpha)
+        bare = _error_constants(law_of([0.2, 0.2], law.g), alpha).at(np.array([1.0]))[0]
+        # The proof's constants: 1/2 for the variance, 1/4 for the third order, e^{alpha top}.
+        assert claims.second >= 0.5 * mass * doubt * math.exp(alpha * mean) * 0.999 or claims.flat
+        for scale in (1.0, 1.001, 1.5, 10.0, 1e3, 1e5):
+            s = acb(alpha, ball(alpha) * ball(math.sqrt(scale**2 - 1.0)))
+            exact = sum(
+                (ball(p) * (s * ball(x)).exp() for p, x in skewed(mass, mean, low, high)), acb(0)
+            )
+            pair = sum(
+                (ball(p) * (s * ball(x)).exp() for p, x in zip(law.w, law.g, strict=True)), acb(0)
+            )
+            gap = abs(exact - pair)
+            size = alpha * scale
+            claim = float(claims.cells(np.array([size]))[0])
+            assert gap <= ball(claim) + arb(10) ** -30
+            third = 0.25 * mass * (guess + doubt) * reach * math.exp(alpha * mean) * size**3
+            square = mass * (guess + doubt) * math.exp(alpha * mean) * size**2
+            both = mass * (math.exp(alpha * mean) + math.exp(alpha * mean))
+            proof = 0.5 * mass * doubt * math.exp(alpha * mean) * size**2 + min(third, square)
+            assert claim >= 0.999 * min(proof, both)
+            whole = float(claims.at(np.array([size]))[0])
+            assert whole >= claim + 0.999 * bare * size
+
+
+def test_groups_too_wide_for_a_pair_count_with_their_mass():
+    law = law_of(
+        [0.2, 0.2],
+        [-5.0, 5.0],
+        half_var=np.full(2, 0.1 * 25.0),
+        third=np.full(2, 0.2 * 25.0 * 10.0 / 3.0),
+        reach=np.full(2, 10.0),
+        top=np.full(2, 5.0),
+    )
+    for alpha in (0.5, 2.0):
+        claims = _error_constants(law, alpha)
+        for size in (alpha, 100.0 * alpha):
+            assert claims.cells(np.array([size]))[0] >= 0.999 * 2.0 * 0.4 * math.exp(5.0 * alpha)
+
+
+@pytest.mark.parametrize("alpha", [1e3, 1e12, 1e25, 1e40])
+def test_gains_that_are_nothing_but_rounding(alpha):
+    """alpha g_err of any size: the claim covers it, or says that nothing is known."""
+    law = law_of([0.3, 0.4], [1e-20, -1.0], g_err=np.array([1e-20, 1e-16]), high=2e-20)
+    claims = _error_constants(law, alpha)
+    for sign in (-1, 1):
+        push = ball(alpha) * (ball(1e-20) + sign * ball(1e-20))
+        gap = ball(0.3) * abs(push.exp() - (ball(alpha) * ball(1e-20)).exp())
+        claim = float(claims.at(np.array([alpha]))[0])
+        assert claim == math.inf or ball(claim) >= gap
+    if alpha > 1e23:
+        assert claim == math.inf
+        assert not claims.centred < math.inf
