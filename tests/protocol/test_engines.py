@@ -238,6 +238,9 @@ def test_arrow_and_back():
         back = from_arrow(to_arrow(reports))
         assert back.dtype == reports.dtype
         assert np.array_equal(back, reports)
+    both = np.zeros(4, dtype=[("choice", "u1"), ("part0", "u2", (3,)), ("part1", "f8")])
+    both["part0"] = np.arange(12).reshape(4, 3)
+    assert np.array_equal(from_arrow(to_arrow(both)), both)
     with pytest.raises(NotCertified):
         to_arrow(np.array(["a"]))
     with pytest.raises(ParameterError, match="a report in every row"):

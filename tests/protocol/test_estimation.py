@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 import shuffledp as sd
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.protocol import (
+    PrefixTree,
     above_threshold,
     consistent_tree,
     largest,
@@ -152,3 +153,38 @@ def test_simulation_is_reproducible_across_processes():
         simulate(mechanism, values, repetitions=1)
     with pytest.raises(ParameterError, match="values"):
         simulate(mechanism, [], repetitions=3)
+
+
+# ---------------------------------------------------------------------------- heavy hitters
+
+
+def test_heavy_hitters_of_a_million_values():
+    rng = np.random.default_rng(1)
+    tree = PrefixTree(bits=20, eps0=4.0, keep=32)
+    items = rng.choice(1 << 20, 6, replace=False)
+    shares = np.array([0.2, 0.12, 0.08, 0.05, 0.04, 0.03])
+    n = 60_000
+    values = np.where(
+        (u := rng.random(n)) < shares.sum(),
+        items[np.minimum(np.searchsorted(np.cumsum(shares), u), 5)],
+        rng.integers(0, 1 << 20, n),
+    )
+    reports = tree.randomizer.simulate(tree.inputs(values), seed=3)
+    found = tree.find(reports, top=6)
+    assert set(found.items.tolist()) == set(items.tolist())
+    truth = np.array([np.mean(values == item) for item in found.items])
+    assert np.all(np.abs(found.frequencies - truth) < 5 * found.standard_errors)
+    assert found.n == n
+
+
+def test_prefix_tree_lengths_and_bad_input():
+    assert PrefixTree(bits=20, eps0=1.0).lengths[-1] == 20
+    assert list(np.diff(PrefixTree(bits=29, eps0=1.0).lengths) > 0) == [True] * 5
+    assert PrefixTree(bits=3, eps0=1.0).lengths == (3,)
+    tree = PrefixTree(bits=8, eps0=1.0, groups=2)
+    for values, word in (([256], "256"), ([-1], "-1"), ([0.5], "float64")):
+        with pytest.raises(ParameterError, match=word):
+            tree.inputs(values)
+    for settings in ({"bits": 1}, {"bits": 30}, {"eps0": 0.0}, {"groups": 0}, {"keep": 0}):
+        with pytest.raises(ParameterError, match=next(iter(settings))):
+            PrefixTree(**{"bits": 8, "eps0": 1.0, **settings})

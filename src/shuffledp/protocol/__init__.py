@@ -7,6 +7,7 @@ Stages work on NumPy arrays in memory (``Job``, ``Shuffler``) and on tables thro
 from __future__ import annotations
 
 from shuffledp.protocol.columns import Column
+from shuffledp.protocol.heavy import HeavyHitters, PrefixTree
 from shuffledp.protocol.jobs import Job, Outcome
 from shuffledp.protocol.moments import MomentEstimate, moments
 from shuffledp.protocol.postprocess import (
@@ -21,9 +22,11 @@ from shuffledp.protocol.simulation import Simulation, simulate
 
 __all__ = [
     "Column",
+    "HeavyHitters",
     "Job",
     "MomentEstimate",
     "Outcome",
+    "PrefixTree",
     "ReportFile",
     "Shuffler",
     "Simulation",

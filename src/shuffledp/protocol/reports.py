@@ -23,7 +23,9 @@ _FORMAT = 1
 
 
 def report_type(sample: np.ndarray) -> pa.DataType:
-    """Arrow type of a report: a number, or a fixed-size list of numbers."""
+    """Arrow type of a report: a number, a fixed-size list of numbers, or a struct of such."""
+    if sample.dtype.names is not None and sample.ndim == 1:
+        return pa.struct([(name, report_type(sample[name])) for name in sample.dtype.names])
     if sample.dtype.kind not in "iuf" or sample.ndim not in (1, 2):
         msg = f"reports of type {sample.dtype}, {sample.ndim} dimensions, have no column format"
         raise NotCertified(msg)
@@ -34,6 +36,10 @@ def report_type(sample: np.ndarray) -> pa.DataType:
 def to_arrow(reports: np.ndarray) -> pa.Array:
     """Reports as one Arrow array."""
     kind = report_type(reports)
+    names = reports.dtype.names
+    if names is not None:
+        columns = [to_arrow(reports[name]) for name in names]
+        return pa.StructArray.from_arrays(columns, fields=list(kind))
     flat = pa.array(np.ascontiguousarray(reports).reshape(-1))
     return flat if reports.ndim == 1 else pa.FixedSizeListArray.from_arrays(flat, type=kind)
 
@@ -42,6 +48,13 @@ def from_arrow(array: pa.Array) -> np.ndarray:
     """The array's reports; shape (n,) or (n, width)."""
     if array.null_count:
         raise rejected("reports", None, f"a report in every row ({array.null_count:,} have none)")
+    if pa.types.is_struct(array.type):
+        columns = {field.name: from_arrow(array.field(field.name)) for field in array.type}
+        kinds = [(name, column.dtype, column.shape[1:]) for name, column in columns.items()]
+        rows = np.zeros(len(array), dtype=kinds)
+        for name, column in columns.items():
+            rows[name] = column
+        return rows
     if pa.types.is_fixed_size_list(array.type):
         flat = np.asarray(array.flatten())
         return flat.reshape(len(array), array.type.list_size)
