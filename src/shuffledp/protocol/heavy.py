@@ -94,8 +94,8 @@ class PrefixTree:
     @property
     def randomizer(self) -> Parallel:
         """What each user runs; give it to ``shuffle`` for the guarantee."""
-        parts = [OLH(domain=1 << length, eps0=self.eps0) for length in self.lengths]
-        return Parallel(parts, weights=[1.0 / len(parts)] * len(parts))
+        parts = tuple(OLH(domain=1 << length, eps0=self.eps0) for length in self.lengths)
+        return Parallel(parts, weights=(1.0 / len(parts),) * len(parts))
 
     def inputs(self, values: npt.ArrayLike) -> npt.NDArray[np.int64]:
         """Prefixes of every length, shape (n, groups): what the randomizer takes."""
