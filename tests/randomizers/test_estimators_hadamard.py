@@ -121,5 +121,7 @@ def test_bad_reports():
         r.aggregate(np.array([15, 16]))
     with pytest.raises(sd.ParameterError, match=r"block = 0\.1"):
         r.variance(0.5, block=0.1)
+    with pytest.raises(sd.ParameterError, match="frequency"):
+        r.variance(1.5)
     with pytest.raises(sd.NotCertified):
         sd.HadamardResponse(domain=7, eps0=1e-200).variance()

@@ -99,3 +99,12 @@ def test_bad_reports(bad, message):
 def test_bad_size(k):
     with pytest.raises(sd.ParameterError, match="k = "):
         sd.SubsetSelection(d=7, k=k, eps0=1.0)
+
+
+def test_bits_of_many_items():
+    """Beyond the products: against the sum of logarithms."""
+    d, k = 50_000, 20_000
+    wanted = math.fsum(math.log2((d - i) / (k - i)) for i in range(k))
+    for size in (k, d - k):
+        found = sd.SubsetSelection(d=d, k=size, eps0=1.0).message_bits
+        assert found == pytest.approx(wanted, rel=1e-12)
