@@ -9,6 +9,7 @@ True
 
 from shuffledp.analyses import Analysis, analyses
 from shuffledp.bound import Bound, Theorem
+from shuffledp.compare import RandomizerComparison, compare_randomizers
 from shuffledp.composition import Composed, central, compose
 from shuffledp.comparison import Comparison
 from shuffledp.errors import NotCertified, ParameterError, ShuffleDPError
@@ -79,6 +80,7 @@ __all__ = [
     "PoissonSubsample",
     "PrivUnit",
     "Randomizer",
+    "RandomizerComparison",
     "SamplingRAPPOR",
     "ShuffleDPError",
     "ShuffleIndex",
@@ -90,6 +92,7 @@ __all__ = [
     "WorstPairs",
     "analyses",
     "central",
+    "compare_randomizers",
     "compose",
     "generic",
     "randomizer_from_dict",

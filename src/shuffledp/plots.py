@@ -21,6 +21,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from shuffledp.bound import Bound, outward
+from shuffledp.compare import RandomizerComparison
 from shuffledp.deployment import Account, Curve
 from shuffledp.deployment.accounting import FAILED, MINIMUM, NOW
 from shuffledp.errors import ParameterError, unreadable
@@ -162,6 +163,40 @@ def curve_figure(
     at = bounds[0].at
     fixed = f"delta = {at['delta']:g}" if over == "n" else f"n = {at['n']:,}"
     _legend(figure, handles, fixed)
+    return figure
+
+
+def randomizers_figure(comparison: RandomizerComparison) -> Figure:
+    """Variance of each mechanism at equal central eps and, where they are given, at equal eps0."""
+    rows, given = comparison.rows, comparison.given
+    size = (_SIZE[0], 1.4 + 0.34 * len(rows))
+    figure = Figure(figsize=size, layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    places = range(len(rows), 0, -1)
+    label = f"all at central eps <= {outward(comparison.epsilon, up=True, digits=4)}"
+    style: dict[str, Any] = {"ls": "", "marker": "o", "color": COLOURS[0], "zorder": 4}
+    variances = [r.variance for r in rows]
+    handles = axes.plot(variances, list(places), ms=6, label=label, **style)
+    if given:
+        known = {r.randomizer.name: r.variance for r in given}
+        found = [known[r.randomizer.name] for r in rows]
+        open_ = {"ls": "", "marker": "s", "ms": 10, "mfc": "white", "mec": COLOURS[1], "mew": 1.6}
+        words = f"all at eps0 = {comparison.eps0:g}"
+        handles += axes.plot(found, list(places), label=words, **open_)
+    names = [f"{r.randomizer.name}, eps0 = {float(r.randomizer.eps0):.3g}" for r in rows]
+    axes.set_yticks(list(places), names)
+    axes.set_xscale("log")
+    axes.set_xlabel("variance of the estimate, per user")
+    axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.set_title(f"n = {comparison.n:,}, delta = {comparison.delta:g}", loc="left", fontsize=11)
+    axes.grid(axis="x", which="both", color="#dddddd", lw=0.6)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
     return figure
 
 

@@ -47,6 +47,7 @@ for command in (
     epsilon,
     delta,
     curve,
+    compare,
     compare_bounds,
     account,
     verify,

@@ -34,6 +34,11 @@ _HELP = {
     "weights": "Probability of each part, with commas: 0.3,0.7.",
     "hamming": "Most attributes in which neighbouring records differ.",
     "rate": "Probability of taking part.",
+    "s": "Items, or pairs, of one user.",
+    "c": "Share of the sphere in the cap.",
+    "p": "Length of an arc, of a circle of length 1.",
+    "padding": "Users may hold fewer pairs.",
+    "pattern": "1 where the input (row) favours the output (column), else 0; CSV or JSON.",
     "matrix": "P(output | input): one row an input; CSV, or JSON as a list of rows.",
 }
 _COMMON = (

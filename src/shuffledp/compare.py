@@ -1,0 +1,349 @@
+"""Mechanisms side by side: what each costs in variance at the same central privacy."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from shuffledp import _check
+from shuffledp.bound import Bound, outward
+from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.randomizers import Randomizer, randomizer_class, randomizer_names
+from shuffledp.randomizers.frequency import ItemRandomizer
+from shuffledp.randomizers.means import MeanRandomizer
+from shuffledp.shuffle import shuffle
+
+# Words for the number of values a user may hold, in the constructors of mechanisms.
+_SIZES = frozenset({"k", "d", "domain"})
+_SMALLEST, _LARGEST = 1e-3, 30.0
+_RTOL = 1e-4
+_STEPS = 60
+_NEAR = 1e-3  # of log eps0
+_CLOSE = 5e-4  # of log eps
+_STRIDE = 1.0
+
+Build = Callable[[float], Randomizer]
+
+
+@dataclass(frozen=True)
+class RandomizerRow:
+    """One mechanism at one eps0.
+
+    Attributes
+    ----------
+    randomizer : Randomizer
+        With all its parameters.
+    gamma : float
+        Mass of the blanket its upper end uses.
+    bits : float
+        Bits of one report.
+    variance : float
+        Per user: of a frequency of 0, or of a mean at the worst value.
+    bound : Bound
+        Central eps, certified.
+    """
+
+    randomizer: Randomizer
+    gamma: float
+    bits: float
+    variance: float
+    bound: Bound
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able form."""
+        n = self.bound.at["n"]
+        return {
+            "randomizer": self.randomizer.to_dict(),
+            "gamma": self.gamma,
+            "bits": self.bits,
+            "variance": self.variance,
+            "standard_error": math.sqrt(self.variance / n),
+            "bound": self.bound.to_dict(),
+        }
+
+
+@dataclass(frozen=True)
+class RandomizerComparison:
+    """Mechanisms sorted by their variance at equal central eps.
+
+    Attributes
+    ----------
+    n : int
+        Users.
+    delta : float
+        Of all bounds.
+    epsilon : float
+        Central eps that no upper end of ``rows`` exceeds.
+    eps0 : float or None
+        The local eps of ``given``, where one was asked for.
+    rows : tuple of RandomizerRow
+        Each at the largest eps0 whose certified upper end is at most ``epsilon``, to a thousandth,
+        by variance.
+    given : tuple of RandomizerRow
+        Each at ``eps0``, in the order of ``rows``; empty where ``epsilon`` was asked for.
+    left_out : tuple of (str, str)
+        Mechanisms that apply and have no such number, and why.
+    """
+
+    n: int
+    delta: float
+    epsilon: float
+    eps0: float | None
+    rows: tuple[RandomizerRow, ...]
+    given: tuple[RandomizerRow, ...] = ()
+    left_out: tuple[tuple[str, str], ...] = ()
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able form."""
+        return {
+            "n": self.n,
+            "delta": self.delta,
+            "epsilon": self.epsilon,
+            "eps0": self.eps0,
+            "at_equal_epsilon": [row.to_dict() for row in self.rows],
+            "at_equal_eps0": [row.to_dict() for row in self.given],
+            "left_out": [{"name": name, "why": why} for name, why in self.left_out],
+        }
+
+    def __str__(self) -> str:
+        """A table, 80 columns wide; ends of bounds rounded outward, the rest to three digits."""
+        lines = [f"n = {self.n:,}, delta = {self.delta:g}"]
+        if self.eps0 is not None:
+            lines += ["", f"all at eps0 = {self.eps0:g}", *_table(self.given)]
+        lines += ["", f"all at central eps <= {self.epsilon:.6g}"]
+        lines += _table(self.rows)
+        lines += [f"left out: {name}: {why}" for name, why in self.left_out]
+        return "\n".join(lines)
+
+
+def compare_randomizers(
+    *,
+    n: int,
+    delta: float,
+    eps0: float | None = None,
+    epsilon: float | None = None,
+    domain: int | None = None,
+    items: int | None = None,
+) -> RandomizerComparison:
+    """All mechanisms for one kind of data, sorted by variance at equal central eps.
+
+    Every registered mechanism that takes the data and needs no other parameter is one of them:
+    frequencies of ``domain`` values; with ``items`` of sets of so many; without ``domain`` means of
+    values in [0, 1].
+
+    Parameters
+    ----------
+    n : int
+        Users.
+    delta : float
+        Target delta, 0 < delta < 1.
+    eps0 : float, optional
+        Local eps to compare them at, 0.001 to 30. Central eps then differ; they are made equal to
+        the smallest upper end among them, which all can meet.
+    epsilon : float, optional
+        Central eps to calibrate them to, in place of ``eps0``.
+    domain : int, optional
+        Number of values a user may hold.
+    items : int, optional
+        Values of one user: a set of so many of the domain.
+
+    Raises
+    ------
+    ParameterError
+        If not exactly one of ``eps0`` and ``epsilon`` is given, an argument is outside its domain,
+        or no mechanism applies.
+
+    Examples
+    --------
+    >>> import shuffledp as sd
+    >>> found = sd.compare_randomizers(n=10_000, delta=1e-6, domain=4, epsilon=0.2)
+    >>> max(row.bound.upper for row in found.rows) <= 0.2
+    True
+    """
+    n, delta = _check.count("n", n), _check.open_unit("delta", delta)
+    if (eps0 is None) == (epsilon is None):
+        raise ParameterError("eps0 and epsilon: wanted one of the two")
+    builds = dict(_candidates(domain, items))
+    if not builds:
+        raise ParameterError(f"domain = {domain!r}, items = {items!r}: no mechanism applies")
+    left_out: list[tuple[str, str]] = []
+    given: dict[str, RandomizerRow] = {}
+    if eps0 is not None:
+        eps0 = _check.real("eps0", eps0, low=_SMALLEST, high=_LARGEST)
+        for name, build in builds.items():
+            row = _row_or_why(build, eps0, n, delta)
+            if isinstance(row, str):
+                left_out.append((name, row))
+            else:
+                given[name] = row
+        if not given:
+            raise ParameterError(f"eps0 = {eps0:g}: " + "; ".join(why for _, why in left_out))
+        target = min(row.bound.upper for row in given.values())
+    else:
+        target = _check.positive("epsilon", epsilon)
+    rows = {}
+    for name in given or builds:
+        row = _calibrated(builds[name], n, delta, target, given.get(name))
+        if isinstance(row, str):
+            left_out.append((name, row))
+        else:
+            rows[name] = row
+    order = sorted(rows, key=lambda name: rows[name].variance)
+    return RandomizerComparison(
+        n,
+        delta,
+        target,
+        eps0,
+        tuple(rows[name] for name in order),
+        tuple(given[name] for name in order if name in given),
+        tuple(left_out),
+    )
+
+
+def _candidates(domain: int | None, items: int | None) -> Iterator[tuple[str, Build]]:
+    """Name and constructor from eps0 of every mechanism for this kind of data."""
+    if domain is not None:
+        domain = _check.count("domain", domain, low=2, high=_check.LARGEST_DOMAIN)
+    if items is not None:
+        items = _check.count("items", items)
+    for name in randomizer_names():
+        cls = randomizer_class(name)
+        parameters = inspect.signature(cls).parameters
+        needed = {key for key, p in parameters.items() if p.default is inspect.Parameter.empty}
+        arguments = _arguments(cls, needed, set(parameters), domain, items)
+        if arguments is not None and "eps0" in needed:
+            yield name, _builder(cls, arguments)
+
+
+def _builder(cls: type[Randomizer], known: dict[str, Any]) -> Build:
+    def build(eps0: float) -> Randomizer:
+        return cls(**{**known, "eps0": eps0})
+
+    return build
+
+
+def _arguments(
+    cls: type[Randomizer], needed: set[str], known: set[str], domain: int | None, items: int | None
+) -> dict[str, Any] | None:
+    """What the constructor takes beside eps0; None where the mechanism is for other data."""
+    size = needed & _SIZES
+    if domain is None:
+        if not issubclass(cls, MeanRandomizer) or needed != {"eps0"} or items is not None:
+            return None
+        return {"low": 0.0, "high": 1.0} if {"low", "high"} <= known else {}
+    sets = {"s"} if items is not None else set()
+    if not issubclass(cls, ItemRandomizer) or needed != size | sets | {"eps0"} or len(size) != 1:
+        return None
+    found: dict[str, Any] = dict.fromkeys(size, domain)
+    if items is not None:
+        found["s"] = items
+    return found
+
+
+def _row_or_why(build: Build, eps0: float, n: int, delta: float) -> RandomizerRow | str:
+    """The mechanism's numbers, or why it has none at this eps0."""
+    try:
+        randomizer = build(eps0)
+        ((x0, x1), *_) = randomizer.worst_pairs().pairs
+        return RandomizerRow(
+            randomizer=randomizer,
+            gamma=min(1.0, float(randomizer.law((x0, x1)).blanket.sum())),
+            bits=randomizer.message_bits,
+            variance=randomizer.variance(),
+            bound=shuffle(randomizer, n=n, rtol=_RTOL).epsilon(delta=delta),
+        )
+    except (NotCertified, ParameterError) as error:
+        return str(error)
+
+
+def _calibrated(
+    build: Build, n: int, delta: float, target: float, start: RandomizerRow | None
+) -> RandomizerRow | str:
+    """The mechanism at the largest eps0 whose certified upper end is at most the target.
+
+    To a thousandth of eps0 or of eps. What is returned was evaluated and met the target; where the
+    upper end is not monotone in eps0 there may be a larger one.
+    """
+    below, above = _End(math.log(_SMALLEST)), _End(math.log(_LARGEST))
+    x = math.log(min(max(target, 2.0 * _SMALLEST), 1.0))
+    last_met = None
+    for step in range(_STEPS):
+        if step == 0 and start is not None:
+            x, upper = math.log(float(start.randomizer.eps0)), start.bound.upper
+        else:
+            upper = _blanket_end(build, math.exp(x), n, delta)
+        here = _End(x, math.log(upper / target) if 0.0 < upper < math.inf else None)
+        met = upper <= target
+        # An end that stays twice counts half in the next secant, or it would stay for ever
+        # (the Illinois variant of the false position).
+        if met:
+            below, above = here, above.halved() if last_met is True else above
+        else:
+            below, above = below.halved() if last_met is False else below, here
+        last_met = met
+        close = met and here.excess is not None and here.excess >= -_CLOSE
+        if close or above.x - below.x <= _NEAR:
+            break
+        x = _between(below, above, here)
+    if below.excess is None:
+        return f"no eps0 from {_SMALLEST:g} on has a certified central eps <= {target:g}"
+    low = below.x
+    if start is not None and low == math.log(float(start.randomizer.eps0)):
+        return start
+    return _row_or_why(build, math.exp(low), n, delta)
+
+
+@dataclass(frozen=True)
+class _End:
+    """log eps0, and there the log of central eps over the target; None where it is not known."""
+
+    x: float
+    excess: float | None = None
+
+    def halved(self) -> _End:
+        """The same with half the excess."""
+        return self if self.excess is None else _End(self.x, 0.5 * self.excess)
+
+
+def _between(below: _End, above: _End, last: _End) -> float:
+    """Where to look next: by the secant; before there is one, as if eps were a multiple of eps0."""
+    room = min(0.4 * _NEAR, 0.5 * (above.x - below.x))
+    guess = 0.5 * (below.x + above.x)
+    if below.excess is not None and above.excess is not None:
+        share = below.excess / (below.excess - above.excess)
+        guess = below.x + (above.x - below.x) * share
+    elif last.excess is not None:
+        guess = last.x - math.copysign(min(abs(last.excess) + room, _STRIDE), last.excess)
+        if guess >= above.x and above.excess is None:
+            return above.x
+    return min(max(guess, below.x + room), above.x - room)
+
+
+def _blanket_end(build: Build, eps0: float, n: int, delta: float) -> float:
+    """Upper end of the blanket analysis alone; inf where there is no such mechanism."""
+    try:
+        account = shuffle(build(eps0), n=n, rtol=_RTOL)
+        return account.epsilon(delta=delta, analysis="blanket").upper
+    except (NotCertified, ParameterError):
+        return math.inf
+
+
+def _table(rows: tuple[RandomizerRow, ...]) -> list[str]:
+    heads = ["mechanism", "eps0", "gamma", "bits", "variance", "std. error", "eps >=", "eps <="]
+    table = [heads]
+    for row in rows:
+        bound = row.bound
+        error = math.sqrt(row.variance / bound.at["n"])
+        numbers = [float(row.randomizer.eps0), row.gamma, row.bits, row.variance, error]
+        ends = [outward(bound.lower, up=False, digits=4), outward(bound.upper, up=True, digits=4)]
+        table.append([row.randomizer.name, *(f"{v:.3g}" for v in numbers), *ends])
+    wide = [max(len(line[i]) for line in table) for i in range(len(heads))]
+    return [
+        "  ".join(
+            [line[0].ljust(wide[0]), *(c.rjust(w) for c, w in zip(line[1:], wide[1:], strict=True))]
+        )
+        for line in table
+    ]
