@@ -44,6 +44,8 @@ BAD = [
     (np.array(["a"]), "values[0] = 'a'"),
     ([3, -1, 12], "values[1] = -1"),
     ([3, -1, 12], "(2 of 3 are refused)"),
+    ([3, -1], "values[1] = -1"),
+    (np.array([0, 5]), "values[1] = 5"),
     (np.array([0, 5], dtype=np.uint64), "values[1] = 5"),
     (np.array([2**64 - 1], dtype=np.uint64), "values[0] = 18446744073709551615"),
     ([2**70], "values[0] = "),
