@@ -10,11 +10,22 @@ True
 from shuffledp.analyses import Analysis, analyses
 from shuffledp.bound import Bound, Theorem
 from shuffledp.compare import RandomizerComparison, compare_randomizers
-from shuffledp.composition import Composed, central, compose
 from shuffledp.comparison import Comparison
+from shuffledp.composition import Composed, central, compose
 from shuffledp.errors import NotCertified, ParameterError, ShuffleDPError
 from shuffledp.families import variation_ratio
 from shuffledp.index import Estimate, ShuffleIndex, shuffle_index
+from shuffledp.multimessage import (
+    BalcerCheu,
+    BalcerEtAl,
+    BallsIntoBins,
+    CheuZhilyaev,
+    MixDUMP,
+    MultiMessage,
+    PureDUMP,
+    protocol_from_dict,
+    protocol_names,
+)
 from shuffledp.pair import ShuffledPair
 from shuffledp.randomizers import (
     BLH,
@@ -35,8 +46,8 @@ from shuffledp.randomizers import (
     Laplace,
     LocalHash,
     Parallel,
-    PoissonSubsample,
     Piecewise,
+    PoissonSubsample,
     PrivUnit,
     Randomizer,
     SamplingRAPPOR,
@@ -46,6 +57,7 @@ from shuffledp.randomizers import (
     randomizer_from_dict,
     randomizer_names,
 )
+from shuffledp.required import Required, required_messages, required_noise
 from shuffledp.shuffle import Shuffled, generic, shuffle
 
 __version__ = "0.1.0"
@@ -58,9 +70,13 @@ __all__ = [
     "PCKVGRR",
     "RAPPOR",
     "Analysis",
+    "BalcerCheu",
+    "BalcerEtAl",
+    "BallsIntoBins",
     "BinaryRR",
     "Bound",
     "Channel",
+    "CheuZhilyaev",
     "Comparison",
     "Composed",
     "Duchi",
@@ -73,14 +89,18 @@ __all__ = [
     "JointLaw",
     "Laplace",
     "LocalHash",
+    "MixDUMP",
+    "MultiMessage",
     "NotCertified",
     "Parallel",
     "ParameterError",
     "Piecewise",
     "PoissonSubsample",
     "PrivUnit",
+    "PureDUMP",
     "Randomizer",
     "RandomizerComparison",
+    "Required",
     "SamplingRAPPOR",
     "ShuffleDPError",
     "ShuffleIndex",
@@ -95,8 +115,12 @@ __all__ = [
     "compare_randomizers",
     "compose",
     "generic",
+    "protocol_from_dict",
+    "protocol_names",
     "randomizer_from_dict",
     "randomizer_names",
+    "required_messages",
+    "required_noise",
     "shuffle",
     "shuffle_index",
     "variation_ratio",

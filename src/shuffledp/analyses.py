@@ -83,6 +83,12 @@ _ALL = (
     Analysis("stronger-clone", "upper", theorems.STRONGER_CLONE, _ANY, any_randomizer=True),
     Analysis("clone", "upper", theorems.CLONE, _ANY, any_randomizer=True),
     Analysis(
+        "multi-message",
+        "upper",
+        theorems.MULTI_MESSAGE,
+        "multi-message protocols: blanket messages of one known law; any inputs of the others",
+    ),
+    Analysis(
         "local",
         "upper",
         theorems.LOCAL,

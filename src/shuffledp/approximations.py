@@ -20,6 +20,7 @@ from shuffledp.index import (
     gaussian_log_delta,
     shuffle_index,
 )
+from shuffledp.multimessage import MultiMessage
 from shuffledp.pair import ShuffledPair
 from shuffledp.randomizers import BinaryRR, Randomizer
 from shuffledp.reductions import blanket_pair, published_reason
@@ -118,7 +119,7 @@ def _girgis(source: Source, n: int, cells: int) -> Curve:
 
 
 def _pure(source: Source, key: str) -> float:
-    if isinstance(source, RatioFamily) or not math.isfinite(source.eps0):
+    if isinstance(source, RatioFamily | MultiMessage) or not math.isfinite(source.eps0):
         raise NotCertified(f"analysis = {key!r}: wanted an eps0-LDP randomizer")
     return float(source.eps0)
 
@@ -223,7 +224,7 @@ def _member(source: Source, key: str) -> Randomizer:
     """The randomizer; for all eps0-LDP ones binary RR, whose blanket is their stronger clone."""
     if isinstance(source, Family):
         return BinaryRR(eps0=source.eps0)
-    if isinstance(source, RatioFamily):
+    if isinstance(source, RatioFamily | MultiMessage):
         raise NotCertified(f"analysis = {key!r}: wanted a randomizer or eps0")
     return source
 

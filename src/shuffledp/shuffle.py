@@ -18,6 +18,7 @@ from shuffledp.divergence import LOOSE
 from shuffledp.ends import Ends
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.index import Estimate
+from shuffledp.multimessage import MultiMessage
 from shuffledp.named import make_named_side
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS
@@ -348,16 +349,16 @@ class Shuffled:
 
 
 def shuffle(
-    randomizer: Randomizer, *, n: int, rtol: float = 1e-6, trust: Trust = "all"
+    randomizer: Randomizer | MultiMessage, *, n: int, rtol: float = 1e-6, trust: Trust = "all"
 ) -> Shuffled:
-    """A randomizer among n users behind a shuffler.
+    """A randomizer, or a multi-message protocol, among n users behind a shuffler.
 
     Parameters
     ----------
-    randomizer : Randomizer
+    randomizer : Randomizer or MultiMessage
         What each user runs.
     n : int
-        Users (messages in the shuffle), 1 <= n <= 1e15.
+        Users (messages in the shuffle, unless each sends several), 1 <= n <= 1e15.
     rtol : float
         Requested relative width of each analysis' numerical bracket of eps, 1e-12 to 0.1.
     trust : {"all", "published"}
@@ -375,7 +376,7 @@ def shuffle(
     >>> round(acc.epsilon(delta=1e-6).upper, 5)
     0.38049
     """
-    if not isinstance(randomizer, Randomizer):
+    if not isinstance(randomizer, Randomizer | MultiMessage):
         raise rejected("randomizer", randomizer, "a randomizer such as KRR(k=10, eps0=4.0)")
     return Shuffled(randomizer, _check.count("n", n), *settings(rtol, trust))
 

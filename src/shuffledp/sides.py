@@ -12,6 +12,7 @@ from shuffledp.analyses import Analysis, analysis_named
 from shuffledp.bound import Theorem
 from shuffledp.divergence import EpsilonInterval, PairProfile, solve_epsilon
 from shuffledp.errors import NotCertified
+from shuffledp.multimessage import MultiMessage
 from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
 from shuffledp.randomizers import BinaryRR, Randomizer
 from shuffledp.reductions import (
@@ -61,7 +62,7 @@ class RatioFamily:
         return self.ratio.eps0
 
 
-Source = Randomizer | Family | RatioFamily
+Source = Randomizer | Family | RatioFamily | MultiMessage
 
 
 @dataclass(frozen=True)
@@ -129,11 +130,16 @@ def default_uppers(source: Source) -> tuple[str, ...]:
     """The analyses of which the best is taken, tightest first."""
     if isinstance(source, RatioFamily):
         return ("variation-ratio", "repaired-variation-ratio")
+    if isinstance(source, MultiMessage):
+        return ("multi-message",)
     return ("blanket", "stronger-clone", "clone")
 
 
 def require(source: Source, key: str) -> None:
     """Raise NotCertified, with the reason, where the analysis does not apply to the source."""
+    if isinstance(source, MultiMessage) or key == "multi-message":
+        _require_messages(source, key)
+        return
     family = isinstance(source, Family | RatioFamily)
     if key in {"blanket", "one-dataset", "variation-ratio-5.1"} and family:
         what = "blanket" if key == "blanket" else "dataset of its own"
@@ -154,10 +160,20 @@ def require(source: Source, key: str) -> None:
                 raise NotCertified(f"analysis = 'variation-ratio': {reason}")
 
 
+def _require_messages(source: Source, key: str) -> None:
+    if not isinstance(source, MultiMessage):
+        raise NotCertified(f"analysis = {key!r}: wanted a multi-message protocol")
+    if key not in {"multi-message", "dataset"}:
+        msg = f"analysis = {key!r}: wanted a randomizer; a protocol has 'multi-message' only"
+        raise NotCertified(msg)
+
+
 def ratios(source: Source) -> tuple[tuple[VariationRatio, dict[str, Any]], ...]:
     """p, beta and q of every pair that has to be looked at, and words for the pair."""
     if isinstance(source, RatioFamily):
         return ((source.ratio, {}),)
+    if isinstance(source, MultiMessage):
+        raise NotCertified("a multi-message protocol has no p, beta and q of one report")
     if isinstance(source, Family):
         return ((generic_ratio(source.eps0), {}),)
     return tuple((ratio, {"x0": x0, "x1": x1}) for ratio, (x0, x1) in ratio_of(source))
@@ -172,6 +188,8 @@ def generic_ratio(eps0: float) -> VariationRatio:
 def theorem_of(source: Source, key: str) -> Theorem:
     """What certifies the analysis for this source, the step that names its worst pairs included."""
     theorem = analysis_named(key).theorem
+    if isinstance(source, MultiMessage):
+        return source.lower_theorem() if key == "dataset" else source.theorem()
     if isinstance(source, RatioFamily):
         return theorems.ATTAINED if key == "dataset" else theorem
     if isinstance(source, Family):
@@ -198,6 +216,8 @@ def neighbours_of(source: Source) -> str:
 
 def words_for(source: Source, key: str) -> tuple[str, ...]:
     """The assumptions under which the analysis holds for this source."""
+    if isinstance(source, MultiMessage):
+        return source.assumptions()
     words = (neighbours_of(source), HONEST, _SHUFFLER, ONE_ROUND)
     if analysis_named(key).end == "lower":
         return words
@@ -230,6 +250,11 @@ def _repaired_pairs(source: Source, n: int, cells: int) -> list[Named]:
     ]
 
 
+def _message_pairs(source: Source, n: int, cells: int) -> list[Named]:
+    del cells
+    return source.pairs(n) if isinstance(source, MultiMessage) else []
+
+
 def published_ratio_pairs(source: Source, n: int, cells: int) -> list[Named]:
     """The published variation-ratio pairs, whether or not they bound anything."""
     del cells
@@ -258,6 +283,8 @@ def _blanket_pairs(source: Source, n: int, cells: int) -> list[Named]:
 
 def dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
     """Pairs of the datasets worth trying for a lower bound, each followed by its swap."""
+    if isinstance(source, MultiMessage):
+        return source.lower_pairs(n)
     if isinstance(source, RatioFamily):
         make = published_pair if source.one_known_law else repaired_pair
         pair = make(source.ratio, n=n)
@@ -304,6 +331,8 @@ def _dataset_pairs(
 
 def _member(source: Source) -> Randomizer:
     """The randomizer, or for a family the member its lower bound comes from."""
+    if isinstance(source, MultiMessage):
+        raise NotCertified("a multi-message protocol has no one randomizer")
     if isinstance(source, RatioFamily):
         raise NotCertified("a family given by p, beta and q has no randomizer of its own")
     return BinaryRR(eps0=source.eps0) if isinstance(source, Family) else source
@@ -350,6 +379,7 @@ _MAKERS: dict[str, Callable[[Source, int, int], list[Named]]] = {
     "blanket": _blanket_pairs,
     "stronger-clone": _stronger_clone_pairs,
     "clone": _clone_pairs,
+    "multi-message": _message_pairs,
     "repaired-variation-ratio": _repaired_pairs,
     "variation-ratio": published_ratio_pairs,
     "dataset": dataset_pairs,

@@ -68,6 +68,18 @@ JOINT_PAIRS = Theorem(
     "proved here",
 )
 
+MULTI_MESSAGE = Theorem(
+    "multi-message",
+    "one data message among blanket messages of a known law",
+    "Su, Cheng, Wang 2025, Theorem 12; docs/theory-parts.md, Theorem 3.1",
+    "proved here",
+)
+MESSAGE_DATASET = Theorem(
+    "message-dataset",
+    "exact divergence of neighbouring datasets, or of a post-processing of it",
+    "docs/theory-parts.md, Theorem 3.2",
+    "proved here",
+)
 COMPOSITION = Theorem(
     "composition",
     "adaptive composition of dominating pairs, connect-the-dots discretization",

@@ -10,9 +10,10 @@ from typing import Any
 
 import click
 
-from shuffledp import generic, randomizer_names, shuffle
+from shuffledp import generic, protocol_names, randomizer_names, shuffle
 from shuffledp.cli.group import OneLineGroup
 from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole
+from shuffledp.multimessage import MultiMessage, protocol_class
 from shuffledp.randomizers import Randomizer, randomizer_class
 from shuffledp.shuffle import Shuffled
 
@@ -40,6 +41,14 @@ _HELP = {
     "padding": "Users may hold fewer pairs.",
     "pattern": "1 where the input (row) favours the output (column), else 0; CSV or JSON.",
     "matrix": "P(output | input): one row an input; CSV, or JSON as a list of rows.",
+}
+_PROTOCOL_HELP = {
+    "d": "Number of values a user may hold (bins, for balls-into-bins).",
+    "s": "Special bins of an item.",
+    "p": "Probability that a blanket bit is 1.",
+    "f": "Probability of a flip, or of another value.",
+    "blankets": "Blanket messages of each user.",
+    "rate": "Probability that a blanket message is sent.",
 }
 _COMMON = (
     click.Option(
@@ -76,13 +85,15 @@ def per_mechanism(
         name, help=f"{summary}\n\n\b\nExample:\n  {example}", subcommand_metavar="RANDOMIZER ..."
     )
     for mechanism in randomizer_names():
-        group.add_command(_mechanism_command(mechanism, action, options))
+        group.add_command(_mechanism_command(randomizer_class(mechanism), action, options))
+    for protocol in protocol_names():
+        group.add_command(_mechanism_command(protocol_class(protocol), action, options))
     group.add_command(_generic_command(action, options))
     return group
 
 
-def parameter_types(cls: type[Randomizer]) -> dict[str, tuple[Any, Any]]:
-    """Constructor parameters of a randomizer: name -> (annotation, default or empty)."""
+def parameter_types(cls: type[Randomizer | MultiMessage]) -> dict[str, tuple[Any, Any]]:
+    """Constructor parameters of a mechanism: name -> (annotation, default or empty)."""
     hints = typing.get_type_hints(cls.__init__)
     return {
         key: (hints.get(key), parameter.default)
@@ -91,9 +102,8 @@ def parameter_types(cls: type[Randomizer]) -> dict[str, tuple[Any, Any]]:
 
 
 def _mechanism_command(
-    mechanism: str, action: Action, options: tuple[click.Option, ...]
+    cls: type[Randomizer | MultiMessage], action: Action, options: tuple[click.Option, ...]
 ) -> click.Command:
-    cls = randomizer_class(mechanism)
     own = parameter_types(cls)
 
     def run(n: Any, trust: str, rtol: float, **values: Any) -> Any:
@@ -105,8 +115,9 @@ def _mechanism_command(
         )
         return action(request, **values)
 
-    made = [_option(key, annotation, default) for key, (annotation, default) in own.items()]
-    return _command(mechanism, run, cls.summary, [*made, *options, *_COMMON])
+    words = _PROTOCOL_HELP if issubclass(cls, MultiMessage) else _HELP
+    made = [_option(key, kind, default, words.get(key)) for key, (kind, default) in own.items()]
+    return _command(cls.name, run, cls.summary, [*made, *options, *_COMMON])
 
 
 def _generic_command(action: Action, options: tuple[click.Option, ...]) -> click.Command:
@@ -119,7 +130,7 @@ def _generic_command(action: Action, options: tuple[click.Option, ...]) -> click
         return action(request, **values)
 
     own = [
-        _option("eps0", float, inspect.Parameter.empty),
+        _option("eps0", float, inspect.Parameter.empty, _HELP["eps0"]),
         click.Option(
             ["--adaptive"],
             is_flag=True,
@@ -135,7 +146,7 @@ def _command(name: str, run: Action, summary: str, params: list[click.Option]) -
     return click.Command(name, callback=run, params=list(params), help=text, short_help=text)
 
 
-def _option(key: str, annotation: Any, default: Any) -> click.Option:
+def _option(key: str, annotation: Any, default: Any, text: str | None) -> click.Option:
     required = default is inspect.Parameter.empty
     names = [f"--{key.replace('_', '-')}", key]
     text = _HELP.get(key)

@@ -8,10 +8,11 @@ from typing import Any
 import click
 
 from shuffledp import analyses as all_analyses
-from shuffledp import randomizer_names
+from shuffledp import protocol_names, randomizer_names
 from shuffledp.cli.mechanisms import parameter_types
 from shuffledp.cli.text import print_json
-from shuffledp.randomizers import randomizer_class
+from shuffledp.multimessage import MultiMessage, protocol_class
+from shuffledp.randomizers import Randomizer, randomizer_class
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
 
@@ -20,7 +21,8 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON and not
 @_JSON
 def randomizers(as_json: bool) -> None:
     """List the mechanisms with their parameters: names for the command line and for files."""
-    rows = [_describe(name) for name in randomizer_names()]
+    rows = [_describe(randomizer_class(name)) for name in randomizer_names()]
+    rows += [_describe(protocol_class(name)) for name in protocol_names()]
     rows.append(
         {"name": "generic", "summary": "any eps0-LDP randomizer", "parameters": "eps0 [adaptive]"}
     )
@@ -61,10 +63,9 @@ def analyses(as_json: bool) -> None:
         click.echo(f"    holds for: {a.validity}")
 
 
-def _describe(name: str) -> dict[str, Any]:
-    cls = randomizer_class(name)
+def _describe(cls: type[Randomizer | MultiMessage]) -> dict[str, Any]:
     words = [
         key if default is inspect.Parameter.empty else f"[{key} = {default}]"
         for key, (_, default) in parameter_types(cls).items()
     ]
-    return {"name": name, "summary": cls.summary, "parameters": " ".join(words)}
+    return {"name": cls.name, "summary": cls.summary, "parameters": " ".join(words)}

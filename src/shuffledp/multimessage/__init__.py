@@ -1,0 +1,27 @@
+"""Multi-message protocols: each user sends a data message and blanket messages of a known law."""
+
+from shuffledp.multimessage.base import (
+    MessagePair,
+    MultiMessage,
+    protocol_class,
+    protocol_from_dict,
+    protocol_names,
+)
+from shuffledp.multimessage.bins import BallsIntoBins
+from shuffledp.multimessage.bits import BalcerCheu, BalcerEtAl
+from shuffledp.multimessage.dump import MixDUMP, PureDUMP
+from shuffledp.multimessage.histogram import CheuZhilyaev
+
+__all__ = [
+    "BalcerCheu",
+    "BalcerEtAl",
+    "BallsIntoBins",
+    "CheuZhilyaev",
+    "MessagePair",
+    "MixDUMP",
+    "MultiMessage",
+    "PureDUMP",
+    "protocol_class",
+    "protocol_from_dict",
+    "protocol_names",
+]

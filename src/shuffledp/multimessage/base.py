@@ -1,0 +1,307 @@
+"""MultiMessage: what a protocol with one data message and several blanket messages a user says.
+
+All messages of all users are shuffled. One user's data message is drawn from A_x; every blanket
+message, the victim's own included, is drawn from one law A_2 that depends on no input. Without the
+other users' data messages (post-processing can put them back) the victim's is one of N + 1
+messages, so the identity applies with n = N + 1 (docs/theory-parts.md, section 3).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
+
+from shuffledp import _check
+from shuffledp.bound import Theorem
+from shuffledp.errors import rejected
+from shuffledp.estimates import FrequencyEstimate, MeanEstimate
+from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
+from shuffledp.randomness import RandomSource, SeededSource, SystemSource
+from shuffledp.theorems import MESSAGE_DATASET, MULTI_MESSAGE
+
+U = UNIT_ROUNDOFF
+UNIT = 1 << 64
+_MOST = _check.LARGEST_COUNT - 1
+_REGISTRY: dict[str, type[MultiMessage]] = {}
+
+_COUNTED = (
+    "n counts users who make their messages as stated, all of which reach the shuffler; blanket "
+    "messages of colluders or of users who drop out protect nobody: leave those users out of n"
+)
+_SEEN = (
+    "the analyst sees all users' messages in one uniformly random order and nothing else of them, "
+    "nor who sent how many"
+)
+
+Messages = np.ndarray
+Floats = npt.NDArray[np.float64]
+
+
+class MessagePair(NamedTuple):
+    """A law of the two likelihood ratios under A_2, and what it stands for.
+
+    Attributes
+    ----------
+    w, a, b : ndarray
+        Atoms: mass under A_2 and the ratios A_x0/A_2, A_x1/A_2.
+    leftover : float
+        Mass of A_2 where both ratios are 0.
+    witness : dict
+        The two inputs, and the others' for a lower end.
+    """
+
+    w: Floats
+    a: Floats
+    b: Floats
+    leftover: float
+    witness: dict[str, Any]
+
+    def swap(self) -> MessagePair:
+        """The other direction."""
+        return MessagePair(self.w, self.b, self.a, self.leftover, {**self.witness, "swap": True})
+
+
+Named = tuple[ShuffledPair, dict[str, Any]]
+
+
+class MultiMessage(ABC):
+    """A protocol in which every user sends one data message and some blanket messages.
+
+    Subclasses are frozen dataclasses that check themselves, carry their laws in the docstring, and
+    set ``name``, which registers them. Probabilities that are parameters are rounded to multiples
+    of 2^-64, so that sampler and law agree exactly.
+
+    Attributes
+    ----------
+    eps0 : float
+        What one user's messages alone give away, in nats; inf where the value is sent in clear.
+    exact : bool
+        True where the upper end is the exact loss, whatever the other users hold.
+    """
+
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    exact: ClassVar[bool]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" in cls.__dict__ and not inspect.isabstract(cls):
+            _REGISTRY[cls.name] = cls
+
+    # ------------------------------------------------------------------------- its laws
+
+    @property
+    def eps0(self) -> float:
+        """Local guarantee in nats."""
+        return math.inf
+
+    @property
+    @abstractmethod
+    def blankets_per_user(self) -> int:
+        """Blanket messages that each user may send."""
+
+    @property
+    def rate_word(self) -> int:
+        """2^64 times the probability that each of them is sent."""
+        return UNIT
+
+    @abstractmethod
+    def ratios(self) -> tuple[MessagePair, ...]:
+        """Laws of the ratios under A_2 for the inputs that dominate all others, each direction."""
+
+    @abstractmethod
+    def lower_pairs(self, n: int) -> list[Named]:
+        """Pairs whose divergence is at most that of some neighbouring datasets of n users."""
+
+    def blanket_total(self, n: int) -> int:
+        """Blanket messages of n users together, where all are sent; at most 1e15 - 1."""
+        total = _check.count("n", n) * self.blankets_per_user
+        return _check.count("blanket messages of n users", total, low=0, high=_MOST)
+
+    def pairs(self, n: int) -> list[Named]:
+        """Upper bounds for n users: with n = N + 1 messages."""
+        return self.pairs_among(self.blanket_total(n))
+
+    def pairs_among(self, blankets: int) -> list[Named]:
+        """Upper bounds by the number of blanket messages that may be sent, of all users together.
+
+        Each is sent with the protocol's rate g, independently: N ~ Bin(blankets, g). The bound is
+        E_N[(1/(N+1)) E(G_1 + .. + G_{N+1})_+], which is (1/(T+1)) E(G'_1 + .. + G'_{T+1})_+ with
+        T = blankets and G' = G/g with probability g, else 0.
+        """
+        count = _check.count("blanket messages", blankets, low=0, high=_MOST)
+        named = {"analysis": "multi-message", "blankets": count}
+        return [
+            (self._pair(ratio, count + 1, self.rate_word), {**named, **ratio.witness})
+            for ratio in self.ratios()
+        ]
+
+    def _pair(self, ratio: MessagePair, n: int, rate_word: int = UNIT) -> ShuffledPair:
+        share = rate_word / UNIT
+        left = (UNIT - rate_word) / UNIT + share * ratio.leftover
+        return ShuffledPair(
+            w=ratio.w * share,
+            a=ratio.a / share,
+            b=ratio.b / share,
+            n=n,
+            rel=16 * U,
+            leftover=(left, 16 * U * left),
+        ).merged()
+
+    def theorem(self) -> Theorem:
+        """What certifies the upper end."""
+        return MULTI_MESSAGE
+
+    def lower_theorem(self) -> Theorem:
+        """What certifies the lower end."""
+        return MESSAGE_DATASET
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What the ends ask a reader to believe."""
+        how = (
+            "exact whatever the other users hold: their data messages can be told apart and say "
+            "nothing of the victim"
+            if self.exact
+            else "the other users' data messages are left out, which only weakens the upper end"
+        )
+        return (
+            "neighbouring datasets: one user's value replaced by another (n is public)",
+            _COUNTED,
+            _SEEN,
+            "one run of the protocol",
+            how,
+        )
+
+    # ------------------------------------------------------------------------- running it
+
+    def randomize(self, values: ArrayLike, *, shuffled: bool = True) -> Messages:
+        """All users' messages in one array, with randomness from the operating system.
+
+        Parameters
+        ----------
+        values : array_like, shape (n,)
+            One input for each user.
+        shuffled : bool
+            In a uniformly random order; False keeps the data messages first, in the users' order,
+            then the blanket messages.
+        """
+        return self._messages(values, SystemSource(), shuffled=shuffled)
+
+    def simulate(self, values: ArrayLike, *, seed: int, shuffled: bool = True) -> Messages:
+        """The same from a seed: for simulation and tests, never for privacy."""
+        return self._messages(values, SeededSource(seed), shuffled=shuffled)
+
+    def _messages(self, values: ArrayLike, source: RandomSource, *, shuffled: bool) -> Messages:
+        checked = self._checked(values)
+        sent = self.blanket_total(len(checked)) if len(checked) else 0
+        if self.rate_word < UNIT:
+            word = np.uint64(self.rate_word - 1)
+            sent = int(np.count_nonzero(source.words(sent) <= word))
+        data, blanket = self._data(checked, source), self._blanket(sent, source)
+        found = np.concatenate([data, blanket.astype(data.dtype)])
+        return found[source.permutation(len(found))] if shuffled else found
+
+    @abstractmethod
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        """The values as an array of inputs in the domain, or ParameterError."""
+
+    @abstractmethod
+    def _data(self, values: np.ndarray, source: RandomSource) -> Messages:
+        """One data message for each user."""
+
+    @abstractmethod
+    def _blanket(self, count: int, source: RandomSource) -> Messages:
+        """So many blanket messages."""
+
+    @abstractmethod
+    def estimate(self, messages: ArrayLike, *, n: int) -> FrequencyEstimate | MeanEstimate:
+        """Unbiased estimate from all messages of n users, with exact standard errors."""
+
+    @abstractmethod
+    def variance(self, frequency: float = 0.0) -> float:
+        """Variance of the estimate times n, exact for an item of this frequency."""
+
+    @property
+    @abstractmethod
+    def message_bits(self) -> float:
+        """Bits of one message."""
+
+    # -------------------------------------------------------------------------------------
+
+    @abstractmethod
+    def with_blankets(self, count: int) -> MultiMessage:
+        """The same protocol with another number of blanket messages a user."""
+
+    def coin(self) -> tuple[str, float]:
+        """What the noise of its coin is called, and the most there is of it."""
+        raise rejected("protocol", self.name, "one whose messages are made with a coin")
+
+    def with_noise(self, noise: float) -> MultiMessage:
+        """The same protocol with another noise of its coin."""
+        del noise
+        raise rejected("protocol", self.name, "one whose messages are made with a coin")
+
+    def parameters(self) -> dict[str, Any]:
+        """The arguments that build this protocol again, JSON-able."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return {f.name: getattr(self, f.name) for f in fields if f.init}
+
+    def to_dict(self) -> dict[str, Any]:
+        """{"name": ..., **parameters}: the inverse of ``protocol_from_dict``."""
+        return {"name": self.name, **self.parameters()}
+
+
+def protocol_names() -> tuple[str, ...]:
+    """Names of all protocols, sorted."""
+    return tuple(sorted(_REGISTRY))
+
+
+def protocol_class(name: str) -> type[MultiMessage]:
+    """The class registered under ``name``; ParameterError names the known ones."""
+    if not isinstance(name, str) or name not in _REGISTRY:
+        raise rejected("protocol name", name, "one of " + ", ".join(protocol_names()))
+    return _REGISTRY[name]
+
+
+def protocol_from_dict(description: Mapping[str, Any]) -> MultiMessage:
+    """Build a protocol from {"name": ..., **parameters}, refusing unknown or missing keys."""
+    given = dict(description)
+    cls = protocol_class(given.pop("name", None))  # type: ignore[arg-type]
+    known = inspect.signature(cls).parameters
+    for key in given:
+        if key not in known:
+            raise rejected(f"{cls.name} parameter", key, "one of " + ", ".join(known))
+    for key, parameter in known.items():
+        if parameter.default is inspect.Parameter.empty and key not in given:
+            raise rejected(f"{cls.name} parameters", sorted(given), f"a value of {key} too")
+    return cls(**given)
+
+
+def probability_word(name: str, value: Any, *, high: float = 1.0, one: bool = False) -> int:
+    """A probability in (0, high) in units of 2^-64, to the nearest; 1 only where allowed."""
+    p = _check.positive(name, value, high=high)
+    word = min(max(round(p * UNIT), 1), UNIT if one else UNIT - 1)
+    if not one and not p < high:
+        raise rejected(name, value, f"a number > 0 and < {high:g}")
+    return word
+
+
+def digits(word: int) -> bytes:
+    """word/2^64 < 1 as digits to base 256, for ``RandomSource.coins``."""
+    return word.to_bytes(8, "big")
+
+
+def counted(n: int, sent: int) -> int:
+    """Blanket messages among those received: all but one for each of n users."""
+    users = _check.count("n", n)
+    if sent < users:
+        raise rejected("number of messages", sent, f"at least one for each of {users:,} users")
+    return sent - users

@@ -1,0 +1,110 @@
+"""Balls into bins: each item has its own special bins among many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp import _check
+from shuffledp.errors import rejected
+from shuffledp.estimates import FrequencyEstimate
+from shuffledp.multimessage.base import MessagePair, Messages, Named
+from shuffledp.multimessage.dump import UniformBlankets, point_ratios
+from shuffledp.randomizers.values import smallest_type, whole_values
+from shuffledp.randomness import RandomSource
+
+
+@dataclass(frozen=True, kw_only=True)
+class BallsIntoBins(UniformBlankets):
+    """A ball into one of the item's s special bins, and balls into uniform bins.
+
+    There are d bins; item x has the bins s x .. s x + s - 1, so there are floor(d/s) >= 2 items.
+    A_x is uniform on the special bins, A_2 on all; N = n times ``blankets`` (binomial with the
+    rate). G is d/s, -e^eps d/s, 0 with probability s/d, s/d, 1 - 2s/d. Exact whatever the others
+    hold: only the numbers of balls in the two sets say anything, and the others' balls add known
+    numbers to them.
+
+    Sets that overlap (those of hashed items, d/s buckets) leak less: moving mass from bins that
+    both items own and bins that neither does to bins of one of them enlarges G in convex order
+    (docs/theory-parts.md, Lemma 3.3). So the upper end holds for them too, the sampler and the
+    estimator do not.
+
+    Parameters
+    ----------
+    d : int
+        Bins, 2 <= d <= 1e9.
+    s : int
+        Special bins of an item, 2 s <= d.
+    blankets : int
+        Uniform balls of each user, >= 1.
+    rate : float
+        Probability that such a ball is thrown, 0 < rate <= 1, in multiples of 2^-64.
+
+    Notes
+    -----
+    Luo, Wang, Yi 2022, *Frequency Estimation in the Shuffle Model with Almost a Single Message*;
+    Wang et al. 2024, Table 4.
+    """
+
+    name: ClassVar[str] = "balls-into-bins"
+    summary: ClassVar[str] = "a ball into a special bin and uniform balls"
+    exact: ClassVar[bool] = True
+    d: int
+    s: int
+    blankets: int
+    rate: float = 1.0
+
+    def __post_init__(self) -> None:
+        self._check_common()
+        object.__setattr__(self, "s", _check.count("s", self.s))
+        if not 2 * self.s <= self.d:
+            raise rejected("s", self.s, f"at most d/2 = {self.d // 2} special bins")
+
+    @property
+    def items(self) -> int:
+        """floor(d/s)."""
+        return self.d // self.s
+
+    def ratios(self) -> tuple[MessagePair, ...]:
+        """(d/s, 0) and (0, d/s) with mass s/d each."""
+        return (point_ratios(self.s, self.d),)
+
+    def lower_pairs(self, n: int) -> list[Named]:
+        """The same: the other users' balls add known numbers to the sets."""
+        return [
+            (pair, {**words, "analysis": "dataset", "others": "any"})
+            for pair, words in self.pairs(n)
+        ]
+
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        return whole_values(values, self.items)
+
+    def _data(self, values: np.ndarray, source: RandomSource) -> Messages:
+        bins = values.astype(np.int64) * self.s + source.below(self.s, len(values))
+        return bins.astype(smallest_type(self.d))
+
+    def estimate(self, messages: ArrayLike, *, n: int) -> FrequencyEstimate:
+        """(C - N s/d)/n, C the balls in the item's bins, N the uniform balls received.
+
+        The data balls of an item always hit its own bins and no other item's: noise comes from the
+        uniform balls alone, variance N (s/d)(1 - s/d)/n^2 given N.
+        """
+        counts, blankets = self._counts(messages, n)
+        own = counts[: self.items * self.s].reshape(self.items, self.s).sum(axis=1)
+        share = self.s / self.d
+        frequencies = own / n - blankets / n * share
+        error = np.sqrt(blankets / n * share * (1.0 - share) / n)
+        return FrequencyEstimate(frequencies, np.full(self.items, error), n)
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """g m (s/d)(1 - s/d), m balls a user, each thrown with the rate g; the data add nothing."""
+        _check.real("frequency", frequency, low=0.0, high=1.0)
+        share = self.s / self.d
+        return self._expected * share * (1.0 - share)
+
+    def with_blankets(self, count: int) -> BallsIntoBins:
+        """Another number of uniform balls."""
+        return replace(self, blankets=count)

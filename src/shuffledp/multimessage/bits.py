@@ -1,0 +1,178 @@
+"""Counting with bits: Balcer and Cheu 2020, and Balcer, Cheu, Joseph and Mao 2021."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp import _check
+from shuffledp.errors import rejected
+from shuffledp.estimates import MeanEstimate
+from shuffledp.multimessage.base import (
+    UNIT,
+    MessagePair,
+    Messages,
+    MultiMessage,
+    Named,
+    counted,
+    digits,
+    probability_word,
+)
+from shuffledp.randomizers.values import whole_reports, whole_values
+from shuffledp.randomness import RandomSource
+
+
+class _Bits(MultiMessage):
+    """The bit itself, and blanket bits that are 1 with probability p."""
+
+    exact: ClassVar[bool] = True
+
+    @property
+    def _word(self) -> int:
+        """2^64 p."""
+        return UNIT // 2
+
+    def ratios(self) -> tuple[MessagePair, ...]:
+        """A_0 and A_1 are points; under Bern(p) the ratios are (1/(1-p), 0) and (0, 1/p)."""
+        one, zero = self._word / UNIT, (UNIT - self._word) / UNIT
+        pair = MessagePair(
+            w=np.array([zero, one]),
+            a=np.array([1.0 / zero, 0.0]),
+            b=np.array([0.0, 1.0 / one]),
+            leftover=0.0,
+            witness={"x0": 0, "x1": 1},
+        )
+        return (pair,) if self._word == UNIT // 2 else (pair, pair.swap())
+
+    def lower_pairs(self, n: int) -> list[Named]:
+        """The same: the other users' bits are known and can be subtracted from the sum."""
+        return [
+            (pair, {**words, "analysis": "dataset", "others": "any"})
+            for pair, words in self.pairs(n)
+        ]
+
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        return whole_values(values, 2)
+
+    def _data(self, values: np.ndarray, source: RandomSource) -> Messages:
+        del source
+        return values.astype(np.uint8)
+
+    def _blanket(self, count: int, source: RandomSource) -> Messages:
+        return source.coins(digits(self._word), count).astype(np.uint8)
+
+    def estimate(self, messages: ArrayLike, *, n: int) -> MeanEstimate:
+        """(ones - N p)/n, N = n times the blanket bits of each user.
+
+        Raises
+        ------
+        ParameterError
+            If there are not as many messages as n users send.
+        """
+        bits = whole_reports(messages, 2)
+        blankets = self.blanket_total(n)
+        if counted(n, bits.size) != blankets:
+            raise rejected("number of messages", bits.size, f"{blankets + n:,} from {n:,} users")
+        mean = (float(np.count_nonzero(bits)) - blankets * (self._word / UNIT)) / n
+        return MeanEstimate(mean, float(np.sqrt(self.variance() / n)), n)
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """m p (1 - p) for m blanket bits a user: the data add nothing."""
+        _check.real("frequency", frequency, low=0.0, high=1.0)
+        return self.blankets_per_user * (self._word / UNIT) * ((UNIT - self._word) / UNIT)
+
+    @property
+    def message_bits(self) -> float:
+        """1."""
+        return 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class BalcerCheu(_Bits):
+    """One bit, and one blanket bit that is 1 with probability p; the sum is what the analyst needs.
+
+    A_x is the point x, A_2 = Bern(p), N = n. The paper takes p near 1, p = 1 - 50 log(2/delta)/
+    (eps^2 n); ``required_noise`` finds the p nearest to 1 that meets a target. The exact loss,
+    whatever the others hold: the divergence of 1 + Bin(n, p) from Bin(n, p) and back.
+
+    For a histogram the paper runs it once for each item, with the item written on the messages:
+    two items change when one value does, so the losses of two runs add up.
+
+    Parameters
+    ----------
+    p : float
+        Bias of the blanket bits, 0 < p < 1, in multiples of 2^-64.
+
+    Notes
+    -----
+    Balcer, Cheu 2020, *Separating Local & Shuffled Differential Privacy via Histograms*.
+    """
+
+    name: ClassVar[str] = "balcer-cheu"
+    summary: ClassVar[str] = "a bit and one biased blanket bit (Balcer, Cheu 2020)"
+    p: float
+
+    def __post_init__(self) -> None:
+        word = probability_word("p", self.p)
+        object.__setattr__(self, "_p_word", word)
+        object.__setattr__(self, "p", float(self.p))
+
+    @property
+    def _word(self) -> int:
+        return self.__dict__["_p_word"]
+
+    @property
+    def blankets_per_user(self) -> int:
+        """1."""
+        return 1
+
+    def coin(self) -> tuple[str, float]:
+        """1 - p, at most 1/2."""
+        return "1 - p", 0.5
+
+    def with_noise(self, noise: float) -> BalcerCheu:
+        """p = 1 - noise."""
+        return BalcerCheu(p=1.0 - noise)
+
+    def with_blankets(self, count: int) -> BalcerCheu:
+        """Only one is defined."""
+        if count != 1:
+            raise rejected("blanket messages", count, "1: this protocol is tuned by its bias p")
+        return self
+
+
+@dataclass(frozen=True, kw_only=True)
+class BalcerEtAl(_Bits):
+    """One bit, and fair blanket bits.
+
+    A_x is the point x, A_2 = Bern(1/2), N = n times ``blankets``. The exact loss, whatever the
+    others hold: the divergence of 1 + Bin(N, 1/2) from Bin(N, 1/2).
+
+    Parameters
+    ----------
+    blankets : int
+        Blanket bits of each user, >= 1.
+
+    Notes
+    -----
+    Balcer, Cheu, Joseph, Mao 2021, *Connecting Robust Shuffle Privacy and Pan-Privacy*.
+    """
+
+    name: ClassVar[str] = "balcer-et-al"
+    summary: ClassVar[str] = "a bit and fair blanket bits (Balcer et al. 2021)"
+    blankets: int
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "blankets", _check.count("blankets", self.blankets))
+
+    @property
+    def blankets_per_user(self) -> int:
+        """As given."""
+        return self.blankets
+
+    def with_blankets(self, count: int) -> BalcerEtAl:
+        """Another number of blanket bits."""
+        return replace(self, blankets=count)

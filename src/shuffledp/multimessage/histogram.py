@@ -1,0 +1,182 @@
+"""Histograms from fake users: Cheu and Zhilyaev 2022."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp import _check
+from shuffledp.errors import rejected
+from shuffledp.estimates import FrequencyEstimate
+from shuffledp.multimessage.base import (
+    UNIT,
+    MessagePair,
+    Messages,
+    MultiMessage,
+    Named,
+    counted,
+    digits,
+    probability_word,
+)
+from shuffledp.randomizers.values import blocks, packed_reports, whole_values
+from shuffledp.randomness import RandomSource
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheuZhilyaev(MultiMessage):
+    """The value as a one-hot vector, each bit flipped, and flipped zero vectors (fake users).
+
+    RR_f flips every bit with probability f. A_x = RR_f(e_x), A_2 = RR_f(0), N = n times
+    ``blankets``; each user sends m = ``blankets`` + 1 messages. Only the two bits that differ
+    matter: with r = (1-f)/f the ratio A_x/A_2 is r where bit x is 1 and 1/r where it is 0.
+
+    The upper end leaves out the other users' data messages. The lower end, for d >= 3, is for
+    others who all hold a third value, whose messages look like fake ones on the two bits.
+
+    Messages are bits packed in bytes, shape (number, ceil(d/8)), as ``np.unpackbits`` reads them.
+
+    Parameters
+    ----------
+    d : int
+        Domain size (bits of a message), 2 <= d <= 1e9.
+    f : float
+        Probability of a flip, 0 < f < 1/2, in multiples of 2^-64.
+    blankets : int
+        Fake messages of each user, >= 1.
+
+    Notes
+    -----
+    Cheu, Zhilyaev 2022, *Differentially Private Histograms in the Shuffle Model from Fake Users*.
+    """
+
+    name: ClassVar[str] = "cheu-zhilyaev"
+    summary: ClassVar[str] = "flipped one-hot vectors among flipped zero vectors (fake users)"
+    exact: ClassVar[bool] = False
+    d: int
+    f: float
+    blankets: int
+
+    def __post_init__(self) -> None:
+        largest = _check.LARGEST_DOMAIN
+        object.__setattr__(self, "d", _check.count("d", self.d, low=2, high=largest))
+        object.__setattr__(self, "blankets", _check.count("blankets", self.blankets))
+        word = probability_word("f", self.f, high=0.5)
+        object.__setattr__(self, "f", float(self.f))
+        object.__setattr__(self, "_f_word", word)
+        if not 2 * word < UNIT:
+            raise rejected("f", self.f, "a number below 1/2")
+
+    @property
+    def eps0(self) -> float:
+        """2 log((1-f)/f), rounded up."""
+        flip, keep, _ = self._flip
+        return 2.0 * math.log(keep / flip) * (1.0 + 1e-14) + 1e-14
+
+    @property
+    def _flip(self) -> tuple[float, float, float]:
+        """f, 1 - f and 1 - 2f."""
+        word = self.__dict__["_f_word"]
+        return word / UNIT, (UNIT - word) / UNIT, (UNIT - 2 * word) / UNIT
+
+    @property
+    def blankets_per_user(self) -> int:
+        """As given."""
+        return self.blankets
+
+    def ratios(self) -> tuple[MessagePair, ...]:
+        """Four values of the two bits; exchangeable."""
+        f, keep, _ = self._flip
+        r = keep / f
+        return (
+            MessagePair(
+                w=np.array([keep * keep, f * keep, f * keep, f * f]),
+                a=np.array([1.0 / r, r, 1.0 / r, r]),
+                b=np.array([1.0 / r, 1.0 / r, r, r]),
+                leftover=0.0,
+                witness={"x0": 0, "x1": 1},
+            ),
+        )
+
+    def lower_pairs(self, n: int) -> list[Named]:
+        """Two bits of every message published, the others at a third value; or, for d = 2, one."""
+        total = self.blanket_total(n) + n
+        if self.d > 2:
+            words = {"analysis": "dataset", "x2": 2, "published": "the bits of x0 and x1"}
+            return [(self._pair(x, total), {**words, **x.witness}) for x in self.ratios()]
+        f, keep, _ = self._flip
+        pair = MessagePair(
+            w=np.array([keep, f]),
+            a=np.ones(2),
+            b=np.array([f / keep, keep / f]),
+            leftover=0.0,
+            witness={"x0": 0, "x1": 1},
+        )
+        words = {"analysis": "dataset", "x2": 0, "published": "the bit of x1"}
+        return [(self._pair(x, total), {**words, **x.witness}) for x in (pair, pair.swap())]
+
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        return whole_values(values, self.d)
+
+    def _data(self, values: np.ndarray, source: RandomSource) -> Messages:
+        messages = self._blanket(len(values), source)
+        place = values.astype(np.int64)
+        bit = (128 >> (place % 8)).astype(np.uint8)
+        messages[np.arange(len(values)), place // 8] ^= bit
+        return messages
+
+    def _blanket(self, count: int, source: RandomSource) -> Messages:
+        width = -(-self.d // 8)
+        messages = np.empty((count, width), dtype=np.uint8)
+        flips = digits(self.__dict__["_f_word"])
+        for part in blocks(count, self.d):
+            size = part.stop - part.start
+            bits = source.coins(flips, size * self.d).reshape(size, self.d)
+            messages[part] = np.packbits(bits, axis=1)
+        return messages
+
+    def estimate(self, messages: ArrayLike, *, n: int) -> FrequencyEstimate:
+        """(C - n m f)/(n (1 - 2f)), C the messages with the item's bit; m messages a user.
+
+        Raises
+        ------
+        ParameterError
+            If there are not as many messages as n users send.
+        """
+        rows = packed_reports(messages, self.d)
+        blankets = self.blanket_total(n)
+        if counted(n, len(rows)) != blankets:
+            raise rejected("number of messages", len(rows), f"{blankets + n:,} from {n:,} users")
+        counts = np.zeros(self.d)
+        for part in blocks(len(rows), self.d):
+            counts += np.unpackbits(rows[part], axis=1, count=self.d).sum(axis=0, dtype=np.int64)
+        flip, _, gap = self._flip
+        frequencies = (counts / n - (self.blankets + 1) * flip) / gap
+        error = math.sqrt(self.variance() / n)
+        return FrequencyEstimate(frequencies, np.full(self.d, error), n)
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """m f (1 - f)/(1 - 2f)^2: every message's bit is a coin of this variance."""
+        _check.real("frequency", frequency, low=0.0, high=1.0)
+        flip, keep, gap = self._flip
+        return (self.blankets + 1) * flip * keep / gap**2
+
+    @property
+    def message_bits(self) -> float:
+        """d."""
+        return float(self.d)
+
+    def coin(self) -> tuple[str, float]:
+        """f, below 1/2."""
+        return "f", 0.5
+
+    def with_noise(self, noise: float) -> CheuZhilyaev:
+        """Another f."""
+        return replace(self, f=noise)
+
+    def with_blankets(self, count: int) -> CheuZhilyaev:
+        """Another number of fake messages."""
+        return replace(self, blankets=count)
