@@ -11,6 +11,9 @@ FFT_LENGTH = 1 << 18
 COUNTS = (10**3, 10**4, 10**6, 10**8, 10**10, 10**12)
 SMALL, LARGE = 10**4, 10**12
 
+# Seven lines of three points, any two with one in common.
+FANO = tuple(tuple(int((y - x) % 7 in {0, 1, 3}) for y in range(7)) for x in range(7))
+
 # Targets, in complex FFTs of length 2^18 and as time(n = 1e12)/time(n = 1e4).
 FINITE_TARGET, CONTINUOUS_TARGET, GROWTH_TARGET = 20.0, 100.0, 2.0
 # What stands for all where a measurement is expensive and not all are asked for.
@@ -36,16 +39,36 @@ def mechanisms() -> dict[str, sd.Randomizer]:
     }
 
 
+def tabulated() -> dict[str, sd.Randomizer]:
+    """All mechanisms of docs/mechanisms.md: those that are measured, and the others."""
+    return {
+        **mechanisms(),
+        "extremal": sd.Extremal(pattern=FANO, eps0=EPS0),
+        "wheel": sd.Wheel(domain=DOMAIN, s=5, eps0=EPS0),
+        "pckv-grr": sd.PCKVGRR(domain=DOMAIN, s=5, eps0=EPS0),
+        "sampling-rappor": sd.SamplingRAPPOR(d=DOMAIN, s=5, eps0=EPS0),
+        "duchi": sd.Duchi(eps0=EPS0),
+        "piecewise": sd.Piecewise(eps0=EPS0),
+        "hybrid": sd.Hybrid(eps0=EPS0),
+        "privunit": sd.PrivUnit(d=DOMAIN, c=0.04, eps0=EPS0),
+    }
+
+
 def words(randomizer: sd.Randomizer) -> str:
     """Parameters as one types them."""
     if isinstance(randomizer, sd.Channel):
         return "3 inputs, 3 outputs"
     shown = {k: v for k, v in randomizer.parameters().items() if v is not False}
-    if shown.get("low") == 0.0 and shown.get("high") == 1.0:
-        ends = "values 0 or 1" if shown.pop("binary", False) else "values in [0, 1]"
-        shown = {k: v for k, v in shown.items() if k not in {"low", "high"}}
-        return ", ".join([*(f"{k} = {v:g}" for k, v in shown.items()), ends])
-    return ", ".join(f"{k} = {v:g}" for k, v in shown.items())
+    if isinstance(randomizer, sd.Extremal):
+        shown["pattern"] = "Fano plane"
+    ends = [shown.pop("low", None), shown.pop("high", None)]
+    said = [f"{k} = {v}" if isinstance(v, str) else f"{k} = {v:g}" for k, v in shown.items()]
+    if None not in ends:
+        low, high = (f"{end:g}" for end in ends)
+        binary = shown.pop("binary", False)
+        said = [word for word in said if not word.startswith("binary")]
+        said.append(f"values {low} or {high}" if binary else f"values in [{low}, {high}]")
+    return ", ".join(said)
 
 
 def usual_delta(n: int) -> float:

@@ -17,6 +17,7 @@ from pathlib import Path
 import shuffledp as sd
 from bench import cases
 from bench.report import table
+from shuffledp.randomizers import randomizer_class
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"(<!-- made: ([a-z-]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -30,7 +31,9 @@ Written by `make figures` from the library; do not edit.
 Central eps at delta = {delta:g} with n users, as a certified bracket: the lower end is the exact
 loss of one pair of neighbouring datasets, the upper end holds for all of them. Ends are rounded
 outward to four digits. gamma is the mass of the privacy blanket: the probability that a message
-says nothing about its sender's value.
+says nothing about its sender's value. Bits are those of one message. The variance is per user, of
+the unbiased estimate of a frequency of 0, of a mean at the worst value, or of one coordinate of a
+mean vector; divided by n it is that of n users' estimate.
 
 {table}
 
@@ -76,17 +79,19 @@ def command_output() -> str:
 
 def mechanisms_page() -> str:
     """All of docs/mechanisms.md."""
-    rows = [["mechanism", "parameters", "gamma", "eps, n = 1e4", "eps, n = 1e6", "worst pair"]]
-    for name, r in cases.mechanisms().items():
+    head = ["mechanism", "parameters", "gamma", "bits", "variance", "eps, n = 1e4", "eps, n = 1e6"]
+    rows = [[*head, "worst pair"]]
+    for name, r in cases.tabulated().items():
         worst = r.worst_pairs()
         law = r.law(worst.pairs[0])
         gamma = f"{float(law.blanket.sum()):.4g}"
         brackets = [_bracket(sd.shuffle(r, n=n)) for n in (10**4, 10**6)]
         why = f"{worst.theorem.title} ({worst.theorem.provenance})"
-        rows.append([name, cases.words(r), gamma, *brackets, why])
+        bits, variance = _or_none(lambda r=r: r.message_bits), _or_none(r.variance)
+        rows.append([name, cases.words(r), gamma, bits, variance, *brackets, why])
     brackets = [_bracket(sd.generic(eps0=cases.EPS0, n=n)) for n in (10**4, 10**6)]
     why = "none needed: the clones hold for every pair"
-    rows.append(["`generic`", f"any, eps0 = {cases.EPS0:g}", "", *brackets, why])
+    rows.append(["`generic`", f"any, eps0 = {cases.EPS0:g}", "", "", "", *brackets, why])
     return MECHANISMS.format(
         delta=cases.DELTA, table=table(rows), definitions="\n\n".join(_definitions())
     )
@@ -114,7 +119,17 @@ def analysis_table() -> str:
 def _classes() -> list[type[sd.Randomizer]]:
     order = [sd.BinaryRR, sd.KRR, sd.RAPPOR, sd.OUE, sd.LocalHash, sd.BLH, sd.OLH]
     order += [sd.HadamardResponse, sd.SubsetSelection]
-    return [*order, sd.Laplace, sd.Gaussian, sd.Channel]
+    order += [sd.Laplace, sd.Gaussian, sd.Channel]
+    others = [randomizer_class(name) for name in sd.randomizer_names()]
+    return [*order, *(cls for cls in others if cls not in order)]
+
+
+def _or_none(number: Callable[[], float]) -> str:
+    """The number to three digits; a dash where the mechanism has none."""
+    try:
+        return f"{number():.3g}"
+    except sd.NotCertified:
+        return "-"
 
 
 def _arguments(cls: type[sd.Randomizer]) -> list[str]:
