@@ -26,6 +26,8 @@ _HELP = {
     "domain": "Number of values a user may hold.",
     "l": "Number of hash values.",
     "blocks": "Number of blocks of columns.",
+    "scale": "Scale of the noise, in the units of the value.",
+    "shape": "Exponent of the noise: 1 Laplace, 2 Gaussian.",
     "sigma": "Standard deviation of the noise, in the units of the value.",
     "low": "Smallest value a user may hold.",
     "high": "Largest value a user may hold.",

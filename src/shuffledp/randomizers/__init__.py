@@ -15,6 +15,7 @@ from shuffledp.randomizers.channel import Channel
 from shuffledp.randomizers.duchi import Duchi
 from shuffledp.randomizers.extremal import Extremal
 from shuffledp.randomizers.gaussian import Gaussian
+from shuffledp.randomizers.generalized_gaussian import GeneralizedGaussian
 from shuffledp.randomizers.hadamard import HadamardResponse
 from shuffledp.randomizers.hashing import BLH, OLH, LocalHash
 from shuffledp.randomizers.hybrid import Hybrid
@@ -45,6 +46,7 @@ __all__ = [
     "Duchi",
     "Extremal",
     "Gaussian",
+    "GeneralizedGaussian",
     "HadamardResponse",
     "Hybrid",
     "Joint",

@@ -25,9 +25,11 @@ class CellEdges:
     err : float
         Bound on the absolute error of a difference of two of them.
     log_linear : bool
-        True where the log of every ratio of two densities is linear in y on every cell.
-    wiggle : float
-        How much more than between its edges a log density can vary within a cell.
+        True where the log of every ratio of two densities is linear in y on every cell, up to the
+        wiggle.
+    wiggle : float or ndarray, shape (C,)
+        How much more than between its edges a log density, and how much the logarithm of the slope
+        of a log ratio, can vary within a cell, together.
     """
 
     left: Array
@@ -36,7 +38,7 @@ class CellEdges:
     blanket_right: Array
     err: float
     log_linear: bool = False
-    wiggle: float = 0.0
+    wiggle: float | Array = 0.0
 
 
 @dataclass(frozen=True)
