@@ -105,6 +105,29 @@ def random_case(
     return Case(pair, list(zip(w, a, b, strict=True)), epsilon)
 
 
+def pair_of(atoms, n: int, *, outside: np.ndarray | None = None, rel: float = 2 * U):
+    """The nearest floats of exact atoms (w, a, b); what P and Q lack is outside."""
+    lost = [1 - sum(t[0] * t[i] for t in atoms) for i in (1, 2)]
+    if outside is None:
+        outside = np.array([[float(x) for x in lost]]) if any(lost) else np.zeros((0, 2))
+    left = float(1 - sum(t[0] for t in atoms))
+    pair = object.__new__(ShuffledPair)
+    for name, value in {
+        "w": np.array([float(t[0]) for t in atoms]),
+        "a": np.array([float(t[1]) for t in atoms]),
+        "b": np.array([float(t[2]) for t in atoms]),
+        "n": n,
+        "outside": outside,
+        "tail": (0.0, 0.0),
+        "tail_doubt": (0.0, 0.0),
+        "rel": rel,
+        "leftover": (left, 2 * U * left),
+        "ranges": None,
+    }.items():
+        object.__setattr__(pair, name, value)
+    return pair
+
+
 # ------------------------------------------------------------------------- all count vectors
 
 
@@ -288,4 +311,12 @@ def _saddle(w, g, n):
     return math.exp(low)
 
 
-__all__ = ["Case", "contour_truth", "counted_truth", "exponential", "random_case"]
+__all__ = [
+    "Case",
+    "contour_truth",
+    "counted_truth",
+    "exponential",
+    "pair_of",
+    "random_case",
+    "split",
+]
