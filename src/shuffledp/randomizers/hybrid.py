@@ -47,7 +47,7 @@ class Hybrid(IntervalMean):
     Notes
     -----
     Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu 2019, section III.C. The law is that of real
-    numbers: reports are rounded to floats.
+    numbers: reports are rounded to floats, the probability of Duchi's to a multiple of 2^-1280.
     """
 
     name: ClassVar[str] = "hybrid"
