@@ -12,9 +12,9 @@ def main() -> None:
         "what",
         nargs="?",
         default="measure",
-        choices=("measure", "figures"),
+        choices=("measure", "figures", "baselines"),
         help="measure (default): print the benchmark; figures: write the pictures and the tables "
-        "of README.md and docs/",
+        "of README.md and docs/; baselines: the papers' own algorithms against ours (minutes)",
     )
     parser.add_argument("--full", action="store_true", help="many more runs, up to 20 minutes")
     parser.add_argument("--out", type=Path, help="also write the report to this file")
@@ -25,9 +25,14 @@ def main() -> None:
         for path in [*figures.write(), *documents.write()]:
             print(path)
         return
-    from bench.report import report
+    if given.what == "baselines":
+        from bench import baselines
 
-    text = report(full=given.full)
+        text = baselines.report()
+    else:
+        from bench.report import report
+
+        text = report(full=given.full)
     print(text)
     if given.out is not None:
         given.out.write_text(text + "\n", encoding="utf-8")

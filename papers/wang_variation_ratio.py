@@ -1,0 +1,201 @@
+"""Wang et al., PVLDB 17(8) 2024 (variation ratio): Figures 1 to 5 and the tables, with ours added.
+
+    python -m papers.wang_variation_ratio
+
+The printed axes and parameters, and the numbers of Table 5, were not at hand: the settings are
+ours (delta = 1e-6), and Table 5 is not compared. What the figures show: the published
+variation-ratio number of each mechanism, which is no bound there (docs/theory.md, section 5.6),
+the same repaired, and the bounds of others.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import shuffledp as sd
+from papers.common import (
+    BLACK,
+    BLUE,
+    GREEN,
+    ORANGE,
+    PURPLE,
+    SKY,
+    YELLOW,
+    Line,
+    Panel,
+    counts,
+    draw,
+    panel_over,
+    steps,
+    table,
+)
+from shuffledp.reductions import ratio_of
+
+DELTA = 1e-6
+LINES = (
+    Line("blanket", "blanket (ours)", BLACK, thick=True),
+    Line("dataset", "certified lower end (ours)", YELLOW, end="lower"),
+    Line("repaired-variation-ratio", "variation ratio, repaired (ours)", GREEN),
+    Line("variation-ratio", "variation ratio, published", ORANGE, end="estimate"),
+    Line("stronger-clone", "stronger clone (= variation ratio for all)", BLUE),
+    Line("variation-ratio-4.2", "its closed form, Thm 4.2", PURPLE, on="generic"),
+    Line("clone", "clone", SKY),
+)
+MECHANISMS = {
+    "wang_fig1": ("10-RR", lambda e: sd.KRR(k=10, eps0=e)),
+    "wang_fig2": ("subset selection, 100 values", lambda e: sd.SubsetSelection(d=100, eps0=e)),
+    "wang_fig3": ("optimal local hashing, 100 values", lambda e: sd.OLH(domain=100, eps0=e)),
+    "wang_fig4": ("Laplace on [0, 1]", lambda e: sd.Laplace(eps0=e)),
+    "wang_fig5": (
+        "Hadamard response, 100 values",
+        lambda e: sd.HadamardResponse(domain=100, eps0=e),
+    ),
+}
+
+
+def three_panels(name: str, make) -> list[Panel]:
+    """Over n at eps0 = 3; the same as a multiple of the blanket's; and that over eps0."""
+
+    def at(eps0: float, n: int):
+        return sd.shuffle(make(eps0), n=n, rtol=1e-5), sd.generic(eps0=eps0, n=n)
+
+    over_n = panel_over(
+        f"{name}, ε₀ = 3", "n (users)", counts(300, 10**7, 10), lambda n: at(3.0, n), LINES,
+        delta=DELTA,
+    )  # fmt: skip
+    over_eps0 = panel_over(
+        f"{name}, n = 10,000", "local ε₀ (nats)", [0.1, 0.5, *steps(1.0, 7.0, 9)],
+        lambda e: at(e, 10_000), LINES, delta=DELTA,
+    )  # fmt: skip
+    over_eps0.xscale = "linear"
+    return [over_n, relative(over_n), relative(over_eps0)]
+
+
+def relative(panel: Panel) -> Panel:
+    """Every curve divided by the first."""
+    _, base = panel.curves[0]
+    curves = [
+        (line, [v / b for v, b in zip(values, base, strict=True)]) for line, values in panel.curves
+    ]
+    return replace(panel, ylabel="ε over the blanket's", curves=curves, yscale="linear",
+                   ylim=(0.6, 2.2))  # fmt: skip
+
+
+def violation() -> list[Panel]:
+    """Certified lower end of delta over the published number: above 1 it is no bound."""
+    e = math.log(19.0)
+    erasure = [[0.57, 0.03, 0.4], [0.03, 0.57, 0.4]]
+    cases = (
+        ("10-RR, ε₀ = 6, n = 1,000", sd.shuffle(sd.KRR(k=10, eps0=6.0), n=1000), 5.9),
+        ("3-RR, e^ε₀ = 19, n = 2", sd.shuffle(sd.KRR(k=3, eps0=e), n=2), 0.999 * e),
+        ("binary RR erased w.p. 0.4, e^ε₀ = 19, n = 6",
+         sd.shuffle(sd.Channel(matrix=erasure), n=6), 0.999 * e),
+    )  # fmt: skip
+    panels = []
+    for title, acc, last in cases:
+        x = steps(0.0, last, 40)
+        panel = Panel(
+            title, x, "ε (nats)", "δ over the published δ", xscale="linear", ylim=(0.1, 1e9)
+        )
+        below = [acc.delta(epsilon=v, analysis="dataset").log_lower for v in x]
+        above = [acc.delta(epsilon=v, analysis="blanket").log_upper for v in x]
+        said = [
+            acc.delta(epsilon=v, analysis="variation-ratio", certified=False).log_value for v in x
+        ]
+        for line, logs in ((LINES[0], above), (LINES[1], below), (LINES[3], said)):
+            panel.curves.append((line, [_ratio(v, s) for v, s in zip(logs, said, strict=True)]))
+        panels.append(panel)
+    return panels
+
+
+def _ratio(log: float, base: float) -> float:
+    return math.exp(min(log - base, 50.0)) if log > -math.inf and base > -math.inf else math.nan
+
+
+def parameters() -> None:
+    """p, beta and q of each mechanism: exact, next to the paper's beta (its Table 2)."""
+    e0 = 2.0
+    E, w = math.exp(e0), math.exp(e0 / 2)
+    d, k = 100, 12
+    z = E * math.comb(d - 1, k - 1) + math.comb(d - 1, k)
+    rows = [
+        ("k-RR, k = 10", sd.KRR(k=10, eps0=e0), (E - 1) / (E + 9), "agrees"),
+        ("RAPPOR, 100 bits", sd.RAPPOR(d=100, eps0=e0), (w - 1) / (w + 1), "agrees"),
+        (
+            "subset selection, 12 of 100", sd.SubsetSelection(d=d, k=k, eps0=e0),
+            (E - 1) * math.comb(d - 2, k - 1) / z, "agrees",
+        ),
+        (
+            "local hash, l = 8, 100 values", sd.LocalHash(domain=100, l=8, eps0=e0),
+            (1 - 1 / 8) * (E - 1) / (E + 7), "differs (its Table 2)",
+        ),
+        ("Hadamard response, 100 values", sd.HadamardResponse(domain=100, eps0=e0),
+         (E - 1) / (2 * (E + 1)), "agrees"),
+        ("Laplace on [0, 1]", sd.Laplace(eps0=e0), 1 - 1 / w, "agrees"),
+        ("PrivUnit, cap c = 0.3, 5 dimensions", sd.PrivUnit(d=5, c=0.3, eps0=e0),
+         0.3 * (E - 1) / (0.3 * E + 0.7), "agrees"),
+        ("PrivUnit, cap c = 0.7, 5 dimensions", sd.PrivUnit(d=5, c=0.7, eps0=e0),
+         0.3 * (E - 1) / (0.7 * E + 0.3), "differs for c > 1/2"),
+    ]  # fmt: skip
+    found = []
+    for name, randomizer, printed, note in rows:
+        ratios = [ratio for ratio, _ in ratio_of(randomizer)]
+        worst = max(ratios, key=lambda r: r.total_variation)
+        found.append(
+            (
+                name,
+                e0,
+                worst.p,
+                float(worst.total_variation),
+                printed,
+                max(r.q for r in ratios),
+                note,
+            )
+        )
+    header = (
+        "mechanism",
+        "eps0",
+        "p",
+        "TV (from the law, rounded up)",
+        "TV in closed form",
+        "q",
+        "the paper's beta",
+    )
+    table("wang_table2", header, found)
+
+
+def numbers() -> None:
+    """eps of every kind of bound at a few settings (in place of Table 5, which was not at hand)."""
+    found = []
+    for label, make in MECHANISMS.values():
+        for eps0, n in ((1.0, 10**4), (3.0, 10**4), (5.0, 10**5)):
+            acc = sd.shuffle(make(eps0), n=n, rtol=1e-5)
+            row: list[object] = [label, eps0, n]
+            row.append(acc.epsilon(delta=DELTA, analysis="dataset").lower)
+            row.append(acc.epsilon(delta=DELTA, analysis="blanket").upper)
+            row.append(acc.epsilon(delta=DELTA, analysis="repaired-variation-ratio").upper)
+            row.append(acc.epsilon(delta=DELTA, analysis="variation-ratio", certified=False).value)
+            row += [
+                acc.epsilon(delta=DELTA, analysis=key).upper for key in ("stronger-clone", "clone")
+            ]
+            found.append(row)
+    header = ("mechanism", "eps0", "n", "lower end", "blanket", "repaired variation ratio",
+              "published variation ratio (no certificate)", "stronger clone", "clone")  # fmt: skip
+    table("wang_numbers", header, found)
+
+
+def main() -> None:
+    """Draw all figures, write all tables."""
+    for name, (label, make) in MECHANISMS.items():
+        figure = name.removeprefix("wang_fig")
+        title = f"{label}, δ = 1e-6 (Wang et al. 2024, in place of Fig. {figure}; settings ours)"
+        print(*draw(name, title, three_panels(label, make)))
+    title = "Where the published variation ratio is no bound: exact δ of one dataset over it"
+    print(*draw("wang_violation", title, violation()))
+    parameters()
+    numbers()
+
+
+if __name__ == "__main__":
+    main()
