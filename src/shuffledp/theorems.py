@@ -296,24 +296,24 @@ GAUSSIAN = Theorem(
 LEAST_OVERLAP = Theorem(
     "least-overlap",
     "the pair attains the largest gains that eps0 and the mass of the blanket allow",
-    "docs/theory.md, section 4",
+    "docs/theory.md, Theorem 4.11 and Corollary 4.12",
     "proved here",
 )
 FEWEST_SHARED = Theorem(
     "fewest-shared",
     "sets that share as few items as they can are the worst pair",
-    "docs/theory.md, section 4",
+    "docs/theory.md, Theorem 4.15",
     "proved here",
 )
 ENVELOPE = Theorem(
     "envelope",
     "a law whose gains dominate those of every pair of inputs, whatever their hash values",
-    "docs/theory.md, section 4",
+    "docs/theory.md, Theorem 4.14",
     "proved here",
 )
 LEAST_COMMON = Theorem(
     "least-common",
     "no pair of inputs favours fewer outputs in common",
-    "docs/theory.md, section 4",
+    "docs/theory.md, Corollary 4.13",
     "proved here",
 )
