@@ -37,6 +37,8 @@ _HELP = {
     "weights": "Probability of each part, with commas: 0.3,0.7.",
     "hamming": "Most attributes in which neighbouring records differ.",
     "rate": "Probability of taking part.",
+    "branching": "Children of a node of the tree.",
+    "base": "Mechanism of every level: k-rr, rappor, oue, blh or olh.",
     "s": "Items, or pairs, of one user.",
     "c": "Share of the sphere in the cap.",
     "p": "Length of an arc, of a circle of length 1.",
@@ -156,7 +158,9 @@ def _option(key: str, annotation: Any, default: Any, text: str | None) -> click.
         return click.Option(names, is_flag=True, default=not required and default, help=text)
     kinds = typing.get_args(annotation) or (annotation,)  # int | None is a number too
     kind: click.ParamType = MatrixFile()
-    if Randomizer in kinds:
+    if annotation is str:
+        kind = click.STRING
+    elif Randomizer in kinds:
         kind = Tables()
     elif typing.get_origin(annotation) is tuple and float in kinds:
         kind = Numbers()
@@ -179,6 +183,8 @@ def mechanism_label(description: dict[str, Any]) -> str:
             words.append(_list_label(key, value))
         elif value is True:
             words.append(key)
+        elif isinstance(value, str):
+            words.append(f"{key} = {value}")
         else:
             words.append(f"{key} = {value:,}" if isinstance(value, int) else f"{key} = {value:g}")
     return ", ".join(words)

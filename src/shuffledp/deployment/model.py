@@ -348,7 +348,7 @@ def _table_schema(name: str, required: dict[str, str], optional: dict[str, str])
 
 def _kind_schema(kind: str) -> dict[str, Any]:
     """What a parameter may be, from its annotation; a matrix where nothing else is known."""
-    kinds = {"int": "integer", "float": "number", "bool": "boolean"}
+    kinds = {"int": "integer", "float": "number", "bool": "boolean", "str": "string"}
     plain = kind.removesuffix(" | None")
     if plain in kinds:
         return {"type": kinds[plain] if plain == kind else [kinds[plain], "null"]}

@@ -18,6 +18,7 @@ from shuffledp.randomizers.gaussian import Gaussian
 from shuffledp.randomizers.generalized_gaussian import GeneralizedGaussian
 from shuffledp.randomizers.hadamard import HadamardResponse
 from shuffledp.randomizers.hashing import BLH, OLH, LocalHash
+from shuffledp.randomizers.hierarchy import Hierarchy
 from shuffledp.randomizers.hybrid import Hybrid
 from shuffledp.randomizers.joint import Joint
 from shuffledp.randomizers.krr import KRR, BinaryRR
@@ -28,8 +29,8 @@ from shuffledp.randomizers.pckv import PCKVGRR
 from shuffledp.randomizers.piecewise import Piecewise
 from shuffledp.randomizers.privunit import PrivUnit
 from shuffledp.randomizers.sampling_rappor import SamplingRAPPOR
-from shuffledp.randomizers.subset import SubsetSelection
 from shuffledp.randomizers.subsample import PoissonSubsample
+from shuffledp.randomizers.subset import SubsetSelection
 from shuffledp.randomizers.unary import OUE, RAPPOR
 from shuffledp.randomizers.wheel import Wheel
 
@@ -48,15 +49,16 @@ __all__ = [
     "Gaussian",
     "GeneralizedGaussian",
     "HadamardResponse",
+    "Hierarchy",
     "Hybrid",
     "Joint",
     "JointLaw",
     "Laplace",
     "LocalHash",
-    "Piecewise",
-    "PrivUnit",
     "Parallel",
+    "Piecewise",
     "PoissonSubsample",
+    "PrivUnit",
     "Randomizer",
     "SamplingRAPPOR",
     "SubsetSelection",

@@ -1,0 +1,344 @@
+"""Hierarchy: range queries by a tree, each user reporting at one level of it."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
+
+from shuffledp import _check
+from shuffledp.errors import rejected
+from shuffledp.estimates import Aggregate, PartsAggregate, parts_of
+from shuffledp.randomizers.base import (
+    DEFAULT_CELLS,
+    Parts,
+    Randomizer,
+    Reports,
+    WorstPairs,
+    randomizer_class,
+)
+from shuffledp.randomizers.composed import Options, PartsRandomizer
+from shuffledp.randomizers.frequency import FrequencyRandomizer
+from shuffledp.randomizers.law import JointLaw
+from shuffledp.randomizers.parallel import (
+    aggregate_one_of,
+    sample_one_of,
+    side_by_side,
+    words_of,
+)
+from shuffledp.randomizers.sampled import sampled_variance
+from shuffledp.randomizers.tree import Tree
+from shuffledp.randomizers.values import whole_values
+from shuffledp.randomness import RandomSource
+from shuffledp.theorems import JOINT_PAIRS
+
+Floats = npt.NDArray[np.float64]
+_UNIT = 1 << 64
+# Mechanisms whose supports of three different items are independent, or exclude each other.
+BASES = ("k-rr", "rappor", "oue", "blh", "olh")
+_LARGEST_DOMAIN = 1 << 24
+
+
+class RangeEstimate(NamedTuple):
+    """Share of the users in a range, and its standard error."""
+
+    value: float
+    standard_error: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hierarchy(PartsRandomizer):
+    """Range queries: each user reports the node of one level of a tree, the level drawn uniformly.
+
+    The domain 0 .. domain-1 is the leaves of a tree with ``branching`` children a node; level l has
+    the nodes x // branching^(L - l), and a frequency mechanism of their number: a ``Parallel``
+    over the levels, whose worst pair is any two values in different nodes of the top level.
+
+    A range is a sum of few nodes; ``estimate(...).range(low, high)`` adds them up, by default after
+    making the tree consistent (parents are the sums of their children, the top adds up to one) by
+    weighted least squares. Standard errors are exact given how many users drew each level.
+
+    Parameters
+    ----------
+    domain : int
+        Number of values, 2 <= domain <= 2^24.
+    eps0 : float
+        Local privacy of a report in nats, 0 < eps0 <= 300.
+    branching : int
+        Children of a node, >= 2.
+    base : {"k-rr", "rappor", "oue", "blh", "olh"}
+        The mechanism of every level.
+
+    Notes
+    -----
+    Wang et al. 2024, section 6 (hierarchical range queries as a parallel composition); Hay,
+    Rastogi, Miklau, Suciu 2010 (consistency).
+    """
+
+    name: ClassVar[str] = "hierarchy"
+    summary: ClassVar[str] = "range queries by a tree, each user at one level"
+    domain: int
+    eps0: float
+    branching: int = 4
+    base: str = "oue"
+
+    def __post_init__(self) -> None:
+        domain = _check.count("domain", self.domain, low=2, high=_LARGEST_DOMAIN)
+        object.__setattr__(self, "domain", domain)
+        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+        branching = _check.count("branching", self.branching, low=2)
+        object.__setattr__(self, "branching", branching)
+        _check.choice("base", self.base, BASES)
+        tree = Tree(domain, branching)
+        object.__setattr__(self, "_tree", tree)
+        object.__setattr__(self, "_levels", tuple(self._level(size) for size in tree.sizes))
+        object.__setattr__(self, "_words", words_of([1.0] * len(tree.sizes)))
+
+    def _level(self, size: int) -> FrequencyRandomizer:
+        cls: Any = randomizer_class(self.base)
+        known = inspect.signature(cls).parameters
+        name = next(key for key in ("k", "d", "domain") if key in known)
+        return cls(**{name: size, "eps0": self.eps0})
+
+    @property
+    def tree(self) -> Tree:
+        """The tree over the domain."""
+        return self.__dict__["_tree"]
+
+    @property
+    def randomizers(self) -> tuple[FrequencyRandomizer, ...]:  # type: ignore[override]
+        """The mechanisms of the levels, top level first."""
+        return self.__dict__["_levels"]
+
+    @property
+    def shares(self) -> tuple[float, ...]:
+        """The probabilities of the levels."""
+        return tuple(word / _UNIT for word in self.__dict__["_words"])
+
+    def part_inputs(self, x: Any) -> tuple[int, ...]:
+        """The node of each level that holds the value."""
+        value = _check.count("input", x, low=0, high=self.domain - 1)
+        return tuple(value // width for width in self.tree.widths)
+
+    def parts(self) -> Parts:
+        """One level in each report."""
+        return Parts(self.randomizers, self.part_inputs, self.shares)
+
+    def parameters(self) -> dict[str, Any]:
+        """The arguments that build it again."""
+        return Randomizer.parameters(self)
+
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+        """The levels' classes side by side."""
+        rows = [self.part_inputs(x) for x in inputs]
+        laws = [
+            part.law(tuple(row[j] for row in rows), cells=cells)
+            for j, part in enumerate(self.randomizers)
+        ]
+        return side_by_side(laws, self.shares)
+
+    def worst_pairs(self) -> WorstPairs:
+        """The first and the last value: different nodes at every level."""
+        return WorstPairs(((0, self.domain - 1),), JOINT_PAIRS)
+
+    def options(self) -> Options:
+        """By the symmetry of every level."""
+        return Options(((0, self.domain - 1),), ((0, 0),), covered=True)
+
+    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
+        """All others with the first value, the last, or one in a third node of the top level."""
+        others = [0, self.domain - 1]
+        if self.tree.sizes[0] > 2:
+            others.append(self.tree.widths[0])
+        return tuple((0, self.domain - 1, x2) for x2 in others)
+
+    # ------------------------------------------------------------------------- running it
+
+    @property
+    def message_bits(self) -> float:
+        """Which level, and the longest of their reports."""
+        return math.log2(len(self.randomizers)) + max(r.message_bits for r in self.randomizers)
+
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        return whole_values(values, self.domain)
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        wide = values.astype(np.int64)
+        columns = [
+            part._checked(wide // width)  # noqa: SLF001
+            for part, width in zip(self.randomizers, self.tree.widths, strict=True)
+        ]
+        return sample_one_of(self.randomizers, self.__dict__["_words"], columns, source)
+
+    def aggregate(self, reports: Reports) -> PartsAggregate:
+        """Each level's sums over the users who drew it."""
+        return aggregate_one_of(self.randomizers, reports)
+
+    def estimate(self, data: Reports | Aggregate) -> HierarchyEstimate:  # type: ignore[override]
+        """Every level's frequencies, from which ranges are estimated.
+
+        Raises
+        ------
+        ParameterError
+            If nobody drew one of the levels.
+        """
+        sums = data if isinstance(data, Aggregate) else self.aggregate(data)
+        parts = parts_of(sums, len(self.randomizers))
+        for level, part in enumerate(parts):
+            if part.count == 0:
+                raise rejected(f"reports of level {level + 1}", 0, "at least one at every level")
+        found = [r.estimate(part) for r, part in zip(self.randomizers, parts, strict=True)]
+        return HierarchyEstimate(
+            mechanism=self,
+            levels=tuple(one.frequencies for one in found),
+            counts=tuple(part.count for part in parts),
+        )
+
+    def range_variance(
+        self,
+        low: int,
+        high: int,
+        *,
+        frequencies: ArrayLike,
+        counts: tuple[int, ...],
+        consistent: bool = True,
+    ) -> float:
+        """Exact variance of the estimate of a range, given how many users drew each level.
+
+        Over the mechanisms' coins and over who drew which level (a simple random allocation).
+
+        Parameters
+        ----------
+        low, high : int
+            The range low .. high - 1.
+        frequencies : array_like, shape (domain,)
+            Of the users' values.
+        counts : tuple of int
+            Users of each level.
+        consistent : bool
+            Of the estimate after, or before, making the tree consistent.
+
+        Notes
+        -----
+        The estimate is sum_l mean over the users of level l of sum_v c_lv Z_v. With y_l(x) = the
+        coefficient of the node of x and S^2 the variance over users times n/(n-1), the allocation
+        gives sum_l S^2(y_l)/n_l - S^2(sum_l y_l)/n; the coins give each level's noise over n_l.
+        """
+        c = self._coefficients(low, high, counts, consistent=consistent)
+        f = np.asarray(frequencies, dtype=np.float64)
+        if f.shape != (self.domain,):
+            raise rejected("frequencies shape", f.shape, f"({self.domain},)")
+        n = sum(counts)
+        total, noise, spread = np.zeros(self.domain), 0.0, 0.0
+        leaves = np.arange(self.domain)
+        for part, width, own, count in zip(
+            self.randomizers, self.tree.widths, c, counts, strict=True
+        ):
+            y = own[leaves // width]
+            noise += _noise(part, own, y, f) / count
+            spread += _spread(y, f, n) / count
+            total += y
+        return noise + spread - _spread(total, f, n) / n
+
+    def _coefficients(
+        self, low: int, high: int, counts: tuple[int, ...], *, consistent: bool
+    ) -> list[Floats]:
+        low = _check.count("low", low, low=0, high=self.domain)
+        high = _check.count("high", high, low=low, high=self.domain)
+        if not consistent:
+            return self.tree.decomposition(low, high)
+        target = np.zeros(self.domain)
+        target[low:high] = 1.0
+        return self.tree.adjoint(target, self._level_variances(counts))[0]
+
+    def _level_variances(self, counts: tuple[int, ...]) -> Floats:
+        """Weights of the least squares: each level's noise at frequency 0."""
+        return np.array([r.variance() / k for r, k in zip(self.randomizers, counts, strict=True)])
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """Of one value by its own level alone, the draw included; ``range_variance`` for more."""
+        return sampled_variance(self.randomizers[-1], frequency, rate=self.shares[-1])
+
+
+@dataclass(frozen=True)
+class HierarchyEstimate:
+    """What a ``Hierarchy``'s reports say.
+
+    Attributes
+    ----------
+    mechanism : Hierarchy
+        What made them.
+    levels : tuple of ndarray
+        Unbiased frequencies of the nodes of each level, top level first.
+    counts : tuple of int
+        Users who drew each level.
+    """
+
+    mechanism: Hierarchy
+    levels: tuple[Floats, ...]
+    counts: tuple[int, ...]
+
+    @property
+    def n(self) -> int:
+        """Users."""
+        return sum(self.counts)
+
+    def frequencies(self) -> Floats:
+        """Unbiased frequencies of all values, the tree made consistent, shape (domain,)."""
+        weights = self.mechanism._level_variances(self.counts)  # noqa: SLF001
+        return self.mechanism.tree.consistent(list(self.levels), weights)
+
+    def range(self, low: int, high: int, *, consistent: bool = True) -> RangeEstimate:
+        """Share of the users with values low .. high - 1, unbiased.
+
+        Parameters
+        ----------
+        low, high : int
+            0 <= low <= high <= domain.
+        consistent : bool
+            From the consistent tree; else from the fewest nodes that make up the range.
+        """
+        low = _check.count("low", low, low=0, high=self.mechanism.domain)
+        high = _check.count("high", high, low=low, high=self.mechanism.domain)
+        if consistent:
+            value = float(self.frequencies()[low:high].sum())
+        else:
+            c = self.mechanism.tree.decomposition(low, high)
+            value = sum(float(a @ b) for a, b in zip(c, self.levels, strict=True))
+        share = np.clip(self.frequencies(), 0.0, None)
+        total = float(share.sum())
+        share = share / total if total > 0.0 else np.full_like(share, 1.0 / share.size)
+        variance = self.mechanism.range_variance(
+            low, high, frequencies=share, counts=self.counts, consistent=consistent
+        )
+        return RangeEstimate(value, math.sqrt(max(variance, 0.0)))
+
+
+def _spread(y: Floats, f: Floats, n: int) -> float:
+    """S^2 of y over users with these frequencies of values."""
+    if n < 2:
+        return 0.0
+    mean = float(f @ y)
+    return float(f @ (y - mean) ** 2) * n / (n - 1)
+
+
+def _noise(part: FrequencyRandomizer, c: Floats, y: Floats, f: Floats) -> float:
+    """Mean over users of Var(sum_v c_v Z_v | x), Z_v = (1{v supported} - q*)/(p* - q*).
+
+    Supports of different items are uncorrelated, but in k-RR, where they exclude each other.
+    """
+    rates = part.support
+    own, other = rates.own * rates.own_miss, rates.other * rates.other_miss
+    sum_c, squares = float(c.sum()), float(c @ c)
+    first, second = float(f @ y), float(f @ (y * y))
+    total = second * own + (squares * float(f.sum()) - second) * other
+    if part.name == "k-rr":
+        beside = sum_c * first - second
+        rest = float(f.sum()) * (sum_c**2 - squares) - 2.0 * beside
+        total -= 2.0 * beside * rates.own * rates.other + rest * rates.other**2
+    return total / rates.gap**2

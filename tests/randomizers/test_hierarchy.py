@@ -1,0 +1,247 @@
+"""Hierarchy: law, bounds, ranges by enumeration of all reports, consistency by least squares."""
+
+import itertools
+import json
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import shuffledp as sd
+from randomizers import composed_cases as cases
+from randomizers.test_joint import response
+from shuffledp.randomizers.tree import Tree
+from shuffledp.reductions import blanket_pair
+
+
+@pytest.mark.parametrize(
+    ("domain", "branching", "sizes"),
+    [(2, 2, (2,)), (5, 2, (2, 3, 5)), (16, 4, (4, 16)), (17, 4, (2, 5, 17)), (9, 20, (9,))],
+)
+def test_levels(domain, branching, sizes):
+    mechanism = sd.Hierarchy(domain=domain, branching=branching, eps0=1.0)
+    assert mechanism.tree.sizes == sizes
+    assert [part.items for part in mechanism.randomizers] == list(sizes)
+    for x in range(domain):
+        nodes = mechanism.part_inputs(x)
+        assert nodes[-1] == x
+        for above, below in itertools.pairwise(nodes):
+            assert below // branching == above
+    first, last = mechanism.part_inputs(0), mechanism.part_inputs(domain - 1)
+    assert all(a != b for a, b in zip(first, last, strict=True))
+
+
+def test_pair_is_that_of_the_parallel_mechanism():
+    mechanism = sd.Hierarchy(domain=9, branching=3, eps0=1.0, base="k-rr")
+    parallel = sd.Parallel([sd.KRR(k=3, eps0=1.0), sd.KRR(k=9, eps0=1.0)], weights=[0.5, 0.5])
+    one = blanket_pair(mechanism, 0, 8, n=50)
+    two = blanket_pair(parallel, (0, 0), (2, 8), n=50)
+    assert np.array_equal(one.w, two.w)
+    assert np.array_equal(one.a, two.a)
+    law = mechanism.law((0, 8))
+    assert law.mass.sum(axis=1) == pytest.approx(1.0, abs=1e-14)
+    assert law.blanket.sum() == pytest.approx(math.fsum(one.w), rel=1e-14)
+
+
+def test_values_in_different_top_nodes_are_the_worst_pair():
+    """Every ordered pair of a tree of response mechanisms, exactly."""
+    tree = Tree(4, 2)
+    rows = {}
+    for x in range(4):
+        levels = [
+            response(size, 3)[x // w] for size, w in zip(tree.sizes, tree.widths, strict=True)
+        ]
+        rows[x] = [p / 2 for level in levels for p in level]
+    for n, alpha in ((1, Fraction(2)), (2, Fraction(3, 2)), (3, Fraction(9, 8))):
+        values = {
+            pair: cases.blanket_delta(rows, *pair, n, alpha)
+            for pair in itertools.permutations(range(4), 2)
+        }
+        assert values[0, 3] == max(values.values())
+        assert values[0, 3] == values[3, 0]
+        assert values[0, 1] <= values[0, 3]
+
+
+@pytest.mark.parametrize("base", ["k-rr", "rappor", "oue", "blh", "olh"])
+def test_bounds(base):
+    mechanism = sd.Hierarchy(domain=64, branching=4, eps0=2.0, base=base)
+    bound = sd.shuffle(mechanism, n=10_000, rtol=1e-4).epsilon(delta=1e-6)
+    assert 0.0 < bound.lower <= bound.upper < 0.5
+    assert "parts' worst pairs" in bound.upper_theorem.title
+
+
+# ------------------------------------------------------------------------------------ ranges
+
+
+@pytest.mark.parametrize(("domain", "branching"), [(8, 2), (11, 2), (27, 3), (10, 4), (7, 9)])
+def test_decompositions(domain, branching):
+    tree = Tree(domain, branching)
+    for low, high in itertools.combinations_with_replacement(range(domain + 1), 2):
+        found = tree.decomposition(low, high)
+        covered = np.zeros(domain)
+        for width, nodes in zip(tree.widths, found, strict=True):
+            covered += nodes[np.arange(domain) // width]
+        wanted = np.zeros(domain)
+        wanted[low:high] = 1.0
+        assert np.array_equal(covered, wanted)
+        assert max(nodes.sum() for nodes in found) <= 2 * branching
+    with_all = tree.decomposition(0, domain)
+    assert with_all[0].sum() == tree.sizes[0]
+
+
+@pytest.mark.parametrize(("domain", "branching"), [(8, 2), (11, 2), (10, 4), (7, 9)])
+def test_consistency_is_least_squares(domain, branching):
+    tree = Tree(domain, branching)
+    rng = np.random.default_rng(domain)
+    variances = rng.random(len(tree.sizes)) + 0.1
+    levels = [rng.normal(size=size) for size in tree.sizes]
+    # Weighted least squares over the leaves, which sum to one.
+    rows, wanted = [], []
+    for width, level, variance in zip(tree.widths, levels, variances, strict=True):
+        for node, value in enumerate(level):
+            row = (np.arange(domain) // width == node).astype(float)
+            rows.append(row / math.sqrt(variance))
+            wanted.append(value / math.sqrt(variance))
+    a, b = np.array(rows), np.array(wanted)
+    kkt = np.zeros((domain + 1, domain + 1))
+    kkt[:domain, :domain] = a.T @ a
+    kkt[domain, :domain] = kkt[:domain, domain] = 1.0
+    exact = np.linalg.solve(kkt, np.append(a.T @ b, 1.0))[:domain]
+    found = tree.consistent(levels, variances)
+    assert found == pytest.approx(exact, abs=1e-10)
+    target = rng.normal(size=domain)
+    c, constant = tree.adjoint(target, variances)
+    assert constant + sum(x @ y for x, y in zip(c, levels, strict=True)) == pytest.approx(
+        target @ found, abs=1e-10
+    )
+
+
+def outputs(part, node):
+    """(probability, report) of every report of a level's mechanism."""
+    grow = math.exp(part.eps0)
+    if isinstance(part, sd.KRR):
+        total = grow + part.k - 1
+        for y in range(part.k):
+            yield (grow if y == node else 1.0) / total, np.array([y], dtype=np.uint8)
+    elif isinstance(part, sd.RAPPOR | sd.OUE):
+        for bits in itertools.product((0, 1), repeat=part.d):
+            p = 1.0
+            for i, bit in enumerate(bits):
+                one = part.support.own if i == node else part.support.other
+                p *= one if bit else 1.0 - one
+            yield p, np.packbits(np.array([bits], dtype=np.uint8), axis=1)
+    else:
+        m = (part.domain - 1).bit_length()
+        for a in itertools.product(range(part.l), repeat=m):
+            held = sum(c * (node >> j & 1) for j, c in enumerate(a)) % part.l
+            for z in range(part.l):
+                p = (grow if z == held else 1.0) / (grow + part.l - 1) / part.l**m
+                yield p, np.array([[*a, z]], dtype=np.uint8)
+
+
+@pytest.mark.parametrize("consistent", [True, False])
+@pytest.mark.parametrize(
+    ("base", "domain", "values", "ranges"),
+    [
+        ("k-rr", 4, (1, 2), [(0, 1), (1, 3), (0, 3), (0, 4)]),
+        ("k-rr", 3, (0, 0, 2), [(0, 2), (1, 3)]),
+        ("rappor", 4, (1, 2), [(1, 3), (0, 3)]),
+        ("oue", 3, (0, 2), [(0, 2), (1, 3)]),
+        ("blh", 4, (3, 0), [(1, 3), (0, 3)]),
+        ("olh", 3, (0, 2), [(0, 2)]),
+    ],
+)
+def test_ranges_are_unbiased_and_of_the_stated_variance(base, domain, values, ranges, consistent):
+    """Over all allocations with one user (or more) a level, and all their reports, exactly."""
+    mechanism = sd.Hierarchy(domain=domain, branching=2, eps0=1.0, base=base)
+    n, levels = len(values), len(mechanism.randomizers)
+    blank = [part.aggregate(part.simulate([], seed=1)) for part in mechanism.randomizers]
+    counts = (n - levels + 1, *[1] * (levels - 1))
+    allocations = [
+        a
+        for a in itertools.product(range(levels), repeat=n)
+        if tuple(a.count(k) for k in range(levels)) == counts
+    ]
+    moments = np.zeros((2, len(ranges)))
+    for allocation in allocations:
+        users = [
+            list(outputs(mechanism.randomizers[level], mechanism.part_inputs(x)[level]))
+            for level, x in zip(allocation, values, strict=True)
+        ]
+        singles = [
+            [(p, mechanism.randomizers[level].aggregate(report)) for p, report in one]
+            for level, one in zip(allocation, users, strict=True)
+        ]
+        for chosen in itertools.product(*singles):
+            sums = list(blank)
+            p = 1.0 / len(allocations)
+            for level, (share, one) in zip(allocation, chosen, strict=True):
+                sums[level] = sums[level] + one
+                p *= share
+            found = mechanism.estimate(sd.estimates.joined(n, sums))
+            got = np.array([found.range(*r, consistent=consistent).value for r in ranges])
+            moments += p * np.array([got, got**2])
+    frequencies = np.bincount(values, minlength=domain) / n
+    for i, (low, high) in enumerate(ranges):
+        mean = moments[0, i]
+        assert mean == pytest.approx(frequencies[low:high].sum(), abs=1e-9)
+        wanted = mechanism.range_variance(
+            low, high, frequencies=frequencies, counts=counts, consistent=consistent
+        )
+        assert moments[1, i] - mean**2 == pytest.approx(wanted, rel=1e-8, abs=1e-9)
+
+
+def test_consistency_helps_and_errors_are_honest():
+    mechanism = sd.Hierarchy(domain=256, branching=4, eps0=2.0, base="oue")
+    rng = np.random.default_rng(0)
+    values = np.minimum((rng.exponential(40.0, 30_000)).astype(int), 255)
+    found = mechanism.estimate(mechanism.simulate(values, seed=4))
+    assert found.n == 30_000
+    assert found.frequencies().sum() == pytest.approx(1.0)
+    for low, high in ((0, 20), (13, 190), (5, 6), (0, 256)):
+        truth = ((values >= low) & (values < high)).mean()
+        plain, tidy = found.range(low, high, consistent=False), found.range(low, high)
+        assert tidy.standard_error <= plain.standard_error
+        assert abs(plain.value - truth) <= 5 * plain.standard_error
+        assert abs(tidy.value - truth) <= 5 * tidy.standard_error + 1e-12
+    assert found.range(0, 256).value == pytest.approx(1.0)
+    assert found.range(0, 256).standard_error < 1e-6
+    assert found.range(9, 9).value == 0.0
+
+
+def test_tables_and_back():
+    mechanism = sd.Hierarchy(domain=100, eps0=1.0)
+    assert sd.randomizer_from_dict(json.loads(json.dumps(mechanism.to_dict()))) == mechanism
+    nested = sd.Joint([mechanism, sd.BinaryRR(eps0=1.0)])
+    assert nested.worst_pairs().pairs == (((0, 0), (99, 1)),)
+    assert sd.shuffle(nested, n=1000, rtol=1e-3).epsilon(delta=1e-5).upper < nested.eps0
+    assert mechanism.message_bits > 100
+    assert mechanism.variance() > 0.0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: sd.Hierarchy(domain=1, eps0=1.0), "domain = 1"),
+        (lambda: sd.Hierarchy(domain=9, eps0=1.0, branching=1), "branching = 1"),
+        (lambda: sd.Hierarchy(domain=9, eps0=1.0, base="laplace"), "base = 'laplace'"),
+        (lambda: sd.Hierarchy(domain=9, eps0=0.0), "eps0 = 0.0"),
+        (lambda: sd.Hierarchy(domain=9, eps0=1.0).simulate([9], seed=1), r"values\[0\] = 9"),
+        (lambda: sd.Hierarchy(domain=9, eps0=1.0).law((0, 9)), "input = 9"),
+        (lambda: few().estimate(few().simulate([1], seed=1)), "at least one at every level"),
+        (lambda: many().range(5, 3), "high = 3"),
+        (lambda: many().range(0, 10), "high = 10"),
+    ],
+)
+def test_bad_input(call, message):
+    with pytest.raises(sd.ParameterError, match=message):
+        call()
+
+
+def few():
+    return sd.Hierarchy(domain=9, branching=2, eps0=1.0)
+
+
+def many():
+    return few().estimate(few().simulate([1] * 100, seed=1))
