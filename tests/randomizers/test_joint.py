@@ -177,6 +177,49 @@ def test_all_attributes_differing_is_worst(parts, n, alpha):
     assert (True,) * size in by_distance
 
 
+def extremal(pattern, grow):
+    """Rows that favour some outputs by a rational e^eps0."""
+    rows = [[Fraction(grow if hit else 1) for hit in row] for row in pattern]
+    return [[p / sum(row) for p in row] for row in rows]
+
+
+@pytest.mark.parametrize(
+    ("pattern", "grow"),
+    [([[1, 1, 0, 0], [0, 1, 1, 0], [0, 0, 1, 1]], 3), ([[1, 1, 0], [1, 0, 1], [0, 1, 1]], 4)],
+)
+def test_extremal_parts_differ_where_they_share_least(pattern, grow):
+    part = sd.Extremal(pattern=pattern, eps0=math.log(grow))
+    joint = sd.Joint([part, sd.KRR(k=2, eps0=math.log(3))])
+    ((x0, x1),) = joint.worst_pairs().pairs
+    rows = cases.joint_rows([extremal(pattern, grow), response(2, 3)])
+    for n, alpha in ((1, Fraction(2)), (2, Fraction(5, 4))):
+        top = cases.blanket_delta(rows, x0, x1, n, alpha)
+        for pair in itertools.permutations(rows, 2):
+            assert cases.blanket_delta(rows, *pair, n, alpha) <= top
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        sd.Duchi(eps0=1.0),
+        sd.Wheel(domain=8, s=2, eps0=1.0),
+        sd.SamplingRAPPOR(d=6, s=2, eps0=1.0),
+        sd.PrivUnit(d=3, eps0=1.0, c=0.3),
+        sd.HadamardResponse(domain=8, eps0=1.0, blocks=2),
+        sd.Piecewise(eps0=1.0),
+    ],
+    ids=lambda part: part.name,
+)
+def test_parts_of_every_kind(part):
+    coin = sd.KRR(k=4, eps0=1.0)
+    alone = sd.shuffle(part, n=1000, rtol=1e-3).epsilon(delta=1e-6)
+    for made in (sd.Joint([part, coin]), sd.Parallel([part, coin], weights=[0.5, 0.5])):
+        bound = sd.shuffle(made, n=1000, rtol=1e-3).epsilon(delta=1e-6)
+        assert bound.upper_theorem.key == "blanket"
+        if made.name == "joint":
+            assert alone.lower <= bound.upper  # publishing one part is a post-processing
+
+
 @pytest.mark.parametrize("most", [1, 2, 3])
 def test_declared_pairs_dominate_channels(most):
     """No symmetry: equal values are searched too."""

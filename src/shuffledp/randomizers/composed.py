@@ -21,7 +21,15 @@ MOST_PAIRS = 4096
 MOST_PARTS = 1000
 # Theorems that compare laws of G in convex order, for every a r - b r' with a, b >= 0; those of the
 # first kind say so of pairs (x, x) too.
-_COVERED = {"symmetric", "other-block", "end-points"}
+_COVERED = {
+    "symmetric",
+    "other-block",
+    "end-points",
+    "least-overlap",
+    "least-common",
+    "envelope",
+    "fewest-shared",
+}
 _CONVEX = {*_COVERED, "two-inputs", "all-pairs", "joint-pairs"}
 
 Pair = tuple[Input, Input]
