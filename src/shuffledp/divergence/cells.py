@@ -27,7 +27,7 @@ from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
 
 U = UNIT_ROUNDOFF
 FIRST_LEVEL = -60.0
-_FEW = 30
+_FEW = 15
 _FEWEST_GROUPS = 100
 _MOST_GROUPS = 6000
 _GROUPS_FOR_FEW = 3000

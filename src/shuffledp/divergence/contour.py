@@ -31,7 +31,7 @@ _WIDEST = 0.1
 _LEAST_INTERVALS = 60
 _WIDEST_SMOOTHING = 20.0
 # With more messages a law with a continuous part decays, or its rare form is used.
-_FEW = 30
+_FEW = 15
 _NOTHING_LEFT = 700.0
 
 

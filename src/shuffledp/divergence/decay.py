@@ -5,7 +5,12 @@ length pi/t_b; with mu_k the tilted mass and V_k the tilted variance inside wind
 
     |phi(t)| <= 1 - sum_k mu_k (1 - sqrt(1 - 4 t_a^2 V_k / pi^2))        for t_a <= t <= t_b,
 
-whatever lies outside the windows (docs/theory.md, section 6: middle zone, window by window).
+whatever lies outside the windows. Where G has a density of at least h_k on intervals of length l_k,
+at most 2 pi/t_b,
+
+    |phi(t)| <= 1 - sum_k h_k l_k (1 - sin(t_a l_k/2)/(t_a l_k/2)),
+
+since over a whole period a constant density gives 0 (docs/theory.md, section 6.9).
 """
 
 from __future__ import annotations
@@ -21,11 +26,17 @@ from shuffledp.pair import Array
 RATIO = 1.3
 _LARGEST_TILT_STEP = 0.02
 _CELLS_PER_WINDOW = 12.0
+# Share of a cell's width, at either end, by which rounding may have moved it.
+_ROUNDED = 1e-4
 _LARGEST_EXPONENT = 700.0
 
 
 class _Level(NamedTuple):
-    """Cells sorted by G: interval, tilted mass (lower bound), mean, p-weighted squares."""
+    """Cells sorted by G: interval, tilted mass (lower bound), mean, p-weighted squares.
+
+    ``density`` is a lower bound of the tilted density on the interval but for a part of length
+    ``gap``.
+    """
 
     low: Array
     high: Array
@@ -33,6 +44,8 @@ class _Level(NamedTuple):
     mean: Array
     spread: Array
     shift: Array
+    density: Array
+    gap: Array
     width: float
 
 
@@ -61,7 +74,10 @@ class Decay:
         mass = cells.w[keep][order] * np.exp(alpha * low - log_m) * (1.0 - rel - 1e-12)
         # The tilted mean of a cell is off its plain mean by at most alpha width^2/4.
         shift = np.minimum(width, 0.25 * alpha * width**2) + cells.err[keep][order]
-        self._levels = [_level(low, high, mass, mean, np.zeros_like(mean), mass * shift**2)]
+        given = np.zeros(order.size) if cells.density is None else cells.density[keep][order]
+        density, gap = mass * given, 4.0 * _ROUNDED * width
+        zero = np.zeros_like(mean)
+        self._levels = [_level(low, high, mass, mean, zero, mass * shift**2, density, gap)]
         # Masses are known up to this factor, from the tilt inside a cell and from rounding.
         self._loss = math.exp(-_LARGEST_TILT_STEP) * (1.0 - 2.0 * rel - 1e-9)
         self._known: dict[float, float] = {}
@@ -77,6 +93,34 @@ class Decay:
         return self._known[t]
 
     def _bound(self, t: float) -> float:
+        drop = max(self._by_variance(t), self._by_density(t))
+        return math.log1p(-min(drop, 1.0 - 1e-9)) if drop > 0.0 else 0.0
+
+    def _by_density(self, t: float) -> float:
+        """Sum over windows of what a constant density loses over about a period."""
+        window = 2.0 * math.pi / (RATIO * t * (1.0 + 1e-12))
+        level = self._level_for(window)
+        if level.mass.size == 0:
+            return 0.0
+        k = np.floor(level.low / window)
+        inside = level.high <= (k + 1.0) * window * (1.0 - 1e-12)
+        k = k[inside]
+        if k.size == 0:
+            return 0.0
+        fresh = np.diff(k, prepend=k[0] - 1.0) != 0.0
+        starts = np.flatnonzero(fresh)
+        low, high = level.low[inside], level.high[inside]
+        between = np.maximum(low[1:] - high[:-1], 0.0) * ~fresh[1:]
+        gaps = np.add.reduceat(level.gap[inside], starts)
+        gaps += np.add.reduceat(np.concatenate([[0.0], between]), starts)
+        length = np.maximum.reduceat(high, starts) - np.minimum.reduceat(low, starts)
+        least = np.minimum.reduceat(level.density[inside], starts)
+        wave = np.sinc(0.5 * t * length / math.pi)
+        lost = least * (length * (1.0 - wave) * (1.0 - 1e-9) - 2.0 * gaps)
+        return float(np.maximum(lost, 0.0).sum()) * (1.0 - 1e-6)
+
+    def _by_variance(self, t: float) -> float:
+        """Sum over windows of what a law of this variance loses."""
         window = math.pi / (RATIO * t * (1.0 + 1e-12))
         level = self._level_for(window)
         if level.mass.size == 0:
@@ -96,8 +140,7 @@ class Decay:
         shift = np.sqrt(np.add.reduceat(level.shift[inside], starts) / safe)
         deviation = np.maximum(np.sqrt(square * self._loss) - shift * 1.02, 0.0)
         x = np.minimum((2.0 * t / math.pi * deviation) ** 2, 1.0)
-        drop = float((mass * (1.0 - np.sqrt(1.0 - x))).sum()) * (1.0 - 1e-6)
-        return math.log1p(-min(drop, 1.0 - 1e-9)) if drop > 0.0 else 0.0
+        return float((mass * (1.0 - np.sqrt(1.0 - x))).sum()) * (1.0 - 1e-6)
 
     def _level_for(self, window: float) -> _Level:
         """The coarsest level whose cells are small against the window."""
@@ -148,11 +191,18 @@ _SMALLEST_LEVEL = 64
 
 
 def _level(
-    low: Array, high: Array, mass: Array, mean: Array, spread: Array, shift: Array
+    low: Array,
+    high: Array,
+    mass: Array,
+    mean: Array,
+    spread: Array,
+    shift: Array,
+    density: Array,
+    gap: Array,
 ) -> _Level:
     total = float(mass.sum())
     width = float((mass * (high - low)).sum()) / total if total > 0.0 else 0.0
-    return _Level(low, high, mass, mean, spread, shift, width)
+    return _Level(low, high, mass, mean, spread, shift, density, gap, width)
 
 
 def _coarser(level: _Level) -> _Level:
@@ -172,4 +222,6 @@ def _coarser(level: _Level) -> _Level:
         mean,
         spread,
         level.shift[left] + level.shift[right],
+        np.minimum(level.density[left], level.density[right]),
+        level.gap[left] + level.gap[right] + np.maximum(level.low[right] - level.high[left], 0.0),
     )

@@ -64,7 +64,8 @@ class CellGains:
     """G on every fine cell at one eps: mass, mean, and the interval [low, high] that holds it.
 
     ``total`` is E[G] over all cells, ``total_err`` its error; ``variance`` and ``variance_err`` the
-    variance of G within each cell.
+    variance of G within each cell; ``density`` a lower bound of the density of G given the cell,
+    everywhere on its interval (0 or None where none is known).
     """
 
     w: Array
@@ -77,6 +78,7 @@ class CellGains:
     variance: Array
     variance_err: Array
     lost: float = 0.0
+    density: Array | None = None
 
     def below(self, threshold: float, rel: float) -> CellGains:
         """The cells with no G above the threshold; the mass of the others is lost."""
@@ -96,6 +98,7 @@ class CellGains:
             self.variance[kept],
             self.variance_err[kept],
             self.lost + math.fsum(self.w[gone]),
+            None if self.density is None else self.density[kept],
         )
 
 
@@ -167,8 +170,14 @@ def cell_gains(pair: ShuffledPair, epsilon: float) -> CellGains:
     high = np.maximum(pair.ranges.a_high - a * pair.ranges.b_low + pad, mean + err)
     variance, variance_err = _inner_variance(low, high, pad + err, pair.ranges.bend)
     total, total_err = mean_gain(pair, epsilon)
-    cells = CellGains(pair.w, mean, low, high, err, total, total_err, variance, variance_err)
-    return floored(cells, pair.n, pair.rel)
+    density = _least_density(low, high, pad + err, pair.ranges.bend)
+    return floored(
+        CellGains(
+            pair.w, mean, low, high, err, total, total_err, variance, variance_err, density=density
+        ),
+        pair.n,
+        pair.rel,
+    )
 
 
 def floored(cells: CellGains, n: int, rel: float) -> CellGains:
@@ -193,7 +202,22 @@ def floored(cells: CellGains, n: int, rel: float) -> CellGains:
         total_err=total_err,
         variance=np.where(clipped, 0.0, cells.variance),
         variance_err=np.where(clipped, 0.0, cells.variance_err),
+        density=None if cells.density is None else np.where(clipped, 0.0, cells.density),
     )
+
+
+# Rounding may widen an interval by this share of its width before its density counts as unknown.
+_SHARP = 1e-4
+
+
+def _least_density(low: Array, high: Array, pad: Array, bend: Array | None) -> Array | None:
+    """e^-bend over the width, where the interval is known well enough."""
+    if bend is None:
+        return None
+    width = high - low
+    known = (bend < 1.0) & (pad < _SHARP * width) & (width > 0.0)
+    flat = np.exp(-np.where(known, bend, 0.0)) * (1.0 - 1e-9)
+    return np.where(known, flat / np.where(known, width, 1.0), 0.0)
 
 
 def _inner_variance(low: Array, high: Array, pad: Array, bend: Array | None) -> tuple[Array, Array]:
