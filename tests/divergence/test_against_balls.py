@@ -72,6 +72,43 @@ def test_clones(eps0, n):
         overlapping(found, truth, 1e-6)
 
 
+def pairs_of(randomizer):
+    count = len(randomizer.matrix) if isinstance(randomizer, sd.Channel) else 2
+    return [(x, y) for x in range(count) for y in range(count) if x != y]
+
+
+def check_epsilon(randomizer, n, rtol, delta, *, rel=1e-6):
+    """Both ends of eps(delta): the balls do not contradict them, and they are as near as asked."""
+    accountant = sd.shuffle(randomizer, n=n, rtol=rtol)
+    found = accountant.epsilon(delta=delta, analysis="blanket")
+    assert found.upper_width <= rtol
+    if found.upper in (0.0, randomizer.eps0):
+        return
+    mechanism, target = described(randomizer), math.log(delta)
+    lower = found.upper / (1.0 + found.upper_width) / (1.0 + 1e-12)
+    most = -math.inf
+    for x0, x1 in pairs_of(randomizer):
+        balls = {"analysis": "blanket", "n": n, "x0": x0, "x1": x1, "rel": rel}
+        assert log_delta(mechanism, epsilon=found.upper, **balls)[0] <= target
+        most = max(most, log_delta(mechanism, epsilon=lower, **balls)[1])
+    assert most >= target
+
+
+@pytest.mark.parametrize("n", COUNTS)
+@pytest.mark.parametrize("randomizer", FINITE, ids=lambda r: r.name)
+def test_epsilon(randomizer, n):
+    check_epsilon(randomizer, n, 1e-6, 1e-6)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("n", COUNTS)
+@pytest.mark.parametrize("randomizer", FINITE, ids=lambda r: r.name)
+def test_epsilon_to_nine_digits(randomizer, n):
+    for delta in (1e-3, 1e-6, 1e-12, 1e-100, 1e-300):
+        check_epsilon(randomizer, n, 1e-6, delta)
+        check_epsilon(randomizer, n, 1e-9, delta, rel=1e-8)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("n", COUNTS)
 @pytest.mark.parametrize("randomizer", FINITE, ids=lambda r: r.name)

@@ -333,3 +333,35 @@ def test_transform_of_the_smoothed_payoffs_at_one_node():
             low = (exact * (1 - ball(h) ** 2 * s * s)).real
             assert abs(low - ball(float(lower))) < 1e-14
             row += 1
+
+
+@pytest.mark.parametrize("spread", [1e-3, 1.0, 3e3])
+@pytest.mark.parametrize("which", [0, 1])
+def test_no_middle_zone_for_a_variance_that_is_not_known(spread, which):
+    """Gains off by a thousandth of 1/alpha or of the deviation: V may be off by more than 1%."""
+    n = 10**6
+    for alpha in (1e-3 / spread, 20.0 / spread):
+        variance = 0.25 * spread**2
+        allowed = 1e-3 * min(1.0 / alpha, math.sqrt(variance))
+        for factor, known in ((0.9, True), (1.2, False), (30.0, False)):
+            g_err = np.zeros(2)
+            g_err[which] = factor * allowed
+            law = GainLaw(
+                w=np.array([0.5, 0.5]),
+                g=np.array([0.5, -0.5]) * spread,
+                g_err=g_err,
+                rel=0.0,
+                mean=0.0,
+                mean_err=0.0,
+                active=np.array([True, False]),
+                low=-0.5 * spread,
+                high=0.5 * spread,
+            )
+            tilt = Tilt(alpha, 0.0, 0.0, rare=False, variance=variance)
+            h = 20.0 * spread
+            found = contour._stop_by_range(law, n, tilt, h, 1e-3 * alpha, 5.0)
+            assert (found is not None) is known
+    far = one_atom(-1.0, g_err=np.array([1.0]))
+    tilt = Tilt(1e3, 0.0, 0.0, rare=False, variance=1.0)
+    # An atom that e^{alpha g} leaves nothing of does not count.
+    assert contour._stop_by_range(far, n, tilt, 20.0, 1e-3, 5.0) is not None
