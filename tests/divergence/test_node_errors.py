@@ -58,6 +58,9 @@ LAWS = {
     "many": law_of(np.full(40, 0.02), np.linspace(-1.0, 1.1, 40)),
     "lost": law_of([0.3, 0.2], [0.5, -0.5], lost=0.25, rel=1e-13),
     "errors": law_of([0.3, 0.4], [1.0, -0.8], g_err=np.array([3e-13, 2e-13]), mean_err=1e-14),
+    "one": law_of([0.3], [1.0]),
+    "mean": law_of([0.3, 0.4], [1.0, -0.8], mean_err=1e-9),
+    "small": law_of([0.3, 0.4], [0.1, -0.08]),
     "next to one": law_of([1e-9, 1e-8], [1.0, -0.2]),
 }
 
@@ -106,11 +109,14 @@ NODES = (0.0, 1e-4, 0.02, 0.3, math.pi, 10.0 * math.pi)
 @pytest.mark.parametrize("centred", [False, True])
 def test_moments_claim_what_the_proof_asks_for(name, centred):
     """Theorem 6.13, wherever either form may be used, and beyond."""
-    law, y = LAWS[name], np.array(NODES)
-    for alpha in (0.01, 0.3, 2.0):
+    law, largest = LAWS[name], float(np.abs(LAWS[name].g).max())
+    # Also rows of nodes that are all near the axis, in units of the largest gain.
+    near = [x / largest for x in (0.0, 0.26, 0.4, 0.6, 0.9)]
+    rows = ((np.array(NODES), (0.0, 0.1, 0.5, 5.0, 100.0)), (np.array([0.0, 1e-4 / largest]), near))
+    for alpha, (y, starts) in itertools.product((0.01, 0.3, 2.0, 0.01 / largest), rows):
         powers = _BulkPowers(law, 1, tilted(law, 1, alpha), y)
         powers.baby_rest = nodes._complex_expm1_minus(1j * np.outer(y, law.g))
-        for x in (0.0, 0.1, 0.5, 5.0, 100.0):
+        for x in starts:
             _, error = captured(powers, x, centred=centred)
             for column, at in enumerate(y):
                 need = proof_of_moment(law, alpha, x, at, centred=centred)
