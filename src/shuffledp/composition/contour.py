@@ -18,6 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shuffledp.composition.enumeration import combinations, enumerated
 from shuffledp.composition.loss import LossLaw
 from shuffledp.composition.nodes import Rows
 from shuffledp.composition.tilt import Tilt, find_tilt
@@ -27,6 +28,7 @@ from shuffledp.pair import UNIT_ROUNDOFF
 U = UNIT_ROUNDOFF
 LARGEST_NODES = 1 << 19
 _ATTEMPTS = 5
+_FEW = 20_000
 _STALLED = 0.7
 _WIDEST = 0.1
 _BETAS = (0.03, 0.2, 0.5, 0.8, 0.95, 1.05, 1.2, 1.6, 2.5, 5.0, 17.0)
@@ -83,6 +85,8 @@ def log_finite(parts: Parts, epsilon: float, *, width: float) -> LogInterval:
     if sum(count for _, count in parts) <= 2:
         laws = [law for law, count in parts for _ in range(count)]
         return _direct(laws[0], laws[1] if len(laws) == 2 else _NOTHING, epsilon)
+    if combinations(parts) <= _FEW:
+        return enumerated(parts, epsilon)
     return _contour(parts, epsilon, width=width, top=top)
 
 

@@ -14,6 +14,7 @@ from shuffledp.composition.curve import LOWEST_LEVEL
 from shuffledp.composition.loss import LossPair
 from shuffledp.composition.part import Part
 from shuffledp.composition.solve import crossing, normal_guess
+from shuffledp.composition.tilt import find_tilt
 from shuffledp.divergence import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
 
@@ -151,10 +152,11 @@ class Rounds:
         return _worst(laws, epsilon, width).low, witness
 
     def _upper_epsilon(self, target: float, level: float) -> tuple[float, float | None, int]:
-        tilt, refine = self._tilt(target), 0
+        tilt, refine, high = self._tilt(target), 0, math.nan
         while True:
-            high = self._cross(self._above(level, refine, tilt), target, upper=True)
-            near = self._cross(self._inner(level, refine, tilt), target, upper=False)
+            high = self._cross(self._above(level, refine, tilt), target, upper=True, near=high)
+            inner = self._inner(level, refine, tilt)
+            near = self._cross(inner, target, upper=False, near=high * (1.0 - 0.3 * self.rtol))
             width = high / near - 1.0 if 0.0 < near <= high < math.inf else None
             if width is None or width <= self.rtol or refine == _MOST_REFINED:
                 return high, width, refine
@@ -166,20 +168,29 @@ class Rounds:
         if not math.isfinite(around):
             around = 1.0
         laws, witness = self._below(level, refine, self._tilt(target), around=around)
-        return self._cross(laws, target, upper=False), witness
+        near = around * self.rounds
+        return self._cross(laws, target, upper=False, near=near), witness
 
-    def _cross(self, laws: list[Parts], target: float, *, upper: bool) -> float:
+    def _cross(
+        self, laws: list[Parts], target: float, *, upper: bool, near: float = math.nan
+    ) -> float:
         width = min(0.3 * self.rtol, 1e-3)
 
         def value(epsilon: float) -> float:
             found = _worst(laws, epsilon, width)
             return found.high if upper else found.low
 
+        def slope(epsilon: float) -> float:
+            # By the envelope theorem the saddle point is the slope, nearly.
+            return min(find_tilt(parts, epsilon).rho for parts in laws)
+
         slack = 4 * U * (1.0 + abs(target))
         goal = target - slack if upper else target + slack
         top = max(math.fsum(count * law.highest for law, count in parts) for parts in laws)
-        start = max(normal_guess(parts, target) for parts in laws)
-        below, above = crossing(value, goal, start=start, top=top, rtol=0.1 * self.rtol)
+        start = near if math.isfinite(near) else max(normal_guess(p, target) for p in laws)
+        below, above = crossing(
+            value, goal, start=start, top=top, slope=slope, rtol=0.1 * self.rtol
+        )
         return above if upper else below
 
     def _level(self, target: float) -> float:

@@ -159,11 +159,13 @@ def _below(eps: Array, low: Array, high: Array, left: Array, right: Array, pad: 
     if eps.size >= 3:
         # From the right: h(a_i) >= L_i+1 + (L_i+1 - U_i+2) (a_i+1 - a_i)/(a_i+2 - a_i+1).
         ratio = _runs(eps)
-        fall = -np.expm1(np.minimum(high[2:] - low[1:-1], 0.0)) * (1.0 - 64 * U)
-        lifted = low[1:-1] + np.log1p(fall / ratio)
+        known = np.isfinite(low[1:-1])
+        inner = np.where(known, low[1:-1], 0.0)
+        fall = -np.expm1(np.minimum(high[2:] - inner, 0.0)) * (1.0 - 64 * U)
+        lifted = low[1:-1] + np.log1p(np.where(known, fall, 0.0) / ratio)
         best[:-1] = np.maximum(best[:-1], np.logaddexp(lifted + left[:-1], low[1:-1] + right[:-1]))
         # From the left: h(a_i+1) >= L_i - (U_i-1 - L_i) (a_i+1 - a_i)/(a_i - a_i-1), if above 0.
-        gap = np.where(np.isfinite(low[1:-1]), high[:-2] - low[1:-1], 700.0)
+        gap = np.where(known, high[:-2] - inner, 700.0)
         log_drop = _log_expm1(np.clip(gap, 1e-300, 700.0)) + np.log(ratio) + 64 * U
         sunk = log_drop < 0.0
         drop = np.exp(np.minimum(log_drop, 0.0))

@@ -10,7 +10,8 @@ from scipy.special import ndtri
 from shuffledp.composition.contour import Parts
 from shuffledp.composition.tilt import tilted
 
-_STEPS = 80
+_STEPS = 100
+_PATIENCE = 7
 
 
 def normal_guess(parts: Parts, log_target: float) -> float:
@@ -26,11 +27,17 @@ def normal_guess(parts: Parts, log_target: float) -> float:
 
 
 def crossing(
-    value: Callable[[float], float], goal: float, *, start: float, top: float, rtol: float
+    value: Callable[[float], float],
+    goal: float,
+    *,
+    start: float,
+    top: float,
+    slope: Callable[[float], float],
+    rtol: float,
 ) -> tuple[float, float]:
     """(below, above): value(below) > goal >= value(above), within a relative ``rtol``.
 
-    (0, 0) where value(0) <= goal already, above = inf where even value(top) is above the goal.
+    (0, 0) where value(0) <= goal already, (top, inf) where even value(top) is above the goal.
 
     Parameters
     ----------
@@ -42,60 +49,58 @@ def crossing(
         A proposal.
     top : float
         Beyond it the value falls no further.
+    slope : callable
+        About how fast log delta falls at eps: for the steps, nothing depends on it.
     rtol : float
         Relative distance of the two points.
     """
-    aim = math.sqrt(-goal)
-
-    def height(log: float) -> float:
-        """Nearly linear in eps, > 0 above the crossing."""
-        return (math.sqrt(-min(log, 0.0)) if log > -math.inf else 1e6) - aim
-
-    points = _bracketed(value, goal, start=start, top=top)
-    if points is None or points[0] == points[1]:
-        return (top, math.inf) if points is None else points
-    below, above = points
-    low, high = height(value(below)), height(value(above))
-    side = 0
-    for _ in range(_STEPS):
-        if above - below <= rtol * above:
-            break
-        at = below - low * (above - below) / (high - low) if high - low < 1e5 else 0.0
-        pad = 0.3 * rtol * above
-        # Next to an end, step over the crossing so that both ends close in.
-        at = min(max(at, below + pad), above - pad)
-        if side in (-3, 3) or not below < at < above:
-            at, side = 0.5 * (below + above), 0
-        found = height(value(at))
-        if found >= 0.0:
-            above, high = at, found
-            side = side + 1 if side > 0 else 1
-        else:
-            below, low = at, found
-            side = side - 1 if side < 0 else -1
-    return below, above
-
-
-def _bracketed(
-    value: Callable[[float], float], goal: float, *, start: float, top: float
-) -> tuple[float, float] | None:
     if value(0.0) <= goal:
         return 0.0, 0.0
     if value(max(top, 0.0)) > goal:
-        return None
-    at = min(max(start, 1e-300), top)
+        return top, math.inf
     below, above = 0.0, top
-    if value(at) > goal:
-        below, step = at, 1.02
-        while below * step < top and value(below * step) > goal:
-            below, step = below * step, step * step
-        above = min(below * step, top)
-    else:
-        above, step = at, 1.02
-        while above / step > 1e-300 and value(above / step) <= goal:
-            above, step = above / step, step * step
-        below = above / step
+    at = min(max(start, 1e-3 * top), 0.999 * top) if top > 0.0 else top
+    slow, before = 0, (math.nan, math.nan)
+    for _ in range(_STEPS):
+        if above - below <= rtol * above or not below < at < above:
+            break
+        width = above - below
+        found = value(at)
+        if found > goal:
+            below = at
+        else:
+            above = at
+        if above - below <= rtol * above:
+            break
+        slow = slow + 1 if above - below > 0.5 * width else 0
+        secant = (before[1] - found) / (at - before[0])
+        rate = secant if 0.0 < secant < math.inf else slope(at)
+        before = (at, found)
+        at = _next(at, found, goal, rate, (below, above), rtol, halve=slow >= _PATIENCE)
     return below, above
+
+
+def _next(
+    at: float,
+    found: float,
+    goal: float,
+    slope: float,
+    ends: tuple[float, float],
+    rtol: float,
+    *,
+    halve: bool,
+) -> float:
+    """Newton's step, a little beyond the crossing so that the other end closes in too."""
+    below, above = ends
+    middle = math.sqrt(below * above) if 0.0 < 4.0 * below < above else 0.5 * (below + above)
+    if halve or not (math.isfinite(found) and slope > 0.0):
+        return middle
+    step = (found - goal) / slope
+    moved = at + step
+    pad = 0.4 * rtol * above
+    if abs(step) <= 4.0 * pad:
+        moved += pad if found > goal else -pad
+    return moved if below < moved < above else middle
 
 
 __all__ = ["crossing", "normal_guess"]

@@ -1,0 +1,105 @@
+"""The composition integral and its direct cases against enumeration in ball arithmetic."""
+
+import math
+
+import numpy as np
+import pytest
+
+from composition.exact_rounds import assert_inside, composed_delta, random_law
+from shuffledp.composition import LossLaw
+from shuffledp.composition.contour import _contour, log_delta, log_finite
+from shuffledp.divergence import LogInterval
+
+
+def contour(parts, eps, width):
+    top = math.fsum(count * law.highest for law, count in parts)
+    return _contour(parts, eps, width=width, top=top)
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("infinite", [False, True])
+def test_inside_at_few_rounds(seed, infinite):
+    rng = np.random.default_rng(seed)
+    parts = [(random_law(rng, int(rng.integers(2, 5)), infinite=infinite), int(rng.integers(1, 5)))]
+    if rng.random() < 0.5:
+        parts.append((random_law(rng, 3), int(rng.integers(1, 3))))
+    top = sum(count * law.highest for law, count in parts)
+    for eps in (0.0, 0.3 * top, 0.7 * top, 0.97 * top, top, -1.0):
+        for width in (1e-2, 1e-5):
+            exact = composed_delta(parts, eps)
+            assert_inside(log_delta(parts, eps, width=width), exact)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_contour_alone_is_inside_and_tight(seed):
+    rng = np.random.default_rng(100 + seed)
+    law = random_law(rng, 6, spread=0.4)
+    rounds = int(rng.integers(1, 5))
+    parts = [(law, rounds)]
+    top = rounds * law.highest
+    for eps in (0.0, 0.2 * top, 0.6 * top):
+        exact = composed_delta(parts, eps)
+        for width in (3e-2, 1e-3, 1e-5):
+            found = contour(parts, eps, width)
+            assert_inside(found, exact)
+        assert found.width < 1e-2
+
+
+def test_two_rounds_directly():
+    rng = np.random.default_rng(5)
+    for _ in range(20):
+        parts = [(random_law(rng, 5, infinite=True), 1), (random_law(rng, 4), 1)]
+        kinks = [a + b for a in parts[0][0].loss for b in parts[1][0].loss]
+        for eps in (0.0, 0.5, kinks[3], math.nextafter(kinks[7], 0.0), max(kinks)):
+            found = log_delta(parts, float(eps), width=1e-3)
+            assert_inside(found, composed_delta(parts, float(eps)))
+            assert found.width < 1e-9 or found.high < -30.0
+
+
+def test_tiny_deltas_stay_relative():
+    # 40 rounds, delta below 1e-30: the binomial tail in closed form.
+    p = 1.0 / 1024.0
+    law = LossLaw(np.array([-0.25, 0.75]), np.array([1.0 - p, p]))
+    parts = [(law, 40)]
+    eps = 17.5
+    exact = 0.0
+    terms = []
+    for k in range(41):
+        loss = 0.75 * k - 0.25 * (40 - k)
+        if loss > eps:
+            terms.append(math.comb(40, k) * p**k * (1 - p) ** (40 - k) * -math.expm1(eps - loss))
+    exact = math.log(math.fsum(terms))
+    found = log_delta(parts, eps, width=1e-4)
+    assert exact < math.log(1e-30)
+    assert found.low <= exact * (1 - 1e-12)
+    assert found.high >= exact * (1 + 1e-12)
+    assert found.width < 0.2
+
+
+@pytest.mark.parametrize("rounds", [10**3, 10**5, 10**7, 10**9])
+def test_normal_limit_and_cost(rounds):
+    # Losses +-s of randomized response: the sum is binomial, nearly normal.
+    s = 1.0 / math.sqrt(rounds)
+    up = 1.0 / (1.0 + math.exp(-s))
+    law = LossLaw(np.array([-s, s]), np.array([1.0 - up, up]))
+    found = log_delta([(law, rounds)], 2.0, width=1e-3)
+    # mu = 1 Gaussian: 0.02092...
+    assert found.low <= found.high
+    assert abs(math.exp(found.high) - 0.020926) < 4e-4
+    assert found.width < 5e-2
+
+
+def test_nothing_beyond_the_largest_sum():
+    law = LossLaw(np.array([-1.0, 1.0]), np.array([0.25, 0.75]))
+    assert log_finite([(law, 7)], 7.0 + 1e-9, width=1e-3) == LogInterval(-math.inf, -math.inf)
+    assert log_finite([(law, 7)], 6.9, width=1e-3).low > -math.inf
+
+
+def test_wider_is_never_tighter_than_asked_for_free():
+    rng = np.random.default_rng(3)
+    law = random_law(rng, 40, spread=0.05)
+    wide = log_delta([(law, 50)], 1.0, width=0.1)
+    fine = log_delta([(law, 50)], 1.0, width=1e-6)
+    assert wide.low <= fine.high
+    assert fine.low <= wide.high
+    assert fine.width < wide.width
