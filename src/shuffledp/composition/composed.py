@@ -108,7 +108,7 @@ class Composed(Rounds):
         """The least mu such that all rounds are mu-Gaussian-DP, but for ``slack`` in delta.
 
         mu composes as the root of the sum of squares (Dong, Roth, Su 2022, Corollary 3.3), and
-        slacks add up; so the upper end comes from each mechanism's own mu.
+        slacks about add up; so the upper end comes from each mechanism's own mu.
 
         Parameters
         ----------
@@ -117,7 +117,8 @@ class Composed(Rounds):
             often a delta like 1e-1000.
         """
         slack = _check.real("slack", slack, low=0.0, high=0.5)
-        share, squares = slack / self.rounds * (1.0 - 4 * U), 0.0
+        # prod (1 + share) <= 1 + slack.
+        share, squares = math.log1p(slack) / self.rounds * (1.0 - 4 * U), 0.0
         for part, count in self.parts:
             mu = dominating_mu(part.curves(), slack=share, rtol=GDP_RTOL)
             squares += count * mu * mu
