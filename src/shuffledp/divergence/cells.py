@@ -56,7 +56,7 @@ def expected_positive_part_of_cells(
 
 
 def _bracket(pair: ShuffledPair, cells: CellGains, width: float) -> LogInterval:
-    alone = _one_message(cells)
+    alone = _one_message(cells, pair.rel)
     n = pair.n
     if n == 1:
         return alone
@@ -93,7 +93,7 @@ def _whole(pair: ShuffledPair, cells: CellGains, width: float) -> LogInterval:
     """
     n = pair.n
     if float(cells.mean.max()) <= 0.0:
-        return _one_sided_cells(_one_message(cells), n)
+        return _one_sided_cells(_one_message(cells, pair.rel), n)
     means = mean_law(cells)
     first = find_tilt(means, n)
     emphasis = _emphasis(means, first, n)
@@ -317,15 +317,18 @@ def _one_sided_cells(alone: LogInterval, n: int) -> LogInterval:
     return LogInterval(-math.inf, top + 4 * U * (1.0 + abs(top)) if top > -math.inf else top)
 
 
-def _one_message(cells: CellGains) -> LogInterval:
-    """log E[G]_+ for n = 1: the mean on a cell, or its spread to the ends where it straddles 0."""
+def _one_message(cells: CellGains, rel: float) -> LogInterval:
+    """log E[G]_+ for n = 1: the mean on a cell, or its spread to the ends where it straddles 0.
+
+    ``rel`` is the relative error of the masses.
+    """
     below = np.maximum(cells.mean - cells.err, 0.0)
     room = np.maximum(cells.high - cells.low, 1e-300)
     spread = cells.high * np.clip((cells.mean + cells.err - cells.low) / room, 0.0, 1.0)
     above = np.where(
         cells.low >= 0.0, cells.mean + cells.err, np.where(cells.high > 0, spread, 0.0)
     )
-    pad = 1.0 + 1e-9
+    pad = 1.0 + 1e-9 + 2.0 * rel
     low, high = float((cells.w * below).sum()) / pad, float((cells.w * above).sum()) * pad
     return LogInterval(
         math.log(low) if low > 0.0 else -math.inf, math.log(high) if high > 0.0 else -math.inf

@@ -257,14 +257,18 @@ def trimmed(pair: ShuffledPair, epsilon: float, log_level: float) -> ShuffledPai
         return pair
     kept = slice(first, last)
     moved = (float(p[:first].sum() + p[last:].sum()), float(q[:first].sum() + q[last:].sum()))
-    grown = 1.0 + 1e-6
+    # p and q are products of two numbers with relative errors of their own.
+    noise = 1e-6 + 4.0 * pair.rel
     return replace(
         pair,
         w=pair.w[kept],
         a=pair.a[kept],
         b=pair.b[kept],
-        tail=(pair.tail[0] + grown * moved[0], pair.tail[1] + grown * moved[1]),
-        tail_doubt=(pair.tail_doubt[0] + 2e-6 * moved[0], pair.tail_doubt[1] + 2e-6 * moved[1]),
+        tail=(pair.tail[0] + (1.0 + noise) * moved[0], pair.tail[1] + (1.0 + noise) * moved[1]),
+        tail_doubt=(
+            pair.tail_doubt[0] + 2.0 * noise * moved[0],
+            pair.tail_doubt[1] + 2.0 * noise * moved[1],
+        ),
         ranges=pair.ranges.part(kept),
     )
 
@@ -328,8 +332,9 @@ def compressed_gains(
     root = np.sqrt(v)
     half = np.concatenate([0.5 * w, 0.5 * w])
     g = np.concatenate([m - root, m + root])
-    uncertainty = doubt * (1.0 + 1e-9) + blur + np.where(wide, between + within, 0.0)
-    largest = between + within + doubt * (1.0 + 1e-9) + blur
+    doubt *= 1.0 + 1e-9 + 2.0 * noise
+    uncertainty = doubt + blur + np.where(wide, between + within, 0.0)
+    largest = between + within + doubt + blur
     reach = np.maximum(width, 2.0 * root)
     spread = np.add.reduceat(cells.w * np.abs(shift), starts) / w
     g_err = 1.01 * err + 4.0 * noise * (spread + noise * width) + 4 * UNIT_ROUNDOFF * np.abs(m)

@@ -87,13 +87,16 @@ def scattered_trim(pair: ShuffledPair, epsilon: float, log_level: float) -> Shuf
         return pair
     gone, kept = order[:count], np.sort(order[count:])
     moved = (float(p[gone].sum()), float(q[gone].sum()))
-    grown = 1.0 + 1e-6
+    noise = 1e-6 + 4.0 * pair.rel
     return replace(
         pair,
         w=pair.w[kept],
         a=pair.a[kept],
         b=pair.b[kept],
-        tail=(pair.tail[0] + grown * moved[0], pair.tail[1] + grown * moved[1]),
-        tail_doubt=(pair.tail_doubt[0] + 2e-6 * moved[0], pair.tail_doubt[1] + 2e-6 * moved[1]),
+        tail=(pair.tail[0] + (1.0 + noise) * moved[0], pair.tail[1] + (1.0 + noise) * moved[1]),
+        tail_doubt=(
+            pair.tail_doubt[0] + 2.0 * noise * moved[0],
+            pair.tail_doubt[1] + 2.0 * noise * moved[1],
+        ),
         ranges=pair.ranges.part(kept),
     )
