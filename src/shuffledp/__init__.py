@@ -9,6 +9,7 @@ True
 
 from shuffledp.analyses import Analysis, analyses
 from shuffledp.bound import Bound, Theorem
+from shuffledp.calibration import Calibration, calibrate, most_rounds, required_users
 from shuffledp.compare import RandomizerComparison, compare_randomizers
 from shuffledp.comparison import Comparison
 from shuffledp.composition import Composed, central, compose
@@ -36,6 +37,8 @@ from shuffledp.randomizers import (
     RAPPOR,
     BinaryRR,
     Channel,
+    DiscreteGaussian,
+    DiscreteLaplace,
     Duchi,
     Extremal,
     Gaussian,
@@ -77,10 +80,13 @@ __all__ = [
     "BallsIntoBins",
     "BinaryRR",
     "Bound",
+    "Calibration",
     "Channel",
     "CheuZhilyaev",
     "Comparison",
     "Composed",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
     "Duchi",
     "Estimate",
     "Extremal",
@@ -115,16 +121,19 @@ __all__ = [
     "Wheel",
     "WorstPairs",
     "analyses",
+    "calibrate",
     "central",
     "compare_randomizers",
     "compose",
     "generic",
+    "most_rounds",
     "protocol_from_dict",
     "protocol_names",
     "randomizer_from_dict",
     "randomizer_names",
     "required_messages",
     "required_noise",
+    "required_users",
     "shuffle",
     "shuffle_index",
     "variation_ratio",

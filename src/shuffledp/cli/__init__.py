@@ -9,6 +9,7 @@ from __future__ import annotations
 import click
 
 from shuffledp import __version__
+from shuffledp.cli.calibrate import calibrate
 from shuffledp.cli.compare import compare
 from shuffledp.cli.compare_bounds import compare_bounds
 from shuffledp.cli.files import account, schema, verify
@@ -47,6 +48,7 @@ for command in (
     epsilon,
     delta,
     curve,
+    calibrate,
     compare,
     compare_bounds,
     account,

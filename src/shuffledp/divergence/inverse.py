@@ -81,6 +81,13 @@ def solve_epsilon(
             low = max(low, other.low)
             if other.high > high:
                 high, best = other.high, i
+        return EpsilonInterval(low, high, best)
+    for i, profile in enumerate(profiles):
+        # The quick estimate may have chosen the wrong one: where another is above, it is better.
+        if i != best and low < cap and not _below(profile, high, log_target, LOOSE):
+            other = _refine(profile, log_target, cap=cap, rtol=rtol, start=high)
+            if other.low > low:
+                low, high, best = other.low, other.high, i
     return EpsilonInterval(low, high, best)
 
 

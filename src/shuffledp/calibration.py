@@ -1,0 +1,442 @@
+"""Solve for any one of eps0, noise, users or rounds, given the privacy target and the rest.
+
+Every point that is returned was evaluated: the one that meets the target by its certified upper
+end, and the next one, which does not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from shuffledp import _check
+from shuffledp.bound import outward
+from shuffledp.errors import NotCertified, rejected
+from shuffledp.randomizers import Randomizer
+from shuffledp.shuffle import shuffle
+
+Family = Callable[[float], Randomizer]
+Find = Literal["largest", "smallest"]
+
+_SMALLEST, _LARGEST = 1e-4, 300.0
+_FIRST = 1.0
+_STEPS = 200
+_ROUGH = 1e-3
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """A value that meets the target, and the next one, which does not.
+
+    Attributes
+    ----------
+    what : str
+        What was solved for.
+    value : float
+        Meets the target by a certified upper end.
+    log_delta : float
+        log of that upper end of delta at the target's eps; at most log(delta).
+    beyond : float or None
+        The next value in the direction of less privacy, which was evaluated and whose certified
+        upper end does not meet the target; None where the search range ends before.
+    log_delta_beyond : float or None
+        log of its upper end.
+    epsilon, delta : float
+        The target.
+    n, rounds : int
+        Users and rounds at ``value``.
+    randomizer : Randomizer
+        The mechanism at ``value``.
+    """
+
+    what: str
+    value: float
+    log_delta: float
+    beyond: float | None
+    log_delta_beyond: float | None
+    epsilon: float
+    delta: float
+    n: int
+    rounds: int
+    randomizer: Randomizer
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able form."""
+        return {
+            "what": self.what,
+            "value": self.value,
+            "log_delta": self.log_delta if math.isfinite(self.log_delta) else None,
+            "beyond": self.beyond,
+            "log_delta_beyond": self.log_delta_beyond,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "n": self.n,
+            "rounds": self.rounds,
+            "randomizer": self.randomizer.to_dict(),
+        }
+
+    def __str__(self) -> str:
+        up = self.beyond is not None and self.beyond > self.value
+        lines = [f"{self.what} = {outward(self.value, up=not up, digits=8)} meets the target"]
+        lines[0] += f" eps = {self.epsilon:g}, delta = {self.delta:g}"
+        if self.beyond is not None:
+            lines.append(f"  {self.what} = {self.beyond:.8g} does not")
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True)
+class _Target:
+    epsilon: float
+    log_delta: float
+    rtol: float
+    trust: Literal["all", "published"]
+
+    def log_upper(self, randomizer: Randomizer, n: int, rounds: int) -> float:
+        """log of the certified upper end of delta."""
+        one = shuffle(randomizer, n=n, rtol=self.rtol, trust=self.trust)
+        found = one if rounds == 1 else one.compose(rounds=rounds)
+        upper = found.delta(epsilon=self.epsilon).log_upper
+        return 0.0 if upper is None else upper
+
+    def met(self, log_upper: float) -> bool:
+        return log_upper <= self.log_delta
+
+
+def calibrate(
+    family: Family,
+    *,
+    n: int,
+    epsilon: float,
+    delta: float,
+    rounds: int = 1,
+    find: Find = "largest",
+    low: float = _SMALLEST,
+    high: float = _LARGEST,
+    rtol: float = 1e-6,
+    trust: Literal["all", "published"] = "all",
+) -> Calibration:
+    """The largest (or smallest) parameter of a family that meets a central target.
+
+    Parameters
+    ----------
+    family : callable
+        Value -> randomizer, such as ``lambda e: KRR(k=10, eps0=e)``. Delta should rise with the
+        value for find="largest" (eps0), fall with it for "smallest" (sigma); where it does not, the
+        result is still a value that meets the target beside one that does not.
+    n : int
+        Users.
+    epsilon, delta : float
+        The target: eps in nats.
+    rounds : int
+        Rounds on the same users.
+    find : {"largest", "smallest"}
+        Which end of the values that meet the target.
+    low, high : float
+        Values to search, 0 < low < high.
+    rtol : float
+        How near ``beyond`` is to ``value``.
+    trust : {"all", "published"}
+        Which theorems may be used.
+
+    Returns
+    -------
+    Calibration
+
+    Raises
+    ------
+    NotCertified
+        If no value in the range meets the target; the message says what n would.
+    """
+    n, rounds = _check.count("n", n), _check.count("rounds", rounds, high=10**9)
+    low = _check.positive("low", low)
+    high = _check.positive("high", high)
+    _check.choice("find", find, ("largest", "smallest"))
+    if not low < high:
+        raise rejected("high", high, f"a number above low = {low:g}")
+    rtol = _check.real("rtol", rtol, low=1e-12, high=0.5)
+    known: dict[float, float] = {}
+    # From the private end of the range towards the other one.
+    private, open_end = (low, high) if find == "largest" else (high, low)
+    good: float | None = None
+    bad: float | None = None
+    # Loose brackets come first: they find the place, tight ones then decide it.
+    for accuracy in sorted({max(_ROUGH, rtol), rtol}, reverse=True):
+        target = _target(epsilon, delta, accuracy, trust)
+        known = {}
+
+        def log_upper(value: float, target: _Target = target, seen: Any = known) -> float:
+            if value not in seen:
+                seen[value] = target.log_upper(family(value), n, rounds)
+            return seen[value]
+
+        good = _first_good(log_upper, target, good, private, open_end)
+        if good is None:
+            raise _unreachable(family(private), target, n, rounds, find=find, end=private)
+        bad = _first_bad(log_upper, target, good, bad, open_end)
+        if bad is None:
+            good = open_end
+        else:
+            good = _last_good(known, target, bad)
+            good, bad = _narrow(log_upper, target, good, bad, accuracy)
+    if good is None:
+        raise rejected("rtol", rtol, "a relative width")
+    return Calibration(
+        what="value",
+        value=good,
+        log_delta=known[good],
+        beyond=bad,
+        log_delta_beyond=None if bad is None else known[bad],
+        epsilon=epsilon,
+        delta=delta,
+        n=n,
+        rounds=rounds,
+        randomizer=family(good),
+    )
+
+
+def required_users(
+    randomizer: Randomizer,
+    *,
+    epsilon: float,
+    delta: float,
+    rounds: int = 1,
+    most: int = _check.LARGEST_COUNT,
+    trust: Literal["all", "published"] = "all",
+) -> Calibration:
+    """The smallest n that meets a target: n meets it, n - 1 does not (delta falls in n).
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        The mechanism.
+    epsilon, delta : float
+        The target.
+    rounds : int
+        Rounds on the same users.
+    most : int
+        Largest n to try.
+    trust : {"all", "published"}
+        Which theorems may be used.
+
+    Raises
+    ------
+    NotCertified
+        If even ``most`` users do not.
+    """
+    rounds = _check.count("rounds", rounds, high=10**9)
+    most = _check.count("most", most)
+    target = _target(epsilon, delta, 1e-6, trust)
+    known: dict[int, float] = {}
+
+    def good(n: int) -> bool:
+        if n not in known:
+            known[n] = target.log_upper(randomizer, n, rounds)
+        return target.met(known[n])
+
+    found = _smallest_whole(good, most)
+    if found is None:
+        msg = (
+            f"n = {most:,}: {randomizer.name} does not meet eps = {epsilon:g}, delta = {delta:g}; "
+            "wanted a larger target or more noise"
+        )
+        raise NotCertified(msg)
+    before = found - 1 if found > 1 else None
+    return Calibration(
+        what="n",
+        value=found,
+        log_delta=known[found],
+        beyond=before,
+        log_delta_beyond=None if before is None else known[before],
+        epsilon=epsilon,
+        delta=delta,
+        n=found,
+        rounds=rounds,
+        randomizer=randomizer,
+    )
+
+
+def most_rounds(
+    randomizer: Randomizer,
+    *,
+    n: int,
+    epsilon: float,
+    delta: float,
+    most: int = 10**6,
+    trust: Literal["all", "published"] = "all",
+) -> Calibration:
+    """The largest number of rounds that meets a target: T rounds do, T + 1 do not.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        The mechanism of every round.
+    n : int
+        Users, the same in every round.
+    epsilon, delta : float
+        The target.
+    most : int
+        Largest number of rounds to try.
+    trust : {"all", "published"}
+        Which theorems may be used.
+
+    Raises
+    ------
+    NotCertified
+        If one round is too many.
+    """
+    n, most = _check.count("n", n), _check.count("most", most, high=10**9)
+    target = _target(epsilon, delta, 1e-6, trust)
+    known: dict[int, float] = {}
+    one = shuffle(randomizer, n=n, rtol=target.rtol, trust=trust)
+
+    def too_many(rounds: int) -> bool:
+        if rounds not in known:
+            found = one if rounds == 1 else one.compose(rounds=rounds)
+            upper = found.delta(epsilon=target.epsilon).log_upper
+            known[rounds] = 0.0 if upper is None else upper
+        return not target.met(known[rounds])
+
+    if too_many(1):
+        raise _unreachable(randomizer, target, n, 1, find="largest", end=None)
+    first = _smallest_whole(too_many, most)
+    rounds = most if first is None else first - 1
+    return Calibration(
+        what="rounds",
+        value=rounds,
+        log_delta=known[rounds],
+        beyond=first,
+        log_delta_beyond=None if first is None else known[first],
+        epsilon=epsilon,
+        delta=delta,
+        n=n,
+        rounds=rounds,
+        randomizer=randomizer,
+    )
+
+
+def _target(epsilon: float, delta: float, rtol: float, trust: Any) -> _Target:
+    log_delta = math.log(_check.open_unit("delta", delta))
+    _check.choice("trust", trust, ("all", "published"))
+    # log(delta) is rounded: a hair below it is surely below.
+    slack = 1e-15 * (1.0 + abs(log_delta))
+    return _Target(_check.epsilon("epsilon", epsilon), log_delta - slack, rtol, trust)
+
+
+def _first_good(
+    log_upper: Callable[[float], float],
+    target: _Target,
+    start: float | None,
+    private: float,
+    open_end: float,
+) -> float | None:
+    """A value that meets the target: the start (or 1) if it does, else towards the private end."""
+    value = _FIRST if start is None else start
+    value = min(max(value, min(private, open_end)), max(private, open_end))
+    for _ in range(_STEPS):
+        if target.met(log_upper(value)):
+            return value
+        if value == private:
+            return None
+        value = _towards(value, private)
+    return None
+
+
+def _first_bad(
+    log_upper: Callable[[float], float],
+    target: _Target,
+    good: float,
+    start: float | None,
+    open_end: float,
+) -> float | None:
+    """A value beyond the good one that does not meet the target; None if all do."""
+    if start is not None and not target.met(log_upper(start)):
+        return start
+    value = good
+    while value != open_end:
+        value = _towards(value, open_end)
+        if not target.met(log_upper(value)):
+            return value
+    return None
+
+
+def _last_good(known: dict[float, float], target: _Target, open_end: float) -> float:
+    """The value nearest to the open end that was seen to meet the target."""
+    met = (value for value, upper in known.items() if target.met(upper))
+    return min(met, key=lambda value: abs(math.log(value / open_end)))
+
+
+def _towards(value: float, end: float) -> float:
+    """A factor of 3 nearer to the end, or the end."""
+    moved = value * 3.0 if end > value else value / 3.0
+    return min(moved, end) if end > value else max(moved, end)
+
+
+def _narrow(
+    log_upper: Callable[[float], float], target: _Target, good: float, bad: float, rtol: float
+) -> tuple[float, float]:
+    """Close in: secant steps on log delta while they help, bisection otherwise."""
+    for step in range(_STEPS):
+        if abs(bad / good - 1.0) <= rtol:
+            break
+        middle = _proposal(log_upper, target, good, bad) if step % 3 else math.sqrt(good * bad)
+        # Not nearer to either end than the width asked for.
+        edge = 0.5 * rtol * good
+        low, high = min(good, bad) + edge, max(good, bad) - edge
+        middle = min(max(middle, low), high) if low < high else 0.5 * (good + bad)
+        if middle in (good, bad):
+            break
+        if target.met(log_upper(middle)):
+            good = middle
+        else:
+            bad = middle
+    return good, bad
+
+
+def _proposal(
+    log_upper: Callable[[float], float], target: _Target, good: float, bad: float
+) -> float:
+    """Where the chord of sqrt(-log delta) over log value crosses the target, a little past it."""
+    heights = [math.sqrt(-min(log_upper(v), 0.0)) for v in (good, bad)]
+    goal = math.sqrt(-target.log_delta)
+    if not (math.isfinite(heights[0]) and heights[0] > heights[1]):
+        return math.sqrt(good * bad)
+    share = (heights[0] - goal) / (heights[0] - heights[1])
+    # Land on either side in turn: what is left is then mostly cut off.
+    share += 0.02 * (0.5 - share)
+    return math.exp(math.log(good) + min(max(share, 0.0), 1.0) * math.log(bad / good))
+
+
+def _smallest_whole(good: Callable[[int], bool], most: int) -> int | None:
+    """Smallest whole number with the property, which has to stay once it is there."""
+    high = 1
+    while not good(high):
+        if high == most:
+            return None
+        high = min(high * 4, most)
+    low = high // 4 if high > 1 else 0
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if good(middle) else (middle, high)
+    if high > 1:
+        good(high - 1)
+    return high
+
+
+def _unreachable(
+    randomizer: Randomizer, target: _Target, n: int, rounds: int, *, find: str, end: float | None
+) -> NotCertified:
+    """Why there is no such value, and how many users would do."""
+    where = f"at n = {n:,}" + (f" in {rounds:,} rounds" if rounds > 1 else "")
+    value = "" if end is None else f" even at {end:g}, the {'low' if find == 'largest' else 'high'}"
+    value += "" if end is None else " end of the range,"
+    delta = math.exp(target.log_delta)
+    words = f"{randomizer.name}{value} does not meet eps = {target.epsilon:g}, delta = {delta:.3g}"
+    try:
+        enough = required_users(
+            randomizer, epsilon=target.epsilon, delta=delta, rounds=rounds, trust=target.trust
+        )
+    except NotCertified:
+        return NotCertified(f"{words} {where}, nor at any n: wanted a larger eps or delta")
+    return NotCertified(f"{words} {where}; it would with n = {int(enough.value):,} users")

@@ -1,0 +1,105 @@
+"""Calibrate, then evaluate: the value meets the target, the next one does not, nothing hangs."""
+
+import math
+
+import pytest
+
+import shuffledp as sd
+from shuffledp.calibration import calibrate, most_rounds, required_users
+from shuffledp.errors import NotCertified, ParameterError
+
+FAMILIES = {
+    "k-rr": lambda e: sd.KRR(k=10, eps0=e),
+    "binary-rr": lambda e: sd.BinaryRR(eps0=e),
+    "rappor": lambda e: sd.RAPPOR(d=20, eps0=e),
+    "oue": lambda e: sd.OUE(d=20, eps0=e),
+    "olh": lambda e: sd.OLH(domain=20, eps0=e),
+    "hadamard": lambda e: sd.HadamardResponse(domain=20, eps0=e),
+}
+
+
+@pytest.mark.parametrize("name", FAMILIES)
+@pytest.mark.parametrize(("n", "epsilon", "delta"), [(1000, 1.0, 1e-6), (10**6, 0.1, 1e-10)])
+def test_largest_eps0(name, n, epsilon, delta):
+    found = calibrate(FAMILIES[name], n=n, epsilon=epsilon, delta=delta)
+    assert found.log_delta <= math.log(delta) < found.log_delta_beyond
+    assert found.value < found.beyond <= found.value * (1 + 1.1e-6)
+    met = sd.shuffle(FAMILIES[name](found.value), n=n).epsilon(delta=delta)
+    missed = sd.shuffle(FAMILIES[name](found.beyond), n=n).epsilon(delta=delta)
+    assert met.upper <= epsilon * (1 + 1e-6)
+    assert missed.upper > epsilon
+    assert found.randomizer == FAMILIES[name](found.value)
+    assert found.to_dict()["randomizer"]["eps0"] == found.value
+
+
+def test_smallest_sigma():
+    def family(sigma):
+        return sd.Gaussian(sigma=sigma)
+
+    found = calibrate(
+        family, n=10_000, epsilon=0.05, delta=1e-6, find="smallest", low=0.5, high=5.0, rtol=1e-3
+    )
+    assert found.beyond < found.value <= found.beyond * (1 + 1.1e-3)
+    assert sd.shuffle(family(found.value), n=10_000).epsilon(delta=1e-6).upper <= 0.05 * (1 + 1e-6)
+    assert sd.shuffle(family(found.beyond), n=10_000).epsilon(delta=1e-6).upper > 0.05
+
+
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (2.0, 1e-9), (3.9, 1e-3)])
+def test_smallest_n(epsilon, delta):
+    mechanism = sd.KRR(k=10, eps0=4.0)
+    found = required_users(mechanism, epsilon=epsilon, delta=delta)
+    n = int(found.value)
+    assert found.beyond == n - 1
+    assert sd.shuffle(mechanism, n=n).delta(epsilon=epsilon).upper <= delta
+    assert sd.shuffle(mechanism, n=n - 1).delta(epsilon=epsilon).upper > delta
+
+
+def test_one_user_is_enough_where_the_local_guarantee_is():
+    found = required_users(sd.KRR(k=3, eps0=1.0), epsilon=1.0, delta=1e-6)
+    assert (found.value, found.beyond) == (1, None)
+
+
+def test_most_rounds():
+    mechanism = sd.KRR(k=4, eps0=2.0)
+    found = most_rounds(mechanism, n=2000, epsilon=2.0, delta=1e-6)
+    rounds = int(found.value)
+    accountant = sd.shuffle(mechanism, n=2000)
+    assert accountant.compose(rounds=rounds).delta(epsilon=2.0).upper <= 1e-6
+    assert accountant.compose(rounds=rounds + 1).delta(epsilon=2.0).upper > 1e-6
+
+
+def test_all_values_meet_it():
+    found = calibrate(FAMILIES["k-rr"], n=1000, epsilon=5.0, delta=1e-6, high=4.0)
+    assert (found.value, found.beyond, found.log_delta_beyond) == (4.0, None, None)
+    assert "does not" not in str(found)
+
+
+def test_no_value_meets_it_and_what_would():
+    with pytest.raises(NotCertified, match=r"n = 10; it would with n = ([\d,]+) users") as error:
+        calibrate(FAMILIES["k-rr"], n=10, epsilon=1e-6, delta=1e-6)
+    users = int(str(error.value).split("n = ")[-1].split()[0].replace(",", ""))
+    assert sd.shuffle(FAMILIES["k-rr"](1e-4), n=users).delta(epsilon=1e-6).upper <= 1e-6
+    with pytest.raises(NotCertified, match="wanted a larger target"):
+        required_users(sd.KRR(k=3, eps0=5.0), epsilon=0.01, delta=1e-6, most=100)
+    with pytest.raises(NotCertified, match="it would with"):
+        most_rounds(sd.KRR(k=3, eps0=5.0), n=100, epsilon=0.01, delta=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("change", "word"),
+    [
+        ({"n": 0}, "n = 0"),
+        ({"epsilon": -1.0}, "epsilon"),
+        ({"delta": 0.0}, "delta"),
+        ({"rounds": 0}, "rounds"),
+        ({"find": "best"}, "find"),
+        ({"low": 0.0}, "low"),
+        ({"low": 5.0, "high": 4.0}, "high"),
+        ({"rtol": 0.0}, "rtol"),
+        ({"trust": "me"}, "trust"),
+    ],
+)
+def test_bad_input(change, word):
+    settings = {"n": 1000, "epsilon": 1.0, "delta": 1e-6, **change}
+    with pytest.raises(ParameterError, match=word):
+        calibrate(FAMILIES["k-rr"], **settings)
