@@ -104,6 +104,12 @@ CENTRAL_PLD = Theorem(
     "its maker",
     "published",
 )
+APPROXIMATE_CLONE = Theorem(
+    "approximate-clone",
+    "stronger clone for (eps0, delta0)-LDP randomizers, adaptive too",
+    "docs/theory-composition.md, Theorem 5.1",
+    "proved here",
+)
 FROM_CURVE = Theorem(
     "curve",
     "integrals, conjugates and tangents of the curve",
