@@ -7,7 +7,10 @@ import math
 import numpy as np
 
 from shuffledp import _check
-from shuffledp.pair import ShuffledPair
+from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
+
+# Two elementary functions at 8 u each, and a few more roundings.
+_REL = 24 * UNIT_ROUNDOFF
 
 
 def clone_pair(*, eps0: float, n: int) -> ShuffledPair:
@@ -27,7 +30,8 @@ def clone_pair(*, eps0: float, n: int) -> ShuffledPair:
         a=np.array([big, small]),
         b=np.array([small, big]),
         n=_check.count("n", n),
-        leftover=(leftover, 1e-15 * leftover),
+        rel=_REL,
+        leftover=(leftover, _REL * leftover),
     )
 
 
@@ -45,5 +49,6 @@ def stronger_clone_pair(*, eps0: float, n: int) -> ShuffledPair:
         a=np.array([grow, 1.0]),
         b=np.array([1.0, grow]),
         n=_check.count("n", n),
-        leftover=(leftover, 1e-15 * leftover),
+        rel=_REL,
+        leftover=(leftover, _REL * leftover),
     )
