@@ -51,7 +51,8 @@ def report() -> str:
 def _row(name: str, n: int, width: str, baseline: float | str, contour: float) -> str:
     if isinstance(baseline, str):
         return f"| {name} | {n:,} | {width} | {baseline} | {contour:.2g} | |"
-    return f"| {name} | {n:,} | {width} | {baseline:.2g} | {contour:.2g} | {_times(baseline / contour)} |"
+    ratio = _times(baseline / contour)
+    return f"| {name} | {n:,} | {width} | {baseline:.2g} | {contour:.2g} | {ratio} |"
 
 
 def _times(ratio: float) -> str:

@@ -51,14 +51,14 @@ def alpha_over_n(acc: sd.Shuffled) -> float:
     return 0.01 / acc.n
 
 
-def panels(name: str, randomizer: sd.Randomizer) -> list[Panel]:
+def panels(randomizer: sd.Randomizer) -> list[Panel]:
     """eps over n at delta = 0.01/n and at 1e-6, and the first as a multiple of the blanket's."""
     found = []
     for words, delta in (("δ = 0.01/n", alpha_over_n), ("δ = 1e-6", 1e-6)):
         x = counts(100, 10**8, 10)
         found.append(
             panel_over(
-                f"{name}, {words}", "n (users)", x,
+                words, "n (users)", x,
                 lambda n: (sd.shuffle(randomizer, n=n, rtol=1e-4), None), LINES[:-1],
                 delta=delta,
             )
@@ -137,7 +137,7 @@ def main() -> None:
     indices()
     for part, (label, randomizer) in MECHANISMS.items():
         title = f"Shuffle index, in place of Fig. 4{part}: {label} (settings ours)"
-        print(*draw(f"index_fig4{part}", title, panels(label, randomizer)))
+        print(*draw(f"index_fig4{part}", title, panels(randomizer)))
 
 
 if __name__ == "__main__":

@@ -57,25 +57,25 @@ MECHANISMS = {
 }
 
 
-def panels(name: str, make) -> list[Panel]:
+def panels(make) -> list[Panel]:
     """eps over n at eps0 = 2, eps over eps0 at n = 1e4, delta over eps at n = 1e4."""
     over_n = panel_over(
-        f"{name}, ε₀ = 2", "n (users)", counts(300, 10**6, 8),
+        "ε₀ = 2, δ = 1e-6", "n (users)", counts(300, 10**6, 8),
         lambda n: (sd.shuffle(make(2.0), n=n, rtol=1e-4), None), LINES, delta=DELTA,
     )  # fmt: skip
     over_eps0 = panel_over(
-        f"{name}, n = 10,000", "local ε₀ (nats)", [0.2, *steps(0.75, 6.0, 8)],
+        "n = 10,000, δ = 1e-6", "local ε₀ (nats)", [0.2, *steps(0.75, 6.0, 8)],
         lambda e: (sd.shuffle(make(e), n=10_000, rtol=1e-4), None), LINES, delta=DELTA,
     )  # fmt: skip
     over_eps0.xscale = "linear"
-    return [over_n, over_eps0, profile(name, make)]
+    return [over_n, over_eps0, profile(make)]
 
 
-def profile(name: str, make) -> Panel:
+def profile(make) -> Panel:
     """delta over eps at n = 1000 and eps0 = 2, the grid's values as far as floats carry them."""
     acc = sd.shuffle(make(2.0), n=1000, rtol=1e-4)
     x = steps(0.02, 0.8, 14)
-    panel = Panel(f"{name}, ε₀ = 2, n = 1,000", x, "ε (nats)", "δ", xscale="linear")
+    panel = Panel("ε₀ = 2, n = 1,000", x, "ε (nats)", "δ", xscale="linear")
     for line in LINES:
         panel.curves.append((line, [_delta(acc, line, epsilon) for epsilon in x]))
     randomizer = make(2.0)
@@ -195,7 +195,7 @@ def main() -> None:
     for name, (label, make) in MECHANISMS.items():
         figure = name.removeprefix("su_fig")
         title = f"{label} (Su, Cheng, Wang 2025, in place of Fig. {figure}; settings ours)"
-        print(*draw(name, title, panels(label, make)))
+        print(*draw(name, title, panels(make)))
 
 
 if __name__ == "__main__":

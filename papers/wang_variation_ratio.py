@@ -54,18 +54,18 @@ MECHANISMS = {
 }
 
 
-def three_panels(name: str, make) -> list[Panel]:
+def three_panels(make) -> list[Panel]:
     """Over n at eps0 = 3; the same as a multiple of the blanket's; and that over eps0."""
 
     def at(eps0: float, n: int):
         return sd.shuffle(make(eps0), n=n, rtol=1e-5), sd.generic(eps0=eps0, n=n)
 
     over_n = panel_over(
-        f"{name}, ε₀ = 3", "n (users)", counts(300, 10**7, 10), lambda n: at(3.0, n), LINES,
+        "ε₀ = 3", "n (users)", counts(300, 10**7, 10), lambda n: at(3.0, n), LINES,
         delta=DELTA,
     )  # fmt: skip
     over_eps0 = panel_over(
-        f"{name}, n = 10,000", "local ε₀ (nats)", [0.1, 0.5, *steps(1.0, 7.0, 9)],
+        "n = 10,000", "local ε₀ (nats)", [0.1, 0.5, *steps(1.0, 7.0, 9)],
         lambda e: at(e, 10_000), LINES, delta=DELTA,
     )  # fmt: skip
     over_eps0.xscale = "linear"
@@ -190,7 +190,7 @@ def main() -> None:
     for name, (label, make) in MECHANISMS.items():
         figure = name.removeprefix("wang_fig")
         title = f"{label}, δ = 1e-6 (Wang et al. 2024, in place of Fig. {figure}; settings ours)"
-        print(*draw(name, title, three_panels(label, make)))
+        print(*draw(name, title, three_panels(make)))
     title = "Where the published variation ratio is no bound: exact δ of one dataset over it"
     print(*draw("wang_violation", title, violation()))
     parameters()

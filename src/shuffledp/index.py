@@ -214,9 +214,13 @@ def gaussian_epsilon(pair: ShuffledPair, *, delta: float, cap: float) -> float:
 
     if gap(0.0) <= 0.0:
         return 0.0
-    if gap(high) >= 0.0:
-        return cap
-    root: Any = brentq(gap, 0.0, high, xtol=1e-14)
+    # The variance grows with eps, and the form with it in the end: its first crossing is meant.
+    low, top = 0.0, min(1e-3 / math.sqrt(pair.n), high)
+    while gap(top) > 0.0:
+        if top >= high:
+            return cap
+        low, top = top, min(1.2 * top, high)
+    root: Any = brentq(gap, low, top, xtol=1e-14)
     return float(root)
 
 

@@ -1,0 +1,82 @@
+"""The papers' tables once more: formulas against the library's laws, and the scripts' helpers."""
+
+import csv
+import math
+
+import pytest
+from papers import common, shuffle_index, su_decomposition, wang_variation_ratio
+
+import shuffledp as sd
+
+
+@pytest.fixture
+def out(tmp_path, monkeypatch):
+    monkeypatch.setattr(common, "OUT", tmp_path)
+    return tmp_path
+
+
+def rows(path):
+    with path.open(encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_laws_of_g_are_the_tables_of_su_et_al(out):
+    su_decomposition.laws()
+    found = rows(out / "su_tables_1_2.csv")
+    assert len(found) == 20
+    for row in found:
+        by_library, by_formula = float(row["mass (library)"]), float(row["mass (formula)"])
+        assert by_library == pytest.approx(by_formula, rel=2e-6, abs=1e-12)
+
+
+def test_total_variations_are_those_of_the_formulas(out):
+    wang_variation_ratio.parameters()
+    found = rows(out / "wang_table2.csv")
+    assert len(found) == 8
+    for row in found:
+        by_law = float(row["TV (from the law, rounded up)"])
+        assert by_law == pytest.approx(float(row["TV in closed form"]), rel=2e-5)
+        assert float(row["q"]) == pytest.approx(math.exp(2.0), rel=1e-5)
+
+
+def test_indices_are_those_of_the_formulas(out):
+    shuffle_index.indices()
+    for row in rows(out / "index_table1.csv"):
+        assert float(row["chi_lo (from the law)"]) == pytest.approx(
+            float(row["chi_lo (formula)"]), rel=1e-4
+        )
+        assert float(row["chi_up (from the law)"]) == pytest.approx(
+            float(row["chi_up (formula)"]), rel=1e-4
+        )
+        assert float(row["chi_lo/chi_up"]) <= 1.0 + 1e-12
+
+
+def test_a_figure_is_drawn_with_its_numbers(out):
+    lines = (
+        common.Line("blanket", "blanket", common.BLACK, thick=True),
+        common.Line("dataset", "lower", common.ORANGE, end="lower"),
+        common.Line("gaussian", "Gaussian", common.GREEN, end="estimate"),
+        common.Line("efmrtt19", "Erlingsson et al.", common.GREY),
+    )
+    panel = common.panel_over(
+        "10-RR", "n", [50, 500], lambda n: (sd.shuffle(sd.KRR(k=10, eps0=1.0), n=n), None), lines,
+        delta=1e-4,
+    )  # fmt: skip
+    png, numbers = common.draw("test", "a title", [panel])
+    assert png.stat().st_size > 5000
+    first, second = rows(numbers)
+    assert float(first["lower"]) <= float(first["blanket"])
+    assert float(second["blanket"]) < float(first["blanket"])
+    assert first["Erlingsson et al."] == ""  # eps0 = 1 is outside its domain
+
+
+def test_committed_figures_have_their_numbers():
+    """Each picture of docs/papers.md has a CSV beside it, and lower ends below upper ends in it."""
+    for name in ("wang_fig1", "wang_fig4", "su_fig2", "su_fig7", "index_fig4a", "feldman_fig4"):
+        assert (common.OUT / f"{name}.png").exists()
+        found = rows(common.OUT / f"{name}.csv")
+        (lower,) = [k for k in found[0] if k.startswith("certified lower end")]
+        upper = next(k for k in found[0] if k.endswith("(ours)") and k != lower)
+        for row in found:
+            if row[lower] and row[upper]:
+                assert float(row[lower]) <= float(row[upper]) * (1 + 1e-5)
