@@ -65,10 +65,58 @@ def test_probabilities_of_count_vectors_are_within_their_errors(n):
         assert ball(float(made.log_high[i])) >= exact
         if made.sure[i] > 0.0:
             assert ball(float(made.log_p[i])) + ball(float(made.sure[i])).log() <= exact
-        # Five roundings of u each for the terms of a sum as large as this, at the least.
-        size = n * math.log(n) if n > 2 else 1.0
-        assert made.log_high[i] - made.log_p[i] >= 4 * U * size
-        assert 1.0 - made.sure[i] >= 4 * U * size
+        # log w within 8 u and its multiple, log-gamma within 8 u, and the sums of all of them.
+        logs = c * abs(math.log(plus)) + (n - c) * abs(math.log(1.0 - plus))
+        size = logs + math.lgamma(n + 1.0) + math.lgamma(c + 1.0) + math.lgamma(n - c + 1.0)
+        assert made.log_high[i] - made.log_p[i] >= 13 * U * size * (1 - 1e-3)
+        assert 1.0 - made.sure[i] >= 13 * U * size * (1 - 1e-3)
+
+
+@pytest.mark.parametrize("n", [1, 4, 30])
+@pytest.mark.parametrize("rel", [1e-3, 1e-5])
+def test_enumeration_of_laws_moved_to_one_side(n, rel):
+    """Every mass and ratio at the end of its error: c messages have c times that of one."""
+    true = [
+        (Fraction(3, 10), Fraction(2), Fraction(1, 2)),
+        (Fraction(1, 5), Fraction(1), Fraction(2)),
+    ]
+    for atoms in (true[:1], true):
+        exact = counted_truth(atoms, n, 0.0)
+        left = float(1 - sum(t[0] for t in atoms))
+        for sign in (-1, 1):
+            push = np.array([1.0, 1.0 if len(atoms) == 1 else -1.0])[: len(atoms)]
+            pair = bare(n, rel=rel)
+            w, a, b = (np.array([float(t[i]) for t in atoms]) for i in range(3))
+            for name, value in (
+                ("w", w * (1.0 + 0.999 * sign * rel * push)),
+                ("a", a * (1.0 + 0.999 * sign * rel)),
+                ("b", b * (1.0 - 0.999 * sign * rel)),
+                ("leftover", (left, 1e-15)),
+            ):
+                object.__setattr__(pair, name, value)
+            found = Enumeration(pair).expected_positive_part(0.0)
+            assert_inside(found, *exact)
+            assert found.width <= 9 * (n + 2) * rel
+
+
+@pytest.mark.parametrize("share", [0.0, 0.2, 1.0])
+def test_a_left_over_that_may_be_nothing(share):
+    """Given as 1e-6 +- 1e-6: from none at all to twice as much."""
+    err = 1e-6
+    left = Fraction(2 * share * err)
+    plus = Fraction(1, 10**9)
+    atoms = [(plus, Fraction(2), Fraction(1)), (1 - plus - left, Fraction(1), Fraction(3))]
+    for n in (2, 4):
+        pair = bare(n)
+        for name, i in (("w", 0), ("a", 1), ("b", 2)):
+            object.__setattr__(pair, name, np.array([float(t[i]) for t in atoms]))
+        object.__setattr__(pair, "leftover", (err, err))
+        assert composition_count(pair) == math.comb(n + 2, 2)
+        found = Enumeration(pair).expected_positive_part(0.0)
+        assert_inside(found, *counted_truth(atoms, n, 0.0))
+        object.__setattr__(pair, "leftover", (0.0, 2 * err))
+        found = Enumeration(pair).expected_positive_part(0.0)
+        assert_inside(found, *counted_truth(atoms, n, 0.0))
 
 
 @pytest.mark.parametrize("seed", range(40))
