@@ -346,3 +346,26 @@ def test_order_at_practical_sizes(make, n, eps0):
     for smaller, larger in pairwise(found):
         assert smaller <= larger * (1 + 2e-6)  # each is at most 1e-6 above its own exact value
     assert acc.epsilon(delta=1e-6, analysis="dataset").lower <= found[0]
+
+
+@pytest.mark.parametrize(
+    ("protocol", "p", "beta", "q"),
+    [
+        (sd.PureDUMP(d=8, blankets=3), math.inf, 1.0, 8.0),
+        (sd.BallsIntoBins(d=8, s=2, blankets=3), math.inf, 1.0, 4.0),
+        (sd.MixDUMP(d=5, f=0.25, blankets=3), 12.0, 0.75 - 0.0625, 3.75),
+    ],
+    ids=lambda x: getattr(x, "name", ""),
+)
+def test_case_two_is_the_protocols_own_pair(protocol, p, beta, q):
+    """Case (ii): all other messages have one known law. Both pairs are exact, so they agree."""
+    users = 20
+    messages = 3 * users + 1
+    acc = sd.variation_ratio(p=p, beta=beta, q=q, n=messages, one_known_law=True)
+    for epsilon in (0.1, 0.5, 1.0):
+        mine = acc.delta(epsilon=epsilon, analysis="variation-ratio")
+        theirs = sd.shuffle(protocol, n=users).delta(epsilon=epsilon, analysis="multi-message")
+        assert mine.log_lower <= theirs.log_upper
+        assert theirs.log_lower <= mine.log_upper
+        assert mine.log_upper == pytest.approx(theirs.log_upper, abs=1e-4)
+        assert mine.upper <= acc.delta(epsilon=epsilon, analysis="repaired-variation-ratio").upper
