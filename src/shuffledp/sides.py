@@ -191,10 +191,12 @@ def theorem_of(source: Source, key: str) -> Theorem:
     if isinstance(source, MultiMessage):
         return source.lower_theorem() if key == "dataset" else source.theorem()
     if isinstance(source, RatioFamily):
+        if key == "variation-ratio" and source.one_known_law:
+            return theorems.VARIATION_RATIO_KNOWN
         return theorems.ATTAINED if key == "dataset" else theorem
     if isinstance(source, Family):
         return theorems.FAMILY if key == "dataset" else theorem
-    if key == "blanket":
+    if key == "blanket" or key in RATIOS:
         return theorem.with_step(source.worst_pairs().theorem)
     return theorem
 
@@ -226,7 +228,7 @@ def words_for(source: Source, key: str) -> tuple[str, ...]:
         if source.one_known_law and key == "variation-ratio":
             return (*words, _ONE_KNOWN_LAW)
         return (*words, _RATIO_ADAPTIVE if adaptive else _RATIO)
-    if not analysis_named(key).any_randomizer:
+    if not analysis_named(key).any_randomizer or (isinstance(source, Randomizer) and key in RATIOS):
         return (*words, _SAME)
     return (*words, _ADAPTIVE if adaptive else _IN_ORDER)
 
@@ -387,3 +389,12 @@ _MAKERS: dict[str, Callable[[Source, int, int], list[Named]]] = {
     "variation-ratio-5.1": _merged_dataset_pairs,
 }
 PAIR_KEYS = frozenset(_MAKERS)
+# Of a randomizer these take p, beta and q of its worst pairs, so rest on their being the worst.
+RATIOS = frozenset(
+    {
+        "repaired-variation-ratio",
+        "variation-ratio",
+        "variation-ratio-4.2",
+        "variation-ratio-4.3",
+    }
+)

@@ -60,6 +60,18 @@ END_POINTS = Theorem(
     "docs/theory.md, section 4",
     "proved here",
 )
+CLAMPED_END_POINTS = Theorem(
+    "clamped-end-points",
+    "the end points are the worst pair for symmetric log-concave noise and clamped reports",
+    "docs/theory-noise.md, Theorem 1.1",
+    "proved here",
+)
+TRUNCATED_END_POINTS = Theorem(
+    "truncated-end-points",
+    "the end points are the worst pair for truncated Laplace noise",
+    "docs/theory-noise.md, Theorem 1.2",
+    "proved here",
+)
 TWO_INPUTS = Theorem("two-inputs", "there is one pair of inputs", "definition", "published")
 JOINT_PAIRS = Theorem(
     "joint-pairs",
@@ -136,6 +148,12 @@ VARIATION_RATIO = Theorem(
     "variation ratio as published, where the victim's rest and the others' have one law",
     "Wang et al. 2024, Theorem 4.1, for beta = (p-1)/(p+1) by docs/theory.md, Theorem 5.4",
     "proved here",
+)
+VARIATION_RATIO_KNOWN = Theorem(
+    "variation-ratio",
+    "variation ratio as published, all other messages of one known law",
+    "Wang et al. 2024, Theorem 4.1",
+    "published",
 )
 VARIATION_RATIO_4_2 = Theorem(
     "variation-ratio-4.2",
@@ -302,7 +320,7 @@ GAUSSIAN = Theorem(
 LEAST_OVERLAP = Theorem(
     "least-overlap",
     "the pair attains the largest gains that eps0 and the mass of the blanket allow",
-    "docs/theory.md, Theorem 4.11 and Corollary 4.12",
+    "docs/theory-noise.md, Theorem 1.1 and Corollary 4.12",
     "proved here",
 )
 FEWEST_SHARED = Theorem(

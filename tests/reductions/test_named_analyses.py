@@ -355,3 +355,15 @@ def test_compare_runs_the_slow_ones_when_asked():
         assert rows[key].epsilon is not None
     with pytest.raises(sd.ParameterError, match="delta"):
         sd.shuffle(sd.BinaryRR(eps0=1.0), n=200).compare(delta=0.0)
+
+
+def test_numbers_of_a_randomizer_are_not_adaptive_and_rest_on_its_worst_pair():
+    found = sd.shuffle(sd.Laplace(eps0=1.0), n=500).epsilon(
+        delta=1e-4, analysis="repaired-variation-ratio"
+    )
+    assert any("chosen before any message is seen" in words for words in found.assumptions)
+    assert "end points" in found.upper_theorem.title
+    family = sd.generic(eps0=1.0, n=500, adaptive=True).epsilon(
+        delta=1e-4, analysis="repaired-variation-ratio"
+    )
+    assert any("for every history" in words for words in family.assumptions)

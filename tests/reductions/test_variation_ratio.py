@@ -216,11 +216,17 @@ def test_front_door_is_attained_and_counts_one_user_right():
     assert F(found.lower) <= truth[0] <= truth[1] <= F(found.upper)
     assert found.upper_theorem.key == "repaired-variation-ratio"
     assert found.lower_theorem.key == "attained"
+    assert math.log(8.0) <= acc.eps0 <= math.log(8.0) * (1 + 1e-14)
+    assert acc.epsilon(delta=1e-300).upper <= acc.eps0
     alone = sd.variation_ratio(p=8.0, beta=0.5, q=1.25, n=1).delta(epsilon=0.0)
     assert alone.lower <= 0.5 <= alone.upper  # not capped at q - 1
     known = sd.variation_ratio(p=8.0, beta=0.5, q=6.0, n=5, one_known_law=True)
     assert known.delta(epsilon=0.5).upper_theorem.key == "variation-ratio"
     assert known.delta(epsilon=0.5).upper < found.lower
+    published = sd.variation_ratio(
+        p=8.0, beta=0.5, q=6.0, n=5, one_known_law=True, trust="published"
+    )
+    assert published.delta(epsilon=0.5).upper_theorem.provenance == "published"
     assert any("one known law" in words for words in known.delta(epsilon=0.5).assumptions)
     assert any(
         "every position" in words
