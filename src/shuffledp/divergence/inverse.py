@@ -73,21 +73,18 @@ def solve_epsilon(
             best, guess = i, _guess(profiles[i], log_target, cap)
     ends = _refine(profiles[best], log_target, cap=cap, rtol=rtol, start=guess)
     low, high = ends.low, ends.high
-    if need_all:
-        for i, profile in enumerate(profiles):
-            if i == best or high >= cap or _below(profile, high, log_target, LOOSE):
-                continue
-            other = _refine(profile, log_target, cap=cap, rtol=rtol, start=high)
-            low = max(low, other.low)
-            if other.high > high:
-                high, best = other.high, i
-        return EpsilonInterval(low, high, best)
     for i, profile in enumerate(profiles):
-        # The quick estimate may have chosen the wrong one: where another is above, it is better.
-        if i != best and low < cap and not _below(profile, high, log_target, LOOSE):
-            other = _refine(profile, log_target, cap=cap, rtol=rtol, start=high)
-            if other.low > low:
-                low, high, best = other.low, other.high, i
+        # For an upper bound every profile has to be below; for a lower bound the quick estimate may
+        # have chosen the wrong one.
+        settled = (high if need_all else low) >= cap
+        if i == best or settled or _below(profile, high, log_target, LOOSE):
+            continue
+        other = _refine(profile, log_target, cap=cap, rtol=rtol, start=high)
+        if need_all and other.high > high:
+            low, high, best = max(low, other.low), other.high, i
+        elif not need_all and other.low > low:
+            low, high, best = other.low, other.high, i
+        low = max(low, other.low) if need_all else low
     return EpsilonInterval(low, high, best)
 
 

@@ -326,7 +326,8 @@ def _error_constants(
     w, g, g_err = law.w[chosen], law.g[chosen], law.g_err[chosen]
     top = alpha * (g + g_err)
     if float(top.max(initial=0.0)) > _LARGEST_SHIFT:
-        return _Constants(*(math.inf,) * 3, 0.0, 0.0, 0.0, 0.0, math.inf)
+        wide = math.inf
+        return _Constants(wide, wide, wide, 0.0, 0.0, 0.0, 0.0, wide)
     rise = np.exp(top)
     shift = (g_err + 12 * U * np.abs(g)) * w
     grown = 1.0 + 1e-9
