@@ -209,3 +209,68 @@ def test_split_decay_in_closed_form():
         assert exact <= bound.log_power(1.0, n) + 1e-14 * abs(exact) + 1e-15
         assert bound.log_power(1.0, n) <= exact + 1e-9
     assert SplitDecay(decay, log_small=800.0, log_part=0.0, log_scale=0.0).log_power(1.0, 3) > 1e3
+
+
+@pytest.mark.parametrize("alpha", [1e-3, 0.4, 50.0])
+@pytest.mark.parametrize("rel", [0.0, 1e-6, 1e-2])
+def test_what_is_taken_from_each_cell(alpha, rel):
+    """Least tilted mass, and how far the tilted mean may be from the plain one."""
+    rng = np.random.default_rng(9)
+    low = np.sort(rng.normal(size=40)) / alpha
+    width = rng.random(40) * 0.03 / alpha
+    err = rng.random(40) * 1e-4 / alpha
+    cells = cells_of(rng.random(40) / 40, low, low + width, err=err)
+    decay = Decay(cells, rel=rel, alpha=alpha, log_m=0.25)
+    level = decay._levels[0]
+    narrow = alpha * width <= 0.02
+    assert level.mass.size == narrow.sum() > 5
+    order = np.argsort(cells.mean[narrow], kind="stable")
+    w, start, size, off = (x[narrow][order] for x in (cells.w, low, width, err))
+    least = w * np.exp(alpha * start - 0.25) * (1.0 - rel)
+    assert (level.mass <= least * (1.0 - 5e-13)).all()
+    assert (level.mass >= least * (1.0 - 1e-9)).all()
+    shift = np.minimum(size, 0.25 * alpha * size**2) + off
+    assert (level.shift >= level.mass * shift**2 * (1.0 - 1e-12)).all()
+    assert decay._loss <= math.exp(-0.02) * (1.0 - 2.0 * rel)
+    assert (level.low <= start).all()
+    assert (level.high >= start + size).all()
+
+
+def test_wide_cells_say_nothing():
+    for alpha in (0.1, 1.0):
+        cells = cells_of([0.5, 0.4], [-0.02 / alpha, -0.3], [0.02 / alpha, 0.3], mean=[0.0, 0.1])
+        decay = Decay(cells, rel=0.0, alpha=alpha, log_m=0.0)
+        for t in (0.1, 1.0, 30.0):
+            assert decay.log_modulus(t) == 0.0
+
+
+def test_coarser_levels_keep_what_the_finer_ones_know():
+    """Merged neighbours: their mass, their variance and their shifts, and intervals around both."""
+    from shuffledp.divergence.decay import _coarser
+
+    rng = np.random.default_rng(10)
+    low = np.sort(rng.normal(size=81))
+    cells = cells_of(rng.random(81) / 81, low, low + 1e-3, err=1e-5)
+    fine = Decay(cells, rel=0.0, alpha=0.1, log_m=0.1)._levels[0]
+    level = _coarser(fine)
+    assert level.mass.size == 40
+    for i in range(40):
+        pair = slice(2 * i, 2 * i + 2)
+        p, m = fine.mass[pair], fine.mean[pair]
+        centre = (p * m).sum() / p.sum()
+        assert level.mass[i] == pytest.approx(p.sum(), rel=1e-14)
+        assert level.mean[i] == pytest.approx(centre, rel=1e-12, abs=1e-14)
+        spread = fine.spread[pair].sum() + (p * (m - centre) ** 2).sum()
+        assert level.spread[i] <= spread * (1 + 1e-9) + 1e-20
+        assert level.shift[i] >= fine.shift[pair].sum() * (1 - 1e-14)
+        assert level.low[i] <= fine.low[pair].min()
+        assert level.high[i] >= fine.high[pair].max()
+        assert level.density[i] <= fine.density[pair].min()
+        gap = max(fine.low[2 * i + 1] - fine.high[2 * i], 0.0)
+        assert level.gap[i] >= (fine.gap[pair].sum() + gap) * (1 - 1e-14)
+    again = _coarser(level)
+    assert again.mass.size == 20
+    # Variance within both, carried along.
+    p, m = fine.mass[:4], fine.mean[:4]
+    centre = (p * m).sum() / p.sum()
+    assert again.spread[0] <= (p * (m - centre) ** 2).sum() * (1 + 1e-9)

@@ -209,11 +209,13 @@ RATIOS = [1e-12, 1e-6, 1e-3j, 0.3, -0.4 + 0.3j, -0.9, 2.0, -1.7j]
 
 
 @pytest.mark.parametrize("n", [1, 2, 40, 10**6])
-@pytest.mark.parametrize("errors", [(0.0, 0.0), (1e-9, 0.0), (0.0, 1e-9), (1e-3, 1e-4), (0.1, 0.3)])
+@pytest.mark.parametrize(
+    "errors", [(0.0, 0.0), (1e-9, 0.0), (0.0, 1e-9), (1e-3, 1e-4), (0.1, 0.3), (0.1, 0.7)]
+)
 def test_rare_powers_claim_what_the_proof_asks_for(n, errors):
     """M^n - M_-^n for V and M_- moved by their errors each way, and never less than rounding."""
     law = LAWS["two"]
-    for rest in (0.0, -1e-6, -0.3, -0.5 + 0.2j, -0.9995):
+    for rest in (0.0, -1e-6, -0.3, -0.5 + 0.2j, -0.5 + 0.6j, -0.9995):
         base = 1.0 + complex(rest)
         for ratio in RATIOS:
             whole = n * math.log(abs(1.0 + ratio)) + n * math.log(abs(base))
@@ -247,8 +249,26 @@ def test_rare_powers_claim_what_the_proof_asks_for(n, errors):
                 bend += 24.0 * U * n * abs(ratio) * (1.0 + abs(ratio)) / abs(1.0 + ratio)
                 need = front * abs(value)
                 if front < 0.1 and bend < 0.1:
-                    need += bend * math.exp(n * math.log(abs(base)) - scale)
+                    need += bend * math.exp(max(whole, n * math.log(abs(base))) - scale)
                     assert found.err[0, 0] >= need * (1.0 - 1e-6)
+
+
+@pytest.mark.parametrize("n", [1, 2, 7, 40])
+@pytest.mark.parametrize("v", [0.0, 0.3, 0.9, 0.9j, 1.0])
+@pytest.mark.parametrize("error", [0.0, 1e-6, 1e-3, 0.05])
+def test_rare_powers_where_the_rest_vanishes(n, v, error):
+    """M_- = 0 up to an error: both powers by themselves."""
+    tilt = Tilt(0.1, 0.0, 0.3 * n, rare=True, variance=1.0)
+    powers = _RarePowers(LAWS["two"], n, tilt, np.zeros(1))
+    for rest in (-1.0, -1.0 + 5e-4, -1.0 - 5e-4j):
+        point = np.array([[complex(v)]]), np.array([[error]])
+        found = powers._power(*point, np.array([[complex(rest)]]), np.array([[error]]))
+        value, err = found.value[0, 0], ball(float(found.err[0, 0]))
+        for turn in (1.0, -1.0, 1j, -1j):
+            below = 1 + exact_complex(rest) + ball(error) * exact_complex(turn)
+            part = exact_complex(v) + ball(error) * exact_complex(turn)
+            exact = ((below + part) ** n - below**n) * ball(-0.3 * n).exp()
+            assert abs(exact - acb(float(value.real), float(value.imag))) <= err
 
 
 def exact_complex(z):
