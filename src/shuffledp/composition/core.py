@@ -23,6 +23,7 @@ _MOST_REFINED = 2
 # A level so far below delta/rounds changes delta by a factor 1 + 1e-6.
 _DEPTH = 14.0
 _FIRST_LEVEL = -45.0
+_COARSE = -2
 
 
 class Ends(NamedTuple):
@@ -152,7 +153,7 @@ class Rounds:
         return _worst(laws, epsilon, width).low, witness
 
     def _upper_epsilon(self, target: float, level: float) -> tuple[float, float | None, int]:
-        tilt, refine, high = self._tilt(target), 0, math.nan
+        (tilt, high), refine = self._tilt(target, level), 0
         while True:
             high = self._cross(self._above(level, refine, tilt), target, upper=True, near=high)
             inner = self._inner(level, refine, tilt)
@@ -167,14 +168,22 @@ class Rounds:
     ) -> tuple[float, dict[str, Any]]:
         if not math.isfinite(around):
             around = 1.0
-        laws, witness = self._below(level, refine, self._tilt(target), around=around)
+        tilt, _ = self._tilt(target, level)
+        laws, witness = self._below(level, refine, tilt, around=around)
         near = around * self.rounds
         return self._cross(laws, target, upper=False, near=near), witness
 
     def _cross(
-        self, laws: list[Parts], target: float, *, upper: bool, near: float = math.nan
+        self,
+        laws: list[Parts],
+        target: float,
+        *,
+        upper: bool,
+        near: float = math.nan,
+        rtol: float | None = None,
     ) -> float:
-        width = min(0.3 * self.rtol, 1e-3)
+        rtol = self.rtol if rtol is None else rtol
+        width = min(0.3 * rtol, 1e-3)
 
         def value(epsilon: float) -> float:
             found = _worst(laws, epsilon, width)
@@ -188,9 +197,7 @@ class Rounds:
         goal = target - slack if upper else target + slack
         top = max(math.fsum(count * law.highest for law, count in parts) for parts in laws)
         start = near if math.isfinite(near) else max(normal_guess(p, target) for p in laws)
-        below, above = crossing(
-            value, goal, start=start, top=top, slope=slope, rtol=0.1 * self.rtol
-        )
+        below, above = crossing(value, goal, start=start, top=top, slope=slope, rtol=0.1 * rtol)
         return above if upper else below
 
     def _level(self, target: float) -> float:
@@ -198,11 +205,20 @@ class Rounds:
 
     # ------------------------------------------------------------------------- the loss laws
 
-    def _tilt(self, target: float) -> float:
-        """Where the contour will cross, roughly, as a power of 2: dots are put accordingly."""
-        variance = math.fsum(count * (1.5 * part.scale()) ** 2 for part, count in self.parts)
-        rho = math.sqrt(-2.0 * target / variance) if 0.0 < variance < math.inf else math.inf
-        return 2.0 ** math.ceil(math.log2(rho)) if 0.0 < rho < math.inf else math.inf
+    def _tilt(self, target: float, level: float) -> tuple[float, float]:
+        """Where the contour will cross, as a power of 2, and about which eps: for the dots."""
+        name = ("tilt", target)
+        if name not in self._memory:
+            laws = self._above(level, _COARSE, math.inf)
+            epsilon = self._cross(laws, target, upper=True, rtol=1e-2)
+            rho = math.inf
+            if 0.0 < epsilon < math.inf:
+                rho = max(find_tilt(parts, epsilon).rho for parts in laws)
+            self._memory[name] = (
+                2.0 ** math.ceil(math.log2(rho)) if rho < math.inf else rho,
+                epsilon,
+            )
+        return self._memory[name]
 
     def _above(self, level: float, refine: int, tilt: float) -> list[Parts]:
         return _directions([(p.above(level, refine, tilt).above, k) for p, k in self.parts])

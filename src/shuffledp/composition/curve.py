@@ -99,7 +99,7 @@ class Curve:
         self.eps0 = eps0
         self.last = min(eps0, LARGEST_EPSILON)
         self._known: dict[float, LogInterval] = {}
-        self._marches: dict[float, list[float]] = {}
+        self._marches: dict[tuple[float, int], list[float]] = {}
         self._scale: float | None = None
         self.floor = source.log_floor()
 
@@ -128,11 +128,11 @@ class Curve:
         tilt : float
             As for ``march``.
         refine : int
-            How many times to halve.
+            How many times to halve; below 0, how many times to double the steps.
         march : sequence of float, optional
             Points to use in place of the curve's own.
         """
-        eps = np.array(self.march(level, tilt) if march is None else march)
+        eps = np.array(self.march(level, tilt, min(refine, 0)) if march is None else march)
         for _ in range(refine):
             eps = np.sort(np.concatenate([eps, 0.5 * (eps[:-1] + eps[1:])]))
         found = [self.at(float(e)) for e in eps]
@@ -140,16 +140,18 @@ class Curve:
         high = np.array([_value(x.high, up=True) for x in found])
         return Values(eps, low, high)
 
-    def march(self, level: float, tilt: float = math.inf) -> list[float]:
+    def march(self, level: float, tilt: float = math.inf, coarse: int = 0) -> list[float]:
         """Points from 0 to where the value is below e^level, or can fall no further.
 
         Steps grow beyond the point where h(e^eps) e^{tilt eps} is largest: dots there have little
         weight in a composition whose contour crosses at ``tilt``.
         """
         level = max(level, LOWEST_LEVEL)
-        points = self._marches.setdefault(tilt, [0.0])
+        points = self._marches.setdefault((tilt, coarse), [0.0])
         while points[-1] < self.last and not self._low_enough(points[-1], level):
-            points.append(min(points[-1] + self._step(points, tilt), self.last))
+            points.append(
+                min(points[-1] + self._step(points, tilt, self.steps * 2.0**coarse), self.last)
+            )
         enough = next((i for i, e in enumerate(points) if self._low_enough(e, level)), len(points))
         return points[: enough + 1]
 
@@ -168,14 +170,14 @@ class Curve:
             self._scale = self._find_scale()
         return self._scale
 
-    def _step(self, points: list[float], tilt: float) -> float:
+    def _step(self, points: list[float], tilt: float, steps: float) -> float:
         """The scale over ``steps``, or more where that is fine enough."""
-        step = self.scale / self.steps
+        step = self.scale / steps
         if len(points) >= 2:
             here, before = self.at(points[-1]).high, self.at(points[-2]).high
             if math.isfinite(before - here) and before > here:
                 # Flatter than at 0; far down a factor e needs fewer dots than near the middle.
-                fold = (points[-1] - points[-2]) / (before - here) / self.steps
+                fold = (points[-1] - points[-2]) / (before - here) / steps
                 far = self.at(0.0).high - here > _FAR
                 step = max(step, min(4.0 * fold if far else fold, 8.0 * step))
         if math.isfinite(tilt):

@@ -148,7 +148,9 @@ class Round:
             return Dots(pair, _below(values.eps, values[1:], values[1:]))
         other = self.curve(backward=True)
         march = max(
-            curve.march(level, tilt), other.march(level, tilt), key=lambda points: points[-1]
+            curve.march(level, tilt, min(refine, 0)),
+            other.march(level, tilt, min(refine, 0)),
+            key=lambda points: points[-1],
         )
         values = curve.values(level, refine=refine, march=march)
         mirror = other.values(level, refine=refine, march=march)

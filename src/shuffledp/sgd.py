@@ -1,0 +1,357 @@
+"""Shuffled SGD: noisy clipped gradients of users in random order, epochs composed."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Literal
+
+from shuffledp import _check, closed_forms, theorems
+from shuffledp.bound import Bound
+from shuffledp.composition import Candidate, Composed, Round, central, compose
+from shuffledp.composition.gaussian import GaussianCurve, error_of_log, log_delta_gaussian
+from shuffledp.divergence import LOOSE, LogInterval, PairProfile
+from shuffledp.errors import NotCertified, rejected
+from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.randomizers import Gaussian
+from shuffledp.reductions import clone_pair, dataset_pair, stronger_clone_pair
+
+U = UNIT_ROUNDOFF
+Trust = Literal["all", "published"]
+
+_LARGEST_EPS0 = 60.0
+# log of n delta0 of the local guarantees that are tried.
+_LEVELS = tuple(-2.0 - 1.35**k for k in range(19))
+_BUCKET = 0.15
+_SHARES = (0.5, 0.2, 0.05)
+_ORDER = (
+    "every epoch uses each of the {:,} examples once, in a fresh uniformly random order that the "
+    "analyst does not see"
+)
+_NOISE = (
+    "every user's gradient is clipped to L2 norm {:g}, and Gaussian noise of standard deviation "
+    "{:g} in every coordinate is added to it before anything is summed; sums over batches of {:,} "
+    "are post-processing"
+)
+_ADAPTIVE = (
+    "the point at which a gradient is taken may depend on all noisy gradients before it; all of "
+    "them may be published"
+)
+
+
+class EpochCurve:
+    """Upper bound of one epoch's curve: the clone at several (eps0, delta0), and no shuffling.
+
+    (docs/theory-composition.md, Theorem 5.1; where only published theorems are wanted, Feldman,
+    McMillan, Talwar 2021, Theorem 3.8.)
+    """
+
+    def __init__(self, *, n: int, distance: float, trust: Trust) -> None:
+        self.alone = GaussianCurve(distance)
+        self.clones: list[tuple[PairProfile, float]] = []
+        self.chosen: dict[int, int] = {}
+        for level in _LEVELS:
+            eps0 = local_epsilon(distance, level - math.log(n))
+            if not 0.0 < eps0 <= _LARGEST_EPS0:
+                continue
+            log_delta0 = _log_delta0(distance, eps0)
+            make = clone_pair if trust == "published" else stronger_clone_pair
+            extra = _log_extra(eps0, log_delta0, n, trust)
+            self.clones.append((PairProfile(make(eps0=eps0, n=n)), extra))
+
+    def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
+        """The bound that looks best. The least of several is not one curve: no lower end."""
+        found = LogInterval(-math.inf, self.alone.log_delta(epsilon).high)
+        if self.clones:
+            profile, extra = self.clones[self._best(epsilon)]
+            inner = profile.log_delta(epsilon, width=width)
+            more = extra + math.log1p(math.exp(epsilon)) + 16 * U * (1.0 + abs(extra))
+            high = _log_add(inner.high, more) + 1e-13
+            found = LogInterval(-math.inf, min(high, found.high, 0.0))
+        return found
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        """The least estimate."""
+        alone = self.alone.rough_log_delta(epsilon)
+        return min(alone, self._rough(self._best(epsilon), epsilon)) if self.clones else alone
+
+    def log_floor(self) -> float:
+        """Nothing is known to be seen for sure."""
+        return -math.inf
+
+    def _best(self, epsilon: float) -> int:
+        """The clone that looks best; any is valid. Looked for among all at every few eps only."""
+        bucket = round(math.log(epsilon + 1e-9) / _BUCKET)
+        if bucket not in self.chosen:
+            found = [self._rough(i, epsilon) for i in range(len(self.clones))]
+            self.chosen[bucket] = min(range(len(found)), key=found.__getitem__)
+        at = self.chosen[bucket]
+        near = range(max(at - 1, 0), min(at + 2, len(self.clones)))
+        return min(near, key=lambda i: self._rough(i, epsilon))
+
+    def _rough(self, index: int, epsilon: float) -> float:
+        profile, extra = self.clones[index]
+        return _log_add(profile.rough_log_delta(epsilon), extra + math.log1p(math.exp(epsilon)))
+
+
+@dataclass(frozen=True)
+class ShuffledSGD:
+    """The accountant of shuffled SGD with Gaussian noise; made by ``sgd``.
+
+    Attributes
+    ----------
+    n : int
+        Users (examples), each used once an epoch.
+    noise : float
+        Standard deviation of the noise on every user's gradient, in the units of the gradient.
+    clip : float
+        L2 norm every gradient is clipped to.
+    epochs : int
+        Passes, each in a fresh random order.
+    batch : int
+        Gradients added up for a step.
+    delta : float
+        Target.
+    trust : {"all", "published"}
+        "published" leaves out docs/theory-composition.md, Theorem 5.1.
+    """
+
+    n: int
+    noise: float
+    clip: float
+    epochs: int
+    batch: int
+    delta: float
+    trust: Trust = "all"
+    lower: bool = False
+    _made: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    @property
+    def steps(self) -> int:
+        """Steps of all epochs together; the last batch of an epoch may be smaller."""
+        return self.epochs * -(-self.n // self.batch)
+
+    @property
+    def distance(self) -> float:
+        """Two clipped gradients differ by at most this many standard deviations."""
+        return 2.0 * self.clip / self.noise * (1.0 + 4 * U)
+
+    @cached_property
+    def epoch(self) -> Round:
+        """One epoch as a round."""
+        curve = EpochCurve(n=self.n, distance=self.distance, trust=self.trust)
+        return Round(
+            label="shuffled SGD, one epoch",
+            groups=((curve,),),
+            candidates=self._candidates() if self.lower else (),
+            eps0=math.inf,
+            key=("sgd", self.n, self.distance, self.trust),
+            assumptions=self.assumptions(),
+            upper_theorem=(
+                theorems.CLONE.with_step(theorems.FMT_3_8)
+                if self.trust == "published"
+                else theorems.APPROXIMATE_CLONE
+            ),
+            lower_theorem=theorems.DATASET,
+            at={"n": self.n},
+            tail=lambda order, eps: central.gaussian_tail(order, eps, self.distance),
+            local_renyi=lambda order: 0.5 * order * self.distance**2 * (1.0 + 16 * U),
+        )
+
+    def _candidates(self) -> tuple[Candidate, ...]:
+        """Fixed gradients: the victim's +-clip in one direction, all others' +clip."""
+        randomizer = Gaussian(sigma=self.noise, low=-self.clip, high=self.clip)
+        pair = dataset_pair(randomizer, -self.clip, self.clip, self.clip, n=self.n)
+        witness = {"analysis": "dataset", "gradients": "victim +-clip, others +clip"}
+        return (Candidate(PairProfile(pair), PairProfile(pair.swap()), witness),)
+
+    def composed(self) -> Composed:
+        """All epochs: Renyi, trade-off and the rest are methods of it."""
+        return compose([self.epoch], rounds=self.epochs)
+
+    @cached_property
+    def numerical(self) -> Bound:
+        """eps by the clone evaluated numerically, epochs composed."""
+        return self.composed().epsilon(delta=self.delta)
+
+    @cached_property
+    def closed_form(self) -> Bound | None:
+        """eps by Feldman, McMillan, Talwar's Theorem 3.8, epochs composed; None outside its domain.
+
+        The best of several local guarantees and of several ways to share delta.
+        """
+        best: Bound | None = None
+        for share in _SHARES:
+            for level in _LEVELS:
+                each = self._closed_epoch(share * self.delta / self.epochs, level)
+                if each is None or not each[1] * self.epochs < self.delta:
+                    continue
+                part = central.approximate(epsilon=each[0], delta=each[1])
+                found = compose([part], rounds=self.epochs).epsilon(delta=self.delta)
+                if best is None or found.upper < best.upper:
+                    best = found
+        if best is None:
+            return None
+        return Bound(
+            quantity="epsilon",
+            lower=0.0,
+            upper=best.upper,
+            at={"delta": self.delta, "rounds": self.epochs, "n": self.n},
+            upper_theorem=theorems.FMT_3_8.with_step(theorems.COMPOSITION),
+            assumptions=(*self.assumptions(), f"{self.epochs:,} epochs, composed as (eps, delta)"),
+        )
+
+    def _closed_epoch(self, delta: float, level: float) -> tuple[float, float] | None:
+        """(eps, delta) of one epoch by the closed form; None where it does not hold."""
+        eps0 = local_epsilon(self.distance, level + math.log(delta) - math.log(self.n))
+        if not 0.0 < eps0 <= _LARGEST_EPS0:
+            return None
+        log_delta0 = _log_delta0(self.distance, eps0)
+        try:
+            return closed_forms.clones.clone_approximate(
+                eps0=eps0, delta0=math.exp(log_delta0), n=self.n, delta=delta
+            )
+        except NotCertified:
+            return None
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What the numbers ask a reader to believe."""
+        return (
+            "neighbouring datasets: one user's example replaced by another (n is public)",
+            _ORDER.format(self.n),
+            _NOISE.format(self.clip, self.noise, self.batch),
+            _ADAPTIVE,
+            "gradients and noise are real numbers, not floats",
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able form."""
+        return {
+            "n": self.n,
+            "noise": self.noise,
+            "clip": self.clip,
+            "epochs": self.epochs,
+            "batch": self.batch,
+            "steps": self.steps,
+            "delta": self.delta,
+            "numerical": self.numerical.to_dict(),
+            "closed_form": None if self.closed_form is None else self.closed_form.to_dict(),
+        }
+
+    def __str__(self) -> str:
+        closed = self.closed_form
+        setting = (
+            f"n = {self.n:,}, noise {self.noise:g}, clip {self.clip:g}, {self.epochs:,} epochs"
+        )
+        formula = "its condition does not hold" if closed is None else f"eps <= {closed.upper:.6g}"
+        lines = [
+            f"shuffled SGD: {setting}, batches of {self.batch:,} ({self.steps:,} steps)",
+            str(self.numerical),
+            f"closed form (Feldman, McMillan, Talwar 2021, Theorem 3.8): {formula}",
+        ]
+        lines += [f"  assumes {words}" for words in self.numerical.assumptions]
+        return "\n".join(lines)
+
+
+def sgd(
+    *,
+    n: int,
+    noise: float,
+    clip: float,
+    epochs: int,
+    batch: int = 1,
+    delta: float,
+    trust: Trust = "all",
+    lower: bool = False,
+) -> ShuffledSGD:
+    """Privacy of SGD without replacement, noise on every user's gradient, in random order.
+
+    Parameters
+    ----------
+    n : int
+        Users, 1 <= n <= 1e15, each used once an epoch.
+    noise : float
+        Standard deviation of the noise on every gradient, in its units; at least clip/25.
+    clip : float
+        L2 norm every gradient is clipped to.
+    epochs : int
+        Passes over the data.
+    batch : int
+        Gradients added up for a step: post-processing, so it does not change the privacy.
+    delta : float
+        Target, 0 < delta < 1.
+    trust : {"all", "published"}
+        "published" leaves out what is proved only in docs.
+    lower : bool
+        Also a lower end, from fixed gradients (tens of seconds).
+
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its domain.
+
+    Examples
+    --------
+    >>> import shuffledp as sd
+    >>> run = sd.sgd(n=60_000, noise=2.0, clip=1.0, epochs=10, batch=600, delta=1e-6)
+    >>> run.steps
+    1000
+    """
+    clip = _check.positive("clip", clip, high=1e100)
+    noise = _check.positive("noise", noise, high=1e100)
+    if not clip / noise <= 25.0:
+        raise rejected("noise", noise, f"at least clip/25 = {clip / 25.0:g}")
+    n = _check.count("n", n)
+    batch = _check.count("batch", batch, high=n)
+    if not isinstance(lower, bool):
+        raise rejected("lower", lower, "True or False")
+    _check.choice("trust", trust, ("all", "published"))
+    return ShuffledSGD(
+        n=n,
+        noise=noise,
+        clip=clip,
+        epochs=_check.count("epochs", epochs, high=10**9),
+        batch=batch,
+        delta=_check.open_unit("delta", delta),
+        trust=trust,
+        lower=lower,
+    )
+
+
+def local_epsilon(distance: float, log_delta0: float) -> float:
+    """About the eps0 at which the Gaussian report has this delta0; any eps0 gives a valid bound."""
+    low, high = 0.0, 1.0
+    while float(log_delta_gaussian(distance, high)) > log_delta0 and high < 1e4:
+        high *= 2.0
+    for _ in range(50):
+        middle = 0.5 * (low + high)
+        if float(log_delta_gaussian(distance, middle)) > log_delta0:
+            low = middle
+        else:
+            high = middle
+    return high
+
+
+def _log_delta0(distance: float, eps0: float) -> float:
+    """Certified upper value of log delta0 at eps0."""
+    value = float(log_delta_gaussian(distance, eps0))
+    return min(value + float(error_of_log(distance, eps0)), 0.0)
+
+
+def _log_extra(eps0: float, log_delta0: float, n: int, trust: Trust) -> float:
+    """log of what is added to the clone's delta, without the factor 1 + e^eps."""
+    small = math.exp(-eps0)
+    if trust == "published":
+        return log_delta0 + math.log(n) + math.log1p(0.5 * small) + 1e-13 * (1 + abs(log_delta0))
+    # delta0/(E + 1) + (n - 1)(2 delta0/E)(1 + 1/(E + 1))
+    inverse = small / (1.0 + small)
+    factor = inverse + (n - 1) * 2.0 * small * (1.0 + inverse)
+    return log_delta0 + math.log(factor) + 1e-13 * (1.0 + abs(log_delta0) + eps0)
+
+
+def _log_add(x: float, y: float) -> float:
+    top, rest = max(x, y), min(x, y)
+    if rest == -math.inf:
+        return top
+    return top + math.log1p(math.exp(rest - top))
