@@ -193,9 +193,9 @@ def test_approximate_theorem_adds_its_part_of_delta():
     assert total <= float(delta + extra) * (1 + 1e-14)
 
 
-@pytest.mark.parametrize(("sigma", "n"), [(1.0, 10**8), (2.0, 10**6), (4.0, 30_000)])
+@pytest.mark.parametrize(("sigma", "n"), [(1.0, 10**8), (4.0, 30_000)])
 def test_approximate_theorem_is_above_the_gaussian_mechanism(sigma, n):
-    acc = sd.shuffle(sd.Gaussian(sigma=sigma), n=n)
+    acc = sd.shuffle(sd.Gaussian(sigma=sigma), n=n, rtol=1e-2)
     for delta in (1e-4, 1e-8):
         found = acc.epsilon(delta=delta, analysis="fmt-3.8")
         assert found.upper >= acc.epsilon(delta=delta, analysis="dataset").lower
