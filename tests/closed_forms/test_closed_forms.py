@@ -238,6 +238,46 @@ def test_moments_of_laplace_are_those_of_fine_cells(eps0):
             assert found.high - found.low <= 1e-11 * value
 
 
+@pytest.mark.parametrize("eps0", [0.1, 1.0, 4.0])
+def test_generic_moments_are_the_published_ones(eps0):
+    """Larger numbers would still be bounds: this holds them to the formulas."""
+    for epsilon in (0.2 * eps0, 0.9 * eps0):
+        E, a = arb(eps0).exp(), arb(epsilon).exp()
+        published = (1 / E, E - a / E, (a + 1) * (E - 1 / E), E * (a**2 + 1) - 2 * a / E**3)
+        gamma = arb(0.75)
+        known = (
+            gamma,
+            gamma * (E - a),
+            gamma * (a + 1) * (E - 1),
+            gamma * (E * (1 + a**2) - 2 * a),
+        )
+        k, total = 10, E + 9
+        rest = (E - 1) / total
+        response = (
+            k / total,
+            k / total * (1 - a) + rest * k,
+            rest * k * (a + 1),
+            k / total * (2 - k / total) * (a - 1) ** 2 + rest**2 * k * (a**2 + 1),
+        )
+        w = arb(eps0 / 2).exp()
+        laplace = (
+            1 / w,
+            w * (1 - a / E),
+            (a + 1) * (w - 1 / w),
+            (a**2 + 1) * (2 * w + 1 / E) / 3 - 2 * a * (2 / w - 1 / E),
+        )
+        for law, truth in (
+            (blanket.generic(eps0)(epsilon), published),
+            (blanket.known_blanket(eps0, of(0.75))(epsilon), known),
+            (blanket.k_rr(k, eps0)(epsilon), response),
+            (blanket.laplace(eps0)(epsilon), laplace),
+        ):
+            for found, value in zip((law.gamma, law.top, law.span, law.square), truth, strict=True):
+                assert arb(found.low) <= value
+                assert arb(found.high) >= value
+                assert found.high - found.low <= 1e-12 * float(value.mid())
+
+
 @pytest.mark.parametrize("bound", [blanket.log_hoeffding, blanket.log_bennett])
 @pytest.mark.parametrize(
     ("randomizer", "moments"),

@@ -30,6 +30,7 @@ from shuffledp.reductions import (
     repaired_pair,
     stronger_clone_pair,
 )
+from shuffledp.reductions.variation_ratio import _ratio_of_law
 from strategies import channels
 
 F = Fraction
@@ -375,3 +376,31 @@ def test_case_two_is_the_protocols_own_pair(protocol, p, beta, q):
         assert theirs.log_lower <= mine.log_upper
         assert mine.log_upper == pytest.approx(theirs.log_upper, abs=1e-4)
         assert mine.upper <= acc.delta(epsilon=epsilon, analysis="repaired-variation-ratio").upper
+
+
+@pytest.mark.parametrize("inputs", [(0.0, 0.25), (0.25, 0.0), (1.0, 0.5)])
+def test_numbers_of_an_uneven_continuous_pair(inputs):
+    """Laplace between two inputs, no eps0 to fall back on: p = e^{eps0 |x0-x1|}, q from the end."""
+    eps0 = 2.0
+    law = sd.Laplace(eps0=eps0).law(inputs)
+    found = _ratio_of_law(law, math.inf)
+    gap = abs(inputs[0] - inputs[1])
+    # Next to the end 0 the blanket is the law of the input 1.
+    q = math.exp(eps0)
+    assert math.exp(eps0 * gap) <= found.p <= math.exp(eps0 * gap) * (1 + 1e-12)
+    assert q <= found.q <= q * (1 + 1e-12)
+    variation = -math.expm1(-eps0 * gap / 2)
+    assert variation <= found.total_variation <= variation * (1 + 1e-4)
+
+
+def test_the_local_guarantee_caps_p_and_q():
+    for randomizer in (sd.KRR(k=7, eps0=3.0), sd.BinaryRR(eps0=3.0), sd.Laplace(eps0=3.0)):
+        ((ratio, _),) = ratio_of(randomizer)
+        for number in (ratio.p, ratio.q):
+            assert arb(3).exp() <= arb(number)
+            assert number <= math.exp(3.0) * (1 + 20 * 2.0**-53)
+
+
+def test_the_reason_names_the_largest_beta():
+    assert "(here 0.9)" in published_reason(VariationRatio(p=19.0, beta=0.5, q=19.0))
+    assert "(here 1)" in published_reason(VariationRatio(p=math.inf, beta=0.5, q=19.0))
