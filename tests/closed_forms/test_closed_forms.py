@@ -291,7 +291,7 @@ def test_generic_moments_are_the_published_ones(eps0):
             for e in (0.1, 1.0, 4.0)
         ),
     ],
-    ids=str,
+    ids=lambda value: str(value).split(" at 0x")[0],
 )
 def test_hoeffding_and_bennett_are_above_the_blanket(randomizer, moments, bound):
     x0, x1 = randomizer.worst_pairs().pairs[0]
