@@ -26,6 +26,8 @@ _LEVELS = 7
 _BITS_PER_LEVEL = 5.0
 _GROW = 1.3
 _FINEST = 1e-9
+# Relative width of the widest bins of one merging, so that e^{alpha G} stays within a factor.
+_WIDEST = 0.05
 _NEAR = 1e-12
 
 
@@ -314,7 +316,8 @@ def _grid(places: list[Array], weight: Array, step: float) -> npt.NDArray[np.int
     label = label.ravel()
     total = np.bincount(label, weight)
     depth = np.floor(np.log2(total.max() / np.maximum(total, _TINY)) / _BITS_PER_LEVEL)
-    level = np.minimum(depth, _LEVELS).astype(np.int64)[label]
+    most = min(_LEVELS, max(0, math.floor(math.log2(_WIDEST / step))))
+    level = np.minimum(depth, most).astype(np.int64)[label]
     inner = [((x & ((1 << _LEVELS) - 1)) >> level) for x in fine]
     return (label.astype(np.int64) << (2 * _LEVELS)) + (inner[0] << _LEVELS) + inner[1]
 

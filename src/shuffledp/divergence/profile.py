@@ -90,7 +90,8 @@ class PairProfile:
             if is_scattered(self.pair):
                 if self._coarse is None:
                     self._coarse = coarse(self.pair)
-                main = rough_log_expectation(atom_gains(self._coarse, epsilon), self.pair.n)
+                cells = scattered_gains(self._coarse, epsilon)
+                main = rough_log_expectation_of_cells(cells, self.pair.n)
                 seen += self.pair.tail[0]
             elif self.pair.ranges is not None:
                 pair = trimmed(self.pair, epsilon, FIRST_LEVEL)

@@ -34,8 +34,8 @@ def prepared(pair: ShuffledPair) -> ShuffledPair:
 
 
 def coarse(pair: ShuffledPair) -> ShuffledPair:
-    """Few atoms at the means of many cells: for estimates that certify nothing."""
-    return replace(merged_to(pair, _ROUGH_ATOMS), ranges=None)
+    """Few cells for many: for estimates that certify nothing."""
+    return merged_to(pair, _ROUGH_ATOMS)
 
 
 def scattered_gains(pair: ShuffledPair, epsilon: float) -> CellGains:
