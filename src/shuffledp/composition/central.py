@@ -257,7 +257,7 @@ def from_event(event: Any, *, relation: str, discretization: float = 1e-4) -> Gi
         from dp_accounting.pld import PLDAccountant
     except ImportError:
         raise ParameterError(
-            "event: dp_accounting is not installed; wanted pip install 'shuffledp[accounting]'"
+            "event: dp_accounting is not installed; wanted pip install 'shuffledp[dp-accounting]'"
         ) from None
     _check.choice("relation", relation, RELATIONS)
     name = relation.upper().replace("-", "_")

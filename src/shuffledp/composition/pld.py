@@ -34,7 +34,7 @@ def composed_pld(parts: Iterable[tuple[Part, int]], discretization: float) -> An
         from dp_accounting.pld import privacy_loss_distribution as distribution
     except ImportError:
         raise ParameterError(
-            "pld: dp_accounting is not installed; wanted pip install 'shuffledp[accounting]'"
+            "pld: dp_accounting is not installed; wanted pip install 'shuffledp[dp-accounting]'"
         ) from None
     found = None
     for part, count in parts:

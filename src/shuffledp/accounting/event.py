@@ -1,0 +1,104 @@
+"""ShuffleDpEvent: one round of a shuffled mechanism, as dp_accounting describes events."""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import attr
+from dp_accounting import dp_event
+
+from shuffledp.composition import Composed, compose
+from shuffledp.errors import ParameterError, rejected
+from shuffledp.randomizers import Randomizer, randomizer_from_dict
+from shuffledp.shuffle import Shuffled, generic, shuffle
+
+GENERIC = "generic"
+
+
+@attr.s(frozen=True, slots=True, auto_attribs=True)
+class ShuffleDpEvent(dp_event.DpEvent):
+    """One round of a local randomizer among n users behind a shuffler (REPLACE_ONE neighbours).
+
+    Attributes
+    ----------
+    mechanism : mapping
+        {"name": ..., parameters}; the name is the randomizer's, or "generic" for any eps0-LDP
+        randomizer. (A mapping, because dp_accounting takes text fields apart into letters.)
+    n : int
+        Users.
+    published : bool
+        Whether theorems proved only in docs/theory.md are left out.
+    """
+
+    mechanism: Mapping[str, Any]
+    n: int
+    published: bool = False
+
+    @classmethod
+    def of(cls, mechanism: Shuffled | Randomizer, *, n: int | None = None) -> ShuffleDpEvent:
+        """The event of a shuffled mechanism, or of a randomizer among n users.
+
+        Parameters
+        ----------
+        mechanism : Shuffled or Randomizer
+            What runs.
+        n : int, optional
+            Users, for a randomizer.
+        """
+        if isinstance(mechanism, Shuffled):
+            if not isinstance(mechanism.source, Randomizer):
+                raise rejected("mechanism", mechanism, 'a randomizer, or {"name": "generic", ...}')
+            return cls(mechanism.source.to_dict(), mechanism.n, mechanism.trust == "published")
+        if not isinstance(mechanism, Randomizer) or n is None:
+            raise rejected("mechanism", mechanism, "a shuffled mechanism, or a randomizer and n")
+        return cls(mechanism.to_dict(), n)
+
+    def accountant(self) -> Shuffled:
+        """The front door's object of this event."""
+        text = json.dumps(dict(self.mechanism), sort_keys=True, default=list)
+        return _accountant(text, self.n, self.published)
+
+
+@functools.lru_cache(maxsize=64)
+def _accountant(mechanism: str, n: int, published: bool) -> Shuffled:  # noqa: FBT001 (a cache key)
+    """Made once for equal events: its curve is what takes time."""
+    given = json.loads(mechanism)
+    settings: dict[str, Any] = {"n": n, "trust": "published" if published else "all"}
+    if given.get("name") == GENERIC:
+        return generic(**{k: v for k, v in given.items() if k != "name"}, **settings)
+    return shuffle(randomizer_from_dict(given), **settings)
+
+
+def certified(event: dp_event.DpEvent) -> Composed:
+    """The composition of an event made of shuffle events alone, with certified ends.
+
+    Parameters
+    ----------
+    event : DpEvent
+        ShuffleDpEvent, or ComposedDpEvent and SelfComposedDpEvent of such; an accountant's
+        ``ledger``, for one.
+
+    Raises
+    ------
+    ParameterError
+        If there is any other event inside.
+    """
+    parts = list(_flat(event, 1))
+    if not parts:
+        raise ParameterError("event: wanted at least one ShuffleDpEvent")
+    return compose(parts)
+
+
+def _flat(event: dp_event.DpEvent, count: int) -> list[tuple[Shuffled, int]]:
+    if isinstance(event, ShuffleDpEvent):
+        return [(event.accountant(), count)]
+    if isinstance(event, dp_event.NoOpDpEvent):
+        return []
+    if isinstance(event, dp_event.SelfComposedDpEvent):
+        return _flat(event.event, count * event.count)
+    if isinstance(event, dp_event.ComposedDpEvent):
+        return [part for inner in event.events for part in _flat(inner, count)]
+    raise rejected("event", event, "ShuffleDpEvent, ComposedDpEvent or SelfComposedDpEvent")

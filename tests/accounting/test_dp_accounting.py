@@ -1,0 +1,227 @@
+"""Shuffle events inside dp_accounting, and the traps that are there."""
+
+import math
+
+import dp_accounting as da
+import numpy as np
+import pytest
+from dp_accounting.pld import pld_pmf
+from dp_accounting.pld import privacy_loss_distribution as distribution
+
+import shuffledp as sd
+from shuffledp.accounting import (
+    ShuffleDpEvent,
+    ShufflePLDAccountant,
+    ShuffleRdpAccountant,
+    certified,
+)
+from shuffledp.composition.gaussian import log_delta_gaussian
+from shuffledp.composition.pld import curve_of
+
+KRR = sd.KRR(k=10, eps0=4.0)
+WEEKLY = sd.shuffle(KRR, n=10_000)
+EVENT = ShuffleDpEvent.of(WEEKLY)
+GRID = 1e-3
+
+
+def pld_accountant():
+    return ShufflePLDAccountant(value_discretization_interval=GRID)
+
+
+def test_events_travel():
+    assert ShuffleDpEvent.of(KRR, n=10_000) == EVENT
+    assert da.DpEvent.from_named_tuple(EVENT.to_named_tuple()) == EVENT
+    composed = da.ComposedDpEvent([EVENT, da.SelfComposedDpEvent(EVENT, 3)])
+    assert da.DpEvent.from_named_tuple(composed.to_named_tuple()) == composed
+    assert EVENT.accountant().epsilon(delta=1e-6).upper == WEEKLY.epsilon(delta=1e-6).upper
+    matrix = sd.Channel(matrix=[[0.75, 0.25], [0.25, 0.75]])
+    assert ShuffleDpEvent.of(matrix, n=5).accountant().source == matrix
+    family = ShuffleDpEvent({"name": "generic", "eps0": 1.0}, 1000)
+    assert family.accountant().eps0 == 1.0
+
+
+def test_pld_agrees_with_ours_within_its_grid():
+    for count in (1, 52, 400):
+        theirs = pld_accountant().compose(EVENT, count).get_epsilon(1e-6)
+        ours = WEEKLY.compose(rounds=count).epsilon(delta=1e-6)
+        # Pessimistic: not below the certified lower end; the grid costs count * grid^2 and a bit.
+        assert theirs >= ours.lower
+        assert theirs <= ours.upper * 1.002 + 2 * GRID
+
+
+def test_nested_events_count():
+    nested = da.SelfComposedDpEvent(
+        da.ComposedDpEvent([EVENT, da.SelfComposedDpEvent(EVENT, 3), da.NoOpDpEvent()]), 5
+    )
+    accountant = pld_accountant().compose(nested, 2)
+    flat = pld_accountant().compose(EVENT, 40)
+    assert accountant.get_epsilon(1e-6) == pytest.approx(flat.get_epsilon(1e-6), rel=1e-6)
+    assert certified(accountant.ledger).rounds == 40
+    assert certified(nested).rounds == 20
+    rdp = ShuffleRdpAccountant([2.0, 8.0]).compose(nested, 2)
+    assert rdp.rdp == pytest.approx(40 * np.array(WEEKLY.rdp([2.0, 8.0])))
+
+
+def test_events_of_other_kinds_add_up():
+    mixed = pld_accountant().compose(EVENT, 10).compose(da.GaussianDpEvent(20.0))
+    ours = sd.compose(
+        [
+            (WEEKLY, 10),
+            sd.central.from_event(
+                da.GaussianDpEvent(20.0), relation="replace-one", discretization=GRID
+            ),
+        ]
+    )
+    bound = ours.epsilon(delta=1e-6)
+    assert mixed.get_epsilon(1e-6) >= bound.lower
+    assert mixed.get_epsilon(1e-6) <= bound.upper * 1.002 + 2 * GRID
+
+
+def test_calibrate_dp_mechanism():
+    def event(eps0):
+        return da.SelfComposedDpEvent(ShuffleDpEvent.of(sd.KRR(k=10, eps0=eps0), n=10_000), 4)
+
+    eps0 = da.calibrate_dp_mechanism(
+        pld_accountant,
+        event,
+        0.5,
+        1e-6,
+        bracket_interval=da.ExplicitBracketInterval(0.5, 4.0),
+        tol=0.05,
+    )
+    at = certified(event(eps0)).epsilon(delta=1e-6)
+    assert at.lower <= 0.5
+    assert certified(event(eps0 + 0.2)).epsilon(delta=1e-6).upper > 0.5
+
+
+def test_replace_one_alone():
+    relation = da.NeighboringRelation.ADD_OR_REMOVE_ONE
+    for accountant in (
+        ShufflePLDAccountant(relation, GRID),
+        ShuffleRdpAccountant([2.0], relation),
+    ):
+        assert not accountant.supports(EVENT)
+        with pytest.raises(da.UnsupportedEventError, match="REPLACE_ONE"):
+            accountant.compose(EVENT)
+    assert not pld_accountant().supports(da.UnsupportedDpEvent())
+
+
+# ------------------------------------------------------------------------------------- the traps
+
+
+def test_count_of_randomized_response_is_kept():
+    event = da.RandomizedResponseDpEvent(0.5, 2)
+    one = pld_accountant().compose(event).get_epsilon(1e-9)
+    ten = pld_accountant().compose(event, 10).get_epsilon(1e-9)
+    assert one == pytest.approx(math.log(3.0), abs=2 * GRID)
+    assert ten > 5 * one
+    assert (
+        pld_accountant().compose(da.RandomizedResponseDpEvent(0.0, 2), 2).get_epsilon(0.1)
+        == math.inf
+    )
+    assert pld_accountant().compose(da.RandomizedResponseDpEvent(0.3, 1), 9).get_epsilon(0.1) == 0.0
+
+
+def test_asymmetric_pairs_keep_both_directions():
+    # An asymmetric PLD: taken into a composition, the worse direction decides.
+    rows = {0: 0.9, 1: 0.1}, {0: 0.999, 1: 0.001}
+    pld = distribution.from_two_probability_mass_functions(
+        {k: math.log(v) for k, v in rows[1].items()},
+        {k: math.log(v) for k, v in rows[0].items()},
+        value_discretization_interval=GRID,
+        symmetric=False,
+    )
+    taken = sd.compose([sd.central.from_pld(pld, relation="replace-one")], rounds=3)
+    exact = 0.0
+    for first, second in (rows, rows[::-1]):
+        total = 0.0
+        for k in range(4):
+            p = math.comb(3, k) * first[1] ** k * first[0] ** (3 - k)
+            q = math.comb(3, k) * second[1] ** k * second[0] ** (3 - k)
+            total += max(p - math.exp(2.0) * q, 0.0)
+        exact = max(exact, total)
+    bound = taken.delta(epsilon=2.0)
+    assert bound.upper >= exact
+    assert bound.upper <= exact * 1.01
+    # One direction alone would have been far too small.
+    assert exact > 100 * min(
+        max(rows[i][1] - math.exp(2.0) * rows[1 - i][1], 0.0) + 1e-9 for i in (0, 1)
+    )
+    assert taken.pld(discretization=GRID).get_delta_for_epsilon(2.0) >= exact
+
+
+def test_asymmetric_channel_hands_over_a_dominating_pld():
+    channel = sd.Channel(matrix=[[0.9375, 0.0625], [0.5, 0.5]])
+    acc = sd.shuffle(channel, n=3)
+    pld = acc.pld(discretization=GRID)
+    for eps in (0.0, 0.3, 0.8, 1.5):
+        assert pld.get_delta_for_epsilon(eps) >= acc.delta(epsilon=eps).lower
+
+
+def test_tiny_deltas_are_refused_or_certified():
+    accountant = pld_accountant().compose(EVENT, 100)
+    with pytest.raises(sd.NotCertified, match="certified"):
+        accountant.get_epsilon(1e-16)
+    bound = certified(accountant.ledger).epsilon(delta=1e-30)
+    assert 0.0 < bound.lower <= bound.upper < 20.0
+
+
+def test_grids_have_to_agree():
+    one, other = WEEKLY.pld(discretization=1e-3), WEEKLY.pld(discretization=2e-3)
+    with pytest.raises(ValueError, match="iscretization"):
+        one.compose(other)
+
+
+def test_optimistic_and_broken_plds_are_refused():
+    optimistic = distribution.from_gaussian_mechanism(
+        1.0, pessimistic_estimate=False, value_discretization_interval=GRID
+    )
+    with pytest.raises(sd.ParameterError, match="optimistic"):
+        sd.central.from_pld(optimistic, relation="replace-one")
+    with pytest.raises(sd.ParameterError, match="pessimistic"):
+        sd.central.from_pld("no pld", relation="replace-one")
+    with pytest.raises(TypeError):
+        sd.central.from_pld(optimistic)
+    broken = distribution.PrivacyLossDistribution(
+        pld_pmf.create_pmf({0: 0.5, 1: math.nan}, GRID, 0.0, pessimistic_estimate=True)
+    )
+    with pytest.raises(sd.ParameterError, match="NaN"):
+        sd.central.from_pld(broken, relation="replace-one")
+    with pytest.raises(sd.ParameterError, match="private at all"):
+        sd.central.from_event(da.NonPrivateDpEvent(), relation="replace-one")
+
+
+def test_unnormalised_input_stays_an_upper_bound():
+    # Rounded masses of their composition: what is taken over has at least the curve they claim.
+    gauss = distribution.from_gaussian_mechanism(2.0, value_discretization_interval=GRID)
+    taken = sd.central.from_pld(gauss, relation="add-or-remove-one")
+    composed = sd.compose([taken], rounds=20)
+    theirs = gauss.self_compose(20)
+    for eps in (0.5, 2.0, 5.0):
+        assert composed.delta(epsilon=eps).upper >= theirs.get_delta_for_epsilon(eps) * 0.999
+    mu = math.sqrt(20) / 2.0
+    for eps in (0.5, 2.0, 5.0):
+        assert composed.delta(epsilon=eps).log_upper >= float(log_delta_gaussian(mu, eps)) - 1e-9
+
+
+def test_pld_is_above_the_curve_it_came_from():
+    law = WEEKLY.as_round().above(-40.0, 0, math.inf).above.forward
+    pld = WEEKLY.pld(discretization=1e-2)
+    eps = np.linspace(-0.5, 1.0, 40)
+    curve = curve_of(law, eps)
+    theirs = np.array([pld.get_delta_for_epsilon(float(e)) for e in eps])
+    assert np.all(theirs >= curve * (1 - 1e-9) - 1e-15)
+
+
+def test_rdp_orders():
+    rdp = ShuffleRdpAccountant([1.5, 2.0, 16.0]).compose(EVENT, 52)
+    assert rdp.get_epsilon(1e-6) >= WEEKLY.compose(rounds=52).epsilon(delta=1e-6).lower
+    assert rdp.rdp == pytest.approx(52 * np.array(WEEKLY.rdp([1.5, 2.0, 16.0])))
+
+
+@pytest.mark.parametrize("wrong", [3, da.GaussianDpEvent(1.0)])
+def test_certified_takes_shuffle_events_alone(wrong):
+    with pytest.raises(sd.ParameterError):
+        certified(wrong)
+    with pytest.raises(sd.ParameterError):
+        certified(da.NoOpDpEvent())
