@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from shuffledp import _check
 from shuffledp.errors import NotCertified
 from shuffledp.pair import UNIT_ROUNDOFF, Array, RatioRanges, ShuffledPair
 from shuffledp.randomizers import JointLaw, Randomizer
@@ -81,7 +82,7 @@ def _pair(
         # certain to be the victim's. The upper end only grows (docs/theory.md, section 3.3); an
         # event that ignores the others' part loses at most n t under P and 2 n t under Q.
         gone = float(reference[lost].sum()) * (1.0 + 1e-9)
-        missed = 3.0 * n * gone
+        missed = 3.0 * _check.count("n", n) * gone
         return ShuffledPair(
             w=reference[keep],
             a=p[keep] / reference[keep],
