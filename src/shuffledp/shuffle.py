@@ -230,7 +230,7 @@ class Shuffled:
         return self.compose(rounds=1).pld(discretization=discretization)
 
     def as_round(self) -> Round:
-        """This mechanism as one round of a composition."""
+        """One round of a composition, with this mechanism."""
         if "round" not in self._rounds:
             sides = [self._side_if_any(key, None) for key in self._keys("upper", None)]
             self._rounds["round"] = round_of(
