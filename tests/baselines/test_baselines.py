@@ -1,6 +1,7 @@
 """The papers' algorithms against the contour, exact fractions, and each other."""
 
 import math
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -226,3 +227,49 @@ def test_sums_over_all_counts_are_refused_where_they_would_not_end():
         sd.generic(eps0=1.0, n=10**9).epsilon(
             delta=1e-6, analysis="clone-binomial-sums", certified=False
         )
+
+
+def test_certified_fft_of_an_unbounded_mechanism_cuts_a_window():
+    pair = blanket_pair(sd.Gaussian(sigma=2.0), 0.0, 1.0, n=50, cells=1 << 16)
+    low, high = bracket(pair, 0.1, width=1e-2)
+    found = certified_fft.fft_delta(pair, epsilon=0.1, width=1.0)
+    assert found.low <= low <= high <= found.high < 0.05
+    users = certified_fft._users(pair, math.exp(0.1), 1e-6)
+    assert 1.0 - 2e-6 < users.stay < 1.0
+    assert users.w.size < pair.w.size
+    with pytest.raises(sd.NotCertified, match="more cells"):
+        certified_fft.fft_delta(pair.with_n(5000), epsilon=0.02, width=0.1)
+
+
+@pytest.mark.parametrize("term", ["eta", "roundoff", "window", "reach"])
+def test_every_error_term_of_the_certified_fft_counts(term, monkeypatch):
+    """Each term made larger by hand moves both ends outward by what it stands for."""
+    pair = blanket_pair(sd.KRR(k=10, eps0=2.0), 0, 1, n=300)
+    a = math.exp(0.1)
+    plain = certified_fft._attempt(pair, 0.1, 0.05, math.log(1e-2))
+    if term == "eta":
+        monkeypatch.setattr(certified_fft, "_left", lambda *given: 1e-3)
+        moved = (1.0 + a) * 1e-3
+    elif term == "roundoff":
+        inner = certified_fft._sum_law
+
+        def noisy(*given):
+            tail, start, error = inner(*given)
+            return tail, start, error + 1e-3
+
+        monkeypatch.setattr(certified_fft, "_sum_law", noisy)
+        moved = (1.0 + a) * 1e-3
+    elif term == "window":
+        inner = certified_fft._users
+        monkeypatch.setattr(
+            certified_fft, "_users", lambda *given: replace(inner(*given), stay=1.0 - 1e-3)
+        )
+        moved = 0.99e-3
+    else:
+        # A larger share of the width allows a larger sum of rounding errors.
+        wider = certified_fft._attempt(pair, 0.1, 0.5, math.log(1e-2))
+        assert wider.high - wider.low > 4.0 * (plain.high - plain.low)
+        return
+    found = certified_fft._attempt(pair, 0.1, 0.05, math.log(1e-2))
+    assert found.high >= plain.high + 0.95 * moved
+    assert found.low <= plain.low - 0.95 * moved

@@ -115,7 +115,7 @@ def _attempt(pair: ShuffledPair, epsilon: float, share: float, log_target: float
     eta = 0.1 * share * math.exp(log_target) / (1.0 + a)
     users = _users(pair, a, 0.5 * eta)
     m = pair.n - 1
-    mean = float((users.w * users.g).sum())
+    mean = math.fsum(users.w * users.g)
     second = float((users.w * users.g**2).sum())
     t_square = max(m * mean**2 / second, 1.0)
     c = share * second / ((1.0 + a) * t_square)
@@ -130,7 +130,7 @@ def _attempt(pair: ShuffledPair, epsilon: float, share: float, log_target: float
         msg = "cells: too wide for this accuracy; the certified FFT wants atoms or more cells"
         raise NotCertified(msg)
     place = np.rint(users.g / step)
-    rounded_mean = float((users.w * place).sum()) * step
+    rounded_mean = math.fsum(users.w * place) * step
     deviation = float(np.abs(place).max(initial=0.0)) * step + abs(rounded_mean)
     variance = m * float((users.w * place**2).sum()) * step**2
     out = log_eta * deviation / 3.0
@@ -148,8 +148,10 @@ def _attempt(pair: ShuffledPair, epsilon: float, share: float, log_target: float
         index = np.floor((t - gain - shift) / step).astype(np.int64) + 1 - start
         return float((mass * tail[np.clip(index, 0, tail.size - 1)]).sum())
 
-    # The grid's own rounding, a few units of the last place of the largest sum, goes into c.
-    reach = c + 64 * U * (abs(start) + points) * step + 64 * U * m * abs(mean)
+    # The grid's own rounding, a few units of the last place of the largest sum, goes into c, and so
+    # does what the gains are off by on average: E|G| <= 1 + a.
+    reach = c + 64 * U * (abs(start) + points) * step
+    reach += 2.0 * m * (users.rel + 16 * U) * (1.0 + a)
     relative = (points + 2 * users.g.size + 64) * U + 3.0 * users.rel
     roundoff = fft_error + 2.0 * m * gamma * (users.rel + 8 * U) + 8 * U
     eta_all = _left(error, c, m, gamma, out, deviation, variance)
@@ -157,12 +159,14 @@ def _attempt(pair: ShuffledPair, epsilon: float, share: float, log_target: float
     a1 = (above(reach, users.q, users.low), above(-reach, users.q, users.high))
     both = (1.0 + a) * (eta_all + roundoff)
     gone = 1.0 - users.stay
-    high = a0[1] * (1.0 + relative) - a * a1[0] * (1.0 - relative) + both + gone
-    low = a0[0] * (1.0 - relative) - a * a1[1] * (1.0 + relative) - both - a * gone
+    top = a0[1] * (1.0 + relative) - a * a1[0] * (1.0 - relative)
+    bottom = a0[0] * (1.0 - relative) - a * a1[1] * (1.0 + relative)
+    # P_T times the middle, whichever sign that has.
+    high = max(top, users.stay * top) + both + gone
+    low = min(bottom, users.stay * bottom) - both - a * gone
     outside = np.maximum(pair.outside[:, 0] - a * pair.outside[:, 1], 0.0).sum()
     slack = 4.0 * (pair.rel + 8 * U) * float(pair.outside.sum()) * (1.0 + a)
     high += float(outside) + slack + pair.tail[0] * (1.0 + 8 * U)
-    low = users.stay * low * (1.0 - 8 * U) if low > 0.0 else low
     low += float(outside) - slack - a * pair.tail[1] * (1.0 + 8 * U)
     return FFTBracket(max(low, 0.0), min(high, 1.0), roundoff, points)
 
