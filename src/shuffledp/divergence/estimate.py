@@ -36,15 +36,16 @@ def rough_log_expectation(law: GainLaw, n: int) -> float:
     if not math.isfinite(log_m) or not tilted.variance > 0.0:
         return -math.inf
     deviation = math.sqrt(n * tilted.variance)
-    mean = 2.0 / alpha
-    z = mean / deviation - alpha * deviation
+    # Where S hardly varies both are next to infinite; their squares must not overflow.
+    distance = min(2.0 / alpha / deviation, 1e100)
+    z = max(distance - alpha * deviation, -1e100)
     if z < -5.0:
         log_tail = math.log(1.0 / (z * z) * (1.0 - 3.0 / (z * z)))
     else:
         log_part = 0.5 * z * z + float(log_ndtr(z)) + 0.5 * math.log(2.0 * math.pi)
         log_tail = math.log1p(z * math.exp(log_part)) if z < 5.0 else math.log(z) + log_part
     constant = log_tail + math.log(deviation / _SQRT_TAU)
-    return n * log_m - 0.5 * (mean / deviation) ** 2 + constant
+    return n * log_m - 0.5 * distance**2 + constant
 
 
 def rough_log_expectation_of_cells(cells: CellGains, n: int) -> float:

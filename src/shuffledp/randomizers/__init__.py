@@ -23,6 +23,7 @@ from shuffledp.randomizers.hybrid import Hybrid
 from shuffledp.randomizers.joint import Joint
 from shuffledp.randomizers.krr import KRR, BinaryRR
 from shuffledp.randomizers.laplace import Laplace
+from shuffledp.randomizers.lattice import DiscreteGaussian, DiscreteLaplace
 from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.parallel import Parallel
 from shuffledp.randomizers.pckv import PCKVGRR
@@ -44,6 +45,8 @@ __all__ = [
     "BinaryRR",
     "CellEdges",
     "Channel",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
     "Duchi",
     "Extremal",
     "Gaussian",

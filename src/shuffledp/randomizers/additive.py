@@ -17,11 +17,13 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp.pair import UNIT_ROUNDOFF, Array
-from shuffledp.randomizers.base import DEFAULT_CELLS, WorstPairs
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.interval import HasInterval, interval_input
 from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.means import Floats, MeanRandomizer
-from shuffledp.randomizers.values import real_values
+from shuffledp.randomizers.noise import bits_for, to_lattice
+from shuffledp.randomizers.values import blocks, real_values
+from shuffledp.randomness import RandomSource
 from shuffledp.theorems import END_POINTS
 
 U = UNIT_ROUNDOFF
@@ -34,6 +36,7 @@ _CLOSEST = 1e-13
 _SPLITS = 40
 _ACCURATE = 1e-14
 _FAR = 2.0
+_FINER = 32
 Value = TypeVar("Value")
 
 
@@ -80,6 +83,11 @@ class AdditiveNoise(MeanRandomizer):
 
     Theorem 4.6 of docs/theory.md: for a symmetric density that does not increase with |z| the end
     points are the worst pair of the blanket bound.
+
+    Reports are float64: middles of the cells of a lattice that is at least 2^32 times finer than
+    the noise and the interval. Values are rounded to it at random, without bias, and noise is
+    rounded down, so that a report betrays nothing of a sum of floats; the noise itself is drawn by
+    inversion in floating point, so its law is the one stated up to about 2^-52.
     """
 
     low: float
@@ -111,6 +119,27 @@ class AdditiveNoise(MeanRandomizer):
     def message_bits(self) -> float:
         """64: a float."""
         return 64.0
+
+    @abstractmethod
+    def _noise(self, size: int, source: RandomSource) -> Floats:
+        """Draws of Z in units of high - low."""
+
+    @property
+    @abstractmethod
+    def _finest(self) -> float:
+        """(high - low)/(scale of the noise)."""
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        steps = 2.0 ** bits_for(self._finest, _FINER)
+        length = self.high - self.low
+        reports = np.empty(len(values))
+        for users in blocks(len(values)):
+            place = np.clip((values[users] - self.low) / length, 0.0, 1.0)
+            cells = to_lattice(place, int(steps), source) + np.floor(
+                self._noise(len(place), source) * steps
+            )
+            reports[users] = self.low + length * ((cells + 0.5) / steps)
+        return reports
 
     def _checked(self, values: ArrayLike) -> np.ndarray:
         return real_values(values, self.low, self.high)

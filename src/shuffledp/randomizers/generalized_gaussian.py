@@ -13,7 +13,6 @@ from scipy.special import gammaincc, gammainccinv, gammaincinv
 from shuffledp import _check
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.additive import LARGEST_EXPONENT, AdditiveNoise, Noise
-from shuffledp.randomizers.base import Reports
 from shuffledp.randomizers.interval import checked_interval
 from shuffledp.randomness import RandomSource
 
@@ -112,11 +111,14 @@ class GeneralizedGaussian(AdditiveNoise):
         a = 1.0 / self.shape
         return self.scale**2 * math.exp(math.lgamma(3.0 * a) - math.lgamma(a))
 
-    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+    @property
+    def _finest(self) -> float:
+        return self.distance * max(1.0, self.shape)
+
+    def _noise(self, size: int, source: RandomSource) -> Array:
         """Inversion: (|Z|/s)^b is Gamma(1/b)."""
-        size = len(values)
         sign = np.where(source.bernoulli(0.5, size), 1.0, -1.0)
-        return values + sign * self.scale * power_quantile(self.shape, source.unit(size))
+        return sign * power_quantile(self.shape, source.unit(size)) / self.distance
 
 
 def power_quantile(shape: float, u: Array) -> Array:

@@ -89,8 +89,8 @@ def _pair(
             b=q[keep] / reference[keep],
             n=n,
             outside=np.column_stack([p[lost], q[lost]]),
-            tail=(0.0, missed),
-            tail_doubt=(0.0, missed),
+            tail=(float(tail[0]), float(tail[1]) + missed),
+            tail_doubt=(float(tail[0]), float(tail[1]) + missed),
             rel=2.0 * law.rel + 2 * U,
             leftover=(leftover[0] + gone, leftover[1] + 1e-8 * gone),
         )
