@@ -25,7 +25,7 @@ from randomizers.sources import LEAST_P_VALUE, fits
 from shuffledp.divergence import PairProfile
 from shuffledp.divergence.scattered import MOST_ATOMS
 from shuffledp.merging import as_cells, merged_near, merged_to, mixture, product
-from shuffledp.reductions import blanket_pair, dataset_pair
+from shuffledp.reductions import blanket_pair, dataset_pair, from_parts
 from strategies import channels, exact_pair
 
 EXACT = settings(max_examples=25)
@@ -291,10 +291,10 @@ def test_fifty_categories_merge_to_counts():
 
 
 def test_too_many_classes_for_a_law_but_not_for_the_accountant():
-    parts = [sd.KRR(k=4, eps0=0.1 + 0.01 * math.sqrt(j + 2)) for j in range(16)]
+    parts = [sd.KRR(k=4, eps0=0.1 + 0.01 * math.sqrt(j + 2)) for j in range(12)]
     joint = sd.Joint(parts)
     with pytest.raises(sd.NotCertified, match="262,144 classes"):
-        joint.law(((0,) * 16, (1,) * 16))
+        joint.law(((0,) * 12, (1,) * 12))
     bound = sd.shuffle(joint, n=10_000).epsilon(delta=1e-6, analysis="blanket")
     assert bound.upper_width < 1e-3
     assert bound.upper < 0.3
@@ -354,6 +354,27 @@ def test_moments_of_merged_cells_hold_the_exact_ones(seed):
         variance = getattr(inner, name) * mean**2
         assert (variance <= most + inner.doubt * mean**2 + 1e-12).all()
     assert float((pair.w * (pair.a + pair.b) * inner.doubt).sum()) < 1e-9
+
+
+@pytest.mark.parametrize("most", [1000, 3000])
+def test_merging_on_the_way_keeps_the_truth_inside(most, monkeypatch):
+    """Eight parts, merged several times on the way, against all 3^8 atoms."""
+    monkeypatch.setattr(from_parts, "_LARGEST_PRODUCT", 8192)
+    n = 2000
+    pairs = [blanket_pair(sd.KRR(k=6, eps0=0.2 + 0.11 * j), 0, 1, n=n) for j in range(8)]
+    merged = from_parts.joint_pair(pairs, most=most)
+    monkeypatch.undo()
+    exact = from_parts.joint_pair(pairs, most=1 << 16)
+    assert exact.ranges is None
+    assert merged.ranges is not None
+    assert merged.w.size <= most
+    for epsilon in (0.05, 0.3, 1.0):
+        one = PairProfile(exact).log_delta(epsilon, width=1e-6)
+        two = PairProfile(merged).log_delta(epsilon, width=1e-4)
+        assert one.width < 1e-2
+        assert two.low <= one.high
+        assert one.low <= two.high
+        assert two.width < (0.1 if epsilon < 0.1 else math.inf)
 
 
 def test_near_ratios_are_added_up_and_counted_in_rel():

@@ -6,6 +6,7 @@ them, so that every end stays certified (docs/theory-parts.md, section 1).
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 from shuffledp.merging import merged_near, merged_to, mixture, product
@@ -57,10 +58,18 @@ def joint_pair(pairs: Sequence[ShuffledPair], *, most: int) -> ShuffledPair:
         ordered = [merged_to(pair, _SMALLER) if pair.ranges else pair for pair in ordered]
     total = merged_near(ordered[0])
     for pair in ordered[1:]:
-        second = merged_to(pair, min(most, _LARGEST_PRODUCT // _SMALLER))
-        if total.w.size * second.w.size > _LARGEST_PRODUCT:
-            total = merged_to(total, min(most, _LARGEST_PRODUCT // second.w.size))
-        total = product(total, second)
+        total = product(*_fitting(total, pair, most))
         if total.w.size <= _LARGEST_PRODUCT // 2:
             total = merged_near(total)
     return merged_to(total, most)
+
+
+def _fitting(
+    total: ShuffledPair, second: ShuffledPair, most: int
+) -> tuple[ShuffledPair, ShuffledPair]:
+    """Both, merged as far as their product needs it: the larger one, or both to the same size."""
+    if total.w.size * second.w.size <= _LARGEST_PRODUCT:
+        return total, second
+    least = max(min(total.w.size, second.w.size, math.isqrt(_LARGEST_PRODUCT)), 1)
+    room = min(most, _LARGEST_PRODUCT // least)
+    return merged_to(total, room), merged_to(second, room)
