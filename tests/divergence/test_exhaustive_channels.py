@@ -71,6 +71,21 @@ def test_every_pair_of_datasets_of_random_channels_lies_inside(batch):
     assert max(ratios) <= 1.0
 
 
+@pytest.mark.parametrize("batch", range(8))
+def test_epsilon_against_every_pair_of_datasets(batch):
+    """At the upper end delta is not above the target for any datasets; at the lower for some."""
+    for i in range(10):
+        matrix, n, _ = random_channel(5000 + 10 * batch + i)
+        rows, rng = row_fractions(matrix), random.Random(f"target {batch} {i}")
+        delta = rng.choice([0.3, 1e-2, 1e-4, 1e-8, 1e-30])
+        bound = sd.shuffle(sd.Channel(matrix=matrix), n=n).epsilon(delta=delta)
+        assert 0.0 <= bound.lower <= bound.upper
+        if bound.upper < 60.0:
+            assert worst_delta(rows, n, [exponential(bound.upper)[1]])[0] <= Fraction(delta)
+        if 0.0 < bound.lower < 60.0:
+            assert worst_delta(rows, n, [exponential(bound.lower)[0]])[0] >= Fraction(delta)
+
+
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_krr_against_every_pair_of_datasets(k, n):
