@@ -71,7 +71,7 @@ def panels(randomizer: sd.Randomizer) -> list[Panel]:
 
 def _fft(randomizer: sd.Randomizer, n: int) -> float:
     """By the certified FFT where that is a matter of seconds."""
-    if n > 2000:
+    if n > 3000:
         return math.nan
     acc = sd.shuffle(randomizer, n=n)
     try:

@@ -19,6 +19,7 @@ from shuffledp.closed_forms import clones, variation_ratio
 from shuffledp.closed_forms.interval import Interval
 from shuffledp.divergence import LARGEST_EPSILON
 from shuffledp.errors import NotCertified
+from shuffledp.index import gaussian_epsilon
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import KRR, BinaryRR, JointLaw, Laplace, Randomizer
 from shuffledp.reductions import OnesScan, blanket_pair
@@ -39,7 +40,8 @@ from shuffledp.sides import (
 U = UNIT_ROUNDOFF
 _HALVINGS = 50
 _FFT_WIDTH = 0.5
-_FFT_HALVINGS = 8
+_FFT_HALVINGS = 5
+_FACTORS = (0.98, 1.02, 1.1, 1.3, 1.7, 2.5)
 # Shares of delta/n that delta0 may have in Theorem 3.8.
 _SHARES = tuple(10.0**-k for k in range(1, 9))
 
@@ -90,6 +92,7 @@ class CurveSide(Side):
 
     ends: Callable[[float, float], tuple[float, float, dict[str, Any]]] = field(kw_only=True)
     halvings: int = _HALVINGS
+    guess: Callable[[float], float] | None = None
 
     def epsilon(self, delta: float, *, cap: float, rtol: float) -> Found:
         """The eps, among those evaluated, that is nearest to the crossing on its side."""
@@ -97,21 +100,38 @@ class CurveSide(Side):
         slack = 4 * U * (1.0 + abs(target))
         upper = self.analysis.end == "upper"
         low, high = 0.0, min(cap, LARGEST_EPSILON)
-        words: dict[str, Any] = {}
+        best: tuple[float, dict[str, Any]] = (high if upper else low, {})
+
+        def below(epsilon: float) -> bool:
+            """delta is below the target there, as far as this end can tell; keeps the best."""
+            nonlocal best
+            bottom, top, found = self.ends(epsilon, _FFT_WIDTH)
+            yes = top <= target - slack if upper else bottom < target + slack
+            if yes == upper:
+                best = (epsilon, found)
+            return yes
+
+        if self.guess is not None:
+            # Far from the crossing the algorithm may fail: look for it near the guess.
+            near = self.guess(delta)
+            for factor in _FACTORS:
+                if near * factor >= high:
+                    break
+                if below(near * factor):
+                    high = near * factor
+                    break
+                low = near * factor
         for _ in range(self.halvings):
             if high - low <= rtol * high:
                 break
             middle = 0.5 * (low + high)
-            bottom, top, found = self.ends(middle, _FFT_WIDTH)
-            if (top <= target - slack) if upper else (bottom < target + slack):
+            if below(middle):
                 high = middle
-                words = found if upper else words
             else:
                 low = middle
-                words = words if upper else found
-        witness = {**self.witnesses[0], **words}
+        value, words = best
         width = None if upper else high / low - 1.0 if low > 0.0 else math.inf
-        return Found(high if upper else low, self.theorem, width, witness, self.assumptions)
+        return Found(value, self.theorem, width, {**self.witnesses[0], **words}, self.assumptions)
 
     def log_delta(self, epsilon: float, *, width: float) -> Found:
         """The end at this eps."""
@@ -147,6 +167,7 @@ def make_named_side(source: Source, key: str, *, n: int, cells: int) -> Side:
             words,
             ends=_fft_ends(source, n, cells),
             halvings=_FFT_HALVINGS,
+            guess=_gaussian_guess(source, n, cells),
         )
     formula, more = _FORMULAS[key](source, n)
     step = _with_pairs(source, key) if key in _ABOUT_PAIRS else theorem
@@ -200,6 +221,14 @@ def _fft_ends(
         return _log(low, down=True), _log(high, down=False), {"points": points}
 
     return ends
+
+
+def _gaussian_guess(source: Source, n: int, cells: int) -> Callable[[float], float]:
+    """Where the central limit theorem puts the crossing."""
+    randomizer = _need_randomizer(source, "blanket-certified-fft")
+    x0, x1 = randomizer.worst_pairs().pairs[0]
+    pair = blanket_pair(randomizer, x0, x1, n=n, cells=cells)
+    return lambda delta: gaussian_epsilon(pair, delta=delta, cap=float(randomizer.eps0))
 
 
 def _log(x: float, *, down: bool) -> float:
