@@ -29,6 +29,7 @@ _HELP = {
     "top": "Largest value a user may hold; values are 0 .. TOP.",
     "clamped": "Reports are cut to the range of the values.",
     "margin": "How far beyond the values reports may reach, in their units.",
+    "width": "Share of a step that is high; by default the one with the least noise.",
     "scale": "Scale of the noise, in the units of the value.",
     "shape": "Exponent of the noise: 1 Laplace, 2 Gaussian.",
     "sigma": "Standard deviation of the noise, in the units of the value.",

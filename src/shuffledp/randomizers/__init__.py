@@ -30,8 +30,10 @@ from shuffledp.randomizers.pckv import PCKVGRR
 from shuffledp.randomizers.piecewise import Piecewise
 from shuffledp.randomizers.privunit import PrivUnit
 from shuffledp.randomizers.sampling_rappor import SamplingRAPPOR
+from shuffledp.randomizers.staircase import Staircase
 from shuffledp.randomizers.subsample import PoissonSubsample
 from shuffledp.randomizers.subset import SubsetSelection
+from shuffledp.randomizers.truncated import ClampedLaplace, TruncatedLaplace
 from shuffledp.randomizers.unary import OUE, RAPPOR
 from shuffledp.randomizers.wheel import Wheel
 
@@ -45,6 +47,7 @@ __all__ = [
     "BinaryRR",
     "CellEdges",
     "Channel",
+    "ClampedLaplace",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Duchi",
@@ -64,7 +67,9 @@ __all__ = [
     "PrivUnit",
     "Randomizer",
     "SamplingRAPPOR",
+    "Staircase",
     "SubsetSelection",
+    "TruncatedLaplace",
     "Wheel",
     "WorstPairs",
     "randomizer_class",

@@ -78,8 +78,8 @@ class Noise(ABC):
         return np.full(near.shape, np.inf)
 
 
-class AdditiveNoise(MeanRandomizer):
-    """Report x + Z for a value x in [low, high]: subclasses give the noise and its sampler.
+class IntervalNoise(MeanRandomizer):
+    """Report x + Z for a value x in [low, high], Z symmetric and unimodal.
 
     Theorem 4.6 of docs/theory.md: for a symmetric density that does not increase with |z| the end
     points are the worst pair of the blanket bound.
@@ -92,19 +92,6 @@ class AdditiveNoise(MeanRandomizer):
 
     low: float
     high: float
-
-    @property
-    @abstractmethod
-    def noise(self) -> Noise:
-        """Law of Z in units of high - low."""
-
-    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
-        """Cells in units of the interval, cut at the inputs and the middle, finer where it tells.
-
-        The blanket is the density of the farther end point. The log ratio of two densities is
-        monotone between inputs, so it is on every cell: see the mechanism.
-        """
-        return noise_law(self.noise, places(self, inputs), cells)
 
     def worst_pairs(self) -> WorstPairs:
         """The end points; mirrored, the other direction has the same law."""
@@ -127,7 +114,10 @@ class AdditiveNoise(MeanRandomizer):
     @property
     @abstractmethod
     def _finest(self) -> float:
-        """(high - low)/(scale of the noise)."""
+        """(high - low)/(smallest feature of the noise)."""
+
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        return real_values(values, self.low, self.high)
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
         steps = 2.0 ** bits_for(self._finest, _FINER)
@@ -135,17 +125,30 @@ class AdditiveNoise(MeanRandomizer):
         reports = np.empty(len(values))
         for users in blocks(len(values)):
             place = np.clip((values[users] - self.low) / length, 0.0, 1.0)
-            cells = to_lattice(place, int(steps), source) + np.floor(
-                self._noise(len(place), source) * steps
-            )
+            noise = np.floor(self._noise(len(place), source) * steps)
+            cells = to_lattice(place, int(steps), source) + noise
             reports[users] = self.low + length * ((cells + 0.5) / steps)
         return reports
 
-    def _checked(self, values: ArrayLike) -> np.ndarray:
-        return real_values(values, self.low, self.high)
-
     def _unbiased(self, reports: ArrayLike) -> Floats:
         return finite_reports(reports)
+
+
+class AdditiveNoise(IntervalNoise):
+    """Noise known by its density and the masses of intervals: see ``Noise``."""
+
+    @property
+    @abstractmethod
+    def noise(self) -> Noise:
+        """Law of Z in units of high - low."""
+
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+        """Cells in units of the interval, cut at the inputs and the middle, finer where it tells.
+
+        The blanket is the density of the farther end point. The log ratio of two densities is
+        monotone between inputs, so it is on every cell: see the mechanism.
+        """
+        return noise_law(self.noise, places(self, inputs), cells)
 
 
 def places(interval: HasInterval, inputs: tuple[Any, ...]) -> Array:

@@ -1,0 +1,154 @@
+"""The staircase mechanism: the least noisy pure mechanism for one number."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+
+from shuffledp import _check
+from shuffledp.pair import UNIT_ROUNDOFF, Array
+from shuffledp.randomizers.additive import IntervalNoise
+from shuffledp.randomizers.base import DEFAULT_CELLS
+from shuffledp.randomizers.exact import geometric
+from shuffledp.randomizers.interval import checked_interval
+from shuffledp.randomizers.law import JointLaw, without_empty
+from shuffledp.randomness import RandomSource
+
+U = UNIT_ROUNDOFF
+Inputs = list[Fraction]
+_LARGEST = 690.0
+_LEAST_WIDTH = 1e-100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Staircase(IntervalNoise):
+    """Staircase noise added to a value in [low, high].
+
+    In units of high - low: f(z) = a e^{-eps0 k} where |z| is in [k, k + g), and a e^{-eps0 (k+1)}
+    where it is in [k + g, k + 1), with a = (1 - b)/(2 (g + b (1 - g))), b = e^{-eps0}. Likelihood
+    ratios of any inputs take finitely many values: beyond the interval they repeat with period 1.
+
+    Parameters
+    ----------
+    eps0 : float
+        Local privacy in nats, 0 < eps0 <= 300.
+    low, high : float
+        The interval of inputs.
+    width : float, optional
+        g, the share of a step that is high, 1e-100 to 1 - 1e-9; by default 1/(1 + e^{eps0/2}), which has
+        the least expected |z|.
+
+    Notes
+    -----
+    Geng, Viswanath 2014, "The optimal mechanism in differential privacy"; Geng, Kairouz, Oh,
+    Viswanath 2015.
+    """
+
+    name: ClassVar[str] = "staircase"
+    summary: ClassVar[str] = "staircase noise on an interval"
+    eps0: float
+    low: float = 0.0
+    high: float = 1.0
+    width: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+        checked_interval(self)
+        width = 1.0 / (1.0 + math.exp(0.5 * self.eps0)) if self.width is None else self.width
+        width = _check.real("width", width, low=_LEAST_WIDTH, high=1.0 - 1e-9)
+        object.__setattr__(self, "width", width)
+
+    @property
+    def _g(self) -> float:
+        return 0.5 if self.width is None else self.width
+
+    @property
+    def _top(self) -> float:
+        """a, the density at 0 in units of the interval; 1 - b and g + b (1 - g) keep their bits."""
+        return -math.expm1(-self.eps0) / (2.0 * self._share(1))
+
+    def _share(self, power: int) -> float:
+        """g^p + b (1 - g^p)."""
+        g = self._g**power
+        return g + math.exp(-self.eps0) * (1.0 - g)
+
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+        """Pieces of [0, 1] between jumps, and of one period on either side; exact cut points."""
+        del cells
+        at = [self._place(x) for x in inputs]
+        pieces, repeats = [], []
+        for first, repeat in ((-1, True), (0, False), (1, True)):
+            cuts = self._cuts([*at, Fraction(0), Fraction(1)], first)
+            pieces += list(itertools.pairwise(cuts))
+            repeats += [repeat] * (len(cuts) - 1)
+        logs = [self._log_mass(x, pieces, repeats) for x in at]
+        farther = [Fraction(0) if left + right >= 1 else Fraction(1) for left, right in pieces]
+        logs.append(
+            np.array(
+                [
+                    self._log_mass(x, [piece], [repeat])[0]
+                    for x, piece, repeat in zip(farther, pieces, repeats, strict=True)
+                ]
+            )
+        )
+        table = np.array(logs)
+        mass = np.where(table > -_LARGEST, np.exp(np.maximum(table, -_LARGEST)), 0.0)
+        size = 2.0 + self.eps0 - math.log(self._g) - math.log1p(-self._g)
+        return without_empty(mass[:-1], mass[-1], 64 * U * size)
+
+    def _place(self, x: Any) -> Fraction:
+        """The input in units of the interval, exactly."""
+        value = _check.real("input", x, low=self.low, high=self.high)
+        low = Fraction(self.low)
+        return (Fraction(value) - low) / (Fraction(self.high) - low)
+
+    def _cuts(self, at: Inputs, first: int) -> list[Fraction]:
+        """Jumps of all densities and of the blanket in [first, first + 1]."""
+        g, start = Fraction(self._g), Fraction(first)
+        found = {start, start + 1, Fraction(1, 2)}
+        for x in at:
+            for sign, jump in itertools.product((-1, 1), (Fraction(0), g)):
+                place = x + sign * jump
+                found.add(place + math.ceil(start - place))
+        return sorted(y for y in found if start <= y <= start + 1)
+
+    def _log_mass(
+        self, x: Fraction, pieces: list[tuple[Fraction, Fraction]], repeats: list[bool]
+    ) -> Array:
+        """log(a b^level width), over 1 - b for pieces that repeat."""
+        g = Fraction(self._g)
+        found = []
+        for (left, right), repeat in zip(pieces, repeats, strict=True):
+            distance = abs((left + right) / 2 - x)
+            level = math.floor(distance) + (distance - math.floor(distance) >= g)
+            value = math.log(self._top) - self.eps0 * level + math.log(float(right - left))
+            found.append(value - math.log(-math.expm1(-self.eps0)) if repeat else value)
+        return np.array(found)
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """sum over the steps of the integral of z^2, in closed form, for every input."""
+        del frequency
+        b = math.exp(-self.eps0)
+        rest = -math.expm1(-self.eps0)
+        sums = (1.0 / rest, b / rest**2, b * (1.0 + b) / rest**3)
+        parts = sums[2] * self._share(1) + sums[1] * self._share(2) + sums[0] * self._share(3) / 3.0
+        return (self.high - self.low) ** 2 * 2.0 * self._top * parts
+
+    @property
+    def _finest(self) -> float:
+        return max(1.0, self.eps0, 1.0 / max(self._g, 2.0**-20))
+
+    def _noise(self, size: int, source: RandomSource) -> Array:
+        """Sign, step, and which part of the step: a geometric number and a place in the part."""
+        g = self._g
+        step = geometric(Decimal(self.eps0), size, source)
+        high = source.unit(size) * self._share(1) < g
+        place = source.unit(size) * np.where(high, g, 1.0 - g) + np.where(high, 0.0, g)
+        sign = np.where(source.bernoulli(0.5, size), 1.0, -1.0)
+        return sign * (step + place)

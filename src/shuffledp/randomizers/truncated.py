@@ -1,0 +1,258 @@
+"""Laplace noise with reports in an interval: clamped to it, or conditioned on it.
+
+Two mechanisms are called "truncated Laplace" in the literature. *Clamped*: reports beyond the
+interval are moved to its ends, which then have positive probability (post-processing of Laplace).
+*Truncated*: noise is drawn again until the report is in the interval, so its density is that of
+Laplace divided by the probability of the interval, which depends on the input.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp import _check
+from shuffledp.errors import NotCertified
+from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.interval import checked_interval, interval_input
+from shuffledp.randomizers.laplace import Laplace
+from shuffledp.randomizers.law import JointLaw
+from shuffledp.randomizers.means import Floats, MeanRandomizer
+from shuffledp.randomizers.noise import bits_for, to_lattice
+from shuffledp.randomizers.values import blocks, real_values
+from shuffledp.randomness import RandomSource
+from shuffledp.theorems import END_POINTS, TRUNCATED_END_POINTS
+
+U = UNIT_ROUNDOFF
+_FINER = 32
+# Of the variance as a function of the input, of which the largest is given.
+_INPUTS = 129
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
+_PANELS = 32
+_LEAST_MARGIN = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class _BoundedLaplace(MeanRandomizer):
+    """What both share: parameters, inputs, and the Laplace mechanism they come from."""
+
+    eps0: float
+    low: float = 0.0
+    high: float = 1.0
+    margin: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+        checked_interval(self)
+        object.__setattr__(self, "margin", _check.real("margin", self.margin, low=0.0, high=1e100))
+
+    @property
+    def scale(self) -> float:
+        """s = (high - low)/eps0."""
+        return (self.high - self.low) / self.eps0
+
+    @property
+    def _laplace(self) -> Laplace:
+        return Laplace(eps0=self.eps0, low=self.low, high=self.high)
+
+    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
+        """Victim at the end points, all others at one of them or in the middle."""
+        return self._laplace.datasets()
+
+    @property
+    def message_bits(self) -> float:
+        """64: a float."""
+        return 64.0
+
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        return real_values(values, self.low, self.high)
+
+    def _reports(self, reports: ArrayLike) -> Floats:
+        # The last cell's middle may be half a step beyond.
+        slack = 2.0**-30 * (self.high - self.low + self.margin)
+        low, high = self.low - self.margin, self.high + self.margin
+        return real_values(reports, low - slack, high + slack, name="reports")
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClampedLaplace(_BoundedLaplace):
+    """Laplace noise, reports clamped to [low - margin, high + margin].
+
+    Likelihood ratios do not change beyond the interval of inputs, so nothing is lost: all bounds
+    are those of Laplace with the same eps0. What lies beyond an end has a mean that does not depend
+    on the input (the noise has no memory): the unbiased estimator counts an end as s further out,
+    and its variance is smaller than that of Laplace, s^2 (2 - P(report at an end)).
+
+    Parameters
+    ----------
+    eps0 : float
+        Local privacy in nats, 0 < eps0 <= 300; the scale is s = (high - low)/eps0.
+    low, high : float
+        The interval of inputs.
+    margin : float
+        How far beyond it reports may be.
+
+    Notes
+    -----
+    Dwork, McSherry, Nissim, Smith 2006; clamping is post-processing. Reports are float64, drawn as
+    those of ``Laplace``.
+    """
+
+    name: ClassVar[str] = "clamped-laplace"
+    summary: ClassVar[str] = "Laplace noise, reports clamped to an interval"
+
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+        """The law of Laplace, whose outer classes are the ends (and what lies in the margins)."""
+        return self._laplace.law(inputs, cells=cells)
+
+    def worst_pairs(self) -> WorstPairs:
+        """The end points; mirrored, the other direction has the same law."""
+        return WorstPairs(((self.low, self.high),), END_POINTS)
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """s^2 (2 - e^{-((high - low)/2 + margin)/s}): the largest, at the middle."""
+        del frequency
+        reach = (0.5 * (self.high - self.low) + self.margin) / self.scale
+        return self.scale**2 * (2.0 - math.exp(-reach))
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        reports = self._laplace._sample(values, source)  # noqa: SLF001 (the same sampler)
+        return np.clip(reports, self.low - self.margin, self.high + self.margin)
+
+    def _unbiased(self, reports: ArrayLike) -> Floats:
+        column = self._reports(reports)
+        low, high = self.low - self.margin, self.high + self.margin
+        column = np.where(column <= low, low - self.scale, column)
+        return np.where(column >= high, high + self.scale, column)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TruncatedLaplace(_BoundedLaplace):
+    """Laplace noise given that the report is in [low - margin, high + margin].
+
+    f_x(y) = e^{-|y - x|/s}/(s D(x)), D(x) = 2 - e^{-(x - L)/s} - e^{-(H - x)/s} on [L, H]. The
+    blanket is the density of the farther end point, and the local guarantee is eps0 (docs/
+    theory-noise.md, Theorem 1.2).
+
+    With a margin m > 0 there is an unbiased estimator: y - s e^{-(y-L)/s} + s e^{-(H-y)/s} for y in
+    [low, high], and low - c s, high + c s in the margins, where c = (1 - (p + q)/2)/(1 - p),
+    p = e^{-m/s}, q = e^{-(high - low + m)/s}. Without a margin there is none: on [low, high] it
+    would have to be the same function, which is biased at the ends.
+
+    Parameters
+    ----------
+    eps0 : float
+        Local privacy in nats, 0 < eps0 <= 300; the scale is s = (high - low)/eps0.
+    low, high : float
+        The interval of inputs.
+    margin : float
+        How far beyond it reports may be.
+
+    Notes
+    -----
+    Holohan, Antonatos, Braghin, Mac Aonghusa 2018 (bounded Laplace mechanism). Reports are float64,
+    middles of the cells of a lattice; noise by inversion in floating point.
+    """
+
+    name: ClassVar[str] = "truncated-laplace"
+    summary: ClassVar[str] = "Laplace noise, reports conditioned on an interval"
+
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+        """The cells of Laplace divided by the probability of the interval, margins as classes."""
+        law = self._laplace.law(inputs, cells=cells)
+        margin = self.margin / (self.high - self.low)
+        kept = -math.expm1(-self.eps0 * margin)
+        inside = np.array([self._inside(interval_input(self, x)) for x in inputs])
+        share = np.ones(law.blanket.size)
+        share[[0, -1]] = kept
+        edges = law.edges
+        if edges is None:
+            raise NotCertified("truncated Laplace: the law of Laplace has no cells")
+        log_inside, log_end = np.log(inside)[:, None], math.log(self._inside(0.0))
+        return JointLaw(
+            mass=law.mass * share / inside[:, None],
+            blanket=law.blanket * share / self._inside(0.0),
+            rel=law.rel + 64 * U * (1.0 + self.eps0),
+            edges=dataclasses.replace(
+                edges,
+                left=edges.left - log_inside,
+                right=edges.right - log_inside,
+                blanket_left=edges.blanket_left - log_end,
+                blanket_right=edges.blanket_right - log_end,
+                err=edges.err + 64 * U * (1.0 + self.eps0 - log_end),
+            ),
+        )
+
+    def _inside(self, place: float) -> float:
+        """P(low - margin <= x + Z <= high + margin) = D(x)/2 for the input at this place."""
+        margin = self.margin / (self.high - self.low)
+        ends = (place + margin, 1.0 - place + margin)
+        return -0.5 * sum(math.expm1(-self.eps0 * end) for end in ends)
+
+    def worst_pairs(self) -> WorstPairs:
+        """The end points; mirrored, the other direction has the same law."""
+        return WorstPairs(((self.low, self.high),), TRUNCATED_END_POINTS)
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """The largest over the inputs, by quadrature at 129 of them."""
+        del frequency
+        self._need_margin()
+        places = np.linspace(self.low, self.high, _INPUTS)
+        return max(self._variance_at(float(x)) for x in places)
+
+    def _variance_at(self, x: float) -> float:
+        """E(estimate^2) - x^2 around the input: pieces between the kinks, 32 panels each."""
+        low, high = self.low - self.margin, self.high + self.margin
+        total = 0.0
+        for a, b in ((low, self.low), (self.low, x), (x, self.high), (self.high, high)):
+            edges = np.linspace(a, b, _PANELS + 1)
+            half = 0.5 * np.diff(edges)[:, None]
+            y = 0.5 * (edges[1:] + edges[:-1])[:, None] + half * _NODES
+            density = np.exp(-np.abs(y - x) / self.scale)
+            total += float((half * _WEIGHTS * density * (self._values(y) - x) ** 2).sum())
+        return total / (2.0 * self.scale * self._inside((x - self.low) / (self.high - self.low)))
+
+    def _need_margin(self) -> None:
+        if self.margin < _LEAST_MARGIN * self.scale:
+            msg = "truncated-laplace: there is no unbiased estimator without a margin"
+            raise NotCertified(msg)
+
+    def _values(self, y: Floats) -> Floats:
+        """The unbiased estimator."""
+        s, low, high = self.scale, self.low - self.margin, self.high + self.margin
+        inside = y - s * np.exp(-(y - low) / s) + s * np.exp(-(high - y) / s)
+        p, q = math.exp(-self.margin / s), math.exp(-(self.high - self.low + self.margin) / s)
+        beyond = s * (1.0 - 0.5 * (p + q)) / -math.expm1(-self.margin / s)
+        return np.where(
+            y < self.low, self.low - beyond, np.where(y > self.high, self.high + beyond, inside)
+        )
+
+    def _unbiased(self, reports: ArrayLike) -> Floats:
+        self._need_margin()
+        low, high = self.low - self.margin, self.high + self.margin
+        return self._values(np.clip(self._reports(reports), low, high))
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        """A side of the input by its probability, then the distance by inversion."""
+        length = self.high - self.low
+        margin = self.margin / length
+        steps = 2.0 ** bits_for(self.eps0, _FINER)
+        reports = np.empty(len(values))
+        for users in blocks(len(values)):
+            place = np.clip((values[users] - self.low) / length, 0.0, 1.0)
+            size = len(place)
+            place = to_lattice(place, int(steps), source) / steps
+            below = -np.expm1(-self.eps0 * (place + margin))
+            above = -np.expm1(-self.eps0 * (1.0 - place + margin))
+            down = source.unit(size) * (below + above) < below
+            far = -np.log1p(-source.unit(size) * np.where(down, below, above)) / self.eps0
+            cells = np.floor((place + np.where(down, -far, far)) * steps)
+            cells = np.clip(cells, math.floor(-margin * steps), math.ceil((1 + margin) * steps) - 1)
+            reports[users] = self.low + length * ((cells + 0.5) / steps)
+        return reports

@@ -1,0 +1,224 @@
+"""Clamped and truncated Laplace: laws, worst pairs, samplers, estimators by quadrature."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from flint import arb
+from scipy import integrate, stats
+
+import shuffledp as sd
+from divergence.oracle import ball
+from randomizers.noise import check_convex_order
+from randomizers.sources import LEAST_P_VALUE
+from shuffledp.randomizers.laplace import _cell_edges
+from shuffledp.reductions import blanket_pair
+
+CLAMPED = [
+    sd.ClampedLaplace(eps0=1.0),
+    sd.ClampedLaplace(eps0=0.2, margin=0.3),
+    sd.ClampedLaplace(eps0=4.0, low=-1.0, high=3.0, margin=1.0),
+]
+TRUNCATED = [
+    sd.TruncatedLaplace(eps0=1e-3),
+    sd.TruncatedLaplace(eps0=1.0),
+    sd.TruncatedLaplace(eps0=1.0, margin=0.25),
+    sd.TruncatedLaplace(eps0=5.0, low=-1.0, high=3.0, margin=2.0),
+    sd.TruncatedLaplace(eps0=40.0, margin=0.01),
+]
+CELLS = 400
+
+
+def density(randomizer, x, y):
+    """e^{-eps0 |y - x|}/(probability of the interval), in units of the interval, in balls."""
+    rate, margin = ball(randomizer.eps0), ball(randomizer.margin)
+    margin = margin / (ball(randomizer.high) - ball(randomizer.low))
+    inside = 2 - (-rate * (x + margin)).exp() - (-rate * (1 - x + margin)).exp()
+    return rate * (-rate * abs(y - x)).exp() / inside
+
+
+def mass(randomizer, x, left, right):
+    """Integral over [left, right] on one side of x."""
+    rate = ball(randomizer.eps0)
+    return abs(density(randomizer, x, left) - density(randomizer, x, right)) / rate
+
+
+@pytest.mark.parametrize("randomizer", TRUNCATED, ids=repr)
+def test_truncated_law(randomizer):
+    low, high = randomizer.low, randomizer.high
+    third = 0.25
+    law = randomizer.law((low, high, low + third * (high - low)), cells=CELLS)
+    margin = ball(randomizer.margin) / (ball(high) - ball(low))
+    edges = [ball(float(y)) for y in _cell_edges(np.array([0.0, 1.0, third]), CELLS)]
+    edges = [-margin, *edges, 1 + margin]
+    assert law.blanket.size == len(edges) - 1
+    for j in sorted({0, 1, 2, *range(0, law.blanket.size, 7), law.blanket.size - 1}):
+        left, right = edges[j], edges[j + 1]
+        if left == right:
+            assert law.blanket[j] == 0.0
+            continue
+        end = arb(1) if left + right < 1 else arb(0)
+        rows = [(law.mass[i, j], x) for i, x in enumerate((arb(0), arb(1), arb(third)))]
+        for value, x in [*rows, (law.blanket[j], end)]:
+            exact = mass(randomizer, x, left, right)
+            assert abs(ball(float(value)) - exact) <= ball(law.rel) * exact
+        for y, at in ((left, law.edges.left), (right, law.edges.right)):
+            if j in {0, law.blanket.size - 1}:
+                continue
+            base = density(randomizer, end, y)
+            blanket = law.edges.blanket_left if y is left else law.edges.blanket_right
+            for i, x in enumerate((arb(0), arb(1), arb(third))):
+                exact = (density(randomizer, x, y) / base).log()
+                found = ball(float(at[i, j])) - ball(float(blanket[j]))
+                assert abs(found - exact) <= ball(law.edges.err)
+    assert np.allclose(law.mass.sum(axis=1), 1.0, atol=1e-12)
+
+
+@pytest.mark.parametrize("randomizer", TRUNCATED[1:4], ids=repr)
+def test_blanket_is_the_infimum_and_eps0_the_largest_ratio(randomizer):
+    margin = float(randomizer.margin / (randomizer.high - randomizer.low))
+    places = [arb(k) / 16 for k in range(17)]
+    largest = 0.0
+    for y in np.linspace(-margin, 1.0 + margin, 33):
+        values = [density(randomizer, x, ball(float(y))) for x in places]
+        least = min(float(v) for v in values)
+        end = values[-1] if y < 0.5 else values[0]
+        assert float(end) <= least * (1 + 1e-14)
+        largest = max(largest, math.log(max(float(v) for v in values) / least))
+    assert largest <= randomizer.eps0 * (1 + 1e-12)
+    assert largest >= randomizer.eps0 * (1 - 1e-9)
+
+
+@pytest.mark.parametrize("randomizer", [*CLAMPED[:2], *TRUNCATED[1:3]], ids=repr)
+def test_end_points_dominate_other_pairs(randomizer):
+    check_convex_order(randomizer, (0.0, 0.25, 0.5, 0.9, 1.0), cells=2000)
+
+
+def test_truncated_ends_dominate_for_all_c_and_t():
+    """J(x0, x1) = integral of (P - cQ - tB)_+ on a fine grid, for c and t of every kind."""
+    s, margin = 0.7, 0.4
+    y = np.linspace(-margin, 1.0 + margin, 4001)
+
+    def row(x):
+        norm = 2.0 - math.exp(-(x + margin) / s) - math.exp(-(1.0 - x + margin) / s)
+        return np.exp(-np.abs(y - x) / s) / (s * norm)
+
+    blanket = np.minimum(row(0.0), row(1.0))
+
+    def value(x0, x1, c, t):
+        return integrate.trapezoid(np.maximum(row(x0) - c * row(x1) - t * blanket, 0.0), y)
+
+    for c, t in itertools.product((0.0, 0.3, 1.0, 1.5, 3.0), (0.0, 0.2, 0.9, 1.0, 1.2, 2.5)):
+        worst = value(0.0, 1.0, c, t)
+        for x0, x1 in itertools.permutations((0.0, 0.3, 0.5, 0.7, 1.0), 2):
+            assert value(x0, x1, c, t) <= worst + 1e-6
+
+
+@pytest.mark.parametrize("randomizer", CLAMPED, ids=repr)
+def test_clamping_loses_nothing(randomizer):
+    low, high = randomizer.low, randomizer.high
+    plain = sd.Laplace(eps0=randomizer.eps0, low=low, high=high)
+    one, other = (blanket_pair(r, low, high, n=10) for r in (plain, randomizer))
+    assert np.array_equal(one.w, other.w)
+    assert np.array_equal(one.a, other.a)
+    assert randomizer.worst_pairs().pairs == ((low, high),)
+
+
+@pytest.mark.parametrize("randomizer", [*CLAMPED, *TRUNCATED], ids=repr)
+@pytest.mark.parametrize("place", [0.0, 0.3, 1.0])
+def test_sampler(randomizer, place):
+    low, high, margin = randomizer.low, randomizer.high, randomizer.margin
+    x = low + place * (high - low)
+    reports = randomizer.simulate(np.full(30_000, x), seed=21)
+    s = randomizer.scale
+    first, last = low - margin, high + margin
+    assert reports.min() >= first
+    assert reports.max() <= last
+
+    def laplace(y):
+        y = np.asarray(y, dtype=float)
+        return np.where(y < x, 0.5 * np.exp((y - x) / s), 1.0 - 0.5 * np.exp((x - y) / s))
+
+    if isinstance(randomizer, sd.ClampedLaplace):
+        for end, chance in ((first, laplace(first)), (last, 1.0 - laplace(last))):
+            seen = int((reports == end).sum())
+            assert stats.binomtest(seen, reports.size, float(chance)).pvalue > LEAST_P_VALUE
+        reports = reports[(reports > first) & (reports < last)]
+    total = laplace(last) - laplace(first)
+    found = stats.kstest(reports, lambda y: (laplace(y) - laplace(first)) / total)
+    assert found.pvalue > LEAST_P_VALUE
+
+
+@pytest.mark.parametrize("randomizer", [*CLAMPED, *TRUNCATED[2:]], ids=repr)
+def test_estimator_by_quadrature(randomizer):
+    """Unbiased for every input; the stated variance is the largest over them."""
+    low, high, margin, s = randomizer.low, randomizer.high, randomizer.margin, randomizer.scale
+    first, last = low - margin, high + margin
+    variances = []
+    for x in np.linspace(low, high, 9):
+
+        def expected(g, x=x):
+            cuts = sorted({first, low, float(x), high, last})
+            parts = 0.0
+            for a, b in itertools.pairwise(cuts):
+                parts += integrate.quad(
+                    lambda y: float(g(np.array([y]))[0]) * math.exp(-abs(y - x) / s) / (2.0 * s),
+                    a + 1e-13 * (b - a),
+                    b - 1e-13 * (b - a),
+                    epsabs=1e-12,
+                    epsrel=1e-12,
+                )[0]
+            below, above = 0.5 * math.exp(-(x - first) / s), 0.5 * math.exp(-(last - x) / s)
+            if isinstance(randomizer, sd.TruncatedLaplace):
+                return parts / (1.0 - below - above)
+            ends = g(np.array([first, last]))
+            return parts + below * float(ends[0]) + above * float(ends[1])
+
+        size = abs(randomizer._unbiased(np.array([first, last]))).max()
+        assert expected(np.ones_like) == pytest.approx(1.0, abs=1e-9)
+        assert expected(randomizer._unbiased) == pytest.approx(x, abs=1e-8 * (1 + size))
+        variances.append(expected(lambda y, x=x: (randomizer._unbiased(y) - x) ** 2))
+    assert max(variances) == pytest.approx(randomizer.variance(), rel=1e-5)
+
+
+def test_clamped_variance_is_smaller_than_that_of_laplace():
+    for eps0 in (0.1, 1.0, 10.0):
+        plain = sd.Laplace(eps0=eps0).variance()
+        assert 0.5 * plain < sd.ClampedLaplace(eps0=eps0).variance() < plain
+
+
+def test_estimates_of_simulated_reports():
+    values = np.random.default_rng(7).uniform(0.0, 1.0, 20_000)
+    for randomizer in (CLAMPED[0], CLAMPED[1], TRUNCATED[2], TRUNCATED[4]):
+        found = randomizer.estimate(randomizer.simulate(values, seed=2))
+        assert abs(found.mean - values.mean()) <= 5.5 * found.standard_error
+    with pytest.raises(sd.NotCertified, match="margin"):
+        TRUNCATED[1].estimate(TRUNCATED[1].simulate(values, seed=2))
+    with pytest.raises(sd.NotCertified, match="margin"):
+        TRUNCATED[1].variance()
+
+
+@pytest.mark.parametrize("cls", [sd.ClampedLaplace, sd.TruncatedLaplace])
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"eps0": 0.0}, "eps0"),
+        ({"eps0": 1.0, "margin": -1.0}, "margin"),
+        ({"eps0": 1.0, "margin": math.nan}, "margin"),
+        ({"eps0": 1.0, "low": 2.0}, "high"),
+    ],
+)
+def test_bad_parameters(cls, arguments, message):
+    with pytest.raises(sd.ParameterError, match=message):
+        cls(**arguments)
+
+
+def test_bad_values():
+    for randomizer in (CLAMPED[0], TRUNCATED[2]):
+        with pytest.raises(sd.ParameterError, match=r"values\[0\]"):
+            randomizer.randomize([1.5])
+        with pytest.raises(sd.ParameterError, match=r"reports\[0\]"):
+            randomizer.aggregate(np.array([7.0]))
+        with pytest.raises(sd.ParameterError, match="input"):
+            randomizer.law((0.0, 2.0))
