@@ -15,7 +15,7 @@ from shuffledp import _check
 from shuffledp.bound import outward
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.randomizers import Randomizer
-from shuffledp.shuffle import shuffle
+from shuffledp.shuffle import Shuffled, shuffle
 
 Family = Callable[[float], Randomizer]
 Find = Literal["largest", "smallest"]
@@ -23,7 +23,7 @@ Find = Literal["largest", "smallest"]
 _SMALLEST, _LARGEST = 1e-4, 300.0
 _FIRST = 1.0
 _STEPS = 200
-_ROUGH = 1e-3
+_ROUGH, _FINE = 1e-3, 1e-6
 
 
 @dataclass(frozen=True)
@@ -95,9 +95,15 @@ class _Target:
 
     def log_upper(self, randomizer: Randomizer, n: int, rounds: int) -> float:
         """log of the certified upper end of delta."""
-        one = shuffle(randomizer, n=n, rtol=self.rtol, trust=self.trust)
-        found = one if rounds == 1 else one.compose(rounds=rounds)
-        upper = found.delta(epsilon=self.epsilon).log_upper
+        return self.log_upper_of(shuffle(randomizer, n=n, rtol=self.rtol, trust=self.trust), rounds)
+
+    def log_upper_of(self, one: Shuffled, rounds: int) -> float:
+        """The same of a mechanism that is there already, in several rounds."""
+        if rounds > 1:
+            return one.compose(rounds=rounds).log_upper(
+                self.epsilon, log_target=self.log_delta, coarse=self.rtol >= _ROUGH
+            )
+        upper = one.delta(epsilon=self.epsilon).log_upper
         return 0.0 if upper is None else upper
 
     def met(self, log_upper: float) -> bool:
@@ -227,15 +233,21 @@ def required_users(
     """
     rounds = _check.count("rounds", rounds, high=10**9)
     most = _check.count("most", most)
-    target = _target(epsilon, delta, 1e-6, trust)
     known: dict[int, float] = {}
+    found: int | None = None
+    # Loose numbers find the place, tight ones then decide it.
+    for accuracy in (_ROUGH, _FINE):
+        target = _target(epsilon, delta, accuracy, trust)
+        known = {}
 
-    def good(n: int) -> bool:
-        if n not in known:
-            known[n] = target.log_upper(randomizer, n, rounds)
-        return target.met(known[n])
+        def good(n: int, target: _Target = target, seen: Any = known) -> bool:
+            if n not in seen:
+                seen[n] = target.log_upper(randomizer, n, rounds)
+            return target.met(seen[n])
 
-    found = _smallest_whole(good, most)
+        found = _smallest_whole(good, most, start=found)
+        if found is None:
+            break
     if found is None:
         msg = (
             f"n = {most:,}: {randomizer.name} does not meet eps = {epsilon:g}, delta = {delta:g}; "
@@ -287,20 +299,25 @@ def most_rounds(
         If one round is too many.
     """
     n, most = _check.count("n", n), _check.count("most", most, high=10**9)
-    target = _target(epsilon, delta, 1e-6, trust)
     known: dict[int, float] = {}
-    one = shuffle(randomizer, n=n, rtol=target.rtol, trust=trust)
+    first: int | None = None
+    for accuracy in (_ROUGH, _FINE):
+        target = _target(epsilon, delta, accuracy, trust)
+        known = {}
+        one = shuffle(randomizer, n=n, rtol=accuracy, trust=trust)
 
-    def too_many(rounds: int) -> bool:
-        if rounds not in known:
-            found = one if rounds == 1 else one.compose(rounds=rounds)
-            upper = found.delta(epsilon=target.epsilon).log_upper
-            known[rounds] = 0.0 if upper is None else upper
-        return not target.met(known[rounds])
+        def too_many(
+            rounds: int, target: _Target = target, seen: Any = known, one: Shuffled = one
+        ) -> bool:
+            if rounds not in seen:
+                seen[rounds] = target.log_upper_of(one, rounds)
+            return not target.met(seen[rounds])
 
-    if too_many(1):
-        raise _unreachable(randomizer, target, n, 1, find="largest", end=None)
-    first = _smallest_whole(too_many, most)
+        first = _smallest_whole(too_many, most, start=first)
+        if first is None:
+            too_many(most)
+        elif first == 1:
+            raise _unreachable(randomizer, target, n, 1, find="largest", end=None)
     rounds = most if first is None else first - 1
     return Calibration(
         what="rounds",
@@ -408,20 +425,40 @@ def _proposal(
     return math.exp(math.log(good) + min(max(share, 0.0), 1.0) * math.log(bad / good))
 
 
-def _smallest_whole(good: Callable[[int], bool], most: int) -> int | None:
+def _smallest_whole(
+    good: Callable[[int], bool], most: int, *, start: int | None = None
+) -> int | None:
     """Smallest whole number with the property, which has to stay once it is there."""
-    high = 1
-    while not good(high):
-        if high == most:
+    low, high = 0, start or 1
+    if start is None:
+        while not good(high):
+            if high == most:
+                return None
+            low, high = high, min(high * 4, most)
+    else:
+        low, high = _around(good, most, start)
+        if low == most:
             return None
-        high = min(high * 4, most)
-    low = high // 4 if high > 1 else 0
     while high - low > 1:
         middle = (low + high) // 2
         low, high = (low, middle) if good(middle) else (middle, high)
     if high > 1:
         good(high - 1)
     return high
+
+
+def _around(good: Callable[[int], bool], most: int, start: int) -> tuple[int, int]:
+    """(without, with) the property, not far from a start that is nearly right."""
+    step = max(1, start // 500)
+    if good(start):
+        high, low = start, max(start - step, 0)
+        while low > 0 and good(low):
+            high, low, step = low, max(low - 4 * step, 0), 4 * step
+        return low, high
+    low, high = start, min(start + step, most)
+    while high > low and not good(high):
+        low, high, step = high, min(high + 4 * step, most), 4 * step
+    return low, high
 
 
 def _unreachable(

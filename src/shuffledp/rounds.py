@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from shuffledp import theorems
 from shuffledp.composition import STEPS, Candidate, Round
 from shuffledp.composition.central import gaussian_tail
 from shuffledp.divergence import PairProfile
+from shuffledp.errors import NotCertified
 from shuffledp.pair import ShuffledPair
 from shuffledp.randomizers import Gaussian
-from shuffledp.sides import ONE_ROUND, Side, Source, dataset_pairs
+from shuffledp.sides import ONE_ROUND, Side, Source, dataset_pairs, theorem_of
 
 _NO_SINGLE_PAIR = (
     "no single pair of inputs is the worst at every eps: the maximum over {count} pairs at each "
@@ -48,13 +48,13 @@ def round_of(
     key : hashable
         Equal for equal rounds, whose repetitions are counted together.
     """
+    if not sides:
+        msg = f"{label}: no analysis gives a curve of it, so that rounds cannot be composed"
+        raise NotCertified(msg)
     first = sides[0]
     assumptions = [words for words in first.assumptions if words != ONE_ROUND]
     if len(first.profiles) > 1:
         assumptions.append(_NO_SINGLE_PAIR.format(count=len(first.profiles)))
-    pairs = [
-        (pair, witness) for pair, witness in dataset_pairs(source, n, cells) if not witness["swap"]
-    ]
     # A value takes ten to a hundred times as long for cells: a quarter of the dots to begin with.
     slow = any(profile.pair.ranges is not None for side in sides for profile in side.profiles)
     return Round(
@@ -62,12 +62,12 @@ def round_of(
         steps=STEPS / 4.0 if slow else STEPS,
         rtol=6e-3 if slow else 5e-4,
         groups=[side.profiles for side in sides],
-        candidates=tuple(_candidate(pair, witness) for pair, witness in pairs),
+        candidates=lambda: _candidates(source, n, cells),
         eps0=eps0,
         key=key,  # type: ignore[arg-type]
         assumptions=tuple(assumptions),
         upper_theorem=first.theorem,
-        lower_theorem=theorems.DATASET,
+        lower_theorem=theorem_of(source, "dataset"),
         at={"n": n},
         **_local_tail(source),
     )
@@ -82,6 +82,15 @@ def _local_tail(source: Source) -> dict[str, Any]:
         "tail": lambda order, epsilon: gaussian_tail(order, epsilon, d),
         "local_renyi": lambda order: 0.5 * order * d * d * (1.0 + 1e-12),
     }
+
+
+def _candidates(source: Source, n: int, cells: int) -> tuple[Candidate, ...]:
+    """The datasets worth trying for a lower end; none where the source has none."""
+    try:
+        pairs = dataset_pairs(source, n, cells)
+    except NotCertified:
+        return ()
+    return tuple(_candidate(pair, witness) for pair, witness in pairs if not witness["swap"])
 
 
 def _candidate(pair: ShuffledPair, witness: dict[str, Any]) -> Candidate:

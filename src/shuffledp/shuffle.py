@@ -24,11 +24,13 @@ from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS
 from shuffledp.rounds import round_of
 from shuffledp.sides import (
+    HONEST,
     Family,
     Found,
     Side,
     Source,
     default_uppers,
+    neighbours_of,
     require,
     theorem_of,
 )
@@ -107,13 +109,14 @@ class Shuffled:
         if not self._bounds(analysis, certified=certified):
             return self._estimate("epsilon", delta, str(analysis))
         cap = self._local_epsilon(delta)
-        start = Found(cap, theorems.LOCAL, None, {"analysis": "local"}, ())
+        start = self._local(cap, None)
         upper = self._best(
             "upper",
             analysis,
             start,
             lambda s: s.epsilon(delta, cap=cap, rtol=self.rtol),
             enough=4.0 * self.rtol,
+            capped=cap < self.eps0,
         )
         lower = self._best(
             "lower",
@@ -162,11 +165,11 @@ class Shuffled:
         if not self._bounds(analysis, certified=certified):
             return self._estimate("delta", epsilon, str(analysis))
         if epsilon >= self.eps0:
-            upper = Found(-math.inf, theorems.LOCAL, 0.0, {"analysis": "local"}, ())
+            upper = self._local(-math.inf, 0.0)
             lower = replace(_ZERO, value=-math.inf)
         else:
             width = self._width()
-            start = Found(0.0, theorems.LOCAL, None, {"analysis": "local"}, ())
+            start = self._local(0.0, None)
             upper = self._best(
                 "upper", analysis, start, lambda s: s.log_delta(epsilon, width=width), enough=LOOSE
             )
@@ -256,14 +259,20 @@ class Shuffled:
         run: Callable[[Side], Found],
         *,
         enough: float,
+        capped: bool = False,
     ) -> Found:
-        """The best end of all analyses that apply, or that of the one named."""
+        """The best end of all analyses that apply, or that of the one named.
+
+        ``capped``: an end at the start's value is the cap, which the analysis itself may not give.
+        """
         best, upper = start, end == "upper"
         for key in self._keys(end, analysis):
             side = self._side_if_any(key, analysis)
             if side is None:
                 continue
             found = run(side)
+            if capped and found.value >= start.value:
+                continue
             if found.value <= best.value if upper else found.value > best.value:
                 best = found
             if upper and found.width is not None and found.width <= enough:
@@ -323,6 +332,11 @@ class Shuffled:
         except NotCertified:
             return False
         return self.trust == "all" or theorem_of(self.source, key).provenance == "published"
+
+    def _local(self, value: float, width: float | None) -> Found:
+        """An upper end by the local guarantee."""
+        words = (neighbours_of(self.source), HONEST)
+        return Found(value, theorems.LOCAL, width, {"analysis": "local"}, words)
 
     def _local_epsilon(self, delta: float) -> float:
         """eps of one report alone at this delta."""

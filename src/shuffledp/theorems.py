@@ -72,18 +72,6 @@ TRUNCATED_END_POINTS = Theorem(
     "docs/theory-noise.md, Theorem 1.2",
     "proved here",
 )
-CLAMPED_END_POINTS = Theorem(
-    "clamped-end-points",
-    "the end points are the worst pair for symmetric log-concave noise and clamped reports",
-    "docs/theory-noise.md, Theorem 1.1",
-    "proved here",
-)
-TRUNCATED_END_POINTS = Theorem(
-    "truncated-end-points",
-    "the end points are the worst pair for truncated Laplace noise",
-    "docs/theory-noise.md, Theorem 1.2",
-    "proved here",
-)
 TWO_INPUTS = Theorem("two-inputs", "there is one pair of inputs", "definition", "published")
 JOINT_PAIRS = Theorem(
     "joint-pairs",

@@ -8,18 +8,17 @@ answer.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from shuffledp.errors import ParameterError
 
 from ._flint import arb, ctx, float_above, float_below
-from .continuous import ContinuousPair, continuous_law
+from .continuous import ContinuousPair, continuous_terms
 from .densities import CONTINUOUS_MECHANISMS, check_inputs, local_delta, noise_of
-from .divergence import log_divergence, log_divergence_by_cells
+from .divergence import log_divergence, log_divergence_by_panels
 from .gains import (
-    GainLaw,
     blanket_gains,
     clone_gains,
     dataset_gains,
@@ -27,6 +26,7 @@ from .gains import (
     stronger_clone_gains,
 )
 from .laws import FINITE_MECHANISMS, finite_law, positive
+from .powers import Powers
 
 __all__ = ["ANALYSES", "log_delta"]
 
@@ -46,6 +46,7 @@ def log_delta(
     x2: float | None = None,
     swap: bool = False,
     rel: float = 1e-4,
+    guess: float | None = None,
 ) -> tuple[float, float]:
     """Enclose the natural logarithm of delta(epsilon) of one analysis, rigorously.
 
@@ -87,7 +88,7 @@ def log_delta(
     """
     _check(mechanism, analysis, n, epsilon, rel)
     inputs = [] if analysis in _CLONES else _inputs(analysis, x0, x1, x2, swap=swap)
-    lower, upper = _answer(_Question(mechanism, analysis, n, arb(epsilon), inputs, rel))
+    lower, upper = _answer(_Question(mechanism, analysis, n, arb(epsilon), inputs, rel, guess))
     return lower, min(upper, 0.0)
 
 
@@ -101,6 +102,7 @@ class _Question:
     eps: arb
     inputs: list[Any]
     rel: float
+    guess: float | None
 
 
 def _answer(ask: _Question) -> tuple[float, float]:
@@ -135,10 +137,10 @@ def _continuous(ask: _Question) -> tuple[float, float]:
         lambda: noise_of(ask.mechanism), balls[0], balls[1], balls[2] if len(balls) > 2 else None
     )
 
-    def make(accuracy: float, log_cut: float) -> GainLaw:
-        return continuous_law(pair, ask.eps, n=ask.n, rel=accuracy, log_cut=log_cut)
+    def make(log_cut: float, log_error: float) -> tuple[Iterator[Powers], arb]:
+        return continuous_terms(pair, ask.eps, n=ask.n, log_cut=log_cut, log_error=log_error)
 
-    return log_divergence_by_cells(make, n=ask.n, rel=ask.rel)
+    return log_divergence_by_panels(make, n=ask.n, rel=ask.rel, guess=ask.guess)
 
 
 def _logs(delta: arb) -> tuple[float, float]:

@@ -1,35 +1,34 @@
-"""Gain laws of continuous mechanisms: cells with exact moments, and what the cells leave out.
+"""Gain laws of continuous mechanisms: Gauss-Legendre nodes, and what they leave out.
 
-On a cell the reference mass w and the first two moments of G are known in closed form. The cell
-is replaced by two atoms m - s and m + s with the same moments: by Taylor's formula about m,
+A piece of outputs is integrated by panels with a proven error (`quadrature`); outputs on which G
+is constant are atoms. Where the likelihood ratios are unbounded (Gaussian), outputs beyond a cut
+are taken out: with G = 0 there, delta moves by something in [-e^eps Q(beyond), P(beyond)].
 
-    |E e^(zG) - (e^(z(m-s)) + e^(z(m+s)))/2| <= |z|^3 e^(Re(z)(m + D)) s^2 D / 3,   Re z >= 0,
-
-where D bounds the width of G on the cell. So the law of G itself is enclosed, not a rounded one.
-Where the likelihood ratios are unbounded (Gaussian), outputs beyond a cut are taken out: with
-G = 0 there, delta moves by something in [-e^eps Q(beyond), P(beyond)].
+Where single gains may be much larger than all others together, one tilt does not fit all sums.
+Then the law is split by the size of the gain, M = M_0 + T_1 + ... + T_k, and sums are told apart
+by their largest gain: M^n = M_0^n + [(M_0 + T_1)^n - M_0^n] + ..., each with its own tilt.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
-from shuffledp.errors import NotCertified
+from ._flint import acb, arb
+from .densities import Noise, Piece, pieces
+from .gains import Far, GainLaw, Run, Sums
+from .powers import Difference, Power, Powers, tilt_in_floats, tilt_of_difference
+from .quadrature import Band, Panel, Sketch, make_panels
 
-from ._flint import arb, float_above
-from .contour import PrecisionError
-from .densities import Line, Noise, Piece, pieces
-from .gains import GainLaw
-from .transform import saddle_point, tilt
+__all__ = ["ContinuousPair", "continuous_terms"]
 
-__all__ = ["ContinuousPair", "continuous_law"]
-
-_FIRST_CELLS = 96
-_MOST_CELLS = 12_000
-_GRID = 512
+_STEPS = 6  # cells of a panel, to bound a variation
+_FIRST_REACH, _REACHES = 30.0, (100.0, 300.0, 1000.0, 3000.0, 10000.0)
+_MANY = 1200  # atoms; more than this are worth a path of their own
+_MODERATE = 2.0  # logarithm of a likelihood ratio
+_HIGH, _LAYER = 12.0, 4.0
+_MOST_LAYERS = 40
 
 
 @dataclass(frozen=True)
@@ -42,115 +41,241 @@ class ContinuousPair:
     x2: arb | None
 
 
-@dataclass(frozen=True)
-class _Cell:
-    """One cell: its ends, its piece, its mass, mean, squared deviation and width of G."""
-
-    left: arb
-    right: arb
-    piece: Piece
-    mass: arb
-    mean: arb
-    square: arb
-    width: arb
-
-
-def continuous_law(
-    pair: ContinuousPair, eps: arb, *, n: int, rel: float, log_cut: float
-) -> GainLaw:
-    """Build a gain law with cells fine enough for a relative width `rel` of delta at this n.
+def continuous_terms(
+    pair: ContinuousPair, eps: arb, *, n: int, log_cut: float, log_error: float
+) -> tuple[Iterator[Powers], arb]:
+    """Return transforms whose contour integrals add up to E[G_1 + ... + G_n]_+, and the outside.
 
     Parameters
     ----------
     log_cut : logarithm of the P and Q mass, roughly, that may be cut off at unbounded ends.
+    log_error : logarithm of each panel's error, roughly.
 
     Raises
     ------
     NotCertified
-        If more than 12,000 cells would be needed.
+        If too many panels would be needed.
     """
-    cells, tilted_by = _FIRST_CELLS, 0.0
-    for _ in range(12):
-        law = _law(pair, eps, cells, log_cut, tilted_by)
-        if not law.remainder:
-            return law
-        alpha = saddle_point(law, n)
-        ratio = float_above(n * tilt(law, alpha).slack / (rel / 8))
-        if not 0 <= ratio < math.inf:
-            ratio = 512.0  # the remainder swallows the moment itself
-        if ratio <= 1 and tilted_by > 0:
-            return law
-        tilted_by = float(alpha)
-        # The slack falls with the third power of the number of cells.
-        cells = int(cells * min(max(1.1 * ratio ** (1 / 3), 1.0), 8.0)) + 1
-        if cells > _MOST_CELLS:
+    outline = _outline(pair, eps, log_cut)
+    return _terms(_Source(pair.noise(), eps, outline, log_error), n), outline.outside
+
+
+def _terms(source: _Source, n: int) -> Iterator[Powers]:
+    for _ in range(_MOST_LAYERS):
+        band = _band_of(source, n)
+        height = source.height()
+        # Below e^eps hardly a gain is positive.
+        if band.real * height <= _HIGH or height <= 1.5 * _LAYER * math.exp(float(source.eps)):
+            yield Power(source.farther(band), n)
+            return
+        rest, part = source.split(height / _LAYER)
+        yield _difference(rest, part, n)
+        source = rest
+
+
+def _band_of(source: _Source, n: int) -> Band:
+    """Where a source's transform is needed: around its saddle point."""
+    band = Band(0.0, 0.0, 0.0)
+    for _ in range(3):
+        tilt = tilt_in_floats(source.law(band), n)
+        if abs(tilt - band.real) <= 0.05 * tilt:
             break
-    raise NotCertified(f"rel = {rel!r}: would need more than {_MOST_CELLS} cells")
+        band = Band(tilt, 0.0, _FIRST_REACH * tilt)
+    return band
 
 
-def _law(pair: ContinuousPair, eps: arb, count: int, log_cut: float, tilted_by: float) -> GainLaw:
+def _difference(rest: _Source, part: _Source, n: int) -> Difference:
+    # The part is compared with itself alone: its errors have to be small for its own size.
+    size = part.mass()
+    part = replace(part, log_error=rest.log_error + float(size.log().mid()))
+    band = Band(0.0, 0.0, 0.0)
+    for _ in range(3):
+        tilt = tilt_of_difference(rest.law(band), part.law(band), n)
+        if abs(tilt - band.real) <= 0.05 * tilt:
+            break
+        band = Band(tilt, 0.0, _FIRST_REACH * tilt)
+    return Difference(rest.law(band), part.law(band), n)
+
+
+@dataclass(frozen=True)
+class _Outline:
+    """Pieces on which G varies, bounded; atoms of the others; what was cut off."""
+
+    bounded: list[Piece]
+    weight: list[arb]
+    gain: list[arb]
+    outside: arb
+
+
+def _outline(pair: ContinuousPair, eps: arb, log_cut: float) -> _Outline:
     noise = pair.noise()
     weight: list[arb] = []
     gain: list[arb] = []
-    cells: list[_Cell] = []
-    runs: list[list[_Cell]] = []  # the cells of one piece, side by side
-    below = above = arb(0)  # what cutting moves delta by, downward and upward
-    beyond = arb(0)
     bounded: list[Piece] = []
+    below = above = beyond = inside = arb(0)  # what cutting moves delta by, down and up
     for piece in pieces(noise, pair.x0, pair.x1, pair.x2):
         if _is_constant(piece):
             weight.append(noise.integral(piece.lines[2], piece.left, piece.right))
-            gain.append(_gain(noise, piece, eps, arb(0)))
+            gain.append(_constant_gain(noise, piece, eps))
             continue
         inner, outer = _cut_off(noise, piece, pair, log_cut)
         bounded.append(inner)
+        inside += noise.integral(inner.lines[2], inner.left, inner.right)
         for left, right in outer:
             p, q, r = (noise.integral(line, left, right) for line in piece.lines)
             above += p
             below += eps.exp() * q
             beyond += r
-    for piece, edges in _place_cells(noise, bounded, eps, count, tilted_by):
-        spans = pairwise(edges)
-        runs.append([_cell(noise, piece, eps, left, right) for left, right in spans])
-        cells += runs[-1]
-    remainder = []
-    for c in cells:
-        deviation = c.square.sqrt()
-        weight += [c.mass / 2, c.mass / 2]
-        gain += [c.mean - deviation, c.mean + deviation]
-        remainder.append((c.mass * c.square * c.width / 3, c.mean + c.width))
     if pair.x2 is None:
-        beyond = 1 - sum(
-            (c.mass for c in cells), start=sum(weight[: len(weight) - 2 * len(cells)], start=arb(0))
-        )
-    weight.append(beyond)
-    gain.append(arb(0))
-    true_atoms = [*range(len(weight) - 1 - 2 * len(cells)), len(weight) - 1]
-
-    def spread(alpha: arb) -> tuple[list[int], arb]:
-        total = arb(0)
-        for run in runs:
-            total += _variation(noise, run, eps, alpha)
-        return true_atoms, total
-
+        # The left-over has G = 0 too.
+        beyond = 1 - inside - sum(weight, start=arb(0))
     outside = (above - below) / 2 + arb(0, ((above + below) / 2).upper())
-    return GainLaw(weight, gain, outside, remainder, spread if cells else None)
+    return _Outline(bounded, [*weight, beyond], [*gain, arb(0)], outside)
 
 
-# -------------------------------------------------------------------------------- one cell
+@dataclass(frozen=True)
+class _Source:
+    """What a law's transform is computed from."""
+
+    noise: Noise
+    eps: arb
+    outline: _Outline
+    log_error: float
+
+    def law(self, band: Band) -> GainLaw:
+        """The law by atoms on the line, accurate on this band."""
+        weight, gain = [*self.outline.weight], [*self.outline.gain]
+        atoms = list(range(len(weight)))
+        runs = [(piece, self._panels(piece, band, 0.0)) for piece in self.outline.bounded]
+        panels = [panel for _, run in runs for panel in run]
+        for panel in panels:
+            weight += [w.real for w in panel.weight]
+            gain += [g.real for g in panel.gain]
+
+        def pieces_tilted(alpha: arb) -> list[Run]:
+            return [self._run(piece, run, band, alpha) for piece, run in runs]
+
+        far = Far(atoms, band.high, pieces_tilted, self.beyond, self.bulk)
+        return GainLaw(weight, gain, self.outline.outside, [p.error for p in panels], far)
+
+    def _run(self, piece: Piece, panels: list[Panel], band: Band, alpha: arb) -> Run:
+        mass = _tilted_mass(panels, alpha)
+        variation = _variation(self.noise, piece, panels, self.eps, alpha)
+        bulk = self._bulk_of(piece)
+        if bulk is None:
+            return Run(mass.upper(), variation, arb(0), mass.upper())
+        inner = self._panels(bulk, band, 0.0)
+        rest = arb.max((mass - _tilted_mass(inner, alpha)).upper(), arb(0))
+        return Run(
+            mass.upper(), variation, _variation(self.noise, bulk, inner, self.eps, alpha), rest
+        )
+
+    def farther(self, band: Band) -> GainLaw:
+        """The law on as wide a band as is cheap."""
+        law = self.law(band)
+        for reach in _REACHES:
+            found = self.law(Band(band.real, 0.0, reach * band.real))
+            if len(found.weight) > _MANY:
+                break
+            law = found
+        return law
+
+    def beyond(self, band: Band) -> Sums:
+        """Weights, gains and errors along paths on which e^(iuG) falls."""
+        weight = [acb(w) for w in self.outline.weight]
+        gain = [acb(g) for g in self.outline.gain]
+        errors = []
+        for piece in self.outline.bounded:
+            shift = Sketch(self.noise, piece, self.eps).shift()
+            for panel in self._panels(piece, band, shift):
+                weight += panel.weight
+                gain += panel.gain
+                errors.append(panel.error)
+        return weight, gain, errors
+
+    def bulk(self, band: Band) -> Sums:
+        """Weights, gains and errors on the line, of true atoms and moderate likelihood ratios."""
+        weight, gain = [*self.outline.weight], [*self.outline.gain]
+        errors = []
+        bulks = (self._bulk_of(piece) for piece in self.outline.bounded)
+        for piece in (bulk for bulk in bulks if bulk is not None):
+            for panel in self._panels(piece, band, 0.0):
+                weight += [w.real for w in panel.weight]
+                gain += [g.real for g in panel.gain]
+                errors.append(panel.error)
+        return weight, gain, errors
+
+    def height(self) -> float:
+        """The largest a = P/ref, roughly."""
+        return max(
+            (self._sketch(p).largest_a(*_ends(p)) for p in self.outline.bounded), default=0.0
+        )
+
+    def mass(self) -> arb:
+        """Reference mass of the pieces."""
+        return sum(
+            (self.noise.integral(p.lines[2], p.left, p.right) for p in self.outline.bounded),
+            start=arb(0),
+        )
+
+    def split(self, level: float) -> tuple[_Source, _Source]:
+        """The rest, where a = P/ref is at most a level, and the part where it is larger."""
+        inner, outer = [], []
+        for piece in self.outline.bounded:
+            low, high = self._sketch(piece).where_a_exceeds(level, *_ends(piece))
+            for side, found in (
+                (outer, _within(piece, low, high)),
+                (inner, _within(piece, None, low)),
+                (inner, _within(piece, high, None)),
+            ):
+                if found is not None:
+                    side.append(found)
+        nothing = arb(0)
+        rest = replace(self.outline, bounded=inner, outside=nothing)
+        part = _Outline(outer, [], [], nothing)
+        return replace(self, outline=rest), replace(self, outline=part)
+
+    def _sketch(self, piece: Piece) -> Sketch:
+        return Sketch(self.noise, piece, self.eps)
+
+    def _bulk_of(self, piece: Piece) -> Piece | None:
+        return _within(piece, *self._sketch(piece).where_moderate(_MODERATE, *_ends(piece)))
+
+    def _panels(self, piece: Piece, band: Band, shift: float) -> list[Panel]:
+        ends = [acb(y) for y in (piece.left, piece.right) if y is not None]
+        path = ends
+        if shift:
+            aside = acb(0, arb(shift))
+            path = [ends[0], ends[0] + aside, ends[1] + aside, ends[1]]
+        return make_panels(
+            self.noise, piece, self.eps, path=path, band=band, log_error=self.log_error
+        )
 
 
-def _difference(a: Line, b: Line) -> Line:
-    return Line(a.slope - b.slope, a.level - b.level)
+def _tilted_mass(panels: list[Panel], alpha: arb) -> arb:
+    """E e^(alpha G) on the panels."""
+    total = arb(0)
+    for panel in panels:
+        for w, g in zip(panel.weight, panel.gain, strict=True):
+            total += w.real * (alpha * g.real).exp()
+        total += arb(0, panel.error.at(alpha, arb(0)).upper())
+    return total
 
 
-def _ratios(noise: Noise, piece: Piece, y: arb) -> tuple[arb, arb]:
-    p, q, reference = piece.lines
-    out = []
-    for line in (p, q):
-        d = _difference(line, reference)
-        out.append((noise.unit * (d.slope * y + d.level)).exp())
-    return out[0], out[1]
+def _ends(piece: Piece) -> tuple[float, float]:
+    """The ends of a bounded piece."""
+    left, right = (0.0 if y is None else float(y.mid()) for y in (piece.left, piece.right))
+    return left, right
+
+
+def _within(piece: Piece, low: float | None, high: float | None) -> Piece | None:
+    """The piece between two points (None: up to its own end); None if nothing is left."""
+    left, right = _ends(piece)
+    start = piece.left if low is None or low <= left else arb(low)
+    end = piece.right if high is None or high >= right else arb(high)
+    if start is None or end is None or not start < end:
+        return None
+    return Piece(start, end, piece.lines)
 
 
 def _is_constant(piece: Piece) -> bool:
@@ -158,63 +283,50 @@ def _is_constant(piece: Piece) -> bool:
     return bool((p.slope - reference.slope).is_zero() and (q.slope - reference.slope).is_zero())
 
 
-def _gain(noise: Noise, piece: Piece, eps: arb, y: arb) -> arb:
-    p, q, _ = piece.lines
-    d = _difference(p, q)
-    _, b = _ratios(noise, piece, y)
-    return b * eps.exp() * (noise.unit * (d.slope * y + d.level) - eps).expm1()
-
-
-def _cell(noise: Noise, piece: Piece, eps: arb, left: arb, right: arb) -> _Cell:
+def _constant_gain(noise: Noise, piece: Piece, eps: arb) -> arb:
+    """Return G = b e^eps expm1(log(a/b) - eps)."""
     p, q, ref = piece.lines
-    alpha = eps.exp()
-
-    def mixed(a: Line, b: Line) -> arb:
-        line = Line(a.slope + b.slope - ref.slope, a.level + b.level - ref.level)
-        return noise.integral(line, left, right)
-
-    mass = noise.integral(ref, left, right)
-    mean = (noise.integral(p, left, right) - alpha * noise.integral(q, left, right)) / mass
-    second = (mixed(p, p) - 2 * alpha * mixed(p, q) + alpha**2 * mixed(q, q)) / mass
-    a, b = zip(_ratios(noise, piece, left), _ratios(noise, piece, right), strict=True)
-    width = abs(a[1] - a[0]) + alpha * abs(b[1] - b[0])
-    square = second - mean**2
-    if not square > 0:
-        raise PrecisionError("the variance on a cell")
-    return _Cell(left, right, piece, mass, mean, square, width.upper())
+    b = (noise.unit * (q.level - ref.level)).exp()
+    return b * eps.exp() * (noise.unit * (p.level - q.level) - eps).expm1()
 
 
-def _variation(noise: Noise, run: list[_Cell], eps: arb, alpha: arb) -> arb:
-    """Bound V with |integral over a run of cells of ref e^((alpha + iu) G)| <= V/|u|.
+# ------------------------------------------------------------------- far out on the contour
 
-    Integration by parts: with r = ref e^(alpha G) the integral is that of (r/(iu G')) d e^(iuG),
-    so V = |r/G'| at both ends of the run + sum over the cells of length * sup |(r/G')'|.
+
+def _variation(noise: Noise, piece: Piece, panels: list[Panel], eps: arb, alpha: arb) -> arb:
+    """Bound V with |integral over the piece of r e^((alpha + iu) G)| <= V/|u|.
+
+    Integration by parts: with f = r e^(alpha G) the integral is that of (f/(iu G')) d e^(iuG), so
+    V = |f/G'| at both ends + sum over cells of length * sup |f/G'| * sup |(log (f/G'))'|.
     """
     total = arb(0)
-    for c, y in ((run[0], run[0].left), (run[-1], run[-1].right)):
-        total += abs(_over_slope(noise, c, eps, alpha, y)[0])
-    for c in run:
-        length = c.right - c.left
-        whole = (c.left + c.right) / 2 + arb(0, (length / 2).upper())
-        value, change = _over_slope(noise, c, eps, alpha, whole)
-        total += length * abs(value) * abs(change)
+    for y in (panels[0].start.real, panels[-1].end.real):
+        total += abs(_over_slope(noise, piece, eps, alpha, y)[0])
+    for panel in panels:
+        left = panel.start.real
+        length = (panel.end.real - left) / _STEPS
+        for k in range(_STEPS):
+            centre = left + (2 * k + 1) * length / 2
+            cell = centre + arb(0, (length / 2).upper())
+            value, change = _over_slope(noise, piece, eps, alpha, cell)
+            total += length * abs(value) * abs(change)
     return total.upper()
 
 
-def _over_slope(noise: Noise, c: _Cell, eps: arb, alpha: arb, y: arb) -> tuple[arb, arb]:
-    """Return r/G' and its logarithmic derivative at y, r = ref e^(alpha G)."""
-    p, q, ref = c.piece.lines
-    a, b = _ratios(noise, c.piece, y)
-    b = eps.exp() * b
+def _over_slope(noise: Noise, piece: Piece, eps: arb, alpha: arb, y: arb) -> tuple[arb, arb]:
+    """Return f/G' and its logarithmic derivative at y, f = r e^(alpha G)."""
+    p, q, ref = piece.lines
     ka, kb = (noise.unit * (line.slope - ref.slope) for line in (p, q))
+    la, lb = (noise.unit * (line.level - ref.level) for line in (p, q))
+    a, b = (ka * y + la).exp(), eps.exp() * (kb * y + lb).exp()
     first, second = ka * a - kb * b, ka**2 * a - kb**2 * b
-    line = noise.unit * (ref.slope * y + ref.level)
-    log_r = noise.log_norm + noise.quadratic * y**2 + line + alpha * (a - b)
-    log_slope = 2 * noise.quadratic * y + noise.unit * ref.slope + alpha * first - second / first
-    return log_r.exp() / first, log_slope
+    log_r = noise.log_norm + noise.quadratic * y**2 + noise.unit * (ref.slope * y + ref.level)
+    log_f = log_r + alpha * (a - b)
+    slope = 2 * noise.quadratic * y + noise.unit * ref.slope + alpha * first - second / first
+    return log_f.exp() / first, slope
 
 
-# -------------------------------------------------------------------------------- placing the cells
+# ----------------------------------------------------------------------------------- the cut
 
 
 def _cut_off(
@@ -243,85 +355,3 @@ def _normal_reach(log_tail: float) -> float:
     for _ in range(4):
         z = math.sqrt(max(-2 * (log_tail + math.log(2.5066 * z)), 0.25))
     return z
-
-
-def _place_cells(
-    noise: Noise, bounded: list[Piece], eps: arb, count: int, tilted_by: float
-) -> list[tuple[Piece, list[arb]]]:
-    """Choose cell edges by the density r^(1/3) |G'|^(2/3), which minimises the sum of w D^3.
-
-    r is the reference tilted by e^(alpha G). Any edges are valid: this uses floating point.
-    """
-    profiles = [_importance(noise, piece, eps, tilted_by) for piece in bounded]
-    largest = max(max(logs) for _, logs, _ in profiles)
-    shares = []
-    for ys, logs, slopes in profiles:
-        step = ys[1] - ys[0]
-        shares.append(
-            [
-                (step * (math.exp(v - largest) + 1e-9), step * g)
-                for v, g in zip(logs, slopes, strict=True)
-            ]
-        )
-    total = sum(v for share in shares for v, _ in share)
-    out = []
-    for piece, (ys, _, _), share in zip(bounded, profiles, shares, strict=True):
-        running = [0.0]
-        for v, width in share:
-            # No cell wider than about 1/(2 alpha), or its e^(alpha width) ruins the remainder.
-            running.append(running[-1] + count * v / total + min(2 * tilted_by * width, count))
-        out.append((piece, _edges(piece, ys, running, max(2, round(running[-1])))))
-    return out
-
-
-def _importance(
-    noise: Noise, piece: Piece, eps: arb, tilted_by: float
-) -> tuple[list[float], list[float], list[float]]:
-    """Return grid points, log(r |G'|^2)/3 and |G'| between them."""
-    left, right = _finite(piece.left), _finite(piece.right)
-    step = (right - left) / _GRID
-    ys = [left + i * step for i in range(_GRID + 1)]
-    logs, steepness = [], []
-    unit, quadratic = float(noise.unit.mid()), float(noise.quadratic.mid())
-    p, q, ref = ((float(x.slope.mid()), float(x.level.mid())) for x in piece.lines)
-    for y0, y1 in pairwise(ys):
-        y = (y0 + y1) / 2
-        log_ref = quadratic * y * y + unit * (ref[0] * y + ref[1])
-        log_a, log_b = (
-            min(unit * ((x[0] - ref[0]) * y + x[1] - ref[1]) + shift, 600.0)
-            for x, shift in ((p, 0.0), (q, float(eps.mid())))
-        )
-        slopes = [
-            math.log(abs(x[0] - ref[0])) + log_x
-            for x, log_x in ((p, log_a), (q, log_b))
-            if x[0] != ref[0]
-        ]
-        log_tilted = log_ref + tilted_by * (math.exp(log_a) - math.exp(log_b))
-        logs.append(log_tilted / 3 + 2 * max(slopes) / 3)
-        steepness.append(unit * math.exp(max(slopes)))
-    return ys, logs, steepness
-
-
-def _finite(y: arb | None) -> float:
-    return 0.0 if y is None else float(y.mid())
-
-
-def _edges(piece: Piece, ys: list[float], running: list[float], cells: int) -> list[arb]:
-    """Invert the running sum at equal steps; the ends are those of the piece exactly."""
-    inner = []
-    k = 0
-    for i in range(1, cells):
-        target = running[-1] * i / cells
-        while running[k + 1] < target:
-            k += 1
-        share = (target - running[k]) / (running[k + 1] - running[k])
-        inner.append(ys[k] + share * (ys[k + 1] - ys[k]))
-    left, right = piece.left, piece.right
-    if left is None or right is None:
-        raise PrecisionError("an unbounded piece was not cut")
-    edges = [left]
-    for y in inner:
-        ball = arb(y)
-        if ball > edges[-1] and ball < right:
-            edges.append(ball)
-    return [*edges, right]

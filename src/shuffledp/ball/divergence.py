@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from shuffledp.errors import NotCertified
 
@@ -11,14 +11,16 @@ from ._flint import arb, ctx, float_above, float_below
 from .contour import PrecisionError, positive_part_by_contour
 from .enumeration import compositions, positive_part_by_enumeration
 from .gains import GainLaw
+from .powers import Power, Powers
 
-__all__ = ["log_divergence", "log_divergence_by_cells"]
+__all__ = ["log_divergence", "log_divergence_by_panels"]
 
 _COARSE = 0.1
 _ENUMERABLE = 60_000  # compositions; about a microsecond each
 _DOUBLINGS = 4
 _REFINEMENTS = 8
-_SMALLEST_CUT = -5e4
+_FIRST_CUT, _SMALLEST_CUT = -8.0, -5e4
+_MARGIN = 18.0
 
 
 def log_divergence(
@@ -61,28 +63,38 @@ def log_divergence(
     raise NotCertified(f"rel = {rel!r} not reached with {bits // 2} bits: {reason}")
 
 
-def log_divergence_by_cells(
-    make_law: Callable[[float, float], GainLaw], *, n: int, rel: float, work: int = 6_000_000
+def log_divergence_by_panels(
+    make_terms: Callable[[float, float], tuple[Iterable[Powers], arb]],
+    *,
+    n: int,
+    rel: float,
+    guess: float | None = None,
+    work: int = 60_000_000,
 ) -> tuple[float, float]:
     """Enclose log delta for a continuous mechanism.
 
     Parameters
     ----------
-    make_law : builds the gain law for a relative width of delta and the logarithm of the
-        probability that may be cut off.
+    make_terms : builds what adds up to the positive part, and the outside, for the logarithm of
+        the probability that may be cut off, and that of the error of a panel.
+    guess : what log delta may be; saves time where it is about right.
     n, rel, work : as for `log_divergence`.
     """
     with ctx.workprec(160 + 2 * n.bit_length()):
-        log_cut = -8.0
-        lower, upper = _refined(make_law, log_cut, n, _COARSE, work)
+        if guess is not None:
+            lower, upper = _refined(make_terms, math.log(rel / 5) + guess, n, rel, work)
+            if lower > 0 and upper - lower <= 1.01 * rel * lower:
+                return float_below(lower.log()), float_above(upper.log())
+        log_cut = _FIRST_CUT
+        lower, upper = _refined(make_terms, log_cut, n, _COARSE, work)
         while not lower > 0:
             # What was cut off may be all of delta: cut less.
-            log_cut *= 1.3
+            log_cut *= 1.4
             if log_cut < _SMALLEST_CUT:
                 raise NotCertified(f"delta <= {upper.str(5)}: too small to enclose")
-            lower, upper = _refined(make_law, log_cut, n, _COARSE, work)
+            lower, upper = _refined(make_terms, log_cut, n, _COARSE, work)
         log_cut = math.log(rel / 5) + float_below(lower.log())
-        lower, upper = _refined(make_law, log_cut, n, rel, work)
+        lower, upper = _refined(make_terms, log_cut, n, rel, work)
         if not (lower > 0 and upper - lower <= 1.01 * rel * lower):
             raise NotCertified(
                 f"rel = {rel!r} not reached: delta in [{lower.str(8)}, {upper.str(8)}]"
@@ -91,17 +103,44 @@ def log_divergence_by_cells(
 
 
 def _refined(
-    make_law: Callable[[float, float], GainLaw], log_cut: float, n: int, rel: float, work: int
+    make_terms: Callable[[float, float], tuple[Iterable[Powers], arb]],
+    log_cut: float,
+    n: int,
+    rel: float,
+    work: int,
 ) -> tuple[arb, arb]:
-    """Evaluate with finer and finer cells until their remainders do not matter."""
-    accuracy, reason = rel / 2, ""
+    """Evaluate with more and more accurate panels."""
+    reason = ""
+    log_error = math.log(rel / n) - _MARGIN
     for _ in range(_REFINEMENTS):
         try:
-            return _delta(make_law(accuracy, log_cut), n, rel * 0.7, work)
+            return _of_terms(*make_terms(log_cut, log_error), n, rel * 0.7, work)
         except PrecisionError as error:  # noqa: PERF203 (a retry, not a hot loop)
             reason = str(error)
-            accuracy /= 8  # twice as many cells
-    raise NotCertified(f"rel = {rel!r} not reached with the finest cells tried: {reason}")
+            log_error -= _MARGIN
+    raise NotCertified(f"rel = {rel!r} not reached with the finest panels tried: {reason}")
+
+
+def _of_terms(
+    terms: Iterable[Powers], outside: arb, n: int, rel: float, work: int
+) -> tuple[arb, arb]:
+    found = list(terms)
+    if len(found) == 1:
+        brackets = [positive_part_by_contour(found[0], rel, work)]
+    else:
+        # All roughly first: most terms matter little, and need few digits.
+        brackets = [positive_part_by_contour(term, max(rel, _COARSE), work) for term in found]
+        share = rel * float_below(_total(brackets, 0)) / len(found)
+        for i, term in enumerate(found):
+            low, high = brackets[i]
+            if high - low > share:
+                brackets[i] = positive_part_by_contour(term, share / float_above(high), work)
+    lower, upper = (_total(brackets, end) / n + outside for end in (0, 1))
+    return lower.lower(), upper.upper()
+
+
+def _total(brackets: list[tuple[arb, arb]], end: int) -> arb:
+    return sum((bracket[end] for bracket in brackets), start=arb(0))
 
 
 def _delta(law: GainLaw, n: int, rel: float, work: int) -> tuple[arb, arb]:
@@ -112,19 +151,19 @@ def _delta(law: GainLaw, n: int, rel: float, work: int) -> tuple[arb, arb]:
 
 def _positive_part(law: GainLaw, n: int, rel: float, work: int) -> tuple[arb, arb]:
     zero = arb(0)
-    if all(g <= 0 for g in law.gain) and not law.remainder:
+    if all(g <= 0 for g in law.gain):
         return zero, zero
     mean = sum((w * g for w, g in zip(law.weight, law.gain, strict=True)), start=zero)
-    if all(g >= 0 for g in law.gain) and not law.remainder:
+    if all(g >= 0 for g in law.gain):
         return n * mean, n * mean
-    if not law.remainder and compositions(n, len(law.gain)) <= _ENUMERABLE:
+    if compositions(n, len(law.gain)) <= _ENUMERABLE:
         value = positive_part_by_enumeration(law.weight, law.gain, n)
         return value, value
-    if mean > 0 and not law.remainder:
+    if mean > 0:
         # x_+ = x + (-x)_+: keeps the tilt on the side where the sum is rare.
         mirrored = GainLaw(law.weight, [-g for g in law.gain], zero)
-        lower, upper = positive_part_by_contour(mirrored, n, rel, work)
+        lower, upper = positive_part_by_contour(Power(mirrored, n), rel, work)
         return n * mean + lower, n * mean + upper
     if not any(g > 0 for g in law.gain):
         raise PrecisionError("the sign of the largest gain")
-    return positive_part_by_contour(law, n, rel, work)
+    return positive_part_by_contour(Power(law, n), rel, work)

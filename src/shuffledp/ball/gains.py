@@ -9,18 +9,77 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any, Protocol
 
 from ._flint import arb
 from .laws import OutputClass, rational_ball
 
 __all__ = [
+    "Far",
     "GainLaw",
+    "Run",
+    "Sums",
     "blanket_gains",
     "clone_gains",
     "dataset_gains",
     "local_divergence",
     "stronger_clone_gains",
 ]
+
+
+class _Error(Protocol):
+    """Part of the error of a transform; see `quadrature.PanelError`."""
+
+    def scaled(self, alpha: arb) -> _Error: ...
+
+    def at(self, real: arb, imaginary: arb) -> arb: ...
+
+
+Sums = tuple[list[Any], list[Any], Sequence[_Error]]
+
+
+@dataclass(frozen=True)
+class Run:
+    """A piece of the continuous part, tilted by alpha; the bulk has moderate likelihood ratios.
+
+    Attributes
+    ----------
+    mass, rest : arb
+        Upper bounds of E e^(alpha G) on the piece, and on what of it is not bulk.
+    variation, bulk_variation : arb
+        V with |E e^((alpha + iu) G)| <= V/|u| on the piece, and on its bulk.
+    """
+
+    mass: arb
+    variation: arb
+    bulk_variation: arb
+    rest: arb
+
+
+@dataclass(frozen=True)
+class Far:
+    """A law's transform far out.
+
+    Attributes
+    ----------
+    atoms : list of int
+        Which atoms are true ones; the others stand for the continuous part.
+    reach : float
+        Im s up to which the atoms stand for the law.
+    runs : function of alpha
+        The pieces of the continuous part.
+    beyond : function of a band
+        (w, g, errors) with |E e^(sG) - sum w e^(s g)| at most the errors' sum, small for s in the
+        band; w and g are complex.
+    bulk : function of a band
+        The same for the true atoms and the bulk alone; w and g are real, w >= 0.
+    """
+
+    atoms: list[int]
+    reach: float
+    runs: Callable[[arb], list[Run]]
+    beyond: Callable[[Any], Sums]
+    bulk: Callable[[Any], Sums]
 
 
 @dataclass(frozen=True)
@@ -30,22 +89,22 @@ class GainLaw:
     Attributes
     ----------
     weight, gain : lists of arb of the same length
-        Weights sum to one. A gain that is exactly zero is the exact ball 0.
+        Weights sum to one (to less for a part of a law). A gain that is exactly zero is the exact
+        ball 0.
     outside : arb
         Sum of (P - e^eps Q)_+ where the reference has no mass; added to delta in full.
-    remainder : list of (arb, arb)
-        Pairs (r, top): |E e^(sG) - sum w e^(s g)| <= sum r |s|^3 e^(Re(s) top), Re s >= 0.
-        Empty for a law that is its atoms.
-    spread : function of alpha, or None
-        For a law with a continuous part: returns (discrete, V), the indices of the true atoms and
-        V with |E e^((alpha + iu) G) - that of the true atoms| <= V/|u|.
+    errors : list of PanelError
+        |E e^(sG) - sum w e^(s g)| is at most the sum of these at s, Re s >= 0. Empty for a law
+        that is its atoms.
+    far : Far or None
+        For a law with a continuous part, what is known of E e^(sG) far out.
     """
 
     weight: list[arb]
     gain: list[arb]
     outside: arb
-    remainder: list[tuple[arb, arb]] = field(default_factory=list)
-    spread: Callable[[arb], tuple[list[int], arb]] | None = None
+    errors: Sequence[_Error] = field(default_factory=list)
+    far: Far | None = None
 
 
 def blanket_gains(law: Sequence[OutputClass], eps: arb) -> GainLaw:

@@ -337,6 +337,13 @@ def _channel(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
     return law
 
 
+def _parts(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
+    """Reports made of parts."""
+    from .parts import parts_law
+
+    return parts_law(mechanism, inputs)
+
+
 def rational_ball(value: Fraction) -> arb:
     """Return the ball of a rational number at the working precision."""
     return arb(fmpq(value.numerator, value.denominator))
@@ -367,4 +374,8 @@ FINITE_MECHANISMS: dict[str, Callable[[Parameters, tuple[int, ...]], Law]] = {
     "hadamard-response": _hadamard,
     "subset": _subset,
     "channel": _channel,
+    "joint": _parts,
+    "parallel": _parts,
+    "poisson-subsample": _parts,
+    "hierarchy": _parts,
 }

@@ -1,95 +1,272 @@
-"""The moment generating function of a gain law, tilted and scaled to its saddle point.
+"""Transforms of gain laws at a tilt, scaled so that the tilt is one.
 
 With alpha the tilt, everything is written for x = alpha S: the contour is Re z = 1, and
-M(alpha + i t alpha)^n = M(alpha)^n phi(t)^n with |phi| <= 1.
+E e^((alpha + i t alpha) G) = scale * phi(t) with |phi| <= share <= 1.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
-from ._flint import acb, arb
+from ._flint import acb, acb_mat, arb
 from .gains import GainLaw
+from .quadrature import Band
 
-__all__ = ["Tilted", "saddle_point", "tilt"]
+__all__ = ["Tilted", "moment"]
 
-_DOUBLINGS = 200
+_WIDER = 4.0  # how much farther the next set of nodes reaches
+_MUCH_WIDER = 16.0
+_MANY = 400
 
 
-@dataclass(frozen=True)
 class Tilted:
-    """A gain law tilted by alpha, in units in which alpha = 1.
+    """A gain law, or a part of one, tilted by alpha.
+
+    Parameters
+    ----------
+    law : GainLaw.
+    alpha : the tilt.
+    scale : E e^(alpha G) of the whole of which this is a part; None: this is the whole.
 
     Attributes
     ----------
-    law : GainLaw, gains multiplied by alpha, remainder scaled with them.
-    log_moment : arb
-        log E e^(alpha G).
+    gain : list of arb
+        alpha times the gains.
     weight : list of arb
-        The tilted weights of the atoms, w e^(alpha g) / their sum.
-    variance : arb
-        Upper bound of the variance of alpha G under the tilted weights.
+        Tilted weights, w e^(alpha g)/scale.
+    share : arb
+        Their sum, with what the atoms do not account for: phi(0).
     zero : arb
         Tilted weight of the gains that are exactly zero.
-    slack : arb
-        |true phi(t) - phi(t) of the atoms| <= slack |1 + i t|^3.
-    rough : _Rough or None
-        A cheaper bound of |phi| for a law with a continuous part.
+    variance : arb
+        Upper bound of the tilted variance of alpha G.
+    reach : float
+        Up to which t the atoms stand for the law.
     """
 
-    law: GainLaw
-    log_moment: arb
-    weight: list[arb]
-    variance: arb
-    zero: arb
-    slack: arb
-    rough: _Rough | None
+    def __init__(self, law: GainLaw, alpha: arb, scale: arb | None = None) -> None:
+        self.law, self.alpha = law, alpha
+        self.scale = moment(law, alpha) if scale is None else scale
+        self.gain = [alpha * g for g in law.gain]
+        self.weight = [w * g.exp() / self.scale for w, g in zip(law.weight, self.gain, strict=True)]
+        self.errors = [e.scaled(alpha) for e in law.errors]
+        self.share = moment(law, alpha) / self.scale
+        pairs = list(zip(self.weight, law.gain, strict=True))
+        self.zero = _sum([w for w, g in pairs if g.is_zero()])
+        self.variance = _pair_spread(self.weight, self.gain)
+        self.reach = math.inf
+        self._sums: dict[int, _Sums] = {}
+        self._bulks: dict[int, _Bulk | None] = {}
+        if law.far is not None:
+            self.reach = law.far.reach / float(alpha.mid())
 
-    def log_ratio(self, beta: arb) -> arb:
-        """Return log M(beta)/M(1), scaled units, beta > 0."""
-        return _moment(self.law, beta).log() - self.log_moment
+    # ------------------------------------------------------------------------- values
 
-    def phi(self, t: arb) -> acb:
-        """Enclose the tilted characteristic function at the node t."""
-        total = acb(0)
-        for w, g in zip(self.weight, self.law.gain, strict=True):
-            total += w * acb(0, t * g).exp()
-        if not self.slack.is_zero():
-            ball = arb(0, self._error(t))
-            total += acb(ball, ball)
-        return total
+    def values(self, step: arb, starts: Sequence[int], count: int) -> list[list[acb]]:
+        """Enclose phi at the nodes (start + k) step, k < count: one row a start."""
+        groups: dict[int, list[int]] = {}
+        for start in starts:
+            groups.setdefault(self._band((start + count) * step), []).append(start)
+        found: dict[int, list[acb]] = {}
+        for number, group in groups.items():
+            rows = self._sums_of(number).table(step, group, count)
+            found.update(zip(group, rows, strict=True))
+        return [found[start] for start in starts]
 
-    def largest_modulus(self, middle: arb, radius: arb) -> arb:
-        """Bound |phi| on [middle - radius, middle + radius] from above, by at most 1."""
-        square = _square_modulus(self.weight, self.law.gain, self.variance, middle, radius)
-        modulus = square.sqrt() + self._error(middle + radius)
-        return arb.min(modulus.upper(), arb(1))
+    def _band(self, t: arb) -> int:
+        """0 up to the reach of the atoms, then 1, 2, ...: every one reaches four times as far."""
+        ratio = float(t.mid()) / self.reach
+        return 0 if ratio <= 1.0 else 1 + math.floor(math.log(ratio) / math.log(_WIDER))
 
-    def _error(self, t: arb) -> arb:
-        if self.slack.is_zero():
-            return self.slack
-        cube = (1 + t * t) ** 3
-        return (self.slack * cube.sqrt()).upper()
+    def _sums_of(self, number: int) -> _Sums:
+        if number not in self._sums:
+            self._sums[number] = self._make_sums(number)
+        return self._sums[number]
+
+    def _make_sums(self, number: int) -> _Sums:
+        if number == 0 or self.law.far is None:
+            weight, gain = [acb(w) for w in self.weight], [acb(g) for g in self.gain]
+            return _Sums(weight, gain, self.error if self.errors else None)
+        tilt = float(self.alpha.mid())
+        high = self.reach * _WIDER**number * tilt
+        weight, gain, errors = self.law.far.beyond(Band(tilt, high / _WIDER, high))
+        gain = [self.alpha * g for g in gain]
+        tilted = [w * g.exp() / self.scale for w, g in zip(weight, gain, strict=True)]
+        scaled = [e.scaled(self.alpha) for e in errors]
+        return _Sums(tilted, gain, lambda t: _error(scaled, arb(1), t) / self.scale)
+
+    def error(self, t: arb) -> arb:
+        """Bound |phi - phi of the atoms| at t."""
+        return _error(self.errors, arb(1), t) / self.scale
+
+    # ------------------------------------------------------------------------- bounds
+
+    def bound(self, middle: arb, radius: arb, enough: arb) -> arb:
+        """Bound |phi| on [middle - radius, middle + radius]; stop trying where it is enough."""
+        best = self.share.upper()
+        if self._rough is not None:
+            best = arb.min(best, self._rough.bound(middle, radius))
+            if best <= enough:
+                return best
+        if middle + radius <= self.reach:
+            square = _square_modulus(self.weight, self.gain, self.variance, middle, radius)
+            found = square.sqrt() + (self.error(middle + radius) if self.errors else 0)
+            return arb.min(best, found.upper())
+        bulk = self._bulk(middle + radius)
+        return best if bulk is None else arb.min(best, bulk.bound(middle, radius))
+
+    def settled_from(self, enough: arb) -> float:
+        """From which t on |phi| <= enough, roughly, by the cheap bounds; inf for never."""
+        return math.inf if self._rough is None else self._rough.settled_from(float(enough))
+
+    def limit(self) -> arb:
+        """Bound |phi| far out."""
+        whole = self.share.upper()
+        return whole if self._rough is None else arb.min(whole, self._rough.limit)
+
+    @cached_property
+    def _rough(self) -> _Rough | None:
+        if self.law.far is None:
+            return None
+        weight, gain = ([x[i] for i in self.law.far.atoms] for x in (self.weight, self.gain))
+        runs = []
+        for run in self.law.far.runs(self.alpha):
+            mass, variation = run.mass / self.scale, run.variation / (self.alpha * self.scale)
+            if not variation.is_finite():
+                variation = arb("inf")
+            bulk, rest = run.bulk_variation / (self.alpha * self.scale), run.rest / self.scale
+            if not bulk.is_finite():
+                bulk = arb("inf")
+            runs.append((mass.upper(), variation.upper(), bulk.upper(), rest.upper()))
+        return _Rough(weight, gain, _pair_spread(weight, gain), runs)
+
+    def _bulk(self, t: arb) -> _Bulk | None:
+        ratio = float(t.mid()) / self.reach
+        level = 1 + math.floor(math.log(max(ratio, 1.0)) / math.log(_MUCH_WIDER))
+        if level not in self._bulks:
+            known = self._bulks.get(level - 1)
+            # Where a level has many atoms already, evaluating nodes costs less than asking.
+            many = level - 1 in self._bulks and (known is None or len(known.gain) > _MANY)
+            self._bulks[level] = None if many else self._make_bulk(level)
+        return self._bulks[level]
+
+    def _make_bulk(self, level: int) -> _Bulk | None:
+        if self.law.far is None:
+            return None
+        tilt = float(self.alpha.mid())
+        band = Band(tilt, 0.0, self.reach * _MUCH_WIDER**level * tilt)
+        w, g, errors = self.law.far.bulk(band)
+        if len(w) > 4 * _MANY:
+            return None
+        gain = [self.alpha * x for x in g]
+        weight = [x * y.exp() / self.scale for x, y in zip(w, gain, strict=True)]
+        scaled = [e.scaled(self.alpha) for e in errors]
+
+        def error(t: arb) -> arb:
+            return _error(scaled, arb(1), t) / self.scale
+
+        rest = (self.share - _sum(weight) + error(arb(0))).upper()
+        return _Bulk(weight, gain, _pair_spread(weight, gain), error, rest)
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """phi(t) = sum w e^(i t g) within error(t), for some range of t."""
+
+    weight: list[acb]
+    gain: list[acb]
+    error: Callable[[arb], arb] | None
+
+    def table(self, step: arb, starts: Sequence[int], count: int) -> list[list[acb]]:
+        """Rows of phi((start + k) step), k < count.
+
+        e^(i (start + k) step g) is a product of two exponentials, so that all rows together are
+        a product of two matrices.
+        """
+        rows = []
+        for start in starts:
+            t = acb(0, start * step)
+            rows.append([w * (t * g).exp() for w, g in zip(self.weight, self.gain, strict=True)])
+        turns = [(acb(0, step) * g).exp() for g in self.gain]
+        columns, power = [], [acb(1)] * len(turns)
+        for _ in range(count):
+            columns.append(power)
+            power = [p * turn for p, turn in zip(power, turns, strict=True)]
+        product = acb_mat(rows) * acb_mat(columns).transpose()
+        found = []
+        for i, start in enumerate(starts):
+            row = [product[i, k] for k in range(count)]
+            if self.error is not None:
+                # The bound is convex in t: the larger end's holds between.
+                ends = [self.error(j * step).upper() for j in (start, start + count - 1)]
+                ball = arb(0, arb.max(*ends))
+                row = [value + acb(ball, ball) for value in row]
+            found.append(row)
+        return found
 
 
 @dataclass(frozen=True)
 class _Rough:
-    """|phi(t)| <= |true atoms' share| + variation/t."""
+    """|phi(t)| <= |true atoms' sum| + for every run the least of mass, V/t and rest + V'/t.
+
+    V is the variation of the run, V' that of its bulk, beside which the mass `rest` is left.
+    """
 
     weight: list[arb]
     gain: list[arb]
     curvature: arb
-    variation: arb
+    runs: list[tuple[arb, arb, arb, arb]]
 
+    def bound(self, middle: arb, radius: arb) -> arb:
+        square = _square_modulus(self.weight, self.gain, self.curvature, middle, radius)
+        total = arb.min(square.sqrt(), _sum(self.weight))
+        t = middle - radius
+        for mass, variation, bulk, rest in self.runs:
+            total += _smallest([mass, (variation / t).upper(), (rest + bulk / t).upper()])
+        return total.upper()
+
+    @property
     def limit(self) -> arb:
         """Bound |phi| far out."""
-        return _sum(self.weight).upper()
+        total = _sum(self.weight)
+        for mass, variation, _, _ in self.runs:
+            if not variation.is_finite():
+                total += mass
+        return total.upper()
 
-    def largest_modulus(self, middle: arb, radius: arb) -> arb:
+    def settled_from(self, enough: float) -> float:
+        """From which t on the bound is at most enough, in floating point."""
+        atoms = float(_sum(self.weight))
+        runs = [tuple(float(x) for x in run) for run in self.runs]
+
+        def bound(t: float) -> float:
+            return atoms + sum(min(m, v / t, r + b / t) for m, v, b, r in runs)
+
+        low, high = 1.0, 1e30
+        if bound(high) > enough:
+            return math.inf
+        while high > 1.01 * low:
+            middle = math.sqrt(low * high)
+            low, high = (low, middle) if bound(middle) <= enough else (middle, high)
+        return high
+
+
+@dataclass(frozen=True)
+class _Bulk:
+    """|phi(t)| <= |sum w e^(i t g)| + rest + error(t): the rest is not resolved."""
+
+    weight: list[arb]
+    gain: list[arb]
+    curvature: arb
+    error: Callable[[arb], arb]
+    rest: arb
+
+    def bound(self, middle: arb, radius: arb) -> arb:
         square = _square_modulus(self.weight, self.gain, self.curvature, middle, radius)
-        atoms = arb.min(square.sqrt(), self.limit())
-        return arb.min((atoms + self.variation / (middle - radius)).upper(), arb(1))
+        return (square.sqrt() + self.rest + self.error(middle + radius)).upper()
 
 
 def _square_modulus(
@@ -110,31 +287,6 @@ def _square_modulus(
     return arb.max(square.upper(), arb(0))
 
 
-def tilt(law: GainLaw, alpha: arb) -> Tilted:
-    """Scale a law by alpha and tilt it by e^(alpha G)."""
-    gain = [alpha * g for g in law.gain]
-    remainder = [(r * alpha**3, alpha * top) for r, top in law.remainder]
-    scaled = GainLaw(law.weight, gain, law.outside, remainder)
-    exponentials = [w * g.exp() for w, g in zip(law.weight, gain, strict=True)]
-    atoms = _sum(exponentials)
-    moment = _moment(scaled, arb(1))
-    # The atoms are normalised by their own sum, so that they are a law and |phi| <= 1 for them.
-    weight = [e / atoms for e in exponentials]
-    zero = _sum([w for w, g in zip(law.weight, gain, strict=True) if g.is_zero()]) / moment
-    # True M(s)/M(1) against atoms(s)/atoms(1): the numerator and the denominator move.
-    slack = (2 * _remainder(scaled, arb(1)) / moment.lower()).upper()
-    rough = None
-    share, place, variation = [], [], arb(0)
-    if law.spread is not None:
-        indices, variation = law.spread(alpha)
-        share = [exponentials[i] / moment for i in indices]
-        place = [gain[i] for i in indices]
-        variation = (variation / (alpha * moment.lower())).upper()
-    if law.spread is not None and variation.is_finite():
-        rough = _Rough(share, place, _pair_spread(share, place), variation)
-    return Tilted(scaled, moment.log(), weight, _pair_spread(weight, gain), zero, slack, rough)
-
-
 def _pair_spread(weight: Sequence[arb], gain: Sequence[arb]) -> arb:
     """Sum over pairs of w w' (g - g')^2 = (sum w) (sum w (g - m)^2) at the mean m, from above."""
     if not weight:
@@ -144,52 +296,23 @@ def _pair_spread(weight: Sequence[arb], gain: Sequence[arb]) -> arb:
     return (mass * _sum([w * (g - mean) ** 2 for w, g in zip(weight, gain, strict=True)])).upper()
 
 
-def saddle_point(law: GainLaw, n: int) -> arb:
-    """Return an exact alpha near the minimum of log(M(alpha)^n - w0^n) - 2 log alpha.
-
-    w0 is the weight of the gains that are zero, so the event of n of them is left aside: there
-    the tilted mean of alpha S, given not that event, is 2. Any alpha > 0 gives a valid answer, so
-    2 +- 1/2 will do; where the tilted deviation is large this still takes many digits of alpha.
-    """
-    zero = _sum([w for w, g in zip(law.weight, law.gain, strict=True) if g.is_zero()])
-
-    def tilted_mean(alpha: arb) -> arb:
-        weight = [w * (alpha * g).exp() for w, g in zip(law.weight, law.gain, strict=True)]
-        first = _sum([w * g for w, g in zip(weight, law.gain, strict=True)])
-        total = _sum(weight)
-        return (n * alpha * first / total / (1 - (zero / total) ** n)).mid()
-
-    high = (1 / _largest_modulus(law.gain)).mid()
-    for _ in range(_DOUBLINGS):
-        if tilted_mean(high) > 2:
-            break
-        high = 4 * high
-    low = high / 4
-    while tilted_mean(low) > 2:
-        high, low = low, low / 4
-    for _ in range(_DOUBLINGS):
-        middle = ((low + high) / 2).mid()
-        mean = tilted_mean(middle)
-        if abs(mean - 2) < 0.5:
-            return middle
-        low, high = (low, middle) if mean > 2 else (middle, high)
-    return low
+def moment(law: GainLaw, alpha: arb) -> arb:
+    """Enclose E e^(alpha G)."""
+    total = _sum([w * (alpha * g).exp() for w, g in zip(law.weight, law.gain, strict=True)])
+    if not law.errors:
+        return total
+    return total + arb(0, _error(law.errors, alpha, arb(0)))
 
 
-def _largest_modulus(gain: Sequence[arb]) -> arb:
-    largest = arb(0)
-    for g in gain:
-        largest = arb.max(largest, abs(g))
-    return largest.mid()
+def _error(errors: Sequence, real: arb, imaginary: arb) -> arb:
+    return _sum([e.at(real, imaginary) for e in errors]).upper()
 
 
-def _moment(law: GainLaw, beta: arb) -> arb:
-    total = _sum([w * (beta * g).exp() for w, g in zip(law.weight, law.gain, strict=True)])
-    return total + arb(0, _remainder(law, beta).upper())
-
-
-def _remainder(law: GainLaw, beta: arb) -> arb:
-    return beta**3 * _sum([r * (beta * top).exp() for r, top in law.remainder])
+def _smallest(balls: Sequence[arb]) -> arb:
+    best = balls[0]
+    for ball in balls[1:]:
+        best = arb.min(best, ball)
+    return best
 
 
 def _sum(balls: Sequence[arb]) -> arb:

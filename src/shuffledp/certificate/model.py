@@ -11,7 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from shuffledp.deployment.messages import one_line
 from shuffledp.deployment.model import Deployment
-from shuffledp.errors import ParameterError
+from shuffledp.errors import ParameterError, unreadable
 
 FORMAT = "shuffledp-certificate/1"
 _LARGEST_FILE = 1 << 28
@@ -131,14 +131,11 @@ def read(path: str | Path) -> Certificate:
             parse_constant=_no_constant,
             object_pairs_hook=_unique_keys,
         )
-    except FileNotFoundError:
-        raise ParameterError(f"certificate {str(path)!r}: no such file") from None
-    except OSError as error:
-        raise ParameterError(f"certificate {str(path)!r}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ParameterError(f"{path}: wanted a JSON file in UTF-8") from None
     except (json.JSONDecodeError, _NotJSONError, RecursionError) as error:
         raise ParameterError(f"{path}: not valid JSON: {error}") from None
+    except (OSError, UnicodeDecodeError) as error:
+        why = f"{unreadable(error)}; wanted a certificate, a JSON file"
+        raise ParameterError(f"certificate {str(path)!r}: {why}") from None
     if isinstance(found, dict) and found.get("format") != FORMAT:
         raise ParameterError(f"{path}: format = {found.get('format')!r}: wanted {FORMAT!r}")
     try:

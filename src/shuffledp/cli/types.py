@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from shuffledp.errors import ParameterError, rejected
+from shuffledp.errors import ParameterError, rejected, unreadable
 
 
 class Number(click.ParamType):
@@ -38,10 +38,15 @@ class Whole(click.ParamType):
         """Text to int where it is one, else to float."""
         if not isinstance(value, str):
             return value
+        del ctx
         try:
             return int(value)
         except ValueError:
-            return Number().convert(value, param, ctx)
+            pass
+        try:
+            return float(value)
+        except ValueError:
+            raise rejected(_called(param), value, "a whole number") from None
 
 
 class Numbers(click.ParamType):
@@ -66,12 +71,12 @@ class Tables(click.ParamType):
         del ctx
         if not isinstance(value, str):
             return value
+        wanted = 'JSON such as [{"name": "k-rr", "k": 4, "eps0": 1.0}]'
         inline = value.lstrip().startswith(("[", "{"))
-        text = value if inline else read_text(_called(param), value)
+        text = value if inline else read_text(_called(param), value, wanted=wanted)
         try:
             return json.loads(text)
         except (ValueError, RecursionError) as error:
-            wanted = 'JSON such as [{"name": "k-rr", "k": 4, "eps0": 1.0}]'
             reason = " ".join(str(error).split())
             raise rejected(_called(param), value, f"{wanted} ({reason})") from None
 
@@ -87,8 +92,8 @@ class MatrixFile(click.ParamType):
         if not isinstance(value, str):
             return value
         name = _called(param)
-        text = read_text(name, value)
         wanted = "a CSV file of numbers, or a JSON file with a list of rows"
+        text = read_text(name, value, wanted=wanted)
         try:
             if value.lower().endswith(".json"):
                 return json.loads(text)
@@ -99,21 +104,12 @@ class MatrixFile(click.ParamType):
             raise rejected(name, value, f"{wanted} ({reason})") from None
 
 
-def read_text(name: str, path: str) -> str:
+def read_text(name: str, path: str, *, wanted: str) -> str:
     """Read a UTF-8 file; whatever is wrong with it is a ParameterError that names it."""
     try:
         return Path(path).read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError, ValueError) as error:
-        raise ParameterError(f"{name} = {path!r}: {why_unreadable(error)}") from None
-
-
-def why_unreadable(error: Exception) -> str:
-    """Say in a few words why a file could not be read."""
-    if isinstance(error, FileNotFoundError):
-        return "no such file"
-    if isinstance(error, UnicodeDecodeError):
-        return "wanted a text file in UTF-8"
-    return getattr(error, "strerror", None) or str(error)
+    except (OSError, ValueError) as error:
+        raise ParameterError(f"{name} = {path!r}: {unreadable(error)}; wanted {wanted}") from None
 
 
 def _called(param: click.Parameter | None) -> str:

@@ -146,6 +146,27 @@ class Rounds:
         low, witness = self._lower_log_delta(epsilon, level, width)
         return Ends(low, high, math.expm1(min(high - near, 700.0)), witness)
 
+    def log_upper(self, epsilon: float, *, log_target: float, coarse: bool = False) -> float:
+        """Upper end of log delta at eps alone, made to be compared with a target.
+
+        Parameters
+        ----------
+        epsilon : float
+            eps >= 0 in nats.
+        log_target : float
+            log of the delta it is compared with: curves are followed down to a millionth of it.
+        coarse : bool
+            With a quarter of the dots: still certified, a per cent or so larger.
+        """
+        if epsilon >= self.eps0:
+            return -math.inf
+        level, width = self._level(log_target), min(0.3 * self.rtol, 1e-3)
+        laws = self._above(level, _COARSE, math.inf)
+        if not coarse:
+            rho = max(find_tilt(parts, epsilon).rho for parts in laws)
+            laws = self._above(level, 0, 2.0 ** math.ceil(math.log2(rho)))
+        return _worst(laws, epsilon, width).high
+
     def _lower_log_delta(
         self, epsilon: float, level: float, width: float
     ) -> tuple[float, dict[str, Any]]:

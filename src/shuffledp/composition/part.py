@@ -82,8 +82,8 @@ class Round:
         For a reader.
     groups : sequence of sequences of Source
         Upper bounds: the maximum over a group is one; groups are in order of preference.
-    candidates : tuple of Candidate
-        Pairs of neighbours for the lower end.
+    candidates : tuple of Candidate, or callable
+        Pairs of neighbours for the lower end; what returns them, if they take time to make.
     eps0 : float
         Pure guarantee in nats, inf if there is none.
     width : float
@@ -103,7 +103,7 @@ class Round:
 
     label: str
     groups: Sequence[Sequence[Source]]
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[Candidate, ...] | Callable[[], tuple[Candidate, ...]]
     eps0: float
     key: Hashable
     relation: str = REPLACE_ONE
@@ -161,20 +161,26 @@ class Round:
         self, level: float, refine: int, tilt: float, around: float
     ) -> tuple[Dots, dict[str, Any]]:
         """The candidate whose delta at eps = around is largest, by the estimate."""
-        if not self.candidates:
+        if not self._pairs():
             return NO_DOTS, {}
         index = self._best(around)
         name = ("below", index, level, refine, tilt)
         if name not in self._made:
             self._made[name] = self._below(index, level, refine, tilt)
-        return self._made[name], self.candidates[index].witness
+        return self._made[name], self._pairs()[index].witness
+
+    def _pairs(self) -> tuple[Candidate, ...]:
+        if "candidates" not in self._made:
+            made = self.candidates() if callable(self.candidates) else self.candidates
+            self._made["candidates"] = made
+        return self._made["candidates"]
 
     def _best(self, around: float) -> int:
         def size(candidate: Candidate) -> float:
             sides = (candidate.forward, candidate.backward)
             return max(side.rough_log_delta(around) for side in sides)
 
-        return max(range(len(self.candidates)), key=lambda i: size(self.candidates[i]))
+        return max(range(len(self._pairs())), key=lambda i: size(self._pairs()[i]))
 
     def _below(self, index: int, level: float, refine: int, tilt: float) -> Dots:
         sides = self.pair_curves()[index]
@@ -193,7 +199,7 @@ class Round:
     def pair_curves(self) -> tuple[Curves, ...]:
         """Those of all candidates."""
         if "pairs" not in self._made:
-            self._made["pairs"] = tuple(self._both(c) for c in self.candidates)
+            self._made["pairs"] = tuple(self._both(c) for c in self._pairs())
         return self._made["pairs"]
 
     def _both(self, candidate: Candidate) -> Curves:

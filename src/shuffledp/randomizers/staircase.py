@@ -41,8 +41,8 @@ class Staircase(IntervalNoise):
     low, high : float
         The interval of inputs.
     width : float, optional
-        g, the share of a step that is high, 1e-100 to 1 - 1e-9; by default 1/(1 + e^{eps0/2}), which has
-        the least expected |z|.
+        g, the share of a step that is high, 1e-100 to 1 - 1e-9; by default 1/(1 + e^{eps0/2}),
+        which has the least expected |z|.
 
     Notes
     -----

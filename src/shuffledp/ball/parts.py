@@ -1,0 +1,231 @@
+"""Output laws of reports made of parts: joint, parallel, subsampled, and range queries by a tree.
+
+Classes multiply, or stand side by side; equal parts are counted instead of multiplied out. Weights
+and rates mean the multiples of 2^-64 that the mechanisms say they are rounded to.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+from shuffledp.errors import NotCertified, ParameterError
+
+from ._flint import arb
+from .laws import Law, OutputClass, finite_law, rational_ball
+
+__all__ = ["ordered_pairs", "parts_law"]
+
+_UNIT = 1 << 64
+_MOST_CLASSES = 20_000
+_MOST_PAIRS = 4096
+_DOMAINS = {"k-rr": "k", "rappor": "d", "oue": "d", "blh": "domain", "olh": "domain"}
+_SYMMETRIC = {
+    "k-rr",
+    "binary-rr",
+    "rappor",
+    "oue",
+    "local-hash",
+    "blh",
+    "olh",
+    "subset",
+}
+
+Parameters = Mapping[str, Any]
+
+
+def parts_law(mechanism: Parameters, inputs: Sequence[Any]) -> Law:
+    """Joint law of the output of a mechanism made of parts under several inputs.
+
+    Masses are given as fractions for all classes or for none.
+    """
+    law = _made(mechanism, inputs)
+    if all(c.rational is not None for c in law):
+        return law
+    return [replace(c, rational=None) for c in law]
+
+
+def _made(mechanism: Parameters, inputs: Sequence[Any]) -> Law:
+    name = mechanism["name"]
+    if name == "joint":
+        return _joint(mechanism["randomizers"], [tuple(x) for x in inputs])
+    if name == "parallel":
+        shares = _shares(mechanism["weights"])
+        return _parallel(mechanism["randomizers"], shares, [tuple(x) for x in inputs])
+    if name == "hierarchy":
+        parts, widths = _levels(mechanism)
+        rows = [tuple(x // width for width in widths) for x in inputs]
+        return _parallel(parts, _shares([1.0] * len(parts)), rows)
+    rate = Fraction(min(max(round(Fraction(mechanism["rate"]) * _UNIT), 1), _UNIT), _UNIT)
+    law = _scaled(finite_law(_named(mechanism["randomizer"]), list(inputs)), rate)
+    return [*law, _nothing(1 - rate, len(inputs))] if rate < 1 else law
+
+
+def _joint(parts: Sequence[Parameters], rows: Sequence[tuple[Any, ...]]) -> Law:
+    if any(len(row) != len(parts) for row in rows):
+        raise ParameterError(f"inputs = {rows!r}: wanted a value for each of {len(parts)} parts")
+    groups: dict[str, tuple[Parameters, tuple[Any, ...], int]] = {}
+    for part, column in zip(parts, zip(*rows, strict=True), strict=True):
+        key = repr((sorted(part.items(), key=repr), column))
+        times = groups[key][2] if key in groups else 0
+        groups[key] = (part, column, times + 1)
+    total: Law = [_nothing(Fraction(1), len(rows))]
+    for part, column, times in groups.values():
+        law = _power(finite_law(_named(part), list(column)), times)
+        if len(total) * len(law) > _MOST_CLASSES:
+            raise NotCertified(f"joint: more than {_MOST_CLASSES:,} classes of outputs")
+        total = [_times(x, y) for x in total for y in law]
+    return total
+
+
+def _power(law: Law, times: int) -> Law:
+    """The joint law of equal independent parts, by how many of them fell in each class."""
+    if math.comb(times + len(law) - 1, times) > _MOST_CLASSES:
+        raise NotCertified(f"joint: more than {_MOST_CLASSES:,} classes of outputs")
+    size = len(law[0].probability)
+    found = []
+    for chosen in itertools.combinations_with_replacement(range(len(law)), times):
+        ways = math.factorial(times)
+        made = _nothing(Fraction(1), size)
+        for j in sorted(set(chosen)):
+            ways //= math.factorial(chosen.count(j))
+        for j in chosen:
+            made = _times(made, law[j])
+        found.append(_scaled([made], Fraction(ways))[0])
+    return found
+
+
+def _parallel(
+    parts: Sequence[Parameters], shares: Sequence[Fraction], rows: Sequence[tuple[Any, ...]]
+) -> Law:
+    found: Law = []
+    for part, share, column in zip(parts, shares, zip(*rows, strict=True), strict=True):
+        found += _scaled(finite_law(_named(part), list(column)), share)
+    return found
+
+
+def _levels(mechanism: Parameters) -> tuple[list[Parameters], list[int]]:
+    """Mechanisms of the levels and leaves under a node, top level first."""
+    widths = [1]
+    while widths[-1] * mechanism["branching"] < mechanism["domain"]:
+        widths.append(widths[-1] * mechanism["branching"])
+    widths.reverse()
+    base = mechanism["base"]
+    parts: list[Parameters] = [
+        {"name": base, _DOMAINS[base]: -(-mechanism["domain"] // w), "eps0": mechanism["eps0"]}
+        for w in widths
+    ]
+    return parts, widths
+
+
+def _shares(weights: Sequence[float]) -> list[Fraction]:
+    """Multiples of 2^-64 nearest to the shares of the weights: floors, one more for large rests.
+
+    Raises
+    ------
+    NotCertified
+        Where a weight is below 2^-64 of the whole.
+    """
+    exact = [Fraction(w) for w in weights]
+    shares = [w / sum(exact) * _UNIT for w in exact]
+    words = [int(share) for share in shares]
+    if min(words) < 1:
+        raise NotCertified("parallel: a weight below 2^-64")
+    order = sorted(range(len(words)), key=lambda j: (int(shares[j]) - shares[j], j))
+    for j in order[: _UNIT - sum(words)]:
+        words[j] += 1
+    return [Fraction(word, _UNIT) for word in words]
+
+
+def _named(part: Parameters) -> dict[str, Any]:
+    """Under the names the laws have."""
+    found = dict(part)
+    if found["name"] == "blh":
+        found |= {"name": "local-hash", "l": 2}
+    elif found["name"] == "olh":
+        found |= {"name": "local-hash", "l": round(math.exp(found["eps0"])) + 1}
+    return found
+
+
+def _nothing(mass: Fraction, rows: int) -> OutputClass:
+    """Outputs that say nothing, of this mass under every input."""
+    zero = tuple(arb(0) for _ in range(rows))
+    balls = tuple(rational_ball(mass) for _ in range(rows))
+    return OutputClass(rational_ball(mass), balls, zero, tuple([mass] * (rows + 1)))
+
+
+def _times(x: OutputClass, y: OutputClass) -> OutputClass:
+    level = rational = None
+    if x.level is not None and y.level is not None:
+        level = tuple(a + b for a, b in zip(x.level, y.level, strict=True))
+    if x.rational is not None and y.rational is not None:
+        rational = tuple(a * b for a, b in zip(x.rational, y.rational, strict=True))
+    both = zip(x.probability, y.probability, strict=True)
+    return OutputClass(x.blanket * y.blanket, tuple(a * b for a, b in both), level, rational)
+
+
+def _scaled(law: Law, share: Fraction) -> Law:
+    ball = rational_ball(share)
+    return [
+        OutputClass(
+            c.blanket * ball,
+            tuple(p * ball for p in c.probability),
+            c.level,
+            None if c.rational is None else tuple(v * share for v in c.rational),
+        )
+        for c in law
+    ]
+
+
+# ------------------------------------------------------------------------------- pairs of inputs
+
+
+def ordered_pairs(mechanism: Parameters) -> list[tuple[Any, Any]]:
+    """Ordered pairs of inputs that together dominate all neighbouring ones; perhaps more of them.
+
+    Raises
+    ------
+    NotCertified
+        For parts that nothing is known of here, and where there are too many pairs.
+    """
+    name = mechanism["name"]
+    if name == "hierarchy":
+        return [(0, mechanism["domain"] - 1)]
+    if name == "poisson-subsample":
+        return [pair for pair, differs in _options(mechanism["randomizer"]) if differs]
+    parts = mechanism["randomizers"]
+    most = mechanism.get("hamming") or len(parts)
+    options = [_options(part, equal=most < len(parts)) for part in parts]
+    if math.prod(len(option) for option in options) > 16 * _MOST_PAIRS:
+        raise NotCertified(f"{name}: too many pairs of records to verify")
+    found = []
+    for chosen in itertools.product(*options):
+        if 0 < sum(differs for _, differs in chosen) <= most:
+            x0, x1 = (tuple(pair[i] for pair, _ in chosen) for i in (0, 1))
+            found.append((x0, x1))
+    if len(found) > _MOST_PAIRS:
+        raise NotCertified(f"{name}: {len(found):,} pairs of records, too many to verify")
+    return found
+
+
+def _options(part: Parameters, *, equal: bool = False) -> list[tuple[tuple[Any, Any], bool]]:
+    """Pairs of values of one part, and whether they differ."""
+    name = part["name"]
+    if name in _SYMMETRIC or (name == "hadamard-response" and part.get("blocks", 1) == 1):
+        return [((0, 1), True), *([((0, 0), False)] * equal)]
+    if name == "channel":
+        values = range(len(part["matrix"]))
+        return [((x, y), x != y) for x, y in itertools.product(values, repeat=2)]
+    if name in {"joint", "parallel", "poisson-subsample", "hierarchy"}:
+        if part.get("hamming"):
+            raise NotCertified("joint: hamming inside another report")
+        found = [(pair, True) for pair in ordered_pairs(part)]
+        same = {x0 for (x0, _), _ in found} if equal else set()
+        return [*found, *(((x, x), False) for x in sorted(same))]
+    raise NotCertified(
+        f"randomizer = {name!r}: the verifier does not know this mechanism as a part"
+    )
