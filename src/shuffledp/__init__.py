@@ -66,6 +66,7 @@ from shuffledp.randomizers import (
     randomizer_names,
 )
 from shuffledp.required import Required, required_messages, required_noise
+from shuffledp.sgd import ShuffledSGD, sgd
 from shuffledp.shuffle import Shuffled, generic, shuffle
 
 __version__ = "0.1.0"
@@ -120,6 +121,7 @@ __all__ = [
     "ShuffleIndex",
     "Shuffled",
     "ShuffledPair",
+    "ShuffledSGD",
     "Staircase",
     "SubsetSelection",
     "Theorem",
@@ -140,6 +142,7 @@ __all__ = [
     "required_messages",
     "required_noise",
     "required_users",
+    "sgd",
     "shuffle",
     "shuffle_index",
     "variation_ratio",
