@@ -66,8 +66,8 @@ from shuffledp.randomizers import (
     randomizer_names,
 )
 from shuffledp.required import Required, required_messages, required_noise
-from shuffledp.sgd import ShuffledSGD, sgd
 from shuffledp.shuffle import Shuffled, generic, shuffle
+from shuffledp.shuffled_sgd import ShuffledSGD, sgd
 
 __version__ = "0.1.0"
 
