@@ -1,0 +1,46 @@
+"""The figure of errors at equal privacy: its numbers are those of the library."""
+
+import csv
+import math
+from pathlib import Path
+
+import pytest
+from papers import frequency_error as figure
+
+import shuffledp as sd
+
+TABLE = Path(__file__).resolve().parents[2] / "docs" / "figures" / "frequency_error.csv"
+
+
+def column(n):
+    with TABLE.open(newline="", encoding="utf-8") as file:
+        return {row["mechanism"]: row[f"n = {n}"] for row in csv.DictReader(file)}
+
+
+def test_the_table_is_what_the_script_computes():
+    written = column(1000)
+    for curve in (*figure.REFERENCES, *figure.SINGLE, *figure.MULTI):
+        assert curve.error(1000) == pytest.approx(float(written.pop(curve.label)), rel=1e-3)
+        for name, error in curve.along:
+            assert error(1000) == pytest.approx(float(written.pop(name)), rel=1e-3)
+    assert not written
+
+
+def test_the_dummies_are_the_fewest():
+    # 1% less than the error that is drawn stands for 2% fewer dummies: they do not do.
+    n = 1000
+    error = float(column(n)["pureDUMP"])
+    m = error**2 * n / (0.01 * 0.99)
+    protocol = sd.PureDUMP(d=100, blankets=math.ceil(m))
+    for share, meets in ((1.001, True), (0.98, False)):
+        rated = sd.PureDUMP(d=100, blankets=protocol.blankets, rate=share * m / protocol.blankets)
+        bound = sd.shuffle(rated, n=n).delta(epsilon=1.0)
+        assert (bound.upper <= 1e-8) is meets
+        assert (bound.lower > 1e-8) is not meets
+
+
+def test_the_mean_over_items_depends_on_no_data():
+    shares = (0.5, 0.3, 0.2, 0.0)
+    for r in (sd.KRR(k=4, eps0=2.0), sd.OUE(d=4, eps0=2.0), sd.SubsetSelection(d=4, eps0=1.0)):
+        mean = sum(r.variance(f) for f in shares) / 4
+        assert mean == pytest.approx(r.variance(0.25), rel=1e-12)
