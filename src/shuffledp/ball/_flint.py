@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 
 try:
-    from flint import acb, acb_mat, arb, ctx, fmpq
+    from flint import acb, acb_mat, arb, arb_poly, ctx, fmpq
 except ImportError as error:  # pragma: no cover (the tests need python-flint)
     raise ImportError(
         "the ball-arithmetic verifier needs python-flint: pip install 'shuffledp[verify]'"
     ) from error
 
-__all__ = ["acb", "acb_mat", "arb", "ctx", "float_above", "float_below", "fmpq"]
+__all__ = ["acb", "acb_mat", "arb", "arb_poly", "ctx", "float_above", "float_below", "fmpq"]
 
 
 def float_below(x: arb) -> float:

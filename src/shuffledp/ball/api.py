@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from shuffledp.errors import ParameterError
+from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import arb, ctx, float_above, float_below
 from .continuous import ContinuousPair, continuous_terms
@@ -25,6 +25,7 @@ from .gains import (
     local_divergence,
     stronger_clone_gains,
 )
+from .lattice import gaussian_law, is_cut
 from .laws import FINITE_MECHANISMS, finite_law, positive
 from .powers import Powers
 
@@ -33,6 +34,8 @@ __all__ = ["ANALYSES", "log_delta"]
 ANALYSES = ("blanket", "clone", "dataset", "local", "stronger-clone")
 _CLONES = {"clone": clone_gains, "stronger-clone": stronger_clone_gains}
 _LOCAL_BITS = 256
+_COARSE = 0.1
+_FIRST_CUT, _LEAST_CUT, _DEEP_CUT = -16.0, -3000.0, -800.0
 
 
 def log_delta(
@@ -115,6 +118,8 @@ def _answer(ask: _Question) -> tuple[float, float]:
 
 
 def _finite(ask: _Question) -> tuple[float, float]:
+    if is_cut(ask.mechanism):
+        return _cut(ask)
     if ask.analysis == "local":
         with ctx.workprec(_LOCAL_BITS):
             return _logs(local_divergence(finite_law(ask.mechanism, ask.inputs), ask.eps))
@@ -122,6 +127,38 @@ def _finite(ask: _Question) -> tuple[float, float]:
     return log_divergence(
         lambda: gains(finite_law(ask.mechanism, ask.inputs), ask.eps), n=ask.n, rel=ask.rel
     )
+
+
+def _cut(ask: _Question) -> tuple[float, float]:
+    """For a law of infinitely many outputs: cut less until what was cut does not show."""
+    inputs = tuple(ask.inputs)
+    if ask.analysis == "local":
+        with ctx.workprec(_LOCAL_BITS):
+            return _logs(
+                local_divergence(gaussian_law(ask.mechanism, inputs, log_cut=_DEEP_CUT), ask.eps)
+            )
+    gains = blanket_gains if ask.analysis == "blanket" else dataset_gains
+
+    def bracket(log_cut: float, rel: float) -> tuple[float, float]:
+        return log_divergence(
+            lambda: gains(gaussian_law(ask.mechanism, inputs, log_cut=log_cut), ask.eps),
+            n=ask.n,
+            rel=rel,
+        )
+
+    log_cut = _FIRST_CUT
+    while True:
+        try:
+            lower, _ = bracket(log_cut, _COARSE)
+            break
+        except NotCertified:
+            # What was cut off may be all of delta.
+            log_cut *= 1.5
+            if log_cut < _LEAST_CUT:
+                raise
+    if lower == -math.inf:
+        return lower, lower
+    return bracket(min(log_cut, lower + math.log(ask.rel / 20.0)), ask.rel)
 
 
 def _continuous(ask: _Question) -> tuple[float, float]:

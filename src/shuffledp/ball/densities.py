@@ -62,6 +62,7 @@ class Noise:
     log_norm : logarithm of the normalising constant.
     line : the line of an input's log density near a point y.
     kinked : whether the log density has a kink at the input (Laplace).
+    left, right : ends of the outputs; None for infinite.
     """
 
     low: arb
@@ -71,6 +72,8 @@ class Noise:
     log_norm: arb
     line: Callable[[arb, arb], Line]
     kinked: bool
+    left: arb | None = None
+    right: arb | None = None
 
     def integral(self, line: Line, left: arb | None, right: arb | None) -> arb:
         """Integrate norm * exp(q y^2 + unit (slope y + level)) from left to right."""
@@ -117,12 +120,12 @@ def pieces(noise: Noise, x0: arb, x1: arb, x2: arb | None) -> list[Piece]:
     middle = (noise.low + noise.high) / 2
     cuts: list[arb] = [x0, x1] if noise.kinked else []
     cuts += [middle] if x2 is None else ([x2] if noise.kinked else [])
-    ends = _sorted_distinct(cuts)
+    ends = [y for y in _sorted_distinct(cuts) if _is_inside(noise, y)]
     if not ends and x2 is not None:
         return [Piece(None, None, (noise.line(x0, x0), noise.line(x1, x1), noise.line(x2, x2)))]
     inner = [(a + b) / 2 for a, b in pairwise(ends)]
     probes = [ends[0] - 1, *inner, ends[-1] + 1]
-    lefts, rights = [None, *ends], [*ends, None]
+    lefts, rights = [noise.left, *ends], [*ends, noise.right]
     out = []
     for y, left, right in zip(probes, lefts, rights, strict=True):
         reference = (noise.high if y < middle else noise.low) if x2 is None else x2
@@ -131,20 +134,54 @@ def pieces(noise: Noise, x0: arb, x1: arb, x2: arb | None) -> list[Piece]:
     return out
 
 
+def _is_inside(noise: Noise, y: arb) -> bool:
+    """Whether a cut is not an end of the outputs itself."""
+    return (noise.left is None or y > noise.left) and (noise.right is None or y < noise.right)
+
+
 def local_delta(mechanism: Mapping[str, Any], x0: arb, x1: arb, eps: arb) -> arb:
     """Return the hockey-stick divergence of the noise at two different inputs, unshuffled."""
     if eps < 0:
-        # H_eps(P||Q) = 1 - e^eps + e^eps H_-eps(Q||P), and the noise is symmetric.
-        return 1 - eps.exp() + eps.exp() * local_delta(mechanism, x0, x1, -eps)
+        # H_eps(P||Q) = 1 - e^eps + e^eps H_-eps(Q||P).
+        return 1 - eps.exp() + eps.exp() * local_delta(mechanism, x1, x0, -eps)
     noise = noise_of(mechanism)
     distance = abs(x0 - x1)
     if noise.kinked:
-        excess = eps - noise.unit * distance
+        # Exactly zero where the distance is that of the ends.
+        excess = eps - positive(mechanism, "eps0") * (distance / (noise.high - noise.low))
+        if noise.left is not None:
+            # The truncated noise has the guarantee eps0 (docs/theory-noise.md, Theorem 1.2).
+            if eps >= positive(mechanism, "eps0"):
+                return arb(0)
+            return _local_by_pieces(noise, x0, x1, eps)
         return arb(0) if excess >= 0 else -(excess / 2).expm1()
     mu = distance * noise.unit.sqrt()
     root = arb(2).sqrt()
     upper_tails = [((eps / mu + shift * mu / 2) / root).erfc() / 2 for shift in (-1, 1)]
     return upper_tails[0] - eps.exp() * upper_tails[1]
+
+
+def _local_by_pieces(noise: Noise, x0: arb, x1: arb, eps: arb) -> arb:
+    """Integrate (P - e^eps Q)_+ over pieces on which log P/Q is a line."""
+    total = arb(0)
+    for piece in pieces(noise, x0, x1, x0):
+        left, right = piece.left, piece.right
+        p, q, _ = piece.lines
+        slope, level = noise.unit * (p.slope - q.slope), noise.unit * (p.level - q.level) - eps
+        if left is None or right is None:
+            raise ParameterError("wanted outputs in an interval")
+        if slope.is_zero():
+            if level <= 0:
+                continue
+        elif slope > 0:
+            left = arb.max(left, -level / slope)
+        else:
+            right = arb.min(right, -level / slope)
+        if left >= right:
+            continue
+        found = noise.integral(p, left, right) - eps.exp() * noise.integral(q, left, right)
+        total += arb.max(found, arb(0))
+    return total
 
 
 def _laplace(mechanism: Mapping[str, Any], low: arb, high: arb) -> Noise:
@@ -155,6 +192,35 @@ def _laplace(mechanism: Mapping[str, Any], low: arb, high: arb) -> Noise:
         return Line(one, -x) if y < x else Line(-one, x)
 
     return Noise(low, high, arb(0), unit, (unit / 2).log(), line, kinked=True)
+
+
+def _truncated(mechanism: Mapping[str, Any], low: arb, high: arb) -> Noise:
+    """Laplace noise given that the report is in [low - margin, high + margin].
+
+    f_x(y) = e^(-|y - x|/s)/(s D(x)), D(x) = 2 - e^(-(x - left)/s) - e^(-(right - x)/s); the blanket
+    is the density of the farther end (docs/theory-noise.md, Theorem 1.2).
+    """
+    plain = _laplace(mechanism, low, high)
+    margin = _real(mechanism, "margin", 0.0)
+    if margin < 0.0:
+        raise ParameterError(f"margin = {margin!r}: wanted a number >= 0")
+    left, right = low - arb(margin), high + arb(margin)
+
+    def log_inside(x: arb) -> arb:
+        near = (-plain.unit * (x - left)).expm1() + (-plain.unit * (right - x)).expm1()
+        return (-near).log()
+
+    # Both ends have the same share inside: their lines are those of the plain noise, exactly.
+    base = log_inside(low)
+
+    def line(x: arb, y: arb) -> Line:
+        found = plain.line(x, y)
+        if x in (low, high):
+            return found
+        return Line(found.slope, found.level - (log_inside(x) - base) / plain.unit)
+
+    log_norm = plain.unit.log() - base
+    return Noise(low, high, arb(0), plain.unit, log_norm, line, kinked=True, left=left, right=right)
 
 
 def _gaussian(mechanism: Mapping[str, Any], low: arb, high: arb) -> Noise:
@@ -171,6 +237,9 @@ def _gaussian(mechanism: Mapping[str, Any], low: arb, high: arb) -> Noise:
 CONTINUOUS_MECHANISMS: dict[str, Callable[[Mapping[str, Any], arb, arb], Noise]] = {
     "gaussian": _gaussian,
     "laplace": _laplace,
+    # Ratios are constant beyond the inputs: what is clamped there is a sufficient statistic.
+    "clamped-laplace": _laplace,
+    "truncated-laplace": _truncated,
 }
 
 

@@ -144,7 +144,9 @@ def local_divergence(law: Sequence[OutputClass], eps: arb) -> arb:
     """Sum over the classes of (P - e^eps Q)_+, without any shuffling."""
     total = arb(0)
     for c in law:
-        total += _positive_part(_difference(c, eps))
+        total += (
+            _between(arb(0), c.probability[0]) if c.beyond else _positive_part(_difference(c, eps))
+        )
     return total
 
 
@@ -158,7 +160,13 @@ def _gains(law: Sequence[OutputClass], eps: arb, reference: int | None) -> GainL
     weight, gain, outside = [], [], arb(0)
     for c in law:
         w = c.blanket if reference is None else c.probability[reference]
-        if w.is_zero():
+        if c.beyond:
+            # With G = 0 there delta moves by something in between (docs of `continuous`).
+            outside += _between(-eps.exp() * c.probability[1], c.probability[0])
+            if reference is not None:
+                weight.append(w)
+                gain.append(arb(0))
+        elif w.is_zero():
             outside += _positive_part(_difference(c, eps))
         else:
             weight.append(w)
@@ -179,6 +187,11 @@ def _difference(c: OutputClass, eps: arb) -> arb:
 
 def _positive_part(x: arb) -> arb:
     return arb.max(x, arb(0))
+
+
+def _between(low: arb, high: arb) -> arb:
+    """The ball from the lower end of one to the upper end of the other."""
+    return low.lower().union(high.upper())
 
 
 def _total(balls: Sequence[arb], rationals: Sequence[tuple | None]) -> arb:

@@ -38,12 +38,15 @@ class OutputClass:
         exact zeros.
     rational : tuple of Fraction, or None
         (blanket, *probability) where they are rational.
+    beyond : bool
+        True for outputs that are cut off, whatever their ratios; their blanket is not given.
     """
 
     blanket: arb
     probability: tuple[arb, ...]
     level: tuple[arb, ...] | None = None
     rational: tuple[Fraction, ...] | None = None
+    beyond: bool = False
 
 
 Parameters = Mapping[str, Any]
@@ -90,7 +93,8 @@ def positive(mechanism: Parameters, key: str) -> arb:
     return arb(value)
 
 
-def _whole(mechanism: Parameters, key: str, at_least: int) -> int:
+def whole(mechanism: Parameters, key: str, at_least: int) -> int:
+    """Return an integer parameter."""
     value = mechanism.get(key)
     if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
         raise ParameterError(f"{key} = {value!r}: wanted an integer >= {at_least}")
@@ -139,7 +143,7 @@ def _hit_or_miss(
 
 def _k_rr(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
     """k-ary randomized response: the input w.p. E/Z, each other symbol w.p. 1/Z, Z = E + k - 1."""
-    return _randomized_response(_whole(mechanism, "k", 2), positive(mechanism, "eps0"), inputs)
+    return _randomized_response(whole(mechanism, "k", 2), positive(mechanism, "eps0"), inputs)
 
 
 def _binary_rr(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
@@ -187,7 +191,7 @@ def _unary(inputs: tuple[int, ...], d: int, eps0: arb, one: arb, base: arb) -> L
 
 def _rappor(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
     """Symmetric unary encoding: one-hot, then each bit flipped w.p. 1/(e^(eps0/2) + 1)."""
-    d, eps0 = _whole(mechanism, "d", 2), positive(mechanism, "eps0")
+    d, eps0 = whole(mechanism, "d", 2), positive(mechanism, "eps0")
     flip = 1 / ((eps0 / 2).exp() + 1)
     # A missed input x has its own bit cleared (w.p. flip), where others clear it w.p. 1 - flip.
     return _unary(inputs, d, eps0, flip, flip / (1 - flip))
@@ -195,7 +199,7 @@ def _rappor(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
 
 def _oue(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
     """Optimised unary encoding: own bit set w.p. 1/2, every other bit w.p. 1/(e^eps0 + 1)."""
-    d, eps0 = _whole(mechanism, "d", 2), positive(mechanism, "eps0")
+    d, eps0 = whole(mechanism, "d", 2), positive(mechanism, "eps0")
     one = 1 / (eps0.exp() + 1)
     return _unary(inputs, d, eps0, one, 1 / (2 * (1 - one)))
 
@@ -206,7 +210,7 @@ def _local_hash(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
     The output (h, y) hits x if h(x) = y: there are l^domain functions, and for given y each
     input is hit by 1/l of them, independently over the inputs.
     """
-    domain, l = _whole(mechanism, "domain", 2), _whole(mechanism, "l", 2)
+    domain, l = whole(mechanism, "domain", 2), whole(mechanism, "l", 2)
     eps0 = positive(mechanism, "eps0")
     _check_inputs(inputs, domain)
     z = eps0.exp() + (l - 1)
@@ -231,10 +235,10 @@ def _hadamard(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
 
     Row r of the Sylvester matrix has +1 in column y if r & y has an even number of ones.
     """
-    domain, eps0 = _whole(mechanism, "domain", 2), positive(mechanism, "eps0")
+    domain, eps0 = whole(mechanism, "domain", 2), positive(mechanism, "eps0")
     _check_inputs(inputs, domain)
     if mechanism.get("blocks", 1) != 1:
-        return _hadamard_blocks(domain, eps0, _whole(mechanism, "blocks", 2), inputs)
+        return _hadamard_blocks(domain, eps0, whole(mechanism, "blocks", 2), inputs)
     size = 1 << domain.bit_length()  # the smallest power of two above domain
     z = (eps0.exp() + 1) * (size // 2)
     # Rows 1, 2, 4, ..., size/2 are all in use, and a column they all hit has no bit set: only
@@ -295,7 +299,7 @@ def _parity_counts(rows: Sequence[int], size: int) -> dict[tuple[bool, ...], int
 
 def _subset(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
     """Subset selection: each k-subset of d items, e^eps0 times as likely if the input is in it."""
-    d, k, eps0 = _whole(mechanism, "d", 2), _whole(mechanism, "k", 1), positive(mechanism, "eps0")
+    d, k, eps0 = whole(mechanism, "d", 2), whole(mechanism, "k", 1), positive(mechanism, "eps0")
     _check_inputs(inputs, d)
     if not k < d:
         raise ParameterError(f"k = {k!r}: wanted an integer below d = {d}")
@@ -344,6 +348,31 @@ def _parts(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
     return parts_law(mechanism, inputs)
 
 
+def _levels(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
+    """Mechanisms whose densities lie between two levels."""
+    from .levels import LEVEL_MECHANISMS
+
+    return LEVEL_MECHANISMS[mechanism["name"]](mechanism, inputs)
+
+
+def _sampling_rappor(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
+    from .items import sampling_rappor_law
+
+    return sampling_rappor_law(mechanism, inputs)
+
+
+def _steps(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
+    """Noise in steps."""
+    from . import lattice
+
+    laws = {
+        "discrete-laplace": lattice.geometric_law,
+        "discrete-gaussian": lattice.gaussian_law,
+        "staircase": lattice.staircase_law,
+    }
+    return laws[mechanism["name"]](mechanism, inputs)
+
+
 def rational_ball(value: Fraction) -> arb:
     """Return the ball of a rational number at the working precision."""
     return arb(fmpq(value.numerator, value.denominator))
@@ -378,4 +407,9 @@ FINITE_MECHANISMS: dict[str, Callable[[Parameters, tuple[int, ...]], Law]] = {
     "parallel": _parts,
     "poisson-subsample": _parts,
     "hierarchy": _parts,
+    "sampling-rappor": _sampling_rappor,
+    **dict.fromkeys(("discrete-laplace", "discrete-gaussian", "staircase"), _steps),
+    **dict.fromkeys(
+        ("extremal", "duchi", "piecewise", "hybrid", "privunit", "wheel", "pckv-grr"), _levels
+    ),
 }

@@ -18,22 +18,11 @@ from shuffledp.errors import NotCertified, ParameterError
 from ._flint import arb
 from .laws import Law, OutputClass, finite_law, rational_ball
 
-__all__ = ["ordered_pairs", "parts_law"]
+__all__ = ["parts_law"]
 
 _UNIT = 1 << 64
 _MOST_CLASSES = 20_000
-_MOST_PAIRS = 4096
 _DOMAINS = {"k-rr": "k", "rappor": "d", "oue": "d", "blh": "domain", "olh": "domain"}
-_SYMMETRIC = {
-    "k-rr",
-    "binary-rr",
-    "rappor",
-    "oue",
-    "local-hash",
-    "blh",
-    "olh",
-    "subset",
-}
 
 Parameters = Mapping[str, Any]
 
@@ -61,7 +50,7 @@ def _made(mechanism: Parameters, inputs: Sequence[Any]) -> Law:
         rows = [tuple(x // width for width in widths) for x in inputs]
         return _parallel(parts, _shares([1.0] * len(parts)), rows)
     rate = Fraction(min(max(round(Fraction(mechanism["rate"]) * _UNIT), 1), _UNIT), _UNIT)
-    law = _scaled(finite_law(_named(mechanism["randomizer"]), list(inputs)), rate)
+    law = _scaled(_part_law(mechanism["randomizer"], list(inputs)), rate)
     return [*law, _nothing(1 - rate, len(inputs))] if rate < 1 else law
 
 
@@ -75,11 +64,19 @@ def _joint(parts: Sequence[Parameters], rows: Sequence[tuple[Any, ...]]) -> Law:
         groups[key] = (part, column, times + 1)
     total: Law = [_nothing(Fraction(1), len(rows))]
     for part, column, times in groups.values():
-        law = _power(finite_law(_named(part), list(column)), times)
+        law = _power(_part_law(part, list(column)), times)
         if len(total) * len(law) > _MOST_CLASSES:
             raise NotCertified(f"joint: more than {_MOST_CLASSES:,} classes of outputs")
         total = [_times(x, y) for x in total for y in law]
     return total
+
+
+def _part_law(part: Parameters, inputs: Sequence[Any]) -> Law:
+    law = finite_law(_named(part), list(inputs))
+    if any(c.beyond for c in law):
+        name = part["name"]
+        raise NotCertified(f"{name!r}: the verifier does not know this mechanism as a part")
+    return law
 
 
 def _power(law: Law, times: int) -> Law:
@@ -104,7 +101,7 @@ def _parallel(
 ) -> Law:
     found: Law = []
     for part, share, column in zip(parts, shares, zip(*rows, strict=True), strict=True):
-        found += _scaled(finite_law(_named(part), list(column)), share)
+        found += _scaled(_part_law(part, list(column)), share)
     return found
 
 
@@ -179,53 +176,3 @@ def _scaled(law: Law, share: Fraction) -> Law:
         )
         for c in law
     ]
-
-
-# ------------------------------------------------------------------------------- pairs of inputs
-
-
-def ordered_pairs(mechanism: Parameters) -> list[tuple[Any, Any]]:
-    """Ordered pairs of inputs that together dominate all neighbouring ones; perhaps more of them.
-
-    Raises
-    ------
-    NotCertified
-        For parts that nothing is known of here, and where there are too many pairs.
-    """
-    name = mechanism["name"]
-    if name == "hierarchy":
-        return [(0, mechanism["domain"] - 1)]
-    if name == "poisson-subsample":
-        return [pair for pair, differs in _options(mechanism["randomizer"]) if differs]
-    parts = mechanism["randomizers"]
-    most = mechanism.get("hamming") or len(parts)
-    options = [_options(part, equal=most < len(parts)) for part in parts]
-    if math.prod(len(option) for option in options) > 16 * _MOST_PAIRS:
-        raise NotCertified(f"{name}: too many pairs of records to verify")
-    found = []
-    for chosen in itertools.product(*options):
-        if 0 < sum(differs for _, differs in chosen) <= most:
-            x0, x1 = (tuple(pair[i] for pair, _ in chosen) for i in (0, 1))
-            found.append((x0, x1))
-    if len(found) > _MOST_PAIRS:
-        raise NotCertified(f"{name}: {len(found):,} pairs of records, too many to verify")
-    return found
-
-
-def _options(part: Parameters, *, equal: bool = False) -> list[tuple[tuple[Any, Any], bool]]:
-    """Pairs of values of one part, and whether they differ."""
-    name = part["name"]
-    if name in _SYMMETRIC or (name == "hadamard-response" and part.get("blocks", 1) == 1):
-        return [((0, 1), True), *([((0, 0), False)] * equal)]
-    if name == "channel":
-        values = range(len(part["matrix"]))
-        return [((x, y), x != y) for x, y in itertools.product(values, repeat=2)]
-    if name in {"joint", "parallel", "poisson-subsample", "hierarchy"}:
-        if part.get("hamming"):
-            raise NotCertified("joint: hamming inside another report")
-        found = [(pair, True) for pair in ordered_pairs(part)]
-        same = {x0 for (x0, _), _ in found} if equal else set()
-        return [*found, *(((x, x), False) for x in sorted(same))]
-    raise NotCertified(
-        f"randomizer = {name!r}: the verifier does not know this mechanism as a part"
-    )

@@ -8,7 +8,6 @@ the recorded pairs dominate all others, and that an analysis is valid, is what t
 
 from __future__ import annotations
 
-import itertools
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -18,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from shuffledp.ball.api import log_delta
-from shuffledp.ball.parts import ordered_pairs as parts_pairs
+from shuffledp.ball.pairs import PARTS, ordered_pairs
 from shuffledp.certificate.model import Certificate, Claim, Scenario, checksum, read, to_dict
 from shuffledp.errors import NotCertified, ParameterError
 
@@ -28,10 +27,6 @@ Verdict = Literal["holds", "does not hold", "undecided"]
 # Each is tried only if the one before could not tell.
 _WIDTHS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
 _SILENT: Callable[[str], None] = lambda _message: None  # noqa: E731
-_SYMMETRIC = {"k-rr", "binary-rr", "rappor", "oue", "local-hash", "blh", "olh"}
-_SYMMETRIC |= {"hadamard-response", "subset"}
-_PARTS = {"joint", "parallel", "poisson-subsample", "hierarchy"}
-_INTERVAL = {"laplace", "gaussian"}
 
 
 @dataclass(frozen=True)
@@ -137,7 +132,7 @@ def _local_guarantee(certificate: Certificate) -> Check:
         # No divergence is left at eps0, whichever the pair.
         worst = max(
             log_delta(_mechanism(parameters), analysis="local", n=1, epsilon=eps0, x0=x0, x1=x1)[1]
-            for x0, x1 in _ordered_pairs(parameters)
+            for x0, x1 in ordered_pairs(parameters)
         )
     except (NotCertified, ParameterError) as error:
         return Check("file", claim, "undecided", str(error))
@@ -237,9 +232,9 @@ def _pairs_agree(certificate: Certificate, claim: Claim) -> bool:
         return True
     if claim.witness.pairs == "all":
         return certificate.deployment.content.randomizer["name"] == "channel"
-    wanted = set(_ordered_pairs(certificate.deployment.content.randomizer))
+    wanted = set(ordered_pairs(certificate.deployment.content.randomizer))
     listed = {tuple(pair) for pair in claim.witness.pairs or []}
-    if certificate.deployment.content.randomizer["name"] in _PARTS:
+    if certificate.deployment.content.randomizer["name"] in PARTS:
         # Pairs that others dominate need not be listed; the claim is checked for all of them.
         return bool(listed) and listed <= wanted
     return listed == wanted
@@ -292,26 +287,8 @@ def _calls(certificate: Certificate, claim: Claim) -> Iterable[dict[str, Any]]:
             "swap": witness.swap,
         }
         return
-    for x0, x1 in _ordered_pairs(parameters):
+    for x0, x1 in ordered_pairs(parameters):
         yield {"mechanism": _member(parameters), "analysis": witness.analysis, "x0": x0, "x1": x1}
-
-
-def _ordered_pairs(parameters: Mapping[str, Any]) -> Iterable[tuple[Any, Any]]:
-    """Pairs an upper end has to hold for, from the mechanism's own name: not from the witness.
-
-    One pair, in one direction, where all are alike by symmetry.
-    """
-    name = parameters["name"]
-    if name in _SYMMETRIC or name == "generic":
-        return [(0, 1)]
-    if name in _INTERVAL:
-        low, high = parameters["low"], parameters["high"]
-        return [(low, high)]
-    if name == "channel":
-        return list(itertools.permutations(range(len(parameters["matrix"])), 2))
-    if name in _PARTS:
-        return parts_pairs(parameters)
-    raise NotCertified(f"randomizer = {name!r}: the verifier does not know this mechanism")
 
 
 def _member(parameters: Mapping[str, Any]) -> dict[str, Any]:

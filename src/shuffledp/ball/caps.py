@@ -1,0 +1,100 @@
+"""What two caps of the unit sphere with orthogonal axes share, in ball arithmetic.
+
+U is uniform on the sphere of R^d. In polar coordinates of (U_1, U_2) the angle is uniform and
+P(radius > r) = (1 - r^2)^(d/2 - 1). A cap {U_1 >= t}, t > 0, with T = sqrt(1 - t^2)/t: at the angle
+theta it needs the radius t/cos(theta), and with tan(theta) = T sin(phi)
+
+    1 - t^2/cos(theta)^2 = (1 - t^2) cos(phi)^2,   d theta = T cos(phi)/(1 + T^2 sin(phi)^2) d phi,
+
+so that, I(u) = (1/pi) (1 - t^2)^(d/2 - 1) times the integral of cos(phi)^(d-1) T/(1 + T^2
+sin(phi)^2) from u to pi/2: P(U_1 >= t) = I(0), and P(U_1 >= t, U_2 >= t) = I(u) with tan(theta) = 1
+at u, sin(u) = 1/T; nothing if T < 1.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from functools import lru_cache
+from typing import Any
+
+from shuffledp.errors import NotCertified
+
+from ._flint import acb, arb, ctx
+from .laws import rational_ball
+
+__all__ = ["orthogonal_overlap"]
+
+_HALVINGS = 400
+_CLOSE = 2.0**-60
+
+
+def orthogonal_overlap(mass: Fraction, d: int) -> arb:
+    """Enclose P(U_1 >= t and U_2 >= t) for caps of the given mass <= 1/2.
+
+    Raises
+    ------
+    NotCertified
+        Where it is not enclosed to ten digits.
+    """
+    if mass == Fraction(1, 2):
+        return arb(1) / 4
+    if d == 2:
+        # Arcs of length mass a quarter turn apart.
+        return rational_ball(max(mass - Fraction(1, 4), Fraction(0)))
+    return _enclosed(mass, d, ctx.prec)
+
+
+@lru_cache(maxsize=32)
+def _enclosed(mass: Fraction, d: int, bits: int) -> arb:
+    with ctx.workprec(bits):
+        low, high = _height(rational_ball(mass), d)
+        # Higher caps share less.
+        return _overlap(high, d).union(_overlap(low, d))
+
+
+def _height(mass: arb, d: int) -> tuple[arb, arb]:
+    """t with P(U_1 >= t) = mass, from both sides."""
+    low, high = arb(0), arb(1)
+    for _ in range(_HALVINGS):
+        middle = ((low + high) / 2).mid()
+        found = _beyond(middle, arb(0), d)
+        if found > mass:
+            low = middle
+        elif found < mass:
+            high = middle
+        else:
+            break
+        if high - low < _CLOSE * high:
+            break
+    if not high - low < 1e-12 * high:
+        raise NotCertified("privunit: the height of the cap is not enclosed")
+    return low, high
+
+
+def _overlap(t: arb, d: int) -> arb:
+    slope = (1 - t * t).sqrt() / t
+    if slope < 1:
+        return arb(0)
+    if not slope > 1:
+        raise NotCertified("privunit: it is not clear whether orthogonal caps meet")
+    return _beyond(t, (1 / slope).asin(), d)
+
+
+def _beyond(t: arb, start: arb, d: int) -> arb:
+    """I(start)."""
+    slope = (1 - t * t).sqrt() / t
+
+    def density(phi: acb, _: Any) -> acb:
+        sine = phi.sin()
+        return phi.cos() ** (d - 1) * slope / (1 + (slope * sine) ** 2)
+
+    # Beyond this the integrand is below e^-200 of itself at the start.
+    reach = start + arb(math.sqrt(400.0 / d))
+    end, rest = arb.pi() / 2, arb(0)
+    if reach < end:
+        bound = reach.cos() ** (d - 1) * slope * (end - reach)
+        end, rest = reach, arb(0, bound.upper())
+    value = acb.integral(density, acb(start), acb(end), rel_tol=2.0**-80, abs_tol=0).real
+    front = ((1 - t * t).log() * (d - 2) / 2).exp() / arb.pi()
+    return front * (value + rest)

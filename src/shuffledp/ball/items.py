@@ -1,0 +1,107 @@
+"""Sampling RAPPOR in ball arithmetic: one of a user's s items, as a noisy one-hot vector.
+
+With w = e^(eps0/2), R_0 the law of d bits each set with probability 1/(w + 1): RAPPOR of item i has
+the density w (bit i set) or 1/w (not set) against R_0, so a set with c of its s bits set has
+(c w + (s - c)/w)/s. The least c over all sets of s items is max(0, s - zeros).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+from shuffledp.errors import NotCertified, ParameterError
+
+from ._flint import arb
+from .laws import Law, OutputClass, Parameters, positive, rational_ball, whole
+
+__all__ = ["sampling_rappor_law"]
+
+_MOST_COUNTS = 200_000
+_MOST_CLASSES = 6_000
+# Items by which of the windows hold them, and how many of each.
+_Groups = list[tuple[tuple[bool, ...], int]]
+
+
+def sampling_rappor_law(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
+    """Law by set bits in every window; window i is the items i .. i + s - 1, modulo d.
+
+    Raises
+    ------
+    NotCertified
+        If there are too many classes of outputs.
+    """
+    d, s, eps0 = whole(mechanism, "d", 2), whole(mechanism, "s", 1), positive(mechanism, "eps0")
+    if not s < d:
+        raise ParameterError(f"s = {s!r}: wanted fewer than the {d} items")
+    for x in inputs:
+        if isinstance(x, bool) or not isinstance(x, int) or not 0 <= x < d:
+            raise ParameterError(f"input = {x!r}: wanted the number of a window, 0 to {d - 1}")
+    w = (eps0 / 2).exp()
+    groups, rest = _groups(inputs, d, s)
+    if math.prod(size + 1 for _, size in groups) * (min(s, rest) + 1) > _MOST_COUNTS:
+        raise NotCertified(f"sampling-rappor: more than {_MOST_COUNTS:,} counts of set bits")
+    totals = _by_counts(groups, _few_zeros(rest, s, w), s, w)
+    if len(totals) > _MOST_CLASSES:
+        raise NotCertified(f"sampling-rappor: more than {_MOST_CLASSES:,} classes of outputs")
+
+    def height(count: int) -> arb:
+        return (count * w + (s - count) / w) / s
+
+    law = []
+    for (favoured, least), base in totals.items():
+        level = None
+        if all(c == least or (c == s and least == 0) for c in favoured):
+            level = tuple(arb(0) if c == least else eps0 for c in favoured)
+        probability = tuple(base * height(c) for c in favoured)
+        law.append(OutputClass(base * height(least), probability, level))
+    return law
+
+
+def _groups(
+    inputs: tuple[Any, ...], d: int, s: int
+) -> tuple[list[tuple[tuple[bool, ...], int]], int]:
+    """Items by the windows that hold them, and how many are in none."""
+    sizes: dict[tuple[bool, ...], int] = {}
+    touched = {(x + i) % d for x in inputs for i in range(s)}
+    for item in touched:
+        key = tuple((item - x) % d < s for x in inputs)
+        sizes[key] = sizes.get(key, 0) + 1
+    return list(sizes.items()), d - len(touched)
+
+
+def _few_zeros(rest: int, s: int, w: arb) -> list[tuple[int, arb]]:
+    """(zeros among the rest, probability), s standing for s or more."""
+    zero = w / (w + 1)
+    found = []
+    left = arb(1)
+    for zeros in range(min(s, rest + 1)):
+        share = rational_ball(Fraction(math.comb(rest, zeros)))
+        p = share * zero**zeros * (1 - zero) ** (rest - zeros)
+        found.append((zeros, p))
+        left -= p
+    if rest >= s:
+        found.append((s, left))
+    return found
+
+
+def _by_counts(
+    groups: _Groups, few: list[tuple[int, arb]], s: int, w: arb
+) -> dict[tuple[tuple[int, ...], int], arb]:
+    """R_0 mass by set bits in every window and the least number of them in any set."""
+    one, zero = 1 / (w + 1), w / (w + 1)
+    size = len(groups[0][0])
+    totals: dict[tuple[tuple[int, ...], int], arb] = {}
+    tables = [[math.comb(k, c) * one**c * zero ** (k - c) for c in range(k + 1)] for _, k in groups]
+    for counts in itertools.product(*(range(k + 1) for _, k in groups)):
+        mass = math.prod((t[c] for t, c in zip(tables, counts, strict=True)), start=arb(1))
+        both = list(zip(groups, counts, strict=True))
+        favoured = tuple(sum(c for (key, _), c in both if key[i]) for i in range(size))
+        zeros = sum(k - c for (_, k), c in both)
+        for more, share in few:
+            key = (favoured, max(0, s - zeros - more))
+            added = mass * share
+            totals[key] = totals[key] + added if key in totals else added
+    return totals

@@ -1,0 +1,167 @@
+"""Noise in steps in ball arithmetic: discrete Laplace, discrete Gaussian, staircase.
+
+The noise is symmetric and does not increase with its size, so the blanket at an output is the mass
+or density of the farther end of the inputs.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from fractions import Fraction
+from typing import Any
+
+from shuffledp.errors import NotCertified, ParameterError
+
+from ._flint import arb
+from .laws import Law, OutputClass, Parameters, positive, rational_ball, whole
+from .levels import place
+
+__all__ = ["gaussian_law", "geometric_law", "is_cut", "staircase_law"]
+
+_MOST_CLASSES = 6_000
+# Where nothing is said of how much may be cut off.
+_LOG_CUT = -60.0
+
+
+def _checked(mechanism: Parameters, inputs: tuple[Any, ...]) -> int:
+    top = whole(mechanism, "top", 1)
+    for x in inputs:
+        if isinstance(x, bool) or not isinstance(x, int) or not 0 <= x <= top:
+            raise ParameterError(f"input = {x!r}: wanted an integer from 0 to {top}")
+    return top
+
+
+def _few(name: str, classes: int) -> None:
+    if classes > _MOST_CLASSES:
+        raise NotCertified(f"{name}: more than {_MOST_CLASSES:,} classes of outputs")
+
+
+def geometric_law(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
+    """Ghosh et al. 2009: f(k) = (1 - a)/(1 + a) a^|k|, a = e^(-eps0/top).
+
+    Outputs up to 0 have the same ratios, and so have those from top on: clamping changes nothing.
+    """
+    top, eps0 = _checked(mechanism, inputs), positive(mechanism, "eps0")
+    _few("discrete-laplace", top + 1)
+    a = (-eps0 / top).exp()
+
+    def mass(x: int, y: int) -> arb:
+        # P(K >= k) = a^k/(1 + a) for k >= 0.
+        if y in (0, top):
+            return a ** abs(y - x) / (1 + a)
+        return (1 - a) / (1 + a) * a ** abs(y - x)
+
+    law = []
+    for y in range(top + 1):
+        far = max(y, top - y)
+        level = tuple(eps0 * (far - abs(y - x)) / top for x in inputs)
+        end = top if 2 * y < top else 0
+        law.append(OutputClass(mass(end, y), tuple(mass(x, y) for x in inputs), level))
+    return law
+
+
+def is_cut(mechanism: Parameters) -> bool:
+    """Whether the law has more outputs than can be listed, and some are cut off."""
+    return mechanism.get("name") == "discrete-gaussian"
+
+
+def gaussian_law(
+    mechanism: Parameters, inputs: tuple[Any, ...], *, log_cut: float = _LOG_CUT
+) -> Law:
+    """Canonne, Kamath, Steinke 2020: f(k) proportional to e^(-k^2/(2 sigma^2)); maybe clamped.
+
+    Outputs farther from all inputs than the cut have a class of their own (`OutputClass.beyond`).
+    Clamped reports end at -margin and top + margin, which hold all that lies beyond.
+    """
+    top, sigma = _checked(mechanism, inputs), positive(mechanism, "sigma")
+    clamped, margin = bool(mechanism.get("clamped", False)), mechanism.get("margin", 0)
+    width = float(sigma.mid())
+    reach = math.ceil(width * math.sqrt(max(-2.0 * log_cut, 1.0))) + 1
+    if clamped and isinstance(margin, int) and margin <= reach + top:
+        low, high, cut = -margin, top + margin, False
+    else:
+        low, high, cut = -reach, top + reach, True
+    _few("discrete-gaussian", high - low + 1)
+    half = 1 / (2 * sigma * sigma)
+    total = 1 + 2 * _beyond(1, half)
+    tails = {}
+
+    def mass(x: int, y: int) -> arb:
+        k = abs(y - x)
+        if cut or low < y < high:
+            return (-half * k * k).exp() / total
+        if k not in tails:
+            tails[k] = _beyond(k, half) / total
+        return tails[k]
+
+    law = []
+    for y in range(low, high + 1):
+        end = top if 2 * y < top else 0
+        level = None
+        if cut or low < y < high:
+            level = tuple(half * (y - end) ** 2 - half * (y - x) ** 2 for x in inputs)
+        law.append(OutputClass(mass(end, y), tuple(mass(x, y) for x in inputs), level))
+    if cut:
+        ends = [(high + 1 - x, x - low + 1) for x in inputs]
+        gone = tuple((_beyond(a, half) + _beyond(b, half)) / total for a, b in ends)
+        law.append(OutputClass(arb(0), gone, beyond=True))
+    return law
+
+
+def _beyond(first: int, half: arb) -> arb:
+    """Sum over k >= first >= 0 of e^(-half k^2), the rest by a geometric series."""
+    total, k = arb(0), first
+    while True:
+        term = (-half * k * k).exp()
+        ratio = (-half * (2 * k + 1)).exp()
+        rest = term * ratio / (1 - ratio)
+        total += term
+        if rest < total * 2.0**-400 or rest < 2.0**-20000:
+            return total + arb(0, rest.upper()) / 2 + rest / 2
+        k += 1
+        if k - first > 100 * _MOST_CLASSES:
+            raise NotCertified("discrete-gaussian: sigma is too large for the verifier")
+
+
+def staircase_law(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
+    """Geng, Viswanath 2014, in units of high - low, b = e^-eps0, g the width of the high part.
+
+    f(z) = a b^k for |z| in [k, k + g), a b^(k+1) for |z| in [k + g, k + 1); the integral is
+    2 a (g + b (1 - g))/(1 - b) = 1. Beyond [0, 1] one unit farther multiplies all densities by b:
+    one unit on either side stands for all, with masses over 1 - b.
+    """
+    eps0, width = positive(mechanism, "eps0"), mechanism.get("width")
+    if not isinstance(width, float) or not 0.0 < width < 1.0:
+        raise ParameterError(f"width = {width!r}: wanted a share in (0, 1)")
+    g = Fraction(width)
+    places = [place(mechanism, x, low=0.0, high=1.0) for x in inputs]
+    b = (-eps0).exp()
+    a = (1 - b) / (2 * (rational_ball(g) + b * rational_ball(1 - g)))
+    ends = [Fraction(0), Fraction(1)]
+    cuts = {Fraction(v, 2) for v in range(-2, 5)}
+    for x in (*places, *ends):
+        for sign in (-1, 1):
+            for k in range(3):
+                cuts |= {x + sign * k, x + sign * (k + g)}
+    inner = sorted(y for y in cuts if -1 <= y <= 2)
+    merged: dict[tuple[int, ...], arb] = {}
+    for left, right in itertools.pairwise(inner):
+        middle = (left + right) / 2
+        floor = max(_steps(middle - end, g) for end in ends)
+        times = rational_ball(right - left) * a * b**floor
+        if not 0 < middle < 1:
+            times = times / (1 - b)
+        key = tuple(floor - _steps(middle - x, g) for x in places)
+        merged[key] = merged.get(key, arb(0)) + times
+    return [
+        OutputClass(mass, tuple(mass * (eps0 * k).exp() for k in key), tuple(eps0 * k for k in key))
+        for key, mass in merged.items()
+    ]
+
+
+def _steps(z: Fraction, g: Fraction) -> int:
+    """How many factors e^-eps0 the density has at z."""
+    size = abs(z)
+    whole_steps = math.floor(size)
+    return whole_steps + (size - whole_steps >= g)
