@@ -85,7 +85,11 @@ def test_threshold_and_largest():
 
 @pytest.mark.parametrize(
     "mechanism",
-    [sd.Gaussian(sigma=0.7, low=-1.0, high=2.0), sd.Laplace(eps0=2.0, low=-1.0, high=2.0)],
+    [
+        sd.Gaussian(sigma=0.7, low=-1.0, high=2.0),
+        sd.Laplace(eps0=2.0, low=-1.0, high=2.0),
+        sd.GeneralizedGaussian(shape=4.0, scale=1.2, low=-1.0, high=2.0),
+    ],
     ids=lambda m: m.name,
 )
 def test_moments_are_unbiased_and_their_errors_right(mechanism):
@@ -115,6 +119,10 @@ def test_moments_in_batches_and_noise_moments():
     assert np.allclose(whole.moments, parts.moments)
     assert noise_moments(sd.Gaussian(sigma=2.0), 4).tolist() == [1.0, 0.0, 4.0, 0.0, 48.0]
     assert noise_moments(sd.Laplace(eps0=0.5), 4).tolist() == [1.0, 0.0, 8.0, 0.0, 384.0]
+    # Shapes 1 and 2 are Laplace and Gaussian noise.
+    for shape, same in ((1.0, sd.Laplace(eps0=0.5)), (2.0, sd.Gaussian(sigma=2**0.5))):
+        power = sd.GeneralizedGaussian(shape=shape, scale=2.0)
+        assert np.allclose(noise_moments(power, 8), noise_moments(same, 8), rtol=1e-12)
     with pytest.raises(NotCertified):
         moments(sd.KRR(k=3, eps0=1.0), reports)
     with pytest.raises(ParameterError, match="finite"):

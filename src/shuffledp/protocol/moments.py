@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from shuffledp import _check
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.randomizers import Gaussian, Laplace, Randomizer
+from shuffledp.randomizers import Gaussian, GeneralizedGaussian, Laplace, Randomizer
 
 Floats = npt.NDArray[np.float64]
 _HIGHEST = 8
@@ -72,6 +72,12 @@ def noise_moments(randomizer: Randomizer, order: int) -> Floats:
     elif isinstance(randomizer, Laplace):
         scale = (randomizer.high - randomizer.low) / randomizer.eps0
         even = [scale**j * math.factorial(j) for j in range(order + 1)]
+    elif isinstance(randomizer, GeneralizedGaussian):
+        b, scale = randomizer.shape, randomizer.scale
+        even = [
+            scale**j * math.exp(math.lgamma((j + 1) / b) - math.lgamma(1 / b))
+            for j in range(order + 1)
+        ]
     else:
         msg = f"{randomizer.name}: moments need additive noise with known moments"
         raise NotCertified(msg)
@@ -105,7 +111,7 @@ def moments(
 
     Parameters
     ----------
-    randomizer : Gaussian or Laplace
+    randomizer : Gaussian, Laplace or GeneralizedGaussian
         What made the reports.
     reports : ndarray or iterable of ndarray
         All reports, or batches of them.
