@@ -12,9 +12,10 @@ def main() -> None:
         "what",
         nargs="?",
         default="measure",
-        choices=("measure", "figures", "baselines"),
+        choices=("measure", "figures", "baselines", "throughput"),
         help="measure (default): print the benchmark; figures: write the pictures and the tables "
-        "of README.md and docs/; baselines: the papers' own algorithms against ours (minutes)",
+        "of README.md and docs/; baselines: the papers' own algorithms against ours (minutes); "
+        "throughput: reports a second (also part of measure)",
     )
     parser.add_argument("--full", action="store_true", help="many more runs, up to 20 minutes")
     parser.add_argument("--out", type=Path, help="also write the report to this file")
@@ -30,9 +31,12 @@ def main() -> None:
 
         text = baselines.report()
     else:
+        from bench import throughput
         from bench.report import report
 
-        text = report(full=given.full)
+        text = throughput.report()
+        if given.what == "measure":
+            text = report(full=given.full) + "\n\n" + text
     print(text)
     if given.out is not None:
         given.out.write_text(text + "\n", encoding="utf-8")
