@@ -23,6 +23,10 @@ _WIDENINGS = 6
 _BISECTIONS = 60
 _UNDECIDED = 4
 _POOR = 0.5
+_SHORT = 3.0
+_SLOPE_ERROR = 0.1
+_SETTLED = 2.0
+_SMALLEST_CAP = 1e-290
 
 
 class EpsilonInterval(NamedTuple):
@@ -62,30 +66,53 @@ def solve_epsilon(
         True for an upper bound: ``high`` then holds for every profile. False for a lower bound,
         where one profile that stays above the target is enough.
     """
+    if cap < _SMALLEST_CAP:
+        # As of a subsample whose rate is below delta: the local guarantee says it all.
+        return EpsilonInterval(0.0, cap, 0)
     if not math.isfinite(cap):
         for i, profile in enumerate(profiles):
             # Outputs seen for sure: delta does not fall below their mass at any eps.
             if profile.log_floor() >= log_target + _target_slack(log_target):
                 return EpsilonInterval(LARGEST_EPSILON, math.inf, i)
+    best, guess = _proposal(profiles, log_target, cap)
+    ends = _refine(profiles[best], log_target, cap=cap, rtol=rtol, start=guess)
+    found = EpsilonInterval(ends.low, ends.high, best)
+    for i, profile in enumerate(profiles):
+        if i == best or (found.high if need_all else found.low) >= cap:
+            continue
+        if not _matters(profile, profiles[found.which], found.high, log_target, need_all=need_all):
+            continue
+        other = _refine(profile, log_target, cap=cap, rtol=rtol, start=found.high)
+        found = _worse(found, EpsilonInterval(other.low, other.high, i), need_all=need_all)
+    return found
+
+
+def _proposal(profiles: Sequence[PairProfile], log_target: float, cap: float) -> tuple[int, float]:
+    """The profile that seems to cross last, and where."""
     best, guess = 0, _guess(profiles[0], log_target, cap)
     for i in range(1, len(profiles)):
         if profiles[i].rough_log_delta(guess) > log_target:
             best, guess = i, _guess(profiles[i], log_target, cap)
-    ends = _refine(profiles[best], log_target, cap=cap, rtol=rtol, start=guess)
-    low, high = ends.low, ends.high
-    for i, profile in enumerate(profiles):
-        # For an upper bound every profile has to be below; for a lower bound the quick estimate may
-        # have chosen the wrong one.
-        settled = (high if need_all else low) >= cap
-        if i == best or settled or _below(profile, high, log_target, LOOSE):
-            continue
-        other = _refine(profile, log_target, cap=cap, rtol=rtol, start=high)
-        if need_all and other.high > high:
-            low, high, best = max(low, other.low), other.high, i
-        elif not need_all and other.low > low:
-            low, high, best = other.low, other.high, i
-        low = max(low, other.low) if need_all else low
-    return EpsilonInterval(low, high, best)
+    return best, guess
+
+
+def _worse(one: EpsilonInterval, two: EpsilonInterval, *, need_all: bool) -> EpsilonInterval:
+    if need_all:
+        return (two if two.high > one.high else one)._replace(low=max(one.low, two.low))
+    return two if two.low > one.low else one
+
+
+def _matters(
+    profile: PairProfile, best: PairProfile, epsilon: float, log_target: float, *, need_all: bool
+) -> bool:
+    """Whether a profile may be above the target where the best one so far is below.
+
+    For an upper bound every profile has to be certified there. For a lower bound the quick estimate
+    may have chosen the wrong one, which the middles of loose brackets tell.
+    """
+    if _below(profile, epsilon, log_target, LOOSE):
+        return False
+    return need_all or _larger(profile, best, epsilon)
 
 
 def _below(profile: PairProfile, epsilon: float, log_target: float, width: float) -> bool:
@@ -94,6 +121,14 @@ def _below(profile: PairProfile, epsilon: float, log_target: float, width: float
 
 def _above(profile: PairProfile, epsilon: float, log_target: float, width: float) -> bool:
     return profile.log_delta(epsilon, width=width).low >= log_target + _target_slack(log_target)
+
+
+def _larger(profile: PairProfile, other: PairProfile, epsilon: float) -> bool:
+    """Whether a profile seems to be above another by more than loose brackets can tell."""
+    one, two = (p.log_delta(epsilon, width=LOOSE) for p in (profile, other))
+    if not math.isfinite(one.low + two.low):
+        return one.high > two.high
+    return _middle(one) > _middle(two) + 0.05 * max(one.width, two.width)
 
 
 def _target_slack(log_target: float) -> float:
@@ -151,45 +186,60 @@ def _refine(
         return _Ends(0.0, 0.0)
     limit = min(cap, LARGEST_EPSILON)
     point = min(max(start, 1e-300), limit)
-    slope = _slope(profile, point, limit)
+    near = _Near(point, _slope(profile, point, limit), profile.log_delta(point, width=LOOSE))
     width = LOOSE
-    found = profile.log_delta(point, width=LOOSE)
-    if found.width <= _POOR:
-        point, slope = _newton(profile, point, slope, log_target, LOOSE, limit)
-        width = max(0.6 * rtol * point * slope, _NARROWEST)
+    if near.value.width <= _POOR:
+        near = _newton(profile, near, log_target, LOOSE, limit)
+        width = max(0.6 * rtol * near.point * near.slope, _NARROWEST)
         if width < LOOSE:
-            point, slope = _newton(profile, point, slope, log_target, width, limit)
-    high = _push_up(profile, point, log_target, slope, width, limit)
-    low = _push_down(profile, point, log_target, slope, width)
-    low, high = _bisect(profile, low, high, limit, log_target, rtol=rtol, narrow=width)
+            near = near._replace(value=profile.log_delta(near.point, width=width))
+            near = _newton(profile, near, log_target, width, limit)
+    high = _push_up(profile, near, log_target, width, limit)
+    low = _push_down(profile, near, log_target, width)
+    # Where brackets stay wider than was asked, more of them would not bring the ends together.
+    wide = 2.0 * width < near.value.width <= _POOR
+    reached = _SETTLED * near.value.width / near.slope if wide else 0.0
+    low, high = _bisect(
+        profile, low, high, limit, log_target, rtol=rtol, narrow=width, reached=reached
+    )
     return _Ends(low, cap if high is None else high)
 
 
+class _Near(NamedTuple):
+    """A point next to the crossing, -d log delta / d eps, and log delta there or about that."""
+
+    point: float
+    slope: float
+    value: LogInterval
+
+
 def _newton(
-    profile: PairProfile,
-    point: float,
-    slope: float,
-    log_target: float,
-    width: float,
-    limit: float,
-) -> tuple[float, float]:
-    """Move towards the crossing of the bracket's middle; the slope becomes a secant's."""
+    profile: PairProfile, near: _Near, log_target: float, width: float, limit: float
+) -> _Near:
+    """Move towards the crossing of the bracket's middle; the slope becomes a secant's.
+
+    The bracket after a last, short step is predicted: the ends are evaluated in any case.
+    """
+    point, slope, found = near
     for _ in range(3):
-        found = profile.log_delta(point, width=width)
-        value = _middle(found)
         if not math.isfinite(found.low):
             break
+        value = _middle(found)
         moved = min(max(point + (value - log_target) / slope, 0.5 * point), limit, 2.0 * point)
-        if abs(moved - point) * slope <= 0.1 * max(width, found.width):
-            return moved, slope
+        step = (moved - point) * slope
+        if abs(step) <= _SHORT * max(width, found.width):
+            error = _SLOPE_ERROR * abs(step)
+            return _Near(
+                moved, slope, LogInterval(found.low - step - error, found.high - step + error)
+            )
         after = profile.log_delta(moved, width=width)
         if not math.isfinite(after.low):
             break
         secant = (value - _middle(after)) / (moved - point)
         if 0.2 * slope < secant < 5.0 * slope:
             slope = secant
-        point = moved
-    return point, slope
+        point, found = moved, after
+    return _Near(point, slope, found)
 
 
 def _slope(profile: PairProfile, point: float, limit: float) -> float:
@@ -200,37 +250,33 @@ def _slope(profile: PairProfile, point: float, limit: float) -> float:
     return slope if math.isfinite(slope) and slope > 0.0 else 1.0 / point
 
 
-def _margin(end: float, slope: float, width: float, point: float) -> float:
+def _margin(end: float, near: _Near, width: float) -> float:
     step = max(end, 0.0) * 1.02 if math.isfinite(end) else 8.0 * width
-    return max(step / slope, 0.02 * width / slope, 4 * U * point)
+    return max(step / near.slope, 0.02 * width / near.slope, 4 * U * near.point)
 
 
 def _push_up(
-    profile: PairProfile, point: float, log_target: float, slope: float, width: float, limit: float
+    profile: PairProfile, near: _Near, log_target: float, width: float, limit: float
 ) -> float | None:
     """The first evaluated point at or above the crossing where delta is certainly below."""
-    end = profile.log_delta(point, width=width).high - log_target
-    margin = _margin(end, slope, width, point)
+    margin = _margin(near.value.high - log_target, near, width)
     for _ in range(_WIDENINGS):
-        if point + margin >= limit:
+        if near.point + margin >= limit:
             break
-        if _below(profile, point + margin, log_target, width):
-            return point + margin
+        if _below(profile, near.point + margin, log_target, width):
+            return near.point + margin
         margin *= 2.0
     return limit if _below(profile, limit, log_target, width) else None
 
 
-def _push_down(
-    profile: PairProfile, point: float, log_target: float, slope: float, width: float
-) -> float:
+def _push_down(profile: PairProfile, near: _Near, log_target: float, width: float) -> float:
     """The first evaluated point at or below the crossing where delta is certainly above; else 0."""
-    end = log_target - profile.log_delta(point, width=width).low
-    margin = _margin(end, slope, width, point)
+    margin = _margin(log_target - near.value.low, near, width)
     for _ in range(_WIDENINGS):
-        if point - margin <= 0.0:
+        if near.point - margin <= 0.0:
             break
-        if _above(profile, point - margin, log_target, width):
-            return point - margin
+        if _above(profile, near.point - margin, log_target, width):
+            return near.point - margin
         margin *= 2.0
     return 0.0
 
@@ -244,6 +290,7 @@ def _bisect(
     *,
     rtol: float,
     narrow: float,
+    reached: float,
 ) -> tuple[float, float | None]:
     """Close in from certified ends where Newton's steps did not (next to the cap, say).
 
@@ -253,7 +300,7 @@ def _bisect(
     undecided = 0
     for _ in range(_BISECTIONS):
         top = limit if high is None else high
-        if top - low <= rtol * top:
+        if top - low <= max(rtol * top, reached):
             break
         middle = (low * top) ** 0.5 if low > 0.0 and top > 4.0 * low else 0.5 * (low + top)
         for width in (LOOSE, narrow):
