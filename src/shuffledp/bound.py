@@ -10,7 +10,8 @@ from typing import Any, Literal
 
 from shuffledp.errors import rejected
 
-Provenance = Literal["published", "proved here"]
+Provenance = Literal["published", "proved here", "assumed"]
+_WEAKNESS: tuple[Provenance, ...] = ("published", "proved here", "assumed")
 Quantity = Literal["epsilon", "delta", "renyi", "rho", "mu", "beta", "probability"]
 
 
@@ -26,8 +27,8 @@ class Theorem:
         What it says, in a few words.
     source : str
         Paper and theorem, or docs/theory.md and section.
-    provenance : {"published", "proved here"}
-        Whether every step is in the literature.
+    provenance : {"published", "proved here", "assumed"}
+        Whether every step is in the literature, or one is an assumption that is printed.
     """
 
     key: str
@@ -37,12 +38,12 @@ class Theorem:
 
     def with_step(self, step: Theorem) -> Theorem:
         """Apply another theorem as well; the whole is published only if both are."""
-        published = self.provenance == "published" and step.provenance == "published"
+        weakest = max((self.provenance, step.provenance), key=_WEAKNESS.index)
         return Theorem(
             key=self.key,
             title=f"{self.title}; {step.title}",
             source=f"{self.source}; {step.source}",
-            provenance="published" if published else "proved here",
+            provenance=weakest,
         )
 
     def to_dict(self) -> dict[str, str]:

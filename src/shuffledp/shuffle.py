@@ -31,6 +31,7 @@ from shuffledp.sides import (
     Source,
     default_uppers,
     neighbours_of,
+    own_assumptions,
     require,
     theorem_of,
 )
@@ -335,7 +336,7 @@ class Shuffled:
 
     def _local(self, value: float, width: float | None) -> Found:
         """An upper end by the local guarantee."""
-        words = (neighbours_of(self.source), HONEST)
+        words = (neighbours_of(self.source), HONEST, *own_assumptions(self.source))
         return Found(value, theorems.LOCAL, width, {"analysis": "local"}, words)
 
     def _local_epsilon(self, delta: float) -> float:

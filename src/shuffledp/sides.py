@@ -216,11 +216,16 @@ def neighbours_of(source: Source) -> str:
     return NEIGHBOURS if special is None else f"neighbouring datasets: {special} (n is public)"
 
 
+def own_assumptions(source: Source) -> tuple[str, ...]:
+    """What the mechanism itself takes for granted, in words."""
+    return source.assumptions() if isinstance(source, Randomizer) else ()
+
+
 def words_for(source: Source, key: str) -> tuple[str, ...]:
     """The assumptions under which the analysis holds for this source."""
     if isinstance(source, MultiMessage):
         return source.assumptions()
-    words = (neighbours_of(source), HONEST, _SHUFFLER, ONE_ROUND)
+    words = (neighbours_of(source), HONEST, _SHUFFLER, ONE_ROUND, *own_assumptions(source))
     if analysis_named(key).end == "lower":
         return words
     adaptive = not isinstance(source, Randomizer) and source.adaptive

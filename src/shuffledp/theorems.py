@@ -72,6 +72,12 @@ TRUNCATED_END_POINTS = Theorem(
     "docs/theory-noise.md, Theorem 1.2",
     "proved here",
 )
+ASSUMED_PAIRS = Theorem(
+    "assumed-pairs",
+    "that the worst pair is among those evaluated is assumed",
+    "an assumption of whoever gave the noise",
+    "assumed",
+)
 TWO_INPUTS = Theorem("two-inputs", "there is one pair of inputs", "definition", "published")
 JOINT_PAIRS = Theorem(
     "joint-pairs",
@@ -96,6 +102,12 @@ COMPOSITION = Theorem(
     "composition",
     "adaptive composition of dominating pairs, connect-the-dots discretization",
     "Zhu, Dong, Wang 2022, adaptive composition; docs/theory-composition.md, sections 1 to 3",
+    "published",
+)
+BASIC = Theorem(
+    "basic",
+    "basic composition: eps and delta of the rounds add up",
+    "Dwork, Roth 2014, Theorem 3.16 and Corollary B.2",
     "published",
 )
 CENTRAL_GAUSSIAN = Theorem(

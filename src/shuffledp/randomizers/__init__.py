@@ -12,6 +12,7 @@ from shuffledp.randomizers.base import (
     randomizer_names,
 )
 from shuffledp.randomizers.channel import Channel
+from shuffledp.randomizers.density import Density
 from shuffledp.randomizers.duchi import Duchi
 from shuffledp.randomizers.extremal import Extremal
 from shuffledp.randomizers.gaussian import Gaussian
@@ -48,6 +49,7 @@ __all__ = [
     "CellEdges",
     "Channel",
     "ClampedLaplace",
+    "Density",
     "DiscreteGaussian",
     "DiscreteLaplace",
     "Duchi",

@@ -18,6 +18,7 @@ from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 
 _REGISTRY: dict[str, type[Randomizer]] = {}
+_MADE_OF_CODE: set[str] = set()
 
 Input = Any
 Reports = np.ndarray
@@ -63,7 +64,8 @@ class Randomizer(ABC):
 
     Subclasses are frozen dataclasses that check their parameters in ``__post_init__``, carry the
     formula of their law in the docstring, and set ``name``, which registers them for the command
-    line and for files. Nothing else in the package has to hear of a new one.
+    line and for files; ``listed=False`` keeps one made of code, which has no description, out of
+    both. Nothing else in the package has to hear of a new one.
 
     Attributes
     ----------
@@ -75,9 +77,11 @@ class Randomizer(ABC):
     summary: ClassVar[str]
     eps0: Any
 
-    def __init_subclass__(cls, **kwargs: Any) -> None:
+    def __init_subclass__(cls, *, listed: bool = True, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
-        if "name" in cls.__dict__ and not inspect.isabstract(cls):
+        if "name" in cls.__dict__ and not listed:
+            _MADE_OF_CODE.add(cls.name)
+        elif "name" in cls.__dict__ and not inspect.isabstract(cls):
             _REGISTRY[cls.name] = cls
 
     @abstractmethod
@@ -110,6 +114,12 @@ class Randomizer(ABC):
     def neighbours(self) -> str | None:
         """How neighbouring values differ, in words, where not every two values are neighbours."""
         return None
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What its bounds take for granted beside the protocol, in words; its parts' as well."""
+        parts = self.parts()
+        randomizers = () if parts is None else parts.randomizers
+        return tuple(dict.fromkeys(words for part in randomizers for words in part.assumptions()))
 
     # ---------------------------------------------------------- running it: all optional
 
@@ -211,6 +221,8 @@ def randomizer_names() -> tuple[str, ...]:
 
 def randomizer_class(name: str) -> type[Randomizer]:
     """The class registered under ``name``; ParameterError names the known ones."""
+    if isinstance(name, str) and name in _MADE_OF_CODE:
+        raise rejected("randomizer name", name, "one that parameters describe: it is made of code")
     if not isinstance(name, str) or name not in _REGISTRY:
         raise rejected("randomizer name", name, "one of " + ", ".join(randomizer_names()))
     return _REGISTRY[name]

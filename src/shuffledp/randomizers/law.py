@@ -14,7 +14,7 @@ _TOTAL_SLACK = 1e-9
 
 @dataclass(frozen=True)
 class CellEdges:
-    """Log densities at both edges of each cell; ratios of any two are monotone in between.
+    """Log densities at both edges of each cell; ratios of any two are in between, up to ``err``.
 
     Attributes
     ----------
@@ -22,8 +22,9 @@ class CellEdges:
         log f_x at the left and right edge, one row for each input.
     blanket_left, blanket_right : ndarray, shape (C,)
         The same of inf over all inputs.
-    err : float
-        Bound on the absolute error of a difference of two of them.
+    err : float or ndarray, shape (C,)
+        How far the difference of two of them may lie, anywhere on the cell, outside its values at
+        the two edges: the error of these, where ratios are monotone.
     log_linear : bool
         True where the log of every ratio of two densities is linear in y on every cell, up to the
         wiggle.
@@ -36,7 +37,7 @@ class CellEdges:
     right: Array
     blanket_left: Array
     blanket_right: Array
-    err: float
+    err: float | Array
     log_linear: bool = False
     wiggle: float | Array = 0.0
 

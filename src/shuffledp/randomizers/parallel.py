@@ -206,10 +206,16 @@ def _edges(parts: Sequence[CellEdges]) -> CellEdges:
         rows([e.right for e in parts]),
         rows([e.blanket_left for e in parts]),
         rows([e.blanket_right for e in parts]),
-        max(e.err for e in parts),
+        _cell_by_cell([e.err for e in parts], parts),
         all(e.log_linear for e in parts),
-        max(e.wiggle for e in parts),
+        _cell_by_cell([e.wiggle for e in parts], parts),
     )
+
+
+def _cell_by_cell(values: Sequence[float | Array], parts: Sequence[CellEdges]) -> Array:
+    """A number for each cell of all parts."""
+    sizes = [e.blanket_left.shape for e in parts]
+    return np.concatenate([np.broadcast_to(v, n) for v, n in zip(values, sizes, strict=True)])
 
 
 def sample_one_of(

@@ -18,7 +18,7 @@ import numpy as np
 from shuffledp import _check
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.pair import UNIT_ROUNDOFF, Array, ShuffledPair
-from shuffledp.randomizers import JointLaw, Randomizer
+from shuffledp.randomizers import CellEdges, JointLaw, Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS
 
 U = UNIT_ROUNDOFF
@@ -191,15 +191,16 @@ def _ratio_of_law(law: JointLaw, eps0: float) -> VariationRatio:
         mixed = zero * -np.expm1(-np.clip(gap, 0.0, 700.0))
         differs = np.where(least > edges.err, np.minimum(mixed, zero - one), mixed)
         beta = float(np.maximum(differs, 0.0).sum()) + 2.0 * law.rel + 8 * U + tail
-        log_p = max(_steepest(edges.left[0] - edges.left[1], edges.right[0] - edges.right[1]), 0.0)
+        log_p = _largest_of(
+            np.abs(edges.left[0] - edges.left[1]), np.abs(edges.right[0] - edges.right[1]), edges
+        )
         logs = [
-            max(float((edges.left[i] - b_left).max()), float((edges.right[i] - b_right).max()))
-            for i in (0, 1)
+            _largest_of(edges.left[i] - b_left, edges.right[i] - b_right, edges) for i in (0, 1)
         ]
         # Beyond the cells ratios are not known: only the local guarantee bounds them there.
         bounded = tail == 0.0
-        p = _exp(log_p + edges.err) * pad if bounded else math.inf
-        q = _exp(max(logs) + edges.err) * pad if bounded else math.inf
+        p = _exp(max(log_p, 0.0)) * pad if bounded else math.inf
+        q = _exp(max(logs)) * pad if bounded else math.inf
     p, q = min(p, grow), min(q, grow)
     if not math.isfinite(q):
         msg = (
@@ -218,8 +219,9 @@ def _largest(top: Array, bottom: Array) -> float:
     return float((top[used] / bottom[used]).max(initial=1.0))
 
 
-def _steepest(left: Array, right: Array) -> float:
-    return max(float(np.abs(left).max()), float(np.abs(right).max()))
+def _largest_of(left: Array, right: Array, edges: CellEdges) -> float:
+    """The largest log ratio anywhere, from its values at the edges of the cells."""
+    return float((np.maximum(left, right) + edges.err).max())
 
 
 def _exp(x: float) -> float:

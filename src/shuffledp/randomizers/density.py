@@ -1,0 +1,331 @@
+"""Additive noise given by its own density and distribution function."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp import _check
+from shuffledp.errors import NotCertified, ParameterError, rejected
+from shuffledp.pair import Array
+from shuffledp.randomizers.additive import finite_reports, places
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.density_law import Shape, called, density_law, middle_half, reaches
+from shuffledp.randomizers.interval import checked_interval
+from shuffledp.randomizers.law import JointLaw
+from shuffledp.randomizers.means import Floats, MeanRandomizer
+from shuffledp.randomizers.noise import bits_for, to_lattice
+from shuffledp.randomizers.values import blocks, real_values
+from shuffledp.randomness import RandomSource
+from shuffledp.theorems import ASSUMED_PAIRS, END_POINTS
+
+Function = Callable[[Any], Any]
+_FEWEST_CELLS = 1 << 10
+_FINER = 32
+_HALVINGS = 80
+_PANELS = 4000
+_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
+_LARGEST_REL = 1e-9
+_LARGEST_GRID = 9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Density(MeanRandomizer, listed=False):
+    """Noise of your own added to a value in [low, high], given by functions.
+
+    f_x(y) = f(y - x). The functions are black boxes, so the bounds rest on what is said of them:
+    that they belong to one density, to a relative error ``rel``, and on its shape. Both are printed
+    with every bound. What can be checked is checked on every cell of every law: values,
+    monotony, symmetry and concavity at all cut points, and that the distribution function grows as
+    the density says (between the least and the largest value of a monotone density; between chords
+    and prolonged chords of a log-concave one). A contradiction is refused, naming the argument.
+
+    Symmetric noise that is log-concave, or falls away from 0, has the two ends of the interval as
+    its worst pair (docs/theory.md, Theorem 4.6). For other noise no theorem names it: the pairs of
+    a grid of inputs are evaluated, and that the worst is among them is printed as an assumption.
+
+    A density is code and cannot be written to a file: it has no command and no certificate.
+
+    Parameters
+    ----------
+    cdf : callable
+        P(Z <= z): array of floats -> array of the same shape, accurate to a relative error ``rel``
+        where it is small.
+    logpdf, pdf : callable
+        Natural logarithm of the density, or the density; one of the two.
+    sf : callable, optional
+        P(Z > z), likewise; not needed where the noise is symmetric.
+    low, high : float
+        The interval of inputs.
+    symmetric : bool
+        f(-z) = f(z).
+    log_concave : bool
+        log f is concave: all likelihood ratios are monotone. Gives the narrowest cells.
+    turns : tuple of float
+        For noise that is not log-concave: the density is monotone between neighbouring ones and on
+        either side of them; 0 alone for noise with a single peak at 0.
+    rel : float
+        Relative error of the functions, 2^-53 to 1e-9; logpdf: rel (1 + |logpdf|), absolute.
+    eps0 : float
+        Local guarantee in nats, if there is one: log f changes by no more over high - low. It
+        is checked on the cells.
+    reach : float, optional
+        The functions are not called for |z| above it; by default until 1e-300 are left.
+    grid : int
+        Where no theorem names the worst pair: all ordered pairs of so many inputs, 2 to 9.
+
+    Notes
+    -----
+    Reports are float64, middles of the cells of a lattice at least 2^32 times finer than the
+    interval and the noise's middle half, drawn by inverting ``cdf`` in floating point. Standard
+    errors rest on a numerical integral of z^2.
+
+    Examples
+    --------
+    Logistic noise of scale 1/2 on [0, 1], whose log density changes by at most 2 over it:
+
+    >>> import numpy as np
+    >>> from scipy.special import expit, log_expit
+    >>> import shuffledp as sd
+    >>> noise = sd.Density(
+    ...     logpdf=lambda z: np.log(2.0) + log_expit(2.0 * z) + log_expit(-2.0 * z),
+    ...     cdf=lambda z: expit(2.0 * z),
+    ...     log_concave=True,
+    ...     eps0=2.0,
+    ... )
+    >>> bound = sd.shuffle(noise, n=10_000).epsilon(delta=1e-6)
+    >>> 0.047 < bound.lower < bound.upper < 0.062
+    True
+    """
+
+    name: ClassVar[str] = "density"
+    summary: ClassVar[str] = (
+        "noise of your own on an interval, by density and distribution function"
+    )
+    cdf: Function
+    logpdf: Function | None = None
+    pdf: Function | None = None
+    sf: Function | None = None
+    low: float = 0.0
+    high: float = 1.0
+    symmetric: bool = True
+    log_concave: bool = False
+    turns: tuple[float, ...] = (0.0,)
+    rel: float = 1e-14
+    eps0: float = math.inf
+    reach: float | None = None
+    grid: int = 3
+
+    def __post_init__(self) -> None:
+        if (self.logpdf is None) == (self.pdf is None):
+            raise rejected("logpdf", self.logpdf, "a function, or pdf in its place; one of them")
+        for key in ("cdf", "logpdf", "pdf", "sf"):
+            value = getattr(self, key)
+            if not (callable(value) or (value is None and key != "cdf")):
+                raise rejected(key, value, "a function of an array of floats")
+        for key in ("symmetric", "log_concave"):
+            if not isinstance(getattr(self, key), bool):
+                raise rejected(key, getattr(self, key), "True or False")
+        if self.sf is None and not self.symmetric:
+            msg = (
+                "sf is missing: noise that is not symmetric wanted it, as 1 - cdf loses its digits"
+            )
+            raise ParameterError(msg)
+        checked_interval(self)
+        object.__setattr__(self, "turns", self._checked_turns())
+        object.__setattr__(self, "rel", _check.real("rel", self.rel, low=2e-16, high=_LARGEST_REL))
+        eps0 = self.eps0 if self.eps0 == math.inf else _check.local_epsilon("eps0", self.eps0)
+        object.__setattr__(self, "eps0", eps0)
+        if self.reach is not None:
+            least = 2.0 * (self.high - self.low)
+            reach = _check.real("reach", self.reach, low=least, high=1e12 * least)
+            object.__setattr__(self, "reach", reach)
+        grid = _check.count("grid", self.grid, low=2, high=_LARGEST_GRID)
+        object.__setattr__(self, "grid", grid)
+        self.law((self.low, self.high), cells=_FEWEST_CELLS)
+
+    def _checked_turns(self) -> tuple[float, ...]:
+        try:
+            given = [_check.real("turns", turn) for turn in self.turns]
+        except TypeError:
+            raise rejected("turns", self.turns, "a tuple of numbers") from None
+        if self.symmetric:
+            given += [-turn for turn in given] + [0.0]
+        return tuple(sorted({turn + 0.0 for turn in given}))
+
+    # ------------------------------------------------------------------------------- its law
+
+    @property
+    def _shape(self) -> Shape:
+        return Shape(
+            log_density=self._log_density,
+            below=self.cdf,
+            above=self._above,
+            length=self.high - self.low,
+            rel=self.rel,
+            log_concave=self.log_concave,
+            turns=self.turns,
+            symmetric=self.symmetric,
+            reach=self.reach,
+        )
+
+    def _log_density(self, z: Array) -> Array:
+        if self.logpdf is not None:
+            return self.logpdf(z)
+        density = called(self._pdf, "pdf", z)
+        if bool((density < 0.0).any()):
+            raise rejected("pdf", float(density.min()), "a density >= 0")
+        return np.log(density)
+
+    @property
+    def _pdf(self) -> Function:
+        if self.pdf is None:
+            raise rejected("pdf", None, "a function")
+        return self.pdf
+
+    def _above(self, z: Array) -> Array:
+        return self.cdf(-z) if self.sf is None else self.sf(z)
+
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+        """Cells in units of the interval, every one checked against the density.
+
+        Raises
+        ------
+        ParameterError
+            If the functions contradict each other, or what was said of them.
+        NotCertified
+            If the masses of cells are not known to a relative 1e-7.
+        """
+        law = density_law(self._shape, places(self, inputs), cells)
+        if self.eps0 < math.inf and law.edges is not None:
+            self._check_eps0(law)
+        return law
+
+    def _check_eps0(self, law: JointLaw) -> None:
+        edges = law.edges
+        if edges is None:
+            return
+        for side in (edges.left, edges.right):
+            change = float((side.max(axis=0) - side.min(axis=0) - edges.err).max())
+            if change > self.eps0 * (1.0 + 1e-9) + 1e-12:
+                wanted = f"at least {change:g}, the change of log f seen over high - low"
+                raise rejected("eps0", self.eps0, wanted)
+
+    def worst_pairs(self) -> WorstPairs:
+        """The end points, or all ordered pairs of a grid of inputs where no theorem names them."""
+        if self._shape.ends_are_farthest:
+            return WorstPairs(((self.low, self.high),), END_POINTS)
+        return WorstPairs(self._pairs, ASSUMED_PAIRS)
+
+    @property
+    def _pairs(self) -> tuple[tuple[float, float], ...]:
+        places = [float(x) for x in np.linspace(self.low, self.high, self.grid)]
+        return tuple((a, b) for a in places for b in places if a != b)
+
+    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
+        """Victim at the end points, all others at one of them or in the middle."""
+        middle = 0.5 * (self.low + self.high)
+        return tuple((self.low, self.high, x2) for x2 in (self.low, self.high, middle))
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What the bounds take from you, in words."""
+        names = ["pdf" if self.logpdf is None else "logpdf", "cdf"]
+        names += [] if self.sf is None else ["sf"]
+        words = [f"{', '.join(names)} belong to one density, to a relative error of {self.rel:g}"]
+        shape = ["symmetric"] if self.symmetric else []
+        if self.log_concave:
+            shape.append("log-concave")
+        else:
+            points = ", ".join(f"{turn:g}" for turn in self.turns)
+            shape.append(f"monotone between and outside the points {points}")
+        words.append(f"that density is {' and '.join(shape)}")
+        if self.eps0 < math.inf:
+            words.append(f"its logarithm changes by at most {self.eps0:g} over high - low")
+        if not self._shape.ends_are_farthest:
+            words.append(
+                f"the worst pair of inputs is among the {self.grid * (self.grid - 1)} ordered "
+                f"pairs of {self.grid} inputs that were evaluated: assumed, not proved"
+            )
+        return tuple(words)
+
+    def parameters(self) -> dict[str, Any]:
+        """Functions cannot be written to a file: refused."""
+        msg = "density: given by functions, which cannot be written to a file or read from one"
+        raise NotCertified(msg)
+
+    # ---------------------------------------------------------------------------- running it
+
+    @property
+    def message_bits(self) -> float:
+        """64: a float."""
+        return 64.0
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """Variance of the noise by numerical integration, whatever the input."""
+        del frequency
+        return self._moments[1]
+
+    @cached_property
+    def _moments(self) -> tuple[float, float]:
+        """Mean and variance: E Z = int P(Z > z) - P(Z <= -z), E Z^2 = int 2 z P(|Z| > z)."""
+        length = self.high - self.low
+        far = max(reaches(self._shape)) * length
+        knots = [abs(turn) for turn in self.turns if 0.0 < abs(turn) < far]
+        near = 1e-3 * length * middle_half(self._shape, far / length)
+        edges = np.unique(np.concatenate([[0.0], knots, np.geomspace(near, far, _PANELS)]))
+        half = 0.5 * np.diff(edges)[:, None]
+        z = (0.5 * (edges[1:] + edges[:-1])[:, None] + half * _NODES).ravel()
+        weight = (half * _WEIGHTS).ravel()
+        up, down = called(self._above, "sf", z), called(self.cdf, "cdf", -z)
+        tail = np.cumsum((weight * 2.0 * z * (up + down))[::-1])[::-1]
+        # What lies beyond half the reach counts for nothing, if the integral is finite.
+        beyond = tail[np.searchsorted(z, 0.5 * far)]
+        mean = float((weight * (up - down)).sum())
+        variance = float(tail[0]) - mean * mean
+        if not beyond <= 1e-6 * variance:
+            raise NotCertified("density: the noise has no variance that can be seen by integration")
+        return mean, variance
+
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        return real_values(values, self.low, self.high)
+
+    @cached_property
+    def _steps(self) -> int:
+        """Steps of the lattice from low to high: 2^32 to the interval and to the quartiles."""
+        quartiles = self._quantile(np.array([0.25, 0.75]))
+        width = float(quartiles[1] - quartiles[0]) / (self.high - self.low)
+        return 1 << bits_for(max(1.0, 1.0 / max(width, 2.0**-20)), _FINER)
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        steps, length = self._steps, self.high - self.low
+        reports = np.empty(len(values))
+        for users in blocks(len(values)):
+            place = np.clip((values[users] - self.low) / length, 0.0, 1.0)
+            noise = np.floor(self._quantile(source.unit(len(place))) / length * steps)
+            cells = to_lattice(place, steps, source) + noise
+            reports[users] = self.low + length * ((cells + 0.5) / steps)
+        return reports
+
+    def _quantile(self, u: Array) -> Floats:
+        """The noise at these probabilities: halving on the side where the probability is small."""
+        length = self.high - self.low
+        down, up = (length * far for far in reaches(self._shape))
+        upper = u > 0.5
+        small = np.where(upper, 1.0 - u, u)
+        low, high = np.full(u.shape, -down), np.full(u.shape, up)
+        for _ in range(_HALVINGS):
+            middle = 0.5 * (low + high)
+            above, below = called(self._above, "sf", middle), called(self.cdf, "cdf", middle)
+            right = np.where(upper, above > small, below < small)
+            low, high = np.where(right, middle, low), np.where(right, high, middle)
+        return 0.5 * (low + high)
+
+    def _unbiased(self, reports: ArrayLike) -> Floats:
+        mean = 0.0 if self.symmetric else self._moments[0]
+        return finite_reports(reports) - mean
