@@ -14,7 +14,7 @@ from shuffledp.compare import RandomizerComparison, compare_randomizers
 from shuffledp.comparison import Comparison
 from shuffledp.composition import Composed, central, compose
 from shuffledp.errors import NotCertified, ParameterError, ShuffleDPError
-from shuffledp.families import variation_ratio
+from shuffledp.families import metric_curve, variation_ratio
 from shuffledp.index import Estimate, ShuffleIndex, shuffle_index
 from shuffledp.multimessage import (
     BalcerCheu,
@@ -52,6 +52,7 @@ from shuffledp.randomizers import (
     JointLaw,
     Laplace,
     LocalHash,
+    MetricLaplace,
     Parallel,
     Piecewise,
     PoissonSubsample,
@@ -106,6 +107,7 @@ __all__ = [
     "JointLaw",
     "Laplace",
     "LocalHash",
+    "MetricLaplace",
     "MixDUMP",
     "MultiMessage",
     "NotCertified",
@@ -136,6 +138,7 @@ __all__ = [
     "compare_randomizers",
     "compose",
     "generic",
+    "metric_curve",
     "most_rounds",
     "protocol_from_dict",
     "protocol_names",

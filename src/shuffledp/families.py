@@ -1,11 +1,16 @@
-"""Front doors for families that are no randomizer: what is known of them is p, beta and q."""
+"""Front doors for families: of which p, beta and q are known, or with a distance of neighbours."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from typing import Protocol, cast
+
 from shuffledp import _check
+from shuffledp.bound import Bound
 from shuffledp.errors import rejected
+from shuffledp.randomizers import Randomizer
 from shuffledp.reductions import VariationRatio
-from shuffledp.shuffle import Shuffled, Trust, settings
+from shuffledp.shuffle import Shuffled, Trust, settings, shuffle
 from shuffledp.sides import RatioFamily
 
 
@@ -57,3 +62,54 @@ def variation_ratio(
             raise rejected(name, value, "True or False")
     family = RatioFamily(VariationRatio(p=p, beta=beta, q=q), one_known_law, adaptive)
     return Shuffled(family, _check.count("n", n), *settings(rtol, trust))
+
+
+class _Metric(Protocol):
+    """A mechanism for neighbours up to a distance apart, and the same for another distance."""
+
+    def at(self, distance: float) -> Randomizer:
+        """The same mechanism for neighbours at most this far apart."""
+        ...
+
+
+def metric_curve(
+    randomizer: Randomizer,
+    *,
+    n: int,
+    delta: float,
+    distances: Iterable[float],
+    rtol: float = 1e-6,
+    trust: Trust = "all",
+) -> list[Bound]:
+    """Central eps as a function of how far apart neighbouring values are.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        One with a distance: ``MetricLaplace``, ``LaplaceBall``.
+    n : int
+        Users, 1 <= n <= 1e15.
+    delta : float
+        Target, 0 < delta < 1.
+    distances : iterable of float
+        Largest distances of neighbouring values, in the units of the input.
+    rtol, trust
+        As for ``shuffle``.
+
+    Returns
+    -------
+    list of Bound
+        One for each distance; the neighbouring relation is among its assumptions.
+
+    Raises
+    ------
+    ParameterError
+        If the mechanism has no distance, or one is outside its domain.
+    """
+    if not (isinstance(randomizer, Randomizer) and callable(getattr(randomizer, "at", None))):
+        raise rejected("randomizer", randomizer, "a mechanism with a distance: MetricLaplace, ...")
+    made = cast("_Metric", randomizer)
+    return [
+        shuffle(made.at(distance), n=n, rtol=rtol, trust=trust).epsilon(delta=delta)
+        for distance in distances
+    ]

@@ -78,6 +78,12 @@ ASSUMED_PAIRS = Theorem(
     "an assumption of whoever gave the noise",
     "assumed",
 )
+METRIC_ENVELOPE = Theorem(
+    "metric-envelope",
+    "a law whose gains dominate those of every pair of inputs up to a distance apart",
+    "docs/theory-noise.md, Theorem 3.1",
+    "proved here",
+)
 TWO_INPUTS = Theorem("two-inputs", "there is one pair of inputs", "definition", "published")
 JOINT_PAIRS = Theorem(
     "joint-pairs",

@@ -26,6 +26,7 @@ from shuffledp.randomizers.krr import KRR, BinaryRR
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.lattice import DiscreteGaussian, DiscreteLaplace
 from shuffledp.randomizers.law import CellEdges, JointLaw
+from shuffledp.randomizers.metric import MetricLaplace
 from shuffledp.randomizers.parallel import Parallel
 from shuffledp.randomizers.pckv import PCKVGRR
 from shuffledp.randomizers.piecewise import Piecewise
@@ -63,6 +64,7 @@ __all__ = [
     "JointLaw",
     "Laplace",
     "LocalHash",
+    "MetricLaplace",
     "Parallel",
     "Piecewise",
     "PoissonSubsample",

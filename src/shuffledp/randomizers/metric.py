@@ -1,0 +1,185 @@
+"""Laplace noise under metric privacy: neighbours are values at most a given distance apart."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from numpy.typing import ArrayLike
+
+from shuffledp import _check
+from shuffledp.errors import NotCertified, rejected
+from shuffledp.pair import UNIT_ROUNDOFF, Array
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.interval import checked_interval
+from shuffledp.randomizers.laplace import Laplace, _cell_edges
+from shuffledp.randomizers.law import CellEdges, JointLaw
+from shuffledp.randomizers.means import Floats, MeanRandomizer
+from shuffledp.randomizers.values import real_values
+from shuffledp.randomness import RandomSource
+from shuffledp.theorems import METRIC_ENVELOPE
+
+U = UNIT_ROUNDOFF
+# Inputs of the envelope's law.
+ENVELOPE_INPUTS = ("envelope 0", "envelope 1")
+_GRID = 2.0**50
+
+
+@dataclass(frozen=True, kw_only=True)
+class MetricLaplace(MeanRandomizer):
+    """Laplace noise of a given scale added to a value in [low, high]; neighbours differ by little.
+
+    f_x(y) = e^{-|y - x|/scale}/(2 scale), so that f_x <= e^{|x - x'|/scale} f_x': metric (geo-)
+    privacy of 1/scale for each unit of distance. Neighbouring datasets: one user's value moved by
+    at most ``distance``; all others hold anything in [low, high]. gamma = e^{-(high - low)/(2
+    scale)} does not depend on the distance.
+
+    With the value at the end of the interval and one ``distance`` further inside, and the same
+    mirrored, half of the outputs of each make one law whose gains dominate those of every pair of
+    neighbours, for every eps and n (docs/theory-noise.md, Theorem 3.1). At distance = high - low it
+    is Laplace's own.
+
+    Parameters
+    ----------
+    scale : float
+        Scale of the noise, in the units of the input; (high - low)/scale <= 300.
+    low, high : float
+        The interval of inputs.
+    distance : float, optional
+        Largest distance of two neighbouring values; high - low by default.
+
+    Notes
+    -----
+    Andres, Bordenabe, Chatzikokolakis, Palamidessi 2013 (geo-indistinguishability); Wang et al.
+    2024, section 6 (amplification by p, beta and q). Reports and sampler are those of ``Laplace``.
+
+    Examples
+    --------
+    >>> import shuffledp as sd
+    >>> hours = sd.MetricLaplace(scale=6.0, low=0.0, high=24.0, distance=1.0)
+    >>> curve = sd.metric_curve(hours, n=1000, delta=1e-6, distances=[1.0, 24.0], rtol=1e-3)
+    >>> curve[0].upper < curve[1].upper / 8
+    True
+    """
+
+    name: ClassVar[str] = "metric-laplace"
+    summary: ClassVar[str] = "Laplace noise on an interval, neighbours up to a distance apart"
+    scale: float
+    low: float = 0.0
+    high: float = 1.0
+    distance: float | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "scale", _check.positive("scale", self.scale, high=1e100))
+        checked_interval(self)
+        length = self.high - self.low
+        _check.local_epsilon("(high - low)/scale", self.eps0)
+        given = length if self.distance is None else self.distance
+        given = _check.positive("distance", given, high=length)
+        object.__setattr__(self, "distance", given)
+
+    @property
+    def eps0(self) -> float:
+        """(high - low)/scale: pure privacy of any two values, neighbours or not."""
+        return (self.high - self.low) / self.scale
+
+    @property
+    def reach(self) -> float:
+        """The distance, as a number."""
+        return self.high - self.low if self.distance is None else self.distance
+
+    def local_epsilon(self, delta: float) -> float:
+        """distance/scale, rounded up: of one report alone, for neighbours."""
+        del delta
+        return min(self.eps0, self.reach / self.scale * (1.0 + 4 * U))
+
+    def at(self, distance: float) -> MetricLaplace:
+        """The same mechanism for neighbours at most this far apart."""
+        return dataclasses.replace(self, distance=distance)
+
+    def neighbours(self) -> str:
+        """One value moved by at most the distance."""
+        return f"one user's value moved by at most {self.reach:g}"
+
+    @property
+    def _laplace(self) -> Laplace:
+        return Laplace(eps0=self.eps0, low=self.low, high=self.high)
+
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+        """Laplace's law of values, or the law of the two envelope inputs."""
+        named = [x in ENVELOPE_INPUTS for x in inputs if isinstance(x, str)]
+        if not named:
+            return self._laplace.law(inputs, cells=cells)
+        if len(named) < len(inputs) or not all(named):
+            wanted = f"values, or {' and '.join(ENVELOPE_INPUTS)} alone"
+            raise rejected("inputs", inputs, wanted)
+        return self._envelope([ENVELOPE_INPUTS.index(x) for x in inputs], cells)
+
+    def _envelope(self, rows: list[int], cells: int) -> JointLaw:
+        """Outputs beyond the middle of (high, high - distance), and the same with roles changed."""
+        unit = Laplace(eps0=self.eps0)
+        # Rounded up to an even number of steps of 2^-50: a larger distance, an exact middle.
+        step = min(1.0, 2.0 * math.ceil(self.reach / (self.high - self.low) * _GRID / 2.0) / _GRID)
+        inner, middle = 1.0 - step, 1.0 - 0.5 * step
+        law = unit.law((1.0, inner, middle), cells=cells)
+        left = _cell_edges(np.array([1.0, inner, middle]), cells)[:-1]
+        kept = np.concatenate([[False], left >= middle, [True]])
+        edges = law.edges
+        if edges is None:
+            raise NotCertified("metric-laplace: the law of Laplace has no cells")
+        return JointLaw(
+            mass=_both(law.mass, law.mass, kept)[rows],
+            blanket=np.append(law.blanket[kept][::-1], law.blanket[kept]),
+            rel=law.rel + 8 * U,
+            edges=CellEdges(
+                left=_both(edges.right, edges.left, kept)[rows],
+                right=_both(edges.left, edges.right, kept)[rows],
+                blanket_left=np.append(edges.blanket_right[kept][::-1], edges.blanket_left[kept]),
+                blanket_right=np.append(edges.blanket_left[kept][::-1], edges.blanket_right[kept]),
+                err=edges.err,
+                log_linear=True,
+            ),
+        )
+
+    def worst_pairs(self) -> WorstPairs:
+        """The envelope; mirrored, the other direction has the same law."""
+        return WorstPairs((ENVELOPE_INPUTS,), METRIC_ENVELOPE)
+
+    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
+        """Victim at an end or next to it, others at the far end, with the victim, or halfway."""
+        inner = max(self.low, self.high - self.reach)
+        if Fraction(self.high) - Fraction(inner) > Fraction(self.reach):
+            inner = math.nextafter(inner, self.high)
+        others = (self.low, self.high, inner, 0.5 * (self.low + self.high))
+        return tuple((self.high, inner, x2) for x2 in dict.fromkeys(others))
+
+    # ---------------------------------------------------------------------------- running it
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """2 scale^2 for every input; the lattice adds less than 2^-60 of it."""
+        return self._laplace.variance(frequency)
+
+    @property
+    def message_bits(self) -> float:
+        """64: a float."""
+        return 64.0
+
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        return real_values(values, self.low, self.high)
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        return self._laplace._sample(values, source)  # noqa: SLF001 (the same sampler)
+
+    def _unbiased(self, reports: ArrayLike) -> Floats:
+        return self._laplace._unbiased(reports)  # noqa: SLF001
+
+
+def _both(mirrored: Array, rows: Array, kept: npt.NDArray[np.bool_]) -> Array:
+    """Inputs 0 and 1 exchanged, from right to left, followed by the same as they are."""
+    left, right = mirrored[:2][:, kept], rows[:2][:, kept]
+    return np.concatenate([left[::-1, ::-1], right], axis=1)

@@ -1,0 +1,188 @@
+"""Laplace noise for neighbours at a distance: the envelope, small n, curves over the distance."""
+
+import functools
+import itertools
+import math
+
+import numpy as np
+import pytest
+from flint import arb
+from scipy import stats
+
+import shuffledp as sd
+from divergence.oracle import ball
+from randomizers.noise import stop_loss
+from randomizers.sources import LEAST_P_VALUE
+from shuffledp.randomizers.metric import ENVELOPE_INPUTS
+from shuffledp.reductions import blanket_pair
+
+CASES = [(1.0, 1.0), (1.0, 0.3), (0.25, 0.9), (0.25, 0.05), (5.0, 0.5), (1.0, 1e-6)]
+MADE = [sd.MetricLaplace(scale=s, distance=d) for s, d in CASES] + [
+    sd.MetricLaplace(scale=2.0, low=-3.0, high=1.0, distance=0.75)
+]
+
+
+def envelope(randomizer, cells=3000):
+    return blanket_pair(randomizer, *ENVELOPE_INPUTS, n=1, cells=cells)
+
+
+@pytest.mark.parametrize("randomizer", MADE, ids=repr)
+def test_envelope_in_closed_form(randomizer):
+    """Masses of the two laws and of the reference, in balls; exchanging the laws is a mirror."""
+    law = randomizer.law(ENVELOPE_INPUTS, cells=2000)
+    assert np.allclose(law.mass[0], law.mass[1][::-1], rtol=1e-13, atol=0.0)
+    assert np.allclose(law.blanket, law.blanket[::-1], rtol=1e-13, atol=0.0)
+    size = ball(randomizer.high) - ball(randomizer.low)
+    rate, d = size / ball(randomizer.scale), ball(randomizer.reach) / size
+    beyond = (-rate * (1 - d / 2)).exp() * (-rate * arb(0.5)).exp() * (rate * arb(0.5)).exp()
+    half = law.blanket.size // 2
+    for found, exact in (
+        (law.mass[0][half:], 1 - (-rate * d / 2).exp() / 2),
+        (law.mass[1][half:], (-rate * d / 2).exp() / 2),
+        (law.blanket[half:], beyond / 2),
+    ):
+        assert abs(ball(math.fsum(found)) - exact) <= exact * ball(law.rel + 1e-14)
+    steepest = np.abs(law.edges.right[0] - law.edges.right[1]).max()
+    assert steepest == pytest.approx(randomizer.reach / randomizer.scale, rel=1e-9)
+
+
+@pytest.mark.parametrize("randomizer", MADE[1:5], ids=repr)
+def test_envelope_dominates_every_pair_of_neighbours(randomizer):
+    worst = envelope(randomizer)
+    d = randomizer.reach
+    pairs = [(x, x + d * part) for x in np.linspace(0.0, 1.0 - d, 5) for part in (0.4, 1.0)]
+    for x0, x1 in [*pairs, *((b, a) for a, b in pairs)]:
+        other = blanket_pair(randomizer, x0, x1, n=1, cells=3000)
+        for epsilon in (0.0, 0.3 * d / randomizer.scale, 0.9 * d / randomizer.scale):
+            top = float((worst.a - math.exp(epsilon) * worst.b).max())
+            for t in top * np.array([-0.999, -0.9, -0.5, -0.1, -0.01, 0.0, 0.01, 0.2, 0.6, 0.99]):
+                small = stop_loss(other, epsilon, t, end="low")
+                assert small <= stop_loss(worst, epsilon, t, end="high"), (x0, x1, epsilon, t)
+
+
+def test_no_single_pair_of_neighbours_would_do():
+    """The end and its neighbour inside have too light a lower tail, exchanged the upper is."""
+    randomizer = sd.MetricLaplace(scale=0.25, distance=0.3)
+    worst = envelope(randomizer)
+    for x0, x1 in ((1.0, 0.7), (0.7, 1.0)):
+        pair = blanket_pair(randomizer, x0, x1, n=1, cells=3000)
+        gaps = []
+        for t in np.linspace(-20.0, 20.0, 81):
+            least = stop_loss(worst, 0.2, t, end="low")
+            gaps.append(least - stop_loss(pair, 0.2, t, end="high"))
+        assert max(gaps) > 1e-3
+
+
+@functools.cache
+def grid(scale):
+    y = np.linspace(-14.0 * scale - 0.0005, 1.0 + 14.0 * scale, 2000)
+    return y, y[1] - y[0], lambda x: np.exp(-np.abs(y - x) / scale) / (2.0 * scale)
+
+
+def small_delta(scale, x0, x1, others, epsilon):
+    """Integral over the outputs of one to three users."""
+    _, step, f = grid(scale)
+    gain = f(x0) - math.exp(epsilon) * f(x1)
+    if not others:
+        return float(np.maximum(gain, 0.0).sum() * step)
+    if len(others) == 1:
+        both = np.outer(gain, f(others[0]))
+        return float(np.maximum(both + both.T, 0.0).sum() * step**2 / 2.0)
+    gain, second, third = (v[::12] for v in (gain, f(others[0]), f(others[1])))
+    total = 0.0
+    for a, b, c in itertools.permutations((gain, second, third)):
+        total = total + a[:, None, None] * b[:, None] * c
+    return float(np.maximum(total, 0.0).sum() * (12.0 * step) ** 3 / 6.0)
+
+
+@pytest.mark.parametrize(("scale", "distance"), [(0.5, 0.3), (1.0, 0.8)])
+@pytest.mark.parametrize("n", [1, 2, 3])
+def test_small_n_by_integration(scale, distance, n):
+    randomizer = sd.MetricLaplace(scale=scale, distance=distance)
+    epsilon = 0.4 * distance / scale
+    bound = sd.shuffle(randomizer, n=n, rtol=1e-3).delta(epsilon=epsilon)
+    exact = []
+    for start in (0.0, 0.5 * (1.0 - distance), 1.0 - distance):
+        for others in itertools.combinations_with_replacement((0.0, 0.4, 1.0), n - 1):
+            ends = (start, start + distance)
+            exact += [small_delta(scale, *e, others, epsilon) for e in (ends, ends[::-1])]
+    slack = {1: 3e-4, 2: 3e-4, 3: 3e-3}[n]
+    assert max(exact) <= bound.upper * (1.0 + slack)
+    assert bound.lower <= max(exact) * (1.0 + slack)
+    assert bound.upper <= 1.25 * max(exact)
+
+
+def test_whole_interval_is_laplace():
+    laplace = sd.shuffle(sd.Laplace(eps0=2.0), n=500, rtol=1e-5).epsilon(delta=1e-5)
+    metric = sd.shuffle(sd.MetricLaplace(scale=0.5), n=500, rtol=1e-5).epsilon(delta=1e-5)
+    assert metric.upper == pytest.approx(laplace.upper, rel=1e-6)
+    assert metric.lower == pytest.approx(laplace.lower, rel=1e-6)
+
+
+def test_curve_over_the_distance():
+    randomizer = sd.MetricLaplace(scale=0.5)
+    distances = [0.01, 0.1, 0.4, 1.0]
+    curve = sd.metric_curve(randomizer, n=1000, delta=1e-6, distances=distances, rtol=1e-3)
+    for bound, distance in zip(curve, distances, strict=True):
+        assert 0.0 < bound.lower <= bound.upper <= distance / 0.5
+        assert bound.assumptions[0].startswith(
+            f"neighbouring datasets: one user's value moved by at most {distance:g}"
+        )
+        assert bound.upper_theorem.provenance == "proved here"
+    assert all(a.upper < b.upper for a, b in itertools.pairwise(curve))
+    with pytest.raises(sd.ParameterError, match="randomizer"):
+        sd.metric_curve(sd.Laplace(eps0=1.0), n=10, delta=0.1, distances=[0.1])
+    with pytest.raises(sd.ParameterError, match="distance"):
+        sd.metric_curve(randomizer, n=10, delta=0.1, distances=[1.5])
+
+
+def test_other_analyses_are_bounds_too_and_looser():
+    """Clones know the whole interval only; the variation ratio knows p, beta and q."""
+    account = sd.shuffle(sd.MetricLaplace(scale=0.5, distance=0.2), n=1000, rtol=1e-3)
+    best = account.epsilon(delta=1e-6)
+    for analysis in ("repaired-variation-ratio", "stronger-clone", "clone"):
+        assert account.epsilon(delta=1e-6, analysis=analysis).upper >= best.upper
+    ratio = account.epsilon(delta=1e-6, analysis="repaired-variation-ratio").upper
+    known = sd.variation_ratio(
+        p=math.exp(0.4) * (1 + 1e-12), beta=1 - math.exp(-0.2), q=math.exp(2.0), n=1000
+    )
+    assert ratio == pytest.approx(known.epsilon(delta=1e-6).upper, rel=1e-3)
+    published = sd.shuffle(MADE[1], n=1000, rtol=1e-3, trust="published").epsilon(delta=1e-6)
+    assert published.upper_theorem.key in {"clone", "local"}
+    assert account.delta(epsilon=0.41).upper == 0.0
+
+
+def test_sampler_and_estimator():
+    randomizer = sd.MetricLaplace(scale=0.5, low=-1.0, high=2.0, distance=0.1)
+    noise = randomizer.simulate(np.full(20_000, 0.25), seed=3) - 0.25
+    assert stats.kstest(noise, stats.laplace(scale=0.5).cdf).pvalue > LEAST_P_VALUE
+    assert randomizer.variance() == 0.5
+    assert randomizer.message_bits == 64.0
+    found = randomizer.estimate(randomizer.simulate(np.linspace(-1.0, 2.0, 20_000), seed=4))
+    assert abs(found.mean - 0.5) <= 5.5 * found.standard_error
+    assert sd.randomizer_from_dict(randomizer.to_dict()) == randomizer
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"scale": 0.0}, "scale"),
+        ({"scale": 1e-3}, "scale"),
+        ({"scale": 1.0, "distance": 0.0}, "distance"),
+        ({"scale": 1.0, "distance": 1.5}, "distance"),
+        ({"scale": 1.0, "low": 2.0}, "high"),
+    ],
+)
+def test_bad_parameters(arguments, message):
+    with pytest.raises(sd.ParameterError, match=message):
+        sd.MetricLaplace(**arguments)
+
+
+def test_bad_inputs_and_places_it_cannot_stand_in():
+    randomizer = MADE[1]
+    for inputs in ((0.0, "envelope 0"), ("envelope 2", "envelope 0"), (2.0, 0.0)):
+        with pytest.raises(sd.ParameterError, match="input"):
+            randomizer.law(inputs)
+    joint = sd.Joint(randomizers=(randomizer, sd.KRR(k=3, eps0=1.0)))
+    with pytest.raises(sd.NotCertified, match="nothing is proved"):
+        joint.worst_pairs()
