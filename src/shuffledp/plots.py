@@ -287,6 +287,9 @@ def _marks(axes: Axes, account: Account) -> list[Any]:
         words = f"{title}, n = {situation.n:,}:\n{_ends(situation.bound)}"
         if situation.published is not None:
             words += f"\n(published theorems: {_upper(situation.published)})"
+        if situation.composed is not None:
+            rounds = account.deployment.accounting.rounds
+            words += f"\nafter all {rounds:,} rounds: {_upper(situation.composed)}"
         mark.set_label(words)
         found.append(mark)
     return found + _published_marks(axes, account)
@@ -330,7 +333,8 @@ def _limits(axes: Axes, curve: Curve) -> None:
 def _at_words(account: Account) -> str:
     target = account.deployment.target
     word = "delta" if target.quantity == "epsilon" else "eps"
-    return f"{word} = {target.value:g}"
+    rounds = ", one round" if account.deployment.accounting.rounds > 1 else ""
+    return f"{word} = {target.value:g}{rounds}"
 
 
 def _legend(figure: Figure, handles: list[Any], title: str) -> None:

@@ -84,6 +84,12 @@ METRIC_ENVELOPE = Theorem(
     "docs/theory-noise.md, Theorem 3.1",
     "proved here",
 )
+ANTIPODAL = Theorem(
+    "antipodal",
+    "antipodal points are the worst pair for Gaussian noise in a ball",
+    "docs/theory.md, Theorem 4.10; docs/theory-noise.md, Theorem 4.1",
+    "proved here",
+)
 TWO_INPUTS = Theorem("two-inputs", "there is one pair of inputs", "definition", "published")
 JOINT_PAIRS = Theorem(
     "joint-pairs",

@@ -8,6 +8,7 @@ x^M - 1: what wraps around is bounded by Chernoff's inequality.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -74,15 +75,13 @@ def law_below(step: float, forward: Vertices, backward: Vertices) -> LatticeLaw:
         if not all(mass >= 0 for mass in found.values()):
             raise NotCertified("vertices: not certainly convex as a function of e^eps")
         first, last = min(found), max(found)
-        return LatticeLaw(
-            h, first, [found.get(k, arb(0)) for k in range(first, last + 1)], arb(0)
-        )
+        return LatticeLaw(h, first, [found.get(k, arb(0)) for k in range(first, last + 1)], arb(0))
 
 
 def _jumps(h: arb, side: Vertices) -> tuple[arb, dict[int, arb]]:
     """First slope, and the jump of the slope at every vertex but the first."""
     index, value = [k for k, _ in side], [arb(v) for _, v in side]
-    rising = all(k < m for k, m in zip(index, index[1:], strict=False))
+    rising = all(k < m for k, m in itertools.pairwise(index))
     if index[0] != 0 or not rising or not value[-1].is_zero():
         raise NotCertified("vertices: wanted indices 0 < k < m < ... and the last value 0")
     a = [(h * k).exp() for k in index]
@@ -170,7 +169,7 @@ def _under(segment: Line, line: Line, at: arb) -> bool:
 def _polygon(vertices: Vertices, a: list[arb]) -> list[arb]:
     """Its values at every point of the lattice."""
     found = []
-    for (k, v), (m, w) in zip(vertices, vertices[1:], strict=False):
+    for (k, v), (m, w) in itertools.pairwise(vertices):
         line = _line((a[k], arb(v)), (a[m], arb(w)))
         found += [arb(v), *(line(a[j]) for j in range(k + 1, m))]
     return [*found, arb(vertices[-1][1])]
@@ -203,7 +202,8 @@ def log_delta_of_rounds(law: LatticeLaw, *, rounds: int, epsilon: float) -> tupl
 
 def _positive_part(law: LatticeLaw, rounds: int, eps: arb, finite: arb) -> tuple[arb, arb]:
     top = rounds * (law.first + len(law.mass) - 1)
-    start = _first_above(law, eps)
+    # Below the least sum there is nothing.
+    start = max(_first_above(law, eps), rounds * law.first)
     if start > top:
         return arb(0), arb(0)
     rough = _Rough(law, rounds)
@@ -304,14 +304,17 @@ class _Rough:
             if high <= low * (1.0 + 1e-6):
                 break
             r = math.sqrt(low * high)
-            low, high = (low, r) if self.tilted(r)[0] - 1.0 / r - 1.0 / (1.0 + r) > eps else (r, high)
+            low, high = (
+                (low, r) if self.tilted(r)[0] - 1.0 / r - 1.0 / (1.0 + r) > eps else (r, high)
+            )
         return max(low, least)
 
     def nodes(self, r: float, start: int) -> int:
-        """Enough for the bulk of the tilted law above the start, and for its aliases to be small."""
+        """Enough for the bulk of the tilted law above the start; aliases are small then."""
         mean, variance = self.tilted(r)
         reach = max(mean - start * self.step, 0.0) + 12.0 * math.sqrt(variance)
-        return 64 + math.ceil(max(reach, 60.0 / r if r > 0.1 / reach else reach) / self.step)
+        decay = 60.0 / r if r * reach > 0.1 else reach
+        return 64 + math.ceil(max(reach, decay) / self.step)
 
 
 def _positive(x: arb) -> arb:

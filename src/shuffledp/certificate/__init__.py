@@ -6,6 +6,25 @@
 from __future__ import annotations
 
 from shuffledp.certificate.issue import issue
-from shuffledp.certificate.model import Certificate, Claim, Scenario, checksum, read, to_json
+from shuffledp.certificate.model import (
+    Certificate,
+    Claim,
+    ComposedClaim,
+    Scenario,
+    checksum,
+    read,
+    to_dict,
+    to_json,
+)
 
-__all__ = ["Certificate", "Claim", "Scenario", "checksum", "issue", "read", "to_json"]
+__all__ = [
+    "Certificate",
+    "Claim",
+    "ComposedClaim",
+    "Scenario",
+    "checksum",
+    "issue",
+    "read",
+    "to_dict",
+    "to_json",
+]

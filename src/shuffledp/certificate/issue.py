@@ -9,8 +9,11 @@ from shuffledp import __version__
 from shuffledp.bound import Bound, Theorem
 from shuffledp.certificate.model import (
     FORMAT,
+    FORMAT_ROUNDS,
     Certificate,
     Claim,
+    ComposedClaim,
+    ComposedWitness,
     Scenario,
     Source,
     Statement,
@@ -24,6 +27,7 @@ from shuffledp.randomizers import randomizer_from_dict
 
 _NEIGHBOURS = "replace one: one user's value is replaced by another; n is public"
 _UNIT = "one user's one report"
+_UNIT_ROUNDS = "one user's reports in all {:,} rounds; claims of one round: one report"
 
 
 def issue(source: DeploymentFile, account: Account) -> Certificate:
@@ -37,15 +41,16 @@ def issue(source: DeploymentFile, account: Account) -> Certificate:
         What was computed for it.
     """
     deployment = account.deployment
+    rounds = deployment.accounting.rounds
     draft = Certificate(
-        format=FORMAT,
+        format=FORMAT if rounds == 1 else FORMAT_ROUNDS,
         shuffledp_version=__version__,
         deployment=Source(file=source.path.name, sha256=source.sha256, content=deployment),
         quantity=deployment.target.quantity,
         at=deployment.target.value,
         neighbouring_relation=_neighbours(deployment),
-        privacy_unit=_UNIT,
-        rounds=1,
+        privacy_unit=_UNIT if rounds == 1 else _UNIT_ROUNDS.format(rounds),
+        rounds=rounds,
         local_guarantee=account.eps0 if math.isfinite(account.eps0) else None,
         assumptions=list(deployment.assumptions()),
         scenarios=[_scenario(deployment, situation) for situation in account.situations],
@@ -62,7 +67,34 @@ def _scenario(deployment: Deployment, situation: Situation) -> Scenario:
     ]
     if situation.published is not None:
         claims.append(_claim(deployment, situation.published, "upper", "published"))
-    return Scenario(name=situation.name, n=situation.n, how=situation.how, claims=claims)  # type: ignore[arg-type]
+    return Scenario(
+        name=situation.name,  # type: ignore[arg-type]
+        n=situation.n,
+        how=situation.how,
+        claims=claims,
+        composed=_composed(deployment, situation),
+    )
+
+
+def _composed(deployment: Deployment, situation: Situation) -> list[ComposedClaim]:
+    """Both ends after all rounds; none where there is one round."""
+    trust = deployment.accounting.trust
+    asked: list[tuple[Bound | None, Literal["upper", "lower"], Any]] = [
+        (situation.composed, "upper", trust),
+        (situation.composed, "lower", trust),
+        (situation.composed_published, "upper", "published"),
+    ]
+    found = []
+    for bound, end, trusted in asked:
+        if bound is None:
+            continue
+        words = bound.witness.get(end) or {}
+        if words and end == "upper" and words["analysis"] == "blanket":
+            words = {**words, "pairs": _pairs(deployment)}
+        witness = ComposedWitness(**words) if words else None
+        plain = _claim(deployment, bound, end, trusted, witness=False)
+        found.append(ComposedClaim.model_validate({**vars(plain), "witness": witness}))
+    return found
 
 
 def _claim(
@@ -70,6 +102,8 @@ def _claim(
     bound: Bound,
     end: Literal["upper", "lower"],
     trust: Literal["all", "published"],
+    *,
+    witness: bool = True,
 ) -> Claim:
     upper = end == "upper"
     value = bound.upper if upper else bound.lower
@@ -81,7 +115,9 @@ def _claim(
         value=_finite(value),
         log=_finite(log),
         theorem=_statement(theorem),
-        witness=_witness(deployment, bound.witness.get(end) or {}, upper=upper),
+        witness=_witness(deployment, bound.witness.get(end) or {}, upper=upper)
+        if witness
+        else None,
         numerical_width=_finite(bound.upper_width if upper else bound.lower_width),
         assumptions=list(bound.assumptions) if upper else [],
     )

@@ -7,17 +7,22 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from shuffledp.deployment.messages import one_line
 from shuffledp.deployment.model import Deployment
 from shuffledp.errors import ParameterError, unreadable
 
 FORMAT = "shuffledp-certificate/1"
+# With several rounds; those of one round are still written in the first format.
+FORMAT_ROUNDS = "shuffledp-certificate/2"
 _LARGEST_FILE = 1 << 28
 
 Count = Annotated[int, Field(ge=1, le=10**15)]
 NonNegative = Annotated[float, Field(ge=0.0)]
+Vertices = Annotated[
+    list[tuple[Annotated[int, Field(ge=0)], NonNegative]], Field(min_length=2, max_length=5000)
+]
 # A value, a record of values, or a record whose attributes are records.
 Input = int | float | tuple[int | float | tuple[int | float, ...], ...]
 
@@ -63,13 +68,45 @@ class Claim(_Strict):
     assumptions: list[str]
 
 
+class ComposedWitness(Witness):
+    """What reproduces an end after all rounds: one round's curve at eps = 0, step, 2 step, ...
+
+    ``values`` (upper end) are not below delta of one round at these eps. ``vertices`` (lower end)
+    are those of convex functions of e^eps, index and value, below delta of one round for the pair
+    of datasets, and for its swap where that is another one; ``swap`` says which of the two the end
+    is of. ``basic``: eps/rounds and delta/rounds hold for one round, or one round alone loses that.
+    """
+
+    basic: bool = False
+    step: Annotated[float, Field(gt=0.0)] | None = None
+    values: Annotated[list[NonNegative], Field(min_length=2, max_length=5000)] | None = None
+    vertices: Annotated[list[Vertices], Field(min_length=1, max_length=2)] | None = None
+
+
+class ComposedClaim(_Strict):
+    """One end after all rounds."""
+
+    end: Literal["upper", "lower"]
+    trust: Literal["all", "published"]
+    value: NonNegative | None
+    log: float | None
+    theorem: Statement | None
+    witness: ComposedWitness | None
+    numerical_width: NonNegative | None
+    assumptions: list[str]
+
+
 class Scenario(_Strict):
-    """One situation: n honest messages, where n comes from, and what is claimed there."""
+    """One situation: n honest messages, where n comes from, and what is claimed there.
+
+    ``claims`` are about one round, ``composed`` about all rounds together.
+    """
 
     name: Literal["now", "minimum batch", "shuffler fails"]
     n: Count
     how: str
     claims: list[Claim]
+    composed: list[ComposedClaim] = []
 
 
 class Source(_Strict):
@@ -83,23 +120,34 @@ class Source(_Strict):
 class Certificate(_Strict):
     """Everything that is claimed of one deployment."""
 
-    format: Literal["shuffledp-certificate/1"]
+    format: Literal["shuffledp-certificate/1", "shuffledp-certificate/2"]
     shuffledp_version: str
     deployment: Source
     quantity: Literal["epsilon", "delta"]
     at: NonNegative
     neighbouring_relation: str
     privacy_unit: str
-    rounds: Literal[1]
+    rounds: Annotated[int, Field(ge=1, le=10**9)]
     local_guarantee: NonNegative | None
     assumptions: list[str]
     scenarios: list[Scenario]
     checksum: str
 
+    @model_validator(mode="after")
+    def _one_round(self) -> Certificate:
+        if self.format == FORMAT and self.rounds != 1:
+            raise ParameterError(f"rounds = {self.rounds}: wanted 1 in a certificate {FORMAT!r}")
+        return self
+
 
 def to_dict(certificate: Certificate) -> dict[str, Any]:
     """JSON-able form; floats are written as repr does, so they come back bit for bit."""
-    return certificate.model_dump(mode="json")
+    content = certificate.model_dump(mode="json")
+    if certificate.format == FORMAT:
+        for scenario in content["scenarios"]:
+            if not scenario["composed"]:
+                del scenario["composed"]
+    return content
 
 
 def to_json(certificate: Certificate) -> str:
@@ -136,7 +184,7 @@ def read(path: str | Path) -> Certificate:
     except (OSError, UnicodeDecodeError) as error:
         why = f"{unreadable(error)}; wanted a certificate, a JSON file"
         raise ParameterError(f"certificate {str(path)!r}: {why}") from None
-    if isinstance(found, dict) and found.get("format") != FORMAT:
+    if isinstance(found, dict) and found.get("format") not in {FORMAT, FORMAT_ROUNDS}:
         raise ParameterError(f"{path}: format = {found.get('format')!r}: wanted {FORMAT!r}")
     try:
         # Through JSON mode, where a list may stand for a tuple and the rest stays strict.

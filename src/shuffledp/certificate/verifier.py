@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -18,7 +18,16 @@ from typing import Any, Literal
 
 from shuffledp.ball.api import log_delta
 from shuffledp.ball.pairs import PARTS, ordered_pairs
-from shuffledp.certificate.model import Certificate, Claim, Scenario, checksum, read, to_dict
+from shuffledp.certificate.composed import decide_composed, missing_composed
+from shuffledp.certificate.model import (
+    Certificate,
+    Claim,
+    ComposedClaim,
+    Scenario,
+    checksum,
+    read,
+    to_dict,
+)
 from shuffledp.errors import NotCertified, ParameterError
 
 __all__ = ["Check", "verify"]
@@ -26,7 +35,9 @@ __all__ = ["Check", "verify"]
 Verdict = Literal["holds", "does not hold", "undecided"]
 # Each is tried only if the one before could not tell.
 _WIDTHS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
-_SILENT: Callable[[str], None] = lambda _message: None  # noqa: E731
+Report = Callable[[str], None]
+AnyClaim = Claim | ComposedClaim
+_SILENT: Report = lambda _message: None  # noqa: E731
 
 
 @dataclass(frozen=True)
@@ -59,7 +70,7 @@ def verify(
     path: str | Path,
     *,
     deployment_hash: str | None = None,
-    report: Callable[[str], None] = _SILENT,
+    report: Report = _SILENT,
 ) -> list[Check]:
     """Check every claim of a certificate file.
 
@@ -90,6 +101,9 @@ def verify(
         for claim in scenario.claims:
             report(f"{scenario.name}: {claim.end} end")
             checks.append(_check_claim(certificate, scenario, claim))
+        for claim in scenario.composed:
+            report(f"{scenario.name}: {claim.end} end after {certificate.rounds:,} rounds")
+            checks.append(_check_claim(certificate, scenario, claim, report))
     return checks
 
 
@@ -117,7 +131,19 @@ def _file_checks(certificate: Certificate, deployment_hash: str | None) -> list[
     )
     checks.append(Check("file", "says both ends of every scenario", _said(same), ", ".join(wanted)))
     checks.append(_local_guarantee(certificate))
+    checks += _round_checks(certificate)
     return checks
+
+
+def _round_checks(certificate: Certificate) -> list[Check]:
+    """That rounds are the deployment's, and that what is said of them is complete."""
+    rounds = certificate.deployment.content.accounting.rounds
+    missing = missing_composed(certificate)
+    if rounds == certificate.rounds == 1 and not missing:
+        return []
+    same = rounds == certificate.rounds and not missing
+    how = missing or f"{rounds:,} asked for"
+    return [Check("file", f"rounds = {certificate.rounds:,}", _said(same), how)]
 
 
 def _local_guarantee(certificate: Certificate) -> Check:
@@ -164,27 +190,35 @@ def _users(certificate: Certificate, scenario: Scenario) -> Check:
 
 
 def _order(scenario: Scenario) -> Check:
-    uppers = [c.value for c in scenario.claims if c.end == "upper" and c.value is not None]
-    lowers = [c.value or 0.0 for c in scenario.claims if c.end == "lower"]
-    same = all(low <= high for low in lowers for high in uppers)
+    same = all(_ordered(claims) for claims in (scenario.claims, scenario.composed))
     return Check(scenario.name, "lower <= upper", _said(same), "the claimed numbers")
+
+
+def _ordered(claims: Sequence[AnyClaim]) -> bool:
+    uppers = [c.value for c in claims if c.end == "upper" and c.value is not None]
+    lowers = [c.value or 0.0 for c in claims if c.end == "lower"]
+    return all(low <= high for low in lowers for high in uppers)
 
 
 # --------------------------------------------------------------------------------- the ends
 
 
-def _check_claim(certificate: Certificate, scenario: Scenario, claim: Claim) -> Check:
+def _check_claim(
+    certificate: Certificate, scenario: Scenario, claim: AnyClaim, report: Report = _SILENT
+) -> Check:
     words = f"{claim.end} {certificate.quantity} {_shown(claim)}"
+    if isinstance(claim, ComposedClaim):
+        words += f" after {certificate.rounds:,} rounds"
     if claim.trust == "published" and certificate.deployment.content.accounting.trust == "all":
         words += " (published theorems)"
     try:
-        verdict, how = _decide(certificate, scenario, claim)
+        verdict, how = _decide(certificate, scenario, claim, report)
     except (NotCertified, ParameterError) as error:
         verdict, how = "undecided", str(error)
     return Check(scenario.name, words, verdict, how)
 
 
-def _shown(claim: Claim) -> str:
+def _shown(claim: AnyClaim) -> str:
     if claim.value is None:
         return "not claimed"
     if claim.log is not None and claim.value < sys.float_info.min:
@@ -192,7 +226,9 @@ def _shown(claim: Claim) -> str:
     return repr(claim.value)
 
 
-def _decide(certificate: Certificate, scenario: Scenario, claim: Claim) -> tuple[Verdict, str]:
+def _decide(
+    certificate: Certificate, scenario: Scenario, claim: AnyClaim, report: Report
+) -> tuple[Verdict, str]:
     if claim.value is None:
         return (
             ("holds", "nothing is claimed")
@@ -215,11 +251,21 @@ def _decide(certificate: Certificate, scenario: Scenario, claim: Claim) -> tuple
     if not _pairs_agree(certificate, claim):
         return "does not hold", "not the pairs of inputs its theorem asks for"
     epsilon, targets = _at(certificate, claim)
+    if isinstance(claim, ComposedClaim):
+        return decide_composed(
+            certificate,
+            scenario,
+            claim,
+            at=(epsilon, targets),
+            calls=_calls(certificate, claim),
+            compare=_compare,
+            report=report,
+        )
     calls = list(_calls(certificate, claim))
     return _compare(calls, scenario.n, epsilon, targets, upper=claim.end == "upper")
 
 
-def _fits(claim: Claim) -> bool:
+def _fits(claim: AnyClaim) -> bool:
     analysis = claim.witness.analysis if claim.witness else ""
     key = claim.theorem.key if claim.theorem else ""
     if claim.end == "lower":
@@ -227,7 +273,7 @@ def _fits(claim: Claim) -> bool:
     return analysis != "dataset" and key == analysis
 
 
-def _pairs_agree(certificate: Certificate, claim: Claim) -> bool:
+def _pairs_agree(certificate: Certificate, claim: AnyClaim) -> bool:
     if claim.witness is None or claim.witness.analysis != "blanket":
         return True
     if claim.witness.pairs == "all":
@@ -240,7 +286,7 @@ def _pairs_agree(certificate: Certificate, claim: Claim) -> bool:
     return listed == wanted
 
 
-def _at(certificate: Certificate, claim: Claim) -> tuple[float, tuple[float, float]]:
+def _at(certificate: Certificate, claim: AnyClaim) -> tuple[float, tuple[float, float]]:
     """Where delta is recomputed, and the float below and above the log it is compared with."""
     value = float(claim.value or 0.0)
     if certificate.quantity == "epsilon":
@@ -265,7 +311,7 @@ def _log_around(value: float) -> tuple[float, float]:
     return log - ulps, log + ulps
 
 
-def _calls(certificate: Certificate, claim: Claim) -> Iterable[dict[str, Any]]:
+def _calls(certificate: Certificate, claim: AnyClaim) -> Iterable[dict[str, Any]]:
     """Arguments of log_delta; an upper end has to hold for all of them."""
     parameters = certificate.deployment.content.randomizer
     witness = claim.witness

@@ -80,7 +80,8 @@ def account(files: tuple[str, ...], out: str | None, figure: str, as_json: bool)
         if directory is not None:
             write_all(directory, writers)
     if as_json:
-        content = [one.certificate.model_dump(mode="json") for one in done]
+        to_dict = load_certificate().to_dict
+        content = [to_dict(one.certificate) for one in done]
         print_json(content if len(content) > 1 else content[0])
         return
     for one in done:

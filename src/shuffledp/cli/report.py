@@ -17,6 +17,7 @@ from rich.text import Text
 from shuffledp.bound import Bound, outward
 from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.text import end_text
+from shuffledp.sides import ONE_ROUND
 
 _WIDTH = 80
 _COLOUR = {"holds": "green", "does not hold": "bold red", "undecided": "yellow"}
@@ -29,19 +30,14 @@ def print_account(source: Any, account: Any) -> None:
     click.echo(_wrapped("  randomizer  ", mechanism_label(deployment.randomizer)))
     click.echo(_wrapped("  target      ", _target(deployment)))
     click.echo(_wrapped("  file        ", f"{source.path} (sha256 {source.sha256[:16]}...)"))
-    published = any(s.published is not None for s in account.situations)
-    word = "eps" if deployment.target.quantity == "epsilon" else "delta"
-    ends = [f"{word} >=", f"{word} <=", *(["published <="] if published else [])]
-    rows = [["situation", "n honest", *ends, "upper by"]]
-    for s in account.situations:
-        found = [(s.bound, False), (s.bound, True)]
-        if published:
-            found.append((s.published or s.bound, True))
-        digits = 6 if word == "eps" else 4
-        cells = [end_text(bound, up=up, digits=digits) for bound, up in found]
-        theorem = s.bound.upper_theorem
-        rows.append([s.name, f"{s.n:,}", *cells, "" if theorem is None else theorem.key])
-    _print_columns(rows, left={0, len(rows[0]) - 1})
+    rounds = deployment.accounting.rounds
+    if rounds > 1:
+        click.echo("after one round")
+    _print_ends(deployment, [(s, s.bound, s.published) for s in account.situations])
+    if rounds > 1:
+        click.echo(f"after all {rounds:,} rounds together")
+        found = [(s, s.composed, s.composed_published) for s in account.situations]
+        _print_ends(deployment, found)
     for s in account.situations:
         click.echo(_wrapped(f"  {s.name + ':':15} ", s.how))
     _print_local(account)
@@ -49,13 +45,31 @@ def print_account(source: Any, account: Any) -> None:
     click.echo()
 
 
+def _print_ends(deployment: Any, found: Sequence[tuple[Any, Bound, Bound | None]]) -> None:
+    """Print a line a situation: both ends, what published theorems give, the upper theorem."""
+    published = any(other is not None for _, _, other in found)
+    word = "eps" if deployment.target.quantity == "epsilon" else "delta"
+    digits = 6 if word == "eps" else 4
+    ends = [f"{word} >=", f"{word} <=", *(["published <="] if published else [])]
+    rows = [["situation", "n honest", *ends, "upper by"]]
+    for s, bound, other in found:
+        shown = [(bound, False), (bound, True), *([(other or bound, True)] if published else [])]
+        cells = [end_text(b, up=up, digits=digits) for b, up in shown]
+        theorem = bound.upper_theorem
+        rows.append([s.name, f"{s.n:,}", *cells, "" if theorem is None else theorem.key])
+    _print_columns(rows, left={0, len(rows[0]) - 1})
+
+
 def print_comparison(accounts: Sequence[Any]) -> None:
     """Print deployments side by side."""
-    click.echo("Comparison: upper ends")
+    several = any(account.deployment.accounting.rounds > 1 for account in accounts)
+    click.echo("Comparison: upper ends" + (" after all rounds" if several else ""))
     rows = [["deployment", "target", "now", "min. batch", "no shuffler"]]
     for account in accounts:
         ends = [account.named(name) for name in ("now", "minimum batch", "shuffler fails")]
-        cells = ["-" if s is None else end_text(s.bound, up=True, digits=4) for s in ends]
+        cells = [
+            "-" if s is None else end_text(s.composed or s.bound, up=True, digits=4) for s in ends
+        ]
         target = account.deployment.target
         fixed = "delta" if target.quantity == "epsilon" else "eps"
         lines = textwrap.wrap(account.deployment.title, 28)
@@ -109,8 +123,8 @@ def _print_local(account: Any) -> None:
 
 def _print_grounds(account: Any) -> None:
     """Theorems, widths, assumptions and notes: each said once, for all situations."""
-    bounds = [s.bound for s in account.situations]
-    bounds += [s.published for s in account.situations if s.published is not None]
+    each = [(s.bound, s.published, s.composed, s.composed_published) for s in account.situations]
+    bounds = [found[k] for k in range(4) for found in each if found[k] is not None]
     click.echo("theorems")
     for end in ("upper", "lower"):
         for theorem in _once(getattr(b, f"{end}_theorem") for b in bounds):
@@ -121,10 +135,14 @@ def _print_grounds(account: Any) -> None:
     click.echo("assumptions")
     said = [account.deployment.assumptions(), *(b.assumptions for b in bounds)]
     for words in _once(a for group in said for a in group):
+        if words == ONE_ROUND and account.deployment.accounting.rounds > 1:
+            continue  # of the first table only, which says so
         click.echo(_wrapped("  - ", words))
     for s in account.situations:
         for note in s.bound.notes:
             click.echo(_wrapped("note ", f"{s.name}: {note}"))
+        for note in () if s.composed is None else s.composed.notes:
+            click.echo(_wrapped("note ", f"{s.name}, all rounds: {note}"))
 
 
 def _width_words(account: Any, bounds: Sequence[Bound]) -> str:

@@ -4,6 +4,7 @@ from shuffledp.composition import central
 from shuffledp.composition.compose import compose
 from shuffledp.composition.composed import Composed
 from shuffledp.composition.curve import STEPS, Source
+from shuffledp.composition.lattice import LatticeRound, direction, on_lattice
 from shuffledp.composition.loss import LossLaw, LossPair
 from shuffledp.composition.part import Candidate, Part, Round
 
@@ -11,6 +12,7 @@ __all__ = [
     "STEPS",
     "Candidate",
     "Composed",
+    "LatticeRound",
     "LossLaw",
     "LossPair",
     "Part",
@@ -18,4 +20,6 @@ __all__ = [
     "Source",
     "central",
     "compose",
+    "direction",
+    "on_lattice",
 ]

@@ -135,6 +135,10 @@ class Curve:
         eps = np.array(self.march(level, tilt, min(refine, 0)) if march is None else march)
         for _ in range(refine):
             eps = np.sort(np.concatenate([eps, 0.5 * (eps[:-1] + eps[1:])]))
+        return self.values_at(eps)
+
+    def values_at(self, eps: Array) -> Values:
+        """Values at given eps."""
         found = [self.at(float(e)) for e in eps]
         low = np.array([_value(x.low, up=False) for x in found])
         high = np.array([_value(x.high, up=True) for x in found])

@@ -11,6 +11,7 @@ continued beyond their end points. Proofs, rounding included: docs/theory-compos
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 import numpy as np
 
@@ -24,7 +25,7 @@ _SMALLEST = 1e-290
 _TRIES = 27
 
 
-class _Chain:
+class Chain:
     """Vertices (eps, value) of a convex curve on a >= 1, and its rates of decrease."""
 
     def __init__(self, eps: list[float], value: list[float], rest: float) -> None:
@@ -41,7 +42,7 @@ def _rate(eps0: float, value0: float, eps1: float, value1: float) -> float:
     return (value0 - value1) / (math.exp(eps0) * math.expm1(eps1 - eps0))
 
 
-def _envelope(eps: list[float], value: list[float]) -> _Chain:
+def _envelope(eps: list[float], value: list[float]) -> Chain:
     """Largest convex curve below the points, constant beyond the last."""
     kept_eps: list[float] = []
     kept: list[float] = []
@@ -56,7 +57,7 @@ def _envelope(eps: list[float], value: list[float]) -> _Chain:
     while len(kept) >= 2 and kept[-2] <= kept[-1]:
         kept_eps.pop()
         kept.pop()
-    return _Chain(kept_eps, kept, kept[-1])
+    return Chain(kept_eps, kept, kept[-1])
 
 
 def upper_pair(eps: Array, forward: Array, backward: Array | None = None) -> LossPair:
@@ -80,7 +81,7 @@ def upper_pair(eps: Array, forward: Array, backward: Array | None = None) -> Los
     chains.append(
         _envelope(eps.tolist(), _falling(backward).tolist())
         if backward is not None
-        else _Chain(list(chains[0].eps), list(chains[0].value), chains[0].rest)
+        else Chain(list(chains[0].eps), list(chains[0].value), chains[0].rest)
     )
     _join(*chains)
     rates = [chain.rates() for chain in chains]
@@ -100,11 +101,37 @@ def upper_pair(eps: Array, forward: Array, backward: Array | None = None) -> Los
     return LossPair(*laws)
 
 
+def convex_values(eps: Array, values: Array) -> Array:
+    """Values at the same eps of the largest convex curve below the points and their mirror images.
+
+    Parameters
+    ----------
+    eps : ndarray, shape (K,)
+        0 = eps[0] < eps[1] < ...
+    values : ndarray, shape (K,)
+        Upper values of a curve whose relation is symmetric.
+    """
+    chain = _envelope(eps.tolist(), _falling(values).tolist())
+    _join(chain, Chain(list(chain.eps), list(chain.value), chain.rest))
+    return on_chords(chain, eps)
+
+
+def on_chords(chain: Chain, eps: Array) -> Array:
+    """Values of the chain at eps, rounded up; the last one beyond its end."""
+    at = np.minimum(np.searchsorted(chain.eps, eps, side="right"), len(chain.eps) - 1)
+    if len(chain.eps) == 1:
+        return np.full(eps.size, chain.value[0])
+    vertex, height = np.array(chain.eps), np.array(chain.value)
+    share = np.expm1(eps - vertex[at - 1]) / np.expm1(vertex[at] - vertex[at - 1])
+    found = height[at - 1] + (height[at] - height[at - 1]) * np.minimum(share, 1.0)
+    return np.minimum(found * (1.0 + 64 * U), 1.0)
+
+
 def _falling(value: Array) -> Array:
     return np.minimum(np.minimum.accumulate(value), 1.0)
 
 
-def _join(first: _Chain, second: _Chain) -> None:
+def _join(first: Chain, second: Chain) -> None:
     """Make the curve of ``first`` on a > 1 convex together with that of ``second`` on a < 1."""
     sides = (first, second)
     top = min(first.value[0], second.value[0])
@@ -159,20 +186,38 @@ def lower_pair(
         _minorant(eps, *values, floor)
         for values, floor in ((forward, floors[0]), (backward, floors[1]))
     ]
-    start = min(side[0] for side in sides)
+    made = pair_below(
+        lambda centre: [_envelope([0.0, *side[1]], [centre, *side[2]]) for side in sides],
+        min(side[0] for side in sides),
+    )
+    return NO_LOSS if made is None else made[0]
+
+
+def pair_below(
+    chains_at: Callable[[float], list[Chain]], start: float
+) -> tuple[LossPair, list[Chain]] | None:
+    """Loss laws of two convex chains, one in each direction, and the chains; None without.
+
+    Parameters
+    ----------
+    chains_at : callable
+        Value at a = 1 -> both chains with that value there.
+    start : float
+        The largest value at a = 1 to try.
+    """
     for k in range(_TRIES):
         # Usually rounding alone stands in the way: begin with the smallest step down.
         centre = start * (1.0 - min(16 * U * 4.0**k, 1.0)) if k else start
-        chains = [_envelope([0.0, *side[1]], [centre, *side[2]]) for side in sides]
+        chains = chains_at(centre)
         rates = [chain.rates() for chain in chains]
         left = 1.0 - centre - sum(float(r[0]) for r in rates) * (1.0 + _RATE) - 8 * U
         if left >= 0.0:
-            return _assembled(chains, rates, left)
+            return _assembled(chains, rates, left), chains
         # A lower value at a = 1 is valid too, and makes the curve more convex there.
-    return NO_LOSS
+    return None
 
 
-def _assembled(chains: list[_Chain], rates: list[Array], centre: float) -> LossPair:
+def _assembled(chains: list[Chain], rates: list[Array], centre: float) -> LossPair:
     q = [_jumps(r, -1.0) for r in rates]
     vertex = [np.array(chain.eps[1:]) for chain in chains]
     p = [x * np.exp(e) * (1.0 - 16 * U) for x, e in zip(q, vertex, strict=True)]
@@ -255,4 +300,4 @@ def _landing(eps: float, value: float, fall: float, floor: float) -> tuple[float
     return (at, floor) if at > eps else None
 
 
-__all__ = ["lower_pair", "upper_pair"]
+__all__ = ["Chain", "convex_values", "lower_pair", "on_chords", "pair_below", "upper_pair"]

@@ -169,6 +169,10 @@ class Round:
             self._made[name] = self._below(index, level, refine, tilt)
         return self._made[name], self._pairs()[index].witness
 
+    def candidate(self, around: float) -> Candidate | None:
+        """The candidate whose delta at eps = around is largest, by the estimate; None without."""
+        return self._pairs()[self._best(around)] if self._pairs() else None
+
     def _pairs(self) -> tuple[Candidate, ...]:
         if "candidates" not in self._made:
             made = self.candidates() if callable(self.candidates) else self.candidates

@@ -1,4 +1,4 @@
-"""The accounting of a deployment: as it runs, at its minimum batch, and if the shuffler fails."""
+"""Accounting of a deployment: as it runs, at its minimum batch, and if the shuffler fails."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from shuffledp.bound import Bound, delta_from_log
 from shuffledp.deployment.model import GENERIC, Deployment
+from shuffledp.deployment.rounds import after_rounds
 from shuffledp.shuffle import Shuffled, generic
 
 NOW, MINIMUM, FAILED = "now", "minimum batch", "shuffler fails"
@@ -42,6 +43,8 @@ class Situation:
         The best bracket under the deployment's own ``trust``.
     published : Bound or None
         The bracket from published theorems alone, where its upper end is another one.
+    composed, composed_published : Bound or None
+        The same after all rounds, where there are several.
     """
 
     name: str
@@ -49,6 +52,8 @@ class Situation:
     how: str
     bound: Bound
     published: Bound | None
+    composed: Bound | None = None
+    composed_published: Bound | None = None
 
 
 @dataclass(frozen=True)
@@ -90,14 +95,25 @@ def account(deployment: Deployment, *, report: Report = _silent) -> Account:
     found = []
     for name, n, how in situations(deployment):
         report(f"{name}: {n:,} messages")
-        bound = _with_margin(deployment, at_target(deployment, deployment.accountant(n)))
-        published = None
-        theorem = bound.upper_theorem
-        if theorem is not None and theorem.provenance != "published":
-            found_published = at_target(deployment, deployment.accountant(n, trust="published"))
-            published = _with_margin(deployment, found_published)
-        found.append(Situation(name, n, how, bound, published))
+        bound, published = _both(deployment, n, at_target)
+        composed, composed_published = None, None
+        if deployment.accounting.rounds > 1:
+            report(f"{name}: {deployment.accounting.rounds:,} rounds")
+            composed, composed_published = _both(deployment, n, after_all_rounds)
+        found.append(Situation(name, n, how, bound, published, composed, composed_published))
     return Account(deployment, deployment.accountant(1).eps0, tuple(found))
+
+
+def _both(
+    deployment: Deployment, n: int, evaluate: Callable[[Deployment, Shuffled], Bound]
+) -> tuple[Bound, Bound | None]:
+    """The bound, and that from published theorems where it rests on others."""
+    bound = _with_margin(deployment, evaluate(deployment, deployment.accountant(n)))
+    theorem = bound.upper_theorem
+    if theorem is None or theorem.provenance == "published":
+        return bound, None
+    published = evaluate(deployment, deployment.accountant(n, trust="published"))
+    return bound, _with_margin(deployment, published)
 
 
 def _with_margin(deployment: Deployment, bound: Bound) -> Bound:
@@ -108,7 +124,7 @@ def _with_margin(deployment: Deployment, bound: Bound) -> Bound:
     """
     rtol = deployment.accounting.rtol
     if bound.quantity == "epsilon":
-        cap = max(deployment.accountant(1).eps0, bound.upper)
+        cap = max(bound.at.get("rounds", 1) * deployment.accountant(1).eps0, bound.upper)
         upper = min(bound.upper * (1.0 + rtol), cap)
         return replace(bound, lower=bound.lower * (1.0 - rtol), upper=upper)
     log_lower = -math.inf if bound.log_lower is None else bound.log_lower - rtol
@@ -144,6 +160,17 @@ def at_target(deployment: Deployment, accountant: Shuffled) -> Bound:
     if target.quantity == "epsilon":
         return accountant.epsilon(delta=target.value)
     return accountant.delta(epsilon=target.value)
+
+
+def after_all_rounds(deployment: Deployment, accountant: Shuffled) -> Bound:
+    """The same after all rounds, with what is needed to compose them again."""
+    target = deployment.target
+    return after_rounds(
+        accountant,
+        rounds=deployment.accounting.rounds,
+        quantity=target.quantity,
+        value=target.value,
+    )
 
 
 def curve_over_n(account: Account, *, report: Report = _silent) -> Curve:

@@ -26,6 +26,7 @@ else:
     import tomli as tomllib  # pyright: ignore[reportMissingImports]
 
 GENERIC = "generic"
+LARGEST_ROUNDS = 10**9
 
 
 def _share(path: str, value: Any, *, zero: bool, one: bool) -> float:
@@ -33,14 +34,6 @@ def _share(path: str, value: Any, *, zero: bool, one: bool) -> float:
     if (number == 0.0 and not zero) or (number == 1.0 and not one):
         return _check.open_unit(path, value)
     return number
-
-
-def _rounds(value: Any) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and value == 1:
-        return 1
-    raise ParameterError(
-        f"accounting.rounds = {value!r}: composition over rounds is not in this release; wanted 1"
-    )
 
 
 def _randomizer(value: Any) -> dict[str, Any]:
@@ -194,9 +187,11 @@ class Accounting(Table):
     rtol: Annotated[
         float, BeforeValidator(lambda v: _check.real("accounting.rtol", v, low=1e-12, high=0.1))
     ] = Field(default=1e-6, description="relative width wanted of the numerical bracket")
-    rounds: Annotated[int, BeforeValidator(_rounds)] = Field(
-        default=1, description="rounds; 1 in this release"
-    )
+    rounds: Annotated[
+        int,
+        BeforeValidator(lambda v: _check.count("accounting.rounds", v, high=LARGEST_ROUNDS)),
+        Field(ge=1, le=LARGEST_ROUNDS),
+    ] = Field(default=1, description="rounds in which every user takes part, with fresh randomness")
 
 
 class Deployment(Table):

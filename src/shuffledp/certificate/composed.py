@@ -1,0 +1,213 @@
+"""Check what a certificate claims of all rounds together.
+
+An upper end rests on values that are not below delta of one round at eps = 0, h, 2h, ...: each of
+them is recomputed in balls, then the loss law of their chords is composed in balls. A lower end
+rests on convex polygons that are below delta of one round for a pair of datasets; likewise.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from functools import partial
+from typing import Any, Literal
+
+from shuffledp.ball.api import log_delta
+from shuffledp.ball.rounds import law_above, law_below, log_delta_of_rounds, violation_below
+from shuffledp.certificate.model import Certificate, ComposedClaim, ComposedWitness, Scenario
+from shuffledp.errors import NotCertified
+
+__all__ = ["decide_composed", "missing_composed"]
+
+Verdict = Literal["holds", "does not hold", "undecided"]
+Target = tuple[float, float]
+# (calls, n, eps, log target): whether one round's delta is below (upper) or above it.
+Compare = Callable[..., tuple[Verdict, str]]
+
+_WIDTHS = (1e-3, 1e-4, 1e-5)
+_SLACK = 1e-12
+
+
+def missing_composed(certificate: Certificate) -> str:
+    """What is missing, or there without need, in words; empty if nothing is."""
+    for scenario in certificate.scenarios:
+        ends = {claim.end for claim in scenario.composed}
+        if certificate.rounds > 1 and not {"upper", "lower"} <= ends:
+            return f"{scenario.name}: both ends after all rounds are wanted"
+        if certificate.rounds == 1 and ends:
+            return f"{scenario.name}: there is one round"
+    return ""
+
+
+def decide_composed(
+    certificate: Certificate,
+    scenario: Scenario,
+    claim: ComposedClaim,
+    *,
+    at: tuple[float, Target],
+    calls: Iterable[dict[str, Any]],
+    compare: Compare,
+    report: Callable[[str], None],
+) -> tuple[Verdict, str]:
+    """Whether a claim about all rounds holds, and what was recomputed.
+
+    Parameters
+    ----------
+    certificate, scenario, claim
+        The claim and where it stands.
+    at : (float, (float, float))
+        The eps of the claim, and floats below and above the log of its delta.
+    calls : iterable of dict
+        What of one round an upper end has to hold for.
+    compare : callable
+        Decides a claim about one round.
+    report : callable
+        Told what is being recomputed.
+    """
+    witness, rounds = claim.witness, certificate.rounds
+    epsilon, target = at
+    if witness is None:
+        return "does not hold", "no witness is given"
+    upper = claim.end == "upper"
+    if upper and _adds_up(certificate, claim):
+        return "holds", f"at least {rounds:,} times the local guarantee"
+    if witness.basic:
+        return _basic(list(calls), scenario.n, at, rounds=rounds, compare=compare, upper=upper)
+    if witness.step is None or not _multiples_are_exact(witness):
+        return "does not hold", "no values of one round on a lattice are given"
+    if upper:
+        verdict, how = _values_hold(witness, list(calls), scenario.n, compare, report)
+        if verdict != "holds":
+            return verdict, how
+        law = law_above(witness.step, witness.values or ())
+    else:
+        verdict, how = _polygons_hold(witness, next(iter(calls)), scenario.n, report)
+        if verdict != "holds":
+            return verdict, how
+        sides = witness.vertices or []
+        forward, backward = sides[0], sides[-1]
+        law = law_below(
+            witness.step, *((backward, forward) if witness.swap else (forward, backward))
+        )
+    report(f"{scenario.name}: composing {rounds:,} rounds")
+    low, high = log_delta_of_rounds(law, rounds=rounds, epsilon=epsilon)
+    words = _distance(low, high, target)
+    if high <= target[0] if upper else low >= target[1]:
+        return "holds", f"{how}; composed, {words}"
+    if low > target[1] if upper else high < target[0]:
+        return "does not hold", f"{how}; composed, {words}"
+    return "undecided", f"{how}; composed, {words}"
+
+
+def _multiples_are_exact(witness: ComposedWitness) -> bool:
+    """Whether k step is a float for every k up to two beyond the last: eps is then what it says."""
+    step = witness.step or 0.0
+    last = max([len(witness.values or ()), *(side[-1][0] for side in witness.vertices or ())])
+    return all(Fraction(k * step) == k * Fraction(step) for k in range(last + 3))
+
+
+def _adds_up(certificate: Certificate, claim: ComposedClaim) -> bool:
+    """Whether the claim is no better than the sum of the local guarantees."""
+    eps0 = certificate.local_guarantee
+    if eps0 is None:
+        return False
+    total = Fraction(eps0) * certificate.rounds
+    claimed = claim.value if certificate.quantity == "epsilon" else certificate.at
+    return claimed is not None and Fraction(claimed) >= total
+
+
+def _basic(
+    calls: list[dict[str, Any]],
+    n: int,
+    at: tuple[float, Target],
+    *,
+    rounds: int,
+    compare: Compare,
+    upper: bool,
+) -> tuple[Verdict, str]:
+    """One round at eps/T and delta/T from above; one round as it is from below."""
+    epsilon, target = at
+    if not upper:
+        return compare(calls, n, epsilon, target, upper=False)
+    log = math.log(rounds)
+    lowered = (target[0] - log - _SLACK, target[1] - log + _SLACK)
+    share = math.nextafter(epsilon / rounds, -math.inf)
+    verdict, how = compare(calls, n, max(share, 0.0), lowered, upper=True)
+    return verdict, f"one round at eps/{rounds}, delta/{rounds}: {how}"
+
+
+def _values_hold(
+    witness: ComposedWitness,
+    calls: list[dict[str, Any]],
+    n: int,
+    compare: Compare,
+    report: Callable[[str], None],
+) -> tuple[Verdict, str]:
+    """Whether every value is at least one round's delta at its eps."""
+    values, step = witness.values or [], witness.step or 0.0
+    if not values:
+        return "does not hold", "no values of one round are given"
+    undecided = ""
+    for k, value in enumerate(values):
+        report(f"one round, value {k + 1} of {len(values)}")
+        if value >= 1.0:
+            continue
+        target = _logs(value)
+        verdict, how = compare(calls, n, k * step, target, upper=True)
+        if verdict == "does not hold":
+            return verdict, f"one round at eps = {k * step:.6g}: {how}"
+        if verdict == "undecided":
+            undecided = f"one round at eps = {k * step:.6g}: {how}"
+    if undecided:
+        return "undecided", undecided
+    return "holds", f"{len(values)} values of one round ({calls[0]['analysis']})"
+
+
+def _polygons_hold(
+    witness: ComposedWitness, call: dict[str, Any], n: int, report: Callable[[str], None]
+) -> tuple[Verdict, str]:
+    """Whether both polygons are below one round's delta for the pair of datasets and its swap."""
+    sides, step = witness.vertices or [], witness.step or 0.0
+    if not sides:
+        return "does not hold", "no values of one round are given"
+    points = 0
+    where = ""
+    for swap in (False, True):
+        side = sides[-1] if swap else sides[0]
+        points = max(points, side[-1][0] + 1)
+        for width in _WIDTHS:
+            report(f"one round{' swapped' if swap else ''} from below")
+
+            asked = {**call, "swap": swap, "n": n, "rel": width}
+            try:
+                found = violation_below(step, side, partial(_bracket, asked, step))
+            except NotCertified as error:
+                return "undecided", str(error)
+            if found is None:
+                break
+            where = f"one round at eps = {found[0] * step:.6g}"
+            if found[1]:
+                return "does not hold", f"{where}: delta is smaller"
+        else:
+            return "undecided", f"{where}: not certainly below"
+    return "holds", f"{points} values of one round from below"
+
+
+def _bracket(asked: dict[str, Any], step: float, k: int) -> Target:
+    return log_delta(**asked, epsilon=k * step)
+
+
+def _logs(value: float) -> Target:
+    if value == 0.0:
+        return -math.inf, -math.inf
+    log = math.log(value)
+    return log - 2.0 * math.ulp(log), log + 2.0 * math.ulp(log)
+
+
+def _distance(low: float, high: float, target: Target) -> str:
+    if high == -math.inf:
+        return "delta is exactly 0"
+    middle = high if low == -math.inf else 0.5 * (low + high)
+    slack = math.expm1(min(700.0, abs(middle - target[0])))
+    return f"delta {slack:.1e} {'above' if middle > target[0] else 'below'} the claim"

@@ -1,0 +1,262 @@
+"""One round on a lattice of losses: few numbers, from which anybody can compose the rounds again.
+
+The curve's values at eps = 0, h, 2h, ... are rounded outward and joined by chords (above) or by
+chords of a convex curve below (docs/theory-composition.md, section 2.4). All losses are multiples
+of h, so that the law of their sum is a power of a polynomial: what a certificate states, and
+``verify`` recomputes.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shuffledp.composition.central import Given
+from shuffledp.composition.contour import log_delta
+from shuffledp.composition.curve import LOWEST_LEVEL, STEPS, Curve, Envelope
+from shuffledp.composition.dots import Chain, convex_values, on_chords, pair_below, upper_pair
+from shuffledp.composition.loss import NO_LOSS, LossPair
+from shuffledp.composition.part import NO_DOTS, Candidate, Dots, Round
+from shuffledp.pair import Array
+
+_BITS = 40
+_FEWEST, _MOST = 24, 384
+_PER_SCALE = 8.0
+# How far beyond the numerical bracket the stated values are: for a verifier of its own precision.
+_ROOM, _ROOM_SLOW = 2e-4, 2e-3
+_DEPTH = 11.0
+_MARGIN = 25.0
+_STRICT = 1e-9
+_HALVINGS = 60
+
+
+class Grid(NamedTuple):
+    """eps = 0, step, ..., last step: all exact floats."""
+
+    step: float
+    last: int
+
+    def points(self, more: int = 0) -> Array:
+        """All of them, and a few beyond."""
+        return np.array([self.step * k for k in range(self.last + 1 + more)])
+
+
+_NO_GRID = Grid(1.0, 1)
+
+
+@dataclass(frozen=True)
+class LatticeRound(Given):
+    """A round given by loss laws above and below it whose losses are multiples of a step.
+
+    Attributes
+    ----------
+    grid : Grid
+        The step, and how many.
+    values : tuple of float
+        Upper values of the curve at eps = 0, step, ..., convex as a function of e^eps.
+    vertices : tuple of two tuples of (int, float)
+        For the lower end: index and value of the vertices of convex curves below those of one pair
+        of datasets, for the pair and its swap.
+    lower_step : float
+        The step of their lattice.
+    lower : LossPair
+        Their loss laws.
+    reproduces : dict
+        Which pair of datasets.
+    """
+
+    grid: Grid = _NO_GRID
+    values: tuple[float, ...] = ()
+    vertices: tuple[tuple[tuple[int, float], ...], ...] = ()
+    lower_step: float = 1.0
+    lower: LossPair = NO_LOSS
+    reproduces: dict[str, Any] = field(default_factory=dict)
+
+    def below(
+        self, level: float, refine: int, tilt: float, around: float
+    ) -> tuple[Dots, dict[str, Any]]:
+        """The lower laws, the same whatever is asked for."""
+        del level, refine, tilt, around
+        if not self.vertices:
+            return NO_DOTS, {}
+        return Dots(self.lower, self.lower), dict(self.reproduces)
+
+
+def on_lattice(part: Round, *, log_target: float, rounds: int) -> LatticeRound:
+    """The round by values on a lattice, fine enough for a target after some rounds.
+
+    Parameters
+    ----------
+    part : Round
+        A round whose relation is symmetric.
+    log_target : float
+        log of delta after all rounds: one round's curve is followed to a fraction e^-11/rounds.
+    rounds : int
+        How many there will be.
+    """
+    slow = part.steps < STEPS
+    room = _ROOM_SLOW if slow else _ROOM
+    level = max(log_target - math.log(rounds) - _DEPTH, LOWEST_LEVEL)
+    curve = Curve(Envelope([part.groups[0]]), eps0=part.eps0, width=part.width, steps=part.steps)
+    reach = _reach(curve, level)
+    per_scale = _PER_SCALE / 2.0 if slow else _PER_SCALE
+    count = min(max(math.ceil(per_scale * reach / curve.scale), _FEWEST), _MOST)
+    grid = Grid(_short(reach / count, up=True), count)
+    # The lower curve is 0 from the last point on: eps0 is a little beyond that, room included.
+    below = Grid(_short(reach / (count + _MARGIN * room), up=False), count)
+    eps = grid.points()
+    _, high = _brackets(curve, eps, room)
+    # Vertices where next to nothing bends are left out: chords lie above, and fewer losses remain.
+    chain = _strictly_convex(eps, convex_values(eps, high))
+    values = on_chords(chain, eps)
+    candidate = part.candidate(curve.scale)
+    vertices, lower = _lower(part, candidate, below, room)
+    return LatticeRound(
+        label=part.label,
+        pair=upper_pair(np.array(chain.eps), np.array(chain.value)),
+        key=("lattice", part.key, grid),
+        eps0=part.eps0,
+        rtol=part.rtol,
+        assumptions=part.assumptions,
+        upper_theorem=part.upper_theorem,
+        lower_theorem=part.lower_theorem,
+        at=part.at,
+        grid=grid,
+        values=tuple(values.tolist()),
+        vertices=vertices,
+        lower_step=below.step,
+        lower=lower,
+        reproduces={} if candidate is None else dict(candidate.witness),
+    )
+
+
+def direction(part: LatticeRound, rounds: int, epsilon: float) -> bool:
+    """Whether the swapped direction has the larger lower end of delta after some rounds."""
+    ends = [log_delta([(law, rounds)], epsilon, width=1e-3).low for law in part.lower]
+    return ends[1] > ends[0]
+
+
+def _short(value: float, *, up: bool) -> float:
+    """A little above or below, with so few digits that small multiples are exact."""
+    mantissa, exponent = math.frexp(value)
+    moved = math.ceil(math.ldexp(mantissa, _BITS)) + (2 if up else -3)
+    return math.ldexp(moved, exponent - _BITS)
+
+
+def _reach(curve: Curve, level: float) -> float:
+    """Where the curve is about at the level; its last eps if it is not lower there."""
+    rough = curve.source.rough_log_delta
+    # Flat curves, or a target that is met at once: some eps all the same.
+    low, high = 1e-2 * curve.scale, curve.last
+    if math.isfinite(curve.eps0) and rough(high * (1.0 - 1e-9)) > level:
+        return high
+    if curve.floor > -math.inf and rough(high) > level:
+        # Infinite losses: to where little is left above their probability.
+        level = curve.floor + math.log1p(math.exp(min(level - curve.floor, 0.0)) + 1e-6)
+    start = max(curve.scale, low)
+    while start < high and rough(start) > level:
+        start *= 2.0
+    high = min(start, high)
+    for _ in range(_HALVINGS):
+        if high - low <= 1e-3 * high:
+            break
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if rough(middle) > level else (low, middle)
+    return high
+
+
+def _brackets(curve: Curve, eps: Array, room: float) -> tuple[Array, Array]:
+    """Lower and upper values, moved outward by ``room``."""
+    found = curve.values_at(eps)
+    return found.low * (1.0 - room), np.minimum(found.high * (1.0 + room), 1.0)
+
+
+def _lower(
+    part: Round, candidate: Candidate | None, grid: Grid, room: float
+) -> tuple[tuple[tuple[tuple[int, float], ...], ...], LossPair]:
+    """Vertices and laws below the curves of the pair and of its swap."""
+    if candidate is None:
+        return (), NO_LOSS
+    eps = grid.points(1)
+    sides = [candidate.forward]
+    if candidate.backward is not candidate.forward:
+        sides.append(candidate.backward)
+    found = []
+    for source in sides:
+        curve = Curve(source, eps0=part.eps0, width=part.width, steps=part.steps)
+        found.append(_lowered(eps, *_brackets(curve, eps, room)))
+    start = min(float(values[0]) for values in found)
+
+    def chains(centre: float) -> list[Chain]:
+        both = [_strictly_convex(eps, np.append(centre, values[1:])) for values in found]
+        return both if len(both) == 2 else both * 2
+
+    made = pair_below(chains, start)
+    if made is None:
+        return (), NO_LOSS
+    laws, used = made
+    vertices = tuple(
+        tuple((round(e / grid.step), v) for e, v in zip(chain.eps, chain.value, strict=True))
+        for chain in used
+    )
+    return vertices, laws
+
+
+def _lowered(eps: Array, low: Array, high: Array) -> Array:
+    """Values at all but the last point whose polygon is below the curve; the last of them is 0.
+
+    Each value is lowered by the larger of its two intervals' gaps: how far the chord is above both
+    neighbouring chords, continued.
+    """
+    a = np.exp(eps)
+    run = np.diff(a)
+    fall = np.maximum(high[:-1] - low[1:], 0.0) / run
+    rise = np.maximum(low[:-1] - high[1:], 0.0) / run
+    count = eps.size - 2
+    gaps = np.zeros(count)
+    for i in range(1, count):
+        gaps[i] = _gap(low[i], low[i + 1], fall[i - 1], rise[i + 1], run[i])
+    values = low[: count + 1].copy()
+    # In the first interval the line from the right alone: it has no neighbour on this side.
+    values[0] = min(values[0], low[1] + rise[1] * run[0])
+    gaps[0] = 0.0
+    values[1:count] -= np.maximum(gaps[: count - 1], gaps[1:]) * (1.0 + 1e-9)
+    values[count] -= gaps[count - 1]
+    # Where the right end cannot be lowered any further, the left one has to be 0.
+    stuck = (values[1:] < 0.0) & (gaps > 0.0)
+    values[:-1][stuck] = 0.0
+    values[count] = 0.0
+    return np.maximum(values * (1.0 - 1e-12), 0.0)
+
+
+def _gap(left: float, right: float, fall: float, rise: float, width: float) -> float:
+    """Height of the chord over the larger of both lines, where they cross."""
+    start = left - right - rise * width
+    if not (fall > rise and start > 0.0):
+        return 0.0
+    at = min(start / (fall - rise), width)
+    chord = left + (right - left) * at / width
+    return max(chord - (right + rise * (width - at)), chord - (left - fall * at), 0.0)
+
+
+def _strictly_convex(eps: Array, values: Array) -> Chain:
+    """The envelope; vertices at which next to nothing bends are left out."""
+    kept: list[int] = []
+    a = np.exp(eps[: values.size])
+
+    def rate(i: int, j: int) -> float:
+        return float((values[i] - values[j]) / (a[j] - a[i]))
+
+    for k in range(values.size):
+        while len(kept) >= 2 and rate(kept[-2], kept[-1]) <= rate(kept[-1], k) * (1.0 + _STRICT):
+            kept.pop()
+        kept.append(k)
+    while len(kept) >= 2 and values[kept[-2]] <= values[kept[-1]]:
+        kept.pop()
+    return Chain([float(eps[k]) for k in kept], [float(values[k]) for k in kept], 0.0)
+
+
+__all__ = ["Grid", "LatticeRound", "direction", "on_lattice"]

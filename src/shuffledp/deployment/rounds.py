@@ -1,0 +1,125 @@
+"""All rounds of a deployment together: bounds, with what a verifier needs to compose them again."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any, Literal
+
+from shuffledp import theorems
+from shuffledp.bound import Bound, Theorem, delta_from_log
+from shuffledp.composition import LatticeRound, compose, direction, on_lattice
+from shuffledp.errors import NotCertified
+from shuffledp.shuffle import Shuffled
+
+Quantity = Literal["epsilon", "delta"]
+
+_FIRST_LEVEL = -30.0
+_LOWEST = -560.0
+# What infinite losses may add to delta, and by how much the lattice is made finer for it.
+_SHARE = 1e-3
+
+
+def after_rounds(one: Shuffled, *, rounds: int, quantity: Quantity, value: float) -> Bound:
+    """eps (or delta) of the same mechanism in several rounds on the same users.
+
+    Parameters
+    ----------
+    one : Shuffled
+        One round.
+    rounds : int
+        How many.
+    quantity : {"epsilon", "delta"}
+        What is bounded.
+    value : float
+        What is held fixed: delta for "epsilon", eps for "delta".
+
+    Returns
+    -------
+    Bound
+        Its witness holds one round's values on a lattice of losses, from which both ends follow.
+        Where one round has no curve, the upper end is that of basic composition.
+    """
+    try:
+        part = one.as_round()
+    except NotCertified:
+        return _basic(one, rounds, quantity, value)
+    log_target = math.log(value) if quantity == "epsilon" else _FIRST_LEVEL
+    while True:
+        lattice = on_lattice(part, log_target=log_target, rounds=rounds)
+        composed = compose([(lattice, rounds)])
+        if quantity == "epsilon":
+            return _witnessed(composed.epsilon(delta=value), lattice, rounds)
+        found = composed.delta(epsilon=value)
+        log = -math.inf if found.log_upper is None else found.log_upper
+        # Curves are followed until what they leave out is next to nothing in this delta.
+        enough = log == -math.inf or rounds * lattice.pair.forward.infinite <= _SHARE * found.upper
+        if enough or log_target <= _LOWEST:
+            return _witnessed(found, lattice, rounds)
+        log_target = max(1.8 * log_target, _LOWEST)
+
+
+def _witnessed(bound: Bound, lattice: LatticeRound, rounds: int) -> Bound:
+    """The bound with one round's values as its witness."""
+    upper: dict[str, Any] = {"analysis": "local"}
+    if bound.upper_theorem is not theorems.LOCAL and bound.upper_theorem is not None:
+        upper = {
+            "analysis": bound.upper_theorem.key,
+            "step": lattice.grid.step,
+            "values": list(lattice.values),
+        }
+    lower: dict[str, Any] = {}
+    if bound.lower > 0.0 or (bound.log_lower is not None and bound.log_lower > -math.inf):
+        epsilon = bound.lower if bound.quantity == "epsilon" else bound.at["epsilon"]
+        lower = {
+            **lattice.reproduces,
+            "swap": direction(lattice, rounds, float(epsilon)),
+            "step": lattice.lower_step,
+            "vertices": [list(side) for side in lattice.vertices],
+        }
+    # Widths are those of one round's numerics: the lattice's own loss lies between the two ends.
+    return replace(bound, witness={"upper": upper, "lower": lower})
+
+
+def _basic(one: Shuffled, rounds: int, quantity: Quantity, value: float) -> Bound:
+    """Basic composition: T times eps at delta/T; one round alone from below."""
+    at = {"n": one.n, "rounds": rounds}
+    if quantity == "epsilon":
+        found = one.epsilon(delta=value / rounds * (1.0 - 1e-15))
+        low = one.epsilon(delta=value)
+        ends = low.lower, min(rounds * found.upper * (1.0 + 1e-15), rounds * one.eps0)
+        logs = (None, None)
+        at["delta"] = value  # type: ignore[assignment]
+    else:
+        found = one.delta(epsilon=value / rounds * (1.0 - 1e-15))
+        low = one.delta(epsilon=value)
+        logs = low.log_lower, min((found.log_upper or 0.0) + math.log(rounds) * (1 + 1e-15), 0.0)
+        ends = delta_from_log(-math.inf if logs[0] is None else logs[0], logs[1])
+        at["epsilon"] = value  # type: ignore[assignment]
+    theorem = found.upper_theorem
+    upper = dict(found.witness.get("upper", {})) | {"basic": True}
+    return Bound(
+        quantity=quantity,
+        lower=min(ends),
+        upper=ends[1],
+        at=at,
+        lower_theorem=low.lower_theorem,
+        upper_theorem=None if theorem is None else _with_basic(theorem),
+        assumptions=(*(a for a in found.assumptions if "one round" not in a), _words(rounds)),
+        log_lower=logs[0],
+        log_upper=logs[1],
+        lower_width=low.lower_width,
+        upper_width=found.upper_width,
+        witness={"upper": upper, "lower": dict(low.witness.get("lower", {})) | {"basic": True}},
+    )
+
+
+def _with_basic(theorem: Theorem) -> Theorem:
+    return theorem.with_step(theorems.BASIC)
+
+
+def _words(rounds: int) -> str:
+    return (
+        f"{rounds:,} rounds; each user takes part in every one, with fresh randomness; what is "
+        "asked in a round may depend on all earlier outputs"
+    )

@@ -1,0 +1,260 @@
+"""Rounds of a deployment: the account, its certificate, and claims that must not verify."""
+
+import json
+import math
+
+import pytest
+from click.testing import CliRunner
+
+import shuffledp as sd
+from shuffledp.certificate import checksum, issue, read, to_json
+from shuffledp.certificate.verifier import verify
+from shuffledp.cli import main
+from shuffledp.deployment import account, load
+from shuffledp.deployment.model import parse
+from shuffledp.deployment.rounds import after_rounds
+
+RANDOMIZERS = {
+    "k-rr": "k = 5\neps0 = 2.0",
+    "rappor": "d = 6\neps0 = 1.0",
+    "generic": "eps0 = 1.5",
+    "channel": "matrix = [[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8]]",
+}
+
+
+def written(tmp_path, name="k-rr", target="delta = 1e-5", rounds=12, users=20000, rtol="1e-4"):
+    source = tmp_path / f"{name}.toml"
+    source.write_text(
+        f'title = "t"\n[population]\nusers = {users}\ncolluding = 0.1\n'
+        f'[randomizer]\nname = "{name}"\n{RANDOMIZERS[name]}\n'
+        f"[target]\n{target}\n[accounting]\nrounds = {rounds}\nrtol = {rtol}\n"
+    )
+    deployment = load(source)
+    path = tmp_path / f"{name}.certificate.json"
+    path.write_text(to_json(issue(deployment, account(deployment.deployment))))
+    return path
+
+
+@pytest.fixture(scope="module")
+def weekly(tmp_path_factory):
+    return written(tmp_path_factory.mktemp("weekly"))
+
+
+def composed(content, end, scenario=0):
+    return next(c for c in content["scenarios"][scenario]["composed"] if c["end"] == end)
+
+
+def tampered(path, tmp_path, change):
+    content = json.loads(path.read_text())
+    change(content)
+    content["checksum"] = checksum(content)
+    new = tmp_path / "tampered.json"
+    new.write_text(json.dumps(content))
+    return new
+
+
+def verdicts(path):
+    """Verdicts of what is said of all rounds as it runs now, by end."""
+    found = verify(path)
+    return {
+        c.claim.split()[0]: c.verdict for c in found if "rounds" in c.claim and c.scenario == "now"
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "target"),
+    [
+        ("k-rr", "delta = 1e-5"),
+        ("channel", "delta = 1e-5"),
+        ("k-rr", "epsilon = 0.25"),
+        *(
+            pytest.param(name, "epsilon = 0.25", marks=pytest.mark.long)
+            for name in ("rappor", "generic", "channel")
+        ),
+        *(
+            pytest.param(name, "delta = 1e-5", marks=pytest.mark.long)
+            for name in ("rappor", "generic")
+        ),
+    ],
+)
+def test_what_was_issued_is_verified(tmp_path, name, target):
+    found = verify(written(tmp_path, name, target))
+    assert {c.verdict for c in found} == {"holds"}, [c for c in found if c.verdict != "holds"]
+
+
+@pytest.mark.parametrize("rounds", [2, pytest.param(365, marks=pytest.mark.long)])
+def test_few_and_many_rounds_are_verified(tmp_path, rounds):
+    assert {c.verdict for c in verify(written(tmp_path, rounds=rounds))} == {"holds"}
+
+
+def test_the_ends_are_those_of_compose_but_for_the_lattice(weekly):
+    certificate = read(weekly)
+    best = sd.shuffle(sd.KRR(k=5, eps0=2.0), n=18000).compose(rounds=12).epsilon(delta=1e-5)
+    upper, lower = (composed(json.loads(weekly.read_text()), end) for end in ("upper", "lower"))
+    # Neither end may be beyond the other computation's opposite one.
+    assert best.lower <= upper["value"] <= 1.003 * best.upper
+    assert 0.985 * best.lower <= lower["value"] <= best.upper
+    assert certificate.rounds == 12
+    assert certificate.format.endswith("/2")
+
+
+def test_without_a_shuffler_rounds_are_better_than_basic_composition(weekly):
+    one = sd.shuffle(sd.KRR(k=5, eps0=2.0), n=1)
+    found = after_rounds(one, rounds=12, quantity="epsilon", value=0.01)
+    exact = one.compose(rounds=12).epsilon(delta=0.01)
+    assert found.upper < 0.95 * 12 * 2.0
+    assert exact.lower <= found.upper <= 1.001 * exact.upper
+    assert 0.995 * exact.lower <= found.lower <= exact.upper
+    failed = composed(json.loads(weekly.read_text()), "upper", scenario=1)
+    assert failed["value"] <= 12 * 2.0
+
+
+def test_one_round_is_still_written_in_the_first_format(tmp_path):
+    content = json.loads(written(tmp_path, rounds=1).read_text())
+    assert content["format"] == "shuffledp-certificate/1"
+    assert content["rounds"] == 1
+    assert "composed" not in content["scenarios"][0]
+
+
+@pytest.mark.parametrize("end", ["upper", "lower"])
+@pytest.mark.parametrize("scenario", [0, 1])
+def test_a_better_number_is_found_out(weekly, tmp_path, end, scenario):
+    def change(content):
+        composed(content, end, scenario)["value"] *= 0.999 if end == "upper" else 1.001
+
+    found = verify(tampered(weekly, tmp_path, change))
+    assert any(c.verdict == "does not hold" and c.claim.startswith(end) for c in found)
+
+
+def scaled_values(content):
+    """A smaller curve, and the eps that it would give."""
+    claim = composed(content, "upper")
+    claim["witness"]["values"] = [0.9 * v for v in claim["witness"]["values"]]
+    claim["value"] *= 0.9
+
+
+def one_value(content):
+    values = composed(content, "upper")["witness"]["values"]
+    values[7] *= 0.999
+
+
+def longer_step(content):
+    composed(content, "upper")["witness"]["step"] *= 0.96875
+
+
+def fewer_values(content):
+    witness = composed(content, "upper")["witness"]
+    witness["values"] = [*witness["values"][:5], 0.0]
+
+
+def inexact_step(content):
+    witness = composed(content, "upper")["witness"]
+    witness["step"] = math.nextafter(witness["step"], 1.0)
+
+
+def higher_polygon(content):
+    witness = composed(content, "lower")["witness"]
+    witness["vertices"] = [[[k, 1.05 * v] for k, v in side] for side in witness["vertices"]]
+
+
+def wider_polygon(content):
+    composed(content, "lower")["witness"]["step"] *= 1.125
+
+
+def basic(content):
+    witness = composed(content, "upper")["witness"]
+    witness |= {"basic": True, "step": None, "values": None}
+
+
+CHANGES = {
+    "scaled values": scaled_values,
+    "one value": one_value,
+    "a shorter step": longer_step,
+    "fewer values": fewer_values,
+    "a step of many digits": inexact_step,
+    "no values": lambda c: composed(c, "upper")["witness"].__setitem__("values", None),
+    "no step": lambda c: composed(c, "upper")["witness"].__setitem__("step", None),
+    "no witness": lambda c: composed(c, "upper").__setitem__("witness", None),
+    "basic composition": basic,
+    "another analysis": lambda c: composed(c, "upper")["witness"].__setitem__(
+        "analysis", "stronger-clone"
+    ),
+    "a dataset above": lambda c: composed(c, "upper")["witness"].__setitem__("analysis", "dataset"),
+    "another pair": lambda c: composed(c, "upper")["witness"].__setitem__("pairs", []),
+    "a higher polygon": higher_polygon,
+    "another dataset": lambda c: composed(c, "lower")["witness"].__setitem__("x2", 0),
+    "no polygon": lambda c: composed(c, "lower")["witness"].__setitem__("vertices", None),
+    "fewer rounds": lambda c: c.__setitem__("rounds", 11),
+    "one round": lambda c: c.__setitem__("rounds", 1),
+    "more rounds": lambda c: (
+        c.__setitem__("rounds", 13),
+        c["deployment"]["content"]["accounting"].__setitem__("rounds", 13),
+    ),
+    "n up": lambda c: c["scenarios"][0].__setitem__("n", 10000),
+    "an end less": lambda c: c["scenarios"][0]["composed"].pop(0),
+    "none": lambda c: c["scenarios"][1].__setitem__("composed", []),
+    "swapped ends": lambda c: composed(c, "lower").__setitem__("value", 7.0),
+}
+
+
+@pytest.mark.parametrize("name", CHANGES)
+def test_tampering_is_found_out(weekly, tmp_path, name):
+    path = tampered(weekly, tmp_path, CHANGES[name])
+    assert "does not hold" in {c.verdict for c in verify(path)}
+
+
+def test_a_wider_polygon_never_verifies(weekly, tmp_path):
+    path = tampered(weekly, tmp_path, wider_polygon)
+    assert verdicts(path)["lower"] != "holds"
+
+
+def test_a_polygon_that_is_not_convex_never_verifies(weekly, tmp_path):
+    def change(content):
+        side = composed(content, "lower")["witness"]["vertices"][0]
+        side[3][1] *= 0.5
+
+    assert verdicts(tampered(weekly, tmp_path, change))["lower"] != "holds"
+
+
+def test_a_larger_value_is_as_good_a_witness(weekly, tmp_path):
+    """Values need only be upper bounds: a claim with room in it survives them."""
+
+    def change(content):
+        claim = composed(content, "upper")
+        claim["value"] *= 1.02
+        values = claim["witness"]["values"]
+        values[3:6] = [v * 1.001 for v in values[3:6]]
+
+    assert verdicts(tampered(weekly, tmp_path, change))["upper"] == "holds"
+
+
+def test_a_mechanism_without_a_curve_has_basic_composition():
+    table = {
+        "title": "t",
+        "population": {"users": 1000},
+        "randomizer": {"name": "gaussian", "sigma": 2.0, "low": 0.0, "high": 1.0},
+        "target": {"delta": 1e-6},
+        "accounting": {"rounds": 4, "trust": "published", "rtol": 1e-3},
+    }
+    (now, failed) = account(parse(table, where="f")).situations
+    one = sd.shuffle(sd.Gaussian(sigma=2.0), n=1, trust="published").epsilon(delta=2.5e-7)
+    for situation in (now, failed):
+        assert situation.composed is not None
+        assert situation.composed.upper == pytest.approx(4 * one.upper, rel=2e-3)
+        assert situation.composed.upper >= 4 * one.upper
+        assert "basic" in situation.composed.upper_theorem.title
+
+
+def test_the_table_says_one_round_and_all(tmp_path):
+    written(tmp_path)
+    result = CliRunner().invoke(
+        main, ["account", str(tmp_path / "k-rr.toml"), "--out", str(tmp_path / "o")]
+    )
+    content = json.loads((tmp_path / "o" / "k-rr.certificate.json").read_text())
+    assert content["format"] == "shuffledp-certificate/2"
+    assert result.exit_code == 0, result.stderr
+    assert "after one round" in result.stdout
+    assert "after all 12 rounds together" in result.stdout
+    assert "fresh randomness" in result.stdout
+    assert "one report per user and one round" not in result.stdout
+    assert max(map(len, result.stdout.split("wrote")[0].splitlines())) <= 80 + len(str(tmp_path))
