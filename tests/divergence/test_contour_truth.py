@@ -408,3 +408,16 @@ def test_exact_arithmetic_of_this_file():
     # n = 2: sums 4 (1/16), 1 (1/4), 2 (1/8), others <= 0.
     assert positive_part(atoms, 2) == Fraction(4, 16) + Fraction(1, 4) + Fraction(2, 8)
     assert positive_part_on_lattice(atoms, 2) == positive_part(atoms, 2)
+
+
+def test_masses_that_underflow_do_not_stop_the_search_for_a_tilt():
+    """A cell of a far tail may have mass 0 in floating point and the largest gain of all."""
+    law = atom_gains(draw(5000, largest=12)[0], 0.1)
+    for g in (law.g * 1e3, law.g * 1e120, law.g * 1e-120):
+        w = np.where(np.arange(g.size) == int(np.argmax(g)), 0.0, law.w)
+        gone = replace(law, g=g, w=w, active=g > 0.0)
+        for whole in (False, True):
+            for alpha in (1e-200, 1.0, 1e3):
+                at = tilted_law(gone, 1000, alpha, whole=whole)
+                assert not math.isnan(at.slope + at.variance + at.log_ratio + at.negative)
+        assert 0.0 < find_tilt(gone, 1000).alpha < math.inf

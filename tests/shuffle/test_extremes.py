@@ -162,6 +162,31 @@ def test_continuous_corners(randomizer, n):
             assert accountant.delta(epsilon=bound.upper).upper <= delta
 
 
+@pytest.mark.parametrize(
+    "sigma",
+    [0.01, pytest.param(0.03, marks=pytest.mark.long), pytest.param(0.05, marks=pytest.mark.long)],
+)
+@pytest.mark.parametrize("n", [10**4, 10**12])
+def test_noise_far_below_the_interval(sigma, n):
+    """The blanket has next to no mass and gains are as large as e^200: masses underflow."""
+    gaussian = sd.Gaussian(sigma=sigma)
+    accountant = sd.shuffle(gaussian, n=n, rtol=1e-3)
+    local = gaussian.local_epsilon(1e-6)
+    for epsilon in (0.0, 0.9 * min(local, 300.0)):
+        bound = accountant.delta(epsilon=epsilon)
+        assert 0.0 <= bound.lower <= bound.upper <= 1.0
+        # One user alone is not protected less.
+        assert bound.upper <= sd.shuffle(gaussian, n=1).delta(epsilon=epsilon).upper * (1 + 1e-6)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("sigma", [0.1, 0.05])
+@pytest.mark.parametrize("n", [10**4, 10**12])
+def test_noise_far_below_the_interval_long(sigma, n):
+    bound = sd.shuffle(sd.Gaussian(sigma=sigma), n=n).epsilon(delta=1e-6)
+    assert 0.0 < bound.lower <= bound.upper <= sd.Gaussian(sigma=sigma).local_epsilon(1e-6)
+
+
 @pytest.mark.long
 @pytest.mark.parametrize("eps0", [1e-4, 0.3, 30.0])
 @pytest.mark.parametrize("n", COUNTS)

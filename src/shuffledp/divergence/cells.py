@@ -296,7 +296,8 @@ def _groups(
     if law.third is None or law.top is None or law.reach is None or not tilt.variance > 0.0:
         return _FEWEST_GROUPS
     # Groups too wide for the third order count in full: more groups make them narrower.
-    counted = np.minimum(law.third, law.w / tilt.alpha**3) * np.where(law.active, emphasis, 1.0)
+    counted = np.minimum(law.third, law.w / max(tilt.alpha, 1e-100) ** 3)
+    counted *= np.where(law.active, emphasis, 1.0)
     third = weighted_exponential(counted, tilt.alpha * law.top)
     near = math.hypot(tilt.alpha, 6.0 / math.sqrt(n * tilt.variance))
     excess = n * near**3 * third / (0.02 * width)

@@ -217,7 +217,7 @@ def _least_density(low: Array, high: Array, pad: Array, bend: Array | None) -> A
     width = high - low
     known = (bend < 1.0) & (pad < _SHARP * width) & (width > 0.0)
     flat = np.exp(-np.where(known, bend, 0.0)) * (1.0 - 1e-9)
-    return np.where(known, flat / np.where(known, width, 1.0), 0.0)
+    return np.where(known, flat / np.where(known, np.maximum(width, 1e-290), 1.0), 0.0)
 
 
 def _inner_variance(low: Array, high: Array, pad: Array, bend: Array | None) -> tuple[Array, Array]:

@@ -21,11 +21,13 @@ U = UNIT_ROUNDOFF
 _NARROWEST = 3e-13
 _WIDENINGS = 6
 _BISECTIONS = 60
-_UNDECIDED = 4
+_PATIENCE, _LITTLE_PATIENCE = 4, 2
 _POOR = 0.5
+_HOPELESS = 15.0
 _SHORT = 3.0
 _SLOPE_ERROR = 0.1
-_SETTLED = 2.0
+_SETTLED = 1.2
+_NEWTON, _SLOPES = 6, 3
 _SMALLEST_CAP = 1e-290
 
 
@@ -110,6 +112,8 @@ def _matters(
     For an upper bound every profile has to be certified there. For a lower bound the quick estimate
     may have chosen the wrong one, which the middles of loose brackets tell.
     """
+    if not need_all and profile.rough_log_delta(epsilon) < log_target - _HOPELESS:
+        return False
     if _below(profile, epsilon, log_target, LOOSE):
         return False
     return need_all or _larger(profile, best, epsilon)
@@ -190,19 +194,34 @@ def _refine(
     width = LOOSE
     if near.value.width <= _POOR:
         near = _newton(profile, near, log_target, LOOSE, limit)
-        width = max(0.6 * rtol * near.point * near.slope, _NARROWEST)
-        if width < LOOSE:
-            near = near._replace(value=profile.log_delta(near.point, width=width))
-            near = _newton(profile, near, log_target, width, limit)
+        near, width = _narrowed(profile, near, log_target, rtol, limit)
     high = _push_up(profile, near, log_target, width, limit)
     low = _push_down(profile, near, log_target, width)
     # Where brackets stay wider than was asked, more of them would not bring the ends together.
-    wide = 2.0 * width < near.value.width <= _POOR
+    wide = 1.2 * rtol * near.point < near.value.width / near.slope and near.value.width <= _POOR
     reached = _SETTLED * near.value.width / near.slope if wide else 0.0
-    low, high = _bisect(
-        profile, low, high, limit, log_target, rtol=rtol, narrow=width, reached=reached
-    )
+    patience = _PATIENCE if math.isfinite(near.value.low) else _LITTLE_PATIENCE
+    search = _Search(rtol=rtol, reached=reached, narrow=width, patience=patience)
+    low, high = _bisect(profile, low, high, limit, log_target, search)
     return _Ends(low, cap if high is None else high)
+
+
+def _narrowed(
+    profile: PairProfile, near: _Near, log_target: float, rtol: float, limit: float
+) -> tuple[_Near, float]:
+    """Go on with brackets as narrow as rtol needs, unless loose ones turn out no wider."""
+    width = LOOSE
+    for _ in range(_SLOPES):
+        wanted = max(0.6 * rtol * near.point * near.slope, _NARROWEST)
+        if wanted >= 0.5 * width:
+            break
+        tight = near._replace(value=profile.log_delta(near.point, width=wanted))
+        if tight.value.width >= 0.5 * near.value.width > wanted:
+            break
+        width = wanted
+        # The slope is better known afterwards: it may call for brackets narrower still.
+        near = _newton(profile, tight, log_target, width, limit)
+    return near, width
 
 
 class _Near(NamedTuple):
@@ -221,7 +240,7 @@ def _newton(
     The bracket after a last, short step is predicted: the ends are evaluated in any case.
     """
     point, slope, found = near
-    for _ in range(3):
+    for _ in range(_NEWTON):
         if not math.isfinite(found.low):
             break
         value = _middle(found)
@@ -272,7 +291,7 @@ def _push_up(
 def _push_down(profile: PairProfile, near: _Near, log_target: float, width: float) -> float:
     """The first evaluated point at or below the crossing where delta is certainly above; else 0."""
     margin = _margin(log_target - near.value.low, near, width)
-    for _ in range(_WIDENINGS):
+    for _ in range(_WIDENINGS if math.isfinite(near.value.low) else 1):
         if near.point - margin <= 0.0:
             break
         if _above(profile, near.point - margin, log_target, width):
@@ -281,16 +300,32 @@ def _push_down(profile: PairProfile, near: _Near, log_target: float, width: floa
     return 0.0
 
 
+class _Search(NamedTuple):
+    """When bisection ends: at rtol of eps or at `reached`; after so many undecided points."""
+
+    rtol: float
+    reached: float
+    narrow: float
+    patience: int
+
+
+def _side(profile: PairProfile, point: float, log_target: float, narrow: float) -> int:
+    """1 where delta is certainly below the target, -1 where it is above, 0 where undecided."""
+    for width in (LOOSE, narrow):
+        if _below(profile, point, log_target, width):
+            return 1
+        if _above(profile, point, log_target, width):
+            return -1
+    return 0
+
+
 def _bisect(
     profile: PairProfile,
     low: float,
     high: float | None,
     limit: float,
     log_target: float,
-    *,
-    rtol: float,
-    narrow: float,
-    reached: float,
+    search: _Search,
 ) -> tuple[float, float | None]:
     """Close in from certified ends where Newton's steps did not (next to the cap, say).
 
@@ -300,25 +335,24 @@ def _bisect(
     undecided = 0
     for _ in range(_BISECTIONS):
         top = limit if high is None else high
-        if top - low <= max(rtol * top, reached):
+        if top - low <= max(search.rtol * top, search.reached):
             break
         middle = (low * top) ** 0.5 if low > 0.0 and top > 4.0 * low else 0.5 * (low + top)
-        for width in (LOOSE, narrow):
-            if _below(profile, middle, log_target, width):
-                high = middle
-                break
-            if _above(profile, middle, log_target, width):
-                low = middle
-                break
+        side = _side(profile, middle, log_target, search.narrow)
+        if side > 0:
+            high = middle
+        elif side < 0:
+            low = middle
         else:
             undecided += 1
-            if undecided >= _UNDECIDED:
+            if undecided >= search.patience:
                 break
             # Certified ends may still move in from either side of the undecided middle.
             for point in (0.5 * (low + middle), 0.5 * (middle + top)):
-                if _below(profile, point, log_target, LOOSE):
+                side = _side(profile, point, log_target, search.narrow)
+                if side > 0:
                     high = min(point, top)
                     break
-                if _above(profile, point, log_target, LOOSE):
+                if side < 0:
                     low = max(point, low)
     return low, high

@@ -75,6 +75,10 @@ class PairProfile:
         if known is not None and (known[0] <= width or known[1].width <= width):
             return known[1]
         found = self._compute(epsilon, width)
+        if known is not None:
+            # A narrower request may do worse where the rounding of more terms is what limits it.
+            low, high = max(found.low, known[1].low), min(found.high, known[1].high)
+            found = LogInterval(low, high)
         self._cache[epsilon] = (width, found)
         return found
 
@@ -137,7 +141,11 @@ class PairProfile:
             if best.width <= width:
                 break
             log_tail = math.log(max(pair.tail[0], pair.tail[1] * math.exp(epsilon), 1e-320))
-            enough = max(main.high - math.log(pair.n) - margin, _LAST_LEVEL)
+            alone = main.high - math.log(pair.n)
+            enough = max(alone - margin, _LAST_LEVEL)
+            if main.low == -math.inf and log_tail < alone - 3.0:
+                # The cells themselves have no lower end: nothing that is kept besides helps.
+                break
             if log_tail >= best.high + math.log(0.1 * width) and level > _LAST_LEVEL:
                 # The tail is what makes the bracket wide: lower it below what the cells alone give.
                 level = max(min(enough, level - 4.0), _LAST_LEVEL)

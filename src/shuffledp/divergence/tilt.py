@@ -197,11 +197,12 @@ class TiltedLaw(NamedTuple):
 
 def tilted_law(law: GainLaw, n: int, alpha: float, *, whole: bool = False) -> TiltedLaw:
     """What the saddle-point equation needs of the law tilted by alpha."""
-    # Exponents far below the largest contribute nothing.
-    exponent = np.maximum(alpha * law.g, -1e300)
-    top = max(0.0, float(exponent.max()))
-    share = law.w * np.exp(exponent - top)
-    rest = math.exp(-top) * max(0.0, 1.0 - float(law.w.sum()) - law.lost)
+    # In logarithms, relative to the largest contribution: masses and exponentials underflow.
+    exponent = np.maximum(alpha * law.g, -1e300) + np.log(np.maximum(law.w, 1e-320))
+    left = max(0.0, 1.0 - float(law.w.sum()) - law.lost)
+    top = max(float(exponent.max()), math.log(left) if left > 0.0 else -math.inf)
+    share = np.exp(exponent - top)
+    rest = math.exp(math.log(left) - top) if left > 0.0 else 0.0
     total = float(share.sum()) + rest
     moment = share * law.g
     mean = float(moment.sum()) / total

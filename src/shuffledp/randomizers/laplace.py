@@ -144,8 +144,8 @@ class Laplace(MeanRandomizer):
         return WorstPairs(((self.low, self.high),), theorem)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """Victim at the end points, all others at one of them or (on an interval) in the middle."""
-        others = (self.low, self.high)
+        """Victim at the end points, others at one of them (by symmetry either) or halfway."""
+        others = (self.low,)
         if not self.binary:
             others = (*others, 0.5 * (self.low + self.high))
         return tuple((self.low, self.high, x2) for x2 in others)
