@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -23,32 +24,66 @@ _UNITS |= {"GIB": 2**30}
 _SMALLEST_MEMORY = 128_000_000
 
 
-@click.command(short_help="Randomize, shuffle, aggregate and estimate a column of a file.")
+_COLUMN = click.option(
+    "--column",
+    "columns",
+    multiple=True,
+    metavar="NAME",
+    help="Column of the file; of the mechanism joint once for each part.  [default: [data]'s]",
+)
+_DOMAIN = click.option(
+    "--domain", metavar="FILE", help="Items in order, one a line, in place of [data]'s."
+)
+_ASKED = (
+    click.option(
+        "--range",
+        "ranges",
+        multiple=True,
+        metavar="LOW:HIGH",
+        help="Of the mechanism hierarchy: share with LOW <= value < HIGH; may be repeated.",
+    ),
+    click.option("--moments", type=Whole(), metavar="K", help="Of additive noise: moments 1 to K."),
+    click.option(
+        "--candidates", metavar="FILE", help="Of hashed text: what to count, one item a line."
+    ),
+    click.option("--simplex", is_flag=True, help="Post-process: nearest probabilities."),
+)
+
+
+def _asking(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(_ASKED):
+        command = option(command)
+    return command
+
+
+@click.command(short_help="Randomize, shuffle, aggregate and estimate columns of a file.")
 @click.argument("deployment", metavar="DEPLOYMENT.toml")
 @click.option("--input", "source", required=True, metavar="FILE", help="Parquet or CSV file.")
-@click.option("--column", metavar="NAME", help="Column of the file.  [default: that of [data]]")
+@_COLUMN
 @click.option("--output", required=True, metavar="FILE.csv", help="Where estimates are written.")
-@click.option("--domain", metavar="FILE", help="Items in order, one a line, in place of [data]'s.")
+@_DOMAIN
+@_asking
+@click.option("--top", type=Whole(), metavar="K", help="Only the K largest estimates.")
 @click.option("--reports", metavar="FILE.parquet", help="Also write the shuffled reports.")
 @click.option("--figure", metavar="FILE", help="Also draw the estimates (png, svg, pdf).")
 @click.option("--truth", metavar="FILE.csv", help="Item and true value, to draw beside them.")
 @click.option("--confidence", type=Number(), default=0.95, show_default=True)
-@click.option("--simplex", is_flag=True, help="Post-process: nearest probabilities.")
 @click.option("--memory", default="512MB", show_default=True, help="What the engine may use.")
 @click.option("--json", "as_json", is_flag=True, help="Print the certificate and nothing else.")
 def run(
     deployment: str,
     source: str,
-    column: str | None,
+    columns: tuple[str, ...],
     output: str,
     domain: str | None,
+    top: int | None,
     reports: str | None,
     figure: str | None,
     truth: str | None,
     confidence: float,
-    simplex: bool,
     memory: str,
     as_json: bool,
+    **asking: Any,
 ) -> None:
     r"""Run a deployment on one machine: every row of the input is one user's value.
 
@@ -63,6 +98,13 @@ def run(
       domain = ["ATL", "BOS", "..."]   # public, not read off the data
       nulls = "drop"                   # or "refuse", "category"
       outside = "category"             # or "refuse", "drop"; "clip" for numbers
+    \b
+    By mechanism, also:
+      [[data.columns]]                 # joint: one table for each part, in order
+      ranges = [[0, 10], [10, 100]]    # hierarchy: low <= value < high
+      moments = 4                      # additive noise: moments and variance
+      hashed = true                    # an open domain of text, and
+      candidates = ["ATL", "BOS"]      # what the collector counts of it
     """
     protocol, files = load_protocol(), load_deployment().load(deployment)
     _check.open_unit("confidence", confidence)
@@ -70,19 +112,25 @@ def run(
     if plots is not None:
         plots.check_suffix("figure", figure)
     known = None if truth is None else protocol.read_truth(truth)
-    chosen = protocol.column_of(files.deployment, name=column, domain=_read_domain(domain))
-    target = Path(output)
-    if not target.parent.is_dir():
-        raise ParameterError(f"output = {output!r}: no such directory")
-    with progress("running") as status, _scratch(target.parent) as scratch:
+    chosen = protocol.column_of(files.deployment, names=columns, domain=_read_items(domain))
+    asked = protocol.asked_of(files.deployment, **_asked(**asking))
+    target = _new_file("output", output)
+    for name, path in (("reports", reports), ("figure", figure)):
+        if path is not None:
+            _new_file(name, path)
+    largest = None if top is None else _check.count("top", top)
+    with progress("running") as status, _on_disk(), _scratch(target.parent) as scratch:
         kept = None if reports is None else scratch / "reports.parquet"
         settings = protocol.Settings(
             memory=_bytes(memory), reports=kept, spill=scratch, tell=_counter(status)
         )
         engine = protocol.DuckEngine(source)
         result = protocol.run(
-            files, engine, chosen, settings=settings, confidence=confidence, simplex=simplex
+            files, engine, chosen, settings=settings, asked=asked, confidence=confidence
         )
+        if largest is not None:
+            rows = protocol.largest_rows(result.rows, largest)
+            result = dataclasses.replace(result, rows=rows)
         certificate = load_certificate().issue(_as_run(files, result), result.account)
         text = load_certificate().to_json(certificate)
         writers: dict[str, Callable[[Path], None]] = {
@@ -105,33 +153,39 @@ def run(
     "--output", metavar="FILE.csv", help="Where estimates are written.  [default: stdout]"
 )
 @click.option("--confidence", type=Number(), default=0.95, show_default=True)
-@click.option("--simplex", is_flag=True, help="Post-process: nearest probabilities.")
-def estimate(reports: str, output: str | None, confidence: float, simplex: bool) -> None:
+@_asking
+@click.option("--top", type=Whole(), metavar="K", help="Only the K largest estimates.")
+def estimate(
+    reports: str, output: str | None, confidence: float, top: int | None, **asking: Any
+) -> None:
     """The collector's half alone: the mechanism is read from the file's metadata.
 
     Reports outside the mechanism's message space are left out and counted on stderr.
     """
     protocol = load_protocol()
     _check.open_unit("confidence", confidence)
+    largest = None if top is None else _check.count("top", top)
+    target = None if output is None else _new_file("output", output)
     with progress("estimating"):
-        result, found = protocol.estimate_reports(reports, confidence=confidence, simplex=simplex)
-    text = protocol.table(result.rows)
+        asked = protocol.Asked(**_asked(**asking))
+        result, found = protocol.estimate_reports(reports, asked=asked, confidence=confidence)
+    rows = result.rows if largest is None else protocol.largest_rows(result.rows, largest)
+    text = protocol.table(rows)
     if found.refused:
         click.echo(f"{found.refused:,} reports outside the message space were left out", err=True)
-    if output is None:
+    if target is None:
         click.echo(text, nl=False)
         return
-    target = Path(output)
-    if not target.parent.is_dir():
-        raise ParameterError(f"output = {output!r}: no such directory")
-    write_all(target.parent, {target.name: text_writer(text)})
+    with _on_disk():
+        write_all(target.parent, {target.name: text_writer(text)})
 
 
 @click.command(short_help="Repeat a deployment on values with seeds: measured against theory.")
 @click.argument("deployment", metavar="DEPLOYMENT.toml")
 @click.option("--input", "source", required=True, metavar="FILE", help="Parquet or CSV file.")
-@click.option("--column", metavar="NAME", help="Column of the file.  [default: that of [data]]")
-@click.option("--domain", metavar="FILE", help="Items in order, one a line, in place of [data]'s.")
+@_COLUMN
+@_DOMAIN
+@_asking
 @click.option("-R", "--repetitions", type=Whole(), default=100, show_default=True)
 @click.option("--seed", type=Whole(), default=0, show_default=True, help="Of the first repetition.")
 @click.option("--workers", type=Whole(), default=1, show_default=True, help="Processes.")
@@ -139,21 +193,31 @@ def estimate(reports: str, output: str | None, confidence: float, simplex: bool)
 def simulate(
     deployment: str,
     source: str,
-    column: str | None,
+    columns: tuple[str, ...],
     domain: str | None,
     repetitions: int,
     seed: int,
     workers: int,
     as_json: bool,
+    **asking: Any,
 ) -> None:
     """Measured error and coverage over repeated runs beside what theory says; not private."""
     protocol, files = load_protocol(), load_deployment().load(deployment)
-    chosen = protocol.column_of(files.deployment, name=column, domain=_read_domain(domain))
+    chosen = protocol.column_of(files.deployment, names=columns, domain=_read_items(domain))
+    asked = protocol.asked_of(files.deployment, **_asked(**asking))
     with progress("reading") as status:
-        randomizer, values = protocol.read_values(files, protocol.DuckEngine(source), chosen)
+        engine = protocol.DuckEngine(source)
+        randomizer, question, values = protocol.read_values(files, engine, chosen, asked)
         tell = _counter(status, of=repetitions, word="repetitions")
         found = protocol.simulated(
-            randomizer, values, repetitions=repetitions, seed=seed, workers=workers, tell=tell
+            randomizer,
+            question,
+            values,
+            asked=asked,
+            repetitions=repetitions,
+            seed=seed,
+            workers=workers,
+            tell=tell,
         )
     if as_json:
         print_json(found.to_dict())
@@ -168,20 +232,38 @@ def simulate(
 
 
 def _as_run(files: Any, result: Any) -> Any:
-    import dataclasses
-
     return dataclasses.replace(files, deployment=result.account.deployment)
 
 
-def _read_domain(path: str | None) -> tuple[str, ...] | None:
+def _asked(
+    ranges: tuple[str, ...], moments: int | None, candidates: str | None, *, simplex: bool
+) -> dict[str, Any]:
+    """What is asked for by options."""
+    return {
+        "ranges": tuple(_read_range(text) for text in ranges),
+        "moments": moments or 0,
+        "candidates": _read_items(candidates, "candidates") or (),
+        "simplex": simplex,
+    }
+
+
+def _read_range(text: str) -> tuple[int, int]:
+    low, _, high = text.partition(":")
+    try:
+        return int(low), int(high)
+    except ValueError:
+        raise rejected("range", text, "LOW:HIGH, two whole numbers") from None
+
+
+def _read_items(path: str | None, what: str = "domain") -> tuple[str, ...] | None:
     if path is None:
         return None
     try:
         lines = Path(path).read_text(encoding="utf-8").splitlines()
     except OSError as error:
-        raise ParameterError(f"domain = {path!r}: {error.strerror}") from None
+        raise ParameterError(f"{what} = {path!r}: {error.strerror}") from None
     except UnicodeDecodeError:
-        raise ParameterError(f"domain = {path!r}: wanted text in UTF-8, an item a line") from None
+        raise ParameterError(f"{what} = {path!r}: wanted text in UTF-8, an item a line") from None
     return tuple(line for line in lines if line)
 
 
@@ -196,6 +278,25 @@ def _bytes(text: str) -> int:
     if not _SMALLEST_MEMORY <= size < 2**50:
         raise rejected("memory", text, wanted)
     return int(size)
+
+
+def _new_file(name: str, path: str) -> Path:
+    """The path, where a file can be put in place: what is there has to be an ordinary file."""
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise ParameterError(f"{name} = {path!r}: no such directory")
+    if target.exists() and not target.is_file():
+        raise ParameterError(f"{name} = {path!r}: not an ordinary file, wanted one or a new name")
+    return target
+
+
+@contextlib.contextmanager
+def _on_disk() -> Iterator[None]:
+    """Writing that fails is one line: a full disk, a quota, a device that is gone."""
+    try:
+        yield
+    except OSError as error:
+        raise ParameterError(f"output: {error.strerror or str(error).splitlines()[0]}") from None
 
 
 @contextlib.contextmanager
@@ -234,7 +335,7 @@ def _write(
         from shuffledp.protocol.figure import estimate_figure
 
         title = result.account.deployment.title
-        drawn = estimate_figure(result.rows, title=title, truth=truth, n=result.outcome.count)
+        drawn = estimate_figure(result.rows, title=title, truth=truth, n=result.outcome.users)
         plots.save(drawn, figure)
     if reports is not None:
         (scratch / "reports.parquet").replace(reports)
@@ -242,7 +343,7 @@ def _write(
 
 
 def _print_run(result: Any, files: Any) -> None:
-    click.echo(f"{files.deployment.title}: {result.outcome.count:,} users")
+    click.echo(f"{files.deployment.title}: {result.outcome.users:,} users")
     for count, why in ((result.outcome.nulls, "no value"), (result.outcome.outside, "outside")):
         if count:
             click.echo(f"  {count:,} rows left out: {why}")

@@ -7,12 +7,9 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 
-class Data(BaseModel):
-    """Where the values are; used by ``shuffledp run``, not by the accounting."""
-
+class _Column(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
-    column: str | None = Field(default=None, description="column of the input table")
     domain: list[str] | list[int] | None = Field(
         default=None, description="items in order; a public list, not read off the data"
     )
@@ -27,3 +24,35 @@ class Data(BaseModel):
         """Arguments of ``protocol.Column`` that the file gives."""
         given = {"nulls": self.nulls, "outside": self.outside}
         return given | {"domain": None if self.domain is None else tuple(self.domain)}
+
+
+class Attribute(_Column):
+    """One column of a record, for the mechanism joint."""
+
+    column: str = Field(description="column of the input table")
+
+
+class Data(_Column):
+    """Where the values are; used by ``shuffledp run``, not by the accounting."""
+
+    column: str | None = Field(default=None, description="column of the input table")
+    columns: list[Attribute] | None = Field(
+        default=None, description="for the mechanism joint: a table for each of its parts, in order"
+    )
+    hashed: bool = Field(
+        default=False, description="an open domain: text is hashed to the mechanism's items"
+    )
+    candidates: list[str] | None = Field(
+        default=None, description="with hashed: the text to count; the collector may change it"
+    )
+    ranges: list[list[int]] | None = Field(
+        default=None,
+        description="for the mechanism hierarchy: pairs low, high; low <= value < high",
+    )
+    moments: int | None = Field(
+        default=None, ge=1, le=8, description="for additive noise: estimate so many moments"
+    )
+
+    def settings(self) -> dict[str, Any]:
+        """Arguments of ``protocol.Column`` that the file gives."""
+        return super().settings() | {"hashed": self.hashed}

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.bound import Theorem
 from shuffledp.errors import rejected
-from shuffledp.estimates import FrequencyEstimate, MeanEstimate
+from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate
 from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 from shuffledp.theorems import MESSAGE_DATASET, MULTI_MESSAGE
@@ -221,9 +221,37 @@ class MultiMessage(ABC):
     def _blanket(self, count: int, source: RandomSource) -> Messages:
         """So many blanket messages."""
 
+    def randomize_with(self, values: ArrayLike, source: RandomSource) -> Messages:
+        """All messages of these users, not shuffled, from any source: the way in for engines."""
+        return self._messages(values, source, shuffled=False)
+
+    @property
     @abstractmethod
-    def estimate(self, messages: ArrayLike, *, n: int) -> FrequencyEstimate | MeanEstimate:
-        """Unbiased estimate from all messages of n users, with exact standard errors."""
+    def items(self) -> int:
+        """Number of items: inputs are 0 .. items-1."""
+
+    @abstractmethod
+    def aggregate(self, messages: ArrayLike) -> Aggregate:
+        """Sums over messages; those of disjoint batches add up, ``count`` is of messages.
+
+        Raises
+        ------
+        ParameterError
+            If a message is outside the message space.
+        """
+
+    @abstractmethod
+    def estimate(
+        self, messages: ArrayLike | Aggregate, *, n: int
+    ) -> FrequencyEstimate | MeanEstimate:
+        """Unbiased estimate from all messages of n users, or their sums, with standard errors."""
+
+    def _sums(self, messages: ArrayLike | Aggregate, size: int) -> Aggregate:
+        """Sums of this length."""
+        found = messages if isinstance(messages, Aggregate) else self.aggregate(messages)
+        if found.sums.shape != (size,):
+            raise rejected("shape of the aggregate's sums", found.sums.shape, f"({size},)")
+        return found
 
     @abstractmethod
     def variance(self, frequency: float = 0.0) -> float:

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import rejected
-from shuffledp.estimates import FrequencyEstimate
+from shuffledp.estimates import Aggregate, FrequencyEstimate
 from shuffledp.multimessage.base import MessagePair, Messages, Named
 from shuffledp.multimessage.dump import UniformBlankets, point_ratios
 from shuffledp.randomizers.values import smallest_type, whole_values
@@ -86,7 +86,7 @@ class BallsIntoBins(UniformBlankets):
         bins = values.astype(np.int64) * self.s + source.below(self.s, len(values))
         return bins.astype(smallest_type(self.d))
 
-    def estimate(self, messages: ArrayLike, *, n: int) -> FrequencyEstimate:
+    def estimate(self, messages: ArrayLike | Aggregate, *, n: int) -> FrequencyEstimate:
         """(C - N s/d)/n, C the balls in the item's bins, N the uniform balls received.
 
         The data balls of an item always hit its own bins and no other item's: noise comes from the

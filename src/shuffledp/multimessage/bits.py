@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import rejected
-from shuffledp.estimates import MeanEstimate
+from shuffledp.estimates import Aggregate, MeanEstimate
 from shuffledp.multimessage.base import (
     UNIT,
     MessagePair,
@@ -64,7 +64,17 @@ class _Bits(MultiMessage):
     def _blanket(self, count: int, source: RandomSource) -> Messages:
         return source.coins(digits(self._word), count).astype(np.uint8)
 
-    def estimate(self, messages: ArrayLike, *, n: int) -> MeanEstimate:
+    @property
+    def items(self) -> int:
+        """2: no and yes."""
+        return 2
+
+    def aggregate(self, messages: ArrayLike) -> Aggregate:
+        """How many are 1."""
+        bits = whole_reports(messages, 2)
+        return Aggregate(bits.size, np.array([float(np.count_nonzero(bits))]))
+
+    def estimate(self, messages: ArrayLike | Aggregate, *, n: int) -> MeanEstimate:
         """(ones - N p)/n, N = n times the blanket bits of each user.
 
         Raises
@@ -72,11 +82,11 @@ class _Bits(MultiMessage):
         ParameterError
             If there are not as many messages as n users send.
         """
-        bits = whole_reports(messages, 2)
+        sums = self._sums(messages, 1)
         blankets = self.blanket_total(n)
-        if counted(n, bits.size) != blankets:
-            raise rejected("number of messages", bits.size, f"{blankets + n:,} from {n:,} users")
-        mean = (float(np.count_nonzero(bits)) - blankets * (self._word / UNIT)) / n
+        if counted(n, sums.count) != blankets:
+            raise rejected("number of messages", sums.count, f"{blankets + n:,} from {n:,} users")
+        mean = (float(sums.sums[0]) - blankets * (self._word / UNIT)) / n
         return MeanEstimate(mean, float(np.sqrt(self.variance() / n)), n)
 
     def variance(self, frequency: float = 0.0) -> float:

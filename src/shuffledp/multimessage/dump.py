@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import rejected
-from shuffledp.estimates import FrequencyEstimate
+from shuffledp.estimates import Aggregate, FrequencyEstimate
 from shuffledp.multimessage.base import (
     UNIT,
     MessagePair,
@@ -57,15 +57,20 @@ class UniformBlankets(MultiMessage):
     def _blanket(self, count: int, source: RandomSource) -> Messages:
         return source.below(self.d, count).astype(smallest_type(self.d))
 
-    def _counts(self, messages: ArrayLike, n: int) -> tuple[np.ndarray, int]:
-        """How often each of 0 .. d-1 was sent, and how many blanket messages there are."""
+    def aggregate(self, messages: ArrayLike) -> Aggregate:
+        """How often each of 0 .. d-1 was sent."""
         column = whole_reports(messages, self.d)
-        blankets = counted(n, column.size)
+        return Aggregate(column.size, histogram(column, self.d).astype(np.float64))
+
+    def _counts(self, messages: ArrayLike | Aggregate, n: int) -> tuple[np.ndarray, int]:
+        """How often each of 0 .. d-1 was sent, and how many blanket messages there are."""
+        sums = self._sums(messages, self.d)
+        blankets = counted(n, sums.count)
         most = self.blanket_total(n)
         if blankets > most or (self.rate_word == UNIT and blankets < most):
             wanted = f"{most + n:,} from {n:,} users" + ", or fewer" * (self.rate_word < UNIT)
-            raise rejected("number of messages", column.size, wanted)
-        return histogram(column, self.d), blankets
+            raise rejected("number of messages", sums.count, wanted)
+        return sums.sums, blankets
 
     @property
     def message_bits(self) -> float:
@@ -81,6 +86,11 @@ class UniformBlankets(MultiMessage):
 class _Dump(UniformBlankets):
     """Messages are values 0 .. d-1."""
 
+    @property
+    def items(self) -> int:
+        """d."""
+        return self.d
+
     def _checked(self, values: ArrayLike) -> np.ndarray:
         return whole_values(values, self.d)
 
@@ -89,7 +99,7 @@ class _Dump(UniformBlankets):
     def _flip(self) -> tuple[float, float, float]:
         """f, 1 - f and q = f/(d-1)."""
 
-    def estimate(self, messages: ArrayLike, *, n: int) -> FrequencyEstimate:
+    def estimate(self, messages: ArrayLike | Aggregate, *, n: int) -> FrequencyEstimate:
         """(C - N/d - n q)/(n (1 - f - q)), N the blanket messages that were received.
 
         Raises

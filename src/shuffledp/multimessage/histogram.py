@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import rejected
-from shuffledp.estimates import FrequencyEstimate
+from shuffledp.estimates import Aggregate, FrequencyEstimate
 from shuffledp.multimessage.base import (
     UNIT,
     MessagePair,
@@ -138,7 +138,20 @@ class CheuZhilyaev(MultiMessage):
             messages[part] = np.packbits(bits, axis=1)
         return messages
 
-    def estimate(self, messages: ArrayLike, *, n: int) -> FrequencyEstimate:
+    @property
+    def items(self) -> int:
+        """d."""
+        return self.d
+
+    def aggregate(self, messages: ArrayLike) -> Aggregate:
+        """How many messages have each bit."""
+        rows = packed_reports(messages, self.d)
+        counts = np.zeros(self.d)
+        for part in blocks(len(rows), self.d):
+            counts += np.unpackbits(rows[part], axis=1, count=self.d).sum(axis=0, dtype=np.int64)
+        return Aggregate(len(rows), counts)
+
+    def estimate(self, messages: ArrayLike | Aggregate, *, n: int) -> FrequencyEstimate:
         """(C - n m f)/(n (1 - 2f)), C the messages with the item's bit; m messages a user.
 
         Raises
@@ -146,15 +159,12 @@ class CheuZhilyaev(MultiMessage):
         ParameterError
             If there are not as many messages as n users send.
         """
-        rows = packed_reports(messages, self.d)
+        sums = self._sums(messages, self.d)
         blankets = self.blanket_total(n)
-        if counted(n, len(rows)) != blankets:
-            raise rejected("number of messages", len(rows), f"{blankets + n:,} from {n:,} users")
-        counts = np.zeros(self.d)
-        for part in blocks(len(rows), self.d):
-            counts += np.unpackbits(rows[part], axis=1, count=self.d).sum(axis=0, dtype=np.int64)
+        if counted(n, sums.count) != blankets:
+            raise rejected("number of messages", sums.count, f"{blankets + n:,} from {n:,} users")
         flip, _, gap = self._flip
-        frequencies = (counts / n - (self.blankets + 1) * flip) / gap
+        frequencies = (sums.sums / n - (self.blankets + 1) * flip) / gap
         error = math.sqrt(self.variance() / n)
         return FrequencyEstimate(frequencies, np.full(self.d, error), n)
 

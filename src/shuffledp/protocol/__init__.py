@@ -6,7 +6,7 @@ Stages work on NumPy arrays in memory (``Job``, ``Shuffler``) and on tables thro
 
 from __future__ import annotations
 
-from shuffledp.protocol.columns import Column
+from shuffledp.protocol.columns import Column, hash_of
 from shuffledp.protocol.heavy import HeavyHitters, PrefixTree
 from shuffledp.protocol.jobs import Job, Outcome
 from shuffledp.protocol.moments import MomentEstimate, moments
@@ -16,25 +16,31 @@ from shuffledp.protocol.postprocess import (
     largest,
     project_to_simplex,
 )
+from shuffledp.protocol.questions import Asked, question
+from shuffledp.protocol.records import Record
 from shuffledp.protocol.reports import ReportFile, read_reports, write_reports
 from shuffledp.protocol.shuffler import Shuffler, shuffle_reports
 from shuffledp.protocol.simulation import Simulation, simulate
 
 __all__ = [
+    "Asked",
     "Column",
     "HeavyHitters",
     "Job",
     "MomentEstimate",
     "Outcome",
     "PrefixTree",
+    "Record",
     "ReportFile",
     "Shuffler",
     "Simulation",
     "above_threshold",
     "consistent_tree",
+    "hash_of",
     "largest",
     "moments",
     "project_to_simplex",
+    "question",
     "read_reports",
     "shuffle_reports",
     "simulate",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +14,8 @@ import pyarrow.compute as pc
 
 from shuffledp import _check
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.randomizers import Randomizer
+from shuffledp.randomizers import Hierarchy, Joint
+from shuffledp.randomizers.frequency import ItemRandomizer
 
 Policy = Literal["refuse", "drop", "category"]
 _NULLS = ("refuse", "drop", "category")
@@ -40,6 +42,28 @@ class Encoded:
     outside: int
 
 
+@dataclass(frozen=True)
+class Placed:
+    """Every row's input, and which rows have one.
+
+    Attributes
+    ----------
+    values : ndarray, shape (m,)
+        Inputs; where there is none, anything.
+    nulls, outside : ndarray of bool, shape (m,)
+        Rows that a policy leaves out.
+    """
+
+    values: np.ndarray
+    nulls: np.ndarray
+    outside: np.ndarray
+
+    @property
+    def kept(self) -> np.ndarray:
+        """Rows with an input."""
+        return ~(self.nulls | self.outside)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Column:
     """Which column, its public domain, and what happens to values that are not in it.
@@ -57,24 +81,35 @@ class Column:
         smaller), or an item of their own after the domain.
     outside : {"refuse", "drop", "category", "clip"}
         Values outside the domain: the same; "clip" moves real numbers to the nearer end.
+    hashed : bool
+        An open domain: text that nobody listed. The input is a public hash of it, ``hash_of``, to
+        the mechanism's items; the collector estimates whatever text it asks for.
     """
 
     name: str
     domain: tuple[str | int, ...] | None = None
     nulls: Literal["refuse", "drop", "category"] = "refuse"
     outside: Literal["refuse", "drop", "category", "clip"] = "refuse"
+    hashed: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
             raise rejected("column", self.name, "the name of a column")
         _check.choice("nulls", self.nulls, _NULLS)
         _check.choice("outside", self.outside, _OUTSIDE)
+        if self.hashed and (self.domain is not None or self.outside != "refuse"):
+            raise rejected("hashed", self.hashed, "no domain and no policy for what is outside it")
         if self.domain is not None:
             object.__setattr__(self, "domain", _domain(self.domain))
         elif "category" in (self.nulls, self.outside):
             raise ParameterError("domain is missing: nulls or outside = 'category' wanted items")
         if self.domain is not None and self.outside == "clip":
             raise rejected("outside", "clip", "refuse, drop or category for a column of items")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the table that are read: this one."""
+        return (self.name,)
 
     @property
     def items(self) -> tuple[str | int, ...] | None:
@@ -86,9 +121,14 @@ class Column:
         )
         return (*self.domain, *extra)
 
-    def check(self, randomizer: Randomizer) -> None:
-        """ParameterError unless the randomizer is for as many items as there are."""
-        size = getattr(randomizer, "items", None)
+    def check(self, randomizer: Any) -> None:
+        """ParameterError unless the mechanism is for as many items as there are."""
+        if isinstance(randomizer, Joint):
+            count = len(randomizer.randomizers)
+            raise rejected("column", self.name, f"{count} columns for this {randomizer.name}")
+        size = size_of(randomizer)
+        if self.hashed and not isinstance(randomizer, ItemRandomizer):
+            raise rejected("randomizer", randomizer.name, "a frequency mechanism, for hashed items")
         if self.items is not None and size is None:
             msg = f"domain: {randomizer.name} is for numbers, wanted no domain"
             raise ParameterError(msg)
@@ -97,43 +137,68 @@ class Column:
                 "domain", f"{len(self.items)} items", f"{size} for this {randomizer.name}"
             )
 
-    def encode(self, rows: pa.Array | pa.ChunkedArray, randomizer: Randomizer) -> Encoded:
+    def about(self) -> dict[str, Any]:
+        """What the numbers are about, for the metadata of a report file."""
+        found: dict[str, Any] = {"items": None if self.items is None else list(self.items)}
+        return found | ({"hashed": True} if self.hashed else {})
+
+    def encode(self, rows: pa.Array | pa.ChunkedArray, randomizer: Any) -> Encoded:
         """Inputs of the rows; ParameterError names the first value that is refused."""
+        found = self.place(rows, randomizer)
+        nulls, outside = (int(np.count_nonzero(x)) for x in (found.nulls, found.outside))
+        return Encoded(found.values[found.kept], nulls, outside)
+
+    def place(self, rows: pa.Array | pa.ChunkedArray, randomizer: Any) -> Placed:
+        """The same row by row, none left out."""
         if isinstance(rows, pa.ChunkedArray):
             rows = rows.combine_chunks()
         if pa.types.is_dictionary(rows.type):
             rows = rows.dictionary_decode()
         if self.domain is not None:
-            return self._encode_items(rows)
-        return self._encode_numbers(rows, randomizer)
+            return self._place_items(rows)
+        if self.hashed:
+            return self._place_hashed(rows, size_of(randomizer) or 1)
+        return self._place_numbers(rows, randomizer)
 
-    def _encode_items(self, rows: pa.Array) -> Encoded:
+    def _place_items(self, rows: pa.Array) -> Placed:
         domain = self.domain or ()
         keys = _as_keys(self.name, rows, domain)
         known = pa.array(domain, type=keys.type)
         index = pc.call_function("index_in", [keys], pc.SetLookupOptions(known, skip_nulls=True))
         codes = np.asarray(index.fill_null(-1)).astype(np.int64)
         missing = np.asarray(rows.is_null(nan_is_null=True))
-        codes, nulls = self._policy(codes, missing, "nulls", None, len(domain))
         other = (codes == -1) & ~missing
+        codes, nulls = self._policy(codes, missing, "nulls", None, len(domain))
         place = len(domain) + (self.nulls == "category")
         first = rows[int(np.argmax(other))].as_py() if bool(other.any()) else None
         codes, outside = self._policy(codes, other, "outside", first, place)
-        return Encoded(codes[codes >= 0], nulls, outside)
+        return Placed(codes, nulls, outside)
+
+    def _place_hashed(self, rows: pa.Array, size: int) -> Placed:
+        text = _as_keys(self.name, rows, ("",))
+        missing = np.asarray(rows.is_null())
+        count = int(np.count_nonzero(missing))
+        if count and self.nulls == "refuse":
+            raise rejected(
+                f"column {self.name!r}", None, f"a value in every row ({count:,} have none)"
+            )
+        coded = text.fill_null("").dictionary_encode()
+        codes = hash_of(coded.dictionary.to_pylist(), size)[np.asarray(coded.indices)]
+        return Placed(codes, missing, np.zeros_like(missing))
 
     def _policy(
         self, codes: np.ndarray, bad: np.ndarray, which: str, first: Any, place: int
-    ) -> tuple[np.ndarray, int]:
+    ) -> tuple[np.ndarray, np.ndarray]:
         count = int(np.count_nonzero(bad))
         policy = getattr(self, which)
         if count and policy == "refuse":
             wanted = "an item of the domain" if which == "outside" else "a value in every row"
             raise rejected(f"column {self.name!r}", first, f"{wanted} ({count:,} rows are not)")
         if policy == "category":
-            return np.where(bad, place, codes), 0
-        return codes, count
+            return np.where(bad, place, codes), np.zeros_like(bad)
+        return codes, bad
 
-    def _encode_numbers(self, rows: pa.Array, randomizer: Randomizer) -> Encoded:
+    def _place_numbers(self, rows: pa.Array, randomizer: Any) -> Placed:
         if not (pa.types.is_integer(rows.type) or pa.types.is_floating(rows.type)) and not (
             pa.types.is_decimal(rows.type) or pa.types.is_null(rows.type)
         ):
@@ -146,22 +211,38 @@ class Column:
             raise rejected(
                 f"column {self.name!r}", None, f"a value in every row ({nulls:,} have none)"
             )
-        values = values[~missing]
         low, high = _limits(randomizer)
+        values = np.where(missing, low, values)
         outside = (values < low) | (values > high)
         count = int(np.count_nonzero(outside))
         if self.outside == "clip":
-            return Encoded(np.clip(values, low, high), nulls, 0)
+            return Placed(np.clip(values, low, high), missing, np.zeros_like(outside))
         if count and self.outside == "refuse":
             first = float(values[outside][0])
             raise rejected(
                 f"column {self.name!r}", first, f"{low:g} to {high:g} ({count:,} rows are not)"
             )
-        return Encoded(values[~outside], nulls, count)
+        return Placed(values, missing, outside)
 
 
-def _limits(randomizer: Randomizer) -> tuple[float, float]:
-    size = getattr(randomizer, "items", None)
+def hash_of(items: Sequence[str], size: int) -> np.ndarray:
+    """Text to 0 .. size-1 by BLAKE2b of its UTF-8 bytes, 128 bits modulo the size.
+
+    Whoever asks can compute it; two items collide with probability 1/size.
+    """
+    found = (hashlib.blake2b(item.encode(), digest_size=16).digest() for item in items)
+    return np.array([int.from_bytes(x, "big") % size for x in found], dtype=np.int64)
+
+
+def size_of(randomizer: Any) -> int | None:
+    """Number of items of a mechanism for items 0 .. k-1; None for others."""
+    if isinstance(randomizer, Hierarchy):
+        return randomizer.domain
+    return getattr(randomizer, "items", None)
+
+
+def _limits(randomizer: Any) -> tuple[float, float]:
+    size = size_of(randomizer)
     if size is not None:
         return 0.0, float(size - 1)
     low, high = getattr(randomizer, "low", None), getattr(randomizer, "high", None)

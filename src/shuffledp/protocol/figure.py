@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp.protocol.run import Row
+from shuffledp.protocol.answers import Row
 
 _MOST_SHOWN = 40
 _BLUE, _ORANGE = "#0072B2", "#D55E00"

@@ -12,9 +12,13 @@ import pyarrow as pa
 
 from shuffledp import _check
 from shuffledp.errors import rejected
-from shuffledp.estimates import Aggregate
-from shuffledp.protocol.columns import Column
+from shuffledp.estimates import Aggregate, PartsAggregate, joined
+from shuffledp.multimessage import MultiMessage, protocol_from_dict, protocol_names
+from shuffledp.protocol.columns import hash_of, size_of
+from shuffledp.protocol.moments import power_sums
+from shuffledp.protocol.records import Values
 from shuffledp.randomizers import Randomizer, randomizer_from_dict
+from shuffledp.randomizers.frequency import ItemRandomizer
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 
 # Rows of a block: a simulation's random stream belongs to a block, whoever works on it.
@@ -39,6 +43,10 @@ class Outcome:
         Sums that are not, one entry a block.
     nulls, outside : int
         Rows left out by the column's policies.
+    children : tuple of Outcome
+        Where a report has parts, or is one of them: those of the parts, in place of sums.
+    users : int
+        Users who reported, one row each; other than ``count`` where a user sends several messages.
     """
 
     count: int = 0
@@ -46,10 +54,15 @@ class Outcome:
     parts: tuple[np.ndarray, ...] = ()
     nulls: int = 0
     outside: int = 0
+    children: tuple[Outcome, ...] = ()
+    users: int = 0
 
     @staticmethod
     def of(aggregate: Aggregate, *, nulls: int = 0, outside: int = 0) -> Outcome:
         """The outcome of one block."""
+        if isinstance(aggregate, PartsAggregate):
+            children = tuple(Outcome.of(part) for part in aggregate.parts)
+            return Outcome(aggregate.count, nulls=nulls, outside=outside, children=children)
         sums = np.asarray(aggregate.sums, dtype=np.float64)
         exact = bool(np.all((sums == np.floor(sums)) & (np.abs(sums) < _LARGEST_EXACT)))
         whole, parts = (sums, ()) if exact else (None, (sums,))
@@ -65,10 +78,14 @@ class Outcome:
             (*self.parts, *other.parts),
             self.nulls + other.nulls,
             self.outside + other.outside,
+            _added(self.children, other.children),
+            self.users + other.users,
         )
 
     def aggregate(self) -> Aggregate:
         """All sums; ParameterError where there was no report."""
+        if self.children:
+            return joined(self.count, [child.aggregate() for child in self.children])
         parts = list(self.parts) if self.whole is None else [*self.parts, self.whole]
         if not parts:
             raise rejected("input", "0 rows", "at least one row with a value")
@@ -79,6 +96,21 @@ class Outcome:
         return Aggregate(self.count, total.reshape(parts[0].shape))
 
 
+def _added(left: tuple[Outcome, ...], right: tuple[Outcome, ...]) -> tuple[Outcome, ...]:
+    if left and right:
+        return tuple(x + y for x, y in zip(left, right, strict=True))
+    return left or right
+
+
+Mechanism = Randomizer | MultiMessage
+
+
+def mechanism_of(description: dict[str, Any]) -> Mechanism:
+    """A randomizer or a multi-message protocol from its table."""
+    known = description.get("name") in protocol_names()
+    return protocol_from_dict(description) if known else randomizer_from_dict(description)
+
+
 @dataclass(frozen=True)
 class Job:
     """Randomize a column: mechanism, column, and for a simulation a seed.
@@ -87,16 +119,22 @@ class Job:
     ----------
     randomizer : dict
         ``Randomizer.to_dict()``; a job has to travel to other processes.
-    column : Column
+    column : Column or Record
         What to read, and what to do with values outside the domain.
     seed : int, optional
         Simulation only. None: randomness from the operating system.
+    asked : tuple of str
+        The text to count, where the column is hashed.
+    moments : int
+        Sum powers of the reports, for that many moments; 0: what the mechanism sums.
     """
 
     randomizer: dict[str, Any]
-    column: Column
+    column: Values
     seed: int | None = None
-    _made: dict[str, Randomizer] = field(default_factory=dict, repr=False, compare=False)
+    asked: tuple[str, ...] = ()
+    moments: int = 0
+    _made: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.seed is not None:
@@ -104,14 +142,14 @@ class Job:
         self.column.check(self.mechanism)
 
     @property
-    def mechanism(self) -> Randomizer:
-        """The randomizer itself."""
+    def mechanism(self) -> Mechanism:
+        """The randomizer, or the protocol, itself."""
         if "made" not in self._made:
-            self._made["made"] = randomizer_from_dict(self.randomizer)
+            self._made["made"] = mechanism_of(self.randomizer)
         return self._made["made"]
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return (Job, (self.randomizer, self.column, self.seed))
+        return (Job, (self.randomizer, self.column, self.seed, self.asked, self.moments))
 
     def source(self, block: int) -> RandomSource:
         """Random numbers of one block: the system's, or the seed's stream of that number."""
@@ -122,12 +160,33 @@ class Job:
     def reports(self, rows: pa.Array, block: int) -> tuple[np.ndarray, Outcome]:
         """Reports of a block of rows, and what was left out (count and sums are not in yet)."""
         encoded = self.column.encode(rows, self.mechanism)
+        users = len(encoded.values)
         reports = self.mechanism.randomize_with(encoded.values, self.source(block))
-        return reports, Outcome(nulls=encoded.nulls, outside=encoded.outside)
+        return reports, Outcome(nulls=encoded.nulls, outside=encoded.outside, users=users)
 
     def outcome(self, reports: np.ndarray) -> Outcome:
         """Sums over reports."""
-        return Outcome.of(self.mechanism.aggregate(reports))
+        return Outcome.of(summed(self.mechanism, reports, asked=self._hashes, moments=self.moments))
+
+    @property
+    def _hashes(self) -> np.ndarray | None:
+        if "hashes" not in self._made:
+            size = size_of(self.mechanism) or 1
+            self._made["hashes"] = hash_of(self.asked, size) if self.asked else None
+        return self._made["hashes"]
+
+
+def summed(
+    mechanism: Mechanism, reports: np.ndarray, *, asked: np.ndarray | None, moments: int
+) -> Aggregate:
+    """What is summed: powers for moments, support of the items asked for, or the usual sums."""
+    if moments:
+        # The mechanism's own sums check the reports.
+        count = mechanism.aggregate(reports).count
+        return Aggregate(count, power_sums(reports, moments))
+    if asked is not None and isinstance(mechanism, ItemRandomizer):
+        return mechanism.aggregate(reports, items=asked)
+    return mechanism.aggregate(reports)
 
 
 def in_blocks(arrays: Iterator[pa.Array], rows: int = BLOCK_ROWS) -> Iterator[pa.Array]:

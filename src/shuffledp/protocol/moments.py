@@ -18,7 +18,7 @@ from shuffledp.errors import NotCertified, rejected
 from shuffledp.randomizers import Gaussian, GeneralizedGaussian, Laplace, Randomizer
 
 Floats = npt.NDArray[np.float64]
-_HIGHEST = 8
+HIGHEST = 8
 
 
 @dataclass(frozen=True)
@@ -94,6 +94,30 @@ def unmixing(randomizer: Randomizer, order: int) -> Floats:
     return np.asarray(np.linalg.inv(mix), dtype=np.float64)
 
 
+def noise_covariance(randomizer: Randomizer, exact: Floats, order: int) -> Floats:
+    """Covariance of moments 1 .. K from one report, the values being fixed, shape (K, K).
+
+    With m_i(x) = E (x + Z)^i, Cov(Y^i, Y^j | x) = m_{i+j}(x) - m_i(x) m_j(x); its mean over the
+    users is linear in the moments of the values up to 2K, ``exact``.
+    """
+    z = noise_moments(randomizer, 2 * order)
+    width = 2 * order + 1
+    # Row i: m_i(x) as a polynomial in x.
+    rows = np.array(
+        [
+            [math.comb(i, j) * z[i - j] if j <= i else 0.0 for j in range(width)]
+            for i in range(width)
+        ]
+    )
+    inner = np.empty((order + 1, order + 1))
+    for i in range(order + 1):
+        for j in range(order + 1):
+            product = np.convolve(rows[i, : i + 1], rows[j, : j + 1])
+            inner[i, j] = rows[i + j] @ exact - product @ exact[: product.size]
+    a = unmixing(randomizer, order)
+    return (a @ inner @ a.T)[1:, 1:]
+
+
 def power_sums(reports: Floats, order: int) -> Floats:
     """Sums of Y^j, j = 0 .. 2 order: what adds up over batches."""
     powers = np.ones_like(reports, dtype=np.float64)
@@ -125,7 +149,7 @@ def moments(
     NotCertified
         If the randomizer's noise has no known moments.
     """
-    order = _check.count("order", order, high=_HIGHEST)
+    order = _check.count("order", order, high=HIGHEST)
     matrix = unmixing(randomizer, order)
     batches = [reports] if isinstance(reports, np.ndarray) else reports
     sums = np.zeros(2 * order + 1)

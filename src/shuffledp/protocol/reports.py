@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shuffledp.errors import NotCertified, ParameterError, rejected
-from shuffledp.protocol.columns import Column
-from shuffledp.protocol.jobs import Outcome
-from shuffledp.randomizers import Randomizer, randomizer_from_dict
+from shuffledp.estimates import Aggregate
+from shuffledp.multimessage import MultiMessage
+from shuffledp.protocol.columns import hash_of, size_of
+from shuffledp.protocol.jobs import Mechanism, Outcome, mechanism_of, summed
 
 _KEY = b"shuffledp"
 _COLUMN = "report"
@@ -63,14 +65,10 @@ def from_arrow(array: pa.Array) -> np.ndarray:
     return np.asarray(array)
 
 
-def schema(randomizer: Randomizer, column: Column | None, sample: np.ndarray) -> pa.Schema:
-    """Schema of a report file, with the mechanism (and the items it is about) in its metadata."""
-    about = {
-        "format": _FORMAT,
-        "randomizer": randomizer.to_dict(),
-        "items": None if column is None or column.items is None else list(column.items),
-    }
-    text = json.dumps(about, allow_nan=False, default=_plain).encode()
+def schema(randomizer: Mechanism, about: Mapping[str, Any], sample: np.ndarray) -> pa.Schema:
+    """Schema of a report file, with the mechanism and what it is about in its metadata."""
+    found = {"format": _FORMAT, "randomizer": randomizer.to_dict(), "items": None, **about}
+    text = json.dumps(found, allow_nan=False, default=_plain).encode()
     return pa.schema([pa.field(_COLUMN, report_type(sample), nullable=False)], {_KEY: text})
 
 
@@ -81,14 +79,20 @@ def _plain(value: Any) -> Any:
 
 
 def write_reports(
-    path: str | Path, batches: Iterator[np.ndarray], randomizer: Randomizer, column: Column | None
+    path: str | Path,
+    batches: Iterator[np.ndarray],
+    randomizer: Mechanism,
+    about: Mapping[str, Any] | None,
 ) -> int:
-    """Write batches of reports to a Parquet file; returns how many reports there were."""
+    """Write batches of reports to a Parquet file; returns how many reports there were.
+
+    ``about`` is what a column says of itself (``Column.about``), and how many users there are.
+    """
     writer, count = None, 0
     try:
         for reports in batches:
             if writer is None:
-                writer = pq.ParquetWriter(path, schema(randomizer, column, reports))
+                writer = pq.ParquetWriter(path, schema(randomizer, about or {}, reports))
             arrow = to_arrow(reports)
             writer.write_table(pa.Table.from_arrays([arrow], schema=writer.schema))
             count += len(reports)
@@ -106,7 +110,7 @@ class ReportFile:
 
     Attributes
     ----------
-    randomizer : Randomizer
+    randomizer : Randomizer or MultiMessage
         What made the reports, from the file's metadata.
     items : tuple or None
         What the estimated numbers are about.
@@ -114,16 +118,32 @@ class ReportFile:
         Sums over the reports inside the message space.
     refused : int
         Reports outside it, left out and counted.
+    about : mapping
+        All metadata.
     """
 
-    randomizer: Randomizer
+    randomizer: Mechanism
     items: tuple[str | int, ...] | None
     outcome: Outcome
     refused: int
+    about: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
 
-def read_reports(path: str | Path, *, rows: int = 1 << 20) -> ReportFile:
+def read_reports(
+    path: str | Path, *, rows: int = 1 << 20, asked: tuple[str, ...] = (), moments: int = 0
+) -> ReportFile:
     """Aggregate a report file that may be larger than memory.
+
+    Parameters
+    ----------
+    path : path
+        The file.
+    rows : int
+        Reports at a time.
+    asked : tuple of str
+        The text to count, where it was hashed.
+    moments : int
+        Sum powers of the reports, for that many moments.
 
     Raises
     ------
@@ -141,41 +161,49 @@ def read_reports(path: str | Path, *, rows: int = 1 << 20) -> ReportFile:
             f"reports = {str(path)!r}: not a whole Parquet file (cut off?)"
         ) from None
     with file:
-        randomizer, items = _about(path, file.schema_arrow)
+        randomizer, about = _about(path, file.schema_arrow)
+        if asked and not about.get("hashed"):
+            raise ParameterError(f"candidates: the items of {str(path)!r} are listed, not hashed")
+        hashes = hash_of(asked, size_of(randomizer) or 1) if asked else None
         total, refused = Outcome(), 0
         try:
             for batch in file.iter_batches(batch_size=rows, columns=[_COLUMN]):
                 reports = from_arrow(batch.column(0))
-                outcome, bad = _sums(randomizer, reports)
+                outcome, bad = _sums(
+                    lambda x: summed(randomizer, x, asked=hashes, moments=moments), reports
+                )
                 total, refused = total + outcome, refused + bad
         except (pa.ArrowInvalid, OSError) as error:
             first = str(error).splitlines()[0]
             raise ParameterError(f"reports = {str(path)!r}: damaged: {first}") from None
-    return ReportFile(randomizer, items, total, refused)
+    items = about["items"]
+    users = about.get("users", total.count) if isinstance(randomizer, MultiMessage) else total.count
+    total = dataclasses.replace(total, users=users)
+    return ReportFile(randomizer, None if items is None else tuple(items), total, refused, about)
 
 
-def _about(path: str | Path, found: pa.Schema) -> tuple[Randomizer, tuple[str | int, ...] | None]:
+def _about(path: str | Path, found: pa.Schema) -> tuple[Mechanism, dict[str, Any]]:
     text = (found.metadata or {}).get(_KEY)
     if text is None or _COLUMN not in found.names:
         raise ParameterError(f"reports = {str(path)!r}: wanted a report file written by shuffledp")
     try:
         about = json.loads(text)
-        items = about["items"]
-        randomizer = randomizer_from_dict(about["randomizer"])
-    except (ValueError, KeyError, TypeError) as error:
+        about["items"]
+        randomizer = mechanism_of(about["randomizer"])
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ParameterError(f"reports = {str(path)!r}: metadata: {error}") from None
-    return randomizer, None if items is None else tuple(items)
+    return randomizer, about
 
 
-def _sums(randomizer: Randomizer, reports: np.ndarray) -> tuple[Outcome, int]:
+def _sums(sums_of: Callable[[np.ndarray], Aggregate], reports: np.ndarray) -> tuple[Outcome, int]:
     """Sums over the reports in the message space; the others are found by bisection."""
     if not len(reports):
         return Outcome(), 0
     try:
-        return Outcome.of(randomizer.aggregate(reports)), 0
+        return Outcome.of(sums_of(reports)), 0
     except ParameterError:
         if len(reports) == 1:
             return Outcome(), 1
     middle = len(reports) // 2
-    left, right = _sums(randomizer, reports[:middle]), _sums(randomizer, reports[middle:])
+    left, right = _sums(sums_of, reports[:middle]), _sums(sums_of, reports[middle:])
     return left[0] + right[0], left[1] + right[1]

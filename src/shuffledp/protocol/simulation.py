@@ -12,11 +12,14 @@ import numpy.typing as npt
 
 from shuffledp import _check
 from shuffledp.errors import rejected
-from shuffledp.estimates import FrequencyEstimate, MeanEstimate
-from shuffledp.randomizers import Randomizer
+from shuffledp.protocol.columns import hash_of, size_of
+from shuffledp.protocol.jobs import Mechanism, summed
+from shuffledp.protocol.questions import Asked, Question, question
 
 Floats = npt.NDArray[np.float64]
 _CONFIDENCE = 0.95
+# Numbers that are known for sure, such as the share of all users, scatter by this.
+_ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -59,7 +62,7 @@ class Simulation:
 
 
 def simulate(
-    randomizer: Randomizer,
+    randomizer: Mechanism,
     values: npt.ArrayLike,
     *,
     repetitions: int = 100,
@@ -71,8 +74,8 @@ def simulate(
 
     Parameters
     ----------
-    randomizer : Randomizer
-        With a sampler and an estimator.
+    randomizer : Randomizer or MultiMessage
+        With a sampler and an estimator; its usual estimates are looked at.
     values : array_like, shape (n,)
         Inputs.
     repetitions : int
@@ -84,15 +87,38 @@ def simulate(
     tell : callable
         Called with the number of repetitions done.
     """
+    return simulate_question(
+        randomizer,
+        question(randomizer, {}, Asked()),
+        np.asarray(values),
+        repetitions=repetitions,
+        seed=seed,
+        workers=workers,
+        tell=tell,
+    )
+
+
+def simulate_question(
+    randomizer: Mechanism,
+    wanted: Question,
+    values: np.ndarray,
+    *,
+    asked: Asked | None = None,
+    repetitions: int = 100,
+    seed: int = 0,
+    workers: int = 1,
+    tell: Callable[[int], None] | None = None,
+) -> Simulation:
+    """The same for whatever is asked of the reports."""
     repetitions = _check.count("repetitions", repetitions, low=2, high=10**6)
     seed = _check.count("seed", seed, low=0, high=2**62)
     workers = _check.count("workers", workers, high=256)
-    column = np.asarray(values)
-    if not column.size:
+    if not values.size:
         raise rejected("values", "empty", "at least one value")
     errors, inside = [], []
-    truth = true_values(randomizer, column)
-    jobs = ((randomizer, column, truth, seed + r) for r in range(repetitions))
+    truth = wanted.truth(values)
+    asked = asked or Asked()
+    jobs = ((randomizer, wanted, asked, values, truth, seed + r) for r in range(repetitions))
     if workers == 1:
         results = map(_one, jobs)
         for r, (error, held) in enumerate(results):
@@ -105,7 +131,7 @@ def simulate(
                 errors.append(error)
                 inside.append(held)
                 _tell(tell, r + 1)
-    return _summary(randomizer, column, truth, np.array(errors), np.array(inside))
+    return _summary(wanted.variances(values), np.array(errors), np.array(inside))
 
 
 def _tell(tell: Callable[[int], None] | None, done: int) -> None:
@@ -113,46 +139,26 @@ def _tell(tell: Callable[[int], None] | None, done: int) -> None:
         tell(done)
 
 
-def true_values(randomizer: Randomizer, values: np.ndarray) -> Floats:
-    """What an estimate aims at: frequencies of the items, or the mean."""
-    size = getattr(randomizer, "items", None)
-    if size is None:
-        return np.atleast_1d(np.asarray(values, dtype=np.float64).mean(axis=0))
-    return np.bincount(np.asarray(values).astype(np.int64), minlength=size) / len(values)
+def _one(
+    job: tuple[Mechanism, Question, Asked, np.ndarray, Floats, int],
+) -> tuple[Floats, npt.NDArray[np.bool_]]:
+    mechanism, wanted, asked, values, truth, seed = job
+    reports = mechanism.simulate(values, seed=seed)
+    hashes = hash_of(asked.candidates, size_of(mechanism) or 1) if asked.candidates else None
+    sums = summed(mechanism, reports, asked=hashes, moments=asked.moments)
+    answer = wanted.answer(sums, len(values))
+    low, high = answer.interval(confidence=_CONFIDENCE)
+    return answer.estimates - truth, (low <= truth) & (truth <= high)
 
 
-def _one(job: tuple[Randomizer, np.ndarray, Floats, int]) -> tuple[Floats, npt.NDArray[np.bool_]]:
-    randomizer, values, truth, seed = job
-    found = randomizer.estimate(randomizer.simulate(values, seed=seed))
-    low, high = found.interval(confidence=_CONFIDENCE)
-    estimate = found.frequencies if isinstance(found, FrequencyEstimate) else _mean(found)
-    error = np.atleast_1d(estimate - truth)
-    held = (np.atleast_1d(low) <= truth) & (truth <= np.atleast_1d(high))
-    return error, held
-
-
-def _mean(found: MeanEstimate) -> Floats:
-    return np.atleast_1d(np.asarray(found.mean, dtype=np.float64))
-
-
-def _summary(
-    randomizer: Randomizer,
-    values: np.ndarray,
-    truth: Floats,
-    errors: Floats,
-    inside: npt.NDArray[np.bool_],
-) -> Simulation:
-    n, repetitions = len(values), len(errors)
-    if getattr(randomizer, "items", None) is None:
-        variances = np.full(truth.shape, randomizer.variance())
-    else:
-        variances = np.array([randomizer.variance(float(f)) for f in truth])
-    spread = np.maximum(errors.std(axis=0, ddof=1), 1e-300)
+def _summary(variances: Floats, errors: Floats, inside: npt.NDArray[np.bool_]) -> Simulation:
+    repetitions = len(errors)
+    spread = np.maximum(errors.std(axis=0, ddof=1), _ROUNDING)
     share = float(inside.mean())
     return Simulation(
         repetitions=repetitions,
         measured_rmse=float(math.sqrt(np.square(errors).mean())),
-        theoretical_rmse=float(math.sqrt(variances.mean() / n)),
+        theoretical_rmse=float(math.sqrt(variances.mean())),
         coverage=share,
         coverage_error=float(math.sqrt(max(share * (1.0 - share), 1e-12) / inside.size)),
         largest_bias=float(np.max(np.abs(errors.mean(axis=0)) / spread) * math.sqrt(repetitions)),

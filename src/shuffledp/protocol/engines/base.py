@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from shuffledp.errors import ParameterError
 from shuffledp.protocol.jobs import Job, Outcome, in_blocks
 from shuffledp.protocol.reports import write_reports
 from shuffledp.protocol.shuffler import Shuffler
@@ -59,8 +60,8 @@ class LocalEngine(Engine):
         """How many rows there are."""
 
     @abstractmethod
-    def arrays(self, column: str, settings: Settings) -> Iterator[pa.Array]:
-        """The column's rows in the order of the table."""
+    def arrays(self, names: tuple[str, ...], settings: Settings) -> Iterator[pa.Array]:
+        """Rows in the order of the table; of several columns as structs."""
 
     def run(self, job: Job, settings: Settings) -> Outcome:
         """Randomize block by block, shuffle out of core, aggregate what the shuffler releases.
@@ -73,7 +74,7 @@ class LocalEngine(Engine):
         with Shuffler(
             expected=self.rows(), memory=max(held, 1 << 20), directory=settings.spill
         ) as s:
-            for block, rows in enumerate(in_blocks(self.arrays(job.column.name, settings))):
+            for block, rows in enumerate(in_blocks(self.arrays(job.column.names, settings))):
                 reports, left_out = job.reports(rows, block)
                 total = total + left_out
                 if job.seed is not None and len(reports):
@@ -84,13 +85,26 @@ class LocalEngine(Engine):
             released = _summed(job, s.batches()) if job.seed is None else None
             if settings.reports is not None:
                 batches = s.batches() if released is None else released.batches()
-                write_reports(settings.reports, batches, job.mechanism, job.column)
+                about = job.column.about() | {"users": total.users}
+                write_reports(settings.reports, batches, job.mechanism, about)
             elif released is not None:
                 for _ in released.batches():
                     pass
         if released is not None:
             total = total + released.outcome
         return replace(total)
+
+
+def in_one(batch: pa.RecordBatch) -> pa.Array:
+    """The batch's one column, or all of them as structs."""
+    if batch.num_columns == 1:
+        return batch.column(0)
+    return pa.StructArray.from_arrays(batch.columns, names=batch.schema.names)
+
+
+def unknown(name: str, names: list[str]) -> ParameterError:
+    """The error for a column that the table does not have."""
+    return ParameterError(f"column = {name!r}: wanted one of {', '.join(names[:20])}")
 
 
 @dataclass

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 
 from shuffledp.errors import ParameterError
-from shuffledp.protocol.engines.base import LocalEngine, Settings
+from shuffledp.protocol.engines.base import LocalEngine, Settings, in_one, unknown
 
 _ROWS = 1 << 17
 _READERS = {
@@ -58,12 +58,13 @@ class DuckEngine(LocalEngine):
         with self._connection(None) as connection:
             return [str(row[0]) for row in self._query(connection, "*", limit=0).description]
 
-    def arrays(self, column: str, settings: Settings) -> Iterator[pa.Array]:
-        """The column's rows in the order of the file."""
-        names = self.columns()
-        if column not in names:
-            raise ParameterError(f"column = {column!r}: wanted one of {', '.join(names[:20])}")
-        quoted = '"' + column.replace('"', '""') + '"'
+    def arrays(self, names: tuple[str, ...], settings: Settings) -> Iterator[pa.Array]:
+        """Rows in the order of the file; of several columns as structs."""
+        known = self.columns()
+        for name in names:
+            if name not in known:
+                raise unknown(name, known)
+        quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
         with self._connection(settings) as connection:
             reader = _record_batches(self._query(connection, quoted))
             while True:
@@ -73,7 +74,7 @@ class DuckEngine(LocalEngine):
                     return
                 except (pa.ArrowException, OSError, RuntimeError) as error:
                     raise self._error(_first_line(error)) from None
-                yield batch.column(0)
+                yield in_one(batch)
 
     def _connection(self, settings: Settings | None) -> Any:
         import duckdb

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pyarrow as pa
 
 from shuffledp.errors import ParameterError
-from shuffledp.protocol.engines.base import LocalEngine, Settings
+from shuffledp.protocol.engines.base import LocalEngine, Settings, in_one, unknown
 
 
 class ArrayEngine(LocalEngine):
@@ -29,11 +29,11 @@ class ArrayEngine(LocalEngine):
         """How many rows there are."""
         return self._table.num_rows
 
-    def arrays(self, column: str, settings: Settings) -> Iterator[pa.Array]:
-        """The column's chunks."""
+    def arrays(self, names: tuple[str, ...], settings: Settings) -> Iterator[pa.Array]:
+        """The columns' rows, batch by batch."""
         del settings
-        if column not in self._table.column_names:
-            raise ParameterError(
-                f"column = {column!r}: wanted one of {', '.join(self._table.column_names[:20])}"
-            )
-        yield from self._table.column(column).chunks
+        for name in names:
+            if name not in self._table.column_names:
+                raise unknown(name, self._table.column_names)
+        for batch in self._table.select(list(names)).to_batches():
+            yield in_one(batch)

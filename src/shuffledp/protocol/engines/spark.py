@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.protocol.engines.base import Engine, Settings
+from shuffledp.errors import NotCertified
+from shuffledp.multimessage import MultiMessage
+from shuffledp.protocol.columns import Column
+from shuffledp.protocol.engines.base import Engine, Settings, unknown
 from shuffledp.protocol.jobs import BLOCK_ROWS, Job, Outcome
 from shuffledp.protocol.reports import from_arrow, to_arrow
 from shuffledp.randomness import SystemSource
@@ -44,14 +47,18 @@ class SparkEngine(Engine):
         With a seed rows are numbered first, so that each block has its own stream, as on the other
         engines; nothing is written then.
         """
-        if job.column.name not in self._frame.columns:
-            known = ", ".join(self._frame.columns[:20])
-            raise ParameterError(f"column = {job.column.name!r}: wanted one of {known}")
+        column = job.column
+        if not isinstance(column, Column) or isinstance(job.mechanism, MultiMessage):
+            msg = "the Spark engine takes one column and one report a user; DuckDB takes the others"
+            raise NotCertified(msg)
+        if column.name not in self._frame.columns:
+            raise unknown(column.name, self._frame.columns)
         if settings.reports is not None:
             msg = "reports: the Spark engine leaves them in its own table (materialized)"
             raise NotCertified(msg)
-        rows = self._frame.select(job.column.name)
-        return self._private(job, rows) if job.seed is None else _simulated(job, rows)
+        rows = self._frame.select(column.name)
+        total = self._private(job, rows) if job.seed is None else _simulated(job, rows)
+        return replace(total, users=total.count)
 
     def _private(self, job: Job, rows: Any) -> Outcome:
         kind = _spark_type(job)

@@ -1,0 +1,348 @@
+"""What is asked of a column's reports: frequencies, a mean, moments, ranges, or all of a record."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from shuffledp import _check
+from shuffledp.errors import NotCertified, ParameterError, rejected
+from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate, parts_of
+from shuffledp.multimessage import MultiMessage
+from shuffledp.protocol.answers import Answer, Floats
+from shuffledp.protocol.columns import hash_of, size_of
+from shuffledp.protocol.moments import HIGHEST, noise_covariance, noise_moments, unmixing
+from shuffledp.protocol.postprocess import project_to_simplex
+from shuffledp.randomizers import Hierarchy, Joint, Randomizer
+from shuffledp.randomizers.composed import field
+
+_MOST_ROWS = 4096
+# Of sums of frequencies: the share of all users is 1 to this.
+_ROUNDING = 1e-12
+Ranges = tuple[tuple[int, int], ...]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What the user wants to know, beyond what the mechanism is for.
+
+    Attributes
+    ----------
+    ranges : tuple of (low, high)
+        Shares of the users with low <= value < high, of a hierarchy.
+    moments : int
+        Moments 1 .. that many, of additive noise.
+    candidates : tuple of str
+        Text to count, where items are hashed.
+    simplex : bool
+        Post-process frequencies to the nearest probabilities.
+    """
+
+    ranges: Ranges = ()
+    moments: int = 0
+    candidates: tuple[str, ...] = ()
+    simplex: bool = False
+
+
+class Question(ABC):
+    """From sums to an answer; and, for simulations, the truth and the exact errors."""
+
+    @abstractmethod
+    def answer(self, sums: Aggregate, users: int) -> Answer:
+        """Estimates from the sums over the reports of so many users."""
+
+    @abstractmethod
+    def truth(self, values: np.ndarray) -> Floats:
+        """What the estimates aim at, from encoded values."""
+
+    @abstractmethod
+    def variances(self, values: np.ndarray) -> Floats:
+        """Variances of the estimates, the values being fixed."""
+
+
+@dataclass(frozen=True)
+class Frequencies(Question):
+    """Shares of the users who hold each item, or each of the hashed candidates."""
+
+    mechanism: Any
+    names: tuple[str, ...]
+    codes: tuple[int, ...] | None
+    simplex: bool
+
+    def answer(self, sums: Aggregate, users: int) -> Answer:
+        """Unbiased frequencies."""
+        found = estimated(self.mechanism, sums, users)
+        if not isinstance(found, FrequencyEstimate):
+            raise rejected("randomizer", self.mechanism.name, "a mechanism for frequencies")
+        f = found.frequencies
+        share = np.clip(f, 0.0, 1.0)
+        sampling = np.sqrt(share * (1.0 - share) / found.n)
+        post = project_to_simplex(f) if self.simplex else f
+        return Answer(self.names, f, found.standard_errors, sampling, post)
+
+    def truth(self, values: np.ndarray) -> Floats:
+        """Frequencies among these values."""
+        codes = np.asarray(values).astype(np.int64)
+        if self.codes is not None:
+            return np.array([float(np.mean(codes == code)) for code in self.codes])
+        return np.bincount(codes, minlength=size_of(self.mechanism) or 0) / len(codes)
+
+    def variances(self, values: np.ndarray) -> Floats:
+        """The mechanism's own."""
+        each = [self.mechanism.variance(float(f)) for f in self.truth(values)]
+        return np.array(each) / len(values)
+
+
+@dataclass(frozen=True)
+class Mean(Question):
+    """The mean of numbers, or of vectors."""
+
+    mechanism: Any
+
+    def answer(self, sums: Aggregate, users: int) -> Answer:
+        """The mean of each coordinate."""
+        found = estimated(self.mechanism, sums, users)
+        if not isinstance(found, MeanEstimate):
+            raise rejected("randomizer", self.mechanism.name, "a mechanism for means")
+        mean = np.atleast_1d(np.asarray(found.mean, dtype=np.float64))
+        error = np.atleast_1d(np.asarray(found.standard_error, dtype=np.float64))
+        scatter = self._scatter(sums, mean, error, found.n)
+        names = ("mean",) if mean.size == 1 else tuple(f"mean[{i}]" for i in range(mean.size))
+        return Answer(names, mean, error, np.sqrt(scatter / found.n), mean)
+
+    def _scatter(self, sums: Aggregate, mean: Floats, error: Floats, n: int) -> Floats:
+        """Variance of the values: of a bit from its mean, else of the reports less the noise's."""
+        if isinstance(self.mechanism, MultiMessage):
+            share = np.clip(mean, 0.0, 1.0)
+            return share * (1.0 - share)
+        squares = np.atleast_1d(sums.sums[1]) / n
+        return np.maximum(squares - mean**2 - n * error**2, 0.0)
+
+    def truth(self, values: np.ndarray) -> Floats:
+        """The mean of these values."""
+        return np.atleast_1d(np.asarray(values, dtype=np.float64).mean(axis=0))
+
+    def variances(self, values: np.ndarray) -> Floats:
+        """The mechanism's, at the worst values."""
+        return np.full(self.truth(values).shape, self.mechanism.variance()) / len(values)
+
+
+@dataclass(frozen=True)
+class Moments(Question):
+    """Moments 1 .. K of a bounded number under additive noise, and from K = 2 on the variance."""
+
+    mechanism: Randomizer
+    order: int
+
+    def answer(self, sums: Aggregate, users: int) -> Answer:
+        """Moments with the errors of the noise alone, estimated from moments up to 2K."""
+        del users
+        raw = np.asarray(sums.sums, dtype=np.float64) / sums.count
+        found = unmixing(self.mechanism, 2 * self.order) @ raw
+        noise = noise_covariance(self.mechanism, found, self.order) / sums.count
+        k = self.order
+        index = np.arange(1, k + 1)
+        spread = found[index[:, None] + index[None, :]] - np.outer(found[index], found[index])
+        names = ["mean", *(f"moment {j}" for j in range(2, k + 1))]
+        slopes = np.eye(k)
+        values = found[1 : k + 1]
+        if k >= 2:
+            names.append("variance")
+            slope = np.zeros(k)
+            slope[:2] = -2.0 * found[1], 1.0
+            slopes = np.vstack([slopes, slope])
+            values = np.append(values, found[2] - found[1] ** 2 + noise[0, 0])
+        errors, sampling = (
+            np.sqrt(np.maximum(np.einsum("ij,jk,ik->i", slopes, c, slopes), 0.0))
+            for c in (noise, spread / sums.count)
+        )
+        return Answer(tuple(names), values, errors, sampling, values)
+
+    def truth(self, values: np.ndarray) -> Floats:
+        """Moments of these values, and their variance."""
+        x = np.asarray(values, dtype=np.float64)
+        found = [float(np.mean(x**j)) for j in range(1, self.order + 1)]
+        return np.array([*found, float(x.var())] if self.order >= 2 else found)
+
+    def variances(self, values: np.ndarray) -> Floats:
+        """Of the noise, from the moments of these values."""
+        x = np.asarray(values, dtype=np.float64)
+        exact = np.array([float(np.mean(x**j)) for j in range(2 * self.order + 1)])
+        noise = noise_covariance(self.mechanism, exact, self.order) / len(x)
+        found = np.diag(noise)
+        if self.order < 2:
+            return found
+        slope = np.zeros(self.order)
+        slope[:2] = -2.0 * exact[1], 1.0
+        return np.append(found, slope @ noise @ slope)
+
+
+@dataclass(frozen=True)
+class RangeShares(Question):
+    """Shares of the users in ranges of whole numbers; without ranges, of every value."""
+
+    mechanism: Hierarchy
+    ranges: Ranges
+    names: tuple[str, ...]
+    simplex: bool
+
+    def answer(self, sums: Aggregate, users: int) -> Answer:
+        """From the consistent tree; with ``simplex`` post-processed to probabilities."""
+        del users
+        found = self.mechanism.estimate(sums)
+        each = [found.range(low, high) for low, high in self.ranges]
+        values = np.array([one.value for one in each])
+        errors = np.array([max(one.standard_error, _ROUNDING) for one in each])
+        share = np.clip(values, 0.0, 1.0)
+        sampling = np.sqrt(share * (1.0 - share) / found.n)
+        post = values
+        if self.simplex:
+            leaves = np.append(0.0, np.cumsum(project_to_simplex(found.frequencies())))
+            post = np.array([leaves[high] - leaves[low] for low, high in self.ranges])
+        return Answer(self.names, values, errors, sampling, post)
+
+    def truth(self, values: np.ndarray) -> Floats:
+        """Shares among these values."""
+        x = np.asarray(values)
+        return np.array([float(np.mean((x >= low) & (x < high))) for low, high in self.ranges])
+
+    def variances(self, values: np.ndarray) -> Floats:
+        """Exact for the expected number of users of each level."""
+        n = len(values)
+        codes = np.asarray(values).astype(np.int64)
+        f = np.bincount(codes, minlength=self.mechanism.domain) / n
+        counts = tuple(max(1, round(n * share)) for share in self.mechanism.shares)
+        each = [
+            self.mechanism.range_variance(low, high, frequencies=f, counts=counts)
+            for low, high in self.ranges
+        ]
+        return np.array(each)
+
+
+@dataclass(frozen=True)
+class OfRecord(Question):
+    """The questions of all attributes of a record."""
+
+    columns: tuple[str, ...]
+    questions: tuple[Question, ...]
+
+    def answer(self, sums: Aggregate, users: int) -> Answer:
+        """All attributes' numbers, one after the other."""
+        parts = parts_of(sums, len(self.questions))
+        found = [q.answer(part, users) for q, part in zip(self.questions, parts, strict=True)]
+        names = tuple(name for one in found for name in one.names)
+        about = tuple(
+            column for column, one in zip(self.columns, found, strict=True) for _ in one.names
+        )
+        joined = [
+            np.concatenate([getattr(one, key) for one in found])
+            for key in ("estimates", "noise", "sampling", "post")
+        ]
+        return Answer(names, *joined, columns=about)
+
+    def truth(self, values: np.ndarray) -> Floats:
+        """All attributes'."""
+        each = enumerate(self.questions)
+        return np.concatenate([q.truth(values[field(j)]) for j, q in each])
+
+    def variances(self, values: np.ndarray) -> Floats:
+        """All attributes'."""
+        each = enumerate(self.questions)
+        return np.concatenate([q.variances(values[field(j)]) for j, q in each])
+
+
+def question(mechanism: Any, about: dict[str, Any], asked: Asked) -> Question:
+    """What can be asked of a mechanism's reports about a column (``Column.about``).
+
+    Raises
+    ------
+    ParameterError
+        If something is asked for that these reports do not hold.
+    """
+    _only_where_it_means_something(mechanism, about, asked)
+    if isinstance(mechanism, Joint):
+        return _of_record(mechanism, about, asked)
+    if isinstance(mechanism, Hierarchy):
+        return _ranges(mechanism, about, asked)
+    if asked.moments:
+        order = _check.count("moments", asked.moments, high=HIGHEST)
+        noise_moments(mechanism, 2 * order)
+        return Moments(mechanism, order)
+    if size_of(mechanism) is None or mechanism.name in {"balcer-cheu", "balcer-et-al"}:
+        if asked.simplex:
+            raise ParameterError(
+                "simplex: wanted a mechanism for frequencies, this one is for means"
+            )
+        return Mean(mechanism)
+    if about.get("hashed"):
+        size = size_of(mechanism) or 1
+        codes = tuple(int(code) for code in hash_of(asked.candidates, size))
+        return Frequencies(mechanism, asked.candidates, codes, simplex=False)
+    items = about.get("items")
+    names = range(size_of(mechanism) or 0) if items is None else items
+    return Frequencies(mechanism, tuple(str(name) for name in names), None, asked.simplex)
+
+
+def _only_where_it_means_something(mechanism: Any, about: dict[str, Any], asked: Asked) -> None:
+    if asked.ranges and not isinstance(mechanism, Hierarchy):
+        raise ParameterError(f"ranges: wanted the mechanism hierarchy, this is {mechanism.name}")
+    if asked.moments and (size_of(mechanism) is not None or isinstance(mechanism, Joint)):
+        raise ParameterError(f"moments: wanted one number and additive noise, not {mechanism.name}")
+    if bool(asked.candidates) != bool(about.get("hashed")):
+        if asked.candidates:
+            raise ParameterError("candidates: wanted a column with hashed = true; items are listed")
+        raise ParameterError("candidates are missing: wanted the text to count, items are hashed")
+    if asked.simplex and about.get("hashed"):
+        raise ParameterError(
+            "simplex: wanted a listed domain, candidates are a part of an open one"
+        )
+
+
+def _of_record(mechanism: Joint, about: dict[str, Any], asked: Asked) -> OfRecord:
+    each = about.get("columns")
+    if each is None:
+        each = [{"name": field(j)} for j in range(len(mechanism.randomizers))]
+    kinds = [size_of(part) is not None for part in mechanism.randomizers]
+    if asked.simplex and not any(kinds):
+        raise ParameterError("simplex: wanted a mechanism for frequencies, these are for means")
+    found = [
+        question(part, one, Asked(simplex=asked.simplex and items))
+        for part, one, items in zip(mechanism.randomizers, each, kinds, strict=True)
+    ]
+    return OfRecord(tuple(str(one["name"]) for one in each), tuple(found))
+
+
+def _ranges(mechanism: Hierarchy, about: dict[str, Any], asked: Asked) -> RangeShares:
+    items = about.get("items")
+    if asked.ranges and items is not None:
+        raise ParameterError("ranges: wanted a column of whole numbers 0 .. domain-1, not of items")
+    if asked.ranges:
+        ranges = tuple(_range(mechanism.domain, one) for one in asked.ranges)
+        names = tuple(f"[{low}, {high})" for low, high in ranges)
+        return RangeShares(mechanism, ranges, names, asked.simplex)
+    if mechanism.domain > _MOST_ROWS:
+        raise ParameterError(
+            f"ranges are missing: wanted some, the domain has {mechanism.domain:,} values"
+        )
+    ranges = tuple((i, i + 1) for i in range(mechanism.domain))
+    names = tuple(str(i) for i in (range(mechanism.domain) if items is None else items))
+    return RangeShares(mechanism, ranges, names, asked.simplex)
+
+
+def _range(domain: int, given: Sequence[int]) -> tuple[int, int]:
+    if len(given) != 2 or not 0 <= given[0] < given[1] <= domain:
+        raise rejected("ranges", list(given), f"[low, high] with 0 <= low < high <= {domain}")
+    return int(given[0]), int(given[1])
+
+
+def estimated(mechanism: Any, sums: Aggregate, users: int) -> Any:
+    """The mechanism's estimate; a protocol has to be told how many users there are."""
+    if isinstance(mechanism, MultiMessage):
+        return mechanism.estimate(sums, n=users)
+    if isinstance(mechanism, Randomizer):
+        return mechanism.estimate(sums)
+    raise NotCertified(f"{mechanism}: wanted a mechanism")

@@ -1,0 +1,73 @@
+"""Several columns as one record: the inputs of a joint report."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from shuffledp.errors import rejected
+from shuffledp.protocol.columns import Column, Encoded
+from shuffledp.randomizers import Joint
+from shuffledp.randomizers.composed import field
+
+
+@dataclass(frozen=True)
+class Record:
+    """The columns of a record, in the order of the joint mechanism's parts.
+
+    A row that one of the columns leaves out is left out whole; it counts as missing if any of its
+    values is missing, else as outside.
+    """
+
+    columns: tuple[Column, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "columns", tuple(self.columns))
+        if len(self.columns) < 2:
+            raise rejected("number of columns", len(self.columns), "2 or more")
+        if len(set(self.names)) < len(self.names):
+            twice = next(name for name in self.names if self.names.count(name) > 1)
+            raise rejected("column", twice, "every column once")
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns of the table that are read."""
+        return tuple(column.name for column in self.columns)
+
+    def check(self, randomizer: Any) -> None:
+        """ParameterError unless the mechanism is joint, with a part for each column."""
+        wanted = "the name joint, for several columns"
+        if not isinstance(randomizer, Joint):
+            raise rejected("randomizer", randomizer.name, wanted)
+        if len(randomizer.randomizers) != len(self.columns):
+            count = len(randomizer.randomizers)
+            raise rejected("number of columns", len(self.columns), f"{count} for this joint")
+        for column, part in zip(self.columns, randomizer.randomizers, strict=True):
+            column.check(part)
+
+    def about(self) -> dict[str, Any]:
+        """What the numbers are about, for the metadata of a report file."""
+        each = [{"name": column.name, **column.about()} for column in self.columns]
+        return {"items": None, "columns": each}
+
+    def encode(self, rows: Any, randomizer: Any) -> Encoded:
+        """Records as an array with a field for each part."""
+        if isinstance(rows, pa.ChunkedArray):
+            rows = rows.combine_chunks()
+        parts = zip(self.columns, randomizer.randomizers, strict=True)
+        found = [c.place(rows.field(j), part) for j, (c, part) in enumerate(parts)]
+        nulls = np.logical_or.reduce([one.nulls for one in found])
+        outside = np.logical_or.reduce([one.outside for one in found]) & ~nulls
+        kept = ~(nulls | outside)
+        made = np.zeros(
+            int(kept.sum()), [(field(j), one.values.dtype) for j, one in enumerate(found)]
+        )
+        for j, one in enumerate(found):
+            made[field(j)] = one.values[kept]
+        return Encoded(made, int(nulls.sum()), int(outside.sum()))
+
+
+Values = Column | Record

@@ -1,0 +1,408 @@
+"""Records, ranges, moments and open domains, as a user types them: right, or refused."""
+
+import csv
+import json
+import math
+import os
+import resource
+import subprocess
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+import shuffledp as sd
+from shuffledp.cli import main
+from shuffledp.errors import ParameterError
+from shuffledp.protocol import Column, Job, Outcome, Record, hash_of
+from shuffledp.protocol.engines import ArrayEngine, DuckEngine, Settings
+
+HEAD = """
+title = "Questions"
+[population]
+users = 3_000
+minimum_batch = 1_000
+[target]
+delta = 1e-6
+"""
+JOINT = (
+    HEAD
+    + """
+[randomizer]
+name = "joint"
+randomizers = [
+  { name = "k-rr", k = 4, eps0 = 2.0 },
+  { name = "laplace", eps0 = 2.0, low = 0.0, high = 100.0 },
+  { name = "oue", d = 3, eps0 = 2.0 },
+]
+[[data.columns]]
+column = "letter"
+domain = ["a", "b", "c"]
+outside = "category"
+[[data.columns]]
+column = "size"
+nulls = "drop"
+outside = "clip"
+[[data.columns]]
+column = "code"
+"""
+)
+RANGES = (
+    HEAD
+    + """
+[randomizer]
+name = "hierarchy"
+domain = 64
+eps0 = 3.0
+[data]
+column = "age"
+ranges = [[0, 16], [18, 40], [0, 64], [63, 64]]
+"""
+)
+MOMENTS = (
+    HEAD
+    + """
+[randomizer]
+name = "laplace"
+eps0 = 2.0
+low = 0.0
+high = 100.0
+[data]
+column = "size"
+nulls = "drop"
+outside = "clip"
+moments = 3
+"""
+)
+OPEN = (
+    HEAD
+    + """
+[randomizer]
+name = "olh"
+domain = 1_000_000_000
+eps0 = 3.0
+[data]
+column = "word"
+hashed = true
+candidates = ["tea", "coffee", "water", "milk"]
+"""
+)
+FILES = {"joint": JOINT, "ranges": RANGES, "moments": MOMENTS, "open": OPEN}
+USERS = 3000
+
+
+def columns():
+    rng = np.random.default_rng(5)
+    letters = rng.choice(list("abcz"), USERS, p=[0.5, 0.3, 0.15, 0.05])
+    size = rng.gamma(3.0, 12.0, USERS).tolist()
+    size[:40] = [None] * 40
+    words = rng.choice(["tea", "coffee", "mate"], USERS, p=[0.6, 0.3, 0.1])
+    return {
+        "letter": pa.array(letters),
+        "size": pa.array(size),
+        "code": pa.array(rng.integers(0, 3, USERS)),
+        "age": pa.array(rng.binomial(63, 0.4, USERS)),
+        "word": pa.array(words),
+    }
+
+
+TABLE = pa.table(columns())
+KEPT = TABLE.slice(40)  # the first 40 have no size
+
+
+def truth(kind):
+    size = np.clip(KEPT["size"].to_numpy(), 0, 100)
+    if kind == "joint":
+        letters = np.array([KEPT["letter"].to_pylist().count(x) for x in "abcz"])
+        codes = np.bincount(KEPT["code"].to_numpy(), minlength=3)
+        return np.concatenate([letters / len(KEPT), [size.mean()], codes / len(KEPT)])
+    if kind == "ranges":
+        age = TABLE["age"].to_numpy()
+        ranges = ((0, 16), (18, 40), (0, 64), (63, 64))
+        return np.array([np.mean((age >= low) & (age < high)) for low, high in ranges])
+    if kind == "moments":
+        return np.array([np.mean(size), np.mean(size**2), np.mean(size**3), size.var()])
+    words = TABLE["word"].to_pylist()
+    return np.array([words.count(w) / USERS for w in ("tea", "coffee", "water", "milk")])
+
+
+@pytest.fixture
+def place(tmp_path):
+    pq.write_table(TABLE, tmp_path / "in.parquet")
+    for name, text in FILES.items():
+        (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
+    return tmp_path
+
+
+def call(*words):
+    return CliRunner().invoke(main, [str(w) for w in words], standalone_mode=False)
+
+
+def refused(capsys, *words):
+    with pytest.raises(SystemExit) as stop:
+        main.main([str(w) for w in words])
+    assert stop.value.code == 2
+    found = capsys.readouterr()
+    assert found.err.count("\n") == 1
+    return found.err
+
+
+def read(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_run_and_the_collectors_half(place, kind):
+    result = call("run", place / f"{kind}.toml", "--input", place / "in.parquet", "--output",
+                  place / "e.csv", "--reports", place / "r.parquet")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    rows = read(place / "e.csv")
+    errors = [
+        (float(row["estimate"]) - value) / max(float(row["noise_standard_error"]), 1e-9)
+        for row, value in zip(rows, truth(kind), strict=True)
+    ]
+    assert np.abs(errors).max() < 6
+    certificate = json.loads((place / "e.certificate.json").read_text(encoding="utf-8"))
+    users = len(KEPT) if kind in {"joint", "moments"} else USERS
+    assert certificate["deployment"]["content"]["population"]["users"] == users
+    more = []
+    if kind == "ranges":
+        more = ["--range", "0:16", "--range", "18:40", "--range", "0:64", "--range", "63:64"]
+    if kind == "moments":
+        more = ["--moments", "3"]
+    if kind == "open":
+        (place / "words.txt").write_text("tea\ncoffee\nwater\nmilk\n", encoding="utf-8")
+        more = ["--candidates", place / "words.txt"]
+    again = call("estimate", "--reports", place / "r.parquet", "--output", place / "e2.csv", *more)
+    assert again.exit_code == 0, again.output
+    for left, right in zip(rows, read(place / "e2.csv"), strict=True):
+        assert list(left) == list(right)
+        assert left["item"] == right["item"]
+        for key in ("estimate", "noise_standard_error", "high_all"):
+            assert float(left[key]) == pytest.approx(float(right[key]), rel=1e-6, abs=1e-9)
+
+
+def test_a_record_says_which_column_a_number_is_about(place):
+    call("run", place / "joint.toml", "--input", place / "in.parquet", "--output", place / "e.csv",
+         "--simplex")  # fmt: skip
+    rows = read(place / "e.csv")
+    about = [(row["column"], row["item"]) for row in rows]
+    assert about[:5] == [("letter", x) for x in ("a", "b", "c", "(other)")] + [("size", "mean")]
+    assert about[5:] == [("code", str(i)) for i in range(3)]
+    for name in ("letter", "code"):
+        post = [float(row["post_processed"]) for row in rows if row["column"] == name]
+        assert sum(post) == pytest.approx(1.0, abs=1e-6)
+    assert rows[4]["post_processed"] == rows[4]["estimate"]
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_unbiased_and_covering_at_their_level(place, kind):
+    """200 runs: no bias beyond 4.5 of its errors, 95% intervals within 3% of that, exact errors."""
+    result = call("simulate", place / f"{kind}.toml", "--input", place / "in.parquet", "-R", 200,
+                  "--json")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.output)
+    assert found["largest_bias"] < 4.5
+    assert 0.92 < found["coverage"] < 0.98
+    assert found["measured_rmse"] == pytest.approx(found["theoretical_rmse"], rel=0.15)
+
+
+def test_columns_may_be_named_on_the_command_line(place, capsys):
+    text = JOINT.split("[[data.columns]]", maxsplit=1)[0].replace("k = 4", "k = 3")
+    text = text.replace('{ name = "laplace", eps0 = 2.0, low = 0.0, high = 100.0 },', "")
+    (place / "d.toml").write_text(text.replace("d = 3", "d = 64"), encoding="utf-8")
+    words = ["run", place / "d.toml", "--input", place / "in.parquet", "--output", place / "e.csv"]
+    assert call(*words, "--column", "code", "--column", "age").exit_code == 0
+    assert [row["column"] for row in read(place / "e.csv")] == ["code"] * 3 + ["age"] * 64
+    found = refused(capsys, *words, "--column", "code", "--column", "code2")
+    assert "column = 'code2'" in found
+
+
+def test_the_largest_of_an_open_domain(place):
+    (place / "words.txt").write_text("water\nmilk\nmate\ncoffee\ntea\n", encoding="utf-8")
+    result = call("run", place / "open.toml", "--input", place / "in.parquet", "--output",
+                  place / "e.csv", "--candidates", place / "words.txt", "--top", 2)  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert [row["item"] for row in read(place / "e.csv")] == ["tea", "coffee"]
+
+
+def test_every_value_of_a_small_hierarchy_and_post_processing(place):
+    text = RANGES.split("ranges")[0]
+    (place / "d.toml").write_text(text, encoding="utf-8")
+    result = call("run", place / "d.toml", "--input", place / "in.parquet", "--output",
+                  place / "e.csv", "--simplex")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    rows = read(place / "e.csv")
+    assert len(rows) == 64
+    assert sum(float(row["estimate"]) for row in rows) == pytest.approx(1.0, abs=1e-6)
+    post = np.array([float(row["post_processed"]) for row in rows])
+    assert post.min() >= 0
+    assert post.sum() == pytest.approx(1.0, abs=1e-6)
+
+
+def edited(text, old, new):
+    assert old in text
+    return text.replace(old, new)
+
+
+BAD = [
+    ("joint", ('[[data.columns]]\ncolumn = "code"', ""), "number of columns = 2"),
+    ("joint", ('column = "code"', 'column = "letter"'), "column = 'letter'"),
+    ("joint", ('column = "code"', 'column = "nothing"'), "column = 'nothing'"),
+    ("joint", ('outside = "category"', 'outside = "refuse"'), "3 items"),
+    ("joint", ('"c"]\noutside = "category"', '"c", "d"]'), "column 'letter' = 'z'"),
+    ("joint", ('nulls = "drop"', 'nulls = "refuse"'), "column 'size' = None"),
+    ("joint", ('column = "size"', 'column = "word"'), "column 'word'"),
+    ("joint", ('name = "oue", d = 3', 'name = "oue", d = 2'), "column 'code' = 2"),
+    ("joint", ('"joint"', '"parallel"'), "randomizer"),
+    ("ranges", ("[63, 64]", "[63, 65]"), "ranges = [63, 65]"),
+    ("ranges", ("[63, 64]", "[63, 63]"), "ranges = [63, 63]"),
+    ("ranges", ("domain = 64", "domain = 20"), "ranges = [18, 40]"),
+    ("ranges", ("ranges", "moments = 2\n#"), "moments"),
+    ("ranges", ("domain = 64", "domain = 50_000\n#"), "column = 'nothing'"),
+    ("moments", ("moments = 3", "moments = 9"), "moments = 9"),
+    ("moments", ("moments = 3", "ranges = [[0, 1]]"), "ranges: wanted the mechanism hierarchy"),
+    ("moments", ('name = "laplace"\neps0 = 2.0', 'name = "duchi"\neps0 = 2.0'), "moments need"),
+    ("moments", ('outside = "clip"', 'outside = "refuse"'), "0 to 100"),
+    ("open", ("hashed = true", ""), "candidates"),
+    ("open", ('candidates = ["tea", "coffee", "water", "milk"]', ""), "candidates are missing"),
+    ("open", ('column = "word"', 'column = "age"'), "column 'age'"),
+    ("open", ('name = "olh"\ndomain', 'name = "hierarchy"\nbranching = 4 # \n#'), "domain"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("kind", "change", "word"), BAD, ids=range(len(BAD)))
+def test_bad_files_and_columns_are_one_line_and_leave_nothing(place, capsys, kind, change, word):
+    text = edited(FILES[kind], *change)
+    if word == "column = 'nothing'" and kind == "ranges":
+        text = edited(text, 'column = "age"', 'column = "nothing"')
+    (place / "d.toml").write_text(text, encoding="utf-8")
+    before = sorted(place.iterdir())
+    found = refused(capsys, "run", place / "d.toml", "--input", place / "in.parquet", "--output",
+                    place / "e.csv", "--reports", place / "r.parquet")  # fmt: skip
+    assert word in found
+    assert sorted(place.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("words", "word"),
+    [
+        (["--range", "a:b"], "range = 'a:b'"),
+        (["--range", "5"], "range = '5'"),
+        (["--candidates", "no.txt"], "candidates = 'no.txt'"),
+        (["--candidates", "in.parquet"], "candidates = 'in.parquet'"),
+        (["--moments", "2"], "moments: wanted one number"),
+        (["--top", "0"], "top"),
+        (["--column", "age", "--column", "code"], "randomizer"),
+    ],
+)
+def test_bad_options(place, capsys, monkeypatch, words, word):
+    monkeypatch.chdir(place)
+    found = refused(capsys, "run", "ranges.toml", "--input", "in.parquet", "--output", "e.csv",
+                    *words)  # fmt: skip
+    assert word in found
+    assert not (place / "e.csv").exists()
+
+
+@pytest.mark.parametrize("kind", FILES)
+def test_empty_and_truncated_input(place, capsys, kind):
+    pq.write_table(TABLE.slice(0, 0), place / "none.parquet")
+    whole = (place / "in.parquet").read_bytes()
+    (place / "cut.parquet").write_bytes(whole[: len(whole) // 2])
+    for name, word in (("none", "0 rows"), ("cut", "input =")):
+        found = refused(capsys, "run", place / f"{kind}.toml", "--input", place / f"{name}.parquet",
+                        "--output", place / "e.csv")  # fmt: skip
+        assert word in found
+    assert not (place / "e.csv").exists()
+
+
+@pytest.mark.parametrize("option", ["--output", "--reports", "--figure"])
+def test_devices_are_not_replaced(place, capsys, option):
+    """Files are put in place by renaming, which would take the device's place."""
+    device = place / "pipe.png"
+    os.mkfifo(device)
+    words = {"--output": place / "e.csv", option: device}
+    found = refused(capsys, "run", place / "joint.toml", "--input", place / "in.parquet",
+                    *(word for pair in words.items() for word in pair))  # fmt: skip
+    assert "not an ordinary file" in found
+    assert device.is_fifo()
+    assert not (place / "e.csv").exists()
+
+
+@pytest.mark.parametrize(("limit", "kind"), [(20_000, "joint"), (2_000, "ranges")])
+def test_a_disk_that_takes_no_more_is_one_line_and_leaves_nothing(place, limit, kind):
+    """A limit on the size of files stands for a full disk: while spilling, and while writing."""
+    before = sorted(place.iterdir())
+    words = ["run", f"{kind}.toml", "--input", "in.parquet", "--output", "e.csv"]
+    done = subprocess.run(
+        [sys.executable, "-m", "shuffledp", *words, "--reports", "r.parquet"],
+        cwd=place, capture_output=True, text=True, check=False,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit)),
+    )  # fmt: skip
+    assert done.returncode == 2
+    assert done.stderr.count("\n") == 1
+    assert "output:" in done.stderr
+    assert sorted(place.iterdir()) == before
+
+
+# --------------------------------------------------------------------------- the pieces
+
+
+def test_records_are_the_same_on_every_engine(tmp_path):
+    pq.write_table(KEPT, tmp_path / "x.parquet", row_group_size=700)
+    parts = (
+        sd.KRR(k=3, eps0=1.0),
+        sd.Laplace(eps0=1.0, low=0.0, high=300.0),
+        sd.OLH(domain=3, eps0=1.0),
+    )
+    record = Record((Column(name="code"), Column(name="size"), Column(name="code3")))
+    table = KEPT.append_column("code3", KEPT["code"])
+    pq.write_table(table, tmp_path / "x.parquet", row_group_size=700)
+    job = Job(sd.Joint(parts).to_dict(), record, seed=3)
+    found = [
+        engine.run(job, Settings()).aggregate()
+        for engine in (ArrayEngine(table), DuckEngine(tmp_path / "x.parquet"))
+    ]
+    assert np.array_equal(found[0].sums, found[1].sums)
+    assert found[0].count == len(KEPT)
+
+
+def test_values_stay_in_their_rows():
+    """eps0 = 300 sends the values as they are: parts of a report belong to one user."""
+    joint = sd.Joint((sd.KRR(k=3, eps0=300.0), sd.KRR(k=3, eps0=300.0)))
+    record = Record((Column(name="x"), Column(name="y")))
+    rows = pa.StructArray.from_arrays(
+        [pa.array([0, 1, 2, None, 1]), pa.array([2, None, 0, 1, 1])], names=["x", "y"]
+    )
+    drop = Record(tuple(Column(name=n, nulls="drop") for n in ("x", "y")))
+    job = Job(joint.to_dict(), drop)
+    reports, left = job.reports(rows.slice(1), 0)
+    assert [tuple(map(int, r)) for r in reports] == [(2, 0), (1, 1)]
+    assert (left.nulls, left.users) == (2, 2)
+    with pytest.raises(ParameterError, match="column 'y' = None"):
+        Job(joint.to_dict(), record).reports(rows.slice(0, 3), 0)
+
+
+def test_outcomes_of_parts_add_up_in_any_order():
+    hierarchy = sd.Hierarchy(domain=16, eps0=2.0)
+    reports = hierarchy.simulate(np.arange(16).repeat(50), seed=1)
+    sums = hierarchy.aggregate(reports)
+    whole = Outcome.of(sums)
+    left, right = (Outcome.of(hierarchy.aggregate(x)) for x in (reports[:300], reports[300:]))
+    for both in (left + right, right + left, Outcome() + left + right):
+        found = both.aggregate()
+        assert np.array_equal(found.sums, whole.aggregate().sums)
+        assert [p.count for p in found.parts] == [
+            p.count for p in hierarchy.aggregate(reports).parts
+        ]
+
+
+def test_hashes_are_uniform_and_fixed():
+    found = hash_of([f"item {i}" for i in range(20_000)], 16)
+    counts = np.bincount(found, minlength=16)
+    assert np.abs(counts - 1250).max() < 5 * math.sqrt(1250)
+    assert hash_of(["tea", "Tea"], 10**9).tolist() == [447_897_549, 707_071_425]
