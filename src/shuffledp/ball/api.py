@@ -26,7 +26,9 @@ from .gains import (
     stronger_clone_gains,
 )
 from .lattice import gaussian_law, is_cut
-from .laws import FINITE_MECHANISMS, finite_law, positive
+from .laws import FINITE_MECHANISMS, Law, finite_law, positive
+from .messages import PROTOCOLS, message_law
+from .power import POWER, local_power_delta, power_terms
 from .powers import Powers
 
 __all__ = ["ANALYSES", "log_delta"]
@@ -56,6 +58,7 @@ def log_delta(
     Parameters
     ----------
     mechanism : mapping
+        A protocol of `messages` (inputs 0, 1 and, for a blanket message, 2), or
         {"name": ..., **parameters}; floats mean exactly the numbers they are. Names: "k-rr"
         {k, eps0}, "binary-rr" {eps0}, "rappor" {d, eps0}, "oue" {d, eps0}, "local-hash"
         {domain, l, eps0}, "hadamard-response" {domain, eps0, blocks}, "subset" {d, eps0, k},
@@ -114,6 +117,8 @@ def _answer(ask: _Question) -> tuple[float, float]:
         return log_divergence(lambda: gains(eps0, ask.eps), n=ask.n, rel=ask.rel)
     if ask.mechanism["name"] in CONTINUOUS_MECHANISMS:
         return _continuous(ask)
+    if ask.mechanism["name"] == POWER:
+        return _power(ask)
     return _finite(ask)
 
 
@@ -122,11 +127,19 @@ def _finite(ask: _Question) -> tuple[float, float]:
         return _cut(ask)
     if ask.analysis == "local":
         with ctx.workprec(_LOCAL_BITS):
-            return _logs(local_divergence(finite_law(ask.mechanism, ask.inputs), ask.eps))
+            return _logs(local_divergence(_law(ask), ask.eps))
     gains = blanket_gains if ask.analysis == "blanket" else dataset_gains
     return log_divergence(
-        lambda: gains(finite_law(ask.mechanism, ask.inputs), ask.eps), n=ask.n, rel=ask.rel
+        lambda: gains(_law(ask), ask.eps), n=ask.n, rel=ask.rel
     )
+
+
+def _law(ask: _Question) -> Law:
+    if ask.mechanism["name"] not in PROTOCOLS:
+        return finite_law(ask.mechanism, ask.inputs)
+    if ask.analysis == "blanket":
+        raise ParameterError("analysis = 'blanket': wanted a randomizer, not a protocol")
+    return message_law(ask.mechanism, ask.inputs)
 
 
 def _cut(ask: _Question) -> tuple[float, float]:
@@ -180,6 +193,22 @@ def _continuous(ask: _Question) -> tuple[float, float]:
     return log_divergence_by_panels(make, n=ask.n, rel=ask.rel, guess=ask.guess)
 
 
+def _power(ask: _Question) -> tuple[float, float]:
+    if ask.inputs[0] == ask.inputs[1]:
+        raise ParameterError(f"x0, x1 = {ask.inputs[:2]!r}: wanted two different inputs")
+    with ctx.workprec(_LOCAL_BITS):
+        local = local_power_delta(ask.mechanism, ask.inputs, ask.eps)
+        if ask.analysis == "local" or ask.n == 1 or local.is_zero():
+            return _logs(local)
+
+    def make(log_cut: float, log_error: float) -> tuple[Iterator[Powers], arb]:
+        return power_terms(
+            ask.mechanism, ask.inputs, ask.eps, n=ask.n, log_cut=log_cut, log_error=log_error
+        )
+
+    return log_divergence_by_panels(make, n=ask.n, rel=ask.rel, guess=ask.guess)
+
+
 def _logs(delta: arb) -> tuple[float, float]:
     if delta.is_zero():
         return -math.inf, -math.inf
@@ -196,7 +225,7 @@ def _inputs(analysis: str, x0: Any, x1: Any, x2: Any, *, swap: bool) -> list[Any
 
 
 def _check(mechanism: Mapping[str, Any], analysis: str, n: int, epsilon: float, rel: float) -> None:
-    known = {*FINITE_MECHANISMS, *CONTINUOUS_MECHANISMS}
+    known = {*FINITE_MECHANISMS, *CONTINUOUS_MECHANISMS, *PROTOCOLS, POWER}
     if mechanism.get("name") not in known and analysis not in ("clone", "stronger-clone"):
         raise ParameterError(
             f"mechanism name = {mechanism.get('name')!r}: wanted one of {', '.join(sorted(known))}"

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, Protocol
 
 from shuffledp.errors import ParameterError
 
@@ -28,6 +28,16 @@ __all__ = [
     "noise_of",
     "pieces",
 ]
+
+
+class HasInterval(Protocol):
+    """Anything with the two ends of an interval of inputs."""
+
+    @property
+    def low(self) -> arb: ...
+
+    @property
+    def high(self) -> arb: ...
 
 
 @dataclass(frozen=True)
@@ -96,7 +106,9 @@ def noise_of(mechanism: Mapping[str, Any]) -> Noise:
     return CONTINUOUS_MECHANISMS[mechanism["name"]](mechanism, arb(low), arb(high))
 
 
-def check_inputs(mechanism: Mapping[str, Any], noise: Noise, inputs: Sequence[float]) -> list[arb]:
+def check_inputs(
+    mechanism: Mapping[str, Any], noise: HasInterval, inputs: Sequence[float]
+) -> list[arb]:
     """Return the inputs as exact balls, within the interval."""
     out = []
     for x in inputs:

@@ -16,6 +16,7 @@ from typing import Any
 from shuffledp.errors import NotCertified
 
 from .levels import checked_pattern
+from .messages import PROTOCOLS
 
 __all__ = ["PARTS", "ordered_pairs"]
 
@@ -32,6 +33,7 @@ _KNOWN: dict[str, Callable[[Mapping[str, Any]], Pair]] = {
     **dict.fromkeys(_SYMMETRIC, lambda _: (0, 1)),
     **dict.fromkeys(_INTERVAL, lambda m: (m["low"], m["high"])),
     **dict.fromkeys(("discrete-laplace", "discrete-gaussian"), lambda m: (0, m["top"])),
+    **dict.fromkeys(PROTOCOLS, lambda _: (0, 1)),  # any two values of a victim
     "privunit": lambda _: (0, 2),  # antipodal
     "wheel": lambda _: (-1, -2),  # the law that dominates all pairs of sets
     "pckv-grr": lambda _: (0, 1),  # the same keys, opposite values

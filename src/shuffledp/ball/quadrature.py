@@ -30,7 +30,7 @@ from shuffledp.errors import NotCertified
 from ._flint import acb, arb, ctx
 from .densities import Noise, Piece
 
-__all__ = ["Band", "Panel", "PanelError", "Sketch", "make_panels"]
+__all__ = ["Band", "Panel", "PanelError", "Sketch", "bounds_of_exponential", "make_panels"]
 
 NODES = 32
 _RADII = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 9.0, 14.0)
@@ -276,13 +276,15 @@ def _largest(
     for which, level in ((0, arb(0)), (1, eps)):
         exponent = _log_ratio(noise, piece, which, centre) + level
         line, ref = piece.lines[which], piece.lines[2]
-        parts.append(_parts(exponent, noise.unit * (line.slope - ref.slope) * half, a, b))
+        parts.append(
+            bounds_of_exponential(exponent, noise.unit * (line.slope - ref.slope) * half, a, b)
+        )
     (_, most_a, least_sine, _), (least_b, _, _, most_sine) = parts
     top, swing = most_a - least_b, most_sine - least_sine
     return PanelError(log_r.exp().upper(), top.upper(), swing.upper())
 
 
-def _parts(exponent: acb, rate: acb, a: arb, b: arb) -> tuple[arb, arb, arb, arb]:
+def bounds_of_exponential(exponent: acb, rate: acb, a: arb, b: arb) -> tuple[arb, arb, arb, arb]:
     """Bound Re and Im of e^(exponent + rate z) from both sides, z in [-a, a] + i[-b, b]."""
     spread = abs(rate.real) * a + abs(rate.imag) * b
     turn = abs(rate.imag) * a + abs(rate.real) * b

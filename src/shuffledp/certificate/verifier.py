@@ -19,6 +19,7 @@ from typing import Any, Literal
 from shuffledp.ball.api import log_delta
 from shuffledp.ball.pairs import PARTS, ordered_pairs
 from shuffledp.certificate.composed import decide_composed, missing_composed
+from shuffledp.certificate.messages import MESSAGES, is_protocol, message_call
 from shuffledp.certificate.model import (
     Certificate,
     Claim,
@@ -262,6 +263,13 @@ def _decide(
             report=report,
         )
     calls = list(_calls(certificate, claim))
+    parameters = certificate.deployment.content.randomizer
+    if is_protocol(parameters) and claim.witness.analysis != "local":
+        upper = claim.end == "upper"
+        call = message_call(parameters, users=scenario.n, upper=upper)
+        # Both directions: an upper end has to hold for each, a lower one is of one of them.
+        both = [call | {"swap": swap} for swap in (False, True)]
+        calls = both if upper else [call | {"swap": claim.witness.swap}]
     return _compare(calls, scenario.n, epsilon, targets, upper=claim.end == "upper")
 
 
@@ -269,7 +277,7 @@ def _fits(claim: AnyClaim) -> bool:
     analysis = claim.witness.analysis if claim.witness else ""
     key = claim.theorem.key if claim.theorem else ""
     if claim.end == "lower":
-        return analysis == "dataset" and key in {"dataset", "family"}
+        return analysis == "dataset" and key in {"dataset", "family", "message-dataset"}
     return analysis != "dataset" and key == analysis
 
 
@@ -333,6 +341,8 @@ def _calls(certificate: Certificate, claim: AnyClaim) -> Iterable[dict[str, Any]
             "swap": witness.swap,
         }
         return
+    if witness.analysis == MESSAGES:
+        return
     for x0, x1 in ordered_pairs(parameters):
         yield {"mechanism": _member(parameters), "analysis": witness.analysis, "x0": x0, "x1": x1}
 
@@ -382,9 +392,12 @@ def _one(
     call: dict[str, Any], n: int, epsilon: float, target: tuple[float, float], *, upper: bool
 ) -> tuple[Verdict, tuple[float, float], float]:
     bracket, width = (-math.inf, 0.0), math.inf
+    asked: dict[str, Any] = {"n": n, **call}
+    # An honest claim is about what there is: it saves looking for where to cut.
+    guess = target[0] if math.isfinite(target[0]) else None
     for tried in _WIDTHS:
         try:
-            bracket = log_delta(**call, n=n, epsilon=epsilon, rel=tried)
+            bracket = log_delta(**asked, epsilon=epsilon, rel=tried, guess=guess)
         except NotCertified:
             if width == math.inf:
                 raise
