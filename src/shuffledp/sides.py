@@ -10,7 +10,7 @@ from typing import Any
 from shuffledp import theorems
 from shuffledp.analyses import Analysis, analysis_named
 from shuffledp.bound import Theorem
-from shuffledp.divergence import EpsilonInterval, PairProfile, solve_epsilon
+from shuffledp.divergence import EpsilonInterval, PairProfile, narrowest, solve_epsilon
 from shuffledp.errors import NotCertified
 from shuffledp.multimessage import MultiMessage
 from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
@@ -110,7 +110,7 @@ class Side:
 
     def log_delta(self, epsilon: float, *, width: float) -> Found:
         """The end of log delta at this eps, numerically about a relative ``width`` wide."""
-        brackets = [profile.log_delta(epsilon, width=width) for profile in self.profiles]
+        brackets = [narrowest(profile, epsilon, width)[0] for profile in self.profiles]
         upper = self.analysis.end == "upper"
         ends = [bracket.high if upper else bracket.low for bracket in brackets]
         which = max(range(len(ends)), key=ends.__getitem__)

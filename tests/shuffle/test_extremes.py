@@ -211,3 +211,10 @@ def test_large_pairs_of_atoms():
     for n in (3, 10**8):
         found = PairProfile(blanket_pair(channel, 0, 1, n=n)).log_delta(0.05, width=1e-4)
         assert found.width <= 1e-4
+
+
+def test_requests_too_narrow_fall_back_to_wider_ones():
+    """With few messages the narrowest request alone would end in rounding: 1e-5 gives nothing."""
+    found = sd.shuffle(sd.Gaussian(sigma=1.0), n=40).delta(epsilon=1.6)
+    assert found.upper_width is not None
+    assert found.upper_width <= 1e-4

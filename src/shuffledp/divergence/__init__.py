@@ -2,7 +2,7 @@
 
 from shuffledp.divergence.contour import LogInterval
 from shuffledp.divergence.inverse import EpsilonInterval, solve_epsilon
-from shuffledp.divergence.profile import LARGEST_EPSILON, LOOSE, PairProfile
+from shuffledp.divergence.profile import LARGEST_EPSILON, LOOSE, PairProfile, narrowest
 
 __all__ = [
     "LARGEST_EPSILON",
@@ -10,5 +10,6 @@ __all__ = [
     "EpsilonInterval",
     "LogInterval",
     "PairProfile",
+    "narrowest",
     "solve_epsilon",
 ]

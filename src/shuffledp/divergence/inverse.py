@@ -14,7 +14,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from shuffledp.divergence.contour import LogInterval
-from shuffledp.divergence.profile import LARGEST_EPSILON, LOOSE, PairProfile
+from shuffledp.divergence.profile import LARGEST_EPSILON, LOOSE, PairProfile, narrowest
 from shuffledp.pair import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF
@@ -215,10 +215,10 @@ def _narrowed(
         wanted = max(0.6 * rtol * near.point * near.slope, _NARROWEST)
         if wanted >= 0.5 * width:
             break
-        tight = near._replace(value=profile.log_delta(near.point, width=wanted))
-        if tight.value.width >= 0.5 * near.value.width > wanted:
+        value, wanted = narrowest(profile, near.point, wanted)
+        if wanted >= 0.5 * width or value.width >= 0.5 * near.value.width > wanted:
             break
-        width = wanted
+        tight, width = near._replace(value=value), wanted
         # The slope is better known afterwards: it may call for brackets narrower still.
         near = _newton(profile, tight, log_target, width, limit)
     return near, width

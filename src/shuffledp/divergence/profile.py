@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Protocol
 
 import numpy as np
 
@@ -29,7 +30,33 @@ _LARGEST_ENUMERATION = 1_000_000
 _LAST_LEVEL = -724.0
 _TRIMMINGS = 8
 _FAR_TOO_LOW = 20.0
+_MET, _COARSER, _REQUESTS = 3.0, 10.0, 4
 _NOTHING = LogInterval(-math.inf, -math.inf)
+_ANYTHING = LogInterval(-math.inf, math.inf)
+
+
+class Profile(Protocol):
+    """log delta as a function of eps, in certified brackets."""
+
+    def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
+        """Bracket log delta(eps) to about a relative width."""
+        ...
+
+
+def narrowest(profile: Profile, epsilon: float, width: float) -> tuple[LogInterval, float]:
+    """The narrowest bracket to be had down to ``width``, and the request that gave it.
+
+    More terms mean more rounding: where a narrow request fails, a wider one may do better.
+    """
+    best, asked = LogInterval(-math.inf, math.inf), width
+    for _ in range(_REQUESTS):
+        found = profile.log_delta(epsilon, width=width)
+        if found.width < best.width:
+            best, asked = found, width
+        if found.width <= _MET * width or width >= LOOSE:
+            break
+        width = min(_COARSER * width, LOOSE)
+    return best, asked
 
 
 class PairProfile:
@@ -44,7 +71,7 @@ class PairProfile:
         self._enumeration: Enumeration | None = None
         self._alone: Enumeration | None = None
         self._rough: dict[float, float] = {}
-        self._cache: dict[float, tuple[float, LogInterval]] = {}
+        self._cache: dict[float, tuple[tuple[float, ...], LogInterval]] = {}
 
     def fingerprint(self) -> bytes:
         """Equal for pairs of atoms with the same law, so that symmetric ones are solved once."""
@@ -71,15 +98,15 @@ class PairProfile:
         width : float
             Requested relative width of delta.
         """
-        known = self._cache.get(epsilon)
-        if known is not None and (known[0] <= width or known[1].width <= width):
-            return known[1]
+        asked, known = self._cache.get(epsilon, ((), _ANYTHING))
+        if width in asked or known.width <= width:
+            return known
+        if asked and min(asked) < width and known.width <= _MET * width:
+            return known
         found = self._compute(epsilon, width)
-        if known is not None:
-            # A narrower request may do worse where the rounding of more terms is what limits it.
-            low, high = max(found.low, known[1].low), min(found.high, known[1].high)
-            found = LogInterval(low, high)
-        self._cache[epsilon] = (width, found)
+        # A narrower request may do worse: more terms mean more rounding.
+        found = LogInterval(max(found.low, known.low), min(found.high, known.high))
+        self._cache[epsilon] = ((*asked, width), found)
         return found
 
     def rough_log_delta(self, epsilon: float) -> float:
