@@ -23,6 +23,8 @@ Find = Literal["largest", "smallest"]
 _SMALLEST, _LARGEST = 1e-4, 300.0
 _FIRST = 1.0
 _STEPS = 200
+# Steps of the search before there are two sides: the first one from a proposal is short.
+_STRIDE, _NEAR = 3.0, 1.1
 _ROUGH, _FINE = 1e-3, 1e-6
 
 
@@ -103,8 +105,7 @@ class _Target:
             return one.compose(rounds=rounds).log_upper(
                 self.epsilon, log_target=self.log_delta, coarse=self.rtol >= _ROUGH
             )
-        upper = one.delta(epsilon=self.epsilon).log_upper
-        return 0.0 if upper is None else upper
+        return one.log_upper(self.epsilon)
 
     def met(self, log_upper: float) -> bool:
         return log_upper <= self.log_delta
@@ -121,6 +122,7 @@ def calibrate(
     low: float = _SMALLEST,
     high: float = _LARGEST,
     rtol: float = 1e-6,
+    start: float | None = None,
     trust: Literal["all", "published"] = "all",
 ) -> Calibration:
     """The largest (or smallest) parameter of a family that meets a central target.
@@ -143,6 +145,8 @@ def calibrate(
         Values to search, 0 < low < high.
     rtol : float
         How near ``beyond`` is to ``value``.
+    start : float, optional
+        Where to begin: near the answer it saves time, and changes nothing else.
     trust : {"all", "published"}
         Which theorems may be used.
 
@@ -165,7 +169,7 @@ def calibrate(
     known: dict[float, float] = {}
     # From the private end of the range towards the other one.
     private, open_end = (low, high) if find == "largest" else (high, low)
-    good: float | None = None
+    good = None if start is None else min(max(_check.positive("start", start), low), high)
     bad: float | None = None
     # Loose brackets come first: they find the place, tight ones then decide it.
     for accuracy in sorted({max(_ROUGH, rtol), rtol}, reverse=True):
@@ -180,7 +184,10 @@ def calibrate(
         good = _first_good(log_upper, target, good, private, open_end)
         if good is None:
             raise _unreachable(family(private), target, n, rounds, find=find, end=private)
-        bad = _first_bad(log_upper, target, good, bad, open_end)
+        # The last value before the good one, if the way to it began on the other side.
+        bad = next((v for v in reversed(known) if not target.met(known[v])), bad)
+        factor = _STRIDE if start is None else _NEAR
+        bad = _first_bad(log_upper, target, good, bad, open_end, factor)
         if bad is None:
             good = open_end
         else:
@@ -351,12 +358,14 @@ def _first_good(
     """A value that meets the target: the start (or 1) if it does, else towards the private end."""
     value = _FIRST if start is None else start
     value = min(max(value, min(private, open_end)), max(private, open_end))
+    factor = _STRIDE if start is None else _NEAR
     for _ in range(_STEPS):
         if target.met(log_upper(value)):
             return value
         if value == private:
             return None
-        value = _towards(value, private)
+        value = _towards(value, private, factor)
+        factor = min(factor * factor, _STRIDE)
     return None
 
 
@@ -366,13 +375,15 @@ def _first_bad(
     good: float,
     start: float | None,
     open_end: float,
+    factor: float,
 ) -> float | None:
     """A value beyond the good one that does not meet the target; None if all do."""
     if start is not None and not target.met(log_upper(start)):
         return start
     value = good
     while value != open_end:
-        value = _towards(value, open_end)
+        value = _towards(value, open_end, factor)
+        factor = min(factor * factor, _STRIDE)
         if not target.met(log_upper(value)):
             return value
     return None
@@ -384,9 +395,9 @@ def _last_good(known: dict[float, float], target: _Target, open_end: float) -> f
     return min(met, key=lambda value: abs(math.log(value / open_end)))
 
 
-def _towards(value: float, end: float) -> float:
-    """A factor of 3 nearer to the end, or the end."""
-    moved = value * 3.0 if end > value else value / 3.0
+def _towards(value: float, end: float, factor: float) -> float:
+    """A factor nearer to the end, or the end."""
+    moved = value * factor if end > value else value / factor
     return min(moved, end) if end > value else max(moved, end)
 
 

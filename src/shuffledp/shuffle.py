@@ -183,6 +183,24 @@ class Shuffled:
             "delta", delta_from_log(lower.value, upper.value), wanted=self._width(), logs=True
         )
 
+    def log_upper(self, epsilon: float) -> float:
+        """log of the certified upper end of delta alone: for solvers, which need no lower end.
+
+        Parameters
+        ----------
+        epsilon : float
+            eps >= 0 in nats.
+        """
+        epsilon = _check.epsilon("epsilon", epsilon)
+        if epsilon >= self.eps0:
+            return -math.inf
+        width = self._width()
+        start = self._local(0.0, None)
+        found = self._best(
+            "upper", None, start, lambda s: s.log_delta(epsilon, width=width), enough=LOOSE
+        )
+        return found.value
+
     def profile(self, epsilons: Iterable[float], *, analysis: str | None = None) -> list[Bound]:
         """delta at each eps: the privacy profile.
 

@@ -3,6 +3,7 @@
 import itertools
 import math
 
+import numpy as np
 import pytest
 from flint import arb, ctx
 
@@ -14,6 +15,7 @@ from shuffledp.ball.rounds import (
     log_delta_of_rounds,
     violation_below,
 )
+from shuffledp.composition.lattice import _lowered
 from shuffledp.errors import NotCertified
 
 
@@ -71,6 +73,16 @@ def test_what_wraps_around_is_bounded(monkeypatch, epsilon):
         assert low <= whole[0]
         assert whole[1] <= high
     assert high - low < 1e-8
+
+
+def test_what_lands_just_above_eps_still_counts(monkeypatch):
+    """A sum one turn beyond the first one above eps lands there, where the weight is next to 0."""
+    monkeypatch.setattr(ball_rounds._Rough, "nodes", lambda *_: 16)
+    monkeypatch.setattr(ball_rounds, "_ENOUGH", 1e300)
+    given = law(1.0, -1, [0.5, 0.0, 0.3 * 2.0**-40, *[0.0] * 15, 0.2])
+    epsilon = 1.0 - 2.0**-45
+    _, high = log_delta_of_rounds(given, rounds=1, epsilon=epsilon)
+    assert high >= math.log(0.2 * -math.expm1(epsilon - 17.0)) - 1e-12
 
 
 def test_many_rounds_of_randomized_response():
@@ -192,6 +204,32 @@ def test_a_chord_above_the_curve_is_seen():
     assert violation_below(step, [*side, (4, 0.0)], bracket(step)) is not None
     few = [side[0], side[3], (4, 0.0)]
     assert violation_below(step, few, bracket(step)) is not None
+
+
+@pytest.mark.parametrize("end", ["upper before", "upper after", "lower after"])
+def test_wider_brackets_beside_an_interval_count(end):
+    """Tight polygons are refused once a neighbour's value is known less well."""
+    with ctx.workprec(200):
+        eps = 0.25 * np.arange(10)
+        h = 0.3 * np.exp(-1.5 * eps)
+        # The loss in between is what _lowered takes away, to a billionth.
+        side = list(enumerate(_lowered(eps, h, h).tolist()))
+
+        def exact(k):
+            return math.log(h[k]) - 1e-12, math.log(h[k]) + 1e-12
+
+        assert violation_below(0.25, side, exact) is None
+        wrong, low, high = {
+            "upper before": (2, 0.0, 0.03),
+            "upper after": (5, 0.0, 0.03),
+            "lower after": (4, -0.03, 0.0),
+        }[end]
+
+        def wider(k):
+            below, above = exact(k)
+            return (below + low, above + high) if k == wrong else (below, above)
+
+        assert violation_below(0.25, side, wider) is not None
 
 
 @pytest.mark.parametrize(
