@@ -22,11 +22,12 @@ from shuffledp.certificate.model import (
     to_dict,
 )
 from shuffledp.deployment.accounting import Account, Situation
-from shuffledp.deployment.model import GENERIC, Deployment, DeploymentFile
+from shuffledp.deployment.model import GENERIC, Deployment, DeploymentFile, is_protocol
 from shuffledp.randomizers import randomizer_from_dict
 
 _NEIGHBOURS = "replace one: one user's value is replaced by another; n is public"
 _UNIT = "one user's one report"
+_UNIT_MESSAGES = "all messages of one user in one run of the protocol"
 _UNIT_ROUNDS = "one user's reports in all {:,} rounds; claims of one round: one report"
 
 
@@ -49,7 +50,7 @@ def issue(source: DeploymentFile, account: Account) -> Certificate:
         quantity=deployment.target.quantity,
         at=deployment.target.value,
         neighbouring_relation=_neighbours(deployment),
-        privacy_unit=_UNIT if rounds == 1 else _UNIT_ROUNDS.format(rounds),
+        privacy_unit=_unit(deployment),
         rounds=rounds,
         local_guarantee=account.eps0 if math.isfinite(account.eps0) else None,
         assumptions=list(deployment.assumptions()),
@@ -57,6 +58,13 @@ def issue(source: DeploymentFile, account: Account) -> Certificate:
         checksum="",
     )
     return draft.model_copy(update={"checksum": checksum(to_dict(draft))})
+
+
+def _unit(deployment: Deployment) -> str:
+    rounds = deployment.accounting.rounds
+    if is_protocol(deployment.randomizer):
+        return _UNIT_MESSAGES
+    return _UNIT if rounds == 1 else _UNIT_ROUNDS.format(rounds)
 
 
 def _scenario(deployment: Deployment, situation: Situation) -> Scenario:
@@ -127,13 +135,15 @@ def _witness(deployment: Deployment, found: Any, *, upper: bool) -> Witness | No
     if not found:
         return None
     words = dict(found)
+    if is_protocol(deployment.randomizer):
+        words = {key: words[key] for key in ("analysis", "x0", "x1", "swap") if key in words}
     if upper and words["analysis"] == "blanket":
         words["pairs"] = _pairs(deployment)
     return Witness(**words)
 
 
 def _neighbours(deployment: Deployment) -> str:
-    if deployment.randomizer["name"] == GENERIC:
+    if deployment.randomizer["name"] == GENERIC or is_protocol(deployment.randomizer):
         return _NEIGHBOURS
     special = randomizer_from_dict(deployment.randomizer).neighbours()
     return _NEIGHBOURS if special is None else f"replace one: {special}; n is public"

@@ -47,7 +47,7 @@ class Witness(_Strict):
     says why they are enough. For a matrix they are all pairs, and are not listed.
     """
 
-    analysis: Literal["blanket", "clone", "stronger-clone", "local", "dataset"]
+    analysis: Literal["blanket", "clone", "stronger-clone", "local", "dataset", "multi-message"]
     x0: Input | None = None
     x1: Input | None = None
     x2: Input | None = None

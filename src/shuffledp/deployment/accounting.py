@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from shuffledp.bound import Bound, delta_from_log
-from shuffledp.deployment.model import GENERIC, Deployment
+from shuffledp.deployment.model import GENERIC, Deployment, is_protocol
 from shuffledp.deployment.rounds import after_rounds
 from shuffledp.shuffle import Shuffled, generic
 
@@ -95,7 +95,8 @@ def account(deployment: Deployment, *, report: Report = _silent) -> Account:
     found = []
     for name, n, how in situations(deployment):
         report(f"{name}: {n:,} messages")
-        bound, published = _both(deployment, n, at_target)
+        alone = name == FAILED and is_protocol(deployment.randomizer)
+        bound, published = _both(deployment, n, alone_at_target if alone else at_target)
         composed, composed_published = None, None
         if deployment.accounting.rounds > 1:
             report(f"{name}: {deployment.accounting.rounds:,} rounds")
@@ -142,7 +143,8 @@ def situations(deployment: Deployment) -> list[tuple[str, int, str]]:
     found = [(NOW, p.honest(p.arriving), asked + _without_colluders(deployment, p.arriving))]
     if p.minimum_batch is not None:
         batch = p.minimum_batch
-        words = f"{batch:,} messages" + _without_colluders(deployment, batch)
+        unit = "users" if is_protocol(deployment.randomizer) else "messages"
+        words = f"{batch:,} {unit}" + _without_colluders(deployment, batch)
         found.append((MINIMUM, p.honest(batch), words))
     found.append((FAILED, 1, "every message is seen with its sender: nothing hides it"))
     return found
@@ -160,6 +162,14 @@ def at_target(deployment: Deployment, accountant: Shuffled) -> Bound:
     if target.quantity == "epsilon":
         return accountant.epsilon(delta=target.value)
     return accountant.delta(epsilon=target.value)
+
+
+def alone_at_target(deployment: Deployment, accountant: Shuffled) -> Bound:
+    """The same from what one user's messages give away in the order in which they were made."""
+    target = deployment.target
+    if target.quantity == "epsilon":
+        return accountant.epsilon(delta=target.value, analysis="local")
+    return accountant.delta(epsilon=target.value, analysis="local")
 
 
 def after_all_rounds(deployment: Deployment, accountant: Shuffled) -> Bound:
@@ -251,7 +261,8 @@ def _generic_over(
     deployment: Deployment, eps0: float, ends: tuple[int, int], report: Report
 ) -> tuple[tuple[int, ...], tuple[Bound, ...]]:
     """The bound for any randomizer with this local guarantee; none where there is no finite one."""
-    if not math.isfinite(eps0) or deployment.randomizer["name"] == GENERIC:
+    name = deployment.randomizer["name"]
+    if not math.isfinite(eps0) or name == GENERIC or is_protocol(deployment.randomizer):
         return (), ()
     family = generic(eps0=eps0, n=ends[0], rtol=_CURVE_RTOL, trust=deployment.accounting.trust)
     return _swept(deployment, family, {}, ends, lambda words: report(f"{words}, any randomizer"))

@@ -17,6 +17,7 @@ from shuffledp import _check
 from shuffledp.deployment.data import Data
 from shuffledp.deployment.messages import one_line
 from shuffledp.errors import ParameterError, unreadable
+from shuffledp.multimessage import protocol_class, protocol_from_dict, protocol_names
 from shuffledp.randomizers import randomizer_class, randomizer_from_dict, randomizer_names
 from shuffledp.shuffle import Shuffled, generic, shuffle
 
@@ -55,6 +56,8 @@ def _randomizer(value: Any) -> dict[str, Any]:
 
 def _described(value: dict[str, Any]) -> dict[str, Any]:
     """All parameters, defaults included, checked by the class that they are for."""
+    if is_protocol(value):
+        return protocol_from_dict(value).to_dict()
     if value["name"] != GENERIC:
         described = randomizer_from_dict(value).to_dict()
         return {
@@ -70,7 +73,12 @@ def _described(value: dict[str, Any]) -> dict[str, Any]:
 
 
 def _names() -> tuple[str, ...]:
-    return (*randomizer_names(), GENERIC)
+    return (*randomizer_names(), *protocol_names(), GENERIC)
+
+
+def is_protocol(randomizer: Mapping[str, Any]) -> bool:
+    """Whether the table is of a multi-message protocol."""
+    return randomizer["name"] in protocol_names()
 
 
 def _whole(path: str) -> BeforeValidator:
@@ -218,11 +226,23 @@ class Deployment(Table):
         if self.randomizer["name"] == GENERIC:
             parameters = {k: v for k, v in self.randomizer.items() if k != "name"}
             return generic(**parameters, **settings)
+        if is_protocol(self.randomizer):
+            return shuffle(protocol_from_dict(self.randomizer), **settings)
         return shuffle(randomizer_from_dict(self.randomizer), **settings)
+
+    @model_validator(mode="after")
+    def _one_run(self) -> Deployment:
+        if is_protocol(self.randomizer) and self.accounting.rounds > 1:
+            raise ParameterError(
+                f"accounting.rounds = {self.accounting.rounds}: wanted 1 for the protocol "
+                f"{self.randomizer['name']}; rounds are for one report a user"
+            )
+        return self
 
     def assumptions(self) -> tuple[str, ...]:
         """What the file itself asks a reader to believe, in words."""
         p = self.population
+        unit = "users" if is_protocol(self.randomizer) else "messages"
         found = []
         if p.arriving < p.users:
             found.append(
@@ -231,13 +251,14 @@ class Deployment(Table):
             )
         if p.colluding:
             found.append(
-                f"in every batch at most {p.colluding:g} of the messages, rounded up, come from "
-                "users who collude with the analyst; their messages hide nobody"
+                f"in every batch at most {p.colluding:g} of the {unit}, rounded up, "
+                + ("collude" if unit == "users" else "come from users who collude")
+                + " with the analyst; their messages hide nobody"
             )
         if p.minimum_batch is not None:
             found.append(
                 f"the shuffler releases nothing from a batch of fewer than {p.minimum_batch:,} "
-                "messages; a larger batch is at least as private as a smaller one"
+                f"{unit}; a larger batch is at least as private as a smaller one"
             )
         return tuple(found)
 
@@ -310,7 +331,7 @@ def json_schema() -> dict[str, Any]:
     """JSON Schema of the deployment file, one case a randomizer."""
     schema = Deployment.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    cases = [_randomizer_schema(name) for name in randomizer_names()]
+    cases = [_randomizer_schema(name) for name in (*randomizer_names(), *protocol_names())]
     cases.append(_table_schema(GENERIC, {"eps0": "float"}, {"adaptive": "bool"}))
     schema["properties"]["randomizer"] = {
         "description": Deployment.model_fields["randomizer"].description,
@@ -322,8 +343,9 @@ def json_schema() -> dict[str, Any]:
 def _randomizer_schema(name: str) -> dict[str, Any]:
     import inspect
 
+    cls = protocol_class(name) if name in protocol_names() else randomizer_class(name)
     required, optional = {}, {}
-    for key, parameter in inspect.signature(randomizer_class(name)).parameters.items():
+    for key, parameter in inspect.signature(cls).parameters.items():
         kind = str(parameter.annotation)
         (required if parameter.default is inspect.Parameter.empty else optional)[key] = kind
     return _table_schema(name, required, optional)

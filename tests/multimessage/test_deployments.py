@@ -1,0 +1,208 @@
+"""Deployments of multi-message protocols: table, certificate, its check by balls, and runs."""
+
+import csv
+import json
+import math
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+import shuffledp as sd
+from divergence.oracle import exponential
+from multimessage.test_bounds import SMALL, worst_delta
+from shuffledp.ball.api import log_delta
+from shuffledp.certificate.messages import message_call
+from shuffledp.certificate.model import checksum
+from shuffledp.cli import main
+from shuffledp.deployment import account, load
+from shuffledp.errors import ParameterError
+
+TEXT = """
+title = "Letters"
+[population]
+users = 2_000
+minimum_batch = 500
+colluding = 0.1
+[randomizer]
+{randomizer}
+[target]
+{target}
+[data]
+column = "letter"
+domain = {domain}
+"""
+PROTOCOLS = {
+    "balcer-cheu": 'name = "balcer-cheu"\np = 0.9',
+    "balcer-et-al": 'name = "balcer-et-al"\nblankets = 2',
+    "balls-into-bins": 'name = "balls-into-bins"\nd = 8\ns = 2\nblankets = 1',
+    "cheu-zhilyaev": 'name = "cheu-zhilyaev"\nd = 4\nf = 0.1\nblankets = 3',
+    "cheu-zhilyaev-2": 'name = "cheu-zhilyaev"\nd = 2\nf = 0.2\nblankets = 1',
+    "mix-dump": 'name = "mix-dump"\nd = 4\nf = 0.1\nblankets = 2\nrate = 0.7',
+    "pure-dump": 'name = "pure-dump"\nd = 4\nblankets = 2\nrate = 0.5',
+}
+TWO = {"balcer-cheu", "balcer-et-al", "cheu-zhilyaev-2"}
+
+
+def text_of(kind, target="delta = 1e-5"):
+    domain = ["a", "b"] if kind in TWO else ["a", "b", "c", "d"]
+    return TEXT.format(randomizer=PROTOCOLS[kind], target=target, domain=json.dumps(domain))
+
+
+def call(*words):
+    return CliRunner().invoke(main, [str(w) for w in words])
+
+
+@pytest.mark.parametrize("kind", PROTOCOLS)
+@pytest.mark.parametrize("target", ["delta = 1e-5", "epsilon = 0.6"])
+def test_account_and_verify(kind, target, tmp_path):
+    (tmp_path / "d.toml").write_text(text_of(kind, target), encoding="utf-8")
+    made = call("account", tmp_path / "d.toml", "--out", tmp_path, "--figure", "none")
+    assert made.exit_code == 0, made.output
+    assert "multi-message" in made.output
+    path = tmp_path / "d.certificate.json"
+    checked = call("verify", path)
+    assert checked.exit_code == 0, checked.output
+    content = json.loads(path.read_text(encoding="utf-8"))
+    assert "all messages" in content["privacy_unit"]
+    # A claim that is 0.2% too good is found out, at either end.
+    for end, factor in (("upper", 0.998), ("lower", 1.002)):
+        changed = json.loads(path.read_text(encoding="utf-8"))
+        claims = changed["scenarios"][0]["claims"]
+        claim = next(c for c in claims if c["end"] == end)
+        claim["value"] *= factor
+        if claim["log"] is not None:
+            claim["log"] += math.log(factor)
+        changed["checksum"] = checksum(changed)
+        (tmp_path / "bad.json").write_text(json.dumps(changed), encoding="utf-8")
+        assert call("verify", tmp_path / "bad.json").exit_code == 1
+
+
+def test_without_a_shuffler_only_the_coins_of_the_data_message_protect(tmp_path):
+    for kind, eps0 in (("pure-dump", math.inf), ("cheu-zhilyaev", 2 * math.log(9))):
+        (tmp_path / "d.toml").write_text(text_of(kind), encoding="utf-8")
+        found = account(load(tmp_path / "d.toml").deployment)
+        assert found.eps0 == pytest.approx(eps0)
+        assert found.named("shuffler fails").bound.upper == pytest.approx(eps0)
+        assert found.named("now").n == 1800
+
+
+@pytest.mark.parametrize(
+    ("protocol", "n"), [(p, ns[0]) for p, ns in SMALL], ids=[f"{i}" for i in range(len(SMALL))]
+)
+def test_what_the_verifier_computes_brackets_all_datasets(protocol, n):
+    table = protocol.to_dict()
+    low, high = exponential(0.3)
+    upper = max(
+        log_delta(**message_call(table, users=n, upper=True), epsilon=0.3, rel=1e-8, swap=s)[1]
+        for s in (False, True)
+    )
+    lower = max(
+        log_delta(**message_call(table, users=n, upper=False), epsilon=0.3, rel=1e-8, swap=s)[0]
+        for s in (False, True)
+    )
+    assert math.exp(lower) <= float(worst_delta(protocol, n, low)) * (1 + 1e-12)
+    assert math.exp(upper) >= float(worst_delta(protocol, n, high)) * (1 - 1e-12)
+    bound = sd.shuffle(protocol, n=n, rtol=1e-9).delta(epsilon=0.3)
+    assert upper == pytest.approx(math.log(bound.upper), abs=1e-6)
+    if bound.lower > 0:
+        assert lower == pytest.approx(math.log(bound.lower), abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word"),
+    [
+        ("blankets = 2", "blankets = 0", "blankets"),
+        ("blankets = 2", "", "blankets"),
+        ("rate = 0.5", "rate = 1.5", "rate"),
+        ("rate = 0.5", "speed = 0.5", "speed"),
+        ("[data]", "[accounting]\nrounds = 2\n[data]", "accounting.rounds = 2"),
+    ],
+)
+def test_bad_deployments(old, new, word, tmp_path):
+    text = text_of("pure-dump")
+    assert old in text
+    (tmp_path / "d.toml").write_text(text.replace(old, new), encoding="utf-8")
+    with pytest.raises(ParameterError, match=word):
+        load(tmp_path / "d.toml")
+
+
+# ------------------------------------------------------------------------------- on data
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory):
+    where = tmp_path_factory.mktemp("letters")
+    rng = np.random.default_rng(4)
+    for name, items, p in (("two", "ab", [0.3, 0.7]), ("four", "abcd", [0.6, 0.3, 0.1, 0.0])):
+        letters = rng.choice(list(items), 2000, p=p)
+        pq.write_table(pa.table({"letter": letters}), where / f"{name}.parquet")
+    return where
+
+
+def source(place, kind):
+    return place / ("two.parquet" if kind in TWO else "four.parquet")
+
+
+def truth(place, kind):
+    letters = pq.read_table(source(place, kind))["letter"].to_pylist()
+    if kind.startswith("balcer"):
+        return np.array([letters.count("b") / 2000])
+    return np.array([letters.count(x) / 2000 for x in ("ab" if kind in TWO else "abcd")])
+
+
+def read(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+@pytest.mark.parametrize("kind", PROTOCOLS)
+def test_run_and_the_collectors_half(place, kind, tmp_path):
+    (tmp_path / "d.toml").write_text(text_of(kind), encoding="utf-8")
+    done = call("run", tmp_path / "d.toml", "--input", source(place, kind), "--output",
+                tmp_path / "e.csv", "--reports", tmp_path / "r.parquet")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    assert "2,000 users" in done.output
+    rows = read(tmp_path / "e.csv")
+    for row, value in zip(rows, truth(place, kind), strict=True):
+        assert abs(float(row["estimate"]) - value) < 6 * float(row["noise_standard_error"])
+    content = json.loads((tmp_path / "e.certificate.json").read_text(encoding="utf-8"))
+    assert content["scenarios"][0]["n"] == 1800
+    again = call("estimate", "--reports", tmp_path / "r.parquet", "--output", tmp_path / "e2.csv")
+    assert again.exit_code == 0, again.output
+    assert read(tmp_path / "e2.csv") == rows
+
+
+@pytest.mark.parametrize("kind", PROTOCOLS)
+def test_unbiased_and_covering_at_their_level(place, kind, tmp_path):
+    (tmp_path / "d.toml").write_text(text_of(kind), encoding="utf-8")
+    done = call("simulate", tmp_path / "d.toml", "--input", source(place, kind), "-R", 300,
+                "--json")  # fmt: skip
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.output)
+    assert found["largest_bias"] < 4.5
+    # Items of one run depend on each other, and a count of one is a single number a run.
+    assert abs(found["coverage"] - 0.95) < 4.5 * math.sqrt(0.95 * 0.05 / 300)
+    assert found["measured_rmse"] == pytest.approx(found["theoretical_rmse"], rel=0.15)
+
+
+def test_too_few_users_and_lost_messages(place, tmp_path):
+    text = text_of("pure-dump").replace("rate = 0.5\n", "rate = 1.0\n")
+    (tmp_path / "d.toml").write_text(text, encoding="utf-8")
+    small = pq.read_table(place / "four.parquet").slice(0, 499)
+    pq.write_table(small, tmp_path / "small.parquet")
+    done = call("run", tmp_path / "d.toml", "--input", tmp_path / "small.parquet", "--output",
+                tmp_path / "e.csv")  # fmt: skip
+    assert done.exit_code == 2
+    assert "minimum_batch" in done.output
+    assert not (tmp_path / "e.csv").exists()
+    call("run", tmp_path / "d.toml", "--input", place / "four.parquet", "--output",
+         tmp_path / "e.csv", "--reports", tmp_path / "r.parquet")  # fmt: skip
+    whole = pq.read_table(tmp_path / "r.parquet")
+    assert len(whole) == 6000
+    pq.write_table(whole.slice(1), tmp_path / "r.parquet")
+    done = call("estimate", "--reports", tmp_path / "r.parquet")
+    assert done.exit_code == 2
+    assert "number of messages" in done.output
