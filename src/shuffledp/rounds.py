@@ -90,7 +90,7 @@ def _candidates(source: Source, n: int, cells: int) -> tuple[Candidate, ...]:
         pairs = dataset_pairs(source, n, cells)
     except NotCertified:
         return ()
-    return tuple(_candidate(pair, witness) for pair, witness in pairs if not witness["swap"])
+    return tuple(_candidate(pair, witness) for pair, witness in pairs if not witness.get("swap"))
 
 
 def _candidate(pair: ShuffledPair, witness: dict[str, Any]) -> Candidate:
