@@ -37,6 +37,7 @@ ANALYSES = ("blanket", "clone", "dataset", "local", "stronger-clone")
 _CLONES = {"clone": clone_gains, "stronger-clone": stronger_clone_gains}
 _LOCAL_BITS = 256
 _COARSE = 0.1
+_POWER_WORK = 15_000_000
 _FIRST_CUT, _LEAST_CUT, _DEEP_CUT = -16.0, -3000.0, -800.0
 
 
@@ -129,9 +130,7 @@ def _finite(ask: _Question) -> tuple[float, float]:
         with ctx.workprec(_LOCAL_BITS):
             return _logs(local_divergence(_law(ask), ask.eps))
     gains = blanket_gains if ask.analysis == "blanket" else dataset_gains
-    return log_divergence(
-        lambda: gains(_law(ask), ask.eps), n=ask.n, rel=ask.rel
-    )
+    return log_divergence(lambda: gains(_law(ask), ask.eps), n=ask.n, rel=ask.rel)
 
 
 def _law(ask: _Question) -> Law:
@@ -206,7 +205,7 @@ def _power(ask: _Question) -> tuple[float, float]:
             ask.mechanism, ask.inputs, ask.eps, n=ask.n, log_cut=log_cut, log_error=log_error
         )
 
-    return log_divergence_by_panels(make, n=ask.n, rel=ask.rel, guess=ask.guess)
+    return log_divergence_by_panels(make, n=ask.n, rel=ask.rel, guess=ask.guess, work=_POWER_WORK)
 
 
 def _logs(delta: arb) -> tuple[float, float]:

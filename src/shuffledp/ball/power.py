@@ -33,7 +33,7 @@ POWER = "generalized-gaussian"
 _RADII = (1.3, 1.7, 2.2, 3.0, 5.0, 9.0)
 _NODES = (8, 16, 32)
 _SHRINK = 8  # how much nearer to a branch point the next panel is
-_MOST_PANELS = 1500
+_MOST_PANELS = 1000
 _CELLS = 4  # of a panel, to bound a variation
 _REACH = 100.0  # frequency, in units of the tilt, up to which the law's own panels are accurate
 _ROUGH_BITS = 64
@@ -376,7 +376,7 @@ def _plan(
 ) -> tuple[int, float] | None:
     """How many nodes, and the ellipse, for an error of about e^log_error; None: cut further."""
     with ctx.workprec(_ROUGH_BITS):
-        alone = _error(noise, stretch, eps, first, last, 0, 1.0)
+        alone = _whole(noise, stretch, eps, first, last)
         if _size(alone, band) <= log_error:
             return 0, 1.0
         best: tuple[int, float] | None = None
@@ -413,7 +413,7 @@ def _error(
     nodes: int,
     rho: float,
 ) -> PanelError:
-    """The rule's error (`quadrature`); without nodes, length times the largest modulus."""
+    """The rule's error (`quadrature`)."""
     centre, half = (first + last) / 2, (last - first) / 2
     r = arb(rho)
     a, b = (r + 1 / r) / 2, (r - 1 / r) / 2
@@ -431,8 +431,20 @@ def _error(
         parts.append(bounds_of_exponential(exponent, slope * half, a, b))
     (_, most_a, least_sine, _), (least_b, _, _, most_sine) = parts
     top, swing = most_a - least_b, arb.max(most_sine - least_sine, arb(0))
-    factor = 2 * half if nodes == 0 else 8 * half * r ** (1 - 2 * nodes) / (r - 1)
+    factor = 8 * half * r ** (1 - 2 * nodes) / (r - 1)
     return PanelError((factor * log_r.exp()).upper(), top.upper(), swing.upper())
+
+
+def _whole(noise: PowerNoise, stretch: _Stretch, eps: arb, first: arb, last: arb) -> PanelError:
+    """Length times the largest modulus: levels are monotone on either side of an input."""
+    low, high = [], []
+    for x, _ in stretch.inputs:
+        near, far = sorted((abs(first - x), abs(last - x)), key=_float)
+        low.append((near / noise.scale) ** noise.shape)
+        high.append((far / noise.scale) ** noise.shape)
+    top = (high[2] - low[0]).exp() - (low[2] - high[1] + eps).exp()
+    size = (last - first) * (noise.log_top - low[2]).exp()
+    return PanelError(size.upper(), top.upper(), arb(0))
 
 
 def _panel(
@@ -444,7 +456,10 @@ def _panel(
     nodes: int,
     rho: float,
 ) -> _Panel:
-    error = _error(noise, stretch, eps, first, last, nodes, rho)
+    if nodes:
+        error = _error(noise, stretch, eps, first, last, nodes, rho)
+    else:
+        error = _whole(noise, stretch, eps, first, last)
     centre, half = (first + last) / 2, (last - first) / 2
     weight, gain = [], []
     (p, p_side), (q, q_side), (ref, side) = stretch.inputs
