@@ -1,0 +1,143 @@
+"""The verifier knows every registered mechanism, and is taken in by none of their certificates."""
+
+import json
+import time
+
+import pytest
+
+import shuffledp as sd
+from shuffledp.ball.pairs import ordered_pairs
+from shuffledp.certificate import checksum, issue, to_json
+from shuffledp.certificate.verifier import verify
+from shuffledp.deployment import account, load
+
+# One mechanism of each name, or several where the law has cases.
+TABLES = {
+    "binary-rr": ["eps0 = 1.0"],
+    "blh": ["domain = 10\neps0 = 1.5"],
+    "channel": ["matrix = [[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8]]"],
+    "clamped-laplace": ["eps0 = 1.0\nlow = -1.0\nhigh = 2.0"],
+    "discrete-gaussian": [
+        "top = 3\nsigma = 4.0",
+        "top = 3\nsigma = 2.0\nclamped = true\nmargin = 4",
+    ],
+    "discrete-laplace": ["top = 6\neps0 = 1.5", "top = 1\neps0 = 1.5\nclamped = true"],
+    "duchi": ["eps0 = 1.3"],
+    "extremal": ["pattern = [[1, 1, 0, 0, 1], [0, 1, 1, 0, 1], [0, 0, 1, 1, 1]]\neps0 = 1.2"],
+    "gaussian": ["sigma = 2.0"],
+    "generalized-gaussian": ["shape = 0.8\nscale = 2.0", "shape = 1.5\nscale = 3.0"],
+    "hadamard-response": ["domain = 6\neps0 = 2.0", "domain = 6\neps0 = 2.0\nblocks = 2"],
+    "hierarchy": ['domain = 30\neps0 = 1.0\nbase = "k-rr"'],
+    "hybrid": ["eps0 = 1.3", "eps0 = 0.4"],
+    "joint": [
+        (
+            'randomizers = [{ name = "k-rr", k = 4, eps0 = 1.0 }, '
+            '{ name = "extremal", pattern = [[1, 1, 0], [0, 1, 1]], eps0 = 0.5 }]'
+        )
+    ],
+    "k-rr": ["k = 5\neps0 = 2.0"],
+    "laplace": ["eps0 = 1.0", "eps0 = 1.0\nlow = 0.1\nhigh = 0.7\nbinary = true"],
+    "local-hash": ["domain = 9\nl = 3\neps0 = 1.0"],
+    "olh": ["domain = 10\neps0 = 1.5"],
+    "oue": ["d = 6\neps0 = 2.0"],
+    "parallel": [
+        (
+            'weights = [0.25, 0.75]\nrandomizers = [{ name = "duchi", eps0 = 0.5 }, '
+            '{ name = "pckv-grr", domain = 4, s = 2, eps0 = 1.0 }]'
+        )
+    ],
+    "pckv-grr": ["domain = 7\ns = 3\neps0 = 1.4", "domain = 4\ns = 3\neps0 = 1.4\npadding = true"],
+    "piecewise": ["eps0 = 1.3\nlow = 0.0\nhigh = 10.0"],
+    "poisson-subsample": ['rate = 0.3\nrandomizer = { name = "piecewise", eps0 = 1.0 }'],
+    "privunit": ["d = 3\nc = 0.3\neps0 = 1.2", "d = 2\nc = 0.7\neps0 = 1.2"],
+    "rappor": ["d = 6\neps0 = 2.0"],
+    "sampling-rappor": ["d = 9\ns = 3\neps0 = 1.5", "d = 4\ns = 3\neps0 = 1.5"],
+    "staircase": ["eps0 = 1.2\nlow = -1.0\nhigh = 4.0"],
+    "subset": ["d = 7\neps0 = 1.0"],
+    "truncated-laplace": ["eps0 = 1.0\nmargin = 0.5", "eps0 = 0.7"],
+    "wheel": ["domain = 12\ns = 2\neps0 = 1.1"],
+}
+SLOW = {"gaussian", "generalized-gaussian", "laplace", "clamped-laplace", "truncated-laplace"}
+SLOW |= {"discrete-gaussian"}
+LONG = {*((name, i) for name in SLOW for i in (0, 1))} - {
+    ("truncated-laplace", 0),
+    ("discrete-gaussian", 1),
+}
+CASES = [
+    pytest.param(name, i, marks=[pytest.mark.long] * ((name, i) in LONG), id=f"{name}-{i}")
+    for name, tables in TABLES.items()
+    for i in range(len(tables))
+]
+
+
+def certified(folder, name, i, *, users, rtol, target="delta = 1e-4"):
+    source = folder / "deployment.toml"
+    source.write_text(
+        f'title = "t"\n[population]\nusers = {users}\nminimum_batch = {users // 2}\n'
+        f'[randomizer]\nname = "{name}"\n{TABLES[name][i]}\n'
+        f"[target]\n{target}\n[accounting]\nrtol = {rtol}\n"
+    )
+    deployment = load(source)
+    path = folder / "certificate.json"
+    path.write_text(to_json(issue(deployment, account(deployment.deployment))))
+    return path
+
+
+def claims(content, scenario, end):
+    return [c for c in content["scenarios"][scenario]["claims"] if c["end"] == end]
+
+
+def tampered(path):
+    """Ends two per cent better than proved; in the second scenario other pairs of inputs."""
+    content = json.loads(path.read_text())
+    for end, factor in (("upper", 0.98), ("lower", 1.02)):
+        for claim in claims(content, 0, end):
+            claim["value"] *= factor
+    for claim in claims(content, 1, "upper"):
+        pairs = claim["witness"].get("pairs")
+        if isinstance(pairs, list):
+            claim["witness"]["pairs"] = [[x0, x0] for x0, _ in pairs]
+    content["checksum"] = checksum(content)
+    new = path.with_name("tampered.json")
+    new.write_text(json.dumps(content))
+    return new
+
+
+@pytest.mark.parametrize("name", sorted({*sd.randomizer_names(), *TABLES}))
+def test_every_registered_name_is_here_or_refused(name):
+    """A mechanism that is not below is one that the verifier says it does not know."""
+    if name not in TABLES:
+        with pytest.raises(sd.NotCertified, match="does not know"):
+            ordered_pairs({"name": name})
+    assert set(TABLES) <= set(sd.randomizer_names())
+
+
+@pytest.mark.parametrize(("name", "i"), CASES)
+def test_honest_certificates_are_verified_and_lies_are_not(tmp_path, name, i):
+    slow = name in SLOW
+    path = certified(tmp_path, name, i, users=60, rtol="1e-2" if slow else "1e-4")
+    start = time.process_time()
+    found = verify(path)
+    assert [c for c in found if c.verdict != "holds"] == []
+    assert time.process_time() - start < 10.0
+    content = json.loads(path.read_text())
+    ends = [c["value"] for end in ("upper", "lower") for c in claims(content, 0, end)]
+    assert all(value > 0.0 for value in ends)
+    found = verify(tampered(path))
+    lies = [c for c in found if c.scenario == "now" and " epsilon " in c.claim]
+    assert len(lies) == len(ends)
+    assert {c.verdict for c in lies} <= {"does not hold", "undecided"}
+    listed = [c["witness"].get("pairs") for c in claims(content, 1, "upper")]
+    wrong = [c for c in found if c.scenario == "minimum batch" and "pairs of inputs" in c.how]
+    assert len(wrong) == sum(isinstance(pairs, list) for pairs in listed)
+    assert {c.verdict for c in wrong} <= {"does not hold"}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("target", ["delta = 1e-6", "epsilon = 0.25"])
+@pytest.mark.parametrize(("name", "i"), CASES)
+def test_more_users_and_digits(tmp_path, name, i, target):
+    path = certified(tmp_path, name, i, users=2000, rtol="1e-3", target=target)
+    start = time.process_time()
+    assert [c for c in verify(path) if c.verdict != "holds"] == []
+    assert time.process_time() - start < 20.0
