@@ -28,6 +28,7 @@ from shuffledp.multimessage import (
     protocol_names,
 )
 from shuffledp.pair import ShuffledPair
+from shuffledp.planner import Plan, plan
 from shuffledp.randomizers import (
     BLH,
     KRR,
@@ -44,6 +45,7 @@ from shuffledp.randomizers import (
     Duchi,
     Extremal,
     Gaussian,
+    GaussianBall,
     GeneralizedGaussian,
     HadamardResponse,
     Hierarchy,
@@ -51,6 +53,7 @@ from shuffledp.randomizers import (
     Joint,
     JointLaw,
     Laplace,
+    LaplaceBall,
     LocalHash,
     MetricLaplace,
     Parallel,
@@ -99,6 +102,7 @@ __all__ = [
     "Estimate",
     "Extremal",
     "Gaussian",
+    "GaussianBall",
     "GeneralizedGaussian",
     "HadamardResponse",
     "Hierarchy",
@@ -106,6 +110,7 @@ __all__ = [
     "Joint",
     "JointLaw",
     "Laplace",
+    "LaplaceBall",
     "LocalHash",
     "MetricLaplace",
     "MixDUMP",
@@ -114,6 +119,7 @@ __all__ = [
     "Parallel",
     "ParameterError",
     "Piecewise",
+    "Plan",
     "PoissonSubsample",
     "PrivUnit",
     "PureDUMP",
@@ -140,6 +146,7 @@ __all__ = [
     "generic",
     "metric_curve",
     "most_rounds",
+    "plan",
     "protocol_from_dict",
     "protocol_names",
     "randomizer_from_dict",

@@ -90,6 +90,12 @@ ANTIPODAL = Theorem(
     "docs/theory.md, Theorem 4.10; docs/theory-noise.md, Theorem 4.1",
     "proved here",
 )
+METRIC_LABELS = Theorem(
+    "metric-labels",
+    "label laws by p, beta and q of any two inputs up to a distance apart",
+    "docs/theory.md, Theorem 5.4; docs/theory-noise.md, Theorem 5.1",
+    "proved here",
+)
 TWO_INPUTS = Theorem("two-inputs", "there is one pair of inputs", "definition", "published")
 JOINT_PAIRS = Theorem(
     "joint-pairs",

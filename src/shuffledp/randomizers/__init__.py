@@ -16,6 +16,7 @@ from shuffledp.randomizers.density import Density
 from shuffledp.randomizers.duchi import Duchi
 from shuffledp.randomizers.extremal import Extremal
 from shuffledp.randomizers.gaussian import Gaussian
+from shuffledp.randomizers.gaussian_ball import GaussianBall
 from shuffledp.randomizers.generalized_gaussian import GeneralizedGaussian
 from shuffledp.randomizers.hadamard import HadamardResponse
 from shuffledp.randomizers.hashing import BLH, OLH, LocalHash
@@ -24,6 +25,7 @@ from shuffledp.randomizers.hybrid import Hybrid
 from shuffledp.randomizers.joint import Joint
 from shuffledp.randomizers.krr import KRR, BinaryRR
 from shuffledp.randomizers.laplace import Laplace
+from shuffledp.randomizers.laplace_ball import LaplaceBall
 from shuffledp.randomizers.lattice import DiscreteGaussian, DiscreteLaplace
 from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.metric import MetricLaplace
@@ -56,6 +58,7 @@ __all__ = [
     "Duchi",
     "Extremal",
     "Gaussian",
+    "GaussianBall",
     "GeneralizedGaussian",
     "HadamardResponse",
     "Hierarchy",
@@ -63,6 +66,7 @@ __all__ = [
     "Joint",
     "JointLaw",
     "Laplace",
+    "LaplaceBall",
     "LocalHash",
     "MetricLaplace",
     "Parallel",

@@ -1,0 +1,253 @@
+"""Gaussian noise for vectors in a Euclidean ball."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, ndtr
+
+from shuffledp import _check
+from shuffledp.errors import NotCertified
+from shuffledp.pair import UNIT_ROUNDOFF, Array
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.gaussian import Gaussian
+from shuffledp.randomizers.law import CellEdges, JointLaw
+from shuffledp.randomizers.means import Floats, MeanRandomizer
+from shuffledp.randomizers.values import blocks
+from shuffledp.randomizers.vectors import (
+    checked_ball,
+    grown_radius,
+    vector_reports,
+    vector_values,
+)
+from shuffledp.randomness import RandomSource
+from shuffledp.theorems import ANTIPODAL
+
+U = UNIT_ROUNDOFF
+_LARGEST_RATIO = 20.0
+_FEWEST_STEPS = 2.0**20
+# Cells across: so many of all; they reach so far that 1e-40 is beyond.
+_ACROSS, _SHARE, _REACH, _BULK = 32, 80, 13.6, 5.0
+_PAIR = 2
+_RARE = 1e-41
+# Of the distribution functions of SciPy, relative; and of masses of cells, which are differences.
+_LIBRARY = 1e-13
+_SMALLEST = 1e-280
+
+
+@dataclass(frozen=True, kw_only=True)
+class GaussianBall(MeanRandomizer):
+    """Gaussian noise N(0, sigma^2) on every coordinate of a vector of length at most radius.
+
+    The blanket is radial: with r = radius/sigma, in units of sigma, B(y) is the normal density at
+    distance |y| + r, of mass about e^{-r sqrt(d) - r^2/2}. It thins exponentially in sqrt(d) r: in
+    many dimensions shuffling buys something only if sigma is large against radius sqrt(d). Two
+    antipodal points are the worst pair (docs/theory.md, Theorem 4.10); their likelihood ratio
+    depends on the coordinate along them alone, so lower ends are those of one dimension.
+
+    Inputs of ``law`` are places on a diameter, from -radius to radius.
+
+    Parameters
+    ----------
+    d : int
+        Dimension, 2 to 10,000.
+    sigma : float
+        Standard deviation of each coordinate, in the units of the input; radius/sigma <= 20.
+    radius : float
+        Largest Euclidean length of a vector.
+
+    Notes
+    -----
+    The blanket's law: docs/theory-noise.md, section 4. Reports are float64, shape (n, d), each
+    coordinate drawn as those of ``Gaussian``; the ball of the law is larger by the lattice's step.
+    """
+
+    name: ClassVar[str] = "gaussian-ball"
+    summary: ClassVar[str] = "Gaussian noise for vectors in a Euclidean ball"
+    d: int
+    sigma: float
+    radius: float = 1.0
+
+    def __post_init__(self) -> None:
+        checked_ball(self)
+        object.__setattr__(self, "sigma", _check.positive("sigma", self.sigma, high=1e100))
+        _check.real("radius/sigma", self.radius / self.sigma, low=1e-9, high=_LARGEST_RATIO)
+
+    @property
+    def eps0(self) -> float:
+        """inf: Gaussian noise has no pure local guarantee."""
+        return math.inf
+
+    def local_epsilon(self, delta: float) -> float:
+        """That of one dimension and the diameter."""
+        reach = self._reach
+        return Gaussian(sigma=self.sigma, low=-reach, high=reach).local_epsilon(delta)
+
+    @cached_property
+    def _line(self) -> Gaussian:
+        """Each coordinate's mechanism."""
+        return Gaussian(sigma=self.sigma, low=-self.radius, high=self.radius)
+
+    @property
+    def _reach(self) -> float:
+        """Radius of the ball that holds all rounded values."""
+        return grown_radius(self, _FEWEST_STEPS)
+
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+        """Of two inputs: cells of the coordinate along the diameter and the length across it.
+
+        On each cell the blanket is replaced by a Gaussian density below it that touches it in the
+        middle: its masses are products of those of a normal and a chi-square law. Of more inputs,
+        whose ratios depend on the coordinate along the diameter alone: cells of that, and e^{-r
+        sqrt(d - 1)} times the blanket of one dimension, which is less than all of the blanket.
+        """
+        r = self._reach / self.sigma
+        at = np.array([self._place(x) for x in inputs])
+        if len(inputs) > _PAIR:
+            return self._along(at, cells)
+        along = _grid(r, max(16, cells // _SHARE))
+        across = _squares(self.d - 1)
+        left, right = (np.repeat(v, across.size - 1) for v in (along[:-1], along[1:]))
+        low, high = (np.tile(v, along.size - 1) for v in (across[:-1], across[1:]))
+        ring = _chi_square(self.d - 1, across[:-1], across[1:])
+        mass = np.array([np.outer(_normal(along - x), ring).ravel() for x in at])
+        # |y| <= l/2 + |y|^2/(2 l), l next to |y|: with equality where |y| = l.
+        middle = np.sqrt(0.25 * (left + right) ** 2 + 0.5 * (low + high))
+        far = np.max([middle, np.abs(left), np.abs(right)], axis=0)
+        bend = r / far
+        scale = np.sqrt(1.0 + bend)
+        top = -0.5 * r * (far + r) - 0.5 * self.d * np.log1p(bend)
+        blanket = np.exp(np.maximum(top, -745.0)) * _between(left * scale, right * scale)
+        blanket *= _chi_square(self.d - 1, low * scale**2, high * scale**2)
+        # Logarithms of densities over that of the noise around 0; the blanket's half way across.
+        half = 0.5 * (low + high)
+        err = 0.25 * bend * (high - low) + 64 * U * (1.0 + r) * (far + r + _REACH)
+        edges = [-0.5 * r * (far + r) - 0.5 * bend * (y * y + half) for y in (left, right)]
+        there = (mass.max(axis=0) > _SMALLEST) & (blanket > _SMALLEST)
+        lost = float(mass[:, ~there].sum()) * 1.01 + 4.0 * _RARE
+        # Neighbours in the list are evaluated together: by the difference of the ends' ratios.
+        ends = np.sinh(r * 0.5 * (left + right)) * np.exp(0.25 * bend * (left * left + high + low))
+        kept = np.flatnonzero(there)[np.argsort(ends[there] * np.exp(0.5 * r * far[there]))]
+        return JointLaw(
+            mass=mass[:, kept],
+            blanket=blanket[kept],
+            rel=self._error(along, across),
+            tail=np.full(len(at), lost),
+            edges=CellEdges(
+                left=np.outer(at, left[kept]) - 0.5 * (at * at)[:, None],
+                right=np.outer(at, right[kept]) - 0.5 * (at * at)[:, None],
+                blanket_left=edges[0][kept],
+                blanket_right=edges[1][kept],
+                err=err[kept],
+            ),
+        )
+
+    def _along(self, at: Array, cells: int) -> JointLaw:
+        """Of any number of inputs, without what lies across."""
+        reach = self._reach
+        places = np.clip(at * self.sigma, -reach, reach).tolist()
+        law = Gaussian(sigma=self.sigma, low=-reach, high=reach).law(tuple(places), cells=cells)
+        edges = law.edges
+        if edges is None:
+            raise NotCertified("gaussian-ball: the law of Gaussian has no cells")
+        less = reach / self.sigma * math.sqrt(self.d - 1) * (1.0 + 1e-9)
+        return dataclasses.replace(
+            law,
+            blanket=law.blanket * math.exp(-min(less, 700.0)),
+            edges=dataclasses.replace(
+                edges,
+                blanket_left=edges.blanket_left - less,
+                blanket_right=edges.blanket_right - less,
+            ),
+        )
+
+    def _error(self, along: Array, across: Array) -> float:
+        """Relative error of a product of two differences of distribution functions."""
+        width = np.diff(along) / (1.0 + np.abs(along[1:]))
+        return 32.0 * _LIBRARY / float(min(width.min(), 1.0 / across.size)) + 64 * U * self.d
+
+    def _place(self, x: Any) -> float:
+        """The input's place in units of sigma, the ends moved out with the ball."""
+        value = _check.real("input", x, low=-self.radius, high=self.radius)
+        return value / self.radius * (self._reach / self.sigma)
+
+    def worst_pairs(self) -> WorstPairs:
+        """Antipodal points; mirrored, the other direction has the same law."""
+        return WorstPairs(((-self.radius, self.radius),), ANTIPODAL)
+
+    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
+        """Victim at antipodal points, all others at one of them or at the centre."""
+        return tuple((-self.radius, self.radius, x2) for x2 in (-self.radius, 0.0))
+
+    # ---------------------------------------------------------------------------- running it
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """Of one coordinate, per user: that of the noise that is run, sigma^2 or a little more."""
+        return self._line.variance(frequency)
+
+    @property
+    def message_bits(self) -> float:
+        """64 d: a float for each coordinate."""
+        return 64.0 * self.d
+
+    def _checked(self, values: ArrayLike) -> np.ndarray:
+        return vector_values(self, values)
+
+    def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
+        reports = np.empty(values.shape)
+        for users in blocks(len(values), self.d):
+            flat = np.clip(values[users], -self.radius, self.radius).ravel()
+            made = self._line._sample(flat, source)  # noqa: SLF001 (coordinate by coordinate)
+            reports[users] = made.reshape(-1, self.d)
+        return reports
+
+    def _unbiased(self, reports: ArrayLike) -> Floats:
+        return vector_reports(self, reports)
+
+
+def _grid(r: float, cells: int) -> Array:
+    """Cut points along the diameter: even around the inputs, growing outwards."""
+    inner = np.linspace(-r - _BULK, r + _BULK, max(9, 3 * cells // 4))
+    step = float(inner[1] - inner[0])
+    count = max(3, math.ceil(math.log(_REACH / _BULK) / math.log1p(0.25 * step)))
+    outer = _BULK * np.exp(np.linspace(0.0, math.log(_REACH / _BULK), max(count, cells // 8)))[1:]
+    return np.concatenate([-r - outer[::-1], inner, r + outer])
+
+
+def _squares(freedom: int) -> Array:
+    """Cut points of the squared length across, at even probabilities in the bulk."""
+    a = 0.5 * freedom
+    z = np.concatenate([np.linspace(-_BULK, _BULK, _ACROSS * 3 // 4), [7.0, 9.0, 11.0, 13.6]])
+    chance = ndtr(z[z < 0.0])
+    below = 2.0 * gammaincinv(a, chance)
+    above = 2.0 * gammainccinv(a, ndtr(-z[z >= 0.0]))
+    return np.concatenate([[0.0], below, above])
+
+
+def _normal(z: Array) -> Array:
+    """Masses of the cells between these cut points."""
+    return _between(z[:-1], z[1:])
+
+
+def _between(left: Array, right: Array) -> Array:
+    """P(left <= Z <= right), from the side where it is small."""
+    mirrored = left > 0.0
+    return np.where(mirrored, ndtr(-left) - ndtr(-right), ndtr(right) - ndtr(left))
+
+
+def _chi_square(freedom: int, low: Array, high: Array) -> Array:
+    """Masses of chi-square cells, from the side where they are small."""
+    a = 0.5 * freedom
+    upper = low > freedom
+    found = np.where(
+        upper,
+        gammaincc(a, 0.5 * low) - gammaincc(a, 0.5 * high),
+        gammainc(a, 0.5 * high) - gammainc(a, 0.5 * low),
+    )
+    return np.maximum(found, 0.0)

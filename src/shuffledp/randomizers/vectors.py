@@ -1,0 +1,73 @@
+"""Noise for vectors in a Euclidean ball: what such mechanisms share."""
+
+from __future__ import annotations
+
+import math
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp import _check
+from shuffledp.errors import rejected
+from shuffledp.randomizers.means import Floats
+
+# Vectors are taken this much beyond the ball: their lengths are computed in floating point.
+OUTSIDE = 1e-9
+LARGEST_DIMENSION = 10_000
+
+
+class HasBall(Protocol):
+    """Anything with a dimension and a radius."""
+
+    @property
+    def d(self) -> int:
+        """Dimension."""
+        ...
+
+    @property
+    def radius(self) -> float:
+        """Radius of the ball around 0."""
+        ...
+
+
+def checked_ball(instance: HasBall, *, largest: int = LARGEST_DIMENSION) -> None:
+    """Check and store dimension and radius on a frozen dataclass."""
+    object.__setattr__(instance, "d", _check.count("d", instance.d, low=2, high=largest))
+    radius = _check.positive("radius", instance.radius, high=1e100)
+    object.__setattr__(instance, "radius", radius)
+
+
+def vector_values(instance: HasBall, values: ArrayLike) -> Floats:
+    """Vectors in the ball, one row for each user."""
+    rows = vector_reports(instance, values, name="values")
+    lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+    bad = ~(lengths <= instance.radius * (1.0 + OUTSIDE))
+    if bool(bad.any()):
+        first = int(np.argmax(bad))
+        wanted = f"at most the radius, {instance.radius:g}"
+        raise rejected(f"length of values[{first}]", float(lengths[first]), wanted)
+    return rows
+
+
+def vector_reports(instance: HasBall, reports: ArrayLike, *, name: str = "reports") -> Floats:
+    """Finite vectors, one row for each user."""
+    try:
+        rows = np.asarray(reports, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise rejected(name, reports, "vectors of numbers, one row for each user") from None
+    if rows.size == 0:
+        return rows.reshape(0, instance.d)
+    if rows.ndim != 2 or rows.shape[1] != instance.d:
+        raise rejected(f"{name} shape", rows.shape, f"one row for each user, (n, {instance.d})")
+    bad = ~np.isfinite(rows).all(axis=1)
+    if bool(bad.any()):
+        first = int(np.argmax(bad))
+        raise rejected(f"{name}[{first}]", rows[first].tolist(), "finite numbers")
+    return rows
+
+
+def grown_radius(instance: HasBall, steps: float) -> float:
+    """Radius of a ball that holds the lattice points next to any value that is accepted."""
+    slack = OUTSIDE + 2.0 * math.sqrt(instance.d) / steps
+    return instance.radius * (1.0 + 1.01 * slack)

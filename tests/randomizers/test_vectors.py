@@ -1,0 +1,323 @@
+"""Noise for vectors in a ball: laws against balls and simulation, small n, samplers, estimators."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from flint import arb
+from scipy import integrate, special, stats
+
+import shuffledp as sd
+from divergence.oracle import ball
+from randomizers.noise import some, stop_loss
+from randomizers.sources import LEAST_P_VALUE
+from shuffledp.divergence import PairProfile
+from shuffledp.randomizers import gaussian_ball
+from shuffledp.randomizers.laplace_ball import total_variation
+from shuffledp.reductions import blanket_pair
+
+GAUSS = [
+    sd.GaussianBall(d=2, sigma=1.0),
+    sd.GaussianBall(d=3, sigma=4.0, radius=2.0),
+    sd.GaussianBall(d=50, sigma=8.0),
+]
+LAPLACE = [
+    sd.LaplaceBall(d=2, scale=1.0),
+    sd.LaplaceBall(d=2, scale=0.5, distance=0.3),
+    sd.LaplaceBall(d=5, scale=3.0, radius=2.0, distance=1.0),
+]
+NEAR = arb(10) ** -8
+
+
+# ------------------------------------------------------------------------------------- Gaussian
+
+
+def grids(randomizer):
+    along = gaussian_ball._grid(randomizer._reach / randomizer.sigma, 32768 // gaussian_ball._SHARE)
+    return along, gaussian_ball._squares(randomizer.d - 1)
+
+
+@pytest.mark.parametrize("randomizer", GAUSS, ids=repr)
+def test_gaussian_masses_of_cells(randomizer):
+    """Normal and chi-square masses in balls; the blanket's between those of two cells' ends."""
+    along, across = grids(randomizer)
+    r = ball(randomizer._reach) / ball(randomizer.sigma)
+    law = randomizer.law((-randomizer.radius, randomizer.radius))
+    total, k = law.mass[0], ball(randomizer.d - 1) / 2
+    found = set(np.round(np.log(total), 6).tolist())
+    checked = 0
+    for i, j in itertools.product(some(9, along.size - 1), some(7, across.size - 1)):
+        t = [(ball(v) + r) / arb(2).sqrt() for v in (along[i], along[i + 1])]
+        strip = (t[0].erfc() - t[1].erfc()) / 2
+        low, high = (ball(v) / 2 for v in (across[j], across[j + 1]))
+        ring = low.gamma_upper(k, regularized=1) - high.gamma_upper(k, regularized=1)
+        if strip * ring < arb(10) ** -200:
+            continue
+        checked += 1
+        assert round(float((strip * ring).log()), 6) in found or any(
+            abs(math.log(v) - float((strip * ring).log())) < 1e-6 for v in total
+        )
+    assert checked > 15
+    assert np.all(np.abs(law.mass.sum(axis=1) - 1.0) <= law.rel + 1e-12)
+
+
+@pytest.mark.parametrize("randomizer", GAUSS, ids=repr)
+def test_gaussian_blanket_is_below_the_infimum_and_near_it(randomizer):
+    r, d = randomizer._reach / randomizer.sigma, randomizer.d
+    log_top = -special.gammaln(d / 2) - (d / 2 - 1) * math.log(2.0)
+
+    def density(x):
+        return math.exp(log_top + (d - 1) * math.log(x) - 0.5 * (x + r) ** 2) if x > 0 else 0.0
+
+    gamma = integrate.quad(density, 0.0, math.sqrt(d) + 15.0, epsabs=0.0, limit=200)[0]
+    law = randomizer.law((-randomizer.radius, randomizer.radius))
+    assert gamma * (1 - 5e-3) <= law.blanket.sum() <= gamma * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("randomizer", GAUSS[:2], ids=repr)
+def test_gaussian_ranges_inside_cells(randomizer):
+    """Ratios over the density that stands for the blanket, and that one below the infimum."""
+    r, d = randomizer._reach / randomizer.sigma, randomizer.d
+    law = randomizer.law((-randomizer.radius, randomizer.radius))
+    edges = law.edges
+    width = np.abs(edges.left[0] - edges.right[0]) / r
+    middle = 0.5 * (edges.left[1] + edges.right[1]) / r + 0.5 * r
+    err = edges.err[np.argsort(middle)]
+    assert np.all(edges.err >= 0.0)
+    assert err.max() < 3.0 * r + 1.0
+    # The blanket is at most phi_d e^{-r R - r^2/2}, R >= |t|, at both edges and half way across.
+    for logs, sign in ((edges.blanket_left, -1.0), (edges.blanket_right, 1.0)):
+        t = middle + sign * 0.5 * width
+        assert np.all(logs <= -r * np.abs(t) - 0.5 * r * r + 1e-9)
+    assert d >= 2
+
+
+def test_gaussian_ratio_ranges_by_simulation():
+    """Points of the mechanism lie in a cell whose ranges hold their ratios, cell by cell."""
+    randomizer = GAUSS[0]
+    along, across = grids(randomizer)
+    r = randomizer._reach / randomizer.sigma
+    pair = blanket_pair(randomizer, -1.0, 1.0, n=5)
+    y = np.random.default_rng(2).normal(loc=(r, 0.0), size=(300, 2))
+    for t, z in y:
+        s = z * z
+        i, j = np.searchsorted(along, t) - 1, np.searchsorted(across, s) - 1
+        p = special.ndtr(along[i + 1] + r) - special.ndtr(along[i] + r)
+        ring = special.gammainc(0.5, across[j + 1] / 2) - special.gammainc(0.5, across[j] / 2)
+        same = np.flatnonzero(np.isclose(pair.w * pair.a, p * ring, rtol=1e-7, atol=0.0))
+        far = max(
+            math.sqrt(0.25 * (along[i] + along[i + 1]) ** 2 + 0.5 * (across[j] + across[j + 1])),
+            abs(along[i]),
+            abs(along[i + 1]),
+        )
+        floor = -0.5 * r * r - 0.5 * r * far - 0.5 * r / far * (t * t + s)
+        assert floor <= -r * math.hypot(t, z) - 0.5 * r * r + 1e-12
+        # Rings far in and far out have equal masses.
+        k = same[np.argmin(np.abs(np.log(pair.a[same]) + r * t + 0.5 * r * r + floor))]
+        assert pair.ranges.a_low[k] <= math.exp(-r * t - 0.5 * r * r - floor) * (1 + 1e-12)
+        assert math.exp(-r * t - 0.5 * r * r - floor) <= pair.ranges.a_high[k] * (1 + 1e-12)
+        assert pair.ranges.b_low[k] <= math.exp(r * t - 0.5 * r * r - floor) * (1 + 1e-12)
+        assert math.exp(r * t - 0.5 * r * r - floor) <= pair.ranges.b_high[k] * (1 + 1e-12)
+
+
+def test_gaussian_antipodal_points_dominate_pairs_on_the_diameter():
+    randomizer = GAUSS[0]
+    worst = blanket_pair(randomizer, -1.0, 1.0, n=1)
+    for x0, x1 in ((-1.0, 0.5), (0.0, 1.0), (0.3, -0.3), (1.0, 0.9)):
+        other = blanket_pair(randomizer, x0, x1, n=1)
+        for epsilon in (0.0, 0.5):
+            for t in (-20.0, -3.0, -0.5, 0.0, 0.5, 3.0, 20.0):
+                low = stop_loss(other, epsilon, t, end="low")
+                assert low <= stop_loss(worst, epsilon, t, end="high") + 1e-9
+
+
+def test_gaussian_small_n_by_integration():
+    """n = 1 in closed form, n = 2 over the two coordinates along; others anywhere on the line."""
+    randomizer = sd.GaussianBall(d=2, sigma=2.0)
+    y = np.linspace(-9.0, 9.0, 1501)
+    step = y[1] - y[0]
+    f = {x: np.exp(-0.5 * (y - x) ** 2) / math.sqrt(2.0 * math.pi) for x in (-0.5, 0.0, 0.5)}
+    for epsilon in (0.1, 0.6):
+        gain = f[-0.5] - math.exp(epsilon) * f[0.5]
+        one = float(np.maximum(gain, 0.0).sum() * step)
+        bound = sd.shuffle(randomizer, n=1, rtol=1e-3).delta(epsilon=epsilon)
+        assert bound.lower <= one * (1 + 1e-4)
+        assert one <= bound.upper * (1 + 1e-4)
+        two = []
+        for other in f.values():
+            both = np.outer(gain, other)
+            two.append(float(np.maximum(both + both.T, 0.0).sum() * step**2 / 2))
+        bound = sd.shuffle(randomizer, n=2, rtol=1e-3).delta(epsilon=epsilon)
+        assert bound.lower <= max(two) * (1 + 1e-4)
+        assert max(two) <= bound.upper * (1 + 1e-4)
+
+
+def test_gaussian_lower_ends_are_those_of_one_dimension():
+    line = sd.shuffle(sd.Gaussian(sigma=4.0, low=-1.0, high=1.0), n=2000, rtol=1e-3)
+    many = sd.shuffle(sd.GaussianBall(d=20, sigma=4.0), n=2000, rtol=1e-3)
+    for epsilon in (0.02, 0.05):
+        a, b = (acc.delta(epsilon=epsilon, analysis="dataset") for acc in (line, many))
+        assert b.log_lower == pytest.approx(a.log_lower, abs=1e-3)
+        upper = many.delta(epsilon=epsilon).upper
+        assert upper >= line.delta(epsilon=epsilon).upper
+
+
+# -------------------------------------------------------------------------------------- Laplace
+
+
+@pytest.mark.parametrize("d", [2, 3, 7, 16])
+def test_total_variation(d):
+    """Against the same as a mixture of normal laws, of variance 2w with w from a Gamma law."""
+    for separation in (1e-4, 0.3, 2.0, 30.0):
+
+        def inside(w, separation=separation):
+            chance = math.erf(0.25 * separation / math.sqrt(w))
+            return chance * math.exp(0.5 * (d - 1) * math.log(w) - w - math.lgamma(0.5 * (d + 1)))
+
+        found = total_variation(separation, d)
+        exact = sum(
+            integrate.quad(inside, a, b, epsabs=1e-9 * found, epsrel=1e-8, limit=200)[0]
+            for a, b in itertools.pairwise([1e-14, 1e-3, 0.1, 1.0, 5.0, 20.0, 90.0])
+        )
+        assert exact * (1 - 1e-7) <= found <= exact * (1 + 1e-4)
+    plane = 2.0 / math.pi * integrate.quad(lambda x: x * special.k1(x), 0.0, 0.35)[0]
+    assert plane <= total_variation(0.7, 2) <= plane * (1 + 1e-4)
+
+
+@pytest.mark.parametrize("randomizer", LAPLACE, ids=repr)
+def test_labels_are_the_repaired_variation_ratio(randomizer):
+    pair = blanket_pair(randomizer, -1, -2, n=300)
+    p, q = math.exp(randomizer.local_epsilon(0.5)), math.exp(randomizer.eps0)
+    beta = total_variation(randomizer._separation, randomizer.d)
+    known = sd.variation_ratio(p=p, beta=beta, q=q, n=300)
+    for epsilon in (0.05, 0.2):
+        _, high = PairProfile(pair).log_delta(epsilon, width=1e-8)
+        assert known.delta(epsilon=epsilon).log_upper == pytest.approx(high, abs=1e-5)
+    assert math.fsum(pair.w) == pytest.approx((1 + beta) / q, rel=1e-9)
+
+
+@pytest.mark.parametrize("randomizer", LAPLACE, ids=repr)
+def test_law_by_angle(randomizer):
+    """Against simulated noise: |y - x0| - |y - x1| over the distance is cos phi."""
+    d, w = randomizer.d, 0.5 * randomizer._given / randomizer.scale
+    law = randomizer.law((0, 1, 0), cells=4096)
+    generator = np.random.default_rng(8)
+    z = generator.normal(size=(40_000, d))
+    z *= (generator.gamma(d, size=40_000) / np.sqrt((z * z).sum(axis=1)))[:, None]
+    other = z.copy()
+    other[:, 0] -= 2.0 * w
+    near, far = (np.sqrt((v * v).sum(axis=1)) for v in (z, other))
+    phi = np.arccos(np.clip((near - far) / (2.0 * w), -1.0, 1.0))
+    edges = np.linspace(0.0, math.pi, law.blanket.size + 1)
+    cdf = np.concatenate([[0.0], np.cumsum(law.mass[0])])
+    found = stats.kstest(phi, lambda v: np.interp(v, edges, cdf))
+    assert found.pvalue > LEAST_P_VALUE
+    assert np.allclose(law.mass[0], law.mass[1][::-1], rtol=1e-9, atol=0.0)
+    middle = 0.5 * (edges[1:] + edges[:-1])
+    assert np.allclose(np.log(law.mass[0] / law.mass[1]), -2.0 * w * np.cos(middle), atol=1e-5)
+
+
+@pytest.mark.parametrize("n", [1, 2])
+def test_plane_small_n_by_simulated_integrals(n):
+    """The divergence over the whole plane, drawn from the mixture of both laws: no angle, no p."""
+    randomizer = sd.LaplaceBall(d=2, scale=1.0, distance=1.2)
+    epsilon, size = 0.5, 400_000
+    generator = np.random.default_rng(11)
+    spots = np.array([[-0.6, 0.0], [0.6, 0.0]])
+
+    def noise():
+        angle = generator.uniform(0.0, 2.0 * math.pi, size)
+        length = generator.gamma(2.0, size=size)
+        return np.column_stack([length * np.cos(angle), length * np.sin(angle)])
+
+    def density(y, x):
+        return np.exp(-np.sqrt(((y - x) ** 2).sum(axis=1)))
+
+    bound = sd.shuffle(randomizer, n=n, rtol=1e-4).delta(epsilon=epsilon)
+    best = 0.0
+    for other in ([-0.6, 0.0], [0.6, 0.0], [0.0, 0.0], [0.0, 0.8], [-1.0, 0.0]):
+        pick = generator.integers(0, 2, size)
+        y = noise() + spots[pick]
+        f0, f1 = density(y, spots[0]), density(y, spots[1])
+        gain, weight = f0 - math.exp(epsilon) * f1, 0.5 * (f0 + f1)
+        if n == 1:
+            values = np.maximum(gain, 0.0) / weight
+        else:
+            x = noise() + other
+            g0, g1 = density(x, spots[0]), density(x, spots[1])
+            both = gain * density(x, other) + (g0 - math.exp(epsilon) * g1) * density(y, other)
+            drawn = weight * density(x, other) + 0.5 * (g0 + g1) * density(y, other)
+            values = np.maximum(both, 0.0) / drawn
+        error = values.std() / math.sqrt(size)
+        best = max(best, values.mean())
+        assert values.mean() - 5.0 * error <= bound.upper
+    assert bound.lower <= best + 5.0 * error
+
+
+def test_curve_over_the_distance_in_the_plane():
+    curve = sd.metric_curve(
+        sd.LaplaceBall(d=2, scale=1.0), n=1000, delta=1e-6, distances=[0.05, 0.5, 2.0]
+    )
+    assert all(a.upper < b.upper and a.lower < b.lower for a, b in itertools.pairwise(curve))
+    for bound, distance in zip(curve, (0.05, 0.5, 2.0), strict=True):
+        assert 0.0 < bound.lower < bound.upper <= distance * (1 + 1e-6)
+        assert f"one user's vector moved by at most {distance:g}" in bound.assumptions[0]
+
+
+# --------------------------------------------------------------------------------- running them
+
+
+@pytest.mark.parametrize("randomizer", [*GAUSS[:2], *LAPLACE], ids=repr)
+def test_samplers_and_estimators(randomizer):
+    d, size = randomizer.d, 20_000
+    x = np.full(d, 0.4 * randomizer.radius / math.sqrt(d))
+    reports = randomizer.simulate(np.tile(x, (size, 1)), seed=3)
+    noise = reports - x
+    if isinstance(randomizer, sd.GaussianBall):
+        law = stats.norm(scale=randomizer.sigma)
+        assert stats.kstest(noise[:, 1], law.cdf).pvalue > LEAST_P_VALUE
+    else:
+        length = np.sqrt((noise * noise).sum(axis=1))
+        assert stats.kstest(length, stats.gamma(d, scale=randomizer.scale).cdf).pvalue > (
+            LEAST_P_VALUE
+        )
+        angle = noise[:, 0] / length
+        cdf = stats.beta((d - 1) / 2, (d - 1) / 2, loc=-1.0, scale=2.0).cdf
+        assert stats.kstest(angle, cdf).pvalue > LEAST_P_VALUE
+    spread = (noise**2).mean(axis=0) / randomizer.variance()
+    assert np.all(np.abs(spread - 1.0) <= 5.5 * math.sqrt(8.0 / size))
+    found = randomizer.estimate(reports)
+    assert found.mean.shape == (d,)
+    assert np.all(np.abs(found.mean - x) <= 5.5 * found.standard_error)
+    assert randomizer.message_bits == 64.0 * d
+    assert sd.randomizer_from_dict(randomizer.to_dict()) == randomizer
+
+
+def test_reports_are_points_of_a_lattice():
+    randomizer = LAPLACE[0]
+    reports = randomizer.simulate(np.zeros((50, 2)), seed=1)
+    cells = (reports + 1.0) / 2.0 * randomizer._steps - 0.5
+    assert np.array_equal(cells, np.round(cells))
+
+
+@pytest.mark.parametrize(
+    ("build", "message"),
+    [
+        (lambda: sd.GaussianBall(d=1, sigma=1.0), "d = 1"),
+        (lambda: sd.GaussianBall(d=2, sigma=0.01), "radius/sigma"),
+        (lambda: sd.GaussianBall(d=2, sigma=1.0, radius=0.0), "radius"),
+        (lambda: sd.LaplaceBall(d=17, scale=1.0), "d = 17"),
+        (lambda: sd.LaplaceBall(d=2, scale=1e-3), "2 radius/scale"),
+        (lambda: sd.LaplaceBall(d=2, scale=1.0, distance=2.5), "distance"),
+        (lambda: GAUSS[0].randomize([[2.0, 0.0]]), r"length of values\[0\]"),
+        (lambda: GAUSS[0].randomize([[0.0, math.nan]]), r"values\[0\]"),
+        (lambda: GAUSS[0].randomize([0.0, 0.1]), "values shape"),
+        (lambda: LAPLACE[0].aggregate(np.array([[math.inf, 0.0]])), r"reports\[0\]"),
+        (lambda: LAPLACE[0].law((0, -1)), "inputs"),
+        (lambda: GAUSS[0].law((0.0, 3.0)), "input"),
+    ],
+)
+def test_bad_arguments(build, message):
+    with pytest.raises(sd.ParameterError, match=message):
+        build()
