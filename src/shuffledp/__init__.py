@@ -28,7 +28,6 @@ from shuffledp.multimessage import (
     protocol_names,
 )
 from shuffledp.pair import ShuffledPair
-from shuffledp.planner import Plan, plan
 from shuffledp.randomizers import (
     BLH,
     KRR,
@@ -119,7 +118,6 @@ __all__ = [
     "Parallel",
     "ParameterError",
     "Piecewise",
-    "Plan",
     "PoissonSubsample",
     "PrivUnit",
     "PureDUMP",
@@ -146,7 +144,6 @@ __all__ = [
     "generic",
     "metric_curve",
     "most_rounds",
-    "plan",
     "protocol_from_dict",
     "protocol_names",
     "randomizer_from_dict",
