@@ -1,12 +1,14 @@
 """Records, ranges, moments and open domains, as a user types them: right, or refused."""
 
 import csv
+import errno
 import json
 import math
 import os
 import resource
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
@@ -16,9 +18,10 @@ from click.testing import CliRunner
 
 import shuffledp as sd
 from shuffledp.cli import main
-from shuffledp.errors import ParameterError
+from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.protocol import Column, Job, Outcome, Record, hash_of
 from shuffledp.protocol.engines import ArrayEngine, DuckEngine, Settings
+from shuffledp.protocol.engines.spark import SparkEngine
 
 HEAD = """
 title = "Questions"
@@ -333,6 +336,29 @@ def test_devices_are_not_replaced(place, capsys, option):
     assert not (place / "e.csv").exists()
 
 
+def test_files_on_another_disk_and_files_of_one_name(place, capsys, monkeypatch):
+    words = ["run", place / "ranges.toml", "--input", place / "in.parquet", "--output",
+             place / "e.csv"]  # fmt: skip
+    elsewhere = place / "elsewhere"
+    elsewhere.mkdir()
+    rename = Path.replace
+
+    def refuse(self, target):
+        if Path(target).parent == elsewhere and elsewhere not in self.parents:
+            raise OSError(errno.EXDEV, os.strerror(errno.EXDEV))
+        return rename(self, target)
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    done = call(*words, "--reports", elsewhere / "r.parquet", "--figure", place / "f.svg")
+    assert done.exit_code == 0, done.output
+    assert pq.read_table(elsewhere / "r.parquet").num_rows == USERS
+    assert [path.name for path in elsewhere.iterdir()] == ["r.parquet"]
+    for name in ("e.csv", "e.certificate.json"):
+        before = (place / name).read_bytes()
+        assert "another name" in refused(capsys, *words, "--reports", place / name)
+        assert (place / name).read_bytes() == before
+
+
 @pytest.mark.parametrize(("limit", "kind"), [(20_000, "joint"), (2_000, "ranges")])
 def test_a_disk_that_takes_no_more_is_one_line_and_leaves_nothing(place, limit, kind):
     """A limit on the size of files stands for a full disk: while spilling, and while writing."""
@@ -350,6 +376,15 @@ def test_a_disk_that_takes_no_more_is_one_line_and_leaves_nothing(place, limit, 
 
 
 # --------------------------------------------------------------------------- the pieces
+
+
+def test_spark_says_what_it_does_not_take():
+    joint = sd.Joint((sd.KRR(k=3, eps0=1.0), sd.KRR(k=3, eps0=1.0)))
+    both = Record((Column(name="x"), Column(name="y")))
+    dump = sd.PureDUMP(d=3, blankets=1)
+    for job in (Job(joint.to_dict(), both), Job(dump.to_dict(), Column(name="x"))):
+        with pytest.raises(NotCertified, match="one column and one report"):
+            SparkEngine(None, materialized="nowhere").run(job, Settings())
 
 
 def test_records_are_the_same_on_every_engine(tmp_path):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import errno
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -115,9 +117,12 @@ def run(
     chosen = protocol.column_of(files.deployment, names=columns, domain=_read_items(domain))
     asked = protocol.asked_of(files.deployment, **_asked(**asking))
     target = _new_file("output", output)
-    for name, path in (("reports", reports), ("figure", figure)):
-        if path is not None:
-            _new_file(name, path)
+    certified = target.with_name(f"{target.stem}.certificate.json")
+    given = {"reports": reports, "figure": figure}
+    more = [_new_file(name, path) for name, path in given.items() if path is not None]
+    written = [*more, certified, target]
+    if len({path.resolve() for path in written}) < len(written):
+        raise ParameterError(f"output = {output!r}: wanted another name for every file")
     largest = None if top is None else _check.count("top", top)
     with progress("running") as status, _on_disk(), _scratch(target.parent) as scratch:
         kept = None if reports is None else scratch / "reports.parquet"
@@ -133,16 +138,22 @@ def run(
             result = dataclasses.replace(result, rows=rows)
         certificate = load_certificate().issue(_as_run(files, result), result.account)
         text = load_certificate().to_json(certificate)
-        writers: dict[str, Callable[[Path], None]] = {
-            f"{target.stem}.certificate.json": text_writer(text),
-            target.name: text_writer(protocol.table(result.rows)),
-        }
-        _write(target.parent, writers, scratch, reports, (figure, plots, result, known))
+        # The table of estimates comes last.
+        done = [] if kept is None else [kept]
+        if figure is not None:
+            done.append(_drawn(scratch / f"figure{Path(figure).suffix}", plots, result, known))
+        for place, (path, content) in enumerate(
+            ((certified, text), (target, protocol.table(result.rows)))
+        ):
+            done.append(scratch / f"{place}{path.suffix}")
+            text_writer(content)(done[-1])
+        for path, place in zip(done, written, strict=True):
+            _put(path, place)
     if as_json:
         print_json(certificate.model_dump(mode="json"))
         return
     _print_run(result, files)
-    report.print_written([target.parent / name for name in writers])
+    report.print_written([certified, target, *more])
 
 
 @click.command(short_help="Estimate from reports that were made elsewhere.")
@@ -322,28 +333,30 @@ def _counter(status: Any, *, of: int | None = None, word: str = "rows") -> Calla
     return tell
 
 
-def _write(
-    directory: Path,
-    writers: dict[str, Callable[[Path], None]],
-    scratch: Path,
-    reports: str | None,
-    drawing: tuple[str | None, Any, Any, Any],
-) -> None:
-    """All files at the end, the table of estimates last."""
-    figure, plots, result, truth = drawing
-    if plots is not None and figure is not None:
-        from shuffledp.protocol.figure import estimate_figure
+def _drawn(path: Path, plots: Any, result: Any, truth: Any) -> Path:
+    """The figure, in a file of its own."""
+    from shuffledp.protocol.figure import estimate_figure
 
-        title = result.account.deployment.title
-        drawn = estimate_figure(result.rows, title=title, truth=truth, n=result.outcome.users)
-        plots.save(drawn, figure)
-    if reports is not None:
-        (scratch / "reports.parquet").replace(reports)
-    write_all(directory, writers)
+    title = result.account.deployment.title
+    drawn = estimate_figure(result.rows, title=title, truth=truth, n=result.outcome.users)
+    plots.save(drawn, path)
+    return path
+
+
+def _put(done: Path, target: Path) -> None:
+    """Put a finished file in its place, whole, on whatever disk that is."""
+    try:
+        done.replace(target)
+    except OSError as error:
+        if error.errno != errno.EXDEV:
+            raise
+        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".shuffledp-") as beside:
+            copied = shutil.copyfile(done, Path(beside) / target.name)
+            Path(copied).replace(target)
 
 
 def _print_run(result: Any, files: Any) -> None:
-    click.echo(f"{files.deployment.title}: {result.outcome.users:,} users")
+    click.echo(f"{result.outcome.users:,} users")
     for count, why in ((result.outcome.nulls, "no value"), (result.outcome.outside, "outside")):
         if count:
             click.echo(f"  {count:,} rows left out: {why}")
