@@ -184,7 +184,8 @@ class _BulkPowers:
         tilt = self.tilt
         scaled = n * (real - tilt.log_m)
         angle = n * imag
-        value = np.exp(np.maximum(scaled, -745.0)) * np.exp(1j * angle)
+        # Above 0 only where 1 + excess is lost in its error, which then is beyond any value.
+        value = np.exp(np.clip(scaled, -745.0, 190.0)) * np.exp(1j * angle)
         forming = error + 24.0 * U * np.abs(excess) * (1.0 + np.abs(excess))
         floor = _FLOOR * math.exp(tilt.log_m)
         base = np.maximum(modulus, floor)

@@ -30,7 +30,7 @@ _LARGEST_ENUMERATION = 1_000_000
 _LAST_LEVEL = -724.0
 _TRIMMINGS = 8
 _FAR_TOO_LOW = 20.0
-_MET, _COARSER, _REQUESTS = 3.0, 10.0, 4
+_MET, _COARSER, _REQUESTS = 3.0, 10.0, 3
 _NOTHING = LogInterval(-math.inf, -math.inf)
 _ANYTHING = LogInterval(-math.inf, math.inf)
 
@@ -48,14 +48,15 @@ def narrowest(profile: Profile, epsilon: float, width: float) -> tuple[LogInterv
 
     More terms mean more rounding: where a narrow request fails, a wider one may do better.
     """
-    best, asked = LogInterval(-math.inf, math.inf), width
+    best, asked = profile.log_delta(epsilon, width=width), width
     for _ in range(_REQUESTS):
-        found = profile.log_delta(epsilon, width=width)
-        if found.width < best.width:
-            best, asked = found, width
-        if found.width <= _MET * width or width >= LOOSE:
+        if best.width <= _MET * width or width >= LOOSE or best.high == -math.inf:
             break
         width = min(_COARSER * width, LOOSE)
+        found = profile.log_delta(epsilon, width=width)
+        if found.width < best.width:
+            asked = width
+        best = LogInterval(max(best.low, found.low), min(best.high, found.high))
     return best, asked
 
 
