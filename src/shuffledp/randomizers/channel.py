@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import itertools
 import math
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.errors import NotCertified, rejected
+from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.estimates import Aggregate, FrequencyEstimate
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, Reports, WorstPairs
@@ -37,9 +40,10 @@ class Channel(Randomizer):
 
     Parameters
     ----------
-    matrix : sequence of sequences of float
+    matrix : sequence of sequences of float, or array
         Rows are inputs (2 to 1000), columns outputs; entries >= 0; every row sums to one within
-        1e-9. The channel meant is each row divided by its exact sum.
+        1e-9. The channel meant is each row divided by its exact sum. ``Channel.from_csv`` reads it
+        from a file, ``Channel.from_function`` makes it from a function of input and output.
 
     Notes
     -----
@@ -58,6 +62,77 @@ class Channel(Randomizer):
         rows /= np.array([math.fsum(row) for row in self.matrix])[:, None]
         rows.setflags(write=False)
         object.__setattr__(self, "_rows", rows)
+
+    @classmethod
+    def from_csv(cls, path: str | Path) -> Channel:
+        """The channel whose matrix a CSV file holds: a row for each input, numbers alone.
+
+        Parameters
+        ----------
+        path : path
+            The file, in UTF-8; empty lines are skipped.
+
+        Raises
+        ------
+        ParameterError
+            If there is no such file, or a line is not what was wanted; the message names it.
+        """
+        try:
+            lines = list(csv.reader(Path(path).read_text(encoding="utf-8-sig").splitlines()))
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            why = unreadable(error)
+            msg = f"path = {str(path)!r}: {why}; wanted a CSV file with a row for each input"
+            raise ParameterError(msg) from None
+        rows: list[list[float]] = []
+        for number, line in enumerate(lines, start=1):
+            if not any(field.strip() for field in line):
+                continue
+            where = f"line {number} of {str(path)!r}"
+            try:
+                rows.append([float(field) for field in line])
+            except ValueError:
+                raise rejected(where, ",".join(line), "numbers separated by commas") from None
+            if len(rows[-1]) != len(rows[0]):
+                raise rejected(where, f"{len(line)} numbers", f"{len(rows[0])}, as in the first")
+        return cls(matrix=rows)  # type: ignore[arg-type]
+
+    @classmethod
+    def from_function(
+        cls,
+        probability: Callable[[Any, Any], float],
+        *,
+        inputs: Iterable[Any],
+        outputs: Iterable[Any],
+    ) -> Channel:
+        """The channel with P(outputs[y] | inputs[x]) = probability(inputs[x], outputs[y]).
+
+        Parameters
+        ----------
+        probability : callable
+            (input, output) -> probability; over all outputs it sums to one within 1e-9.
+        inputs, outputs : iterable
+            What it is called with, in this order. The channel itself knows positions alone: inputs
+            and reports are 0, 1, 2, ...
+
+        Examples
+        --------
+        >>> import shuffledp as sd
+        >>> noisy = sd.Channel.from_function(
+        ...     lambda x, y: 0.75 if x == y else 0.125, inputs="abc", outputs="abc"
+        ... )
+        >>> noisy.matrix[0]
+        (0.75, 0.125, 0.125)
+        """
+        if not callable(probability):
+            raise rejected("probability", probability, "a function of an input and an output")
+        columns = list(outputs)
+        rows = []
+        for x in inputs:
+            row = [probability(x, y) for y in columns]
+            for y, value in zip(columns, row, strict=True):
+                _check.real(f"probability({x!r}, {y!r})", value, low=0.0, high=1.0 + _ROW_SLACK)
+            rows.append(row)
+        return cls(matrix=rows)  # type: ignore[arg-type]
 
     @property
     def probabilities(self) -> Array:

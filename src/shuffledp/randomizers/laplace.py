@@ -65,6 +65,21 @@ class Laplace(MeanRandomizer):
         if not isinstance(self.binary, bool):
             raise rejected("binary", self.binary, "True or False")
 
+    @classmethod
+    def from_scale(cls, scale: float, *, low: float = 0.0, high: float = 1.0) -> Laplace:
+        """The mechanism whose noise has this scale: eps0 = (high - low)/scale.
+
+        Parameters
+        ----------
+        scale : float
+            Scale of the noise, in the units of the input.
+        low, high : float
+            The interval of inputs.
+        """
+        scale = _check.positive("scale", scale)
+        ends = cls(eps0=1.0, low=low, high=high)
+        return cls(eps0=(ends.high - ends.low) / scale, low=ends.low, high=ends.high)
+
     def variance(self, frequency: float = 0.0) -> float:
         """2 ((high - low)/eps0)^2 for every input; the lattice adds less than 2^-60 of it."""
         del frequency

@@ -1,0 +1,77 @@
+"""Channels from a file, an array or a function; Laplace noise by its scale."""
+
+import numpy as np
+import pytest
+
+import shuffledp as sd
+
+ROWS = ((0.75, 0.125, 0.125), (0.25, 0.5, 0.25))
+
+
+def test_file_array_and_function_make_the_same_channel(tmp_path):
+    path = tmp_path / "channel.csv"
+    path.write_text("0.75, 0.125,0.125\n\n2.5e-1,0.5,.25\n", encoding="utf-8-sig")
+    made = [
+        sd.Channel.from_csv(path),
+        sd.Channel.from_csv(str(path)),
+        sd.Channel(matrix=np.array(ROWS)),
+        sd.Channel.from_function(
+            lambda x, y: dict(zip("uvw", ROWS["ab".index(x)], strict=True))[y],
+            inputs=iter("ab"),
+            outputs=iter("uvw"),
+        ),
+    ]
+    assert all(channel == sd.Channel(matrix=ROWS) for channel in made)
+    assert made[0].matrix == ROWS
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("0.5,0.5\nx,0.5\n", "line 2 of"),
+        ("0.5,0.5\n\n1.0\n", "line 3 of"),
+        ("a,b\n0.5,0.5\n0.5,0.5\n", "line 1 of"),
+        ("0.5,0.5\n0.5,0.4\n", "sum of matrix row 1"),
+        ("0.5,0.5\n", "at least 2 rows"),
+        ("", "matrix"),
+        ("nan,0.5\n0.5,0.5\n", "matrix row 0"),
+    ],
+)
+def test_files_that_hold_no_channel(tmp_path, text, message):
+    path = tmp_path / "channel.csv"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(sd.ParameterError, match=message):
+        sd.Channel.from_csv(path)
+
+
+def test_no_such_file(tmp_path):
+    with pytest.raises(sd.ParameterError, match="no such file"):
+        sd.Channel.from_csv(tmp_path / "none.csv")
+    path = tmp_path / "bytes.csv"
+    path.write_bytes(b"\xff\xfe\x00")
+    with pytest.raises(sd.ParameterError, match="UTF-8"):
+        sd.Channel.from_csv(path)
+
+
+@pytest.mark.parametrize(
+    ("probability", "message"),
+    [
+        (0.5, "probability = 0.5"),
+        (lambda _x, _y: "half", r"probability\(0, 'a'\)"),
+        (lambda _x, _y: -0.5, r"probability\(0, 'a'\)"),
+        (lambda _x, _y: 0.3, "sum of matrix row 0"),
+    ],
+)
+def test_functions_that_are_no_channel(probability, message):
+    with pytest.raises(sd.ParameterError, match=message):
+        sd.Channel.from_function(probability, inputs=range(2), outputs="ab")
+
+
+def test_laplace_from_scale():
+    assert sd.Laplace.from_scale(0.5) == sd.Laplace(eps0=2.0)
+    made = sd.Laplace.from_scale(2.0, low=-1.0, high=5.0)
+    assert made == sd.Laplace(eps0=3.0, low=-1.0, high=5.0)
+    assert made.variance() == 8.0
+    for arguments in ({"scale": 0.0}, {"scale": 1e-3}, {"scale": 1.0, "low": 2.0}):
+        with pytest.raises(sd.ParameterError):
+            sd.Laplace.from_scale(**arguments)
