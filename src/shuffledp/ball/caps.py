@@ -25,8 +25,8 @@ from .laws import rational_ball
 
 __all__ = ["orthogonal_overlap"]
 
-_HALVINGS = 400
-_CLOSE = 2.0**-60
+_HALVINGS, _NEWTON = 60, 8
+_CLOSE = 2.0**-50
 
 
 def orthogonal_overlap(mass: Fraction, d: int) -> arb:
@@ -54,20 +54,27 @@ def _enclosed(mass: Fraction, d: int, bits: int) -> arb:
 
 
 def _height(mass: arb, d: int) -> tuple[arb, arb]:
-    """t with P(U_1 >= t) = mass, from both sides."""
+    """t with P(U_1 >= t) = mass, from both sides: halving, Newton's steps, then two checks."""
     low, high = arb(0), arb(1)
     for _ in range(_HALVINGS):
         middle = ((low + high) / 2).mid()
         found = _beyond(middle, arb(0), d)
-        if found > mass:
-            low = middle
-        elif found < mass:
-            high = middle
-        else:
+        if not (found > mass or found < mass):
             break
-        if high - low < _CLOSE * high:
+        low, high = (middle, high) if found > mass else (low, middle)
+        # The tail falls like e^(-d t^2/2): Newton's steps are safe in this range.
+        if high - low < 0.1 / math.sqrt(d) and low > 0:
             break
-    if not high - low < 1e-12 * high:
+    t = ((low + high) / 2).mid()
+    norm = (arb(d) / 2).gamma() / (arb.pi().sqrt() * (arb(d - 1) / 2).gamma())
+    for _ in range(_NEWTON):
+        density = norm * ((1 - t * t).log() * (d - 3) / 2).exp()
+        step = ((_beyond(t, arb(0), d) - mass) / density).mid()
+        t = (t + step).mid()
+        if abs(step) < _CLOSE * _CLOSE * t:
+            break
+    low, high = (t * (1 - _CLOSE)).mid(), (t * (1 + _CLOSE)).mid()
+    if not (_beyond(low, arb(0), d) > mass and _beyond(high, arb(0), d) < mass):
         raise NotCertified("privunit: the height of the cap is not enclosed")
     return low, high
 

@@ -134,7 +134,9 @@ def pieces(noise: Noise, x0: arb, x1: arb, x2: arb | None) -> list[Piece]:
     cuts += [middle] if x2 is None else ([x2] if noise.kinked else [])
     ends = [y for y in _sorted_distinct(cuts) if _is_inside(noise, y)]
     if not ends and x2 is not None:
-        return [Piece(None, None, (noise.line(x0, x0), noise.line(x1, x1), noise.line(x2, x2)))]
+        y = x0 if noise.left is None or noise.right is None else (noise.left + noise.right) / 2
+        lines = (noise.line(x0, y), noise.line(x1, y), noise.line(x2, y))
+        return [Piece(noise.left, noise.right, lines)]
     inner = [(a + b) / 2 for a, b in pairwise(ends)]
     probes = [ends[0] - 1, *inner, ends[-1] + 1]
     lefts, rights = [noise.left, *ends], [*ends, noise.right]

@@ -507,12 +507,12 @@ def local_power_delta(mechanism: Mapping[str, Any], inputs: Sequence[float], eps
     def to_the_left(k: int) -> arb:
         return x0 - noise.scale * arb(2) ** k
 
-    if noise.shape < 1:
+    if noise.shape < 1 and eps > 0:
         if eps >= most:
             return arb(0)
         start, end = _crossing(excess, x0, to_the_left), _crossing(excess, x0, x1)
     elif eps < most:
-        # At shape 1 log P/Q does not change beyond P's input.
+        # At shape 1 log P/Q does not change beyond P's input; for less it stays above 0.
         start, end = None, _crossing(excess, x0, x1)
     elif noise.shape <= 1:
         return arb(0)
@@ -537,13 +537,16 @@ def _crossing(excess: Callable[[arb], arb], inside: _Place, outside: _Place) -> 
     low = _found(inside, lambda y: bool(excess(y) > 0))
     high = _found(outside, lambda y: bool(excess(y) < 0))
     for _ in range(_HALVINGS):
-        middle = ((low + high) / 2).mid()
-        value = excess(middle)
-        if value > 0:
-            low = middle
-        elif value < 0:
-            high = middle
-        else:
+        before = low, high
+        # The crossing itself may be in the middle, where nothing can be told.
+        for share in (0.45, 0.55):
+            middle = (low + (high - low) * share).mid()
+            value = excess(middle)
+            if value > 0:
+                low = middle
+            elif value < 0:
+                high = middle
+        if (low, high) == before:
             break
     return low, high
 
