@@ -14,7 +14,6 @@ from shuffledp.reductions import (
 )
 
 ctx.prec = 300
-EPS0 = (0.05, 0.3, 0.499, 1.0, 2.0, 3.5, 5.0)
 
 # ------------------------------------------------------------------------- Hoeffding and Bennett
 
