@@ -243,7 +243,8 @@ def _wheel(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
     if 2 * s > domain or not s * arc < 1:
         raise ParameterError("wheel: wanted 2 s <= domain and s p < 1")
     total = rational_ball(s * arc) * eps0.expm1() + 1
-    if inputs and all(x in (-1, -2) for x in inputs):
+    # That law is no input's: with the input of all others there is none.
+    if len(inputs) == 2 and all(x in (-1, -2) for x in inputs):
         hit, distinct = s * arc, sorted(set(inputs))
         parts = []
         for hits in itertools.product((False, True), repeat=len(distinct)):

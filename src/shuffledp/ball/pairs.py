@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shuffledp.errors import NotCertified
@@ -18,7 +18,7 @@ from shuffledp.errors import NotCertified
 from .levels import checked_pattern
 from .messages import PROTOCOLS
 
-__all__ = ["PARTS", "ordered_pairs"]
+__all__ = ["PARTS", "are_neighbours", "ordered_pairs", "without_limit"]
 
 Pair = tuple[Any, Any]
 _MOST_PAIRS = 4096
@@ -64,6 +64,26 @@ def ordered_pairs(mechanism: Parameters) -> list[Pair]:
     if name in _KNOWN:
         return [_KNOWN[name](mechanism)]
     raise NotCertified(f"randomizer = {name!r}: the verifier does not know this mechanism")
+
+
+def are_neighbours(mechanism: Parameters, x0: Any, x1: Any) -> bool:
+    """Whether one user may hold the one value or the other, in neighbouring datasets."""
+    if mechanism["name"] == "poisson-subsample":
+        return are_neighbours(mechanism["randomizer"], x0, x1)
+    most = mechanism.get("hamming")
+    if mechanism["name"] != "joint" or most is None:
+        return True
+    if not (isinstance(x0, Sequence) and isinstance(x1, Sequence) and len(x0) == len(x1)):
+        return False
+    return sum(a != b for a, b in zip(x0, x1, strict=True)) <= most
+
+
+def without_limit(mechanism: Parameters) -> dict[str, Any]:
+    """The mechanism with every two values neighbours: what other users hold is not limited."""
+    found = {key: value for key, value in mechanism.items() if key != "hamming"}
+    if "randomizer" in found:
+        found["randomizer"] = without_limit(found["randomizer"])
+    return found
 
 
 def _fewest_common(pattern: list[list[int]]) -> Pair:

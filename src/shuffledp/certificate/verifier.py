@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from shuffledp.ball.api import log_delta
-from shuffledp.ball.pairs import PARTS, ordered_pairs
+from shuffledp.ball.pairs import PARTS, are_neighbours, ordered_pairs, without_limit
 from shuffledp.certificate.composed import decide_composed, missing_composed
 from shuffledp.certificate.messages import MESSAGES, is_protocol, message_call
 from shuffledp.certificate.model import (
@@ -156,11 +156,7 @@ def _local_guarantee(certificate: Certificate) -> Check:
     if parameters["name"] == "generic":
         return Check("file", claim, _said(eps0 >= parameters["eps0"]), "eps0 of the family")
     try:
-        # No divergence is left at eps0, whichever the pair.
-        worst = max(
-            log_delta(_mechanism(parameters), analysis="local", n=1, epsilon=eps0, x0=x0, x1=x1)[1]
-            for x0, x1 in ordered_pairs(parameters)
-        )
+        worst = _left(parameters, eps0)
     except (NotCertified, ParameterError) as error:
         return Check("file", claim, "undecided", str(error))
     verdict: Verdict = "holds" if worst == -math.inf else "does not hold"
@@ -169,6 +165,14 @@ def _local_guarantee(certificate: Certificate) -> Check:
         # Equality at eps0 itself: rounding leaves a remainder that says nothing.
         verdict = "undecided"
     return Check("file", claim, verdict, f"local divergence at eps0: {left}")
+
+
+def _left(parameters: Mapping[str, Any], eps0: float) -> float:
+    """log of the divergence that is left at eps0, of the worst pair; -inf if none is."""
+    return max(
+        log_delta(_mechanism(parameters), analysis="local", n=1, epsilon=eps0, x0=x0, x1=x1)[1]
+        for x0, x1 in ordered_pairs(parameters)
+    )
 
 
 def _users(certificate: Certificate, scenario: Scenario) -> Check:
@@ -282,13 +286,18 @@ def _fits(claim: AnyClaim) -> bool:
 
 
 def _pairs_agree(certificate: Certificate, claim: AnyClaim) -> bool:
-    if claim.witness is None or claim.witness.analysis != "blanket":
+    parameters, witness = certificate.deployment.content.randomizer, claim.witness
+    if witness is not None and witness.analysis == "dataset":
+        return are_neighbours(parameters, witness.x0, witness.x1)
+    if witness is None or witness.analysis != "blanket":
         return True
-    if claim.witness.pairs == "all":
-        return certificate.deployment.content.randomizer["name"] == "channel"
-    wanted = set(ordered_pairs(certificate.deployment.content.randomizer))
-    listed = {tuple(pair) for pair in claim.witness.pairs or []}
-    if certificate.deployment.content.randomizer["name"] in PARTS:
+    if parameters["name"] == "generic":
+        return False  # a family has no blanket
+    if witness.pairs == "all":
+        return parameters["name"] == "channel"
+    wanted = set(ordered_pairs(parameters))
+    listed = {tuple(pair) for pair in witness.pairs or []}
+    if parameters["name"] in PARTS:
         # Pairs that others dominate need not be listed; the claim is checked for all of them.
         return bool(listed) and listed <= wanted
     return listed == wanted
@@ -329,6 +338,9 @@ def _calls(certificate: Certificate, claim: AnyClaim) -> Iterable[dict[str, Any]
         eps0 = parameters.get("eps0", certificate.local_guarantee)
         if eps0 is None:
             raise ParameterError("eps0 is missing: a clone bound wanted a local guarantee")
+        # Others' values may differ from the victim's in every attribute.
+        if "eps0" not in parameters and _left(without_limit(parameters), eps0) > -math.inf:
+            raise NotCertified(f"{eps0!r} is no local guarantee of every two values")
         yield {"mechanism": {"name": "generic", "eps0": eps0}, "analysis": witness.analysis}
         return
     if witness.analysis == "dataset":
