@@ -28,6 +28,7 @@ from shuffledp.multimessage import (
     protocol_names,
 )
 from shuffledp.pair import ShuffledPair
+from shuffledp.planner import Plan, plan
 from shuffledp.randomizers import (
     BLH,
     KRR,
@@ -118,6 +119,7 @@ __all__ = [
     "Parallel",
     "ParameterError",
     "Piecewise",
+    "Plan",
     "PoissonSubsample",
     "PrivUnit",
     "PureDUMP",
@@ -144,6 +146,7 @@ __all__ = [
     "generic",
     "metric_curve",
     "most_rounds",
+    "plan",
     "protocol_from_dict",
     "protocol_names",
     "randomizer_from_dict",

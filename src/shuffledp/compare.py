@@ -166,7 +166,7 @@ def compare_randomizers(
     n, delta = _check.count("n", n), _check.open_unit("delta", delta)
     if (eps0 is None) == (epsilon is None):
         raise ParameterError("eps0 and epsilon: wanted one of the two")
-    builds = dict(_candidates(domain, items))
+    builds = dict(candidates(domain, items))
     if not builds:
         raise ParameterError(f"domain = {domain!r}, items = {items!r}: no mechanism applies")
     left_out: list[tuple[str, str]] = []
@@ -203,7 +203,7 @@ def compare_randomizers(
     )
 
 
-def _candidates(domain: int | None, items: int | None) -> Iterator[tuple[str, Build]]:
+def candidates(domain: int | None, items: int | None) -> Iterator[tuple[str, Build]]:
     """Name and constructor from eps0 of every mechanism for this kind of data."""
     if domain is not None:
         domain = _check.count("domain", domain, low=2, high=_check.LARGEST_DOMAIN)

@@ -25,6 +25,7 @@ from shuffledp.compare import RandomizerComparison
 from shuffledp.deployment import Account, Curve
 from shuffledp.deployment.accounting import FAILED, MINIMUM, NOW
 from shuffledp.errors import ParameterError, unreadable
+from shuffledp.planner import Curves, Plan
 
 SUFFIXES = (".png", ".svg", ".pdf")
 # Okabe and Ito's palette, dark ones first: they differ in lightness as well as in hue.
@@ -197,6 +198,58 @@ def randomizers_figure(comparison: RandomizerComparison) -> Figure:
     for side in ("top", "right"):
         axes.spines[side].set_visible(False)
     figure.legend(handles=handles, loc="outside lower center", ncols=2, fontsize=8, frameon=False)
+    return figure
+
+
+def plan_figure(plan: Plan, curves: Curves, *, title: str) -> Figure:
+    """Error over n of every mechanism at one central guarantee, with both references.
+
+    Parameters
+    ----------
+    plan : Plan
+        What was planned.
+    curves : Curves
+        Errors around its n.
+    title : str
+        What is drawn.
+    """
+    figure = Figure(figsize=(_SIZE[0], 5.2), layout="constrained")
+    FigureCanvasAgg(figure)
+    axes = figure.add_subplot()
+    axes.set_title(textwrap.fill(title, _TITLE), loc="left", fontsize=11)
+    axes.set(xscale="log", yscale="log")
+    axes.set_xlabel("reports that arrive, n (users)")
+    axes.set_ylabel(plan.task.error_label)
+    axes.xaxis.set_major_formatter(FuncFormatter(_thousands))
+    handles = []
+    for i, row in enumerate(plan.rows):
+        best = row is plan.recommended
+        style: dict[str, Any] = {
+            "color": COLOURS[i % len(COLOURS)],
+            "ls": _DASHES[(i + i // len(COLOURS)) % len(_DASHES)],
+            "marker": _MARKERS[(i + 2 * (i // len(COLOURS))) % len(_MARKERS)],
+            "mfc": "white" if i >= len(COLOURS) else None,
+            "lw": 2.4 if best else 1.3,
+            "ms": 7 if best else 5,
+        }
+        (line,) = axes.plot(curves.n, curves.errors[row.label], **style)
+        line.set_label(f"{row.label}{' (recommended)' if best else ''}: {row.error:.3g}")
+        handles.append(line)
+    for values, error, dashes, words in (
+        (curves.local, plan.local, (0, (1, 1.5)), "no shuffler, the best of these"),
+        (curves.central, plan.central, "solid", "trusted server, Laplace noise"),
+    ):
+        (line,) = axes.plot(curves.n, values, color=_GREY, lw=1.6, ls=dashes)
+        line.set_label(f"{words}: {error:.3g}")
+        handles.append(line)
+    axes.axvline(plan.n, color=_GREY, lw=0.8, ls=":")
+    axes.grid(which="major", color="#dddddd", lw=0.6)
+    axes.set_axisbelow(True)
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    after = f", {plan.rounds:,} rounds" if plan.rounds > 1 else ""
+    words = f"all at certified central eps <= {plan.epsilon:g}, delta = {plan.delta:g}{after}"
+    _legend(figure, handles, f"{words}\nerrors at n = {plan.n:,}")
     return figure
 
 

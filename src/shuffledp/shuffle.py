@@ -40,6 +40,7 @@ Trust = Literal["all", "published"]
 
 _ZERO = Found(0.0, None, None, {}, ())
 _FINE_CELLS = 1 << 19
+_SMALLER = 6
 _FINE_RTOL = 1e-7
 
 
@@ -110,15 +111,7 @@ class Shuffled:
         if not self._bounds(analysis, certified=certified):
             return self._estimate("epsilon", delta, str(analysis))
         cap = self._local_epsilon(delta)
-        start = self._local(cap, None)
-        upper = self._best(
-            "upper",
-            analysis,
-            start,
-            lambda s: s.epsilon(delta, cap=cap, rtol=self.rtol),
-            enough=4.0 * self.rtol,
-            capped=cap < self.eps0,
-        )
+        upper = self._upper_epsilon(delta, analysis)
         lower = self._best(
             "lower",
             analysis,
@@ -170,10 +163,7 @@ class Shuffled:
             lower = replace(_ZERO, value=-math.inf)
         else:
             width = self._width()
-            start = self._local(0.0, None)
-            upper = self._best(
-                "upper", analysis, start, lambda s: s.log_delta(epsilon, width=width), enough=LOOSE
-            )
+            upper = self._upper_log_delta(epsilon, analysis)
             start = replace(_ZERO, value=-math.inf)
             lower = self._best(
                 "lower", analysis, start, lambda s: s.log_delta(epsilon, width=width), enough=LOOSE
@@ -181,6 +171,27 @@ class Shuffled:
         ends = Ends(lower, upper, {"epsilon": epsilon, "n": self.n})
         return ends.bound(
             "delta", delta_from_log(lower.value, upper.value), wanted=self._width(), logs=True
+        )
+
+    def upper_epsilon(self, *, delta: float) -> float:
+        """The certified upper end of eps alone: for solvers, which need no lower end.
+
+        Parameters
+        ----------
+        delta : float
+            Target, 0 < delta < 1.
+        """
+        return self._upper_epsilon(_check.open_unit("delta", delta), None).value
+
+    def _upper_epsilon(self, delta: float, analysis: str | None) -> Found:
+        cap = self._local_epsilon(delta)
+        return self._best(
+            "upper",
+            analysis,
+            self._local(cap, None),
+            lambda s: s.epsilon(delta, cap=cap, rtol=self.rtol),
+            enough=4.0 * self.rtol,
+            capped=cap < self.eps0,
         )
 
     def log_upper(self, epsilon: float) -> float:
@@ -194,12 +205,21 @@ class Shuffled:
         epsilon = _check.epsilon("epsilon", epsilon)
         if epsilon >= self.eps0:
             return -math.inf
+        value = self._upper_log_delta(epsilon).value
+        for k in range(1, _SMALLER + 1):
+            if value < 0.0:
+                break
+            # Nothing was found, as for deltas far below the smallest float: delta only falls in
+            # eps, so that a bound at a smaller one will do.
+            value = self._upper_log_delta(epsilon * 0.5**k).value
+        return value
+
+    def _upper_log_delta(self, epsilon: float, analysis: str | None = None) -> Found:
         width = self._width()
         start = self._local(0.0, None)
-        found = self._best(
-            "upper", None, start, lambda s: s.log_delta(epsilon, width=width), enough=LOOSE
+        return self._best(
+            "upper", analysis, start, lambda s: s.log_delta(epsilon, width=width), enough=LOOSE
         )
-        return found.value
 
     def profile(self, epsilons: Iterable[float], *, analysis: str | None = None) -> list[Bound]:
         """delta at each eps: the privacy profile.

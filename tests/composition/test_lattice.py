@@ -67,3 +67,11 @@ def test_the_last_value_of_a_pure_guarantee_is_nothing():
     assert part.values[-1] == 0.0
     assert part.grid.points()[-1] >= 2.0
     assert part.pair.forward.infinite == 0.0
+
+
+@pytest.mark.parametrize("eps0", [5.592, 5.7, 5.8])
+def test_the_scale_of_a_curve_is_where_it_falls(eps0):
+    """At eps0 itself, where all gains are of rounding's size, the estimate may be anything."""
+    curve = sd.shuffle(sd.BLH(domain=50, eps0=eps0), n=100_000).as_round().curve()
+    drop = curve.at(0.0).high - curve.at(curve.scale).high
+    assert 0.9 < drop < 1.1

@@ -15,6 +15,7 @@ from shuffledp.cli.compare_bounds import compare_bounds
 from shuffledp.cli.files import account, schema, verify
 from shuffledp.cli.group import OneLineGroup
 from shuffledp.cli.numbers import curve, delta, epsilon
+from shuffledp.cli.plan import plan
 from shuffledp.cli.run import estimate, run, simulate
 from shuffledp.cli.tables import analyses, randomizers
 
@@ -51,6 +52,7 @@ for command in (
     calibrate,
     compare,
     compare_bounds,
+    plan,
     account,
     verify,
     run,

@@ -52,6 +52,11 @@ def load_deployment() -> ModuleType:
     return _load("shuffledp.deployment", "a deployment file")
 
 
+def load_planning() -> ModuleType:
+    """``shuffledp.deployment.plan`` (pydantic)."""
+    return _load("shuffledp.deployment.plan", "a plan file")
+
+
 def load_certificate() -> ModuleType:
     """``shuffledp.certificate`` (pydantic)."""
     return _load("shuffledp.certificate", "a certificate")

@@ -21,7 +21,7 @@ from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.text import print_json, progress
 from shuffledp.errors import ParameterError, unreadable
 
-_FIGURES = ("png", "svg", "pdf", "none")
+FIGURES = ("png", "svg", "pdf", "none")
 HOLDS, FAILS, UNDECIDED = 0, 1, 3
 
 
@@ -66,15 +66,15 @@ def account(files: tuple[str, ...], out: str | None, figure: str, as_json: bool)
       [accounting]             # optional
       trust = "all"            # or "published"
     """
-    _check.choice("figure", figure, _FIGURES)
+    _check.choice("figure", figure, FIGURES)
     sources = _load_all(files)
     wants_files = out is not None or not as_json
-    directory = _directory(out or ".") if wants_files else None
+    directory = directory_of(out or ".") if wants_files else None
     draw = figure != "none" and wants_files
     plots = load_plots() if draw else None
     with progress("accounting") as status:
         done = [
-            _account_for(source, draw=draw, tell=_teller(status, source.stem)) for source in sources
+            _account_for(source, draw=draw, tell=teller(status, source.stem)) for source in sources
         ]
         writers = _writers(done, plots, figure) if wants_files else {}
         if directory is not None:
@@ -115,7 +115,7 @@ def verify(ctx: click.Context, file: str, deployment: str | None, as_json: bool)
     verifier = load_verifier()
     digest = None if deployment is None else _digest(deployment)
     with progress(f"verifying {file}") as status:
-        checks = verifier.verify(file, deployment_hash=digest, report=_teller(status, "verify"))
+        checks = verifier.verify(file, deployment_hash=digest, report=teller(status, "verify"))
     verdicts = {check.verdict for check in checks}
     status_code = HOLDS
     if "does not hold" in verdicts:
@@ -162,7 +162,9 @@ def _account_for(source: Any, *, draw: bool, tell: Callable[[str], None]) -> _Do
     return _Done(source, found, curve, load_certificate().issue(source, found))
 
 
-def _teller(status: Any, prefix: str) -> Callable[[str], None]:
+def teller(status: Any, prefix: str) -> Callable[[str], None]:
+    """What tells the spinner what is being computed."""
+
     def tell(message: str) -> None:
         if status is not None:
             status.update(f"{prefix}: {message}")
@@ -170,7 +172,8 @@ def _teller(status: Any, prefix: str) -> Callable[[str], None]:
     return tell
 
 
-def _directory(out: str) -> Path:
+def directory_of(out: str) -> Path:
+    """The directory to write to, made if needed."""
     try:
         Path(out).mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -192,11 +195,11 @@ def _writers(done: list[_Done], plots: Any, kind: str) -> dict[str, Callable[[Pa
         if plots is not None:
             label = mechanism_label(one.account.deployment.randomizer)
             drawn = plots.account_figure(one.account, one.curve, label=label)
-            found[f"{one.source.stem}.{kind}"] = _figure_writer(plots, drawn, kind)
+            found[f"{one.source.stem}.{kind}"] = figure_writer(plots, drawn, kind)
     same_kind = len({one.account.deployment.target.quantity for one in done}) == 1
     if plots is not None and len(done) > 1 and same_kind:
         drawn = plots.comparison_figure([o.account for o in done], [o.curve for o in done])
-        found.setdefault(f"comparison.{kind}", _figure_writer(plots, drawn, kind))
+        found.setdefault(f"comparison.{kind}", figure_writer(plots, drawn, kind))
     return found
 
 
@@ -209,7 +212,8 @@ def text_writer(text: str) -> Callable[[Path], None]:
     return write
 
 
-def _figure_writer(plots: Any, figure: Any, kind: str) -> Callable[[Path], None]:
+def figure_writer(plots: Any, figure: Any, kind: str) -> Callable[[Path], None]:
+    """What draws this figure into a path."""
     return lambda path: plots.write(figure, path, kind)
 
 

@@ -23,6 +23,7 @@ _STRIDE = 8
 _FAR = 3.0
 _LARGEST_FADE = 2.0
 _SMALLEST = 1e-290
+_EDGE = 1e-3
 
 
 class Source(Protocol):
@@ -201,7 +202,8 @@ class Curve:
         def gap(log_eps: float) -> float:
             return max(self.source.rough_log_delta(math.exp(log_eps)), -1e6) - goal
 
-        high = math.log(self.last)
+        # Just below eps0, where gains are of rounding's size, the estimate may say anything.
+        high = math.log(self.last) + math.log1p(-_EDGE)
         if gap(high) >= 0.0:
             return self.last
         low = high - 2.0

@@ -85,7 +85,7 @@ class LatticeRound(Given):
         return Dots(self.lower, self.lower), dict(self.reproduces)
 
 
-def on_lattice(part: Round, *, log_target: float, rounds: int) -> LatticeRound:
+def on_lattice(part: Round, *, log_target: float, rounds: int, lower: bool = True) -> LatticeRound:
     """The round by values on a lattice, fine enough for a target after some rounds.
 
     Parameters
@@ -96,6 +96,8 @@ def on_lattice(part: Round, *, log_target: float, rounds: int) -> LatticeRound:
         log of delta after all rounds: one round's curve is followed to a fraction e^-11/rounds.
     rounds : int
         How many there will be.
+    lower : bool
+        False: without what a lower end needs.
     """
     slow = part.steps < STEPS
     room = _ROOM_SLOW if slow else _ROOM
@@ -112,8 +114,8 @@ def on_lattice(part: Round, *, log_target: float, rounds: int) -> LatticeRound:
     # Vertices where next to nothing bends are left out: chords lie above, and fewer losses remain.
     chain = _strictly_convex(eps, convex_values(eps, high))
     values = on_chords(chain, eps)
-    candidate = part.candidate(curve.scale)
-    vertices, lower = _lower(part, candidate, below, room)
+    candidate = part.candidate(curve.scale) if lower else None
+    vertices, laws = _lower(part, candidate, below, room)
     return LatticeRound(
         label=part.label,
         pair=upper_pair(np.array(chain.eps), np.array(chain.value)),
@@ -128,7 +130,7 @@ def on_lattice(part: Round, *, log_target: float, rounds: int) -> LatticeRound:
         values=tuple(values.tolist()),
         vertices=vertices,
         lower_step=below.step,
-        lower=lower,
+        lower=laws,
         reproduces={} if candidate is None else dict(candidate.witness),
     )
 
@@ -151,7 +153,7 @@ def _reach(curve: Curve, level: float) -> float:
     rough = curve.source.rough_log_delta
     # Flat curves, or a target that is met at once: some eps all the same.
     low, high = 1e-2 * curve.scale, curve.last
-    if math.isfinite(curve.eps0) and rough(high * (1.0 - 1e-9)) > level:
+    if math.isfinite(curve.eps0) and rough(high * (1.0 - 1e-3)) > level:
         return high
     if curve.floor > -math.inf and rough(high) > level:
         # Infinite losses: to where little is left above their probability.

@@ -307,16 +307,21 @@ def load(path: str | Path) -> DeploymentFile:
         message is one line that names the file, the key, its value, and what was wanted.
     """
     path = Path(path)
+    table, content = read_toml(path, "deployment file")
+    return DeploymentFile(path, hashlib.sha256(content).hexdigest(), parse(table, where=str(path)))
+
+
+def read_toml(path: Path, what: str) -> tuple[dict[str, Any], bytes]:
+    """A TOML file's table and its bytes; ``what`` it is, for the message if it is not."""
     try:
         content = path.read_bytes()
         # Some editors put a byte-order mark first.
-        table = tomllib.loads(content.decode("utf-8-sig"))
+        return tomllib.loads(content.decode("utf-8-sig")), content
     except (tomllib.TOMLDecodeError, RecursionError) as error:
         raise ParameterError(f"{path}: not valid TOML: {error}") from None
     except (OSError, UnicodeDecodeError) as error:
         why = unreadable(error)
-        raise ParameterError(f"deployment file {str(path)!r}: {why}; wanted a TOML file") from None
-    return DeploymentFile(path, hashlib.sha256(content).hexdigest(), parse(table, where=str(path)))
+        raise ParameterError(f"{what} {str(path)!r}: {why}; wanted a TOML file") from None
 
 
 def parse(table: Mapping[str, Any], *, where: str) -> Deployment:

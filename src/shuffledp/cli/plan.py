@@ -1,0 +1,107 @@
+"""``shuffledp plan``: every mechanism for a task at one central guarantee, by its error."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shuffledp import _check
+from shuffledp.cli.extras import load_planning, load_plots
+from shuffledp.cli.files import (
+    FIGURES,
+    directory_of,
+    figure_writer,
+    teller,
+    text_writer,
+    write_all,
+)
+from shuffledp.cli.text import print_json, progress
+from shuffledp.planner import Curves, Plan, errors_over_n
+
+_FACTORS, _FEW = (0.01, 0.1, 10.0), (0.1, 10.0)
+_SECONDS = 60.0
+
+
+@click.command(short_help="Which mechanism is the most accurate at a central guarantee.")
+@click.argument("file", metavar="PLAN.toml")
+@click.option("--out", metavar="DIRECTORY", help="Where to write; made if needed.  [default: .]")
+@click.option(
+    "--figure",
+    default="png",
+    show_default=True,
+    metavar="png|svg|pdf|none",
+    help="Kind of figure to draw.",
+)
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Print the plan as JSON and nothing else; files only with --out.",
+)
+def plan(file: str, out: str | None, figure: str, as_json: bool) -> None:
+    r"""Calibrate every mechanism for a task to the same certified central guarantee.
+
+    A table by error, from the mechanisms' exact variances; DIRECTORY/NAME.deployment.toml, the
+    most accurate mechanism that `shuffledp account` takes; DIRECTORY/NAME.png, error over n.
+
+    \b
+    A plan file:
+      title = "Which page was opened last"
+      [task]
+      kind = "frequencies"     # mean, ranges, heavy-hitters
+      values = 50              # mean: low, high; heavy-hitters: bits
+      [population]             # as in a deployment file
+      users = 500_000
+      minimum_batch = 10_000
+      [target]
+      epsilon = 1.0            # after all rounds
+      delta = 1e-8
+      rounds = 12              # optional
+      [limits]                 # optional
+      bits_per_user = 64
+      eps0 = 4.0               # what a report alone may give away
+    """
+    _check.choice("figure", figure, FIGURES)
+    planning = load_planning()
+    loaded = planning.load_plan(file)
+    wants_files = out is not None or not as_json
+    directory = directory_of(out or ".") if wants_files else None
+    plots = load_plots() if figure != "none" and wants_files else None
+    stem = loaded.path.stem
+    with progress("planning") as status:
+        tell = teller(status, stem)
+        found = planning.run_plan(loaded.content, report=tell)
+        writers: dict[str, Callable[[Path], None]] = {}
+        if found.recommended is not None:
+            text = planning.deployment_text(loaded.content, found.recommended)
+            writers[f"{stem}.deployment.toml"] = text_writer(text)
+        if plots is not None and found.rows:
+            drawn = plots.plan_figure(found, _curves(found, tell), title=loaded.content.title)
+            writers[f"{stem}.{figure}"] = figure_writer(plots, drawn, figure)
+        if directory is not None:
+            write_all(directory, writers)
+    if as_json:
+        print_json(found.to_dict())
+        return
+    click.echo(loaded.content.title)
+    click.echo(str(found))
+    _say_written(directory, writers)
+
+
+def _curves(found: Plan, tell: Callable[[str], None]) -> Curves:
+    """Errors at a few other n: fewer where a calibration takes seconds."""
+    factors = _FACTORS if found.rounds == 1 else _FEW
+    ns = [max(1, round(found.n * factor)) for factor in factors]
+    return errors_over_n(found, ns, report=tell, seconds=_SECONDS)
+
+
+def _say_written(directory: Path | None, writers: dict[str, Any]) -> None:
+    if directory is None or not writers:
+        return
+    click.echo("\nwrote " + "\n      ".join(str(directory / name) for name in writers))
+    for name in writers:
+        if name.endswith(".deployment.toml"):
+            click.echo(f"next: shuffledp account {directory / name}")

@@ -1,0 +1,405 @@
+"""plan: every mechanism for a task at the same certified central guarantee, by its error."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from shuffledp import _check
+from shuffledp.bound import outward
+from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.multimessage import MultiMessage
+from shuffledp.planner.solve import Settled, Target, settle
+from shuffledp.planner.tasks import Option, Source, Task, make_task
+
+Trust = Literal["all", "published"]
+Report = Callable[[str], None]
+
+
+def _silent(message: str) -> None:
+    del message
+
+
+@dataclass(frozen=True)
+class Row:
+    """One mechanism that meets the target.
+
+    Attributes
+    ----------
+    label : str
+        For a reader.
+    source : Randomizer or MultiMessage
+        With all its parameters.
+    parameter : str
+        What was solved for.
+    value : float
+        Its value.
+    epsilon : float
+        Certified upper end of central eps after all rounds.
+    bits : int
+        Bits that a user sends in a round, at most.
+    error : float
+        Standard error of one answer of one round.
+    largest_error : float
+        What no answer's error exceeds with probability 95%, by the normal approximation.
+    """
+
+    label: str
+    source: Source
+    parameter: str
+    value: float
+    epsilon: float
+    bits: int
+    error: float
+    largest_error: float
+
+    @property
+    def deployable(self) -> bool:
+        """Whether a deployment file can say it: one message a user."""
+        return not isinstance(self.source, MultiMessage)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able form."""
+        return {
+            "label": self.label,
+            "mechanism": self.source.to_dict(),
+            "parameter": self.parameter,
+            "value": self.value,
+            "epsilon": self.epsilon,
+            "bits": self.bits,
+            "standard_error": self.error,
+            "largest_error": self.largest_error,
+            "deployable": self.deployable,
+        }
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Mechanisms for a task at one central guarantee, the most accurate first.
+
+    Attributes
+    ----------
+    task : Task
+        What is estimated.
+    n : int
+        Users whose reports are estimated from.
+    hidden : int
+        Honest messages of the smallest batch: what the guarantee is for.
+    epsilon, delta : float
+        The target, after all rounds.
+    rounds : int
+        Rounds on the same users.
+    limit : int or None
+        Most bits a user may send in a round.
+    most_local : float or None
+        Most that a user's messages alone may give away.
+    trust : {"all", "published"}
+        Which theorems were used.
+    rows : tuple of Row
+        Mechanisms that meet the target, by error.
+    left_out : tuple of (str, str)
+        Those that do not, and why.
+    local, central : float
+        Errors without a shuffler at eps0 = eps/rounds, the best of these mechanisms, and of a
+        trusted server's Laplace noise at eps/rounds.
+    """
+
+    task: Task
+    n: int
+    hidden: int
+    epsilon: float
+    delta: float
+    rounds: int
+    limit: int | None
+    most_local: float | None
+    trust: Trust
+    rows: tuple[Row, ...]
+    left_out: tuple[tuple[str, str], ...]
+    local: float
+    central: float
+
+    @property
+    def recommended(self) -> Row | None:
+        """The most accurate that a deployment file can say; None where there is none."""
+        return next((row for row in self.rows if row.deployable), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able form."""
+        best = self.recommended
+        return {
+            "task": {"kind": self.task.name, **vars(self.task)},
+            "n": self.n,
+            "hidden": self.hidden,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "rounds": self.rounds,
+            "limit": self.limit,
+            "most_local": self.most_local,
+            "trust": self.trust,
+            "recommended": None if best is None else best.label,
+            "rows": [row.to_dict() for row in self.rows],
+            "left_out": [{"label": label, "why": why} for label, why in self.left_out],
+            "local_error": self.local if math.isfinite(self.local) else None,
+            "central_error": self.central,
+        }
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+
+@dataclass(frozen=True)
+class Curves:
+    """Errors over n: of each mechanism by its label (nan where it does not meet the target)."""
+
+    n: tuple[int, ...]
+    errors: dict[str, tuple[float, ...]]
+    local: tuple[float, ...]
+    central: tuple[float, ...]
+
+
+def plan(
+    task: str | Task,
+    *,
+    n: int,
+    epsilon: float,
+    delta: float,
+    rounds: int = 1,
+    limit: int | None = None,
+    local: float | None = None,
+    hidden: int | None = None,
+    trust: Trust = "all",
+    report: Report = _silent,
+    **parameters: Any,
+) -> Plan:
+    """Calibrate every mechanism for a task to one central guarantee, and sort them by error.
+
+    Parameters
+    ----------
+    task : str
+        "frequencies" (with ``values``), "mean" (``low``, ``high``), "ranges" (``values``) or
+        "heavy-hitters" (``bits`` of the values).
+    n : int
+        Users whose reports arrive.
+    epsilon, delta : float
+        The target after all rounds, certified: eps > 0 in nats.
+    rounds : int
+        Rounds on the same users.
+    limit : int, optional
+        Most bits a user may send in a round.
+    local : float, optional
+        Most that a user's messages of a round alone may give away: eps0 in nats.
+    hidden : int, optional
+        Honest messages of the smallest batch, if fewer than n.
+    trust : {"all", "published"}
+        Which theorems may be used.
+    report : callable
+        Told in a few words what is being computed.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its domain.
+
+    Examples
+    --------
+    >>> import shuffledp as sd
+    >>> found = sd.plan("frequencies", values=50, n=100_000, epsilon=1.0, delta=1e-8)
+    >>> found.recommended.source.name
+    'k-rr'
+    """
+    if isinstance(task, str):
+        task = make_task(task, **parameters)
+    n = _check.count("n", n)
+    hidden = n if hidden is None else _check.count("hidden", hidden, high=n)
+    rounds = _check.count("rounds", rounds, high=10**9)
+    if limit is not None:
+        limit = _check.count("limit", limit)
+    if local is not None:
+        local = _check.local_epsilon("local", local)
+    epsilon = _check.positive("epsilon", epsilon, high=_check.LARGEST_EPS0)
+    _check.choice("trust", trust, ("all", "published"))
+    target = Target(epsilon, _check.open_unit("delta", delta), rounds, trust)
+    rows, left_out, start = [], [], None
+    for option in task.options():
+        report(option.label)
+        found = _row(task, option, n, hidden, target, _Limits(limit, local), start)
+        if isinstance(found, str):
+            left_out.append((option.label, found))
+        else:
+            rows.append(found)
+            start = found.value if option.parameter == "eps0" else start
+    rows.sort(key=lambda row: (row.error, row.bits, row.label))
+    return Plan(
+        task=task,
+        n=n,
+        hidden=hidden,
+        epsilon=epsilon,
+        delta=target.delta,
+        rounds=rounds,
+        limit=limit,
+        most_local=local,
+        trust=trust,
+        rows=tuple(rows),
+        left_out=tuple(left_out),
+        local=_local(task, n, epsilon / rounds),
+        central=task.central(n, epsilon / rounds),
+    )
+
+
+def errors_over_n(
+    found: Plan, ns: Iterable[int], *, report: Report = _silent, seconds: float = 60.0
+) -> Curves:
+    """Errors of a plan's mechanisms over n, each calibrated again (to a per cent).
+
+    Parameters
+    ----------
+    found : Plan
+        Its own n is taken over.
+    ns : iterable of int
+        Other numbers of users; the share of hidden ones stays.
+    report : callable
+        Told in a few words what is being computed.
+    seconds : float
+        No calibration is begun after this time; what is missing is nan.
+    """
+    give_up = time.monotonic() + seconds
+    everywhere = tuple(sorted({*ns, found.n}))
+    target = Target(found.epsilon, found.delta, found.rounds, found.trust)
+    options = {option.label: option for option in found.task.options()}
+    errors: dict[str, dict[int, float]] = {row.label: {found.n: row.error} for row in found.rows}
+    nearest = sorted(everywhere, key=lambda n: abs(math.log(n / found.n)))
+    for n in nearest:
+        hidden = max(1, n * found.hidden // found.n)
+        for row in found.rows:
+            if n == found.n or time.monotonic() > give_up:
+                continue
+            report(f"figure: {row.label}, n = {n:,}")
+            errors[row.label][n] = _error_at(
+                found.task, options[row.label], n, hidden, target, row.value
+            )
+    return Curves(
+        n=everywhere,
+        errors={k: tuple(v.get(n, math.nan) for n in everywhere) for k, v in errors.items()},
+        local=tuple(_local(found.task, n, found.epsilon / found.rounds) for n in everywhere),
+        central=tuple(found.task.central(n, found.epsilon / found.rounds) for n in everywhere),
+    )
+
+
+def _error_at(
+    task: Task, option: Option, n: int, hidden: int, target: Target, start: float
+) -> float:
+    try:
+        settled = settle(option, hidden, target, start=start, coarse=True)
+        return task.error(settled.source, n)
+    except (NotCertified, ParameterError):
+        return math.nan
+
+
+def _row(
+    task: Task,
+    option: Option,
+    n: int,
+    hidden: int,
+    target: Target,
+    limits: _Limits,
+    start: float | None,
+) -> Row | str:
+    """The mechanism's row, or why it has none."""
+    if limits.local is not None and option.parameter == "eps0":
+        option = replace(option, high=min(option.high, limits.local))
+        start = None if start is None else min(start, option.high)
+    # Where even the shortest messages are too long nothing need be solved for.
+    if limits.bits is not None and (least := _least_bits(option)) > limits.bits:
+        return f"sends {least:,} bits a user or more, and {limits.bits:,} are allowed"
+    try:
+        settled: Settled = settle(option, hidden, target, start=start)
+        sent = _bits(settled.source)
+        if limits.bits is not None and sent > limits.bits:
+            return f"sends {sent:,} bits a user, and {limits.bits:,} are allowed"
+        if limits.local is not None and settled.source.eps0 > limits.local:
+            return f"eps0 = {settled.source.eps0:g}, and {limits.local:g} is allowed"
+        error = task.error(settled.source, n)
+    except (NotCertified, ParameterError) as refused:
+        return str(refused)
+    return Row(
+        label=option.label,
+        source=settled.source,
+        parameter=option.parameter,
+        value=settled.value,
+        epsilon=settled.epsilon,
+        bits=sent,
+        error=error,
+        largest_error=task.largest(error),
+    )
+
+
+@dataclass(frozen=True)
+class _Limits:
+    """What a user may send, and give away without a shuffler; None: anything."""
+
+    bits: int | None
+    local: float | None
+
+
+def _bits(source: Source) -> int:
+    """Whole bits of all messages of a user."""
+    each = math.ceil(source.message_bits - 1e-9)
+    return each * (source.blankets_per_user + 1) if isinstance(source, MultiMessage) else each
+
+
+def _least_bits(option: Option) -> int:
+    """Bits at both ends of the search, the fewer; 0 where one of them cannot be made."""
+    try:
+        return min(_bits(option.build(value)) for value in (option.low, option.high))
+    except (NotCertified, ParameterError):
+        return 0
+
+
+def _local(task: Task, n: int, epsilon: float) -> float:
+    """The least error without a shuffler, at eps0 = eps."""
+    best = math.inf
+    for option in task.options():
+        if option.parameter != "eps0":
+            continue
+        try:
+            best = min(best, task.error(option.build(epsilon), n))
+        except (NotCertified, ParameterError):
+            continue
+    return best
+
+
+def _lines(found: Plan) -> list[str]:
+    """A table; privacy rounded outward, the rest to four digits."""
+    after = f" after {found.rounds:,} rounds" if found.rounds > 1 else ""
+    lines = [
+        f"{found.task.label}, n = {found.n:,}",
+        f"central eps <= {found.epsilon:g} at delta = {found.delta:g}{after}, certified"
+        + (f" for {found.hidden:,} honest messages" if found.hidden < found.n else ""),
+        "",
+    ]
+    heads = ["mechanism", "local", "bits", "std. error", "all within", "central eps <="]
+    table = [heads]
+    for row in found.rows:
+        local = f"{'eps0' if row.parameter == 'eps0' else row.parameter.split()[0]} {row.value:.4g}"
+        errors = [f"{row.error:.4g}", f"{row.largest_error:.4g}"]
+        eps = outward(row.epsilon, up=True, digits=6)
+        table.append([row.label, local, f"{row.bits:,}", *errors, eps])
+    if len(table) > 1:
+        wide = [max(len(line[i]) for line in table) for i in range(len(heads))]
+        for line in table:
+            cells = [c.rjust(w) for c, w in zip(line[2:], wide[2:], strict=True)]
+            lines.append("  ".join([line[0].ljust(wide[0]), line[1].ljust(wide[1]), *cells]))
+    else:
+        lines.append("no mechanism meets the target")
+    lines += ["", f"{found.task.error_label}; all of them within the next column with 95%"]
+    lines.append(f"  trusted server, Laplace noise  {found.central:.4g}")
+    if math.isfinite(found.local):
+        lines.append(f"  no shuffler                    {found.local:.4g}")
+    best = found.recommended
+    if best is not None:
+        lines.append(f"recommended: {best.label}")
+    lines += [f"left out: {label}: {why}" for label, why in found.left_out]
+    return lines

@@ -1,0 +1,391 @@
+"""Tasks: which mechanisms can do them, and how large the error of each is.
+
+An option is a family of mechanisms with one parameter, the local noise. Errors are exact standard
+deviations; the largest of many errors is by normal quantiles and the union bound.
+"""
+
+from __future__ import annotations
+
+import inspect
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from scipy.special import ndtri
+
+from shuffledp import _check
+from shuffledp.compare import candidates
+from shuffledp.errors import ParameterError, rejected
+from shuffledp.multimessage import CheuZhilyaev, MixDUMP, MultiMessage, PureDUMP
+from shuffledp.randomizers import (
+    OLH,
+    Gaussian,
+    HadamardResponse,
+    Hierarchy,
+    Parallel,
+    Randomizer,
+    randomizer_class,
+    randomizer_names,
+)
+from shuffledp.randomizers.means import MeanRandomizer
+
+Source = Randomizer | MultiMessage
+_SURE = 0.95
+_LARGEST_EPS0 = 60.0
+_MOST_RANGES = 1 << 16
+_FLAT_BITS = 20
+_FIRST_BITS, _KEEP = 10, 64
+_FLIPS = 0.01
+
+
+@dataclass(frozen=True)
+class Option:
+    """A family of mechanisms with one parameter.
+
+    Attributes
+    ----------
+    label : str
+        For a reader.
+    parameter : str
+        What is solved for, in words.
+    build : callable
+        Parameter -> mechanism or protocol.
+    find : {"largest", "smallest"}
+        Which value that meets the target is the most accurate.
+    low, high : float
+        Values to look at.
+    """
+
+    label: str
+    parameter: str
+    build: Callable[[float], Source]
+    find: Literal["largest", "smallest"] = "largest"
+    low: float = 1e-3
+    high: float = _LARGEST_EPS0
+
+
+class Task(ABC):
+    """What is to be estimated."""
+
+    name: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """In words, for a reader."""
+
+    @property
+    @abstractmethod
+    def error_label(self) -> str:
+        """What the error is the error of."""
+
+    @abstractmethod
+    def options(self) -> Iterator[Option]:
+        """Families of mechanisms for it."""
+
+    @abstractmethod
+    def error(self, source: Source, n: int) -> float:
+        """Standard error of n users' estimate, exact."""
+
+    @property
+    @abstractmethod
+    def answers(self) -> int:
+        """How many numbers are estimated together."""
+
+    @abstractmethod
+    def central(self, n: int, epsilon: float) -> float:
+        """Standard error of a trusted server's Laplace noise at this eps, delta = 0."""
+
+    def largest(self, error: float) -> float:
+        """What all errors together do not exceed with probability 95%, if they were normal."""
+        return error * -float(ndtri(0.5 * (1.0 - _SURE) / self.answers))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frequencies(Task):
+    """How many users hold each of ``values`` items."""
+
+    name: ClassVar[str] = "frequencies"
+    values: int
+
+    def __post_init__(self) -> None:
+        _check.count("values", self.values, low=2, high=_check.LARGEST_DOMAIN)
+
+    @property
+    def label(self) -> str:
+        """Number of values."""
+        return f"frequencies of {self.values:,} values"
+
+    @property
+    def error_label(self) -> str:
+        """Frequencies are shares."""
+        return "standard error of a frequency"
+
+    def options(self) -> Iterator[Option]:
+        """All mechanisms for single items, and the multi-message protocols."""
+        d = self.values
+        for name, build in candidates(d, None):
+            yield Option(name, "eps0", build)
+        yield Option("hadamard-response, blocks", "eps0", lambda e: _blocks(d, e))
+        yield from _protocols(d)
+
+    def error(self, source: Source, n: int) -> float:
+        """Root mean square over the items: variances are affine in the frequency."""
+        return math.sqrt(source.variance(1.0 / self.values) / n)
+
+    @property
+    def answers(self) -> int:
+        """One a value."""
+        return self.values
+
+    def central(self, n: int, epsilon: float) -> float:
+        """Two counts change by one each: scale 2/(eps n)."""
+        return math.sqrt(2.0) * 2.0 / (epsilon * n)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Mean(Task):
+    """The mean of numbers in [low, high]."""
+
+    name: ClassVar[str] = "mean"
+    low: float
+    high: float
+
+    def __post_init__(self) -> None:
+        low, high = _check.real("low", self.low), _check.real("high", self.high)
+        if not low < high:
+            raise rejected("high", self.high, f"a number above low = {self.low:g}")
+        object.__setattr__(self, "low", low)
+        object.__setattr__(self, "high", high)
+
+    @property
+    def label(self) -> str:
+        """The interval."""
+        return f"mean of numbers in [{self.low:g}, {self.high:g}]"
+
+    @property
+    def error_label(self) -> str:
+        """In the units of the values."""
+        return "standard error of the mean"
+
+    def options(self) -> Iterator[Option]:
+        """All mechanisms for numbers in an interval that eps0 and its ends describe."""
+        ends = {"low": self.low, "high": self.high}
+        for name in randomizer_names():
+            cls = randomizer_class(name)
+            known = inspect.signature(cls).parameters
+            needed = {key for key, p in known.items() if p.default is inspect.Parameter.empty}
+            if issubclass(cls, MeanRandomizer) and needed == {"eps0"} and set(ends) <= set(known):
+                yield Option(name, "eps0", _with(cls, ends))
+        width = self.high - self.low
+        yield Option(
+            "gaussian",
+            "sigma / (high - low)",
+            lambda s: Gaussian(sigma=s * width, **ends),
+            find="smallest",
+            low=0.05,
+            high=1e4,
+        )
+
+    def error(self, source: Source, n: int) -> float:
+        """At the worst values."""
+        return math.sqrt(source.variance() / n)
+
+    @property
+    def answers(self) -> int:
+        """The mean."""
+        return 1
+
+    def central(self, n: int, epsilon: float) -> float:
+        """The mean changes by (high - low)/n."""
+        return math.sqrt(2.0) * (self.high - self.low) / (epsilon * n)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranges(Task):
+    """How many users hold a value in low .. high - 1, for all ranges of ordered values."""
+
+    name: ClassVar[str] = "ranges"
+    values: int
+
+    def __post_init__(self) -> None:
+        _check.count("values", self.values, low=2, high=_MOST_RANGES)
+
+    @property
+    def label(self) -> str:
+        """Number of values."""
+        return f"all ranges of {self.values:,} ordered values"
+
+    @property
+    def error_label(self) -> str:
+        """The largest of a few ranges'."""
+        return "standard error of a range, the largest of five"
+
+    def options(self) -> Iterator[Option]:
+        """Trees of several widths, and no tree at all."""
+        d = self.values
+        for base in ("k-rr", "oue", "olh"):
+            for branching in sorted({4, 16} - {b for b in (4, 16) if b >= d}):
+                yield Option(f"tree of {branching}, {base}", "eps0", _tree(d, branching, base))
+            yield Option(f"no tree, {base}", "eps0", _tree(d, d, base))
+
+    def error(self, source: Source, n: int) -> float:
+        """Of a value, two halves and two pieces, values uniform, as many users at every level."""
+        if not isinstance(source, Hierarchy):
+            raise rejected("source", source.name, "a tree")
+        levels = len(source.randomizers)
+        counts = tuple(max(1, n // levels) for _ in range(levels))
+        share = np.full(self.values, 1.0 / self.values)
+        return math.sqrt(
+            max(
+                source.range_variance(low, high, frequencies=share, counts=counts)
+                for low, high in self._probes()
+            )
+        )
+
+    def _probes(self) -> set[tuple[int, int]]:
+        d = self.values
+        found = {(d // 2, d // 2 + 1), (0, d // 2), (d // 4, (3 * d) // 4), (d // 3, (2 * d) // 3)}
+        return {(a, b) for a, b in found | {(1, max(2, d - 1))} if a < b}
+
+    @property
+    def answers(self) -> int:
+        """k(k + 1)/2 ranges."""
+        return self.values * (self.values + 1) // 2
+
+    def central(self, n: int, epsilon: float) -> float:
+        """One range alone: it changes by 1/n."""
+        return math.sqrt(2.0) / (epsilon * n)
+
+
+@dataclass(frozen=True, kw_only=True)
+class HeavyHitters(Task):
+    """The most frequent of 2^bits values, too many to list."""
+
+    name: ClassVar[str] = "heavy-hitters"
+    bits: int
+
+    def __post_init__(self) -> None:
+        _check.count("bits", self.bits, low=2, high=29)
+
+    @property
+    def label(self) -> str:
+        """Number of bits."""
+        return f"the most frequent of 2^{self.bits} values"
+
+    @property
+    def error_label(self) -> str:
+        """Of a value that was found."""
+        return "standard error of a rare value's frequency"
+
+    def options(self) -> Iterator[Option]:
+        """Prefix trees with several numbers of groups; mechanisms for all values where few."""
+        for groups in range(2, min(6, self.bits - 1) + 1):
+            lengths = prefix_lengths(self.bits, groups)
+            if len(set(lengths)) == groups:
+                yield Option(f"prefix tree, {groups} groups", "eps0", _prefixes(lengths))
+        if self.bits <= _FLAT_BITS:
+            for name, build in candidates(1 << self.bits, None):
+                yield Option(f"all values, {name}", "eps0", build)
+
+    def error(self, source: Source, n: int) -> float:
+        """At frequency 0; in a tree only one group reports the value itself."""
+        if isinstance(source, Parallel):
+            groups = len(source.randomizers)
+            return math.sqrt(groups * source.randomizers[-1].variance() / n)
+        return math.sqrt(source.variance() / n)
+
+    @property
+    def answers(self) -> int:
+        """Candidates that are compared with each other: a few thousand."""
+        return min(1 << self.bits, _KEEP << 6)
+
+    def central(self, n: int, epsilon: float) -> float:
+        """As for frequencies."""
+        return math.sqrt(2.0) * 2.0 / (epsilon * n)
+
+
+TASKS: dict[str, type[Task]] = {cls.name: cls for cls in (Frequencies, Mean, Ranges, HeavyHitters)}
+
+
+def make_task(name: str, **parameters: Any) -> Task:
+    """A task by its name, refusing parameters that it does not have.
+
+    Parameters
+    ----------
+    name : {"frequencies", "mean", "ranges", "heavy-hitters"}
+        What is to be estimated.
+    parameters
+        ``values`` for frequencies and ranges, ``low`` and ``high`` for a mean, ``bits`` for heavy
+        hitters.
+    """
+    cls = TASKS[_check.choice("task", name, tuple(TASKS))]
+    known = tuple(inspect.signature(cls).parameters)
+    for key, value in parameters.items():
+        if key not in known:
+            wanted = f"no such parameter of {name!r}, but {', '.join(known)}"
+            raise rejected(key, value, wanted)
+    for key in known:
+        if key not in parameters:
+            raise ParameterError(f"{key} is missing: {name!r} wanted {', '.join(known)}")
+    return cls(**parameters)
+
+
+def prefix_lengths(bits: int, groups: int) -> tuple[int, ...]:
+    """Prefix lengths of a tree with so many groups, as ``protocol.PrefixTree`` has them."""
+    first = min(_FIRST_BITS, bits, bits - groups + 1)
+    return tuple(int(x) for x in np.linspace(first, bits, groups).round())
+
+
+def _prefixes(lengths: tuple[int, ...]) -> Callable[[float], Source]:
+    share = 1.0 / len(lengths)
+
+    def build(eps0: float) -> Source:
+        parts = tuple(OLH(domain=1 << length, eps0=eps0) for length in lengths)
+        return Parallel(parts, weights=(share,) * len(parts))
+
+    return build
+
+
+def _tree(d: int, branching: int, base: str) -> Callable[[float], Source]:
+    return lambda e: Hierarchy(domain=d, eps0=e, branching=branching, base=base)
+
+
+def _with(cls: Any, known: dict[str, Any]) -> Callable[[float], Source]:
+    return lambda e: cls(**known, eps0=e)
+
+
+def _blocks(d: int, eps0: float) -> HadamardResponse:
+    """About e^eps0 blocks, as have the least variance."""
+    blocks = min(d, max(1, round(math.exp(min(eps0, 20.0)))))
+    return HadamardResponse(domain=d, eps0=eps0, blocks=blocks)
+
+
+def _protocols(d: int) -> Iterator[Option]:
+    """Several messages a user, by the dummies of a user or the share of flipped bits."""
+
+    def dummies(count: float) -> dict[str, Any]:
+        whole = max(1, math.ceil(count))
+        return {"d": d, "blankets": whole, "rate": min(1.0, count / whole)}
+
+    ends: dict[str, Any] = {"find": "smallest", "low": 1e-7, "high": 1e4}
+    yield Option("pure-dump", "dummies a user", lambda m: PureDUMP(**dummies(m)), **ends)
+    if d > 2:
+        yield Option(
+            "mix-dump, f = 0.01",
+            "dummies a user",
+            lambda m: MixDUMP(f=_FLIPS, **dummies(m)),
+            **ends,
+        )
+    for fakes in (1, 16):
+        yield Option(
+            f"cheu-zhilyaev, {fakes} fake{'s' if fakes > 1 else ''}",
+            "flips",
+            lambda f, fakes=fakes: CheuZhilyaev(d=d, f=f, blankets=fakes),
+            find="smallest",
+            low=1e-7,
+            high=0.49,
+        )

@@ -1,0 +1,154 @@
+"""Plans: every row meets the target by a new evaluation, errors are the mechanisms' own."""
+
+import math
+
+import pytest
+
+import shuffledp as sd
+from shuffledp.planner import errors_over_n, make_task
+from shuffledp.planner.tasks import prefix_lengths
+from shuffledp.protocol import PrefixTree
+
+SMALL = {
+    "frequencies": {"values": 8},
+    "ranges": {"values": 16},
+    "heavy-hitters": {"bits": 12},
+    "mean": {"low": -1.0, "high": 3.0},
+}
+
+
+@pytest.fixture(scope="module")
+def plans():
+    return {
+        name: sd.plan(name, **SMALL[name], n=20_000, hidden=5_000, epsilon=1.0, delta=1e-6)
+        for name in ("frequencies", "ranges", "heavy-hitters")
+    }
+
+
+@pytest.mark.parametrize("name", ["frequencies", "ranges", "heavy-hitters"])
+def test_every_row_meets_the_target_and_not_by_much(plans, name):
+    found = plans[name]
+    assert len(found.rows) >= 5
+    for row in found.rows:
+        upper = sd.shuffle(row.source, n=5_000).epsilon(delta=1e-6).upper
+        assert 0.97 <= upper <= 1.0, row.label
+        assert upper <= row.epsilon <= 1.0
+    assert [r.error for r in found.rows] == sorted(r.error for r in found.rows)
+    assert found.central < found.rows[0].error < found.local
+
+
+def test_errors_are_the_exact_standard_deviations(plans):
+    row = next(r for r in plans["frequencies"].rows if r.label == "k-rr")
+    grow, k, n = math.exp(row.value), 8, 20_000
+    own, other = grow / (grow + k - 1), 1 / (grow + k - 1)
+    mean = (own * (1 - own) + (k - 1) * other * (1 - other)) / k / (own - other) ** 2
+    assert row.error == pytest.approx(math.sqrt(mean / n), rel=1e-9)
+    # 95% of eight errors together: each within 99.375%.
+    assert row.largest_error == pytest.approx(2.7340 * row.error, rel=1e-3)
+
+
+@pytest.mark.long
+def test_the_mean_is_in_the_units_of_the_values():
+    found = sd.plan("mean", **SMALL["mean"], n=2_000, epsilon=1.0, delta=1e-5)
+    for row in found.rows:
+        assert row.epsilon <= 1.0
+        assert row.error == pytest.approx(math.sqrt(row.source.variance() / 2_000))
+        assert (row.source.low, row.source.high) == (-1.0, 3.0)
+    assert {"laplace", "gaussian", "duchi"} <= {row.label for row in found.rows}
+    assert found.central == pytest.approx(math.sqrt(2) * 4.0 / 2_000)
+    assert any("margin" in why for label, why in found.left_out if label == "truncated-laplace")
+
+
+def test_rounds_are_met_too():
+    found = sd.plan("frequencies", values=4, n=20_000, epsilon=1.0, delta=1e-6, rounds=5, limit=2)
+    row = next(r for r in found.rows if r.label == "k-rr")
+    upper = sd.shuffle(row.source, n=20_000).compose(rounds=5).epsilon(delta=1e-6).upper
+    assert 0.98 <= upper <= row.epsilon <= 1.0
+    assert any("bits a user or more, and 2 are allowed" in why for _, why in found.left_out)
+
+
+def test_a_limit_of_the_local_guarantee_is_kept():
+    found = sd.plan("frequencies", values=8, n=20_000, epsilon=1.0, delta=1e-6, local=2.0)
+    assert found.rows
+    assert all(row.source.eps0 <= 2.0 for row in found.rows)
+    assert found.most_local == 2.0
+    assert "inf" in dict(found.left_out)["pure-dump"]
+
+
+def test_what_cannot_be_met_is_said():
+    found = sd.plan("frequencies", values=8, n=2, epsilon=1e-4, delta=1e-12)
+    assert found.recommended is None
+    assert not found.rows
+    assert len(found.left_out) >= 5
+    assert "it would with n =" in dict(found.left_out)["k-rr"]
+    assert "no mechanism meets the target" in str(found)
+
+
+def test_recommended_is_the_best_with_one_message(plans):
+    found = plans["frequencies"]
+    best = found.recommended
+    assert isinstance(best.source, sd.Randomizer)
+    better = found.rows[: found.rows.index(best)]
+    assert all(isinstance(row.source, sd.MultiMessage) for row in better)
+
+
+def test_curves_go_through_the_plan(plans):
+    found = plans["frequencies"]
+    curves = errors_over_n(found, [2_000, 200_000])
+    assert curves.n == (2_000, 20_000, 200_000)
+    for row in found.rows:
+        low, here, high = curves.errors[row.label]
+        assert here == row.error
+        assert math.isnan(high) or high < here
+        assert math.isnan(low) or low > here
+    assert all(math.isnan(e[0]) for e in errors_over_n(found, [50], seconds=-1.0).errors.values())
+
+
+@pytest.mark.parametrize("bits", [5, 11, 16, 24, 29])
+def test_prefixes_are_those_of_the_protocol(bits):
+    for groups in (2, 3, 4):
+        try:
+            tree = PrefixTree(bits=bits, eps0=1.0, groups=groups)
+        except sd.ParameterError:
+            continue
+        assert tree.lengths == prefix_lengths(bits, groups)
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "message"),
+    [
+        ("frequency", {}, "task = 'frequency': wanted one of frequencies, mean"),
+        ("frequencies", {}, "values is missing"),
+        ("frequencies", {"values": 1}, "values = 1"),
+        ("frequencies", {"values": 3, "low": 1}, "low = 1"),
+        ("mean", {"low": 1.0, "high": 1.0}, "high = 1.0: wanted a number above low"),
+        ("mean", {"low": math.nan, "high": 1.0}, "low = nan"),
+        ("ranges", {"values": 1 << 20}, "values = 1048576"),
+        ("heavy-hitters", {"bits": 1}, "bits = 1"),
+    ],
+)
+def test_bad_tasks(name, parameters, message):
+    with pytest.raises(sd.ParameterError) as error:
+        make_task(name, **parameters)
+    assert message in str(error.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"n": 0}, "n = 0"),
+        ({"epsilon": 0.0}, "epsilon = 0.0"),
+        ({"epsilon": math.nan}, "epsilon = nan"),
+        ({"delta": 1.0}, "delta = 1.0"),
+        ({"rounds": 0}, "rounds = 0"),
+        ({"limit": 0.5}, "limit = 0.5"),
+        ({"local": -1.0}, "local = -1.0"),
+        ({"hidden": 30_000}, "hidden = 30000"),
+        ({"trust": "me"}, "trust = 'me'"),
+    ],
+)
+def test_bad_arguments(change, message):
+    good = {"n": 20_000, "epsilon": 1.0, "delta": 1e-6}
+    with pytest.raises(sd.ParameterError) as error:
+        sd.plan("frequencies", values=8, **(good | change))
+    assert message in str(error.value)
