@@ -20,6 +20,7 @@ Octets = npt.NDArray[np.uint8]
 Unsigned = npt.NDArray[Any]
 
 _TWO_64 = 2**64
+_MOST_ZEROS = 900
 # Digits of a probability that is said to be exact: below the smallest positive float.
 BITS = 1280
 
@@ -120,6 +121,27 @@ class RandomSource(ABC):
     def unit(self, size: int) -> Floats:
         """Uniform on (0, 1): odd multiples of 2^-54, never an end point."""
         return ((self.words(size) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+    def fine_unit(self, size: int) -> Floats:
+        """Uniform on (0, 1), small numbers to 53 digits of their own: for the tails of inversion.
+
+        A number is in [2^-k, 2^-(k-1)) with probability 2^-k, k leading zeros less one, and
+        there one of 2^52 middles of even steps.
+        """
+        zeros = np.zeros(size, dtype=np.int64)
+        open_ = np.arange(size)
+        while open_.size:
+            drawn = self.words(open_.size)
+            # frexp of the high and the low half: exact, as a word has too many digits for a float.
+            high, low = drawn >> np.uint64(32), drawn & np.uint64(2**32 - 1)
+            digits = np.where(high > 0, 32 + np.frexp(high.astype(np.float64))[1], 0)
+            digits = np.where(high > 0, digits, np.frexp(low.astype(np.float64))[1])
+            zeros[open_] += 64 - digits
+            open_ = open_[drawn == 0]
+            if int(zeros.max(initial=0)) > _MOST_ZEROS:
+                break
+        part = ((self.words(size) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+        return np.ldexp(1.0 + part, -1 - np.minimum(zeros, _MOST_ZEROS).astype(np.intc))
 
     def normal(self, size: int) -> Floats:
         """Standard normal by inversion."""

@@ -9,6 +9,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
@@ -298,7 +299,7 @@ class Density(MeanRandomizer, listed=False):
     @cached_property
     def _steps(self) -> int:
         """Steps of the lattice from low to high: 2^32 to the interval and to the quartiles."""
-        quartiles = self._quantile(np.array([0.25, 0.75]))
+        quartiles = self._quantile(np.array([0.25, 0.25]), np.array([False, True]))
         width = float(quartiles[1] - quartiles[0]) / (self.high - self.low)
         return 1 << bits_for(max(1.0, 1.0 / max(width, 2.0**-20)), _FINER)
 
@@ -307,18 +308,17 @@ class Density(MeanRandomizer, listed=False):
         reports = np.empty(len(values))
         for users in blocks(len(values)):
             place = np.clip((values[users] - self.low) / length, 0.0, 1.0)
-            noise = np.floor(self._quantile(source.unit(len(place))) / length * steps)
+            small, upper = 0.5 * source.fine_unit(len(place)), source.coins(b"\x80", len(place))
+            noise = np.floor(self._quantile(small, upper) / length * steps)
             cells = to_lattice(place, steps, source) + noise
             reports[users] = self.low + length * ((cells + 0.5) / steps)
         return reports
 
-    def _quantile(self, u: Array) -> Floats:
-        """The noise at these probabilities: halving on the side where the probability is small."""
+    def _quantile(self, small: Array, upper: npt.NDArray[np.bool_]) -> Floats:
+        """The noise with these probabilities of less, or of more where ``upper``: by halving."""
         length = self.high - self.low
         down, up = (length * far for far in reaches(self._shape))
-        upper = u > 0.5
-        small = np.where(upper, 1.0 - u, u)
-        low, high = np.full(u.shape, -down), np.full(u.shape, up)
+        low, high = np.full(small.shape, -down), np.full(small.shape, up)
         for _ in range(_HALVINGS):
             middle = 0.5 * (low + high)
             above, below = called(self._above, "sf", middle), called(self.cdf, "cdf", middle)

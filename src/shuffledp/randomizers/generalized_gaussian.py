@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammaincc, gammainccinv, gammaincinv
+from scipy.special import gammaincc, gammainccinv
 
 from shuffledp import _check
 from shuffledp.pair import UNIT_ROUNDOFF, Array
@@ -116,17 +116,17 @@ class GeneralizedGaussian(AdditiveNoise):
         return self.distance * max(1.0, self.shape)
 
     def _noise(self, size: int, source: RandomSource) -> Array:
-        """Inversion: (|Z|/s)^b is Gamma(1/b)."""
-        sign = np.where(source.bernoulli(0.5, size), 1.0, -1.0)
-        return sign * power_quantile(self.shape, source.unit(size)) / self.distance
+        """Inversion: (|Z|/s)^b is Gamma(1/b); large ones from small probabilities of more."""
+        sign = np.where(source.coins(b"\x80", size), 1.0, -1.0)
+        return sign * power_quantile(self.shape, source.fine_unit(size)) / self.distance
 
 
 def power_quantile(shape: float, u: Array) -> Array:
-    """|Z|/s at the probability u: the Gamma(1/b) quantile to the power 1/b."""
+    """|Z|/s that is exceeded with probability u: the Gamma(1/b) quantile to the power 1/b."""
     a = 1.0 / shape
-    power = gammaincinv(a, u)
+    power = gammainccinv(a, u)
     # P(a, x) = x^a/Gamma(a + 1) where x is too small for a float.
-    tiny = u * math.gamma(a + 1.0) if a < 100.0 else np.zeros_like(u)
+    tiny = (1.0 - u) * math.gamma(a + 1.0) if a < 100.0 else np.zeros_like(u)
     return np.where(power > 1e-200, power**a, tiny)
 
 

@@ -35,7 +35,8 @@ class Hybrid(IntervalMean):
     Below eps0 = 0.61 it is Duchi's alone. The two have different outputs, so the message tells
     which it was: blankets and ratios mix, gamma = (1 - 1/w)/w + 2/(w (e^eps0 + 1)) with
     w = e^{eps0/2}, and both have the ends of the interval as their worst pair. Reports are floats,
-    unbiased for the value; the variance is the same for all values.
+    unbiased for the value, drawn as those of the two mechanisms: whole numbers with exact
+    probabilities; the variance is the same for all values.
 
     Parameters
     ----------
@@ -46,8 +47,8 @@ class Hybrid(IntervalMean):
 
     Notes
     -----
-    Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu 2019, section III.C. The law is that of real
-    numbers: reports are rounded to floats, the probability of Duchi's to a multiple of 2^-1280.
+    Wang, Xiao, Yang, Zhao, Hui, Shin, Shin, Yu 2019, section III.C. The probability of Duchi's is
+    rounded up to a multiple of 2^-1280.
     """
 
     name: ClassVar[str] = "hybrid"

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammaincinv, gammaln, kve
+from scipy.special import gammainccinv, gammaln, kve
 
 from shuffledp import _check
 from shuffledp.errors import rejected
@@ -216,7 +216,7 @@ class LaplaceBall(MeanRandomizer):
             count = len(place)
             across = source.normal(count * self.d).reshape(count, self.d)
             across /= np.sqrt(np.einsum("ij,ij->i", across, across))[:, None]
-            length = gammaincinv(float(self.d), source.unit(count)) * (self.scale / width)
+            length = gammainccinv(float(self.d), source.fine_unit(count)) * (self.scale / width)
             cells = to_lattice(place.ravel(), int(steps), source).reshape(place.shape)
             noise = np.floor(across * length[:, None] * steps)
             reports[users] = -self.radius + width * ((cells + noise + 0.5) / steps)

@@ -25,6 +25,7 @@ from shuffledp.randomness import RandomSource
 from shuffledp.theorems import LEAST_OVERLAP
 
 _QUARTERS = 4
+_LATTICE = 2.0**32
 _UNIT_SLACK = 1e-6
 _SMALLEST_SHRINK = 1e-150
 _LARGEST_REL = 1e-6
@@ -52,8 +53,11 @@ class PrivUnit(MeanRandomizer):
 
     Notes
     -----
-    Bhowmick, Duchi, Freudiger, Kapoor, Rogers 2018; Asi, Feldman, Talwar 2022. The law is that of
-    real numbers: reports are rounded to floats.
+    Bhowmick, Duchi, Freudiger, Kapoor, Rogers 2018; Asi, Feldman, Talwar 2022. The cap or its
+    complement is chosen with exact probabilities. Not covered by the bounds: the law of the point
+    in it is that of real numbers, and the sampler computes it in floating point from uniform
+    numbers with 53 digits. All coordinates are rounded to multiples of 2^-32, a lattice that is the
+    same for all users, so that the last digits say little of the vector a report was made from.
     """
 
     name: ClassVar[str] = "privunit"
@@ -155,7 +159,7 @@ class PrivUnit(MeanRandomizer):
             x = values[users]
             away = source.coins(digits, len(x))
             first = self._first_coordinate(away, source)
-            reports[users] = _around(x, first, source)
+            reports[users] = np.round(_around(x, first, source) * _LATTICE) / _LATTICE
         return reports
 
     def _first_coordinate(self, away: np.ndarray, source: RandomSource) -> Floats:
