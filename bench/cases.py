@@ -51,6 +51,9 @@ def tabulated() -> dict[str, sd.Randomizer]:
         "piecewise": sd.Piecewise(eps0=EPS0),
         "hybrid": sd.Hybrid(eps0=EPS0),
         "privunit": sd.PrivUnit(d=DOMAIN, c=0.04, eps0=EPS0),
+        "metric-laplace": sd.MetricLaplace(scale=1.0 / EPS0, distance=0.1),
+        "laplace-ball": sd.LaplaceBall(d=2, scale=2.0 / EPS0, distance=0.2),
+        "gaussian-ball": sd.GaussianBall(d=DOMAIN, sigma=20.0),
     }
 
 

@@ -88,7 +88,7 @@ def mechanism(name: str, randomizer: sd.Randomizer, n: int, runs: int) -> list[s
 def inputs(randomizer: sd.Randomizer, n: int) -> np.ndarray:
     """Values of n users: items, sets of items, unit vectors or numbers."""
     rng = np.random.default_rng(0)
-    if isinstance(randomizer, sd.PrivUnit):
+    if isinstance(randomizer, sd.PrivUnit | sd.GaussianBall | sd.LaplaceBall):
         rows = rng.normal(size=(n, randomizer.d))
         return rows / np.linalg.norm(rows, axis=1, keepdims=True)
     if isinstance(randomizer, sd.PCKVGRR):

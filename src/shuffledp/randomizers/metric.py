@@ -36,8 +36,8 @@ class MetricLaplace(MeanRandomizer):
 
     f_x(y) = e^{-|y - x|/scale}/(2 scale), so that f_x <= e^{|x - x'|/scale} f_x': metric (geo-)
     privacy of 1/scale for each unit of distance. Neighbouring datasets: one user's value moved by
-    at most ``distance``; all others hold anything in [low, high]. gamma = e^{-(high - low)/(2
-    scale)} does not depend on the distance.
+    at most ``distance``; all others hold anything in [low, high]. The blanket, of mass e^{-(high -
+    low)/(2 scale)}, does not depend on the distance; the law below uses its outer part.
 
     With the value at the end of the interval and one ``distance`` further inside, and the same
     mirrored, half of the outputs of each make one law whose gains dominate those of every pair of
