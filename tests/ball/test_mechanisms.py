@@ -173,6 +173,21 @@ def test_generalized_gaussian_alone_by_a_sum_over_cells(shape, epsilon):
         assert abs(other[0] - low) < 1e-12
 
 
+@pytest.mark.parametrize("margin", [0.0, 0.5])
+@pytest.mark.parametrize(("x0", "x1"), [(0.0, 1.0), (1.0, 0.0), (0.25, 0.75), (0.5, 0.0)])
+@pytest.mark.parametrize("epsilon", [0.0, 0.3, -0.4])
+def test_truncated_laplace_alone_by_a_sum_over_cells(margin, x0, x1, epsilon):
+    noise = {"name": "truncated-laplace", "eps0": 1.5, "low": 0.0, "high": 1.0, "margin": margin}
+    edges = np.linspace(-margin, 1 + margin, 400_001)
+    y = 0.5 * (edges[1:] + edges[:-1])
+    f = [np.exp(-1.5 * np.abs(y - x)) for x in (x0, x1)]
+    p, q = (row / row.sum() for row in f)
+    rough = float(np.maximum(p - math.exp(epsilon) * q, 0).sum())
+    low, high = log_delta(noise, analysis="local", n=1, epsilon=epsilon, x0=x0, x1=x1)
+    assert high - low < 1e-9
+    assert abs(math.exp(low) / rough - 1) < 1e-4
+
+
 def test_laplace_as_a_generalized_gaussian():
     same = {"n": 300, "epsilon": 0.15, "x0": 0.0, "x1": 1.0, "rel": 1e-3}
     laplace = {"name": "laplace", "eps0": 1.0, "low": 0.0, "high": 1.0}

@@ -158,6 +158,11 @@ def _cut(ask: _Question) -> tuple[float, float]:
             rel=rel,
         )
 
+    if ask.guess is not None:
+        try:
+            return bracket(min(_FIRST_CUT, ask.guess + math.log(ask.rel / 20.0)), ask.rel)
+        except NotCertified:
+            pass
     log_cut = _FIRST_CUT
     while True:
         try:

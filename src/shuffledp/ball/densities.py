@@ -138,7 +138,9 @@ def pieces(noise: Noise, x0: arb, x1: arb, x2: arb | None) -> list[Piece]:
         lines = (noise.line(x0, y), noise.line(x1, y), noise.line(x2, y))
         return [Piece(noise.left, noise.right, lines)]
     inner = [(a + b) / 2 for a, b in pairwise(ends)]
-    probes = [ends[0] - 1, *inner, ends[-1] + 1]
+    first = ends[0] - 1 if noise.left is None else (noise.left + ends[0]) / 2
+    last = ends[-1] + 1 if noise.right is None else (ends[-1] + noise.right) / 2
+    probes = [first, *inner, last]
     lefts, rights = [noise.left, *ends], [*ends, noise.right]
     out = []
     for y, left, right in zip(probes, lefts, rights, strict=True):

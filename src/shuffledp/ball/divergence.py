@@ -50,7 +50,8 @@ def log_divergence(
     for _ in range(_DOUBLINGS):
         with ctx.workprec(bits):
             try:
-                lower, upper = _delta(make_law(), n, rel, work)
+                law = make_law()
+                lower, upper = _delta(law, n, rel, work)
             except PrecisionError as error:
                 reason = str(error)
             else:
@@ -59,8 +60,10 @@ def log_divergence(
                 if lower > 0 and upper - lower <= 1.01 * rel * lower:
                     return float_below(lower.log()), float_above(upper.log())
                 reason = f"delta in [{lower.str(8)}, {upper.str(8)}]"
+                if law.outside.rad() > rel * lower:
+                    break  # what was cut off shows: more bits change nothing
         bits *= 2
-    raise NotCertified(f"rel = {rel!r} not reached with {bits // 2} bits: {reason}")
+    raise NotCertified(f"rel = {rel!r} not reached with {bits} bits at most: {reason}")
 
 
 def log_divergence_by_panels(
