@@ -55,8 +55,14 @@ def call(*words):
     return CliRunner().invoke(main, [str(w) for w in words])
 
 
-@pytest.mark.parametrize("kind", PROTOCOLS)
-@pytest.mark.parametrize("target", ["delta = 1e-5", "epsilon = 0.6"])
+@pytest.mark.parametrize(
+    ("kind", "target"),
+    [
+        *((kind, "delta = 1e-5") for kind in PROTOCOLS),
+        ("balcer-cheu", "epsilon = 0.6"),
+        ("mix-dump", "epsilon = 0.6"),
+    ],
+)
 def test_account_and_verify(kind, target, tmp_path):
     (tmp_path / "d.toml").write_text(text_of(kind, target), encoding="utf-8")
     made = call("account", tmp_path / "d.toml", "--out", tmp_path, "--figure", "none")
@@ -67,6 +73,8 @@ def test_account_and_verify(kind, target, tmp_path):
     assert checked.exit_code == 0, checked.output
     content = json.loads(path.read_text(encoding="utf-8"))
     assert "all messages" in content["privacy_unit"]
+    if target != "delta = 1e-5":
+        return
     # A claim that is 0.2% too good is found out, at either end.
     for end, factor in (("upper", 0.998), ("lower", 1.002)):
         changed = json.loads(path.read_text(encoding="utf-8"))
@@ -178,13 +186,13 @@ def test_run_and_the_collectors_half(place, kind, tmp_path):
 @pytest.mark.parametrize("kind", PROTOCOLS)
 def test_unbiased_and_covering_at_their_level(place, kind, tmp_path):
     (tmp_path / "d.toml").write_text(text_of(kind), encoding="utf-8")
-    done = call("simulate", tmp_path / "d.toml", "--input", source(place, kind), "-R", 300,
+    done = call("simulate", tmp_path / "d.toml", "--input", source(place, kind), "-R", 150,
                 "--json")  # fmt: skip
     assert done.exit_code == 0, done.output
     found = json.loads(done.output)
     assert found["largest_bias"] < 4.5
     # Items of one run depend on each other, and a count of one is a single number a run.
-    assert abs(found["coverage"] - 0.95) < 4.5 * math.sqrt(0.95 * 0.05 / 300)
+    assert abs(found["coverage"] - 0.95) < 4.5 * math.sqrt(0.95 * 0.05 / 150)
     assert found["measured_rmse"] == pytest.approx(found["theoretical_rmse"], rel=0.15)
 
 

@@ -30,6 +30,8 @@ users = 3_000
 minimum_batch = 1_000
 [target]
 delta = 1e-6
+[accounting]
+rtol = 1e-2
 """
 JOINT = (
     HEAD
@@ -204,14 +206,14 @@ def test_a_record_says_which_column_a_number_is_about(place):
 
 @pytest.mark.parametrize("kind", FILES)
 def test_unbiased_and_covering_at_their_level(place, kind):
-    """200 runs: no bias beyond 4.5 of its errors, 95% intervals within 3% of that, exact errors."""
-    result = call("simulate", place / f"{kind}.toml", "--input", place / "in.parquet", "-R", 200,
+    """60 runs, all numbers together; number by number in test_questions_alone."""
+    result = call("simulate", place / f"{kind}.toml", "--input", place / "in.parquet", "-R", 60,
                   "--json")  # fmt: skip
     assert result.exit_code == 0, result.output
     found = json.loads(result.output)
     assert found["largest_bias"] < 4.5
-    assert 0.92 < found["coverage"] < 0.98
-    assert found["measured_rmse"] == pytest.approx(found["theoretical_rmse"], rel=0.15)
+    assert 0.9 < found["coverage"] < 0.98
+    assert found["measured_rmse"] == pytest.approx(found["theoretical_rmse"], rel=0.25)
 
 
 def test_columns_may_be_named_on_the_command_line(place, capsys):
@@ -420,6 +422,31 @@ def test_values_stay_in_their_rows():
     assert (left.nulls, left.users) == (2, 2)
     with pytest.raises(ParameterError, match="column 'y' = None"):
         Job(joint.to_dict(), record).reports(rows.slice(0, 3), 0)
+
+
+def test_a_row_is_left_out_once():
+    """Missing in one column and outside the domain of another: it counts as missing."""
+    joint = sd.Joint((sd.KRR(k=2, eps0=1.0), sd.KRR(k=2, eps0=1.0)))
+    columns = [Column(name=n, domain=("a", "b"), nulls="drop", outside="drop") for n in "xy"]
+    rows = pa.StructArray.from_arrays(
+        [pa.array(["a", None, "z", "b"]), pa.array(["z", "z", None, "a"])], names=["x", "y"]
+    )
+    _, left = Job(joint.to_dict(), Record(columns)).reports(rows, 0)
+    assert (left.nulls, left.outside, left.users) == (2, 1, 1)
+
+
+def test_hashed_text_that_is_missing():
+    olh = sd.OLH(domain=1000, eps0=1.0)
+    rows = pa.array(["tea", None, "", "tea"]).dictionary_encode()
+    found = Column(name="x", hashed=True, nulls="drop").encode(rows, olh)
+    assert found.values.tolist() == hash_of(["tea", "", "tea"], 1000).tolist()
+    assert found.nulls == 1
+    with pytest.raises(ParameterError, match="column 'x' = None"):
+        Column(name="x", hashed=True).encode(rows, olh)
+    with pytest.raises(ParameterError, match="hashed"):
+        Column(name="x", hashed=True, domain=("a", "b"))
+    with pytest.raises(ParameterError, match="frequency mechanism"):
+        Column(name="x", hashed=True).check(sd.Laplace(eps0=1.0))
 
 
 def test_outcomes_of_parts_add_up_in_any_order():

@@ -1,0 +1,122 @@
+"""Every number of every question by itself: unbiased, its error right, its exact error right."""
+
+import math
+
+import numpy as np
+import pytest
+
+import shuffledp as sd
+from shuffledp.errors import ParameterError
+from shuffledp.protocol import Asked, question
+from shuffledp.protocol.jobs import summed
+
+RNG = np.random.default_rng(8)
+N, RUNS = 1500, 300
+SIZE = np.clip(RNG.gamma(3.0, 12.0, N), 0.0, 100.0)
+LETTER = RNG.choice(4, N, p=[0.6, 0.3, 0.1, 0.0])
+AGE = RNG.binomial(31, 0.4, N)
+RECORD = np.zeros(N, [("part0", "i8"), ("part1", "f8")])
+RECORD["part0"], RECORD["part1"] = LETTER, SIZE
+ENDS = {"low": 0.0, "high": 100.0}
+RANGES = Asked(ranges=((0, 8), (5, 20), (31, 32)))
+CASES = {
+    "frequencies": (sd.OUE(d=4, eps0=2.0), LETTER, Asked()),
+    "mean": (sd.Laplace(eps0=5.0, **ENDS), SIZE, Asked()),
+    # Little noise, so that what the values scatter by matters.
+    "moments": (sd.Laplace(eps0=20.0, **ENDS), SIZE, Asked(moments=3)),
+    "moments-gaussian": (sd.Gaussian(sigma=8.0, **ENDS), SIZE, Asked(moments=2)),
+    "one moment": (sd.Gaussian(sigma=8.0, **ENDS), SIZE, Asked(moments=1)),
+    "ranges": (sd.Hierarchy(domain=32, eps0=3.0), AGE, RANGES),
+    "ranges-k-rr": (sd.Hierarchy(domain=32, eps0=3.0, base="k-rr", branching=2), AGE, RANGES),
+    "record": (
+        sd.Joint((sd.KRR(k=4, eps0=2.0), sd.Laplace(eps0=5.0, **ENDS))), RECORD, Asked()
+    ),
+    "dummies": (sd.MixDUMP(d=4, f=0.1, blankets=1, rate=0.5), LETTER, Asked()),
+    "bits": (sd.BalcerCheu(p=0.9), LETTER % 2, Asked()),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def found():
+    """Of every case: errors and said standard errors of every run, exact variances."""
+    made = {}
+    for name, (mechanism, values, asked) in CASES.items():
+        wanted = question(mechanism, {}, asked)
+        truth = wanted.truth(values)
+        errors, noise = [], []
+        for seed in range(RUNS):
+            reports = mechanism.simulate(values, seed=seed)
+            sums = summed(mechanism, reports, asked=None, moments=asked.moments)
+            answer = wanted.answer(sums, N)
+            errors.append(answer.estimates - truth)
+            noise.append(answer.noise)
+        made[name] = np.array(errors), np.array(noise), wanted.variances(values)
+    return made
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_unbiased(found, name):
+    errors, _, _ = found[name]
+    spread = errors.std(axis=0, ddof=1) / math.sqrt(RUNS)
+    assert np.all(np.abs(errors.mean(axis=0)) < 4.5 * spread)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_errors_are_right_number_by_number(found, name):
+    """A standard deviation of 300 runs is known to about 4%."""
+    errors, noise, variances = found[name]
+    measured = errors.std(axis=0, ddof=1)
+    assert np.allclose(np.sqrt(variances), measured, rtol=0.2)
+    assert np.allclose(np.sqrt((noise**2).mean(axis=0)), measured, rtol=0.2)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_intervals_cover_number_by_number(found, name):
+    errors, noise, _ = found[name]
+    share = np.mean(np.abs(errors) < 1.959964 * noise, axis=0)
+    assert np.all(np.abs(share - 0.95) < 4.5 * math.sqrt(0.95 * 0.05 / RUNS))
+
+
+def test_intervals_of_all_at_once():
+    """Five numbers: each has a fifth of the error, 2.5758 standard errors."""
+    mechanism, values, asked = CASES["record"]
+    sums = mechanism.aggregate(mechanism.simulate(values, seed=0))
+    answer = question(mechanism, {}, asked).answer(sums, N)
+    low, high = answer.interval_of_all(confidence=0.95)
+    assert np.allclose((high - low) / answer.noise, 2 * 2.5758293, rtol=1e-6)
+    low, high = answer.interval(confidence=0.95)
+    assert np.allclose((high - low) / answer.noise, 2 * 1.9599640, rtol=1e-6)
+
+
+def test_sampling_errors_are_those_of_the_values():
+    """What the values scatter by, over the root of n: within what the noise leaves of it."""
+    for name, exact in (
+        ("moments", [SIZE.std(), (SIZE**2).std(), (SIZE**3).std()]),
+        ("frequencies", np.sqrt(f := np.bincount(LETTER, minlength=4) / N) * np.sqrt(1 - f)),
+    ):
+        mechanism, values, asked = CASES[name]
+        sums = summed(
+            mechanism, mechanism.simulate(values, seed=1), asked=None, moments=asked.moments
+        )
+        answer = question(mechanism, {}, asked).answer(sums, N)
+        wanted = np.asarray(exact) / math.sqrt(N)
+        assert np.allclose(answer.sampling[: len(wanted)], wanted, rtol=0.25, atol=1e-3)
+
+
+def test_the_variance_has_the_bias_of_the_square_taken_off():
+    """Of five users: without that it would be 0.2 too small."""
+    values = np.array([0.0, 0.1, 0.5, 0.9, 1.0])
+    mechanism = sd.Gaussian(sigma=1.0)
+    wanted = question(mechanism, {}, Asked(moments=2))
+    runs = [
+        wanted.answer(
+            summed(mechanism, mechanism.simulate(values, seed=s), asked=None, moments=2), 5
+        ).estimates[2]
+        for s in range(3000)
+    ]
+    assert abs(np.mean(runs) - values.var()) < 4.5 * np.std(runs) / math.sqrt(3000)
+
+
+def test_a_moment_more_than_there_are_is_refused():
+    with pytest.raises(ParameterError, match="moments = 9"):
+        question(sd.Laplace(eps0=1.0), {}, Asked(moments=9))
