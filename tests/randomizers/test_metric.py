@@ -152,6 +152,17 @@ def test_other_analyses_are_bounds_too_and_looser():
     assert account.delta(epsilon=0.41).upper == 0.0
 
 
+def test_rounds_and_renyi_beyond_the_local_guarantee_of_neighbours():
+    """delta is 0 from distance/scale on, far below eps0; pure privacy bounds the divergence."""
+    account = sd.shuffle(sd.LaplaceBall(d=2, scale=1.0, distance=0.3), n=100, rtol=1e-3)
+    found = account.renyi(order=4)
+    assert 0.0 < found.lower <= found.upper <= 0.5 * 4 * 0.3**2
+    one = account.epsilon(delta=1e-6)
+    four = account.compose(rounds=4).epsilon(delta=1e-6)
+    assert one.upper < four.upper <= 4 * account.epsilon(delta=0.25e-6).upper
+    assert four.lower > one.lower
+
+
 def test_sampler_and_estimator():
     randomizer = sd.MetricLaplace(scale=0.5, low=-1.0, high=2.0, distance=0.1)
     noise = randomizer.simulate(np.full(20_000, 0.25), seed=3) - 0.25
@@ -180,7 +191,7 @@ def test_bad_parameters(arguments, message):
 
 def test_bad_inputs_and_places_it_cannot_stand_in():
     randomizer = MADE[1]
-    for inputs in ((0.0, "envelope 0"), ("envelope 2", "envelope 0"), (2.0, 0.0)):
+    for inputs in ((0.0, (0,)), ((2,), (0,)), (2.0, 0.0), ("a", 0.0)):
         with pytest.raises(sd.ParameterError, match="input"):
             randomizer.law(inputs)
     joint = sd.Joint(randomizers=(randomizer, sd.KRR(k=3, eps0=1.0)))

@@ -83,7 +83,9 @@ def log_excess(curves: Curves, order: float, *, rtol: float) -> Excess:
         total = _log_sum(upper)
         # log E is (order - 1) times the divergence: where it is large a factor matters little.
         enough = min(rtol * max(1.0, total), _LOOSEST)
-        finer = _finer(eps, upper - total, guess - upper, enough) if total > -math.inf else eps
+        # Where both are 0 (beyond a local guarantee smaller than eps0) nothing is to be refined.
+        linear = guess - np.where(upper > -math.inf, upper, 0.0)
+        finer = _finer(eps, upper - total, linear, enough) if total > -math.inf else eps
         if finer.size == eps.size or eps.size >= _MOST_POINTS:
             break
         eps = finer

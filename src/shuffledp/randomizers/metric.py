@@ -26,7 +26,7 @@ from shuffledp.theorems import METRIC_ENVELOPE
 
 U = UNIT_ROUNDOFF
 # Inputs of the envelope's law.
-ENVELOPE_INPUTS = ("envelope 0", "envelope 1")
+ENVELOPE_INPUTS = ((0,), (1,))
 _GRID = 2.0**50
 
 
@@ -43,6 +43,8 @@ class MetricLaplace(MeanRandomizer):
     mirrored, half of the outputs of each make one law whose gains dominate those of every pair of
     neighbours, for every eps and n (docs/theory-noise.md, Theorem 3.1). At distance = high - low it
     is Laplace's own.
+
+    Inputs of ``law`` are values, or (0,) and (1,) for the two laws of the envelope.
 
     Parameters
     ----------
@@ -112,13 +114,12 @@ class MetricLaplace(MeanRandomizer):
 
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """Laplace's law of values, or the law of the two envelope inputs."""
-        named = [x in ENVELOPE_INPUTS for x in inputs if isinstance(x, str)]
+        named = [tuple(x) for x in inputs if isinstance(x, tuple | list)]
         if not named:
             return self._laplace.law(inputs, cells=cells)
-        if len(named) < len(inputs) or not all(named):
-            wanted = f"values, or {' and '.join(ENVELOPE_INPUTS)} alone"
-            raise rejected("inputs", inputs, wanted)
-        return self._envelope([ENVELOPE_INPUTS.index(x) for x in inputs], cells)
+        if len(named) < len(inputs) or not set(named) <= set(ENVELOPE_INPUTS):
+            raise rejected("inputs", inputs, "values, or the envelope's (0,) and (1,) alone")
+        return self._envelope([ENVELOPE_INPUTS.index(x) for x in named], cells)
 
     def _envelope(self, rows: list[int], cells: int) -> JointLaw:
         """Outputs beyond the middle of (high, high - distance), and the same with roles changed."""
