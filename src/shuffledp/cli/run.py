@@ -107,6 +107,8 @@ def run(
       moments = 4                      # additive noise: moments and variance
       hashed = true                    # an open domain of text, and
       candidates = ["ATL", "BOS"]      # what the collector counts of it
+      alphabet = "ABC..."              # or: find the most frequent text,
+      length = 3                       # by a prefix tree (parallel of olh)
     """
     protocol, files = load_protocol(), load_deployment().load(deployment)
     _check.open_unit("confidence", confidence)
@@ -115,7 +117,8 @@ def run(
         plots.check_suffix("figure", figure)
     known = None if truth is None else protocol.read_truth(truth)
     chosen = protocol.column_of(files.deployment, names=columns, domain=_read_items(domain))
-    asked = protocol.asked_of(files.deployment, **_asked(**asking))
+    largest = None if top is None else _check.count("top", top)
+    asked = protocol.asked_of(files.deployment, **_asked(**asking), top=largest)
     target = _new_file("output", output)
     certified = target.with_name(f"{target.stem}.certificate.json")
     given = {"reports": reports, "figure": figure}
@@ -123,9 +126,10 @@ def run(
     written = [*more, certified, target]
     if len({path.resolve() for path in written}) < len(written):
         raise ParameterError(f"output = {output!r}: wanted another name for every file")
-    largest = None if top is None else _check.count("top", top)
     with progress("running") as status, _on_disk(), _scratch(target.parent) as scratch:
-        kept = None if reports is None else scratch / "reports.parquet"
+        # A prefix tree reads the reports again, wanted or not.
+        again = reports is not None or chosen.about().get("alphabet") is not None
+        kept = scratch / "reports.parquet" if again else None
         settings = protocol.Settings(
             memory=_bytes(memory), reports=kept, spill=scratch, tell=_counter(status)
         )
@@ -139,7 +143,7 @@ def run(
         certificate = load_certificate().issue(_as_run(files, result), result.account)
         text = load_certificate().to_json(certificate)
         # The table of estimates comes last.
-        done = [] if kept is None else [kept]
+        done = [] if kept is None or reports is None else [kept]
         if figure is not None:
             done.append(_drawn(scratch / f"figure{Path(figure).suffix}", plots, result, known))
         for place, (path, content) in enumerate(
@@ -178,7 +182,7 @@ def estimate(
     largest = None if top is None else _check.count("top", top)
     target = None if output is None else _new_file("output", output)
     with progress("estimating"):
-        asked = protocol.Asked(**_asked(**asking))
+        asked = protocol.Asked(**_asked(**asking), top=largest or 0)
         result, found = protocol.estimate_reports(reports, asked=asked, confidence=confidence)
     rows = result.rows if largest is None else protocol.largest_rows(result.rows, largest)
     text = protocol.table(rows)

@@ -45,6 +45,10 @@ class Data(_Column):
     candidates: list[str] | None = Field(
         default=None, description="with hashed: the text to count; the collector may change it"
     )
+    alphabet: str | None = Field(
+        default=None, description="an open domain of short text, for a prefix tree: its letters"
+    )
+    length: int = Field(default=0, ge=0, description="with alphabet: letters of the longest text")
     ranges: list[list[int]] | None = Field(
         default=None,
         description="for the mechanism hierarchy: pairs low, high; low <= value < high",
@@ -55,4 +59,8 @@ class Data(_Column):
 
     def settings(self) -> dict[str, Any]:
         """Arguments of ``protocol.Column`` that the file gives."""
-        return super().settings() | {"hashed": self.hashed}
+        return super().settings() | {
+            "hashed": self.hashed,
+            "alphabet": self.alphabet,
+            "length": self.length,
+        }

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from shuffledp import _check
 from shuffledp.errors import ParameterError, rejected
+from shuffledp.protocol.heavy import PrefixTree, Spelling
 from shuffledp.randomizers import Hierarchy, Joint
 from shuffledp.randomizers.frequency import ItemRandomizer
 
@@ -84,6 +85,9 @@ class Column:
     hashed : bool
         An open domain: text that nobody listed. The input is a public hash of it, ``hash_of``, to
         the mechanism's items; the collector estimates whatever text it asks for.
+    alphabet, length : str and int, optional
+        An open domain too: text of so many letters of the alphabet, for the mechanism of a
+        ``PrefixTree``, which finds the most frequent ones. Other text counts as outside.
     """
 
     name: str
@@ -91,6 +95,8 @@ class Column:
     nulls: Literal["refuse", "drop", "category"] = "refuse"
     outside: Literal["refuse", "drop", "category", "clip"] = "refuse"
     hashed: bool = False
+    alphabet: str | None = None
+    length: int = 0
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -99,12 +105,26 @@ class Column:
         _check.choice("outside", self.outside, _OUTSIDE)
         if self.hashed and (self.domain is not None or self.outside != "refuse"):
             raise rejected("hashed", self.hashed, "no domain and no policy for what is outside it")
+        if self.alphabet is not None:
+            self._check_spelling()
+        elif self.length:
+            raise ParameterError(f"length = {self.length!r}: wanted an alphabet too")
         if self.domain is not None:
             object.__setattr__(self, "domain", _domain(self.domain))
         elif "category" in (self.nulls, self.outside):
             raise ParameterError("domain is missing: nulls or outside = 'category' wanted items")
         if self.domain is not None and self.outside == "clip":
             raise rejected("outside", "clip", "refuse, drop or category for a column of items")
+
+    def _check_spelling(self) -> None:
+        if self.domain is not None or self.hashed or self.outside not in {"refuse", "drop"}:
+            raise rejected("alphabet", self.alphabet, "no domain, not hashed, outside not clipped")
+        Spelling(str(self.alphabet), self.length)
+
+    @property
+    def spelling(self) -> Spelling | None:
+        """How text is spelled, where there is an alphabet."""
+        return None if self.alphabet is None else Spelling(self.alphabet, self.length)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -126,6 +146,9 @@ class Column:
         if isinstance(randomizer, Joint):
             count = len(randomizer.randomizers)
             raise rejected("column", self.name, f"{count} columns for this {randomizer.name}")
+        if self.spelling is not None:
+            PrefixTree.of(randomizer, bits=self.spelling.bits)
+            return
         size = size_of(randomizer)
         if self.hashed and not isinstance(randomizer, ItemRandomizer):
             raise rejected("randomizer", randomizer.name, "a frequency mechanism, for hashed items")
@@ -140,6 +163,8 @@ class Column:
     def about(self) -> dict[str, Any]:
         """What the numbers are about, for the metadata of a report file."""
         found: dict[str, Any] = {"items": None if self.items is None else list(self.items)}
+        if self.alphabet is not None:
+            found |= {"alphabet": self.alphabet, "length": self.length}
         return found | ({"hashed": True} if self.hashed else {})
 
     def encode(self, rows: pa.Array | pa.ChunkedArray, randomizer: Any) -> Encoded:
@@ -158,6 +183,8 @@ class Column:
             return self._place_items(rows)
         if self.hashed:
             return self._place_hashed(rows, size_of(randomizer) or 1)
+        if self.spelling is not None:
+            return self._place_spelled(rows, self.spelling, randomizer)
         return self._place_numbers(rows, randomizer)
 
     def _place_items(self, rows: pa.Array) -> Placed:
@@ -174,7 +201,19 @@ class Column:
         codes, outside = self._policy(codes, other, "outside", first, place)
         return Placed(codes, nulls, outside)
 
-    def _place_hashed(self, rows: pa.Array, size: int) -> Placed:
+    def _place_spelled(self, rows: pa.Array, spelling: Spelling, randomizer: Any) -> Placed:
+        text, missing = self._text(rows)
+        coded = text.dictionary_encode()
+        codes = spelling.codes(coded.dictionary.to_pylist())[np.asarray(coded.indices)]
+        other = (codes < 0) & ~missing
+        if bool(other.any()) and self.outside == "refuse":
+            wanted = f"1 to {self.length} letters of the alphabet ({int(other.sum()):,} are not)"
+            raise rejected(f"column {self.name!r}", rows[int(np.argmax(other))].as_py(), wanted)
+        tree = PrefixTree.of(randomizer, bits=spelling.bits)
+        return Placed(tree.inputs(np.maximum(codes, 0)), missing, other)
+
+    def _text(self, rows: pa.Array) -> tuple[pa.Array, np.ndarray]:
+        """Text, empty where it is missing, and where that is."""
         text = _as_keys(self.name, rows, ("",))
         missing = np.asarray(rows.is_null())
         count = int(np.count_nonzero(missing))
@@ -182,7 +221,11 @@ class Column:
             raise rejected(
                 f"column {self.name!r}", None, f"a value in every row ({count:,} have none)"
             )
-        coded = text.fill_null("").dictionary_encode()
+        return text.fill_null(""), missing
+
+    def _place_hashed(self, rows: pa.Array, size: int) -> Placed:
+        text, missing = self._text(rows)
+        coded = text.dictionary_encode()
         codes = hash_of(coded.dictionary.to_pylist(), size)[np.asarray(coded.indices)]
         return Placed(codes, missing, np.zeros_like(missing))
 

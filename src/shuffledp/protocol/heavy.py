@@ -10,6 +10,7 @@ a user, so the guarantee is that of ``Parallel`` over the groups' mechanisms.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,12 +18,14 @@ import numpy.typing as npt
 
 from shuffledp import _check
 from shuffledp.errors import rejected
-from shuffledp.estimates import FrequencyEstimate
-from shuffledp.randomizers import OLH, Parallel
+from shuffledp.estimates import Aggregate, FrequencyEstimate
+from shuffledp.randomizers import OLH, Parallel, Randomizer
 
-Floats = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.floating[Any]]
 Integers = npt.NDArray[np.int64]
+Batches = Callable[[], Iterator[np.ndarray]]
 _MOST_BITS = 29
+_DECIMALS = 1e-6
 _FIRST_BITS = 10
 _MOST_CANDIDATES = 1 << 22
 
@@ -108,29 +111,41 @@ class PrefixTree:
         wide = column.astype(np.int64)
         return np.stack([wide >> (self.bits - length) for length in self.lengths], axis=1)
 
-    def find(self, reports: np.ndarray, *, top: int = 10) -> HeavyHitters:
+    @classmethod
+    def of(cls, randomizer: Randomizer, *, bits: int) -> PrefixTree:
+        """The tree whose mechanism this is; ParameterError says what it would have to be."""
+        parts = randomizer.randomizers if isinstance(randomizer, Parallel) else ()
+        eps0 = float(parts[0].eps0) if parts else float(randomizer.eps0)
+        tree = cls(bits=bits, eps0=eps0, groups=len(parts) or None)
+        wanted_parts = tree.randomizer.randomizers
+        if not isinstance(randomizer, Parallel) or parts != wanted_parts or not _equal(randomizer):
+            domains = ", ".join(str(1 << length) for length in tree.lengths)
+            wanted = f"parallel, equal weights, of olh with eps0 = {eps0:g} and domain {domains}"
+            raise rejected("randomizer", randomizer.name, wanted)
+        return tree
+
+    def find(self, reports: np.ndarray | Batches, *, top: int = 10) -> HeavyHitters:
         """The ``top`` largest items, from reports of all groups (shuffled or not).
 
         Parameters
         ----------
-        reports : ndarray
-            What the randomizer made.
+        reports : ndarray or callable
+            What the randomizer made; or what starts an iteration over batches of it, which is done
+            once for each prefix length.
         top : int
             How many items to return, at most ``keep``.
         """
         top = _check.count("top", top, high=self.keep)
-        randomizer = self.randomizer
-        n, share = len(reports), 1.0 / len(self.lengths)
-        if not n:
-            raise rejected("reports", 0, "at least one report")
+        batches: Batches = reports if callable(reports) else (lambda: iter((reports,)))
+        randomizer, share = self.randomizer, 1.0 / len(self.lengths)
         candidates = np.arange(1 << self.lengths[0], dtype=np.int64)
         last = len(self.lengths) - 1
         for j in range(last):
-            found = self._level(randomizer, reports, j, candidates)
+            found, _ = self._level(randomizer, batches, j, candidates)
             kept = candidates[largest_first(found, self.keep)]
             step = self.lengths[j + 1] - self.lengths[j]
             candidates = ((kept << step)[:, None] + np.arange(1 << step)).reshape(-1)
-        found = self._level(randomizer, reports, last, candidates)
+        found, n = self._level(randomizer, batches, last, candidates)
         order = largest_first(found, top)
         frequencies, noise = found.frequencies[order], found.standard_errors[order]
         # The last group is a random share of the users: its own frequencies scatter by that.
@@ -139,16 +154,86 @@ class PrefixTree:
         return HeavyHitters(candidates[order], frequencies, errors, n)
 
     def _level(
-        self, randomizer: Parallel, reports: np.ndarray, j: int, candidates: Integers
-    ) -> FrequencyEstimate:
-        """Estimates of candidate prefixes from the reports of one group."""
-        mine = reports[f"part{j}"][reports["choice"] == j]
-        if not len(mine):
-            raise rejected("reports", f"none of group {j}", "reports of every group")
+        self, randomizer: Parallel, batches: Batches, j: int, candidates: Integers
+    ) -> tuple[FrequencyEstimate, int]:
+        """Estimates of candidate prefixes from the reports of one group, and all reports' count."""
         part = randomizer.randomizers[j]
         if not isinstance(part, OLH):
             raise rejected("randomizer", part.name, "local hashing in every group")
-        return part.estimate(part.aggregate(mine, items=candidates))
+        total, n = Aggregate(0, np.zeros(candidates.size)), 0
+        for batch in batches():
+            n += len(batch)
+            mine = batch[f"part{j}"][batch["choice"] == j]
+            if len(mine):
+                total = total + part.aggregate(mine, items=candidates)
+        if not n:
+            raise rejected("reports", 0, "at least one report")
+        if not total.count:
+            raise rejected("reports", f"none of group {j}", "reports of every group")
+        return part.estimate(total), n
+
+
+@dataclass(frozen=True)
+class Spelling:
+    """Short text as whole numbers: a letter's place in the alphabet from 1 on, 0 after the end.
+
+    Parameters
+    ----------
+    alphabet : str
+        2 or more different letters, a public choice.
+    length : int
+        Longest text; all letters together take at most 29 bits.
+    """
+
+    alphabet: str
+    length: int
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.alphabet, str) or len(self.alphabet) < 2:
+            raise rejected("alphabet", self.alphabet, "text of 2 or more letters")
+        if len(set(self.alphabet)) < len(self.alphabet):
+            raise rejected("alphabet", self.alphabet, "every letter once")
+        most = _MOST_BITS // self.letter_bits
+        _check.count("length", self.length, high=most)
+
+    @property
+    def letter_bits(self) -> int:
+        """Bits of one letter, or of the end."""
+        return len(self.alphabet).bit_length()
+
+    @property
+    def bits(self) -> int:
+        """Bits of a text."""
+        return self.letter_bits * self.length
+
+    def codes(self, texts: Sequence[str]) -> Integers:
+        """Numbers of the texts; -1 for those that cannot be spelled."""
+        places = {letter: i for i, letter in enumerate(self.alphabet, start=1)}
+        return np.array([self._code(text, places) for text in texts], dtype=np.int64)
+
+    def _code(self, text: str, places: dict[str, int]) -> int:
+        if not 1 <= len(text) <= self.length or any(letter not in places for letter in text):
+            return -1
+        code = 0
+        for i in range(self.length):
+            place = places[text[i]] if i < len(text) else 0
+            code = (code << self.letter_bits) | place
+        return code
+
+    def text(self, code: int) -> str:
+        """The text of a number; "?" for what stands for no letter."""
+        letters = []
+        for i in range(self.length):
+            place = code >> self.letter_bits * (self.length - 1 - i)
+            place &= (1 << self.letter_bits) - 1
+            letters.append("" if place == 0 else (self.alphabet + "?" * 64)[place - 1 : place])
+        return "".join(letters) or "?"
+
+
+def _equal(randomizer: Parallel) -> bool:
+    """Whether the groups are equally likely, as far as decimals in a file say it."""
+    share = 1.0 / len(randomizer.weights)
+    return all(abs(weight - share) < _DECIMALS for weight in randomizer.weights)
 
 
 def largest_first(found: FrequencyEstimate, count: int) -> npt.NDArray[np.intp]:

@@ -15,12 +15,14 @@ from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate, part
 from shuffledp.multimessage import MultiMessage
 from shuffledp.protocol.answers import Answer, Floats
 from shuffledp.protocol.columns import hash_of, size_of
+from shuffledp.protocol.heavy import Batches, PrefixTree, Spelling
 from shuffledp.protocol.moments import HIGHEST, noise_covariance, noise_moments, unmixing
 from shuffledp.protocol.postprocess import project_to_simplex
 from shuffledp.randomizers import Hierarchy, Joint, Randomizer
 from shuffledp.randomizers.composed import field
 
 _MOST_ROWS = 4096
+_TOP = 10
 # Of sums of frequencies: the share of all users is 1 to this.
 _ROUNDING = 1e-12
 Ranges = tuple[tuple[int, int], ...]
@@ -40,12 +42,15 @@ class Asked:
         Text to count, where items are hashed.
     simplex : bool
         Post-process frequencies to the nearest probabilities.
+    top : int
+        Of a prefix tree: how many items to find, 10 if 0.
     """
 
     ranges: Ranges = ()
     moments: int = 0
     candidates: tuple[str, ...] = ()
     simplex: bool = False
+    top: int = 0
 
 
 class Question(ABC):
@@ -263,6 +268,10 @@ def question(mechanism: Any, about: dict[str, Any], asked: Asked) -> Question:
     ParameterError
         If something is asked for that these reports do not hold.
     """
+    if about.get("alphabet") is not None:
+        raise ParameterError(
+            "alphabet: wanted `run` or `estimate`, a prefix tree reads reports twice"
+        )
     _only_where_it_means_something(mechanism, about, asked)
     if isinstance(mechanism, Joint):
         return _of_record(mechanism, about, asked)
@@ -285,6 +294,22 @@ def question(mechanism: Any, about: dict[str, Any], asked: Asked) -> Question:
     items = about.get("items")
     names = range(size_of(mechanism) or 0) if items is None else items
     return Frequencies(mechanism, tuple(str(name) for name in names), None, asked.simplex)
+
+
+def found_in(mechanism: Any, about: dict[str, Any], asked: Asked, batches: Batches) -> Answer:
+    """The most frequent text, by a prefix tree, from all reports.
+
+    The frequencies are unbiased for fixed items; these were chosen for being large.
+    """
+    if asked.ranges or asked.moments or asked.candidates or asked.simplex:
+        raise ParameterError("alphabet: wanted nothing but top to be asked of a prefix tree")
+    spelling = Spelling(about["alphabet"], about["length"])
+    tree = PrefixTree.of(mechanism, bits=spelling.bits)
+    found = tree.find(batches, top=asked.top or _TOP)
+    share = np.clip(found.frequencies, 0.0, 1.0)
+    sampling = np.sqrt(share * (1.0 - share) / found.n)
+    names = tuple(spelling.text(int(code)) for code in found.items)
+    return Answer(names, found.frequencies, found.standard_errors, sampling, found.frequencies)
 
 
 def _only_where_it_means_something(mechanism: Any, about: dict[str, Any], asked: Asked) -> None:

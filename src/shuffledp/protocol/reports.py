@@ -169,6 +169,9 @@ def read_reports(
         try:
             for batch in file.iter_batches(batch_size=rows, columns=[_COLUMN]):
                 reports = from_arrow(batch.column(0))
+                if about.get("alphabet") is not None:
+                    total = total + Outcome(len(reports), np.zeros(1))
+                    continue
                 outcome, bad = _sums(
                     lambda x: summed(randomizer, x, asked=hashes, moments=moments), reports
                 )
@@ -180,6 +183,13 @@ def read_reports(
     users = about.get("users", total.count) if isinstance(randomizer, MultiMessage) else total.count
     total = dataclasses.replace(total, users=users)
     return ReportFile(randomizer, None if items is None else tuple(items), total, refused, about)
+
+
+def report_batches(path: str | Path, *, rows: int = 1 << 20) -> Iterator[np.ndarray]:
+    """The reports of a file that ``read_reports`` has read, batch by batch."""
+    with pq.ParquetFile(path) as file:
+        for batch in file.iter_batches(batch_size=rows, columns=[_COLUMN]):
+            yield from_arrow(batch.column(0))
 
 
 def _about(path: str | Path, found: pa.Schema) -> tuple[Mechanism, dict[str, Any]]:

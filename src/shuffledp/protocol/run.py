@@ -13,13 +13,13 @@ import numpy as np
 from shuffledp.deployment import Account, Deployment, DeploymentFile, account
 from shuffledp.deployment.model import GENERIC, Population
 from shuffledp.errors import NotCertified, ParameterError, rejected
-from shuffledp.protocol.answers import Row, largest_rows, rows_of, table
+from shuffledp.protocol.answers import Answer, Row, largest_rows, rows_of, table
 from shuffledp.protocol.columns import Column
 from shuffledp.protocol.engines import DuckEngine, Engine, Settings
 from shuffledp.protocol.jobs import Job, Mechanism, Outcome, mechanism_of
-from shuffledp.protocol.questions import Asked, Question, question
+from shuffledp.protocol.questions import Asked, Question, found_in, question
 from shuffledp.protocol.records import Record, Values
-from shuffledp.protocol.reports import ReportFile, read_reports
+from shuffledp.protocol.reports import ReportFile, read_reports, report_batches
 from shuffledp.protocol.simulation import simulate_question as simulated
 
 __all__ = [
@@ -130,12 +130,23 @@ def run(
     mechanism = _mechanism(deployment)
     asked = asked or asked_of(deployment)
     job = Job(mechanism.to_dict(), column, seed, asked.candidates, asked.moments)
-    wanted = question(mechanism, column.about(), asked)
+    about = column.about()
+    tree = about.get("alphabet") is not None
+    wanted = None if tree else question(mechanism, about, asked)
     outcome = engine.run(job, settings)
     deployment = seen(deployment, outcome.users)
-    answer = wanted.answer(outcome.aggregate(), outcome.users)
+    if wanted is not None:
+        answer = wanted.answer(outcome.aggregate(), outcome.users)
+    else:
+        answer = _found(settings.reports, mechanism, about, asked)
     rows = rows_of(answer, confidence=confidence)
     return Result(mechanism, outcome, rows, account(deployment))
+
+
+def _found(path: Any, mechanism: Mechanism, about: dict[str, Any], asked: Asked) -> Answer:
+    if path is None:
+        raise ParameterError("reports = None: wanted a file, a prefix tree reads reports twice")
+    return found_in(mechanism, about, asked, lambda: report_batches(path))
 
 
 def _mechanism(deployment: Deployment) -> Mechanism:
@@ -167,8 +178,12 @@ def estimate_reports(
     """The collector's half alone: estimates from a report file made elsewhere."""
     asked = asked or Asked()
     found = read_reports(path, asked=asked.candidates, moments=asked.moments)
-    wanted = question(found.randomizer, dict(found.about), asked)
-    answer = wanted.answer(found.outcome.aggregate(), found.outcome.users)
+    about = dict(found.about)
+    if about.get("alphabet") is not None:
+        answer = _found(path, found.randomizer, about, asked)
+    else:
+        wanted = question(found.randomizer, about, asked)
+        answer = wanted.answer(found.outcome.aggregate(), found.outcome.users)
     rows = rows_of(answer, confidence=confidence)
     return Result(found.randomizer, found.outcome, rows, None), found
 

@@ -1,0 +1,168 @@
+"""Short text that nobody listed: spelled as numbers, and found by a prefix tree."""
+
+import csv
+import string
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shuffledp as sd
+from shuffledp.cli import main
+from shuffledp.deployment import load
+from shuffledp.errors import ParameterError
+from shuffledp.protocol import Column, PrefixTree
+from shuffledp.protocol.heavy import Spelling
+
+TEXT = """
+title = "Codes"
+[population]
+users = 9_000
+minimum_batch = 1_000
+[randomizer]
+name = "parallel"
+weights = [0.5, 0.5]
+randomizers = [
+  { name = "olh", domain = 512, eps0 = 5.0 },
+  { name = "olh", domain = 1024, eps0 = 5.0 },
+]
+[target]
+delta = 1e-6
+[accounting]
+rtol = 1e-2
+[data]
+column = "code"
+alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+length = 2
+outside = "drop"
+nulls = "drop"
+"""
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@given(st.text(alphabet="abcxyz", min_size=1, max_size=5))
+def test_text_and_back(text):
+    spelling = Spelling("abcxyz", 5)
+    (code,) = spelling.codes([text]).tolist()
+    assert 0 < code < 1 << spelling.bits
+    assert spelling.text(code) == text
+
+
+def test_what_cannot_be_spelled():
+    spelling = Spelling("abc", 2)
+    assert spelling.codes(["", "abc", "d", "a", "cc"]).tolist() == [-1, -1, -1, 0b0100, 0b1111]
+    assert spelling.text(0) == "?"
+    assert Spelling("abcd", 2).text(0b111000) == "?"  # 7 is no letter
+    for alphabet, length in (("a", 2), ("aab", 2), ("ab", 0), ("ab", 15), (3, 2)):
+        with pytest.raises(ParameterError):
+            Spelling(alphabet, length)
+    assert Spelling(string.ascii_uppercase, 5).bits == 25
+
+
+@pytest.fixture
+def place(tmp_path):
+    rng = np.random.default_rng(2)
+    shares = {"NY": 0.3, "LA": 0.2, "B": 0.1}
+    codes = rng.choice([*shares, *string.ascii_uppercase], 9000,
+                       p=[*shares.values(), *[0.4 / 26] * 26]).tolist()  # fmt: skip
+    codes[:10], codes[10:15] = [None] * 10, ["abc"] * 5
+    pq.write_table(pa.table({"code": codes}), tmp_path / "in.parquet")
+    (tmp_path / "d.toml").write_text(TEXT, encoding="utf-8")
+    return tmp_path
+
+
+def call(*words):
+    return CliRunner().invoke(main, [str(w) for w in words])
+
+
+def read(path):
+    with path.open(newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def test_the_most_frequent_are_found(place):
+    words = ["run", place / "d.toml", "--input", place / "in.parquet", "--output", place / "e.csv",
+             "--top", 3]  # fmt: skip
+    done = call(*words, "--reports", place / "r.parquet")
+    assert done.exit_code == 0, done.output
+    assert "8,985 users" in done.output
+    rows = read(place / "e.csv")
+    assert [row["item"] for row in rows] == ["NY", "LA", "B"]
+    codes = pq.read_table(place / "in.parquet")["code"].to_pylist()
+    for row in rows:
+        error = float(row["estimate"]) - codes.count(row["item"]) / 8985
+        assert abs(error) < 5 * float(row["noise_standard_error"])
+    again = call("estimate", "--reports", place / "r.parquet", "--top", 3, "--output",
+                 place / "e2.csv")  # fmt: skip
+    assert again.exit_code == 0, again.output
+    assert read(place / "e2.csv") == rows
+    # The reports are read twice, but not kept where nobody asked for them.
+    (place / "r.parquet").unlink()
+    assert call(*words).exit_code == 0
+    assert list(place.glob("*.parquet")) == [place / "in.parquet"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "word"),
+    [
+        ("domain = 512", "domain = 256", "olh with eps0 = 5 and domain 512, 1024"),
+        ("weights = [0.5, 0.5]", "weights = [0.9, 0.1]", "equal weights"),
+        ("length = 2", "length = 20", "length"),
+        ("length = 2", "length = 2\nhashed = true", "hashed"),
+        ('alphabet = "ABC', 'alphabet = "ABBC', "every letter once"),
+        ('alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"', "", "an alphabet too"),
+        ('outside = "drop"', "", "column 'code' = 'abc'"),
+        ('nulls = "drop"', "", "column 'code' = None"),
+        ("length = 2", "length = 2\nmoments = 2", "nothing but top"),
+    ],
+)
+def test_bad_deployments(place, old, new, word):
+    assert old in TEXT
+    (place / "d.toml").write_text(TEXT.replace(old, new), encoding="utf-8")
+    before = sorted(place.iterdir())
+    done = call("run", place / "d.toml", "--input", place / "in.parquet", "--output",
+                place / "e.csv")  # fmt: skip
+    assert done.exit_code == 2
+    assert word in done.output
+    assert sorted(place.iterdir()) == before
+
+
+def test_simulate_says_why_not(place):
+    done = call("simulate", place / "d.toml", "--input", place / "in.parquet")
+    assert done.exit_code == 2
+    assert "reads reports twice" in done.output
+
+
+def test_batches_give_what_all_reports_give():
+    tree = PrefixTree(bits=12, eps0=4.0, keep=16)
+    values = np.random.default_rng(0).integers(0, 50, 3000)
+    reports = tree.randomizer.simulate(tree.inputs(values), seed=1)
+    whole = tree.find(reports, top=5)
+    parts = tree.find(lambda: iter(np.array_split(reports, 7)), top=5)
+    assert whole.items.tolist() == parts.items.tolist()
+    assert np.allclose(whole.frequencies, parts.frequencies, rtol=1e-12)
+    assert whole.n == parts.n == 3000
+
+
+def test_another_mechanism_is_no_tree():
+    column = Column(name="x", alphabet="ab", length=3)
+    with pytest.raises(ParameterError, match="parallel, equal weights"):
+        column.check(sd.KRR(k=64, eps0=1.0))
+
+
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "examples/flights").glob("*.toml")), ids=lambda p: p.stem
+)
+def test_examples_are_valid(path):
+    from shuffledp.protocol.jobs import mechanism_of
+    from shuffledp.protocol.run import column_of
+
+    deployment = load(path).deployment
+    domain = tuple(str(i) for i in range(1458)) if path.stem == "destination" else None
+    column = column_of(deployment, domain=domain)
+    column.check(mechanism_of(deployment.randomizer))
