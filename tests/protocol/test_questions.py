@@ -384,7 +384,9 @@ def test_spark_says_what_it_does_not_take():
     joint = sd.Joint((sd.KRR(k=3, eps0=1.0), sd.KRR(k=3, eps0=1.0)))
     both = Record((Column(name="x"), Column(name="y")))
     dump = sd.PureDUMP(d=3, blankets=1)
-    for job in (Job(joint.to_dict(), both), Job(dump.to_dict(), Column(name="x"))):
+    tree = sd.Hierarchy(domain=4, eps0=1.0)
+    one = [Job(mechanism.to_dict(), Column(name="x")) for mechanism in (dump, tree)]
+    for job in (Job(joint.to_dict(), both), *one):
         with pytest.raises(NotCertified, match="one column and one report"):
             SparkEngine(None, materialized="nowhere").run(job, Settings())
 

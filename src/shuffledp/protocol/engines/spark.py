@@ -20,6 +20,7 @@ from shuffledp.protocol.columns import Column
 from shuffledp.protocol.engines.base import Engine, Settings, unknown
 from shuffledp.protocol.jobs import BLOCK_ROWS, Job, Outcome
 from shuffledp.protocol.reports import from_arrow, to_arrow
+from shuffledp.randomizers.composed import PartsRandomizer
 from shuffledp.randomness import SystemSource
 
 _SUMS = "outcome binary"
@@ -48,8 +49,10 @@ class SparkEngine(Engine):
         engines; nothing is written then.
         """
         column = job.column
-        if not isinstance(column, Column) or isinstance(job.mechanism, MultiMessage):
-            msg = "the Spark engine takes one column and one report a user; DuckDB takes the others"
+        if not isinstance(column, Column) or isinstance(
+            job.mechanism, MultiMessage | PartsRandomizer
+        ):
+            msg = "the Spark engine takes one column and one report a user, of one part; DuckDB all"
             raise NotCertified(msg)
         if column.name not in self._frame.columns:
             raise unknown(column.name, self._frame.columns)
