@@ -188,6 +188,17 @@ def test_truncated_laplace_alone_by_a_sum_over_cells(margin, x0, x1, epsilon):
     assert abs(math.exp(low) / rough - 1) < 1e-4
 
 
+def test_truncated_laplace_encloses_what_the_kernel_brackets():
+    """Without a margin all kinks but the middle are ends of the outputs."""
+    noise = sd.TruncatedLaplace(eps0=1.5)
+    bound = sd.shuffle(noise, n=20, rtol=1e-2).delta(epsilon=0.5)
+    same = {"n": 20, "epsilon": 0.5, "x0": 0.0, "x1": 1.0, "rel": 1e-3}
+    low, high = log_delta(as_file(noise.to_dict()), analysis="blanket", **same)
+    assert low <= bound.log_upper <= high + 0.02
+    low, high = log_delta(as_file(noise.to_dict()), analysis="dataset", x2=0.0, **same)
+    assert low - 0.02 <= bound.log_lower <= high
+
+
 def test_laplace_as_a_generalized_gaussian():
     same = {"n": 300, "epsilon": 0.15, "x0": 0.0, "x1": 1.0, "rel": 1e-3}
     laplace = {"name": "laplace", "eps0": 1.0, "low": 0.0, "high": 1.0}

@@ -61,7 +61,6 @@ SLOW = {"gaussian", "generalized-gaussian", "laplace", "clamped-laplace", "trunc
 SLOW |= {"discrete-gaussian"}
 LONG = {*((name, i) for name in SLOW for i in (0, 1))} - {
     ("truncated-laplace", 0),
-    ("truncated-laplace", 1),
     ("discrete-gaussian", 1),
 }
 CASES = [
