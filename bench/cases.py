@@ -19,6 +19,9 @@ FINITE_TARGET, CONTINUOUS_TARGET, GROWTH_TARGET = 20.0, 100.0, 2.0
 # What stands for all where a measurement is expensive and not all are asked for.
 SAMPLE = ("k-rr", "laplace", "gaussian")
 CONTINUOUS = ("laplace", "laplace (0/1)", "gaussian")
+# Rounds of one mechanism, and the target in FFTs of the same run.
+ROUNDS, ROUNDS_TARGET = 1000, 3000
+COMPOSED = ("k-rr", "oue")
 
 
 def mechanisms() -> dict[str, sd.Randomizer]:

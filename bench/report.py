@@ -59,6 +59,8 @@ def report(*, full: bool) -> str:
             _width_table(mechanisms, cells),
             f"\n## In FFTs of length 2^18, at n = 1e4 and n = 1e6 ({POINTS}-point profile in ms)\n",
             _unit_table(mechanisms, cells, memory, fft),
+            f"\n## {cases.ROUNDS:,} rounds: both certified ends of eps, from a fresh object\n",
+            _rounds_table(cells, fft),
         ]
     )
 
@@ -80,6 +82,8 @@ def _cells(mechanisms: dict[str, sd.Randomizer], *, full: bool) -> dict[Any, Cel
     add("profile", 10**6, _profile)
     for n in (10**3, 10**8, 10**10):
         add("both", n, _epsilon)
+    for name in cases.COMPOSED:
+        cells[name, "rounds", cases.SMALL] = Cell(_rounds(mechanisms[name]))
     add("fine", 10**6, functools.partial(_epsilon, rtol=FINE))
     add("flat", cases.LARGE, functools.partial(_epsilon, delta=cases.DELTA))
     return cells
@@ -99,6 +103,28 @@ def _epsilon(
         return sd.shuffle(r, n=n, rtol=rtol).epsilon(delta=target, analysis=analysis)
 
     return run
+
+
+def _rounds(r: sd.Randomizer) -> Callable[[], sd.Bound]:
+    """All of it: the law, the pairs, one round's curve, and the composition of both ends."""
+    target = cases.usual_delta(cases.SMALL)
+    return lambda: sd.shuffle(r, n=cases.SMALL).compose(rounds=cases.ROUNDS).epsilon(delta=target)
+
+
+def _rounds_table(cells: dict[Any, Cell], fft: float) -> str:
+    lines = [
+        f"| mechanism | n | eps | seconds | FFTs (target {cases.ROUNDS_TARGET:,}) |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for name in cases.COMPOSED:
+        cell = cells[name, "rounds", cases.SMALL]
+        if cell.median is None:
+            lines.append(f"| {name} | {cases.SMALL:,} | {cell.failure} | | |")
+            continue
+        ends = f"{cell.result.lower:.5g} to {cell.result.upper:.5g}"
+        row = [name, f"{cases.SMALL:,}", ends, f"{cell.median:.2f}", f"{cell.median / fft:.0f}"]
+        lines.append("| " + " | ".join(row) + " |")
+    return "\n".join(lines)
 
 
 def _profile(r: sd.Randomizer, n: int) -> Callable[[], list[sd.Bound]]:
