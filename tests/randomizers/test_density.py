@@ -165,6 +165,31 @@ def blanket_log(edges, j, name, y):
     return found
 
 
+def test_ratios_that_turn_inside_a_cell():
+    """Student noise: f(y)/f(y - 1) is largest and smallest inside of cells, not at their edges."""
+    pair = dataset_pair(made("student"), 0.0, 1.0, 1.0, n=10, cells=CELLS)
+    law = made("student").law((0.0, 1.0, 1.0), cells=CELLS)
+    edges = density_law._cut_points(made("student")._shape, np.array([0.0, 1.0, 1.0]), CELLS)
+    kept = in_order(pair.w, law.mass[2])
+    for y in ((1.0 - math.sqrt(13.0)) / 2.0, (1.0 + math.sqrt(13.0)) / 2.0):
+        i = kept.index(int(np.searchsorted(edges, y)) - 1)
+        ratio = (exact_log("student", ball(y)) - exact_log("student", ball(y) - 1)).exp()
+        ends = [exact_log("student", ball(v)) - exact_log("student", ball(v) - 1) for v in
+                (edges[kept[i]], edges[kept[i] + 1])]  # fmt: skip
+        assert (ratio.log() - ends[0]) * (ratio.log() - ends[1]) > 0
+        assert ball(float(pair.ranges.a_low[i])) <= ratio <= ball(float(pair.ranges.a_high[i]))
+
+
+def test_ranges_where_the_blanket_is_a_constant():
+    """There a density may vary as its slopes around say, and ranges are as much wider."""
+    edges = made("gumbel").law((0.0, 1.0), cells=CELLS).edges
+    constant = edges.blanket_left == edges.blanket_right
+    assert 1 <= np.count_nonzero(constant & (edges.err < 1.0)) <= 4
+    for j in np.flatnonzero(constant & (edges.err < 1.0)):
+        change = np.abs(edges.left[:, j] - edges.right[:, j]).max()
+        assert change <= edges.err[j] <= 20.0 * change
+
+
 @pytest.mark.parametrize("name", MADE)
 def test_hardly_any_of_the_blanket_is_given_away(name):
     law = made(name).law((0.0, 1.0), cells=8000)
@@ -222,7 +247,7 @@ def small_delta(name, x0, x1, x2, n, epsilon):
 
 
 @pytest.mark.parametrize("name", MADE)
-@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("n", [1, 2, pytest.param(3, marks=pytest.mark.long)])
 def test_small_n_by_integration(name, n):
     epsilon = 0.3
     bound = sd.shuffle(made(name), n=n, rtol=1e-2).delta(epsilon=epsilon)
@@ -340,7 +365,10 @@ def test_reach_stops_where_the_functions_do():
         reach=12.0,
     )
     law = rough.law((0.0, 1.0))
-    assert law.tail.max() <= 2e-9
+    edges = density_law._cut_points(rough._shape, np.array([0.0, 1.0]), 1 << 15)
+    for x, tail in zip((0.0, 1.0), law.tail, strict=True):
+        outside = special.expit(2 * (edges[0] - x)) + special.expit(-2 * (edges[-1] - x))
+        assert 1e-10 < outside <= tail <= 2e-9
     bounds = [sd.shuffle(r, n=100, rtol=1e-2).delta(epsilon=0.5) for r in (rough, made("logistic"))]
     assert bounds[0].upper == pytest.approx(bounds[1].upper, rel=1e-3)
 

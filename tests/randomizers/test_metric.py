@@ -3,6 +3,7 @@
 import functools
 import itertools
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -96,7 +97,7 @@ def small_delta(scale, x0, x1, others, epsilon):
 
 
 @pytest.mark.parametrize(("scale", "distance"), [(0.5, 0.3), (1.0, 0.8)])
-@pytest.mark.parametrize("n", [1, 2, 3])
+@pytest.mark.parametrize("n", [1, 2, pytest.param(3, marks=pytest.mark.long)])
 def test_small_n_by_integration(scale, distance, n):
     randomizer = sd.MetricLaplace(scale=scale, distance=distance)
     epsilon = 0.4 * distance / scale
@@ -152,15 +153,31 @@ def test_other_analyses_are_bounds_too_and_looser():
     assert account.delta(epsilon=0.41).upper == 0.0
 
 
-def test_rounds_and_renyi_beyond_the_local_guarantee_of_neighbours():
+@pytest.mark.long
+def test_renyi_beyond_the_local_guarantee_of_neighbours():
     """delta is 0 from distance/scale on, far below eps0; pure privacy bounds the divergence."""
     account = sd.shuffle(sd.LaplaceBall(d=2, scale=1.0, distance=0.3), n=100, rtol=1e-3)
     found = account.renyi(order=4)
     assert 0.0 < found.lower <= found.upper <= 0.5 * 4 * 0.3**2
+
+
+@pytest.mark.long
+def test_rounds_of_neighbours_at_a_distance():
+    account = sd.shuffle(sd.LaplaceBall(d=2, scale=1.0, distance=0.3), n=100, rtol=1e-3)
     one = account.epsilon(delta=1e-6)
     four = account.compose(rounds=4).epsilon(delta=1e-6)
     assert one.upper < four.upper <= 4 * account.epsilon(delta=0.25e-6).upper
     assert four.lower > one.lower
+
+
+def test_datasets_are_neighbours_to_the_last_digit():
+    generator = np.random.default_rng(1)
+    for _ in range(200):
+        low, high = sorted(generator.uniform(-10.0, 10.0, 2).tolist())
+        distance = float(generator.uniform(1e-3, 1.0)) * (high - low)
+        randomizer = sd.MetricLaplace(scale=1.0, low=low, high=high, distance=distance)
+        for x0, x1, _ in randomizer.datasets():
+            assert abs(Fraction(x0) - Fraction(x1)) <= Fraction(distance)
 
 
 def test_sampler_and_estimator():
