@@ -11,7 +11,7 @@ from shuffledp.ball.divergence import _refined
 from shuffledp.ball.enumeration import positive_part_by_enumeration
 from shuffledp.ball.gains import blanket_gains, dataset_gains, local_divergence
 from shuffledp.ball.lattice import gaussian_law
-from shuffledp.ball.power import power_terms
+from shuffledp.ball.power_law import power_terms
 
 LATTICE = {"name": "discrete-gaussian", "top": 2, "sigma": 1.3, "clamped": False, "margin": 0}
 POWER = {"name": "generalized-gaussian", "shape": 1.5, "scale": 2.0, "low": 0.0, "high": 1.0}
@@ -60,7 +60,7 @@ def test_generalized_gaussian_cut_early(monkeypatch, log_cut, deeper, inputs):
         rel=1e-4,
     )
 
-    monkeypatch.setattr("shuffledp.ball.power._Q_DEEPER", deeper)
+    monkeypatch.setattr("shuffledp.ball.power_law._Q_DEEPER", deeper)
 
     def make(log_cut, log_error):
         eps = arb(epsilon)

@@ -28,7 +28,8 @@ from .gains import (
 from .lattice import gaussian_law, is_cut
 from .laws import FINITE_MECHANISMS, Law, finite_law, positive
 from .messages import PROTOCOLS, message_law
-from .power import POWER, local_power_delta, power_terms
+from .power import POWER, local_power_delta
+from .power_law import power_terms
 from .powers import Powers
 
 __all__ = ["ANALYSES", "log_delta"]
