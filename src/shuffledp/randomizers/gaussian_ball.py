@@ -97,7 +97,11 @@ class GaussianBall(MeanRandomizer):
     @property
     def _reach(self) -> float:
         """Radius of the ball that holds all rounded values."""
-        return grown_radius(self, _FEWEST_STEPS)
+        try:
+            steps = float(self._line._lattice[1])  # noqa: SLF001 (the lattice that is run)
+        except NotCertified:
+            steps = _FEWEST_STEPS  # no sampler
+        return grown_radius(self, steps)
 
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """Of two inputs: cells of the coordinate along the diameter and the length across it.
@@ -105,12 +109,13 @@ class GaussianBall(MeanRandomizer):
         On each cell the blanket is replaced by a Gaussian density below it that touches it in the
         middle: its masses are products of those of a normal and a chi-square law. Of more inputs,
         whose ratios depend on the coordinate along the diameter alone: cells of that, and e^{-r
-        sqrt(d - 1)} times the blanket of one dimension, which is less than all of the blanket.
+        sqrt(d - 1)} times the blanket of one dimension, which is less than all of the blanket. For
+        two inputs the ball is larger by the lattice's step, for datasets it is as it is.
         """
+        if len(inputs) > _PAIR:
+            return self._along(inputs, cells)
         r = self._reach / self.sigma
         at = np.array([self._place(x) for x in inputs])
-        if len(inputs) > _PAIR:
-            return self._along(at, cells)
         along = _grid(r, max(16, cells // _SHARE))
         across = _squares(self.d - 1)
         left, right = (np.repeat(v, across.size - 1) for v in (along[:-1], along[1:]))
@@ -148,15 +153,13 @@ class GaussianBall(MeanRandomizer):
             ),
         )
 
-    def _along(self, at: Array, cells: int) -> JointLaw:
+    def _along(self, inputs: tuple[Any, ...], cells: int) -> JointLaw:
         """Of any number of inputs, without what lies across."""
-        reach = self._reach
-        places = np.clip(at * self.sigma, -reach, reach).tolist()
-        law = Gaussian(sigma=self.sigma, low=-reach, high=reach).law(tuple(places), cells=cells)
+        law = self._line.law(inputs, cells=cells)
         edges = law.edges
         if edges is None:
             raise NotCertified("gaussian-ball: the law of Gaussian has no cells")
-        less = reach / self.sigma * math.sqrt(self.d - 1) * (1.0 + 1e-9)
+        less = self.radius / self.sigma * math.sqrt(self.d - 1) * (1.0 + 1e-9)
         return dataclasses.replace(
             law,
             blanket=law.blanket * math.exp(-min(less, 700.0)),
