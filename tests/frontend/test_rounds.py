@@ -12,7 +12,7 @@ from shuffledp.certificate.verifier import verify
 from shuffledp.cli import main
 from shuffledp.deployment import account, load
 from shuffledp.deployment.model import parse
-from shuffledp.deployment.rounds import after_rounds
+from shuffledp.deployment.rounds import _times, after_rounds
 
 RANDOMIZERS = {
     "k-rr": "k = 5\neps0 = 2.0",
@@ -107,6 +107,15 @@ def test_without_a_shuffler_rounds_are_better_than_basic_composition(weekly):
     assert 0.995 * exact.lower <= found.lower <= exact.upper
     failed = composed(json.loads(weekly.read_text()), "upper", scenario=1)
     assert failed["value"] <= 12 * 2.0
+
+
+def test_the_sum_of_the_local_guarantees_is_an_upper_end(tmp_path):
+    one = sd.shuffle(sd.KRR(k=5, eps0=8.0), n=1)
+    found = after_rounds(one, rounds=14, quantity="epsilon", value=1e-9)
+    assert found.upper == 112.0
+    assert found.upper_theorem.key == "local"
+    # 3 x 0.1 is not a float: what is claimed is not below it.
+    assert _times(3, 0.1) == 0.30000000000000004
 
 
 def test_one_round_is_still_written_in_the_first_format(tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from fractions import Fraction
 from typing import Any, Literal
 
 from shuffledp import theorems
@@ -77,8 +78,20 @@ def _witnessed(bound: Bound, lattice: LatticeRound, rounds: int) -> Bound:
             "step": lattice.lower_step,
             "vertices": [list(side) for side in lattice.vertices],
         }
+    if bound.upper_theorem is theorems.LOCAL and bound.quantity == "epsilon":
+        bound = replace(bound, upper=max(_times(rounds, lattice.eps0), bound.lower))
     # Widths are those of one round's numerics: the lattice's own loss lies between the two ends.
     return replace(bound, witness={"upper": upper, "lower": lower})
+
+
+def _times(rounds: int, eps0: float) -> float:
+    """The smallest float that is at least rounds times eps0."""
+    product = rounds * eps0
+    return (
+        product
+        if Fraction(product) >= rounds * Fraction(eps0)
+        else math.nextafter(product, math.inf)
+    )
 
 
 def _basic(one: Shuffled, rounds: int, quantity: Quantity, value: float) -> Bound:
