@@ -15,7 +15,7 @@ from shuffledp import _check
 
 Words = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.floating[Any]]
 Octets = npt.NDArray[np.uint8]
 Unsigned = npt.NDArray[Any]
 

@@ -42,7 +42,7 @@ _SEEN = (
 )
 
 Messages = np.ndarray
-Floats = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.floating[Any]]
 
 
 class MessagePair(NamedTuple):

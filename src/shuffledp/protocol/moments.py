@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -17,7 +18,7 @@ from shuffledp import _check
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.randomizers import Gaussian, GeneralizedGaussian, Laplace, Randomizer
 
-Floats = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.floating[Any]]
 HIGHEST = 8
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +12,7 @@ from shuffledp import _check
 from shuffledp.errors import rejected
 from shuffledp.estimates import FrequencyEstimate
 
-Floats = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.floating[Any]]
 
 
 def project_to_simplex(frequencies: Floats) -> Floats:
@@ -68,7 +69,7 @@ def consistent_tree(levels: list[Floats], variances: list[float]) -> list[Floats
         if lower % upper or lower == upper:
             raise rejected("levels", sizes, "sizes that divide each other, growing")
     # Upwards: the best estimate of a node from itself and from what is below it.
-    best = [np.asarray(level, dtype=np.float64) for level in levels]
+    best: list[Floats] = [np.asarray(level, dtype=np.float64) for level in levels]
     spread = list(variances)
     for i in range(len(levels) - 2, -1, -1):
         fanout = sizes[i + 1] // sizes[i]

@@ -6,6 +6,7 @@ import math
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -16,7 +17,7 @@ from shuffledp.protocol.columns import hash_of, size_of
 from shuffledp.protocol.jobs import Mechanism, summed
 from shuffledp.protocol.questions import Asked, Question, question
 
-Floats = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.floating[Any]]
 _CONFIDENCE = 0.95
 # Numbers that are known for sure, such as the share of all users, scatter by this.
 _ROUNDING = 1e-12

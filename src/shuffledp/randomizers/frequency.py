@@ -16,7 +16,7 @@ from shuffledp.estimates import Aggregate, FrequencyEstimate
 from shuffledp.randomizers.base import Randomizer, Reports
 from shuffledp.randomizers.values import whole_values
 
-Floats = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.floating[Any]]
 _SMALLEST_GAP = 1e-150
 
 

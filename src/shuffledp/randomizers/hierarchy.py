@@ -37,7 +37,7 @@ from shuffledp.randomizers.values import whole_values
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import JOINT_PAIRS
 
-Floats = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.floating[Any]]
 _UNIT = 1 << 64
 # Mechanisms whose supports of three different items are independent, or exclude each other.
 BASES = ("k-rr", "rappor", "oue", "blh", "olh")

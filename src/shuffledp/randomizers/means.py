@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,7 @@ from shuffledp.estimates import Aggregate, MeanEstimate
 from shuffledp.randomizers.base import Randomizer, Reports
 from shuffledp.randomizers.frequency import counted
 
-Floats = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.floating[Any]]
 
 
 class MeanRandomizer(Randomizer):

@@ -12,6 +12,7 @@ from __future__ import annotations
 import math
 from decimal import Decimal
 from functools import lru_cache
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -27,7 +28,7 @@ from shuffledp.randomizers.chances import (
 from shuffledp.randomness import BITS, Choice, RandomSource
 
 Integers = npt.NDArray[np.int64]
-Floats = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.floating[Any]]
 
 # e^-890 < 2^-1280: beyond the last digit of a probability.
 FARTHEST = 890.0

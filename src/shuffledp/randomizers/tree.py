@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+Floats = npt.NDArray[np.floating[Any]]
 
 
 class Tree:
@@ -29,7 +31,7 @@ class Tree:
 
     def decomposition(self, low: int, high: int) -> list[Floats]:
         """Ones at the fewest nodes that make up low .. high - 1, zeros elsewhere, by level."""
-        found = [np.zeros(size) for size in self.sizes]
+        found: list[Floats] = [np.zeros(size) for size in self.sizes]
         for level, (width, nodes) in enumerate(zip(self.widths, found, strict=True)):
             # Whole nodes inside, but for those under a node taken at the level above.
             first, last = -(-low // width), high // width
@@ -76,7 +78,7 @@ class Tree:
             wanted = moved
         constant = float((gains.part[0] * wanted).sum())
         of_z[0] = wanted - constant
-        found = []
+        found: list[Floats] = []
         for level in range(last + 1):
             if level < last:
                 found.append(gains.own[level] * of_z[level])
