@@ -236,7 +236,8 @@ class _RarePowers:
         alpha = self.tilt.alpha
         s = np.hypot(alpha, x[:, None] + self.y[None, :])
         contour = (alpha + 1j * x)[:, None]
-        v = np.asarray(np.exp(contour * self.up_g) * self.up_w, dtype=np.complex128) @ self.up_baby.T
+        giant_up = np.asarray(np.exp(contour * self.up_g) * self.up_w, dtype=np.complex128)
+        v = giant_up @ self.up_baby.T
         v_err = self.function * self.rise + self.up_drift.at(s)
         giant = _complex_expm1(contour * self.down_g) * self.down_w
         row = np.abs(giant).sum(axis=1)[:, None]
