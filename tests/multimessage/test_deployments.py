@@ -16,6 +16,7 @@ from multimessage.test_bounds import SMALL, worst_delta
 from shuffledp.ball.api import log_delta
 from shuffledp.certificate.messages import message_call
 from shuffledp.certificate.model import checksum
+from shuffledp.certificate.verifier import verify
 from shuffledp.cli import main
 from shuffledp.deployment import account, load
 from shuffledp.errors import ParameterError
@@ -86,7 +87,10 @@ def test_account_and_verify(kind, target, tmp_path):
             claim["log"] += math.log(factor)
         changed["checksum"] = checksum(changed)
         (tmp_path / "bad.json").write_text(json.dumps(changed), encoding="utf-8")
-        assert call("verify", tmp_path / "bad.json").exit_code == 1
+        checks = verify(tmp_path / "bad.json")
+        words = f"{end} {changed['quantity']} {claim['value']!r}"
+        (check,) = [c for c in checks if c.scenario == "now" and c.claim == words]
+        assert check.verdict == "does not hold"
 
 
 def test_without_a_shuffler_only_the_coins_of_the_data_message_protect(tmp_path):
