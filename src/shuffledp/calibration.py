@@ -18,6 +18,7 @@ from shuffledp.randomizers import Randomizer
 from shuffledp.shuffle import Shuffled, shuffle
 
 Family = Callable[[float], Randomizer]
+Upper = Callable[[float], float]
 Find = Literal["largest", "smallest"]
 
 _SMALLEST, _LARGEST = 1e-4, 300.0
@@ -349,11 +350,7 @@ def _target(epsilon: float, delta: float, rtol: float, trust: Any) -> _Target:
 
 
 def _first_good(
-    log_upper: Callable[[float], float],
-    target: _Target,
-    start: float | None,
-    private: float,
-    open_end: float,
+    log_upper: Upper, target: _Target, start: float | None, private: float, open_end: float
 ) -> float | None:
     """A value that meets the target: the start (or 1) if it does, else towards the private end."""
     value = _FIRST if start is None else start
@@ -370,19 +367,14 @@ def _first_good(
 
 
 def _first_bad(
-    log_upper: Callable[[float], float],
-    target: _Target,
-    good: float,
-    start: float | None,
-    open_end: float,
-    factor: float,
+    log_upper: Upper, target: _Target, good: float, bad: float | None, end: float, factor: float
 ) -> float | None:
     """A value beyond the good one that does not meet the target; None if all do."""
-    if start is not None and not target.met(log_upper(start)):
-        return start
+    if bad is not None and not target.met(log_upper(bad)):
+        return bad
     value = good
-    while value != open_end:
-        value = _towards(value, open_end, factor)
+    while value != end:
+        value = _towards(value, end, factor)
         factor = min(factor * factor, _STRIDE)
         if not target.met(log_upper(value)):
             return value
@@ -402,7 +394,7 @@ def _towards(value: float, end: float, factor: float) -> float:
 
 
 def _narrow(
-    log_upper: Callable[[float], float], target: _Target, good: float, bad: float, rtol: float
+    log_upper: Upper, target: _Target, good: float, bad: float, rtol: float
 ) -> tuple[float, float]:
     """Close in: secant steps on log delta while they help, bisection otherwise."""
     for step in range(_STEPS):
@@ -422,9 +414,7 @@ def _narrow(
     return good, bad
 
 
-def _proposal(
-    log_upper: Callable[[float], float], target: _Target, good: float, bad: float
-) -> float:
+def _proposal(log_upper: Upper, target: _Target, good: float, bad: float) -> float:
     """Where the chord of sqrt(-log delta) over log value crosses the target, a little past it."""
     heights = [math.sqrt(-min(log_upper(v), 0.0)) for v in (good, bad)]
     goal = math.sqrt(-target.log_delta)
