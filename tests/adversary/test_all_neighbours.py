@@ -82,6 +82,19 @@ def test_more_mechanisms_and_users(name, batch):
                 check(mechanism, rows, n, rng, CERTIFIED)
 
 
+@pytest.mark.long
+@pytest.mark.parametrize("eps0", [1e-6, 8.0, 25.0])
+@pytest.mark.parametrize("name", [n for n in NAMES if n not in {"channel", "olh", "staircase"}])
+def test_extreme_local_guarantees(monkeypatch, name, eps0):
+    monkeypatch.setattr(cases, "_eps0", lambda _: eps0)
+    rng = random.Random(f"{name} {eps0}")
+    mechanism = cases.mechanism(name, 0)
+    rows = rows_of(mechanism)
+    for n in (1, 2, 3):
+        if work(rows, n) < 30_000:
+            check(mechanism, rows, n, rng, QUICK)
+
+
 @pytest.mark.parametrize("kind", [sd.Laplace, sd.ClampedLaplace, sd.TruncatedLaplace])
 @pytest.mark.parametrize("margin", [0.0, 0.75])
 def test_upper_ends_of_continuous_reports_put_into_cells(kind, margin):

@@ -61,10 +61,8 @@ def log_delta(
     ----------
     mechanism : mapping
         A protocol of `messages` (inputs 0, 1 and, for a blanket message, 2), or
-        {"name": ..., **parameters}; floats mean exactly the numbers they are. Names: "k-rr"
-        {k, eps0}, "binary-rr" {eps0}, "rappor" {d, eps0}, "oue" {d, eps0}, "local-hash"
-        {domain, l, eps0}, "hadamard-response" {domain, eps0, blocks}, "subset" {d, eps0, k},
-        "laplace" {eps0, low, high, binary}, "gaussian" {sigma, low, high}, "channel" {matrix}.
+        {"name": ..., **parameters}; floats mean exactly the numbers they are. Names and parameters
+        are those of deployment files, but "local-hash" with its l for "blh" and "olh".
     analysis : "blanket" | "dataset" | "clone" | "stronger-clone" | "local"
         "blanket" and "local" need x0 and x1; "dataset" needs x2 too, the input of all other
         users; the clones need eps0 of the mechanism only.
