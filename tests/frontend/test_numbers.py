@@ -108,6 +108,16 @@ def test_help_is_on_stdout(command):
     assert result.stderr == ""
 
 
+@pytest.mark.parametrize("command", sorted(main.commands))
+def test_help_keeps_its_lines(command):
+    """A paragraph that is marked as it stands is not folded, and the mark is not shown."""
+    shown = run(command, "--help").stdout
+    assert "\\b" not in shown
+    assert "\b" not in shown
+    wanted = {"account": "  [population]\n", "plan": "  [task]\n", "run": "  [data]\n"}
+    assert wanted.get(command, "Usage") in shown
+
+
 def test_lists_as_json():
     assert {a["key"] for a in json.loads(run("analyses", "--json").stdout)} >= {"blanket", "local"}
     assert "generic" in {r["name"] for r in json.loads(run("randomizers", "--json").stdout)}

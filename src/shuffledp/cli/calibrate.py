@@ -45,7 +45,7 @@ def calibrate(
     find: str | None,
     as_json: bool,
 ) -> None:
-    r"""Solve for any one of noise, users, rounds, eps and delta, given the others.
+    """Solve for any one of noise, users, rounds, eps and delta, given the others.
 
     The largest eps0, the smallest noise such as sigma, the smallest n, the most rounds: a value
     whose certified bound meets the target, and the next one, which does not.
@@ -56,7 +56,7 @@ def calibrate(
       shuffledp calibrate k-rr k=10 eps0=4 --find n --epsilon 1 --delta 1e-6
       shuffledp calibrate k-rr k=10 eps0=4 --find rounds -n 10000 --epsilon 1 --delta 1e-6
       shuffledp calibrate k-rr k=10 eps0=4 --find delta -n 10000 --epsilon 1 --rounds 5
-    """
+    """  # noqa: D301
     fixed = dict(_pair(text) for text in parameters)
     key = find or "eps0"
     known = _parameters(mechanism)

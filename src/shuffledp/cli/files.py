@@ -42,7 +42,7 @@ HOLDS, FAILS, UNDECIDED = 0, 1, 3
     help="Print the certificate (a list of several) and nothing else; files only with --out.",
 )
 def account(files: tuple[str, ...], out: str | None, figure: str, as_json: bool) -> None:
-    r"""Account for one deployment, or compare several.
+    """Account for one deployment, or compare several.
 
     For each file: a table of central eps as it runs now, at the minimum batch and if the shuffler
     fails, with theorem and assumptions; DIRECTORY/NAME.certificate.json, which `shuffledp verify`
@@ -65,7 +65,7 @@ def account(files: tuple[str, ...], out: str | None, figure: str, as_json: bool)
       delta = 1e-8             # or epsilon = 0.5, then delta is bounded
       [accounting]             # optional
       trust = "all"            # or "published"
-    """
+    """  # noqa: D301
     _check.choice("figure", figure, FIGURES)
     sources = _load_all(files)
     wants_files = out is not None or not as_json
@@ -100,7 +100,7 @@ def account(files: tuple[str, ...], out: str | None, figure: str, as_json: bool)
 @click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON, nothing else.")
 @click.pass_context
 def verify(ctx: click.Context, file: str, deployment: str | None, as_json: bool) -> None:
-    r"""Check every claim of a certificate, by ball arithmetic.
+    """Check every claim of a certificate, by ball arithmetic.
 
     The numbers are recomputed from the mechanism's definition with rigorous error bounds
     (python-flint), without any of the code that made them. Theorems are cited, not proved again.
@@ -111,7 +111,7 @@ def verify(ctx: click.Context, file: str, deployment: str | None, as_json: bool)
       1  a claim does not hold
       2  the file is not a certificate, or cannot be read
       3  none fails, but some could not be decided
-    """
+    """  # noqa: D301
     verifier = load_verifier()
     digest = None if deployment is None else _digest(deployment)
     with progress(f"verifying {file}") as status:

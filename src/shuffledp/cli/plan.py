@@ -42,7 +42,7 @@ _SECONDS = 60.0
     help="Print the plan as JSON and nothing else; files only with --out.",
 )
 def plan(file: str, out: str | None, figure: str, as_json: bool) -> None:
-    r"""Calibrate every mechanism for a task to the same certified central guarantee.
+    """Calibrate every mechanism for a task to the same certified central guarantee.
 
     A table by error, from the mechanisms' exact variances; DIRECTORY/NAME.deployment.toml, the
     most accurate mechanism that `shuffledp account` takes; DIRECTORY/NAME.png, error over n.
@@ -63,7 +63,7 @@ def plan(file: str, out: str | None, figure: str, as_json: bool) -> None:
       [limits]                 # optional
       bits_per_user = 64
       eps0 = 4.0               # what a report alone may give away
-    """
+    """  # noqa: D301
     _check.choice("figure", figure, FIGURES)
     planning = load_planning()
     loaded = planning.load_plan(file)

@@ -87,7 +87,7 @@ def run(
     as_json: bool,
     **asking: Any,
 ) -> None:
-    r"""Run a deployment on one machine: every row of the input is one user's value.
+    """Run a deployment on one machine: every row of the input is one user's value.
 
     Writes the estimates with intervals (FILE.csv) and beside it FILE.certificate.json, the
     certificate for the users actually seen. Below the deployment's minimum batch, or when a value
@@ -109,7 +109,7 @@ def run(
       candidates = ["ATL", "BOS"]      # what the collector counts of it
       alphabet = "ABC..."              # or: find the most frequent text,
       length = 3                       # by a prefix tree (parallel of olh)
-    """
+    """  # noqa: D301
     protocol, files = load_protocol(), load_deployment().load(deployment)
     _check.open_unit("confidence", confidence)
     plots = load_plots() if figure else None
