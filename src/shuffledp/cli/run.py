@@ -100,6 +100,7 @@ def run(
       domain = ["ATL", "BOS", "..."]   # public, not read off the data
       nulls = "drop"                   # or "refuse", "category"
       outside = "category"             # or "refuse", "drop"; "clip" for numbers
+
     \b
     By mechanism, also:
       [[data.columns]]                 # joint: one table for each part, in order
