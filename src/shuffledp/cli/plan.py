@@ -44,8 +44,9 @@ _SECONDS = 60.0
 def plan(file: str, out: str | None, figure: str, as_json: bool) -> None:
     """Calibrate every mechanism for a task to the same certified central guarantee.
 
-    A table by error, from the mechanisms' exact variances; DIRECTORY/NAME.deployment.toml, the
-    most accurate mechanism that `shuffledp account` takes; DIRECTORY/NAME.png, error over n.
+    A table by error, from the mechanisms' exact variances; DIRECTORY/NAME.deployment.toml, for
+    `shuffledp account`: the most accurate that sends one noisy message a user; DIRECTORY/NAME.png,
+    error over n.
 
     \b
     A plan file:

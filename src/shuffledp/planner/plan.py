@@ -58,7 +58,7 @@ class Row:
 
     @property
     def deployable(self) -> bool:
-        """Whether a deployment file can say it: one message a user."""
+        """One message a user: it keeps a local guarantee where the shuffler fails."""
         return not isinstance(self.source, MultiMessage)
 
     def to_dict(self) -> dict[str, Any]:
@@ -123,7 +123,10 @@ class Plan:
 
     @property
     def recommended(self) -> Row | None:
-        """The most accurate that a deployment file can say; None where there is none."""
+        """The most accurate with one message a user; None where there is none.
+
+        Protocols of several messages may send a value in clear: the shuffler is all they have.
+        """
         return next((row for row in self.rows if row.deployable), None)
 
     def to_dict(self) -> dict[str, Any]:
@@ -400,6 +403,7 @@ def _lines(found: Plan) -> list[str]:
         lines.append(f"  no shuffler                    {found.local:.4g}")
     best = found.recommended
     if best is not None:
-        lines.append(f"recommended: {best.label}")
+        why = "" if best is found.rows[0] else ", the best that sends one noisy message a user"
+        lines.append(f"recommended: {best.label}{why}")
     lines += [f"left out: {label}: {why}" for label, why in found.left_out]
     return lines
