@@ -23,7 +23,7 @@ _WIDENINGS = 6
 _BISECTIONS = 60
 _PATIENCE, _LITTLE_PATIENCE = 4, 2
 _POOR = 0.5
-_HOPELESS = 15.0
+_CLOSE, _HOPELESS = 4.0, 15.0
 _SHORT = 3.0
 _SLOPE_ERROR = 0.1
 _SETTLED = 1.2
@@ -77,6 +77,8 @@ def solve_epsilon(
             if profile.log_floor() >= log_target + _target_slack(log_target):
                 return EpsilonInterval(LARGEST_EPSILON, math.inf, i)
     best, guess = _proposal(profiles, log_target, cap)
+    if not need_all and len(profiles) > 1:
+        best = _highest(profiles, guess, best)
     ends = _refine(profiles[best], log_target, cap=cap, rtol=rtol, start=guess)
     found = EpsilonInterval(ends.low, ends.high, best)
     for i, profile in enumerate(profiles):
@@ -96,6 +98,17 @@ def _proposal(profiles: Sequence[PairProfile], log_target: float, cap: float) ->
         if profiles[i].rough_log_delta(guess) > log_target:
             best, guess = i, _guess(profiles[i], log_target, cap)
     return best, guess
+
+
+def _highest(profiles: Sequence[PairProfile], epsilon: float, best: int) -> int:
+    """The profile that is highest by loose brackets, among those not out of the question."""
+    least = profiles[best].rough_log_delta(epsilon) - _CLOSE
+    for i, profile in enumerate(profiles):
+        if i == best or profile.rough_log_delta(epsilon) < least:
+            continue
+        if _larger(profile, profiles[best], epsilon):
+            best = i
+    return best
 
 
 def _worse(one: EpsilonInterval, two: EpsilonInterval, *, need_all: bool) -> EpsilonInterval:

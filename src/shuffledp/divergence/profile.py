@@ -7,7 +7,7 @@ from typing import Protocol
 
 import numpy as np
 
-from shuffledp.divergence.cells import FIRST_LEVEL, expected_positive_part_of_cells
+from shuffledp.divergence.cells import FIRST_LEVEL, Hint, expected_positive_part_of_cells
 from shuffledp.divergence.contour import LogInterval, expected_positive_part
 from shuffledp.divergence.enumeration import Enumeration, composition_count
 from shuffledp.divergence.estimate import rough_log_expectation, rough_log_expectation_of_cells
@@ -30,6 +30,7 @@ _LARGEST_ENUMERATION = 1_000_000
 _LAST_LEVEL = -724.0
 _TRIMMINGS = 8
 _FAR_TOO_LOW = 20.0
+_NEARBY = 0.05
 _MET, _COARSER, _REQUESTS = 3.0, 10.0, 3
 _NOTHING = LogInterval(-math.inf, -math.inf)
 _ANYTHING = LogInterval(-math.inf, math.inf)
@@ -72,6 +73,7 @@ class PairProfile:
         self._enumeration: Enumeration | None = None
         self._alone: Enumeration | None = None
         self._rough: dict[float, float] = {}
+        self._hints: dict[float, Hint] = {}
         self._cache: dict[float, tuple[tuple[float, ...], LogInterval]] = {}
 
     def fingerprint(self) -> bytes:
@@ -160,10 +162,10 @@ class PairProfile:
         level = max(self.rough_log_delta(epsilon) - margin, _LAST_LEVEL)
         scattered = is_scattered(self.pair)
         trim, gains = (scattered_trim, scattered_gains) if scattered else (trimmed, cell_gains)
-        best = LogInterval(-math.inf, math.inf)
+        best, hint = _ANYTHING, self._hint(epsilon)
         for _ in range(_TRIMMINGS):
             pair = trim(self.pair, epsilon, level)
-            main = expected_positive_part_of_cells(pair, gains(pair, epsilon), width)
+            main = expected_positive_part_of_cells(pair, gains(pair, epsilon), width, hint)
             found = self._assemble(pair, main, epsilon)
             best = LogInterval(max(best.low, found.low), min(best.high, found.high))
             if best.width <= width:
@@ -182,6 +184,13 @@ class PairProfile:
             else:
                 break
         return best
+
+    def _hint(self, epsilon: float) -> Hint:
+        """What is known from an eps nearby, kept up to date from here on."""
+        for known, hint in self._hints.items():
+            if abs(known - epsilon) <= _NEARBY * epsilon:
+                return hint
+        return self._hints.setdefault(epsilon, Hint())
 
     def _assemble(self, pair: ShuffledPair, main: LogInterval, epsilon: float) -> LogInterval:
         shift = -math.log(pair.n)
