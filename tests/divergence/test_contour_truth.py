@@ -13,7 +13,7 @@ from divergence.oracle import assert_inside, ball, positive_part, positive_part_
 from shuffledp.divergence import PairProfile, contour, nodes
 from shuffledp.divergence.contour import expected_positive_part
 from shuffledp.divergence.gain import atom_gains
-from shuffledp.divergence.nodes import node_blocks
+from shuffledp.divergence.nodes import _BulkPowers, node_blocks
 from shuffledp.divergence.tilt import find_tilt, log_expm1, log_moment, tilted_law
 from shuffledp.pair import ShuffledPair
 from strategies import exact_pair
@@ -421,3 +421,13 @@ def test_masses_that_underflow_do_not_stop_the_search_for_a_tilt():
                 at = tilted_law(gone, 1000, alpha, whole=whole)
                 assert not math.isnan(at.slope + at.variance + at.log_ratio + at.negative)
         assert 0.0 < find_tilt(gone, 1000).alpha < math.inf
+
+
+def test_powers_lost_in_their_rounding_stay_below_their_error():
+    """1 + excess is all error here, so the power says nothing: |value| <= error has to hold."""
+    law, n = atom_gains(draw(5000, largest=12)[0], 0.1), 10**6
+    tilt = replace(find_tilt(law, n), log_m=-36.0, log_scale=-36.0 * n, rare=False)
+    powers = _BulkPowers(law, n, tilt, np.zeros(1))
+    for lost in (0.0, 1e-13, 1e-15):
+        found = powers._power(np.array([[lost - 1.0 + 0.0j]]), np.array([[1e-13]]), n)
+        assert np.all(np.abs(found.value) <= found.err)
