@@ -183,6 +183,10 @@ def calibrate(
             return seen[value]
 
         good = _first_good(log_upper, target, good, private, open_end)
+        if good is None and accuracy > rtol:
+            # Loose numbers do not decide that there is nothing.
+            good = private
+            continue
         if good is None:
             raise _unreachable(family(private), target, n, rounds, find=find, end=private)
         # The last value before the good one, if the way to it began on the other side.
@@ -241,21 +245,12 @@ def required_users(
     """
     rounds = _check.count("rounds", rounds, high=10**9)
     most = _check.count("most", most)
-    known: dict[int, float] = {}
-    found: int | None = None
-    # Loose numbers find the place, tight ones then decide it.
-    for accuracy in (_ROUGH, _FINE):
+
+    def uppers(accuracy: float) -> tuple[_Target, Callable[[int], float]]:
         target = _target(epsilon, delta, accuracy, trust)
-        known = {}
+        return target, lambda n: target.log_upper(randomizer, n, rounds)
 
-        def good(n: int, target: _Target = target, seen: Any = known) -> bool:
-            if n not in seen:
-                seen[n] = target.log_upper(randomizer, n, rounds)
-            return target.met(seen[n])
-
-        found = _smallest_whole(good, most, start=found)
-        if found is None:
-            break
+    found, known = _first_whole(uppers, most, met=True)
     if found is None:
         msg = (
             f"n = {most:,}: {randomizer.name} does not meet eps = {epsilon:g}, delta = {delta:g}; "
@@ -307,25 +302,16 @@ def most_rounds(
         If one round is too many.
     """
     n, most = _check.count("n", n), _check.count("most", most, high=10**9)
-    known: dict[int, float] = {}
-    first: int | None = None
-    for accuracy in (_ROUGH, _FINE):
+
+    def uppers(accuracy: float) -> tuple[_Target, Callable[[int], float]]:
         target = _target(epsilon, delta, accuracy, trust)
-        known = {}
         one = shuffle(randomizer, n=n, rtol=accuracy, trust=trust)
+        return target, lambda rounds: target.log_upper_of(one, rounds)
 
-        def too_many(
-            rounds: int, target: _Target = target, seen: Any = known, one: Shuffled = one
-        ) -> bool:
-            if rounds not in seen:
-                seen[rounds] = target.log_upper_of(one, rounds)
-            return not target.met(seen[rounds])
-
-        first = _smallest_whole(too_many, most, start=first)
-        if first is None:
-            too_many(most)
-        elif first == 1:
-            raise _unreachable(randomizer, target, n, 1, find="largest", end=None)
+    first, known = _first_whole(uppers, most, met=False)
+    if first == 1:
+        target = _target(epsilon, delta, _FINE, trust)
+        raise _unreachable(randomizer, target, n, 1, find="largest", end=None)
     rounds = most if first is None else first - 1
     return Calibration(
         what="rounds",
@@ -424,6 +410,34 @@ def _proposal(log_upper: Upper, target: _Target, good: float, bad: float) -> flo
     # Land on either side in turn: what is left is then mostly cut off.
     share += 0.02 * (0.5 - share)
     return math.exp(math.log(good) + min(max(share, 0.0), 1.0) * math.log(bad / good))
+
+
+def _first_whole(
+    uppers: Callable[[float], tuple[_Target, Callable[[int], float]]], most: int, *, met: bool
+) -> tuple[int | None, dict[int, float]]:
+    """The first whole number that meets the target (or misses it), and log delta where evaluated.
+
+    Loose numbers find the place; tight ones decide it, and that there is none up to ``most``.
+    """
+    found: int | None = None
+    known: dict[int, float] = {}
+    for accuracy in (_ROUGH, _FINE):
+        target, upper = uppers(accuracy)
+        seen: dict[int, float] = {}
+
+        def turned(
+            k: int,
+            target: _Target = target,
+            upper: Callable[[int], float] = upper,
+            seen: dict[int, float] = seen,
+        ) -> bool:
+            if k not in seen:
+                seen[k] = upper(k)
+            return target.met(seen[k]) is met
+
+        start = most if found is None and accuracy < _ROUGH else found
+        found, known = _smallest_whole(turned, most, start=start), seen
+    return found, known
 
 
 def _smallest_whole(

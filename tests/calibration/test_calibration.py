@@ -68,6 +68,20 @@ def test_most_rounds():
     assert accountant.compose(rounds=rounds + 1).delta(epsilon=2.0).upper > 1e-6
 
 
+def test_loose_numbers_do_not_decide_that_nothing_meets_it():
+    """A target between the loose and the tight upper end, at the last value that may be tried."""
+    mechanism, n, epsilon = sd.KRR(k=5, eps0=3.0), 3000, 0.4
+    one = [sd.shuffle(mechanism, n=n, rtol=rtol).log_upper(epsilon) for rtol in (1e-3, 1e-6)]
+    assert one[1] < one[0]
+    delta = math.exp(0.5 * (one[0] + one[1]))
+    assert required_users(mechanism, epsilon=epsilon, delta=delta, most=n).value == n
+    assert most_rounds(mechanism, n=n, epsilon=epsilon, delta=delta).value == 1
+    found = calibrate(
+        lambda e: sd.KRR(k=5, eps0=e), n=n, epsilon=epsilon, delta=delta, low=3.0, high=4.0
+    )
+    assert 3.0 <= found.value < 3.01
+
+
 def test_all_values_meet_it():
     found = calibrate(FAMILIES["k-rr"], n=1000, epsilon=5.0, delta=1e-6, high=4.0)
     assert (found.value, found.beyond, found.log_delta_beyond) == (4.0, None, None)
