@@ -24,17 +24,22 @@ from shuffledp.errors import ParameterError, unreadable
 FIGURES = ("png", "svg", "pdf", "none")
 HOLDS, FAILS, UNDECIDED = 0, 1, 3
 
-
-@click.command(short_help="Account for deployments: table, certificate, figure.")
-@click.argument("files", nargs=-1, required=True, metavar="DEPLOYMENT.toml...")
-@click.option("--out", metavar="DIRECTORY", help="Where to write; made if needed.  [default: .]")
-@click.option(
+out_option = click.option(
+    "--out", metavar="DIRECTORY", help="Where to write; made if needed.  [default: .]"
+)
+figure_option = click.option(
     "--figure",
     default="png",
     show_default=True,
     metavar="png|svg|pdf|none",
     help="Kind of figure to draw.",
 )
+
+
+@click.command(short_help="Account for deployments: table, certificate, figure.")
+@click.argument("files", nargs=-1, required=True, metavar="DEPLOYMENT.toml...")
+@out_option
+@figure_option
 @click.option(
     "--json",
     "as_json",

@@ -13,7 +13,9 @@ from shuffledp.cli.extras import load_planning, load_plots
 from shuffledp.cli.files import (
     FIGURES,
     directory_of,
+    figure_option,
     figure_writer,
+    out_option,
     teller,
     text_writer,
     write_all,
@@ -27,14 +29,8 @@ _SECONDS = 60.0
 
 @click.command(short_help="Which mechanism is the most accurate at a central guarantee.")
 @click.argument("file", metavar="PLAN.toml")
-@click.option("--out", metavar="DIRECTORY", help="Where to write; made if needed.  [default: .]")
-@click.option(
-    "--figure",
-    default="png",
-    show_default=True,
-    metavar="png|svg|pdf|none",
-    help="Kind of figure to draw.",
-)
+@out_option
+@figure_option
 @click.option(
     "--json",
     "as_json",

@@ -211,7 +211,7 @@ class GaussianBall(MeanRandomizer):
         return reports
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
-        return vector_reports(self, reports)
+        return vector_reports(self.d, reports)
 
 
 def _grid(r: float, cells: int) -> Array:

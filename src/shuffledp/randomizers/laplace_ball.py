@@ -223,7 +223,7 @@ class LaplaceBall(MeanRandomizer):
         return reports
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
-        return vector_reports(self, reports)
+        return vector_reports(self.d, reports)
 
 
 @lru_cache(maxsize=256)

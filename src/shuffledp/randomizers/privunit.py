@@ -21,6 +21,7 @@ from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomizers.levels import coin, grown, two_level_law
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.values import blocks
+from shuffledp.randomizers.vectors import vector_reports
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import LEAST_OVERLAP
 
@@ -134,14 +135,7 @@ class PrivUnit(MeanRandomizer):
         return self._directions(values, "values")
 
     def _directions(self, values: ArrayLike, name: str) -> Floats:
-        try:
-            rows = np.asarray(values, dtype=np.float64)
-        except (TypeError, ValueError):
-            raise rejected(name, values, "unit vectors, one row for each user") from None
-        if rows.size == 0:
-            return rows.reshape(0, self.d)
-        if rows.ndim != 2 or rows.shape[1] != self.d:
-            raise rejected(f"{name} shape", rows.shape, f"one row for each user, (n, {self.d})")
+        rows = vector_reports(self.d, values, name=name)
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
         bad = ~(np.abs(lengths - 1.0) <= _UNIT_SLACK)
         if bool(bad.any()):

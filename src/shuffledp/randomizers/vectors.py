@@ -40,7 +40,7 @@ def checked_ball(instance: HasBall, *, largest: int = LARGEST_DIMENSION) -> None
 
 def vector_values(instance: HasBall, values: ArrayLike) -> Floats:
     """Vectors in the ball, one row for each user."""
-    rows = vector_reports(instance, values, name="values")
+    rows = vector_reports(instance.d, values, name="values")
     lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
     bad = ~(lengths <= instance.radius * (1.0 + OUTSIDE))
     if bool(bad.any()):
@@ -50,16 +50,16 @@ def vector_values(instance: HasBall, values: ArrayLike) -> Floats:
     return rows
 
 
-def vector_reports(instance: HasBall, reports: ArrayLike, *, name: str = "reports") -> Floats:
+def vector_reports(d: int, reports: ArrayLike, *, name: str = "reports") -> Floats:
     """Finite vectors, one row for each user."""
     try:
         rows = np.asarray(reports, dtype=np.float64)
     except (TypeError, ValueError):
         raise rejected(name, reports, "vectors of numbers, one row for each user") from None
     if rows.size == 0:
-        return rows.reshape(0, instance.d)
-    if rows.ndim != 2 or rows.shape[1] != instance.d:
-        raise rejected(f"{name} shape", rows.shape, f"one row for each user, (n, {instance.d})")
+        return rows.reshape(0, d)
+    if rows.ndim != 2 or rows.shape[1] != d:
+        raise rejected(f"{name} shape", rows.shape, f"one row for each user, (n, {d})")
     bad = ~np.isfinite(rows).all(axis=1)
     if bool(bad.any()):
         first = int(np.argmax(bad))
