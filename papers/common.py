@@ -22,6 +22,10 @@ OUT = Path(__file__).resolve().parent.parent / "docs" / "figures" / "papers"
 BLACK, BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW, GREY = (
     "#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#B8A000", "#777777",
 )  # fmt: skip
+# Colours are not told apart by everybody, nor on paper: each has a mark of its own as well.
+MARKS = {
+    BLUE: "o", ORANGE: "v", GREEN: "s", PURPLE: "D", SKY: "^", YELLOW: "+", GREY: "x",
+}  # fmt: skip
 STYLE = {
     "font.size": 8,
     "axes.spines.top": False,
@@ -129,17 +133,25 @@ def draw(name: str, title: str, panels: Sequence[Panel], *, columns: int = 3) ->
 
 
 def _draw(ax, panel: Panel) -> None:
-    for line, values in panel.curves:
+    for i, (line, values) in enumerate(panel.curves):
         dashes = {"upper": "-", "lower": (0, (5, 2)), "estimate": (0, (1, 1.3))}[line.end]
         label = f"{line.label} (no certificate)" if line.end == "estimate" else line.label
         ax.plot(
             panel.x, values, color=line.colour, ls=dashes, lw=2.4 if line.thick else 1.1,
-            marker=line.marker, ms=3, label=label, zorder=3 if line.thick else 4,
+            marker=line.marker or ("" if line.thick else MARKS.get(line.colour, "")), ms=3.5,
+            mfc="white", mew=0.8, markevery=_spread(len(panel.x), i), label=label,
+            zorder=3 if line.thick else 4,
         )  # fmt: skip
     ax.set(xscale=panel.xscale, yscale=panel.yscale, xlabel=panel.xlabel, title=panel.title)
     ax.set_ylabel(panel.ylabel)
     if panel.ylim is not None:
         ax.set_ylim(*panel.ylim)
+
+
+def _spread(points: int, i: int) -> tuple[int, int]:
+    """About six marks a curve, not at the same x for all of them; all where points are few."""
+    every = max(1, round(points / 6))
+    return i % every, every
 
 
 def _csv(name: str, panels: Sequence[Panel]) -> Path:
