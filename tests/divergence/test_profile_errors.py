@@ -368,19 +368,31 @@ class Curve:
         return self.cache[key]
 
     def rough_log_delta(self, epsilon):
-        return self.exact(epsilon) + 0.3 * math.sin(40.0 * epsilon)
+        return min(self.exact(epsilon) + 0.3 * math.sin(40.0 * epsilon), 0.0)
 
     def log_floor(self):
         return self.floor
 
 
+def _log_of_sum(*logs):
+    top = max(logs)
+    return top + math.log(math.fsum(math.exp(x - top) for x in logs)) if top > -math.inf else top
+
+
+# Every one falls in eps and is convex in x = e^eps, as every privacy profile is.
 CURVES = {
-    "gaussian": lambda e: -0.1 - 3.0 * e - 40.0 * e * e,
+    "power": lambda e: -0.1 - 3.0 * e,
     "steep": lambda e: -2.0 - 900.0 * e,
     "flat": lambda e: -3.0 - 0.4 * e,
     "low": lambda e: -40.0 - 2.0 * e,
-    "kinked": lambda e: -1.0 - 2.0 * e - (50.0 * (e - 1.0) if e > 1.0 else 0.0),
-    "cliff": lambda e: -1.0 - e - (1e4 * (e - 0.7) if e > 0.7 else 0.0),
+    # max of two powers of x: a kink, after which it is flatter.
+    "kinked": lambda e: max(-0.5 - 9.0 * e, -5.0 - 1.5 * e),
+    # (1 - x/e^2)_+^2: no mass beyond eps = 2.
+    "bounded": lambda e: 2.0 * math.log(-math.expm1(e - 2.0)) if e < 2.0 else -math.inf,
+    # 0.4 (1 - x/e^0.7)_+ + e^-20/x.
+    "cliff": lambda e: _log_of_sum(
+        math.log(-0.4 * math.expm1(e - 0.7)) if e < 0.7 else -math.inf, -20.0 - e
+    ),
 }
 
 
@@ -411,7 +423,9 @@ def test_several_profiles(seed):
     rng = random.Random(seed)
     curves = []
     for i in range(rng.choice([2, 3, 5])):
-        start, slope, bend = rng.uniform(-3, -0.2), rng.uniform(0.5, 9.0), rng.uniform(0.0, 30.0)
+        start, slope = rng.uniform(-3, -0.2), rng.uniform(0.5, 9.0)
+        # More would not be convex in e^eps.
+        bend = rng.uniform(0.0, 0.5) * slope * (slope + 1.0)
 
         def exact(e, start=start, slope=slope, bend=bend):
             return start - slope * e - bend * e * e
@@ -434,10 +448,11 @@ def test_targets_on_a_bracket_end_are_not_reached():
     for off, below, above in ((0.0, False, False), (1e-13, True, True)):
         low = Curve(lambda e, off=off: target - off, slack=0.0)
         high = Curve(lambda e, off=off: target + off, slack=0.0)
-        assert inverse._below(low, 1.0, target, 1e-3) is below
-        assert inverse._above(high, 1.0, target, 1e-3) is above
-        assert not inverse._below(high, 1.0, target, 1e-3)
-        assert not inverse._above(low, 1.0, target, 1e-3)
+        low, high = (inverse._Evaluated(c, target, upper=True) for c in (low, high))
+        assert inverse._below(low, 1.0, 1e-3) is below
+        assert inverse._above(high, 1.0, 1e-3) is above
+        assert not inverse._below(high, 1.0, 1e-3)
+        assert not inverse._above(low, 1.0, 1e-3)
     for log_target in (-1e-9, -1.0, -690.0):
         exact_slack = inverse._target_slack(log_target)
         assert exact_slack >= 2 * U * max(abs(log_target), 1e-3)

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
 
 import numpy as np
 
 from shuffledp.divergence.contour import LogInterval, expected_positive_part
 from shuffledp.divergence.decay import Decay, SplitDecay
-from shuffledp.divergence.estimate import rough_log_expectation_of_cells
+from shuffledp.divergence.estimate import Part, rough_parts, total_of
 from shuffledp.divergence.gain import CellGains, GainLaw, compressed_gains, mean_law
+from shuffledp.divergence.layers import ROUGH_CELLS, Hint, divides
 from shuffledp.divergence.tilt import (
     Tilt,
     active_moment,
@@ -28,31 +28,15 @@ from shuffledp.divergence.tilt import (
 from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
 
 U = UNIT_ROUNDOFF
-FIRST_LEVEL = -60.0
 _FEW = 15
 _FEWEST_GROUPS = 100
 _MOST_GROUPS = 6000
 _GROUPS_FOR_FEW = 3000
-_ROUGH_CELLS = 2048
+_TILT_CELLS = 1024
 _NEAR_ENOUGH = 4.0
 _LOOSEST = 0.1
-_SPLIT_GAIN = 1.5
-_SPLIT_LEVELS = 14
-# Layers of G: how far apart, and how far once one large message makes S > 0 by itself.
-_LAYER = 4.0
-_LAYER_GAIN = 0.5
-_LAYER_BEYOND = 16.0
-_CLEAR = 30.0
-_MOST_LAYERS = 40
-_LEAST_CELLS = 8
+_USUAL_LOSS, _LARGEST_LOSS = 3.0, 12.0
 _NOTHING = LogInterval(-math.inf, -math.inf)
-
-
-@dataclass
-class Hint:
-    """Where large messages were split off at an eps nearby; it saves time and certifies nothing."""
-
-    cuts: list[float] | None = None
 
 
 def expected_positive_part_of_cells(
@@ -75,10 +59,7 @@ def _bracket(pair: ShuffledPair, cells: CellGains, width: float, hint: Hint) -> 
         return _one_sided_cells(alone, n)
     if float(cells.low.min()) >= 0.0:
         return _all_positive(cells, n)
-    known = hint.cuts is not None and _still_apart(cells, hint.cuts)
-    cuts = hint.cuts if known and hint.cuts is not None else _cuts(cells, n)
-    hint.cuts = cuts
-    found = _layered(pair, cells, cuts, width) if cuts else _whole(pair, cells, width)
+    found = _layered(pair, cells, hint, width)
     cap = alone.high + math.log(n)
     return LogInterval(found.low, min(found.high, cap + 4 * U * (1.0 + abs(cap))))
 
@@ -96,7 +77,7 @@ def _log_add(x: float, y: float, outward: float) -> float:
     return total + outward * 8 * U * (1.0 + abs(total))
 
 
-def _whole(pair: ShuffledPair, cells: CellGains, width: float) -> LogInterval:
+def _whole(pair: ShuffledPair, cells: CellGains, width: float, part: Part) -> LogInterval:
     """One contour. Where |phi| is certified to decay, few nodes and few groups of cells do.
 
     With few messages, or few of them outside the left-over, the whole contour is needed, and
@@ -105,9 +86,9 @@ def _whole(pair: ShuffledPair, cells: CellGains, width: float) -> LogInterval:
     n = pair.n
     if float(cells.mean.max()) <= 0.0:
         return _one_sided_cells(_one_message(cells, pair.rel), n)
-    means = mean_law(cells)
+    means = mean_law(cells, most=_TILT_CELLS)
     first = find_tilt(means, n)
-    emphasis = _emphasis(means, first, n)
+    emphasis, loss = _emphasis(means, first, n), _loss(part)
 
     def grouped(groups: int) -> GainLaw:
         return compressed_gains(
@@ -117,8 +98,8 @@ def _whole(pair: ShuffledPair, cells: CellGains, width: float) -> LogInterval:
     few = grouped(_FEWEST_GROUPS)
     best = LogInterval(-math.inf, math.inf)
     for whole in (False, True):
-        law = grouped(_groups(few, first, n, width, whole=whole, emphasis=emphasis))
-        tilt = find_tilt(law, n, allow_rare=whole)
+        law = grouped(_groups(few, first, n, width / loss, whole=whole, emphasis=emphasis))
+        tilt = find_tilt(law, n, allow_rare=whole, start=first.alpha)
         decay = None if whole else _decay(cells, law, tilt, pair)
         if not whole and decay is None:
             continue
@@ -131,13 +112,18 @@ def _whole(pair: ShuffledPair, cells: CellGains, width: float) -> LogInterval:
 
 
 def _some_large(
-    pair: ShuffledPair, cells: CellGains, small: CellGains, threshold: float, width: float
+    pair: ShuffledPair,
+    cells: CellGains,
+    small: CellGains,
+    threshold: float,
+    width: float,
+    part: Part,
 ) -> LogInterval:
     """E[S_+; some message has G above the threshold], on a contour of its own."""
     n = pair.n
-    means = mean_law(cells, threshold=threshold)
+    means = mean_law(cells, threshold=threshold, most=_TILT_CELLS)
     first = find_tilt(means, n, force_rare=True)
-    emphasis = _emphasis(means, first, n)
+    emphasis, loss = _emphasis(means, first, n), _loss(part)
 
     def grouped(groups: int) -> GainLaw:
         return compressed_gains(
@@ -149,12 +135,11 @@ def _some_large(
             emphasis=emphasis,
         )
 
+    few = grouped(_FEWEST_GROUPS)
     best = LogInterval(-math.inf, math.inf)
     for whole in (False, True):
-        law = grouped(
-            _groups(grouped(_FEWEST_GROUPS), first, n, width, whole=whole, emphasis=emphasis)
-        )
-        tilt = find_tilt(law, n, force_rare=True)
+        law = grouped(_groups(few, first, n, width / loss, whole=whole, emphasis=emphasis))
+        tilt = find_tilt(law, n, force_rare=True, start=first.alpha)
         decay = None if whole else _split_decay(law, small, tilt, pair)
         if not whole and decay is None:
             continue
@@ -172,116 +157,37 @@ def _emphasis(law: GainLaw, tilt: Tilt, n: int) -> float:
     return max(1.0, 1.0 / (n * max(active_moment(law, tilt.alpha), 1e-300)))
 
 
-def _layered(pair: ShuffledPair, cells: CellGains, cuts: list[float], width: float) -> LogInterval:
+def _layered(pair: ShuffledPair, cells: CellGains, hint: Hint, width: float) -> LogInterval:
     """E[S]_+ by where the largest G lies: below the first cut, between two of them, above all.
 
     Each layer has a contour of its own, and an accuracy that its share of the whole calls for.
     """
     n = pair.n
-    parts = [cells.below(cut, pair.rel) for cut in cuts]
-    layers = list(zip(parts, cuts, [*parts[1:], cells], strict=True))
-    scales = [_rough_scale(mean_law(parts[0], most=_ROUGH_CELLS), n, force_rare=False)]
-    scales += [_layer_scale(upper, cut, n) for _, cut, upper in layers]
-    rough = rough_log_expectation_of_cells(cells, n)
-    share = width / len(scales)
+    law = mean_law(cells, most=ROUGH_CELLS)
+    cuts = hint.of(law, n)
+    if not divides(cuts, cells.mean, cells.high):
+        cuts = []
+    parts = [*(cells.below(cut, pair.rel) for cut in cuts), cells]
+    rough = rough_parts(law, n, cuts)
+    share, total = width / len(rough), total_of(rough)
 
-    def wanted(scale: float) -> float:
-        return min(share * math.exp(min(max(rough - scale, 0.0), 300.0)), _LOOSEST)
+    def wanted(part: Part) -> float:
+        return min(share * math.exp(min(max(total - part.value, 0.0), 300.0)), _LOOSEST)
 
-    total = _whole(pair, parts[0], wanted(scales[0]))
-    for (small, cut, upper), scale in zip(layers, scales[1:], strict=True):
-        total = log_sum(total, _some_large(pair, upper, small, cut, wanted(scale)))
-    return total
+    found = _whole(pair, parts[0], wanted(rough[0]), rough[0])
+    for (small, upper), cut, part in zip(itertools.pairwise(parts), cuts, rough[1:], strict=True):
+        found = log_sum(found, _some_large(pair, upper, small, cut, wanted(part), part))
+    return found
 
 
-def _cuts(cells: CellGains, n: int) -> list[float]:
-    """Where to split large G off: what makes the scales together smallest, and layers above it.
+def _loss(part: Part) -> float:
+    """By how much Chernoff's bound, which errors are relative to, is more than usually too large.
 
-    The scale is what Chernoff's bound gives; the nearer it is to the truth, the less cancels.
+    A bound on a bulk of normal sums is about e^3 times their value.
     """
-    law = mean_law(cells, most=_ROUGH_CELLS)
-    best, first = _rough_scale(law, n, force_rare=False) - _SPLIT_GAIN, None
-    mass = law.w * np.maximum(law.g, 0.0)
-    order = np.argsort(law.g)
-    above = np.cumsum(mass[order][::-1])[::-1]
-    total = float(above[0])
-    for k in range(1, _SPLIT_LEVELS):
-        at = int(np.searchsorted(-above, -total * math.exp(-2.0 * k)))
-        if not 0 < at < order.size - 2:
-            continue
-        cut = float(law.g[order[at]])
-        if not cut > 0.0:
-            continue
-        small = cells.below(cut, 0.0)
-        if float(small.mean.max(initial=-1.0)) <= 0.0:
-            continue
-        one = _rough_scale(mean_law(small, most=_ROUGH_CELLS), n, force_rare=False)
-        two = _layer_scale(cells, cut, n)
-        both = max(one, two) + math.log1p(math.exp(-abs(one - two)))
-        if both < best:
-            best, first = both, cut
-    return [] if first is None else _layer_cuts(cells, first, n)
-
-
-def _still_apart(cells: CellGains, cuts: list[float]) -> bool:
-    """Whether there is something below all cuts, between any two, and above the last."""
-    if not cuts:
-        return True
-    ends = [0.0, *cuts, math.inf]
-    inner = [
-        bool(np.any((cells.mean > low) & (cells.high <= top)))
-        for low, top in itertools.pairwise(ends)
-    ]
-    return all(inner)
-
-
-def _lower_cuts(cells: CellGains, first: float, n: int) -> list[float]:
-    """The first cut and those below it that make what is left under all cuts smaller."""
-    cuts = [first]
-    upper = cells.below(first, 0.0)
-    base = _rough_scale(mean_law(upper, most=_ROUGH_CELLS), n, force_rare=False)
-    while len(cuts) < _MOST_LAYERS:
-        cut = cuts[0] / _LAYER
-        small = upper.below(cut, 0.0)
-        if float(small.mean.max(initial=-1.0)) <= 0.0:
-            break
-        under = _rough_scale(mean_law(small, most=_ROUGH_CELLS), n, force_rare=False)
-        if np.logaddexp(under, _layer_scale(upper, cut, n)) >= base - _LAYER_GAIN:
-            break
-        cuts.insert(0, cut)
-        base, upper = under, small
-    return cuts
-
-
-def _layer_cuts(cells: CellGains, first: float, n: int) -> list[float]:
-    """The cuts: below and above the first, a factor apart, none next to the largest G."""
-    top = float(cells.high.max())
-    clear = _CLEAR * n * max(-cells.total, 0.0)
-    cuts = _lower_cuts(cells, first, n)
-    while len(cuts) < _MOST_LAYERS:
-        ratio = _LAYER if cuts[-1] < clear else _LAYER_BEYOND
-        cut = cuts[-1] * ratio
-        if cut * _LAYER > top:
-            break
-        above = (cells.high > cuts[-1]) & (cells.high <= cut)
-        if int(above.sum()) > _LEAST_CELLS:
-            cuts.append(cut)
-        else:
-            break
-    return cuts
-
-
-def _layer_scale(cells: CellGains, cut: float, n: int) -> float:
-    law = mean_law(cells, threshold=cut, most=_ROUGH_CELLS)
-    if not bool(law.active.any()) or bool(law.active.all()):
-        return math.inf
-    return _rough_scale(law, n, force_rare=True)
-
-
-def _rough_scale(law: GainLaw, n: int, *, force_rare: bool) -> float:
-    """log of transform/alpha at the tilt, for cells at their means."""
-    tilt = find_tilt(law, n, allow_rare=True, force_rare=force_rare)
-    return tilt.log_scale - math.log(tilt.alpha)
+    if not math.isfinite(part.scale - part.value):
+        return 1.0
+    return math.exp(min(max(part.scale - part.value - _USUAL_LOSS, 0.0), _LARGEST_LOSS))
 
 
 def _decay(cells: CellGains, law: GainLaw, tilt: Tilt, pair: ShuffledPair) -> Decay | None:
@@ -323,7 +229,7 @@ def _groups(
     counted *= np.where(law.active, emphasis, 1.0)
     third = weighted_exponential(counted, tilt.alpha * law.top)
     near = math.hypot(tilt.alpha, 6.0 / math.sqrt(n * tilt.variance))
-    excess = n * near**3 * third / (0.02 * width)
+    excess = n * near**3 * third / (0.2 * width)
     if whole:
         far = 8.0 / math.sqrt(width)
         scale = n * tilt.alpha**3 * third

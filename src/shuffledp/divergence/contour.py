@@ -26,7 +26,7 @@ LARGEST_NODES = 1 << 23
 _ATTEMPTS = 7
 _OVERFLOW = 300.0
 _BETAS = (0.03, 0.2, 0.5, 0.8, 0.95, 1.05, 1.2, 1.6, 2.5, 5.0, 17.0)
-_STALLED = 0.7
+_STALLED, _HALF = 0.7, 0.5
 _WIDEST = 0.1
 _LEAST_INTERVALS = 60
 _WIDEST_SMOOTHING = 20.0
@@ -97,9 +97,9 @@ def expected_positive_part(
         rule = _plan(law, n, tilt, smoothing, guard, growth, decay)
         if rule is None:
             break
-        found = _apply(law, n, tilt, rule, growth)
+        found, doubt = _apply(law, n, tilt, rule, growth)
         best = LogInterval(max(best.low, found.low), min(best.high, found.high))
-        if best.width <= width or found.width > _STALLED * last:
+        if best.width <= width or found.width > _STALLED * last or doubt > _HALF * found.width:
             break
         last = found.width
         excess = min(math.expm1(min(best.width, 30.0)) / width, 1e6)
@@ -274,8 +274,13 @@ def _period(law: GainLaw, n: int, tilt: Tilt, log_guard: float, table: GrowthTab
     return max(above, below, 4.0 / alpha)
 
 
-def _apply(law: GainLaw, n: int, tilt: Tilt, rule: Rule, growth: GrowthTable) -> LogInterval:
-    """Evaluate the rule and add every error, outward; in units of M(alpha)^n, logs at the end."""
+def _apply(
+    law: GainLaw, n: int, tilt: Tilt, rule: Rule, growth: GrowthTable
+) -> tuple[LogInterval, float]:
+    """Evaluate the rule and add every error, outward; in units of M(alpha)^n, logs at the end.
+
+    Also the width that the errors of the integrand make, which no other rule would lessen.
+    """
     alpha, h, step = tilt.alpha, rule.smoothing, rule.step
     blocks = node_blocks(law, n, tilt, step=step, count=rule.count, smoothing=h)
     sums = _sum_blocks(blocks)
@@ -290,7 +295,9 @@ def _apply(law: GainLaw, n: int, tilt: Tilt, rule: Rule, growth: GrowthTable) ->
     high = math.log(upper) if upper > 0.0 else math.inf
     low = math.log(lower) if lower > 0.0 else -math.inf
     scale = tilt.log_scale
-    return LogInterval(low + scale - _slack(low, scale), high + scale + _slack(high, scale))
+    doubt = front * (sums.upper_err + sums.lower_err) / upper if upper > 0.0 else 0.0
+    ends = LogInterval(low + scale - _slack(low, scale), high + scale + _slack(high, scale))
+    return ends, doubt
 
 
 def _slack(log_value: float, log_scale: float) -> float:

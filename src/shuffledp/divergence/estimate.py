@@ -3,39 +3,55 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from scipy.special import log_ndtr
 
-from shuffledp.divergence.gain import CellGains, GainLaw, mean_law
-from shuffledp.divergence.tilt import RARE, log_expm1, log_moment, solve_tilt, tilted_law
+from shuffledp.divergence.gain import GainLaw, mean_gain, part_below, trimmed
+from shuffledp.divergence.layers import ROUGH_CELLS, Hint
+from shuffledp.divergence.scattered import coarse, is_scattered
+from shuffledp.divergence.tilt import find_tilt
+from shuffledp.pair import ShuffledPair
 
-Indices = npt.NDArray[np.intp]
-
-_ROUGH_CELLS = 2048
-# Expected numbers of messages above the cut that are tried.
-_LARGE_MESSAGES = (1.0, 1e-2, 1e-4)
-_LOWS_LEFT_OUT = (0.0, 0.5, 2.0, 6.0)
 _SQRT_TAU = math.sqrt(2.0 * math.pi)
+
+
+class Part(NamedTuple):
+    """A layer of G: log of transform/alpha at its tilt, and about log E[S_+; largest G in it]."""
+
+    scale: float
+    value: float
+
+
+_NOTHING = Part(math.inf, -math.inf)
 
 
 def rough_log_expectation(law: GainLaw, n: int) -> float:
     """About log E[S]_+: the tilted law of S taken to be normal."""
+    return rough_part(law, n).value
+
+
+def rough_part(law: GainLaw, n: int, *, force_rare: bool = False) -> Part:
+    """The same, of the event that some active message occurs, and what it is relative to."""
     if law.g.size == 0 or not float(law.g.max()) > 0.0:
-        return -math.inf
+        return _NOTHING
     if float(law.g.min()) >= 0.0 and law.mean > 0.0:
-        return math.log(n * law.mean)
-    alpha = solve_tilt(law, n, whole=False)
-    tilted = tilted_law(law, n, alpha)
-    log_m, _ = log_moment(law, alpha)
-    if tilted.log_ratio <= RARE and tilted.negative > 0.0:
-        # Few active messages: Chernoff's scale, times the usual constant.
-        scale = n * math.log(tilted.negative) + log_expm1(max(tilted.log_ratio, 1e-300))
-        return scale - math.log(alpha) - 1.0
-    if not math.isfinite(log_m) or not tilted.variance > 0.0:
-        return -math.inf
-    deviation = math.sqrt(n * tilted.variance)
+        return Part(math.log(n * law.mean), math.log(n * law.mean))
+    tilt = find_tilt(law, n, force_rare=force_rare)
+    scale = tilt.log_scale - math.log(tilt.alpha)
+    if not math.isfinite(scale):
+        return Part(scale, -math.inf)
+    if 0.0 < tilt.spread < math.inf:
+        return Part(scale, tilt.log_scale + _normal_part(tilt.alpha, tilt.spread))
+    # A single atom may be all there is: Chernoff's scale, times the usual constant.
+    return Part(scale, scale - 1.0 if tilt.rare else -math.inf)
+
+
+def _normal_part(alpha: float, variance: float) -> float:
+    """log E[S_+ e^{-alpha S}] for S normal of mean 2/alpha and this variance."""
+    deviation = math.sqrt(variance)
     # Where S hardly varies both are next to infinite; their squares must not overflow.
     distance = min(2.0 / alpha / deviation, 1e100)
     z = max(distance - alpha * deviation, -1e100)
@@ -44,60 +60,65 @@ def rough_log_expectation(law: GainLaw, n: int) -> float:
     else:
         log_part = 0.5 * z * z + float(log_ndtr(z)) + 0.5 * math.log(2.0 * math.pi)
         log_tail = math.log1p(z * math.exp(log_part)) if z < 5.0 else math.log(z) + log_part
-    constant = log_tail + math.log(deviation / _SQRT_TAU)
-    return n * log_m - 0.5 * distance**2 + constant
+    return log_tail + math.log(deviation / _SQRT_TAU) - 0.5 * distance**2
 
 
-def rough_log_expectation_of_cells(cells: CellGains, n: int) -> float:
-    """The same for cells; where G has a heavy tail, one large message is taken by itself.
+def rough_parts(law: GainLaw, n: int, cuts: Sequence[float]) -> list[Part]:
+    """Below the first cut, then with the largest G between two cuts, last above all of them."""
+    parts = [*(part_below(law, cut) for cut in cuts), law]
+    found = [rough_part(parts[0], n)]
+    for cut, upper in zip(cuts, parts[1:], strict=True):
+        layer = upper.with_active_above(cut)
+        divided = bool(layer.active.any()) and not bool(layer.active.all())
+        found.append(rough_part(layer, n, force_rare=True) if divided else _NOTHING)
+    return found
 
-    E[S]_+ is about E[S_s]_+ + n E[(G + S_s)_+; G > cut], S_s a sum of messages below the cut.
-    """
+
+class Coarse:
+    """A few hundred atoms in place of a pair's cells, those that matter above e^level."""
+
+    def __init__(self, pair: ShuffledPair, level: float) -> None:
+        if is_scattered(pair):
+            pair = coarse(pair)
+            starts = np.arange(pair.w.size)
+        else:
+            pair = trimmed(pair, 0.0, level)
+            starts = np.arange(0, pair.w.size, -(-pair.w.size // ROUGH_CELLS))
+        self._pair = pair
+        self._w = np.add.reduceat(pair.w, starts)
+        self._a = np.add.reduceat(pair.w * pair.a, starts) / self._w
+        self._b = np.add.reduceat(pair.w * pair.b, starts) / self._w
+        self.seen = pair.tail[0]
+
+    def law(self, epsilon: float) -> GainLaw:
+        """G at one eps, every atom exact."""
+        g = self._a - math.exp(epsilon) * self._b
+        # As in the certified law: one message below the floor settles the sum.
+        floor = -(1.01 * self._pair.n * max(0.0, float(g.max())) + 1e-300)
+        floored = bool((g < floor).any())
+        g = np.maximum(g, floor)
+        mean = float((self._w * g).sum()) if floored else mean_gain(self._pair, epsilon)[0]
+        return GainLaw(
+            w=self._w,
+            g=g,
+            g_err=np.zeros_like(g),
+            rel=0.0,
+            mean=mean,
+            mean_err=0.0,
+            active=g > 0.0,
+            low=min(0.0, float(g.min())),
+            high=max(0.0, float(g.max())),
+        )
+
+
+def rough_log_expectation_of_layers(law: GainLaw, n: int, hint: Hint) -> float:
+    """The same for laws with a heavy tail: a sum over layers of the largest G."""
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
-        law = mean_law(cells, most=_ROUGH_CELLS)
-        best = rough_log_expectation(law, n)
-        if not best > -math.inf:
-            return best
-        order = np.argsort(law.g)
-        above = np.cumsum(law.w[order][::-1])[::-1]
-        for messages in _LARGE_MESSAGES:
-            first = int(np.searchsorted(-above, -messages / n))
-            if 0 < first < order.size and float(law.g[order[-1]]) > 0.0:
-                bulk = rough_log_expectation(_part(law, order[:first]), n)
-                jump = _one_jump(law, order[:first], order[first:], n)
-                best = min(best, float(np.logaddexp(bulk, jump)))
-        return best
+        if not float(law.g.min()) < 0.0 < float(law.g.max()):
+            return rough_log_expectation(law, n)
+        return total_of(rough_parts(law, n, hint.of(law, n)))
 
 
-def _part(law: GainLaw, chosen: Indices) -> GainLaw:
-    """The law without the other atoms, whose mass is lost."""
-    w, g = law.w[chosen], law.g[chosen]
-    return GainLaw(
-        w=w,
-        g=g,
-        g_err=np.zeros_like(g),
-        rel=0.0,
-        mean=float((w * g).sum()),
-        mean_err=0.0,
-        lost=law.lost + float(law.w.sum() - w.sum()),
-        active=g > 0.0,
-        low=min(0.0, float(g.min())),
-        high=max(0.0, float(g.max())),
-    )
-
-
-def _one_jump(law: GainLaw, small: Indices, large: Indices, n: int) -> float:
-    """log of n E[(G + rest)_+; G large], the rest at its mean if no far low is among them.
-
-    Far lows may make the mean without being typical: leaving out those of which k are expected
-    costs a factor e^-k.
-    """
-    below = np.cumsum(law.w[small])
-    best = -math.inf
-    for lows in _LOWS_LEFT_OUT:
-        kept = small[int(np.searchsorted(below, lows / n)) :]
-        rest = (n - 1) * float((law.w[kept] * law.g[kept]).sum())
-        jump = n * float((law.w[large] * np.maximum(law.g[large] + rest, 0.0)).sum())
-        if jump > 0.0:
-            best = max(best, math.log(jump) - lows)
-    return best
+def total_of(parts: Sequence[Part]) -> float:
+    """log of the sum of the parts' values."""
+    return float(np.logaddexp.reduce([part.value for part in parts]))

@@ -58,6 +58,10 @@ class GainLaw:
     reach: Array | None = None
     top: Array | None = None
 
+    def with_active_above(self, threshold: float) -> GainLaw:
+        """The same law, of which at least one atom above the threshold has to occur."""
+        return replace(self, active=self.g > threshold)
+
 
 @dataclass(frozen=True)
 class CellGains:
@@ -290,6 +294,24 @@ def mean_law(cells: CellGains, *, threshold: float | None = None, most: int = 1 
         active=g > (0.0 if threshold is None else threshold),
         low=min(0.0, float(g.min())),
         high=max(0.0, float(g.max())),
+    )
+
+
+def part_below(law: GainLaw, threshold: float) -> GainLaw:
+    """Atoms up to the threshold alone, to find a tilt: the others' mass is lost."""
+    kept = law.g <= threshold
+    w, g = law.w[kept], law.g[kept]
+    return GainLaw(
+        w=w,
+        g=g,
+        g_err=np.zeros_like(g),
+        rel=0.0,
+        mean=law.mean - float((law.w[~kept] * law.g[~kept]).sum()),
+        mean_err=0.0,
+        lost=law.lost + float(law.w[~kept].sum()),
+        active=g > 0.0,
+        low=min(0.0, float(g.min(initial=0.0))),
+        high=max(0.0, float(g.max(initial=0.0))),
     )
 
 

@@ -1,7 +1,8 @@
-"""From delta to eps: the root of log delta(eps) = log delta, returned only where it was evaluated.
+"""From delta to eps: the crossing of log delta(eps) = log delta, with a certified end on each side.
 
 A quick estimate that certifies nothing proposes the crossing; certified brackets, first loose, then
-tight, move the proposal; what is returned was itself evaluated (docs/theory.md, section 7).
+tight, move the proposal; what is returned follows from them by convexity (docs/theory.md, section
+7, divergence/chords.py).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.optimize import brentq
 
+from shuffledp.divergence.chords import certified_ends
 from shuffledp.divergence.contour import LogInterval
 from shuffledp.divergence.profile import LARGEST_EPSILON, LOOSE, PairProfile, narrowest
 from shuffledp.pair import UNIT_ROUNDOFF
@@ -23,9 +25,14 @@ _WIDENINGS = 6
 _BISECTIONS = 60
 _PATIENCE, _LITTLE_PATIENCE = 4, 2
 _POOR = 0.5
-_CLOSE, _HOPELESS = 4.0, 15.0
+_CLOSE, _HOPELESS = 1.0, 3.0
 _SHORT = 3.0
 _SLOPE_ERROR = 0.1
+_DOUBTFUL = 2.0
+_FIRST, _FLANK, _AIM = 6e-3, 0.12, 0.6
+_CORRECTIONS, _STILL = 2, 1e-5
+# How far apart, in log delta, two brackets give a slope: against their widths; not too far.
+_SURE, _REACH = 0.5, 3.0
 _SETTLED = 1.2
 _NEWTON, _SLOPES = 6, 3
 _SMALLEST_CAP = 1e-290
@@ -40,8 +47,73 @@ class EpsilonInterval(NamedTuple):
 
 
 class _Ends(NamedTuple):
+    """Certified ends; ``high`` is None where there is none yet."""
+
     low: float
-    high: float
+    high: float | None
+
+    def within(self, rtol: float) -> bool:
+        """Whether they are as near to each other as was asked."""
+        return self.high is not None and self.high - self.low <= rtol * self.high
+
+
+class _Evaluated:
+    """A profile, and all that was evaluated of it on the way to one target.
+
+    The end that is claimed (the upper one of an upper bound) is a point that was evaluated, so that
+    evaluating it again gives no more than the target; the other one may lie between such points.
+    """
+
+    def __init__(self, profile: PairProfile, log_target: float, *, upper: bool) -> None:
+        self._profile, self.log_target, self.upper = profile, log_target, upper
+        # delta(0) <= 1 comes for nothing.
+        self.known: dict[float, LogInterval] = {0.0: LogInterval(-math.inf, 0.0)}
+        self._found: _Ends | None = None
+
+    @property
+    def outward(self) -> float:
+        """1 where the claimed end lies above the crossing, -1 where below."""
+        return 1.0 if self.upper else -1.0
+
+    def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
+        """The profile's bracket, kept."""
+        self.known[epsilon] = self._profile.log_delta(epsilon, width=width)
+        self._found = None
+        return self.known[epsilon]
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        """The profile's quick estimate."""
+        return self._profile.rough_log_delta(epsilon)
+
+    def shape(self, near: _Near) -> Callable[[float], float]:
+        """The estimate, moved and tilted to pass through ``near`` and another known point."""
+        here = _middle(near.value)
+        off = here - self.rough_log_delta(near.point)
+        drift = 0.0
+        others = [
+            (abs(_middle(found) - here), point, found)
+            for point, found in self.known.items()
+            if _SURE * (found.width + near.value.width) < abs(_middle(found) - here) < _REACH
+        ]
+        if others:
+            _, point, found = min(others)
+            other = _middle(found) - self.rough_log_delta(point)
+            drift = (other - off) / (point - near.point)
+        return lambda epsilon: self.rough_log_delta(epsilon) + off + drift * (epsilon - near.point)
+
+    def ends(self) -> _Ends:
+        """What all brackets so far certify."""
+        if self._found is None:
+            low, high = certified_ends(self.known, self.log_target)
+            slack = _target_slack(self.log_target)
+            if self.upper:
+                below = (e for e, v in self.known.items() if v.high <= self.log_target - slack)
+                high = min(below, default=None)
+            else:
+                above = (e for e, v in self.known.items() if v.low >= self.log_target + slack)
+                low = max(above, default=0.0)
+            self._found = _Ends(low, high)
+        return self._found
 
 
 def solve_epsilon(
@@ -79,15 +151,15 @@ def solve_epsilon(
     best, guess = _proposal(profiles, log_target, cap)
     if not need_all and len(profiles) > 1:
         best = _highest(profiles, guess, best)
-    ends = _refine(profiles[best], log_target, cap=cap, rtol=rtol, start=guess)
-    found = EpsilonInterval(ends.low, ends.high, best)
+    found = _refine(_Evaluated(profiles[best], log_target, upper=need_all), cap, rtol, guess)
+    found = found._replace(which=best)
     for i, profile in enumerate(profiles):
         if i == best or (found.high if need_all else found.low) >= cap:
             continue
         if not _matters(profile, profiles[found.which], found.high, log_target, need_all=need_all):
             continue
-        other = _refine(profile, log_target, cap=cap, rtol=rtol, start=found.high)
-        found = _worse(found, EpsilonInterval(other.low, other.high, i), need_all=need_all)
+        other = _refine(_Evaluated(profile, log_target, upper=need_all), cap, rtol, found.high)
+        found = _worse(found, other._replace(which=i), need_all=need_all)
     return found
 
 
@@ -96,7 +168,7 @@ def _proposal(profiles: Sequence[PairProfile], log_target: float, cap: float) ->
     best, guess = 0, _guess(profiles[0], log_target, cap)
     for i in range(1, len(profiles)):
         if profiles[i].rough_log_delta(guess) > log_target:
-            best, guess = i, _guess(profiles[i], log_target, cap)
+            best, guess = i, _guess(profiles[i], log_target, cap, guess)
     return best, guess
 
 
@@ -127,17 +199,19 @@ def _matters(
     """
     if not need_all and profile.rough_log_delta(epsilon) < log_target - _HOPELESS:
         return False
-    if _below(profile, epsilon, log_target, LOOSE):
+    if _below(_Evaluated(profile, log_target, upper=need_all), epsilon, LOOSE):
         return False
     return need_all or _larger(profile, best, epsilon)
 
 
-def _below(profile: PairProfile, epsilon: float, log_target: float, width: float) -> bool:
-    return profile.log_delta(epsilon, width=width).high <= log_target - _target_slack(log_target)
+def _below(curve: _Evaluated, epsilon: float, width: float) -> bool:
+    slack = _target_slack(curve.log_target)
+    return curve.log_delta(epsilon, width=width).high <= curve.log_target - slack
 
 
-def _above(profile: PairProfile, epsilon: float, log_target: float, width: float) -> bool:
-    return profile.log_delta(epsilon, width=width).low >= log_target + _target_slack(log_target)
+def _above(curve: _Evaluated, epsilon: float, width: float) -> bool:
+    slack = _target_slack(curve.log_target)
+    return curve.log_delta(epsilon, width=width).low >= curve.log_target + slack
 
 
 def _larger(profile: PairProfile, other: PairProfile, epsilon: float) -> bool:
@@ -154,13 +228,17 @@ def _target_slack(log_target: float) -> float:
 
 
 def _middle(found: LogInterval) -> float:
+    """log of the mean of both ends: the errors of smoothing nearly cancel there."""
     if not math.isfinite(found.low):
         return found.high
-    return 0.5 * (found.low + found.high)
+    return found.high + math.log1p(0.5 * math.expm1(found.low - found.high))
 
 
-def _guess(profile: PairProfile, log_target: float, cap: float) -> float:
-    """Crossing of the estimate, by sqrt(-log delta), which is nearly linear in eps."""
+def _guess(profile: PairProfile, log_target: float, cap: float, start: float = 0.0) -> float:
+    """Crossing of the estimate, by sqrt(-log delta), which is nearly linear in eps.
+
+    The estimate is above the target at ``start``, if that is given.
+    """
     goal = math.sqrt(-log_target)
 
     def gap(epsilon: float) -> float:
@@ -169,15 +247,14 @@ def _guess(profile: PairProfile, log_target: float, cap: float) -> float:
         value = profile.rough_log_delta(epsilon)
         return (math.sqrt(-min(value, 0.0)) if value > -math.inf else 1e6) - goal
 
-    if gap(0.0) >= 0.0:
-        return 0.0
-    high = min(cap, 1.0)
+    if gap(start) >= 0.0:
+        return start
+    low, high = start, min(cap, 1.02 * start if start > 0.0 else 1.0)
     while high < min(cap, LARGEST_EPSILON) and gap(high) < 0.0:
-        high = min(2.0 * high, cap, LARGEST_EPSILON)
+        low, high = high, min(high + 2.0 * (high - start), cap, LARGEST_EPSILON)
     if gap(high) <= 0.0:
         return high
-    low = _start(gap, high)
-    return _root(gap, low, high)
+    return _root(gap, _start(gap, high) if low == 0.0 else low, high)
 
 
 def _start(gap: Callable[[float], float], high: float) -> float:
@@ -191,50 +268,59 @@ def _start(gap: Callable[[float], float], high: float) -> float:
 
 
 def _root(gap: Callable[[float], float], low: float, high: float) -> float:
-    root = brentq(gap, low, high, xtol=1e-7 * max(low, 1e-16), rtol=np.float64(1e-7))
+    root = brentq(gap, low, high, xtol=1e-3 * max(low, 1e-16), rtol=np.float64(1e-3))
     return float(root)  # type: ignore[arg-type]
 
 
-def _refine(
-    profile: PairProfile, log_target: float, *, cap: float, rtol: float, start: float
-) -> _Ends:
-    """Certified ends around the crossing: loose, then tight Newton steps, then two checks."""
-    if _below(profile, 0.0, log_target, LOOSE):
-        return _Ends(0.0, 0.0)
+def _refine(curve: _Evaluated, cap: float, rtol: float, start: float) -> EpsilonInterval:
+    """Certified ends around the crossing: loose brackets, then tight ones next to it."""
     limit = min(cap, LARGEST_EPSILON)
     point = min(max(start, 1e-300), limit)
-    near = _Near(point, _slope(profile, point, limit), profile.log_delta(point, width=LOOSE))
+    if curve.rough_log_delta(0.0) < curve.log_target + _DOUBTFUL and _below(curve, 0.0, LOOSE):
+        return EpsilonInterval(0.0, 0.0, 0)
+    near = _Near(point, _slope(curve, point, limit), curve.log_delta(point, width=_FIRST))
     width = LOOSE
     if near.value.width <= _POOR:
-        near = _newton(profile, near, log_target, LOOSE, limit)
-        near, width = _narrowed(profile, near, log_target, rtol, limit)
-    high = _push_up(profile, near, log_target, width, limit)
-    low = _push_down(profile, near, log_target, width)
+        near = _newton(curve, near, LOOSE, limit, rtol=rtol)
+        near, width = _narrowed(curve, near, rtol, limit)
+    for up in (curve.upper, not curve.upper):
+        if not curve.ends().within(rtol):
+            _push(curve, near, width, limit, up=up)
     # Where brackets stay wider than was asked, more of them would not bring the ends together.
     wide = 1.2 * rtol * near.point < near.value.width / near.slope and near.value.width <= _POOR
     reached = _SETTLED * near.value.width / near.slope if wide else 0.0
     patience = _PATIENCE if math.isfinite(near.value.low) else _LITTLE_PATIENCE
-    search = _Search(rtol=rtol, reached=reached, narrow=width, patience=patience)
-    low, high = _bisect(profile, low, high, limit, log_target, search)
-    return _Ends(low, cap if high is None else high)
+    _bisect(curve, limit, _Search(rtol=rtol, reached=reached, narrow=width, patience=patience))
+    low, high = curve.ends()
+    if low == 0.0 and _below(curve, 0.0, LOOSE):
+        return EpsilonInterval(0.0, 0.0, 0)
+    high = cap if high is None else min(high, cap)
+    return EpsilonInterval(min(low, high), high, 0)
 
 
-def _narrowed(
-    profile: PairProfile, near: _Near, log_target: float, rtol: float, limit: float
-) -> tuple[_Near, float]:
+def _narrowed(curve: _Evaluated, near: _Near, rtol: float, limit: float) -> tuple[_Near, float]:
     """Go on with brackets as narrow as rtol needs, unless loose ones turn out no wider."""
     width = LOOSE
     for _ in range(_SLOPES):
         wanted = max(0.6 * rtol * near.point * near.slope, _NARROWEST)
-        if wanted >= 0.5 * width:
+        if wanted >= 0.5 * width or curve.ends().within(rtol):
             break
-        value, wanted = narrowest(profile, near.point, wanted)
+        point = _aimed(curve, near, wanted, limit)
+        value, wanted = narrowest(curve, point, wanted)
         if wanted >= 0.5 * width or value.width >= 0.5 * near.value.width > wanted:
             break
-        tight, width = near._replace(value=value), wanted
+        tight, width = _Near(point, near.slope, value), wanted
+        if not curve.ends().within(rtol):
+            _flank(curve, tight, rtol, limit)
         # The slope is better known afterwards: it may call for brackets narrower still.
-        near = _newton(profile, tight, log_target, width, limit)
+        near = _newton(curve, tight, width, limit, rtol=rtol)
     return near, width
+
+
+def _aimed(curve: _Evaluated, near: _Near, width: float, limit: float) -> float:
+    """Off the crossing by as much as a bracket of this width needs to be on the claimed side."""
+    aimed = near.point + curve.outward * _AIM * width / near.slope
+    return min(max(aimed, 0.5 * near.point), limit)
 
 
 class _Near(NamedTuple):
@@ -245,26 +331,26 @@ class _Near(NamedTuple):
     value: LogInterval
 
 
-def _newton(
-    profile: PairProfile, near: _Near, log_target: float, width: float, limit: float
-) -> _Near:
+def _newton(curve: _Evaluated, near: _Near, width: float, limit: float, *, rtol: float) -> _Near:
     """Move towards the crossing of the bracket's middle; the slope becomes a secant's.
 
-    The bracket after a last, short step is predicted: the ends are evaluated in any case.
+    The bracket after a last, short step is predicted, not evaluated.
     """
     point, slope, found = near
     for _ in range(_NEWTON):
-        if not math.isfinite(found.low):
+        if not math.isfinite(found.low) or curve.ends().within(rtol):
             break
         value = _middle(found)
-        moved = min(max(point + (value - log_target) / slope, 0.5 * point), limit, 2.0 * point)
+        moved, slope = _moved(curve, _Near(point, slope, found), limit)
+        if width < LOOSE:
+            moved = _aimed(curve, _Near(moved, slope, found), width, limit)
         step = (moved - point) * slope
         if abs(step) <= _SHORT * max(width, found.width):
             error = _SLOPE_ERROR * abs(step)
             return _Near(
                 moved, slope, LogInterval(found.low - step - error, found.high - step + error)
             )
-        after = profile.log_delta(moved, width=width)
+        after = curve.log_delta(moved, width=width)
         if not math.isfinite(after.low):
             break
         secant = (value - _middle(after)) / (moved - point)
@@ -274,10 +360,36 @@ def _newton(
     return _Near(point, slope, found)
 
 
-def _slope(profile: PairProfile, point: float, limit: float) -> float:
+def _moved(curve: _Evaluated, near: _Near, limit: float) -> tuple[float, float]:
+    """Where the estimate, shifted to pass through what is known, meets the target; its slope."""
+    point, slope, _ = near
+    low, high = 0.5 * point, min(limit, 2.0 * point)
+    gap = _middle(near.value) - curve.log_target
+    moved = min(max(point + gap / slope, low), high)
+    shape = curve.shape(near)
+    for _ in range(_CORRECTIONS):
+        if abs(moved - point) <= _STILL * point:
+            break
+        secant = (_middle(near.value) - shape(moved)) / (moved - point)
+        if not 0.3 * slope < secant < 3.0 * slope:
+            break
+        slope = secant
+        moved = min(max(point + gap / slope, low), high)
+    return moved, slope
+
+
+def _flank(curve: _Evaluated, near: _Near, rtol: float, limit: float) -> None:
+    """Loose brackets on either side of narrow ones: the lines through both certify the ends."""
+    distance = _FLANK / near.slope
+    for point in (near.point + distance, near.point - distance):
+        if 0.0 < point < limit and not curve.ends().within(rtol):
+            curve.log_delta(point, width=LOOSE)
+
+
+def _slope(curve: _Evaluated, point: float, limit: float) -> float:
     """-d log delta / d eps, from two estimates."""
     nearby = min(point * 1.01, 0.5 * (point + limit)) if point < limit else point * 0.99
-    gap = profile.rough_log_delta(point) - profile.rough_log_delta(nearby)
+    gap = curve.rough_log_delta(point) - curve.rough_log_delta(nearby)
     slope = gap / (nearby - point) if nearby != point else 0.0
     return slope if math.isfinite(slope) and slope > 0.0 else 1.0 / point
 
@@ -287,30 +399,18 @@ def _margin(end: float, near: _Near, width: float) -> float:
     return max(step / near.slope, 0.02 * width / near.slope, 4 * U * near.point)
 
 
-def _push_up(
-    profile: PairProfile, near: _Near, log_target: float, width: float, limit: float
-) -> float | None:
-    """The first evaluated point at or above the crossing where delta is certainly below."""
-    margin = _margin(near.value.high - log_target, near, width)
-    for _ in range(_WIDENINGS):
-        if near.point + margin >= limit:
+def _push(curve: _Evaluated, near: _Near, width: float, limit: float, *, up: bool) -> None:
+    """Evaluate on one side of the crossing until delta is certainly below, or above, the target."""
+    sign, certain = (1.0, _below) if up else (-1.0, _above)
+    end = near.value.high - curve.log_target if up else curve.log_target - near.value.low
+    margin = _margin(end, near, width)
+    for _ in range(_WIDENINGS if up or math.isfinite(near.value.low) else 1):
+        point = near.point + sign * margin
+        if not 0.0 < point < limit or certain(curve, point, width):
             break
-        if _below(profile, near.point + margin, log_target, width):
-            return near.point + margin
         margin *= 2.0
-    return limit if _below(profile, limit, log_target, width) else None
-
-
-def _push_down(profile: PairProfile, near: _Near, log_target: float, width: float) -> float:
-    """The first evaluated point at or below the crossing where delta is certainly above; else 0."""
-    margin = _margin(log_target - near.value.low, near, width)
-    for _ in range(_WIDENINGS if math.isfinite(near.value.low) else 1):
-        if near.point - margin <= 0.0:
-            break
-        if _above(profile, near.point - margin, log_target, width):
-            return near.point - margin
-        margin *= 2.0
-    return 0.0
+    if up and curve.ends().high is None:
+        curve.log_delta(limit, width=width)
 
 
 class _Search(NamedTuple):
@@ -322,24 +422,17 @@ class _Search(NamedTuple):
     patience: int
 
 
-def _side(profile: PairProfile, point: float, log_target: float, narrow: float) -> int:
+def _side(curve: _Evaluated, point: float, narrow: float) -> int:
     """1 where delta is certainly below the target, -1 where it is above, 0 where undecided."""
     for width in (LOOSE, narrow):
-        if _below(profile, point, log_target, width):
+        if _below(curve, point, width):
             return 1
-        if _above(profile, point, log_target, width):
+        if _above(curve, point, width):
             return -1
     return 0
 
 
-def _bisect(
-    profile: PairProfile,
-    low: float,
-    high: float | None,
-    limit: float,
-    log_target: float,
-    search: _Search,
-) -> tuple[float, float | None]:
+def _bisect(curve: _Evaluated, limit: float, search: _Search) -> None:
     """Close in from certified ends where Newton's steps did not (next to the cap, say).
 
     A point that a loose bracket leaves undecided is tried once more with the narrow one; after a
@@ -347,25 +440,17 @@ def _bisect(
     """
     undecided = 0
     for _ in range(_BISECTIONS):
+        low, high = curve.ends()
         top = limit if high is None else high
         if top - low <= max(search.rtol * top, search.reached):
             break
         middle = (low * top) ** 0.5 if low > 0.0 and top > 4.0 * low else 0.5 * (low + top)
-        side = _side(profile, middle, log_target, search.narrow)
-        if side > 0:
-            high = middle
-        elif side < 0:
-            low = middle
-        else:
-            undecided += 1
-            if undecided >= search.patience:
+        if _side(curve, middle, search.narrow) != 0:
+            continue
+        undecided += 1
+        if undecided >= search.patience:
+            break
+        # Certified ends may still move in from either side of the undecided middle.
+        for point in (0.5 * (low + middle), 0.5 * (middle + top)):
+            if _side(curve, point, search.narrow) != 0:
                 break
-            # Certified ends may still move in from either side of the undecided middle.
-            for point in (0.5 * (low + middle), 0.5 * (middle + top)):
-                side = _side(profile, point, log_target, search.narrow)
-                if side > 0:
-                    high = min(point, top)
-                    break
-                if side < 0:
-                    low = max(point, low)
-    return low, high

@@ -7,13 +7,17 @@ from typing import Protocol
 
 import numpy as np
 
-from shuffledp.divergence.cells import FIRST_LEVEL, Hint, expected_positive_part_of_cells
+from shuffledp.divergence.cells import expected_positive_part_of_cells
 from shuffledp.divergence.contour import LogInterval, expected_positive_part
 from shuffledp.divergence.enumeration import Enumeration, composition_count
-from shuffledp.divergence.estimate import rough_log_expectation, rough_log_expectation_of_cells
+from shuffledp.divergence.estimate import (
+    Coarse,
+    rough_log_expectation,
+    rough_log_expectation_of_layers,
+)
 from shuffledp.divergence.gain import GainLaw, atom_gains, cell_gains, trimmed
+from shuffledp.divergence.layers import Hint
 from shuffledp.divergence.scattered import (
-    coarse,
     is_scattered,
     prepared,
     scattered_gains,
@@ -28,9 +32,10 @@ LOOSE = 3e-2
 _CHEAP_ENUMERATION = 30_000
 _LARGEST_ENUMERATION = 1_000_000
 _LAST_LEVEL = -724.0
+_LEVELS = (-60.0, -200.0, _LAST_LEVEL)
 _TRIMMINGS = 8
 _FAR_TOO_LOW = 20.0
-_NEARBY = 0.05
+_NEARBY, _NEAR_LEVEL = 0.2, 1.0
 _MET, _COARSER, _REQUESTS = 3.0, 10.0, 3
 _NOTHING = LogInterval(-math.inf, -math.inf)
 _ANYTHING = LogInterval(-math.inf, math.inf)
@@ -69,11 +74,11 @@ class PairProfile:
 
     def __init__(self, pair: ShuffledPair) -> None:
         self.pair = prepared(pair.merged())
-        self._coarse: ShuffledPair | None = None
+        self._coarse: dict[float, Coarse] = {}
         self._enumeration: Enumeration | None = None
         self._alone: Enumeration | None = None
         self._rough: dict[float, float] = {}
-        self._hints: dict[float, Hint] = {}
+        self._hints: dict[tuple[float, float], Hint] = {}
         self._cache: dict[float, tuple[tuple[float, ...], LogInterval]] = {}
 
     def fingerprint(self) -> bytes:
@@ -121,23 +126,29 @@ class PairProfile:
     def _estimate(self, epsilon: float) -> float:
         seen = self._outside(epsilon)[1]
         with np.errstate(over="ignore", invalid="ignore"):
-            if is_scattered(self.pair):
-                if self._coarse is None:
-                    self._coarse = coarse(self.pair)
-                cells = scattered_gains(self._coarse, epsilon)
-                main = rough_log_expectation_of_cells(cells, self.pair.n)
-                seen += self.pair.tail[0]
-            elif self.pair.ranges is not None:
-                pair = trimmed(self.pair, epsilon, FIRST_LEVEL)
-                main = rough_log_expectation_of_cells(cell_gains(pair, epsilon), pair.n)
-                seen += pair.tail[0]
-            elif self.pair.w.size == 0:
+            if self.pair.ranges is not None:
+                return self._coarse_estimate(epsilon, seen)
+            if self.pair.w.size == 0:
                 main = -math.inf
             elif self.pair.n == 1 or composition_count(self.pair) <= _CHEAP_ENUMERATION:
                 main = self._enumerate(epsilon).high
             else:
                 main = rough_log_expectation(atom_gains(self.pair, epsilon), self.pair.n)
         return min(_log_add(main - math.log(self.pair.n), seen), 0.0)
+
+    def _coarse_estimate(self, epsilon: float, seen: float) -> float:
+        """With more of the far cells where little is left of delta."""
+        found = 0.0
+        for level in _LEVELS:
+            if level not in self._coarse:
+                self._coarse[level] = Coarse(self.pair, level)
+            coarse = self._coarse[level]
+            hint = _nearby(self._hints, epsilon, level)
+            main = rough_log_expectation_of_layers(coarse.law(epsilon), self.pair.n, hint)
+            found = min(_log_add(main - math.log(self.pair.n), seen + coarse.seen), 0.0)
+            if found > level + _FAR_TOO_LOW:
+                break
+        return found
 
     def log_floor(self) -> float:
         """Lower bound of log delta(eps) at every eps: outputs that only P can give."""
@@ -158,13 +169,14 @@ class PairProfile:
     def _trimmed_cells(self, epsilon: float, width: float) -> LogInterval:
         """Leave out far cells that cannot matter; keep more of them if delta turns out smaller."""
         # What is left out is counted in full: it must be small against the width of delta.
-        margin = 4.0 - math.log(3e-3 * width)
+        margin = -math.log(3e-3 * width)
         level = max(self.rough_log_delta(epsilon) - margin, _LAST_LEVEL)
         scattered = is_scattered(self.pair)
         trim, gains = (scattered_trim, scattered_gains) if scattered else (trimmed, cell_gains)
-        best, hint = _ANYTHING, self._hint(epsilon)
+        best = _ANYTHING
         for _ in range(_TRIMMINGS):
             pair = trim(self.pair, epsilon, level)
+            hint = _nearby(self._hints, epsilon, level)
             main = expected_positive_part_of_cells(pair, gains(pair, epsilon), width, hint)
             found = self._assemble(pair, main, epsilon)
             best = LogInterval(max(best.low, found.low), min(best.high, found.high))
@@ -184,13 +196,6 @@ class PairProfile:
             else:
                 break
         return best
-
-    def _hint(self, epsilon: float) -> Hint:
-        """What is known from an eps nearby, kept up to date from here on."""
-        for known, hint in self._hints.items():
-            if abs(known - epsilon) <= _NEARBY * epsilon:
-                return hint
-        return self._hints.setdefault(epsilon, Hint())
 
     def _assemble(self, pair: ShuffledPair, main: LogInterval, epsilon: float) -> LogInterval:
         shift = -math.log(pair.n)
@@ -239,6 +244,14 @@ class PairProfile:
         if self._enumeration is None:
             self._enumeration = Enumeration(self.pair)
         return self._enumeration.expected_positive_part(epsilon)
+
+
+def _nearby(hints: dict[tuple[float, float], Hint], epsilon: float, level: float) -> Hint:
+    """What is known from an eps and a level nearby, kept up to date from here on."""
+    for (known, cut), hint in hints.items():
+        if abs(known - epsilon) <= _NEARBY * epsilon and abs(cut - level) <= _NEAR_LEVEL:
+            return hint
+    return hints.setdefault((epsilon, level), Hint())
 
 
 def _one_sided(law: GainLaw, n: int) -> LogInterval | None:

@@ -15,6 +15,8 @@ from shuffledp.pair import UNIT_ROUNDOFF, Array
 U = UNIT_ROUNDOFF
 RARE = 30.0
 _SEARCH = 400
+_NEWTON = 40
+_NEAR_TILT = 3e-3
 _LEAST_NEGATIVE = 1e-3
 _LARGEST_EXPONENT = 690.0
 
@@ -36,6 +38,8 @@ class Tilt:
         which S <= 0, is taken out exactly and M(s)^n - M_-(s)^n is integrated.
     variance : float
         Variance of G under the tilted law.
+    spread : float
+        About the variance of S under its tilted law: n times ``variance`` unless rare.
     """
 
     alpha: float
@@ -43,6 +47,7 @@ class Tilt:
     log_scale: float
     rare: bool
     variance: float
+    spread: float = math.nan
 
     def log_growth(self, law: GainLaw, n: int, beta: float) -> float:
         """Upper bound of log of the transform at beta, less log_scale; inf on overflow."""
@@ -56,13 +61,22 @@ class Tilt:
         return top - self.log_scale + 64 * U * (abs(n * value) + abs(self.log_scale) + 1.0)
 
 
-def find_tilt(law: GainLaw, n: int, *, allow_rare: bool = True, force_rare: bool = False) -> Tilt:
+def find_tilt(
+    law: GainLaw,
+    n: int,
+    *,
+    allow_rare: bool = True,
+    force_rare: bool = False,
+    start: float | None = None,
+) -> Tilt:
     """Solve d/d log alpha of log(M(alpha)^n - M_-(alpha)^n) = 2; needs max G > 0.
 
     M_- is M without the atoms that may be positive: where none of those occurs, S <= 0.
-    ``allow_rare=False`` keeps that event in even where it is likely.
+    ``allow_rare=False`` keeps that event in even where it is likely. With ``start``, the solution
+    for a law that differs little, nothing is solved: any alpha is valid.
     """
-    alpha = solve_tilt(law, n, whole=not (allow_rare or force_rare))
+    whole = not (allow_rare or force_rare)
+    alpha = solve_tilt(law, n, whole=whole) if start is None else start
     log_m, _ = log_moment(law, alpha)
     tilted = tilted_law(law, n, alpha)
     rare = force_rare or (
@@ -72,7 +86,8 @@ def find_tilt(law: GainLaw, n: int, *, allow_rare: bool = True, force_rare: bool
     if rare and tilted.negative > 0.0:
         log_ratio = max(tilted.log_ratio, 1e-300)
         log_scale = n * math.log(tilted.negative) + log_expm1(log_ratio)
-    return Tilt(alpha, log_m, log_scale, rare, tilted.variance)
+    spread = tilted.curvature / alpha**2 if rare else n * tilted.variance
+    return Tilt(alpha, log_m, log_scale, rare, tilted.variance, spread)
 
 
 def log_moment(law: GainLaw, s: float) -> tuple[float, float]:
@@ -165,11 +180,51 @@ def _moment_error(law: GainLaw, s: float, *, centred: bool = False) -> float:
 
 def solve_tilt(law: GainLaw, n: int, *, whole: bool) -> float:
     """The alpha of ``find_tilt``, or a poor but valid one where there is no solution in range."""
+    first = math.log(2.0 / max(float(law.g.max()), 1e-290))
+    low, high, theta = -_LARGEST_EXPONENT, _LARGEST_EXPONENT, first
+    for _ in range(_NEWTON):
+        at = tilted_law(law, n, math.exp(theta), whole=whole)
+        gap = at.slope - 2.0
+        if gap < 0.0:
+            low = theta
+        elif gap > 0.0:
+            high = theta
+        else:
+            return math.exp(theta) if gap == 0.0 else _bisected(law, n, first, whole=whole)
+        step = _tilt_step(at)
+        if abs(step) <= _NEAR_TILT:
+            return math.exp(theta + step)
+        inside = low < theta + step < high
+        theta = theta + step if inside else 0.5 * (max(low, theta - 4.0) + min(high, theta + 4.0))
+    return _bisected(law, n, first, whole=whole)
+
+
+def _tilt_step(at: TiltedLaw) -> float:
+    """A step of log alpha towards slope = 2, by Newton's rule, at most 4 either way.
+
+    With alpha F' = slope and alpha^2 F'' = curvature: far out, where both grow exponentially,
+    log slope is next to linear; elsewhere F is nearly a parabola.
+    """
+    slope, bend = at.slope, max(at.curvature, 1e-300)
+    if not math.isfinite(slope) or not math.isfinite(bend):
+        return -1.0 if slope > 0.0 else 1.0
+    if slope > 8.0:
+        step = math.log(2.0 / slope) * slope / (slope + bend)
+    else:
+        # alpha' (F' + F'' (alpha' - alpha)) = 2 for r = alpha'/alpha: bend r^2 + lag r - 2 = 0.
+        lag = slope - bend
+        root = math.sqrt(lag * lag + 8.0 * bend)
+        grown = (root - lag) / (2.0 * bend) if lag < 0.0 else 4.0 / (root + lag)
+        step = math.log(grown) if 0.0 < grown < math.inf else 1.0
+    return min(max(step, -4.0), 4.0)
+
+
+def _bisected(law: GainLaw, n: int, start: float, *, whole: bool) -> float:
+    """The same without a derivative, where Newton's rule fails: in extreme laws."""
 
     def slope(theta: float) -> float:
         return tilted_law(law, n, math.exp(theta), whole=whole).slope - 2.0
 
-    start = math.log(2.0 / max(float(law.g.max()), 1e-290))
     high, low = start, start - 1.0
     for _ in range(_SEARCH):
         if not slope(high) < 0.0 or high > _LARGEST_EXPONENT:
@@ -187,12 +242,16 @@ def solve_tilt(law: GainLaw, n: int, *, whole: bool) -> float:
 
 
 class TiltedLaw(NamedTuple):
-    """At alpha: d log(M^n - M_-^n) / d log alpha, tilted variance, n log(M/M_-), and M_-."""
+    """At alpha, with F = log(M^n - M_-^n): alpha F', tilted variance of G, n log(M/M_-), M_-.
+
+    ``curvature`` is alpha^2 F'', which only proposes where to look.
+    """
 
     slope: float
     variance: float
     log_ratio: float
     negative: float
+    curvature: float
 
 
 def tilted_law(law: GainLaw, n: int, alpha: float, *, whole: bool = False) -> TiltedLaw:
@@ -206,18 +265,28 @@ def tilted_law(law: GainLaw, n: int, alpha: float, *, whole: bool = False) -> Ti
     total = float(share.sum()) + rest
     moment = share * law.g
     mean = float(moment.sum()) / total
-    variance = (float((share * (law.g - mean) ** 2).sum()) + rest * mean * mean) / total
+    square = share * (law.g - mean) ** 2
+    variance = (float(square.sum()) + rest * mean * mean) / total
     up = float(share[law.active].sum())
     negative = total - up if up < 0.5 * total else float(share[~law.active].sum()) + rest
     if whole or negative <= 0.0:
-        return TiltedLaw(alpha * n * mean, variance, math.inf, 0.0)
+        return TiltedLaw(alpha * n * mean, variance, math.inf, 0.0, alpha * alpha * n * variance)
     down_mean = float(moment[~law.active].sum()) / negative
     log_ratio = n * math.log1p(up / negative)
     excess = float(moment[law.active].sum()) - down_mean * up
     kept = -math.expm1(-log_ratio)
-    slope = alpha * n * (excess / total / kept + down_mean) if kept > 0.0 else -math.inf
+    if not kept > 0.0:
+        return TiltedLaw(-math.inf, variance, log_ratio, negative * math.exp(min(top, 690.0)), 0.0)
+    slope = alpha * n * (excess / total / kept + down_mean)
+    down = (float(square[~law.active].sum()) + rest * mean * mean) / negative
+    down = max(down - (down_mean - mean) ** 2, 0.0)
+    # With q = M_-^n/(M^n - M_-^n): F'' = A'' + q (A'' - B'') - q (1 + q) (A' - B')^2.
+    odds = math.exp(-log_ratio) / kept
+    apart = alpha * n * excess / total
+    bend = alpha * alpha * n * (variance + odds * (variance - down))
+    bend -= odds * (1.0 + odds) * apart * apart
     # The mean of both parts over the tilted law, by n times less cancellation than M^n - M_-^n.
-    return TiltedLaw(slope, variance, log_ratio, negative * math.exp(min(top, 690.0)))
+    return TiltedLaw(slope, variance, log_ratio, negative * math.exp(min(top, 690.0)), bend)
 
 
 def log_expm1(x: float) -> float:

@@ -1,0 +1,138 @@
+"""Where to split large G off: layers of G, each of which gets a contour of its own.
+
+Nothing here is certified: any cuts are valid (docs/theory.md, section 6.10); good ones leave little
+to cancel. All of it works on a few hundred atoms that stand for the cells.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from shuffledp.divergence.gain import GainLaw, part_below
+from shuffledp.divergence.tilt import find_tilt
+from shuffledp.pair import Array
+
+ROUGH_CELLS = 512
+_SPLIT_GAIN = 1.5
+_SPLIT_LEVELS = 14
+# How far apart layers are, and how far once one large message makes S > 0 by itself.
+_LAYER = 4.0
+_LAYER_GAIN = 0.5
+_LAYER_BEYOND = 16.0
+_CLEAR = 30.0
+_MOST_LAYERS = 40
+
+
+@dataclass
+class Hint:
+    """Where large messages were split off at an eps nearby; it saves time and certifies nothing."""
+
+    cuts: list[float] | None = None
+
+    def of(self, law: GainLaw, n: int) -> list[float]:
+        """The cuts for a law of a few hundred atoms: those known where they still divide it."""
+        if self.cuts is None or not divides(self.cuts, law.g, law.g):
+            self.cuts = _cuts(law, n)
+        return self.cuts
+
+
+def divides(cuts: list[float], mean: Array, high: Array) -> bool:
+    """Whether there is something in (0, first cut], between any two, and above the last."""
+    if not cuts:
+        return True
+    ends = itertools.pairwise([0.0, *cuts, math.inf])
+    return all(bool(np.any((mean > low) & (high <= top))) for low, top in ends)
+
+
+def layer_scale(law: GainLaw, cut: float, n: int) -> float:
+    """log of transform/alpha at the tilt, for sums with some G above the cut."""
+    law = law.with_active_above(cut)
+    if not bool(law.active.any()) or bool(law.active.all()):
+        return math.inf
+    return _rough_scale(law, n, force_rare=True)
+
+
+def bulk_scale(law: GainLaw, n: int) -> float:
+    """log of transform/alpha at the tilt, for all sums."""
+    return _rough_scale(law, n, force_rare=False)
+
+
+def _rough_scale(law: GainLaw, n: int, *, force_rare: bool) -> float:
+    tilt = find_tilt(law, n, allow_rare=True, force_rare=force_rare)
+    return tilt.log_scale - math.log(tilt.alpha)
+
+
+def _cuts(law: GainLaw, n: int) -> list[float]:
+    """What makes the scales together smallest, and layers above and below it.
+
+    The scale is what Chernoff's bound gives; the nearer it is to the truth, the less cancels.
+    """
+    first = _first_cut(law, n)
+    return [] if first is None else _upper_cuts(law, _lower_cuts(law, first, n), n)
+
+
+def _first_cut(law: GainLaw, n: int) -> float | None:
+    """Where the scales below and above are about equal: one falls and the other rises with it."""
+    mass = law.w * np.maximum(law.g, 0.0)
+    order = np.argsort(law.g)
+    above = np.cumsum(mass[order][::-1])[::-1]
+    levels = float(above[0]) * np.exp(-2.0 * np.arange(1, _SPLIT_LEVELS))
+    places = np.searchsorted(-above, -levels)
+    cuts = law.g[order[places[places < order.size - 2]]]
+    least = float(law.g.min(where=law.g > 0.0, initial=math.inf))
+    cuts = np.unique(cuts[cuts > least])
+    found = {}
+
+    def scales(i: int) -> tuple[float, float]:
+        if i not in found:
+            cut = float(cuts[i])
+            found[i] = bulk_scale(part_below(law, cut), n), layer_scale(law, cut, n)
+        return found[i]
+
+    low, high = 0, cuts.size
+    while low < high:
+        middle = (low + high) // 2
+        below, beyond = scales(middle)
+        low, high = (low, middle) if below >= beyond else (middle + 1, high)
+    for i in (low - 1, low):
+        if 0 <= i < cuts.size:
+            scales(i)
+    total, i = min(
+        ((float(np.logaddexp(*both)), i) for i, both in found.items()), default=(math.inf, 0)
+    )
+    return float(cuts[i]) if total < bulk_scale(law, n) - _SPLIT_GAIN else None
+
+
+def _lower_cuts(law: GainLaw, first: float, n: int) -> list[float]:
+    """The first cut and those below it that make what is left under all cuts smaller."""
+    cuts = [first]
+    upper = part_below(law, first)
+    base = bulk_scale(upper, n)
+    while len(cuts) < _MOST_LAYERS:
+        cut = cuts[0] / _LAYER
+        small = part_below(upper, cut)
+        if not float(small.g.max(initial=-1.0)) > 0.0:
+            break
+        under = bulk_scale(small, n)
+        if np.logaddexp(under, layer_scale(upper, cut, n)) >= base - _LAYER_GAIN:
+            break
+        cuts.insert(0, cut)
+        base, upper = under, small
+    return cuts
+
+
+def _upper_cuts(law: GainLaw, cuts: list[float], n: int) -> list[float]:
+    """More cuts above, a factor apart, none next to the largest G."""
+    top = float(law.g.max())
+    clear = _CLEAR * n * max(-law.mean, 0.0)
+    while len(cuts) < _MOST_LAYERS:
+        ratio = _LAYER if cuts[-1] < clear else _LAYER_BEYOND
+        cut = cuts[-1] * ratio
+        if cut * _LAYER > top or not bool(np.any((law.g > cuts[-1]) & (law.g <= cut))):
+            break
+        cuts.append(cut)
+    return cuts
