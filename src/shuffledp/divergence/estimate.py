@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import log_ndtr
+from scipy.special import erfcx, log_ndtr
 
 from shuffledp.divergence.gain import GainLaw, mean_gain, part_below, trimmed
 from shuffledp.divergence.layers import ROUGH_CELLS, Hint
@@ -44,19 +44,21 @@ def rough_part(law: GainLaw, n: int, *, force_rare: bool = False) -> Part:
     if not math.isfinite(scale):
         return Part(scale, -math.inf)
     if 0.0 < tilt.spread < math.inf:
-        return Part(scale, tilt.log_scale + _normal_part(tilt.alpha, tilt.spread))
+        return Part(scale, tilt.log_scale + _normal_part(tilt.alpha, tilt.slope, tilt.spread))
     # A single atom may be all there is: Chernoff's scale, times the usual constant.
     return Part(scale, scale - 1.0 if tilt.rare else -math.inf)
 
 
-def _normal_part(alpha: float, variance: float) -> float:
-    """log E[S_+ e^{-alpha S}] for S normal of mean 2/alpha and this variance."""
+def _normal_part(alpha: float, slope: float, variance: float) -> float:
+    """log E[S_+ e^{-alpha S}] for S normal of mean slope/alpha and this variance."""
     deviation = math.sqrt(variance)
     # Where S hardly varies both are next to infinite; their squares must not overflow.
-    distance = min(2.0 / alpha / deviation, 1e100)
+    distance = min(max(slope / alpha / deviation, -1e100), 1e100)
     z = max(distance - alpha * deviation, -1e100)
-    if z < -5.0:
+    if z < -1e3:
         log_tail = math.log(1.0 / (z * z) * (1.0 - 3.0 / (z * z)))
+    elif z < -5.0:
+        log_tail = math.log1p(z * math.sqrt(0.5 * math.pi) * float(erfcx(-z / math.sqrt(2.0))))
     else:
         log_part = 0.5 * z * z + float(log_ndtr(z)) + 0.5 * math.log(2.0 * math.pi)
         log_tail = math.log1p(z * math.exp(log_part)) if z < 5.0 else math.log(z) + log_part

@@ -29,6 +29,7 @@ _CLOSE, _HOPELESS = 1.0, 3.0
 _SHORT = 3.0
 _SLOPE_ERROR = 0.1
 _DOUBTFUL = 2.0
+_SAME = 0.02
 _FIRST, _FLANK, _AIM = 6e-3, 0.12, 0.6
 _CORRECTIONS, _STILL = 2, 1e-5
 # How far apart, in log delta, two brackets give a slope: against their widths; not too far.
@@ -149,12 +150,15 @@ def solve_epsilon(
             if profile.log_floor() >= log_target + _target_slack(log_target):
                 return EpsilonInterval(LARGEST_EPSILON, math.inf, i)
     best, guess = _proposal(profiles, log_target, cap)
+    compared: set[int] = set()
     if not need_all and len(profiles) > 1:
-        best = _highest(profiles, guess, best)
+        best, compared = _highest(profiles, guess, best)
     found = _refine(_Evaluated(profiles[best], log_target, upper=need_all), cap, rtol, guess)
     found = found._replace(which=best)
     for i, profile in enumerate(profiles):
         if i == best or (found.high if need_all else found.low) >= cap:
+            continue
+        if i in compared and abs(found.low - guess) <= _SAME * guess:
             continue
         if not _matters(profile, profiles[found.which], found.high, log_target, need_all=need_all):
             continue
@@ -172,15 +176,14 @@ def _proposal(profiles: Sequence[PairProfile], log_target: float, cap: float) ->
     return best, guess
 
 
-def _highest(profiles: Sequence[PairProfile], epsilon: float, best: int) -> int:
-    """The profile that is highest by loose brackets, among those not out of the question."""
+def _highest(profiles: Sequence[PairProfile], epsilon: float, best: int) -> tuple[int, set[int]]:
+    """The profile that is highest, by brackets, of those not out of the question; and these."""
     least = profiles[best].rough_log_delta(epsilon) - _CLOSE
-    for i, profile in enumerate(profiles):
-        if i == best or profile.rough_log_delta(epsilon) < least:
-            continue
-        if _larger(profile, profiles[best], epsilon):
+    likely = {i for i, p in enumerate(profiles) if p.rough_log_delta(epsilon) >= least}
+    for i in sorted(likely - {best}):
+        if _larger(profiles[i], profiles[best], epsilon):
             best = i
-    return best
+    return best, likely
 
 
 def _worse(one: EpsilonInterval, two: EpsilonInterval, *, need_all: bool) -> EpsilonInterval:
@@ -216,7 +219,7 @@ def _above(curve: _Evaluated, epsilon: float, width: float) -> bool:
 
 def _larger(profile: PairProfile, other: PairProfile, epsilon: float) -> bool:
     """Whether a profile seems to be above another by more than loose brackets can tell."""
-    one, two = (p.log_delta(epsilon, width=LOOSE) for p in (profile, other))
+    one, two = (p.log_delta(epsilon, width=_FIRST) for p in (profile, other))
     if not math.isfinite(one.low + two.low):
         return one.high > two.high
     return _middle(one) > _middle(two) + 0.05 * max(one.width, two.width)
@@ -268,7 +271,7 @@ def _start(gap: Callable[[float], float], high: float) -> float:
 
 
 def _root(gap: Callable[[float], float], low: float, high: float) -> float:
-    root = brentq(gap, low, high, xtol=1e-3 * max(low, 1e-16), rtol=np.float64(1e-3))
+    root = brentq(gap, low, high, xtol=2e-5 * max(low, 1e-16), rtol=np.float64(2e-5))
     return float(root)  # type: ignore[arg-type]
 
 

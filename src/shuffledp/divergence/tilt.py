@@ -38,8 +38,9 @@ class Tilt:
         which S <= 0, is taken out exactly and M(s)^n - M_-(s)^n is integrated.
     variance : float
         Variance of G under the tilted law.
-    spread : float
-        About the variance of S under its tilted law: n times ``variance`` unless rare.
+    slope, spread : float
+        About alpha times the mean of S under its tilted law (2 at the saddle point), and the
+        variance of S there.
     """
 
     alpha: float
@@ -47,6 +48,7 @@ class Tilt:
     log_scale: float
     rare: bool
     variance: float
+    slope: float = 2.0
     spread: float = math.nan
 
     def log_growth(self, law: GainLaw, n: int, beta: float) -> float:
@@ -87,7 +89,7 @@ def find_tilt(
         log_ratio = max(tilted.log_ratio, 1e-300)
         log_scale = n * math.log(tilted.negative) + log_expm1(log_ratio)
     spread = tilted.curvature / alpha**2 if rare else n * tilted.variance
-    return Tilt(alpha, log_m, log_scale, rare, tilted.variance, spread)
+    return Tilt(alpha, log_m, log_scale, rare, tilted.variance, tilted.slope, spread)
 
 
 def log_moment(law: GainLaw, s: float) -> tuple[float, float]:
