@@ -18,6 +18,7 @@ from shuffledp.divergence.decay import Decay, SplitDecay
 from shuffledp.divergence.estimate import Part, rough_parts, total_of
 from shuffledp.divergence.gain import CellGains, GainLaw, compressed_gains, mean_law
 from shuffledp.divergence.layers import ROUGH_CELLS, Hint, divides
+from shuffledp.divergence.sandwich import MOST_MESSAGES, sandwiched
 from shuffledp.divergence.tilt import (
     Tilt,
     active_moment,
@@ -28,7 +29,7 @@ from shuffledp.divergence.tilt import (
 from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
 
 U = UNIT_ROUNDOFF
-_FEW = 15
+_FEW, _RATHER_FEW = 15, 40
 _FEWEST_GROUPS = 100
 _MOST_GROUPS = 6000
 _GROUPS_FOR_FEW = 3000
@@ -60,6 +61,9 @@ def _bracket(pair: ShuffledPair, cells: CellGains, width: float, hint: Hint) -> 
     if float(cells.low.min()) >= 0.0:
         return _all_positive(cells, n)
     found = _layered(pair, cells, hint, width)
+    if n <= MOST_MESSAGES and found.width > width:
+        more = sandwiched(cells, n, rel=pair.rel, width=width)
+        found = LogInterval(max(found.low, more.low), min(found.high, more.high))
     cap = alone.high + math.log(n)
     return LogInterval(found.low, min(found.high, cap + 4 * U * (1.0 + abs(cap))))
 
@@ -234,10 +238,10 @@ def _groups(
         far = 8.0 / math.sqrt(width)
         scale = n * tilt.alpha**3 * third
         excess = max(excess, min(scale * far**3 / 10.0, scale * far**2 / (0.1 * width)))
-        if n <= _FEW:
+        if n <= _RATHER_FEW:
             excess = max(excess, scale * far**2 / (0.1 * width))
     grown = _FEWEST_GROUPS * min(excess, 1e9) ** (1.0 / 3.0)
-    fewest = _GROUPS_FOR_FEW if whole and n <= _FEW else _FEWEST_GROUPS
+    fewest = _GROUPS_FOR_FEW if whole and n <= _RATHER_FEW else _FEWEST_GROUPS
     return int(min(_MOST_GROUPS, max(fewest, grown)))
 
 

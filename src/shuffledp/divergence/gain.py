@@ -330,7 +330,8 @@ def compressed_gains(
     equal shares of (w e^{tilt g})^{1/4} width^{3/4}; active cells count ``emphasis`` times.
     """
     active = cells.high > (0.0 if threshold is None else threshold)
-    starts = _group_starts(cells, tilt, groups, np.where(active, math.log(emphasis), 0.0), active)
+    bonus = np.where(active, math.log(emphasis), 0.0)
+    starts = group_starts(cells, tilt, groups, active, bonus=bonus)
     w = np.add.reduceat(cells.w, starts)
     index = np.repeat(np.arange(starts.size), np.diff(np.append(starts, cells.w.size)))
     centre = np.add.reduceat(cells.w * cells.mean, starts) / w
@@ -382,14 +383,24 @@ _NEGLIGIBLE = 60.0
 _WIDEST_PAIR = 2.0
 
 
-def _group_starts(
-    cells: CellGains, tilt: float, groups: int, bonus: Array, active: npt.NDArray[np.bool_]
+def group_starts(
+    cells: CellGains,
+    tilt: float,
+    groups: int,
+    active: npt.NDArray[np.bool_],
+    *,
+    order: int = 3,
+    bonus: Array | float = 0.0,
 ) -> npt.NDArray[np.intp]:
+    """Where groups begin, so that sum w e^{tilt g + bonus} width^order is about least.
+
+    That is equal shares of (w e^{tilt g + bonus})^{1/(order + 1)} width^{order/(order + 1)}.
+    """
     if cells.w.size <= groups:
         return np.arange(cells.w.size)
     width = cells.high - cells.low
     exponent = np.log(cells.w) + tilt * cells.mean + bonus
-    weight = np.exp(0.25 * (exponent - exponent.max())) * width**0.75
+    weight = np.exp((exponent - exponent.max()) / (order + 1)) * width ** (order / (order + 1))
     share = weight * (groups / float(weight.sum()))
     # Within a group e^{tilt g} must not change by much where it is not negligible.
     share += np.where(tilt * cells.high > -_NEGLIGIBLE, np.minimum(2.0 * tilt * width, 1.0), 0.0)
