@@ -72,3 +72,29 @@ def test_equality_at_the_lower_end_proves_nothing():
     A0, A1 = [F(1, 4), F(3, 4), F(0)], [F(0), F(3, 4), F(1, 4)]
     values = {profile(A0, A1, A0, a, 1) for a in (F(1), F(2), F(9))}
     assert values == {F(1, 4)}
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_lines_through_two_points_lie_below_beyond_them(seed):
+    """Lemma 7.6, with ends that lean to either side; and it is an equality for a straight line."""
+    rng = random.Random(100 + seed)
+    A0, A1, ref = (random_law(rng, 4) for _ in range(3))
+    grid = [F(i, 8) for i in range(8, 40)]
+    exact = [profile(A0, A1, ref, a, 2) for a in grid]
+    lean = [F(rng.randint(0, 30), 100) for _ in grid]
+    upper = [v * (1 + r) for v, r in zip(exact, lean, strict=True)]
+    lower = [v * (1 - r) for v, r in zip(exact, lean, strict=True)]
+    for _ in range(60):
+        i, j = sorted(rng.sample(range(len(grid)), 2))
+        for k, a in enumerate(grid):
+            if k <= i:
+                line = lower[i] + (lower[i] - upper[j]) * (grid[i] - a) / (grid[j] - grid[i])
+                assert exact[k] >= line
+            if k >= j:
+                line = lower[j] - (upper[i] - lower[j]) * (a - grid[j]) / (grid[j] - grid[i])
+                assert exact[k] >= line
+    straight = [1 - a / 100 for a in grid]
+    i, j = 3, 9
+    slope = (straight[i] - straight[j]) / (grid[j] - grid[i])
+    assert straight[0] == straight[i] + slope * (grid[i] - grid[0])
+    assert straight[20] == straight[j] - slope * (grid[20] - grid[j])
