@@ -17,6 +17,8 @@ from shuffledp.pair import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF
 _FAR = 600.0
+# Products below this would lose digits to underflow.
+_LEAST = 1e-290
 
 
 class _Point(NamedTuple):
@@ -59,8 +61,8 @@ def certified_ends(
 
 
 def _point(epsilon: float, found: LogInterval, log_target: float) -> _Point:
-    # log(target) is rounded, and so is what is subtracted here.
-    slack = 8 * U * (1.0 + abs(log_target))
+    # log(target) is rounded, and so is what is subtracted here; far below, expm1 forgets both.
+    slack = 8 * U * (1.0 + abs(log_target) + min(max(found.high, 0.0), _FAR))
     low, high = found.low - log_target - slack, found.high - log_target + slack
     low = math.expm1(low) if low < _FAR else math.expm1(_FAR)
     high = math.expm1(high) if high < _FAR else math.inf
@@ -72,7 +74,7 @@ def _on_chord(left: _Point, right: _Point) -> float:
     if left.high == math.inf:
         return right.epsilon
     share = left.high / (left.high - right.high) * (1.0 + 16 * U)
-    step = math.log1p(share * _distance(left, right)) * (1.0 + 16 * U)
+    step = math.log1p(max(share * _distance(left, right), _LEAST)) * (1.0 + 16 * U)
     return min((left.epsilon + step) * (1.0 + 4 * U), right.epsilon)
 
 
@@ -86,7 +88,7 @@ def _before(left: _Point, right: _Point) -> float:
     back = -left.low / fall * _distance(left, right) * (1.0 + 32 * U)
     if not back < 0.5:
         return 0.0
-    step = math.log1p(-back) * (1.0 + 16 * U)
+    step = math.log1p(-max(back, _LEAST)) * (1.0 + 16 * U)
     return max((left.epsilon + step) * (1.0 - 4 * U) - 4 * U * left.epsilon, 0.0)
 
 
@@ -100,10 +102,14 @@ def _beyond(left: _Point, right: _Point) -> float:
         return right.epsilon
     # In units of e^right: the distance to the left point is 1 - e^(left - right).
     share = right.low / fall * (1.0 - 16 * U)
-    step = math.log1p(share * -math.expm1(left.epsilon - right.epsilon)) * (1.0 - 16 * U)
+    grown = share * -math.expm1(left.epsilon - right.epsilon)
+    if grown < _LEAST:
+        return right.epsilon
+    step = math.log1p(grown) * (1.0 - 16 * U)
     return (right.epsilon + step) * (1.0 - 4 * U)
 
 
 def _distance(left: _Point, right: _Point) -> float:
-    """(e^right - e^left)/e^left."""
-    return math.expm1(min(right.epsilon - left.epsilon, _FAR))
+    """(e^right - e^left)/e^left, rounded up: the rounding of a long way counts in full."""
+    way = (right.epsilon - left.epsilon) * (1.0 + 4 * U)
+    return math.expm1(way) * (1.0 + 4 * U) if way < _FAR else math.inf
