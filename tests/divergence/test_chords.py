@@ -271,12 +271,89 @@ def test_points_next_to_zero(scale):
             check(curve, known, delta)
 
 
+# ------------------------------------------------------------------------- one step at a time
+
+
+@pytest.mark.parametrize("reach", [1e-12, 1e-3, 1.0, 45.0, 800.0])
+def test_bounds_relative_to_the_target(reach):
+    """delta/target - 1 from logarithms, whatever is rounded; no worse than 16 roundings."""
+    rng = random.Random(f"relative {reach}")
+    for _ in range(800):
+        delta = rng.choice([1.0 - 10.0 ** rng.uniform(-9, -1), 10.0 ** rng.uniform(-300, 0)])
+        log_target = math.log(delta)
+        low, high = sorted(min(log_target + reach * rng.uniform(-1, 1), 700.0) for _ in range(2))
+        found = chords._point(1.0, LogInterval(low, high), log_target)
+        exact = [arb(end).exp() / arb(delta) - 1 for end in (low, high)]
+        assert found.low <= exact[0]
+        assert found.high >= exact[1]
+        slack = 32 * chords.U * (1.0 + abs(log_target) + max(high, 0.0))
+        assert found.low >= exact[0] - slack * (1 + abs(exact[0])) or low - log_target > 599.0
+        assert found.high <= exact[1] + slack * (1 + abs(exact[1])) or high - log_target > 599.0
+    for ends in ((-math.inf, -math.inf), (-math.inf, math.inf), (-3.0, math.inf)):
+        found = chords._point(1.0, LogInterval(*ends), -2.0)
+        assert -1.0 - 8 * chords.U <= found.low <= math.exp(-1.0) - 1.0
+        assert found.high == math.inf or -1.0 <= found.high <= -1.0 + 8 * chords.U
+
+
+def random_pair(rng):
+    """Two points with ends of any size, as floats: what follows from them is exact."""
+    reach = 10.0 ** rng.uniform(-16, 0) * rng.choice([1.0, 30.0, 300.0])
+    left = rng.choice([0.0, rng.random(), 300.0 * rng.random()])
+    right = max(left + reach * rng.random(), math.nextafter(left, math.inf))
+    size = rng.choice([1.0, 1.0, 1e-9, 1e-14])
+    ends = sorted((size * rng.uniform(-1.0, 1.0) for _ in range(4)), reverse=True)
+    if rng.random() < 0.3:
+        ends[1] = ends[2] = ends[0] * (1.0 - 10.0 ** rng.uniform(-16, -1))
+        ends.sort(reverse=True)
+    swap = rng.random() < 0.5
+    return (
+        chords._Point(left, ends[1 + swap], ends[0]),
+        chords._Point(right, ends[3], ends[2 - swap]),
+    )
+
+
+def line(x0, y0, x1, y1, epsilon):
+    """Height at e^eps of the line through two points (eps, height), times a positive number."""
+    one, two, x = (arb(x0).expm1(), arb(x1).expm1(), arb(epsilon).expm1())
+    return arb(y0) * (two - x) + arb(y1) * (x - one)
+
+
+@pytest.mark.parametrize("batch", range(8))
+def test_each_line_on_its_own_side(batch):
+    """The end found is on the right side of where the line itself meets the target, and near."""
+    rng = random.Random(f"line {batch}")
+    counts = {"chord": 0, "before": 0, "beyond": 0}
+    for _ in range(800):
+        left, right = random_pair(rng)
+        if left.high > 0.0 >= right.high:
+            end = chords._on_chord(left, right)
+            assert left.epsilon <= end <= right.epsilon
+            inner = line(left.epsilon, left.high, right.epsilon, right.high, end)
+            assert inner <= 0 or (end == right.epsilon and right.high <= 0.0)
+            less = end * (1.0 - 40 * chords.U) - 40 * chords.U * (right.epsilon - left.epsilon)
+            assert line(left.epsilon, left.high, right.epsilon, right.high, max(less, 0.0)) >= 0
+            counts["chord"] += 1
+        end = chords._before(left, right)
+        if end > 0.0:
+            assert end < left.epsilon
+            assert line(left.epsilon, left.low, right.epsilon, right.high, end) >= 0
+            counts["before"] += 1
+        end = chords._beyond(left, right)
+        if end > 0.0:
+            assert end >= right.epsilon * (1.0 - 8 * chords.U)
+            assert end <= right.epsilon or (
+                line(left.epsilon, left.high, right.epsilon, right.low, end) >= 0
+            )
+            counts["beyond"] += 1
+    assert min(counts.values()) > 30
+
+
 # ------------------------------------------------------------------------- ends that do follow
 
 
 @pytest.mark.parametrize("k", [0.3, 3.0, 100.0])
 @pytest.mark.parametrize("log_target", [-0.5, -12.0, -300.0])
-@pytest.mark.parametrize("side", [1.0, -1.0])
+@pytest.mark.parametrize("side", [1.0, 0.0, -1.0])
 def test_a_narrow_bracket_and_two_loose_ones(k, log_target, side):
     """A bracket 1e-6 wide off the crossing by 1e-6, loose ones 0.12 away: both ends are close."""
     curve = Power(0.0, k)
