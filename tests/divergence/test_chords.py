@@ -300,6 +300,12 @@ def random_pair(rng):
     reach = 10.0 ** rng.uniform(-16, 0) * rng.choice([1.0, 30.0, 300.0])
     left = rng.choice([0.0, rng.random(), 300.0 * rng.random()])
     right = max(left + reach * rng.random(), math.nextafter(left, math.inf))
+    if rng.random() < 0.2:
+        # Next to 0, where products underflow.
+        left, right = sorted(10.0 ** -rng.randint(288, 322) * rng.randint(0, 99) for _ in range(2))
+        right = max(right, math.nextafter(left, math.inf))
+    if rng.random() < 0.2:
+        left, right = rng.uniform(0.4, 0.8), rng.uniform(0.9, 1.5)
     size = rng.choice([1.0, 1.0, 1e-9, 1e-14])
     ends = sorted((size * rng.uniform(-1.0, 1.0) for _ in range(4)), reverse=True)
     if rng.random() < 0.3:
@@ -310,6 +316,28 @@ def random_pair(rng):
         chords._Point(left, ends[1 + swap], ends[0]),
         chords._Point(right, ends[3], ends[2 - swap]),
     )
+
+
+def pair_for(rng):
+    """Two points whose lines meet the target where roundings weigh most."""
+    share = rng.uniform(0.3, 0.499)
+    kind = rng.choice(["back by a half", "far", "flat"])
+    if kind == "back by a half":
+        left = rng.uniform(-math.log1p(-share), 1.05 * -math.log1p(-share))
+        right = left + rng.uniform(0.1, 3.0)
+        back = share / math.expm1(right - left)
+        low = rng.uniform(-1.0, -0.1)
+        return chords._Point(left, low * back / (1 + back), 0.0), chords._Point(right, -1.0, low)
+    if kind == "far":
+        left = 10.0 ** rng.uniform(-16, 0)
+        right = left + rng.uniform(8.0, 300.0)
+        high = rng.uniform(0.1, 5.0) / math.expm1(right - left)
+        return chords._Point(left, 0.0, high), chords._Point(right, -1.0, -rng.random())
+    left = 1e-9 * rng.random()
+    right = left * rng.uniform(1.5, 9.0)
+    high = 10.0 ** rng.uniform(-15, 0)
+    low = high * (1.0 - 10.0 ** rng.uniform(-14, -10))
+    return chords._Point(left, low, high), chords._Point(right, low, high)
 
 
 def line(x0, y0, x1, y1, epsilon):
@@ -324,13 +352,14 @@ def test_each_line_on_its_own_side(batch):
     rng = random.Random(f"line {batch}")
     counts = {"chord": 0, "before": 0, "beyond": 0}
     for _ in range(800):
-        left, right = random_pair(rng)
+        left, right = rng.choice([random_pair, pair_for])(rng)
         if left.high > 0.0 >= right.high:
             end = chords._on_chord(left, right)
             assert left.epsilon <= end <= right.epsilon
             inner = line(left.epsilon, left.high, right.epsilon, right.high, end)
             assert inner <= 0 or (end == right.epsilon and right.high <= 0.0)
             less = end * (1.0 - 40 * chords.U) - 40 * chords.U * (right.epsilon - left.epsilon)
+            less = min(less, end - 1.1 * chords._LEAST)
             assert line(left.epsilon, left.high, right.epsilon, right.high, max(less, 0.0)) >= 0
             counts["chord"] += 1
         end = chords._before(left, right)

@@ -164,6 +164,28 @@ def solve_epsilon(
             continue
         other = _refine(_Evaluated(profile, log_target, upper=need_all), cap, rtol, found.high)
         found = _worse(found, other._replace(which=i), need_all=need_all)
+    return _agreed(profiles, log_target, found, cap, rtol) if need_all else found
+
+
+def _agreed(
+    profiles: Sequence[PairProfile], target: float, found: EpsilonInterval, cap: float, rtol: float
+) -> EpsilonInterval:
+    """``high`` moved up, if need be, to where every curve was evaluated and is below the target."""
+    curves = [_Evaluated(profile, target, upper=True) for profile in profiles]
+    point, limit = found.high, min(cap, LARGEST_EPSILON)
+    for _ in range(_WIDENINGS):
+        if len(curves) < 2 or not 0.0 < point < limit:
+            break
+        beyond = 0.0
+        for curve in curves:
+            slope = _slope(curve, point, limit)
+            width = min(max(0.6 * rtol * point * slope, _NARROWEST), LOOSE)
+            if not any(_below(curve, point, w) for w in (LOOSE, width, 0.1 * width)):
+                gap = curve.known[point].high - target + _target_slack(target)
+                beyond = max(beyond, 1.02 * gap / slope, 4 * U * point)
+        if beyond == 0.0:
+            return found._replace(high=point)
+        point += beyond
     return found
 
 
