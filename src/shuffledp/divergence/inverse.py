@@ -177,10 +177,10 @@ def _agreed(
         if len(curves) < 2 or not 0.0 < point < limit:
             break
         beyond = 0.0
-        for curve in curves:
+        for curve in (c for c in curves if not _below(c, point, LOOSE)):
             slope = _slope(curve, point, limit)
             width = min(max(0.6 * rtol * point * slope, _NARROWEST), LOOSE)
-            if not any(_below(curve, point, w) for w in (LOOSE, width, 0.1 * width)):
+            if not any(_below(curve, point, w) for w in (width, 0.1 * width)):
                 gap = curve.known[point].high - target + _target_slack(target)
                 beyond = max(beyond, 1.02 * gap / slope, 4 * U * point)
         if beyond == 0.0:
