@@ -16,9 +16,9 @@ import numpy as np
 from shuffledp.divergence.contour import LogInterval, expected_positive_part
 from shuffledp.divergence.decay import Decay, SplitDecay
 from shuffledp.divergence.estimate import Part, rough_parts, total_of
+from shuffledp.divergence.few import MOST_MESSAGES, SHARP, few_messages
 from shuffledp.divergence.gain import CellGains, GainLaw, compressed_gains, mean_law
 from shuffledp.divergence.layers import ROUGH_CELLS, Hint, divides
-from shuffledp.divergence.sandwich import MOST_MESSAGES, sandwiched
 from shuffledp.divergence.tilt import (
     Tilt,
     active_moment,
@@ -60,9 +60,11 @@ def _bracket(pair: ShuffledPair, cells: CellGains, width: float, hint: Hint) -> 
         return _one_sided_cells(alone, n)
     if float(cells.low.min()) >= 0.0:
         return _all_positive(cells, n)
-    found = _layered(pair, cells, hint, width)
-    if n <= MOST_MESSAGES and found.width > width:
-        more = sandwiched(cells, n, rel=pair.rel, width=width)
+    found = LogInterval(-math.inf, math.inf)
+    if n <= MOST_MESSAGES:
+        found = few_messages(cells, n, rel=pair.rel, width=width)
+    if found.width > max(width, SHARP):
+        more = _layered(pair, cells, hint, width)
         found = LogInterval(max(found.low, more.low), min(found.high, more.high))
     cap = alone.high + math.log(n)
     return LogInterval(found.low, min(found.high, cap + 4 * U * (1.0 + abs(cap))))
