@@ -321,7 +321,7 @@ def random_pair(rng):
 def pair_for(rng):
     """Two points whose lines meet the target where roundings weigh most."""
     share = rng.uniform(0.3, 0.499)
-    kind = rng.choice(["back by a half", "far", "flat"])
+    kind = rng.choice(["back by a half", "far", "flat", "tiny"])
     if kind == "back by a half":
         left = rng.uniform(-math.log1p(-share), 1.05 * -math.log1p(-share))
         right = left + rng.uniform(0.1, 3.0)
@@ -333,6 +333,12 @@ def pair_for(rng):
         right = left + rng.uniform(8.0, 300.0)
         high = rng.uniform(0.1, 5.0) / math.expm1(right - left)
         return chords._Point(left, 0.0, high), chords._Point(right, -1.0, -rng.random())
+    if kind == "tiny":
+        left, right = 5e-324 * rng.randint(9, 99), 5e-324 * rng.randint(100, 199)
+        highs, lows = (rng.random(), -rng.random()), (-0.2 * rng.random(), -1.0)
+        if rng.random() < 0.5:
+            highs, lows = (1.0, rng.uniform(-0.7, -0.3)), (rng.uniform(-0.2, -0.1), -1.0)
+        return chords._Point(left, lows[0], highs[0]), chords._Point(right, lows[1], highs[1])
     left = 1e-9 * rng.random()
     right = left * rng.uniform(1.5, 9.0)
     high = 10.0 ** rng.uniform(-15, 0)

@@ -123,12 +123,13 @@ def test_brackets_as_narrow_as_wanted_bring_the_ends_together(k, rtol, lean, upp
     assert len(profile.asked) <= 14
 
 
+@pytest.mark.parametrize("wrong", [-0.1, 1.6])
 @pytest.mark.parametrize("upper", [True, False])
-def test_the_worst_of_several(upper):
+def test_the_worst_of_several(upper, wrong):
     """The estimate names the wrong one; brackets have the last word."""
     high = Curve(Power(-0.2, 2.0), 1, off=0.0)
     low = Curve(Power(-0.5, 2.0), 2, off=0.0)
-    low.rough_log_delta = lambda epsilon: -0.1 - 2.0 * epsilon
+    low.rough_log_delta = lambda epsilon: min(wrong - 2.0 * epsilon, 0.0)
     for profiles in ([high, low], [low, high]):
         found = check(profiles, 1e-3, cap=math.inf, rtol=1e-6, upper=upper)
         crossing = (-0.2 - math.log(1e-3)) / 2.0
