@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +14,7 @@ from divergence.oracle import ball
 from shuffledp.divergence import few
 from shuffledp.divergence.few import Atoms, _contracted, _copies, _spread, few_messages
 from shuffledp.divergence.gain import CellGains
-from shuffledp.divergence.lattice import Lattice, Transforms, sum_nodes, transform
+from shuffledp.divergence.lattice import Lattice, Transforms, _kernel, sum_nodes, transform
 
 U = 2.0**-53
 
@@ -203,6 +204,70 @@ def is_noisy(g, w, noisy, k):
     return noisy[float(k)] >= left * enough and noisy[float(k + 1)] >= right * enough
 
 
+def cut_cells(rng, count):
+    """Cells that are a uniform law of mass 0.6 to 1 and an atom somewhere in the same interval.
+
+    The interval that is known is a little wider, as rounding may have it.
+    """
+    low = np.sort(rng.normal(size=count) * 5.0)
+    room = rng.random(count) + 0.1
+    share, place = rng.choice([0.6, 0.9, 1.0], size=count), rng.random(count)
+    atom = low + place * room
+    mean = share * (low + 0.5 * room) + (1.0 - share) * atom
+    w = rng.random(count) / count
+    zeros = np.zeros(count)
+    err = 1e-15 * np.abs(low) + 1e-15
+    cells = CellGains(w, mean, low, low + room, err, 0.0, 1.0, zeros, zeros, density=share / room)
+    return cells, (low, low + room, share, atom)
+
+
+def above_cells(cells, law, t):
+    """E(G - t)_+ of that law, as a ball."""
+    total = arb(0)
+    for w, low, high, s, x in zip(cells.w, *law, strict=True):
+        first, last, cut = Fraction(low), Fraction(high), Fraction(t)
+        reach = max(last - max(cut, first), Fraction(0))
+        uniform = reach * ((last + max(cut, first)) / 2 - cut) / (last - first)
+        part = Fraction(s) * uniform + (1 - Fraction(s)) * max(Fraction(x) - cut, Fraction(0))
+        total += ball(Fraction(w) * part)
+    return total + ball((1 - sum(map(Fraction, cells.w))) * max(-Fraction(t), Fraction(0)))
+
+
+def above_atoms(atoms, t):
+    parts = zip(atoms.log_w, atoms.g, strict=True)
+    return sum((ball(p).exp() * ball(Fraction(x) - Fraction(t)) for p, x in parts if x > t), arb(0))
+
+
+@pytest.mark.parametrize("width", [1e-2, 1e-5])
+@pytest.mark.parametrize("seed", range(6))
+def test_parts_of_cells(seed, width):
+    """One below and one above the law; cut in parts, nine times as near to it."""
+    rng = np.random.default_rng(seed)
+    cells, law = cut_cells(rng, 8)
+    inner, outer = few._inner(cells, 0.0, width), few._outer(cells, 0.0, width)
+    assert (inner.g.size > 20) == (width < 1e-3)
+    for t in {-20.0, *cells.low, *cells.high, *inner.g, *outer.g, *rng.normal(size=20) * 5.0}:
+        truth = above_cells(cells, law, t)
+        assert above_atoms(inner, t) <= truth <= above_atoms(outer, t)
+    for atoms in (inner, outer):
+        mean = float(np.exp(atoms.log_w) @ atoms.g)
+        assert mean == pytest.approx(float(cells.w @ cells.mean), abs=1e-13)
+
+
+def test_noise_is_paid_for_in_full():
+    """Lemma 6.27's constant, n h/3, which the examples here are far from needing."""
+    cells = cells_of(random.Random(5), 8, decades=1.0, reach=1.0, spread=0.0)
+    atoms = few._inner(cells, 0.0, 0.1)
+    for n in (2, 6):
+        lattice = Lattice(0.25, 0.25, 1 << 12)
+        found = few._transforms(atoms, lattice, -1.0)
+        sums = sum_nodes(found, lattice, n, 1 + math.isqrt(n))
+        assert sums.near > 0.0
+        kept = sums.value - n * lattice.h / 3.0 * sums.near
+        low, _ = few._lower_end(atoms, lattice, n)
+        assert low <= math.log(kept) + found.log_v + (n - 1) * found.log_m
+
+
 def test_contraction_takes_most_of_a_dense_law():
     points = np.arange(-20.0, 21.0)
     mass = np.exp(-0.1 * np.abs(points))
@@ -288,6 +353,31 @@ def test_sums_over_nodes(n):
     assert sums.err <= 1e-9 * sums.value
     assert near / unit <= ball(sums.near)
     assert ball(sums.near) <= near / unit * 3
+
+
+@pytest.mark.parametrize("which", ["rest", "active"])
+@pytest.mark.parametrize("n", [2, 5])
+def test_sums_over_nodes_whose_transforms_are_off(n, which):
+    """Transforms moved by as much as their errors allow, all in the direction that hurts."""
+    rng = np.random.default_rng(n)
+    lattice = Lattice(0.25, 0.5, 1 << 10)
+    _, _, found = lattice_law(rng, lattice)
+    exact = sum_nodes(found, lattice, n, 2)
+    kernel = _kernel(lattice, 2.0 * math.pi / lattice.count * np.arange(lattice.count // 2 + 1))
+    whole = found.rest + 0.25 * found.active
+    slope = kernel * whole ** (n - 1)
+    if which == "rest":
+        slope = kernel * found.active * whole ** (n - 2)
+    for size in (1e-6, -1e-6):
+        step = size * np.conj(slope) / np.abs(slope)
+        off = {which: getattr(found, which) + step, ERRORS[which]: 1.000001e-6}
+        moved = sum_nodes(replace(found, **off), lattice, n, 2)
+        assert abs(moved.value - exact.value) <= moved.err
+        assert moved.err <= 20.0 * abs(moved.value - exact.value)
+        assert moved.near >= exact.near - 1e-9
+
+
+ERRORS = {"rest": "err", "active": "active_err"}
 
 
 def ball_product(law, atoms):

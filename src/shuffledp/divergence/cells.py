@@ -16,7 +16,7 @@ import numpy as np
 from shuffledp.divergence.contour import LogInterval, expected_positive_part
 from shuffledp.divergence.decay import Decay, SplitDecay
 from shuffledp.divergence.estimate import Part, rough_parts, total_of
-from shuffledp.divergence.few import MOST_MESSAGES, SHARP, few_messages
+from shuffledp.divergence.few import MOST_MESSAGES, SHARP, VERY_FEW, few_messages
 from shuffledp.divergence.gain import CellGains, GainLaw, compressed_gains, mean_law
 from shuffledp.divergence.layers import ROUGH_CELLS, Hint, divides
 from shuffledp.divergence.tilt import (
@@ -62,12 +62,18 @@ def _bracket(pair: ShuffledPair, cells: CellGains, width: float, hint: Hint) -> 
         return _all_positive(cells, n)
     found = LogInterval(-math.inf, math.inf)
     if n <= MOST_MESSAGES:
-        found = few_messages(cells, n, rel=pair.rel, width=width)
+        found = few_messages(cells, n, rel=pair.rel, width=width, cheap=n > VERY_FEW)
     if found.width > max(width, SHARP):
-        more = _layered(pair, cells, hint, width)
-        found = LogInterval(max(found.low, more.low), min(found.high, more.high))
+        found = _both(found, _layered(pair, cells, hint, width))
+    if VERY_FEW < n <= MOST_MESSAGES and found.width > max(width, SHARP):
+        found = _both(found, few_messages(cells, n, rel=pair.rel, width=width))
     cap = alone.high + math.log(n)
     return LogInterval(found.low, min(found.high, cap + 4 * U * (1.0 + abs(cap))))
+
+
+def _both(x: LogInterval, y: LogInterval) -> LogInterval:
+    """What two brackets of one number say together."""
+    return LogInterval(max(x.low, y.low), min(x.high, y.high))
 
 
 def log_sum(x: LogInterval, y: LogInterval) -> LogInterval:
