@@ -14,7 +14,7 @@ from divergence.oracle import ball
 from shuffledp.divergence import few
 from shuffledp.divergence.few import Atoms, _contracted, _copies, _spread, few_messages
 from shuffledp.divergence.gain import CellGains
-from shuffledp.divergence.lattice import Lattice, Transforms, _kernel, sum_nodes, transform
+from shuffledp.divergence.lattice import Lattice, Transforms, _kernel, _window, sum_nodes, transform
 
 U = 2.0**-53
 
@@ -375,6 +375,31 @@ def test_sums_over_nodes_whose_transforms_are_off(n, which):
         assert abs(moved.value - exact.value) <= moved.err
         assert moved.err <= 20.0 * abs(moved.value - exact.value)
         assert moved.near >= exact.near - 1e-9
+
+
+def test_probability_next_to_0_with_transforms_off():
+    """M off, in the direction that makes the bound small: its part in the error is needed."""
+    rng = np.random.default_rng(1)
+    lattice, n, reach = Lattice(0.25, 0.5, 1 << 10), 6, 2
+    _, _, found = lattice_law(rng, lattice)
+    found = replace(found, noise=None, active_noise=100.0 * found.active_noise)
+    angle = 2.0 * math.pi / lattice.count * np.arange(lattice.count // 2 + 1)
+    whole = found.rest + 0.25 * found.active
+    slope = found.active_noise * whole ** (n - 2) * _window(angle, reach)
+    step = -1e-6 * np.conj(slope) / np.maximum(np.abs(slope), 1e-300)
+    moved = replace(found, rest=found.rest + step, err=1.000001e-6)
+    exact = sum_nodes(found, lattice, n, reach).near
+    assert sum_nodes(moved, lattice, n, reach).near >= exact
+
+
+def test_logarithms_are_rounded_outward():
+    rng = random.Random(2)
+    for _ in range(200):
+        log_v, log_m, value = rng.uniform(-700, 9), rng.uniform(-99, 9), rng.random()
+        found = Transforms(None, None, None, None, log_m, log_v, 0.0, 0.0)
+        truth = ball(value).log() + ball(log_v) + ball(log_m) * 39
+        assert ball(few._log_end(value, found, 40, -math.inf, -1.0)) <= truth
+        assert ball(few._log_end(value, found, 40, math.inf, 1.0)) >= truth
 
 
 ERRORS = {"rest": "err", "active": "active_err"}
