@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import NamedTuple
 
 import numpy as np
 
+from shuffledp.divergence.chernoff import log_chernoff
 from shuffledp.divergence.contour import LogInterval, expected_positive_part
 from shuffledp.divergence.decay import Decay, SplitDecay
 from shuffledp.divergence.estimate import Part, rough_parts, total_of
@@ -33,9 +35,9 @@ _FEW, _RATHER_FEW = 15, 40
 _FEWEST_GROUPS = 100
 _MOST_GROUPS = 6000
 _GROUPS_FOR_FEW = 3000
-_TILT_CELLS = 1024
-_NEAR_ENOUGH = 4.0
-_LOOSEST = 0.1
+_TILT_CELLS, _FINE_TILT_CELLS, _STEEP = 1024, 1 << 14, 15.0
+_NEAR_ENOUGH = 20.0
+_LOOSEST, _SLIGHT = 0.1, 3.0
 _USUAL_LOSS, _LARGEST_LOSS = 3.0, 12.0
 _NOTHING = LogInterval(-math.inf, -math.inf)
 
@@ -89,30 +91,55 @@ def _log_add(x: float, y: float, outward: float) -> float:
     return total + outward * 8 * U * (1.0 + abs(total))
 
 
-def _whole(pair: ShuffledPair, cells: CellGains, width: float, part: Part) -> LogInterval:
-    """One contour. Where |phi| is certified to decay, few nodes and few groups of cells do.
+class _Layer(NamedTuple):
+    """Cells with some G above ``threshold``, where those of ``small`` end; or all cells."""
 
-    With few messages, or few of them outside the left-over, the whole contour is needed, and
-    groups to match.
+    cells: CellGains
+    small: CellGains | None = None
+    threshold: float | None = None
+
+    @property
+    def split(self) -> bool:
+        """Whether some message has to be large."""
+        return self.small is not None
+
+
+def _integrated(
+    pair: ShuffledPair, layer: _Layer, part: Part, width: float, *, enough: float
+) -> LogInterval:
+    """E[S_+; some G in the layer] on a contour of its own, or Chernoff's bound below e^enough.
+
+    Where |phi| is certified to decay, few nodes and few groups of cells do. With few messages, or
+    few of them outside the left-over, the whole contour is needed, and groups to match.
     """
-    n = pair.n
-    if float(cells.mean.max()) <= 0.0:
+    n, cells = pair.n, layer.cells
+    if not layer.split and float(cells.mean.max()) <= 0.0:
         return _one_sided_cells(_one_message(cells, pair.rel), n)
-    means = mean_law(cells, most=_TILT_CELLS)
-    first = find_tilt(means, n)
+    means, first = _first_tilt(layer, n)
+    best = LogInterval(-math.inf, math.inf)
+    if part.scale < enough:
+        cap = log_chernoff(cells, n, first.alpha, rel=pair.rel, threshold=layer.threshold)
+        best = LogInterval(-math.inf, cap)
+        if cap < enough:
+            return best
     emphasis, loss = _emphasis(means, first, n), _loss(part)
 
     def grouped(groups: int) -> GainLaw:
         return compressed_gains(
-            cells, rel=pair.rel, tilt=first.alpha, groups=groups, emphasis=emphasis
+            cells,
+            rel=pair.rel,
+            tilt=first.alpha,
+            groups=groups,
+            threshold=layer.threshold,
+            emphasis=emphasis,
         )
 
     few = grouped(_FEWEST_GROUPS)
-    best = LogInterval(-math.inf, math.inf)
     for whole in (False, True):
         law = grouped(_groups(few, first, n, width / loss, whole=whole, emphasis=emphasis))
-        tilt = find_tilt(law, n, allow_rare=whole, start=first.alpha)
-        decay = None if whole else _decay(cells, law, tilt, pair)
+        rare = layer.split or whole
+        tilt = find_tilt(law, n, allow_rare=rare, force_rare=layer.split, start=first.alpha)
+        decay = None if whole else _decay_of(layer, law, tilt, pair)
         if not whole and decay is None:
             continue
         found = expected_positive_part(law, n, tilt, width=width, decay=decay)
@@ -123,43 +150,23 @@ def _whole(pair: ShuffledPair, cells: CellGains, width: float, part: Part) -> Lo
     return best
 
 
-def _some_large(
-    pair: ShuffledPair,
-    cells: CellGains,
-    small: CellGains,
-    threshold: float,
-    width: float,
-    part: Part,
-) -> LogInterval:
-    """E[S_+; some message has G above the threshold], on a contour of its own."""
-    n = pair.n
-    means = mean_law(cells, threshold=threshold, most=_TILT_CELLS)
-    first = find_tilt(means, n, force_rare=True)
-    emphasis, loss = _emphasis(means, first, n), _loss(part)
-
-    def grouped(groups: int) -> GainLaw:
-        return compressed_gains(
-            cells,
-            rel=pair.rel,
-            tilt=first.alpha,
-            groups=groups,
-            threshold=threshold,
-            emphasis=emphasis,
-        )
-
-    few = grouped(_FEWEST_GROUPS)
-    best = LogInterval(-math.inf, math.inf)
-    for whole in (False, True):
-        law = grouped(_groups(few, first, n, width / loss, whole=whole, emphasis=emphasis))
-        tilt = find_tilt(law, n, force_rare=True, start=first.alpha)
-        decay = None if whole else _split_decay(law, small, tilt, pair)
-        if not whole and decay is None:
-            continue
-        found = expected_positive_part(law, n, tilt, width=width, decay=decay)
-        best = LogInterval(max(best.low, found.low), min(best.high, found.high))
-        if best.width <= _NEAR_ENOUGH * width:
+def _first_tilt(layer: _Layer, n: int) -> tuple[GainLaw, Tilt]:
+    """The saddle point for cells at their means, in steps as fine as its exponentials need."""
+    for most in (_TILT_CELLS, _FINE_TILT_CELLS):
+        means = mean_law(layer.cells, threshold=layer.threshold, most=most)
+        first = find_tilt(means, n, force_rare=layer.split)
+        if first.alpha * float(layer.cells.high.max()) <= _STEEP:
             break
-    return best
+    return means, first
+
+
+def _decay_of(
+    layer: _Layer, law: GainLaw, tilt: Tilt, pair: ShuffledPair
+) -> Decay | SplitDecay | None:
+    """Bounds on the integrand far out, where they can help."""
+    if layer.small is None:
+        return _decay(layer.cells, law, tilt, pair)
+    return _split_decay(law, layer.small, tilt, pair)
 
 
 def _emphasis(law: GainLaw, tilt: Tilt, n: int) -> float:
@@ -182,14 +189,17 @@ def _layered(pair: ShuffledPair, cells: CellGains, hint: Hint, width: float) -> 
     parts = [*(cells.below(cut, pair.rel) for cut in cuts), cells]
     rough = rough_parts(law, n, cuts)
     share, total = width / len(rough), total_of(rough)
-
-    def wanted(part: Part) -> float:
-        return min(share * math.exp(min(max(total - part.value, 0.0), 300.0)), _LOOSEST)
-
-    found = _whole(pair, parts[0], wanted(rough[0]), rough[0])
-    for (small, upper), cut, part in zip(itertools.pairwise(parts), cuts, rough[1:], strict=True):
-        found = log_sum(found, _some_large(pair, upper, small, cut, wanted(part), part))
+    found = _NOTHING
+    for layer, part in zip(_layers(parts, cuts), rough, strict=True):
+        wanted = min(share * math.exp(min(max(total - part.value, 0.0), 300.0)), _LOOSEST)
+        enough = total + math.log(share) - _SLIGHT
+        found = log_sum(found, _integrated(pair, layer, part, wanted, enough=enough))
     return found
+
+
+def _layers(parts: list[CellGains], cuts: list[float]) -> list[_Layer]:
+    above = zip(itertools.pairwise(parts), cuts, strict=True)
+    return [_Layer(parts[0]), *(_Layer(upper, small, cut) for (small, upper), cut in above)]
 
 
 def _loss(part: Part) -> float:
@@ -241,7 +251,7 @@ def _groups(
     counted *= np.where(law.active, emphasis, 1.0)
     third = weighted_exponential(counted, tilt.alpha * law.top)
     near = math.hypot(tilt.alpha, 6.0 / math.sqrt(n * tilt.variance))
-    excess = n * near**3 * third / (0.2 * width)
+    excess = n * near**3 * third / (0.1 * width)
     if whole:
         far = 8.0 / math.sqrt(width)
         scale = n * tilt.alpha**3 * third

@@ -99,7 +99,8 @@ def expected_positive_part(
             break
         found, doubt = _apply(law, n, tilt, rule, growth)
         best = LogInterval(max(best.low, found.low), min(best.high, found.high))
-        if best.width <= width or found.width > _STALLED * last or doubt > _HALF * found.width:
+        settled = doubt > _HALF * min(found.width, 1.0)
+        if best.width <= width or found.width > _STALLED * last or settled:
             break
         last = found.width
         excess = min(math.expm1(min(best.width, 30.0)) / width, 1e6)
@@ -229,7 +230,8 @@ def _stop_by_decay(
     budget = 0.1 * math.exp(-log_guard) / alpha
     edge = cut
     for t, log_size in zip(reversed(grid[: len(logs)]), reversed(logs), strict=True):
-        size = math.exp(log_size) * (1.0 + 1e-9)
+        # Where the bound says nothing it is beyond any budget.
+        size = math.exp(min(log_size, 700.0)) * (1.0 + 1e-9)
         kernel = 1.0 / (alpha * alpha + t * t)
         length = (RATIO - 1.0) * t
         reach = min(length, 1.0 / t - 1.0 / (RATIO * t)) if t > 1.0 else length * kernel

@@ -15,6 +15,7 @@ from shuffledp.divergence.scattered import coarse, is_scattered
 from shuffledp.divergence.tilt import find_tilt
 from shuffledp.pair import ShuffledPair
 
+_LARGEST_LOSS, _RARE_LOSS = 6.0, 2.5
 _SQRT_TAU = math.sqrt(2.0 * math.pi)
 
 
@@ -44,7 +45,10 @@ def rough_part(law: GainLaw, n: int, *, force_rare: bool = False) -> Part:
     if not math.isfinite(scale):
         return Part(scale, -math.inf)
     if 0.0 < tilt.spread < math.inf:
-        return Part(scale, tilt.log_scale + _normal_part(tilt.alpha, tilt.slope, tilt.spread))
+        value = tilt.log_scale + _normal_part(tilt.alpha, tilt.slope, tilt.spread)
+        # Chernoff: never above scale/e; and far below it only where the law is far from normal.
+        least = scale - (_RARE_LOSS if tilt.rare else _LARGEST_LOSS)
+        return Part(scale, min(max(value, least), scale - 1.0))
     # A single atom may be all there is: Chernoff's scale, times the usual constant.
     return Part(scale, scale - 1.0 if tilt.rare else -math.inf)
 

@@ -243,7 +243,7 @@ def _larger(profile: PairProfile, other: PairProfile, epsilon: float) -> bool:
     """Whether a profile seems to be above another by more than loose brackets can tell."""
     one, two = (p.log_delta(epsilon, width=_FIRST) for p in (profile, other))
     if not math.isfinite(one.low + two.low):
-        return one.high > two.high
+        return one.low > two.low or (one.low == two.low and one.high > two.high)
     return _middle(one) > _middle(two) + 0.05 * max(one.width, two.width)
 
 

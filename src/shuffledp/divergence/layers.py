@@ -18,13 +18,15 @@ from shuffledp.pair import Array
 
 ROUGH_CELLS = 512
 _SPLIT_GAIN = 1.5
-_SPLIT_LEVELS = 14
+_SPLIT_LEVELS = 66
 # How far apart layers are, and how far once one large message makes S > 0 by itself.
 _LAYER = 4.0
 _LAYER_GAIN = 0.5
 _LAYER_BEYOND = 16.0
 _CLEAR = 30.0
 _MOST_LAYERS = 40
+_REFINEMENTS, _NEGLIGIBLE = 4, 10.0
+_FAR_BELOW = 40.0
 
 
 @dataclass
@@ -72,19 +74,17 @@ def _cuts(law: GainLaw, n: int) -> list[float]:
     The scale is what Chernoff's bound gives; the nearer it is to the truth, the less cancels.
     """
     first = _first_cut(law, n)
-    return [] if first is None else _upper_cuts(law, _lower_cuts(law, first, n), n)
+    if first is None:
+        return []
+    return _refined(law, _lower_cuts(law, _upper_cuts(law, [first], n), n), n)
 
 
 def _first_cut(law: GainLaw, n: int) -> float | None:
     """Where the scales below and above are about equal: one falls and the other rises with it."""
-    mass = law.w * np.maximum(law.g, 0.0)
-    order = np.argsort(law.g)
-    above = np.cumsum(mass[order][::-1])[::-1]
-    levels = float(above[0]) * np.exp(-2.0 * np.arange(1, _SPLIT_LEVELS))
-    places = np.searchsorted(-above, -levels)
-    cuts = law.g[order[places[places < order.size - 2]]]
-    least = float(law.g.min(where=law.g > 0.0, initial=math.inf))
-    cuts = np.unique(cuts[cuts > least])
+    positive = law.g[law.g > 0.0]
+    cuts = np.geomspace(float(positive.min()), float(positive.max()), _SPLIT_LEVELS)[1:-1]
+    # Something has to lie below the cut and above it.
+    cuts = cuts[(cuts > float(positive.min())) & (cuts < float(positive.max()))]
     found = {}
 
     def scales(i: int) -> tuple[float, float]:
@@ -107,12 +107,22 @@ def _first_cut(law: GainLaw, n: int) -> float | None:
     return float(cuts[i]) if total < bulk_scale(law, n) - _SPLIT_GAIN else None
 
 
-def _lower_cuts(law: GainLaw, first: float, n: int) -> list[float]:
-    """The first cut and those below it that make what is left under all cuts smaller."""
-    cuts = [first]
-    upper = part_below(law, first)
-    base = bulk_scale(upper, n)
-    while len(cuts) < _MOST_LAYERS:
+def _scales(law: GainLaw, cuts: list[float], n: int) -> list[tuple[float, float, float]]:
+    """Every layer above the first cut: its ends, and its scale."""
+    ends = itertools.pairwise([*cuts, float(law.g.max())])
+    return [(low, high, layer_scale(part_below(law, high), low, n)) for low, high in ends]
+
+
+def _largest(layers: list[tuple[float, float, float]]) -> float:
+    return max((scale for _, _, scale in layers if scale < math.inf), default=-math.inf)
+
+
+def _lower_cuts(law: GainLaw, cuts: list[float], n: int) -> list[float]:
+    """More cuts below the first that make what is left under all cuts smaller."""
+    upper = part_below(law, cuts[0])
+    base, above = bulk_scale(upper, n), _largest(_scales(law, cuts, n))
+    # Below what lies above the cut by this much nothing is gained.
+    while len(cuts) < _MOST_LAYERS and base > above - _NEGLIGIBLE:
         cut = cuts[0] / _LAYER
         small = part_below(upper, cut)
         if not float(small.g.max(initial=-1.0)) > 0.0:
@@ -129,10 +139,38 @@ def _upper_cuts(law: GainLaw, cuts: list[float], n: int) -> list[float]:
     """More cuts above, a factor apart, none next to the largest G."""
     top = float(law.g.max())
     clear = _CLEAR * n * max(-law.mean, 0.0)
+    most = layer_scale(law, cuts[0], n)
     while len(cuts) < _MOST_LAYERS:
         ratio = _LAYER if cuts[-1] < clear else _LAYER_BEYOND
         cut = cuts[-1] * ratio
         if cut * _LAYER > top or not bool(np.any((law.g > cuts[-1]) & (law.g <= cut))):
             break
+        if layer_scale(law, cuts[-1], n) < most - _FAR_BELOW:
+            break
         cuts.append(cut)
     return cuts
+
+
+def _refined(law: GainLaw, cuts: list[float], n: int) -> list[float]:
+    """Cuts inside layers that count, where that makes what is relative to them smaller."""
+    base = bulk_scale(part_below(law, cuts[0]), n)
+    for _ in range(_REFINEMENTS):
+        layers = _scales(law, cuts, n)
+        most = max(base, _largest(layers))
+        found = [
+            math.sqrt(low) * math.sqrt(high)
+            for low, high, scale in layers
+            if most - _NEGLIGIBLE < scale < math.inf and _gains(law, low, high, scale, n)
+        ]
+        if not found:
+            break
+        cuts = sorted([*cuts, *found])
+    return cuts
+
+
+def _gains(law: GainLaw, low: float, high: float, scale: float, n: int) -> bool:
+    """Whether a layer is better in two."""
+    middle = math.sqrt(low) * math.sqrt(high)
+    one = layer_scale(part_below(law, middle), low, n)
+    two = layer_scale(part_below(law, high), middle, n)
+    return bool(np.logaddexp(one, two) < scale - _LAYER_GAIN)

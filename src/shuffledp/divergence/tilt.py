@@ -16,7 +16,9 @@ U = UNIT_ROUNDOFF
 RARE = 30.0
 _SEARCH = 400
 _NEWTON = 40
-_NEAR_TILT = 3e-3
+_NEAR_TILT, _NEAR_SLOPE = 3e-3, 0.5
+# With fewer active messages F is that of exactly one: the difference of powers cancels.
+_FEW_ACTIVE = 1e-3
 _LEAST_NEGATIVE = 1e-3
 _LARGEST_EXPONENT = 690.0
 
@@ -88,7 +90,7 @@ def find_tilt(
     if rare and tilted.negative > 0.0:
         log_ratio = max(tilted.log_ratio, 1e-300)
         log_scale = n * math.log(tilted.negative) + log_expm1(log_ratio)
-    spread = tilted.curvature / alpha**2 if rare else n * tilted.variance
+    spread = tilted.curvature / alpha / alpha if rare else n * tilted.variance
     return Tilt(alpha, log_m, log_scale, rare, tilted.variance, tilted.slope, spread)
 
 
@@ -194,9 +196,9 @@ def solve_tilt(law: GainLaw, n: int, *, whole: bool) -> float:
         else:
             return math.exp(theta) if gap == 0.0 else _bisected(law, n, first, whole=whole)
         step = _tilt_step(at)
-        if abs(step) <= _NEAR_TILT:
-            return math.exp(theta + step)
-        inside = low < theta + step < high
+        if high - low <= _NEAR_TILT or (abs(step) <= _NEAR_TILT and abs(gap) <= _NEAR_SLOPE):
+            return math.exp(min(max(theta + step, low), high))
+        inside = low < theta + step < high and abs(step) > _NEAR_TILT
         theta = theta + step if inside else 0.5 * (max(low, theta - 4.0) + min(high, theta + 4.0))
     return _bisected(law, n, first, whole=whole)
 
@@ -280,13 +282,19 @@ def tilted_law(law: GainLaw, n: int, alpha: float, *, whole: bool = False) -> Ti
     if not kept > 0.0:
         return TiltedLaw(-math.inf, variance, log_ratio, negative * math.exp(min(top, 690.0)), 0.0)
     slope = alpha * n * (excess / total / kept + down_mean)
-    down = (float(square[~law.active].sum()) + rest * mean * mean) / negative
-    down = max(down - (down_mean - mean) ** 2, 0.0)
-    # With q = M_-^n/(M^n - M_-^n): F'' = A'' + q (A'' - B'') - q (1 + q) (A' - B')^2.
-    odds = math.exp(-log_ratio) / kept
-    apart = alpha * n * excess / total
-    bend = alpha * alpha * n * (variance + odds * (variance - down))
-    bend -= odds * (1.0 + odds) * apart * apart
+    if log_ratio < _FEW_ACTIVE and up > 0.0:
+        active = law.active
+        up_mean = float(moment[active].sum()) / up
+        alone = float((share[active] * (law.g[active] - up_mean) ** 2).sum()) / up
+        bend = alpha * alpha * (alone + (n - 1) * variance)
+    else:
+        down = (float(square[~law.active].sum()) + rest * mean * mean) / negative
+        down = max(down - (down_mean - mean) ** 2, 0.0)
+        # With q = M_-^n/(M^n - M_-^n): F'' = A'' + q (A'' - B'') - q (1 + q) (A' - B')^2.
+        odds = math.exp(-log_ratio) / kept
+        apart = alpha * n * excess / total
+        bend = alpha * alpha * n * (variance + odds * (variance - down))
+        bend -= odds * (1.0 + odds) * apart * apart
     # The mean of both parts over the tilted law, by n times less cancellation than M^n - M_-^n.
     return TiltedLaw(slope, variance, log_ratio, negative * math.exp(min(top, 690.0)), bend)
 
