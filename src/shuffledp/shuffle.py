@@ -41,6 +41,7 @@ Trust = Literal["all", "published"]
 _ZERO = Found(0.0, None, None, {}, ())
 _FINE_CELLS = 1 << 19
 _SMALLER = 6
+_LEAST_DELTA = 1e-300
 _FINE_RTOL = 1e-7
 
 
@@ -216,7 +217,9 @@ class Shuffled:
 
     def _upper_log_delta(self, epsilon: float, analysis: str | None = None) -> Found:
         width = self._width()
-        start = self._local(0.0, None)
+        # The local guarantee may hold from a smaller eps on than that of all pairs of inputs.
+        local = epsilon >= self._local_epsilon(_LEAST_DELTA)
+        start = self._local(math.log(_LEAST_DELTA) if local else 0.0, None)
         return self._best(
             "upper", analysis, start, lambda s: s.log_delta(epsilon, width=width), enough=LOOSE
         )

@@ -250,7 +250,7 @@ def small_delta(name, x0, x1, x2, n, epsilon):
 @pytest.mark.parametrize("n", [1, 2, pytest.param(3, marks=pytest.mark.long)])
 def test_small_n_by_integration(name, n):
     epsilon = 0.3
-    bound = sd.shuffle(made(name), n=n, rtol=1e-2).delta(epsilon=epsilon)
+    bound = sd.shuffle(made(name), n=n, rtol=1e-3).delta(epsilon=epsilon)
     exact = [
         small_delta(name, x0, x1, x2, n, epsilon)
         for x0, x1 in itertools.permutations((0.0, 0.5, 1.0), 2)

@@ -326,7 +326,8 @@ def test_compare_puts_everything_side_by_side():
     assert [row.analysis.key for row in found.rows] == KEYS
     rows = {row.analysis.key: row for row in found.rows}
     assert rows["blanket"].factor == 1.0
-    assert rows["dataset"].factor == 1.0
+    # Another lower bound may end a rounding nearer to the same number.
+    assert 1.0 <= rows["dataset"].factor < 1.0 + 1e-6
     assert rows["clone"].factor == rows["clone"].epsilon / rows["blanket"].epsilon > 1.0
     assert rows["variation-ratio"].end == "estimate"
     assert "not a bound" in rows["variation-ratio"].note or "76/441" in rows["variation-ratio"].note

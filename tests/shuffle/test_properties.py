@@ -246,3 +246,22 @@ def test_bounds_agree_with_their_own_dictionary(eps0, n):
     assert bound.log_lower <= bound.log_upper
     assert bound.lower <= math.exp(bound.log_lower)
     assert bound.upper >= min(1.0, math.exp(bound.log_upper))
+
+
+def test_delta_at_a_local_guarantee_below_eps0():
+    """Neighbours in one attribute: eps of that one alone, and delta there is next to nothing."""
+    joint = sd.Joint(randomizers=(sd.KRR(k=3, eps0=1.0), sd.KRR(k=4, eps0=1.7)), hamming=1)
+    accountant = sd.shuffle(joint, n=2)
+    bound = accountant.epsilon(delta=1e-20)
+    assert bound.upper <= 1.7 * (1.0 + 1e-9) < joint.eps0
+    assert accountant.delta(epsilon=bound.upper).upper <= 1e-20
+    assert accountant.log_upper(1.7 * (1.0 + 1e-9)) <= math.log(1e-300)
+    assert accountant.delta(epsilon=1.69).upper > 1e-300
+
+
+@pytest.mark.parametrize(("sigma", "n", "delta"), [(3.6, 2, 1e-50), (3.6, 3, 1e-100)])
+def test_steep_tilts_do_not_overflow(sigma, n, delta):
+    accountant = sd.shuffle(sd.Gaussian(sigma=sigma), n=n, rtol=1e-3)
+    bound = accountant.epsilon(delta=delta)
+    assert 0.0 < bound.lower <= bound.upper < math.inf
+    assert accountant.delta(epsilon=bound.upper).upper <= delta

@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shuffledp.divergence.chernoff import log_chernoff
-from shuffledp.divergence.contour import LogInterval, expected_positive_part
+from shuffledp.divergence.contour import LogInterval, integrated
 from shuffledp.divergence.decay import Decay, SplitDecay
 from shuffledp.divergence.estimate import Part, rough_parts, total_of
 from shuffledp.divergence.few import MOST_MESSAGES, SHARP, VERY_FEW, few_messages
@@ -36,7 +36,7 @@ _FEWEST_GROUPS = 100
 _MOST_GROUPS = 6000
 _GROUPS_FOR_FEW = 3000
 _TILT_CELLS, _FINE_TILT_CELLS, _STEEP = 1024, 1 << 14, 15.0
-_NEAR_ENOUGH = 20.0
+_NEAR_ENOUGH, _SETTLED = 4.0, 20.0
 _LOOSEST, _SLIGHT = 0.1, 3.0
 _USUAL_LOSS, _LARGEST_LOSS = 3.0, 12.0
 _NOTHING = LogInterval(-math.inf, -math.inf)
@@ -142,10 +142,10 @@ def _integrated(
         decay = None if whole else _decay_of(layer, law, tilt, pair)
         if not whole and decay is None:
             continue
-        found = expected_positive_part(law, n, tilt, width=width, decay=decay)
+        found, settled = integrated(law, n, tilt, width=width, decay=decay)
         best = LogInterval(max(best.low, found.low), min(best.high, found.high))
         # The whole contour helps where the decay could not be certified, not to shave a little off.
-        if best.width <= _NEAR_ENOUGH * width:
+        if best.width <= (_SETTLED if settled else _NEAR_ENOUGH) * width:
             break
     return best
 
@@ -191,7 +191,9 @@ def _layered(pair: ShuffledPair, cells: CellGains, hint: Hint, width: float) -> 
     share, total = width / len(rough), total_of(rough)
     found = _NOTHING
     for layer, part in zip(_layers(parts, cuts), rough, strict=True):
-        wanted = min(share * math.exp(min(max(total - part.value, 0.0), 300.0)), _LOOSEST)
+        # A part that the estimate finds empty is looked at closely where all of them are.
+        spare = total - part.value if total > -math.inf else 0.0
+        wanted = min(share * math.exp(min(max(spare, 0.0), 300.0)), _LOOSEST)
         enough = total + math.log(share) - _SLIGHT
         found = log_sum(found, _integrated(pair, layer, part, wanted, enough=enough))
     return found

@@ -3,7 +3,7 @@
     E[S_+; some G > c]  <=  min(M^n, n V M^(n-1)) / (e alpha),      V = E[e^{alpha G}; G > c],
 
 and on every cell E e^{alpha G} is at most its value for two points at the ends with the same mean
-(docs/theory.md, Theorem 3.8 and section 6.10).
+(docs/theory.md, Theorem 3.8 and Corollary 6.18a).
 """
 
 from __future__ import annotations

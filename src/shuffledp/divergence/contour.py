@@ -87,8 +87,15 @@ def expected_positive_part(
     decay : Decay, optional
         For laws with a continuous part: bounds on |phi| that spare the far nodes.
     """
+    return integrated(law, n, tilt, width=width, decay=decay)[0]
+
+
+def integrated(
+    law: GainLaw, n: int, tilt: Tilt, *, width: float, decay: Decay | SplitDecay | None = None
+) -> tuple[LogInterval, bool]:
+    """The same, and whether errors of the integrand, not the rule, make the bracket's width."""
     width = min(width, _WIDEST)
-    best = LogInterval(-math.inf, _chernoff(law, n, tilt))
+    best, settled = LogInterval(-math.inf, _chernoff(law, n, tilt)), False
     growth = _growth_table(law, n, tilt)
     smoothing = min(0.3, 0.7 * math.sqrt(width))
     guard = 1e-3 * width
@@ -106,7 +113,7 @@ def expected_positive_part(
         excess = min(math.expm1(min(best.width, 30.0)) / width, 1e6)
         smoothing *= max(0.7 / math.sqrt(excess), 0.02)
         guard *= 1e-2
-    return best
+    return best, settled
 
 
 def _plan(

@@ -73,6 +73,8 @@ def _cuts(law: GainLaw, n: int) -> list[float]:
 
     The scale is what Chernoff's bound gives; the nearer it is to the truth, the less cancels.
     """
+    if not float(law.g.min(initial=0.0)) < 0.0 < float(law.g.max(initial=0.0)):
+        return []
     first = _first_cut(law, n)
     if first is None:
         return []
