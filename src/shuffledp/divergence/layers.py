@@ -18,6 +18,7 @@ from shuffledp.pair import Array
 
 ROUGH_CELLS = 512
 _SPLIT_GAIN = 1.5
+_LIGHT = 3.0
 _SPLIT_LEVELS = 66
 # How far apart layers are, and how far once one large message makes S > 0 by itself.
 _LAYER = 4.0
@@ -75,13 +76,17 @@ def _cuts(law: GainLaw, n: int) -> list[float]:
     """
     if not float(law.g.min(initial=0.0)) < 0.0 < float(law.g.max(initial=0.0)):
         return []
-    first = _first_cut(law, n)
+    whole = find_tilt(law, n)
+    if whole.alpha * float(law.g.max()) < _LIGHT:
+        # The tilt hardly tells the largest G from others: there is no tail to split off.
+        return []
+    first = _first_cut(law, n, whole.log_scale - math.log(whole.alpha))
     if first is None:
         return []
     return _refined(law, _lower_cuts(law, _upper_cuts(law, [first], n), n), n)
 
 
-def _first_cut(law: GainLaw, n: int) -> float | None:
+def _first_cut(law: GainLaw, n: int, whole: float) -> float | None:
     """Where the scales below and above are about equal: one falls and the other rises with it."""
     positive = law.g[law.g > 0.0]
     cuts = np.geomspace(float(positive.min()), float(positive.max()), _SPLIT_LEVELS)[1:-1]
@@ -106,7 +111,7 @@ def _first_cut(law: GainLaw, n: int) -> float | None:
     total, i = min(
         ((float(np.logaddexp(*both)), i) for i, both in found.items()), default=(math.inf, 0)
     )
-    return float(cuts[i]) if total < bulk_scale(law, n) - _SPLIT_GAIN else None
+    return float(cuts[i]) if total < whole - _SPLIT_GAIN else None
 
 
 def _scales(law: GainLaw, cuts: list[float], n: int) -> list[tuple[float, float, float]]:

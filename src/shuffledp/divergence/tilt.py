@@ -184,7 +184,7 @@ def _moment_error(law: GainLaw, s: float, *, centred: bool = False) -> float:
 
 def solve_tilt(law: GainLaw, n: int, *, whole: bool) -> float:
     """The alpha of ``find_tilt``, or a poor but valid one where there is no solution in range."""
-    first = math.log(2.0 / max(float(law.g.max()), 1e-290))
+    first = math.log(10.0 / max(float(law.g.max()), 1e-290))
     low, high, theta = -_LARGEST_EXPONENT, _LARGEST_EXPONENT, first
     for _ in range(_NEWTON):
         at = tilted_law(law, n, math.exp(theta), whole=whole)
