@@ -29,6 +29,7 @@ _BETAS = (0.03, 0.2, 0.5, 0.8, 0.95, 1.05, 1.2, 1.6, 2.5, 5.0, 17.0)
 _STALLED, _HALF = 0.7, 0.5
 _WIDEST = 0.1
 _LEAST_INTERVALS = 60
+_AMPLE = 3.0
 _WIDEST_SMOOTHING = 20.0
 # With more messages a law with a continuous part decays, or its rare form is used.
 _FEW = 15
@@ -219,12 +220,12 @@ def _stop_by_decay(
 ) -> _Stop | None:
     """Laws with a continuous part: |phi| bounded on intervals [t, 1.3 t], window by window."""
     alpha = tilt.alpha
-    start = 2.0 / math.sqrt(n * tilt.variance)
-    grid, logs = [start], [decay.log_power(start, n)]
+    start, enough = 2.0 / math.sqrt(n * tilt.variance), -_AMPLE * log_guard
+    grid, logs = [start], [decay.log_power(start, n, enough)]
     far = math.sqrt(2.0 * (log_guard + 1.0)) / h
     while grid[-1] * RATIO < far and (logs[-1] < -log_guard or len(grid) < _LEAST_INTERVALS):
         grid.append(grid[-1] * RATIO)
-        logs.append(decay.log_power(grid[-1], n))
+        logs.append(decay.log_power(grid[-1], n, enough))
     if logs[-1] >= -log_guard:
         # Windows came down to single cells: smooth from here on.
         while logs and logs[-1] >= -log_guard:

@@ -82,19 +82,19 @@ class Decay:
         self._loss = math.exp(-_LARGEST_TILT_STEP) * (1.0 - 2.0 * rel - 1e-9)
         self._known: dict[float, float] = {}
 
-    def log_power(self, t: float, n: int) -> float:
-        """Upper bound of log |phi|^n on [t, RATIO t]."""
-        return n * self.log_modulus(t)
+    def log_power(self, t: float, n: int, enough: float = -math.inf) -> float:
+        """Upper bound of log |phi|^n on [t, RATIO t]; no smaller one is looked for below enough."""
+        return n * self.log_modulus(t, enough / n)
 
-    def log_modulus(self, t: float) -> float:
-        """Upper bound of log |phi| on [t, RATIO t]."""
+    def log_modulus(self, t: float, enough: float = -math.inf) -> float:
+        """Upper bound of log |phi| on [t, RATIO t]; no smaller one is looked for below enough."""
         if t not in self._known:
-            self._known[t] = self._bound(t)
+            self._known[t] = self._bound(t, enough)
         return self._known[t]
 
-    def _bound(self, t: float) -> float:
-        drop = max(self._by_variance(t), self._by_density(t))
-        return math.log1p(-min(drop, 1.0 - 1e-9)) if drop > 0.0 else 0.0
+    def _bound(self, t: float, enough: float) -> float:
+        found = _log_left(self._by_density(t))
+        return found if found < enough else min(found, _log_left(self._by_variance(t)))
 
     def _by_density(self, t: float) -> float:
         """Sum over windows of what a constant density loses over about a period."""
@@ -156,6 +156,11 @@ class Decay:
         return best
 
 
+def _log_left(drop: float) -> float:
+    """log of what is left of 1, or more."""
+    return math.log1p(-min(drop, 1.0 - 1e-9)) if drop > 0.0 else 0.0
+
+
 class SplitDecay:
     """Bounds on |M^n - M_s^n| in units of the scale, M = M_s + V, V the part that was split off.
 
@@ -177,8 +182,9 @@ class SplitDecay:
         self._small = small
         self._log_small, self._log_part, self._log_scale = log_small, log_part, log_scale
 
-    def log_power(self, t: float, n: int) -> float:
+    def log_power(self, t: float, n: int, enough: float = -math.inf) -> float:
         """Upper bound of log |M^n - M_s^n| less the scale, on [t, RATIO t]."""
+        del enough
         log_small = self._log_small + self._small.log_modulus(t)
         if max(log_small, self._log_part) > _LARGEST_EXPONENT:
             return math.inf

@@ -332,8 +332,9 @@ def compressed_gains(
     active = cells.high > (0.0 if threshold is None else threshold)
     bonus = np.where(active, math.log(emphasis), 0.0)
     starts = group_starts(cells, tilt, groups, active, bonus=bonus)
+    counts = np.diff(np.append(starts, cells.w.size))
     w = np.add.reduceat(cells.w, starts)
-    index = np.repeat(np.arange(starts.size), np.diff(np.append(starts, cells.w.size)))
+    index = np.repeat(np.arange(starts.size), counts)
     centre = np.add.reduceat(cells.w * cells.mean, starts) / w
     shift = cells.mean - centre[index]
     m = centre + np.add.reduceat(cells.w * shift, starts) / w
@@ -346,7 +347,7 @@ def compressed_gains(
     within = np.add.reduceat(cells.w * cells.variance, starts) / w
     doubt = np.add.reduceat(cells.w * cells.variance_err, starts) / w
     # What errors of the cell means and weights can do to the variance between cells.
-    noise = rel + (64 + np.diff(np.append(starts, cells.w.size))) * UNIT_ROUNDOFF
+    noise = rel + (64 + counts) * UNIT_ROUNDOFF
     moved = np.add.reduceat(cells.w * cells.err * (np.abs(shift) + cells.err), starts) / w
     blur = 6.0 * moved + 4.0 * noise * (between + within + noise * width**2)
     # A group this wide is no pair of atoms: a point at its mean, the whole variance in doubt.
@@ -365,7 +366,7 @@ def compressed_gains(
         w=half,
         g=g,
         g_err=np.concatenate([g_err, g_err]),
-        rel=rel + cells.w.size * 2 * UNIT_ROUNDOFF,
+        rel=rel + float(2 * counts.max() + 8) * UNIT_ROUNDOFF,
         mean=cells.total,
         mean_err=cells.total_err,
         active=np.tile(np.logical_or.reduceat(active, starts), 2),
@@ -380,6 +381,7 @@ def compressed_gains(
 
 
 _NEGLIGIBLE = 60.0
+_LARGEST_GROUP = 1000
 _WIDEST_PAIR = 2.0
 
 
@@ -407,4 +409,6 @@ def group_starts(
     bins = np.floor(np.cumsum(share) * (1.0 - 1e-12))
     # No group holds both active and other cells.
     fresh = (np.diff(bins, prepend=-1.0) != 0.0) | np.diff(active, prepend=~active[0])
+    # The rounding of a sum of masses grows with their number.
+    fresh[::_LARGEST_GROUP] = True
     return np.flatnonzero(fresh)

@@ -19,7 +19,7 @@ from shuffledp.pair import Array
 ROUGH_CELLS = 512
 _SPLIT_GAIN = 1.5
 _LIGHT = 3.0
-_SPLIT_LEVELS = 66
+_SPLIT_LEVELS = 34
 # How far apart layers are, and how far once one large message makes S > 0 by itself.
 _LAYER = 4.0
 _LAYER_GAIN = 0.5
