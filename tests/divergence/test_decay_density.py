@@ -125,3 +125,22 @@ def test_densities_of_mechanisms(mechanism):
     assert np.count_nonzero(inside) > 5000
     claimed = coarse.w[place] * coarse.density[place]
     assert np.all(share[inside] >= claimed[inside] * (1.0 - 3e-4))
+
+
+def test_an_ample_bound_spares_the_other():
+    """Below `enough` the bound by variances is not looked for; elsewhere the smaller one counts."""
+    rng = np.random.default_rng(3)
+    start, width, w, bend, left = random_cells(rng)
+    start -= start.mean()
+    alpha = 1e-3 / np.abs(start).max()
+    whole = transform(start, width, w, left, alpha).real
+    made = Decay(as_gains(start, width, w, bend), rel=0.0, alpha=alpha, log_m=math.log(whole))
+    both = []
+    for t in np.geomspace(0.02, 30.0, 40) / np.median(width):
+        density, variance = made._by_density(t), made._by_variance(t)
+        assert made._bound(t, -math.inf) == pytest.approx(math.log1p(-max(density, variance)))
+        if density > 0.0:
+            assert made._bound(t, 0.0) == pytest.approx(math.log1p(-density))
+        both.append(density > 0.0 and variance > density)
+    assert any(both)
+    assert made.log_power(1.0, 10, -3.0) == 10 * made.log_modulus(1.0, -0.3)

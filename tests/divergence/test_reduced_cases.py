@@ -207,7 +207,7 @@ class Known:
     def __init__(self, rate, n):
         self.rate, self.n, self.cut = rate, n, 0.0
 
-    def log_power(self, t, n):
+    def log_power(self, t, n, enough=None):
         assert n == self.n
         self.cut = max(self.cut, RATIO * t)
         return -min(self.rate * t * t, 60.0)
