@@ -11,12 +11,10 @@ import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-import numpy as np
-from scipy.optimize import brentq
-
 from shuffledp.divergence.chords import certified_ends
 from shuffledp.divergence.contour import LogInterval
 from shuffledp.divergence.profile import LARGEST_EPSILON, LOOSE, PairProfile, narrowest
+from shuffledp.divergence.proposal import proposal
 from shuffledp.pair import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF
@@ -149,7 +147,7 @@ def solve_epsilon(
             # Outputs seen for sure: delta does not fall below their mass at any eps.
             if profile.log_floor() >= log_target + _target_slack(log_target):
                 return EpsilonInterval(LARGEST_EPSILON, math.inf, i)
-    best, guess = _proposal(profiles, log_target, cap)
+    best, guess = proposal(profiles, log_target, cap)
     compared: set[int] = set()
     if not need_all and len(profiles) > 1:
         best, compared = _highest(profiles, guess, best)
@@ -187,15 +185,6 @@ def _agreed(
             return found._replace(high=point)
         point += beyond
     return found
-
-
-def _proposal(profiles: Sequence[PairProfile], log_target: float, cap: float) -> tuple[int, float]:
-    """The profile that seems to cross last, and where."""
-    best, guess = 0, _guess(profiles[0], log_target, cap)
-    for i in range(1, len(profiles)):
-        if profiles[i].rough_log_delta(guess) > log_target:
-            best, guess = i, _guess(profiles[i], log_target, cap, guess)
-    return best, guess
 
 
 def _highest(profiles: Sequence[PairProfile], epsilon: float, best: int) -> tuple[int, set[int]]:
@@ -257,44 +246,6 @@ def _middle(found: LogInterval) -> float:
     if not math.isfinite(found.low):
         return found.high
     return found.high + math.log1p(0.5 * math.expm1(found.low - found.high))
-
-
-def _guess(profile: PairProfile, log_target: float, cap: float, start: float = 0.0) -> float:
-    """Crossing of the estimate, by sqrt(-log delta), which is nearly linear in eps.
-
-    The estimate is above the target at ``start``, if that is given.
-    """
-    goal = math.sqrt(-log_target)
-
-    def gap(epsilon: float) -> float:
-        if epsilon >= cap:
-            return 1e6
-        value = profile.rough_log_delta(epsilon)
-        return (math.sqrt(-min(value, 0.0)) if value > -math.inf else 1e6) - goal
-
-    if gap(start) >= 0.0:
-        return start
-    low, high = start, min(cap, 1.02 * start if start > 0.0 else 1.0)
-    while high < min(cap, LARGEST_EPSILON) and gap(high) < 0.0:
-        low, high = high, min(high + 2.0 * (high - start), cap, LARGEST_EPSILON)
-    if gap(high) <= 0.0:
-        return high
-    return _root(gap, _start(gap, high) if low == 0.0 else low, high)
-
-
-def _start(gap: Callable[[float], float], high: float) -> float:
-    """A point with gap <= 0 within a factor of 10 of the root, so that tiny roots stay relative."""
-    low = high
-    while low > 1e-16 * high:
-        low *= 0.1
-        if gap(low) <= 0.0:
-            return low
-    return 0.0
-
-
-def _root(gap: Callable[[float], float], low: float, high: float) -> float:
-    root = brentq(gap, low, high, xtol=2e-5 * max(low, 1e-16), rtol=np.float64(2e-5))
-    return float(root)  # type: ignore[arg-type]
 
 
 def _refine(curve: _Evaluated, cap: float, rtol: float, start: float) -> EpsilonInterval:
