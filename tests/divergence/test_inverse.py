@@ -37,7 +37,7 @@ class Curve:
         self.asked[epsilon] = LogInterval(max(found.low, old.low), min(found.high, old.high))
         return self.asked[epsilon]
 
-    def rough_log_delta(self, epsilon):
+    def rough_log_delta(self, epsilon, *, above=-math.inf):
         value = self.curve(epsilon)
         if not value > 0:
             return -math.inf
@@ -129,7 +129,7 @@ def test_the_worst_of_several(upper, wrong):
     """The estimate names the wrong one; brackets have the last word."""
     high = Curve(Power(-0.2, 2.0), 1, off=0.0)
     low = Curve(Power(-0.5, 2.0), 2, off=0.0)
-    low.rough_log_delta = lambda epsilon: min(wrong - 2.0 * epsilon, 0.0)
+    low.rough_log_delta = lambda epsilon, **_: min(wrong - 2.0 * epsilon, 0.0)
     for profiles in ([high, low], [low, high]):
         found = check(profiles, 1e-3, cap=math.inf, rtol=1e-6, upper=upper)
         crossing = (-0.2 - math.log(1e-3)) / 2.0

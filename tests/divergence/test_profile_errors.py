@@ -367,7 +367,7 @@ class Curve:
             self.cache[key] = LogInterval(value - part * wide, min(value + (1 - part) * wide, 0.0))
         return self.cache[key]
 
-    def rough_log_delta(self, epsilon):
+    def rough_log_delta(self, epsilon, *, above=-math.inf):
         return min(self.exact(epsilon) + 0.3 * math.sin(40.0 * epsilon), 0.0)
 
     def log_floor(self):

@@ -20,7 +20,7 @@ from shuffledp.divergence.decay import Decay, SplitDecay
 from shuffledp.divergence.estimate import Part, rough_parts, total_of
 from shuffledp.divergence.few import MOST_MESSAGES, SHARP, VERY_FEW, few_messages
 from shuffledp.divergence.gain import CellGains, GainLaw, compressed_gains, mean_law
-from shuffledp.divergence.layers import ROUGH_CELLS, Hint, divides
+from shuffledp.divergence.layers import Hint, divides
 from shuffledp.divergence.tilt import (
     Tilt,
     active_moment,
@@ -37,6 +37,7 @@ _MOST_GROUPS = 6000
 _GROUPS_FOR_FEW = 3000
 _TILT_CELLS, _FINE_TILT_CELLS, _STEEP = 1024, 1 << 14, 15.0
 _NEAR_ENOUGH, _SETTLED = 4.0, 20.0
+_GROUPINGS = 2
 _LOOSEST, _SLIGHT = 0.1, 3.0
 _USUAL_LOSS, _LARGEST_LOSS = 3.0, 12.0
 _NOTHING = LogInterval(-math.inf, -math.inf)
@@ -136,18 +137,29 @@ def _integrated(
 
     few = grouped(_FEWEST_GROUPS)
     for whole in (False, True):
-        law = grouped(_groups(few, first, n, width / loss, whole=whole, emphasis=emphasis))
-        rare = layer.split or whole
-        tilt = find_tilt(law, n, allow_rare=rare, force_rare=layer.split, start=first.alpha)
-        decay = None if whole else _decay_of(layer, law, tilt, pair)
-        if not whole and decay is None:
-            continue
-        found, settled = integrated(law, n, tilt, width=width, decay=decay)
-        best = LogInterval(max(best.low, found.low), min(best.high, found.high))
+        groups = _groups(few, first, n, width / loss, whole=whole, emphasis=emphasis)
+        settled = False
+        for _ in range(_GROUPINGS):
+            law = grouped(groups)
+            rare = layer.split or whole
+            tilt = find_tilt(law, n, allow_rare=rare, force_rare=layer.split, start=first.alpha)
+            decay = None if whole else _decay_of(layer, law, tilt, pair)
+            if not whole and decay is None:
+                break
+            found, settled = integrated(law, n, tilt, width=width, decay=decay)
+            best = LogInterval(max(best.low, found.low), min(best.high, found.high))
+            if whole or not settled or best.width <= _NEAR_ENOUGH * width or groups == _MOST_GROUPS:
+                break
+            # Errors of groups may count farther out than was thought; they fall like groups^-3.
+            groups = _more(groups, min(best.width, 1.0) / width)
         # The whole contour helps where the decay could not be certified, not to shave a little off.
         if best.width <= (_SETTLED if settled else _NEAR_ENOUGH) * width:
             break
     return best
+
+
+def _more(groups: int, excess: float) -> int:
+    return int(min(_MOST_GROUPS, groups * min(1.5 * excess ** (1.0 / 3.0), 10.0) + 1))
 
 
 def _first_tilt(layer: _Layer, n: int) -> tuple[GainLaw, Tilt]:
@@ -182,7 +194,7 @@ def _layered(pair: ShuffledPair, cells: CellGains, hint: Hint, width: float) -> 
     Each layer has a contour of its own, and an accuracy that its share of the whole calls for.
     """
     n = pair.n
-    law = mean_law(cells, most=ROUGH_CELLS)
+    law = mean_law(cells, most=hint.atoms)
     cuts = hint.of(law, n)
     if not divides(cuts, cells.mean, cells.high):
         cuts = []

@@ -107,7 +107,7 @@ def integrated(
             break
         found, doubt = _apply(law, n, tilt, rule, growth)
         best = LogInterval(max(best.low, found.low), min(best.high, found.high))
-        settled = doubt > _HALF * min(found.width, 1.0)
+        settled = doubt > -_HALF * math.expm1(-found.width)
         if best.width <= width or found.width > _STALLED * last or settled:
             break
         last = found.width

@@ -83,13 +83,13 @@ def rough_parts(law: GainLaw, n: int, cuts: Sequence[float]) -> list[Part]:
 class Coarse:
     """A few hundred atoms in place of a pair's cells, those that matter above e^level."""
 
-    def __init__(self, pair: ShuffledPair, level: float) -> None:
+    def __init__(self, pair: ShuffledPair, level: float, atoms: int = ROUGH_CELLS) -> None:
         if is_scattered(pair):
             pair = coarse(pair)
             starts = np.arange(pair.w.size)
         else:
             pair = trimmed(pair, 0.0, level)
-            starts = np.arange(0, pair.w.size, -(-pair.w.size // ROUGH_CELLS))
+            starts = np.arange(0, pair.w.size, -(-pair.w.size // atoms))
         self._pair = pair
         self._w = np.add.reduceat(pair.w, starts)
         self._a = np.add.reduceat(pair.w * pair.a, starts) / self._w

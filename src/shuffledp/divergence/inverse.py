@@ -23,11 +23,12 @@ _WIDENINGS = 6
 _BISECTIONS = 60
 _PATIENCE, _LITTLE_PATIENCE = 4, 2
 _POOR = 0.5
-_CLOSE, _HOPELESS = 1.0, 3.0
+# How far off the estimate may be, and so much more for each unit of log(target).
+_CLOSE, _HOPELESS, _FARTHER = 1.0, 3.0, 0.15
 _SHORT = 3.0
 _SLOPE_ERROR = 0.1
 _DOUBTFUL = 2.0
-_SAME = 0.02
+_SAME = 2e-3
 _FIRST, _FLANK, _AIM = 6e-3, 0.12, 0.6
 _CORRECTIONS, _STILL = 2, 1e-5
 # How far apart, in log delta, two brackets give a slope: against their widths; not too far.
@@ -150,7 +151,7 @@ def solve_epsilon(
     best, guess = proposal(profiles, log_target, cap)
     compared: set[int] = set()
     if not need_all and len(profiles) > 1:
-        best, compared = _highest(profiles, guess, best)
+        best, compared = _highest(profiles, guess, best, log_target)
     found = _refine(_Evaluated(profiles[best], log_target, upper=need_all), cap, rtol, guess)
     found = found._replace(which=best)
     for i, profile in enumerate(profiles):
@@ -158,7 +159,8 @@ def solve_epsilon(
             continue
         if i in compared and abs(found.low - guess) <= _SAME * guess:
             continue
-        if not _matters(profile, profiles[found.which], found.high, log_target, need_all=need_all):
+        at = found.high if need_all else found.low
+        if not _matters(profile, profiles[found.which], at, log_target, need_all=need_all):
             continue
         other = _refine(_Evaluated(profile, log_target, upper=need_all), cap, rtol, found.high)
         found = _worse(found, other._replace(which=i), need_all=need_all)
@@ -187,9 +189,11 @@ def _agreed(
     return found
 
 
-def _highest(profiles: Sequence[PairProfile], epsilon: float, best: int) -> tuple[int, set[int]]:
+def _highest(
+    profiles: Sequence[PairProfile], epsilon: float, best: int, log_target: float
+) -> tuple[int, set[int]]:
     """The profile that is highest, by brackets, of those not out of the question; and these."""
-    least = profiles[best].rough_log_delta(epsilon) - _CLOSE
+    least = profiles[best].rough_log_delta(epsilon) - _CLOSE + _FARTHER * log_target
     likely = {i for i, p in enumerate(profiles) if p.rough_log_delta(epsilon) >= least}
     for i in sorted(likely - {best}):
         if _larger(profiles[i], profiles[best], epsilon):
@@ -211,7 +215,10 @@ def _matters(
     For an upper bound every profile has to be certified there. For a lower bound the quick estimate
     may have chosen the wrong one, which the middles of loose brackets tell.
     """
-    if not need_all and profile.rough_log_delta(epsilon) < log_target - _HOPELESS:
+    if (
+        not need_all
+        and profile.rough_log_delta(epsilon) < (1.0 + _FARTHER) * log_target - _HOPELESS
+    ):
         return False
     if _below(_Evaluated(profile, log_target, upper=need_all), epsilon, LOOSE):
         return False

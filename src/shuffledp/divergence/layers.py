@@ -16,7 +16,7 @@ from shuffledp.divergence.gain import GainLaw, part_below
 from shuffledp.divergence.tilt import find_tilt
 from shuffledp.pair import Array
 
-ROUGH_CELLS = 512
+ROUGH_CELLS, MORE_ROUGH_CELLS = 512, 8192
 _SPLIT_GAIN = 1.5
 _LIGHT = 3.0
 _SPLIT_LEVELS = 34
@@ -32,9 +32,13 @@ _FAR_BELOW = 40.0
 
 @dataclass
 class Hint:
-    """Where large messages were split off at an eps nearby; it saves time and certifies nothing."""
+    """Where large messages were split off at an eps nearby; it saves time and certifies nothing.
+
+    ``atoms``: how many stand for the cells when cuts are looked for.
+    """
 
     cuts: list[float] | None = None
+    atoms: int = ROUGH_CELLS
 
     def of(self, law: GainLaw, n: int) -> list[float]:
         """The cuts for a law of a few hundred atoms: those known where they still divide it."""

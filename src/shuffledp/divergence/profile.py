@@ -16,7 +16,7 @@ from shuffledp.divergence.estimate import (
     rough_log_expectation_of_layers,
 )
 from shuffledp.divergence.gain import GainLaw, atom_gains, cell_gains, trimmed
-from shuffledp.divergence.layers import Hint
+from shuffledp.divergence.layers import MORE_ROUGH_CELLS, ROUGH_CELLS, Hint
 from shuffledp.divergence.scattered import (
     is_scattered,
     prepared,
@@ -32,10 +32,11 @@ LOOSE = 3e-2
 _CHEAP_ENUMERATION = 30_000
 _LARGEST_ENUMERATION = 1_000_000
 _LAST_LEVEL = -724.0
+_DEEP = -45.0
 _LEVELS = (-60.0, -200.0, _LAST_LEVEL)
 _TRIMMINGS = 8
 _FAR_TOO_LOW = 20.0
-_NEARBY, _NEAR_LEVEL = 0.2, 3.0
+_NEARBY, _NEAR_LEVEL = 0.1, 3.0
 _MET, _COARSER, _REQUESTS = 3.0, 10.0, 3
 _NOTHING = LogInterval(-math.inf, -math.inf)
 _ANYTHING = LogInterval(-math.inf, math.inf)
@@ -77,7 +78,7 @@ class PairProfile:
         self._coarse: dict[float, Coarse] = {}
         self._enumeration: Enumeration | None = None
         self._alone: Enumeration | None = None
-        self._rough: dict[float, float] = {}
+        self._rough: dict[float, tuple[float, float]] = {}
         self._hints: dict[tuple[float, float], Hint] = {}
         self._cache: dict[float, tuple[tuple[float, ...], LogInterval]] = {}
 
@@ -117,17 +118,25 @@ class PairProfile:
         self._cache[epsilon] = ((*asked, width), found)
         return found
 
-    def rough_log_delta(self, epsilon: float) -> float:
-        """About log delta(eps), quickly: a proposal, not certified."""
-        if epsilon not in self._rough:
-            self._rough[epsilon] = self._estimate(min(epsilon, LARGEST_EPSILON))
-        return self._rough[epsilon]
+    def rough_log_delta(self, epsilon: float, *, above: float = -math.inf) -> float:
+        """About log delta(eps), quickly: a proposal, not certified.
 
-    def _estimate(self, epsilon: float) -> float:
+        Where it is far below ``above`` that is all it says.
+        """
+        known = self._rough.get(epsilon)
+        if known is None or known[1] > above:
+            found = self._estimate(min(epsilon, LARGEST_EPSILON), above)
+            known = self._rough[epsilon] = (
+                found,
+                above if found < above - _FAR_TOO_LOW else -math.inf,
+            )
+        return known[0]
+
+    def _estimate(self, epsilon: float, above: float) -> float:
         seen = self._outside(epsilon)[1]
         with np.errstate(over="ignore", invalid="ignore"):
             if self.pair.ranges is not None:
-                return self._coarse_estimate(epsilon, seen)
+                return self._coarse_estimate(epsilon, seen, above)
             if self.pair.w.size == 0:
                 main = -math.inf
             elif self.pair.n == 1 or composition_count(self.pair) <= _CHEAP_ENUMERATION:
@@ -136,17 +145,18 @@ class PairProfile:
                 main = rough_log_expectation(atom_gains(self.pair, epsilon), self.pair.n)
         return min(_log_add(main - math.log(self.pair.n), seen), 0.0)
 
-    def _coarse_estimate(self, epsilon: float, seen: float) -> float:
+    def _coarse_estimate(self, epsilon: float, seen: float, above: float) -> float:
         """With more of the far cells where little is left of delta."""
         found = 0.0
         for level in _LEVELS:
             if level not in self._coarse:
-                self._coarse[level] = Coarse(self.pair, level)
+                atoms = ROUGH_CELLS if level == _LEVELS[0] else MORE_ROUGH_CELLS
+                self._coarse[level] = Coarse(self.pair, level, atoms)
             coarse = self._coarse[level]
             hint = _nearby(self._hints, epsilon, level)
             main = rough_log_expectation_of_layers(coarse.law(epsilon), self.pair.n, hint)
             found = min(_log_add(main - math.log(self.pair.n), seen + coarse.seen), 0.0)
-            if found > level + _FAR_TOO_LOW:
+            if found > level + _FAR_TOO_LOW or found < above - _FAR_TOO_LOW:
                 break
         return found
 
@@ -248,10 +258,16 @@ class PairProfile:
 
 def _nearby(hints: dict[tuple[float, float], Hint], epsilon: float, level: float) -> Hint:
     """What is known from an eps and a level nearby, kept up to date from here on."""
-    for (known, cut), hint in hints.items():
-        if abs(known - epsilon) <= _NEARBY * epsilon and abs(cut - level) <= _NEAR_LEVEL:
-            return hint
-    return hints.setdefault((epsilon, level), Hint())
+    near = [
+        (abs(known - epsilon), hint)
+        for (known, cut), hint in hints.items()
+        if abs(known - epsilon) <= _NEARBY * epsilon and abs(cut - level) <= _NEAR_LEVEL
+    ]
+    if near:
+        return min(near, key=lambda found: found[0])[1]
+    # Far down the cells that count spread over many powers of ten.
+    atoms = MORE_ROUGH_CELLS if level < _DEEP else ROUGH_CELLS
+    return hints.setdefault((epsilon, level), Hint(atoms=atoms))
 
 
 def _one_sided(law: GainLaw, n: int) -> LogInterval | None:

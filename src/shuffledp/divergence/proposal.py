@@ -18,7 +18,7 @@ def proposal(profiles: Sequence[PairProfile], log_target: float, cap: float) -> 
     """The profile that seems to cross last, and where."""
     best, guess = 0, _guess(profiles[0], log_target, cap)
     for i in range(1, len(profiles)):
-        if profiles[i].rough_log_delta(guess) > log_target:
+        if profiles[i].rough_log_delta(guess, above=log_target) > log_target:
             best, guess = i, _guess(profiles[i], log_target, cap, guess)
     return best, guess
 
@@ -33,7 +33,7 @@ def _guess(profile: PairProfile, log_target: float, cap: float, start: float = 0
     def gap(epsilon: float) -> float:
         if epsilon >= cap:
             return _NOTHING_LEFT
-        value = profile.rough_log_delta(epsilon)
+        value = profile.rough_log_delta(epsilon, above=log_target)
         return (math.sqrt(-min(value, 0.0)) if value > -math.inf else _NOTHING_LEFT) - goal
 
     if gap(start) >= 0.0:
