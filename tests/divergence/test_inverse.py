@@ -120,7 +120,7 @@ def test_brackets_as_narrow_as_wanted_bring_the_ends_together(k, rtol, lean, upp
     assert found.low <= crossing * (1 + 1e-14)
     assert found.high >= crossing * (1 - 1e-14)
     assert found.high - found.low <= 1.01 * rtol * found.high
-    assert len(profile.asked) <= 10
+    assert len(profile.asked) <= 12
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1.6])

@@ -26,10 +26,11 @@ _POOR = 0.5
 # How far off the estimate may be, and so much more for each unit of log(target).
 _CLOSE, _HOPELESS, _FARTHER = 1.0, 3.0, 0.15
 _SHORT = 3.0
+_NEAR_STEP, _WIDE_STEP = 4e-3, 0.6
 _SLOPE_ERROR = 0.1
 _DOUBTFUL = 2.0
 _SAME = 2e-3
-_FIRST, _FLANK, _AIM = 6e-3, 0.12, 0.6
+_FIRST, _FLANK, _AIM = 2e-3, 0.12, 1.0
 _CORRECTIONS, _STILL = 2, 1e-5
 # How far apart, in log delta, two brackets give a slope: against their widths; not too far.
 _SURE, _REACH = 0.5, 3.0
@@ -264,7 +265,7 @@ def _refine(curve: _Evaluated, cap: float, rtol: float, start: float) -> Epsilon
     near = _Near(point, _slope(curve, point, limit), curve.log_delta(point, width=_FIRST))
     width = LOOSE
     if near.value.width <= _POOR:
-        near = _newton(curve, near, LOOSE, limit, rtol=rtol)
+        near = _newton(curve, near, _FIRST, limit, rtol=rtol)
         near, width = _narrowed(curve, near, rtol, limit)
     for up in (curve.upper, not curve.upper):
         if not curve.ends().within(rtol):
@@ -325,10 +326,14 @@ def _newton(curve: _Evaluated, near: _Near, width: float, limit: float, *, rtol:
             break
         value = _middle(found)
         moved, slope = _moved(curve, _Near(point, slope, found), limit)
-        if width < LOOSE:
+        if width < _FIRST:
             moved = _aimed(curve, _Near(moved, slope, found), width, limit)
         step = (moved - point) * slope
-        if abs(step) <= _SHORT * max(width, found.width):
+        # A second wide bracket costs less than a narrow one that misses.
+        short = _SHORT * max(width, found.width)
+        if width >= _FIRST:
+            short = max(_NEAR_STEP, _WIDE_STEP * found.width)
+        if abs(step) <= short:
             error = _SLOPE_ERROR * abs(step)
             return _Near(
                 moved, slope, LogInterval(found.low - step - error, found.high - step + error)
