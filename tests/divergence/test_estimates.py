@@ -2,6 +2,7 @@
 
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -9,8 +10,16 @@ import pytest
 import shuffledp as sd
 from divergence.laws import random_case
 from shuffledp.divergence import PairProfile
+from shuffledp.divergence.cells import _groups
 from shuffledp.divergence.estimate import Coarse, rough_log_expectation, rough_parts, total_of
-from shuffledp.divergence.gain import atom_gains, cell_gains, mean_law, part_below, trimmed
+from shuffledp.divergence.gain import (
+    atom_gains,
+    cell_gains,
+    compressed_gains,
+    mean_law,
+    part_below,
+    trimmed,
+)
 from shuffledp.divergence.layers import ROUGH_CELLS, Hint, divides
 from shuffledp.divergence.tilt import _bisected, find_tilt, solve_tilt, tilted_law
 from shuffledp.reductions import blanket_pair
@@ -187,3 +196,15 @@ def test_few_narrow_brackets_do(pair):
     assert len(profile.widths) <= 7
     # The claimed end is one that was evaluated, so that evaluating it again meets the target.
     assert profile.log_delta(found.high, width=min(narrow)).high <= math.log(1e-6)
+
+
+@pytest.mark.parametrize("alpha", [1e-200, 1.0, 1e120, 1e300])
+def test_any_tilt_gives_a_number_of_groups(alpha):
+    """Far down tilts leave the range in which their cubes are floats."""
+    cells = cell_gains(trimmed(gaussian_pair(1.0, 10**4), 0.06, LEVEL), 0.06)
+    law = compressed_gains(cells, rel=1e-13, tilt=1e-3, groups=100)
+    tilt = replace(find_tilt(law, 10**4), alpha=alpha)
+    for whole in (True, False):
+        with np.errstate(over="ignore", invalid="ignore", under="ignore"):
+            found = _groups(law, tilt, 10**4, 1e-6, whole=whole)
+        assert 100 <= found <= 6000

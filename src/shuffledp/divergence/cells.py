@@ -261,18 +261,19 @@ def _groups(
     if law.third is None or law.top is None or law.reach is None or not tilt.variance > 0.0:
         return _FEWEST_GROUPS
     # Groups too wide for the third order count in full: more groups make them narrower.
-    counted = np.minimum(law.third, law.w / max(tilt.alpha, 1e-100) ** 3)
+    alpha = min(max(tilt.alpha, 1e-100), 1e100)
+    counted = np.minimum(law.third, law.w / alpha**3)
     counted *= np.where(law.active, emphasis, 1.0)
     third = weighted_exponential(counted, tilt.alpha * law.top)
-    near = math.hypot(tilt.alpha, 6.0 / math.sqrt(n * tilt.variance))
+    near = min(math.hypot(alpha, 6.0 / math.sqrt(n * tilt.variance)), 1e100)
     excess = n * near**3 * third / (0.1 * width)
     if whole:
         far = 8.0 / math.sqrt(width)
-        scale = n * tilt.alpha**3 * third
+        scale = n * alpha**3 * third
         excess = max(excess, min(scale * far**3 / 10.0, scale * far**2 / (0.1 * width)))
         if n <= _RATHER_FEW:
             excess = max(excess, scale * far**2 / (0.1 * width))
-    grown = _FEWEST_GROUPS * min(excess, 1e9) ** (1.0 / 3.0)
+    grown = _FEWEST_GROUPS * min(1e9, excess) ** (1.0 / 3.0)
     fewest = _GROUPS_FOR_FEW if whole and n <= _RATHER_FEW else _FEWEST_GROUPS
     return int(min(_MOST_GROUPS, max(fewest, grown)))
 

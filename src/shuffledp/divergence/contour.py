@@ -169,7 +169,7 @@ def _smoothed_away(alpha: float, h: float, cut: float, step: float = 0.0) -> tup
 
     Where ``cut`` is not a node a sum of step-wide columns may begin up to one ``step`` before it.
     """
-    far = math.exp(-min(0.5 * (h * cut) ** 2, 700.0)) * (1.0 / (h * h * cut) + step)
+    far = math.exp(-min(0.5 * (h * cut) * (h * cut), 700.0)) * (1.0 / (h * h * cut) + step)
     kernel = 1.0 / (alpha * alpha + cut * cut)
     return far * kernel, far * (kernel + h * h)
 

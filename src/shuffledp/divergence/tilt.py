@@ -289,7 +289,7 @@ def tilted_law(law: GainLaw, n: int, alpha: float, *, whole: bool = False) -> Ti
         bend = alpha * alpha * (alone + (n - 1) * variance)
     else:
         down = (float(square[~law.active].sum()) + rest * mean * mean) / negative
-        down = max(down - (down_mean - mean) ** 2, 0.0)
+        down = max(down - (down_mean - mean) * (down_mean - mean), 0.0)
         # With q = M_-^n/(M^n - M_-^n): F'' = A'' + q (A'' - B'') - q (1 + q) (A' - B')^2.
         odds = math.exp(-log_ratio) / kept
         apart = alpha * n * excess / total
