@@ -165,7 +165,7 @@ def _more(groups: int, excess: float) -> int:
 def _first_tilt(layer: _Layer, n: int) -> tuple[GainLaw, Tilt]:
     """The saddle point for cells at their means, in steps as fine as its exponentials need."""
     for most in (_TILT_CELLS, _FINE_TILT_CELLS):
-        means = mean_law(layer.cells, threshold=layer.threshold, most=most)
+        means = mean_law(layer.cells, threshold=layer.threshold or 0.0, most=most)
         first = find_tilt(means, n, force_rare=layer.split)
         if first.alpha * float(layer.cells.high.max()) <= _STEEP:
             break

@@ -13,11 +13,11 @@ import math
 import numpy as np
 
 from shuffledp.divergence.gain import CellGains
+from shuffledp.divergence.tilt import SERIES_REACH, series_expm1_minus
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
 _LARGEST_EXPONENT = 690.0
-_SERIES = 0.25
 
 
 def log_chernoff(
@@ -42,7 +42,8 @@ def log_chernoff(
     if float(high.max()) * alpha > _LARGEST_EXPONENT:
         return math.inf
     low = np.minimum(cells.low, cells.mean) - cells.err
-    pad = 1.0 + rel + (2 * cells.w.size + 512) * U
+    # An exponent of 690 is rounded by 690 u.
+    pad = 1.0 + rel + (2 * cells.w.size + 2048) * U
     rest = _two_points(cells, low, high, alpha)
     excess = alpha * (cells.total + cells.total_err) + float((cells.w * rest).sum()) * pad
     excess += 16 * U * alpha * abs(cells.total) - cells.lost * (2.0 - pad)
@@ -73,10 +74,6 @@ def _two_points(cells: CellGains, low: Array, high: Array, alpha: float) -> Arra
 
 def _rest(x: Array) -> Array:
     """e^x - 1 - x >= 0, without cancellation near 0."""
-    near = np.abs(x) <= _SERIES
-    series = np.ones_like(x)
-    small = np.where(near, x, 0.0)
-    for k in range(14, 2, -1):
-        series = 1.0 + series * small / k
-    far = np.expm1(np.where(near, 0.0, x)) - np.where(near, 0.0, x)
-    return np.where(near, 0.5 * small * small * series, np.maximum(far, 0.0))
+    near = np.abs(x) <= SERIES_REACH
+    small, large = np.where(near, x, 0.0), np.where(near, 0.0, x)
+    return np.where(near, series_expm1_minus(small), np.maximum(np.expm1(large) - large, 0.0))

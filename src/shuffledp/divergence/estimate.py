@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import erfcx, log_ndtr
 
-from shuffledp.divergence.gain import GainLaw, mean_gain, part_below, trimmed
+from shuffledp.divergence.gain import GainLaw, mean_gain, part_below, plain_law, trimmed
 from shuffledp.divergence.layers import ROUGH_CELLS, Hint
 from shuffledp.divergence.scattered import coarse, is_scattered
 from shuffledp.divergence.tilt import find_tilt
@@ -104,17 +104,7 @@ class Coarse:
         floored = bool((g < floor).any())
         g = np.maximum(g, floor)
         mean = float((self._w * g).sum()) if floored else mean_gain(self._pair, epsilon)[0]
-        return GainLaw(
-            w=self._w,
-            g=g,
-            g_err=np.zeros_like(g),
-            rel=0.0,
-            mean=mean,
-            mean_err=0.0,
-            active=g > 0.0,
-            low=min(0.0, float(g.min())),
-            high=max(0.0, float(g.max())),
-        )
+        return plain_law(self._w, g, mean=mean)
 
 
 def rough_log_expectation_of_layers(law: GainLaw, n: int, hint: Hint) -> float:

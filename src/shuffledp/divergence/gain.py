@@ -277,39 +277,36 @@ def trimmed(pair: ShuffledPair, epsilon: float, log_level: float) -> ShuffledPai
     )
 
 
-def mean_law(cells: CellGains, *, threshold: float | None = None, most: int = 1 << 14) -> GainLaw:
+def mean_law(cells: CellGains, *, threshold: float = 0.0, most: int = 1 << 14) -> GainLaw:
     """Every cell at its mean: near enough to find the tilt, not to certify."""
-    step = -(-cells.w.size // most)
-    starts = np.arange(0, cells.w.size, step)
+    starts = np.arange(0, cells.w.size, -(-cells.w.size // most))
     w = np.add.reduceat(cells.w, starts)
     g = np.add.reduceat(cells.w * cells.mean, starts) / w
-    return GainLaw(
-        w=w,
-        g=g,
-        g_err=np.zeros_like(g),
-        rel=0.0,
-        mean=cells.total,
-        mean_err=0.0,
-        lost=cells.lost,
-        active=g > (0.0 if threshold is None else threshold),
-        low=min(0.0, float(g.min())),
-        high=max(0.0, float(g.max())),
-    )
+    return plain_law(w, g, mean=cells.total, lost=cells.lost, threshold=threshold)
 
 
 def part_below(law: GainLaw, threshold: float) -> GainLaw:
     """Atoms up to the threshold alone, to find a tilt: the others' mass is lost."""
     kept = law.g <= threshold
-    w, g = law.w[kept], law.g[kept]
+    gone = ~kept
+    mean = law.mean - float((law.w[gone] * law.g[gone]).sum())
+    lost = law.lost + float(law.w[gone].sum())
+    return plain_law(law.w[kept], law.g[kept], mean=mean, lost=lost)
+
+
+def plain_law(
+    w: Array, g: Array, *, mean: float, lost: float = 0.0, threshold: float = 0.0
+) -> GainLaw:
+    """Atoms without errors, those above the threshold active: for what certifies nothing."""
     return GainLaw(
         w=w,
         g=g,
         g_err=np.zeros_like(g),
         rel=0.0,
-        mean=law.mean - float((law.w[~kept] * law.g[~kept]).sum()),
+        mean=mean,
         mean_err=0.0,
-        lost=law.lost + float(law.w[~kept].sum()),
-        active=g > 0.0,
+        lost=lost,
+        active=g > threshold,
         low=min(0.0, float(g.min(initial=0.0))),
         high=max(0.0, float(g.max(initial=0.0))),
     )

@@ -103,15 +103,15 @@ def log_moment(law: GainLaw, s: float) -> tuple[float, float]:
     if float(exponent.max(initial=0.0)) > _LARGEST_EXPONENT:
         return math.inf, 0.0
     reach = float(np.abs(exponent).max(initial=0.0))
-    if reach < _CENTRED:
-        terms = law.w * _expm1_minus(exponent)
+    if reach < SERIES_REACH:
+        terms = law.w * series_expm1_minus(exponent)
         value = s * law.mean + float(terms.sum()) - law.lost
         size = abs(s * law.mean) + float(terms.sum()) + law.lost
     else:
         terms = law.w * np.expm1(exponent)
         value = float(terms.sum()) - law.lost
         size = float(np.abs(terms).sum()) + law.lost
-    error = (law.w.size + 64) * U * size + _moment_error(law, s, centred=reach < _CENTRED)
+    error = (law.w.size + 64) * U * size + _moment_error(law, s, centred=reach < SERIES_REACH)
     if not error < math.inf:
         return math.log1p(max(value, -0.5)), math.inf
     least = max(1.0 + value, error)
@@ -119,7 +119,7 @@ def log_moment(law: GainLaw, s: float) -> tuple[float, float]:
     return log_value, 2.0 * error / least + 8 * U * abs(log_value)
 
 
-_CENTRED = 0.25
+SERIES_REACH = 0.25
 
 
 def weighted_exponential(weight: Array, exponent: Array) -> float:
@@ -137,7 +137,7 @@ def active_moment(law: GainLaw, s: float) -> float:
     return weighted_exponential(law.w[law.active] * (1.0 + law.rel + 64 * U), s * top[law.active])
 
 
-def _expm1_minus(x: np.ndarray) -> np.ndarray:
+def series_expm1_minus(x: np.ndarray) -> np.ndarray:
     """e^x - 1 - x for |x| <= 0.25, by its series (no cancellation)."""
     total = np.ones_like(x)
     for k in range(14, 2, -1):
