@@ -6,7 +6,6 @@ Figures are made without pyplot, so nothing global is touched and no display is 
 from __future__ import annotations
 
 import math
-import tempfile
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
@@ -24,7 +23,8 @@ from shuffledp.bound import Bound, outward
 from shuffledp.compare import RandomizerComparison
 from shuffledp.deployment import Account, Curve
 from shuffledp.deployment.accounting import FAILED, MINIMUM, NOW
-from shuffledp.errors import ParameterError, unreadable
+from shuffledp.errors import ParameterError
+from shuffledp.outputs import writing
 from shuffledp.planner import Curves, Plan
 
 SUFFIXES = (".png", ".svg", ".pdf")
@@ -55,14 +55,8 @@ def save(figure: Figure, path: str | Path) -> None:
         If the ending is none of these, or the file cannot be written.
     """
     check_suffix("figure", path)
-    path = Path(path)
-    try:
-        with tempfile.TemporaryDirectory(dir=path.parent, prefix=".shuffledp-") as scratch:
-            write(figure, Path(scratch) / path.name, path.suffix.lower()[1:])
-            (Path(scratch) / path.name).replace(path)
-    except OSError as error:
-        why = f"{unreadable(error)}; wanted a file that can be written"
-        raise ParameterError(f"figure {str(path)!r}: {why}") from None
+    with writing([("figure", path)]) as held:
+        write(figure, held.path(path), Path(path).suffix.lower()[1:])
 
 
 def write(figure: Figure, path: str | Path, kind: str) -> None:

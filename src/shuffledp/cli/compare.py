@@ -8,6 +8,7 @@ import click
 
 from shuffledp.cli.text import print_json, progress
 from shuffledp.cli.types import Number, Whole
+from shuffledp.cli.writing import files_written
 from shuffledp.compare import compare_randomizers
 
 _EPILOG = """\b
@@ -51,12 +52,13 @@ def compare(
 
         plots = load_plots()
         plots.check_suffix("plot", plot)
-    with progress("calibrating mechanisms"):
-        found = compare_randomizers(
-            n=n, delta=delta, eps0=eps0, epsilon=epsilon, domain=domain, items=items
-        )
-    if plots is not None:
-        plots.save(plots.randomizers_figure(found), plot)
+    with files_written([("plot", plot)]) as held:
+        with progress("calibrating mechanisms"):
+            found = compare_randomizers(
+                n=n, delta=delta, eps0=eps0, epsilon=epsilon, domain=domain, items=items
+            )
+        if plot is not None:
+            plots.save(plots.randomizers_figure(found), held.path(plot))
     if as_json:
         print_json(found.to_dict())
     else:

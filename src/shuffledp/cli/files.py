@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
-import os
-import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +17,9 @@ from shuffledp.cli import report
 from shuffledp.cli.extras import load_certificate, load_deployment, load_plots, load_verifier
 from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.text import print_json, progress
+from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, unreadable
+from shuffledp.outputs import Outputs
 
 FIGURES = ("png", "svg", "pdf", "none")
 HOLDS, FAILS, UNDECIDED = 0, 1, 3
@@ -73,17 +73,17 @@ def account(files: tuple[str, ...], out: str | None, figure: str, as_json: bool)
     """  # noqa: D301
     _check.choice("figure", figure, FIGURES)
     sources = _load_all(files)
-    wants_files = out is not None or not as_json
-    directory = directory_of(out or ".") if wants_files else None
-    draw = figure != "none" and wants_files
-    plots = load_plots() if draw else None
-    with progress("accounting") as status:
+    directory = None if out is None and as_json else Path(out or ".")
+    plots = load_plots() if figure != "none" and directory is not None else None
+    names = [] if directory is None else _names(sources, figure)
+    with files_in(directory, names, inputs=files) as held, progress("accounting") as status:
         done = [
-            _account_for(source, draw=draw, tell=teller(status, source.stem)) for source in sources
+            _account_for(source, draw=plots is not None, tell=teller(status, source.stem))
+            for source in sources
         ]
-        writers = _writers(done, plots, figure) if wants_files else {}
         if directory is not None:
-            write_all(directory, writers)
+            for name, write in _writers(done, plots, figure).items():
+                write(held.path(directory / name))
     if as_json:
         to_dict = load_certificate().to_dict
         content = [to_dict(one.certificate) for one in done]
@@ -94,7 +94,7 @@ def account(files: tuple[str, ...], out: str | None, figure: str, as_json: bool)
     if len(done) > 1:
         report.print_comparison([one.account for one in done])
     if directory is not None:
-        report.print_written([directory / name for name in writers])
+        report.print_written([directory / name for name in names])
 
 
 @click.command(short_help="Check a certificate by another method.")
@@ -177,17 +177,31 @@ def teller(status: Any, prefix: str) -> Callable[[str], None]:
     return tell
 
 
-def directory_of(out: str) -> Path:
-    """The directory to write to, made if needed."""
-    try:
-        Path(out).mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise _not_a_directory(out, error) from None
-    return Path(out)
+@contextlib.contextmanager
+def files_in(
+    directory: Path | None, names: Sequence[str], *, inputs: Iterable[str]
+) -> Iterator[Outputs]:
+    """``files_written`` in a directory, which is made if needed; None: nothing is written."""
+    if directory is not None:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            words = f"{unreadable(error)}; wanted a directory to write to"
+            raise ParameterError(f"out = {str(directory)!r}: {words}") from None
+    outputs = [] if directory is None else [("out", str(directory / name)) for name in names]
+    with files_written(outputs, inputs=inputs) as held:
+        yield held
 
 
-def _not_a_directory(out: str, error: OSError) -> ParameterError:
-    return ParameterError(f"out = {out!r}: {unreadable(error)}; wanted a directory to write to")
+def _names(sources: Sequence[Any], kind: str) -> list[str]:
+    """What ``account`` writes: ``_writers`` makes the same, once there is something to write."""
+    names = []
+    for source in sources:
+        names += [f"{source.stem}.certificate.json", f"{source.stem}.{kind}"]
+    one_kind = len({source.deployment.target.quantity for source in sources}) == 1
+    if len(sources) > 1 and one_kind:
+        names.append(f"comparison.{kind}")
+    return [name for name in dict.fromkeys(names) if kind != "none" or not name.endswith(".none")]
 
 
 def _writers(done: list[_Done], plots: Any, kind: str) -> dict[str, Callable[[Path], None]]:
@@ -220,24 +234,6 @@ def text_writer(text: str) -> Callable[[Path], None]:
 def figure_writer(plots: Any, figure: Any, kind: str) -> Callable[[Path], None]:
     """What draws this figure into a path."""
     return lambda path: plots.write(figure, path, kind)
-
-
-def write_all(directory: Path, writers: dict[str, Callable[[Path], None]]) -> None:
-    """Write all to temporary names, then rename: an interrupted run leaves no half file."""
-    with _scratch(directory) as scratch:
-        for name, write in writers.items():
-            write(scratch / name)
-        for name in writers:
-            os.replace(scratch / name, directory / name)  # noqa: PTH105 (says what is meant)
-
-
-@contextlib.contextmanager
-def _scratch(directory: Path) -> Iterator[Path]:
-    try:
-        with tempfile.TemporaryDirectory(dir=directory, prefix=".shuffledp-") as name:
-            yield Path(name)
-    except OSError as error:
-        raise _not_a_directory(str(directory), error) from None
 
 
 def _digest(path: str) -> str:

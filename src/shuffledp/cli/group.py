@@ -16,7 +16,18 @@ import click
 from shuffledp.errors import ShuffleDPError
 
 REFUSED = 2
-_INTERRUPTED, _CLOSED_PIPE = 130, 141
+# What a shell makes of a process that a signal has ended: 128 and the signal's number.
+_SIGNALLED = 128
+_CLOSED_PIPE = _SIGNALLED + 13
+_ENDING = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
+
+
+class _EndedError(BaseException):
+    """A signal that ends the run. Not KeyboardInterrupt: click would forget which one it was."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.signal = number
 
 
 class _ClosedPipeError(Exception):
@@ -57,9 +68,12 @@ class OneLineGroup(click.Group):
             _refuse(_sentence(error))
         except ShuffleDPError as error:
             _refuse(str(error))
+        except _EndedError as error:
+            click.echo(f"shuffledp: {_ENDING[signal.Signals(error.signal).name]}", err=True)
+            sys.exit(_SIGNALLED + error.signal)
         except (click.Abort, KeyboardInterrupt):
             click.echo("shuffledp: interrupted", err=True)
-            sys.exit(_INTERRUPTED)
+            sys.exit(_SIGNALLED + signal.SIGINT)
         except (BrokenPipeError, _ClosedPipeError):
             # The reader (head, less) has seen enough; flushing again at exit must not complain.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -69,22 +83,32 @@ class OneLineGroup(click.Group):
 
 @contextlib.contextmanager
 def _one_interrupt() -> Iterator[None]:
-    """The first Ctrl-C ends the run; the next ones must not break into its cleaning up."""
+    """The first Ctrl-C, SIGTERM or SIGHUP ends the run; later ones must not disturb its end.
+
+    What is not finished is removed on the way out, so that no reports stay on the disk. A signal
+    that is ignored (nohup) stays so.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
     def interrupt(number: int, frame: FrameType | None) -> None:
-        del number, frame
-        signal.signal(signal.SIGINT, signal.SIG_IGN)
-        raise KeyboardInterrupt
+        del frame
+        for other in before:
+            signal.signal(other, signal.SIG_IGN)
+        raise _EndedError(number)
 
-    before = signal.signal(signal.SIGINT, interrupt)
+    known = [getattr(signal, name) for name in _ENDING if hasattr(signal, name)]
+    before = {number: signal.getsignal(number) for number in known}
+    before = {number: old for number, old in before.items() if old is not signal.SIG_IGN}
+    for number in before:
+        signal.signal(number, interrupt)
     try:
         yield
     finally:
-        if signal.getsignal(signal.SIGINT) is interrupt:
-            signal.signal(signal.SIGINT, before)
+        for number, old in before.items():
+            if signal.getsignal(number) is interrupt:
+                signal.signal(number, old)
 
 
 def _sentence(error: click.ClickException) -> str:

@@ -12,6 +12,7 @@ from shuffledp.bound import Bound
 from shuffledp.cli.mechanisms import Request, per_mechanism
 from shuffledp.cli.text import bound_text, print_json, progress
 from shuffledp.cli.types import Number, Whole
+from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError
 
 _N = click.Option(["-n", "--n"], type=Whole(), required=True, help="Users in the shuffle.")
@@ -85,13 +86,15 @@ def _curve(
 
         load_plots().check_suffix("plot", plot)
     sweep = _over_n if over == "n" else _over_epsilon
-    xs, bounds = sweep(request, delta, start, stop, points=points, analysis=analysis)
-    if plot is not None:
-        from shuffledp.cli.extras import load_plots
+    with files_written([("plot", plot)]) as held:
+        xs, bounds = sweep(request, delta, start, stop, points=points, analysis=analysis)
+        if plot is not None:
+            from shuffledp.cli.extras import load_plots
 
-        plots = load_plots()
-        marked = request.n if over == "n" else None
-        plots.save(plots.curve_figure(xs, bounds, title=request.label, marked=marked), plot)
+            plots = load_plots()
+            marked = request.n if over == "n" else None
+            drawn = plots.curve_figure(xs, bounds, title=request.label, marked=marked)
+            plots.save(drawn, held.path(plot))
     if as_json:
         print_json([bound.to_dict() for bound in bounds])
     else:

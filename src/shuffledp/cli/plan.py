@@ -12,13 +12,12 @@ from shuffledp import _check
 from shuffledp.cli.extras import load_planning, load_plots
 from shuffledp.cli.files import (
     FIGURES,
-    directory_of,
     figure_option,
     figure_writer,
+    files_in,
     out_option,
     teller,
     text_writer,
-    write_all,
 )
 from shuffledp.cli.text import print_json, progress
 from shuffledp.planner import Curves, Plan, errors_over_n
@@ -64,11 +63,11 @@ def plan(file: str, out: str | None, figure: str, as_json: bool) -> None:
     _check.choice("figure", figure, FIGURES)
     planning = load_planning()
     loaded = planning.load_plan(file)
-    wants_files = out is not None or not as_json
-    directory = directory_of(out or ".") if wants_files else None
-    plots = load_plots() if figure != "none" and wants_files else None
+    directory = None if out is None and as_json else Path(out or ".")
+    plots = load_plots() if figure != "none" and directory is not None else None
     stem = loaded.path.stem
-    with progress("planning") as status:
+    names = [f"{stem}.deployment.toml", *([] if plots is None else [f"{stem}.{figure}"])]
+    with files_in(directory, names, inputs=[file]) as held, progress("planning") as status:
         tell = teller(status, stem)
         found = planning.run_plan(loaded.content, report=tell)
         writers: dict[str, Callable[[Path], None]] = {}
@@ -79,7 +78,8 @@ def plan(file: str, out: str | None, figure: str, as_json: bool) -> None:
             drawn = plots.plan_figure(found, _curves(found, tell), title=loaded.content.title)
             writers[f"{stem}.{figure}"] = figure_writer(plots, drawn, figure)
         if directory is not None:
-            write_all(directory, writers)
+            for name, write in writers.items():
+                write(held.path(directory / name))
     if as_json:
         print_json(found.to_dict())
         return

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import errno
-import shutil
-import tempfile
-from collections.abc import Callable, Iterator
+import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,9 +13,9 @@ import click
 from shuffledp import _check
 from shuffledp.cli import report
 from shuffledp.cli.extras import load_certificate, load_deployment, load_plots, load_protocol
-from shuffledp.cli.files import text_writer, write_all
 from shuffledp.cli.text import print_json, progress
 from shuffledp.cli.types import Number, Whole
+from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, rejected
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20}
@@ -120,17 +117,16 @@ def run(
     chosen = protocol.column_of(files.deployment, names=columns, domain=_read_items(domain))
     largest = None if top is None else _check.count("top", top)
     asked = protocol.asked_of(files.deployment, **_asked(**asking), top=largest)
-    target = _new_file("output", output)
-    certified = target.with_name(f"{target.stem}.certificate.json")
-    given = {"reports": reports, "figure": figure}
-    more = [_new_file(name, path) for name, path in given.items() if path is not None]
-    written = [*more, certified, target]
-    if len({path.resolve() for path in written}) < len(written):
-        raise ParameterError(f"output = {output!r}: wanted another name for every file")
-    with progress("running") as status, _on_disk(), _scratch(target.parent) as scratch:
-        # A prefix tree reads the reports again, wanted or not.
-        again = reports is not None or chosen.about().get("alphabet") is not None
-        kept = scratch / "reports.parquet" if again else None
+    certified = os.path.splitext(output)[0] + ".certificate.json"  # noqa: PTH122 (as it was typed)
+    # The table of estimates comes last.
+    outputs = [("reports", reports), ("figure", figure), ("output", certified), ("output", output)]
+    inputs = [deployment, source, domain, truth, asking["candidates"]]
+    with files_written(outputs, inputs=inputs) as held, progress("running") as status:
+        scratch = held.path(output).parent
+        kept = None if reports is None else held.path(reports)
+        if kept is None and chosen.about().get("alphabet") is not None:
+            # A prefix tree reads the reports again, wanted or not.
+            kept = scratch / "again.parquet"
         settings = protocol.Settings(
             memory=_bytes(memory), reports=kept, spill=scratch, tell=_counter(status)
         )
@@ -142,23 +138,16 @@ def run(
             rows = protocol.largest_rows(result.rows, largest)
             result = dataclasses.replace(result, rows=rows)
         certificate = load_certificate().issue(_as_run(files, result), result.account)
-        text = load_certificate().to_json(certificate)
-        # The table of estimates comes last.
-        done = [] if kept is None or reports is None else [kept]
+        held.write(certified, load_certificate().to_json(certificate))
+        held.write(output, protocol.table(result.rows))
         if figure is not None:
-            done.append(_drawn(scratch / f"figure{Path(figure).suffix}", plots, result, known))
-        for place, (path, content) in enumerate(
-            ((certified, text), (target, protocol.table(result.rows)))
-        ):
-            done.append(scratch / f"{place}{path.suffix}")
-            text_writer(content)(done[-1])
-        for path, place in zip(done, written, strict=True):
-            _put(path, place)
+            _draw(held.path(figure), plots, result, known)
     if as_json:
         print_json(certificate.model_dump(mode="json"))
         return
     _print_run(result, files)
-    report.print_written([certified, target, *more])
+    more = [path for path in (reports, figure) if path is not None]
+    report.print_written([Path(path) for path in (certified, output, *more)])
 
 
 @click.command(short_help="Estimate from reports that were made elsewhere.")
@@ -181,19 +170,19 @@ def estimate(
     protocol = load_protocol()
     _check.open_unit("confidence", confidence)
     largest = None if top is None else _check.count("top", top)
-    target = None if output is None else _new_file("output", output)
-    with progress("estimating"):
-        asked = protocol.Asked(**_asked(**asking), top=largest or 0)
-        result, found = protocol.estimate_reports(reports, asked=asked, confidence=confidence)
-    rows = result.rows if largest is None else protocol.largest_rows(result.rows, largest)
-    text = protocol.table(rows)
+    inputs = [reports, asking["candidates"]]
+    with files_written([("output", output)], inputs=inputs) as held:
+        with progress("estimating"):
+            asked = protocol.Asked(**_asked(**asking), top=largest or 0)
+            result, found = protocol.estimate_reports(reports, asked=asked, confidence=confidence)
+        rows = result.rows if largest is None else protocol.largest_rows(result.rows, largest)
+        text = protocol.table(rows)
+        if output is not None:
+            held.write(output, text)
     if found.refused:
         click.echo(f"{found.refused:,} reports outside the message space were left out", err=True)
-    if target is None:
+    if output is None:
         click.echo(text, nl=False)
-        return
-    with _on_disk():
-        write_all(target.parent, {target.name: text_writer(text)})
 
 
 @click.command(short_help="Repeat a deployment on values with seeds: measured against theory.")
@@ -296,36 +285,6 @@ def _bytes(text: str) -> int:
     return int(size)
 
 
-def _new_file(name: str, path: str) -> Path:
-    """The path, where a file can be put in place: what is there has to be an ordinary file."""
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise ParameterError(f"{name} = {path!r}: no such directory")
-    if target.exists() and not target.is_file():
-        raise ParameterError(f"{name} = {path!r}: not an ordinary file, wanted one or a new name")
-    return target
-
-
-@contextlib.contextmanager
-def _on_disk() -> Iterator[None]:
-    """Writing that fails is one line: a full disk, a quota, a device that is gone."""
-    try:
-        yield
-    except OSError as error:
-        raise ParameterError(f"output: {error.strerror or str(error).splitlines()[0]}") from None
-
-
-@contextlib.contextmanager
-def _scratch(directory: Path) -> Iterator[Path]:
-    """A directory beside the output for what is not finished; removed whatever happens."""
-    try:
-        held = tempfile.TemporaryDirectory(dir=directory, prefix=".shuffledp-")
-    except OSError as error:
-        raise ParameterError(f"output: {error.strerror}") from None
-    with held as name:
-        yield Path(name)
-
-
 def _counter(status: Any, *, of: int | None = None, word: str = "rows") -> Callable[[int], None]:
     done = 0
 
@@ -338,26 +297,12 @@ def _counter(status: Any, *, of: int | None = None, word: str = "rows") -> Calla
     return tell
 
 
-def _drawn(path: Path, plots: Any, result: Any, truth: Any) -> Path:
-    """The figure, in a file of its own."""
+def _draw(path: Path, plots: Any, result: Any, truth: Any) -> None:
     from shuffledp.protocol.figure import estimate_figure
 
     title = result.account.deployment.title
     drawn = estimate_figure(result.rows, title=title, truth=truth, n=result.outcome.users)
     plots.save(drawn, path)
-    return path
-
-
-def _put(done: Path, target: Path) -> None:
-    """Put a finished file in its place, whole, on whatever disk that is."""
-    try:
-        done.replace(target)
-    except OSError as error:
-        if error.errno != errno.EXDEV:
-            raise
-        with tempfile.TemporaryDirectory(dir=target.parent, prefix=".shuffledp-") as beside:
-            copied = shutil.copyfile(done, Path(beside) / target.name)
-            Path(copied).replace(target)
 
 
 def _print_run(result: Any, files: Any) -> None:

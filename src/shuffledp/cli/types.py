@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from shuffledp.cli.writing import note_read
 from shuffledp.errors import ParameterError, rejected, unreadable
 
 
@@ -106,6 +107,7 @@ class MatrixFile(click.ParamType):
 
 def read_text(name: str, path: str, *, wanted: str) -> str:
     """Read a UTF-8 file; whatever is wrong with it is a ParameterError that names it."""
+    note_read(path)
     try:
         return Path(path).read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
