@@ -75,9 +75,8 @@ _ALL = (
         "variation-ratio",
         "upper",
         theorems.VARIATION_RATIO,
-        "only where beta = (p-1)/(p+1), or where all other messages have one known law "
-        "(docs/theory.md, section 5.6); elsewhere it can be too small, and is an estimate "
-        "(certified=False)",
+        "only where beta = (p-1)/(p+1); elsewhere it can be too small (docs/theory.md, section "
+        "5.6), and is an estimate (certified=False)",
         any_randomizer=True,
     ),
     Analysis("stronger-clone", "upper", theorems.STRONGER_CLONE, _ANY, any_randomizer=True),
@@ -157,14 +156,16 @@ _ALL = (
         "upper",
         theorems.FMT_4_1,
         "one randomizer with finitely many likelihood ratios for all users, not adaptive; "
-        "p >= 8 log(2 q/delta)/n",
+        "p >= 8 log(4 q/delta)/n",
         kind="closed form",
     ),
     Analysis(
         "fmt-4.2",
         "upper",
         theorems.FMT_4_2,
-        "k-RR alone; eps0 <= log(n/(16 log(4/delta)))",
+        "k-RR alone; eps0 <= log(n/(16 log(4/delta))) and "
+        "k n/((k+1)(E+k-1)) >= 8 log(4 (E-1)/((E+k-1) delta)), E = e^eps0: the paper takes the "
+        "second to follow, and for k far above E it does not",
         kind="closed form",
     ),
     Analysis(

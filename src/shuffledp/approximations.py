@@ -188,8 +188,7 @@ def _grid(source: Source, n: int, cells: int) -> Curve:
 
 
 def _ratio_warning(source: Source) -> str:
-    known = isinstance(source, RatioFamily) and source.one_known_law
-    reasons = (published_reason(ratio, one_known_law=known) for ratio, _ in ratios(source))
+    reasons = (published_reason(ratio) for ratio, _ in ratios(source))
     reason = next((words for words in reasons if words is not None), None)
     return "" if reason is None else f"not a bound: {reason}"
 

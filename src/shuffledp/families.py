@@ -21,7 +21,6 @@ def variation_ratio(
     q: float,
     n: int,
     adaptive: bool = False,
-    one_known_law: bool = False,
     rtol: float = 1e-6,
     trust: Trust = "all",
 ) -> Shuffled:
@@ -44,9 +43,6 @@ def variation_ratio(
     adaptive : bool
         True where a randomizer may depend on the messages before it; p, beta and q then have to
         hold at every position and history.
-    one_known_law : bool
-        True where all other messages have one known law, and R_x0 = R_x1 = a constant times it
-        outside two sets, as for balls-into-bins protocols: the published pair is then exact.
     rtol, trust
         As for ``shuffle``.
 
@@ -57,10 +53,9 @@ def variation_ratio(
     >>> round(acc.epsilon(delta=1e-6).upper, 4)
     0.7722
     """
-    for name, value in (("adaptive", adaptive), ("one_known_law", one_known_law)):
-        if not isinstance(value, bool):
-            raise rejected(name, value, "True or False")
-    family = RatioFamily(VariationRatio(p=p, beta=beta, q=q), one_known_law, adaptive)
+    if not isinstance(adaptive, bool):
+        raise rejected("adaptive", adaptive, "True or False")
+    family = RatioFamily(VariationRatio(p=p, beta=beta, q=q), adaptive)
     return Shuffled(family, _check.count("n", n), *settings(rtol, trust))
 
 

@@ -442,8 +442,9 @@ def generic(
 ) -> Shuffled:
     """Any eps0-LDP randomizers among n users behind a shuffler.
 
-    The upper end holds for every eps0-LDP randomizer; the lower end is that of binary randomized
-    response, which is one of them, so no bound for all of them can be below it.
+    The upper end holds for every eps0-LDP randomizer. The lower end is that of one of them, binary
+    randomized response or 3-RR where all others hold the third value (``witness["lower"]`` says
+    which): no bound for all of them can be below it.
 
     Parameters
     ----------

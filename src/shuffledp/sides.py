@@ -14,7 +14,7 @@ from shuffledp.divergence import EpsilonInterval, PairProfile, narrowest, solve_
 from shuffledp.errors import NotCertified
 from shuffledp.multimessage import MultiMessage
 from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
-from shuffledp.randomizers import BinaryRR, Randomizer
+from shuffledp.randomizers import KRR, BinaryRR, Randomizer
 from shuffledp.reductions import (
     VariationRatio,
     blanket_pair,
@@ -46,14 +46,9 @@ class Family:
 
 @dataclass(frozen=True)
 class RatioFamily:
-    """Everything with given p, beta and q, for ``variation_ratio``: no randomizer of its own.
-
-    ``one_known_law``: all other messages have one known law, and the victim's two laws are equal
-    and proportional to it outside two sets.
-    """
+    """Everything with given p, beta and q, for ``variation_ratio``: no randomizer of its own."""
 
     ratio: VariationRatio
-    one_known_law: bool
     adaptive: bool
 
     @property
@@ -164,8 +159,7 @@ def require(source: Source, key: str) -> None:
             raise NotCertified(msg)
     if key == "variation-ratio":
         for ratio, _ in ratios(source):
-            known = isinstance(source, RatioFamily) and source.one_known_law
-            reason = published_reason(ratio, one_known_law=known)
+            reason = published_reason(ratio)
             if reason is not None:
                 raise NotCertified(f"analysis = 'variation-ratio': {reason}")
 
@@ -201,8 +195,6 @@ def theorem_of(source: Source, key: str) -> Theorem:
     if isinstance(source, MultiMessage):
         return source.lower_theorem() if key == "dataset" else source.theorem()
     if isinstance(source, RatioFamily):
-        if key == "variation-ratio" and source.one_known_law:
-            return theorems.VARIATION_RATIO_KNOWN
         return theorems.ATTAINED if key == "dataset" else theorem
     if isinstance(source, Family):
         return theorems.FAMILY if key == "dataset" else theorem
@@ -240,8 +232,6 @@ def words_for(source: Source, key: str) -> tuple[str, ...]:
         return words
     adaptive = not isinstance(source, Randomizer) and source.adaptive
     if isinstance(source, RatioFamily):
-        if source.one_known_law and key == "variation-ratio":
-            return (*words, _ONE_KNOWN_LAW)
         return (*words, _RATIO_ADAPTIVE if adaptive else _RATIO)
     if not analysis_named(key).any_randomizer or (isinstance(source, Randomizer) and key in RATIOS):
         return (*words, _SAME)
@@ -303,12 +293,28 @@ def dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
     if isinstance(source, MultiMessage):
         return source.lower_pairs(n)
     if isinstance(source, RatioFamily):
-        make = published_pair if source.one_known_law else repaired_pair
-        pair = make(source.ratio, n=n)
+        pair = repaired_pair(source.ratio, n=n)
         witness = {"analysis": "dataset", "member": "attains", **_numbers(source.ratio)}
         return [(pair, {**witness, "swap": False}), (pair.swap(), {**witness, "swap": True})]
+    if isinstance(source, Family):
+        return _family_pairs(source.eps0, n, cells)
     randomizer = _member(source)
     return _dataset_pairs(randomizer, randomizer.datasets(), n, cells, "dataset")
+
+
+def _family_pairs(eps0: float, n: int, cells: int) -> list[Named]:
+    """Two members of the family of all eps0-LDP randomizers: binary RR, and 3-RR, others at 2.
+
+    To first order none is worse: the integral of (R_x1 - R_x0)^2/R_x over all eps0-LDP randomizers
+    and inputs is at most (E - 1)^2 max(1/E, 2/(E + 2)), binary RR's for E <= 2 and 3-RR's above.
+    """
+    two = BinaryRR(eps0=eps0)
+    members = (("binary-rr", two, two.datasets()), ("3-rr", KRR(k=3, eps0=eps0), ((0, 1, 2),)))
+    return [
+        (pair, {**words, "member": name})
+        for name, member, triples in members
+        for pair, words in _dataset_pairs(member, triples, n, cells, "dataset")
+    ]
 
 
 def _one_dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
@@ -347,12 +353,12 @@ def _dataset_pairs(
 
 
 def _member(source: Source) -> Randomizer:
-    """The randomizer, or for a family the member its lower bound comes from."""
+    """The randomizer itself; a family has none of its own."""
     if isinstance(source, MultiMessage):
         raise NotCertified("a multi-message protocol has no one randomizer")
-    if isinstance(source, RatioFamily):
-        raise NotCertified("a family given by p, beta and q has no randomizer of its own")
-    return BinaryRR(eps0=source.eps0) if isinstance(source, Family) else source
+    if isinstance(source, Family | RatioFamily):
+        raise NotCertified("a family has no randomizer of its own")
+    return source
 
 
 def _distinct(
@@ -387,10 +393,6 @@ _RATIO = (
 _RATIO_ADAPTIVE = (
     "p, beta and q hold at every position and for every history; users are shuffled first, then "
     "randomized one after another"
-)
-_ONE_KNOWN_LAW = (
-    "all other messages have one known law, and the victim's two laws are equal and proportional "
-    "to it outside two sets, on each of which their ratio is constant"
 )
 _MAKERS: dict[str, Callable[[Source, int, int], list[Named]]] = {
     "blanket": _blanket_pairs,

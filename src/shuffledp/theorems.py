@@ -36,8 +36,8 @@ LOCAL = Theorem(
 )
 FAMILY = Theorem(
     "family",
-    "binary randomized response is one of the randomizers the bound is for",
-    "Su, Cheng, Wang 2025, Theorem 14, for k-RR with k = 2",
+    "binary randomized response and 3-RR are among the randomizers the bound is for",
+    "Su, Cheng, Wang 2025, Theorem 14, for k-RR with k = 2 and 3",
     "published",
 )
 
@@ -175,15 +175,9 @@ REPAIRED_VARIATION_RATIO = Theorem(
 )
 VARIATION_RATIO = Theorem(
     "variation-ratio",
-    "variation ratio as published, where the victim's rest and the others' have one law",
+    "variation ratio as published, where beta = (p-1)/(p+1) leaves the victim no rest",
     "Wang et al. 2024, Theorem 4.1, for beta = (p-1)/(p+1) by docs/theory.md, Theorem 5.4",
     "proved here",
-)
-VARIATION_RATIO_KNOWN = Theorem(
-    "variation-ratio",
-    "variation ratio as published, all other messages of one known law",
-    "Wang et al. 2024, Theorem 4.1",
-    "published",
 )
 VARIATION_RATIO_4_2 = Theorem(
     "variation-ratio-4.2",
@@ -263,13 +257,13 @@ FMT_3_8 = Theorem(
 FMT_4_1 = Theorem(
     "fmt-4.1",
     "clones of three laws that every input's output law contains, closed form",
-    "Feldman, McMillan, Talwar 2021, Theorem 4.1",
+    "Feldman, McMillan, Talwar 2021, Theorem 4.1, with log(4 q/delta) in its condition",
     "published",
 )
 FMT_4_2 = Theorem(
     "fmt-4.2",
     "clones for k-RR, closed form",
-    "Feldman, McMillan, Talwar 2021, Corollary 4.2",
+    "Feldman, McMillan, Talwar 2021, Corollary 4.2, under the condition of Theorem 4.1 too",
     "published",
 )
 FMT23_3_2 = Theorem(

@@ -122,6 +122,55 @@ def test_the_condition_of_3_1_has_log_4_over_delta():
     assert clones.clone(eps0=strict * (1 - 1e-9), n=n, delta=delta) > 0
 
 
+# In the paper's domain, where its formula is too small: k, eps0, n, delta, formula, lower end.
+TOO_MANY_VALUES = [
+    (5 * 10**7, 6.39, 10**6, 1e-40, 0.006956, 0.008289),
+    (10**5, 0.5, 10**4, 1e-60, 0.001629, 0.001737),
+    (10**7, 2.32, 10**4, 1e-26, None, None),
+]
+
+
+@pytest.mark.parametrize(("k", "eps0", "n", "delta", "formula", "lower"), TOO_MANY_VALUES)
+def test_the_corollary_needs_the_condition_of_theorem_4_1(k, eps0, n, delta, formula, lower):
+    claimed = float(k_rr_ball(arb(eps0), arb(n), arb(delta), k).mid())
+    assert eps0 <= math.log(n / (16 * math.log(4 / delta)))
+    acc = sd.shuffle(sd.KRR(k=k, eps0=eps0), n=n)
+    true = acc.epsilon(delta=delta).lower
+    assert claimed < true
+    if formula is not None:
+        assert [claimed, true] == pytest.approx([formula, lower], rel=1e-3)
+    for ask in (
+        lambda: clones.k_rr(k=k, eps0=eps0, n=n, delta=delta),
+        lambda: acc.epsilon(delta=delta, analysis="fmt-4.2"),
+    ):
+        with pytest.raises(sd.NotCertified, match=r"k n/.*>= 8 log"):
+            ask()
+    row = next(r for r in acc.compare(delta=delta).rows if r.analysis.key == "fmt-4.2")
+    assert row.epsilon is None
+
+
+def test_the_conditions_of_4_1_and_4_2_have_log_4_over_delta():
+    """Between 8 log(2 q/delta) and 8 log(4 q/delta) the printed condition would pass."""
+    q, n, delta = 0.5, 10**4, 1e-9
+    strict, printed = (8 * math.log(x * q / delta) / n for x in (4, 2))
+    with pytest.raises(sd.NotCertified, match="4 q/delta"):
+        clones.decomposition(p=0.5 * (strict + printed), q=q, n=n, delta=delta)
+    assert clones.decomposition(p=strict * (1 + 1e-9), q=q, n=n, delta=delta) > 0
+
+    def hidden(k):
+        return k * n / ((k + 1) * (math.e + k - 1))
+
+    def wanted(k, x):
+        return 8 * math.log(x * (math.e - 1) / ((math.e + k - 1) * delta))
+
+    between = [k for k in range(2, 200) if wanted(k, 2) <= hidden(k) < wanted(k, 4)]
+    assert between
+    for k in between:
+        with pytest.raises(sd.NotCertified):
+            clones.k_rr(k=k, eps0=1.0, n=n, delta=delta)
+    assert clones.k_rr(k=between[0] - 1, eps0=1.0, n=n, delta=delta) > 0
+
+
 # --------------------------------------------------------------------------- Theorems 3.8 and 4.1
 
 
@@ -140,7 +189,7 @@ def test_decomposition_is_above_its_labels():
         try:
             value = clones.decomposition(p=p, q=q, n=n, delta=delta)
         except sd.NotCertified:
-            assert p * n < 8 * math.log(2 * q / delta) * (1 + 1e-12)
+            assert p * n < 8 * math.log(4 * max(q / delta, 1)) * (1 + 1e-12)
             continue
         tried += 1
         P, Q, N, D = (arb(x) for x in (p, q, n, delta))

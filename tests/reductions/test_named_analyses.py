@@ -3,6 +3,7 @@
 import math
 from fractions import Fraction
 from itertools import product
+from pathlib import Path
 
 import pytest
 from flint import arb
@@ -44,6 +45,16 @@ def above(value, truth, log=None):
     if log is not None and log != 0.0 and truth > 0:
         return arb(log) >= ball(truth).log()
     return Fraction(value) >= truth
+
+
+def test_the_readme_lists_them_as_they_are():
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    lines = readme.partition("<!-- made: analyses -->")[2].partition("<!-- end -->")[0].split("\n")
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[3:-1]]
+    assert rows == [
+        [f"`{a.key}`", a.end, a.theorem.source, a.theorem.provenance, a.validity]
+        for a in sd.analyses()
+    ]
 
 
 # ----------------------------------------------------------------- small cases, exhaustively exact

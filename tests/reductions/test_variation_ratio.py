@@ -1,6 +1,7 @@
 """The variation-ratio question: counterexamples, the repaired bound, the order of the bounds."""
 
 import math
+import random
 from fractions import Fraction
 from itertools import pairwise
 
@@ -15,6 +16,8 @@ from divergence.oracle import (
     ball,
     blanket_delta,
     exponential,
+    histogram_law,
+    hockey_stick,
     positive_part,
     row_fractions,
     worst_delta,
@@ -160,7 +163,6 @@ def test_where_the_published_pair_is_a_bound():
     assert published_reason(VariationRatio(p=math.inf, beta=1.0, q=5.0)) is None
     assert published_reason(VariationRatio(p=5.0, beta=4 / 6, q=9.0)) is None
     assert published_reason(VariationRatio(p=5.0, beta=0.6, q=9.0)) is not None
-    assert published_reason(VariationRatio(p=5.0, beta=0.6, q=9.0), one_known_law=True) is None
     # q below 1 + (p-1)/(p+1) lowers beta, and k0 is not 0 any more.
     assert published_reason(VariationRatio(p=5.0, beta=4 / 6, q=1.5)) is not None
 
@@ -221,14 +223,6 @@ def test_front_door_is_attained_and_counts_one_user_right():
     assert acc.epsilon(delta=1e-300).upper <= acc.eps0
     alone = sd.variation_ratio(p=8.0, beta=0.5, q=1.25, n=1).delta(epsilon=0.0)
     assert alone.lower <= 0.5 <= alone.upper  # not capped at q - 1
-    known = sd.variation_ratio(p=8.0, beta=0.5, q=6.0, n=5, one_known_law=True)
-    assert known.delta(epsilon=0.5).upper_theorem.key == "variation-ratio"
-    assert known.delta(epsilon=0.5).upper < found.lower
-    published = sd.variation_ratio(
-        p=8.0, beta=0.5, q=6.0, n=5, one_known_law=True, trust="published"
-    )
-    assert published.delta(epsilon=0.5).upper_theorem.provenance == "published"
-    assert any("one known law" in words for words in known.delta(epsilon=0.5).assumptions)
     assert any(
         "every position" in words
         for words in sd.variation_ratio(p=8.0, beta=0.5, q=6.0, n=5, adaptive=True)
@@ -248,7 +242,6 @@ def test_front_door_is_attained_and_counts_one_user_right():
         ({"q": math.inf}, "q"),
         ({"n": 0}, "n"),
         ({"adaptive": 1}, "adaptive"),
-        ({"one_known_law": "yes"}, "one_known_law"),
         ({"rtol": 1.0}, "rtol"),
         ({"trust": "none"}, "trust"),
     ],
@@ -364,18 +357,83 @@ def test_order_at_practical_sizes(make, n, eps0):
     ],
     ids=lambda x: getattr(x, "name", ""),
 )
-def test_case_two_is_the_protocols_own_pair(protocol, p, beta, q):
-    """Case (ii): all other messages have one known law. Both pairs are exact, so they agree."""
+def test_the_published_pair_is_that_of_balls_into_bins(protocol, p, beta, q):
+    """Remark 5.10: of these protocols all of its condition holds. Both are exact, so they agree."""
     users = 20
-    messages = 3 * users + 1
-    acc = sd.variation_ratio(p=p, beta=beta, q=q, n=messages, one_known_law=True)
+    pair = published_pair(VariationRatio(p=p, beta=beta, q=q), n=3 * users + 1)
     for epsilon in (0.1, 0.5, 1.0):
-        mine = acc.delta(epsilon=epsilon, analysis="variation-ratio")
+        mine = bracket(pair, epsilon, 1e-5)
         theirs = sd.shuffle(protocol, n=users).delta(epsilon=epsilon, analysis="multi-message")
-        assert mine.log_lower <= theirs.log_upper
-        assert theirs.log_lower <= mine.log_upper
-        assert mine.log_upper == pytest.approx(theirs.log_upper, abs=1e-4)
-        assert mine.upper <= acc.delta(epsilon=epsilon, analysis="repaired-variation-ratio").upper
+        assert mine.low <= theirs.log_upper
+        assert theirs.log_lower <= mine.high
+        assert mine.high == pytest.approx(theirs.log_upper, abs=1e-4)
+
+
+# ------------------------------------------------ all other messages of one law: what is needed
+
+FOUND = ([4, 1, 5], [1, 4, 5], [4, 4, 2])
+
+
+def divergence(rows, n, a):
+    """H_a of (0, 2, .., 2) against (1, 2, .., 2), and of the swap: the larger one, enumerated."""
+    unit = math.lcm(*(v.denominator for row in rows for v in row))
+    whole = [[int(v * unit) for v in row] for row in rows]
+    laws = [histogram_law(whole, [x] + [2] * (n - 1)) for x in (0, 1)]
+    return max(F(hockey_stick(*pair, a), unit**n) for pair in (laws, laws[::-1])) / a.denominator
+
+
+@pytest.mark.parametrize(("n", "true", "published"), [(2, F(4, 100), 0.016), (5, None, 0.000524)])
+def test_proportional_outside_two_sets_is_not_enough(n, true, published):
+    """R0, R1 proportional to the others' law off two sets, on which R0 : R1 is 4 and 1/4."""
+    rows = [[F(v, 10) for v in row] for row in FOUND]
+    truth = divergence(rows, n, F(3))
+    assert true in (None, truth)
+    assert float(truth) == pytest.approx(0.04 if n == 2 else 0.00256, rel=1e-12)
+    atoms = published_atoms(F(4), F(3, 10), F(5, 2), F(3))
+    assert float(positive_part(atoms, n) / n) == pytest.approx(published, rel=1e-3)
+    acc = sd.variation_ratio(p=4.0, beta=0.3, q=2.5, n=n)
+    low = math.log(3.0) * (1 - 1e-15)
+    for analysis in (None, "repaired-variation-ratio"):
+        assert F(acc.delta(epsilon=low, analysis=analysis).upper) >= truth
+    with pytest.raises(sd.NotCertified, match="too small"):
+        acc.delta(epsilon=low, analysis="variation-ratio")
+
+
+def test_no_flag_makes_the_published_pair_a_bound():
+    """p, beta and q do not tell the others' law, so nothing that a user says can be checked."""
+    with pytest.raises(TypeError, match="one_known_law"):
+        sd.variation_ratio(p=4.0, beta=0.3, q=2.5, n=2, one_known_law=True)
+
+
+def test_random_channels_with_one_law_of_the_others():
+    """Equal where Remark 5.10 says so; elsewhere never above the front door's upper end."""
+    rng = random.Random(510)
+    smaller = 0
+    for _ in range(60):
+        p, q, n = F(rng.randint(5, 20), 4), F(rng.randint(5, 16), 4), rng.randint(2, 5)
+        top = min(F(p - 1, 1) / (p + 1), q - 1, q * (p - 1) / (2 * p))
+        beta = top * F(rng.randint(1, 15), 16)
+        al = beta / (p - 1)
+        r, k0 = al * p / q, 1 - (p + 1) * al
+        rows = [[p * al, al, k0], [al, p * al, k0], [r, r, 1 - 2 * r]]
+        a = 1 + (p - 1) * F(rng.randint(0, 15), 16)
+        truth = divergence(rows, n, a)
+        published = positive_part(published_atoms(p, beta, q, a), n) / n
+        assert published == truth
+        # Any other law of the others with the same p, beta and q, the victim's two as they are.
+        other = _law_above([max(x, y) / q for x, y in zip(*rows[:2], strict=True)], rng)
+        truth = divergence([*rows[:2], other], n, a)
+        smaller += published < truth
+        acc = sd.variation_ratio(p=float(p), beta=math.nextafter(float(beta), 1.0), q=float(q), n=n)
+        assert F(acc.delta(epsilon=math.log(a) * (1 - 1e-15)).upper) >= truth
+    assert smaller > 5
+
+
+def _law_above(least, rng):
+    """A law on the same outputs that is nowhere below these masses."""
+    rest = 1 - sum(least)
+    shares = [F(rng.randint(0, 8)) for _ in least[:-1]] + [F(1)]
+    return [v + rest * s / sum(shares) for v, s in zip(least, shares, strict=True)]
 
 
 @pytest.mark.parametrize("inputs", [(0.0, 0.25), (0.25, 0.0), (1.0, 0.5)])

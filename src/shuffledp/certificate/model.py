@@ -7,7 +7,14 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from shuffledp.deployment.messages import one_line
 from shuffledp.deployment.model import Deployment
@@ -44,7 +51,8 @@ class Witness(_Strict):
     """What reproduces an end: the analysis and, for a dataset, who holds what.
 
     ``pairs`` are the ordered pairs of inputs that were looked at for an upper end; the theorem
-    says why they are enough. For a matrix they are all pairs, and are not listed.
+    says why they are enough. For a matrix they are all pairs, and are not listed. ``member`` names
+    the randomizer of a family that a lower end is of; certificates without it mean binary RR.
     """
 
     analysis: Literal["blanket", "clone", "stronger-clone", "local", "dataset", "multi-message"]
@@ -53,6 +61,15 @@ class Witness(_Strict):
     x2: Input | None = None
     swap: bool = False
     pairs: list[tuple[Input, Input]] | Literal["all"] | None = None
+    member: Literal["binary-rr", "3-rr"] | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, handler: Any) -> dict[str, Any]:
+        """Without ``member`` where there is none: as before there was such a field."""
+        found = handler(self)
+        if found["member"] is None:
+            del found["member"]
+        return found
 
 
 class Claim(_Strict):

@@ -36,6 +36,11 @@ __all__ = ["Check", "verify"]
 Verdict = Literal["holds", "does not hold", "undecided"]
 # Each is tried only if the one before could not tell.
 _WIDTHS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
+# Randomizers that are eps0-LDP, so that a bound for all of these is none below theirs.
+_MEMBERS: dict[str, dict[str, Any]] = {
+    "binary-rr": {"name": "binary-rr"},
+    "3-rr": {"name": "k-rr", "k": 3},
+}
 Report = Callable[[str], None]
 AnyClaim = Claim | ComposedClaim
 _SILENT: Report = lambda _message: None  # noqa: E731
@@ -345,7 +350,7 @@ def _calls(certificate: Certificate, claim: AnyClaim) -> Iterable[dict[str, Any]
         return
     if witness.analysis == "dataset":
         yield {
-            "mechanism": _member(parameters),
+            "mechanism": _member(parameters, witness.member),
             "analysis": "dataset",
             "x0": witness.x0,
             "x1": witness.x1,
@@ -359,10 +364,12 @@ def _calls(certificate: Certificate, claim: AnyClaim) -> Iterable[dict[str, Any]
         yield {"mechanism": _member(parameters), "analysis": witness.analysis, "x0": x0, "x1": x1}
 
 
-def _member(parameters: Mapping[str, Any]) -> dict[str, Any]:
+def _member(parameters: Mapping[str, Any], member: str | None = None) -> dict[str, Any]:
     """What is checked: the mechanism, or for a family the member its lower end is of."""
     if parameters["name"] == "generic":
-        return {"name": "binary-rr", "eps0": parameters["eps0"]}
+        return {**_MEMBERS[member or "binary-rr"], "eps0": parameters["eps0"]}
+    if member is not None:
+        raise NotCertified(f"witness.member = {member!r}: wanted none, of one mechanism")
     return _mechanism(parameters)
 
 

@@ -123,16 +123,17 @@ def decomposition(*, p: float, q: float, n: int, delta: float) -> float:
     Raises
     ------
     NotCertified
-        If p < 8 log(2/d)/n.
+        If p < 8 log(4/d)/n. The theorem's own condition has log(2/d); its proof rests on the lemma
+        of Theorem 3.1, which uses log(4/d).
     """
     p = _check.positive("p", p, high=1.0 / 3.0)
     q = _check.positive("q", q, high=1.0)
     n, delta = _check.count("n", n), _check.open_unit("delta", delta)
     inner = smaller(of(delta) / q, 1.0)
     hidden = of(p) * float(n)
-    if not hidden.surely_at_least(8.0 * (2.0 / inner).log()):
+    if not hidden.surely_at_least(8.0 * (4.0 / inner).log()):
         msg = (
-            f"p = {p:g}, n = {n:,}, delta = {delta:g}: Theorem 4.1 needs p n >= 8 log(2 q/delta); "
+            f"p = {p:g}, n = {n:,}, delta = {delta:g}: Theorem 4.1 needs p n >= 8 log(4 q/delta); "
             "outside it nothing is claimed"
         )
         raise NotCertified(msg)
@@ -144,14 +145,31 @@ def k_rr(*, k: int, eps0: float, n: int, delta: float) -> float:
     """Feldman, McMillan, Talwar 2021, Corollary 4.2, for k-RR alone.
 
     log(1 + (E - 1)(4 sqrt(2 (k+1) log(4/delta)) / sqrt((E + k - 1) k n) + 4 (k+1)/(k n))), under
-    the condition of ``clone``.
+    the condition of ``clone`` and that of Theorem 4.1 at the corollary's p and q,
+
+        p = k/((k+1)(E+k-1)),   q = (E-1)/(E+k-1),   p n >= 8 log(4 q/delta) .
+
+    The corollary has the first condition only and says that it implies the second. For k far above
+    e^eps0 it does not, and the formula is too small there: k = 5e7, eps0 = 6.39, n = 1e6 and
+    delta = 1e-40 give 0.006956, where one pair of datasets has 0.008289.
+
+    Raises
+    ------
+    NotCertified
+        Outside either condition.
     """
     eps0, n, delta = _checked(eps0, n, delta)
     size = float(_check.count("k", k, low=2, high=_check.LARGEST_DOMAIN))
     _enough_users(eps0, n, delta)
     grow = of(eps0).exp()
+    total = grow + (size - 1.0)
+    inner = smaller(of(delta) * total / of(eps0).expm1(), 1.0)
+    hidden = of(size) * float(n) / (of(size + 1.0) * total)
+    if not hidden.surely_at_least(8.0 * (4.0 / inner).log()):
+        wanted = "k n/((k+1)(E+k-1)) >= 8 log(4 (E-1)/((E+k-1) delta)), E = e^eps0"
+        raise _outside(f"k = {k:,}, {wanted}", eps0, n, delta)
     top = 4.0 * (of(2.0) * (size + 1.0) * _log_of(4.0, delta)).sqrt()
-    spread = top / ((grow + (size - 1.0)) * size * float(n)).sqrt()
+    spread = top / (total * size * float(n)).sqrt()
     spread = spread + 4.0 * of(size + 1.0) / (of(size) * float(n))
     return (of(eps0).expm1() * spread).log1p().high
 

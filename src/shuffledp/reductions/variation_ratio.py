@@ -133,21 +133,20 @@ def _alone(ratio: VariationRatio) -> VariationRatio:
     return VariationRatio(ratio.p, ratio.beta, max(ratio.q, math.nextafter(1.0 + ratio.beta, 3.0)))
 
 
-def published_reason(ratio: VariationRatio, *, one_known_law: bool = False) -> str | None:
+def published_reason(ratio: VariationRatio) -> str | None:
     """Why the published pair bounds nothing for these numbers; None where it does.
 
-    It is a bound (i) if k0 = 0, that is beta = (p-1)/(p+1), when it is the repaired pair (any
-    q >= 1 + beta); (ii) if all other messages have one known law, and R_x0 = R_x1 = a constant
-    times that law outside two sets (``one_known_law``).
+    It is a bound if k0 = 0, that is beta = (p-1)/(p+1), when it is the repaired pair (any
+    q >= 1 + beta). For one law of the others it is exact (docs/theory.md, section 5.6), but p, beta
+    and q do not tell that law.
     """
-    if one_known_law or ratio.weights()[2] == 0:
+    if ratio.weights()[2] == 0:
         return None
     top = ratio.p if ratio.p == math.inf else (ratio.p - 1.0) / (ratio.p + 1.0)
     return (
         f"p = {ratio.p:g}, beta = {float(ratio.total_variation):g}, q = {ratio.q:g}: the published "
         "variation-ratio bound holds only if beta = (p-1)/(p+1) "
-        f"(here {1.0 if top == math.inf else top:g}), or if all other messages have one known law "
-        f"proportional to the victim's outside two sets; otherwise it can be too small: "
+        f"(here {1.0 if top == math.inf else top:g}); otherwise it can be too small: "
         f"{COUNTEREXAMPLE}"
     )
 

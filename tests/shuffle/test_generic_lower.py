@@ -1,0 +1,80 @@
+"""The lower end of ``generic``: the better of two members of the family, by name."""
+
+import math
+from fractions import Fraction
+
+import pytest
+from flint import arb
+
+import shuffledp as sd
+from divergence.oracle import ball, exponential, row_fractions, worst_delta
+from shuffledp.ball.api import log_delta
+
+MEMBERS = {"binary-rr": {"name": "binary-rr"}, "3-rr": {"name": "k-rr", "k": 3}}
+
+
+def in_balls(bound, eps0, n, epsilon):
+    """log delta of the pair of datasets that the bound's witness names."""
+    witness = bound.witness["lower"]
+    return log_delta(
+        {**MEMBERS[witness["member"]], "eps0": eps0},
+        analysis="dataset",
+        n=n,
+        epsilon=epsilon,
+        x0=witness["x0"],
+        x1=witness["x1"],
+        x2=witness["x2"],
+        swap=witness["swap"],
+    )
+
+
+def test_three_values_where_the_others_hold_the_third():
+    """Binary randomized response alone has 0.08471 here."""
+    found = sd.generic(eps0=4.0, n=10**5).epsilon(delta=1e-6)
+    assert found.lower == pytest.approx(0.11702, abs=1e-5)
+    assert found.upper == pytest.approx(0.11815, abs=1e-5)
+    assert found.witness["lower"] | {"x0": 0, "x1": 1, "x2": 2} == found.witness["lower"]
+    assert found.witness["lower"]["member"] == "3-rr"
+    assert "3-RR" in found.lower_theorem.title
+
+
+@pytest.mark.parametrize(
+    ("eps0", "n", "member"),
+    [(0.3, 10**4, "binary-rr"), (1.5, 10**4, "3-rr"), (4.0, 30, "binary-rr"), (9.0, 10**9, "3-rr")],
+)
+def test_the_witness_has_that_loss(eps0, n, member):
+    found = sd.generic(eps0=eps0, n=n).epsilon(delta=1e-6)
+    assert found.witness["lower"]["member"] == member
+    _, high = in_balls(found, eps0, n, found.lower)
+    assert high >= math.log(1e-6)
+    profile = sd.generic(eps0=eps0, n=n).delta(epsilon=0.5 * found.lower)
+    low, high = in_balls(profile, eps0, n, 0.5 * found.lower)
+    assert low - 1e-3 <= profile.log_lower <= high
+
+
+@pytest.mark.parametrize("eps0", [0.1, 0.5, 0.75, 1.0, 2.0, 5.0])
+@pytest.mark.parametrize("n", [1, 2, 7, 100, 10**4, 10**6])
+def test_never_below_either_member(eps0, n):
+    acc = sd.generic(eps0=eps0, n=n)
+    members = [sd.shuffle(sd.BinaryRR(eps0=eps0), n=n), sd.shuffle(sd.KRR(k=3, eps0=eps0), n=n)]
+    for delta in (1e-3, 1e-8):
+        found = acc.epsilon(delta=delta)
+        for member in members:
+            alone = member.epsilon(delta=delta, analysis="dataset").lower
+            assert alone * (1 - 4e-6) <= found.lower <= found.upper
+    rounds = acc.compose(rounds=2).epsilon(delta=1e-6)
+    assert rounds.lower <= rounds.upper
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+def test_below_the_worst_of_a_member_enumerated(n):
+    """No more than the worst pair of datasets of 2-RR and 3-RR, in exact arithmetic."""
+    eps0 = 1.5
+    high = exponential(eps0)[1]
+    for epsilon in (0.2, 0.9, 1.4):
+        worst = []
+        for k in (2, 3):
+            rows = [[high if x == y else Fraction(1) for y in range(k)] for x in range(k)]
+            worst.append(worst_delta(row_fractions(rows), n, [exponential(epsilon)[0]])[0])
+        found = sd.generic(eps0=eps0, n=n).delta(epsilon=epsilon)
+        assert arb(found.log_lower) <= ball(max(worst)).log()
