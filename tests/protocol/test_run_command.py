@@ -1,6 +1,7 @@
 """``shuffledp run``, ``estimate`` and ``simulate`` as a user types them."""
 
 import csv
+import hashlib
 import json
 import os
 import signal
@@ -83,6 +84,51 @@ def test_run_writes_estimates_and_the_certificate_of_this_n(place):
                 "--simplex").exit_code == 0  # fmt: skip
     assert table(place / "e2.csv") == rows
     assert "50 rows left out: no value" in result.output
+
+
+def test_the_certificate_is_of_this_table_and_no_other(place):
+    assert run(place).exit_code == 0
+    path = place / "e.certificate.json"
+    release = json.loads(path.read_text(encoding="utf-8"))["release"]
+    assert release["sha256"] == hashlib.sha256((place / "e.csv").read_bytes()).hexdigest()
+    assert (release["table"], release["users"], release["declared_users"]) == ("e.csv", 4950, 5000)
+    verified = call("verify", path, "--table", place / "e.csv")
+    assert verified.exit_code == 0
+    assert "is of this table of estimates" in verified.output
+    assert run(place).exit_code == 0  # another run, other noise
+    (place / "old.json").write_bytes(path.read_bytes())
+    assert run(place).exit_code == 0
+    assert call("verify", place / "old.json", "--table", place / "e.csv").exit_code == 1
+    assert call("verify", path, "--table", place / "d.toml").exit_code == 1
+
+
+def test_a_certificate_of_another_number_of_users_is_found(place):
+    from shuffledp.certificate import checksum, read, to_dict, to_json
+
+    assert run(place).exit_code == 0
+    whole = read(place / "e.certificate.json")
+    release = whole.release.model_copy(update={"users": 10})
+    forged = whole.model_copy(update={"release": release})
+    forged = forged.model_copy(update={"checksum": checksum(to_dict(forged))})
+    (place / "f.json").write_text(to_json(forged), encoding="utf-8")
+    result = call("verify", place / "f.json")
+    assert result.exit_code == 1
+    assert "users of the run" in result.output
+
+
+@pytest.mark.parametrize(("rows", "least"), [(1, None), (4000, None), (5000, None), (4000, 10)])
+def test_fewer_users_than_declared_are_not_passed_over(rows, least, place):
+    text = DEPLOYMENT.format(least=least or 1).replace("colluding = 0.1\n", "")
+    if least is None:
+        text = text.replace("minimum_batch = 1\n", "")
+    (place / "d.toml").write_text(text, encoding="utf-8")
+    pq.write_table(pa.table({"letter": ["a"] * rows}), place / "in.parquet")
+    result = run(place)
+    assert result.exit_code == 0
+    said = f"{rows:,} users have a value, of 5,000 expected" in result.stderr
+    assert said == (least is None and rows < 5000)
+    release = json.loads((place / "e.certificate.json").read_text(encoding="utf-8"))["release"]
+    assert (release["users"], release["declared_users"]) == (rows, 5000)
 
 
 def refused(capsys, *words):

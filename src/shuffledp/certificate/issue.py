@@ -14,6 +14,7 @@ from shuffledp.certificate.model import (
     Claim,
     ComposedClaim,
     ComposedWitness,
+    Release,
     Scenario,
     Source,
     Statement,
@@ -31,7 +32,9 @@ _UNIT_MESSAGES = "all messages of one user in one run of the protocol"
 _UNIT_ROUNDS = "one user's reports in all {:,} rounds; claims of one round: one report"
 
 
-def issue(source: DeploymentFile, account: Account) -> Certificate:
+def issue(
+    source: DeploymentFile, account: Account, *, release: Release | None = None
+) -> Certificate:
     """The certificate of a deployment file that was accounted for.
 
     Parameters
@@ -40,6 +43,8 @@ def issue(source: DeploymentFile, account: Account) -> Certificate:
         The file, for its name and hash.
     account : Account
         What was computed for it.
+    release : Release, optional
+        Of a run: the table of estimates that this is the certificate of.
     """
     deployment = account.deployment
     rounds = deployment.accounting.rounds
@@ -55,6 +60,7 @@ def issue(source: DeploymentFile, account: Account) -> Certificate:
         local_guarantee=account.eps0 if math.isfinite(account.eps0) else None,
         assumptions=list(deployment.assumptions()),
         scenarios=[_scenario(deployment, situation) for situation in account.situations],
+        release=release,
         checksum="",
     )
     return draft.model_copy(update={"checksum": checksum(to_dict(draft))})

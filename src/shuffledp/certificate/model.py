@@ -134,6 +134,18 @@ class Source(_Strict):
     content: Deployment
 
 
+class Release(_Strict):
+    """What a run released: the table of estimates (file name, sha256 of its bytes), and its users.
+
+    ``users`` were seen, ``declared_users`` are those of the deployment file.
+    """
+
+    table: str
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
+    users: Count
+    declared_users: Count
+
+
 class Certificate(_Strict):
     """Everything that is claimed of one deployment."""
 
@@ -148,6 +160,7 @@ class Certificate(_Strict):
     local_guarantee: NonNegative | None
     assumptions: list[str]
     scenarios: list[Scenario]
+    release: Release | None = None
     checksum: str
 
     @model_validator(mode="after")
@@ -160,6 +173,8 @@ class Certificate(_Strict):
 def to_dict(certificate: Certificate) -> dict[str, Any]:
     """JSON-able form; floats are written as repr does, so they come back bit for bit."""
     content = certificate.model_dump(mode="json")
+    if certificate.release is None:
+        del content["release"]
     if certificate.format == FORMAT:
         for scenario in content["scenarios"]:
             if not scenario["composed"]:

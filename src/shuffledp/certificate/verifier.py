@@ -76,6 +76,7 @@ def verify(
     path: str | Path,
     *,
     deployment_hash: str | None = None,
+    table_hash: str | None = None,
     report: Report = _SILENT,
 ) -> list[Check]:
     """Check every claim of a certificate file.
@@ -86,6 +87,8 @@ def verify(
         The certificate.
     deployment_hash : str, optional
         sha256 of the deployment file, where it is at hand.
+    table_hash : str, optional
+        sha256 of the table of estimates of a run, where it is at hand.
     report : callable
         Told in a few words what is being recomputed.
 
@@ -101,6 +104,7 @@ def verify(
     """
     certificate = read(path)
     checks = _file_checks(certificate, deployment_hash)
+    checks += _release_checks(certificate, table_hash)
     for scenario in certificate.scenarios:
         checks.append(_users(certificate, scenario))
         checks.append(_order(scenario))
@@ -114,6 +118,23 @@ def verify(
 
 
 # ------------------------------------------------------------------------- what needs no balls
+
+
+def _release_checks(certificate: Certificate, table_hash: str | None) -> list[Check]:
+    """Of a run: the users it saw are those accounted for, and the table is the one it wrote."""
+    release, checks = certificate.release, []
+    if release is not None:
+        users = certificate.deployment.content.population.users
+        how = f"{release.users:,} users in the run, {users:,} accounted for; "
+        how += f"{release.declared_users:,} were declared"
+        words = "the users of the run are those accounted for"
+        checks.append(Check("file", words, _said(release.users == users), how))
+    if table_hash is not None:
+        found = "none" if release is None else f"{release.sha256[:16]}..."
+        same = release is not None and release.sha256 == table_hash
+        how = f"sha256 {table_hash[:16]}... against {found}"
+        checks.append(Check("file", "is of this table of estimates", _said(same), how))
+    return checks
 
 
 def _file_checks(certificate: Certificate, deployment_hash: str | None) -> list[Check]:

@@ -102,9 +102,14 @@ def account(files: tuple[str, ...], out: str | None, figure: str, as_json: bool)
 @click.option(
     "--deployment", metavar="FILE", help="Deployment file the certificate must be of (its sha256)."
 )
+@click.option(
+    "--table", metavar="FILE", help="Estimates of a run the certificate must be of (their sha256)."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON, nothing else.")
 @click.pass_context
-def verify(ctx: click.Context, file: str, deployment: str | None, as_json: bool) -> None:
+def verify(
+    ctx: click.Context, file: str, deployment: str | None, table: str | None, as_json: bool
+) -> None:
     """Check every claim of a certificate, by ball arithmetic.
 
     The numbers are recomputed from the mechanism's definition with rigorous error bounds
@@ -118,9 +123,12 @@ def verify(ctx: click.Context, file: str, deployment: str | None, as_json: bool)
       3  none fails, but some could not be decided
     """  # noqa: D301
     verifier = load_verifier()
-    digest = None if deployment is None else _digest(deployment)
+    digest = None if deployment is None else _digest("deployment", deployment, "deployment file")
+    of_table = None if table is None else _digest("table", table, "table of estimates")
     with progress(f"verifying {file}") as status:
-        checks = verifier.verify(file, deployment_hash=digest, report=teller(status, "verify"))
+        checks = verifier.verify(
+            file, deployment_hash=digest, table_hash=of_table, report=teller(status, "verify")
+        )
     verdicts = {check.verdict for check in checks}
     status_code = HOLDS
     if "does not hold" in verdicts:
@@ -236,9 +244,9 @@ def figure_writer(plots: Any, figure: Any, kind: str) -> Callable[[Path], None]:
     return lambda path: plots.write(figure, path, kind)
 
 
-def _digest(path: str) -> str:
+def _digest(name: str, path: str, what: str) -> str:
     try:
         return hashlib.sha256(Path(path).read_bytes()).hexdigest()
     except OSError as error:
-        words = f"{unreadable(error)}; wanted the deployment file"
-        raise ParameterError(f"deployment = {path!r}: {words}") from None
+        words = f"{unreadable(error)}; wanted the {what}"
+        raise ParameterError(f"{name} = {path!r}: {words}") from None

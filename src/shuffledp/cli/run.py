@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import os
 from collections.abc import Callable
 from pathlib import Path
@@ -137,13 +138,15 @@ def run(
         if largest is not None:
             rows = protocol.largest_rows(result.rows, largest)
             result = dataclasses.replace(result, rows=rows)
-        certificate = load_certificate().issue(_as_run(files, result), result.account)
+        table = protocol.table(result.rows)
+        certificate = _certificate(files, result, output, table)
         held.write(certified, load_certificate().to_json(certificate))
-        held.write(output, protocol.table(result.rows))
+        held.write(output, table)
         if figure is not None:
             _draw(held.path(figure), plots, result, known)
+    _warn_of_few(files, result)
     if as_json:
-        print_json(certificate.model_dump(mode="json"))
+        print_json(load_certificate().to_dict(certificate))
         return
     _print_run(result, files)
     more = [path for path in (reports, figure) if path is not None]
@@ -238,6 +241,30 @@ def simulate(
 
 def _as_run(files: Any, result: Any) -> Any:
     return dataclasses.replace(files, deployment=result.account.deployment)
+
+
+def _certificate(files: Any, result: Any, output: str, table: str) -> Any:
+    """The certificate of this run and of no other table than this one."""
+    certificates = load_certificate()
+    release = certificates.Release(
+        table=Path(output).name,
+        sha256=hashlib.sha256(table.encode()).hexdigest(),
+        users=result.outcome.users,
+        declared_users=files.deployment.population.users,
+    )
+    return certificates.issue(_as_run(files, result), result.account, release=release)
+
+
+def _warn_of_few(files: Any, result: Any) -> None:
+    """Fewer users than were counted on, and nothing that says how few are too few."""
+    population, users = files.deployment.population, result.outcome.users
+    if population.minimum_batch is None and users < population.arriving:
+        click.echo(
+            f"shuffledp: note: {users:,} users have a value, of {population.arriving:,} expected, "
+            "and population.minimum_batch is not set: what is certified is for "
+            f"{users:,} users, and released however few there are",
+            err=True,
+        )
 
 
 def _asked(
