@@ -9,6 +9,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any, Literal
 
 from shuffledp.errors import rejected
+from shuffledp.neighbours import REPLACEMENT, Relation
 
 Provenance = Literal["published", "proved here", "assumed"]
 _WEAKNESS: tuple[Provenance, ...] = ("published", "proved here", "assumed")
@@ -72,8 +73,10 @@ class Bound:
         What was held fixed: {"delta": ...} or {"epsilon": ...}, and n.
     lower_theorem, upper_theorem : Theorem or None
         What certifies each end; None for the trivial lower end 0.
+    relation : Relation
+        Which datasets are neighbours: what one user may change. Both ends are about these.
     assumptions : tuple of str
-        Under which the ends hold.
+        Under which the ends hold; the relation in words is the first.
     notes : tuple of str
         What a reader should know of this number (a cap that was active, a width not reached).
     log_lower, log_upper : float or None
@@ -90,6 +93,7 @@ class Bound:
     at: Mapping[str, float]
     lower_theorem: Theorem | None = None
     upper_theorem: Theorem | None = None
+    relation: Relation = field(kw_only=True)
     assumptions: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
     log_lower: float | None = None
@@ -122,6 +126,7 @@ class Bound:
             "upper_theorem": None if self.upper_theorem is None else self.upper_theorem.to_dict(),
             "lower_width": _number(self.lower_width),
             "upper_width": _number(self.upper_width),
+            "neighbouring_relation": {**self.relation.to_dict(), "words": self.relation.words},
             "assumptions": list(self.assumptions),
             "notes": list(self.notes),
             "witness": dict(self.witness),
@@ -134,6 +139,8 @@ class Bound:
         for side, theorem in (("upper", self.upper_theorem), ("lower", self.lower_theorem)):
             if theorem is not None:
                 lines.append(f"  {side}: {theorem.title} ({theorem.source}; {theorem.provenance})")
+        if self.relation != REPLACEMENT:
+            lines.append(f"  neighbours: {self.relation.words}")
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
 

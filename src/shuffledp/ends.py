@@ -7,18 +7,20 @@ from typing import Literal
 
 from shuffledp import theorems
 from shuffledp.bound import Bound
-from shuffledp.sides import HONEST, NEIGHBOURS, Found
+from shuffledp.neighbours import Relation
+from shuffledp.sides import HONEST, Found
 
 _LOCAL_ACTIVE = "the local guarantee is the active bound: shuffling certifies nothing more"
 
 
 @dataclass(frozen=True)
 class Ends:
-    """Both ends and what was held fixed."""
+    """Both ends, what was held fixed, and for which neighbours they hold."""
 
     lower: Found
     upper: Found
     at: dict[str, float]
+    relation: Relation
 
     def bound(
         self,
@@ -59,7 +61,8 @@ class Ends:
             at=self.at,
             lower_theorem=lower.theorem,
             upper_theorem=upper.theorem,
-            assumptions=upper.assumptions or (NEIGHBOURS, HONEST),
+            assumptions=upper.assumptions or (self.relation.sentence, HONEST),
+            relation=self.relation,
             notes=tuple(notes),
             log_lower=lower.value if logs else None,
             log_upper=upper.value if logs else None,

@@ -261,6 +261,9 @@ def _fmt_3_8(source: Source, n: int) -> Made:
     if math.isfinite(randomizer.eps0):
         raise NotCertified("analysis = 'fmt-3.8': this randomizer is eps0-LDP; wanted 'fmt-3.1'")
 
+    # The clones hide among users whose values are no neighbours of the victim's.
+    randomizer = randomizer.unrestricted()
+
     def at(delta: float) -> float:
         """Half of delta to the clones; the best delta0 whose part fits into the rest."""
         best, reason = math.inf, "no delta0 tried leaves room"

@@ -65,6 +65,7 @@ def round_of(
         candidates=lambda: _candidates(source, n, cells),
         eps0=eps0,
         key=key,  # type: ignore[arg-type]
+        relation=source.relation,
         assumptions=tuple(assumptions),
         upper_theorem=first.theorem,
         lower_theorem=theorem_of(source, "dataset"),

@@ -30,7 +30,6 @@ from shuffledp.sides import (
     Side,
     Source,
     default_uppers,
-    neighbours_of,
     own_assumptions,
     require,
     theorem_of,
@@ -120,7 +119,7 @@ class Shuffled:
             lambda s: s.epsilon(delta, cap=cap, rtol=self.rtol),
             enough=4.0 * self.rtol,
         )
-        ends = Ends(lower, upper, {"delta": delta, "n": self.n})
+        ends = Ends(lower, upper, {"delta": delta, "n": self.n}, self.source.relation)
         return ends.bound("epsilon", (lower.value, upper.value), wanted=self.rtol)
 
     @overload
@@ -169,7 +168,7 @@ class Shuffled:
             lower = self._best(
                 "lower", analysis, start, lambda s: s.log_delta(epsilon, width=width), enough=LOOSE
             )
-        ends = Ends(lower, upper, {"epsilon": epsilon, "n": self.n})
+        ends = Ends(lower, upper, {"epsilon": epsilon, "n": self.n}, self.source.relation)
         return ends.bound(
             "delta", delta_from_log(lower.value, upper.value), wanted=self._width(), logs=True
         )
@@ -377,11 +376,11 @@ class Shuffled:
 
     def _local(self, value: float, width: float | None) -> Found:
         """An upper end by the local guarantee."""
-        words = (neighbours_of(self.source), HONEST, *own_assumptions(self.source))
+        words = (self.source.relation.sentence, HONEST, *own_assumptions(self.source))
         return Found(value, theorems.LOCAL, width, {"analysis": "local"}, words)
 
     def _local_epsilon(self, delta: float) -> float:
-        """eps of one report alone at this delta."""
+        """eps of one report alone at this delta, for neighbours by the source's relation."""
         if not isinstance(self.source, Randomizer):
             return self.eps0
         return min(self.eps0, self.source.local_epsilon(delta))

@@ -13,6 +13,7 @@ from shuffledp.composition import Candidate, Composed, Round, central, compose
 from shuffledp.composition.gaussian import GaussianCurve, error_of_log, log_delta_gaussian
 from shuffledp.divergence import LOOSE, LogInterval, PairProfile
 from shuffledp.errors import NotCertified, rejected
+from shuffledp.neighbours import REPLACEMENT
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian
 from shuffledp.reductions import clone_pair, dataset_pair, stronger_clone_pair
@@ -147,6 +148,7 @@ class ShuffledSGD:
             candidates=self._candidates() if self.lower else (),
             eps0=math.inf,
             key=("sgd", self.n, self.distance, self.trust),
+            relation=REPLACEMENT,
             assumptions=self.assumptions(),
             upper_theorem=(
                 theorems.CLONE.with_step(theorems.FMT_3_8)
@@ -200,6 +202,7 @@ class ShuffledSGD:
             at={"delta": self.delta, "rounds": self.epochs, "n": self.n},
             upper_theorem=theorems.FMT_3_8.with_step(theorems.COMPOSITION),
             assumptions=(*self.assumptions(), f"{self.epochs:,} epochs, composed as (eps, delta)"),
+            relation=REPLACEMENT,
         )
 
     def _closed_epoch(self, delta: float, level: float) -> tuple[float, float] | None:
@@ -218,7 +221,8 @@ class ShuffledSGD:
     def assumptions(self) -> tuple[str, ...]:
         """What the numbers ask a reader to believe."""
         return (
-            "neighbouring datasets: one user's example replaced by another (n is public)",
+            REPLACEMENT.sentence,
+            "a user's value is one example",
             _ORDER.format(self.n),
             _NOISE.format(self.clip, self.noise, self.batch),
             _ADAPTIVE,

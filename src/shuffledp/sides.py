@@ -13,6 +13,7 @@ from shuffledp.bound import Theorem
 from shuffledp.divergence import EpsilonInterval, PairProfile, narrowest, solve_epsilon
 from shuffledp.errors import NotCertified
 from shuffledp.multimessage import MultiMessage
+from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
 from shuffledp.randomizers import KRR, BinaryRR, Randomizer
 from shuffledp.reductions import (
@@ -28,7 +29,6 @@ from shuffledp.reductions import (
     stronger_clone_pair,
 )
 
-NEIGHBOURS = "neighbouring datasets: one user's value replaced by another (n is public)"
 HONEST = "all n messages are randomized as stated and reach the shuffler"
 _SHUFFLER = "the analyst sees the messages in a uniformly random order and nothing else of them"
 ONE_ROUND = "one report per user and one round"
@@ -43,6 +43,11 @@ class Family:
     eps0: float
     adaptive: bool
 
+    @property
+    def relation(self) -> Relation:
+        """Any value for any other."""
+        return REPLACEMENT
+
 
 @dataclass(frozen=True)
 class RatioFamily:
@@ -55,6 +60,11 @@ class RatioFamily:
     def eps0(self) -> float:
         """log p: what the victim's report alone gives away."""
         return self.ratio.eps0
+
+    @property
+    def relation(self) -> Relation:
+        """Any two values whose laws have these numbers."""
+        return REPLACEMENT
 
 
 Source = Randomizer | Family | RatioFamily | MultiMessage
@@ -212,12 +222,6 @@ def make_side(source: Source, key: str, *, n: int, cells: int) -> Side:
     )
 
 
-def neighbours_of(source: Source) -> str:
-    """The neighbouring relation, in words."""
-    special = source.neighbours() if isinstance(source, Randomizer) else None
-    return NEIGHBOURS if special is None else f"neighbouring datasets: {special} (n is public)"
-
-
 def own_assumptions(source: Source) -> tuple[str, ...]:
     """What the mechanism itself takes for granted, in words."""
     return source.assumptions() if isinstance(source, Randomizer) else ()
@@ -227,7 +231,7 @@ def words_for(source: Source, key: str) -> tuple[str, ...]:
     """The assumptions under which the analysis holds for this source."""
     if isinstance(source, MultiMessage):
         return source.assumptions()
-    words = (neighbours_of(source), HONEST, _SHUFFLER, ONE_ROUND, *own_assumptions(source))
+    words = (source.relation.sentence, HONEST, _SHUFFLER, ONE_ROUND, *own_assumptions(source))
     if analysis_named(key).end == "lower":
         return words
     adaptive = not isinstance(source, Randomizer) and source.adaptive

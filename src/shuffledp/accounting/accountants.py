@@ -13,6 +13,7 @@ from dp_accounting.rdp.rdp_privacy_accountant import RdpAccountant
 
 from shuffledp.accounting.event import ShuffleDpEvent
 from shuffledp.errors import NotCertified
+from shuffledp.neighbours import REPLACEMENT
 
 Relation = privacy_accountant.NeighboringRelation
 Problem = privacy_accountant.PrivacyAccountant.CompositionErrorDetails
@@ -20,11 +21,21 @@ Problem = privacy_accountant.PrivacyAccountant.CompositionErrorDetails
 _SMALLEST_DELTA = 1e-13
 
 
-def _wrong_relation(event: dp_event.DpEvent, relation: Any) -> Problem | None:
-    if relation is Relation.REPLACE_ONE:
-        return None
-    words = f"neighboring_relation must be `REPLACE_ONE` for `ShuffleDpEvent`. Found {relation}."
-    return Problem(invalid_event=event, error_message=words)
+def _wrong_relation(event: ShuffleDpEvent, relation: Any) -> Problem | None:
+    """Why the event may not be counted; None where it may."""
+    if relation is not Relation.REPLACE_ONE:
+        words = (
+            f"neighboring_relation must be `REPLACE_ONE` for `ShuffleDpEvent`. Found {relation}."
+        )
+        return Problem(invalid_event=event, error_message=words)
+    own = event.accountant().source.relation
+    if own != REPLACEMENT:
+        words = (
+            f"`ShuffleDpEvent` is for neighbours with {own.words}, which is not `REPLACE_ONE`; "
+            "`shuffledp.compose` and `shuffledp.accounting.certified` carry such relations along."
+        )
+        return Problem(invalid_event=event, error_message=words)
+    return None
 
 
 class ShufflePLDAccountant(PLDAccountant):

@@ -20,7 +20,9 @@ GENERIC = "generic"
 
 @attr.s(frozen=True, slots=True, auto_attribs=True)
 class ShuffleDpEvent(dp_event.DpEvent):
-    """One round of a local randomizer among n users behind a shuffler (REPLACE_ONE neighbours).
+    """One round of a local randomizer among n users behind a shuffler.
+
+    REPLACE_ONE neighbours; the accountants refuse mechanisms for neighbours of another relation.
 
     Attributes
     ----------

@@ -41,6 +41,9 @@ _KNOWN: dict[str, Callable[[Mapping[str, Any]], Pair]] = {
     "extremal": lambda m: _fewest_common(checked_pattern(m)),
 }
 PARTS = {"joint", "parallel", "poisson-subsample", "hierarchy"}
+# Inputs are records, one value for each part.
+_RECORDS = {"joint", "parallel"}
+_AT_A_DISTANCE = {"metric-laplace", "laplace-ball"}
 # Whose theorems are used for them alone, not inside other reports.
 _ALONE = {"laplace", "gaussian", "generalized-gaussian", "clamped-laplace", "truncated-laplace"}
 _ALONE |= {"discrete-gaussian"}
@@ -67,22 +70,35 @@ def ordered_pairs(mechanism: Parameters) -> list[Pair]:
 
 
 def are_neighbours(mechanism: Parameters, x0: Any, x1: Any) -> bool:
-    """Whether one user may hold the one value or the other, in neighbouring datasets."""
-    if mechanism["name"] == "poisson-subsample":
+    """Whether one user may hold the one value or the other, in neighbouring datasets.
+
+    Each part of a record changes as the part itself allows.
+    """
+    name = mechanism["name"]
+    if name == "poisson-subsample":
         return are_neighbours(mechanism["randomizer"], x0, x1)
-    most = mechanism.get("hamming")
-    if mechanism["name"] != "joint" or most is None:
+    if name in _AT_A_DISTANCE:
+        raise NotCertified(f"randomizer = {name!r}: the verifier does not know this mechanism")
+    if name not in _RECORDS:
         return True
-    if not (isinstance(x0, Sequence) and isinstance(x1, Sequence) and len(x0) == len(x1)):
+    parts = mechanism["randomizers"]
+    rows = (x0, x1)
+    if any(not isinstance(row, Sequence) or len(row) != len(parts) for row in rows):
         return False
-    return sum(a != b for a, b in zip(x0, x1, strict=True)) <= most
+    differing = [(p, a, b) for p, a, b in zip(parts, x0, x1, strict=True) if a != b]
+    most = mechanism.get("hamming") or len(parts)
+    return len(differing) <= most and all(are_neighbours(p, a, b) for p, a, b in differing)
 
 
 def without_limit(mechanism: Parameters) -> dict[str, Any]:
     """The mechanism with every two values neighbours: what other users hold is not limited."""
     found = {key: value for key, value in mechanism.items() if key != "hamming"}
+    if found["name"] in _AT_A_DISTANCE:
+        found.pop("distance", None)
     if "randomizer" in found:
         found["randomizer"] = without_limit(found["randomizer"])
+    if "randomizers" in found:
+        found["randomizers"] = [without_limit(part) for part in found["randomizers"]]
     return found
 
 
@@ -130,8 +146,7 @@ def _options(part: Parameters, *, equal: bool = False) -> list[tuple[Pair, bool]
     if name == "channel":
         values = range(len(part["matrix"]))
         return [((x, y), x != y) for x, y in itertools.product(values, repeat=2)]
-    if name in PARTS and part.get("hamming"):
-        raise NotCertified("joint: hamming inside another report")
+    # Of a record of limited changes these are the pairs within the limit.
     pairs = ordered_pairs(part)
     found = [(pair, True) for pair in pairs]
     same = dict.fromkeys(x0 for x0, _ in pairs) if equal or _holds_channel(part) else {}

@@ -24,9 +24,9 @@ from shuffledp.certificate.model import (
 )
 from shuffledp.deployment.accounting import Account, Situation
 from shuffledp.deployment.model import GENERIC, Deployment, DeploymentFile, is_protocol
+from shuffledp.neighbours import REPLACEMENT
 from shuffledp.randomizers import randomizer_from_dict
 
-_NEIGHBOURS = "replace one: one user's value is replaced by another; n is public"
 _UNIT = "one user's one report"
 _UNIT_MESSAGES = "all messages of one user in one run of the protocol"
 _UNIT_ROUNDS = "one user's reports in all {:,} rounds; claims of one round: one report"
@@ -150,9 +150,8 @@ def _witness(deployment: Deployment, found: Any, *, upper: bool) -> Witness | No
 
 def _neighbours(deployment: Deployment) -> str:
     if deployment.randomizer["name"] == GENERIC or is_protocol(deployment.randomizer):
-        return _NEIGHBOURS
-    special = randomizer_from_dict(deployment.randomizer).neighbours()
-    return _NEIGHBOURS if special is None else f"replace one: {special}; n is public"
+        return REPLACEMENT.sentence
+    return randomizer_from_dict(deployment.randomizer).relation.sentence
 
 
 def _pairs(deployment: Deployment) -> Any:

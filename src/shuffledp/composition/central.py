@@ -18,8 +18,6 @@ from shuffledp.composition.gaussian import GaussianCurve
 from shuffledp.composition.loss import LossLaw, LossPair
 from shuffledp.composition.part import (
     NO_DOTS,
-    RELATIONS,
-    REPLACE_ONE,
     Candidate,
     Dots,
     Round,
@@ -27,9 +25,11 @@ from shuffledp.composition.part import (
 from shuffledp.composition.renyi import Curves
 from shuffledp.divergence import LARGEST_EPSILON, LogInterval
 from shuffledp.errors import ParameterError, rejected
+from shuffledp.neighbours import PLAIN_KEYS, REPLACEMENT, Relation, relation_named
 from shuffledp.pair import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF
+RelationLike = Relation | str
 _LARGEST_MU = 100.0
 _GAUSSIAN = (
     "Gaussian noise of standard deviation {:g} on a sum with sensitivity {:g} (L2) between {} "
@@ -41,7 +41,9 @@ _PLD = (
 )
 
 
-def gaussian(*, sigma: float, sensitivity: float = 1.0, relation: str = REPLACE_ONE) -> Round:
+def gaussian(
+    *, sigma: float, sensitivity: float = 1.0, relation: RelationLike = REPLACEMENT
+) -> Round:
     """Gaussian noise added to a sum, as one round.
 
     Parameters
@@ -50,9 +52,10 @@ def gaussian(*, sigma: float, sensitivity: float = 1.0, relation: str = REPLACE_
         Standard deviation of the noise, in the units of the sum.
     sensitivity : float
         How much (L2 norm) the sum can change between neighbours; sensitivity/sigma <= 100.
-    relation : str
+    relation : str or Relation
         The neighbouring relation the sensitivity is for.
     """
+    said = _relation(relation)
     sigma = _check.positive("sigma", sigma, high=1e100)
     sensitivity = _check.positive("sensitivity", sensitivity, high=1e100)
     mu = _check.positive("sensitivity/sigma", sensitivity / sigma, high=_LARGEST_MU)
@@ -67,9 +70,9 @@ def gaussian(*, sigma: float, sensitivity: float = 1.0, relation: str = REPLACE_
         groups=((above,),),
         candidates=(Candidate(below, below, {"analysis": "gaussian", "mu": mu}),),
         eps0=math.inf,
-        key=("gaussian", sigma, sensitivity, relation),
-        relation=_check.choice("relation", relation, RELATIONS),
-        assumptions=(_GAUSSIAN.format(sigma, sensitivity, relation),),
+        key=("gaussian", sigma, sensitivity, said),
+        relation=said,
+        assumptions=(_GAUSSIAN.format(sigma, sensitivity, _short(said)),),
         upper_theorem=theorems.CENTRAL_GAUSSIAN,
         lower_theorem=theorems.CENTRAL_GAUSSIAN,
         tail=tail,
@@ -88,6 +91,15 @@ def gaussian_tail(order: float, epsilon: float, mu: float) -> float:
     return log + 1e-9 * (1.0 + abs(log) + z * z)
 
 
+def _relation(given: RelationLike) -> Relation:
+    return given if isinstance(given, Relation) else relation_named(given)
+
+
+def _short(relation: Relation) -> str:
+    """The name of a relation without numbers, or in words."""
+    return relation.key if relation.key in PLAIN_KEYS else f'"{relation.words}"'
+
+
 @dataclass(frozen=True)
 class Given:
     """A mechanism given by loss laws that dominate it; no lower end is known of it."""
@@ -95,7 +107,7 @@ class Given:
     label: str
     pair: LossPair
     key: Hashable
-    relation: str = REPLACE_ONE
+    relation: Relation = field(kw_only=True)
     eps0: float = math.inf
     rtol: float = 5e-4
     assumptions: tuple[str, ...] = ()
@@ -152,7 +164,9 @@ class _LawSource:
         return math.log(floor) - 4 * U * abs(math.log(floor)) if floor > 0.0 else -math.inf
 
 
-def approximate(*, epsilon: float, delta: float = 0.0, relation: str = REPLACE_ONE) -> Given:
+def approximate(
+    *, epsilon: float, delta: float = 0.0, relation: RelationLike = REPLACEMENT
+) -> Given:
     """Any (eps, delta)-DP mechanism, as one round.
 
     Its dominating pair: an infinite loss with probability delta, else a loss of +-eps as in
@@ -164,9 +178,10 @@ def approximate(*, epsilon: float, delta: float = 0.0, relation: str = REPLACE_O
         In nats, 0 <= eps <= 300.
     delta : float
         0 <= delta < 1.
-    relation : str
+    relation : str or Relation
         The neighbouring relation of the guarantee.
     """
+    said = _relation(relation)
     epsilon = _check.real("epsilon", epsilon, low=0.0, high=LARGEST_EPSILON)
     delta = _check.real("delta", delta, low=0.0, high=1.0)
     if not delta < 1.0:
@@ -182,37 +197,38 @@ def approximate(*, epsilon: float, delta: float = 0.0, relation: str = REPLACE_O
     return Given(
         label=f"({epsilon:g}, {delta:g})-DP",
         pair=LossPair(law, law),
-        key=("approximate", epsilon, delta, relation),
-        relation=_check.choice("relation", relation, RELATIONS),
+        key=("approximate", epsilon, delta, said),
+        relation=said,
         eps0=epsilon if delta == 0.0 else math.inf,
-        assumptions=(f"a mechanism is ({epsilon:g}, {delta:g})-DP for {relation} neighbours",),
+        assumptions=(f"a mechanism is ({epsilon:g}, {delta:g})-DP for {_short(said)} neighbours",),
         upper_theorem=theorems.CENTRAL_APPROXIMATE,
     )
 
 
-def from_pld(pld: Any, *, relation: str) -> Given:
+def from_pld(pld: Any, *, relation: RelationLike) -> Given:
     """A dp_accounting PrivacyLossDistribution as one round, taken as it is.
 
     Parameters
     ----------
     pld : dp_accounting.pld.privacy_loss_distribution.PrivacyLossDistribution
         Pessimistic, as its constructors make it by default.
-    relation : str
-        The neighbouring relation it was made for: "replace-one", "add-or-remove-one" or
-        "replace-special"; the object does not say.
+    relation : str or Relation
+        The neighbouring relation it was made for: "replace-one", "add-or-remove-one",
+        "replace-special", or that of the rounds it came from; the object does not say.
 
     Raises
     ------
     ParameterError
         If the object is not a pessimistic PLD.
     """
+    said = _relation(relation)
     laws = [_law_of_pmf(getattr(pld, name, None)) for name in ("_pmf_remove", "_pmf_add")]
     return Given(
         label="privacy loss distribution",
         pair=LossPair(*laws),
-        key=("pld", *(_bytes(law) for law in laws), relation),
-        relation=_check.choice("relation", relation, RELATIONS),
-        assumptions=(_PLD.format(relation),),
+        key=("pld", *(_bytes(law) for law in laws), said),
+        relation=said,
+        assumptions=(_PLD.format(_short(said)),),
         upper_theorem=theorems.CENTRAL_PLD,
     )
 
@@ -240,14 +256,14 @@ def _bytes(law: LossLaw) -> bytes:
     return b"|".join((law.loss.tobytes(), law.mass.tobytes(), repr(law.infinite).encode()))
 
 
-def from_event(event: Any, *, relation: str, discretization: float = 1e-4) -> Given:
+def from_event(event: Any, *, relation: RelationLike, discretization: float = 1e-4) -> Given:
     """A dp_accounting DpEvent as one round, by way of its PLD accountant.
 
     Parameters
     ----------
     event : dp_accounting.DpEvent
         Supported by ``dp_accounting.pld.PLDAccountant`` for this relation.
-    relation : str
+    relation : str or Relation
         As for ``from_pld``.
     discretization : float
         Grid of the PLD in nats.
@@ -259,15 +275,17 @@ def from_event(event: Any, *, relation: str, discretization: float = 1e-4) -> Gi
         raise ParameterError(
             "event: dp_accounting is not installed; wanted pip install 'shuffledp[dp-accounting]'"
         ) from None
-    _check.choice("relation", relation, RELATIONS)
-    name = relation.upper().replace("-", "_")
+    said = _relation(relation)
+    if said.key not in PLAIN_KEYS:
+        raise rejected("relation", said, "one that dp_accounting has: " + ", ".join(PLAIN_KEYS))
+    name = said.key.upper().replace("-", "_")
     grid = _check.positive("discretization", discretization, high=1.0)
     accountant = PLDAccountant(getattr(NeighboringRelation, name), grid)
     accountant.compose(event)
     pld = accountant._pld  # noqa: SLF001 (there is no public way to read it)
     if accountant._contains_non_dp_event:  # noqa: SLF001
         raise rejected("event", event, "an event that is differentially private at all")
-    return from_pld(pld, relation=relation)
+    return from_pld(pld, relation=said)
 
 
 __all__ = ["Given", "approximate", "from_event", "from_pld", "gaussian"]

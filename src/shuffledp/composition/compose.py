@@ -9,12 +9,17 @@ from shuffledp import _check
 from shuffledp.composition.composed import Composed
 from shuffledp.composition.part import Part
 from shuffledp.errors import ParameterError, rejected
+from shuffledp.neighbours import each_round
 
 LARGEST_ROUNDS = 10**9
 
 
 def compose(mechanisms: Iterable[Any], *, rounds: int = 1, rtol: float | None = None) -> Composed:
     """Rounds of different mechanisms on the same users, in any order, adaptively.
+
+    Where their neighbouring relations differ, what is certified and printed is about datasets that
+    are neighbours in every round by that round's relation. Relations that no two datasets can
+    satisfy together (one user's data replaced, or removed) are refused.
 
     Parameters
     ----------
@@ -52,12 +57,10 @@ def compose(mechanisms: Iterable[Any], *, rounds: int = 1, rtol: float | None = 
             counts[part.key] = (known[0], known[1] + count * own * times)
     if not counts:
         raise ParameterError("mechanisms = []: wanted at least one mechanism")
-    relations = sorted({part.relation for part, _ in counts.values()})
-    if len(relations) > 1:
-        raise rejected("mechanisms", relations, "the same neighbouring relation in every round")
     parts = tuple(sorted(counts.values(), key=lambda item: (item[0].label, repr(item[0].key))))
     found = Composed(parts, rtol)
     _check.count("rounds", found.rounds, high=LARGEST_ROUNDS)
+    each_round((part.label, part.relation) for part, _ in parts)
     return found
 
 

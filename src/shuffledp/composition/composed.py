@@ -176,6 +176,9 @@ class Composed(Rounds):
     def pld(self, *, discretization: float = 1e-4) -> Any:
         """A dp_accounting PrivacyLossDistribution that dominates all rounds.
 
+        For neighbours by ``relation``, which the object does not carry: where that is not the
+        replacement of one user's value, its accountants have no name for it.
+
         Parameters
         ----------
         discretization : float

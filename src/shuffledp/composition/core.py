@@ -16,6 +16,7 @@ from shuffledp.composition.part import Part
 from shuffledp.composition.solve import crossing, normal_guess
 from shuffledp.composition.tilt import find_tilt
 from shuffledp.divergence import LogInterval
+from shuffledp.neighbours import Relation, each_round
 from shuffledp.pair import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF
@@ -63,9 +64,9 @@ class Rounds:
         return max(part.rtol for part, _ in self.parts) if self.asked is None else self.asked
 
     @property
-    def relation(self) -> str:
-        """The neighbouring relation of all rounds."""
-        return self.parts[0][0].relation
+    def relation(self) -> Relation:
+        """The neighbouring relation of all rounds: their common one, or round by round."""
+        return each_round((part.label, part.relation) for part, _ in self.parts)
 
     @property
     def eps0(self) -> float:
@@ -266,7 +267,9 @@ class Rounds:
 
     def assumptions(self) -> tuple[str, ...]:
         """Those of all parts, and of the composition."""
-        said = [words for part, _ in self.parts for words in part.assumptions]
+        said = [self.relation.sentence]
+        for part, _ in self.parts:
+            said += [words for words in part.assumptions if words != part.relation.sentence]
         rounds = self.rounds
         said.append(
             f"{rounds:,} round{'s' if rounds > 1 else ''}; each user takes part in every one, with "
@@ -302,6 +305,7 @@ class Rounds:
             at={**at, "rounds": self.rounds, **shared},
             lower_theorem=lower,
             upper_theorem=upper if math.isfinite(ends.high) else None,
+            relation=self.relation,
             assumptions=self.assumptions(),
             notes=tuple(notes),
             log_lower=logs[0],

@@ -118,6 +118,7 @@ def on_lattice(part: Round, *, log_target: float, rounds: int, lower: bool = Tru
     vertices, laws = _lower(part, candidate, below, room)
     return LatticeRound(
         label=part.label,
+        relation=part.relation,
         pair=upper_pair(np.array(chain.eps), np.array(chain.value)),
         key=("lattice", part.key, grid),
         eps0=part.eps0,

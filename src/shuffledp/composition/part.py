@@ -13,9 +13,7 @@ from shuffledp.composition.dots import lower_pair, upper_pair
 from shuffledp.composition.loss import NO_LOSS, LossPair
 from shuffledp.composition.renyi import Curves, Tail
 from shuffledp.divergence import LARGEST_EPSILON
-
-REPLACE_ONE = "replace-one"
-RELATIONS = (REPLACE_ONE, "add-or-remove-one", "replace-special")
+from shuffledp.neighbours import Relation
 
 
 class Dots(NamedTuple):
@@ -32,7 +30,7 @@ class Part(Protocol):
     """One mechanism of a composition."""
 
     label: str
-    relation: str
+    relation: Relation
     eps0: float
     rtol: float
     assumptions: tuple[str, ...]
@@ -86,6 +84,8 @@ class Round:
         Pairs of neighbours for the lower end; what returns them, if they take time to make.
     eps0 : float
         Pure guarantee in nats, inf if there is none.
+    relation : Relation
+        Of which the curves are.
     width : float
         Relative width of delta asked for at each point of a curve.
     steps : float
@@ -106,7 +106,7 @@ class Round:
     candidates: tuple[Candidate, ...] | Callable[[], tuple[Candidate, ...]]
     eps0: float
     key: Hashable
-    relation: str = REPLACE_ONE
+    relation: Relation = field(kw_only=True)
     assumptions: tuple[str, ...] = ()
     upper_theorem: Theorem | None = None
     lower_theorem: Theorem | None = None

@@ -113,6 +113,7 @@ def _basic(one: Shuffled, rounds: int, quantity: Quantity, value: float) -> Boun
     upper = dict(found.witness.get("upper", {})) | {"basic": True}
     return Bound(
         quantity=quantity,
+        relation=one.source.relation,
         lower=min(ends),
         upper=ends[1],
         at=at,

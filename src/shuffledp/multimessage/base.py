@@ -23,6 +23,7 @@ from shuffledp import _check
 from shuffledp.bound import Theorem
 from shuffledp.errors import rejected
 from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate
+from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 from shuffledp.theorems import MESSAGE_DATASET, MULTI_MESSAGE
@@ -104,6 +105,11 @@ class MultiMessage(ABC):
         return math.inf
 
     @property
+    def relation(self) -> Relation:
+        """The neighbouring relation of its bounds: any value for any other."""
+        return REPLACEMENT
+
+    @property
     @abstractmethod
     def blankets_per_user(self) -> int:
         """Blanket messages that each user may send."""
@@ -173,7 +179,7 @@ class MultiMessage(ABC):
             else "the other users' data messages are left out, which only weakens the upper end"
         )
         return (
-            "neighbouring datasets: one user's value replaced by another (n is public)",
+            self.relation.sentence,
             _COUNTED,
             _SEEN,
             "one run of the protocol",

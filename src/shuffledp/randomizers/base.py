@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from shuffledp.bound import Theorem
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate
+from shuffledp.neighbours import REPLACEMENT, Relation, records
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 
@@ -51,12 +52,15 @@ class Parts:
         report holds the outputs of all parts.
     constant : float
         Probability of a report that says nothing.
+    most : int or None
+        At most this many of the parts' inputs differ between neighbours; all by default.
     """
 
     randomizers: tuple[Randomizer, ...]
     part_inputs: Callable[[Input], tuple[Input, ...]]
     weights: tuple[float, ...] | None = None
     constant: float = 0.0
+    most: int | None = None
 
 
 class Randomizer(ABC):
@@ -70,7 +74,7 @@ class Randomizer(ABC):
     Attributes
     ----------
     eps0 : float
-        Pure local guarantee in nats; inf where there is none.
+        Pure local guarantee of any two values, neighbours or not, in nats; inf where there is none.
     """
 
     name: ClassVar[str]
@@ -111,9 +115,23 @@ class Randomizer(ABC):
         """What it is made of; None for a mechanism of its own, which is known by its law."""
         return None
 
-    def neighbours(self) -> str | None:
-        """How neighbouring values differ, in words, where not every two values are neighbours."""
-        return None
+    @property
+    def relation(self) -> Relation:
+        """The neighbouring relation of its worst pairs, datasets and ``local_epsilon``.
+
+        That of its parts, where it is made of some: each part's input changes as the part says.
+        """
+        parts = self.parts()
+        if parts is None:
+            return REPLACEMENT
+        return records((part.relation for part in parts.randomizers), most=parts.most)
+
+    def unrestricted(self) -> Randomizer:
+        """The same mechanism where any value may be replaced by any other: what clones need."""
+        if self.relation != REPLACEMENT:
+            msg = f"{self.name}: nothing is known of it for neighbours of other relations"
+            raise NotCertified(msg)
+        return self
 
     def assumptions(self) -> tuple[str, ...]:
         """What its bounds take for granted beside the protocol, in words; its parts' as well."""
@@ -200,7 +218,10 @@ class Randomizer(ABC):
     # -----------------------------------------------------------------------------------
 
     def local_epsilon(self, delta: float) -> float:
-        """Upper bound of eps at this delta for one report alone, in nats (inf if unknown)."""
+        """Upper bound of eps at this delta for one report alone, in nats (inf if unknown).
+
+        For neighbours by ``relation``; ``eps0`` is for any two values.
+        """
         del delta
         return float(self.eps0)
 

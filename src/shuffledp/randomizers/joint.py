@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -46,6 +47,7 @@ class Joint(PartsRandomizer):
         One for each attribute, 1 to 1000; tables as ``to_dict`` makes them will do.
     hamming : int, optional
         Neighbouring records differ in at most this many attributes; in any number by default.
+        Inside another report neighbours keep it: the outer report's relation is made of its parts'.
 
     Notes
     -----
@@ -77,7 +79,10 @@ class Joint(PartsRandomizer):
         return composed.clone_eps0(composed.total_eps0([r.eps0 for r in self.randomizers]))
 
     def local_epsilon(self, delta: float) -> float:
-        """Basic composition over the attributes that may differ; delta is shared equally."""
+        """Basic composition over the attributes that may differ; delta is shared equally.
+
+        Each differs as its own part's relation says.
+        """
         pure = composed.total_eps0(self._largest([float(r.eps0) for r in self.randomizers]))
         share = delta / self._differing * (1.0 - 4 * U)
         each = [float(r.local_epsilon(share)) for r in self.randomizers]
@@ -88,13 +93,11 @@ class Joint(PartsRandomizer):
 
     def parts(self) -> Parts:
         """All parts in every report."""
-        return Parts(self.randomizers, self.part_inputs)
+        return Parts(self.randomizers, self.part_inputs, most=self.hamming)
 
-    def neighbours(self) -> str | None:
-        """Words for the neighbouring relation, where it is not the usual one."""
-        if self.hamming is None or self.hamming == len(self.randomizers):
-            return None
-        return f"one user's record changed in at most {self.hamming} of its attributes"
+    def unrestricted(self) -> Joint:
+        """Without ``hamming``, and of parts without limits."""
+        return Joint(tuple(part.unrestricted() for part in self.randomizers))
 
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """Products of the parts' classes, equal ratios added up.
@@ -128,11 +131,11 @@ class Joint(PartsRandomizer):
         return WorstPairs(composed.as_pairs(found), JOINT_PAIRS)
 
     def options(self) -> composed.Options:
-        """As for any composed randomizer; with ``hamming`` nothing is known inside another."""
-        if self.neighbours() is not None:
-            msg = "worst pairs: a joint report with hamming inside another report"
-            raise NotCertified(msg)
-        return super().options()
+        """As for any composed randomizer; with ``hamming`` its own worst pairs for what differs."""
+        every = super().options()
+        if self._differing == len(self.randomizers):
+            return every
+        return dataclasses.replace(every, differ=self.worst_pairs().pairs)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All attributes' first triples, then their second ones, and so on.

@@ -15,6 +15,7 @@ from scipy.special import gammainccinv, gammaln, kve
 
 from shuffledp import _check
 from shuffledp.errors import rejected
+from shuffledp.neighbours import REPLACEMENT, Relation, Within
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.law import CellEdges, JointLaw, without_empty
@@ -104,9 +105,16 @@ class LaplaceBall(MeanRandomizer):
         """The same mechanism for neighbours at most this far apart."""
         return dataclasses.replace(self, distance=distance)
 
-    def neighbours(self) -> str:
-        """One vector moved by at most the distance."""
-        return f"one user's vector moved by at most {self._given:g}"
+    @property
+    def relation(self) -> Relation:
+        """One vector moved by at most the distance, if that is not all of the ball."""
+        if self._given >= 2.0 * self.radius:
+            return REPLACEMENT
+        return Within(self._given, of="vector")
+
+    def unrestricted(self) -> LaplaceBall:
+        """Any two vectors of the ball."""
+        return self.at(2.0 * self.radius)
 
     @property
     def _given(self) -> float:

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import NotCertified, rejected
+from shuffledp.neighbours import REPLACEMENT, Relation, Within
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.interval import checked_interval
@@ -104,9 +105,14 @@ class MetricLaplace(MeanRandomizer):
         """The same mechanism for neighbours at most this far apart."""
         return dataclasses.replace(self, distance=distance)
 
-    def neighbours(self) -> str:
-        """One value moved by at most the distance."""
-        return f"one user's value moved by at most {self.reach:g}"
+    @property
+    def relation(self) -> Relation:
+        """One value moved by at most the distance, if that is not all of the interval."""
+        return REPLACEMENT if self.reach >= self.high - self.low else Within(self.reach)
+
+    def unrestricted(self) -> Laplace:
+        """Laplace's own: any two values of the interval."""
+        return self._laplace
 
     @property
     def _laplace(self) -> Laplace:

@@ -84,6 +84,11 @@ class Parallel(PartsRandomizer):
         """One part in each report."""
         return Parts(self.randomizers, self.part_inputs, self.shares)
 
+    def unrestricted(self) -> Parallel:
+        """Of parts without limits."""
+        parts = tuple(part.unrestricted() for part in self.randomizers)
+        return Parallel(parts, weights=self.weights)
+
     def parameters(self) -> dict[str, Any]:
         """Parts as tables, weights as given."""
         return {**super().parameters(), "weights": list(self.weights)}

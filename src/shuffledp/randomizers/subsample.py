@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.errors import rejected
 from shuffledp.estimates import Aggregate, AnyEstimate, PartsAggregate, joined, parts_of
+from shuffledp.neighbours import Relation
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import composed
 from shuffledp.randomizers.base import (
@@ -120,9 +121,14 @@ class PoissonSubsample(composed.PartsRandomizer):
         """The mechanism's own."""
         return composed.options_of(self.randomizer)
 
-    def neighbours(self) -> str | None:
-        """The mechanism's own."""
-        return self.randomizer.neighbours()
+    @property
+    def relation(self) -> Relation:
+        """The mechanism's own, whose inputs these are."""
+        return self.randomizer.relation
+
+    def unrestricted(self) -> PoissonSubsample:
+        """Of the mechanism without limits."""
+        return PoissonSubsample(self.randomizer.unrestricted(), rate=self.rate)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """The mechanism's own."""
