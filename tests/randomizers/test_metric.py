@@ -34,7 +34,7 @@ def test_envelope_in_closed_form(randomizer):
     assert np.allclose(law.mass[0], law.mass[1][::-1], rtol=1e-13, atol=0.0)
     assert np.allclose(law.blanket, law.blanket[::-1], rtol=1e-13, atol=0.0)
     size = ball(randomizer.high) - ball(randomizer.low)
-    rate, d = size / ball(randomizer.scale), ball(randomizer.reach) / size
+    rate, d = size / ball(randomizer.scale), ball(randomizer.separation)
     beyond = (-rate * (1 - d / 2)).exp() * (-rate * arb(0.5)).exp() * (rate * arb(0.5)).exp()
     half = law.blanket.size // 2
     for found, exact in (
@@ -44,7 +44,9 @@ def test_envelope_in_closed_form(randomizer):
     ):
         assert abs(ball(math.fsum(found)) - exact) <= exact * ball(law.rel + 1e-14)
     steepest = np.abs(law.edges.right[0] - law.edges.right[1]).max()
-    assert steepest == pytest.approx(randomizer.reach / randomizer.scale, rel=1e-9)
+    assert steepest == pytest.approx(randomizer.separation * randomizer.eps0, rel=1e-9)
+    assert randomizer.separation * size >= ball(randomizer.reach)
+    assert randomizer.separation * float(size) <= randomizer.reach * (1.0 + 1e-6)
 
 
 @pytest.mark.parametrize("randomizer", MADE[1:5], ids=repr)

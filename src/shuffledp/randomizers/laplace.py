@@ -24,8 +24,8 @@ from shuffledp.theorems import END_POINTS, TWO_INPUTS
 
 U = UNIT_ROUNDOFF
 # The lattice of reports is finer than the noise by this many binary digits.
-_FINER = 32
-_LEAST_EPS0 = 2.0**-50
+FINER = 32
+LEAST_EPS0 = 2.0**-50
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -94,16 +94,20 @@ class Laplace(MeanRandomizer):
     @property
     def _bits(self) -> int:
         """The lattice has 2^bits steps from low to high."""
-        if not self.eps0 >= _LEAST_EPS0:
+        if not self.eps0 >= LEAST_EPS0:
             msg = f"laplace: eps0 = {self.eps0:g}: no sampler below 2^-50"
             raise NotCertified(msg)
-        return bits_for(self.eps0, _FINER)
+        return bits_for(self.eps0, FINER)
 
     def _checked(self, values: ArrayLike) -> np.ndarray:
         return real_values(values, self.low, self.high, end_points=self.binary)
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        bits, length = self._bits, self.high - self.low
+        return self.sample_on(self._bits, values, source)
+
+    def sample_on(self, bits: int, values: np.ndarray, source: RandomSource) -> Reports:
+        """Reports on a lattice of 2^bits steps from low to high."""
+        length = self.high - self.low
         step = step_of(self.eps0, bits)
         reports = np.empty(len(values))
         for users in blocks(len(values)):
@@ -114,7 +118,10 @@ class Laplace(MeanRandomizer):
         return reports
 
     def _unbiased(self, reports: ArrayLike) -> Array:
-        bits = self._bits
+        return self.checked_on(self._bits, reports)
+
+    def checked_on(self, bits: int, reports: ArrayLike) -> Array:
+        """Reports that a lattice of 2^bits steps can give."""
         reach = (self.high - self.low) * (laplace_reach(step_of(self.eps0, bits)) * 2.0**-bits + 1)
         return real_values(reports, self.low - reach, self.high + reach, name="reports")
 

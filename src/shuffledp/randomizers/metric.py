@@ -18,14 +18,22 @@ from shuffledp.neighbours import REPLACEMENT, Relation, Within
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.interval import checked_interval
-from shuffledp.randomizers.laplace import Laplace, _cell_edges
+from shuffledp.randomizers.laplace import FINER as LAPLACE_FINER
+from shuffledp.randomizers.laplace import LEAST_EPS0, Laplace, _cell_edges
 from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.means import Floats, MeanRandomizer
+from shuffledp.randomizers.noise import bits_for
 from shuffledp.randomizers.values import real_values
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import METRIC_ENVELOPE
 
 U = UNIT_ROUNDOFF
+# The lattice's step is at most this fraction of the distance, in binary digits, where the sampler
+# has them: what rounding adds to the distance is then below the numerical width of every bound.
+_FINER = 20
+# Cells of the noise are whole numbers of 64 bits for steps of at least 2^-51 scales; places in
+# [0, 1] are floats.
+_FINEST = 50
 # Inputs of the envelope's law.
 ENVELOPE_INPUTS = ((0,), (1,))
 _GRID = 2.0**50
@@ -45,6 +53,9 @@ class MetricLaplace(MeanRandomizer):
     neighbours, for every eps and n (docs/theory-noise.md, Theorem 3.1). At distance = high - low it
     is Laplace's own.
 
+    Reports are those of values rounded to a lattice, which can move neighbours apart by a step of
+    it; upper ends are those of a distance larger by that (docs/theory.md, Lemma R2).
+
     Inputs of ``law`` are values, or (0,) and (1,) for the two laws of the envelope.
 
     Parameters
@@ -59,7 +70,8 @@ class MetricLaplace(MeanRandomizer):
     Notes
     -----
     Andres, Bordenabe, Chatzikokolakis, Palamidessi 2013 (geo-indistinguishability); Wang et al.
-    2024, section 6 (amplification by p, beta and q). Reports and sampler are those of ``Laplace``.
+    2024, section 6 (amplification by p, beta and q). The sampler is that of ``Laplace``, on a finer
+    lattice where the distance is small.
 
     Examples
     --------
@@ -97,9 +109,25 @@ class MetricLaplace(MeanRandomizer):
         return self.high - self.low if self.distance is None else self.distance
 
     def local_epsilon(self, delta: float) -> float:
-        """distance/scale, rounded up: of one report alone, for neighbours."""
+        """(distance + step)/scale, rounded up: of one report alone, for neighbours."""
         del delta
-        return min(self.eps0, self.reach / self.scale * (1.0 + 4 * U))
+        return min(self.eps0, self.separation * self.eps0 * (1.0 + 4 * U))
+
+    @property
+    def separation(self) -> float:
+        """Largest distance of two neighbours after rounding to the lattice, of high - low.
+
+        Their places in [0, 1] come from floats, each with an error of at most 3u.
+        """
+        share = self.reach / (self.high - self.low) * (1.0 + 4 * U)
+        return min(1.0, (share + 2.0**-self._bits + 8 * U) * (1.0 + 4 * U))
+
+    @property
+    def _bits(self) -> int:
+        """The lattice has 2^bits steps from low to high, which it is at least Laplace's own."""
+        wanted = bits_for((self.high - self.low) / self.reach, _FINER)
+        finest = _FINEST + math.frexp(self.eps0)[1]
+        return max(bits_for(self.eps0, LAPLACE_FINER), min(wanted, finest, _FINEST))
 
     def at(self, distance: float) -> MetricLaplace:
         """The same mechanism for neighbours at most this far apart."""
@@ -131,7 +159,7 @@ class MetricLaplace(MeanRandomizer):
         """Outputs beyond the middle of (high, high - distance), and the same with roles changed."""
         unit = Laplace(eps0=self.eps0)
         # Rounded up to an even number of steps of 2^-50: a larger distance, an exact middle.
-        step = min(1.0, 2.0 * math.ceil(self.reach / (self.high - self.low) * _GRID / 2.0) / _GRID)
+        step = min(1.0, 2.0 * math.ceil(self.separation * _GRID / 2.0) / _GRID)
         inner, middle = 1.0 - step, 1.0 - 0.5 * step
         law = unit.law((1.0, inner, middle), cells=cells)
         left = _cell_edges(np.array([1.0, inner, middle]), cells)[:-1]
@@ -180,10 +208,17 @@ class MetricLaplace(MeanRandomizer):
         return real_values(values, self.low, self.high)
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        return self._laplace._sample(values, source)  # noqa: SLF001 (the same sampler)
+        return self._laplace.sample_on(self._checked_bits, values, source)
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
-        return self._laplace._unbiased(reports)  # noqa: SLF001
+        return self._laplace.checked_on(self._checked_bits, reports)
+
+    @property
+    def _checked_bits(self) -> int:
+        """Those of the lattice, where there is a sampler."""
+        if not self.eps0 >= LEAST_EPS0:
+            raise NotCertified(f"metric-laplace: eps0 = {self.eps0:g}: no sampler below 2^-50")
+        return self._bits
 
 
 def _both(mirrored: Array, rows: Array, kept: npt.NDArray[np.bool_]) -> Array:
