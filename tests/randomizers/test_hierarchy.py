@@ -245,3 +245,21 @@ def few():
 
 def many():
     return few().estimate(few().simulate([1] * 100, seed=1))
+
+
+@pytest.mark.parametrize(("domain", "branching"), [(8, 2), (32, 4), (2048, 4), (64, 4), (3, 2)])
+def test_others_are_apart_from_the_victim_at_every_level_but_one(domain, branching):
+    """With two nodes at the top the lower end rested on all others being with the victim."""
+    mechanism = sd.Hierarchy(domain=domain, branching=branching, eps0=2.0, base="oue")
+    shared = []
+    for x0, x1, x2 in mechanism.datasets():
+        rows = [mechanism.part_inputs(x) for x in (x0, x1, x2)]
+        shared.append(sum(c in (a, b) for a, b, c in zip(*rows, strict=True)))
+    assert min(shared) == (mechanism.tree.sizes[0] == 2)
+    bound = sd.shuffle(mechanism, n=10_000, rtol=1e-3).epsilon(delta=1e-6)
+    assert bound.upper <= 1.2 * bound.lower
+
+
+def test_two_values_have_no_third():
+    mechanism = sd.Hierarchy(domain=2, branching=2, eps0=2.0, base="oue")
+    assert mechanism.datasets() == ((0, 1, 0), (0, 1, 1))

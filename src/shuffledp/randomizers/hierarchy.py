@@ -151,10 +151,14 @@ class Hierarchy(PartsRandomizer):
         return Options(((0, self.domain - 1),), ((0, 0),), covered=True)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """All others with the first value, the last, or one in a third node of the top level."""
+        """All others with the first value, the last, or one in a third node at every level it can.
+
+        With two nodes at the top that is a value in a third node of the second level.
+        """
         others = [0, self.domain - 1]
-        if self.tree.sizes[0] > 2:
-            others.append(self.tree.widths[0])
+        level = 0 if self.tree.sizes[0] > 2 else 1
+        if level < len(self.tree.sizes):
+            others.append(self.tree.widths[level])
         return tuple((0, self.domain - 1, x2) for x2 in others)
 
     # ------------------------------------------------------------------------- running it
