@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import csv
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -15,7 +16,8 @@ import matplotlib.pyplot as plt
 
 import shuffledp as sd
 
-OUT = Path(__file__).resolve().parent.parent / "docs" / "figures" / "papers"
+# Beside what `make demo` writes, and as little tracked.
+OUT = Path("out") / "papers"
 
 # Okabe and Ito's palette. Solid: certified upper ends; dashed: certified lower ends; dotted: no
 # certificate. Ours are thick.
@@ -36,6 +38,24 @@ STYLE = {
     "legend.frameon": False,
     "axes.titlesize": 8.5,
 }
+
+
+def run(main: Callable[[Path], None], words: str | None) -> None:
+    """``main(directory)`` with the directory that the command line names, made if needed."""
+    parser = argparse.ArgumentParser(description=(words or "").splitlines()[0])
+    parser.add_argument(
+        "--out",
+        metavar="DIRECTORY",
+        type=Path,
+        default=OUT,
+        help="where pictures and tables are written  [default: %(default)s]",
+    )
+    out = parser.parse_args().out
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        parser.error(f"--out {out}: {error.strerror}")
+    main(out)
 
 
 @dataclass(frozen=True)
@@ -102,9 +122,10 @@ def panel_over(
     return found
 
 
-def draw(name: str, title: str, panels: Sequence[Panel], *, columns: int = 3) -> list[Path]:
+def draw(
+    out: Path, name: str, title: str, panels: Sequence[Panel], *, columns: int = 3
+) -> list[Path]:
     """PNG of small multiples with one legend, and one CSV with a row for each x of each panel."""
-    OUT.mkdir(parents=True, exist_ok=True)
     columns = min(columns, len(panels))
     rows = math.ceil(len(panels) / columns)
     with plt.rc_context(STYLE):
@@ -125,11 +146,11 @@ def draw(name: str, title: str, panels: Sequence[Panel], *, columns: int = 3) ->
             handles.values(), handles.keys(), loc="outside lower center",
             ncols=2 if columns == 1 else 3, fontsize=7,
         )  # fmt: skip
-        path = OUT / f"{name}.png"
+        path = out / f"{name}.png"
         # No date or version inside: the same numbers give the same file.
         figure.savefig(path, dpi=120, metadata={"Software": None})
         plt.close(figure)
-    return [path, _csv(name, panels)]
+    return [path, _csv(path.with_suffix(".csv"), panels)]
 
 
 def _draw(ax, panel: Panel) -> None:
@@ -154,9 +175,8 @@ def _spread(points: int, i: int) -> tuple[int, int]:
     return i % every, every
 
 
-def _csv(name: str, panels: Sequence[Panel]) -> Path:
+def _csv(path: Path, panels: Sequence[Panel]) -> Path:
     labels = list(dict.fromkeys(line.label for p in panels for line, _ in p.curves))
-    path = OUT / f"{name}.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
         out = csv.writer(file)
         out.writerow(["panel", "x", *labels])
@@ -170,15 +190,14 @@ def _csv(name: str, panels: Sequence[Panel]) -> Path:
     return path
 
 
-def table(name: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> Path:
+def table(out: Path, name: str, header: Sequence[str], rows: Sequence[Sequence[object]]) -> Path:
     """Write a table as CSV and print it."""
-    OUT.mkdir(parents=True, exist_ok=True)
-    path = OUT / f"{name}.csv"
+    path = out / f"{name}.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
-        out = csv.writer(file)
-        out.writerow(header)
+        written = csv.writer(file)
+        written.writerow(header)
         for row in rows:
-            out.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in row])
+            written.writerow([f"{v:.6g}" if isinstance(v, float) else v for v in row])
     print(path.read_text(encoding="utf-8"))
     return path
 

@@ -9,6 +9,8 @@ numbers, k-RR by its own clones.
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import shuffledp as sd
 from papers.common import (
     BLACK,
@@ -23,6 +25,7 @@ from papers.common import (
     counts,
     draw,
     panel_over,
+    run,
     steps,
 )
 
@@ -56,7 +59,7 @@ def both(eps0: float, n: int):
     return sd.shuffle(sd.BinaryRR(eps0=eps0), n=n), sd.generic(eps0=eps0, n=n, adaptive=False)
 
 
-def main() -> None:
+def main(out: Path) -> None:
     """Draw all figures."""
     panels = [
         panel_over(
@@ -66,7 +69,7 @@ def main() -> None:
         for eps0 in (0.25, 1.0, 4.0)
     ]  # fmt: skip
     title = "Any ε₀-LDP randomizer, central ε over n at δ = 1e-6 (FMT 2021, Fig. 2; settings ours)"
-    print(*draw("feldman_fig2", title, panels))
+    print(*draw(out, "feldman_fig2", title, panels))
     panels = [
         panel_over(
             f"n = {n:,}", "local ε₀ (nats)", LOCAL,
@@ -77,7 +80,7 @@ def main() -> None:
     for panel in panels:
         panel.xscale = "linear"
     title = "Any ε₀-LDP randomizer, central ε over ε₀ at δ = 1e-6 (FMT 2021, Fig. 3; settings ours)"
-    print(*draw("feldman_fig3", title, panels))
+    print(*draw(out, "feldman_fig3", title, panels))
     panels = [
         panel_over(
             f"{k}-RR, n = {n:,}", "local ε₀ (nats)", LOCAL,
@@ -89,8 +92,8 @@ def main() -> None:
     for panel in panels:
         panel.xscale = "linear"
     title = "k-RR, central ε over ε₀ at δ = 1e-6 (FMT 2021, Fig. 4; settings ours)"
-    print(*draw("feldman_fig4", title, panels))
+    print(*draw(out, "feldman_fig4", title, panels))
 
 
 if __name__ == "__main__":
-    main()
+    run(main, __doc__)

@@ -11,9 +11,10 @@ parameters were not at hand; the settings are ours.
 from __future__ import annotations
 
 import math
+from pathlib import Path
 
 import shuffledp as sd
-from papers.common import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, Line, Panel, draw
+from papers.common import BLACK, BLUE, GREEN, ORANGE, PURPLE, SKY, Line, Panel, draw, run
 
 DELTA = 1e-6
 ROUNDS = [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000]
@@ -89,12 +90,12 @@ def panels_for(eps0: float, n: int) -> tuple[Panel, Panel]:
     return first, second
 
 
-def main() -> None:
+def main(out: Path) -> None:
     """Draw, and print how much is gained."""
     pairs = [panels_for(eps0, n) for eps0, n in SETTINGS]
     title = "Rounds of any shuffled ε₀-LDP randomizer, δ = 1e-6 (after FMT 2021; settings ours)"
     panels = [first for first, _ in pairs] + [second for _, second in pairs]
-    print(*draw("feldman_rounds", title, panels))
+    print(*draw(out, "feldman_rounds", title, panels))
     for _, second in pairs:
         for line, ratios in second.curves:
             known = [f"{r:.2f}" for r in ratios]
@@ -102,4 +103,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    run(main, __doc__)

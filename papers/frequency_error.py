@@ -12,6 +12,7 @@ import csv
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 
@@ -22,11 +23,11 @@ from papers.common import (
     GREEN,
     GREY,
     ORANGE,
-    OUT,
     PURPLE,
     SKY,
     STYLE,
     counts,
+    run,
 )
 
 EPSILON, DELTA, ITEMS = 1.0, 1e-8, 100
@@ -206,15 +207,15 @@ REFERENCES = (
 )
 
 
-def main() -> None:
+def main(out: Path) -> None:
     """Compute, draw, write."""
     users = counts(100, 10**7, 11)
     for curve in (*SINGLE, *MULTI, *REFERENCES):
         curve.evaluate(users)
-    print(draw(users), write(users))
+    print(draw(out, users), write(out, users))
 
 
-def draw(users: list[int]):
+def draw(out: Path, users: list[int]):
     """Error, and error over that of the central model; single messages left, several right."""
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(
@@ -243,7 +244,7 @@ def draw(users: list[int]):
             f"{ITEMS} items",
             fontsize=9.5,
         )
-        path = OUT.parent / f"{NAME}.png"
+        path = out / f"{NAME}.png"
         figure.savefig(path, dpi=120, metadata={"Software": None})
         plt.close(figure)
     return path
@@ -262,18 +263,18 @@ def _plot(ax, users: list[int], curve: Curve, place: int, base: list[float] | No
     )  # fmt: skip
 
 
-def write(users: list[int]):
+def write(out: Path, users: list[int]):
     """A column for each n, a row for each mechanism."""
-    path = OUT.parent / f"{NAME}.csv"
+    path = out / f"{NAME}.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
-        out = csv.writer(file)
-        out.writerow(["mechanism", *(f"n = {n}" for n in users)])
+        written = csv.writer(file)
+        written.writerow(["mechanism", *(f"n = {n}" for n in users)])
         for curve in (*REFERENCES, *SINGLE, *MULTI):
             for name, values in curve.values.items():
                 cells = ("" if math.isnan(v) else f"{v:.5g}" for v in values)
-                out.writerow([name, *cells])
+                written.writerow([name, *cells])
     return path
 
 
 if __name__ == "__main__":
-    main()
+    run(main, __doc__)

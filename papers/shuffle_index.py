@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import shuffledp as sd
 from papers.common import (
@@ -26,6 +27,7 @@ from papers.common import (
     counts,
     draw,
     panel_over,
+    run,
     table,
 )
 
@@ -113,7 +115,7 @@ def closed_forms(randomizer: sd.Randomizer) -> tuple[float, float]:
     return low, low if k > 2 else math.sqrt(E) / (E - 1.0)
 
 
-def indices() -> None:
+def indices(out: Path) -> None:
     """Table 1: both indices."""
     rows = []
     more = [
@@ -129,16 +131,16 @@ def indices() -> None:
         rows.append((name, found.lower.value, low, found.upper.value, high, ratio))
     header = ("mechanism", "chi_lo (from the law)", "chi_lo (formula)", "chi_up (from the law)",
               "chi_up (formula)", "chi_lo/chi_up")  # fmt: skip
-    table("index_table1", header, rows)
+    table(out, "index_table1", header, rows)
 
 
-def main() -> None:
+def main(out: Path) -> None:
     """Draw all figures, write the table."""
-    indices()
+    indices(out)
     for part, (label, randomizer) in MECHANISMS.items():
         title = f"Shuffle index, in place of Fig. 4{part}: {label} (settings ours)"
-        print(*draw(f"index_fig4{part}", title, panels(randomizer)))
+        print(*draw(out, f"index_fig4{part}", title, panels(randomizer)))
 
 
 if __name__ == "__main__":
-    main()
+    run(main, __doc__)

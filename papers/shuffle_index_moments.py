@@ -13,12 +13,13 @@ from __future__ import annotations
 import csv
 import math
 from dataclasses import dataclass
+from pathlib import Path
 
 import matplotlib.pyplot as plt
 import numpy as np
 
 import shuffledp as sd
-from papers.common import BLACK, BLUE, GREEN, GREY, ORANGE, OUT, PURPLE, STYLE
+from papers.common import BLACK, BLUE, GREEN, GREY, ORANGE, PURPLE, STYLE, run
 from shuffledp.protocol import moments, shuffle_reports
 from shuffledp.protocol.moments import noise_moments, unmixing
 from shuffledp.randomness import SeededSource
@@ -120,7 +121,7 @@ def one(shape: float, n: int, column: np.ndarray) -> Found:
     )  # fmt: skip
 
 
-def main() -> None:
+def main(out: Path) -> None:
     """Compute, draw, write."""
     column = delays()
     found = {}
@@ -128,10 +129,10 @@ def main() -> None:
         for n in USERS:
             found[shape, n] = one(shape, n, column)
             print(shape, n, f"{found[shape, n].exact[0]:.3g}", flush=True)
-    print(draw(found), write(found))
+    print(draw(out, found), write(out, found))
 
 
-def draw(found: dict[tuple[float, int], Found]):
+def draw(out: Path, found: dict[tuple[float, int], Found]):
     """Error of the mean over n, of the moments at the largest n, and the index beside the bound."""
     with plt.rc_context(STYLE):
         figure, axes = plt.subplots(1, 3, figsize=(10.2, 4.0), layout="constrained")
@@ -175,18 +176,18 @@ def draw(found: dict[tuple[float, int], Found]):
             f"marks measured ({REPETITIONS} runs) (settings ours)",
             fontsize=9,
         )
-        path = OUT / f"{NAME}.png"
+        path = out / f"{NAME}.png"
         figure.savefig(path, dpi=120, metadata={"Software": None})
         plt.close(figure)
     return path
 
 
-def write(found: dict[tuple[float, int], Found]):
+def write(out: Path, found: dict[tuple[float, int], Found]):
     """A row for each shape, n and moment."""
-    path = OUT / f"{NAME}.csv"
+    path = out / f"{NAME}.csv"
     with path.open("w", newline="", encoding="utf-8") as file:
-        out = csv.writer(file)
-        out.writerow(
+        written = csv.writer(file)
+        written.writerow(
             ["shape b", "n", "scale s", "eps by the index", "eps by the Gaussian form", "moment",
              "exact error", "measured error", "bias in standard errors", "coverage of 95%"]
         )  # fmt: skip
@@ -194,9 +195,9 @@ def write(found: dict[tuple[float, int], Found]):
             for k in range(ORDER):
                 numbers = (f.exact[k], f.measured[k], f.bias[k], f.coverage[k])
                 row = [f"{f.scale:.5g}", f"{f.index:.4g}", f"{f.gaussian:.4g}", k + 1]
-                out.writerow([f"{f.shape:g}", f.n, *row, *(f"{v:.4g}" for v in numbers)])
+                written.writerow([f"{f.shape:g}", f.n, *row, *(f"{v:.4g}" for v in numbers)])
     return path
 
 
 if __name__ == "__main__":
-    main()
+    run(main, __doc__)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 import time
+from pathlib import Path
 
 import shuffledp as sd
 from papers.common import (
@@ -29,6 +30,7 @@ from papers.common import (
     counts,
     draw,
     panel_over,
+    run,
     steps,
     table,
 )
@@ -104,7 +106,7 @@ def _delta(acc: sd.Shuffled, line: Line, epsilon: float) -> float:
     return value if value > 0.0 else math.nan
 
 
-def laws() -> None:
+def laws(out: Path) -> None:
     """Tables 1 and 2: masses of G = E - a, 1 - aE, E(1 - a), 1 - a and 0 at eps0 = 2."""
     e0 = 2.0
     E, w = math.exp(e0), math.exp(e0 / 2)
@@ -163,10 +165,12 @@ def laws() -> None:
             rows.append((name, label, float(law.blanket[chosen].sum()), value, note))
         gamma = float(law.blanket.sum())
         rows.append((name, "gamma", gamma, 2 * formula[0] + formula[1] + formula[2], note))
-    table("su_tables_1_2", ("mechanism", "value", "mass (library)", "mass (formula)", ""), rows)
+    table(
+        out, "su_tables_1_2", ("mechanism", "value", "mass (library)", "mass (formula)", ""), rows
+    )
 
 
-def times() -> None:
+def times(out: Path) -> None:
     """Table 3: one delta of 10-RR, eps0 = 4, at the eps of delta = 1e-6; CPU seconds."""
     rows = []
     for n in (10**3, 10**4, 10**6, 10**8):
@@ -185,18 +189,18 @@ def times() -> None:
         rows.append([n, epsilon, contour, math.exp(log.low), math.exp(log.high), *by_grid])
     header = ("n", "eps", "contour, seconds", "low", "high", "grid (width 0.1), seconds", "low",
               "high")  # fmt: skip
-    table("su_table_3", header, rows)
+    table(out, "su_table_3", header, rows)
 
 
-def main() -> None:
+def main(out: Path) -> None:
     """Draw all figures, write all tables."""
-    laws()
-    times()
+    laws(out)
+    times(out)
     for name, (label, make) in MECHANISMS.items():
         figure = name.removeprefix("su_fig")
         title = f"{label} (Su, Cheng, Wang 2025, in place of Fig. {figure}; settings ours)"
-        print(*draw(name, title, panels(make)))
+        print(*draw(out, name, title, panels(make)))
 
 
 if __name__ == "__main__":
-    main()
+    run(main, __doc__)

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from pathlib import Path
 
 import shuffledp as sd
 from papers.common import (
@@ -27,6 +28,7 @@ from papers.common import (
     counts,
     draw,
     panel_over,
+    run,
     steps,
     table,
 )
@@ -113,7 +115,7 @@ def _ratio(log: float, base: float) -> float:
     return math.exp(min(log - base, 50.0)) if log > -math.inf and base > -math.inf else math.nan
 
 
-def parameters() -> None:
+def parameters(out: Path) -> None:
     """p, beta and q of each mechanism: exact, next to the paper's beta (its Table 2)."""
     e0 = 2.0
     E, w = math.exp(e0), math.exp(e0 / 2)
@@ -162,10 +164,10 @@ def parameters() -> None:
         "q",
         "the paper's beta",
     )
-    table("wang_table2", header, found)
+    table(out, "wang_table2", header, found)
 
 
-def numbers() -> None:
+def numbers(out: Path) -> None:
     """eps of every kind of bound at a few settings (in place of Table 5, which was not at hand)."""
     found = []
     for label, make in MECHANISMS.values():
@@ -182,20 +184,20 @@ def numbers() -> None:
             found.append(row)
     header = ("mechanism", "eps0", "n", "lower end", "blanket", "repaired variation ratio",
               "published variation ratio (no certificate)", "stronger clone", "clone")  # fmt: skip
-    table("wang_numbers", header, found)
+    table(out, "wang_numbers", header, found)
 
 
-def main() -> None:
+def main(out: Path) -> None:
     """Draw all figures, write all tables."""
     for name, (label, make) in MECHANISMS.items():
         figure = name.removeprefix("wang_fig")
         title = f"{label}, δ = 1e-6 (Wang et al. 2024, in place of Fig. {figure}; settings ours)"
-        print(*draw(name, title, three_panels(make)))
+        print(*draw(out, name, title, three_panels(make)))
     title = "Where the published variation ratio is no bound: exact δ of one dataset over it"
-    print(*draw("wang_violation", title, violation()))
-    parameters()
-    numbers()
+    print(*draw(out, "wang_violation", title, violation()))
+    parameters(out)
+    numbers(out)
 
 
 if __name__ == "__main__":
-    main()
+    run(main, __doc__)

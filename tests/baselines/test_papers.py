@@ -1,18 +1,20 @@
 """The papers' tables once more: formulas against the library's laws, and the scripts' helpers."""
 
 import csv
+import importlib
 import math
+import subprocess
+import sys
+from pathlib import Path
 
 import pytest
 from papers import common, shuffle_index, su_decomposition, wang_variation_ratio
 
 import shuffledp as sd
 
-
-@pytest.fixture
-def out(tmp_path, monkeypatch):
-    monkeypatch.setattr(common, "OUT", tmp_path)
-    return tmp_path
+ROOT = Path(__file__).resolve().parents[2]
+SHOWN = ROOT / "docs" / "figures" / "papers"
+SCRIPTS = sorted(path.stem for path in (ROOT / "papers").glob("[a-z]*.py") if path.stem != "common")
 
 
 def rows(path):
@@ -20,18 +22,18 @@ def rows(path):
         return list(csv.DictReader(file))
 
 
-def test_laws_of_g_are_the_tables_of_su_et_al(out):
-    su_decomposition.laws()
-    found = rows(out / "su_tables_1_2.csv")
+def test_laws_of_g_are_the_tables_of_su_et_al(tmp_path):
+    su_decomposition.laws(tmp_path)
+    found = rows(tmp_path / "su_tables_1_2.csv")
     assert len(found) == 20
     for row in found:
         by_library, by_formula = float(row["mass (library)"]), float(row["mass (formula)"])
         assert by_library == pytest.approx(by_formula, rel=2e-6, abs=1e-12)
 
 
-def test_total_variations_are_those_of_the_formulas(out):
-    wang_variation_ratio.parameters()
-    found = rows(out / "wang_table2.csv")
+def test_total_variations_are_those_of_the_formulas(tmp_path):
+    wang_variation_ratio.parameters(tmp_path)
+    found = rows(tmp_path / "wang_table2.csv")
     assert len(found) == 8
     for row in found:
         by_law = float(row["TV (from the law, rounded up)"])
@@ -39,9 +41,9 @@ def test_total_variations_are_those_of_the_formulas(out):
         assert float(row["q"]) == pytest.approx(math.exp(2.0), rel=1e-5)
 
 
-def test_indices_are_those_of_the_formulas(out):
-    shuffle_index.indices()
-    for row in rows(out / "index_table1.csv"):
+def test_indices_are_those_of_the_formulas(tmp_path):
+    shuffle_index.indices(tmp_path)
+    for row in rows(tmp_path / "index_table1.csv"):
         assert float(row["chi_lo (from the law)"]) == pytest.approx(
             float(row["chi_lo (formula)"]), rel=1e-4
         )
@@ -51,7 +53,7 @@ def test_indices_are_those_of_the_formulas(out):
         assert float(row["chi_lo/chi_up"]) <= 1.0 + 1e-12
 
 
-def test_a_figure_is_drawn_with_its_numbers(out):
+def test_a_figure_is_drawn_with_its_numbers(tmp_path):
     lines = (
         common.Line("blanket", "blanket", common.BLACK, thick=True),
         common.Line("dataset", "lower", common.ORANGE, end="lower"),
@@ -62,7 +64,7 @@ def test_a_figure_is_drawn_with_its_numbers(out):
         "10-RR", "n", [50, 500], lambda n: (sd.shuffle(sd.KRR(k=10, eps0=1.0), n=n), None), lines,
         delta=1e-4,
     )  # fmt: skip
-    png, numbers = common.draw("test", "a title", [panel])
+    png, numbers = common.draw(tmp_path, "test", "a title", [panel])
     assert png.stat().st_size > 5000
     first, second = rows(numbers)
     assert float(first["lower"]) <= float(first["blanket"])
@@ -73,10 +75,43 @@ def test_a_figure_is_drawn_with_its_numbers(out):
 def test_committed_figures_have_their_numbers():
     """Each picture of docs/papers.md has a CSV beside it, and lower ends below upper ends in it."""
     for name in ("wang_fig1", "wang_fig4", "su_fig2", "su_fig7", "index_fig4a", "feldman_fig4"):
-        assert (common.OUT / f"{name}.png").exists()
-        found = rows(common.OUT / f"{name}.csv")
+        assert (SHOWN / f"{name}.png").exists()
+        found = rows(SHOWN / f"{name}.csv")
         (lower,) = [k for k in found[0] if k.startswith("certified lower end")]
         upper = next(k for k in found[0] if k.endswith("(ours)") and k != lower)
         for row in found:
             if row[lower] and row[upper]:
                 assert float(row[lower]) <= float(row[upper]) * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_scripts_write_where_out_says_and_nothing_tracked_without_it(name, tmp_path, monkeypatch):
+    script = importlib.import_module(f"papers.{name}")
+    written = []
+
+    def main(out):
+        written.append(out.resolve())
+        assert out.is_dir()
+
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "argv", [name])
+    script.run(main, script.__doc__)
+    monkeypatch.setattr(sys, "argv", [name, "--out", str(tmp_path / "a" / "b")])
+    script.run(main, script.__doc__)
+    assert written == [tmp_path / "out" / "papers", tmp_path / "a" / "b"]
+    # Nothing but the directory handed over decides where the script writes.
+    source = Path(script.__file__).read_text(encoding="utf-8")
+    assert "run(main, __doc__)" in source
+    assert '"figures"' not in source
+    assert "OUT" not in source.replace("--out", "")
+
+
+def test_out_that_is_a_file_is_refused_before_the_work(tmp_path):
+    (tmp_path / "file").write_text("kept")
+    found = subprocess.run(
+        [sys.executable, "-m", "papers.shuffle_index", "--out", str(tmp_path / "file")],
+        capture_output=True, text=True, cwd=ROOT, check=False,
+    )  # fmt: skip
+    assert found.returncode == 2
+    assert "--out" in found.stderr
+    assert (tmp_path / "file").read_text() == "kept"
