@@ -13,7 +13,8 @@ from typing import Any, Literal
 
 from shuffledp import _check
 from shuffledp.bound import outward
-from shuffledp.errors import NotCertified, rejected
+from shuffledp.composition import STEPS, compose, estimated, one_round_target
+from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.randomizers import Randomizer
 from shuffledp.shuffle import Shuffled, shuffle
 
@@ -24,9 +25,12 @@ Find = Literal["largest", "smallest"]
 _SMALLEST, _LARGEST = 1e-4, 300.0
 _FIRST = 1.0
 _STEPS = 200
-# Steps of the search before there are two sides: the first one from a proposal is short.
-_STRIDE, _NEAR = 3.0, 1.1
+# Steps of the search before there are two sides: the first one from a proposal is short, and never
+# longer than the bracket in which a chord says where the target is.
+_STRIDE, _NEAR, _WIDE = 3.0, 1.1, 1.5
 _ROUGH, _FINE = 1e-3, 1e-6
+# Proposals are no more than that: a per cent is as near as estimates are.
+_PROPOSED = 1e-2
 
 
 @dataclass(frozen=True)
@@ -108,6 +112,12 @@ class _Target:
             )
         return one.log_upper(self.epsilon)
 
+    def estimate(self, randomizer: Randomizer, n: int, rounds: int) -> float:
+        """About the same, certified by nothing."""
+        part = estimated(shuffle(randomizer, n=n, rtol=self.rtol, trust=self.trust).as_round())
+        made = compose([(part, rounds)])
+        return made.log_upper(self.epsilon, log_target=self.log_delta, coarse=True)
+
     def met(self, log_upper: float) -> bool:
         return log_upper <= self.log_delta
 
@@ -170,6 +180,10 @@ def calibrate(
     known: dict[float, float] = {}
     # From the private end of the range towards the other one.
     private, open_end = (low, high) if find == "largest" else (high, low)
+    if start is None and rounds > 1:
+        start = _proposed(
+            family, _target(epsilon, delta, _PROPOSED, trust), n, rounds, find, low, high
+        )
     good = None if start is None else min(max(_check.positive("start", start), low), high)
     bad: float | None = None
     # Loose brackets come first: they find the place, tight ones then decide it.
@@ -182,22 +196,14 @@ def calibrate(
                 seen[value] = target.log_upper(family(value), n, rounds)
             return seen[value]
 
-        good = _first_good(log_upper, target, good, private, open_end)
+        good, bad = _search(
+            log_upper, target, known, good, bad, private, open_end, near=start is not None
+        )
         if good is None and accuracy > rtol:
             # Loose numbers do not decide that there is nothing.
             good = private
-            continue
-        if good is None:
+        elif good is None:
             raise _unreachable(family(private), target, n, rounds, find=find, end=private)
-        # The last value before the good one, if the way to it began on the other side.
-        bad = next((v for v in reversed(known) if not target.met(known[v])), bad)
-        factor = _STRIDE if start is None else _NEAR
-        bad = _first_bad(log_upper, target, good, bad, open_end, factor)
-        if bad is None:
-            good = open_end
-        else:
-            good = _last_good(known, target, bad)
-            good, bad = _narrow(log_upper, target, good, bad, accuracy)
     if good is None:
         raise rejected("rtol", rtol, "a relative width")
     return Calibration(
@@ -212,6 +218,50 @@ def calibrate(
         rounds=rounds,
         randomizer=family(good),
     )
+
+
+def meeting(
+    family: Family,
+    *,
+    n: int,
+    epsilon: float,
+    delta: float,
+    rounds: int = 1,
+    find: Find = "largest",
+    low: float = _SMALLEST,
+    high: float = _LARGEST,
+    trust: Literal["all", "published"] = "all",
+) -> float:
+    """A value that meets a target by its certified upper end, near the last one that does.
+
+    How near, the estimates decide: a per cent or two. It takes one certified evaluation where they
+    are good; ``calibrate``, which decides by certified ends alone, takes several.
+
+    Parameters
+    ----------
+    family, n, epsilon, delta, rounds, find, low, high, trust
+        As for ``calibrate``.
+
+    Raises
+    ------
+    NotCertified
+        If no value in the range meets the target.
+    """
+    target = _target(epsilon, delta, _ROUGH, trust)
+    private, open_end = (low, high) if find == "largest" else (high, low)
+    start = _proposed(family, target, n, rounds, find, low, high)
+    if start is not None:
+        # Half a per cent to the safe side saves a second evaluation, mostly.
+        start = _towards(start, private, 1.0 + 0.5 * _PROPOSED)
+
+    def log_upper(value: float) -> float:
+        return target.log_upper(family(value), n, rounds)
+
+    near = start is not None
+    good = _first_good(log_upper, target, start, private, open_end, near=near)
+    if good is None:
+        raise _unreachable(family(private), target, n, rounds, find=find, end=private)
+    return good
 
 
 def required_users(
@@ -335,18 +385,54 @@ def _target(epsilon: float, delta: float, rtol: float, trust: Any) -> _Target:
     return _Target(_check.epsilon("epsilon", epsilon), log_delta - slack, rtol, trust)
 
 
+def _search(
+    log_upper: Upper,
+    target: _Target,
+    known: dict[float, float],
+    start: float | None,
+    bad: float | None,
+    private: float,
+    open_end: float,
+    *,
+    near: bool,
+) -> tuple[float | None, float | None]:
+    """A value that meets the target and the next one, which does not; None where there is none.
+
+    ``known`` is what ``log_upper`` has evaluated; ``near`` says that the start is nearly right.
+    """
+    good = _first_good(log_upper, target, start, private, open_end, near=near)
+    if good is None:
+        return None, bad
+    # The last value before the good one, if the way to it began on the other side.
+    bad = next((v for v in reversed(known) if not target.met(known[v])), bad)
+    factor = _nearness(target, known[good]) if near else _STRIDE
+    bad = _first_bad(log_upper, target, good, bad, open_end, factor)
+    if bad is None:
+        return open_end, None
+    return _narrow(log_upper, target, _last_good(known, target, bad), bad, target.rtol)
+
+
 def _first_good(
-    log_upper: Upper, target: _Target, start: float | None, private: float, open_end: float
+    log_upper: Upper,
+    target: _Target,
+    start: float | None,
+    private: float,
+    open_end: float,
+    *,
+    near: bool,
 ) -> float | None:
     """A value that meets the target: the start (or 1) if it does, else towards the private end."""
     value = _FIRST if start is None else start
     value = min(max(value, min(private, open_end)), max(private, open_end))
-    factor = _STRIDE if start is None else _NEAR
+    factor = _STRIDE
     for _ in range(_STEPS):
-        if target.met(log_upper(value)):
+        upper = log_upper(value)
+        if target.met(upper):
             return value
         if value == private:
             return None
+        if near and factor == _STRIDE:
+            factor = _nearness(target, upper)
         value = _towards(value, private, factor)
         factor = min(factor * factor, _STRIDE)
     return None
@@ -367,6 +453,56 @@ def _first_bad(
     return None
 
 
+def _nearness(target: _Target, log_upper: float) -> float:
+    """How far the first step from a proposal goes: a little farther than it is off.
+
+    sqrt(-log delta) is about proportional to sigma, and to e^(-eps0/2) or a steeper power.
+    """
+    if not -math.inf < log_upper < 0.0:
+        return _NEAR
+    off = abs(math.sqrt(log_upper / target.log_delta) - 1.0)
+    return min(_WIDE, 1.0 + 2.0 * max(off, target.rtol))
+
+
+def _proposed(
+    family: Family,
+    target: _Target,
+    n: int,
+    rounds: int,
+    find: Find,
+    low: float,
+    high: float,
+) -> float | None:
+    """A value to begin with: by one round of a smaller target, then by estimates of all rounds."""
+    epsilon, log_delta = one_round_target(target.epsilon, target.log_delta, rounds)
+    try:
+        start = calibrate(
+            family,
+            n=n,
+            epsilon=epsilon,
+            delta=math.exp(log_delta),
+            find=find,
+            low=low,
+            high=high,
+            rtol=_PROPOSED,
+            trust=target.trust,
+        ).value
+        if shuffle(family(start), n=n, trust=target.trust).as_round().steps == STEPS:
+            return start
+        private, open_end = (low, high) if find == "largest" else (high, low)
+        known: dict[float, float] = {}
+
+        def log_estimate(value: float) -> float:
+            if value not in known:
+                known[value] = target.estimate(family(value), n, rounds)
+            return known[value]
+
+        good, _ = _search(log_estimate, target, known, start, None, private, open_end, near=True)
+    except (NotCertified, ParameterError):
+        return None
+    return start if good is None else good
+
+
 def _last_good(known: dict[float, float], target: _Target, open_end: float) -> float:
     """The value nearest to the open end that was seen to meet the target."""
     met = (value for value, upper in known.items() if target.met(upper))
@@ -383,10 +519,16 @@ def _narrow(
     log_upper: Upper, target: _Target, good: float, bad: float, rtol: float
 ) -> tuple[float, float]:
     """Close in: secant steps on log delta while they help, bisection otherwise."""
+    # Where the two are far apart the chord says little: every third step from the first one halves.
+    halving = 0 if abs(math.log(bad / good)) > math.log(_WIDE) else 2
     for step in range(_STEPS):
         if abs(bad / good - 1.0) <= rtol:
             break
-        middle = _proposal(log_upper, target, good, bad) if step % 3 else math.sqrt(good * bad)
+        middle = (
+            math.sqrt(good * bad)
+            if step % 3 == halving
+            else _proposal(log_upper, target, good, bad)
+        )
         # Not nearer to either end than the width asked for.
         edge = 0.5 * rtol * good
         low, high = min(good, bad) + edge, max(good, bad) - edge

@@ -1,12 +1,15 @@
 """Plans: every row meets the target by a new evaluation, errors are the mechanisms' own."""
 
+import dataclasses
 import math
 
 import pytest
 
 import shuffledp as sd
-from shuffledp.planner import errors_over_n, make_task
-from shuffledp.planner.tasks import prefix_lengths
+from shuffledp import calibration
+from shuffledp.composition import compose, estimated, one_round_target
+from shuffledp.planner import errors_over_n, make_task, solve
+from shuffledp.planner.tasks import Mean, prefix_lengths
 from shuffledp.protocol import PrefixTree
 
 SMALL = {
@@ -65,6 +68,69 @@ def test_rounds_are_met_too():
     upper = sd.shuffle(row.source, n=20_000).compose(rounds=5).epsilon(delta=1e-6).upper
     assert 0.98 <= upper <= row.epsilon <= 1.0
     assert any("bits a user or more, and 2 are allowed" in why for _, why in found.left_out)
+
+
+@dataclasses.dataclass(frozen=True, kw_only=True)
+class Two(Mean):
+    """Continuous noise, and one bit, which is worse."""
+
+    def options(self):
+        return (option for option in super().options() if option.label in {"laplace", "duchi"})
+
+
+def test_rounds_of_continuous_noise_are_solved_for_by_estimates_and_the_best_confirmed(monkeypatch):
+    evaluated, confirmed = [], []
+    log_upper, certified = calibration._Target.log_upper, solve.certified_epsilon
+
+    def counted(self, randomizer, n, rounds):
+        if rounds > 1:
+            evaluated.append(randomizer.name)
+        return log_upper(self, randomizer, n, rounds)
+
+    def noted(source, n, target):
+        confirmed.append(source.name)
+        return certified(source, n, target)
+
+    monkeypatch.setattr(calibration._Target, "log_upper", counted)
+    monkeypatch.setattr(solve, "certified_epsilon", noted)
+    task = Two(low=0.0, high=24.0)
+    target = solve.Target(1.0, 1e-6, 4, "all")
+    laplace = next(option for option in task.options() if option.label == "laplace")
+    near = solve.settle(laplace, 20_000, target)
+    # One certified evaluation, two where the estimates were a little off; none on a lattice.
+    assert len(evaluated) <= 2
+    assert not confirmed
+    assert not near.confirmed
+    upper = sd.shuffle(near.source, n=20_000).compose(rounds=4).epsilon(delta=1e-6).upper
+    assert 0.93 <= upper <= near.epsilon <= 1.0
+
+    found = sd.plan(task, n=20_000, epsilon=1.0, delta=1e-6, rounds=4)
+    best = found.recommended
+    assert best.source.name == "laplace"
+    assert best.confirmed
+    assert "laplace" in confirmed
+    assert best.epsilon <= 1.0
+    # What is confirmed is solved for to a thousandth, and says how it rounds what it found.
+    assert best.value == float(f"{best.value:.5g}")
+    assert best.value == pytest.approx(near.value, rel=0.03)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "mechanism"), [(2, sd.KRR(k=4, eps0=3.0)), (365, sd.Laplace(eps0=2.0))]
+)
+def test_one_round_of_the_proposal_is_about_as_private_as_all(rounds, mechanism):
+    one = sd.shuffle(mechanism, n=20_000)
+    epsilon = one.compose(rounds=rounds).epsilon(delta=1e-6).upper
+    small, log_delta = one_round_target(epsilon, math.log(1e-6), rounds)
+    assert one.epsilon(delta=math.exp(log_delta)).upper == pytest.approx(small, rel=0.05)
+
+
+def test_estimates_of_rounds_are_near_the_certified_end():
+    one = sd.shuffle(sd.Laplace(eps0=3.0), n=20_000)
+    log_upper = one.compose(rounds=6).log_upper(1.0, log_target=-14.0, coarse=True)
+    part = estimated(one.as_round())
+    about = compose([(part, 6)]).log_upper(1.0, log_target=-14.0, coarse=True)
+    assert about == pytest.approx(log_upper, rel=0.02)
 
 
 def test_a_limit_of_the_local_guarantee_is_kept():

@@ -12,7 +12,7 @@ from shuffledp import _check
 from shuffledp.bound import outward
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.multimessage import MultiMessage
-from shuffledp.planner.solve import Settled, Target, settle
+from shuffledp.planner.solve import Settled, Target, confirm, settle
 from shuffledp.planner.tasks import Option, Source, Task, make_task
 
 Trust = Literal["all", "published"]
@@ -38,13 +38,16 @@ class Row:
     value : float
         Its value.
     epsilon : float
-        Certified upper end of central eps after all rounds.
+        Certified upper end of central eps after all rounds; that of the recommended row with the
+        margin that an account of its deployment adds.
     bits : int
         Bits that a user sends in a round, at most.
     error : float
         Standard error of one answer of one round.
     largest_error : float
         What no answer's error exceeds with probability 95%, by the normal approximation.
+    confirmed : bool
+        Whether eps includes the margin that an account of a deployment adds.
     """
 
     label: str
@@ -55,6 +58,7 @@ class Row:
     bits: int
     error: float
     largest_error: float
+    confirmed: bool = True
 
     @property
     def deployable(self) -> bool:
@@ -225,16 +229,24 @@ def plan(
     epsilon = _check.positive("epsilon", epsilon, high=_check.LARGEST_EPS0)
     _check.choice("trust", trust, ("all", "published"))
     target = Target(epsilon, _check.open_unit("delta", delta), rounds, trust)
-    rows, left_out, start = [], [], None
-    for option in task.options():
+    limits = _Limits(limit, local)
+    rows, left_out, starts, options = [], [], {}, {}
+    for option in (_limited(option, limits) for option in task.options()):
         report(option.label)
-        found = _row(task, option, n, hidden, target, _Limits(limit, local), start)
+        # With rounds every search finds its own beginning.
+        start = starts.get(option.parameter) if rounds == 1 else None
+        found = _row(task, option, n, hidden, target, limits, start)
         if isinstance(found, str):
             left_out.append((option.label, found))
         else:
             rows.append(found)
-            start = found.value if option.parameter == "eps0" else start
-    rows.sort(key=lambda row: (row.error, row.bits, row.label))
+            starts[option.parameter], options[found.label] = found.value, option
+
+    def confirmed(row: Row) -> Row | str:
+        report(f"{row.label}, confirming")
+        return _confirmed(row, task, options[row.label], n, hidden, target, limits)
+
+    rows = _best_confirmed(rows, left_out, confirmed)
     return Plan(
         task=task,
         n=n,
@@ -280,8 +292,9 @@ def errors_over_n(
             if n == found.n or time.monotonic() > give_up:
                 continue
             report(f"figure: {row.label}, n = {n:,}")
+            start = row.value if found.rounds == 1 else None
             errors[row.label][n] = _error_at(
-                found.task, options[row.label], n, hidden, target, row.value
+                found.task, options[row.label], n, hidden, target, start
             )
     return Curves(
         n=everywhere,
@@ -292,7 +305,7 @@ def errors_over_n(
 
 
 def _error_at(
-    task: Task, option: Option, n: int, hidden: int, target: Target, start: float
+    task: Task, option: Option, n: int, hidden: int, target: Target, start: float | None
 ) -> float:
     try:
         settled = settle(option, hidden, target, start=start, coarse=True)
@@ -311,22 +324,50 @@ def _row(
     start: float | None,
 ) -> Row | str:
     """The mechanism's row, or why it has none."""
-    if limits.local is not None and option.parameter == "eps0":
-        option = replace(option, high=min(option.high, limits.local))
-        start = None if start is None else min(start, option.high)
     # Where even the shortest messages are too long nothing need be solved for.
     if limits.bits is not None and (least := _least_bits(option)) > limits.bits:
         return f"sends {least:,} bits a user or more, and {limits.bits:,} are allowed"
     try:
-        settled: Settled = settle(option, hidden, target, start=start)
-        sent = _bits(settled.source)
-        if limits.bits is not None and sent > limits.bits:
-            return f"sends {sent:,} bits a user, and {limits.bits:,} are allowed"
-        if limits.local is not None and settled.source.eps0 > limits.local:
-            return f"eps0 = {settled.source.eps0:g}, and {limits.local:g} is allowed"
-        error = task.error(settled.source, n)
+        return _priced(task, option, n, settle(option, hidden, target, start=start), limits)
     except (NotCertified, ParameterError) as refused:
         return str(refused)
+
+
+def _confirmed(
+    row: Row, task: Task, option: Option, n: int, hidden: int, target: Target, limits: _Limits
+) -> Row | str:
+    """The row with the margin that an account adds, or why it has none."""
+    try:
+        return _priced(task, option, n, confirm(option, hidden, target, row.value), limits)
+    except (NotCertified, ParameterError) as refused:
+        return str(refused)
+
+
+def _best_confirmed(
+    rows: list[Row], left_out: list[tuple[str, str]], confirmed: Callable[[Row], Row | str]
+) -> list[Row]:
+    """Rows by error, the best deployable one confirmed: what it is then may no longer be best."""
+    while True:
+        rows.sort(key=lambda row: (row.error, row.bits, row.label))
+        best = next((row for row in rows if row.deployable), None)
+        if best is None or best.confirmed:
+            return rows
+        rows.remove(best)
+        found = confirmed(best)
+        if isinstance(found, str):
+            left_out.append((best.label, found))
+        else:
+            rows.append(found)
+
+
+def _priced(task: Task, option: Option, n: int, settled: Settled, limits: _Limits) -> Row | str:
+    """The row of a settled value: its bits and its error, or which limit it does not keep."""
+    sent = _bits(settled.source)
+    if limits.bits is not None and sent > limits.bits:
+        return f"sends {sent:,} bits a user, and {limits.bits:,} are allowed"
+    if limits.local is not None and settled.source.eps0 > limits.local:
+        return f"eps0 = {settled.source.eps0:g}, and {limits.local:g} is allowed"
+    error = task.error(settled.source, n)
     return Row(
         label=option.label,
         source=settled.source,
@@ -336,6 +377,7 @@ def _row(
         bits=sent,
         error=error,
         largest_error=task.largest(error),
+        confirmed=settled.confirmed,
     )
 
 
@@ -345,6 +387,13 @@ class _Limits:
 
     bits: int | None
     local: float | None
+
+
+def _limited(option: Option, limits: _Limits) -> Option:
+    """The option with no eps0 above the limit."""
+    if limits.local is None or option.parameter != "eps0":
+        return option
+    return replace(option, high=min(option.high, limits.local))
 
 
 def _bits(source: Source) -> int:

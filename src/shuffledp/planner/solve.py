@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
 from shuffledp.bound import outward
-from shuffledp.calibration import calibrate
+from shuffledp.calibration import calibrate, meeting
 from shuffledp.composition import compose, on_lattice
 from shuffledp.errors import NotCertified
 from shuffledp.multimessage import MultiMessage
@@ -34,11 +34,15 @@ class Target:
 
 @dataclass(frozen=True)
 class Settled:
-    """A value that meets the target, its mechanism, and the certified eps."""
+    """A value that meets the target, its mechanism, and the certified eps.
+
+    ``confirmed``: with the margin that an account of a deployment adds, and by its way.
+    """
 
     value: float
     source: Source
     epsilon: float
+    confirmed: bool = False
 
 
 def settle(
@@ -53,61 +57,92 @@ def settle(
     n : int
         Honest messages.
     target : Target
-        What has to be met, with the margin that an account of a deployment adds.
+        What has to be met. Rounds of continuous outputs, which take seconds for one value, are
+        solved for to a per cent or two: ``confirm`` does the rest for the one that is best.
     start : float, optional
         Where to begin.
     coarse : bool
-        To a per cent, and without the last evaluation.
+        To a per cent, and not confirmed.
 
     Raises
     ------
     NotCertified
         If no value meets the target.
     """
-    rounds = target.rounds
-    if rounds > 1 and start is None:
-        # One round of a smaller eps is a good place to begin.
-        start = _solved(option, n, target, target.epsilon / math.sqrt(rounds), 1, None, 1e-2)
-    loss = _ROUND_LOSS if rounds > 1 else 0.0
-    goal = target.epsilon * (1.0 - loss)
-    value = _solved(option, n, target, goal, rounds, start, 1e-2 if coarse else 1e-3)
+    if target.rounds > 1 and accuracy(option.build(option.middle)) > FINE:
+        value = _rounded(option, meeting(**_question(option, n, target)))
+        return Settled(value, option.build(value), _goal(target))
+    value = _solved(option, n, target, start, 1e-2 if coarse else 1e-3)
     if coarse:
         return Settled(value, option.build(value), math.nan)
-    up = option.find == "smallest"
+    return _with_margin(option, n, target, value)
+
+
+def confirm(option: Option, n: int, target: Target, value: float) -> Settled:
+    """The most accurate value with the margin that an account of a deployment adds.
+
+    Parameters
+    ----------
+    option : Option
+        What is solved for.
+    n : int
+        Honest messages.
+    target : Target
+        What has to be met.
+    value : float
+        Where to begin.
+
+    Raises
+    ------
+    NotCertified
+        If no value meets the target.
+    """
+    return _with_margin(option, n, target, _solved(option, n, target, value, 1e-3))
+
+
+def _with_margin(option: Option, n: int, target: Target, value: float) -> Settled:
+    """The first value from here towards more privacy that has the margin of an account."""
     for _ in range(_TRIES):
-        value = min(max(float(outward(value, up=up, digits=_DIGITS)), option.low), option.high)
+        value = _rounded(option, value)
         source = option.build(value)
         epsilon = certified_epsilon(source, n, target)
         if epsilon <= target.epsilon:
-            return Settled(value, source, epsilon)
+            return Settled(value, source, epsilon, confirmed=True)
         # No farther back than it misses by, nearly.
         step = 1.0 + min(max(epsilon / target.epsilon - 1.0, 1e-4), _BACK)
-        value = value * step if up else value / step
+        value = value * step if option.find == "smallest" else value / step
     raise NotCertified(f"{option.label}: {option.parameter} = {value:g} misses the target still")
 
 
-def _solved(
-    option: Option,
-    n: int,
-    target: Target,
-    epsilon: float,
-    rounds: int,
-    start: float | None,
-    rtol: float,
-) -> float:
-    return calibrate(
-        option.build,  # type: ignore[arg-type]
-        n=n,
-        epsilon=epsilon,
-        delta=target.delta,
-        rounds=rounds,
-        find=option.find,
-        low=option.low,
-        high=option.high,
-        rtol=rtol,
-        start=start,
-        trust=target.trust,
-    ).value
+def _rounded(option: Option, value: float) -> float:
+    """To five digits, towards more privacy."""
+    short = float(outward(value, up=option.find == "smallest", digits=_DIGITS))
+    return min(max(short, option.low), option.high)
+
+
+def _solved(option: Option, n: int, target: Target, start: float | None, rtol: float) -> float:
+    """The most accurate value that meets the target."""
+    return _rounded(option, calibrate(**_question(option, n, target), rtol=rtol, start=start).value)
+
+
+def _goal(target: Target) -> float:
+    """The eps to solve for: a certificate of rounds loses a little, by its lattice."""
+    return target.epsilon * (1.0 - (_ROUND_LOSS if target.rounds > 1 else 0.0))
+
+
+def _question(option: Option, n: int, target: Target) -> dict[str, Any]:
+    """What ``calibrate`` is asked. Values are evaluated as they will be written down."""
+    return {
+        "family": lambda value: option.build(_rounded(option, value)),
+        "n": n,
+        "epsilon": _goal(target),
+        "delta": target.delta,
+        "rounds": target.rounds,
+        "find": option.find,
+        "low": option.low,
+        "high": option.high,
+        "trust": target.trust,
+    }
 
 
 def certified_epsilon(source: Source, n: int, target: Target) -> float:

@@ -66,6 +66,11 @@ class Option:
     low: float = 1e-3
     high: float = _LARGEST_EPS0
 
+    @property
+    def middle(self) -> float:
+        """A value like any other."""
+        return math.sqrt(self.low * self.high)
+
 
 class Task(ABC):
     """What is to be estimated."""
