@@ -116,6 +116,67 @@ def test_memory_is_bounded_by_spilling(tmp_path, values):
     assert list(tmp_path.iterdir()) == []
 
 
+DEPLOYMENT = """
+title = "x"
+[population]
+users = 100_000
+minimum_batch = 1000
+[randomizer]
+name = "k-rr"
+k = 7
+eps0 = 1.5
+[target]
+delta = 1e-6
+"""
+
+
+def test_nothing_is_released_before_the_check(tmp_path):
+    """Too few users: the report file is not there, nor anything else; and what stood there stays."""
+    from shuffledp.deployment import load
+    from shuffledp.protocol.run import run
+
+    (tmp_path / "d.toml").write_text(DEPLOYMENT, encoding="utf-8")
+    source = load(tmp_path / "d.toml")
+    path = tmp_path / "r.parquet"
+    engine, column = ArrayEngine({"x": [1] * 10}), Column(name="x")
+    before = sorted(tmp_path.iterdir())
+    for settings in (Settings(reports=path), Settings(reports=path, spill=tmp_path)):
+        with pytest.raises(ParameterError, match="nothing is released"):
+            run(source, engine, column, settings=settings)
+        assert sorted(tmp_path.iterdir()) == before
+    path.write_bytes(b"kept")
+    with pytest.raises(ParameterError, match="nothing is released"):
+        run(source, engine, column, settings=Settings(reports=path))
+    assert path.read_bytes() == b"kept"
+    job = Job(sd.KRR(k=7, eps0=1.5).to_dict(), column)
+    with pytest.raises(ParameterError, match="nothing is released"):
+        engine.run(job, Settings(reports=path, minimum_batch=11))
+    assert path.read_bytes() == b"kept"
+    run(source, ArrayEngine({"x": [1] * 1000}), column, settings=Settings(reports=path))
+    assert read_reports(path).outcome.count == 1000
+
+
+def test_an_error_after_the_release_leaves_no_reports(tmp_path, monkeypatch):
+    """The accounting comes last: reports are not in their place before it."""
+    from shuffledp.deployment import load
+    from shuffledp.protocol import run as module
+
+    (tmp_path / "d.toml").write_text(DEPLOYMENT, encoding="utf-8")
+
+    def fails(_):
+        raise NotCertified
+
+    monkeypatch.setattr(module, "account", fails)
+    with pytest.raises(NotCertified):
+        module.run(
+            load(tmp_path / "d.toml"),
+            ArrayEngine({"x": [1] * 1000}),
+            Column(name="x"),
+            settings=Settings(reports=tmp_path / "r.parquet"),
+        )
+    assert [path.name for path in tmp_path.iterdir()] == ["d.toml"]
+
+
 def test_rows_left_out_are_counted():
     rows = pa.array([0, None, 3, 9, None, 1])
     column = Column(name="x", nulls="drop", outside="drop")

@@ -3,6 +3,7 @@
 import itertools
 import math
 from collections import Counter
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -77,13 +78,66 @@ def test_no_reports_and_bad_batches(tmp_path):
         Shuffler(expected=10, memory=10)
     with (
         pytest.raises(ParameterError, match="spill"),
-        Shuffler(expected=10, directory=tmp_path / "no") as shuffler,
+        Shuffler(expected=10**9, directory=tmp_path / "no") as shuffler,
     ):
         shuffler.add(np.zeros(3, dtype=np.uint8))
 
 
-def test_the_spill_directory_is_left_empty(tmp_path):
-    with Shuffler(expected=10**6, memory=SMALLEST, directory=tmp_path) as shuffler:
-        shuffler.add(np.zeros(1000, dtype=np.uint8))
-        assert list(tmp_path.iterdir()) != []
+def spilled(folder):
+    """What the files without a name hold, of this process and in this folder."""
+    found = []
+    for link in Path("/proc/self/fd").iterdir():
+        try:
+            target = str(link.readlink())
+        except OSError:
+            continue
+        if target.startswith(str(folder)):
+            found.append(np.frombuffer(link.read_bytes(), dtype=np.uint16))
+    return found
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").is_dir(), reason="reads open files through /proc")
+@pytest.mark.parametrize("expected", [10**6, 1])
+def test_spilled_reports_have_no_name_and_not_the_users_order(expected, tmp_path):
+    """The reports here are the users' numbers: any order of theirs would show."""
+    blocks, rows = 3, 20_000
+    with Shuffler(expected=expected, memory=SMALLEST, directory=tmp_path) as shuffler:
+        for block in range(blocks):
+            shuffler.add(np.arange(block * rows, (block + 1) * rows).astype(np.uint16))
+            assert list(tmp_path.iterdir()) == []
+        found = spilled(tmp_path)
+        assert sum(map(len, found)) == blocks * rows
+        for content in found:
+            # Within a batch: the share of neighbours that rise is a half, up to six deviations
+            # (of the number of rises of a permutation, variance (m + 1)/12).
+            inside = [content[content // rows == block] for block in range(blocks)]
+            for part in inside:
+                rises = np.count_nonzero(np.diff(part.astype(int)) > 0)
+                spread = 6 * math.sqrt((len(part) + 1) / 12) + 1
+                assert abs(rises - (len(part) - 1) / 2) < spread
+        out = np.concatenate(list(shuffler.batches()))
+        assert len(out) == blocks * rows
     assert list(tmp_path.iterdir()) == []
+
+
+def test_reports_that_fit_never_touch_the_disk(tmp_path):
+    with Shuffler(expected=10, memory=SMALLEST, directory=tmp_path / "no") as shuffler:
+        shuffler.add(np.arange(1000, dtype=np.uint8))
+        assert sum(map(len, shuffler.batches())) == 1000
+
+
+def test_too_many_reports_for_what_was_expected(tmp_path):
+    """A guess a hundred times too low: buckets are split, none is larger than it may be."""
+    rows = 100 * (SMALLEST // 40)
+    with Shuffler(expected=1, memory=SMALLEST, directory=tmp_path) as shuffler:
+        for start in range(0, rows, 50_000):
+            shuffler.add(np.arange(start, min(start + 50_000, rows), dtype=np.uint32))
+        largest, seen = 0, []
+        for batch in shuffler.batches():
+            largest = max(largest, len(batch))
+            seen.append(batch)
+    assert largest <= 1.25 * SMALLEST / 40
+    out = np.concatenate(seen)
+    assert np.array_equal(np.sort(out), np.arange(rows))
+    # Where a report comes out says nothing of where it went in: 6 deviations of a correlation.
+    assert abs(np.corrcoef(out, np.arange(rows))[0, 1]) < 6 / math.sqrt(rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,11 @@ import numpy as np
 from shuffledp.deployment import Account, Deployment, DeploymentFile, account
 from shuffledp.deployment.model import GENERIC, Population
 from shuffledp.errors import NotCertified, ParameterError, rejected
+from shuffledp.outputs import writing
 from shuffledp.protocol.answers import Answer, Row, largest_rows, rows_of, table
 from shuffledp.protocol.columns import Column
 from shuffledp.protocol.engines import DuckEngine, Engine, Settings
+from shuffledp.protocol.engines.base import enough
 from shuffledp.protocol.jobs import Job, Mechanism, Outcome, mechanism_of
 from shuffledp.protocol.questions import Asked, Question, found_in, question
 from shuffledp.protocol.records import Record, Values
@@ -133,14 +135,19 @@ def run(
     about = column.about()
     tree = about.get("alphabet") is not None
     wanted = None if tree else question(mechanism, about, asked)
-    outcome = engine.run(job, settings)
-    deployment = seen(deployment, outcome.users)
-    if wanted is not None:
-        answer = wanted.answer(outcome.aggregate(), outcome.users)
-    else:
-        answer = _found(settings.reports, mechanism, about, asked)
-    rows = rows_of(answer, confidence=confidence)
-    return Result(mechanism, outcome, rows, account(deployment))
+    least = deployment.population.minimum_batch or 1
+    reports = settings.reports
+    # Everything that can go wrong does so before the reports are in their place.
+    with writing([] if reports is None else [("reports", reports)]) as held:
+        kept = None if reports is None else held.path(reports)
+        outcome = engine.run(job, replace(settings, reports=kept, minimum_batch=least))
+        deployment = seen(deployment, outcome.users)
+        if wanted is not None:
+            answer = wanted.answer(outcome.aggregate(), outcome.users)
+        else:
+            answer = _found(kept, mechanism, about, asked)
+        rows = rows_of(answer, confidence=confidence)
+        return Result(mechanism, outcome, rows, account(deployment))
 
 
 def _found(path: Any, mechanism: Mechanism, about: dict[str, Any], asked: Asked) -> Answer:
@@ -159,13 +166,7 @@ def _mechanism(deployment: Deployment) -> Mechanism:
 def seen(deployment: Deployment, count: int) -> Deployment:
     """The deployment with the users of this run; ParameterError below the minimum batch."""
     least = deployment.population.minimum_batch
-    if count < 1:
-        raise rejected("input", "0 rows", "at least one row with a value")
-    if least is not None and count < least:
-        raise ParameterError(
-            f"input has {count:,} reports: wanted at least population.minimum_batch = {least:,}; "
-            "nothing is released"
-        )
+    enough(count, least)
     population = Population(
         users=count, minimum_batch=least, colluding=deployment.population.colluding
     )

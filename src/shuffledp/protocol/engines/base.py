@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
-from shuffledp.errors import ParameterError
+from shuffledp.errors import ParameterError, rejected
+from shuffledp.outputs import writing
 from shuffledp.protocol.jobs import Job, Outcome, in_blocks
 from shuffledp.protocol.reports import write_reports
 from shuffledp.protocol.shuffler import Shuffler
@@ -32,16 +33,31 @@ class Settings:
         Bytes for the engine's own work.
     reports : Path, optional
         Where to write the shuffled reports (Parquet).
+    minimum_batch : int, optional
+        Users below which nothing is released: no sums, and no reports on the disk.
     spill : Path, optional
-        Directory for temporary files; they hold randomized reports only, never values.
+        Directory for temporary files without a name; they hold randomized reports only, never
+        values, and never in the users' order.
     tell : callable
         Called with the number of rows done.
     """
 
     memory: int = 512 << 20
     reports: Path | None = None
+    minimum_batch: int | None = None
     spill: Path | None = None
     tell: Tell = _quiet
+
+
+def enough(users: int, least: int | None) -> None:
+    """ParameterError for too few users, before anything is released."""
+    if users < 1:
+        raise rejected("input", "0 rows", "at least one row with a value")
+    if least is not None and users < least:
+        raise ParameterError(
+            f"input has {users:,} reports: wanted at least population.minimum_batch = {least:,}; "
+            "nothing is released"
+        )
 
 
 class Engine(ABC):
@@ -82,11 +98,14 @@ class LocalEngine(Engine):
                 if job.seed is None or settings.reports is not None:
                     s.add(reports)
                 settings.tell(len(rows))
+            if settings.minimum_batch is not None:
+                enough(total.users, settings.minimum_batch)
             released = _summed(job, s.batches()) if job.seed is None else None
             if settings.reports is not None:
                 batches = s.batches() if released is None else released.batches()
                 about = job.column.about() | {"users": total.users}
-                write_reports(settings.reports, batches, job.mechanism, about)
+                with writing([("reports", settings.reports)]) as held:
+                    write_reports(held.path(settings.reports), batches, job.mechanism, about)
             elif released is not None:
                 for _ in released.batches():
                     pass
