@@ -107,7 +107,8 @@ _ALL = (
         "variation-ratio-4.2",
         "upper",
         theorems.VARIATION_RATIO_4_2,
-        "where variation-ratio holds, under its conditions on n and delta and Om/2 >= s",
+        "where variation-ratio holds, under the conditions of docs/theory.md, Theorem 5.11, on n "
+        "and delta, not the paper's",
         kind="closed form",
         any_randomizer=True,
     ),

@@ -182,7 +182,7 @@ VARIATION_RATIO = Theorem(
 VARIATION_RATIO_4_2 = Theorem(
     "variation-ratio-4.2",
     "variation ratio, closed form",
-    "Wang et al. 2024, Theorem 4.2, with Om/2 >= s; docs/theory.md, Theorem 5.4",
+    "Wang et al. 2024, Theorem 4.2; docs/theory.md, Theorems 5.4 and 5.11",
     "proved here",
 )
 VARIATION_RATIO_4_3 = Theorem(

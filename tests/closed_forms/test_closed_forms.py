@@ -268,16 +268,24 @@ def test_variation_ratio_forms_are_above_their_pair(form, truth):
     assert tried > 20
 
 
-def test_theorem_4_2_needs_the_condition_that_the_paper_does_not_have():
-    """p = q = e^3, beta = (p-1)/(2(p+1)), n = 1000, delta = 1e-6: its own pair has .0029."""
-    p = math.exp(3)
-    beta = 0.5 * (p - 1) / (p + 1)
-    with pytest.raises(sd.NotCertified, match="Om/2"):
-        variation_ratio.theorem_4_2(p=p, beta=beta, q=p, n=1000, delta=1e-6)
-    claimed = float(vr_ball(*(arb(x) for x in (p, beta, p, 1000, 1e-6))).mid())
-    pair = published_pair(VariationRatio(p=p, beta=beta, q=p), n=1000)
-    true = math.exp(PairProfile(pair).log_delta(claimed, width=1e-4).low)
-    assert true == pytest.approx(0.0029, abs=5e-5)
+# p, beta, q, n, delta inside the paper's conditions or next to them, and log delta of the pair.
+TOO_SMALL = [
+    (3.0, 0.05, 2.05, 10**4, 1e-40, -47.945),
+    (10.0, 0.08, 2.88, 10**4, 1e-40, -42.478),
+    (math.exp(3), 0.5 * (math.exp(3) - 1) / (math.exp(3) + 1), math.exp(3), 1000, 1e-6, -5.8535),
+]
+
+
+@pytest.mark.parametrize(("p", "beta", "q", "n", "delta", "true"), TOO_SMALL)
+def test_theorem_4_2_needs_conditions_that_the_paper_does_not_have(p, beta, q, n, delta, true):
+    """The formula alone is far below the divergence of its own pair."""
+    with pytest.raises(sd.NotCertified, match=r"outside the theorem's domain, m Om >="):
+        variation_ratio.theorem_4_2(p=p, beta=beta, q=q, n=n, delta=delta)
+    claimed = float(vr_ball(*(arb(x) for x in (p, beta, q, n, delta))).mid())
+    pair = published_pair(VariationRatio(p=p, beta=beta, q=q), n=n)
+    found = PairProfile(pair).log_delta(claimed, width=1e-4).low
+    assert found > math.log(delta)
+    assert found == pytest.approx(true, abs=5e-3)
 
 
 def test_variation_ratio_forms_need_finite_numbers():
@@ -288,8 +296,8 @@ def test_variation_ratio_forms_need_finite_numbers():
             form(p=10.0, beta=0.8, q=1.1, n=1000, delta=1e-6)
         with pytest.raises(sd.NotCertified, match="beta > 0"):
             form(p=10.0, beta=0.0, q=2.0, n=1000, delta=1e-6)
-        assert form(p=3.0, beta=Interval(0.3, 0.3), q=3.0, n=10**6, delta=1e-6) == form(
-            p=3.0, beta=0.3, q=3.0, n=10**6, delta=1e-6
+        assert form(p=3.0, beta=Interval(0.4, 0.4), q=3.0, n=10**6, delta=1e-6) == form(
+            p=3.0, beta=0.4, q=3.0, n=10**6, delta=1e-6
         )
 
 

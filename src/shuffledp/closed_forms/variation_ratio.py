@@ -30,16 +30,20 @@ class _Pair:
 
 
 def theorem_4_2(*, p: float, beta: float | Interval, q: float, n: int, delta: float) -> float:
-    """Wang et al. 2024, Theorem 4.2, eps rounded up.
+    """Wang et al. 2024, Theorem 4.2, under conditions that are proved; eps rounded up.
 
-    Om = 2r(n-1) - sqrt(min(6r, 1/2)(n-1) log(4/delta)), s = sqrt(Om log(4/delta)/2),
+    L = log(4/delta), Om = 2r(n-1) - sqrt(min(6r, 1/2)(n-1) L), s = sqrt(Om L/2),
 
         eps = log(1 + beta(2s+1)/(al Om + beta(Om/2 - s) + k0(n-1-Om) r/(1-2r)))
 
-    under the paper's two conditions, (p+1) al/2 >= k0 r/(1-2r), and
-    Om >= (2p(beta+1+(beta-1)p)(n-1) + beta)/D with D = q + p(beta-1+(beta+1)p) - pq > 0, and under
-    a third that the paper does not have: Om/2 >= s. Without it the formula is below its own pair's
-    divergence (p = q = e^3, beta = (p-1)/(2(p+1)), n = 1000, delta = 1e-6: true delta .0029).
+    under Om/2 >= s and, with m = (p+1) al - 2 k0 r/(1-2r),
+
+        m Om >= 2 k0 (n-1) r/(1-2r) + beta ,
+
+    for which the quotient falls as Om grows (docs/theory.md, Theorem 5.11). The paper's own
+    conditions have the sign of the term with n-1 wrong: under them the formula may be far below
+    its own pair's divergence. Where beta = (p-1)/(p+1), k0 is 0 and the last condition says
+    Om >= (p-1)/(p+1).
 
     Parameters
     ----------
@@ -62,14 +66,10 @@ def theorem_4_2(*, p: float, beta: float | Interval, q: float, n: int, delta: fl
         raise _outside("Om > 0", p, beta, q, n)
     s = (omega * log_4 * 0.5).sqrt()
     ratio = x.r / (1.0 - 2.0 * x.r)
-    d = x.q + x.p * (x.beta - 1.0 + (x.beta + 1.0) * x.p) - x.p * x.q
-    if not ((x.p + 1.0) * x.al * 0.5).surely_at_least(x.k0 * ratio):
-        raise _outside("(p+1) al/2 >= k0 r/(1-2r)", p, beta, q, n)
-    if d.low <= 0.0:
-        raise _outside("q + p(beta-1+(beta+1)p) - pq > 0", p, beta, q, n)
-    top = 2.0 * x.p * (x.beta + 1.0 + (x.beta - 1.0) * x.p) * others + x.beta
-    if not omega.surely_at_least(top / d):
-        raise _outside("Om >= (2p(beta+1+(beta-1)p)(n-1) + beta)/D", p, beta, q, n)
+    fall = (x.p + 1.0) * x.al - 2.0 * x.k0 * ratio
+    if not (fall * omega).surely_at_least(2.0 * x.k0 * ratio * others + x.beta):
+        wanted = "m Om >= 2 k0 (n-1) r/(1-2r) + beta, m = (p+1) al - 2 k0 r/(1-2r)"
+        raise _outside(wanted, p, beta, q, n)
     if not (omega * 0.5).surely_at_least(s):
         raise _outside("Om/2 >= sqrt(Om log(4/delta)/2)", p, beta, q, n)
     down = x.al * omega + x.beta * (omega * 0.5 - s) + x.k0 * (others - omega) * ratio
