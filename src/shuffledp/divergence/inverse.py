@@ -19,6 +19,8 @@ from shuffledp.pair import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF
 _NARROWEST = 3e-13
+_MET = 3.0
+_ANYTHING = LogInterval(-math.inf, math.inf)
 _WIDENINGS = 6
 _BISECTIONS = 60
 _PATIENCE, _LITTLE_PATIENCE = 4, 2
@@ -58,6 +60,36 @@ class _Ends(NamedTuple):
         return self.high is not None and self.high - self.low <= rtol * self.high
 
 
+class _Known:
+    """A profile, and what one question has learned of it: what is known narrower is not asked."""
+
+    def __init__(self, profile: PairProfile) -> None:
+        self._profile = profile
+        self._asked: dict[float, tuple[float, ...]] = {}
+        self._best: dict[float, LogInterval] = {}
+
+    def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
+        """All brackets at this eps so far, about as narrow together as ``width``."""
+        asked, known = self._asked.get(epsilon, ()), self._best.get(epsilon, _ANYTHING)
+        if width in asked or known.width <= width:
+            return known
+        if asked and min(asked) < width and known.width <= _MET * width:
+            return known
+        found = self._profile.log_delta(epsilon, width=width)
+        # A narrower request may do worse: more terms mean more rounding.
+        found = LogInterval(max(found.low, known.low), min(found.high, known.high))
+        self._asked[epsilon], self._best[epsilon] = (*asked, width), found
+        return found
+
+    def rough_log_delta(self, epsilon: float, *, above: float = -math.inf) -> float:
+        """The profile's quick estimate."""
+        return self._profile.rough_log_delta(epsilon, above=above)
+
+    def log_floor(self) -> float:
+        """The profile's floor."""
+        return self._profile.log_floor()
+
+
 class _Evaluated:
     """A profile, and all that was evaluated of it on the way to one target.
 
@@ -65,7 +97,7 @@ class _Evaluated:
     evaluating it again gives no more than the target; the other one may lie between such points.
     """
 
-    def __init__(self, profile: PairProfile, log_target: float, *, upper: bool) -> None:
+    def __init__(self, profile: _Known, log_target: float, *, upper: bool) -> None:
         self._profile, self.log_target, self.upper = profile, log_target, upper
         # delta(0) <= 1 comes for nothing.
         self.known: dict[float, LogInterval] = {0.0: LogInterval(-math.inf, 0.0)}
@@ -149,27 +181,28 @@ def solve_epsilon(
             # Outputs seen for sure: delta does not fall below their mass at any eps.
             if profile.log_floor() >= log_target + _target_slack(log_target):
                 return EpsilonInterval(LARGEST_EPSILON, math.inf, i)
-    best, guess = proposal(profiles, log_target, cap)
+    known = [_Known(profile) for profile in profiles]
+    best, guess = proposal(known, log_target, cap)
     compared: set[int] = set()
-    if not need_all and len(profiles) > 1:
-        best, compared = _highest(profiles, guess, best, log_target)
-    found = _refine(_Evaluated(profiles[best], log_target, upper=need_all), cap, rtol, guess)
+    if not need_all and len(known) > 1:
+        best, compared = _highest(known, guess, best, log_target)
+    found = _refine(_Evaluated(known[best], log_target, upper=need_all), cap, rtol, guess)
     found = found._replace(which=best)
-    for i, profile in enumerate(profiles):
+    for i, profile in enumerate(known):
         if i == best or (found.high if need_all else found.low) >= cap:
             continue
         if i in compared and abs(found.low - guess) <= _SAME * guess:
             continue
         at = found.high if need_all else found.low
-        if not _matters(profile, profiles[found.which], at, log_target, need_all=need_all):
+        if not _matters(profile, known[found.which], at, log_target, need_all=need_all):
             continue
         other = _refine(_Evaluated(profile, log_target, upper=need_all), cap, rtol, found.high)
         found = _worse(found, other._replace(which=i), need_all=need_all)
-    return _agreed(profiles, log_target, found, cap, rtol) if need_all else found
+    return _agreed(known, log_target, found, cap, rtol) if need_all else found
 
 
 def _agreed(
-    profiles: Sequence[PairProfile], target: float, found: EpsilonInterval, cap: float, rtol: float
+    profiles: Sequence[_Known], target: float, found: EpsilonInterval, cap: float, rtol: float
 ) -> EpsilonInterval:
     """``high`` moved up, if need be, to where every curve was evaluated and is below the target."""
     curves = [_Evaluated(profile, target, upper=True) for profile in profiles]
@@ -191,7 +224,7 @@ def _agreed(
 
 
 def _highest(
-    profiles: Sequence[PairProfile], epsilon: float, best: int, log_target: float
+    profiles: Sequence[_Known], epsilon: float, best: int, log_target: float
 ) -> tuple[int, set[int]]:
     """The profile that is highest, by brackets, of those not out of the question; and these."""
     least = profiles[best].rough_log_delta(epsilon) - _CLOSE + _FARTHER * log_target
@@ -209,7 +242,7 @@ def _worse(one: EpsilonInterval, two: EpsilonInterval, *, need_all: bool) -> Eps
 
 
 def _matters(
-    profile: PairProfile, best: PairProfile, epsilon: float, log_target: float, *, need_all: bool
+    profile: _Known, best: _Known, epsilon: float, log_target: float, *, need_all: bool
 ) -> bool:
     """Whether a profile may be above the target where the best one so far is below.
 
@@ -236,7 +269,7 @@ def _above(curve: _Evaluated, epsilon: float, width: float) -> bool:
     return curve.log_delta(epsilon, width=width).low >= curve.log_target + slack
 
 
-def _larger(profile: PairProfile, other: PairProfile, epsilon: float) -> bool:
+def _larger(profile: _Known, other: _Known, epsilon: float) -> bool:
     """Whether a profile seems to be above another by more than loose brackets can tell."""
     one, two = (p.log_delta(epsilon, width=_FIRST) for p in (profile, other))
     if not math.isfinite(one.low + two.low):

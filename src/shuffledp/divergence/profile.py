@@ -34,9 +34,13 @@ _LARGEST_ENUMERATION = 1_000_000
 _LAST_LEVEL = -724.0
 _DEEP = -45.0
 _LEVELS = (-60.0, -200.0, _LAST_LEVEL)
+_SMALLEST = 1e-300
 _TRIMMINGS = 8
 _FAR_TOO_LOW = 20.0
-_NEARBY, _NEAR_LEVEL = 0.1, 3.0
+# Where layers are cut for a quick estimate is looked for at powers of this, and kept in between:
+# an eps is never farther than a tenth from one of them.
+_GRID = 1.2
+_NEAR_LEVEL = 3.0
 _MET, _COARSER, _REQUESTS = 3.0, 10.0, 3
 _NOTHING = LogInterval(-math.inf, -math.inf)
 _ANYTHING = LogInterval(-math.inf, math.inf)
@@ -70,17 +74,27 @@ def narrowest(profile: Profile, epsilon: float, width: float) -> tuple[LogInterv
 class PairProfile:
     """delta(eps) = (1/n) E[sum_i G_i]_+ + sum_outside [p - e^eps q]_+ of one pair, one direction.
 
-    (docs/theory.md, section 2.) Results are cached per (eps, width).
+    (docs/theory.md, section 2.) An answer is a function of the pair, eps and the width asked for,
+    and of nothing else: what is kept saves time and changes no bit, whatever was asked before.
     """
 
     def __init__(self, pair: ShuffledPair) -> None:
-        self.pair = prepared(pair.merged())
+        self._begin(prepared(pair.merged()))
+
+    def _begin(self, pair: ShuffledPair) -> None:
+        self.pair = pair
         self._coarse: dict[float, Coarse] = {}
         self._enumeration: Enumeration | None = None
         self._alone: Enumeration | None = None
-        self._rough: dict[float, tuple[float, float]] = {}
-        self._hints: dict[tuple[float, float], Hint] = {}
-        self._cache: dict[float, tuple[tuple[float, ...], LogInterval]] = {}
+        self._estimates: dict[float, list[float]] = {}
+        self._cuts: dict[tuple[int, float], list[float]] = {}
+        self._found: dict[tuple[float, float], LogInterval] = {}
+
+    def __getstate__(self) -> ShuffledPair:
+        return self.pair
+
+    def __setstate__(self, pair: ShuffledPair) -> None:
+        self._begin(pair)
 
     def fingerprint(self) -> bytes:
         """Equal for pairs of atoms with the same law, so that symmetric ones are solved once."""
@@ -107,36 +121,32 @@ class PairProfile:
         width : float
             Requested relative width of delta.
         """
-        asked, known = self._cache.get(epsilon, ((), _ANYTHING))
-        if width in asked or known.width <= width:
-            return known
-        if asked and min(asked) < width and known.width <= _MET * width:
-            return known
-        found = self._compute(epsilon, width)
-        # A narrower request may do worse: more terms mean more rounding.
-        found = LogInterval(max(found.low, known.low), min(found.high, known.high))
-        self._cache[epsilon] = ((*asked, width), found)
-        return found
+        asked = (epsilon, width)
+        if asked not in self._found:
+            self._found[asked] = self._compute(epsilon, width)
+        return self._found[asked]
 
     def rough_log_delta(self, epsilon: float, *, above: float = -math.inf) -> float:
         """About log delta(eps), quickly: a proposal, not certified.
 
         Where it is far below ``above`` that is all it says.
         """
-        known = self._rough.get(epsilon)
-        if known is None or known[1] > above:
-            found = self._estimate(min(epsilon, LARGEST_EPSILON), above)
-            known = self._rough[epsilon] = (
-                found,
-                above if found < above - _FAR_TOO_LOW else -math.inf,
-            )
-        return known[0]
+        epsilon = min(epsilon, LARGEST_EPSILON)
+        known = self._estimates.setdefault(epsilon, [])
+        levels = _LEVELS if self.pair.ranges is not None else _LEVELS[-1:]
+        for i, level in enumerate(levels):
+            if i == len(known):
+                known.append(self._estimate(epsilon, level))
+            if known[i] > level + _FAR_TOO_LOW or known[i] < above - _FAR_TOO_LOW:
+                return known[i]
+        return known[-1]
 
-    def _estimate(self, epsilon: float, above: float) -> float:
+    def _estimate(self, epsilon: float, level: float) -> float:
+        """The estimate from what matters above e^level."""
         seen = self._outside(epsilon)[1]
         with np.errstate(over="ignore", invalid="ignore"):
             if self.pair.ranges is not None:
-                return self._coarse_estimate(epsilon, seen, above)
+                return self._coarse_estimate(epsilon, seen, level)
             if self.pair.w.size == 0:
                 main = -math.inf
             elif self.pair.n == 1 or composition_count(self.pair) <= _CHEAP_ENUMERATION:
@@ -145,20 +155,27 @@ class PairProfile:
                 main = rough_log_expectation(atom_gains(self.pair, epsilon), self.pair.n)
         return min(_log_add(main - math.log(self.pair.n), seen), 0.0)
 
-    def _coarse_estimate(self, epsilon: float, seen: float, above: float) -> float:
+    def _coarse_estimate(self, epsilon: float, seen: float, level: float) -> float:
         """With more of the far cells where little is left of delta."""
-        found = 0.0
-        for level in _LEVELS:
-            if level not in self._coarse:
-                atoms = ROUGH_CELLS if level == _LEVELS[0] else MORE_ROUGH_CELLS
-                self._coarse[level] = Coarse(self.pair, level, atoms)
-            coarse = self._coarse[level]
-            hint = _nearby(self._hints, epsilon, level)
-            main = rough_log_expectation_of_layers(coarse.law(epsilon), self.pair.n, hint)
-            found = min(_log_add(main - math.log(self.pair.n), seen + coarse.seen), 0.0)
-            if found > level + _FAR_TOO_LOW or found < above - _FAR_TOO_LOW:
-                break
-        return found
+        coarse = self._coarse_at(level)
+        main = rough_log_expectation_of_layers(
+            coarse.law(epsilon), self.pair.n, Hint(self._cuts_near(epsilon, level))
+        )
+        return min(_log_add(main - math.log(self.pair.n), seen + coarse.seen), 0.0)
+
+    def _coarse_at(self, level: float) -> Coarse:
+        if level not in self._coarse:
+            atoms = ROUGH_CELLS if level == _LEVELS[0] else MORE_ROUGH_CELLS
+            self._coarse[level] = Coarse(self.pair, level, atoms)
+        return self._coarse[level]
+
+    def _cuts_near(self, epsilon: float, level: float) -> list[float]:
+        """Where layers are cut at the point of the grid next to eps."""
+        step = round(math.log(max(epsilon, _SMALLEST)) / math.log(_GRID))
+        if (step, level) not in self._cuts:
+            law = self._coarse_at(level).law(min(_GRID**step, LARGEST_EPSILON))
+            self._cuts[step, level] = Hint().of(law, self.pair.n)
+        return self._cuts[step, level]
 
     def log_floor(self) -> float:
         """Lower bound of log delta(eps) at every eps: outputs that only P can give."""
@@ -183,10 +200,10 @@ class PairProfile:
         level = max(self.rough_log_delta(epsilon) - margin, _LAST_LEVEL)
         scattered = is_scattered(self.pair)
         trim, gains = (scattered_trim, scattered_gains) if scattered else (trimmed, cell_gains)
-        best = _ANYTHING
+        best, hints = _ANYTHING, {}
         for _ in range(_TRIMMINGS):
             pair = trim(self.pair, epsilon, level)
-            hint = _nearby(self._hints, epsilon, level)
+            hint = _nearby(hints, level)
             main = expected_positive_part_of_cells(pair, gains(pair, epsilon), width, hint)
             found = self._assemble(pair, main, epsilon)
             best = LogInterval(max(best.low, found.low), min(best.high, found.high))
@@ -256,18 +273,14 @@ class PairProfile:
         return self._enumeration.expected_positive_part(epsilon)
 
 
-def _nearby(hints: dict[tuple[float, float], Hint], epsilon: float, level: float) -> Hint:
-    """What is known from an eps and a level nearby, kept up to date from here on."""
-    near = [
-        (abs(known - epsilon), hint)
-        for (known, cut), hint in hints.items()
-        if abs(known - epsilon) <= _NEARBY * epsilon and abs(cut - level) <= _NEAR_LEVEL
-    ]
+def _nearby(hints: dict[float, Hint], level: float) -> Hint:
+    """What is known from a level nearby, kept up to date from here on."""
+    near = [(abs(cut - level), cut) for cut in hints if abs(cut - level) <= _NEAR_LEVEL]
     if near:
-        return min(near, key=lambda found: found[0])[1]
+        return hints[min(near)[1]]
     # Far down the cells that count spread over many powers of ten.
     atoms = MORE_ROUGH_CELLS if level < _DEEP else ROUGH_CELLS
-    return hints.setdefault((epsilon, level), Hint(atoms=atoms))
+    return hints.setdefault(level, Hint(atoms=atoms))
 
 
 def _one_sided(law: GainLaw, n: int) -> LogInterval | None:

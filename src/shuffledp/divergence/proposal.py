@@ -4,17 +4,26 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 import numpy as np
 from scipy.optimize import brentq
 
-from shuffledp.divergence.profile import LARGEST_EPSILON, PairProfile
+from shuffledp.divergence.profile import LARGEST_EPSILON
 
 _RELATIVE = 2e-5
 _NOTHING_LEFT = 1e6
 
 
-def proposal(profiles: Sequence[PairProfile], log_target: float, cap: float) -> tuple[int, float]:
+class Estimated(Protocol):
+    """log delta as a function of eps, estimated."""
+
+    def rough_log_delta(self, epsilon: float, *, above: float = ...) -> float:
+        """About log delta(eps); where it is far below ``above`` that is all it says."""
+        ...
+
+
+def proposal(profiles: Sequence[Estimated], log_target: float, cap: float) -> tuple[int, float]:
     """The profile that seems to cross last, and where."""
     best, guess = 0, _guess(profiles[0], log_target, cap)
     for i in range(1, len(profiles)):
@@ -23,7 +32,7 @@ def proposal(profiles: Sequence[PairProfile], log_target: float, cap: float) -> 
     return best, guess
 
 
-def _guess(profile: PairProfile, log_target: float, cap: float, start: float = 0.0) -> float:
+def _guess(profile: Estimated, log_target: float, cap: float, start: float = 0.0) -> float:
     """Crossing of the estimate, by sqrt(-log delta), which is nearly linear in eps.
 
     The estimate is above the target at ``start``, if that is given.
