@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from shuffledp.composition import STEPS, Candidate, Round
-from shuffledp.composition.central import gaussian_tail
+from shuffledp.composition import STEPS, WIDTH, Candidate, Round
+from shuffledp.composition.central import GaussianRenyi, GaussianTail
 from shuffledp.divergence import PairProfile
 from shuffledp.errors import NotCertified
 from shuffledp.pair import ShuffledPair
@@ -19,6 +20,10 @@ _NO_SINGLE_PAIR = (
 )
 
 
+# The rtol of a mechanism that is not asked for another, and the least width of a curve's values.
+_USUAL, _NARROWEST = 1e-6, 1e-9
+
+
 def round_of(
     source: Source,
     sides: Sequence[Side],
@@ -27,7 +32,8 @@ def round_of(
     eps0: float,
     n: int,
     cells: int,
-    key: object,
+    rtol: float,
+    key: Hashable,
 ) -> Round:
     """One round, from the sides of its upper bounds in order of preference.
 
@@ -45,6 +51,8 @@ def round_of(
         Messages in the shuffle.
     cells : int
         For continuous outputs: about how many cells.
+    rtol : float
+        What the mechanism asks of one round, against a default of 1e-6.
     key : hashable
         Equal for equal rounds, whose repetitions are counted together.
     """
@@ -57,14 +65,17 @@ def round_of(
         assumptions.append(_NO_SINGLE_PAIR.format(count=len(first.profiles)))
     # A value takes ten to a hundred times as long for cells: a quarter of the dots to begin with.
     slow = any(profile.pair.ranges is not None for side in sides for profile in side.profiles)
+    # As much narrower than what is worth the time as one round is asked to be than usual.
+    worth = 6e-3 if slow else 5e-4
     return Round(
         label=label,
         steps=STEPS / 4.0 if slow else STEPS,
-        rtol=6e-3 if slow else 5e-4,
+        width=min(WIDTH, max(60.0 * rtol, _NARROWEST)),
+        rtol=max(rtol, min(worth, worth / _USUAL * rtol)),
         groups=[side.profiles for side in sides],
-        candidates=lambda: _candidates(source, n, cells),
+        candidates=Datasets(source, n, cells),
         eps0=eps0,
-        key=key,  # type: ignore[arg-type]
+        key=key,
         relation=source.relation,
         assumptions=tuple(assumptions),
         upper_theorem=first.theorem,
@@ -79,19 +90,26 @@ def _local_tail(source: Source) -> dict[str, Any]:
     if not isinstance(source, Gaussian):
         return {}
     d = source.distance * (1.0 + 1e-12)
-    return {
-        "tail": lambda order, epsilon: gaussian_tail(order, epsilon, d),
-        "local_renyi": lambda order: 0.5 * order * d * d * (1.0 + 1e-12),
-    }
+    return {"tail": GaussianTail(d), "local_renyi": GaussianRenyi(d)}
 
 
-def _candidates(source: Source, n: int, cells: int) -> tuple[Candidate, ...]:
+@dataclass(frozen=True)
+class Datasets:
     """The datasets worth trying for a lower end; none where the source has none."""
-    try:
-        pairs = dataset_pairs(source, n, cells)
-    except NotCertified:
-        return ()
-    return tuple(_candidate(pair, witness) for pair, witness in pairs if not witness.get("swap"))
+
+    source: Source
+    n: int
+    cells: int
+
+    def __call__(self) -> tuple[Candidate, ...]:
+        """Both directions' profiles of each."""
+        try:
+            pairs = dataset_pairs(self.source, self.n, self.cells)
+        except NotCertified:
+            return ()
+        return tuple(
+            _candidate(pair, witness) for pair, witness in pairs if not witness.get("swap")
+        )
 
 
 def _candidate(pair: ShuffledPair, witness: dict[str, Any]) -> Candidate:

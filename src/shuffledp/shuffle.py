@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
 from shuffledp import _check, theorems
@@ -17,9 +16,9 @@ from shuffledp.composition import Composed, Round, compose
 from shuffledp.divergence import LOOSE
 from shuffledp.ends import Ends
 from shuffledp.errors import NotCertified, rejected
+from shuffledp.evaluation import Evaluation
 from shuffledp.index import Estimate
 from shuffledp.multimessage import MultiMessage
-from shuffledp.named import make_named_side
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS
 from shuffledp.rounds import round_of
@@ -34,6 +33,7 @@ from shuffledp.sides import (
     require,
     theorem_of,
 )
+from shuffledp.work import Beside
 
 Trust = Literal["all", "published"]
 
@@ -64,10 +64,8 @@ class Shuffled:
     n: int
     rtol: float = 1e-6
     trust: Trust = "all"
-    _sides: dict[str, Side] = field(default_factory=dict, repr=False, compare=False)
-    _rounds: dict[str, Round] = field(default_factory=dict, repr=False, compare=False)
 
-    @cached_property
+    @property
     def eps0(self) -> float:
         """Local guarantee in nats (inf where there is none)."""
         return float(self.source.eps0)
@@ -116,7 +114,7 @@ class Shuffled:
             "lower",
             analysis,
             _ZERO,
-            lambda s: s.epsilon(delta, cap=cap, rtol=self.rtol),
+            lambda work, key: work.epsilon(key, delta, cap=cap, rtol=self.rtol),
             enough=4.0 * self.rtol,
         )
         ends = Ends(lower, upper, {"delta": delta, "n": self.n}, self.source.relation)
@@ -166,7 +164,11 @@ class Shuffled:
             upper = self._upper_log_delta(epsilon, analysis)
             start = replace(_ZERO, value=-math.inf)
             lower = self._best(
-                "lower", analysis, start, lambda s: s.log_delta(epsilon, width=width), enough=LOOSE
+                "lower",
+                analysis,
+                start,
+                lambda work, key: work.log_delta(key, epsilon, width=width),
+                enough=LOOSE,
             )
         ends = Ends(lower, upper, {"epsilon": epsilon, "n": self.n}, self.source.relation)
         return ends.bound(
@@ -189,7 +191,7 @@ class Shuffled:
             "upper",
             analysis,
             self._local(cap, None),
-            lambda s: s.epsilon(delta, cap=cap, rtol=self.rtol),
+            lambda work, key: work.epsilon(key, delta, cap=cap, rtol=self.rtol),
             enough=4.0 * self.rtol,
             capped=cap < self.eps0,
         )
@@ -220,7 +222,11 @@ class Shuffled:
         local = epsilon >= self._local_epsilon(_LEAST_DELTA)
         start = self._local(math.log(_LEAST_DELTA) if local else 0.0, None)
         return self._best(
-            "upper", analysis, start, lambda s: s.log_delta(epsilon, width=width), enough=LOOSE
+            "upper",
+            analysis,
+            start,
+            lambda work, key: work.log_delta(key, epsilon, width=width),
+            enough=LOOSE,
         )
 
     def profile(self, epsilons: Iterable[float], *, analysis: str | None = None) -> list[Bound]:
@@ -275,18 +281,20 @@ class Shuffled:
 
     def as_round(self) -> Round:
         """One round of a composition, with this mechanism."""
-        if "round" not in self._rounds:
-            sides = [self._side_if_any(key, None) for key in self._keys("upper", None)]
-            self._rounds["round"] = round_of(
-                self.source,
-                [side for side in sides if side is not None],
-                label=getattr(self.source, "name", "generic"),
-                eps0=self.eps0,
-                n=self.n,
-                cells=self._cells(),
-                key=(self.source, self.n, self.trust),
-            )
-        return self._rounds["round"]
+        return _WORK.of(self).answers.answer("round", self._round)
+
+    def _round(self) -> Round:
+        sides = [self._side_if_any(key, None) for key in self._keys("upper", None)]
+        return round_of(
+            self.source,
+            [side for side in sides if side is not None],
+            label=getattr(self.source, "name", "generic"),
+            eps0=self.eps0,
+            n=self.n,
+            cells=self._cells(),
+            rtol=self.rtol,
+            key=(self.source, self.n, self.trust, self.rtol),
+        )
 
     def with_n(self, n: int) -> Shuffled:
         """The same randomizer and settings among another number of users."""
@@ -297,7 +305,7 @@ class Shuffled:
         end: Literal["upper", "lower"],
         analysis: str | None,
         start: Found,
-        run: Callable[[Side], Found],
+        run: Callable[[Evaluation, str], Found],
         *,
         enough: float,
         capped: bool = False,
@@ -306,12 +314,11 @@ class Shuffled:
 
         ``capped``: an end at the start's value is the cap, which the analysis itself may not give.
         """
-        best, upper = start, end == "upper"
+        best, upper, work = start, end == "upper", _WORK.of(self)
         for key in self._keys(end, analysis):
-            side = self._side_if_any(key, analysis)
-            if side is None:
+            if self._side_if_any(key, analysis) is None:
                 continue
-            found = run(side)
+            found = run(work, key)
             if capped and found.value >= start.value:
                 continue
             if found.value <= best.value if upper else found.value > best.value:
@@ -388,19 +395,19 @@ class Shuffled:
     def _side_if_any(self, key: str, analysis: str | None) -> Side | None:
         """The side, or None where it cannot be made and was not asked for by name."""
         try:
-            return self._side(key)
+            return _WORK.of(self).side(key)
         except NotCertified:
             if analysis is not None:
                 raise
             return None
 
-    def _side(self, key: str) -> Side:
-        if key not in self._sides:
-            self._sides[key] = make_named_side(self.source, key, n=self.n, cells=self._cells())
-        return self._sides[key]
-
     def _cells(self) -> int:
         return DEFAULT_CELLS if self.rtol > _FINE_RTOL else _FINE_CELLS
+
+
+_WORK: Beside[Shuffled, Evaluation] = Beside(
+    lambda accountant: Evaluation(accountant.source, accountant.n, accountant._cells())  # noqa: SLF001
+)
 
 
 def shuffle(

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 from typing import Any, Literal
 
 from shuffledp import _check, closed_forms, theorems
@@ -17,6 +16,7 @@ from shuffledp.neighbours import REPLACEMENT
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian
 from shuffledp.reductions import clone_pair, dataset_pair, stronger_clone_pair
+from shuffledp.work import Answers, Beside
 
 U = UNIT_ROUNDOFF
 Trust = Literal["all", "published"]
@@ -85,7 +85,8 @@ class EpochCurve:
         """The clone that looks best; any is valid. Looked for among all at every few eps only."""
         bucket = round(math.log(epsilon + 1e-9) / _BUCKET)
         if bucket not in self.chosen:
-            found = [self._rough(i, epsilon) for i in range(len(self.clones))]
+            middle = math.exp(bucket * _BUCKET)
+            found = [self._rough(i, middle) for i in range(len(self.clones))]
             self.chosen[bucket] = min(range(len(found)), key=found.__getitem__)
         at = self.chosen[bucket]
         near = range(max(at - 1, 0), min(at + 2, len(self.clones)))
@@ -126,7 +127,6 @@ class ShuffledSGD:
     delta: float
     trust: Trust = "all"
     lower: bool = False
-    _made: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def steps(self) -> int:
@@ -138,9 +138,12 @@ class ShuffledSGD:
         """Two clipped gradients differ by at most this many standard deviations."""
         return 2.0 * self.clip / self.noise * (1.0 + 4 * U)
 
-    @cached_property
+    @property
     def epoch(self) -> Round:
         """One epoch as a round."""
+        return _FOUND.of(self).answer("epoch", self._epoch)
+
+    def _epoch(self) -> Round:
         curve = EpochCurve(n=self.n, distance=self.distance, trust=self.trust)
         return Round(
             label="shuffled SGD, one epoch",
@@ -157,8 +160,8 @@ class ShuffledSGD:
             ),
             lower_theorem=theorems.DATASET,
             at={"n": self.n},
-            tail=lambda order, eps: central.gaussian_tail(order, eps, self.distance),
-            local_renyi=lambda order: 0.5 * order * self.distance**2 * (1.0 + 16 * U),
+            tail=central.GaussianTail(self.distance),
+            local_renyi=central.GaussianRenyi(self.distance * (1.0 + 8 * U)),
         )
 
     def _candidates(self) -> tuple[Candidate, ...]:
@@ -172,17 +175,22 @@ class ShuffledSGD:
         """All epochs: Renyi, trade-off and the rest are methods of it."""
         return compose([self.epoch], rounds=self.epochs)
 
-    @cached_property
+    @property
     def numerical(self) -> Bound:
         """eps by the clone evaluated numerically, epochs composed."""
-        return self.composed().epsilon(delta=self.delta)
+        return _FOUND.of(self).answer(
+            "numerical", lambda: self.composed().epsilon(delta=self.delta)
+        )
 
-    @cached_property
+    @property
     def closed_form(self) -> Bound | None:
         """eps by Feldman, McMillan, Talwar's Theorem 3.8, epochs composed; None outside its domain.
 
         The best of several local guarantees and of several ways to share delta.
         """
+        return _FOUND.of(self).answer("closed form", self._closed_form)
+
+    def _closed_form(self) -> Bound | None:
         best: Bound | None = None
         for share in _SHARES:
             for level in _LEVELS:
@@ -256,6 +264,9 @@ class ShuffledSGD:
         ]
         lines += [f"  assumes {words}" for words in self.numerical.assumptions]
         return "\n".join(lines)
+
+
+_FOUND: Beside[ShuffledSGD, Answers] = Beside(lambda _: Answers())
 
 
 def sgd(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from shuffledp import theorems
@@ -90,9 +90,6 @@ class Side:
     profiles: tuple[PairProfile, ...]
     witnesses: tuple[dict[str, Any], ...]
     assumptions: tuple[str, ...]
-    _solved: dict[tuple[float, float, float], Found] = field(
-        default_factory=dict, init=False, repr=False, compare=False
-    )
 
     def epsilon(self, delta: float, *, cap: float, rtol: float) -> Found:
         """The end of eps at this delta; an upper one may be as large as ``cap`` without saying so.
@@ -106,13 +103,6 @@ class Side:
         rtol : float
             Relative width wanted.
         """
-        asked = (delta, cap, rtol)
-        # Asked again the answer is the same to the last bit, though more is known by then.
-        if asked not in self._solved:
-            self._solved[asked] = self._solve(delta, cap, rtol)
-        return self._solved[asked]
-
-    def _solve(self, delta: float, cap: float, rtol: float) -> Found:
         upper = self.analysis.end == "upper"
         found = solve_epsilon(self.profiles, math.log(delta), cap=cap, rtol=rtol, need_all=upper)
         return Found(

@@ -6,11 +6,12 @@ from shuffledp.composition.composed import Composed
 from shuffledp.composition.curve import STEPS, Source
 from shuffledp.composition.lattice import LatticeRound, direction, on_lattice
 from shuffledp.composition.loss import LossLaw, LossPair
-from shuffledp.composition.part import Candidate, Part, Round
+from shuffledp.composition.part import WIDTH, Candidate, Part, Round
 from shuffledp.composition.propose import estimated, one_round_target
 
 __all__ = [
     "STEPS",
+    "WIDTH",
     "Candidate",
     "Composed",
     "LatticeRound",

@@ -21,12 +21,14 @@ from shuffledp.composition.part import (
     Candidate,
     Dots,
     Round,
+    shown,
 )
 from shuffledp.composition.renyi import Curves
 from shuffledp.divergence import LARGEST_EPSILON, LogInterval
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.neighbours import PLAIN_KEYS, REPLACEMENT, Relation, relation_named
 from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.work import Beside
 
 U = UNIT_ROUNDOFF
 RelationLike = Relation | str
@@ -62,9 +64,6 @@ def gaussian(
     # The quotient is rounded: outward for the curve above, inward for the one below.
     above, below = GaussianCurve(mu * (1.0 + 4 * U)), GaussianCurve(mu * (1.0 - 4 * U))
 
-    def tail(order: float, epsilon: float) -> float:
-        return gaussian_tail(order, epsilon, mu * (1.0 + 4 * U))
-
     return Round(
         label="gaussian (central)",
         groups=((above,),),
@@ -75,9 +74,31 @@ def gaussian(
         assumptions=(_GAUSSIAN.format(sigma, sensitivity, _short(said)),),
         upper_theorem=theorems.CENTRAL_GAUSSIAN,
         lower_theorem=theorems.CENTRAL_GAUSSIAN,
-        tail=tail,
-        local_renyi=lambda order: 0.5 * order * mu * mu * (1.0 + 16 * U),
+        tail=GaussianTail(mu * (1.0 + 4 * U)),
+        local_renyi=GaussianRenyi(mu * (1.0 + 8 * U)),
     )
+
+
+@dataclass(frozen=True)
+class GaussianTail:
+    """``gaussian_tail`` of one mu."""
+
+    mu: float
+
+    def __call__(self, order: float, epsilon: float) -> float:
+        """At an order, for losses above eps."""
+        return gaussian_tail(order, epsilon, self.mu)
+
+
+@dataclass(frozen=True)
+class GaussianRenyi:
+    """Renyi divergence A mu^2/2 of N(0, 1) and N(mu, 1), rounded up."""
+
+    mu: float
+
+    def __call__(self, order: float) -> float:
+        """At order A."""
+        return 0.5 * order * self.mu * self.mu * (1.0 + 8 * U)
 
 
 def gaussian_tail(order: float, epsilon: float, mu: float) -> float:
@@ -100,12 +121,12 @@ def _short(relation: Relation) -> str:
     return relation.key if relation.key in PLAIN_KEYS else f'"{relation.words}"'
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Given:
     """A mechanism given by loss laws that dominate it; no lower end is known of it."""
 
     label: str
-    pair: LossPair
+    pair: LossPair = field(compare=False)
     key: Hashable
     relation: Relation = field(kw_only=True)
     eps0: float = math.inf
@@ -113,8 +134,10 @@ class Given:
     assumptions: tuple[str, ...] = ()
     upper_theorem: Theorem | None = None
     lower_theorem: Theorem | None = None
-    at: Mapping[str, float] = field(default_factory=dict)
-    _made: dict[str, Curves] = field(default_factory=dict, repr=False, compare=False)
+    at: Mapping[str, float] = field(default_factory=dict, compare=False)
+
+    def __repr__(self) -> str:
+        return shown(type(self).__name__, self.label, self.at, self.relation)
 
     def scale(self) -> float:
         """Two thirds of the standard deviation of the loss."""
@@ -134,17 +157,22 @@ class Given:
 
     def curves(self) -> Curves:
         """The pair's own curves."""
-        if "curves" not in self._made:
-            last = min(max(law.highest for law in self.pair), LARGEST_EPSILON)
-            last = max(math.nextafter(last, math.inf), 1e-300)
-            eps0 = last if max(law.infinite for law in self.pair) == 0.0 else math.inf
-            sides = [Curve(_LawSource(law), eps0=eps0, width=1e-9) for law in self.pair]
-            self._made["curves"] = Curves(sides[0], sides[1], last)
-        return self._made["curves"]
+        return _CURVES.of(self)
 
     def pair_curves(self) -> tuple[Curves, ...]:
         """None."""
         return ()
+
+
+def _curves(given: Given) -> Curves:
+    last = min(max(law.highest for law in given.pair), LARGEST_EPSILON)
+    last = max(math.nextafter(last, math.inf), 1e-300)
+    eps0 = last if max(law.infinite for law in given.pair) == 0.0 else math.inf
+    sides = [Curve(_LawSource(law), eps0=eps0, width=1e-9) for law in given.pair]
+    return Curves(sides[0], sides[1], last)
+
+
+_CURVES: Beside[Given, Curves] = Beside(_curves)
 
 
 class _LawSource:

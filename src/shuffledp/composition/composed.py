@@ -31,7 +31,7 @@ RHO_RTOL = 1e-2
 TRADEOFF_POINTS = 61
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Composed(Rounds):
     """Rounds of mechanisms on the same users, made by ``compose``.
 

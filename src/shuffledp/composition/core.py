@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from shuffledp import _check, theorems
@@ -18,6 +18,7 @@ from shuffledp.composition.tilt import find_tilt
 from shuffledp.divergence import LogInterval
 from shuffledp.neighbours import Relation, each_round
 from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.work import Answers, Beside
 
 U = UNIT_ROUNDOFF
 _MOST_REFINED = 2
@@ -36,7 +37,7 @@ class Ends(NamedTuple):
     witness: dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Rounds:
     """Rounds of mechanisms on the same users: eps and delta.
 
@@ -51,7 +52,10 @@ class Rounds:
 
     parts: tuple[tuple[Part, int], ...]
     asked: float | None = None
-    _memory: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def __repr__(self) -> str:
+        parts = ", ".join(f"({part!r}, {count})" for part, count in self.parts)
+        return f"{type(self).__name__}([{parts}], rtol={self.asked})"
 
     @property
     def rounds(self) -> int:
@@ -133,7 +137,7 @@ class Rounds:
         if epsilon >= self.eps0:
             return Ends(-math.inf, -math.inf, 0.0, {})
         width = min(self.rtol, 1e-3)
-        level = self._level(self._memory.get("reached", _FIRST_LEVEL))
+        level = self._level(_FIRST_LEVEL)
         while True:
             laws = self._above(level, 0, math.inf)
             high = _worst(laws, epsilon, width).high
@@ -229,18 +233,15 @@ class Rounds:
 
     def _tilt(self, target: float, level: float) -> tuple[float, float]:
         """Where the contour will cross, as a power of 2, and about which eps: for the dots."""
-        name = ("tilt", target)
-        if name not in self._memory:
-            laws = self._above(level, _COARSE, math.inf)
-            epsilon = self._cross(laws, target, upper=True, rtol=1e-2)
-            rho = math.inf
-            if 0.0 < epsilon < math.inf:
-                rho = max(find_tilt(parts, epsilon).rho for parts in laws)
-            self._memory[name] = (
-                2.0 ** math.ceil(math.log2(rho)) if rho < math.inf else rho,
-                epsilon,
-            )
-        return self._memory[name]
+        return _TILTS.of(self).answer((target, level), lambda: self._find_tilt(target, level))
+
+    def _find_tilt(self, target: float, level: float) -> tuple[float, float]:
+        laws = self._above(level, _COARSE, math.inf)
+        epsilon = self._cross(laws, target, upper=True, rtol=1e-2)
+        rho = math.inf
+        if 0.0 < epsilon < math.inf:
+            rho = max(find_tilt(parts, epsilon).rho for parts in laws)
+        return 2.0 ** math.ceil(math.log2(rho)) if rho < math.inf else rho, epsilon
 
     def _above(self, level: float, refine: int, tilt: float) -> list[Parts]:
         return _directions([(p.above(level, refine, tilt).above, k) for p, k in self.parts])
@@ -313,6 +314,9 @@ class Rounds:
             upper_width=ends.width,
             witness={"lower": ends.witness} if ends.witness else {},
         )
+
+
+_TILTS: Beside[Rounds, Answers] = Beside(lambda _: Answers())
 
 
 def _worst(laws: list[Parts], epsilon: float, width: float) -> LogInterval:

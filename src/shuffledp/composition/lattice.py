@@ -47,7 +47,7 @@ class Grid(NamedTuple):
 _NO_GRID = Grid(1.0, 1)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LatticeRound(Given):
     """A round given by loss laws above and below it whose losses are multiples of a step.
 
@@ -72,8 +72,8 @@ class LatticeRound(Given):
     values: tuple[float, ...] = ()
     vertices: tuple[tuple[tuple[int, float], ...], ...] = ()
     lower_step: float = 1.0
-    lower: LossPair = NO_LOSS
-    reproduces: dict[str, Any] = field(default_factory=dict)
+    lower: LossPair = field(default=NO_LOSS, compare=False)
+    reproduces: dict[str, Any] = field(default_factory=dict, compare=False)
 
     def below(
         self, level: float, refine: int, tilt: float, around: float

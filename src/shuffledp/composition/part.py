@@ -14,6 +14,10 @@ from shuffledp.composition.loss import NO_LOSS, LossPair
 from shuffledp.composition.renyi import Curves, Tail
 from shuffledp.divergence import LARGEST_EPSILON
 from shuffledp.neighbours import Relation
+from shuffledp.work import Answers, Beside
+
+# Relative width of delta at each point of a curve: a tenth of the width of eps that is aimed at.
+WIDTH = 6e-5
 
 
 class Dots(NamedTuple):
@@ -70,9 +74,11 @@ class Candidate(NamedTuple):
     witness: dict[str, Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Round:
     """A mechanism given by its certified curves.
+
+    Rounds are equal if their keys and numbers are; curves are not compared.
 
     Attributes
     ----------
@@ -102,32 +108,33 @@ class Round:
     """
 
     label: str
-    groups: Sequence[Sequence[Source]]
-    candidates: tuple[Candidate, ...] | Callable[[], tuple[Candidate, ...]]
+    groups: Sequence[Sequence[Source]] = field(compare=False)
+    candidates: tuple[Candidate, ...] | Callable[[], tuple[Candidate, ...]] = field(compare=False)
     eps0: float
     key: Hashable
     relation: Relation = field(kw_only=True)
     assumptions: tuple[str, ...] = ()
     upper_theorem: Theorem | None = None
     lower_theorem: Theorem | None = None
-    at: Mapping[str, float] = field(default_factory=dict)
-    width: float = 6e-5
+    at: Mapping[str, float] = field(default_factory=dict, compare=False)
+    width: float = WIDTH
     steps: float = STEPS
     rtol: float = 5e-4
-    backward_groups: Sequence[Sequence[Source]] | None = None
-    tail: Tail | None = None
-    local_renyi: Callable[[float], float] | None = None
-    _made: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
+    backward_groups: Sequence[Sequence[Source]] | None = field(default=None, compare=False)
+    tail: Tail | None = field(default=None, compare=False)
+    local_renyi: Callable[[float], float] | None = field(default=None, compare=False)
+
+    def __repr__(self) -> str:
+        return shown("Round", self.label, self.at, self.relation)
 
     def curve(self, *, backward: bool = False) -> Curve:
         """The upper curve, evaluated as far as it was needed until now."""
-        name = ("curve", backward and self.backward_groups is not None)
-        if name not in self._made:
-            groups = self.groups if not name[1] else (self.backward_groups or ())
-            self._made[name] = Curve(
-                Envelope(groups), eps0=self.eps0, width=self.width, steps=self.steps
-            )
-        return self._made[name]
+        other = backward and self.backward_groups is not None
+        groups = (self.backward_groups or ()) if other else self.groups
+        return _WORK.of(self).answer(("curve", other), lambda: self._curve(Envelope(groups)))
+
+    def _curve(self, source: Source) -> Curve:
+        return Curve(source, eps0=self.eps0, width=self.width, steps=self.steps)
 
     def scale(self) -> float:
         """That of the curve."""
@@ -135,10 +142,8 @@ class Round:
 
     def above(self, level: float, refine: int, tilt: float) -> Dots:
         """Chords through the upper values; from below, the lower values of the same analysis."""
-        name = ("above", level, refine, tilt)
-        if name not in self._made:
-            self._made[name] = self._above(level, refine, tilt)
-        return self._made[name]
+        asked = ("above", level, refine, tilt)
+        return _WORK.of(self).answer(asked, lambda: self._above(level, refine, tilt))
 
     def _above(self, level: float, refine: int, tilt: float) -> Dots:
         curve = self.curve()
@@ -164,20 +169,18 @@ class Round:
         if not self._pairs():
             return NO_DOTS, {}
         index = self._best(around)
-        name = ("below", index, level, refine, tilt)
-        if name not in self._made:
-            self._made[name] = self._below(index, level, refine, tilt)
-        return self._made[name], self._pairs()[index].witness
+        asked = ("below", index, level, refine, tilt)
+        dots = _WORK.of(self).answer(asked, lambda: self._below(index, level, refine, tilt))
+        return dots, self._pairs()[index].witness
 
     def candidate(self, around: float) -> Candidate | None:
         """The candidate whose delta at eps = around is largest, by the estimate; None without."""
         return self._pairs()[self._best(around)] if self._pairs() else None
 
     def _pairs(self) -> tuple[Candidate, ...]:
-        if "candidates" not in self._made:
-            made = self.candidates() if callable(self.candidates) else self.candidates
-            self._made["candidates"] = made
-        return self._made["candidates"]
+        if not callable(self.candidates):
+            return self.candidates
+        return _WORK.of(self).answer("candidates", self.candidates)
 
     def _best(self, around: float) -> int:
         def size(candidate: Candidate) -> float:
@@ -202,16 +205,21 @@ class Round:
 
     def pair_curves(self) -> tuple[Curves, ...]:
         """Those of all candidates."""
-        if "pairs" not in self._made:
-            self._made["pairs"] = tuple(self._both(c) for c in self._pairs())
-        return self._made["pairs"]
+        return _WORK.of(self).answer("pairs", lambda: tuple(map(self._both, self._pairs())))
 
     def _both(self, candidate: Candidate) -> Curves:
-        forward = Curve(candidate.forward, eps0=self.eps0, width=self.width, steps=self.steps)
-        backward = forward
-        if candidate.backward is not candidate.forward:
-            backward = Curve(candidate.backward, eps0=self.eps0, width=self.width, steps=self.steps)
-        return Curves(forward, backward, forward.last)
+        forward = self._curve(candidate.forward)
+        same = candidate.backward is candidate.forward
+        return Curves(forward, forward if same else self._curve(candidate.backward), forward.last)
+
+
+_WORK: Beside[Round, Answers] = Beside(lambda _: Answers())
+
+
+def shown(kind: str, label: str, at: Mapping[str, float], relation: Relation) -> str:
+    """What a part is, in a line: its kind, its label, what is fixed."""
+    fixed = "".join(f", {name}={value:g}" for name, value in at.items())
+    return f"{kind}({label!r}{fixed}, relation={relation.key!r})"
 
 
 def _below(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from shuffledp.protocol.records import Values
 from shuffledp.randomizers import Randomizer, randomizer_from_dict
 from shuffledp.randomizers.frequency import ItemRandomizer
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
+from shuffledp.work import Answers, Beside
 
 # Rows of a block: a simulation's random stream belongs to a block, whoever works on it.
 BLOCK_ROWS = 1 << 16
@@ -134,7 +135,6 @@ class Job:
     seed: int | None = None
     asked: tuple[str, ...] = ()
     moments: int = 0
-    _made: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.seed is not None:
@@ -144,12 +144,7 @@ class Job:
     @property
     def mechanism(self) -> Mechanism:
         """The randomizer, or the protocol, itself."""
-        if "made" not in self._made:
-            self._made["made"] = mechanism_of(self.randomizer)
-        return self._made["made"]
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return (Job, (self.randomizer, self.column, self.seed, self.asked, self.moments))
+        return _MADE.of(self).answer("mechanism", lambda: mechanism_of(self.randomizer))
 
     def source(self, block: int) -> RandomSource:
         """Random numbers of one block: the system's, or the seed's stream of that number."""
@@ -172,10 +167,13 @@ class Job:
 
     @property
     def _hashes(self) -> np.ndarray | None:
-        if "hashes" not in self._made:
-            size = size_of(self.mechanism) or 1
-            self._made["hashes"] = hash_of(self.asked, size) if self.asked else None
-        return self._made["hashes"]
+        if not self.asked:
+            return None
+        size = size_of(self.mechanism) or 1
+        return _MADE.of(self).answer("hashes", lambda: hash_of(self.asked, size))
+
+
+_MADE: Beside[Job, Answers] = Beside(lambda _: Answers())
 
 
 def summed(
