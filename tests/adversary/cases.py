@@ -101,6 +101,8 @@ COMPOSED = {
             lambda: sd.Joint([_parallel(r), sd.BinaryRR(eps0=_eps0(r))]),
             lambda: sd.Parallel([sd.Joint([_bits(r), _bits(r)]), _bits(r)], weights=[0.25, 0.75]),
             lambda: sd.PoissonSubsample(_joint(r), rate=r.uniform(0.1, 0.9)),
+            lambda: sd.Joint([_joint(r), _bits(r)], hamming=r.choice([None, 1])),
+            lambda: sd.Parallel([_joint(r), _bits(r)], weights=[0.25, 0.75]),
             lambda: sd.Joint([sd.PoissonSubsample(_bits(r), rate=0.5), _bits(r)]),
         ]
     )(),
@@ -114,23 +116,3 @@ def _single(rng):
 def mechanism(name, seed):
     """A random mechanism of this name ("nested" for parts inside parts)."""
     return {**SINGLE, **COMPOSED}[name](random.Random(f"{name} {seed}"))
-
-
-def neighbouring(m, rows):
-    """Pairs of inputs that are neighbours, of a joint mechanism with hamming; None for all."""
-    inner = m.randomizer if isinstance(m, sd.PoissonSubsample) else m
-    if not isinstance(inner, sd.Joint) or inner.hamming in (None, len(inner.randomizers)):
-        return None
-    from adversary.channels import rows_of
-
-    sizes = [len(rows_of(part)) for part in inner.randomizers]
-    pairs = []
-    for i in range(len(rows)):
-        for j in range(i):
-            differ, a, b = 0, i, j
-            for size in reversed(sizes):
-                differ += a % size != b % size
-                a, b = a // size, b // size
-            if differ <= inner.hamming:
-                pairs.append((j, i))
-    return pairs

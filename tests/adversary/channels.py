@@ -215,6 +215,25 @@ def laplace_rows(m):
     return rows
 
 
+# Inputs of Laplace noise for neighbours at a distance.
+METRIC_PLACES = [Fraction(i, 4) for i in range(5)]
+
+
+def metric_rows(m):
+    """Reports in cells between the inputs and beyond: only upper ends are to hold."""
+    rate = ball(Fraction(m.high) - Fraction(m.low)) / arb(m.scale)
+
+    def cdf(x, y):
+        z = ball(y - x) * rate
+        return z.exp() / 2 if y < x else 1 - (-z).exp() / 2
+
+    rows = []
+    for x in METRIC_PLACES:
+        inner = [cdf(x, v) - cdf(x, u) for u, v in itertools.pairwise(METRIC_PLACES)]
+        rows.append([cdf(x, METRIC_PLACES[0]), *inner, 1 - cdf(x, METRIC_PLACES[-1])])
+    return rows
+
+
 def words(weights):
     """The multiples of 2^-64 that sum to one, as the mechanism's definition says."""
     exact = [Fraction(w) for w in weights]
@@ -298,6 +317,7 @@ MAKERS = {
     "discrete-laplace": geometric_rows,
     "discrete-gaussian": gaussian_rows,
     "laplace": laplace_rows,
+    "metric-laplace": metric_rows,
     "clamped-laplace": laplace_rows,
     "truncated-laplace": laplace_rows,
     "joint": joint_rows,

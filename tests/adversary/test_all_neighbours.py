@@ -15,6 +15,7 @@ import shuffledp as sd
 from adversary import cases
 from adversary.channels import rows_of
 from adversary.neighbours import Neighbours
+from adversary.relations import pairs_of
 
 NAMES = (*cases.SINGLE, *cases.COMPOSED)
 CERTIFIED = [None, *(a.key for a in sd.analyses() if a.end in {"upper", "lower"})]
@@ -36,18 +37,20 @@ def applied(ask, **at):
 
 def check(mechanism, rows, n, rng, analyses):
     """Check both ends of delta and of epsilon; returns how many bounds were looked at."""
-    datasets = Neighbours(rows, n, cases.neighbouring(mechanism, rows))
+    datasets = Neighbours(rows, n, pairs_of(mechanism, mechanism.relation.to_dict()))
     accountant = sd.shuffle(mechanism, n=n)
     reach = min(accountant.eps0, 8.0)
     count = 0
     for epsilon in (0.0, rng.uniform(0.0, 0.3), rng.uniform(0.0, reach), 0.98 * reach):
         most, least = datasets.worst(epsilon)
         for name, bound in bounds(accountant.delta, analyses, epsilon=epsilon):
+            assert bound.relation == mechanism.relation
             assert Fraction(bound.upper) >= most, (name, epsilon, mechanism)
             assert Fraction(bound.lower) <= least, (name, epsilon, mechanism)
             count += 1
     for delta in (rng.choice((0.3, 0.1, 1e-2)), rng.choice((1e-3, 1e-6, 1e-12))):
         for name, bound in bounds(accountant.epsilon, analyses, delta=delta):
+            assert bound.relation == mechanism.relation
             if bound.upper < 60.0:
                 assert datasets.worst(bound.upper)[1] <= Fraction(delta), (name, delta, mechanism)
             if 0.0 < bound.lower < 60.0:

@@ -1,10 +1,29 @@
-"""The neighbouring relation of every mechanism and composition: its value, its form, its words."""
+"""The neighbouring relation of every mechanism and composition: what is printed is what holds.
 
+Ends are compared with all pairs of datasets that are neighbours by the relation as it is printed,
+read from its form in files, whatever the class of the mechanism says.
+"""
+
+import itertools
 import json
+import math
+from fractions import Fraction
 
+import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import shuffledp as sd
+import strategies
+from adversary.channels import rows_of
+from adversary.neighbours import Neighbours, powers
+from adversary.relations import inputs_of, pairs_of, related, rounds_of
+from adversary.test_all_neighbours import QUICK, bounds
+from shuffledp.ball.pairs import are_neighbours, ordered_pairs
+from shuffledp.certificate import issue, to_json
+from shuffledp.certificate.verifier import verify
+from shuffledp.deployment import account, load
 from shuffledp.neighbours import (
     REPLACEMENT,
     AddOrRemove,
@@ -68,3 +87,372 @@ def test_whole_domains_are_replacement():
     assert each_round([("a", REPLACEMENT), ("b", REPLACEMENT)]) == REPLACEMENT
     with pytest.raises(sd.ParameterError, match="same neighbouring relation"):
         each_round([("a", REPLACEMENT), ("b", AddOrRemove())])
+
+
+# --------------------------------------- brute force over exactly the relation that is printed
+
+
+def sizes(mechanism):
+    """Numbers of inputs and of outputs."""
+    if isinstance(mechanism, sd.PoissonSubsample):
+        inputs, outputs = sizes(mechanism.randomizer)
+        return inputs, outputs + 1
+    if isinstance(mechanism, sd.Joint | sd.Parallel):
+        parts = [sizes(part) for part in mechanism.randomizers]
+        combine = math.prod if isinstance(mechanism, sd.Joint) else sum
+        return math.prod(size[0] for size in parts), combine(size[1] for size in parts)
+    rows = rows_of(mechanism)
+    return len(rows), len(rows[0])
+
+
+def fits(parts, largest):
+    """Whether a record of these parts has so few values and reports that all can be looked at."""
+    found = [sizes(part) for part in parts]
+    return max(math.prod(size[i] for size in found) for i in (0, 1)) <= largest
+
+
+@st.composite
+def leaves(draw):
+    kind = draw(st.sampled_from(["binary-rr", "3-rr", "channel"]))
+    eps0 = draw(st.sampled_from([0.3, 1.0, 2.0]))
+    if kind == "channel":
+        return sd.Channel(matrix=[draw(strategies.rows(2)), draw(strategies.rows(2))])
+    return sd.KRR(k=3, eps0=eps0) if kind == "3-rr" else sd.BinaryRR(eps0=eps0)
+
+
+@st.composite
+def nestings(draw, leaf=leaves, *, depth=3, largest=12):
+    """Reports in reports in reports, with limits anywhere."""
+    kinds = ["leaf", "joint", "joint", "parallel", "subsample"]
+    kind = draw(st.sampled_from(kinds[: 1 if depth == 0 else None]))
+    if kind == "leaf":
+        return draw(leaf())
+    inner = nestings(leaf, depth=depth - 1, largest=largest)
+    if kind == "subsample":
+        rate = draw(st.sampled_from([0.25, 0.5, 1.0]))
+        return sd.PoissonSubsample(draw(inner), rate=rate)
+    parts = [draw(inner) for _ in range(draw(st.integers(1, 3)))]
+    while len(parts) > 1 and not fits(parts, largest):
+        parts.pop()
+    if kind == "parallel":
+        return sd.Parallel(parts, weights=[1.0 / len(parts)] * len(parts))
+    hamming = draw(st.sampled_from([None, *range(1, len(parts) + 1)]))
+    return sd.Joint(parts, hamming=hamming)
+
+
+def inside(mechanism, n, *, lower=True, analyses=(None, "blanket", "stronger-clone", "dataset")):
+    """Both ends of delta and eps against all pairs of datasets the printed relation makes."""
+    rows = rows_of(mechanism)
+    accountant = sd.shuffle(mechanism, n=n, rtol=1e-3)
+    known = {}
+
+    def exact(bound):
+        form = bound.to_dict()["neighbouring_relation"]
+        words = form.pop("words")
+        assert words in bound.assumptions[0]
+        assert relation_from_dict(form) == bound.relation == mechanism.relation
+        key = json.dumps(form)
+        if key not in known:
+            known[key] = Neighbours(rows, n, pairs_of(mechanism, form))
+        return known[key]
+
+    for epsilon in (0.0, 0.2, 0.9):
+        for name, bound in bounds(accountant.delta, analyses, epsilon=epsilon):
+            most, least = exact(bound).worst(epsilon)
+            assert Fraction(bound.upper) >= most, (name, epsilon)
+            assert not lower or Fraction(bound.lower) <= least, (name, epsilon)
+    for delta in (0.1, 1e-4, 1e-12):
+        for name, bound in bounds(accountant.epsilon, analyses, delta=delta):
+            if bound.upper < 60.0:
+                assert exact(bound).worst(bound.upper)[1] <= Fraction(delta), (name, delta)
+            if lower and 0.0 < bound.lower < 60.0:
+                assert exact(bound).worst(bound.lower)[0] >= Fraction(delta), (name, delta)
+
+
+@settings(max_examples=60)
+@given(nestings(), st.integers(1, 2))
+def test_random_nestings_against_all_neighbours(mechanism, n):
+    inside(mechanism, n)
+
+
+@pytest.mark.long
+@settings(max_examples=1500)
+@given(nestings(largest=18), st.integers(1, 3))
+def test_more_random_nestings(mechanism, n):
+    if n < 3 or max(sizes(mechanism)) <= 6:
+        inside(mechanism, n, analyses=(None, *QUICK))
+
+
+@st.composite
+def metric_leaves(draw):
+    if draw(st.booleans()):
+        return sd.BinaryRR(eps0=draw(st.sampled_from([0.3, 1.0])))
+    distance = draw(st.sampled_from([0.25, 0.5, 1.0]))
+    return sd.MetricLaplace(scale=draw(st.sampled_from([0.5, 2.0])), distance=distance)
+
+
+@settings(max_examples=12)
+@given(nestings(metric_leaves, depth=2), st.integers(1, 2))
+def test_nestings_of_neighbours_at_a_distance(mechanism, n):
+    """Reports are put into cells, so that upper ends alone are to hold."""
+    inside(mechanism, n, lower=False, analyses=(None,))
+
+
+@settings(max_examples=25)
+@given(nestings(metric_leaves, depth=2))
+def test_datasets_of_lower_ends_are_neighbours(mechanism):
+    form = mechanism.relation.to_dict()
+    for x0, x1, _ in mechanism.datasets():
+        assert related(form, x0, x1)
+        assert mechanism.relation.covers(x0, x1)
+
+
+@settings(max_examples=25)
+@given(nestings())
+def test_the_verifier_reads_the_same_relation(mechanism):
+    """From the description alone, by code of its own."""
+    inputs = inputs_of(mechanism)[:12]
+    form = mechanism.relation.to_dict()
+    for x0, x1 in itertools.permutations(inputs, 2):
+        wanted = related(form, x0, x1)
+        assert mechanism.relation.covers(x0, x1) == wanted
+        assert are_neighbours(mechanism.to_dict(), x0, x1) == wanted
+
+
+@settings(max_examples=25)
+@given(nestings())
+def test_the_verifier_looks_at_pairs_that_dominate(mechanism):
+    """Its pairs are neighbours, and theirs are the largest blanket divergences of all."""
+    form = mechanism.relation.to_dict()
+    try:
+        own = ordered_pairs(mechanism.to_dict())
+    except sd.NotCertified:
+        return
+    inputs = inputs_of(mechanism)
+    places = {x: i for i, x in enumerate(inputs)}
+    rows = np.array([[float(p) for p in row] for row in rows_of(mechanism)])
+    pairs = [(inputs[i], inputs[j]) for i, j in pairs_of(mechanism, form)]
+    pairs += [(b, a) for a, b in pairs]
+    for x0, x1 in own:
+        assert related(form, x0, x1)
+    for alpha in (1.0, 1.5):
+        top = max(two_users(rows, places[a], places[b], alpha) for a, b in own)
+        every = max(two_users(rows, places[a], places[b], alpha) for a, b in pairs)
+        # Rows are floats here: equal values differ by their rounding.
+        assert every <= top * (1.0 + 1e-12) + 1e-15
+
+
+def two_users(rows, x0, x1, alpha):
+    """The blanket bound of an ordered pair for n = 2."""
+    floor = rows.min(axis=0)
+    gain, seen = rows[x0] - alpha * rows[x1], floor > 0.0
+    mass = np.append(floor[seen], 1.0 - floor.sum())
+    value = np.append(gain[seen] / floor[seen], 0.0)
+    both = np.maximum(value[:, None] + value, 0.0)
+    return float(mass @ both @ mass) / 2.0 + float(np.maximum(gain[~seen], 0.0).sum())
+
+
+def test_unrestricted_mechanisms_are_for_any_two_values():
+    limited = sd.Joint([sd.BinaryRR(eps0=1.0)] * 3, hamming=1)
+    for mechanism in (
+        limited,
+        sd.Parallel([limited, sd.MetricLaplace(scale=1.0, distance=0.1)], weights=[0.5, 0.5]),
+        sd.PoissonSubsample(sd.Joint([limited, limited], hamming=1), rate=0.5),
+        sd.LaplaceBall(d=2, scale=1.0, distance=0.1),
+    ):
+        assert mechanism.relation != REPLACEMENT
+        whole = mechanism.unrestricted()
+        assert whole.relation == REPLACEMENT
+        assert whole.eps0 == pytest.approx(mechanism.eps0)
+        assert whole.local_epsilon(1e-6) > mechanism.local_epsilon(1e-6)
+
+
+def test_approximate_clones_need_every_two_values():
+    """FMT 2021, Theorem 3.8, hides among users whose records differ in every attribute."""
+    parts = [sd.Gaussian(sigma=4.0)] * 4
+    n, delta = 10**6, 1e-6
+    limited = sd.shuffle(sd.Joint(parts, hamming=1), n=n).epsilon(delta=delta, analysis="fmt-3.8")
+    whole = sd.shuffle(sd.Joint(parts), n=n).epsilon(delta=delta, analysis="fmt-3.8")
+    assert limited.upper == whole.upper
+
+
+# ------------------------------------------------------- the two examples that were wrong
+
+
+def test_joint_of_one_mechanism_at_a_distance():
+    """eps <= 0.04 was said for any two values; that of neighbours at 0.01 it is, and says so."""
+    near = sd.Joint([sd.MetricLaplace(scale=0.25, distance=0.01)])
+    bound = sd.shuffle(near, n=10).epsilon(delta=1e-6)
+    assert bound.relation == Records((Within(0.01),), 1)
+    assert "attribute 1 moved by at most 0.01" in bound.assumptions[0]
+    assert "moved by at most 0.01" in str(bound)
+    assert 0.0399 < bound.lower <= bound.upper < 0.0400001
+    whole = sd.shuffle(near.unrestricted(), n=10).epsilon(delta=1e-6)
+    assert whole.relation == REPLACEMENT
+    assert whole.upper >= whole.lower >= 3.99
+    inside(sd.Joint([sd.MetricLaplace(scale=0.25, distance=0.25)]), 2, lower=False)
+
+
+def test_parallel_of_a_joint_with_hamming():
+    """1.0 was said for any two values, where the truth is at least 1.71."""
+    bits = sd.Joint([sd.KRR(k=2, eps0=1.0)] * 3, hamming=1)
+    parallel = sd.Parallel([bits, sd.KRR(k=2, eps0=1.0)], weights=[0.5, 0.5])
+    bound = sd.shuffle(parallel, n=30).epsilon(delta=1e-9)
+    assert bound.relation == Records((Records((REPLACEMENT,) * 3, 1), REPLACEMENT), 2)
+    assert "attribute 1 (changed in at most 1 of its attributes)" in bound.assumptions[0]
+    assert bound.upper <= 1.0
+    whole = sd.shuffle(parallel.unrestricted(), n=30).epsilon(delta=1e-9)
+    assert whole.relation == REPLACEMENT
+    assert whole.upper >= whole.lower >= 1.7097
+    inside(parallel, 2)
+    # The oracle sees the difference: for any two values the bound of the limited ones is false.
+    every = Neighbours(rows_of(parallel), 2)
+    limited = sd.shuffle(parallel, n=2).delta(epsilon=0.9)
+    assert every.worst(0.9)[0] > Fraction(limited.upper)
+
+
+# ------------------------------------------------------------------------------- rounds
+
+
+def together(first, second, epsilon):
+    """Exact divergence of two rounds at e^epsilon from below and above: all pairs of pairs."""
+    found = []
+    for alpha in powers(epsilon):
+        top, bottom = alpha.numerator, alpha.denominator
+        worst = 0
+        for (p, q), (r, s) in itertools.product(first.exact, second.exact):
+            both = itertools.product(zip(p, q, strict=True), zip(r, s, strict=True))
+            worst = max(worst, sum(max(bottom * a * c - top * b * d, 0) for (a, b), (c, d) in both))
+        found.append(Fraction(worst, bottom * first.scale * second.scale))
+    return found
+
+
+ROUNDS = {
+    "joint and k-rr": (
+        sd.Joint([sd.BinaryRR(eps0=0.7), sd.BinaryRR(eps0=1.0)], hamming=1),
+        sd.KRR(k=3, eps0=0.8),
+    ),
+    "joint and joint": (
+        sd.Joint([sd.BinaryRR(eps0=0.7)] * 2, hamming=1),
+        sd.PoissonSubsample(sd.Joint([sd.BinaryRR(eps0=1.2)] * 2), rate=0.5),
+    ),
+    "one relation": (
+        sd.Joint([sd.BinaryRR(eps0=0.7)] * 2, hamming=1),
+        sd.PoissonSubsample(sd.Joint([sd.BinaryRR(eps0=1.2)] * 2, hamming=1), rate=0.5),
+    ),
+}
+
+
+@pytest.mark.parametrize("pair", ROUNDS.values(), ids=ROUNDS)
+def test_rounds_against_all_neighbours_of_each_round(pair):
+    n = 2
+    composed = sd.compose([sd.shuffle(m, n=n) for m in pair])
+    for epsilon in (0.0, 0.3, 1.0):
+        bound = composed.delta(epsilon=epsilon)
+        form = bound.to_dict()["neighbouring_relation"]
+        assert form.pop("words") in bound.assumptions[0]
+        own = rounds_of(form, [m.name for m in pair])
+        datasets = [Neighbours(rows_of(m), n, pairs_of(m, own[m.name])) for m in pair]
+        most, least = together(*datasets, epsilon)
+        assert Fraction(bound.upper) >= most
+        assert Fraction(bound.lower) <= least
+
+
+def test_rounds_say_the_relation_of_each():
+    limited = sd.Joint([sd.BinaryRR(eps0=0.5)] * 2, hamming=1)
+    first = sd.shuffle(limited, n=50)
+    other = sd.shuffle(sd.KRR(k=3, eps0=0.5), n=50)
+    both = sd.compose([(first, 2), other])
+    assert both.relation == EachRound((("joint", limited.relation), ("k-rr", REPLACEMENT)))
+    for bound in (both.epsilon(delta=1e-6), both.delta(epsilon=0.2), both.renyi(order=2.0)):
+        assert bound.relation == both.relation
+        said = [words for words in bound.assumptions if words.startswith("neighbouring")]
+        assert said == [both.relation.sentence]
+        assert "in rounds of joint record changed in at most 1 of its attributes" in said[0]
+    assert sd.compose([both, other]).relation == both.relation
+    near = sd.shuffle(sd.MetricLaplace(scale=1.0, distance=0.1), n=50)
+    assert near.compose(rounds=3).relation == Within(0.1)
+    far = sd.shuffle(sd.MetricLaplace(scale=1.0, distance=0.2), n=50)
+    two = sd.compose([near, far]).relation
+    assert "metric-laplace (no. 1)" in two.words
+    assert "metric-laplace (no. 2)" in two.words
+
+
+def test_relations_that_no_two_datasets_share_are_refused():
+    near = sd.shuffle(sd.MetricLaplace(scale=1.0, distance=0.1), n=50)
+    removed = sd.central.gaussian(sigma=2.0, relation="add-or-remove-one")
+    with pytest.raises(sd.ParameterError, match="same neighbouring relation"):
+        sd.compose([near, removed])
+    replaced = sd.compose([near, sd.central.gaussian(sigma=2.0)])
+    assert replaced.relation.key == "each-round"
+    moved = sd.central.gaussian(sigma=2.0, relation=Within(0.1))
+    assert sd.compose([near, moved]).relation == Within(0.1)
+    with pytest.raises(sd.ParameterError, match="relation = 'any'"):
+        sd.central.approximate(epsilon=1.0, relation="any")
+
+
+# ------------------------------------------------------------------------ everywhere else
+
+
+LIMITED = """
+title = "limited"
+[population]
+users = 40
+[randomizer]
+name = "parallel"
+weights = [0.5, 0.5]
+randomizers = [
+  { name = "joint", hamming = 1, randomizers = [
+    { name = "binary-rr", eps0 = 0.5 }, { name = "binary-rr", eps0 = 0.75 } ] },
+  { name = "binary-rr", eps0 = 0.6 },
+]
+[target]
+delta = 1e-4
+[accounting]
+rtol = 1e-2
+rounds = ROUNDS
+"""
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_deployments_and_certificates(tmp_path, rounds):
+    source = tmp_path / "d.toml"
+    source.write_text(LIMITED.replace("ROUNDS", str(rounds)))
+    deployment = load(source)
+    made = account(deployment.deployment)
+    relation = Records((Records((REPLACEMENT,) * 2, 1), REPLACEMENT), 2)
+    for situation in made.situations:
+        for bound in (situation.bound, situation.published, situation.composed):
+            assert bound is None or bound.relation == relation
+    written = issue(deployment, made)
+    assert relation.words in written.neighbouring_relation
+    path = tmp_path / "c.json"
+    path.write_text(to_json(written))
+    assert {check.verdict for check in verify(path)} == {"holds"}
+
+
+def test_accountants_of_other_libraries_refuse_them():
+    da = pytest.importorskip("dp_accounting")
+    from shuffledp.accounting import ShuffleDpEvent, ShufflePLDAccountant, certified
+
+    near = ShuffleDpEvent.of(sd.Joint([sd.BinaryRR(eps0=0.5)] * 2, hamming=1), n=20)
+    with pytest.raises(da.UnsupportedEventError, match="at most 1 of its attributes"):
+        ShufflePLDAccountant().compose(near)
+    assert certified(near).relation == Records((REPLACEMENT,) * 2, 1)
+    ShufflePLDAccountant().compose(ShuffleDpEvent.of(sd.BinaryRR(eps0=0.5), n=20))
+
+
+def test_every_front_door_says_its_relation():
+    protocol = sd.BalcerCheu(p=0.2)
+    run = sd.sgd(n=1000, noise=4.0, clip=1.0, epochs=1, delta=1e-6)
+    for bound in (
+        sd.shuffle(sd.KRR(k=3, eps0=1.0), n=10).epsilon(delta=1e-3),
+        sd.shuffle(sd.KRR(k=3, eps0=1.0), n=10).delta(epsilon=2.0),
+        sd.shuffle(sd.Hierarchy(domain=8, branching=2, eps0=1.0), n=10).epsilon(delta=1e-3),
+        sd.generic(eps0=1.0, n=10).epsilon(delta=1e-3),
+        sd.variation_ratio(p=2.0, beta=0.3, q=2.0, n=10).epsilon(delta=1e-3),
+        sd.shuffle(protocol, n=100).epsilon(delta=1e-3),
+        run.numerical,
+    ):
+        assert bound.relation == REPLACEMENT
+        assert bound.assumptions[0] == REPLACEMENT.sentence
