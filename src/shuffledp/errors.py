@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 
 class ShuffleDPError(Exception):
     """Base class of every error raised on purpose by this package."""
@@ -33,6 +35,26 @@ def rejected(name: str, value: object, wanted: str) -> ParameterError:
     return ParameterError(f"{name} = {shown}: wanted {wanted}")
 
 
+def not_installed(purpose: str, modules: Sequence[str], extra: str) -> str:
+    """One line for modules that are not there: all of them, and the extra that brings them.
+
+    Parameters
+    ----------
+    purpose : str
+        What needs them.
+    modules : sequence of str
+        As they are imported.
+    extra : str
+        In pyproject.toml; from a copy of the repository, which needs no package index to have us.
+    """
+    named = " and ".join(_PACKAGE_OF.get(module, module) for module in modules)
+    there = "is" if len(modules) == 1 else "are"
+    return (
+        f"{purpose} needs {named}, which {there} not installed: "
+        f"wanted pip install '.[{extra}]' in a copy of the shuffledp repository"
+    )
+
+
 def unreadable(error: Exception) -> str:
     """Say in a few words why a file could not be read or written."""
     if isinstance(error, FileNotFoundError):
@@ -44,3 +66,4 @@ def unreadable(error: Exception) -> str:
 
 
 _LONGEST_SHOWN = 80
+_PACKAGE_OF = {"flint": "python-flint", "dp_accounting": "dp-accounting"}

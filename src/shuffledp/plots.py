@@ -9,7 +9,7 @@ import math
 import textwrap
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -21,11 +21,13 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from shuffledp.bound import Bound, outward
 from shuffledp.compare import RandomizerComparison
-from shuffledp.deployment import Account, Curve
-from shuffledp.deployment.accounting import FAILED, MINIMUM, NOW
 from shuffledp.errors import ParameterError
 from shuffledp.outputs import writing
 from shuffledp.planner import Curves, Plan
+
+if TYPE_CHECKING:
+    # A curve needs matplotlib alone; where there is an account, deployment files are read already.
+    from shuffledp.deployment import Account, Curve
 
 SUFFIXES = (".png", ".svg", ".pdf")
 # Okabe and Ito's palette, dark ones first: they differ in lightness as well as in hue.
@@ -305,6 +307,8 @@ def _height(bound: Bound, *, up: bool) -> float:
 
 
 def _local_line(axes: Axes, account: Account) -> list[Any]:
+    from shuffledp.deployment.accounting import FAILED
+
     failed = account.named(FAILED)
     height = account.eps0
     label = f"no shuffler: eps0 = {outward(height, up=True)}"
@@ -318,6 +322,8 @@ def _local_line(axes: Axes, account: Account) -> list[Any]:
 
 def _marks(axes: Axes, account: Account) -> list[Any]:
     """The deployment and its minimum batch: a bar from end to end, the mark at the upper one."""
+    from shuffledp.deployment.accounting import MINIMUM, NOW
+
     found = []
     for name, marker, face in ((NOW, "o", COLOURS[0]), (MINIMUM, "s", "white")):
         situation = account.named(name)
@@ -344,6 +350,8 @@ def _marks(axes: Axes, account: Account) -> list[Any]:
 
 def _published_marks(axes: Axes, account: Account) -> list[Any]:
     """What published theorems alone give, where the upper end rests on one that is not."""
+    from shuffledp.deployment.accounting import FAILED
+
     found = [s for s in account.situations if s.published is not None and s.name != FAILED]
     heights = [_height(s.published or s.bound, up=True) for s in found]
     if not found or any(math.isnan(h) for h in heights):

@@ -38,9 +38,13 @@ def test_the_core_works_without_extras_and_names_the_one_that_is_missing(tmp_pat
     assert run("delta", *krr, "--epsilon", 0.1, base=base).returncode == 0
     assert run("curve", *krr, "--points", 3, base=base).returncode == 0
     for args, extra in [
-        (["curve", *krr, "--plot", tmp_path / "x.png"], "shuffledp[plot]"),
-        (["account", "x.toml"], "shuffledp[account]"),
-        (["verify", "x.json"], "shuffledp["),
+        (["curve", *krr, "--plot", tmp_path / "x.png"], "needs matplotlib, which is"),
+        (["curve", *krr, "--plot", tmp_path / "x.png"], "pip install '.[plot]'"),
+        (["account", "x.toml"], "pydantic and matplotlib"),
+        (["account", "x.toml"], "pip install '.[account]'"),
+        (["verify", "x.json"], "pydantic and python-flint"),
+        (["verify", "x.json"], "pip install '.[verify]'"),
+        (["run", "x.toml", "--input", "x.csv", "--output", "y.csv"], "pip install '.[run]'"),
     ]:
         done = run(*args, base=base)
         assert done.returncode == 2

@@ -1,7 +1,7 @@
 """An independent evaluator in ball arithmetic, for verifying certificates and for the tests.
 
 It imports nothing of the rest of the package but the errors, rebuilds every output law from the
-definition of the mechanism, and needs python-flint (``pip install 'shuffledp[verify]'``), except
+definition of the mechanism, and needs python-flint (extra ``verify``), except
 for `shuffledp.ball.exact`, which is rational arithmetic alone.
 
 * `shuffledp.ball.api.log_delta`: a rigorous bracket of log delta(epsilon).

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 
+from shuffledp.errors import not_installed
+
 try:
     from flint import acb, acb_mat, arb, arb_poly, ctx, fmpq
 except ImportError as error:  # pragma: no cover (the tests need python-flint)
-    raise ImportError(
-        "the ball-arithmetic verifier needs python-flint: pip install 'shuffledp[verify]'"
-    ) from error
+    raise ImportError(not_installed("the ball-arithmetic verifier", ["flint"], "verify")) from error
 
 __all__ = ["acb", "acb_mat", "arb", "arb_poly", "ctx", "float_above", "float_below", "fmpq"]
 

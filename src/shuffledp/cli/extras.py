@@ -1,72 +1,65 @@
-"""Modules that need an extra: one clear line names it where it is not installed."""
+"""Modules that need an extra: one clear line names it, and all that is missing, before any work."""
 
 from __future__ import annotations
 
 import importlib
+import importlib.util
+import sys
 from types import ModuleType
-from typing import Any
 
-from shuffledp.errors import ParameterError
+from shuffledp.errors import ParameterError, not_installed
 
-_EXTRA_OF = {
-    "matplotlib": "plot",
-    "pydantic": "account",
-    "tomli": "account",
-    "flint": "verify",
-    "pyarrow": "run",
-    "duckdb": "run",
-    "pyspark": "spark",
+# Extra -> what of it is imported. One extra is enough for any command (pyproject.toml).
+_TOML = () if sys.version_info >= (3, 11) else ("tomli",)
+_ACCOUNT = ("pydantic", "matplotlib", *_TOML)
+NEEDED: dict[str, tuple[str, ...]] = {
+    "plot": ("matplotlib",),
+    "account": _ACCOUNT,
+    "verify": ("pydantic", *_TOML, "flint"),
+    "run": (*_ACCOUNT, "pyarrow", "duckdb"),
 }
 
 
-def _load(module: str, purpose: str) -> Any:
-    """Import one of our modules; a missing third-party one is named with its extra."""
+def _load(module: str, purpose: str, extra: str) -> ModuleType:
+    """Import one of our modules, or name what is missing of its extra."""
+    missing = [name for name in NEEDED[extra] if not _installed(name)]
+    if missing:
+        raise ParameterError(not_installed(purpose, missing, extra))
+    return importlib.import_module(module)
+
+
+def _installed(name: str) -> bool:
     try:
-        return importlib.import_module(module)
-    except ImportError as error:
-        missing = _missing(error)
-        if missing is None:
-            raise
-        extra = _EXTRA_OF[missing]
-        hint = f"pip install 'shuffledp[{extra}]'"
-        raise ParameterError(f"{purpose} needs {missing}, which is not installed: {hint}") from None
-
-
-def _missing(error: BaseException | None) -> str | None:
-    while error is not None:
-        if isinstance(error, ImportError) and error.name:
-            root = error.name.split(".")[0]
-            if root in _EXTRA_OF:
-                return root
-        error = error.__cause__ or error.__context__
-    return None
+        return importlib.util.find_spec(name) is not None
+    except ValueError:  # a module that was put there by hand
+        return sys.modules[name] is not None
 
 
 def load_plots() -> ModuleType:
     """``shuffledp.plots`` (matplotlib)."""
-    return _load("shuffledp.plots", "a figure")
+    return _load("shuffledp.plots", "a figure", "plot")
 
 
 def load_deployment() -> ModuleType:
     """``shuffledp.deployment`` (pydantic)."""
-    return _load("shuffledp.deployment", "a deployment file")
+    return _load("shuffledp.deployment", "a deployment file", "account")
 
 
 def load_planning() -> ModuleType:
     """``shuffledp.deployment.plan`` (pydantic)."""
-    return _load("shuffledp.deployment.plan", "a plan file")
+    return _load("shuffledp.deployment.plan", "a plan file", "account")
 
 
 def load_certificate() -> ModuleType:
     """``shuffledp.certificate`` (pydantic)."""
-    return _load("shuffledp.certificate", "a certificate")
+    return _load("shuffledp.certificate", "a certificate", "account")
 
 
 def load_verifier() -> ModuleType:
     """``shuffledp.certificate.verifier`` (pydantic, python-flint)."""
-    return _load("shuffledp.certificate.verifier", "verify")
+    return _load("shuffledp.certificate.verifier", "verify", "verify")
 
 
 def load_protocol() -> ModuleType:
     """``shuffledp.protocol.run`` (pyarrow, DuckDB, pydantic)."""
-    return _load("shuffledp.protocol.run", "running on data")
+    return _load("shuffledp.protocol.run", "running on data", "run")

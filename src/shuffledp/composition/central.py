@@ -25,7 +25,7 @@ from shuffledp.composition.part import (
 )
 from shuffledp.composition.renyi import Curves
 from shuffledp.divergence import LARGEST_EPSILON, LogInterval
-from shuffledp.errors import ParameterError, rejected
+from shuffledp.errors import ParameterError, not_installed, rejected
 from shuffledp.neighbours import PLAIN_KEYS, REPLACEMENT, Relation, relation_named
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.work import Beside
@@ -300,9 +300,8 @@ def from_event(event: Any, *, relation: RelationLike, discretization: float = 1e
         from dp_accounting import NeighboringRelation
         from dp_accounting.pld import PLDAccountant
     except ImportError:
-        raise ParameterError(
-            "event: dp_accounting is not installed; wanted pip install 'shuffledp[dp-accounting]'"
-        ) from None
+        words = not_installed("an event", ["dp_accounting"], "dp-accounting")
+        raise ParameterError(words) from None
     said = _relation(relation)
     if said.key not in PLAIN_KEYS:
         raise rejected("relation", said, "one that dp_accounting has: " + ", ".join(PLAIN_KEYS))

@@ -12,7 +12,7 @@ from shuffledp import _check
 from shuffledp.composition.curve import LOWEST_LEVEL
 from shuffledp.composition.loss import LossLaw
 from shuffledp.composition.part import Part
-from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.errors import NotCertified, ParameterError, not_installed
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
@@ -33,9 +33,8 @@ def composed_pld(parts: Iterable[tuple[Part, int]], discretization: float) -> An
     try:
         from dp_accounting.pld import privacy_loss_distribution as distribution
     except ImportError:
-        raise ParameterError(
-            "pld: dp_accounting is not installed; wanted pip install 'shuffledp[dp-accounting]'"
-        ) from None
+        words = not_installed("pld", ["dp_accounting"], "dp-accounting")
+        raise ParameterError(words) from None
     found = None
     for part, count in parts:
         pair = part.above(max(_LEVEL - math.log(count), LOWEST_LEVEL), 0, math.inf).above

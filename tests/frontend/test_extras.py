@@ -1,0 +1,90 @@
+"""Extras: what one brings is enough for its commands, and hints name it as it can be installed."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from shuffledp.cli.extras import NEEDED
+from shuffledp.deployment.model import tomllib
+
+ROOT = Path(__file__).resolve().parents[2]
+EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+MODULES = {"python-flint": "flint"}
+ALL = {"matplotlib", "pydantic", "flint", "pyarrow", "duckdb"}
+ALONE = """
+import sys
+for name in {blocked!r}:
+    sys.modules[name] = None
+from shuffledp.cli import main
+main(sys.argv[1:])
+"""
+
+
+def brought(extra):
+    """What an extra installs, other extras of ours included, by the names of the imports."""
+    found = set()
+    for word in EXTRAS[extra]:
+        ours = re.fullmatch(r"shuffledp\[(.*)\]", word)
+        if ours:
+            found |= set().union(*(brought(name) for name in ours[1].split(",")))
+        else:
+            name = re.match(r"[A-Za-z0-9_-]+", word)[0]
+            found.add(MODULES.get(name, name))
+    return found
+
+
+@pytest.mark.parametrize("extra", sorted(NEEDED))
+def test_an_extra_brings_what_its_commands_import(extra):
+    assert set(NEEDED[extra]) <= brought(extra)
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    out = tmp_path_factory.mktemp("out")
+    alone(
+        "account",
+        ["account", ROOT / "examples/categorical_telemetry.toml", "--out", out],
+    )
+    return out / "categorical_telemetry.certificate.json"
+
+
+def alone(extra, args):
+    """A command with nothing but the core and this extra."""
+    code = ALONE.format(blocked=sorted(ALL - brought(extra)))
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", code, *map(str, args)],
+        capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def test_a_curve_is_drawn_with_plot_alone(tmp_path):
+    krr = ["k-rr", "--k", 3, "--eps0", 1, "-n", 50]
+    alone("plot", ["curve", *krr, "--points", 3, "--plot", tmp_path / "x.svg"])
+    assert (tmp_path / "x.svg").exists()
+
+
+def test_verify_needs_its_own_extra_alone(certificate):
+    assert "VERIFIED" in alone("verify", ["verify", certificate])
+
+
+def test_a_deployment_runs_with_run_alone(tmp_path):
+    (tmp_path / "d.toml").write_text(
+        'title = "t"\n[population]\nusers = 200\n[randomizer]\nname = "k-rr"\nk = 3\n'
+        'eps0 = 2.0\n[target]\ndelta = 1e-4\n[data]\ncolumn = "v"\ndomain = ["a", "b", "c"]\n'
+    )
+    (tmp_path / "v.csv").write_text("v\n" + "a\nb\nc\na\n" * 50)
+    files = ["--input", tmp_path / "v.csv", "--output", tmp_path / "o.csv"]
+    alone("run", ["run", tmp_path / "d.toml", *files])
+    assert (tmp_path / "o.csv").exists()
+
+
+def test_no_hint_needs_an_index_to_have_us():
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md"), *ROOT.glob("examples/**/*.py")]
+    sources = [*pages, *ROOT.glob("src/**/*.py")]
+    for path in sources:
+        assert "install 'shuffledp" not in path.read_text(encoding="utf-8"), path
