@@ -22,6 +22,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from shuffledp.bound import Bound, outward
 from shuffledp.compare import RandomizerComparison
 from shuffledp.errors import ParameterError
+from shuffledp.fonts import boxes_in_silence, fit_fonts
 from shuffledp.outputs import writing
 from shuffledp.planner import Curves, Plan
 
@@ -48,8 +49,13 @@ def check_suffix(name: str, path: str | Path) -> None:
         )
 
 
-def save(figure: Figure, path: str | Path) -> None:
+def save(figure: Figure, path: str | Path) -> str:
     """Write a figure as PNG, SVG or PDF, all of it or nothing.
+
+    Returns
+    -------
+    str
+        As for ``write``.
 
     Raises
     ------
@@ -58,13 +64,22 @@ def save(figure: Figure, path: str | Path) -> None:
     """
     check_suffix("figure", path)
     with writing([("figure", path)]) as held:
-        write(figure, held.path(path), Path(path).suffix.lower()[1:])
+        return write(figure, held.path(path), Path(path).suffix.lower()[1:])
 
 
-def write(figure: Figure, path: str | Path, kind: str) -> None:
-    """Draw into a file; the same figure gives the same bytes (no date is written)."""
+def write(figure: Figure, path: str | Path, kind: str) -> str:
+    """Draw into a file; the same figure gives the same bytes (no date is written).
+
+    Returns
+    -------
+    str
+        Characters for which boxes were drawn, because no installed font has them.
+    """
     metadata: dict[str, Any] = {"png": {}, "svg": {"Date": None}, "pdf": {"CreationDate": None}}
-    figure.savefig(path, format=kind, dpi=200, metadata=metadata[kind])
+    unshown = fit_fonts(figure)
+    with boxes_in_silence():
+        figure.savefig(path, format=kind, dpi=200, metadata=metadata[kind])
+    return unshown
 
 
 # ------------------------------------------------------------------------------- the figures
@@ -212,7 +227,7 @@ def plan_figure(plan: Plan, curves: Curves, *, title: str) -> Figure:
     figure = Figure(figsize=(_SIZE[0], 5.2), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    axes.set_title(textwrap.fill(title, _TITLE), loc="left", fontsize=11)
+    _title(axes, title)
     axes.set(xscale="log", yscale="log")
     axes.set_xlabel("reports that arrive, n (users)")
     axes.set_ylabel(plan.task.error_label)
@@ -256,7 +271,7 @@ def _blank(title: str, quantity: str, *, over: str) -> tuple[Figure, Axes]:
     figure = Figure(figsize=_SIZE, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    axes.set_title(textwrap.fill(title, _TITLE), loc="left", fontsize=11)
+    _title(axes, title)
     if over == "n":
         axes.set_xscale("log")
         axes.set_xlabel("honest messages in the batch, n (users)")
@@ -392,6 +407,12 @@ def _at_words(account: Account) -> str:
     return f"{word} = {target.value:g}{rounds}"
 
 
+def _title(axes: Axes, title: str) -> None:
+    """The title as it is written: dollars are no formula."""
+    words = textwrap.fill(title, _TITLE)
+    axes.set_title(words, loc="left", fontsize=11, parse_math=False)
+
+
 def _legend(figure: Figure, handles: list[Any], title: str) -> None:
     legend = figure.legend(
         handles=handles,
@@ -403,6 +424,8 @@ def _legend(figure: Figure, handles: list[Any], title: str) -> None:
     )
     legend.set_title(_folded(title), prop=FontProperties(size=8))
     legend.get_title().set_multialignment("left")
+    for text in (legend.get_title(), *legend.get_texts()):
+        text.set_parse_math(False)
     legend.set_alignment("left")
 
 

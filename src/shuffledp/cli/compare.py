@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from shuffledp.cli.text import print_json, progress
+from shuffledp.cli.text import print_json, progress, say_unshown
 from shuffledp.cli.types import Number, Whole
 from shuffledp.cli.writing import files_written
 from shuffledp.compare import compare_randomizers
@@ -58,7 +58,7 @@ def compare(
                 n=n, delta=delta, eps0=eps0, epsilon=epsilon, domain=domain, items=items
             )
         if plot is not None:
-            plots.save(plots.randomizers_figure(found), held.path(plot))
+            say_unshown(plots.save(plots.randomizers_figure(found), held.path(plot)))
     if as_json:
         print_json(found.to_dict())
     else:

@@ -16,7 +16,7 @@ from shuffledp import _check
 from shuffledp.cli import report
 from shuffledp.cli.extras import load_certificate, load_deployment, load_plots, load_verifier
 from shuffledp.cli.mechanisms import mechanism_label
-from shuffledp.cli.text import print_json, progress
+from shuffledp.cli.text import print_json, progress, say_unshown
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, unreadable
 from shuffledp.outputs import Outputs
@@ -241,7 +241,7 @@ def text_writer(text: str) -> Callable[[Path], None]:
 
 def figure_writer(plots: Any, figure: Any, kind: str) -> Callable[[Path], None]:
     """What draws this figure into a path."""
-    return lambda path: plots.write(figure, path, kind)
+    return lambda path: say_unshown(plots.write(figure, path, kind))
 
 
 def _digest(name: str, path: str, what: str) -> str:

@@ -10,7 +10,7 @@ import click
 from shuffledp import _check
 from shuffledp.bound import Bound
 from shuffledp.cli.mechanisms import Request, per_mechanism
-from shuffledp.cli.text import bound_text, print_json, progress
+from shuffledp.cli.text import bound_text, print_json, progress, say_unshown
 from shuffledp.cli.types import Number, Whole
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError
@@ -94,7 +94,7 @@ def _curve(
             plots = load_plots()
             marked = request.n if over == "n" else None
             drawn = plots.curve_figure(xs, bounds, title=request.label, marked=marked)
-            plots.save(drawn, held.path(plot))
+            say_unshown(plots.save(drawn, held.path(plot)))
     if as_json:
         print_json([bound.to_dict() for bound in bounds])
     else:

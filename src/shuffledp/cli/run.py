@@ -14,7 +14,7 @@ import click
 from shuffledp import _check
 from shuffledp.cli import report
 from shuffledp.cli.extras import load_certificate, load_deployment, load_plots, load_protocol
-from shuffledp.cli.text import print_json, progress
+from shuffledp.cli.text import print_json, progress, say_unshown
 from shuffledp.cli.types import Number, Whole
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, rejected
@@ -329,7 +329,7 @@ def _draw(path: Path, plots: Any, result: Any, truth: Any) -> None:
 
     title = result.account.deployment.title
     drawn = estimate_figure(result.rows, title=title, truth=truth, n=result.outcome.users)
-    plots.save(drawn, path)
+    say_unshown(plots.save(drawn, path))
 
 
 def _print_run(result: Any, files: Any) -> None:

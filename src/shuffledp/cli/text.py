@@ -53,6 +53,13 @@ def print_json(value: Any) -> None:
     click.echo(json.dumps(value, indent=2, allow_nan=False))
 
 
+def say_unshown(characters: str) -> None:
+    """One line on stderr for characters of a figure that no installed font has."""
+    if characters:
+        words = characters if len(characters) <= 10 else characters[:10] + "..."
+        click.echo(f"shuffledp: no installed font has {words!r}: drawn as boxes", err=True)
+
+
 def progress(message: str) -> AbstractContextManager[Any]:
     """A spinner on stderr while something runs, if stderr is a terminal."""
     from rich.console import Console

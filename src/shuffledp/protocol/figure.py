@@ -46,6 +46,8 @@ def estimate_figure(
     more = len(rows) - len(chosen)
     axes.set_xlabel("item" + (f" ({more:,} smaller ones not shown)" if more else ""))
     axes.set_ylabel("mean" if rows[0].item.startswith("mean") else "frequency (share of users)")
-    axes.set_title(f"{title}: {n:,} users")
+    axes.set_title(f"{title}: {n:,} users", parse_math=False)
+    for label in axes.get_xticklabels():
+        label.set_parse_math(False)
     axes.legend(frameon=False)
     return figure
