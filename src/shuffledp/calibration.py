@@ -12,13 +12,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from shuffledp import _check
-from shuffledp.bound import outward
 from shuffledp.composition import STEPS, compose, estimated, one_round_target
 from shuffledp.errors import NotCertified, ParameterError, rejected
+from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
-from shuffledp.shuffle import Shuffled, shuffle
+from shuffledp.shuffle import Shuffled, generic, shuffle
+from shuffledp.sides import Family as AnyLocal
 
-Family = Callable[[float], Randomizer]
+Source = Randomizer | MultiMessage | AnyLocal
+Family = Callable[[float], Source]
 Upper = Callable[[float], float]
 Find = Literal["largest", "smallest"]
 
@@ -54,7 +56,7 @@ class Calibration:
         The target.
     n, rounds : int
         Users and rounds at ``value``.
-    randomizer : Randomizer
+    randomizer : Randomizer, MultiMessage or AnyLocal
         The mechanism at ``value``.
     """
 
@@ -67,7 +69,7 @@ class Calibration:
     delta: float
     n: int
     rounds: int
-    randomizer: Randomizer
+    randomizer: Source
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able form."""
@@ -85,12 +87,25 @@ class Calibration:
         }
 
     def __str__(self) -> str:
-        up = self.beyond is not None and self.beyond > self.value
-        lines = [f"{self.what} = {outward(self.value, up=not up, digits=8)} meets the target"]
-        lines[0] += f" eps = {self.epsilon:g}, delta = {self.delta:g}"
+        lines = [f"{self.what} = {_digits(self.value)} meets the target"]
+        lines[0] += f" eps = {_digits(self.epsilon)}, delta = {_digits(self.delta)}"
+        if self.rounds > 1 and self.what != "rounds":
+            lines[0] += f" after {self.rounds:,} rounds"
         if self.beyond is not None:
-            lines.append(f"  {self.what} = {self.beyond:.8g} does not")
+            lines.append(f"{self.what} = {_digits(self.beyond)} does not")
         return "\n".join(lines)
+
+
+def _digits(value: float) -> str:
+    """Every digit: what is read off and typed in again has to be what was certified."""
+    return str(value) if isinstance(value, int) else repr(float(value))
+
+
+def _among(source: Source, n: int, rtol: float, trust: Literal["all", "published"]) -> Shuffled:
+    """The source among n users, whatever kind it is."""
+    if isinstance(source, AnyLocal):
+        return generic(eps0=source.eps0, n=n, adaptive=source.adaptive, rtol=rtol, trust=trust)
+    return shuffle(source, n=n, rtol=rtol, trust=trust)
 
 
 @dataclass(frozen=True)
@@ -100,9 +115,9 @@ class _Target:
     rtol: float
     trust: Literal["all", "published"]
 
-    def log_upper(self, randomizer: Randomizer, n: int, rounds: int) -> float:
+    def log_upper(self, randomizer: Source, n: int, rounds: int) -> float:
         """log of the certified upper end of delta."""
-        return self.log_upper_of(shuffle(randomizer, n=n, rtol=self.rtol, trust=self.trust), rounds)
+        return self.log_upper_of(_among(randomizer, n, self.rtol, self.trust), rounds)
 
     def log_upper_of(self, one: Shuffled, rounds: int) -> float:
         """The same of a mechanism that is there already, in several rounds."""
@@ -112,9 +127,9 @@ class _Target:
             )
         return one.log_upper(self.epsilon)
 
-    def estimate(self, randomizer: Randomizer, n: int, rounds: int) -> float:
+    def estimate(self, randomizer: Source, n: int, rounds: int) -> float:
         """About the same, certified by nothing."""
-        part = estimated(shuffle(randomizer, n=n, rtol=self.rtol, trust=self.trust).as_round())
+        part = estimated(_among(randomizer, n, self.rtol, self.trust).as_round())
         made = compose([(part, rounds)])
         return made.log_upper(self.epsilon, log_target=self.log_delta, coarse=True)
 
@@ -141,9 +156,9 @@ def calibrate(
     Parameters
     ----------
     family : callable
-        Value -> randomizer, such as ``lambda e: KRR(k=10, eps0=e)``. Delta should rise with the
-        value for find="largest" (eps0), fall with it for "smallest" (sigma); where it does not, the
-        result is still a value that meets the target beside one that does not.
+        Value -> randomizer or protocol, such as ``lambda e: KRR(k=10, eps0=e)``. Delta should rise
+        with the value for find="largest" (eps0), fall with it for "smallest" (sigma); where it does
+        not, the result is still a value that meets the target beside one that does not.
     n : int
         Users.
     epsilon, delta : float
@@ -265,7 +280,7 @@ def meeting(
 
 
 def required_users(
-    randomizer: Randomizer,
+    randomizer: Source,
     *,
     epsilon: float,
     delta: float,
@@ -277,7 +292,7 @@ def required_users(
 
     Parameters
     ----------
-    randomizer : Randomizer
+    randomizer : Randomizer, MultiMessage or AnyLocal
         The mechanism.
     epsilon, delta : float
         The target.
@@ -322,8 +337,62 @@ def required_users(
     )
 
 
+def fewest(
+    family: Callable[[int], Source],
+    *,
+    n: int,
+    epsilon: float,
+    delta: float,
+    rounds: int = 1,
+    most: int = _check.LARGEST_COUNT,
+    trust: Literal["all", "published"] = "all",
+) -> Calibration:
+    """The smallest whole parameter that meets a target, such as blanket messages of a user.
+
+    Parameters
+    ----------
+    family : callable
+        Whole number -> randomizer or protocol; delta has to fall with it.
+    n, epsilon, delta, rounds, trust
+        As for ``calibrate``.
+    most : int
+        Largest number to try.
+
+    Raises
+    ------
+    NotCertified
+        If even ``most`` do not.
+    """
+    n, rounds = _check.count("n", n), _check.count("rounds", rounds, high=10**9)
+
+    def uppers(accuracy: float) -> tuple[_Target, Callable[[int], float]]:
+        target = _target(epsilon, delta, accuracy, trust)
+        return target, lambda count: target.log_upper(family(count), n, rounds)
+
+    found, known = _first_whole(uppers, most, met=True)
+    if found is None:
+        msg = (
+            f"{family(most).name} even at {most:,} does not meet eps = {epsilon:g}, "
+            f"delta = {delta:g} at n = {n:,}: wanted a larger target"
+        )
+        raise NotCertified(msg)
+    before = found - 1 if found > 1 else None
+    return Calibration(
+        what="value",
+        value=found,
+        log_delta=known[found],
+        beyond=before,
+        log_delta_beyond=None if before is None else known[before],
+        epsilon=epsilon,
+        delta=delta,
+        n=n,
+        rounds=rounds,
+        randomizer=family(found),
+    )
+
+
 def most_rounds(
-    randomizer: Randomizer,
+    randomizer: Source,
     *,
     n: int,
     epsilon: float,
@@ -335,7 +404,7 @@ def most_rounds(
 
     Parameters
     ----------
-    randomizer : Randomizer
+    randomizer : Randomizer, MultiMessage or AnyLocal
         The mechanism of every round.
     n : int
         Users, the same in every round.
@@ -355,7 +424,7 @@ def most_rounds(
 
     def uppers(accuracy: float) -> tuple[_Target, Callable[[int], float]]:
         target = _target(epsilon, delta, accuracy, trust)
-        one = shuffle(randomizer, n=n, rtol=accuracy, trust=trust)
+        one = _among(randomizer, n, accuracy, trust)
         return target, lambda rounds: target.log_upper_of(one, rounds)
 
     first, known = _first_whole(uppers, most, met=False)
@@ -487,7 +556,7 @@ def _proposed(
             rtol=_PROPOSED,
             trust=target.trust,
         ).value
-        if shuffle(family(start), n=n, trust=target.trust).as_round().steps == STEPS:
+        if _among(family(start), n, target.rtol, target.trust).as_round().steps == STEPS:
             return start
         private, open_end = (low, high) if find == "largest" else (high, low)
         known: dict[float, float] = {}
@@ -619,7 +688,7 @@ def _around(good: Callable[[int], bool], most: int, start: int) -> tuple[int, in
 
 
 def _unreachable(
-    randomizer: Randomizer, target: _Target, n: int, rounds: int, *, find: str, end: float | None
+    randomizer: Source, target: _Target, n: int, rounds: int, *, find: str, end: float | None
 ) -> NotCertified:
     """Why there is no such value, and how many users would do."""
     where = f"at n = {n:,}" + (f" in {rounds:,} rounds" if rounds > 1 else "")

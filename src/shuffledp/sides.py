@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from shuffledp import theorems
 from shuffledp.analyses import Analysis, analysis_named
@@ -40,8 +40,13 @@ Named = tuple[ShuffledPair, dict[str, Any]]
 class Family:
     """Everything eps0-LDP, for ``generic``: no randomizer of its own."""
 
+    name: ClassVar[str] = "generic"
     eps0: float
     adaptive: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """As certificates and deployment files name it."""
+        return {"name": self.name, "eps0": self.eps0, "adaptive": self.adaptive}
 
     @property
     def relation(self) -> Relation:

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 import shuffledp as sd
 from shuffledp.cli import main
 
-KRR = ("k-rr", "k=4", "eps0=2")
+KRR = ("k-rr", "--k", 4, "--eps0", 2)
 
 
 def run(*args):
@@ -23,7 +23,7 @@ def solved(*args):
 
 
 def test_eps0_is_the_default():
-    found = solved("k-rr", "k=4", "-n", 2000, "--epsilon", 1, "--delta", 1e-6)
+    found = solved("k-rr", "--k", 4, "-n", 2000, "--epsilon", 1, "--delta", 1e-6)
     assert found["what"] == "eps0"
     assert found["log_delta"] <= math.log(1e-6) < found["log_delta_beyond"]
 
@@ -54,21 +54,98 @@ def test_eps_and_delta_are_bounds(rounds, key, other):
     assert "<=" in run(*args).stdout
 
 
+def test_whole_numbers_are_printed_whole():
+    """At a billion users too: what is printed is typed in again."""
+    args = ("k-rr", "--k", 4, "--eps0", 20, "--epsilon", 0.05, "--delta", 1e-12)
+    n = solved(*args)["value"]
+    assert n > 10**9
+    printed = run(*args).stdout
+    assert f"n = {n} meets" in printed
+    assert f"n = {n - 1} does not" in printed
+
+
+def test_every_digit_is_printed():
+    args = ("k-rr", "--k", 4, "-n", 2000, "--epsilon", 1, "--delta", 1e-6)
+    found = solved(*args)
+    printed = run(*args).stdout
+    assert f"eps0 = {found['value']!r} meets the target eps = 1.0, delta = 1e-06" in printed
+    assert f"eps0 = {found['beyond']!r} does not" in printed
+
+
+TARGET = ("--epsilon", 1, "--delta", 1e-6)
+PARTS = '[{"name": "k-rr", "k": 3}, {"name": "duchi"}]'
+SOLVED = [
+    ("eps0", ("generic", "-n", 2000)),
+    ("sigma", ("discrete-gaussian", "--top", 3, "-n", 2000)),
+    ("eps0", ("joint", "--randomizers", PARTS, "-n", 20_000)),
+    ("eps0", ("parallel", "--randomizers", PARTS, "--weights", "0.5,0.5", "-n", 2000)),
+    ("eps0", ("poisson-subsample", "--randomizer", '{"name": "k-rr", "k": 3}', "--rate", 0.5,
+              "-n", 2000)),
+    ("rate", ("poisson-subsample", "--randomizer", '{"name": "k-rr", "k": 3, "eps0": 6}',
+              "-n", 2000)),
+    ("distance", ("metric-laplace", "--scale", 0.1, "-n", 300)),
+    ("blankets", ("pure-dump", "--d", 50, "-n", 100)),
+    ("blankets", ("balcer-et-al", "-n", 50)),
+    ("rate", ("pure-dump", "--d", 50, "--blankets", 40, "-n", 100)),
+    ("f", ("cheu-zhilyaev", "--d", 5, "--blankets", 2, "-n", 2000)),
+    ("p", ("balcer-cheu", "-n", 2000)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("key", "args"), SOLVED)
+def test_one_syntax_for_mechanisms_parts_and_protocols(key, args):
+    """The value meets the target by `delta` with the same words, and the next one does not."""
+    found = solved(*args, *TARGET, "--find", key)
+    assert found["what"] == key
+    assert found["beyond"] is not None
+    for value, met in ((found["value"], True), (found["beyond"], False)):
+        words = [str(word) for word in args]
+        own = [f"--{key}", repr(value)]
+        if key == "eps0" and any(word.startswith(("[", "{")) for word in words):
+            own = []
+            words = [
+                w.replace("}", f', "eps0": {value!r}}}') if w.startswith(("[", "{")) else w
+                for w in words
+            ]
+        done = CliRunner().invoke(main, ["delta", *words, *own, "--epsilon", "1", "--json"])
+        assert done.exit_code == 0, done.stderr
+        assert (json.loads(done.stdout)["log_upper"] <= math.log(1e-6)) is met
+
+
+def test_what_is_left_out_is_solved_for():
+    assert solved(*KRR, "-n", 2000, "--epsilon", 1)["quantity"] == "delta"
+    assert solved(*KRR, *TARGET)["what"] == "n"
+    assert solved("generic", "-n", 2000, *TARGET)["what"] == "eps0"
+    assert solved("pure-dump", "--d", 5, "-n", 2000, *TARGET)["what"] == "blankets"
+
+
+def test_a_parameter_missing_in_one_part_alone():
+    parts = '[{"name": "k-rr", "k": 3, "eps0": 0.5}, {"name": "duchi"}]'
+    found = solved("joint", "--randomizers", parts, "-n", 20_000, *TARGET)
+    first, second = found["randomizer"]["randomizers"]
+    assert first["eps0"] == 0.5
+    assert second["eps0"] == found["value"]
+
+
 @pytest.mark.parametrize(
     ("args", "message"),
     [
-        ((*KRR, "--epsilon", 1, "--delta", 1e-6), "n is missing: wanted to solve for eps0"),
-        ((*KRR, "--find", "n", "--delta", 1e-6), "epsilon is missing"),
-        ((*KRR, "--find", "n", "-n", 5, "--epsilon", 1, "--delta", 1e-6), "n = 5: wanted no value"),
-        ((*KRR, "--find", "m", "-n", 5, "--epsilon", 1, "--delta", 1e-6), "find = 'm'"),
+        (("k-rr", "--k", 4, *TARGET), "--eps0, -n are missing: wanted all but the one"),
+        ((*KRR, "-n", 5, *TARGET), "nothing is missing: wanted one of them left out"),
+        ((*KRR, "--find", "n", "--delta", 1e-6), "--epsilon missing: wanted to solve for n"),
+        ((*KRR, "--find", "n", "-n", 5, *TARGET), "n = 5: wanted no value"),
+        ((*KRR, "--find", "eps0", "-n", 5, *TARGET), "eps0 = 2.0: wanted no value"),
+        ((*KRR, "--find", "k", "-n", 5, *TARGET), "find = 'k': wanted one of eps0, n, rounds"),
+        (("k-rr", "--eps0", 2, "-n", 5, *TARGET), "--k is missing: what can be solved for is eps0"),
+        (("k-rr", "k=4", "-n", 5, *TARGET), "unexpected extra argument (k=4)"),
+        (("k-rr", "--k", 1, "-n", 5, *TARGET), "k = 1"),
+        (("k-r", "--k", 1), "No such command 'k-r'"),
         (
             (*KRR, "--find", "rounds", "-n", 5, "--epsilon", 1e-3, "--delta", 1e-9),
             "does not meet eps = 0.001",
         ),
-        (
-            ("k-rr", "k=4", "-n", 5, "--epsilon", 1e-6, "--delta", 1e-9),
-            "it would with n =",
-        ),
+        (("k-rr", "--k", 4, "-n", 5, "--epsilon", 1e-6, "--delta", 1e-9), "it would with n ="),
+        (("pure-dump", "--d", 5, "-n", 2, "--epsilon", 1e-9, "--delta", 1e-300), "does not meet"),
     ],
 )
 def test_refused_in_one_line(args, message):

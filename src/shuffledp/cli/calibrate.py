@@ -2,137 +2,256 @@
 
 from __future__ import annotations
 
+import dataclasses
+import inspect
+import math
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import click
 
 from shuffledp import _check
-from shuffledp.bound import Bound
+from shuffledp.calibration import Calibration, fewest, most_rounds, required_users
 from shuffledp.calibration import calibrate as solve
-from shuffledp.calibration import most_rounds, required_users
+from shuffledp.cli.mechanisms import (
+    GENERIC,
+    Source,
+    accountant,
+    mechanism_class,
+    mechanism_group,
+    source_from_dict,
+)
 from shuffledp.cli.text import bound_text, print_json, progress
 from shuffledp.cli.types import Number, Whole
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.randomizers import Randomizer, randomizer_class, randomizer_from_dict
-from shuffledp.shuffle import shuffle
+from shuffledp.multimessage import MultiMessage
 
 _TARGETS = ("n", "rounds", "epsilon", "delta")
+# Which end of the values that meet the target has the least noise. Searches are over factors.
+_LARGEST, _SMALLEST = "largest", "smallest"
+_NOISE = {"eps0": _LARGEST, "distance": _LARGEST, "sigma": _SMALLEST, "scale": _SMALLEST}
+# In the units of the values, which may be anything.
+_RANGES: dict[str, tuple[float, float]] = {
+    "eps0": (1e-4, _check.LARGEST_EPS0),
+    "distance": (1e-12, math.inf),
+    "sigma": (1e-12, 1e12),
+    "scale": (1e-12, 1e12),
+    "rate": (1e-12, 1.0),
+}
+_LEAST_COIN = 2.0**-40
+
+_SUMMARY = """Solve for any one of noise, users, rounds, eps and delta, given the others.
+
+What is left out is solved for: the largest eps0, the smallest noise such as sigma, the smallest
+n. --find names it where several are left out, or rounds. Printed are a value whose certified
+bound meets the target, and the next one, which does not. A parameter that is left out in all
+parts of a mechanism is the same in all of them."""
+_EXAMPLES = """shuffledp calibrate k-rr --k 10 -n 10000 --epsilon 1 --delta 1e-6
+  shuffledp calibrate gaussian -n 10000 --epsilon 1 --delta 1e-6
+  shuffledp calibrate k-rr --k 10 --eps0 4 --epsilon 1 --delta 1e-6
+  shuffledp calibrate k-rr --k 10 --eps0 4 --find rounds -n 10000 --epsilon 1 --delta 1e-6
+  shuffledp calibrate k-rr --k 10 --eps0 4 -n 10000 --epsilon 1 --rounds 5
+  shuffledp calibrate pure-dump --d 50 -n 10000 --epsilon 1 --delta 1e-6
+  shuffledp calibrate joint --randomizers '[{"name": "k-rr", "k": 4}, {"name": "duchi"}]' \\
+      -n 10000 --epsilon 1 --delta 1e-6"""
 
 
-@click.command(
-    short_help="The weakest local noise that meets a central target.",
-    context_settings={"ignore_unknown_options": False},
-)
-@click.argument("mechanism")
-@click.argument("parameters", nargs=-1, metavar="[KEY=VALUE]...")
-@click.option("-n", "n", type=Whole(), help="Users.")
-@click.option("--epsilon", type=Number(), help="Central eps in nats to meet.")
-@click.option("--delta", type=Number(), help="Central delta to meet.")
-@click.option("--rounds", type=Whole(), help="Rounds on the same users.  [default: 1]")
-@click.option(
-    "--find",
-    metavar="KEY",
-    help="What to solve for: a parameter, n, rounds, epsilon or delta.  [default: eps0]",
-)
-@click.option("--json", "as_json", is_flag=True, help="Print as JSON and nothing else.")
-def calibrate(
-    mechanism: str,
-    parameters: tuple[str, ...],
+def _calibrate(
+    description: dict[str, Any],
+    *,
     n: int | None,
     epsilon: float | None,
     delta: float | None,
     rounds: int | None,
     find: str | None,
+    trust: Any,
+    rtol: float,
     as_json: bool,
 ) -> None:
-    """Solve for any one of noise, users, rounds, eps and delta, given the others.
-
-    The largest eps0, the smallest noise such as sigma, the smallest n, the most rounds: a value
-    whose certified bound meets the target, and the next one, which does not.
-
-    \b
-      shuffledp calibrate k-rr k=10 -n 10000 --epsilon 1 --delta 1e-6
-      shuffledp calibrate gaussian --find sigma -n 10000 --epsilon 1 --delta 1e-6
-      shuffledp calibrate k-rr k=10 eps0=4 --find n --epsilon 1 --delta 1e-6
-      shuffledp calibrate k-rr k=10 eps0=4 --find rounds -n 10000 --epsilon 1 --delta 1e-6
-      shuffledp calibrate k-rr k=10 eps0=4 --find delta -n 10000 --epsilon 1 --rounds 5
-    """  # noqa: D301
-    fixed = dict(_pair(text) for text in parameters)
-    key = find or "eps0"
-    known = _parameters(mechanism)
-    _check.choice("find", key, (*known, *(k for k in _TARGETS if k not in known)))
     given = {"n": n, "epsilon": epsilon, "delta": delta, "rounds": rounds}
-    _complete(given, key)
-    if key in _TARGETS and key not in known:
-        _solve_target(randomizer_from_dict({"name": mechanism, **fixed}), key, given, as_json)
-        return
-
-    def family(value: float) -> Randomizer:
-        return randomizer_from_dict({"name": mechanism, **fixed, key: value})
-
-    with progress("calibrating"):
-        found = solve(
-            family,
-            **_settings(given),
-            find="largest" if key == "eps0" else "smallest",
-        )
-    if as_json:
-        print_json(found.to_dict() | {"what": key})
-        return
-    click.echo(str(found).replace("value =", f"{key} ="))
-
-
-def _complete(given: dict[str, Any], key: str) -> None:
-    """Refuse what is missing, and a value for what is solved for."""
-    for name in _TARGETS:
-        if name == key and given[name] is not None:
-            raise rejected(name, given[name], "no value: it is what is solved for")
-        if name not in {key, "rounds"} and given[name] is None:
-            raise ParameterError(f"{name} is missing: wanted to solve for {key}")
-
-
-def _settings(given: dict[str, Any]) -> dict[str, Any]:
-    """What was given, one round by default."""
-    return {k: v for k, v in given.items() if v is not None}
-
-
-def _solve_target(randomizer: Randomizer, key: str, given: dict[str, Any], as_json: bool) -> None:
-    """Solve for users or rounds, or evaluate eps or delta, which is a bound."""
-    settings = _settings(given)
-    with progress(f"calibrating {key}"):
-        if key == "n":
-            found: Any = required_users(randomizer, **settings)
-        elif key == "rounds":
-            found = most_rounds(randomizer, **settings)
+    key = _key(description, given, find)
+    settings = {name: value for name, value in given.items() if value is not None}
+    settings["trust"] = trust
+    with progress(f"calibrating {key} of {description['name']}"):
+        if key in _TARGETS:
+            found: Any = _target(source_from_dict(description), key, settings, rtol)
         else:
-            n, rounds = settings.pop("n"), settings.pop("rounds", 1)
-            one = shuffle(randomizer, n=n)
-            accountant = one if rounds == 1 else one.compose(rounds=rounds)
-            evaluate = accountant.epsilon if key == "epsilon" else accountant.delta
-            found = evaluate(**settings)
+            found = _noise(description, key, settings, rtol)
     if as_json:
         print_json(found.to_dict())
     else:
-        click.echo(bound_text(found) if isinstance(found, Bound) else str(found))
+        click.echo(str(found) if isinstance(found, Calibration) else bound_text(found))
 
 
-def _parameters(mechanism: str) -> tuple[str, ...]:
-    import inspect
+def _key(description: dict[str, Any], given: dict[str, Any], find: str | None) -> str:
+    """What is solved for: what was named, or the one thing that is missing."""
+    missing = [*dict.fromkeys(_missing(description))]
+    missing += [name for name in _TARGETS if name != "rounds" and given[name] is None]
+    if find is None:
+        if len(missing) == 1:
+            return missing[0]
+        if not missing:
+            raise ParameterError(
+                "nothing is missing: wanted one of them left out, or --find rounds"
+            )
+        names = ", ".join(_typed(name) for name in missing)
+        raise ParameterError(f"{names} are missing: wanted all but the one that is solved for")
+    wanted = [*_solvable(description), *_TARGETS]
+    _check.choice("find", find, tuple(dict.fromkeys(wanted)))
+    if given.get(find) is not None or _given(description, find):
+        value = given.get(find, description.get(find))
+        raise rejected(find, value, "no value: it is what is solved for")
+    others = [_typed(name) for name in missing if name != find]
+    if others:
+        raise ParameterError(f"{', '.join(others)} missing: wanted to solve for {find}")
+    return find
 
-    return tuple(inspect.signature(randomizer_class(mechanism)).parameters)
+
+def _typed(name: str) -> str:
+    return "-n" if name == "n" else f"--{name}"
 
 
-def _pair(text: str) -> tuple[str, Any]:
-    key, sign, value = text.partition("=")
-    if not sign:
-        raise rejected("parameter", text, "KEY=VALUE, such as k=10")
-    number = Whole().convert(value, None, None) if _is_number(value) else value
-    return key, {"true": True, "false": False}.get(value.lower(), number)
+def _target(source: Source, key: str, settings: dict[str, Any], rtol: float) -> Any:
+    """Solve for users or rounds, or evaluate eps or delta, which is a bound."""
+    if key == "n":
+        return required_users(source, **settings)
+    if key == "rounds":
+        return most_rounds(source, **settings)
+    rounds, n, trust = settings.pop("rounds", 1), settings.pop("n"), settings.pop("trust")
+    one = accountant(source, n, rtol=rtol, trust=trust)
+    made = one if rounds == 1 else one.compose(rounds=rounds)
+    return made.epsilon(**settings) if key == "epsilon" else made.delta(**settings)
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
+def _noise(description: dict[str, Any], key: str, settings: dict[str, Any], rtol: float) -> Any:
+    """Solve for a parameter of the mechanism or of its parts."""
+    name = description["name"]
+
+    def build(value: Any) -> Source:
+        return source_from_dict(_filled(description, key, value))
+
+    solvable = _solvable(description)
+    if key not in solvable:
+        wanted = ", ".join([*solvable, *_TARGETS])
+        raise ParameterError(f"{_typed(key)} is missing: what can be solved for is {wanted}")
+    if key == "blankets":
+        found = fewest(build, most=_most_blankets(settings["n"]), **settings)
+    elif key in {"f", "p"}:
+        found = _coin(build, key, settings, rtol)
+    else:
+        direction = _NOISE.get(key, _LARGEST if name == "poisson-subsample" else _SMALLEST)
+        low, high = _RANGES[key]
+        if key == "distance":
+            # Left out it is the largest there is.
+            high = float(getattr(source_from_dict(description), key))
+        found = solve(build, find=direction, low=low, high=high, rtol=rtol, **settings)  # type: ignore[arg-type]
+    return dataclasses.replace(found, what=key)
+
+
+def _most_blankets(n: Any) -> int:
+    """So many for each user that all messages together can still be counted."""
+    return max((_check.LARGEST_COUNT - 1) // _check.count("n", n), 1)
+
+
+def _coin(
+    build: Callable[[float], Source], key: str, settings: dict[str, Any], rtol: float
+) -> Calibration:
+    """The least noise of a protocol's coin: the smallest f, or the p nearest to 1."""
+    protocol: Any = build(0.25)
+    noisiest = protocol.coin()[1]
+    found = solve(
+        protocol.with_noise,
+        find=_SMALLEST,
+        low=_LEAST_COIN,
+        high=noisiest * (1.0 - 1e-9),
+        rtol=rtol,
+        **settings,
+    )
+    if key == "f":
+        return found
+    beyond = None if found.beyond is None else 1.0 - found.beyond
+    return dataclasses.replace(found, value=1.0 - found.value, beyond=beyond)
+
+
+# ------------------------------------------------------------------- tables with something missing
+
+
+def _tables(description: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """The table and those of its parts."""
+    yield description
+    for value in description.values():
+        for part in value if isinstance(value, list | tuple) else (value,):
+            if isinstance(part, Mapping) and "name" in part:
+                yield from _tables(part)
+
+
+def _parameters(name: str) -> dict[str, bool]:
+    """Parameters of a mechanism, and whether each has to be given."""
+    if name == GENERIC:
+        return {"eps0": True, "adaptive": False}
+    known = inspect.signature(mechanism_class(name)).parameters
+    return {key: p.default is inspect.Parameter.empty for key, p in known.items()}
+
+
+def _missing(description: Mapping[str, Any]) -> Iterator[str]:
+    for table in _tables(description):
+        for key, needed in _parameters(table["name"]).items():
+            if needed and key not in table:
+                yield key
+
+
+def _given(description: Mapping[str, Any], key: str) -> bool:
+    """Whether every table that has such a parameter has a value for it."""
+    holders = [t for t in _tables(description) if key in _parameters(t["name"])]
+    return bool(holders) and all(key in table for table in holders)
+
+
+def _solvable(description: Mapping[str, Any]) -> list[str]:
+    """Parameters that noise is measured by, of the mechanism and of its parts."""
+    found = []
+    for table in _tables(description):
+        known = _parameters(table["name"])
+        cls = None if table["name"] == GENERIC else mechanism_class(table["name"])
+        wanted = {*_NOISE}
+        if cls is not None and issubclass(cls, MultiMessage):
+            wanted |= {"blankets", "rate", "f"} | ({"p"} if set(known) == {"p"} else set())
+        elif table["name"] == "poisson-subsample":
+            wanted |= {"rate"}
+        found += [key for key in known if key in wanted]
+    return list(dict.fromkeys(found))
+
+
+def _filled(description: Mapping[str, Any], key: str, value: Any) -> dict[str, Any]:
+    """The table with the value wherever it is missing, in parts too."""
+
+    def fill(part: Any) -> Any:
+        if isinstance(part, Mapping) and "name" in part:
+            return _filled(part, key, value)
+        return [fill(one) for one in part] if isinstance(part, list | tuple) else part
+
+    found = {name: fill(part) for name, part in description.items()}
+    if key in _parameters(description["name"]):
+        found.setdefault(key, value)
+    return found
+
+
+calibrate = mechanism_group(
+    "calibrate",
+    _calibrate,
+    summary=_SUMMARY,
+    example=_EXAMPLES,
+    options=(
+        click.Option(["-n", "--n"], type=Whole(), help="Users in the shuffle."),
+        click.Option(["--epsilon"], type=Number(), help="Central eps in nats to meet."),
+        click.Option(["--delta"], type=Number(), help="Central delta to meet."),
+        click.Option(["--rounds"], type=Whole(), help="Rounds on the same users.  [default: 1]"),
+        click.Option(
+            ["--find"],
+            metavar="KEY",
+            help="What to solve for: a parameter, n, rounds, epsilon or delta.  [default: what is "
+            "left out]",
+        ),
+        click.Option(["--json", "as_json"], is_flag=True, help="Print as JSON and nothing else."),
+    ),
+    partial=True,
+)

@@ -1,8 +1,9 @@
-"""One subcommand for each registered randomizer, its options made from the class's signature."""
+"""One subcommand for each mechanism, its options from the class's signature and documentation."""
 
 from __future__ import annotations
 
 import inspect
+import re
 import typing
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,48 +17,21 @@ from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole
 from shuffledp.multimessage import MultiMessage, protocol_class
 from shuffledp.randomizers import Randomizer, randomizer_class
 from shuffledp.shuffle import Shuffled
+from shuffledp.sides import Family
 
 Action = Callable[..., Any]
+GENERIC = Family.name
+Source = Randomizer | MultiMessage | Family
 
-_HELP = {
-    "eps0": "Local privacy of one report, in nats.",
-    "k": "Number of values a user may hold (subset: that a report names).",
-    "d": "Number of values a user may hold (bits in a report).",
-    "domain": "Number of values a user may hold.",
-    "l": "Number of hash values.",
-    "blocks": "Number of blocks of columns.",
-    "top": "Largest value a user may hold; values are 0 .. TOP.",
-    "clamped": "Reports are cut to the range of the values.",
-    "margin": "How far beyond the values reports may reach, in their units.",
-    "width": "Share of a step that is high; by default the one with the least noise.",
-    "scale": "Scale of the noise, in the units of the value.",
-    "shape": "Exponent of the noise: 1 Laplace, 2 Gaussian.",
-    "sigma": "Standard deviation of the noise, in the units of the value.",
-    "low": "Smallest value a user may hold.",
-    "high": "Largest value a user may hold.",
-    "binary": "Users hold LOW or HIGH and nothing between.",
-    "randomizers": "The parts, as a JSON list of tables, or a file with one.",
-    "randomizer": "The mechanism, as a JSON table, or a file with one.",
-    "weights": "Probability of each part, with commas: 0.3,0.7.",
-    "hamming": "Most attributes in which neighbouring records differ.",
-    "rate": "Probability of taking part.",
-    "branching": "Children of a node of the tree.",
-    "base": "Mechanism of every level: k-rr, rappor, oue, blh or olh.",
-    "s": "Items, or pairs, of one user.",
-    "c": "Share of the sphere in the cap.",
-    "p": "Length of an arc, of a circle of length 1.",
-    "padding": "Users may hold fewer pairs.",
-    "pattern": "1 where the input (row) favours the output (column), else 0; CSV or JSON.",
-    "matrix": "P(output | input): one row an input; CSV, or JSON as a list of rows.",
+# Added to what a class says of a parameter, where it is typed differently from Python.
+_TYPED = {
+    "randomizers": "Here a JSON list of tables, or a file with one.",
+    "randomizer": "Here a JSON table, or a file with one.",
+    "weights": "With commas: 0.3,0.7.",
+    "matrix": "A file: CSV, or JSON as a list of rows.",
+    "pattern": "A file: CSV, or JSON as a list of rows.",
 }
-_PROTOCOL_HELP = {
-    "d": "Number of values a user may hold (bins, for balls-into-bins).",
-    "s": "Special bins of an item.",
-    "p": "Probability that a blanket bit is 1.",
-    "f": "Probability of a flip, or of another value.",
-    "blankets": "Blanket messages of each user.",
-    "rate": "Probability that a blanket message is sent.",
-}
+_ENTRY = re.compile(r"^(\w+(?:, \w+)*) : .*\n((?:    .*\n?)+)", re.MULTILINE)
 _COMMON = (
     click.Option(
         ["--trust"],
@@ -76,6 +50,16 @@ _COMMON = (
 )
 
 
+_OF_GENERIC: dict[str, tuple[Any, Any]] = {
+    "eps0": (float, inspect.Parameter.empty),
+    "adaptive": (bool, False),
+}
+_SAID_OF_GENERIC = {
+    "eps0": "Local privacy of one report, in nats.",
+    "adaptive": "A randomizer may depend on the messages before it.",
+}
+
+
 @dataclass(frozen=True)
 class Request:
     """What was asked for: how to build the accountant for any n, and its description."""
@@ -88,16 +72,74 @@ class Request:
 def per_mechanism(
     name: str, action: Action, *, summary: str, example: str, options: tuple[click.Option, ...]
 ) -> click.Group:
-    """Group with one subcommand a randomizer; ``action(request, **options)`` does the work."""
+    """Group with one subcommand a mechanism; ``action(request, **options)`` does the work."""
+
+    def complete(description: dict[str, Any], n: Any, trust: Any, rtol: float, **more: Any) -> Any:
+        source = source_from_dict(description)
+
+        def build(users: Any) -> Shuffled:
+            return accountant(source, users, rtol=rtol, trust=trust)
+
+        return action(Request(build, mechanism_label(source.to_dict()), n), **more)
+
+    return mechanism_group(name, complete, summary=summary, example=example, options=options)
+
+
+def mechanism_group(
+    name: str,
+    action: Action,
+    *,
+    summary: str,
+    example: str,
+    options: tuple[click.Option, ...],
+    partial: bool = False,
+) -> click.Group:
+    """Group with one subcommand a mechanism: ``action(description, trust=, rtol=, **options)``.
+
+    Parameters
+    ----------
+    name : str
+        Of the group.
+    action : callable
+        Its first argument is the mechanism as a table: its name, and the parameters that were
+        given or have defaults.
+    summary, example : str
+        For ``--help``.
+    options : tuple of click.Option
+        Those of every subcommand, beside the mechanism's own.
+    partial : bool
+        Parameters may be missing, and have no defaults: what is not given is not in the table.
+    """
     group = OneLineGroup(
-        name, help=f"{summary}\n\n\b\nExample:\n  {example}", subcommand_metavar="RANDOMIZER ..."
+        name, help=f"{summary}\n\n\b\nExample:\n  {example}", subcommand_metavar="MECHANISM ..."
     )
-    for mechanism in randomizer_names():
-        group.add_command(_mechanism_command(randomizer_class(mechanism), action, options))
-    for protocol in protocol_names():
-        group.add_command(_mechanism_command(protocol_class(protocol), action, options))
-    group.add_command(_generic_command(action, options))
+    for mechanism in (*randomizer_names(), *protocol_names(), GENERIC):
+        group.add_command(_command(mechanism, action, options, partial=partial))
     return group
+
+
+def mechanism_class(name: str) -> type[Randomizer | MultiMessage]:
+    """The class of a mechanism or protocol by its name."""
+    return protocol_class(name) if name in protocol_names() else randomizer_class(name)
+
+
+def source_from_dict(description: Mapping[str, Any]) -> Source:
+    """The mechanism, protocol or family of all mechanisms that a table describes."""
+    name = description["name"]
+    if name == GENERIC:
+        return typing.cast(Family, generic(**_without_name(description), n=1).source)
+    return mechanism_class(name)(**_without_name(description))
+
+
+def accountant(source: Source, n: Any, *, rtol: float, trust: Any) -> Shuffled:
+    """The source among n users."""
+    if isinstance(source, Randomizer | MultiMessage):
+        return shuffle(source, n=n, rtol=rtol, trust=trust)
+    return generic(**_without_name(source.to_dict()), n=n, rtol=rtol, trust=trust)
+
+
+def _without_name(description: Mapping[str, Any]) -> dict[str, Any]:
+    return {key: value for key, value in description.items() if key != "name"}
 
 
 def parameter_types(cls: type[Randomizer | MultiMessage]) -> dict[str, tuple[Any, Any]]:
@@ -109,55 +151,49 @@ def parameter_types(cls: type[Randomizer | MultiMessage]) -> dict[str, tuple[Any
     }
 
 
-def _mechanism_command(
-    cls: type[Randomizer | MultiMessage], action: Action, options: tuple[click.Option, ...]
+def parameter_help(cls: type[Randomizer | MultiMessage]) -> dict[str, str]:
+    """What the class's own documentation says of each parameter."""
+    text = inspect.getdoc(cls) or ""
+    section = text.partition("Parameters\n----------\n")[2]
+    section = re.split(r"\n\w[\w ]*\n-+\n", section)[0]
+    found = {}
+    for names, words in _ENTRY.findall(section):
+        said = " ".join(words.replace("``", "").split())
+        for name in names.split(", "):
+            found[name] = " ".join([said, *([_TYPED[name]] if name in _TYPED else [])])
+    return found
+
+
+def _command(
+    name: str, action: Action, options: tuple[click.Option, ...], *, partial: bool
 ) -> click.Command:
-    own = parameter_types(cls)
+    if name == GENERIC:
+        types, words, summary = _OF_GENERIC, _SAID_OF_GENERIC, "any eps0-LDP randomizer"
+    else:
+        cls = mechanism_class(name)
+        types, words, summary = parameter_types(cls), parameter_help(cls), cls.summary
 
-    def run(n: Any, trust: str, rtol: float, **values: Any) -> Any:
-        randomizer = cls(**{key: values.pop(key) for key in own})
-        request = Request(
-            lambda users: shuffle(randomizer, n=users, rtol=rtol, trust=trust),  # type: ignore[arg-type]
-            mechanism_label(randomizer.to_dict()),
-            n,
-        )
-        return action(request, **values)
+    def run(**values: Any) -> Any:
+        own = {key: values.pop(key) for key in types}
+        # Of what may be missing, None says that it is; a flag that is not set is no parameter.
+        given = {k: v for k, v in own.items() if v is not None and not (partial and v is False)}
+        return action({"name": name, **given}, **values)
 
-    words = _PROTOCOL_HELP if issubclass(cls, MultiMessage) else _HELP
-    made = [_option(key, kind, default, words.get(key)) for key, (kind, default) in own.items()]
-    return _command(cls.name, run, cls.summary, [*made, *options, *_COMMON])
-
-
-def _generic_command(action: Action, options: tuple[click.Option, ...]) -> click.Command:
-    def run(n: Any, trust: str, rtol: float, eps0: float, *, adaptive: bool, **values: Any) -> Any:
-        request = Request(
-            lambda users: generic(eps0=eps0, n=users, adaptive=adaptive, rtol=rtol, trust=trust),  # type: ignore[arg-type]
-            mechanism_label({"name": "generic", "eps0": eps0, "adaptive": adaptive}),
-            n,
-        )
-        return action(request, **values)
-
-    own = [
-        _option("eps0", float, inspect.Parameter.empty, _HELP["eps0"]),
-        click.Option(
-            ["--adaptive"],
-            is_flag=True,
-            help="A randomizer may depend on the messages before it.",
-        ),
+    made = [
+        _option(key, kind, default, words.get(key), partial=partial)
+        for key, (kind, default) in types.items()
     ]
-    return _command("generic", run, "any eps0-LDP randomizer", [*own, *options, *_COMMON])
-
-
-def _command(name: str, run: Action, summary: str, params: list[click.Option]) -> click.Command:
     text = f"{summary}."
     # A click.Parameter keeps no state of a run, so commands may share theirs.
-    return click.Command(name, callback=run, params=list(params), help=text, short_help=text)
+    params: list[click.Parameter] = [*made, *options, *_COMMON]
+    return click.Command(name, callback=run, params=params, help=text, short_help=text)
 
 
-def _option(key: str, annotation: Any, default: Any, text: str | None) -> click.Option:
+def _option(
+    key: str, annotation: Any, default: Any, text: str | None, *, partial: bool
+) -> click.Option:
     required = default is inspect.Parameter.empty
     names = [f"--{key.replace('_', '-')}", key]
-    text = _HELP.get(key)
     if annotation is bool:
         return click.Option(names, is_flag=True, default=not required and default, help=text)
     kinds = typing.get_args(annotation) or (annotation,)  # int | None is a number too
@@ -171,7 +207,10 @@ def _option(key: str, annotation: Any, default: Any, text: str | None) -> click.
     elif int in kinds or float in kinds:
         kind = Whole() if int in kinds else Number()
     if required:
-        return click.Option(names, type=kind, required=True, help=text)
+        return click.Option(names, type=kind, required=not partial, help=text)
+    if partial:
+        shown = None if default is None else str(default)
+        return click.Option(names, type=kind, show_default=shown or False, help=text)
     return click.Option(names, type=kind, default=default, show_default=True, help=text)
 
 
