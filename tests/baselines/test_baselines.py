@@ -184,6 +184,16 @@ def test_certified_fft_knows_what_rounding_costs():
         certified_fft.fft_delta(pair.with_n(10**7), epsilon=0.01, width=1e-3)
 
 
+def test_certified_fft_of_equal_inputs():
+    """Every gain is 0 at eps = 0: nothing to transform, and no division by 0."""
+    same = sd.shuffle(sd.Extremal(pattern=[[0, 1], [0, 1]], eps0=1.0), n=6)
+    for at in ({"epsilon": 0.0}, {"delta": 1e-3}):
+        ask = same.delta if "epsilon" in at else same.epsilon
+        with pytest.raises(sd.NotCertified, match="gain of the others is 0"):
+            ask(**at, analysis="blanket-certified-fft")
+        assert ask(**at).upper <= 1e-9
+
+
 def test_certified_fft_through_the_front_door():
     acc = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=1000)
     found = acc.delta(epsilon=0.5, analysis="blanket-certified-fft")

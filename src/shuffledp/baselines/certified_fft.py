@@ -116,7 +116,7 @@ def _attempt(pair: ShuffledPair, epsilon: float, share: float, log_target: float
     users = _users(pair, a, 0.5 * eta)
     m = pair.n - 1
     mean = math.fsum(users.w * users.g)
-    second = float((users.w * users.g**2).sum())
+    second = _second_moment(users, epsilon)
     t_square = max(m * mean**2 / second, 1.0)
     c = share * second / ((1.0 + a) * t_square)
     gamma = float(users.w.sum())
@@ -169,6 +169,15 @@ def _attempt(pair: ShuffledPair, epsilon: float, share: float, log_target: float
     high += float(outside) + slack + pair.tail[0] * (1.0 + 8 * U)
     low += float(outside) - slack - a * pair.tail[1] * (1.0 + 8 * U)
     return FFTBracket(max(low, 0.0), min(high, 1.0), roundoff, points)
+
+
+def _second_moment(users: _Users, epsilon: float) -> float:
+    """E[G^2] of one of the others; NotCertified where that is 0."""
+    second = float((users.w * users.g**2).sum())
+    if second == 0.0:
+        msg = f"epsilon = {epsilon!r}: every gain of the others is 0, there is no sum to transform"
+        raise NotCertified(msg)
+    return second
 
 
 def _users(pair: ShuffledPair, a: float, most_lost: float) -> _Users:
