@@ -22,7 +22,7 @@ from shuffledp.index import (
 )
 from shuffledp.multimessage import MultiMessage
 from shuffledp.pair import ShuffledPair
-from shuffledp.randomizers import BinaryRR, Randomizer
+from shuffledp.randomizers import KRR, BinaryRR, Randomizer
 from shuffledp.reductions import blanket_pair, published_reason
 from shuffledp.sides import Family, RatioFamily, Source, published_ratio_pairs, ratios
 
@@ -239,8 +239,7 @@ def _gaussian(source: Source, n: int, cells: int) -> Curve:
 
 def _index(key: str) -> Callable[[Source, int, int], Curve]:
     def make(source: Source, n: int, cells: int) -> Curve:
-        both = shuffle_index(_member(source, key), cells=cells)
-        chi = (both.upper if key.endswith("lower") else both.lower).value
+        chi = _chi(source, key, cells)
 
         def log_delta_at(epsilon: float) -> float:
             if epsilon == 0.0:
@@ -250,6 +249,16 @@ def _index(key: str) -> Callable[[Source, int, int], Curve]:
         return Curve(lambda d: band_epsilon(chi=chi, n=n, delta=d), log_delta_at, NOT_CERTIFIED)
 
     return make
+
+
+def _chi(source: Source, key: str, cells: int) -> float:
+    """chi of the blanket or, for the lower end, the least chi of a dataset of any member."""
+    if not key.endswith("lower"):
+        return shuffle_index(_member(source, key), cells=cells).lower.value
+    members = [_member(source, key)]
+    if isinstance(source, Family):
+        members.append(KRR(k=3, eps0=source.eps0))
+    return min(shuffle_index(member, cells=cells).upper.value for member in members)
 
 
 _CURVES: dict[str, Callable[[Source, int, int], Curve]] = {
