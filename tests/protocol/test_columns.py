@@ -1,5 +1,8 @@
 """Columns: values to inputs, and what each policy does with values that are none."""
 
+import datetime as dt
+import time
+
 import numpy as np
 import pyarrow as pa
 import pytest
@@ -25,7 +28,7 @@ def test_whole_numbers_and_whole_floats_as_items():
     column = Column(name="x", domain=(10, 20, 30))
     assert column.encode(pa.array([30, 10]), THREE).values.tolist() == [2, 0]
     assert column.encode(pa.array([30.0, 10.0]), THREE).values.tolist() == [2, 0]
-    with pytest.raises(ParameterError, match=r"30\.5"):
+    with pytest.raises(ParameterError, match="row 1: wanted an item"):
         column.encode(pa.array([30.5]), THREE)
 
 
@@ -38,9 +41,9 @@ def test_policies_for_items():
     other = Column(name="x", domain=("a", "b"), nulls="category", outside="category")
     assert other.items == ("a", "b", "(none)", "(other)")
     assert other.encode(rows, FOUR).values.tolist() == [0, 2, 3, 1, 2]
-    with pytest.raises(ParameterError, match=r"column 'x' = None.*2 rows"):
+    with pytest.raises(ParameterError, match=r"column 'x', row 2: .*\(2 of the first 5 rows"):
         Column(name="x", domain=("a", "b", "c")).encode(rows, THREE)
-    with pytest.raises(ParameterError, match=r"column 'x' = 'z'.*1 rows"):
+    with pytest.raises(ParameterError, match=r"column 'x', row 3: .*\(1 of the first 5 rows"):
         Column(name="x", domain=("a", "b", "c"), nulls="drop").encode(rows, THREE)
 
 
@@ -51,11 +54,124 @@ def test_numbers():
     assert found.nulls == 2
     drop = Column(name="x", outside="drop").encode(pa.array([-5.0, 0.0]), NUMBER)
     assert (drop.values.tolist(), drop.outside) == ([0.0], 1)
-    for rows, word in (([4.0], "4.0"), ([None], "None")):
+    for rows, word in (([4.0], "row 1: wanted a number from -1 to 3"), ([None], "a value in")):
         with pytest.raises(ParameterError, match=word):
             Column(name="x").encode(pa.array(rows, type=pa.float64()), NUMBER)
-    with pytest.raises(ParameterError, match="'ten'"):
+    with pytest.raises(ParameterError, match=r"wanted numbers.*holds text.*type = 'number'"):
         Column(name="x").encode(pa.array(["ten"]), NUMBER)
+    with pytest.raises(ParameterError, match=r"row 2: wanted a number from -1 to 3 \(1 of"):
+        Column(name="x", type="number", outside="clip").encode(pa.array(["1", "ten"]), NUMBER)
+
+
+def test_fractions_are_no_items():
+    with pytest.raises(ParameterError, match="row 2: wanted a whole number from 0 to 2"):
+        Column(name="x").encode(pa.array([1.0, 1.5]), THREE)
+
+
+SECRET = "HIV-positive Jane Doe"
+
+
+@pytest.mark.parametrize(
+    ("column", "rows", "mechanism"),
+    [
+        (Column(name="x", domain=("a", "b", "c")), pa.array(["a", SECRET]), THREE),
+        (Column(name="x"), pa.array([SECRET]), THREE),
+        (Column(name="x"), pa.array([SECRET]), NUMBER),
+        (Column(name="x", type="number"), pa.array(["1", SECRET]), NUMBER),
+        (Column(name="x", domain=(1, 2, 3), type="integer"), pa.array(["1", SECRET]), THREE),
+        (Column(name="x", domain=(1, 2, 3)), pa.array([SECRET]), THREE),
+        (Column(name="x", type="number", outside="clip"), pa.array(["1", SECRET]), NUMBER),
+        (Column(name="x", alphabet="ab", length=3), pa.array(["a", SECRET]), THREE),
+    ],
+)
+def test_refusals_do_not_say_the_value(column, rows, mechanism):
+    with pytest.raises(ParameterError) as refused:
+        column.encode(rows, mechanism, before=1000)
+    assert "Jane" not in str(refused.value)
+    assert "column 'x'" in str(refused.value)
+
+
+def test_the_value_is_said_where_that_is_asked_for():
+    column = Column(name="x", domain=("a", "b", "c"), show_values=True)
+    with pytest.raises(ParameterError, match=r"row 1,002 = 'HIV.*1 of the first 1,002 rows"):
+        column.encode(pa.array(["a", SECRET]), THREE, before=1000)
+    with pytest.raises(ParameterError, match=r"a row: .*1 of a batch of 2 rows"):
+        Column(name="x", domain=("a", "b", "c")).encode(pa.array(["a", SECRET]), THREE, before=None)
+
+
+def test_declared_casts():
+    days = [dt.date(2024, 1, 31), None, dt.date(2024, 2, 1)]
+    for rows, kind, domain in (
+        (pa.array([30, 7, None]), "text", ("7", "30", "x")),
+        (pa.array([True, False, None]), "text", ("false", "true", "x")),
+        (pa.array([days[2], days[0], None]), "text", ("2024-01-31", "2024-02-01", "x")),
+        (pa.array([days[2], days[0], None], pa.date64()), "text",
+         ("2024-01-31", "2024-02-01", "x")),
+        (pa.array(["30", " 7 ", None]), "integer", (7, 30, 8)),
+        (pa.array(["+30", "7.0", None]), "integer", ("7", "30", "8")),
+        (pa.array([True, False, None]), "integer", (0, 1, 2)),
+        (pa.array([30, 7, None], pa.uint64()), "integer", ("7", "30", "8")),
+    ):  # fmt: skip
+        column = Column(name="x", type=kind, domain=domain, nulls="drop")
+        found = column.encode(rows, THREE)
+        assert found.values.tolist() == [1, 0]
+        assert found.nulls == 1
+    numbers = Column(name="x", type="number", nulls="drop", outside="drop")
+    text = pa.array(["1e0", " -.5", "+2.", "nan", "inf", "0x1", "1,5", "", None, "3.01"])
+    found = numbers.encode(text, NUMBER)
+    assert found.values.tolist() == [1.0, -0.5, 2.0]
+    assert (found.nulls, found.outside) == (2, 5)
+
+
+@pytest.mark.parametrize(
+    ("rows", "settings", "word"),
+    [
+        (pa.array([1.5]), {"type": "text", "domain": ("a", "b", "c")}, "more than one way"),
+        (pa.array([0], pa.timestamp("s")), {"type": "text", "domain": ("a", "b", "c")},
+         "more than one way"),
+        (pa.array([dt.date(2024, 1, 1)]), {"type": "integer", "domain": (1, 2, 3)},
+         "cannot be read"),
+        (pa.array([1, 2]), {"domain": ("1", "2", "3")}, "type = 'text' reads it"),
+        (pa.array([[1], [2]]), {"domain": ("1", "2", "3")}, "list"),
+        (pa.array(["1"]), {"domain": (1, 2, 3)}, "type = 'integer' reads it"),
+        (pa.array(["1"]), {}, "public list of items"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_cast(rows, settings, word):
+    with pytest.raises(ParameterError, match=word):
+        Column(name="x", **settings).encode(rows, THREE)
+
+
+@pytest.mark.parametrize(
+    ("settings", "word"),
+    [
+        ({"type": "integer", "domain": ("1", "b", "3")}, r"domain = 'b'.*item 2"),
+        ({"type": "number", "domain": (1, 2, 3)}, "type = 'number'"),
+        ({"type": "date"}, "type = 'date'"),
+        ({"domain": ("a", "(other)"), "outside": "category"}, "what the rest is called"),
+        ({"domain": ("a", "(none)"), "nulls": "category"}, "what the rest is called"),
+    ],
+)
+def test_domains_that_cannot_be(settings, word):
+    with pytest.raises(ParameterError, match=word):
+        Column(name="x", **settings)
+
+
+def test_a_repeated_item_is_found_at_once():
+    """200,001 items, the last one twice: a list scan takes over a minute."""
+    items = tuple(f"item {i}" for i in range(200_000))
+    start = time.perf_counter()
+    with pytest.raises(ParameterError, match="item 199999"):
+        Column(name="x", domain=(*items, items[-1]))
+    assert time.perf_counter() - start < 5.0
+
+
+def test_whole_numbers_too_large_for_any_domain_are_outside():
+    column = Column(name="x", domain=(1, 2, 3), outside="drop")
+    assert column.encode(pa.array([1, 2**63 + 5], pa.uint64()), THREE).outside == 1
+    text = Column(name="x", domain=(1, 2, 3), type="integer", outside="drop")
+    found = text.encode(pa.array(["1", "1" * 30]), THREE)
+    assert (found.values.tolist(), found.outside) == ([0], 1)
 
 
 @pytest.mark.parametrize(

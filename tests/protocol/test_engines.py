@@ -131,7 +131,7 @@ delta = 1e-6
 
 
 def test_nothing_is_released_before_the_check(tmp_path):
-    """Too few users: the report file is not there, nor anything else; and what stood there stays."""
+    """Too few users: there is no report file, nor anything else; what stood there stays."""
     from shuffledp.deployment import load
     from shuffledp.protocol.run import run
 

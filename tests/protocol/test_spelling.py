@@ -116,8 +116,8 @@ def test_the_most_frequent_are_found(place):
         ("length = 2", "length = 2\nhashed = true", "hashed"),
         ('alphabet = "ABC', 'alphabet = "ABBC', "every letter once"),
         ('alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"', "", "an alphabet too"),
-        ('outside = "drop"', "", "column 'code' = 'abc'"),
-        ('nulls = "drop"', "", "column 'code' = None"),
+        ('outside = "drop"', "", "column 'code', row 11: wanted 1 to 2 letters"),
+        ('nulls = "drop"', "", "column 'code', row 1: wanted a value in every row (10"),
         ("length = 2", "length = 2\nmoments = 2", "nothing but top"),
     ],
 )

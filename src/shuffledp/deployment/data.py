@@ -20,9 +20,15 @@ class _Column(BaseModel):
         default="refuse", description="values outside the domain: the same, or clip for numbers"
     )
 
+    type: Literal["text", "integer", "number"] | None = Field(
+        default=None,
+        description="what values are read as, where they are stored as something else: text of "
+        "whole numbers, booleans and dates; numbers of text",
+    )
+
     def settings(self) -> dict[str, Any]:
         """Arguments of ``protocol.Column`` that the file gives."""
-        given = {"nulls": self.nulls, "outside": self.outside}
+        given = {"nulls": self.nulls, "outside": self.outside, "type": self.type}
         return given | {"domain": None if self.domain is None else tuple(self.domain)}
 
 

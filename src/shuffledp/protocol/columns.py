@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 
 from shuffledp import _check
 from shuffledp.errors import ParameterError, rejected
+from shuffledp.protocol.casts import REAL, TEXT, TYPES, WHOLE, Kind, cast, domain_as
 from shuffledp.protocol.heavy import PrefixTree, Spelling
 from shuffledp.randomizers import Hierarchy, Joint
 from shuffledp.randomizers.frequency import ItemRandomizer
@@ -24,6 +25,8 @@ _OUTSIDE = ("refuse", "drop", "category", "clip")
 NULL_ITEM = "(none)"
 OTHER_ITEM = "(other)"
 _MOST_ITEMS = 100_000_000
+_EVERY_ROW = "a value in every row"
+_FOR_TEXT = "text wants a public list of items (domain in [data], --domain FILE), or hashed = true"
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,15 @@ class Placed:
         return ~(self.nulls | self.outside)
 
 
+class RefusedRow(Exception):  # noqa: N818 (a message on its way to ``Column.encode``)
+    """A row that is refused: where it is in its batch, and how many are."""
+
+    def __init__(self, bad: np.ndarray, rows: pa.Array, wanted: str) -> None:
+        super().__init__(wanted)
+        self.place, self.count = int(np.argmax(bad)), int(np.count_nonzero(bad))
+        self.rows, self.wanted = rows, wanted
+
+
 @dataclass(frozen=True, kw_only=True)
 class Column:
     """Which column, its public domain, and what happens to values that are not in it.
@@ -88,6 +100,13 @@ class Column:
     alphabet, length : str and int, optional
         An open domain too: text of so many letters of the alphabet, for the mechanism of a
         ``PrefixTree``, which finds the most frequent ones. Other text counts as outside.
+    type : {"text", "integer", "number"}, optional
+        What values are made into before they are matched, where they are stored as something else:
+        text of whole numbers, of booleans ("true", "false") and of dates ("2024-01-31"); whole
+        numbers and numbers of text. The domain's items are read as the same.
+    show_values : bool
+        Name the first value that is refused in the error. Messages end up in logs: by default they
+        say the row only.
     """
 
     name: str
@@ -97,6 +116,8 @@ class Column:
     hashed: bool = False
     alphabet: str | None = None
     length: int = 0
+    type: Kind | None = None
+    show_values: bool = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.name, str) or not self.name:
@@ -109,12 +130,22 @@ class Column:
             self._check_spelling()
         elif self.length:
             raise ParameterError(f"length = {self.length!r}: wanted an alphabet too")
+        if self.type is not None:
+            _check.choice("type", self.type, TYPES)
         if self.domain is not None:
-            object.__setattr__(self, "domain", _domain(self.domain))
+            domain = domain_as(self.domain, self.type)
+            object.__setattr__(self, "domain", _domain(domain))
+            self._check_own_items()
         elif "category" in (self.nulls, self.outside):
             raise ParameterError("domain is missing: nulls or outside = 'category' wanted items")
         if self.domain is not None and self.outside == "clip":
             raise rejected("outside", "clip", "refuse, drop or category for a column of items")
+
+    def _check_own_items(self) -> None:
+        """No item may be called what missing or other values are called."""
+        for policy, own in ((self.nulls, NULL_ITEM), (self.outside, OTHER_ITEM)):
+            if policy == "category" and own in (self.domain or ()):
+                raise rejected("domain", own, "another name: that is what the rest is called")
 
     def _check_spelling(self) -> None:
         if self.domain is not None or self.hashed or self.outside not in {"refuse", "drop"}:
@@ -167,18 +198,58 @@ class Column:
             found |= {"alphabet": self.alphabet, "length": self.length}
         return found | ({"hashed": True} if self.hashed else {})
 
-    def encode(self, rows: pa.Array | pa.ChunkedArray, randomizer: Any) -> Encoded:
-        """Inputs of the rows; ParameterError names the first value that is refused."""
-        found = self.place(rows, randomizer)
+    def of_text(self) -> Column:
+        """The same for a table in which everything is text: read as what is wanted of it."""
+        if self.type is not None:
+            return self
+        if self.domain is not None:
+            kind: Kind = TEXT if isinstance(self.domain[0], str) else WHOLE
+        else:
+            kind = TEXT if self.hashed or self.spelling is not None else REAL
+        return replace(self, type=kind)
+
+    def encode(
+        self, rows: pa.Array | pa.ChunkedArray, randomizer: Any, *, before: int | None = 0
+    ) -> Encoded:
+        """Inputs of the rows; ParameterError names the first row that is refused.
+
+        ``before``: how many rows of the table come before these; None if nobody knows.
+        """
+        found = self.placed(rows, randomizer, before)
         nulls, outside = (int(np.count_nonzero(x)) for x in (found.nulls, found.outside))
         return Encoded(found.values[found.kept], nulls, outside)
 
-    def place(self, rows: pa.Array | pa.ChunkedArray, randomizer: Any) -> Placed:
+    def placed(
+        self, rows: pa.Array | pa.ChunkedArray, randomizer: Any, before: int | None
+    ) -> Placed:
         """The same row by row, none left out."""
+        try:
+            return self._place(rows, randomizer)
+        except RefusedRow as refused:
+            raise self._refusal(refused, before) from None
+
+    def _refusal(self, refused: RefusedRow, before: int | None) -> ParameterError:
+        """Which row is refused and how many are; never its value, unless that is asked for."""
+        where, among = "a row", f"a batch of {len(refused.rows):,} rows"
+        if before is not None:
+            where = f"row {before + refused.place + 1:,}"
+            among = f"the first {before + len(refused.rows):,} rows"
+        what = f"column {self.name!r}, {where}"
+        if self.show_values:
+            value = refused.rows[refused.place].as_py()
+            return rejected(what, value, f"{refused.wanted} ({refused.count:,} of {among} are not)")
+        return ParameterError(
+            f"{what}: wanted {refused.wanted} ({refused.count:,} of {among} are not)"
+        )
+
+    def _place(self, rows: pa.Array | pa.ChunkedArray, randomizer: Any) -> Placed:
+        """Every row's input; RefusedRow for a row that is refused."""
         if isinstance(rows, pa.ChunkedArray):
             rows = rows.combine_chunks()
         if pa.types.is_dictionary(rows.type):
             rows = rows.dictionary_decode()
+        if rows.type == pa.string_view():
+            rows = rows.cast(pa.large_string())
         if self.domain is not None:
             return self._place_items(rows)
         if self.hashed:
@@ -189,16 +260,15 @@ class Column:
 
     def _place_items(self, rows: pa.Array) -> Placed:
         domain = self.domain or ()
-        keys = _as_keys(self.name, rows, domain)
+        keys = self._as_keys(rows, domain)
         known = pa.array(domain, type=keys.type)
         index = pc.call_function("index_in", [keys], pc.SetLookupOptions(known, skip_nulls=True))
         codes = np.asarray(index.fill_null(-1)).astype(np.int64)
         missing = np.asarray(rows.is_null(nan_is_null=True))
         other = (codes == -1) & ~missing
-        codes, nulls = self._policy(codes, missing, "nulls", None, len(domain))
+        codes, nulls = self._policy(codes, missing, "nulls", rows, len(domain))
         place = len(domain) + (self.nulls == "category")
-        first = rows[int(np.argmax(other))].as_py() if bool(other.any()) else None
-        codes, outside = self._policy(codes, other, "outside", first, place)
+        codes, outside = self._policy(codes, other, "outside", rows, place)
         return Placed(codes, nulls, outside)
 
     def _place_spelled(self, rows: pa.Array, spelling: Spelling, randomizer: Any) -> Placed:
@@ -207,20 +277,16 @@ class Column:
         codes = spelling.codes(coded.dictionary.to_pylist())[np.asarray(coded.indices)]
         other = (codes < 0) & ~missing
         if bool(other.any()) and self.outside == "refuse":
-            wanted = f"1 to {self.length} letters of the alphabet ({int(other.sum()):,} are not)"
-            raise rejected(f"column {self.name!r}", rows[int(np.argmax(other))].as_py(), wanted)
+            raise RefusedRow(other, rows, f"1 to {self.length} letters of the alphabet")
         tree = PrefixTree.of(randomizer, bits=spelling.bits)
         return Placed(tree.inputs(np.maximum(codes, 0)), missing, other)
 
     def _text(self, rows: pa.Array) -> tuple[pa.Array, np.ndarray]:
         """Text, empty where it is missing, and where that is."""
-        text = _as_keys(self.name, rows, ("",))
+        text = self._as_keys(rows, ("",))
         missing = np.asarray(rows.is_null())
-        count = int(np.count_nonzero(missing))
-        if count and self.nulls == "refuse":
-            raise rejected(
-                f"column {self.name!r}", None, f"a value in every row ({count:,} have none)"
-            )
+        if bool(missing.any()) and self.nulls == "refuse":
+            raise RefusedRow(missing, rows, _EVERY_ROW)
         return text.fill_null(""), missing
 
     def _place_hashed(self, rows: pa.Array, size: int) -> Placed:
@@ -230,42 +296,79 @@ class Column:
         return Placed(codes, missing, np.zeros_like(missing))
 
     def _policy(
-        self, codes: np.ndarray, bad: np.ndarray, which: str, first: Any, place: int
+        self, codes: np.ndarray, bad: np.ndarray, which: str, rows: pa.Array, place: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        count = int(np.count_nonzero(bad))
         policy = getattr(self, which)
-        if count and policy == "refuse":
-            wanted = "an item of the domain" if which == "outside" else "a value in every row"
-            raise rejected(f"column {self.name!r}", first, f"{wanted} ({count:,} rows are not)")
+        if policy == "refuse" and bool(bad.any()):
+            raise RefusedRow(
+                bad, rows, "an item of the domain" if which == "outside" else _EVERY_ROW
+            )
         if policy == "category":
             return np.where(bad, place, codes), np.zeros_like(bad)
         return codes, bad
 
     def _place_numbers(self, rows: pa.Array, randomizer: Any) -> Placed:
-        if not (pa.types.is_integer(rows.type) or pa.types.is_floating(rows.type)) and not (
-            pa.types.is_decimal(rows.type) or pa.types.is_null(rows.type)
-        ):
-            first = rows.drop_null()[0].as_py() if len(rows) > rows.null_count else None
-            raise rejected(f"column {self.name!r}", first, f"numbers, found {rows.type}")
-        values = np.asarray(rows.cast(pa.float64()).fill_null(math.nan), dtype=np.float64)
-        missing = np.isnan(values)
-        nulls = int(np.count_nonzero(missing))
-        if nulls and self.nulls == "refuse":
-            raise rejected(
-                f"column {self.name!r}", None, f"a value in every row ({nulls:,} have none)"
-            )
         low, high = _limits(randomizer)
-        values = np.where(missing, low, values)
-        outside = (values < low) | (values > high)
-        count = int(np.count_nonzero(outside))
-        if self.outside == "clip":
-            return Placed(np.clip(values, low, high), missing, np.zeros_like(outside))
-        if count and self.outside == "refuse":
-            first = float(values[outside][0])
-            raise rejected(
-                f"column {self.name!r}", first, f"{low:g} to {high:g} ({count:,} rows are not)"
-            )
+        whole = size_of(randomizer) is not None
+        given, missing = self._numbers(rows, whole=whole)
+        if bool(missing.any()) and self.nulls == "refuse":
+            raise RefusedRow(missing, rows, _EVERY_ROW)
+        strange = np.isnan(given) & ~missing
+        values = np.where(missing | strange, low, given)
+        if self.outside == "clip" and not bool(strange.any()):
+            return Placed(np.clip(values, low, high), missing, np.zeros_like(missing))
+        outside = strange | (values < low) | (values > high)
+        if whole:
+            outside |= values != np.floor(values)
+        if self.outside != "drop" and bool(outside.any()):
+            kind = "a whole number" if whole else "a number"
+            wanted = f"{kind} from {low:g} to {high:g}"
+            if bool(strange.any()) and whole:
+                wanted += f"; {_FOR_TEXT}"
+            raise RefusedRow(strange if self.outside == "clip" else outside, rows, wanted)
         return Placed(values, missing, outside)
+
+    def _numbers(self, rows: pa.Array, *, whole: bool) -> tuple[np.ndarray, np.ndarray]:
+        """Real numbers, nan where there is none, and where the value is missing."""
+        kind = REAL if pa.types.is_null(rows.type) else self.type
+        found = cast(rows, kind, self.name)
+        if not _is_number(found.type):
+            told = f"it holds {_in_words(found.type)}"
+            if _is_text(found.type) and whole:
+                raise ParameterError(
+                    f"column {self.name!r}: wanted numbers, and {told}; {_FOR_TEXT}"
+                )
+            raise ParameterError(
+                f"column {self.name!r}: wanted numbers, and {told}; "
+                "type = 'number' reads numbers that are written as text"
+            )
+        values = np.asarray(found.cast(pa.float64()).fill_null(math.nan), dtype=np.float64)
+        missing = np.asarray(rows.is_null(nan_is_null=True))
+        if _is_text(rows.type):
+            missing = missing | _spelled_nan(rows)
+        return values, missing
+
+    def _as_keys(self, rows: pa.Array, domain: tuple[str | int, ...]) -> pa.Array:
+        """The rows in the type of the domain: text, or whole numbers."""
+        text = isinstance(domain[0], str)
+        if pa.types.is_null(rows.type):
+            return rows.cast(pa.large_string() if text else pa.int64())
+        found = cast(rows, self.type, self.name)
+        if text and _is_text(found.type):
+            return found.cast(pa.large_string())
+        if not text and pa.types.is_integer(found.type):
+            return _as_int64(found)
+        if not text and pa.types.is_floating(found.type):
+            values = np.asarray(found.fill_null(math.nan), dtype=np.float64)
+            integral = (
+                np.isfinite(values) & (values == np.floor(values)) & (np.abs(values) < 2.0**53)
+            )
+            return pa.array(np.where(integral, values, 0.0).astype(np.int64), mask=~integral)
+        wanted, other = ("text", "text") if text else ("whole numbers", "integer")
+        raise ParameterError(
+            f"column {self.name!r}: wanted {wanted} like the domain's, and it holds "
+            f"{_in_words(found.type)}; type = {other!r} reads it as that where that is possible"
+        )
 
 
 def hash_of(items: Sequence[str], size: int) -> np.ndarray:
@@ -302,25 +405,34 @@ def _domain(items: Sequence[Any]) -> tuple[str | int, ...]:
     if kinds not in ({str}, {int}):
         raise rejected("domain", found[0], "all text or all whole numbers")
     if len(set(found)) != len(found):
-        twice = next(item for item in found if found.count(item) > 1)
+        seen: set[str | int] = set()
+        # add returns None: the first item that was there before.
+        twice = next(item for item in found if item in seen or seen.add(item))
         raise rejected("domain", twice, "every item once")
     return found
 
 
-def _as_keys(name: str, rows: pa.Array, domain: tuple[str | int, ...]) -> pa.Array:
-    """The rows in the type of the domain: text, or whole numbers."""
-    if pa.types.is_null(rows.type):
-        return rows.cast(pa.string() if isinstance(domain[0], str) else pa.int64())
-    if isinstance(domain[0], str):
-        if pa.types.is_string(rows.type) or pa.types.is_large_string(rows.type):
-            return rows.cast(pa.large_string())
-        first = rows.drop_null()[0].as_py() if len(rows) > rows.null_count else None
-        raise rejected(f"column {name!r}", first, f"text like the domain's, found {rows.type}")
-    if pa.types.is_integer(rows.type):
-        return rows.cast(pa.int64())
-    if pa.types.is_floating(rows.type):
-        values = np.asarray(rows.fill_null(math.nan), dtype=np.float64)
-        whole = np.isfinite(values) & (values == np.floor(values)) & (np.abs(values) < 2.0**53)
-        return pa.array(np.where(whole, values, 0.0).astype(np.int64), mask=~whole)
-    first = rows.drop_null()[0].as_py() if len(rows) > rows.null_count else None
-    raise rejected(f"column {name!r}", first, f"whole numbers like the domain's, found {rows.type}")
+def _is_text(kind: pa.DataType) -> bool:
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+def _in_words(kind: pa.DataType) -> str:
+    return "text" if _is_text(kind) else str(kind)
+
+
+def _as_int64(rows: pa.Array) -> pa.Array:
+    """Whole numbers that fit; larger ones are in no domain."""
+    if rows.type == pa.uint64():
+        fits = pc.less_equal(rows, pa.scalar(2**63 - 1, pa.uint64()))
+        rows = pc.if_else(fits, rows, pa.scalar(None, pa.uint64()))
+    return rows.cast(pa.int64())
+
+
+def _spelled_nan(rows: pa.Array) -> np.ndarray:
+    """Where a number that is none was written out as text."""
+    same = pc.equal(pc.utf8_lower(pc.utf8_trim_whitespace(rows)), "nan")
+    return np.asarray(same.fill_null(fill_value=False)).astype(bool)

@@ -152,9 +152,15 @@ class Job:
             return SystemSource()
         return SeededSource(self.seed, stream=block)
 
-    def reports(self, rows: pa.Array, block: int) -> tuple[np.ndarray, Outcome]:
-        """Reports of a block of rows, and what was left out (count and sums are not in yet)."""
-        encoded = self.column.encode(rows, self.mechanism)
+    def reports(
+        self, rows: pa.Array, block: int, *, counted: bool = True
+    ) -> tuple[np.ndarray, Outcome]:
+        """Reports of a block of rows, and what was left out (count and sums are not in yet).
+
+        Not ``counted``: the rows are some of the table's, nobody knows which.
+        """
+        before = block * BLOCK_ROWS if counted else None
+        encoded = self.column.encode(rows, self.mechanism, before=before)
         users = len(encoded.values)
         reports = self.mechanism.randomize_with(encoded.values, self.source(block))
         return reports, Outcome(nulls=encoded.nulls, outside=encoded.outside, users=users)

@@ -53,12 +53,16 @@ class Record:
         each = [{"name": column.name, **column.about()} for column in self.columns]
         return {"items": None, "columns": each}
 
-    def encode(self, rows: Any, randomizer: Any) -> Encoded:
-        """Records as an array with a field for each part."""
+    def of_text(self) -> Record:
+        """The same for a table in which everything is text."""
+        return Record(tuple(column.of_text() for column in self.columns))
+
+    def encode(self, rows: Any, randomizer: Any, *, before: int | None = 0) -> Encoded:
+        """Records as an array with a field for each part; ``before`` as of ``Column.encode``."""
         if isinstance(rows, pa.ChunkedArray):
             rows = rows.combine_chunks()
         parts = zip(self.columns, randomizer.randomizers, strict=True)
-        found = [c.place(rows.field(j), part) for j, (c, part) in enumerate(parts)]
+        found = [c.placed(rows.field(j), part, before) for j, (c, part) in enumerate(parts)]
         nulls = np.logical_or.reduce([one.nulls for one in found])
         outside = np.logical_or.reduce([one.outside for one in found]) & ~nulls
         kept = ~(nulls | outside)

@@ -1,0 +1,106 @@
+"""Declared casts: values that are stored as something else than what they are matched as."""
+
+from __future__ import annotations
+
+import re
+from typing import Any, Literal
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from shuffledp.errors import ParameterError, rejected
+
+Kind = Literal["text", "integer", "number"]
+TYPES = ("text", "integer", "number")
+TEXT, WHOLE, REAL = TYPES
+# Decimal notation, as people and programs write it; what pyarrow reads beside it (hexadecimal,
+# "infinity") is no number here.
+_DECIMAL = r"^[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?$"
+_DIGITS = r"^[+-]?[0-9]{1,18}$"
+
+
+def cast(rows: pa.Array, kind: Kind | None, name: str) -> pa.Array:
+    """The rows as text, whole numbers or numbers; null where a text is none.
+
+    Parameters
+    ----------
+    rows : Array
+        Values as they are stored.
+    kind : {"text", "integer", "number"} or None
+        What to make of them; None: they stay.
+    name : str
+        The column, for messages.
+
+    Raises
+    ------
+    ParameterError
+        If values of this type have no one spelling, or are no numbers.
+    """
+    stored = rows.type
+    text = pa.types.is_string(stored) or pa.types.is_large_string(stored)
+    if kind is None or pa.types.is_null(stored):
+        return rows
+    if kind == TEXT:
+        return rows if text else _spelled(rows, name)
+    if text:
+        return _parsed(rows, whole=kind == WHOLE)
+    if pa.types.is_boolean(stored):
+        return rows.cast(pa.int64())
+    if pa.types.is_integer(stored) or pa.types.is_floating(stored) or pa.types.is_decimal(stored):
+        return rows.cast(pa.float64()) if pa.types.is_decimal(stored) else rows
+    raise ParameterError(f"column {name!r}: type = {kind!r}: {stored} cannot be read as that")
+
+
+def domain_as(domain: Any, kind: Kind | None) -> tuple[Any, ...]:
+    """The items of a domain, of the type that is declared."""
+    items = tuple(domain)
+    if kind == REAL:
+        raise rejected("type", kind, "text or integer for a column with a domain")
+    if kind == TEXT:
+        return tuple(str(item) if type(item) is int else item for item in items)
+    if kind == WHOLE:
+        return tuple(_whole(place, item) for place, item in enumerate(items, start=1))
+    return items
+
+
+def _whole(place: int, item: Any) -> Any:
+    if isinstance(item, str):
+        if re.fullmatch(_DIGITS, item.strip()) is None:
+            raise rejected("domain", item, f"whole numbers, as type = 'integer' (item {place:,})")
+        return int(item)
+    return item
+
+
+def _spelled(rows: pa.Array, name: str) -> pa.Array:
+    """Text in the one way there is to write a whole number, a boolean and a date."""
+    kind = rows.type
+    if pa.types.is_boolean(kind):
+        return pc.if_else(rows, "true", "false")
+    if pa.types.is_integer(kind) or pa.types.is_date32(kind):
+        return rows.cast(pa.string())
+    if pa.types.is_date64(kind):
+        return rows.cast(pa.date32()).cast(pa.string())
+    raise ParameterError(
+        f"column {name!r}: type = 'text': {kind} can be written in more than one way; "
+        "wanted whole numbers, booleans or dates"
+    )
+
+
+def _parsed(rows: pa.Array, *, whole: bool) -> pa.Array:
+    text = pc.utf8_trim_whitespace(rows)
+    if whole:
+        digits = pc.match_substring_regex(text, _DIGITS)
+        if pc.all(digits, min_count=0).as_py():
+            return text.cast(pa.int64()) if not _signed(text) else _real(text).cast(pa.int64())
+    return _real(text)
+
+
+def _signed(text: pa.Array) -> bool:
+    """Whether a number begins with +, which pyarrow does not read."""
+    return bool(pc.any(pc.starts_with(text, "+"), min_count=0).as_py())
+
+
+def _real(text: pa.Array) -> pa.Array:
+    good = pc.match_substring_regex(text, _DECIMAL)
+    plain = pc.utf8_ltrim(pc.if_else(good, text, None), "+")
+    return plain.cast(pa.float64())
