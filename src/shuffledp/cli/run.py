@@ -50,6 +50,69 @@ _ASKED = (
 )
 
 
+_READING = (
+    click.option("--input", "source", metavar="FILE", help="Parquet or CSV file, or a folder."),
+    click.option("--input-glob", metavar="PATTERN", help="In place of --input: all that match."),
+    click.option(
+        "--type",
+        "kind",
+        type=click.Choice(["text", "integer", "number"]),
+        help="What values are read as, where they are stored as something else.",
+    ),
+    click.option("--encoding", metavar="NAME", help="Of CSV.  [default: utf-8]"),
+    click.option("--delimiter", metavar="C", help="Of CSV.  [default: a comma; a tab in .tsv]"),
+    click.option("--no-header", is_flag=True, help="CSV without names: --column 1, 2, ..."),
+    click.option(
+        "--show-values", is_flag=True, help="Name the first value that is refused in the error."
+    ),
+)
+
+
+def _reading(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in reversed(_READING):
+        command = option(command)
+    return command
+
+
+@dataclasses.dataclass(frozen=True)
+class _Input:
+    """What is read, and how: the options of ``_READING``."""
+
+    source: str | None
+    input_glob: str | None
+    kind: str | None
+    encoding: str | None
+    delimiter: str | None
+    no_header: bool
+    show_values: bool
+
+    @classmethod
+    def taken(cls, given: dict[str, Any]) -> _Input:
+        """Out of all options."""
+        return cls(**{field.name: given.pop(field.name) for field in dataclasses.fields(cls)})
+
+    def engine(self) -> Any:
+        protocol = load_protocol()
+        if (self.source is None) == (self.input_glob is None):
+            raise ParameterError("input: wanted --input FILE or --input-glob PATTERN, one of them")
+        text = protocol.TextFormat(
+            encoding=self.encoding or "utf-8",
+            delimiter=self.delimiter,
+            header=not self.no_header,
+        )
+        path = self.source if self.input_glob is None else self.input_glob
+        return protocol.FileEngine(path, pattern=self.source is None, text=text)
+
+    def column(self, files: Any, columns: tuple[str, ...], domain: str | None) -> Any:
+        return load_protocol().column_of(
+            files.deployment,
+            names=columns,
+            domain=_read_items(domain),
+            kind=self.kind,
+            show_values=self.show_values,
+        )
+
+
 def _asking(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(_ASKED):
         command = option(command)
@@ -58,7 +121,7 @@ def _asking(command: Callable[..., Any]) -> Callable[..., Any]:
 
 @click.command(short_help="Randomize, shuffle, aggregate and estimate columns of a file.")
 @click.argument("deployment", metavar="DEPLOYMENT.toml")
-@click.option("--input", "source", required=True, metavar="FILE", help="Parquet or CSV file.")
+@_reading
 @_COLUMN
 @click.option("--output", required=True, metavar="FILE.csv", help="Where estimates are written.")
 @_DOMAIN
@@ -72,7 +135,6 @@ def _asking(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--json", "as_json", is_flag=True, help="Print the certificate and nothing else.")
 def run(
     deployment: str,
-    source: str,
     columns: tuple[str, ...],
     output: str,
     domain: str | None,
@@ -83,7 +145,7 @@ def run(
     confidence: float,
     memory: str,
     as_json: bool,
-    **asking: Any,
+    **given: Any,
 ) -> None:
     """Run a deployment on one machine: every row of the input is one user's value.
 
@@ -114,14 +176,18 @@ def run(
     plots = load_plots() if figure else None
     if plots is not None:
         plots.check_suffix("figure", figure)
+    if truth is not None and figure is None:
+        raise ParameterError(f"truth = {truth!r}: wanted --figure too, it is drawn there")
     known = None if truth is None else protocol.read_truth(truth)
-    chosen = protocol.column_of(files.deployment, names=columns, domain=_read_items(domain))
+    source = _Input.taken(given)
+    chosen = source.column(files, columns, domain)
     largest = None if top is None else _check.count("top", top)
-    asked = protocol.asked_of(files.deployment, **_asked(**asking), top=largest)
+    asked = protocol.asked_of(files.deployment, **_asked(**given), top=largest)
+    engine = source.engine()
     certified = os.path.splitext(output)[0] + ".certificate.json"  # noqa: PTH122 (as it was typed)
     # The table of estimates comes last.
     outputs = [("reports", reports), ("figure", figure), ("output", certified), ("output", output)]
-    inputs = [deployment, source, domain, truth, asking["candidates"]]
+    inputs = [deployment, source.source, domain, truth, given["candidates"], *engine.files]
     with files_written(outputs, inputs=inputs) as held, progress("running") as status:
         scratch = held.path(output).parent
         kept = None if reports is None else held.path(reports)
@@ -131,13 +197,14 @@ def run(
         settings = protocol.Settings(
             memory=_bytes(memory), reports=kept, spill=scratch, tell=_counter(status)
         )
-        engine = protocol.DuckEngine(source)
         result = protocol.run(
             files, engine, chosen, settings=settings, asked=asked, confidence=confidence
         )
         if largest is not None:
             rows = protocol.largest_rows(result.rows, largest)
             result = dataclasses.replace(result, rows=rows)
+        if truth is not None and known is not None:
+            protocol.check_truth(truth, known, result.rows)
         table = protocol.table(result.rows)
         certificate = _certificate(files, result, output, table)
         held.write(certified, load_certificate().to_json(certificate))
@@ -148,7 +215,7 @@ def run(
     if as_json:
         print_json(load_certificate().to_dict(certificate))
         return
-    _print_run(result, files)
+    _print_run(result, files, len(engine.files))
     more = [path for path in (reports, figure) if path is not None]
     report.print_written([Path(path) for path in (certified, output, *more)])
 
@@ -190,7 +257,7 @@ def estimate(
 
 @click.command(short_help="Repeat a deployment on values with seeds: measured against theory.")
 @click.argument("deployment", metavar="DEPLOYMENT.toml")
-@click.option("--input", "source", required=True, metavar="FILE", help="Parquet or CSV file.")
+@_reading
 @_COLUMN
 @_DOMAIN
 @_asking
@@ -200,21 +267,21 @@ def estimate(
 @click.option("--json", "as_json", is_flag=True, help="Print as JSON and nothing else.")
 def simulate(
     deployment: str,
-    source: str,
     columns: tuple[str, ...],
     domain: str | None,
     repetitions: int,
     seed: int,
     workers: int,
     as_json: bool,
-    **asking: Any,
+    **given: Any,
 ) -> None:
     """Measured error and coverage over repeated runs beside what theory says; not private."""
     protocol, files = load_protocol(), load_deployment().load(deployment)
-    chosen = protocol.column_of(files.deployment, names=columns, domain=_read_items(domain))
-    asked = protocol.asked_of(files.deployment, **_asked(**asking))
+    source = _Input.taken(given)
+    chosen = source.column(files, columns, domain)
+    asked = protocol.asked_of(files.deployment, **_asked(**given))
+    engine = source.engine()
     with progress("reading") as status:
-        engine = protocol.DuckEngine(source)
         randomizer, question, values = protocol.read_values(files, engine, chosen, asked)
         tell = _counter(status, of=repetitions, word="repetitions")
         found = protocol.simulated(
@@ -230,7 +297,8 @@ def simulate(
     if as_json:
         print_json(found.to_dict())
         return
-    click.echo(f"{found.repetitions} repetitions with {len(values):,} users")
+    sources = f" in {len(engine.files):,} files" * (len(engine.files) > 1)
+    click.echo(f"{found.repetitions} repetitions with {len(values):,} users{sources}")
     click.echo(f"  root mean squared error  {found.measured_rmse:.4g} measured")
     click.echo(f"                           {found.theoretical_rmse:.4g} by the exact variance")
     click.echo(
@@ -288,15 +356,7 @@ def _read_range(text: str) -> tuple[int, int]:
 
 
 def _read_items(path: str | None, what: str = "domain") -> tuple[str, ...] | None:
-    if path is None:
-        return None
-    try:
-        lines = Path(path).read_text(encoding="utf-8").splitlines()
-    except OSError as error:
-        raise ParameterError(f"{what} = {path!r}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ParameterError(f"{what} = {path!r}: wanted text in UTF-8, an item a line") from None
-    return tuple(line for line in lines if line)
+    return None if path is None else load_protocol().read_items(what, path)
 
 
 def _bytes(text: str) -> int:
@@ -332,8 +392,8 @@ def _draw(path: Path, plots: Any, result: Any, truth: Any) -> None:
     say_unshown(plots.save(drawn, path))
 
 
-def _print_run(result: Any, files: Any) -> None:
-    click.echo(f"{result.outcome.users:,} users")
+def _print_run(result: Any, files: Any, sources: int) -> None:
+    click.echo(f"{result.outcome.users:,} users" + f" in {sources:,} files" * (sources > 1))
     for count, why in ((result.outcome.nulls, "no value"), (result.outcome.outside, "outside")):
         if count:
             click.echo(f"  {count:,} rows left out: {why}")

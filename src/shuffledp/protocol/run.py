@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Sequence
+import io
+import math
+import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,12 +15,13 @@ import numpy as np
 
 from shuffledp.deployment import Account, Deployment, DeploymentFile, account
 from shuffledp.deployment.model import GENERIC, Population
-from shuffledp.errors import NotCertified, ParameterError, rejected
+from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.outputs import writing
 from shuffledp.protocol.answers import Answer, Row, largest_rows, rows_of, table
+from shuffledp.protocol.casts import Kind
 from shuffledp.protocol.columns import Column
-from shuffledp.protocol.engines import DuckEngine, Engine, Settings
-from shuffledp.protocol.engines.base import enough
+from shuffledp.protocol.engines import DuckEngine, Engine, FileEngine, Settings, TextFormat
+from shuffledp.protocol.engines.base import LocalEngine, enough
 from shuffledp.protocol.jobs import Job, Mechanism, Outcome, mechanism_of
 from shuffledp.protocol.questions import Asked, Question, found_in, question
 from shuffledp.protocol.records import Record, Values
@@ -27,13 +31,17 @@ from shuffledp.protocol.simulation import simulate_question as simulated
 __all__ = [
     "Asked",
     "DuckEngine",
+    "FileEngine",
     "Result",
     "Row",
     "Settings",
+    "TextFormat",
     "asked_of",
+    "check_truth",
     "column_of",
     "estimate_reports",
     "largest_rows",
+    "read_items",
     "read_truth",
     "read_values",
     "run",
@@ -41,6 +49,10 @@ __all__ = [
     "simulated",
     "table",
 ]
+
+
+# What rows are called that are no shares of the users.
+_NUMBERS = ("mean", "moment ", "variance")
 
 
 @dataclass(frozen=True)
@@ -66,9 +78,14 @@ class Result:
 
 
 def column_of(
-    deployment: Deployment, *, names: Sequence[str] = (), domain: tuple[str | int, ...] | None
+    deployment: Deployment,
+    *,
+    names: Sequence[str] = (),
+    domain: tuple[str | int, ...] | None,
+    kind: Kind | None = None,
+    show_values: bool = False,
 ) -> Values:
-    """The columns that the deployment names, or those named here."""
+    """The columns that the deployment names, or those named here; ``kind``: their type."""
     data = deployment.data
     listed = () if data is None else tuple(data.columns or ())
     if data is not None and data.column is not None and listed:
@@ -76,25 +93,31 @@ def column_of(
     known = {one.column: one for one in listed}
     chosen = tuple(names) or tuple(one.column for one in listed)
     if len(chosen) < 2:
-        return _single(data, chosen[0] if chosen else None, domain)
-    if domain is not None:
-        raise ParameterError("domain: wanted one column; several have theirs in [[data.columns]]")
+        given = {"domain": domain, "type": kind}
+        return _single(data, chosen[0] if chosen else None, given, show_values=show_values)
+    for what, value in (("domain", domain), ("type", kind)):
+        if value is not None:
+            words = "wanted one column; several have theirs in [[data.columns]]"
+            raise ParameterError(f"{what}: {words}")
     return Record(
         tuple(
-            Column(name=name, **(known[name].settings() if name in known else {}))
+            Column(
+                name=name,
+                show_values=show_values,
+                **(known[name].settings() if name in known else {}),
+            )
             for name in chosen
         )
     )
 
 
-def _single(data: Any, name: str | None, domain: tuple[str | int, ...] | None) -> Column:
+def _single(data: Any, name: str | None, given: dict[str, Any], *, show_values: bool) -> Column:
     chosen = name or (None if data is None else data.column)
     if chosen is None:
         raise ParameterError("column is missing: wanted --column, or column in [data]")
     settings: dict[str, Any] = {} if data is None else data.settings()
-    if domain is not None:
-        settings["domain"] = domain
-    return Column(name=chosen, **settings)
+    settings |= {key: value for key, value in given.items() if value is not None}
+    return Column(name=chosen, show_values=show_values, **settings)
 
 
 def asked_of(deployment: Deployment, **given: Any) -> Asked:
@@ -190,35 +213,97 @@ def estimate_reports(
 
 
 def read_truth(path: str | Path) -> dict[str, float]:
-    """True values to compare with: a CSV file of two columns, item and value, with a header."""
+    """True values to compare with: a CSV file of two columns, item and value, with a header.
+
+    Raises
+    ------
+    ParameterError
+        If it is not that: more columns, an item twice, a value that is no number. The error names
+        the line and not what is in it: it may be the data itself.
+    """
+
+    def refused(words: str) -> ParameterError:
+        wanted = "wanted the header item,value and one line for each item with its true share"
+        return ParameterError(f"truth = {str(path)!r}{words}; {wanted}")
+
     try:
-        with Path(path).open(newline="", encoding="utf-8") as file:
-            rows = list(csv.reader(file))
-    except OSError as error:
-        raise ParameterError(f"truth = {str(path)!r}: {error.strerror}") from None
-    except UnicodeDecodeError:
-        raise ParameterError(f"truth = {str(path)!r}: wanted CSV text in UTF-8") from None
+        rows = list(csv.reader(io.StringIO(read_text_file("truth", path), newline="")))
+    except csv.Error:
+        raise refused(": not CSV") from None
     found: dict[str, float] = {}
+    if not rows or [name.strip().lower() for name in rows[0]] != ["item", "value"]:
+        raise refused(", line 1: another header")
     for place, row in enumerate(rows[1:], start=2):
+        if not row:
+            continue
         try:
-            item, value = row[0], float(row[1])
-        except (IndexError, ValueError):
-            raise ParameterError(
-                f"truth = {str(path)!r}, line {place}: {row!r}, wanted an item and a number"
-            ) from None
+            item, text = row
+            value = float(text)
+        except ValueError:
+            raise refused(f", line {place:,}: not an item and a number") from None
+        if not math.isfinite(value):
+            raise refused(f", line {place:,}: not a finite number")
+        if item in found:
+            raise refused(f", line {place:,}: an item that was there before")
         found[item] = value
+    if not found:
+        raise refused(": no items")
     return found
 
 
+def check_truth(path: str | Path, truth: Mapping[str, float], rows: Sequence[Row]) -> None:
+    """ParameterError unless these can be the true values of the estimates.
+
+    Every item is one that is estimated; shares are in [0, 1]. Counts, raw values and the truth of
+    something else are not.
+    """
+    known = {row.item for row in rows}
+    for place, (item, value) in enumerate(truth.items(), start=1):
+        if item not in known:
+            words = f"item {place:,} of {len(truth):,} is none of the {len(known):,} estimated"
+            raise ParameterError(f"truth = {str(path)!r}: {words}")
+        is_share = not item.startswith(_NUMBERS)
+        if is_share and not 0.0 <= value <= 1.0:
+            words = f"item {place:,} has {value!r}, wanted shares of the users, 0 to 1"
+            raise ParameterError(f"truth = {str(path)!r}: {words}")
+
+
+def read_text_file(name: str, path: str | Path) -> str:
+    """A text file in UTF-8, its byte-order mark left out; ParameterError names what it is not."""
+    try:
+        content = Path(path).read_bytes()
+        text = content.decode("utf-8-sig")
+    except OSError as error:
+        raise ParameterError(f"{name} = {str(path)!r}: {unreadable(error)}") from None
+    except UnicodeDecodeError:
+        found = (
+            "text in UTF-16" if content[:2] in {b"\xff\xfe", b"\xfe\xff"} else "another encoding"
+        )
+        raise ParameterError(f"{name} = {str(path)!r}: {found}, wanted text in UTF-8") from None
+    if "\0" in text:
+        raise ParameterError(f"{name} = {str(path)!r}: zero bytes, wanted text in UTF-8")
+    return text
+
+
+def read_items(name: str, path: str | Path) -> tuple[str, ...]:
+    """Items in a text file, one a line; empty lines are passed over."""
+    lines = re.split(r"\r\n|\r|\n", read_text_file(name, path))
+    return tuple(line for line in lines if line)
+
+
 def read_values(
-    source: DeploymentFile, engine: DuckEngine, column: Values, asked: Asked
+    source: DeploymentFile, engine: LocalEngine, column: Values, asked: Asked
 ) -> tuple[Mechanism, Question, np.ndarray]:
     """The mechanism of a deployment, what is asked, and all inputs, for a simulation."""
     mechanism = _mechanism(source.deployment)
     column.check(mechanism)
     wanted = question(mechanism, column.about(), asked)
-    rows = engine.arrays(column.names, Settings())
-    parts = [column.encode(batch, mechanism).values for batch in rows]
+    if engine.untyped:
+        column = column.of_text()
+    parts, before = [], 0
+    for batch in engine.arrays(column.names, Settings()):
+        parts.append(column.encode(batch, mechanism, before=before).values)
+        before += len(batch)
     if not sum(len(part) for part in parts):
         raise rejected("input", "0 rows", "at least one row with a value")
     return mechanism, wanted, np.concatenate(parts)

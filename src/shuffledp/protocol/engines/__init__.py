@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from shuffledp.protocol.engines.base import Engine, Settings
 from shuffledp.protocol.engines.duck import DuckEngine
+from shuffledp.protocol.engines.files import FileEngine, TextFormat
 from shuffledp.protocol.engines.memory import ArrayEngine
 
-__all__ = ["ArrayEngine", "DuckEngine", "Engine", "Settings"]
+__all__ = ["ArrayEngine", "DuckEngine", "Engine", "FileEngine", "Settings", "TextFormat"]

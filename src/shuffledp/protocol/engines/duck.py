@@ -1,7 +1,8 @@
-"""DuckDB, embedded: Parquet and CSV files larger than memory, under a memory cap."""
+"""DuckDB, embedded: one Parquet or CSV file, or any query, under a memory cap."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,22 +13,20 @@ from shuffledp.errors import ParameterError
 from shuffledp.protocol.engines.base import LocalEngine, Settings, in_one, unknown
 
 _ROWS = 1 << 17
-_READERS = {
-    ".parquet": "read_parquet(?)",
-    ".pq": "read_parquet(?)",
-    ".csv": "read_csv(?)",
-    ".tsv": "read_csv(?)",
-    ".gz": "read_csv(?)",
-}
+_PARQUET = "read_parquet(?, hive_partitioning=false)"
+_CSV = "read_csv(?, hive_partitioning=false)"
+_READERS = {".parquet": _PARQUET, ".pq": _PARQUET, ".csv": _CSV, ".tsv": _CSV, ".gz": _CSV}
 
 
 class DuckEngine(LocalEngine):
-    """A Parquet or CSV file.
+    """A Parquet or CSV file, by DuckDB's readers; values of CSV have the types that it guesses.
+
+    ``FileEngine`` is what the command line uses: it guesses nothing.
 
     Parameters
     ----------
     path : path
-        The file; its ending says which kind it is.
+        The file, as it is called: never a pattern. Its ending says which kind it is.
 
     Raises
     ------
@@ -51,12 +50,12 @@ class DuckEngine(LocalEngine):
         if "csv" in self._reader:
             return max(self._path.stat().st_size // 2, 1)
         with self._connection(None) as connection:
-            return int(self._query(connection, "count(*)").fetchone()[0])
+            return int(self._query(connection, "count(*)").fetchall()[0][0])
 
     def columns(self) -> list[str]:
         """Names of the columns."""
         with self._connection(None) as connection:
-            return [str(row[0]) for row in self._query(connection, "*", limit=0).description]
+            return [str(name) for name in self._query(connection, "*").columns]
 
     def arrays(self, names: tuple[str, ...], settings: Settings) -> Iterator[pa.Array]:
         """Rows in the order of the file; of several columns as structs."""
@@ -66,14 +65,17 @@ class DuckEngine(LocalEngine):
                 raise unknown(name, known)
         quoted = ", ".join('"' + name.replace('"', '""') + '"' for name in names)
         with self._connection(settings) as connection:
-            reader = _record_batches(self._query(connection, quoted))
+            try:
+                reader = _record_batches(self._query(connection, quoted))
+            except _errors() as error:
+                raise self._unreadable(error) from None
             while True:
                 try:
                     batch = reader.read_next_batch()
                 except StopIteration:
                     return
-                except (pa.ArrowException, OSError, RuntimeError) as error:
-                    raise self._error(_first_line(error)) from None
+                except _errors() as error:
+                    raise self._unreadable(error) from None
                 yield in_one(batch)
 
     def _connection(self, settings: Settings | None) -> Any:
@@ -86,32 +88,45 @@ class DuckEngine(LocalEngine):
                 options["temp_directory"] = str(settings.spill)
         return duckdb.connect(":memory:", config=options)
 
-    def _query(self, connection: Any, columns: str, *, limit: int | None = None) -> Any:
-        import duckdb
-
+    def _query(self, connection: Any, columns: str) -> Any:
         # The reader is one of ours, the column is quoted, the path is a parameter.
         sql = f"SELECT {columns} FROM {self._reader}"  # noqa: S608
-        if limit is not None:
-            sql += f" LIMIT {limit}"
         try:
-            return connection.execute(sql, [str(self._path)])
-        except duckdb.Error as error:
-            raise self._error(_first_line(error)) from None
+            return connection.sql(sql, params=[_as_it_is(self._path)])
+        except _errors() as error:
+            raise self._unreadable(error) from None
+
+    def _unreadable(self, error: BaseException) -> ParameterError:
+        """Where it fails; DuckDB's words go on to quote the row, which nobody else should read."""
+        place = re.search(r"[Ll]ine:?\s+([0-9]+)", str(error))
+        if "csv" in self._reader:
+            where = "" if place is None else f", line {int(place[1]):,}"
+            return self._error(f"not a whole CSV file{where}: fields, quotes or types do not fit")
+        return self._error((str(error).splitlines() or [type(error).__name__])[0])
 
     def _error(self, words: str) -> ParameterError:
         return ParameterError(f"input = {str(self._path)!r}: {words}")
 
 
-def _record_batches(found: Any) -> pa.RecordBatchReader:
-    """The result as a stream; the method's name depends on DuckDB's version."""
-    import warnings
+def _errors() -> tuple[type[Exception], ...]:
+    """What comes out of a query, at once or while it is read."""
+    import duckdb
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        if hasattr(found, "to_arrow_reader"):
-            return found.to_arrow_reader(_ROWS)
-        return found.fetch_record_batch(_ROWS)
+    return (duckdb.Error, pa.ArrowException, OSError, RuntimeError, ValueError)
 
 
-def _first_line(error: BaseException) -> str:
-    return str(error).splitlines()[0]
+def _as_it_is(path: Path) -> str:
+    """A pattern that only this name matches; from the root, so that it is no address either."""
+    return re.sub(r"([*?\[])", r"[\1]", str(path.absolute()))
+
+
+def _record_batches(relation: Any) -> pa.RecordBatchReader:
+    """The result as a stream; the method's name depends on DuckDB's version.
+
+    Of a relation: what a connection executes is held whole by DuckDB 2.0.
+    """
+    for name in ("to_arrow_reader", "fetch_arrow_reader", "fetch_record_batch"):
+        method = getattr(relation, name, None)
+        if method is not None:
+            return method(_ROWS)
+    raise NotImplementedError(type(relation).__name__)
