@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import csv
 import glob
@@ -9,7 +10,7 @@ import io
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import pyarrow as pa
 import pyarrow.csv as pa_csv
@@ -21,7 +22,7 @@ from shuffledp.protocol.engines.base import LocalEngine, Settings, in_one
 # Rows at a time: two blocks of a job; a few megabytes of any column.
 _ROWS = 1 << 17
 # Bytes of text at a time. A row has to fit in them; a larger one is an open quote, not a row.
-_TEXT = 1 << 22
+_TEXT = 1 << 20
 # Bytes of a column of Parquet that are read ahead, whatever the size of its row group.
 _READ_AHEAD = 1 << 20
 _LONGEST_HEADER = 1 << 20
@@ -73,6 +74,14 @@ class TextFormat:
         given = self.delimiter
         if given is not None and (len(given) != 1 or not given.isascii() or given in '"\r\n\0'):
             raise rejected("delimiter", given, "one character, such as ';'")
+
+
+class _Header(NamedTuple):
+    """The first line of CSV: names, lines before the values, whether there are any."""
+
+    names: list[str]
+    before: int
+    rows: bool
 
 
 class FileEngine(LocalEngine):
@@ -199,7 +208,7 @@ class FileEngine(LocalEngine):
 
     def _names(self, file: Path) -> list[str]:
         if self._kind == "csv":
-            return self._header(file)[0]
+            return self._header(file).names
         with self._parquet(file) as opened:
             return [str(name) for name in opened.schema_arrow.names]
 
@@ -241,18 +250,30 @@ class FileEngine(LocalEngine):
 
     def _parquet_batches(self, file: Path, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         with self._parquet(file) as opened:
-            batches = opened.iter_batches(batch_size=_ROWS, columns=list(names))
-            while True:
-                try:
-                    batch = next(batches, None)
-                    if batch is None:
-                        return
-                    # A name with a dot also chooses fields of structs: by name, then.
-                    batch = batch.select(list(names))
-                    batch.validate(full=True)
-                except _DAMAGED as error:
-                    raise self._damaged(error, file) from None
+            expected, seen = opened.metadata.num_rows, 0
+            # A row group at a time: one reader of all holds on to more with every one it has read.
+            for group in range(opened.num_row_groups):
+                for batch in self._group(opened, group, file, names):
+                    seen += batch.num_rows
+                    yield batch
+        if seen != expected:
+            raise self._error(f"damaged: {seen:,} rows, its footer says {expected:,}", file)
+
+    def _group(
+        self, opened: pq.ParquetFile, group: int, file: Path, names: tuple[str, ...]
+    ) -> Iterator[pa.RecordBatch]:
+        """The batches of a row group; whatever is wrong with it is one line."""
+        try:
+            batches = opened.iter_batches(batch_size=_ROWS, row_groups=[group], columns=list(names))
+            while (batch := next(batches, None)) is not None:
+                # A name with a dot also chooses fields of structs: by name, then.
+                batch = batch.select(list(names))
+                batch.validate(full=True)
                 yield batch
+        except _DAMAGED as error:
+            if isinstance(error, ParameterError):
+                raise
+            raise self._damaged(error, file) from None
 
     # ------------------------------------------------------------------------------------ CSV
 
@@ -270,40 +291,59 @@ class FileEngine(LocalEngine):
             with pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), kind) as opened:
                 yield opened
 
-    def _header(self, file: Path) -> tuple[list[str], int]:
-        """The first line's names (1, 2, ... where it has none), and lines before the values."""
+    def _head(self, file: Path) -> bytes:
+        """The first bytes of the text."""
         try:
             with self._open_text(file) as opened:
-                head = opened.read(_LONGEST_HEADER)
+                head = b""
+                while len(head) < _LONGEST_HEADER and (more := opened.read(_LONGEST_HEADER)):
+                    head += more
         except _DAMAGED as error:
             raise self._damaged(error, file) from None
+        return head
+
+    def _decoded(self, head: bytes, file: Path) -> str:
+        """The same as text; a character that is cut off at the end is left out."""
         mark = _MARKS.get(head[:2])
         if mark is not None and not self._text.encoding.lower().startswith("utf-16"):
             raise self._error(f"text in {mark.upper()}, say so (--encoding {mark})", file)
+        encoding = self._text.encoding
+        if encoding.lower().replace("_", "-") in {"utf-8", "utf8"}:
+            encoding = "utf-8-sig"
         try:
-            encoding = self._text.encoding
-            if encoding.lower().replace("_", "-") in {"utf-8", "utf8"}:
-                encoding = "utf-8-sig"
-            text = _decoded(head, encoding)
-            if "\0" in text:
-                raise self._error("zero bytes, this is not text (or in another encoding)", file)
-            reader = csv.reader(io.StringIO(text, newline=""), delimiter=self._delimiter(file))
+            decoder = codecs.getincrementaldecoder(encoding)()
+            text = decoder.decode(head, final=len(head) < _LONGEST_HEADER)
+        except UnicodeError:
+            raise self._undecoded(file) from None
+        if "\0" in text:
+            raise self._error("zero bytes, this is not text (or in another encoding)", file)
+        return text
+
+    def _header(self, file: Path) -> _Header:
+        """What the first line that is not empty says."""
+        head = self._head(file)
+        text = self._decoded(head, file)
+        try:
+            lines = io.StringIO(text, newline="")
+            reader = csv.reader(lines, delimiter=self._delimiter(file))
             blank, first = 0, []
             for first in reader:
                 if first:
                     break
                 blank += 1
-        except UnicodeDecodeError:
-            raise self._undecoded(file) from None
         except csv.Error:
             raise self._error("the first line is not one of CSV", file) from None
         if not first:
             raise self._error("the file is empty", file)
-        names = first if self._text.header else [str(j + 1) for j in range(len(first))]
-        return names, blank + int(self._text.header)
+        if not self._text.header:
+            return _Header([str(j + 1) for j in range(len(first))], blank, rows=True)
+        rows = len(head) >= _LONGEST_HEADER or bool(lines.read().strip("\r\n"))
+        return _Header(first, blank + 1, rows=rows)
 
     def _text_batches(self, file: Path, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        known, before = self._header(file)
+        known, before, rows = self._header(file)
+        if not rows:  # the library does not take a file that ends with its header
+            return
         bad: list[Any] = []
 
         def ragged(row: pa_csv.InvalidRow) -> str:
@@ -339,7 +379,7 @@ class FileEngine(LocalEngine):
         except _DAMAGED as error:
             if bad:
                 raise self._ragged(bad[0], len(known), before, file) from None
-            if "UTF" in str(error) or isinstance(error, UnicodeDecodeError):
+            if "UTF" in str(error) or isinstance(error, UnicodeError):
                 raise self._undecoded(file) from None
             if "straddl" in str(error):
                 words = f"a row of more than {_TEXT >> 20} MB: a quote that is not closed?"
@@ -373,7 +413,8 @@ class FileEngine(LocalEngine):
         if self._kind == "csv" and file.suffix.lower() not in _COMPRESSED:
             return self._error("not a whole CSV file", file)
         first = (str(error).splitlines() or [type(error).__name__])[0]
-        return self._error(f"damaged or cut off: {first}", file)
+        shown = "".join(mark if mark.isprintable() else "?" for mark in first)
+        return self._error(f"damaged or cut off: {shown}", file)
 
     def _error(self, words: str, file: Path | None = None) -> ParameterError:
         where = f"{self._argument} = {self._given!r}"
@@ -387,10 +428,3 @@ def _ending(file: Path) -> Literal["csv", "parquet"] | None:
     if ending in _PARQUET:
         return "parquet"
     return "csv" if ending in _TEXT_ENDINGS or ending in _COMPRESSED else None
-
-
-def _decoded(head: bytes, encoding: str) -> str:
-    """Text of the first bytes of a file; a character that is cut off at their end is left out."""
-    import codecs
-
-    return codecs.getincrementaldecoder(encoding)().decode(head, final=len(head) < _LONGEST_HEADER)
