@@ -259,10 +259,10 @@ BAD = [
     ("joint", ('column = "code"', 'column = "letter"'), "column = 'letter'"),
     ("joint", ('column = "code"', 'column = "nothing"'), "column = 'nothing'"),
     ("joint", ('outside = "category"', 'outside = "refuse"'), "3 items"),
-    ("joint", ('"c"]\noutside = "category"', '"c", "d"]'), "column 'letter' = 'z'"),
-    ("joint", ('nulls = "drop"', 'nulls = "refuse"'), "column 'size' = None"),
+    ("joint", ('"c"]\noutside = "category"', '"c", "d"]'), "column 'letter', row 10: wanted an item"),
+    ("joint", ('nulls = "drop"', 'nulls = "refuse"'), "column 'size', row 1: wanted a value"),
     ("joint", ('column = "size"', 'column = "word"'), "column 'word'"),
-    ("joint", ('name = "oue", d = 3', 'name = "oue", d = 2'), "column 'code' = 2"),
+    ("joint", ('name = "oue", d = 3', 'name = "oue", d = 2'), "column 'code', row 3: wanted a whole number"),
     ("joint", ('"joint"', '"parallel"'), "randomizer"),
     ("ranges", ("[63, 64]", "[63, 65]"), "ranges = [63, 65]"),
     ("ranges", ("[63, 64]", "[63, 63]"), "ranges = [63, 63]"),
@@ -422,7 +422,7 @@ def test_values_stay_in_their_rows():
     reports, left = job.reports(rows.slice(1), 0)
     assert [tuple(map(int, r)) for r in reports] == [(2, 0), (1, 1)]
     assert (left.nulls, left.users) == (2, 2)
-    with pytest.raises(ParameterError, match="column 'y' = None"):
+    with pytest.raises(ParameterError, match="column 'y', row 2: wanted a value"):
         Job(joint.to_dict(), record).reports(rows.slice(0, 3), 0)
 
 
@@ -443,7 +443,7 @@ def test_hashed_text_that_is_missing():
     found = Column(name="x", hashed=True, nulls="drop").encode(rows, olh)
     assert found.values.tolist() == hash_of(["tea", "", "tea"], 1000).tolist()
     assert found.nulls == 1
-    with pytest.raises(ParameterError, match="column 'x' = None"):
+    with pytest.raises(ParameterError, match="column 'x', row 2: wanted a value"):
         Column(name="x", hashed=True).encode(rows, olh)
     with pytest.raises(ParameterError, match="hashed"):
         Column(name="x", hashed=True, domain=("a", "b"))

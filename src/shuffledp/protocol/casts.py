@@ -6,11 +6,13 @@ import re
 from typing import Any, Literal
 
 import pyarrow as pa
-import pyarrow.compute as pc
+import pyarrow.compute
 
 from shuffledp.errors import ParameterError, rejected
 
 Kind = Literal["text", "integer", "number"]
+# Its functions are made when it is imported, where type checkers do not see them.
+pc: Any = pyarrow.compute
 TYPES = ("text", "integer", "number")
 TEXT, WHOLE, REAL = TYPES
 # Decimal notation, as people and programs write it; what pyarrow reads beside it (hexadecimal,

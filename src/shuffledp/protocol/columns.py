@@ -10,11 +10,10 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from shuffledp import _check
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.protocol.casts import REAL, TEXT, TYPES, WHOLE, Kind, cast, domain_as
+from shuffledp.protocol.casts import REAL, TEXT, TYPES, WHOLE, Kind, cast, domain_as, pc
 from shuffledp.protocol.heavy import PrefixTree, Spelling
 from shuffledp.randomizers import Hierarchy, Joint
 from shuffledp.randomizers.frequency import ItemRandomizer

@@ -272,13 +272,13 @@ def read_text_file(name: str, path: str | Path) -> str:
     """A text file in UTF-8, its byte-order mark left out; ParameterError names what it is not."""
     try:
         content = Path(path).read_bytes()
-        text = content.decode("utf-8-sig")
-    except OSError as error:
+    except (OSError, ValueError) as error:
         raise ParameterError(f"{name} = {str(path)!r}: {unreadable(error)}") from None
+    try:
+        text = content.decode("utf-8-sig")
     except UnicodeDecodeError:
-        found = (
-            "text in UTF-16" if content[:2] in {b"\xff\xfe", b"\xfe\xff"} else "another encoding"
-        )
+        marks = {b"\xff\xfe", b"\xfe\xff"}
+        found = "text in UTF-16" if content[:2] in marks else "text in another encoding"
         raise ParameterError(f"{name} = {str(path)!r}: {found}, wanted text in UTF-8") from None
     if "\0" in text:
         raise ParameterError(f"{name} = {str(path)!r}: zero bytes, wanted text in UTF-8")
