@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from shuffledp.composition import STEPS, WIDTH, Candidate, Round
-from shuffledp.composition.central import GaussianRenyi, GaussianTail
+from shuffledp.composition.renyi import RenyiTail
 from shuffledp.divergence import PairProfile
 from shuffledp.errors import NotCertified
 from shuffledp.pair import ShuffledPair
-from shuffledp.randomizers import Gaussian
+from shuffledp.randomizers import Randomizer
 from shuffledp.sides import ONE_ROUND, Side, Source, dataset_pairs, theorem_of
 
+# Where a bound of the Renyi divergence is finite at one order it is so at some tail.
+_ANY_ORDER = 2.0
 _NO_SINGLE_PAIR = (
     "no single pair of inputs is the worst at every eps: the maximum over {count} pairs at each "
     "eps is what is composed"
@@ -87,10 +90,26 @@ def round_of(
 
 def _local_tail(source: Source) -> dict[str, Any]:
     """Without a pure guarantee: what one report alone says of large losses."""
-    if not isinstance(source, Gaussian):
+    if not isinstance(source, Randomizer) or not math.isfinite(source.local_renyi(_ANY_ORDER)):
         return {}
-    d = source.distance * (1.0 + 1e-12)
-    return {"tail": GaussianTail(d), "local_renyi": GaussianRenyi(d)}
+    local = LocalRenyi(source)
+    pure = math.isfinite(source.eps0)
+    return {
+        "tail": None if pure else RenyiTail(local),
+        "local_renyi": local,
+        "local_rho": source.local_rho,
+    }
+
+
+@dataclass(frozen=True)
+class LocalRenyi:
+    """Renyi divergence of one report of a mechanism alone: no round's is larger."""
+
+    source: Randomizer
+
+    def __call__(self, order: float) -> float:
+        """At an order."""
+        return self.source.local_renyi(order)
 
 
 @dataclass(frozen=True)

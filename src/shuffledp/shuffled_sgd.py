@@ -162,6 +162,7 @@ class ShuffledSGD:
             at={"n": self.n},
             tail=central.GaussianTail(self.distance),
             local_renyi=central.GaussianRenyi(self.distance * (1.0 + 8 * U)),
+            local_rho=central.GaussianRenyi(self.distance * (1.0 + 8 * U))(1.0),
         )
 
     def _candidates(self) -> tuple[Candidate, ...]:

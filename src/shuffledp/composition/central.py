@@ -76,6 +76,7 @@ def gaussian(
         lower_theorem=theorems.CENTRAL_GAUSSIAN,
         tail=GaussianTail(mu * (1.0 + 4 * U)),
         local_renyi=GaussianRenyi(mu * (1.0 + 8 * U)),
+        local_rho=GaussianRenyi(mu * (1.0 + 8 * U))(1.0),
     )
 
 

@@ -196,15 +196,14 @@ class Composed(Rounds):
             other = found if same else divergence(curves.swap(), order, rtol=RENYI_RTOL)
             upper = [upper[0] + count * found.high, upper[1] + count * other.high]
             for i, side in enumerate(_likely_pairs(part.pair_curves(), found.peak)):
-                lower[i] += count * divergence(side, order, rtol=RENYI_RTOL).low
+                # What is left out beyond only makes a lower end lower.
+                near = side._replace(last=min(side.last, max(found.last, other.last)))
+                lower[i] += count * divergence(near, order, rtol=RENYI_RTOL).low
         return max(lower) * (1.0 - 64 * U), max(upper) * (1.0 + 64 * U)
 
     def _local_rho(self) -> float:
         """Where no order is the last to look at: reports alone, if theirs grows like the order."""
-        total = 0.0
-        for part, count in self.parts:
-            local = part.curves().local
-            total += math.inf if local is None else count * local(2.0) / 2.0
+        total = math.fsum(count * part.curves().rho for part, count in self.parts)
         return total * (1.0 + 16 * U)
 
     def _reach(self) -> float:

@@ -14,10 +14,13 @@ from shuffledp.composition.loss import NO_LOSS, LossPair
 from shuffledp.composition.renyi import Curves, Tail
 from shuffledp.divergence import LARGEST_EPSILON
 from shuffledp.neighbours import Relation
+from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.work import Answers, Beside
 
 # Relative width of delta at each point of a curve: a tenth of the width of eps that is aimed at.
 WIDTH = 6e-5
+
+U = UNIT_ROUNDOFF
 
 
 class Dots(NamedTuple):
@@ -105,6 +108,8 @@ class Round:
         a loss above eps add to E_Q[(P/Q)^order].
     local_renyi : callable, optional
         Upper bound of the Renyi divergence of one report alone, by order.
+    local_rho : float
+        It is at most this times the order; inf where that is not known.
     """
 
     label: str
@@ -123,6 +128,7 @@ class Round:
     backward_groups: Sequence[Sequence[Source]] | None = field(default=None, compare=False)
     tail: Tail | None = field(default=None, compare=False)
     local_renyi: Callable[[float], float] | None = field(default=None, compare=False)
+    local_rho: float = field(default=math.inf, compare=False)
 
     def __repr__(self) -> str:
         return shown("Round", self.label, self.at, self.relation)
@@ -201,7 +207,14 @@ class Round:
     def curves(self) -> Curves:
         """The upper curves; one for both directions where the relation is symmetric."""
         last = min(self.eps0, LARGEST_EPSILON)
-        return Curves(self.curve(), self.curve(backward=True), last, self.tail, self.local_renyi)
+        return Curves(
+            self.curve(),
+            self.curve(backward=True),
+            last,
+            self.tail,
+            self.local_renyi,
+            min(self.local_rho, 0.5 * self.eps0**2 * (1.0 + 8 * U)),
+        )
 
     def pair_curves(self) -> tuple[Curves, ...]:
         """Those of all candidates."""

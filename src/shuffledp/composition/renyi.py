@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
@@ -26,6 +27,11 @@ _MOST_POINTS = 2500
 _START = 24
 _PAD = 1e-12
 _LOOSEST = 0.3
+# Of the width asked for: what is left to bounds of the tail may take this part of it.
+_LEFT_OUT = 0.01
+_HALVINGS = 6
+# Orders (A + t)/A at which a tail is tried: their best is within a few per cent of all t's.
+_RATIOS = tuple(1.1**k for k in range(146))
 
 Tail = Callable[[float, float], float]
 
@@ -34,7 +40,8 @@ class Curves(NamedTuple):
     """Both directions of a pair, where they end, and what may lie beyond.
 
     From ``last`` on both are 0, or ``tail(order, last)`` bounds what lies beyond; with neither the
-    moment is not known to be finite. ``local`` bounds the divergence by another way.
+    moment is not known to be finite. ``local`` bounds the divergence by another way, ``rho`` times
+    the order bounds it at every order.
     """
 
     forward: Curve
@@ -42,6 +49,7 @@ class Curves(NamedTuple):
     last: float
     tail: Tail | None = None
     local: Callable[[float], float] | None = None
+    rho: float = math.inf
 
     def swap(self) -> Curves:
         """The other direction."""
@@ -49,19 +57,46 @@ class Curves(NamedTuple):
 
 
 class Excess(NamedTuple):
-    """Bracket of log(E_Q[(P/Q)^A] - 1), and the eps that matters most."""
+    """Bracket of log(E_Q[(P/Q)^A] - 1), the eps that matters most, and the last one looked at."""
 
     low: float
     high: float
     peak: float
+    last: float
 
 
 class Divergence(NamedTuple):
-    """Bracket of a Renyi divergence in nats, and the eps that matters most."""
+    """Bracket of a Renyi divergence in nats, the eps that matters most, and the last looked at."""
 
     low: float
     high: float
     peak: float
+    last: float
+
+
+@dataclass(frozen=True)
+class RenyiTail:
+    """What large losses add to a moment, from the local Renyi divergences of all orders.
+
+    For losses L above eps, t >= 0 and any curve h(e^x) <= P(L > x):
+
+        A (A-1) int_eps^inf e^{(A-1) x} h(e^x) dx  <=  A E_P[e^{(A-1) L}; L > eps]
+                                                   <=  A e^{-t eps + (A-1+t) D_{A+t}} .
+    """
+
+    renyi: Callable[[float], float]
+
+    def __call__(self, order: float, epsilon: float) -> float:
+        """Its logarithm at an order, for losses above eps; inf where nothing is known."""
+        best = math.inf
+        for ratio in _RATIOS:
+            higher = ratio * order
+            found = self.renyi(higher)
+            # A + t is ratio A: t is its difference in floats, rounded down.
+            t = max((higher - order) * (1.0 - 4 * U), 0.0)
+            if math.isfinite(found):
+                best = min(best, (higher - 1.0) * found - t * epsilon)
+        return best + math.log(order) + 1e-12 * (1.0 + abs(best)) if best < math.inf else best
 
 
 def divergence(curves: Curves, order: float, *, rtol: float) -> Divergence:
@@ -70,12 +105,12 @@ def divergence(curves: Curves, order: float, *, rtol: float) -> Divergence:
     low, high = renyi_of(found.low, order, up=False), renyi_of(found.high, order, up=True)
     if curves.local is not None:
         high = min(high, curves.local(order))
-    return Divergence(min(low, high), high, found.peak)
+    return Divergence(min(low, high), high, found.peak, found.last)
 
 
 def log_excess(curves: Curves, order: float, *, rtol: float) -> Excess:
     """Bracket of log(E_Q[(P/Q)^order] - 1), such that the divergence is good to ``rtol``."""
-    eps = _first_points(curves)
+    eps, last = _first_points(curves, order, rtol)
     while True:
         sides = [_side(curve, eps, c) for curve, c in _sides(curves, order)]
         upper = np.logaddexp(sides[0].upper, sides[1].upper)
@@ -91,14 +126,26 @@ def log_excess(curves: Curves, order: float, *, rtol: float) -> Excess:
         eps = finer
     lower = _log_sum(np.logaddexp(sides[0].lower, sides[1].lower))
     factor = math.log(order) + math.log(order - 1.0)
-    high = total + factor
-    if curves.tail is not None:
-        high = float(np.logaddexp(high, curves.tail(order, float(eps[-1]))))
-    elif curves.last < min(curves.forward.eps0, curves.backward.eps0):
-        high = math.inf
+    high = float(np.logaddexp(total + factor, _beyond(curves, order, float(eps[-1]), last)))
     pad = _PAD + 8 * U * (abs(high) if math.isfinite(high) else 0.0)
     pad += 16 * U * order * float(eps[-1])
-    return Excess(lower + factor - pad, high + pad, float(eps[int(np.argmax(upper))]))
+    return Excess(lower + factor - pad, high + pad, float(eps[int(np.argmax(upper))]), last)
+
+
+def _beyond(curves: Curves, order: float, looked: float, last: float) -> float:
+    """log of what both curves add beyond the last point that is looked at.
+
+    Up to ``last`` they are at most what they are there, h <= h(looked) and h' <= h'(looked); from
+    ``last`` on the forward curve is 0, or what its tail says.
+    """
+    forward, backward = curves.forward.at(looked).high, curves.backward.at(looked).high
+    found = backward - order * looked + math.log(order - 1.0)
+    if looked < last:
+        found = float(np.logaddexp(found, forward + (order - 1.0) * last + math.log(order)))
+    if last >= curves.forward.eps0:
+        return found
+    tail = math.inf if curves.tail is None else curves.tail(order, last)
+    return float(np.logaddexp(found, tail))
 
 
 def _finer(eps: Array, share: Array, linear: Array, rtol: float) -> Array:
@@ -131,10 +178,44 @@ def _sides(curves: Curves, order: float) -> tuple[tuple[Curve, float], tuple[Cur
     return (curves.forward, order - 1.0), (curves.backward, -order)
 
 
-def _first_points(curves: Curves) -> Array:
-    last = curves.last
-    first = min(curves.forward.scale, last) / 4.0
-    return np.array([0.0, *np.geomspace(first, last, _START)[:-1].tolist(), last])
+def _first_points(curves: Curves, order: float, rtol: float) -> tuple[Array, float]:
+    """Points to begin with, and where the tail takes over.
+
+    They end where what is left is a small part of what there is at least: by the tail, and, before
+    that, by the curves' values there. Far out a value takes a hundred times as long as near 0.
+    """
+    scale = min(curves.forward.scale, curves.last)
+    # int_0^scale e^{(A-1) x} h >= scale h(scale).
+    least = curves.forward.at(scale).low + math.log(scale * order * (order - 1.0))
+    goal = least + math.log(_LEFT_OUT * min(rtol, 1.0))
+    last = _tail_start(curves, order, goal, scale)
+    points = [0.0]
+    for e in np.geomspace(min(scale, last) / 4.0, last, _START).tolist()[:-1]:
+        points.append(e)
+        if _beyond(curves._replace(tail=_NO_TAIL), order, e, last) <= goal:
+            return np.array(points), last
+    return np.array([*points, last]), last
+
+
+def _tail_start(curves: Curves, order: float, goal: float, scale: float) -> float:
+    """Where the tail is at most the goal, about the first such place; the end where none is."""
+    if curves.tail is None or not curves.tail(order, curves.last) <= goal:
+        return curves.last
+    low, high = 0.0, min(scale, curves.last)
+    while not curves.tail(order, high) <= goal:
+        low, high = high, min(2.0 * high, curves.last)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + high)
+        low, high = (low, middle) if curves.tail(order, middle) <= goal else (middle, high)
+    return high
+
+
+def _no_tail(order: float, epsilon: float) -> float:
+    del order, epsilon
+    return -math.inf
+
+
+_NO_TAIL: Tail = _no_tail
 
 
 def _middles(eps: Array, bad: Flags) -> Array:
@@ -242,4 +323,4 @@ def _log_sum(logs: Array) -> float:
     return top + math.log(float(np.exp(np.maximum(logs - top, -745.0)).sum())) + 4 * U * logs.size
 
 
-__all__ = ["Curves", "Divergence", "Tail", "divergence", "log_excess", "renyi_of"]
+__all__ = ["Curves", "Divergence", "RenyiTail", "Tail", "divergence", "log_excess", "renyi_of"]

@@ -15,6 +15,7 @@ from shuffledp.bound import Theorem
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate
 from shuffledp.neighbours import REPLACEMENT, Relation, records
+from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 
@@ -224,6 +225,26 @@ class Randomizer(ABC):
         """
         del delta
         return float(self.eps0)
+
+    def local_renyi(self, order: float) -> float:
+        """Upper bound of the Renyi divergence of one report alone, in nats (inf if unknown).
+
+        For neighbours by ``relation``; no pure guarantee is needed.
+
+        Parameters
+        ----------
+        order : float
+            A > 1.
+        """
+        return min(float(self.eps0), order * self.local_rho) * (1.0 + 8 * UNIT_ROUNDOFF)
+
+    @property
+    def local_rho(self) -> float:
+        """rho with ``local_renyi(A)`` <= rho A for every A > 1 (zCDP); inf if unknown.
+
+        eps0^2/2 for a pure guarantee (Bun, Steinke 2016, Proposition 1.4).
+        """
+        return 0.5 * float(self.eps0) ** 2 * (1.0 + 8 * UNIT_ROUNDOFF)
 
     def parameters(self) -> dict[str, Any]:
         """The arguments that build this randomizer again, JSON-able."""

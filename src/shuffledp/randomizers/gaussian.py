@@ -84,6 +84,11 @@ class Gaussian(MeanRandomizer):
         return math.inf
 
     @property
+    def local_rho(self) -> float:
+        """d^2/2: the Renyi divergence of order A of N(0, 1) and N(d, 1) is A d^2/2."""
+        return 0.5 * self.distance**2 * (1.0 + 16 * U)
+
+    @property
     def distance(self) -> float:
         """d = (high - low)/sigma, the end points' distance in standard deviations."""
         return (self.high - self.low) / self.sigma

@@ -86,8 +86,17 @@ class GaussianBall(MeanRandomizer):
 
     def local_epsilon(self, delta: float) -> float:
         """That of one dimension and the diameter."""
-        reach = self._reach
-        return Gaussian(sigma=self.sigma, low=-reach, high=reach).local_epsilon(delta)
+        return self._diameter.local_epsilon(delta)
+
+    @property
+    def local_rho(self) -> float:
+        """That of one dimension and the diameter."""
+        return self._diameter.local_rho
+
+    @property
+    def _diameter(self) -> Gaussian:
+        """Of two antipodal points only the coordinate along them matters."""
+        return Gaussian(sigma=self.sigma, low=-self._reach, high=self._reach)
 
     @cached_property
     def _line(self) -> Gaussian:

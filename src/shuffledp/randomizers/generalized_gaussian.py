@@ -14,6 +14,7 @@ from shuffledp import _check
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.additive import LARGEST_EXPONENT, AdditiveNoise, Noise
 from shuffledp.randomizers.interval import checked_interval
+from shuffledp.randomizers.power_renyi import power_renyi
 from shuffledp.randomness import RandomSource
 
 U = UNIT_ROUNDOFF
@@ -24,6 +25,7 @@ _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 _TERMS = 24
 _ROUNDS = 50
 _LARGEST_LOG = 600.0
+_GAUSSIAN_SHAPE = 2.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +101,20 @@ class GeneralizedGaussian(AdditiveNoise):
         if not math.isfinite(t) or b * math.log(t + d) > _LARGEST_LOG:
             return math.inf
         return (t + d) ** b - t**b + (64.0 + 16.0 * b) * U * (t + d) ** b
+
+    def local_renyi(self, order: float) -> float:
+        """That of the end points, which are the worst pair at every eps; by cells."""
+        if self.shape <= 1.0:
+            return super().local_renyi(order)
+        cells = power_renyi(self.shape, self.distance * (1.0 + 4 * U), order)
+        return min(cells, order * self.local_rho)
+
+    @property
+    def local_rho(self) -> float:
+        """d^2 for the Gaussian shape; not known for other shapes above 1."""
+        if self.shape == _GAUSSIAN_SHAPE:
+            return self.distance**2 * (1.0 + 16 * U)
+        return super().local_rho
 
     @property
     def noise(self) -> Noise:

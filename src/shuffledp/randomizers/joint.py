@@ -88,6 +88,15 @@ class Joint(PartsRandomizer):
         each = [float(r.local_epsilon(share)) for r in self.randomizers]
         return min(pure, composed.total_eps0(self._largest(each)))
 
+    def local_renyi(self, order: float) -> float:
+        """The sum over the attributes that may differ, the largest ones."""
+        return composed.total_eps0(self._largest([r.local_renyi(order) for r in self.randomizers]))
+
+    @property
+    def local_rho(self) -> float:
+        """The same sum."""
+        return composed.total_eps0(self._largest([r.local_rho for r in self.randomizers]))
+
     def _largest(self, values: Sequence[float]) -> list[float]:
         return sorted(values, reverse=True)[: self._differing]
 

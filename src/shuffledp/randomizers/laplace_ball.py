@@ -101,6 +101,11 @@ class LaplaceBall(MeanRandomizer):
         del delta
         return min(self.eps0, self._separation * (1.0 + 8 * U))
 
+    @property
+    def local_rho(self) -> float:
+        """By the pure guarantee of neighbours."""
+        return 0.5 * self.local_epsilon(0.5) ** 2 * (1.0 + 8 * U)
+
     def at(self, distance: float) -> LaplaceBall:
         """The same mechanism for neighbours at most this far apart."""
         return dataclasses.replace(self, distance=distance)

@@ -277,6 +277,15 @@ class DiscreteGaussian(LatticeNoise):
         value = (near - far) * (1.0 + 64 * U) + 4.0 * self._rel
         return value if value <= _check.LARGEST_EPS0 else math.inf
 
+    @property
+    def local_rho(self) -> float:
+        """top^2/(2 sigma^2), whatever is clamped (Canonne, Kamath, Steinke 2020, Theorem 4).
+
+        For integers u, v: sum exp(-(A (y-u)^2 - (A-1)(y-v)^2)/(2 sigma^2)) is e^{A (A-1) (u-v)^2 /
+        (2 sigma^2)} times a sum around a shifted centre, which is largest for an integer one.
+        """
+        return 0.5 * (self.top / self.sigma) ** 2 * (1.0 + 16 * U)
+
     def local_epsilon(self, delta: float) -> float:
         """The loss at the first k with P(K <= k) > delta: delta(eps) <= P(loss > eps).
 

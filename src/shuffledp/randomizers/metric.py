@@ -114,6 +114,11 @@ class MetricLaplace(MeanRandomizer):
         return min(self.eps0, self.separation * self.eps0 * (1.0 + 4 * U))
 
     @property
+    def local_rho(self) -> float:
+        """By the pure guarantee of neighbours."""
+        return 0.5 * self.local_epsilon(0.5) ** 2 * (1.0 + 8 * U)
+
+    @property
     def separation(self) -> float:
         """Largest distance of two neighbours after rounding to the lattice, of high - low.
 

@@ -80,6 +80,15 @@ class Parallel(PartsRandomizer):
         """The largest of the parts' at this delta."""
         return max(float(part.local_epsilon(delta)) for part in self.randomizers)
 
+    def local_renyi(self, order: float) -> float:
+        """The largest of the parts': of a public choice it is at most that."""
+        return max(part.local_renyi(order) for part in self.randomizers)
+
+    @property
+    def local_rho(self) -> float:
+        """The largest of the parts'."""
+        return max(part.local_rho for part in self.randomizers)
+
     def parts(self) -> Parts:
         """One part in each report."""
         return Parts(self.randomizers, self.part_inputs, self.shares)

@@ -93,6 +93,15 @@ class PoissonSubsample(composed.PartsRandomizer):
         larger = delta / self.share * (1.0 - 4 * U)
         return float(self.randomizer.local_epsilon(larger)) if larger < 1.0 else 0.0
 
+    def local_renyi(self, order: float) -> float:
+        """At most the mechanism's own: "absent" says nothing."""
+        return self.randomizer.local_renyi(order)
+
+    @property
+    def local_rho(self) -> float:
+        """The mechanism's own."""
+        return self.randomizer.local_rho
+
     def parts(self) -> Parts:
         """The mechanism or nothing."""
         absent = (_UNIT - self.__dict__["_word"]) / _UNIT
