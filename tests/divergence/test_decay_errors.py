@@ -9,6 +9,7 @@ import math
 import numpy as np
 import pytest
 
+from divergence.oracle import ball
 from shuffledp.divergence.decay import RATIO, Decay, SplitDecay
 from shuffledp.divergence.gain import CellGains
 
@@ -84,10 +85,10 @@ def test_modulus_is_below_its_bound(seed):
             assert decay.log_power(float(t), 50) == 50 * bound
 
 
-def proof(atoms, alpha, t, cut):
-    """1 - sum mu (1 - sqrt(1 - 4 t^2 V/pi^2)) over windows [k cut, (k + 1) cut)."""
+def proof(atoms, alpha, t, cut, first=0.0):
+    """1 - sum mu (1 - sqrt(1 - 4 t^2 V/pi^2)) over windows [first + k cut, first + (k + 1) cut)."""
     p, g, _, _ = tilted(atoms, alpha)
-    windows = np.floor(g / cut + 1e-9)
+    windows = np.floor((g - first) / cut + 1e-9)
     drop = 0.0
     for k in np.unique(windows):
         inside = windows == k
@@ -108,6 +109,7 @@ def test_what_is_subtracted_is_never_more_than_the_proof_allows(seed):
         t = float(10.0 ** rng.uniform(-1, 1))
         cut = math.pi / (RATIO * t * (1.0 + 1e-12))
         place = (rng.integers(-3, 3, count) + rng.choice([0.001, 0.3, 0.97], count)) * cut
+        place += 1e-3 * cut * rng.random(count)
         place = np.sort(place)
         w = rng.random(count) / count
         cells = cells_of(w, place, place)
@@ -115,7 +117,7 @@ def test_what_is_subtracted_is_never_more_than_the_proof_allows(seed):
         *_, log_m = tilted(atoms, alpha)
         decay = Decay(cells, rel=0.0, alpha=alpha, log_m=log_m)
         drop = -math.expm1(decay.log_modulus(t))
-        allowed = proof(atoms, alpha, t, cut)
+        allowed = proof(atoms, alpha, t, cut, place[0])
         # The variance is known up to the tilt inside a cell: a factor e^-0.02 of it is given up.
         assert drop <= allowed * (1.0 - 1e-6)
         sharp = sharp or (allowed > 0.0 and drop >= 0.97 * allowed) or allowed < 1e-3
@@ -138,6 +140,67 @@ def test_means_may_be_off_within_a_cell(shrink, alpha):
             cut = math.pi / (RATIO * t * (1.0 + 1e-12))
             drop = -math.expm1(decay.log_modulus(t))
             assert drop <= proof(true, alpha, t, cut)
+
+
+def one_cell(windows, size, *, t=1.0):
+    """A uniform cell ``windows`` windows of a period below 0, ``size`` windows long."""
+    window = 2.0 * math.pi / (RATIO * t)
+    low = np.array([-windows * window])
+    high = low + size * window
+    zero = np.zeros(1)
+    mean = 0.5 * (low + high)
+    density = 1.0 / (high - low)
+    return CellGains(np.ones(1), mean, low, high, zero, 0.0, 0.0, zero, zero, density=density)
+
+
+@pytest.mark.parametrize("windows", [0.5, 1e3, 3e11, 1e12 + 0.3, 4e12 + 0.3, 2.0**49])
+@pytest.mark.parametrize("size", [0.5, 0.97, 1.4307, 2.3])
+def test_windows_far_below_0_are_no_longer_than_they_may_be(windows, size):
+    """A cell longer than the window says nothing, wherever it lies; a pad on its place would."""
+    cells = one_cell(windows, size)
+    length = float(cells.high[0] - cells.low[0])
+    alpha = 1e-3 / (windows + 2.0)
+    truth = -alpha * windows * 2.0 * math.pi / RATIO
+    decay = Decay(cells, rel=0.0, alpha=alpha, log_m=truth + 0.05)
+    for u in np.linspace(1.0, RATIO, 40):
+        half = 0.5 * u * length
+        assert abs(math.sin(half) / half) <= math.exp(decay.log_modulus(1.0))
+    fits = length <= 2.0 * math.pi / RATIO
+    assert (decay._by_density(1.0) > 0.0) == fits
+
+
+@pytest.mark.parametrize("windows", [0.0, 1e6, 1e12, 2.0**52, 2.0**54])
+def test_places_far_from_0_keep_their_variance(windows):
+    """Two points half a window apart: far out their rounded mean would be windows away."""
+    cut = math.pi / RATIO
+    far = -windows * cut
+    place = far + np.array([0.0, 0.5 * cut]) if windows < 2.0**50 else np.array([far, far])
+    cells = cells_of([0.5, 0.5], place, place, mean=place)
+    alpha = 1e-3 / (windows + 2.0)
+    atoms = [(0.5, place[0]), (0.5, place[1])]
+    *_, log_m = tilted(atoms, alpha)
+    drop = -math.expm1(Decay(cells, rel=0.0, alpha=alpha, log_m=log_m).log_modulus(1.0))
+    allowed = proof(atoms, alpha, 1.0, cut * (1.0 + 1e-9), place[0])
+    assert drop <= allowed
+    # Beyond 1e10 windows the rounding of merged means is given up in full.
+    assert windows > 1e7 or drop >= 0.95 * allowed
+
+
+def test_small_losses_keep_their_digits():
+    """n = 1e15 messages: what is lost is about 1/n, and 1 - sqrt(1 - x) would round it by u."""
+    for spread in (1e-9, 3.3e-9, 1.05e-8):
+        place = np.array([0.0, 2.0 * spread])
+        cells = cells_of([0.5, 0.5], place, place, mean=place)
+        decay = Decay(cells, rel=0.0, alpha=1e-6, log_m=1e-6 * spread)
+        allowed = mpf_lost(spread)
+        assert -decay.log_power(1.0, 10**15) <= 1e15 * allowed
+        assert -decay.log_power(1.0, 10**15) >= 0.95e15 * allowed
+
+
+def mpf_lost(spread):
+    """1 - sqrt(1 - (2 s/pi)^2), from its series."""
+    x = (2.0 * spread / math.pi) ** 2
+    return 0.5 * x * (1.0 + 0.25 * x)
 
 
 def test_masses_may_be_smaller_by_their_relative_error():
@@ -209,6 +272,22 @@ def test_split_decay_in_closed_form():
         assert exact <= bound.log_power(1.0, n) + 1e-14 * abs(exact) + 1e-15
         assert bound.log_power(1.0, n) <= exact + 1e-9
     assert SplitDecay(decay, log_small=800.0, log_part=0.0, log_scale=0.0).log_power(1.0, 3) > 1e3
+
+
+@pytest.mark.parametrize("n", [10**6, 10**12, 10**15])
+@pytest.mark.parametrize("log_small", [-3e-16, 4.4e-16, 1e-9, 0.37, -0.37])
+@pytest.mark.parametrize("log_part", [-40.0, -36.6, -30.0, -1.0])
+def test_split_decay_of_many_messages(n, log_small, log_part):
+    """n V (M_s + V)^(n-1) in balls: the sum M_s + V, rounded, would be off by u, n times."""
+    cells = cells_of([0.5], [0.0], [0.0])
+    decay = Decay(cells, rel=0.0, alpha=0.1, log_m=log_small)
+    scale = (n - 1) * log_small
+    bound = SplitDecay(decay, log_small=log_small, log_part=log_part, log_scale=scale)
+    size = (ball(log_small).exp() + ball(log_part).exp()).log()
+    exact = ball(n).log() + ball(log_part) + (n - 1) * size - ball(scale)
+    found = bound.log_power(1.0, n)
+    assert exact <= ball(found)
+    assert found <= float(exact.mid()) + 1e-13 * n * (abs(log_small) + math.exp(log_part)) + 1e-9
 
 
 @pytest.mark.parametrize("alpha", [1e-3, 0.4, 50.0])

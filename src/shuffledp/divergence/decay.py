@@ -10,7 +10,9 @@ at most 2 pi/t_b,
 
     |phi(t)| <= 1 - sum_k h_k l_k (1 - sin(t_a l_k/2)/(t_a l_k/2)),
 
-since over a whole period a constant density gives 0 (docs/theory.md, section 6.9).
+since over a whole period a constant density gives 0 (docs/theory.md, section 6.9). What a window
+holds is a set of cells, disjoint events; that it is no longer than it may be is measured, whatever
+rounding did to the place of its ends.
 """
 
 from __future__ import annotations
@@ -19,16 +21,22 @@ import math
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from shuffledp.divergence.gain import CellGains
-from shuffledp.pair import Array
+from shuffledp.pair import UNIT_ROUNDOFF, Array, Indices
 
+U = UNIT_ROUNDOFF
 RATIO = 1.3
 _LARGEST_TILT_STEP = 0.02
 _CELLS_PER_WINDOW = 12.0
 # Share of a cell's width, at either end, by which rounding may have moved it.
 _ROUNDED = 1e-4
 _LARGEST_EXPONENT = 700.0
+# Windows that are so many apart are told apart by none of their digits.
+_FARTHEST = 1e300
+# A merged mean is rounded by at most 4 u of what it is made of at each of 16 levels.
+_LEVEL_ROUNDING = 64 * U
 
 
 class _Level(NamedTuple):
@@ -74,6 +82,7 @@ class Decay:
         mass = cells.w[keep][order] * np.exp(alpha * low - log_m) * (1.0 - rel - 1e-12)
         # The tilted mean of a cell is off its plain mean by at most alpha width^2/4.
         shift = np.minimum(width, 0.25 * alpha * width**2) + cells.err[keep][order]
+        shift += _LEVEL_ROUNDING * np.abs(mean)
         given = np.zeros(order.size) if cells.density is None else cells.density[keep][order]
         density, gap = mass * given, 4.0 * _ROUNDED * width
         zero = np.zeros_like(mean)
@@ -100,47 +109,40 @@ class Decay:
         """Sum over windows of what a constant density loses over about a period."""
         window = 2.0 * math.pi / (RATIO * t * (1.0 + 1e-12))
         level = self._level_for(window)
-        if level.mass.size == 0:
+        at = _windows(level, window)
+        if at is None:
             return 0.0
-        k = np.floor(level.low / window)
-        inside = level.high <= (k + 1.0) * window * (1.0 - 1e-12)
-        k = k[inside]
-        if k.size == 0:
-            return 0.0
-        fresh = np.diff(k, prepend=k[0] - 1.0) != 0.0
-        starts = np.flatnonzero(fresh)
-        low, high = level.low[inside], level.high[inside]
-        between = np.maximum(low[1:] - high[:-1], 0.0) * ~fresh[1:]
-        gaps = np.add.reduceat(level.gap[inside], starts)
-        gaps += np.add.reduceat(np.concatenate([[0.0], between]), starts)
-        length = np.maximum.reduceat(high, starts) - np.minimum.reduceat(low, starts)
-        least = np.minimum.reduceat(level.density[inside], starts)
-        wave = np.sinc(0.5 * t * length / math.pi)
-        lost = least * (length * (1.0 - wave) * (1.0 - 1e-9) - 2.0 * gaps)
+        low, high = level.low[at.kept], level.high[at.kept]
+        between = np.append(0.0, np.maximum(low[1:] - high[:-1], 0.0))
+        between[at.starts] = 0.0
+        gaps = np.add.reduceat(level.gap[at.kept] + between, at.starts)
+        least = np.minimum.reduceat(level.density[at.kept], at.starts)
+        wave = np.sinc(0.5 * t * at.length / math.pi)
+        lost = least * (at.length * (1.0 - wave) * (1.0 - 1e-9) - 2.0 * gaps) * at.fits
         return float(np.maximum(lost, 0.0).sum()) * (1.0 - 1e-6)
 
     def _by_variance(self, t: float) -> float:
         """Sum over windows of what a law of this variance loses."""
         window = math.pi / (RATIO * t * (1.0 + 1e-12))
         level = self._level_for(window)
-        if level.mass.size == 0:
+        at = _windows(level, window)
+        if at is None:
             return 0.0
-        k = np.floor(level.low / window)
-        inside = level.high <= (k + 1.0) * window * (1.0 - 1e-12)
-        k = k[inside]
-        if k.size == 0:
-            return 0.0
-        starts = np.flatnonzero(np.diff(k, prepend=k[0] - 1.0))
-        p = level.mass[inside]
-        mass = np.add.reduceat(p, starts)
+        p, spread = level.mass[at.kept], level.spread[at.kept]
+        mass = np.add.reduceat(p, at.starts)
         safe = np.maximum(mass, 1e-300)
-        mean = np.add.reduceat(p * level.mean[inside], starts) / safe
-        offset = level.mean[inside] - np.repeat(mean, np.diff(np.append(starts, k.size)))
-        square = np.add.reduceat(level.spread[inside] + p * offset**2, starts) / safe
-        shift = np.sqrt(np.add.reduceat(level.shift[inside], starts) / safe)
-        deviation = np.maximum(np.sqrt(square * self._loss) - shift * 1.02, 0.0)
-        x = np.minimum((2.0 * t / math.pi * deviation) ** 2, 1.0)
-        return float((mass * (1.0 - np.sqrt(1.0 - x))).sum()) * (1.0 - 1e-6)
+        # From the window's first cell: far from 0 the places themselves would lose their digits.
+        place = level.mean[at.kept] - np.repeat(level.mean[at.kept][at.starts], at.counts)
+        centre = np.add.reduceat(p * place, at.starts) / safe
+        offset = place - np.repeat(centre, at.counts)
+        square = np.add.reduceat(spread + p * offset**2, at.starts) / safe
+        shift = np.sqrt(np.add.reduceat(level.shift[at.kept], at.starts) / safe)
+        # A rounded centre only makes the square larger.
+        blur = (4.0 * at.counts + 32.0) * U * at.length
+        deviation = np.maximum(np.sqrt(square * self._loss) - shift * 1.02 - blur, 0.0)
+        x = np.minimum((2.0 * t / math.pi * deviation) ** 2, 1.0) * at.fits
+        # 1 - sqrt(1 - x), whose digits count however small x is: they are multiplied by n.
+        return float((mass * (x / (1.0 + np.sqrt(1.0 - x)))).sum()) * (1.0 - 1e-6)
 
     def _level_for(self, window: float) -> _Level:
         """The coarsest level whose cells are small against the window."""
@@ -156,8 +158,42 @@ class Decay:
         return best
 
 
+class _Windows(NamedTuple):
+    """Cells in groups, one a window: which cells, where groups begin, their sizes and lengths.
+
+    ``fits`` is 0 for a group that is longer than the window all the same.
+    """
+
+    kept: npt.NDArray[np.bool_]
+    starts: Indices
+    counts: Indices
+    length: Array
+    fits: npt.NDArray[np.bool_]
+
+
+def _windows(level: _Level, window: float) -> _Windows | None:
+    """Cells that lie in one window each, counted from the lowest cell's low end; None without any.
+
+    That a group is no longer than the window is measured in the end: where places are so far apart
+    that their quotients are rounded to whole windows, groups may be too long, and are left out.
+    """
+    if level.mass.size == 0:
+        return None
+    place = level.low - float(level.low.min())
+    k = np.floor(np.minimum(place / window, _FARTHEST))
+    kept = place + (level.high - level.low) <= (k + 1.0) * window
+    k = k[kept]
+    if k.size == 0:
+        return None
+    starts = np.append(0, np.flatnonzero(np.diff(k)) + 1)
+    counts = np.diff(np.append(starts, k.size))
+    high = np.maximum.reduceat(level.high[kept], starts)
+    length = (high - np.minimum.reduceat(level.low[kept], starts)) * (1.0 + 4 * U)
+    return _Windows(kept, starts, counts, length, length <= window * (1.0 - 1e-12))
+
+
 def _log_left(drop: float) -> float:
-    """log of what is left of 1, or more."""
+    """Log of what is left of 1, or more."""
     return math.log1p(-min(drop, 1.0 - 1e-9)) if drop > 0.0 else 0.0
 
 
@@ -185,12 +221,19 @@ class SplitDecay:
     def log_power(self, t: float, n: int, enough: float = -math.inf) -> float:
         """Upper bound of log |M^n - M_s^n| less the scale, on [t, RATIO t]."""
         del enough
-        log_small = self._log_small + self._small.log_modulus(t)
-        if max(log_small, self._log_part) > _LARGEST_EXPONENT:
+        log_phi = self._small.log_modulus(t)
+        log_small = self._log_small + log_phi
+        top, rest = max(log_small, self._log_part), min(log_small, self._log_part)
+        if top > _LARGEST_EXPONENT:
             return math.inf
-        size = math.exp(log_small) + math.exp(self._log_part)
-        total = math.log(n) + self._log_part + (n - 1) * math.log(size) - self._log_scale
-        return total + 1e-12 * (abs(self._log_scale) + abs(n * math.log(size)))
+        # log(M_s + V) from its parts: that of a rounded sum would be off by u, n times.
+        less = max(rest - top, -_LARGEST_EXPONENT)
+        more = math.log1p(math.exp(less))
+        log_size = top + more
+        total = math.log(n) + self._log_part + (n - 1) * log_size - self._log_scale
+        size = abs(self._log_small) + abs(log_phi) + abs(top) + (16.0 - less) * more
+        once = 1.0 + math.log(n) + abs(self._log_part) + abs(self._log_scale)
+        return total + 16 * U * (once + n * size)
 
 
 _SMALLEST_LEVEL = 64
