@@ -364,13 +364,13 @@ def _distinct(
     pairs: Sequence[Named],
 ) -> tuple[tuple[PairProfile, ...], tuple[dict[str, Any], ...]]:
     """Profiles of the pairs, equal laws once."""
-    seen: dict[bytes, None] = {}
+    seen: set[tuple[bytes, ...]] = set()
     profiles, witnesses = [], []
     for pair, witness in pairs:
         profile = PairProfile(pair)
         key = profile.fingerprint()
         if key not in seen:
-            seen[key] = None
+            seen.add(key)
             profiles.append(profile)
             witnesses.append(witness)
     return tuple(profiles), tuple(witnesses)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import fields
 from typing import Protocol
 
 import numpy as np
@@ -24,7 +25,7 @@ from shuffledp.divergence.scattered import (
     scattered_trim,
 )
 from shuffledp.divergence.tilt import find_tilt
-from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
+from shuffledp.pair import UNIT_ROUNDOFF, Indices, InnerMoments, RatioRanges, ShuffledPair
 
 U = UNIT_ROUNDOFF
 LARGEST_EPSILON = 300.0
@@ -96,20 +97,21 @@ class PairProfile:
     def __setstate__(self, pair: ShuffledPair) -> None:
         self._begin(pair)
 
-    def fingerprint(self) -> bytes:
-        """Equal for pairs of atoms with the same law, so that symmetric ones are solved once."""
+    def fingerprint(self) -> tuple[bytes, ...]:
+        """Equal only for pairs with the same law, known equally well: such are solved once.
+
+        Everything a bracket depends on is in it: masses, ratios, n, what lies outside and in the
+        tails, all errors, and of cells the ranges and moments. The order of atoms is not.
+        """
         pair = self.pair
-        parts = [
-            pair.w,
-            pair.a,
-            pair.b,
-            pair.outside.ravel(),
-            np.array([float(pair.n), *pair.tail]),
-        ]
+        order: Indices | slice = slice(None)
         if pair.ranges is None:
             order = np.lexsort((pair.b, pair.a, pair.w))
-            parts[:3] = [pair.w[order], pair.a[order], pair.b[order]]
-        return b"|".join(part.tobytes() for part in parts)
+        numbers = [float(pair.n), pair.rel, *pair.tail, *pair.tail_doubt]
+        leftover = [] if pair.leftover is None else [*pair.leftover]
+        arrays = [pair.w[order], pair.a[order], pair.b[order], pair.outside.ravel()]
+        parts = [*arrays, np.array(numbers), np.array(leftover)]
+        return tuple(part.tobytes() for part in parts) + _fingerprint_of(pair.ranges)
 
     def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
         """Bracket log delta(eps) to about a relative ``width``, or as near as bounded work allows.
@@ -271,6 +273,18 @@ class PairProfile:
         if self._enumeration is None:
             self._enumeration = Enumeration(self.pair)
         return self._enumeration.expected_positive_part(epsilon)
+
+
+def _fingerprint_of(known: RatioRanges | InnerMoments | None) -> tuple[bytes, ...]:
+    """All that is said of cells, field by field; b"" for what is not known."""
+    if known is None:
+        return (b"",)
+    found: tuple[bytes, ...] = ()
+    for field in fields(known):
+        value = getattr(known, field.name)
+        given = isinstance(value, np.ndarray)
+        found += (value.tobytes(),) if given else _fingerprint_of(value)
+    return found
 
 
 def _nearby(hints: dict[float, Hint], level: float) -> Hint:
