@@ -14,7 +14,15 @@ from divergence.oracle import ball
 from shuffledp.divergence import few
 from shuffledp.divergence.few import Atoms, _contracted, _copies, _spread, few_messages
 from shuffledp.divergence.gain import CellGains
-from shuffledp.divergence.lattice import Lattice, Transforms, _kernel, _window, sum_nodes, transform
+from shuffledp.divergence.lattice import (
+    Lattice,
+    Transforms,
+    _kernel,
+    _window,
+    near_zero,
+    sum_nodes,
+    transform,
+)
 
 U = 2.0**-53
 
@@ -180,6 +188,7 @@ def test_contraction_is_under_the_atoms(seed):
     noisy = {}
     for k, m in zip(points.k, points.noise, strict=True):
         noisy[k] = Fraction(m)
+        assert m <= 1.00000001 * points.spread[points.k == k].sum()
     atoms = []
     for x, p in zip(g, w, strict=True):
         k, part = math.floor(x), Fraction(x) - math.floor(x)
@@ -254,18 +263,94 @@ def test_parts_of_cells(seed, width):
         assert mean == pytest.approx(float(cells.w @ cells.mean), abs=1e-13)
 
 
-def test_noise_is_paid_for_in_full():
-    """Lemma 6.27's constant, n h/3, which the examples here are far from needing."""
-    cells = cells_of(random.Random(5), 8, decades=1.0, reach=1.0, spread=0.0)
-    atoms = few._inner(cells, 0.0, 0.1)
-    for n in (2, 6):
-        lattice = Lattice(0.25, 0.25, 1 << 12)
-        found = few._transforms(atoms, lattice, -1.0)
-        sums = sum_nodes(found, lattice, n, 1 + math.isqrt(n))
-        assert sums.near > 0.0
-        kept = sums.value - n * lattice.h / 3.0 * sums.near
-        low, _ = few._lower_end(atoms, lattice, n)
-        assert low <= math.log(kept) + found.log_v + (n - 1) * found.log_m
+def spread_law(points, lattice):
+    """Masses before any was moved together, and the noise among them, untilted, as balls."""
+    rows = zip(points.k, points.spread, points.noise, strict=True)
+    law = [(int(k), untilted(k, m, lattice), untilted(k, x, lattice)) for k, m, x in rows]
+    return [(k, m) for k, m, _ in law], [(k, x) for k, _, x in law if x > 0]
+
+
+def untilted(k, mass, lattice):
+    return ball(float(mass)) / ball(lattice.alpha * lattice.h * float(k)).exp()
+
+
+def near_truth(laws, lattice, n):
+    """P(first message noise, |S| < (1 + sqrt n) h, some active), in the units of the sums."""
+    share = (ball(laws.log_v) - ball(laws.log_m)).exp()
+    rest, quiet = spread_law(laws.rest, lattice)
+    active, loud = spread_law(laws.active, lattice)
+    every = rest + [(k, m * share) for k, m in active]
+    noise = quiet + [(k, m * share) for k, m in loud]
+    found = window(ball_product(ball_power(every, n - 1), noise), 1 + math.isqrt(n))
+    found -= window(ball_product(ball_power(rest, n - 1), quiet), 1 + math.isqrt(n))
+    return found / share
+
+
+def noisy_laws(seed, n):
+    """Atoms close together among some with room between: much is moved from where noise is."""
+    rng = np.random.default_rng(seed)
+    count = {2: 40, 3: 14, 4: 9}[n]
+    g = np.concatenate([rng.normal(size=count) * 2.0, [-6.0, 5.0]])
+    w = np.exp(rng.normal(size=g.size) * rng.choice([0.3, 2.0]))
+    w *= 0.95 / w.sum()
+    lattice = Lattice(float(rng.choice([0.05, 0.3])), 0.5, 1 << 10)
+    atoms = Atoms(np.log(w), g)
+    return few._laws(atoms, lattice, -1.0), lattice, (g, w)
+
+
+@pytest.mark.parametrize("n", [2, 3, 4])
+@pytest.mark.parametrize("seed", range(8))
+def test_noise_is_paid_for_in_full(seed, n):
+    """n h/3 P(noise, |S| < (1 + sqrt n) h) of the law before mass was moved together.
+
+    After it less is there than noise alone put there: noise would be no part of the law.
+    """
+    laws, lattice, _ = noisy_laws(seed, n)
+    assert laws.noisy
+    price = few._price(laws, lattice, n)
+    truth = near_truth(laws, lattice, n) * ball(n * lattice.h) / 3
+    assert truth <= ball(price)
+    lift = math.exp(2.0 * lattice.alpha * lattice.h * (1 + math.isqrt(n)))
+    assert ball(price) <= truth * ball(1.01 * lift) + ball(1e-12)
+
+
+def test_noise_is_a_part_of_the_spread_law_but_not_of_what_is_left():
+    short = 0
+    for seed in range(8):
+        laws, _, _ = noisy_laws(seed, 2)
+        for points in (laws.rest, laws.active):
+            assert (points.noise <= points.spread * (1.0 + 1e-8)).all()
+            short += int((points.noise > 1.01 * points.mass).any())
+    assert short > 3
+
+
+@pytest.mark.parametrize("n", [2, 3])
+@pytest.mark.parametrize("seed", range(8))
+def test_what_is_on_the_lattice_less_its_price_is_below_the_atoms(seed, n):
+    """Lemmas 6.26 and 6.27 together, against every sum of atoms."""
+    laws, lattice, (g, w) = noisy_laws(seed, n)
+    truth = positive_part(
+        {Fraction(x): Fraction(p) for x, p in zip(g, w, strict=True)}
+        | {Fraction(0): 1 - sum(map(Fraction, w))},
+        n,
+    )
+    share = (ball(laws.log_v) - ball(laws.log_m)).exp()
+    law = [(int(k), untilted(k, m, lattice)) for k, m in zip(*laws.rest[:2], strict=True)]
+    active = zip(*laws.active[:2], strict=True)
+    law += [(int(k), untilted(k, m, lattice) * share) for k, m in active]
+    unit = ball(laws.log_v).exp() * ball(laws.log_m).exp() ** (n - 1)
+    on = sum((p * ball(k * 0.5) for k, p in ball_power(law, n).items() if k > 0), arb(0))
+    on *= ball(laws.log_m).exp() ** n
+    assert on - ball(few._price(laws, lattice, n)) * unit <= ball(truth)
+
+
+def test_the_lower_end_pays_for_noise():
+    laws, lattice, (g, w) = noisy_laws(0, 3)
+    sums = sum_nodes(laws.transforms(lattice), lattice, 3)
+    kept = sums.value - few._price(laws, lattice, 3)
+    low, added = few._lower_end(Atoms(np.log(w), g), lattice, 3)
+    assert low <= math.log(kept) + laws.log_v + 2 * laws.log_m
+    assert added == few._price(laws, lattice, 3) / sums.value > 0.0
 
 
 def test_contraction_takes_most_of_a_dense_law():
@@ -348,11 +433,15 @@ def test_sums_over_nodes(n):
     value -= sum((p * ball(0.5 * k) for k, p in less.items() if k > 0), arb(0))
     near = window(ball_product(ball_power(everything, n - 1), noisy), reach)
     near -= window(ball_product(ball_power(others, n - 1), quiet), reach)
-    sums = sum_nodes(found, lattice, n, reach)
+    sums, bound = sum_nodes(found, lattice, n), near_zero(found, lattice, n, reach)
     assert abs(value / unit - ball(sums.value)) <= ball(sums.err)
     assert sums.err <= 1e-9 * sums.value
-    assert near / unit <= ball(sums.near)
-    assert ball(sums.near) <= near / unit * 3
+    assert near / unit <= ball(bound)
+    assert ball(bound) <= near / unit * 3
+    # Half the nodes: copies of S only add to it.
+    half = replace(lattice, count=lattice.count // 2)
+    fewer = {k: None if v is None else v[::2] for k, v in transforms_of(found).items()}
+    assert near / unit <= ball(near_zero(replace(found, **fewer), half, n, reach))
 
 
 @pytest.mark.parametrize("which", ["rest", "active"])
@@ -362,7 +451,7 @@ def test_sums_over_nodes_whose_transforms_are_off(n, which):
     rng = np.random.default_rng(n)
     lattice = Lattice(0.25, 0.5, 1 << 10)
     _, _, found = lattice_law(rng, lattice)
-    exact = sum_nodes(found, lattice, n, 2)
+    exact, near = sum_nodes(found, lattice, n), near_zero(found, lattice, n, 2)
     kernel = _kernel(lattice, 2.0 * math.pi / lattice.count * np.arange(lattice.count // 2 + 1))
     whole = found.rest + 0.25 * found.active
     slope = kernel * whole ** (n - 1)
@@ -371,10 +460,10 @@ def test_sums_over_nodes_whose_transforms_are_off(n, which):
     for size in (1e-6, -1e-6):
         step = size * np.conj(slope) / np.abs(slope)
         off = {which: getattr(found, which) + step, ERRORS[which]: 1.000001e-6}
-        moved = sum_nodes(replace(found, **off), lattice, n, 2)
+        moved = sum_nodes(replace(found, **off), lattice, n)
         assert abs(moved.value - exact.value) <= moved.err
         assert moved.err <= 20.0 * abs(moved.value - exact.value)
-        assert moved.near >= exact.near - 1e-9
+        assert near_zero(replace(found, **off), lattice, n, 2) >= near - 1e-9
 
 
 def test_probability_next_to_0_with_transforms_off():
@@ -388,18 +477,22 @@ def test_probability_next_to_0_with_transforms_off():
     slope = found.active_noise * whole ** (n - 2) * _window(angle, reach)
     step = -1e-6 * np.conj(slope) / np.maximum(np.abs(slope), 1e-300)
     moved = replace(found, rest=found.rest + step, err=1.000001e-6)
-    exact = sum_nodes(found, lattice, n, reach).near
-    assert sum_nodes(moved, lattice, n, reach).near >= exact
+    exact = near_zero(found, lattice, n, reach)
+    assert near_zero(moved, lattice, n, reach) >= exact
 
 
 def test_logarithms_are_rounded_outward():
     rng = random.Random(2)
     for _ in range(200):
         log_v, log_m, value = rng.uniform(-700, 9), rng.uniform(-99, 9), rng.random()
-        found = Transforms(None, None, None, None, log_m, log_v, 0.0, 0.0)
+        found = few._Laws(None, None, log_m, log_v)
         truth = ball(value).log() + ball(log_v) + ball(log_m) * 39
         assert ball(few._log_end(value, found, 40, -math.inf, -1.0)) <= truth
         assert ball(few._log_end(value, found, 40, math.inf, 1.0)) >= truth
+
+
+def transforms_of(found):
+    return {k: getattr(found, k) for k in ("rest", "active", "noise", "active_noise")}
 
 
 ERRORS = {"rest": "err", "active": "active_err"}

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -18,7 +19,15 @@ import numpy.typing as npt
 
 from shuffledp.divergence.contour import LogInterval
 from shuffledp.divergence.gain import CellGains, mean_law
-from shuffledp.divergence.lattice import UNDERFLOW, Lattice, Transforms, sum_nodes, transform
+from shuffledp.divergence.lattice import (
+    UNDERFLOW,
+    Complex,
+    Lattice,
+    Transforms,
+    near_zero,
+    sum_nodes,
+    transform,
+)
 from shuffledp.divergence.tilt import find_tilt
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
@@ -209,10 +218,15 @@ def _weighted(
 
 
 class Points(NamedTuple):
-    """Tilted masses at points k of the lattice, in increasing order; ``noise``: raised atoms'."""
+    """Tilted masses at points k of the lattice, in increasing order.
+
+    ``spread`` is what atoms put there before any of it was moved together; ``noise`` the part of
+    that which is not taken back: atoms of intervals whose neighbours are too light.
+    """
 
     k: Array
     mass: Array
+    spread: Array
     noise: Array
 
 
@@ -232,7 +246,7 @@ def _spread(atoms: Atoms, lattice: Lattice, scale: float, outward: float) -> Poi
     counted = exponent > UNDERFLOW
     k, part = k[counted], part[counted]
     if k.size == 0:
-        return Points(k, part, part)
+        return Points(k, part, part, part)
     # Rounding of the exponents, of exp, and of the sums.
     reach = np.abs(atoms.log_w) + np.abs(moment) + abs(scale)
     off = 8 * U * float(reach[counted].max(initial=0.0)) + (4 * k.size + 64) * U
@@ -245,13 +259,13 @@ def _spread(atoms: Atoms, lattice: Lattice, scale: float, outward: float) -> Poi
     parts = mass * (1.0 - part), mass * part * rise
     total = _added(index, np.concatenate(parts), points.size)
     if outward > 0.0:
-        return Points(points, total, np.zeros_like(total))
+        return Points(points, total, total, np.zeros_like(total))
     gap = _added(left, mass * part * (1.0 - part), points.size)
-    total, handled = _contracted(points, total, gap, rise)
+    less, handled = _contracted(points, total, gap, rise)
     noisy = ~handled[left] & (part > 0.0)
     noise = _added(left[noisy], parts[0][noisy], points.size)
     noise += _added(right[noisy], parts[1][noisy], points.size)
-    return Points(points, total, noise * (1.0 + 4.0 * _ROOM))
+    return Points(points, less, total, noise * (1.0 + 4.0 * _ROOM))
 
 
 def _added(place: npt.NDArray[np.intp], mass: Array, size: int) -> Array:
@@ -281,64 +295,90 @@ def _contracted(
     return total, handled
 
 
-def _transforms(atoms: Atoms, lattice: Lattice, outward: float) -> Transforms | None:
-    """Transforms of the tilted law on the lattice, of both parts."""
+class _Laws(NamedTuple):
+    """The tilted law on the lattice: atoms with G <= 0 and those above, and their units."""
+
+    rest: Points
+    active: Points
+    log_m: float
+    log_v: float
+
+    @property
+    def noisy(self) -> bool:
+        """Whether some atom was raised and not taken back."""
+        return bool(self.rest.noise.any() or self.active.noise.any())
+
+    def transforms(self, lattice: Lattice) -> Transforms:
+        """Of the law itself."""
+        rest, err = _transform(self.rest.k, self.rest.mass, lattice)
+        active, active_err = _transform(self.active.k, self.active.mass, lattice)
+        return Transforms(rest, active, None, None, self.log_m, self.log_v, err, active_err)
+
+    def spread_transforms(self, lattice: Lattice) -> Transforms:
+        """Of the law before mass was moved together, and of the noise, which is a part of it."""
+        found, errs = [], []
+        for points in (self.rest, self.active):
+            for mass in (points.spread, points.noise):
+                values, err = _transform(points.k, mass, lattice)
+                found.append(values)
+                errs.append(err)
+        rest, noise, active, active_noise = found
+        least = (max(errs[:2]), max(errs[2:]))
+        return Transforms(rest, active, noise, active_noise, self.log_m, self.log_v, *least)
+
+
+def _transform(k: Array, mass: Array, lattice: Lattice) -> tuple[Complex | None, float]:
+    return transform(mass, np.mod(k, lattice.count).astype(np.intp), lattice.count)
+
+
+def _laws(atoms: Atoms, lattice: Lattice, outward: float) -> _Laws | None:
+    """Both parts of the law on the lattice; None where they are out of range."""
     on = atoms.g > 0.0
     exponent = atoms.log_w + lattice.alpha * atoms.g
     log_v, log_m = _log_sum_exp(exponent[on]), _log_sum_exp(exponent)
     if not (math.isfinite(log_v) and math.isfinite(log_m)):
         return None
-    parts = []
-    for kept, scale in ((~on, log_m), (on, log_v)):
-        points = _spread(atoms.part(kept), lattice, scale, outward)
-        if points is None:
-            return None
-        place = np.mod(points.k, lattice.count).astype(np.intp)
-        parts.append(
-            (
-                *transform(points.mass, place, lattice.count),
-                *transform(points.noise, place, lattice.count),
-            )
-        )
-    (rest, err, noise, noise_err), (active, active_err, active_noise, active_noise_err) = parts
-    return Transforms(
-        rest,
-        active,
-        noise,
-        active_noise,
-        log_m,
-        log_v,
-        max(err, noise_err),
-        max(active_err, active_noise_err),
-    )
+    rest = _spread(atoms.part(~on), lattice, log_m, outward)
+    active = _spread(atoms.part(on), lattice, log_v, outward)
+    return None if rest is None or active is None else _Laws(rest, active, log_m, log_v)
 
 
 def _upper_end(atoms: Atoms, lattice: Lattice, n: int) -> float:
     """Copies of S only add to the sum: it stays an upper end."""
-    found = _transforms(atoms, lattice, 1.0)
-    if found is None:
+    laws = _laws(atoms, lattice, 1.0)
+    if laws is None:
         return math.inf
-    sums = sum_nodes(found, lattice, n, 0)
-    return _log_end(sums.value + sums.err, found, n, math.inf, 1.0)
+    sums = sum_nodes(laws.transforms(lattice), lattice, n)
+    return _log_end(sums.value + sums.err, laws, n, math.inf, 1.0)
 
 
 def _lower_end(atoms: Atoms, lattice: Lattice, n: int) -> tuple[float, float]:
     """Less what noise adds to the law of means, and less copies of S; the noise's relative size."""
-    found = _transforms(atoms, lattice, -1.0)
-    if found is None:
+    laws = _laws(atoms, lattice, -1.0)
+    if laws is None:
         return -math.inf, 0.0
-    # Noise of variance <= n h^2/4 stays within sqrt(n) h with probability 3/4 and more.
-    sums = sum_nodes(found, lattice, n, 1 + math.isqrt(n))
-    added = n * lattice.h / 3.0 * max(sums.near, 0.0) * (1.0 + 1e-6)
-    copies = _copies(atoms, lattice, n, found.log_v + (n - 1) * found.log_m)
-    end = _log_end(sums.value - sums.err - added - copies, found, n, -math.inf, -1.0)
+    sums = sum_nodes(laws.transforms(lattice), lattice, n)
+    added = _price(laws, lattice, n) if laws.noisy else 0.0
+    copies = _copies(atoms, lattice, n, laws.log_v + (n - 1) * laws.log_m)
+    end = _log_end(sums.value - sums.err - added - copies, laws, n, -math.inf, -1.0)
     return end, added / sums.value if sums.value > 0.0 else math.inf
 
 
-def _log_end(value: float, found: Transforms, n: int, nothing: float, outward: float) -> float:
+def _price(laws: _Laws, lattice: Lattice, n: int) -> float:
+    """n h/3 P(first message noise, |S| < (1 + sqrt n) h): Lemma 6.27, from the spread law.
+
+    Spreading has a variance of at most n h^2/4, so it stays within sqrt(n) h with probability 3/4
+    and more. Half as many nodes add copies of S that hardly count.
+    """
+    coarse = replace(lattice, count=max(lattice.count // 2, 2))
+    near = near_zero(laws.spread_transforms(coarse), coarse, n, 1 + math.isqrt(n))
+    return n * lattice.h / 3.0 * near * (1.0 + 1e-6)
+
+
+def _log_end(value: float, laws: _Laws, n: int, nothing: float, outward: float) -> float:
     if not value > 0.0:
         return nothing
-    scale = (found.log_v, (n - 1) * found.log_m, math.log(value))
+    scale = (laws.log_v, (n - 1) * laws.log_m, math.log(value))
     total = math.fsum(scale)
     return total + outward * 16 * U * (1.0 + sum(abs(x) for x in scale))
 

@@ -10,12 +10,14 @@ transform (docs/theory.md, section 6.13).
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
+from shuffledp.divergence.summation import halved_sum
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
@@ -44,8 +46,9 @@ class Lattice:
 class Transforms:
     """M_A and V = M - M_A at the nodes, A the atoms with G <= 0, by fast Fourier transforms.
 
-    ``rest`` is M_A/e^log_m, ``active`` V/e^log_v, ``noise`` and ``active_noise`` what atoms that
-    the lattice raised have in each; ``err`` and ``active_err`` bound their errors. None for 0.
+    ``rest`` is M_A/e^log_m, ``active`` V/e^log_v, ``noise`` and ``active_noise`` the part of each
+    that atoms which the lattice raised have; ``err`` and ``active_err`` bound their errors. None
+    for 0.
     """
 
     rest: Complex | None
@@ -61,69 +64,109 @@ class Transforms:
 def transform(mass: Array, place: npt.NDArray[np.intp], count: int) -> tuple[Complex | None, float]:
     """Sum of mass e^{-2 pi i j place/N} for j = 0..N/2, and a bound on the error of each."""
     total = float(mass.sum())
-    err = 16 * U * math.log2(count) * total * 1.01 + _NEGLIGIBLE
     if total == 0.0:
-        return None, err
+        return None, _NEGLIGIBLE
+    # What falls on one place is added up first, one after another.
+    folded = int(np.bincount(place).max())
+    err = (16.0 * math.log2(count) + folded) * U * total * 1.01 + _NEGLIGIBLE
     return np.fft.rfft(np.bincount(place, weights=mass, minlength=count)), err
 
 
 class Sums(NamedTuple):
-    """Sums over the nodes, in units of e^{log_v + (n - 1) log_m}."""
+    """Sum over the nodes and its error, in units of e^{log_v + (n - 1) log_m}."""
 
     value: float
     err: float
-    near: float
 
 
-def sum_nodes(found: Transforms, lattice: Lattice, n: int, reach: int) -> Sums:
-    """The trapezoidal rule of E[S]_+, its error, and a bound on P(noise, |S| <= reach h)."""
-    half = lattice.count // 2
-    parts = [
-        _block(found, np.arange(start, min(start + _BLOCK, half + 1)), lattice, n, reach)
-        for start in range(0, half + 1, _BLOCK)
-    ]
-    value, doubt, near = (math.fsum(column) for column in zip(*parts, strict=True))
+def sum_nodes(found: Transforms, lattice: Lattice, n: int) -> Sums:
+    """The trapezoidal rule of E[S]_+, and its error."""
+    parts = [_value(found, j, lattice, n) for j in _blocks(lattice)]
+    value, doubt = (math.fsum(column) for column in zip(*parts, strict=True))
+    return Sums(value / lattice.count, doubt * (1.0 + 1e-9) / lattice.count)
+
+
+def near_zero(found: Transforms, lattice: Lattice, n: int, reach: int) -> float:
+    """Upper bound of P(first message noise, |S| <= reach h, some message active), in those units.
+
+    Whatever the period is: copies of S only add to it.
+    """
+    if found.noise is None and found.active_noise is None:
+        return 0.0
+    total = math.fsum(_near(found, j, lattice, n, reach) for j in _blocks(lattice))
     lift = math.exp(lattice.alpha * lattice.h * reach) * (1.0 + 1e-9)
-    count = lattice.count
-    return Sums(value / count, doubt * (1.0 + 1e-9) / count, lift * near / count)
+    return max(lift * total / lattice.count, 0.0)
 
 
-def _block(
-    found: Transforms, j: npt.NDArray[np.intp], lattice: Lattice, n: int, reach: int
-) -> tuple[float, float, float]:
-    """Nodes j: sums of the integrand, of its error, and of P(noise, |S| <= reach h)'s integrand."""
+def _blocks(lattice: Lattice) -> Iterator[npt.NDArray[np.intp]]:
+    """Nodes 0..N/2, in blocks; the others are their conjugates."""
+    half = lattice.count // 2
+    for start in range(0, half + 1, _BLOCK):
+        yield np.arange(start, min(start + _BLOCK, half + 1))
+
+
+class _Powers(NamedTuple):
+    """At some nodes: M^n - A^n over V, M^{n-1} - A^{n-1} over V, M^{n-1}, all times V; bounds."""
+
+    difference: Complex
+    less: Complex
+    others: Complex
+    base: Array
+    size: Array
+    err: float
+
+
+def _powers(found: Transforms, j: npt.NDArray[np.intp], n: int) -> _Powers:
     share = math.exp(min(max(found.log_v - found.log_m, UNDERFLOW), 0.0))
     err = found.err + share * found.active_err + 32 * U
     rest, active = _nodes(found.rest, j), _nodes(found.active, j)
     whole = rest + share * active
-    power, less, others = _power_difference(whole, rest, active, n)
     size = np.abs(active) + found.active_err
     base = np.maximum(np.abs(whole), np.abs(rest)) + 2.0 * err
+    return _Powers(*_power_difference(whole, rest, active, n), base, size, err)
 
-    def doubt(m: int) -> Array:
-        """Of V sum_i M^i A^{m-1-i}: from V, from M and A, from the products."""
-        first = m * base ** (m - 1) * (found.active_err + 16 * m * U * size)
-        return first + (m * (m - 1) * base ** max(m - 2, 0) * err) * size
 
-    angle = 2.0 * math.pi / lattice.count * j
-    kernel = _kernel(lattice, angle)
-    # Nodes j and N - j are conjugate; 0 and N/2 stand alone.
-    double = np.where((j == 0) | (2 * j == lattice.count), 1.0, 2.0)
-    value = float((double * (power * kernel).real).sum())
-    doubts = 1.01 * doubt(n) + 1024 * U * np.abs(power)
-    value_err = float((double * np.abs(kernel) * doubts).sum())
-    if found.noise is None and found.active_noise is None:
-        return value, value_err, 0.0
+def _doubt(at: _Powers, m: int, active_err: float) -> Array:
+    """Error of V sum_i M^i A^{m-1-i}: from V, from M and A, from the products."""
+    first = m * at.base ** (m - 1) * (active_err + 16 * m * U * at.size)
+    return first + (m * (m - 1) * at.base ** max(m - 2, 0) * at.err) * at.size
+
+
+def _double(lattice: Lattice, j: npt.NDArray[np.intp]) -> Array:
+    """Nodes j and N - j are conjugate; 0 and N/2 stand alone."""
+    return np.where((j == 0) | (2 * j == lattice.count), 1.0, 2.0)
+
+
+def _value(
+    found: Transforms, j: npt.NDArray[np.intp], lattice: Lattice, n: int
+) -> tuple[float, float]:
+    """Nodes j: sums of the integrand of E[S]_+ and of its error."""
+    at = _powers(found, j, n)
+    kernel, double = _kernel(lattice, 2.0 * math.pi / lattice.count * j), _double(lattice, j)
+    doubts = 1.01 * _doubt(at, n, found.active_err) + 1024 * U * np.abs(at.difference)
+    value, rounding = halved_sum(double * (at.difference * kernel).real)
+    return value, float((double * np.abs(kernel) * doubts).sum()) + rounding
+
+
+def _near(
+    found: Transforms, j: npt.NDArray[np.intp], lattice: Lattice, n: int, reach: int
+) -> float:
+    """Nodes j: sum of the integrand of P(noise, |S| <= reach h), its error added."""
+    at, double = _powers(found, j, n), _double(lattice, j)
     noise, active_noise = _nodes(found.noise, j), _nodes(found.active_noise, j)
-    near = (active_noise * others + noise * less).real * _window(angle, reach)
-    known = base ** (n - 1)
-    near_err = found.active_err * known + (np.abs(noise) + found.err) * doubt(n - 1)
-    near_err += found.err * np.abs(less)
-    near_err += (np.abs(active_noise) + found.active_err) * (
-        (n - 1) * base ** (n - 2) * err + 16 * n * U * known
+    window = _window(2.0 * math.pi / lattice.count * j, reach)
+    near = (active_noise * at.others + noise * at.less).real * window
+    known = at.base ** (n - 1)
+    err = found.active_err * known + (np.abs(noise) + found.err) * _doubt(
+        at, n - 1, found.active_err
     )
-    near_err += 1024 * U * (np.abs(active_noise) * known + np.abs(noise) * np.abs(less))
-    return value, value_err, float((double * (near + 1.01 * (2 * reach + 1) * near_err)).sum())
+    err += found.err * np.abs(at.less)
+    err += (np.abs(active_noise) + found.active_err) * (
+        (n - 1) * at.base ** (n - 2) * at.err + 16 * n * U * known
+    )
+    err += 1024 * U * (np.abs(active_noise) * known + np.abs(noise) * np.abs(at.less))
+    value, rounding = halved_sum(double * near)
+    return value + rounding + float((double * 1.01 * (2 * reach + 1) * err).sum())
 
 
 def _nodes(values: Complex | None, j: npt.NDArray[np.intp]) -> Complex:
