@@ -64,6 +64,9 @@ class RatioRanges:
         times the uniform density on its range; inf for cells where it is not known.
     moments : InnerMoments or None
         Given where cells are merged atoms, in no order (``merging``); then ``bend`` is not used.
+    blur : ndarray, shape (K,), or None
+        How far, relatively, the ends may have been moved outward: the ratios come as near to each
+        end as this. Whatever is said of a density on the range needs it; None where nothing is.
     """
 
     a_low: Array
@@ -72,15 +75,18 @@ class RatioRanges:
     b_high: Array
     bend: Array | None = None
     moments: InnerMoments | None = None
+    blur: Array | None = None
 
     def swap(self) -> RatioRanges:
         """Exchange the roles of P and Q."""
         moments = None if self.moments is None else self.moments.swap()
-        return RatioRanges(self.b_low, self.b_high, self.a_low, self.a_high, self.bend, moments)
+        ends = (self.b_low, self.b_high, self.a_low, self.a_high)
+        return RatioRanges(*ends, self.bend, moments, self.blur)
 
     def part(self, kept: slice | Indices) -> RatioRanges:
         """The same for some of the cells."""
         bend = None if self.bend is None else self.bend[kept]
+        blur = None if self.blur is None else self.blur[kept]
         moments = None if self.moments is None else self.moments.part(kept)
         return RatioRanges(
             self.a_low[kept],
@@ -89,6 +95,7 @@ class RatioRanges:
             self.b_high[kept],
             bend,
             moments,
+            blur,
         )
 
 

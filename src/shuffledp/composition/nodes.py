@@ -18,6 +18,7 @@ import numpy.typing as npt
 
 from shuffledp.composition.loss import LossLaw
 from shuffledp.composition.tilt import Tilt, Tilted, tilted
+from shuffledp.divergence.rounding import capped, grown, halved_sum
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
@@ -25,6 +26,8 @@ Complex = npt.NDArray[np.complexfloating[Any, Any]]
 Whole = npt.NDArray[np.integer[Any]]
 Flags = npt.NDArray[np.bool_]
 _FLOOR = 1e-3
+# The true transform is at most about 1 unit: beyond this there is no value, only its error.
+_LARGEST_REAL = 300.0
 _CHUNK = 1 << 15
 _RATIO = 1.3
 _LEAST_WINDOWS = 16
@@ -72,14 +75,18 @@ class Rows:
             index = np.arange(start * columns, start * columns + x.size * columns)
             parts.append(self._block(x, y, babies, index.reshape(x.size, columns), count, h))
         total = [math.fsum(column) for column in zip(*parts, strict=True)]
-        mass = math.exp(min(1.01 * self.axis_err, 1.0)) if self.axis_err < 0.5 else math.inf
         return Contribution(
             upper=total[0],
-            upper_err=total[2] * (1.0 + 1e-9) + 128 * U * total[4],
+            upper_err=total[2] * (1.0 + 1e-9) + 16 * U * total[4],
             lower=total[1],
-            lower_err=total[3] * (1.0 + 1e-9) + 128 * U * total[5],
-            mass=mass,
+            lower_err=total[3] * (1.0 + 1e-9) + 16 * U * total[5],
+            mass=self.mass,
         )
+
+    @property
+    def mass(self) -> float:
+        """Upper bound of the transform everywhere, in units of the scale."""
+        return math.exp(1.01 * self.axis_err) if self.axis_err < 0.5 else math.inf
 
     def _block(
         self, x: Array, y: Array, babies: list[Complex], index: Whole, last: int, h: float
@@ -100,6 +107,7 @@ class Rows:
             size += count * (np.abs(re) + np.abs(im))
         return self._weigh(t, index <= last, h, real, imag, log_base, spread, size)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def _weigh(
         self,
         t: Array,
@@ -118,26 +126,24 @@ class Rows:
         # Each node but t = 0 stands for its conjugate too.
         kernel = kernel * np.where(t == 0.0, 1.0, 2.0)
         kernel = kernel / ((rho + 1j * t) * (rho + 1.0 + 1j * t))
-        value = np.exp(np.clip(real, -745.0, 300.0)) * np.exp(1j * imag) * kernel
-        modulus = np.abs(kernel) * (1.0 + 1e-9)
-        grown = np.where(
-            spread < 1.0,
-            np.exp(np.clip(log_base, -745.0, 300.0)) * np.expm1(np.minimum(spread, 1.0)),
-            np.exp(np.clip(log_base + spread, -745.0, 300.0)),
-        )
-        err = modulus * (grown + 1e-320)
+        power = np.exp(np.clip(real, -745.0, _LARGEST_REAL)) * np.exp(1j * imag)
+        err = grown(log_base, spread) + np.abs(power) * U * (96.0 + 16.0 * size)
+        power, err = capped(power, np.where(real <= _LARGEST_REAL, err, np.inf), self.mass)
+        value = power * kernel
         whole = np.abs(value)
-        err = err + whole * U * (96.0 + 16.0 * size + 4.0 * fade + 4.0 * np.abs(turn))
+        err = err * np.abs(kernel) * (1.0 + 1e-9)
+        err = err + whole * U * (96.0 + 4.0 * fade + 4.0 * np.abs(turn))
         factor = (h * h * math.exp(0.125 * h * h)) * (
             rho * (rho + 1.0) - t * t + 1j * t * (2.0 * rho + 1.0)
         )
         bulge = 1.0 + np.abs(factor) * (1.0 + 32 * U)
         low = value * (1.0 - factor)
+        (upper, upper_err), (lower, lower_err) = halved_sum(value.real), halved_sum(low.real)
         return (
-            float(value.real.sum()),
-            float(low.real.sum()),
-            float(err.sum()),
-            float(((err + 64 * U * whole) * bulge).sum()),
+            upper,
+            lower,
+            float(err.sum()) + upper_err,
+            float(((err + 64 * U * whole) * bulge).sum()) + lower_err,
             float(whole.sum()),
             float((whole * bulge).sum()),
         )
@@ -191,16 +197,20 @@ def _window_bound(law: Tilted, t: float) -> float:
     (docs/theory.md, Theorem 6.5, window by window.)
     """
     width = math.pi / (_RATIO * t) * (1.0 - 1e-9)
-    reach = float(law.loss[-1] - law.loss[0])
+    place = law.loss - law.loss[0]
+    reach = float(place[-1])
     if reach > 1e6 * width:
         return 1.0
-    index = np.floor((law.loss - law.loss[0]) / width).astype(np.intp)
+    index = np.floor(place / width).astype(np.intp)
     mass = np.bincount(index, weights=law.weight)
     safe = np.maximum(mass, 1e-300)
-    centre = np.bincount(index, weights=law.weight * law.loss) / safe
-    spread = np.bincount(index, weights=law.weight * (law.loss - centre[index]) ** 2) / safe
-    lost = np.minimum((2.0 * math.sin(0.5 * t * width) / width) ** 2 * 0.99 * spread, 1.0)
-    return max(float((mass * np.sqrt(1.0 - lost)).sum()) * (1.0 + 1e-12), 1e-300)
+    centre = np.bincount(index, weights=law.weight * place) / safe
+    square = np.bincount(index, weights=law.weight * (place - centre[index]) ** 2) / safe
+    # Sums in any order; a rounded centre only makes the square larger.
+    pad = (2.0 * place.size + 64.0) * U
+    spread = np.maximum(np.sqrt(0.99 * square) - pad * reach, 0.0)
+    x = np.minimum((2.0 * math.sin(0.5 * t * width) / width * spread) ** 2, 1.0)
+    return max(float((mass * np.sqrt(1.0 - x)).sum()) * (1.0 + pad), 1e-300)
 
 
 def _transform(law: Tilted, x: Array, baby: Complex, t: Array) -> tuple[Complex, Array]:

@@ -17,6 +17,7 @@ from typing import NamedTuple
 from shuffledp.divergence.decay import RATIO, Decay, SplitDecay
 from shuffledp.divergence.gain import GainLaw
 from shuffledp.divergence.nodes import NodeBlocks, node_blocks
+from shuffledp.divergence.rounding import halved_sum
 from shuffledp.divergence.tilt import Tilt
 from shuffledp.pair import UNIT_ROUNDOFF
 
@@ -96,6 +97,9 @@ def integrated(
 ) -> tuple[LogInterval, bool]:
     """The same, and whether errors of the integrand, not the rule, make the bracket's width."""
     width = min(width, _WIDEST)
+    if not math.isfinite(tilt.log_m + tilt.log_scale):
+        # alpha max G is so large that M(alpha) is out of range: this tilt says nothing.
+        return LogInterval(-math.inf, math.inf), False
     best, settled = LogInterval(-math.inf, _chernoff(law, n, tilt)), False
     growth = _growth_table(law, n, tilt)
     smoothing = min(0.3, 0.7 * math.sqrt(width))
@@ -325,31 +329,26 @@ class _Sums(NamedTuple):
 
 def _sum_blocks(blocks: NodeBlocks) -> _Sums:
     """Sum F over all nodes -J..J (F at -t is the conjugate of F at t)."""
-    parts: list[tuple[float, float, float, float, float, float]] = []
+    parts: list[tuple[float, ...]] = []
     mass = math.inf
     for first, upper, lower, size, size_low, err, err_low in blocks:
-        double = 2.0
-        corner = 1.0 if first else 0.0
+        corner = 0.0, 0.0
         # The node t = 0 counts once; it is the tilted mass.
         if first:
             mass = max(1.0, float(upper.flat[0]) + float(err.flat[0]))
-        parts.append(
-            (
-                double * float(upper.sum()) - corner * float(upper.flat[0]),
-                double * float(lower.sum()) - corner * float(lower.flat[0]),
-                double * float(err.sum()),
-                double * float(err_low.sum()),
-                double * float(size.sum()),
-                double * float(size_low.sum()),
-            )
-        )
+            corner = -float(upper.flat[0]), -float(lower.flat[0])
+        (above, above_err), (below, below_err) = halved_sum(upper), halved_sum(lower)
+        # Sums of what is positive: any order rounds them by less than 1e-9.
+        doubt = 2.0 * (float(err.sum()) + above_err), 2.0 * (float(err_low.sum()) + below_err)
+        # Room for the rounding of what is done with the sums themselves.
+        each = 2.0 * float(size.sum()), 2.0 * float(size_low.sum())
+        parts.append((2.0 * above, corner[0], 2.0 * below, corner[1], *doubt, *each))
     columns = [math.fsum(column) for column in zip(*parts, strict=True)]
-    # Pairwise summation inside NumPy: at most ~ 60 u of the sum of sizes for 2^23 terms.
     return _Sums(
-        upper=columns[0],
-        upper_err=columns[2] * (1 + 1e-9) + 256 * U * columns[4],
-        lower=columns[1],
-        lower_err=columns[3] * (1 + 1e-9) + 256 * U * columns[5],
+        upper=columns[0] + columns[1],
+        upper_err=columns[4] * (1 + 1e-9) + 16 * U * columns[6],
+        lower=columns[2] + columns[3],
+        lower_err=columns[5] * (1 + 1e-9) + 16 * U * columns[7],
         mass=mass,
     )
 

@@ -169,12 +169,15 @@ def cell_gains(pair: ShuffledPair, epsilon: float) -> CellGains:
     a = math.exp(epsilon)
     mean = pair.a - a * pair.b
     err = 1.01 * (pair.rel + 12 * UNIT_ROUNDOFF) * (pair.a + a * pair.b)
-    pad = 8 * UNIT_ROUNDOFF * (pair.ranges.a_high + a * pair.ranges.b_high)
+    size = pair.ranges.a_high + a * pair.ranges.b_high
+    pad = 8 * UNIT_ROUNDOFF * size
     low = np.minimum(pair.ranges.a_low - a * pair.ranges.b_high - pad, mean - err)
     high = np.maximum(pair.ranges.a_high - a * pair.ranges.b_low + pad, mean + err)
-    variance, variance_err = _inner_variance(low, high, pad + err, pair.ranges.bend)
+    # By this much either end may lie beyond where G comes to.
+    beyond = 2.0 * pad + err + (0.0 if pair.ranges.blur is None else pair.ranges.blur) * size
+    variance, variance_err = _inner_variance(low, high, beyond, pair.ranges.bend)
     total, total_err = mean_gain(pair, epsilon)
-    density = _least_density(low, high, pad + err, pair.ranges.bend)
+    density = _least_density(low, high, beyond, pair.ranges.bend)
     return floored(
         CellGains(
             pair.w, mean, low, high, err, total, total_err, variance, variance_err, density=density
@@ -228,7 +231,8 @@ def _inner_variance(low: Array, high: Array, pad: Array, bend: Array | None) -> 
     """Variance of G within a cell and its uncertainty.
 
     A density within e^{+-bend} of the uniform one on an interval of width d has variance within
-    e^{+-bend} d^2/12; without that knowledge it is between 0 and d^2/4 (Popoviciu).
+    e^{+-bend} d^2/12; without that knowledge it is between 0 and d^2/4 (Popoviciu). ``pad``: how
+    far either end of the interval may lie beyond where G comes to.
     """
     width = np.minimum(high - low, 1e150)
     square = width**2
@@ -236,8 +240,8 @@ def _inner_variance(low: Array, high: Array, pad: Array, bend: Array | None) -> 
         return square / 8.0, square / 8.0
     known = bend < 1.0
     spread = np.expm1(np.where(known, bend, 0.0))
-    # The interval was padded outward by rounding: d^2 is known to 8 pad d.
-    known_err = square / 12.0 * spread + width * np.minimum(pad, 1e150) * 8.0
+    # Both ends were moved outward: d^2 is known to 4 pad d, and d^2/12 to pad d/3.
+    known_err = square / 12.0 * spread + width * np.minimum(pad, 1e150) * 0.5
     return np.where(known, square / 12.0, square / 8.0), np.where(
         known, np.minimum(known_err, square / 4.0), square / 8.0
     )

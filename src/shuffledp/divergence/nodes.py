@@ -23,6 +23,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp.divergence.gain import GainLaw
+from shuffledp.divergence.rounding import capped, grown
 from shuffledp.divergence.tilt import Tilt, weighted_exponential
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
@@ -32,11 +33,18 @@ Real = npt.NDArray[np.floating[Any]]
 _SERIES = 0.25
 _LARGEST_SHIFT = 690.0
 _LARGEST_STEP = 100.0
+# Values beyond e^200 units are no values: by Chernoff's bound the true ones are O(1) units. Below
+# e^-700 a front may have lost its digits, or itself, to underflow.
+_LARGEST_SCALED, _SMALLEST_SCALED = 200.0, -700.0
 _LARGEST_PHASE = 1e6
 _CHUNK = 1 << 15
+_LOST_FRONT = 2.0 * math.exp(_SMALLEST_SCALED)
 _FLOOR = 1e-3
 # Elementary functions are taken to be within 4 ulp (8 u); tests hold them to it.
 _FUNCTION = 32.0
+
+# What overflows is an error that says nothing, or a value that ``capped`` leaves behind.
+_quiet = np.errstate(over="ignore", invalid="ignore")
 
 
 class Block(NamedTuple):
@@ -73,20 +81,30 @@ def node_blocks(
     series, switch = evaluate.centred_rows(columns * step, rows)
     edges = sorted({*range(0, rows, chunk), series, switch, rows})
     # Everywhere |transform| is at most its value at t = 0; so is the error, whatever else fails.
-    axis = evaluate(np.zeros(1), centred=switch > 0)
-    mass = float(axis.value[0, 0].real) + float(axis.err[0, 0])
+    mass = _axis_mass(
+        evaluate(np.zeros(1), centred=switch > 0), tilt.log_growth(law, n, tilt.alpha)
+    )
     for start, stop in itertools.pairwise(edges):
         if start == stop:
             continue
         x = np.arange(start, stop) * (columns * step)
         powers = evaluate(x, centred=stop <= switch)
-        powers = _Powers(powers.value, np.minimum(powers.err, np.abs(powers.value) + mass))
+        powers = _Powers(*capped(powers.value, powers.err, mass))
         t = x[:, None] + y[None, :]
         # Nodes past the last one asked for are left out, not added.
         inside = np.arange(start * columns, stop * columns).reshape(t.shape) <= count
         yield _integrand(powers, t, inside, tilt.alpha, smoothing, first=start == 0)
 
 
+def _axis_mass(axis: _Powers, log_growth: float) -> float:
+    """Upper bound of the transform on the axis: what was computed there, or the bound of growth."""
+    found = float(axis.value[0, 0].real) + float(axis.err[0, 0])
+    bound = math.exp(log_growth) * (1.0 + 1e-9) if log_growth < _LARGEST_SHIFT else math.inf
+    # In this order: what is not a number is not less than the bound.
+    return min(bound, found)
+
+
+@_quiet
 def _integrand(
     powers: _Powers, t: Array, inside: npt.NDArray[np.bool_], alpha: float, h: float, *, first: bool
 ) -> Block:
@@ -179,20 +197,22 @@ class _BulkPowers:
         far = size * float(s.max()) > 0.9 * _SERIES
         return 96.0 * U * float((self.law.w * size)[far].sum()) * s
 
+    @_quiet
     def _power(self, excess: Complex, error: Array, n: int) -> _Powers:
         real, imag, modulus = _complex_log1p(excess)
         tilt = self.tilt
         scaled = n * (real - tilt.log_m)
         angle = n * imag
-        # Above 0 only where 1 + excess is lost in its error, which then is beyond any value.
-        value = np.exp(np.clip(scaled, -745.0, 190.0)) * np.exp(1j * angle)
+        # Far above 0 only where 1 + excess is lost in its error, which then is beyond any value.
+        value = np.exp(np.clip(scaled, -745.0, _LARGEST_SCALED)) * np.exp(1j * angle)
         forming = error + 24.0 * U * np.abs(excess) * (1.0 + np.abs(excess))
         floor = _FLOOR * math.exp(tilt.log_m)
         base = np.maximum(modulus, floor)
         log_size = np.where(modulus > floor, scaled, n * (np.log(base) - tilt.log_m))
         relative = n * forming / base * (1.0 + 1e-9)
         rounding = U * (64.0 + 16.0 * n * (np.abs(real) + abs(tilt.log_m) + np.abs(imag)))
-        return _Powers(value, _grown(log_size, relative + rounding))
+        err = grown(log_size, relative + rounding)
+        return _Powers(value, np.where(scaled <= _LARGEST_SCALED, err, np.inf))
 
 
 def _rows_within(reach: float, alpha: float, stride: float, rows: int) -> int:
@@ -247,6 +267,7 @@ class _RarePowers:
         rest_err = self.function * size + self.down_drift.at(s)
         return self._power(v, v_err, rest, rest_err)
 
+    @_quiet
     def _power(self, v: Complex, v_err: Array, rest: Complex, rest_err: Array) -> _Powers:
         n, scale = self.n, self.tilt.log_scale
         real, imag, modulus = _complex_log1p(rest)
@@ -256,12 +277,15 @@ class _RarePowers:
         ratio = np.where(good, v, 0.0) / safe
         up_real, up_imag, up_modulus = _complex_log1p(np.asarray(ratio, dtype=np.complex128))
         # M_-^n is e^shift units large and its factor e^-shift small: shared out, neither overflows.
-        lift = math.exp(self.shift)
+        # Where the factor is large the front alone has room for what there is.
+        shift = np.where(n * up_real > 1.0, 0.0, self.shift)
+        lift = np.exp(shift)
         # Where the ratio's power is beyond e^100 the front takes the rest: e^-100 is less than u.
         beyond = np.maximum(n * up_real - _LARGEST_STEP, 0.0)
-        log_front = n * real - scale - self.shift + beyond
+        log_front = n * real - scale - shift + beyond
         step = _complex_expm1(np.maximum(n * up_real - beyond, -745.0) + 1j * n * up_imag) * lift
-        value = np.exp(np.clip(log_front, -745.0, 200.0)) * np.exp(1j * n * imag) * step
+        front = np.exp(np.clip(log_front, -745.0, _LARGEST_SCALED))
+        value = front * np.exp(1j * n * imag) * step
         rounding = U * (192.0 + 8.0 * abs(scale) + 16.0 * n * (np.abs(real) + np.abs(imag)))
         front_err = n * rest_err / np.maximum(modulus, _FLOOR) + rounding
         ratio_err = (v_err + np.abs(ratio) * rest_err) / np.abs(safe)
@@ -272,25 +296,16 @@ class _RarePowers:
         # expm1 has a relative error, which the error of the front covers (theory.md, 6.11).
         bend = bend + 32.0 * U * n * (np.abs(up_real) + np.abs(up_imag))
         log_wide = np.maximum(n * np.log(base), 0.0)
-        err = _grown(log_front - beyond + front_err + log_wide, bend) * lift
-        err = err + _grown(log_front, front_err) * np.abs(step) * (1.0 + 1e-9)
+        err = grown(log_front - beyond + front_err + log_wide, bend) * lift
+        err = err + (grown(log_front, front_err) + _LOST_FRONT) * np.abs(step) * (1.0 + 1e-9)
+        err = np.where(log_front <= _LARGEST_SCALED, err, np.inf)
         # Where M_- is next to nothing both powers are bounded by themselves.
         whole = np.maximum(np.abs(1.0 + rest + v), _FLOOR)
         both = (v_err + rest_err + 64.0 * U) / whole
-        crude = _grown(n * np.log(whole) - scale + 1.0, n * both + 1.0)
+        crude = grown(n * np.log(whole) - scale + 1.0, n * both + 1.0)
         least = np.maximum(modulus, _FLOOR)
-        crude += _grown(n * np.log(least) - scale + 1.0, n * rest_err / least + 1.0)
+        crude += grown(n * np.log(least) - scale + 1.0, n * rest_err / least + 1.0)
         return _Powers(np.where(good, value, 0.0), np.where(good, err, crude))
-
-
-def _grown(log_size: Array, relative: Array) -> Array:
-    """e^log_size (e^relative - 1), or something larger, without overflow.
-
-    Clipping at e^200 units is safe: the true value is O(1) units by Chernoff's bound.
-    """
-    small = np.exp(np.clip(log_size, -745.0, 200.0)) * np.expm1(np.minimum(relative, 1.0))
-    large = np.exp(np.clip(log_size + relative, -745.0, 200.0))
-    return np.where(relative < 1.0, small, large) + 1e-320
 
 
 class _Constants(NamedTuple):

@@ -119,6 +119,7 @@ def _pair(
             np.minimum(low_b[keep], b),
             np.maximum(high_b[keep], b),
             _bend(law, reference_edges)[keep],
+            blur=_blur(law)[keep],
         ),
     )
 
@@ -140,6 +141,15 @@ def _bend(law: JointLaw, reference: tuple[Array, Array]) -> Array:
     steepest = np.maximum(np.abs(moves[0]), np.abs(moves[1]))
     total = np.abs(reference[1] - reference[0]) + steepest + edges.wiggle + 4.0 * edges.err
     return np.where(opposite & (steepest > 0.0), total, np.inf)
+
+
+def _blur(law: JointLaw) -> Array:
+    """How much farther out than the ratios come the ends of ``_ratio_range`` may lie, relatively.
+
+    They were moved by e^{err} from values at the edges that may be e^{err} off.
+    """
+    err = np.zeros_like(law.blanket) if law.edges is None else law.edges.err
+    return np.broadcast_to(np.expm1(2.0 * err) * (1.0 + 1e-9) + 80 * U, law.blanket.shape)
 
 
 def _ratio_range(law: JointLaw, row: int, reference: tuple[Array, Array]) -> tuple[Array, Array]:
