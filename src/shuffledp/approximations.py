@@ -101,7 +101,8 @@ def _from_epsilon(epsilon_at: Callable[[float], float], warning: str) -> Curve:
 
 def _csuzz19(source: Source, n: int, cells: int) -> Curve:
     del cells
-    if not isinstance(source, BinaryRR) and getattr(source, "k", None) != 2:
+    binary = isinstance(source, BinaryRR) or (isinstance(source, KRR) and source.k == 2)
+    if not binary:
         raise NotCertified("analysis = 'csuzz19': wanted binary randomized response")
     return _from_epsilon(lambda d: clones.cheu(eps0=source.eps0, n=n, delta=d), _MEMORY)
 

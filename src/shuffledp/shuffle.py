@@ -10,7 +10,7 @@ from typing import Any, Literal, overload
 from shuffledp import _check, theorems
 from shuffledp.analyses import analysis_named
 from shuffledp.approximations import estimate, estimates
-from shuffledp.bound import Bound, delta_from_log
+from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.comparison import Comparison, compare
 from shuffledp.composition import Composed, Round, compose
 from shuffledp.divergence import LOOSE
@@ -379,7 +379,11 @@ class Shuffled:
             require(self.source, key)
         except NotCertified:
             return False
-        return self.trust == "all" or theorem_of(self.source, key).provenance == "published"
+        return self._trusted(theorem_of(self.source, key))
+
+    def _trusted(self, theorem: Theorem) -> bool:
+        """Whether an upper end may rest on the theorem."""
+        return self.trust == "all" or theorem.provenance == "published"
 
     def _local(self, value: float, width: float | None) -> Found:
         """An upper end by the local guarantee."""
@@ -393,13 +397,16 @@ class Shuffled:
         return min(self.eps0, self.source.local_epsilon(delta))
 
     def _side_if_any(self, key: str, analysis: str | None) -> Side | None:
-        """The side, or None where it cannot be made and was not asked for by name."""
+        """The side; None where it cannot be made, or trusted, and was not asked for by name."""
         try:
-            return _WORK.of(self).side(key)
+            side = _WORK.of(self).side(key)
         except NotCertified:
             if analysis is not None:
                 raise
             return None
+        # Only once its pairs are made is it known all that they rest on.
+        wanted = analysis is not None or side.analysis.end != "upper"
+        return side if wanted or self._trusted(side.theorem) else None
 
     def _cells(self) -> int:
         return DEFAULT_CELLS if self.rtol > _FINE_RTOL else _FINE_CELLS

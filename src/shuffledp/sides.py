@@ -211,10 +211,12 @@ def theorem_of(source: Source, key: str) -> Theorem:
 def make_side(source: Source, key: str, *, n: int, cells: int) -> Side:
     """The profiles of one analysis of a pair; NotCertified where it cannot be made."""
     require(source, key)
-    profiles, witnesses = _distinct(_MAKERS[key](source, n, cells))
-    return Side(
-        analysis_named(key), theorem_of(source, key), profiles, witnesses, words_for(source, key)
-    )
+    pairs = _MAKERS[key](source, n, cells)
+    theorem = theorem_of(source, key)
+    if any(pair.outside.any() for pair, _ in pairs):
+        theorem = theorem.with_step(theorems.OUTSIDE)
+    profiles, witnesses = _distinct(pairs)
+    return Side(analysis_named(key), theorem, profiles, witnesses, words_for(source, key))
 
 
 def own_assumptions(source: Source) -> tuple[str, ...]:

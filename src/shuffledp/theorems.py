@@ -28,6 +28,12 @@ STRONGER_CLONE = Theorem(
     "docs/theory.md, section 5",
     "proved here",
 )
+OUTSIDE = Theorem(
+    "outside",
+    "outputs that only the victim can send count in full",
+    "docs/theory.md, Theorems 2.1 and 3.1: the term over {B = 0}",
+    "proved here",
+)
 LOCAL = Theorem(
     "local",
     "local guarantee: shuffling is post-processing",
@@ -46,6 +52,18 @@ SYMMETRIC_PAIRS = Theorem(
     "every pair of inputs has the same law by symmetry",
     "definition of the mechanism",
     "published",
+)
+HADAMARD_PAIRS = Theorem(
+    "symmetric-hadamard",
+    "every pair of rows of the matrix has the same law",
+    "docs/theory.md, Theorem 4.2",
+    "proved here",
+)
+HASHED_PAIRS = Theorem(
+    "symmetric-hashing",
+    "every pair of inputs has the same law, no worse than with a uniformly random function",
+    "docs/theory.md, Theorem 4.2b",
+    "proved here",
 )
 OTHER_BLOCK = Theorem(
     "other-block",

@@ -87,7 +87,9 @@ def log_finite(parts: Parts, epsilon: float, *, width: float) -> LogInterval:
         return _direct(laws[0], laws[1] if len(laws) == 2 else _NOTHING, epsilon)
     if combinations(parts) <= _FEW:
         return enumerated(parts, epsilon)
-    return _contour(parts, epsilon, width=width, top=top)
+    # Outward: top and eps may nearly cancel, and what is rounded is their own size.
+    room = top - epsilon + 8 * U * (size + abs(epsilon))
+    return _contour(parts, epsilon, width=width, room=room)
 
 
 _NOTHING = LossLaw(np.zeros(1), np.ones(1))
@@ -131,7 +133,7 @@ class _Rule(NamedTuple):
     rest_lower: float
 
 
-def _contour(parts: Parts, epsilon: float, *, width: float, top: float) -> LogInterval:
+def _contour(parts: Parts, epsilon: float, *, width: float, room: float) -> LogInterval:
     width = min(width, _WIDEST)
     tilt = find_tilt(parts, epsilon)
     rows = Rows(parts, tilt, epsilon)
@@ -141,10 +143,10 @@ def _contour(parts: Parts, epsilon: float, *, width: float, top: float) -> LogIn
     guard = 1e-3 * width
     last = math.inf
     for _ in range(_ATTEMPTS):
-        rule = _plan(rows, tilt, c, guard, growth, top - epsilon)
+        rule = _plan(rows, tilt, c, guard, growth, room)
         if rule is None:
             break
-        found = _apply(rows, tilt, rule, growth, top - epsilon)
+        found = _apply(rows, tilt, rule, growth, room)
         best = LogInterval(max(best.low, found.low), min(best.high, found.high))
         if best.width <= width or found.width > _STALLED * last:
             break
@@ -196,7 +198,7 @@ def _plan(
     # In units of the integrand at t = 0, whose integral is about 1/(spread of the contour).
     period = _period(tilt, log_guard, growth, room)
     h = c / math.sqrt(kernel)
-    stop = rows.early_stop(h, log_guard)
+    stop = rows.early_stop(h, log_guard, 2.0 * math.pi / period)
     if stop is None:
         edge = math.sqrt(2.0 * (log_guard + 0.5 * c * c)) / h
     else:
@@ -259,7 +261,7 @@ def _aliasing(tilt: Tilt, rule: _Rule, growth: Growth, room: float) -> float:
             above = min(above, series)
         else:
             below = min(below, series)
-    if room * (1.0 + 1e-9) + 1e-9 <= rule.period:
+    if room <= rule.period * (1.0 - 4 * U):
         # No sum of losses is so large that a copy shifted down still pays.
         above = 0.0
     return below + above

@@ -150,8 +150,11 @@ class Rows:
 
     # ------------------------------------------------------------------ where |phi|^T is nothing
 
-    def early_stop(self, h: float, log_guard: float) -> EarlyStop | None:
-        """Stop early where |phi|^T is certified to be negligible up to where smoothing is."""
+    def early_stop(self, h: float, log_guard: float, step: float) -> EarlyStop | None:
+        """Stop early where |phi|^T is certified to be negligible up to where smoothing is.
+
+        Nodes are ``step`` apart: an interval of length l holds at most l/step + 1 of them.
+        """
         if not self.variance > 0.0:
             return None
         far = math.sqrt(2.0 * (log_guard + 1.0)) / h
@@ -164,7 +167,7 @@ class Rows:
             logs.append(self._log_modulus(grid[-1]))
         cut = grid[-1] * _RATIO
         rho = self.rho
-        exponent = math.exp(-min(0.5 * (h * cut) ** 2, 700.0)) / (h * h * cut)
+        exponent = math.exp(-min(0.5 * (h * cut) ** 2, 700.0)) * (1.0 / (h * h * cut) + step)
         kernel = 1.0 / (math.hypot(rho, cut) * math.hypot(rho + 1.0, cut))
         lower_kernel = h * h * math.exp(0.125 * h * h)
         upper, lower = exponent * kernel, exponent * (kernel + lower_kernel)
@@ -175,7 +178,7 @@ class Rows:
         for t, log in zip(reversed(grid), reversed(logs), strict=True):
             size = math.exp(min(log, 0.0)) * (1.0 + 1e-9)
             kernel = 1.0 / (math.hypot(rho, t) * math.hypot(rho + 1.0, t))
-            length = _RATIO * t
+            length = (_RATIO - 1.0) * t + step
             if upper + size * length * kernel > budget:
                 break
             upper += size * length * kernel

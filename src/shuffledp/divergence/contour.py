@@ -35,6 +35,8 @@ _WIDEST_SMOOTHING = 20.0
 # With more messages a law with a continuous part decays, or its rare form is used.
 _FEW = 15
 _NOTHING_LEFT = 700.0
+# Squares of the tilt, and of what is a thousand times as far, have to stay in range.
+_LARGEST_ALPHA = 1e140
 
 
 class LogInterval(NamedTuple):
@@ -101,6 +103,8 @@ def integrated(
         # alpha max G is so large that M(alpha) is out of range: this tilt says nothing.
         return LogInterval(-math.inf, math.inf), False
     best, settled = LogInterval(-math.inf, _chernoff(law, n, tilt)), False
+    if not 1.0 / _LARGEST_ALPHA < tilt.alpha < _LARGEST_ALPHA:
+        return best, settled
     growth = _growth_table(law, n, tilt)
     smoothing = min(0.3, 0.7 * math.sqrt(width))
     guard = 1e-3 * width

@@ -247,6 +247,11 @@ class PairProfile:
 
     def _positive_part(self, epsilon: float, width: float) -> LogInterval:
         """log E[S]_+ by the first method that fits."""
+        # In extreme laws error terms overflow to inf, which only makes the bracket say less.
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._first_that_fits(epsilon, width)
+
+    def _first_that_fits(self, epsilon: float, width: float) -> LogInterval:
         if self.pair.w.size == 0:
             return _NOTHING
         count = composition_count(self.pair)

@@ -23,6 +23,8 @@ MOST_PARTS = 1000
 # first kind say so of pairs (x, x) too.
 _COVERED = {
     "symmetric",
+    "symmetric-hadamard",
+    "symmetric-hashing",
     "other-block",
     "end-points",
     "least-overlap",

@@ -19,7 +19,7 @@ from shuffledp.randomizers.frequency import ItemRandomizer, counted, histogram, 
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import OTHER_BLOCK, SYMMETRIC_PAIRS
+from shuffledp.theorems import HADAMARD_PAIRS, OTHER_BLOCK, SYMMETRIC_PAIRS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,9 +113,13 @@ class HadamardResponse(ItemRandomizer):
         return without_empty(mass, np.array(floors))
 
     def worst_pairs(self) -> WorstPairs:
-        """(0, 1): with B = 1 or B = domain all pairs are alike, else two blocks are worst."""
-        alike = self.blocks in {1, self.domain}
-        return WorstPairs(((0, 1),), SYMMETRIC_PAIRS if alike else OTHER_BLOCK)
+        """(0, 1): with B = 1 or B = domain all pairs are alike, else two blocks are worst.
+
+        With a block for each input, exchanging blocks is a symmetry; with one block that all pairs
+        are alike is a theorem.
+        """
+        known = {self.domain: SYMMETRIC_PAIRS, 1: HADAMARD_PAIRS}
+        return WorstPairs(((0, 1),), known.get(self.blocks, OTHER_BLOCK))
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """x2 = x0, x1, in other blocks, in the same block, rows independent of theirs or not."""

@@ -1,0 +1,278 @@
+"""Sums, errors and ends whose rounding is known: against fractions and balls, and never clipped."""
+
+import math
+import warnings
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import shuffledp as sd
+from divergence.oracle import ball
+from shuffledp.composition import contour as rounds
+from shuffledp.composition import nodes as composition_nodes
+from shuffledp.composition.loss import LossLaw
+from shuffledp.composition.tilt import tilted
+from shuffledp.divergence import contour
+from shuffledp.divergence.contour import expected_positive_part
+from shuffledp.divergence.gain import cell_gains, plain_law
+from shuffledp.divergence.nodes import Block
+from shuffledp.divergence.rounding import capped, grown, halved_sum
+from shuffledp.divergence.tilt import find_tilt
+from shuffledp.pair import RatioRanges, ShuffledPair
+from shuffledp.reductions import blanket_pair
+
+U = 2.0**-53
+
+
+# ------------------------------------------------------------------------------------------ sums
+
+
+@pytest.mark.parametrize("size", [0, 1, 127, 128, 129, 4097, 40_001])
+@pytest.mark.parametrize("kind", ["one sign", "cancelling", "falling", "one large"])
+def test_halved_sums_are_within_their_error(size, kind):
+    rng = np.random.default_rng(size)
+    terms = rng.random(size)
+    if kind == "cancelling":
+        terms = np.concatenate([terms, -terms[::-1] * (1.0 - 1e-14)])
+    if kind == "falling":
+        terms *= 2.0 ** -np.arange(size) * np.where(np.arange(size) % 2, -1.0, 1.0)
+    if kind == "one large" and size:
+        terms[0] = 2.0**53
+    exact = sum(map(Fraction, terms.tolist()), Fraction(0))
+    total, error = halved_sum(terms.reshape(1, -1))
+    assert abs(Fraction(total) - exact) <= Fraction(error)
+    least = math.ceil(math.log2(max(terms.size / 128, 1))) + 1
+    assert error <= 1.01 * least * U * float(np.abs(terms).sum()) + 1e-300
+
+
+def test_halved_sums_lose_as_much_as_they_say():
+    """Every addition rounds down by nearly half a unit: the bound is sharp to a factor of 3."""
+    terms = np.concatenate([np.ones(1 << 12), np.full(1 << 12, 2.0**-53 * 0.999)])
+    exact = sum(map(Fraction, terms.tolist()), Fraction(0))
+    total, error = halved_sum(terms)
+    assert Fraction(error) / 20 <= abs(Fraction(total) - exact) <= Fraction(error)
+
+
+@pytest.mark.parametrize("bad", [math.inf, -math.inf, math.nan])
+def test_what_is_no_number_has_no_sum(bad):
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        total, error = halved_sum(np.array([1.0, bad, 2.0, -bad]))
+    assert math.isnan(total)
+    assert error == math.inf
+
+
+def sequential(upper):
+    """The block of a row of nodes with these values, all errors 0."""
+    zero = np.zeros_like(upper)
+    return Block(True, upper, upper, np.abs(upper), np.abs(upper), zero, zero)
+
+
+def test_sums_over_nodes_presume_no_order():
+    """One after another, as some build of NumPy may add: 2^15 terms lose 2^15 u, not 256 u."""
+    rng = np.random.default_rng(1)
+    terms = np.append(2.0**15, rng.random(1 << 15) * 1e-3)
+
+    def one_by_one(self):
+        return np.cumsum(np.asarray(self).ravel())[-1] if self.size else 0.0
+
+    class Ordered(np.ndarray):
+        sum = one_by_one
+
+    for values in (terms, terms.view(Ordered)):
+        found = contour._sum_blocks(iter([sequential(values)]))
+        exact = 2 * sum(map(Fraction, terms.tolist())) - Fraction(terms[0])
+        for value, err in ((found.upper, found.upper_err), (found.lower, found.lower_err)):
+            assert abs(Fraction(float(value)) - exact) <= Fraction(float(err))
+            assert err <= 64 * U * float(np.abs(terms).sum())
+
+
+# ---------------------------------------------------------------------------------------- errors
+
+
+@pytest.mark.parametrize("log_size", [-800.0, -30.0, 0.0, 150.0, 199.0, 201.0, 400.0, 680.0, 900.0])
+@pytest.mark.parametrize("relative", [0.0, 1e-300, 1e-12, 0.5, 1.0, 3.0, 800.0])
+def test_errors_are_never_clipped(log_size, relative):
+    found = float(grown(np.array([log_size]), np.array([relative]))[0])
+    if found == math.inf:
+        assert log_size + relative > 600.0
+        return
+    exact = ball(log_size).exp() * ball(relative).expm1()
+    assert exact <= ball(found) * (1 + ball(1e-13))
+    most = exact if relative < 1.0 else exact + ball(log_size).exp()
+    assert ball(found) <= most * ball(1.0 + 1e-9) + ball(1.1e-320)
+
+
+def test_nothing_is_off_by_more_than_there_is():
+    """err >= mass: the value is 0 and off by the mass; what is not a number is left behind too."""
+    value = np.array([0.5, 3.0, math.nan, math.inf, 0.25, -1.0]) + 0j
+    err = np.array([0.1, 9.0, 0.1, math.inf, math.nan, 1.0])
+    value[2] = math.nan
+    err[2] = math.nan
+    kept, off = capped(value, err, 1.0)
+    assert kept.tolist() == [0.5, 0.0, 0.0, 0.0, 0.0, 0.0]
+    assert off.tolist() == [0.1, 1.0, 1.0, 1.0, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("n", [20, 1000])
+@pytest.mark.parametrize("rare", [False, True])
+def test_tilts_out_of_range_say_nothing(n, rare):
+    """alpha max G from 600 to 1e6: an end that holds or none at all, no NaN and no warning."""
+    w, g = np.array([0.5, 1e-310]), np.array([-1.0, 1e4])
+    law = plain_law(w, g, mean=-0.5)
+    # E[S]_+ <= n E[G]_+, and at least one large message pays all but n.
+    highest = ball(n) * ball(w[1]) * ball(g[1])
+    truth = highest * (ball(1) - ball(n) / ball(g[1]))
+    for alpha in (0.01, 0.06, 0.069, 0.0695, 0.0705, 0.075, 0.1, 1.0, 100.0):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            tilt = find_tilt(law, n, start=alpha, force_rare=rare)
+            found = expected_positive_part(law, n, tilt, width=1e-3)
+        assert found.low <= found.high
+        assert ball(found.high).exp() >= truth if found.high < 700 else True
+        if found.low > -math.inf:
+            assert ball(found.low).exp() <= highest
+
+
+def test_random_extreme_pairs_have_ordered_ends():
+    rng = np.random.default_rng(7)
+    for _ in range(150):
+        count = int(rng.integers(1, 6))
+        w = 10.0 ** rng.uniform(-305, 0, count)
+        w /= max(1.0, w.sum() * 1.001)
+        a = np.minimum(10.0 ** rng.uniform(-5, 295, count), 0.9 / count / w)
+        b = np.minimum(a * 10.0 ** rng.uniform(-3, 1, count), 0.9 / count / w)
+        rest = np.maximum(1.0 - np.array([(w * a).sum(), (w * b).sum()]), 0.0)
+        pair = ShuffledPair(w=w, a=a, b=b, n=int(10 ** rng.uniform(1, 9)), outside=np.diag(rest))
+        profile = sd.divergence.PairProfile(pair)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            for epsilon in (0.0, 0.3, 5.0):
+                found = profile.log_delta(epsilon, width=1e-3)
+                assert found.low <= found.high <= 0.0
+
+
+# ------------------------------------------------------------------------------ variance of a cell
+
+
+@pytest.mark.parametrize("moved", [0.0, 1e-12, 1e-6, 1e-3])
+def test_variance_of_a_cell_whose_ends_were_moved_outward(moved):
+    """The uniform law between the true ends: its variance is inside what is said of it."""
+    low, high = np.array([1.0, 0.5]), np.array([1.01, 0.5001])
+    grow = 1.0 + moved
+    ends = (low / grow, high * grow, np.ones(2), np.ones(2))
+    ranges = RatioRanges(*ends, np.zeros(2), blur=np.full(2, 2.01 * moved))
+    mean = 0.5 * (low + high)
+    w = np.full(2, 0.25)
+    outside = np.array([[1.0 - (w * mean).sum(), 0.5]])
+    pair = ShuffledPair(w=w, a=mean, b=np.ones(2), n=100, outside=outside, ranges=ranges, rel=1e-16)
+    for found in (cell_gains(pair, 0.0), cell_gains(pair.swap().swap(), 0.0)):
+        truth = (high - low) ** 2 / 12.0
+        assert (np.abs(found.variance - truth) <= found.variance_err * (1.0 + 1e-9)).all()
+        assert (found.density <= 1.0 / (high - low)).all()
+    # A part of the pair knows as much.
+    part = replace(pair, ranges=pair.ranges.part(slice(0, 1)))
+    assert part.ranges.blur.shape == (1,)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [sd.Laplace(eps0=1.0), sd.Laplace(eps0=6.0), sd.Gaussian(sigma=1.0)],
+    ids=str,
+)
+def test_laws_say_how_far_their_ends_were_moved(mechanism):
+    law = mechanism.law((0.0, 1.0), cells=1 << 16)
+    pair = blanket_pair(mechanism, 0.0, 1.0, n=50, cells=1 << 16)
+    assert (pair.ranges.blur >= 2.0 * np.max(law.edges.err)).all()
+    gains = cell_gains(pair, 0.5)
+    known = gains.variance_err < gains.variance
+    assert known.any()
+    for i in np.flatnonzero(known)[:: max(1, known.sum() // 40)]:
+        width = ball(gains.high[i]) - ball(gains.low[i])
+        most = width * width / 12
+        assert ball(gains.variance[i] + gains.variance_err[i]) >= most * (1 - ball(1e-9))
+
+
+# -------------------------------------------------------------------------------------- composition
+
+
+def test_windows_of_losses_far_from_0():
+    """|phi| of a tilted law of losses near 1000, a millionth apart: its bound is above it."""
+    rng = np.random.default_rng(3)
+    for centre in (0.0, 1e3, 1e6):
+        loss = np.unique(centre + np.sort(rng.random(400)) * 1e-3)
+        law = tilted(LossLaw(loss, np.full(loss.size, 1.0 / loss.size)), 0.0)
+        for t in 10.0 ** rng.uniform(2.0, 5.0, 12):
+            bound = composition_nodes._window_bound(law, float(t))
+            for at in np.linspace(t, 1.3 * t, 5):
+                phase = at * (loss - loss[0])
+                size = abs(complex((law.weight * np.exp(1j * phase)).sum()))
+                assert size <= bound * (1.0 + 1e-12)
+
+
+def test_what_intervals_without_nodes_cost():
+    """Nodes far apart: an interval shorter than their distance may still hold one of them."""
+    law = LossLaw(np.linspace(-1.0, 1.0, 9), np.full(9, 1.0 / 9.0))
+    parts = [(law, 1000)]
+    tilt = rounds.find_tilt(parts, 0.0)
+    rows = composition_nodes.Rows(parts, tilt, 0.0)
+    one = rows.early_stop(1e-3, 20.0, 1e-9)
+    # What is beyond the last node is counted at t and in steps: in proportion to both.
+    for step in (0.1, 1.0, 10.0):
+        stop = rows.early_stop(1e-3, 20.0, step)
+        if stop is None or one is None:
+            continue
+        at, total = stop.edge, 0.0
+        while at < 40.0 / math.sqrt(rows.variance):
+            at += step
+            size = math.exp(rows._log_modulus(at / 1.3))
+            total += step * size / math.hypot(rows.rho, at) / math.hypot(rows.rho + 1.0, at)
+        assert total <= stop.rest_upper
+        assert stop.rest_upper >= one.rest_upper or stop.edge > one.edge
+
+
+@pytest.mark.parametrize("count", [3, 10**6, 10**9])
+@pytest.mark.parametrize("size", [1.0, 290.0])
+def test_room_above_eps_is_rounded_outward(count, size, monkeypatch):
+    """top - eps cancels: the room that is used is no smaller than the true one."""
+    law = LossLaw(np.array([-size * 0.7, 0.1, size * (1.0 - 1e-16)]), np.array([0.3, 0.3, 0.4]))
+    seen = {}
+
+    def noted(parts, epsilon, *, width, room):
+        seen["room"] = room
+        return contour.LogInterval(-math.inf, 0.0)
+
+    monkeypatch.setattr(rounds, "_contour", noted)
+    monkeypatch.setattr(rounds, "_FEW", 0)
+    top = Fraction(float(law.loss[-1])) * count
+    for less in (0.0, 1e-9, 1e-6, 0.3):
+        epsilon = float(top) * (1.0 - 4 * U) - less
+        rounds.log_finite([(law, count)], epsilon, width=1e-3)
+        assert Fraction(seen["room"]) >= top - Fraction(epsilon)
+
+
+@pytest.mark.parametrize("order", [1.1, 2.0, 7.0])
+def test_renyi_counts_the_backward_tail(order):
+    """A curve that stops at 1: what is beyond is bounded in both directions."""
+    from shuffledp.composition.curve import Curve
+    from shuffledp.composition.gaussian import GaussianCurve
+    from shuffledp.composition.renyi import Curves, log_excess
+
+    source = GaussianCurve(1.5)
+    short, long = (Curve(source, eps0=math.inf, width=1e-6) for _ in range(2))
+    nothing = lambda a, e: -math.inf  # noqa: E731
+    found = log_excess(Curves(short, short, 1.0, nothing), order, rtol=1e-6)
+    # The forward integral to 1 and the backward one without end.
+    whole = log_excess(Curves(long, long, 60.0, nothing), order, rtol=1e-6)
+    # What the long curve has beyond 1 in the forward direction, at most, by its values.
+    xs = np.linspace(1.0, 60.0, 4001)
+    values = np.exp(np.array([source.log_delta(x).high for x in xs]))
+    ahead = values[:-1] * np.exp((order - 1.0) * xs[1:]) * np.diff(xs)
+    most = order * (order - 1.0) * float(ahead.sum()) * (1.0 + 1e-9)
+    assert math.exp(found.high) >= math.exp(whole.low) - most
+    less = log_excess(Curves(short, short, 1.0, None), order, rtol=1e-6)
+    assert less.high == math.inf
+    value = math.log(order - 1.0) - order + source.log_delta(1.0).high
+    assert found.high >= np.logaddexp(found.low, value) - 1e-9

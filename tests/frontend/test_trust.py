@@ -1,0 +1,76 @@
+"""trust="published": every step behind an upper end is in the literature."""
+
+import pytest
+
+import shuffledp as sd
+from shuffledp.sides import make_side
+
+ONLY_HERE = [
+    sd.HadamardResponse(domain=7, eps0=2.0, blocks=1),
+    sd.HadamardResponse(domain=12, eps0=2.0, blocks=2),
+    sd.OLH(domain=20, eps0=2.0),
+    sd.BLH(domain=20, eps0=2.0),
+    sd.Channel(matrix=((0.8, 0.1, 0.1, 0.0), (0.1, 0.8, 0.0, 0.1))),
+    sd.Gaussian(sigma=2.0),
+]
+PUBLISHED = [
+    sd.KRR(k=5, eps0=2.0),
+    sd.BinaryRR(eps0=2.0),
+    sd.SubsetSelection(d=8, eps0=2.0),
+    sd.HadamardResponse(domain=4, eps0=2.0, blocks=4),
+    sd.Channel(matrix=((0.8, 0.1, 0.1), (0.1, 0.8, 0.1))),
+]
+
+
+@pytest.mark.parametrize("mechanism", ONLY_HERE, ids=str)
+def test_blankets_that_rest_on_proofs_of_ours_are_left_out(mechanism):
+    side = make_side(mechanism, "blanket", n=200, cells=1 << 12)
+    assert side.theorem.provenance == "proved here"
+    assert "docs/theory" in side.theorem.source
+    for upper in (
+        sd.shuffle(mechanism, n=200, trust="published").epsilon(delta=1e-6),
+        sd.shuffle(mechanism, n=200, trust="published").delta(epsilon=0.5),
+    ):
+        assert upper.upper_theorem.provenance == "published"
+        assert upper.upper_theorem.key != "blanket"
+    everything = sd.shuffle(mechanism, n=200).delta(epsilon=0.5)
+    assert everything.upper <= upper.upper
+
+
+@pytest.mark.parametrize("mechanism", PUBLISHED, ids=str)
+def test_published_blankets_stay(mechanism):
+    found = sd.shuffle(mechanism, n=200, trust="published").epsilon(delta=1e-6)
+    assert found.upper_theorem.key == "blanket"
+    assert found.upper_theorem.provenance == "published"
+
+
+def test_rounds_rest_on_what_is_published_too():
+    zeros = sd.Channel(matrix=((0.8, 0.1, 0.1, 0.0), (0.1, 0.8, 0.0, 0.1)))
+    for mechanism in (sd.OLH(domain=20, eps0=1.0), zeros):
+        part = sd.shuffle(mechanism, n=300).as_round()
+        assert part.upper_theorem.provenance == "proved here"
+    part = sd.shuffle(sd.OLH(domain=20, eps0=1.0), n=300, trust="published").as_round()
+    assert part.upper_theorem.provenance == "published"
+
+
+def test_what_only_the_victim_can_send_is_named():
+    """Two users, {B = 0} is everything the victim sends: the term is all there is."""
+    zeros = sd.Channel(matrix=((1.0, 0.0), (0.0, 1.0)))
+    side = make_side(zeros, "blanket", n=2, cells=16)
+    assert "{B = 0}" in side.theorem.source
+    assert sd.shuffle(zeros, n=2).delta(epsilon=1.0).upper == 1.0
+    assert "{B = 0}" not in make_side(PUBLISHED[-1], "blanket", n=2, cells=16).theorem.source
+
+
+@pytest.mark.parametrize(
+    "mechanism", [sd.SubsetSelection(d=8, eps0=1.0, k=2), sd.KRR(k=3, eps0=1.0)], ids=str
+)
+def test_binary_formulas_are_for_binary_responses(mechanism):
+    with pytest.raises(sd.NotCertified, match="binary randomized response"):
+        sd.shuffle(mechanism, n=10_000).epsilon(delta=1e-6, analysis="csuzz19", certified=False)
+
+
+@pytest.mark.parametrize("mechanism", [sd.BinaryRR(eps0=1.0), sd.KRR(k=2, eps0=1.0)], ids=str)
+def test_they_are_given_for_these(mechanism):
+    shuffled = sd.shuffle(mechanism, n=10_000)
+    assert shuffled.epsilon(delta=1e-6, analysis="csuzz19", certified=False).value > 0.0
