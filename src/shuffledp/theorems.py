@@ -362,7 +362,7 @@ GAUSSIAN = Theorem(
 LEAST_OVERLAP = Theorem(
     "least-overlap",
     "the pair attains the largest gains that eps0 and the mass of the blanket allow",
-    "docs/theory-noise.md, Theorem 1.1 and Corollary 4.12",
+    "docs/theory.md, Theorem 4.11 and Corollary 4.12",
     "proved here",
 )
 FEWEST_SHARED = Theorem(

@@ -1,0 +1,91 @@
+"""docs/theory.md, section 8: a row for every path to a certified end, and what it names exists."""
+
+import importlib
+import re
+from pathlib import Path
+
+import shuffledp as sd
+from shuffledp import theorems
+from shuffledp.analyses import analyses
+from shuffledp.bound import Theorem
+
+ROOT = Path(__file__).resolve().parents[2]
+TEXT = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
+SECTION = TEXT[TEXT.index("## 8. Theorem, hypotheses") : TEXT.index("## 9. Where each")]
+ROWS = [
+    [cell.strip() for cell in line.strip("|").split("|")]
+    for line in SECTION.splitlines()
+    if line.startswith("|") and not line.startswith("|---")
+]
+KEYS = [key for row in ROWS for key in re.findall(r"`([a-z0-9.-]+)`", row[0])]
+
+
+def certifying():
+    """Keys of all theorems but those of estimates."""
+    only_estimates = {a.theorem.key for a in analyses() if a.end == "estimate"}
+    found = {t.key for t in vars(theorems).values() if isinstance(t, Theorem)}
+    return found - only_estimates
+
+
+def test_every_path_has_one_row_and_every_row_is_a_path():
+    assert sorted(KEYS) == sorted(certifying())
+    assert {a.key for a in analyses() if a.certified} <= set(KEYS)
+
+
+def test_rows_are_complete():
+    for row in ROWS:
+        assert len(row) == 4
+        assert all(row)
+
+
+def resolves(name):
+    """Whether shuffledp.<name> is a module, or something in one."""
+    parts = name.split(".")
+    for cut in range(len(parts), 0, -1):
+        try:
+            found = importlib.import_module(".".join(["shuffledp", *parts[:cut]]))
+        except ImportError:
+            continue
+        for attribute in parts[cut:]:
+            if not hasattr(found, attribute):
+                return False
+            found = getattr(found, attribute)
+        return True
+    return False
+
+
+def test_what_the_rows_name_exists():
+    names = {
+        name
+        for row in ROWS[1:]
+        for name in re.findall(r"`([A-Za-z_][\w]*(?:\.\w+)+)`", row[3])
+        if not name.startswith("Randomizer.")
+    }
+    assert len(names) > 50
+    missing = sorted(name for name in names if not resolves(name))
+    assert not missing
+    for name in re.findall(r"`Randomizer\.(\w+)`", SECTION):
+        assert hasattr(sd.randomizers.Randomizer, name)
+
+
+def test_theorems_cited_stand_in_the_text():
+    """Numbers in the second column are statements of the pages they are said to be of."""
+    pages = {
+        "": TEXT,
+        "parts": (ROOT / "docs" / "theory-parts.md").read_text(encoding="utf-8"),
+        "noise": (ROOT / "docs" / "theory-noise.md").read_text(encoding="utf-8"),
+        "composition": (ROOT / "docs" / "theory-composition.md").read_text(encoding="utf-8"),
+    }
+    count = 0
+    for row in ROWS:
+        page = ""
+        for word in re.findall(r"parts|noise|composition|[A-Z][A-Za-z]+|\d+\.\d+[ab]?", row[1]):
+            if word in pages:
+                page = word
+            elif not word[0].isdigit():
+                page = None
+            elif page is not None:
+                pattern = rf"\*\*(Theorem|Lemma|Corollary|Remark|Definition) {re.escape(word)}\b"
+                assert re.search(pattern, pages[page]), (row[0], word)
+                count += 1
+    assert count > 50
