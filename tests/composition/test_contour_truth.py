@@ -13,7 +13,7 @@ from shuffledp.divergence import LogInterval
 
 def contour(parts, eps, width):
     top = math.fsum(count * law.highest for law, count in parts)
-    return _contour(parts, eps, width=width, top=top)
+    return _contour(parts, eps, width=width, room=top - eps + 1e-12 * (abs(top) + abs(eps)))
 
 
 @pytest.mark.parametrize("seed", range(12))
