@@ -17,9 +17,10 @@ from shuffledp.sides import ONE_ROUND, Side, Source, dataset_pairs, theorem_of
 
 # Where a bound of the Renyi divergence is finite at one order it is so at some tail.
 _ANY_ORDER = 2.0
-_NO_SINGLE_PAIR = (
-    "no single pair of inputs is the worst at every eps: the maximum over {count} pairs at each "
-    "eps is what is composed"
+# How the upper end is computed; it takes nothing for granted.
+NO_SINGLE_PAIR = (
+    "no single pair of inputs is the worst at every eps: the largest over all pairs at each eps is "
+    "what is composed"
 )
 
 
@@ -65,7 +66,7 @@ def round_of(
     first = sides[0]
     assumptions = [words for words in first.assumptions if words != ONE_ROUND]
     if len(first.profiles) > 1:
-        assumptions.append(_NO_SINGLE_PAIR.format(count=len(first.profiles)))
+        assumptions.append(NO_SINGLE_PAIR)
     # A value takes ten to a hundred times as long for cells: a quarter of the dots to begin with.
     slow = any(profile.pair.ranges is not None for side in sides for profile in side.profiles)
     # As much narrower than what is worth the time as one round is asked to be than usual.

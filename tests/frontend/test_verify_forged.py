@@ -6,6 +6,7 @@ import pytest
 
 import shuffledp as sd
 from frontend.test_verify_all import claims
+from shuffledp import theorems
 from shuffledp.ball.pairs import are_neighbours, ordered_pairs
 from shuffledp.certificate import checksum, issue, to_json
 from shuffledp.certificate.verifier import verify
@@ -58,10 +59,13 @@ def test_clones_of_the_others_need_a_guarantee_of_every_two_records(tmp_path):
     content = certificate(tmp_path, "joint", LIMITED)
     content["local_guarantee"] = 0.75
     too_small = sd.generic(eps0=0.75, n=40).epsilon(delta=TARGET, analysis="clone").upper
+    honest = certificate(tmp_path, "generic", "eps0 = 0.75", trust="published")
     for claim in claims(content, 0, "upper"):
         claim["value"] = too_small * 1.001
-        claim["witness"] = {"analysis": "clone"}
-        claim["theorem"] |= {"key": "clone", "provenance": "published"}
+        claim["witness"] |= {"analysis": "clone", "pairs": None}
+        claim["theorem"] = theorems.CLONE.to_dict()
+        words = claims(honest, 0, "upper")[0]["assumptions"]
+        claim["assumptions"] = [claim["assumptions"][0], *words[1:]]
     found = verdicts(tmp_path, content)
     assert first(found, "upper ep").verdict == "undecided"
     assert "no local guarantee of every two" in first(found, "upper ep").how
@@ -70,9 +74,11 @@ def test_clones_of_the_others_need_a_guarantee_of_every_two_records(tmp_path):
 def test_a_family_has_no_blanket(tmp_path):
     content = certificate(tmp_path, "generic", "eps0 = 1.0")
     for claim in claims(content, 0, "upper"):
-        claim["witness"] = {"analysis": "blanket", "pairs": [[0, 1]]}
-        claim["theorem"] |= {"key": "blanket", "provenance": "published"}
-    assert first(verdicts(tmp_path, content), "upper ep").verdict == "does not hold"
+        claim["witness"] |= {"analysis": "blanket", "pairs": [[0, 1]]}
+        claim["theorem"] = theorems.BLANKET.to_dict()
+    found = first(verdicts(tmp_path, content), "upper ep")
+    assert found.verdict == "does not hold"
+    assert "cannot rest on blanket" in found.how
 
 
 def test_the_law_that_dominates_wheels_is_no_dataset(tmp_path):

@@ -109,9 +109,15 @@ def violation_below(
     -------
     (int, bool) or None
         The interval, and whether the polygon is certainly above h at its left end.
+
+    Raises
+    ------
+    NotCertified
+        If the vertices are not those of a polygon that ends at 0.
     """
     with ctx.workprec(_BITS):
         h, last = arb(step), vertices[-1][0]
+        _jumps(h, vertices)  # refuses what is no polygon down to 0
         known: dict[int, tuple[arb, arb]] = {}
 
         def ends(k: int) -> tuple[arb, arb]:
@@ -285,12 +291,14 @@ class _Rough:
     def __init__(self, law: LatticeLaw, rounds: int) -> None:
         self.rounds = rounds
         self.step = float(law.step.mid())
-        self.loss = [self.step * (law.first + j) for j in range(len(law.mass))]
-        self.mass = [float(m.mid()) for m in law.mass]
+        some = [(self.step * (law.first + j), float(m.mid())) for j, m in enumerate(law.mass)]
+        # Losses without mass are none: among large ones the exponentials would overflow.
+        some = [(x, m) for x, m in some if m > 0.0] or [(0.0, 1.0)]
+        self.loss, self.mass = [x for x, _ in some], [m for _, m in some]
 
     def tilted(self, r: float) -> tuple[float, float]:
         """Mean and variance of the sum, tilted by r."""
-        peak = max(r * x for x, m in zip(self.loss, self.mass, strict=True) if m > 0.0)
+        peak = max(r * x for x in self.loss)
         w = [m * math.exp(r * x - peak) for x, m in zip(self.loss, self.mass, strict=True)]
         total = math.fsum(w)
         mean = math.fsum(p * x for p, x in zip(w, self.loss, strict=True)) / total

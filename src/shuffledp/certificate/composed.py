@@ -70,10 +70,10 @@ def decide_composed(
     if witness is None:
         return "does not hold", "no witness is given"
     upper = claim.end == "upper"
-    if upper and _adds_up(certificate, claim):
-        return "holds", f"at least {rounds:,} times the local guarantee"
     if witness.basic:
         return _basic(list(calls), scenario.n, at, rounds=rounds, compare=compare, upper=upper)
+    if upper and witness.analysis == "local":
+        return _adds_up(certificate, claim)
     if witness.step is None or not _multiples_are_exact(witness):
         return "does not hold", "no values of one round on a lattice are given"
     if upper:
@@ -107,14 +107,15 @@ def _multiples_are_exact(witness: ComposedWitness) -> bool:
     return all(Fraction(k * step) == k * Fraction(step) for k in range(last + 3))
 
 
-def _adds_up(certificate: Certificate, claim: ComposedClaim) -> bool:
+def _adds_up(certificate: Certificate, claim: ComposedClaim) -> tuple[Verdict, str]:
     """Whether the claim is no better than the sum of the local guarantees."""
-    eps0 = certificate.local_guarantee
-    if eps0 is None:
-        return False
-    total = Fraction(eps0) * certificate.rounds
+    eps0, times = certificate.local_guarantee, f"{certificate.rounds:,} times the local guarantee"
     claimed = claim.value if certificate.quantity == "epsilon" else certificate.at
-    return claimed is not None and Fraction(claimed) >= total
+    if eps0 is None or claimed is None:
+        return "does not hold", "no local guarantee is given"
+    if Fraction(claimed) >= Fraction(eps0) * certificate.rounds:
+        return "holds", f"at least {times}"
+    return "does not hold", f"less than {times}"
 
 
 def _basic(

@@ -8,8 +8,6 @@ from typing import Any, Literal
 from shuffledp import __version__
 from shuffledp.bound import Bound, Theorem
 from shuffledp.certificate.model import (
-    FORMAT,
-    FORMAT_ROUNDS,
     Certificate,
     Claim,
     ComposedClaim,
@@ -20,12 +18,14 @@ from shuffledp.certificate.model import (
     Statement,
     Witness,
     checksum,
+    format_of,
     to_dict,
 )
 from shuffledp.deployment.accounting import Account, Situation
 from shuffledp.deployment.model import GENERIC, Deployment, DeploymentFile, is_protocol
-from shuffledp.neighbours import REPLACEMENT
+from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.randomizers import randomizer_from_dict
+from shuffledp.rounds import NO_SINGLE_PAIR
 
 _UNIT = "one user's one report"
 _UNIT_MESSAGES = "all messages of one user in one run of the protocol"
@@ -49,7 +49,7 @@ def issue(
     deployment = account.deployment
     rounds = deployment.accounting.rounds
     draft = Certificate(
-        format=FORMAT if rounds == 1 else FORMAT_ROUNDS,
+        format=format_of(rounds),  # type: ignore[arg-type]
         shuffledp_version=__version__,
         deployment=Source(file=source.path.name, sha256=source.sha256, content=deployment),
         quantity=deployment.target.quantity,
@@ -79,7 +79,7 @@ def _scenario(deployment: Deployment, situation: Situation) -> Scenario:
         _claim(deployment, situation.bound, "upper", trust),
         _claim(deployment, situation.bound, "lower", trust),
     ]
-    if situation.published is not None:
+    if situation.published is not None and math.isfinite(situation.bound.upper):
         claims.append(_claim(deployment, situation.published, "upper", "published"))
     return Scenario(
         name=situation.name,  # type: ignore[arg-type]
@@ -92,22 +92,20 @@ def _scenario(deployment: Deployment, situation: Situation) -> Scenario:
 
 def _composed(deployment: Deployment, situation: Situation) -> list[ComposedClaim]:
     """Both ends after all rounds; none where there is one round."""
-    trust = deployment.accounting.trust
-    asked: list[tuple[Bound | None, Literal["upper", "lower"], Any]] = [
+    if situation.composed is None:
+        return []
+    trust, published = deployment.accounting.trust, situation.composed_published
+    asked: list[tuple[Bound, Literal["upper", "lower"], Any]] = [
         (situation.composed, "upper", trust),
         (situation.composed, "lower", trust),
-        (situation.composed_published, "upper", "published"),
     ]
+    if published is not None and math.isfinite(situation.composed.upper):
+        asked.append((published, "upper", "published"))
     found = []
     for bound, end, trusted in asked:
-        if bound is None:
-            continue
-        words = bound.witness.get(end) or {}
-        if words and end == "upper" and words["analysis"] == "blanket":
-            words = {**words, "pairs": _pairs(deployment)}
-        witness = ComposedWitness(**words) if words else None
-        plain = _claim(deployment, bound, end, trusted, witness=False)
-        found.append(ComposedClaim.model_validate({**vars(plain), "witness": witness}))
+        said = _said(bound, end, trusted)
+        words = None if said["theorem"] is None else bound.witness.get(end)
+        found.append(ComposedClaim(**said, witness=_composed_witness(deployment, words)))
     return found
 
 
@@ -116,49 +114,72 @@ def _claim(
     bound: Bound,
     end: Literal["upper", "lower"],
     trust: Literal["all", "published"],
-    *,
-    witness: bool = True,
 ) -> Claim:
+    said = _said(bound, end, trust)
+    words = None if said["theorem"] is None else bound.witness.get(end)
+    return Claim(**said, witness=_witness(deployment, words))
+
+
+def _said(
+    bound: Bound,
+    end: Literal["upper", "lower"],
+    trust: Literal["all", "published"],
+) -> dict[str, Any]:
+    """All of a claim but its witness; no theorem where nothing is claimed."""
     upper = end == "upper"
-    value = bound.upper if upper else bound.lower
-    log = bound.log_upper if upper else bound.log_lower
+    value = _finite(bound.upper if upper else bound.lower)
+    log = _finite(bound.log_upper if upper else bound.log_lower)
     theorem = bound.upper_theorem if upper else bound.lower_theorem
-    return Claim(
-        end=end,
-        trust=trust,
-        value=_finite(value),
-        log=_finite(log),
-        theorem=_statement(theorem),
-        witness=_witness(deployment, bound.witness.get(end) or {}, upper=upper)
-        if witness
-        else None,
-        numerical_width=_finite(bound.upper_width if upper else bound.lower_width),
-        assumptions=list(bound.assumptions) if upper else [],
-    )
+    if value is None if upper else (value == 0.0 and log is None):
+        theorem = None
+    width = _finite(bound.upper_width if upper else bound.lower_width)
+    words = [one for one in bound.assumptions if one != NO_SINGLE_PAIR]
+    return {
+        "end": end,
+        "trust": trust,
+        "value": value,
+        "log": log,
+        "theorem": _statement(theorem),
+        "numerical_width": None if theorem is None else width,
+        "assumptions": words if upper and theorem is not None else [],
+    }
 
 
-def _witness(deployment: Deployment, found: Any, *, upper: bool) -> Witness | None:
+def _composed_witness(deployment: Deployment, found: Any) -> ComposedWitness | None:
+    if not found or "analysis" not in found:
+        return None
+    extra = {key: found[key] for key in ("basic", "step", "values", "vertices") if key in found}
+    return ComposedWitness(**vars(_witness(deployment, found)), **extra)
+
+
+def _witness(deployment: Deployment, found: Any) -> Witness | None:
+    """What the verifier needs to compute the end again, and nothing it does not look at."""
     if not found:
         return None
-    words = dict(found)
-    if is_protocol(deployment.randomizer):
-        words = {key: words[key] for key in ("analysis", "x0", "x1", "swap") if key in words}
-    if upper and words["analysis"] == "blanket":
-        words["pairs"] = _pairs(deployment)
-    return Witness(**words)
+    analysis = found["analysis"]
+    if analysis == "blanket":
+        return Witness(analysis=analysis, pairs=_pairs(deployment))
+    if analysis != "dataset":
+        return Witness(analysis=analysis)
+    protocol = is_protocol(deployment.randomizer)
+    keys = ("x0", "x1", "swap") if protocol else ("x0", "x1", "x2", "swap", "member")
+    return Witness(analysis=analysis, **{key: found[key] for key in keys if key in found})
 
 
-def _neighbours(deployment: Deployment) -> str:
-    if deployment.randomizer["name"] == GENERIC or is_protocol(deployment.randomizer):
-        return REPLACEMENT.sentence
-    return randomizer_from_dict(deployment.randomizer).relation.sentence
+def _neighbours(deployment: Deployment) -> dict[str, Any]:
+    """The relation as a value, and in the words of every bound."""
+    relation: Relation = REPLACEMENT
+    if deployment.randomizer["name"] != GENERIC and not is_protocol(deployment.randomizer):
+        relation = randomizer_from_dict(deployment.randomizer).relation
+    return {**relation.to_dict(), "words": relation.sentence}
 
 
 def _pairs(deployment: Deployment) -> Any:
-    name = deployment.randomizer["name"]
-    if name in {GENERIC, "channel"}:
+    """The worst pairs; those of a matrix and of parts follow from these, and are many."""
+    randomizer = randomizer_from_dict(deployment.randomizer)
+    if randomizer.name == "channel" or randomizer.parts() is not None:
         return "all"
-    return list(randomizer_from_dict(deployment.randomizer).worst_pairs().pairs)
+    return list(randomizer.worst_pairs().pairs)
 
 
 def _statement(theorem: Theorem | None) -> Statement | None:

@@ -24,6 +24,7 @@ FORMAT = "shuffledp-certificate/1"
 # With several rounds; those of one round are still written in the first format.
 FORMAT_ROUNDS = "shuffledp-certificate/2"
 _LARGEST_FILE = 1 << 28
+_LONGEST_SHOWN = 80  # of a value in a message, as in errors.py
 
 Count = Annotated[int, Field(ge=1, le=10**15)]
 NonNegative = Annotated[float, Field(ge=0.0)]
@@ -50,9 +51,9 @@ class Statement(_Strict):
 class Witness(_Strict):
     """What reproduces an end: the analysis and, for a dataset, who holds what.
 
-    ``pairs`` are the ordered pairs of inputs that were looked at for an upper end; the theorem
-    says why they are enough. For a matrix they are all pairs, and are not listed. ``member`` names
-    the randomizer of a family that a lower end is of; certificates without it mean binary RR.
+    ``pairs`` are the ordered pairs of inputs that were looked at for a blanket; the theorem says
+    why they are enough. "all", of a matrix or a report made of parts: they are not listed.
+    ``member`` names the randomizer of a family that a lower end is of.
     """
 
     analysis: Literal["blanket", "clone", "stronger-clone", "local", "dataset", "multi-message"]
@@ -154,7 +155,7 @@ class Certificate(_Strict):
     deployment: Source
     quantity: Literal["epsilon", "delta"]
     at: NonNegative
-    neighbouring_relation: str
+    neighbouring_relation: dict[str, Any]
     privacy_unit: str
     rounds: Annotated[int, Field(ge=1, le=10**9)]
     local_guarantee: NonNegative | None
@@ -168,6 +169,11 @@ class Certificate(_Strict):
         if self.format == FORMAT and self.rounds != 1:
             raise ParameterError(f"rounds = {self.rounds}: wanted 1 in a certificate {FORMAT!r}")
         return self
+
+
+def format_of(rounds: int) -> str:
+    """The format of certificates of so many rounds."""
+    return FORMAT if rounds == 1 else FORMAT_ROUNDS
 
 
 def to_dict(certificate: Certificate) -> dict[str, Any]:
@@ -220,9 +226,47 @@ def read(path: str | Path) -> Certificate:
         raise ParameterError(f"{path}: format = {found.get('format')!r}: wanted {FORMAT!r}")
     try:
         # Through JSON mode, where a list may stand for a tuple and the rest stays strict.
-        return Certificate.model_validate_json(json.dumps(found))
+        certificate = Certificate.model_validate_json(json.dumps(found))
     except ValidationError as error:
         raise ParameterError(f"{path}: {one_line(error, Certificate)}") from None
+    # What is checked is what is written: nothing filled in, rounded or put in order by a class.
+    odd = first_difference(found, to_dict(certificate))
+    if odd:
+        raise ParameterError(f"{path}: {odd}")
+    return certificate
+
+
+def first_difference(given: Any, wanted: Any, path: str = "") -> str:
+    """Where two JSON values differ first, in words; empty if they are the same, types included.
+
+    Parameters
+    ----------
+    given, wanted
+        As ``json.loads`` makes them.
+    path : str
+        Where they are, for the words.
+    """
+    if isinstance(given, dict) and isinstance(wanted, dict):
+        for key in [*given, *(key for key in wanted if key not in given)]:
+            where = f"{path}.{key}" if path else key
+            if key not in given:
+                return f"{where} is missing: wanted {_short(wanted[key])}"
+            if key not in wanted:
+                return f"{where} = {_short(given[key])}: wanted no such key"
+            odd = first_difference(given[key], wanted[key], where)
+            if odd:
+                return odd
+        return ""
+    if isinstance(given, list) and isinstance(wanted, list) and len(given) == len(wanted):
+        pairs = enumerate(zip(given, wanted, strict=True))
+        return next(filter(None, (first_difference(*p, f"{path}[{i}]") for i, p in pairs)), "")
+    same = json.dumps(given) == json.dumps(wanted)
+    return "" if same else f"{path} = {_short(given)}: wanted {_short(wanted)}"
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
 
 
 class _NotJSONError(ValueError):

@@ -100,7 +100,9 @@ def account(files: tuple[str, ...], out: str | None, figure: str, as_json: bool)
 @click.command(short_help="Check a certificate by another method.")
 @click.argument("file", metavar="CERTIFICATE.json")
 @click.option(
-    "--deployment", metavar="FILE", help="Deployment file the certificate must be of (its sha256)."
+    "--deployment",
+    metavar="FILE",
+    help="Deployment file the certificate must be of: sha256 and content.",
 )
 @click.option(
     "--table", metavar="FILE", help="Estimates of a run the certificate must be of (their sha256)."
@@ -113,7 +115,9 @@ def verify(
     """Check every claim of a certificate, by ball arithmetic.
 
     The numbers are recomputed from the mechanism's definition with rigorous error bounds
-    (python-flint), without any of the code that made them. Theorems are cited, not proved again.
+    (python-flint), without any of the code that made them; theorems, assumptions, privacy unit and
+    neighbouring relation are compared with what the verifier itself knows of the mechanism. What is
+    not checked is listed. Theorems are cited, not proved again.
 
     \b
     Exit status:
@@ -123,12 +127,12 @@ def verify(
       3  none fails, but some could not be decided
     """  # noqa: D301
     verifier = load_verifier()
-    digest = None if deployment is None else _digest("deployment", deployment, "deployment file")
     of_table = None if table is None else _digest("table", table, "table of estimates")
     with progress(f"verifying {file}") as status:
         checks = verifier.verify(
-            file, deployment_hash=digest, table_hash=of_table, report=teller(status, "verify")
+            file, deployment=deployment, table_hash=of_table, report=teller(status, "verify")
         )
+        left = verifier.not_checked(file, deployment=deployment, table_hash=of_table)
     verdicts = {check.verdict for check in checks}
     status_code = HOLDS
     if "does not hold" in verdicts:
@@ -138,7 +142,7 @@ def verify(
     if as_json:
         print_json([check.to_dict() for check in checks])
     else:
-        report.print_checks(file, checks)
+        report.print_checks(file, checks, left)
     ctx.exit(status_code)
 
 

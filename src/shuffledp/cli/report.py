@@ -87,8 +87,8 @@ def print_written(paths: Sequence[Path]) -> None:
         click.echo(f"next: shuffledp verify {shlex.quote(str(path))}")
 
 
-def print_checks(file: str, checks: Sequence[Any]) -> None:
-    """Print every check, its verdict, and a closing line for the exit status."""
+def print_checks(file: str, checks: Sequence[Any], left: Sequence[str]) -> None:
+    """Print every check and its verdict, what was not checked, and a line for the exit status."""
     click.echo(f"{file}")
     scenario = None
     for check in checks:
@@ -99,6 +99,9 @@ def print_checks(file: str, checks: Sequence[Any]) -> None:
         mark.append(check.claim, style="default")
         _print(mark)
         click.echo(_wrapped(" " * 19, check.how))
+    click.echo("not checked")
+    for words in left:
+        click.echo(_wrapped("  - ", words))
     verdicts = [check.verdict for check in checks]
     click.echo(
         "Theorems are cited, not proved again: that each analysis is valid and that the\n"

@@ -74,9 +74,10 @@ def _fields(model: type[BaseModel], location: tuple[Any, ...]) -> dict[str, Any]
     """The fields of the model that is found by following a location from ``model``."""
     current: Any = model
     for part in location:
-        if isinstance(part, str):
+        # Inside a union the path names its alternatives, which are no fields.
+        if isinstance(part, str) and part in getattr(current, "model_fields", {}):
             current = _models_in(current.model_fields[part].annotation)
-    return dict(current.model_fields)
+    return dict(getattr(current, "model_fields", {}))
 
 
 def _models_in(annotation: Any) -> Any:

@@ -1,0 +1,400 @@
+"""What a certificate may say in words: the verifier's own table of theorems and assumptions.
+
+Nothing is read off a certificate here. From the mechanism's table and the analysis that a claim
+names follow the theorem (title, source, provenance), the assumptions it holds under, and the
+neighbouring relation. A test holds this against the modules that write certificates.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from shuffledp.errors import NotCertified
+
+from .messages import PROTOCOLS
+from .parameters import parameters_of
+
+__all__ = [
+    "GENERIC",
+    "Statement",
+    "allowed_assumptions",
+    "lower_statement",
+    "relation_of",
+    "upper_statement",
+    "worst_pair_step",
+]
+
+GENERIC = "generic"
+Parameters = Mapping[str, Any]
+Provenance = Literal["published", "proved here"]
+Words = tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A theorem: its key, what it says, where it stands, and whether all of it is published."""
+
+    key: str
+    title: str
+    source: str
+    provenance: Provenance
+
+    def then(self, step: Statement) -> Statement:
+        """The theorem and a further step; published only if both are."""
+        both = {self.provenance, step.provenance}
+        return Statement(
+            self.key,
+            f"{self.title}; {step.title}",
+            f"{self.source}; {step.source}",
+            "published" if both == {"published"} else "proved here",
+        )
+
+    def to_dict(self) -> dict[str, str]:
+        """As it is written in a certificate."""
+        return asdict(self)
+
+
+# Key, what it says, where it stands, provenance.
+_ROWS: tuple[tuple[str, str, str, Provenance], ...] = (
+    (
+        "blanket",
+        "privacy blanket, optimal decomposition bound",
+        "Balle, Bell, Gascon, Nissim 2019, Lemma 5.3; Su, Cheng, Wang 2025, Theorem 13",
+        "published",
+    ),
+    (
+        "stronger-clone",
+        "generic stronger clone, any eps0-LDP randomizers, adaptive too",
+        "docs/theory.md, section 5",
+        "proved here",
+    ),
+    (
+        "clone",
+        "standard clone, any eps0-LDP randomizers, adaptive too",
+        "Feldman, McMillan, Talwar 2021, Theorem 3.2",
+        "published",
+    ),
+    (
+        "local",
+        "local guarantee: shuffling is post-processing",
+        "Dwork, Roth 2014, Proposition 2.1",
+        "published",
+    ),
+    (
+        "multi-message",
+        "one data message among blanket messages of a known law",
+        "Su, Cheng, Wang 2025, Theorem 12; docs/theory-parts.md, Theorem 3.1",
+        "proved here",
+    ),
+    (
+        "dataset",
+        "exact divergence of one pair of neighbouring datasets",
+        "Ghazi, Kumar, Manurangsi, Pagh 2020; Su, Cheng, Wang 2025, Theorem 14",
+        "published",
+    ),
+    (
+        "family",
+        "binary randomized response and 3-RR are among the randomizers the bound is for",
+        "Su, Cheng, Wang 2025, Theorem 14, for k-RR with k = 2 and 3",
+        "published",
+    ),
+    (
+        "message-dataset",
+        "exact divergence of neighbouring datasets, or of a post-processing of it",
+        "docs/theory-parts.md, Theorem 3.2",
+        "proved here",
+    ),
+    # Why the pairs of inputs that are looked at are enough.
+    (
+        "symmetric",
+        "every pair of inputs has the same law by symmetry",
+        "definition of the mechanism",
+        "published",
+    ),
+    (
+        "other-block",
+        "a pair of inputs in different blocks dominates a pair in the same block",
+        "docs/theory.md, section 4",
+        "proved here",
+    ),
+    ("all-pairs", "all ordered pairs of inputs searched", "enumeration", "published"),
+    ("two-inputs", "there is one pair of inputs", "definition", "published"),
+    (
+        "end-points",
+        "the end points are the worst pair for symmetric unimodal additive noise",
+        "docs/theory.md, section 4",
+        "proved here",
+    ),
+    (
+        "clamped-end-points",
+        "the end points are the worst pair for symmetric log-concave noise and clamped reports",
+        "docs/theory-noise.md, Theorem 1.1",
+        "proved here",
+    ),
+    (
+        "truncated-end-points",
+        "the end points are the worst pair for truncated Laplace noise",
+        "docs/theory-noise.md, Theorem 1.2",
+        "proved here",
+    ),
+    (
+        "joint-pairs",
+        "the parts' worst pairs together are the worst pairs of records",
+        "docs/theory-parts.md, Theorem 2.2",
+        "proved here",
+    ),
+    (
+        "least-overlap",
+        "the pair attains the largest gains that eps0 and the mass of the blanket allow",
+        "docs/theory-noise.md, Theorem 1.1 and Corollary 4.12",
+        "proved here",
+    ),
+    (
+        "fewest-shared",
+        "sets that share as few items as they can are the worst pair",
+        "docs/theory.md, Theorem 4.15",
+        "proved here",
+    ),
+    (
+        "envelope",
+        "a law whose gains dominate those of every pair of inputs, whatever their hash values",
+        "docs/theory.md, Theorem 4.14",
+        "proved here",
+    ),
+    (
+        "least-common",
+        "no pair of inputs favours fewer outputs in common",
+        "docs/theory.md, Corollary 4.13",
+        "proved here",
+    ),
+    # From one round to all.
+    (
+        "composition",
+        "adaptive composition of dominating pairs, connect-the-dots discretization",
+        ("Zhu, Dong, Wang 2022, adaptive composition; docs/theory-composition.md, sections 1 to 3"),
+        "published",
+    ),
+    (
+        "basic",
+        "basic composition: eps and delta of the rounds add up",
+        "Dwork, Roth 2014, Theorem 3.16 and Corollary B.2",
+        "published",
+    ),
+    (
+        "repetition",
+        "the same neighbouring datasets in every round, fresh coins, coarse-grained losses",
+        "post-processing and independence; docs/theory-composition.md, sections 1 to 3",
+        "published",
+    ),
+)
+_STATEMENTS = {row[0]: Statement(*row) for row in _ROWS}
+
+_STEPS: dict[str, str] = {
+    **dict.fromkeys(("k-rr", "rappor", "oue", "blh", "olh", "local-hash", "subset"), "symmetric"),
+    "binary-rr": "two-inputs",
+    "channel": "all-pairs",
+    **dict.fromkeys(
+        ("gaussian", "generalized-gaussian", "staircase", "clamped-laplace"), "end-points"
+    ),
+    "truncated-laplace": "truncated-end-points",
+    **dict.fromkeys(("duchi", "hybrid", "piecewise", "privunit", "pckv-grr"), "least-overlap"),
+    "sampling-rappor": "fewest-shared",
+    "wheel": "envelope",
+    "extremal": "least-common",
+    **dict.fromkeys(("joint", "parallel", "hierarchy"), "joint-pairs"),
+}
+
+
+def worst_pair_step(mechanism: Parameters) -> str:
+    """Key of what says which pairs of inputs are the worst.
+
+    Parameters
+    ----------
+    mechanism : mapping
+        {"name": ..., **parameters} of a randomizer.
+
+    Raises
+    ------
+    NotCertified
+        For mechanisms that nothing is known of here.
+    """
+    name = mechanism["name"]
+    if name == "poisson-subsample":
+        return worst_pair_step(mechanism["randomizer"])
+    if name == "laplace":
+        return "two-inputs" if mechanism["binary"] else "end-points"
+    if name in {"discrete-laplace", "discrete-gaussian"}:
+        return "clamped-end-points" if mechanism["clamped"] else "end-points"
+    if name == "hadamard-response":
+        alike = mechanism["blocks"] in {1, mechanism["domain"]}
+        return "symmetric" if alike else "other-block"
+    if name not in _STEPS:
+        raise NotCertified(f"randomizer = {name!r}: the verifier does not know this mechanism")
+    return _STEPS[name]
+
+
+def upper_statement(mechanism: Parameters, analysis: str, *, last: str = "") -> Statement | None:
+    """The theorem of an upper end; None where this analysis gives this mechanism none.
+
+    Parameters
+    ----------
+    mechanism : mapping
+        {"name": ..., **parameters}.
+    analysis : str
+        "blanket", "clone", "stronger-clone", "local" or "multi-message".
+    last : {"", "composition", "basic"}
+        The step from one round to all. A local guarantee that is added up has none.
+    """
+    name = mechanism["name"]
+    protocol, family = name in PROTOCOLS, name == GENERIC
+    wanted = {"local", "multi-message"} if protocol else {"local", "clone", "stronger-clone"}
+    if analysis not in (wanted if protocol or family else wanted | {"blanket"}):
+        return None
+    found = _STATEMENTS[analysis]
+    if analysis == "blanket":
+        found = found.then(_STATEMENTS[worst_pair_step(mechanism)])
+    if last == "composition" and analysis == "local":
+        return found
+    return found.then(_STATEMENTS[last]) if last else found
+
+
+def lower_statement(mechanism: Parameters, *, last: str = "") -> Statement:
+    """The theorem of a lower end; ``last`` is "repetition" after several rounds, else empty."""
+    name = mechanism["name"]
+    key = "message-dataset" if name in PROTOCOLS else "family" if name == GENERIC else "dataset"
+    return _STATEMENTS[key].then(_STATEMENTS[last]) if last else _STATEMENTS[key]
+
+
+# ---------------------------------------------------------------------------------- assumptions
+
+_HONEST = "all n messages are randomized as stated and reach the shuffler"
+_SHUFFLER = "the analyst sees the messages in a uniformly random order and nothing else of them"
+_ONE_ROUND = "one report per user and one round"
+_SAME = "every user runs the same randomizer, chosen before any message is seen"
+_ADAPTIVE = (
+    "every randomizer is eps0-LDP for every history it may depend on; users are shuffled first, "
+    "then randomized one after another"
+)
+_IN_ORDER = (
+    "every user runs the same eps0-LDP randomizer, or the i-th message of the shuffled users is "
+    "made by the i-th randomizer"
+)
+_COUNTED = (
+    "n counts users who make their messages as stated, all of which reach the shuffler; blanket "
+    "messages of colluders or of users who drop out protect nobody: leave those users out of n"
+)
+_SEEN = (
+    "the analyst sees all users' messages in one uniformly random order and nothing else of them, "
+    "nor who sent how many"
+)
+_ONE_RUN = "one run of the protocol"
+_TOLD_APART = (
+    "exact whatever the other users hold: their data messages can be told apart and say nothing "
+    "of the victim"
+)
+_LEFT_OUT = "the other users' data messages are left out, which only weakens the upper end"
+_ROUNDS = (
+    "{:,} rounds; each user takes part in every one, with fresh randomness; what is asked in a "
+    "round may depend on all earlier outputs"
+)
+# Protocols whose users' data messages cannot be told from blanket messages.
+_MIXED = {"cheu-zhilyaev", "mix-dump"}
+
+
+def allowed_assumptions(
+    mechanism: Parameters, analysis: str, *, rounds: int = 1, basic: bool = False
+) -> tuple[Words, ...]:
+    """The lists of assumptions that an upper end may state: one, but for sums of guarantees.
+
+    Parameters
+    ----------
+    mechanism : mapping
+        {"name": ..., **parameters}.
+    analysis : str
+        As for ``upper_statement``.
+    rounds : int
+        1: of one round.
+    basic : bool
+        Whether the rounds are composed by basic composition.
+    """
+    neighbours = relation_of(mechanism)[1]
+    if rounds == 1 or basic:
+        one = _of_one_round(mechanism, analysis, neighbours)
+        return (one,) if rounds == 1 else (_after(one, rounds),)
+    # The sum of the guarantees is a cap on the analysis that is composed, and states its words.
+    capped = ("blanket", "clone", "stronger-clone") if analysis == "local" else (analysis,)
+    known = [key for key in capped if upper_statement(mechanism, key) is not None]
+    lists = [_after(_of_one_round(mechanism, key, neighbours), rounds) for key in known]
+    return tuple(dict.fromkeys(lists))
+
+
+def _after(words: Words, rounds: int) -> Words:
+    return (*(one for one in words if one != _ONE_ROUND), _ROUNDS.format(rounds))
+
+
+def _of_one_round(mechanism: Parameters, analysis: str, neighbours: str) -> Words:
+    name = mechanism["name"]
+    if analysis == "local":
+        return (neighbours, _HONEST)
+    if name in PROTOCOLS:
+        others = _LEFT_OUT if name in _MIXED else _TOLD_APART
+        return (neighbours, _COUNTED, _SEEN, _ONE_RUN, others)
+    words = (neighbours, _HONEST, _SHUFFLER, _ONE_ROUND)
+    if analysis == "blanket":
+        return (*words, _SAME)
+    return (*words, _ADAPTIVE if mechanism.get("adaptive") else _IN_ORDER)
+
+
+# ------------------------------------------------------------------------- neighbouring relation
+
+_REPLACE_ONE: dict[str, Any] = {"key": "replace-one"}
+
+
+def relation_of(mechanism: Parameters) -> tuple[dict[str, Any], str]:
+    """The neighbouring relation that a mechanism's ends are about, as a table and in words.
+
+    Any value for any other; of a record, in so many attributes, in each as its part allows.
+
+    Raises
+    ------
+    NotCertified
+        For mechanisms that nothing is known of here.
+    """
+    found = _relation(mechanism)
+    noun = "value" if found == _REPLACE_ONE else "record"
+    return found, f"neighbouring datasets: one user's {noun} {_change(found)} (n is public)"
+
+
+def _relation(mechanism: Parameters) -> dict[str, Any]:
+    name = mechanism["name"]
+    if name == "poisson-subsample":
+        return _relation(mechanism["randomizer"])
+    if name not in {"joint", "parallel"}:
+        parameters_of(name)
+        return _REPLACE_ONE
+    parts = [_relation(part) for part in mechanism["randomizers"]]
+    most = mechanism.get("hamming") or len(parts)
+    if most == len(parts) and all(part == _REPLACE_ONE for part in parts):
+        return _REPLACE_ONE
+    return {"key": "records", "most": most, "parts": parts}
+
+
+def _change(relation: dict[str, Any]) -> str:
+    """What happens to the one user's data, in words."""
+    if relation == _REPLACE_ONE:
+        return "replaced by another"
+    parts, most = relation["parts"], relation["most"]
+    found = "changed" + (f" in at most {most} of its attributes" if most < len(parts) else "")
+    if all(part == _REPLACE_ONE for part in parts):
+        return found
+    runs, start = [], 1
+    for part, run in itertools.groupby(parts):
+        last = start + len(list(run)) - 1
+        name = f"attribute {start}" if start == last else f"attributes {start} to {last}"
+        words = _change(part)
+        runs.append(f"{name} {words if part == _REPLACE_ONE else f'({words})'}")
+        start = last + 1
+    return f"{found}: {', '.join(runs)}"

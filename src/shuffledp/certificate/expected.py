@@ -1,0 +1,265 @@
+"""What a certificate has to say beside its numbers, from the deployment it writes down.
+
+Scenarios, assumptions, theorems, privacy unit and neighbouring relation follow from the deployment
+and from the verifier's own tables (``ball.statements``); what a certificate says is compared with
+them. Fractions are those of the decimal numbers in the file.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from shuffledp.ball.messages import PROTOCOLS
+from shuffledp.ball.pairs import PARTS, are_neighbours, ordered_pairs
+from shuffledp.ball.statements import (
+    GENERIC,
+    Statement,
+    allowed_assumptions,
+    lower_statement,
+    upper_statement,
+)
+from shuffledp.certificate.model import Certificate, Claim, ComposedClaim, ComposedWitness, Witness
+
+__all__ = [
+    "AnyClaim",
+    "Situation",
+    "assumptions_of",
+    "layout_fault",
+    "privacy_unit",
+    "situations_of",
+    "statement_fault",
+]
+
+AnyClaim = Claim | ComposedClaim
+
+
+class Situation(NamedTuple):
+    """A scenario's name, its n, and where that comes from, in words."""
+
+    name: str
+    n: int
+    how: str
+
+
+def is_protocol(parameters: Mapping[str, Any]) -> bool:
+    """Whether the table is of a multi-message protocol."""
+    return parameters["name"] in PROTOCOLS
+
+
+def _written(value: float | None, default: float) -> Fraction:
+    """The decimal number a float was written as."""
+    return Fraction(repr(default if value is None else value))
+
+
+def _arriving(population: Any) -> int:
+    """Reports that arrive, rounded down."""
+    users = population.users
+    if population.dropout is not None:
+        return users - math.ceil(_written(population.dropout, 0.0) * users)
+    return math.floor(_written(population.participation, 1.0) * users)
+
+
+def _hidden(population: Any, batch: int, words: str) -> tuple[int, str]:
+    """Honest messages of a batch, colluders rounded up, and the words for it."""
+    honest = batch - math.ceil(_written(population.colluding, 0.0) * batch)
+    gone = f" - {batch - honest:,} colluding" if honest < batch else ""
+    return honest, f"{words}{gone} = {honest:,}"
+
+
+def situations_of(content: Any) -> list[Situation]:
+    """The scenarios of a deployment, in order."""
+    p = content.population
+    arriving = _arriving(p)
+    words = f"{p.users:,} users"
+    if arriving < p.users:
+        words += f" - {p.users - arriving:,} dropped out"
+    found = [Situation("now", *_hidden(p, arriving, words))]
+    if p.minimum_batch is not None:
+        words = f"{p.minimum_batch:,} {_unit(content)}"
+        found.append(Situation("minimum batch", *_hidden(p, p.minimum_batch, words)))
+    alone = "every message is seen with its sender: nothing hides it"
+    return [*found, Situation("shuffler fails", 1, alone)]
+
+
+def _unit(content: Any) -> str:
+    return "users" if is_protocol(content.randomizer) else "messages"
+
+
+def assumptions_of(content: Any) -> list[str]:
+    """What the deployment asks a reader to believe, in words."""
+    p, unit = content.population, _unit(content)
+    arriving = _arriving(p)
+    found = []
+    if arriving < p.users:
+        found.append(
+            f"at least {arriving:,} of the {p.users:,} users' reports arrive (rounded down; "
+            "who drops out does not depend on the values)"
+        )
+    if p.colluding:
+        whose = "collude" if unit == "users" else "come from users who collude"
+        found.append(
+            f"in every batch at most {p.colluding:g} of the {unit}, rounded up, {whose} with the "
+            "analyst; their messages hide nobody"
+        )
+    if p.minimum_batch is not None:
+        found.append(
+            f"the shuffler releases nothing from a batch of fewer than {p.minimum_batch:,} {unit}; "
+            "a larger batch is at least as private as a smaller one"
+        )
+    return found
+
+
+def privacy_unit(content: Any) -> str:
+    """Whose data, and how much of it, a claim is about."""
+    rounds = content.accounting.rounds
+    if is_protocol(content.randomizer):
+        return "all messages of one user in one run of the protocol"
+    if rounds == 1:
+        return "one user's one report"
+    return f"one user's reports in all {rounds:,} rounds; claims of one round: one report"
+
+
+# ------------------------------------------------------------------------------------ the claims
+
+
+def layout_fault(certificate: Certificate, claims: Sequence[AnyClaim], *, last: str) -> str:
+    """What is wrong with a list of claims, in words; empty if nothing is.
+
+    Both ends under the deployment's trust; then, where the upper one rests on more than published
+    theorems, the upper end that published theorems give.
+    """
+    content = certificate.deployment.content
+    trust = content.accounting.trust
+    wanted = [("upper", trust), ("lower", trust)]
+    best = claims[0] if claims else None
+    if best is not None and best.value is not None and best.witness is not None:
+        found = upper_statement(content.randomizer, best.witness.analysis, last=last)
+        if found is not None and found.provenance != "published":
+            wanted.append(("upper", "published"))
+    given = [(claim.end, claim.trust) for claim in claims]
+    if given == wanted:
+        return ""
+    listed = ", ".join(f"{end} ({trusted})" for end, trusted in wanted)
+    return f"wanted the ends {listed}"
+
+
+def statement_fault(certificate: Certificate, claim: AnyClaim) -> str:
+    """What is wrong with what a claim says beside its number; empty if nothing is.
+
+    The theorem, its source and provenance, the assumptions, and which parts of a witness are given
+    have to be what follows from the mechanism and the analysis.
+    """
+    if nothing_claimed(claim):
+        rest = (claim.theorem, claim.witness, claim.log)
+        empty = all(one is None for one in rest) and not claim.assumptions
+        return "" if empty else "wanted no theorem, witness or assumption where nothing is claimed"
+    if claim.value is None or claim.witness is None:
+        what = "number" if claim.value is None else "witness"
+        return f"no {what} is given for an end that is not trivial"
+    wanted = _statement(certificate, claim, claim.witness)
+    if wanted is None:
+        name = certificate.deployment.content.randomizer["name"]
+        return f"a {claim.end} end of {name} cannot rest on {claim.witness.analysis}"
+    if claim.trust == "published" and wanted.provenance != "published":
+        return f"its theorem is not published: {wanted.source}"
+    given = {} if claim.theorem is None else claim.theorem.model_dump()
+    for key, value in wanted.to_dict().items():
+        if given.get(key) != value:
+            return f"theorem.{key}: wanted {value!r}"
+    if tuple(claim.assumptions) not in _assumptions(certificate, claim, claim.witness):
+        return "not the assumptions of its theorem"
+    return _shape_fault(certificate, claim, claim.witness)
+
+
+def nothing_claimed(claim: AnyClaim) -> bool:
+    """Whether no number is claimed: an upper end of null, a lower end of 0."""
+    if claim.end == "upper":
+        return claim.value is None
+    return claim.value == 0.0 and claim.log is None
+
+
+def _statement(certificate: Certificate, claim: AnyClaim, witness: Witness) -> Statement | None:
+    parameters = certificate.deployment.content.randomizer
+    composed = isinstance(witness, ComposedWitness)
+    basic = isinstance(witness, ComposedWitness) and witness.basic
+    if claim.end == "upper":
+        last = "" if not composed else "basic" if basic else "composition"
+        return upper_statement(parameters, witness.analysis, last=last)
+    if witness.analysis != "dataset":
+        return None
+    return lower_statement(parameters, last="repetition" if composed and not basic else "")
+
+
+def _assumptions(
+    certificate: Certificate, claim: AnyClaim, witness: Witness
+) -> tuple[tuple[str, ...], ...]:
+    if claim.end == "lower":
+        return ((),)
+    rounds, basic = 1, False
+    if isinstance(witness, ComposedWitness):
+        rounds, basic = certificate.rounds, witness.basic
+    parameters = certificate.deployment.content.randomizer
+    return allowed_assumptions(parameters, witness.analysis, rounds=rounds, basic=basic)
+
+
+def _shape_fault(certificate: Certificate, claim: AnyClaim, witness: Witness) -> str:
+    """Whether the witness gives what its analysis needs, and nothing that is not looked at."""
+    parameters = certificate.deployment.content.randomizer
+    if witness.analysis == "dataset" and not is_protocol(parameters):
+        fault = _dataset_fault(parameters, witness)
+        if fault:
+            return fault
+    wanted = _one_round_shape(parameters, witness)
+    if isinstance(witness, ComposedWitness):
+        wanted |= _composed_shape(claim, witness)
+    for key, value in wanted.items():
+        given = getattr(witness, key)
+        if value is ... and given is None:
+            return f"witness.{key}: no values of one round on a lattice are given"
+        if value is not ... and json.dumps(given) != json.dumps(value):
+            if key == "pairs":
+                return "not the pairs of inputs its theorem asks for"
+            return f"witness.{key} = {given!r}: wanted {value!r}"
+    return ""
+
+
+def _dataset_fault(parameters: Mapping[str, Any], witness: Witness) -> str:
+    """Whether the datasets of a lower end are given, and are neighbours."""
+    if None in (witness.x0, witness.x1, witness.x2):
+        return "witness: wanted x0, x1 and x2"
+    if (witness.member is None) == (parameters["name"] == GENERIC):
+        return f"witness.member = {witness.member!r}: wanted one, of a family alone"
+    if not are_neighbours(parameters, witness.x0, witness.x1):
+        return "not the pairs of inputs its theorem asks for: no neighbours"
+    return ""
+
+
+def _one_round_shape(parameters: Mapping[str, Any], witness: Witness) -> dict[str, Any]:
+    """Keys that a witness does not choose freely, and what they have to be."""
+    wanted: dict[str, Any] = dict.fromkeys(("x0", "x1", "x2", "pairs", "member"))
+    if witness.analysis != "dataset":
+        pairs = _pairs(parameters) if witness.analysis == "blanket" else None
+        return wanted | {"swap": False, "pairs": pairs}
+    if is_protocol(parameters):
+        # Any two values of a victim; the verifier counts the messages itself.
+        return wanted | {"x0": 0, "x1": 1}
+    return {"pairs": None}
+
+
+def _composed_shape(claim: AnyClaim, witness: ComposedWitness) -> dict[str, Any]:
+    """Of the values of one round: ... where they have to be given."""
+    none: dict[str, Any] = {"step": None, "values": None, "vertices": None}
+    if witness.basic or (claim.end == "upper" and witness.analysis == "local"):
+        return none
+    return none | {"step": ..., "values" if claim.end == "upper" else "vertices": ...}
+
+
+def _pairs(parameters: Mapping[str, Any]) -> Any:
+    """The pairs of a blanket as they are written: those of parts and matrices are not listed."""
+    if parameters["name"] == "channel" or parameters["name"] in PARTS:
+        return "all"
+    return [tuple(pair) for pair in ordered_pairs(parameters)]

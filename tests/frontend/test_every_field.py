@@ -1,0 +1,193 @@
+"""Every field of every kind of certificate, changed one at a time: the verdict changes.
+
+Or the field is on a short list: free text and what else ``verify`` prints as not checked, claims
+that say less than before, and witnesses that prove the same number.
+"""
+
+import json
+from collections import Counter
+from dataclasses import replace
+
+import pytest
+
+from frontend.edits import at, caught, edits, outcome, place, remember, resigned
+from frontend.test_verify_all import SLOW, TABLES
+from multimessage.test_deployments import PROTOCOLS
+from shuffledp.certificate import Release, issue, to_dict
+from shuffledp.certificate.verifier import not_checked
+from shuffledp.deployment import account, load
+from shuffledp.protocol.run import seen
+
+# Printed as not checked, apart from the verdict; compared where the deployment file is given.
+IN_THE_FILE = {
+    "deployment.content.title",
+    "deployment.content.accounting.rtol",
+    "deployment.sha256",
+    "release",
+    "release.declared_users",
+}
+DATA = "deployment.content.data"
+# Other parameters of which the claims are true as well: those of two ends that are apart, of what
+# a law does not depend on, a matrix with rows in another order. With the file they are caught.
+PARAMETERS = "deployment.content.randomizer"
+FREE = {
+    "deployment.file",
+    "shuffledp_version",
+    "scenarios[].claims[].numerical_width",
+    "scenarios[].composed[].numerical_width",
+    "release.table",
+    "release.sha256",
+}
+# Other datasets, or other values of one round, from which the same number is proved again.
+WITNESS = {
+    *(f"scenarios[].{kind}[].witness.{x}" for kind in ("claims", "composed")
+      for x in ("x0", "x1", "x2", "x0[]", "x1[]", "x2[]", "swap", "member")),
+    *(f"scenarios[].composed[].witness.{x}"
+      for x in ("step", "values", "values[]", "vertices", "vertices[]", "vertices[][]",
+                "vertices[][][]")),
+}  # fmt: skip
+
+DATA_TABLE = '[data]\ncolumn = "x"\ndomain = ["a", "b", "c", "d", "e"]\nnulls = "drop"\n'
+JOINT = """name = "joint"
+hamming = 1
+randomizers = [{ name = "k-rr", k = 3, eps0 = 0.5 }, { name = "binary-rr", eps0 = 0.75 }]"""
+
+
+def table(name, i=0):
+    return f'name = "{name}"\n{TABLES[name][i]}'
+
+
+# (randomizer, more of the file, target, whether it is of a run)
+KINDS = {
+    "one round": ('name = "k-rr"\nk = 5\neps0 = 2.0', DATA_TABLE, "delta = 1e-4", False),
+    "a delta": ('name = "k-rr"\nk = 5\neps0 = 2.0', "", "epsilon = 0.7", False),
+    "a run": ('name = "k-rr"\nk = 5\neps0 = 2.0', DATA_TABLE, "delta = 1e-4", True),
+    "family": ('name = "generic"\neps0 = 1.0\nadaptive = true', "", "delta = 1e-4", False),
+    "published": (table("duchi"), '[accounting]\ntrust = "published"', "delta = 1e-4", False),
+    "joint": (JOINT, "", "delta = 1e-4", False),
+    "channel": (table("channel"), "", "epsilon = 0.5", False),
+    "protocol": (PROTOCOLS["balcer-et-al"], "", "delta = 1e-5", False),
+    "rounds": ('name = "binary-rr"\neps0 = 1.0', "[accounting]\nrounds = 2", "delta = 1e-4", False),
+}
+# What is changed in the ordinary tests: of one kind most, of others what they add to it.
+FIRST = "scenarios.0"
+QUICK = {
+    "one round": (FIRST, "deployment", "checksum", "rounds", "local", "assumptions", "shuffledp"),
+    "a delta": (f"{FIRST}.claims", "quantity", "at"),
+    "a run": ("release", "deployment.content.population"),
+    "family": (f"{FIRST}.claims", PARAMETERS),
+    "published": ("scenarios.1.claims", PARAMETERS, "deployment.content.accounting"),
+    "joint": (f"{FIRST}.claims", PARAMETERS, "neighbouring_relation"),
+    "protocol": (f"{FIRST}.claims", PARAMETERS, "privacy_unit", "assumptions"),
+    "rounds": (f"{FIRST}.composed", "rounds", "format", "privacy_unit"),
+}
+LONG_KINDS = {
+    **{f"{name} {i}": (table(name, i), "", "delta = 1e-4", False)
+       for name, tables in TABLES.items() for i in range(len(tables))},
+    **{f"{name}, {target}": (text, "", target, False)
+       for name, text in PROTOCOLS.items() for target in ("delta = 1e-5", "epsilon = 0.6")},
+    **{f"{name} in rounds": (table(name), "[accounting]\nrounds = 3", target, False)
+       for name in ("k-rr", "channel", "staircase", "duchi", "joint")
+       for target in ("delta = 1e-4", "epsilon = 1.5")},
+}  # fmt: skip
+
+
+def made(folder, kind):
+    randomizer, more, target, is_run = kind
+    slow = any(f'name = "{name}"' in randomizer for name in SLOW)
+    rtol = "1e-2" if slow else "1e-4"
+    accounting = f"[accounting]\nrtol = {rtol}\n"
+    more = (
+        more.replace("[accounting]\n", accounting)
+        if "[accounting]" in more
+        else (accounting + more)
+    )
+    path = folder / "deployment.toml"
+    path.write_text(
+        'title = "A title"\n[population]\nusers = 70\nparticipation = 0.9\nminimum_batch = 30\n'
+        "colluding = 0.02\n"
+        f"[randomizer]\n{randomizer}\n[target]\n{target}\n{more}\n"
+    )
+    source, release = load(path), None
+    if is_run:
+        source = replace(source, deployment=seen(source.deployment, 55))
+        release = Release(table="e.csv", sha256="0" * 64, users=55, declared_users=70)
+    return path, to_dict(issue(source, account(source.deployment), release=release))
+
+
+def weaker(path, value, content):
+    """Whether a number was moved outward: such a claim is true if the old one was."""
+    if path == ("local_guarantee",):
+        return isinstance(value, float) and value > at(content, path)
+    if path[-1] not in {"value", "log"} or len(path) < 2:
+        return False
+    old, upper = at(content, path), at(content, path[:-1])["end"] == "upper"
+    return isinstance(value, float) and (value > old if upper else value < old)
+
+
+def beyond_the_cap(path, content):
+    """Whether this is an infinite eps, of which no more than 300 nats are said: more is true."""
+    claim = at(content, path[:-1])
+    return path[-1] == "value" and claim["end"] == "lower" and claim["value"] > 299.0
+
+
+def check_every_edit(folder, kind, *, only=("",), loose=True):
+    """All edits of one certificate; returns how many were tried and let through, and where.
+
+    ``loose``: other parameters may be let through where the claims are true of them and the file
+    is not at hand.
+    """
+    source, content = made(folder, kind)
+    path = folder / "certificate.json"
+    honest = outcome(content, path, deployment=source)
+    assert not caught(honest), honest
+    let = Counter()
+    tried = 0
+    for where, what, new in edits(content):
+        if not ".".join(map(str, where)).startswith(only):
+            continue
+        tried += 1
+        forged = new if where[:1] == ("checksum",) else resigned(new)
+        found = outcome(forged, path)
+        if caught(found):
+            continue
+        spot = place(where)
+        let[spot] += 1
+        if weaker(where, what, content) or beyond_the_cap(where, content):
+            continue
+        if spot in WITNESS:
+            # A proof that holds is one; what was recomputed is said.
+            continue
+        with_file = outcome(forged, path, deployment=source)
+        if spot in IN_THE_FILE or spot.startswith((DATA, PARAMETERS) if loose else DATA):
+            assert caught(with_file), (spot, what)
+        else:
+            assert spot in FREE, (spot, what)
+    return tried, let
+
+
+@pytest.mark.parametrize("kind", QUICK)
+def test_every_field_changed_alone(kind, tmp_path, monkeypatch):
+    remember(monkeypatch)
+    tried, _ = check_every_edit(tmp_path, KINDS[kind], only=QUICK[kind], loose=False)
+    assert tried > 70
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", {**KINDS, **LONG_KINDS})
+def test_every_field_of_every_kind(kind, tmp_path, monkeypatch):
+    remember(monkeypatch)
+    tried, _ = check_every_edit(tmp_path, {**KINDS, **LONG_KINDS}[kind])
+    assert tried > 300
+
+
+def test_what_is_not_checked_is_said(tmp_path):
+    source, content = made(tmp_path, KINDS["a run"])
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(content))
+    words = " ".join(not_checked(path))
+    for said in ("A title", "deployment.toml", "rtol", "table data", "widths", "55 users", "e.csv"):
+        assert said in words
+    left = " ".join(not_checked(path, deployment=source, table_hash="0" * 64))
+    for said in ("A title", "deployment.toml", "rtol", "table data", "e.csv"):
+        assert said not in left
