@@ -75,7 +75,7 @@ def _real(
     inside_high = number < high if open_high else number <= high
     if not (math.isfinite(number) and inside_low and inside_high):
         raise rejected(name, value, wanted)
-    return number
+    return number + 0.0  # -0.0 is 0.0
 
 
 def _wanted(low: float, high: float, *, open_low: bool, open_high: bool) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any, Literal
 
+from shuffledp.described import ByContent
 from shuffledp.errors import rejected
 from shuffledp.neighbours import REPLACEMENT, Relation
 
@@ -57,8 +58,8 @@ class Theorem:
         }
 
 
-@dataclass(frozen=True)
-class Bound:
+@dataclass(frozen=True, eq=False, repr=False)
+class Bound(ByContent):
     """lower <= true value <= upper, floating-point error included.
 
     Attributes

@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from shuffledp import _check
 from shuffledp.composition import STEPS, compose, estimated, one_round_target
+from shuffledp.described import ByContent, by_name
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
@@ -35,8 +36,8 @@ _ROUGH, _FINE = 1e-3, 1e-6
 _PROPOSED = 1e-2
 
 
-@dataclass(frozen=True)
-class Calibration:
+@dataclass(frozen=True, eq=False, repr=False)
+class Calibration(ByContent):
     """A value that meets the target, and the next one, which does not.
 
     Attributes
@@ -137,6 +138,7 @@ class _Target:
         return log_upper <= self.log_delta
 
 
+@by_name
 def calibrate(
     family: Family,
     *,
@@ -186,6 +188,8 @@ def calibrate(
         If no value in the range meets the target; the message says what n would.
     """
     n, rounds = _check.count("n", n), _check.count("rounds", rounds, high=10**9)
+    if not callable(family):
+        raise rejected("family", family, "a function from a value to a randomizer")
     low = _check.positive("low", low)
     high = _check.positive("high", high)
     _check.choice("find", find, ("largest", "smallest"))
@@ -279,6 +283,7 @@ def meeting(
     return good
 
 
+@by_name
 def required_users(
     randomizer: Source,
     *,
@@ -391,6 +396,7 @@ def fewest(
     )
 
 
+@by_name
 def most_rounds(
     randomizer: Source,
     *,

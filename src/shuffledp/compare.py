@@ -10,6 +10,7 @@ from typing import Any
 
 from shuffledp import _check
 from shuffledp.bound import Bound, outward
+from shuffledp.described import ByContent, by_name
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.randomizers import Randomizer, randomizer_class, randomizer_names
 from shuffledp.randomizers.frequency import ItemRandomizer
@@ -28,8 +29,8 @@ _STRIDE = 1.0
 Build = Callable[[float], Randomizer]
 
 
-@dataclass(frozen=True)
-class RandomizerRow:
+@dataclass(frozen=True, eq=False, repr=False)
+class RandomizerRow(ByContent):
     """One mechanism at one eps0.
 
     Attributes
@@ -65,8 +66,8 @@ class RandomizerRow:
         }
 
 
-@dataclass(frozen=True)
-class RandomizerComparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class RandomizerComparison(ByContent):
     """Mechanisms sorted by their variance at equal central eps.
 
     Attributes
@@ -119,6 +120,7 @@ class RandomizerComparison:
         return "\n".join(lines)
 
 
+@by_name
 def compare_randomizers(
     *,
     n: int,

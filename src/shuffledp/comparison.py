@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 from shuffledp.analyses import Analysis, End, analyses
 from shuffledp.bound import Bound, outward
+from shuffledp.described import ByContent
 from shuffledp.errors import NotCertified
 from shuffledp.index import Estimate
 
@@ -38,7 +39,7 @@ class Row:
     end: End
     epsilon: float | None
     factor: float | None
-    seconds: float | None
+    seconds: float | None = field(compare=False)
     note: str = ""
 
     def to_dict(self) -> dict[str, Any]:
@@ -57,8 +58,8 @@ class Row:
         }
 
 
-@dataclass(frozen=True)
-class Comparison:
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(ByContent):
     """All analyses at one delta, as ``acc.compare(delta=...)`` gives them.
 
     Attributes

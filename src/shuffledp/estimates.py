@@ -11,13 +11,14 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from shuffledp import _check
+from shuffledp.described import ByContent
 from shuffledp.errors import rejected
 
 Floats = npt.NDArray[np.floating[Any]]
 
 
-@dataclass(frozen=True)
-class Aggregate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Aggregate(ByContent):
     """Sums over reports; those of disjoint batches of users add up.
 
     Attributes
@@ -37,8 +38,8 @@ class Aggregate:
         return Aggregate(self.count + other.count, self.sums + other.sums)
 
 
-@dataclass(frozen=True)
-class FrequencyEstimate:
+@dataclass(frozen=True, eq=False, repr=False)
+class FrequencyEstimate(ByContent):
     """Unbiased frequencies of the items, with standard errors of the randomizer's noise.
 
     Attributes
@@ -66,8 +67,8 @@ class FrequencyEstimate:
         )
 
 
-@dataclass(frozen=True)
-class MeanEstimate:
+@dataclass(frozen=True, eq=False, repr=False)
+class MeanEstimate(ByContent):
     """Unbiased mean with the standard error of the randomizer's noise.
 
     Attributes
@@ -90,8 +91,8 @@ class MeanEstimate:
         return self.mean - z * self.standard_error, self.mean + z * self.standard_error
 
 
-@dataclass(frozen=True)
-class PartsEstimate:
+@dataclass(frozen=True, eq=False, repr=False)
+class PartsEstimate(ByContent):
     """Estimates of every attribute, in order.
 
     Attributes
@@ -109,7 +110,7 @@ class PartsEstimate:
 AnyEstimate = FrequencyEstimate | MeanEstimate | PartsEstimate
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False, repr=False)
 class PartsAggregate(Aggregate):
     """Sums of every part of the reports; ``sums`` has them one after another.
 

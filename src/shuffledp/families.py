@@ -7,6 +7,7 @@ from typing import Protocol, cast
 
 from shuffledp import _check
 from shuffledp.bound import Bound
+from shuffledp.described import by_name
 from shuffledp.errors import rejected
 from shuffledp.randomizers import Randomizer
 from shuffledp.reductions import VariationRatio
@@ -14,6 +15,7 @@ from shuffledp.shuffle import Shuffled, Trust, settings, shuffle
 from shuffledp.sides import RatioFamily
 
 
+@by_name
 def variation_ratio(
     *,
     p: float,
@@ -67,6 +69,7 @@ class _Metric(Protocol):
         ...
 
 
+@by_name
 def metric_curve(
     randomizer: Randomizer,
     *,

@@ -22,6 +22,7 @@ from scipy.optimize import brentq
 from scipy.special import erfcx, lambertw
 
 from shuffledp import _check
+from shuffledp.described import ByContent, by_name
 from shuffledp.errors import NotCertified
 from shuffledp.pair import ShuffledPair
 from shuffledp.randomizers import Randomizer
@@ -32,8 +33,8 @@ _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _FAR = 30.0
 
 
-@dataclass(frozen=True)
-class Estimate:
+@dataclass(frozen=True, eq=False, repr=False)
+class Estimate(ByContent):
     """A number that is not certified; never an end of a ``Bound``.
 
     Attributes
@@ -88,8 +89,8 @@ class Estimate:
         )
 
 
-@dataclass(frozen=True)
-class ShuffleIndex:
+@dataclass(frozen=True, eq=False, repr=False)
+class ShuffleIndex(ByContent):
     """Both shuffle indices of a randomizer; ``lower`` <= ``upper``.
 
     Attributes
@@ -107,6 +108,7 @@ class ShuffleIndex:
 _SOURCE = "Analysis of Shuffling Beyond Pure Local Differential Privacy, 2026"
 
 
+@by_name
 def shuffle_index(randomizer: Randomizer, *, cells: int = DEFAULT_CELLS) -> ShuffleIndex:
     """Both shuffle indices, over the randomizer's worst pairs and its datasets.
 

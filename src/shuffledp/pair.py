@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp import _check
+from shuffledp.described import ByContent
 from shuffledp.errors import ParameterError, rejected
 
 Array = npt.NDArray[np.floating[Any]]
@@ -25,8 +26,8 @@ UNIT_ROUNDOFF = 2.0**-53
 _TOTAL_SLACK = 1e-9
 
 
-@dataclass(frozen=True)
-class InnerMoments:
+@dataclass(frozen=True, eq=False, repr=False)
+class InnerMoments(ByContent):
     """How (a, b) varies within each cell, relative to the cell's means.
 
     Attributes
@@ -51,8 +52,8 @@ class InnerMoments:
         return InnerMoments(self.a[kept], self.b[kept], self.both[kept], self.doubt[kept])
 
 
-@dataclass(frozen=True)
-class RatioRanges:
+@dataclass(frozen=True, eq=False, repr=False)
+class RatioRanges(ByContent):
     """Where the two ratios lie on each cell of a continuous output, ends rounded outward.
 
     Attributes
@@ -99,8 +100,8 @@ class RatioRanges:
         )
 
 
-@dataclass(frozen=True)
-class ShuffledPair:
+@dataclass(frozen=True, eq=False, repr=False)
+class ShuffledPair(ByContent):
     """Atoms or cells (w, a, b) of the ratios' law under the reference, and n.
 
     Attributes

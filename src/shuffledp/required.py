@@ -9,6 +9,7 @@ from typing import Any
 
 from shuffledp import _check
 from shuffledp.bound import outward
+from shuffledp.described import ByContent, by_name
 from shuffledp.divergence import LOOSE, PairProfile
 from shuffledp.errors import NotCertified
 from shuffledp.multimessage import MultiMessage
@@ -20,8 +21,8 @@ _MOST = _check.LARGEST_COUNT - 1
 _SMALLEST_NOISE = 2.0**-40
 
 
-@dataclass(frozen=True)
-class Required:
+@dataclass(frozen=True, eq=False, repr=False)
+class Required(ByContent):
     """The least noise found that meets a target, and that the next smaller one does not.
 
     Attributes
@@ -73,6 +74,7 @@ class Required:
         return "\n".join(lines)
 
 
+@by_name
 def required_messages(protocol: MultiMessage, *, n: int, epsilon: float, delta: float) -> Required:
     """The smallest number of blanket messages, of all users together, that meets (eps, delta).
 
@@ -123,6 +125,7 @@ def required_messages(protocol: MultiMessage, *, n: int, epsilon: float, delta: 
     return check.result(found, n, "blankets", high, low if low >= 0 else None, profiles)
 
 
+@by_name
 def required_noise(
     protocol: MultiMessage, *, n: int, epsilon: float, delta: float, rtol: float = 1e-3
 ) -> Required:

@@ -13,6 +13,7 @@ from shuffledp.approximations import estimate, estimates
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.comparison import Comparison, compare
 from shuffledp.composition import Composed, Round, compose
+from shuffledp.described import by_name
 from shuffledp.divergence import LOOSE
 from shuffledp.ends import Ends
 from shuffledp.errors import NotCertified, rejected
@@ -78,6 +79,7 @@ class Shuffled:
     @overload
     def epsilon(self, *, delta: float, analysis: str, certified: Literal[False]) -> Estimate: ...
 
+    @by_name
     def epsilon(
         self, *, delta: float, analysis: str | None = None, certified: bool = True
     ) -> Bound | Estimate:
@@ -128,6 +130,7 @@ class Shuffled:
     @overload
     def delta(self, *, epsilon: float, analysis: str, certified: Literal[False]) -> Estimate: ...
 
+    @by_name
     def delta(
         self, *, epsilon: float, analysis: str | None = None, certified: bool = True
     ) -> Bound | Estimate:
@@ -229,6 +232,7 @@ class Shuffled:
             enough=LOOSE,
         )
 
+    @by_name
     def profile(self, epsilons: Iterable[float], *, analysis: str | None = None) -> list[Bound]:
         """delta at each eps: the privacy profile.
 
@@ -241,6 +245,7 @@ class Shuffled:
         """
         return [self.delta(epsilon=e, analysis=analysis) for e in epsilons]
 
+    @by_name
     def compare(self, *, delta: float, slow: bool = False) -> Comparison:
         """Every analysis that applies, side by side: eps, validity, time, factor lost.
 
@@ -253,16 +258,22 @@ class Shuffled:
         """
         return compare(self, delta=_check.open_unit("delta", delta), slow=slow)
 
-    def compose(self, *, rounds: int) -> Composed:
+    @by_name
+    def compose(self, *, rounds: int, rtol: float | None = None) -> Composed:
         """The same mechanism in several rounds on the same users (see ``compose``).
 
         Parameters
         ----------
         rounds : int
             1 <= rounds <= 1e9.
+        rtol : float, optional
+            Requested relative width of eps, 1e-6 to 0.1. By default what is worth the time (5e-4,
+            or 6e-3 for continuous outputs), or more or less where this mechanism's own ``rtol`` is
+            above that or below 1e-6.
         """
-        return compose([self], rounds=rounds)
+        return compose([self], rounds=rounds, rtol=rtol)
 
+    @by_name
     def renyi(self, *, order: float) -> Bound:
         """Renyi divergence in nats at an order > 1, both ends certified (see ``Composed``)."""
         return self.compose(rounds=1).renyi(order=order)
@@ -271,10 +282,12 @@ class Shuffled:
         """Upper ends of the Renyi divergence at each order."""
         return self.compose(rounds=1).rdp(orders)
 
+    @by_name
     def tradeoff(self, *, alpha: float) -> Bound:
         """Least type II error of a test with type I error alpha; the lower end is the guarantee."""
         return self.compose(rounds=1).tradeoff(alpha=alpha)
 
+    @by_name
     def pld(self, *, discretization: float = 1e-4) -> Any:
         """A dp_accounting PrivacyLossDistribution that dominates the mechanism."""
         return self.compose(rounds=1).pld(discretization=discretization)
@@ -417,8 +430,9 @@ _WORK: Beside[Shuffled, Evaluation] = Beside(
 )
 
 
+@by_name
 def shuffle(
-    randomizer: Randomizer | MultiMessage, *, n: int, rtol: float = 1e-6, trust: Trust = "all"
+    randomizer: Randomizer | MultiMessage, n: int, *, rtol: float = 1e-6, trust: Trust = "all"
 ) -> Shuffled:
     """A randomizer, or a multi-message protocol, among n users behind a shuffler.
 
@@ -450,6 +464,7 @@ def shuffle(
     return Shuffled(randomizer, _check.count("n", n), *settings(rtol, trust))
 
 
+@by_name
 def generic(
     *, eps0: float, n: int, adaptive: bool = False, rtol: float = 1e-6, trust: Trust = "all"
 ) -> Shuffled:

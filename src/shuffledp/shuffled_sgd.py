@@ -10,6 +10,7 @@ from shuffledp import _check, closed_forms, theorems
 from shuffledp.bound import Bound
 from shuffledp.composition import Candidate, Composed, Round, central, compose
 from shuffledp.composition.gaussian import GaussianCurve, error_of_log, log_delta_gaussian
+from shuffledp.described import by_name
 from shuffledp.divergence import LOOSE, LogInterval, PairProfile
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import REPLACEMENT
@@ -270,6 +271,7 @@ class ShuffledSGD:
 _FOUND: Beside[ShuffledSGD, Answers] = Beside(lambda _: Answers())
 
 
+@by_name
 def sgd(
     *,
     n: int,

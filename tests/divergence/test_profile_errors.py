@@ -339,13 +339,14 @@ def test_beyond_the_largest_epsilon():
     assert beyond == (-math.inf, last.high)
 
 
-def test_a_wider_bracket_is_not_served_from_memory():
+def test_a_bracket_is_a_function_of_eps_and_width():
     case = random_case(random.Random(8), atoms=3, n=10**6, epsilon=0.001)
     made = PairProfile(case.pair)
     loose = made.log_delta(0.001, width=3e-2)
     tight = made.log_delta(0.001, width=1e-7)
     assert tight.width <= 1e-7
-    assert made.log_delta(0.001, width=1e-3) == tight
+    assert made.log_delta(0.001, width=3e-2) == loose
+    assert PairProfile(case.pair).log_delta(0.001, width=1e-7) == tight
     assert max(loose.low, tight.low) <= min(loose.high, tight.high)
 
 

@@ -24,6 +24,7 @@ from shuffledp.composition.part import (
     shown,
 )
 from shuffledp.composition.renyi import Curves
+from shuffledp.described import by_name
 from shuffledp.divergence import LARGEST_EPSILON, LogInterval
 from shuffledp.errors import ParameterError, not_installed, rejected
 from shuffledp.neighbours import PLAIN_KEYS, REPLACEMENT, Relation, relation_named
@@ -43,6 +44,7 @@ _PLD = (
 )
 
 
+@by_name
 def gaussian(
     *, sigma: float, sensitivity: float = 1.0, relation: RelationLike = REPLACEMENT
 ) -> Round:
@@ -193,6 +195,7 @@ class _LawSource:
         return math.log(floor) - 4 * U * abs(math.log(floor)) if floor > 0.0 else -math.inf
 
 
+@by_name
 def approximate(
     *, epsilon: float, delta: float = 0.0, relation: RelationLike = REPLACEMENT
 ) -> Given:
@@ -234,6 +237,7 @@ def approximate(
     )
 
 
+@by_name
 def from_pld(pld: Any, *, relation: RelationLike) -> Given:
     """A dp_accounting PrivacyLossDistribution as one round, taken as it is.
 
@@ -285,6 +289,7 @@ def _bytes(law: LossLaw) -> bytes:
     return b"|".join((law.loss.tobytes(), law.mass.tobytes(), repr(law.infinite).encode()))
 
 
+@by_name
 def from_event(event: Any, *, relation: RelationLike, discretization: float = 1e-4) -> Given:
     """A dp_accounting DpEvent as one round, by way of its PLD accountant.
 

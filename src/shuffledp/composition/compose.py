@@ -8,12 +8,14 @@ from typing import Any
 from shuffledp import _check
 from shuffledp.composition.composed import Composed
 from shuffledp.composition.part import Part
+from shuffledp.described import by_name
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.neighbours import each_round
 
 LARGEST_ROUNDS = 10**9
 
 
+@by_name
 def compose(mechanisms: Iterable[Any], *, rounds: int = 1, rtol: float | None = None) -> Composed:
     """Rounds of different mechanisms on the same users, in any order, adaptively.
 

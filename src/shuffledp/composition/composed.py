@@ -21,6 +21,7 @@ from shuffledp.composition.posterior import least_loss
 from shuffledp.composition.renyi import Curves, divergence
 from shuffledp.composition.tradeoff import attained, guaranteed
 from shuffledp.composition.zcdp import best_rho
+from shuffledp.described import by_name
 from shuffledp.pair import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF
@@ -44,6 +45,7 @@ class Composed(Rounds):
         outputs, 6e-3.
     """
 
+    @by_name
     def renyi(self, *, order: float) -> Bound:
         """Renyi divergence of all rounds together, in nats; it adds up over rounds.
 
@@ -80,6 +82,7 @@ class Composed(Rounds):
         upper = _through(self._upper_theorem(capped=False))
         return self._bound("rho", ends, {}, upper=upper)
 
+    @by_name
     def tradeoff(self, *, alpha: float) -> Bound:
         """Least type II error of any test between neighbours with type I error alpha.
 
@@ -104,6 +107,7 @@ class Composed(Rounds):
             upper=joined([p.lower_theorem for p, _ in self.parts], theorems.REPETITION),
         )
 
+    @by_name
     def gdp(self, *, slack: float = 0.0) -> Bound:
         """The least mu such that all rounds are mu-Gaussian-DP, but for ``slack`` in delta.
 
@@ -128,6 +132,7 @@ class Composed(Rounds):
         upper = _through(self._upper_theorem(capped=False))
         return self._bound("mu", ends, {"slack": slack}, upper=upper)
 
+    @by_name
     def success(self, *, prior: float = 0.5) -> Bound:
         """Probability that the best attacker says right which of two neighbours is the data.
 
@@ -146,6 +151,7 @@ class Composed(Rounds):
         upper = self._upper_theorem(capped=epsilon >= self.eps0)
         return self._bound("probability", ends, {"prior": prior}, upper=upper)
 
+    @by_name
     def posterior(self, *, prior: float, failure: float) -> Bound:
         """How sure an attacker can become, but for a small probability of failure.
 
@@ -173,6 +179,7 @@ class Composed(Rounds):
         at = {"prior": prior, "failure": failure, "log odds factor": log_odds}
         return self._bound("probability", ends, at, upper=self._upper_theorem(capped=False))
 
+    @by_name
     def pld(self, *, discretization: float = 1e-4) -> Any:
         """A dp_accounting PrivacyLossDistribution that dominates all rounds.
 

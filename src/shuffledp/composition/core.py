@@ -15,6 +15,7 @@ from shuffledp.composition.loss import LossPair
 from shuffledp.composition.part import Part
 from shuffledp.composition.solve import crossing, normal_guess
 from shuffledp.composition.tilt import find_tilt
+from shuffledp.described import by_name
 from shuffledp.divergence import LogInterval
 from shuffledp.neighbours import Relation, each_round
 from shuffledp.pair import UNIT_ROUNDOFF
@@ -79,6 +80,7 @@ class Rounds:
 
     # ------------------------------------------------------------------------- eps and delta
 
+    @by_name
     def epsilon(self, *, delta: float) -> Bound:
         """eps of all rounds at a given delta, both ends certified.
 
@@ -106,6 +108,7 @@ class Rounds:
             "epsilon", Ends(min(low, high), high, width, witness), {"delta": delta}, upper=upper
         )
 
+    @by_name
     def delta(self, *, epsilon: float) -> Bound:
         """delta of all rounds at a given eps, both ends certified.
 

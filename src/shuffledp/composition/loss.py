@@ -8,14 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shuffledp.described import ByContent
 from shuffledp.errors import rejected
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
 
 
-@dataclass(frozen=True)
-class LossLaw:
+@dataclass(frozen=True, eq=False, repr=False)
+class LossLaw(ByContent):
     """P-masses of the losses log(P/Q), exact as the floats they are.
 
     The hockey-stick curve is h(a) = infinite + sum mass (1 - a e^-loss)_+, a >= 0. Masses need not

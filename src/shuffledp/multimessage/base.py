@@ -21,6 +21,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.bound import Theorem
+from shuffledp.described import Described
 from shuffledp.errors import rejected
 from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate
 from shuffledp.neighbours import REPLACEMENT, Relation
@@ -73,7 +74,7 @@ class MessagePair(NamedTuple):
 Named = tuple[ShuffledPair, dict[str, Any]]
 
 
-class MultiMessage(ABC):
+class MultiMessage(Described, ABC):
     """A protocol in which every user sends one data message and some blanket messages.
 
     Subclasses are frozen dataclasses that check themselves, carry their laws in the docstring, and

@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from shuffledp import _check
 from shuffledp.bound import outward
+from shuffledp.described import ByContent
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.multimessage import MultiMessage
 from shuffledp.planner.solve import Settled, Target, confirm, settle
@@ -23,8 +24,8 @@ def _silent(message: str) -> None:
     del message
 
 
-@dataclass(frozen=True)
-class Row:
+@dataclass(frozen=True, eq=False, repr=False)
+class Row(ByContent):
     """One mechanism that meets the target.
 
     Attributes
@@ -80,8 +81,8 @@ class Row:
         }
 
 
-@dataclass(frozen=True)
-class Plan:
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(ByContent):
     """Mechanisms for a task at one central guarantee, the most accurate first.
 
     Attributes
@@ -157,8 +158,8 @@ class Plan:
         return "\n".join(_lines(self))
 
 
-@dataclass(frozen=True)
-class Curves:
+@dataclass(frozen=True, eq=False, repr=False)
+class Curves(ByContent):
     """Errors over n: of each mechanism by its label (nan where it does not meet the target)."""
 
     n: tuple[int, ...]

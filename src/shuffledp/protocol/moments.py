@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp import _check
+from shuffledp.described import ByContent
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.randomizers import Gaussian, GeneralizedGaussian, Laplace, Randomizer
 
@@ -22,8 +23,8 @@ Floats = npt.NDArray[np.floating[Any]]
 HIGHEST = 8
 
 
-@dataclass(frozen=True)
-class MomentEstimate:
+@dataclass(frozen=True, eq=False, repr=False)
+class MomentEstimate(ByContent):
     """Unbiased moments E X^k, k = 1 .. K, with standard errors.
 
     Attributes

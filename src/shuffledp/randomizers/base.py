@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.bound import Theorem
+from shuffledp.described import Described
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate
 from shuffledp.neighbours import REPLACEMENT, Relation, records
@@ -64,7 +65,7 @@ class Parts:
     most: int | None = None
 
 
-class Randomizer(ABC):
+class Randomizer(Described, ABC):
     """A local randomizer R: input -> law of the output.
 
     Subclasses are frozen dataclasses that check their parameters in ``__post_init__``, carry the

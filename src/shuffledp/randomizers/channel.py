@@ -34,7 +34,7 @@ _LARGEST_ENTRIES = 4_000_000
 _LEAST_SINGULAR = 1e-8
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, repr=False)
 class Channel(Randomizer):
     """Any finite mechanism: matrix[x][y] = P(output y | input x).
 

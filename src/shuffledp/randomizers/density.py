@@ -36,7 +36,7 @@ _LARGEST_REL = 1e-9
 _LARGEST_GRID = 9
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Density(MeanRandomizer, listed=False):
     """Noise of your own added to a value in [low, high], given by functions.
 

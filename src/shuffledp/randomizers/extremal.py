@@ -26,7 +26,7 @@ _LARGEST_ENTRIES = 4_000_000
 _REL = 4 * 2.0**-53
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Extremal(FrequencyRandomizer):
     """Extremal mechanism: R_x(y) = (e^eps0 if pattern[x][y] = 1 else 1)/Z.
 

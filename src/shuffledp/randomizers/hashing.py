@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
@@ -170,10 +170,7 @@ class BLH(LocalHash):
 
     name: ClassVar[str] = "blh"
     summary: ClassVar[str] = "binary local hashing"
-    l: int = 2
-
-    def __init__(self, *, domain: int, eps0: float) -> None:
-        _fill(self, domain=domain, l=2, eps0=eps0)
+    l: int = field(init=False, repr=False, default=2)
 
     def parameters(self) -> dict[str, Any]:
         """Domain and eps0; l follows."""
@@ -198,11 +195,12 @@ class OLH(LocalHash):
 
     name: ClassVar[str] = "olh"
     summary: ClassVar[str] = "optimized local hashing"
-    l: int = 2
+    l: int = field(init=False, repr=False)
 
-    def __init__(self, *, domain: int, eps0: float) -> None:
-        grown = math.exp(_check.positive("eps0", eps0, high=30.0))
-        _fill(self, domain=domain, l=round(grown) + 1, eps0=eps0)
+    def __post_init__(self) -> None:
+        grown = math.exp(_check.positive("eps0", self.eps0, high=30.0))
+        object.__setattr__(self, "l", round(grown) + 1)
+        super().__post_init__()
 
     def parameters(self) -> dict[str, Any]:
         """Domain and eps0; l follows."""
@@ -212,9 +210,3 @@ class OLH(LocalHash):
 def _binary(items: np.ndarray, digits: int) -> np.ndarray:
     """Binary digits, the lowest first, shape (len(items), digits)."""
     return items.astype(np.int64)[:, None] >> np.arange(digits) & 1
-
-
-def _fill(instance: LocalHash, **values: Any) -> None:
-    for key, value in values.items():
-        object.__setattr__(instance, key, value)
-    LocalHash.__post_init__(instance)

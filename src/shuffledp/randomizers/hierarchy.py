@@ -12,6 +12,7 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.described import ByContent
 from shuffledp.errors import rejected
 from shuffledp.estimates import Aggregate, PartsAggregate, parts_of
 from shuffledp.randomizers.base import (
@@ -269,8 +270,8 @@ class Hierarchy(PartsRandomizer):
         return sampled_variance(self.randomizers[-1], frequency, rate=self.shares[-1])
 
 
-@dataclass(frozen=True)
-class HierarchyEstimate:
+@dataclass(frozen=True, eq=False, repr=False)
+class HierarchyEstimate(ByContent):
     """What a ``Hierarchy``'s reports say.
 
     Attributes

@@ -32,7 +32,7 @@ U = UNIT_ROUNDOFF
 _MOST_CLASSES = 1 << 18
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Joint(PartsRandomizer):
     """Several mechanisms, one on each attribute of a record; all outputs in one report.
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from scipy.special import gammainccinv, gammaln, kve
 
 from shuffledp import _check
+from shuffledp.described import DerivedFloat, given
 from shuffledp.errors import rejected
 from shuffledp.neighbours import REPLACEMENT, Relation, Within
 from shuffledp.pair import UNIT_ROUNDOFF
@@ -40,7 +41,7 @@ _MOST_CELLS, _FEWEST_CELLS = 1 << 13, 1 << 12
 _FINER = 2.0**32
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class LaplaceBall(MeanRandomizer):
     """Noise with density proportional to e^{-|z|/scale} for vectors of length at most radius.
 
@@ -86,9 +87,10 @@ class LaplaceBall(MeanRandomizer):
         checked_ball(self, largest=_LARGEST_DIMENSION)
         object.__setattr__(self, "scale", _check.positive("scale", self.scale, high=1e100))
         _check.real("2 radius/scale", 2.0 * self.radius / self.scale, low=1e-6, high=299.0)
-        given = 2.0 * self.radius if self.distance is None else self.distance
-        least = 1e-6 * self.scale
-        distance = _check.real("distance", given, low=least, high=2.0 * self.radius)
+        distance = DerivedFloat(2.0 * self.radius)
+        if given(self.distance):
+            least = 1e-6 * self.scale
+            distance = _check.real("distance", self.distance, low=least, high=2.0 * self.radius)
         object.__setattr__(self, "distance", distance)
 
     @property

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shuffledp.described import ByContent
 from shuffledp.errors import rejected
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 _TOTAL_SLACK = 1e-9
 
 
-@dataclass(frozen=True)
-class CellEdges:
+@dataclass(frozen=True, eq=False, repr=False)
+class CellEdges(ByContent):
     """Log densities at both edges of each cell; ratios of any two are in between, up to ``err``.
 
     Attributes
@@ -42,8 +43,8 @@ class CellEdges:
     wiggle: float | Array = 0.0
 
 
-@dataclass(frozen=True)
-class JointLaw:
+@dataclass(frozen=True, eq=False, repr=False)
+class JointLaw(ByContent):
     """Outputs grouped in classes on which all likelihood ratios are constant, or in cells.
 
     Attributes

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.described import DerivedFloat, given
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import REPLACEMENT, Relation, Within
 from shuffledp.pair import UNIT_ROUNDOFF, Array
@@ -39,7 +40,7 @@ ENVELOPE_INPUTS = ((0,), (1,))
 _GRID = 2.0**50
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class MetricLaplace(MeanRandomizer):
     """Laplace noise of a given scale added to a value in [low, high]; neighbours differ by little.
 
@@ -94,9 +95,10 @@ class MetricLaplace(MeanRandomizer):
         checked_interval(self)
         length = self.high - self.low
         _check.local_epsilon("(high - low)/scale", self.eps0)
-        given = length if self.distance is None else self.distance
-        given = _check.positive("distance", given, high=length)
-        object.__setattr__(self, "distance", given)
+        distance = DerivedFloat(length)
+        if given(self.distance):
+            distance = _check.positive("distance", self.distance, high=length)
+        object.__setattr__(self, "distance", distance)
 
     @property
     def eps0(self) -> float:

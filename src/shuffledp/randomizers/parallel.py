@@ -32,7 +32,7 @@ U = UNIT_ROUNDOFF
 _UNIT = 1 << 64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Parallel(PartsRandomizer):
     """One of several mechanisms, drawn for each report; the message says which.
 

@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shuffledp import _check
+from shuffledp.described import DerivedFloat, given
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.additive import IntervalNoise
 from shuffledp.randomizers.base import DEFAULT_CELLS
@@ -26,7 +27,7 @@ _LARGEST = 690.0
 _LEAST_WIDTH = 1e-100
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Staircase(IntervalNoise):
     """Staircase noise added to a value in [low, high].
 
@@ -60,8 +61,9 @@ class Staircase(IntervalNoise):
     def __post_init__(self) -> None:
         object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
         checked_interval(self)
-        width = 1.0 / (1.0 + math.exp(0.5 * self.eps0)) if self.width is None else self.width
-        width = _check.real("width", width, low=_LEAST_WIDTH, high=1.0 - 1e-9)
+        width = DerivedFloat(1.0 / (1.0 + math.exp(0.5 * self.eps0)))
+        if given(self.width):
+            width = _check.real("width", self.width, low=_LEAST_WIDTH, high=1.0 - 1e-9)
         object.__setattr__(self, "width", width)
 
     @property

@@ -31,7 +31,7 @@ U = UNIT_ROUNDOFF
 _UNIT = 1 << 64
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class PoissonSubsample(composed.PartsRandomizer):
     """With probability ``rate`` the report of a mechanism, else the constant message "absent".
 

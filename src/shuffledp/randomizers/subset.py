@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.described import DerivedInt, given
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.chances import digits_up, exponential, quotient, times
@@ -25,7 +26,7 @@ from shuffledp.theorems import SYMMETRIC_PAIRS
 _FACTORS = 10_000
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class SubsetSelection(FrequencyRandomizer):
     """Subset selection: R_x(S) = (e^eps0 if x is in S else 1)/Z for the k-subsets S of d items.
 
@@ -56,8 +57,10 @@ class SubsetSelection(FrequencyRandomizer):
     def __post_init__(self) -> None:
         object.__setattr__(self, "d", _check.count("d", self.d, low=2, high=_check.LARGEST_DOMAIN))
         object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
-        k = _best_size(self.d, self.eps0) if self.k is None else self.k
-        object.__setattr__(self, "k", _check.count("k", k, high=self.d - 1))
+        k = DerivedInt(_best_size(self.d, self.eps0))
+        if given(self.k):
+            k = _check.count("k", self.k, high=self.d - 1)
+        object.__setattr__(self, "k", k)
 
     @property
     def items(self) -> int:

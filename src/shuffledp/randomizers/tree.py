@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy.typing as npt
 Floats = npt.NDArray[np.floating[Any]]
 
 
+@dataclass(frozen=True)
 class Tree:
     """Leaves 0 .. domain-1, ``branching`` children a node (fewer at the right edge), no root.
 
@@ -21,13 +23,17 @@ class Tree:
         Nodes of each level; the first is at least 2.
     """
 
-    def __init__(self, domain: int, branching: int) -> None:
+    domain: int
+    branching: int
+    widths: tuple[int, ...] = field(init=False)
+    sizes: tuple[int, ...] = field(init=False)
+
+    def __post_init__(self) -> None:
         widths = [1]
-        while widths[-1] * branching < domain:
-            widths.append(widths[-1] * branching)
-        self.domain, self.branching = domain, branching
-        self.widths = tuple(reversed(widths))
-        self.sizes = tuple(-(-domain // width) for width in self.widths)
+        while widths[-1] * self.branching < self.domain:
+            widths.append(widths[-1] * self.branching)
+        object.__setattr__(self, "widths", tuple(reversed(widths)))
+        object.__setattr__(self, "sizes", tuple(-(-self.domain // w) for w in self.widths))
 
     def decomposition(self, low: int, high: int) -> list[Floats]:
         """Ones at the fewest nodes that make up low .. high - 1, zeros elsewhere, by level."""

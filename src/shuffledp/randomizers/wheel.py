@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.described import DerivedFloat, given
 from shuffledp.errors import rejected
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.discrete import distinct
@@ -30,7 +31,7 @@ _ENVELOPE = (-1, -2)
 _REL = 16 * 2.0**-53
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, repr=False)
 class Wheel(FrequencyRandomizer):
     """Wheel: s of ``domain`` items become arcs of length p; a point is sent, likelier on the arcs.
 
@@ -82,8 +83,9 @@ class Wheel(FrequencyRandomizer):
         domain = _check.count("domain", self.domain, low=2 * self.s, high=largest)
         object.__setattr__(self, "domain", domain)
         object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
-        best = 1.0 / (2 * self.s - 1 + self.s * math.exp(self.eps0))
-        p = best if self.p is None else _check.positive("p", self.p, high=1.0)
+        p = DerivedFloat(1.0 / (2 * self.s - 1 + self.s * math.exp(self.eps0)))
+        if given(self.p):
+            p = _check.positive("p", self.p, high=1.0)
         object.__setattr__(self, "p", p)
         if not self.s * self.arc < CIRCLE:
             raise rejected("p", p, f"less than 1/s = 1/{self.s}")

@@ -1,0 +1,189 @@
+"""Equal values give equal bits, whatever was asked before, of them or of what they came from."""
+
+import copy
+import dataclasses
+import gc
+import itertools
+import pickle
+import random
+import weakref
+
+import pytest
+
+import shuffledp as sd
+from objects.examples import NAMES, example
+from shuffledp.randomizers import Randomizer
+
+# Of each kind of law: atoms, cells, cells and atoms, a tail, several pairs, many inputs, messages.
+SOURCES = {
+    "k-rr": (sd.KRR(k=10, eps0=4.0), 10_000),
+    "few": (sd.KRR(k=3, eps0=1.0), 4),
+    "hierarchy": (sd.Hierarchy(domain=64, eps0=2.0), 1000),
+    "channel": (sd.Channel([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]]), 500),
+    "laplace": (sd.Laplace(eps0=2.0), 10_000),
+    "gaussian": (sd.Gaussian(sigma=2.0), 1000),
+    "discrete": (sd.DiscreteGaussian(top=30, sigma=40.0), 5000),
+    "joint": (sd.Joint([sd.Laplace(eps0=1.0), sd.KRR(k=3, eps0=0.5)]), 1000),
+    "messages": (sd.PureDUMP(d=8, blankets=5), 1000),
+}
+HEAVY = {"gaussian", "discrete", "joint", "laplace"}
+
+
+def questions(name):
+    """Questions about one mechanism among n users, and about rounds of it."""
+    asked = [lambda a, d=10.0**-k: a.epsilon(delta=d) for k in (3, 6, 8)]
+    asked += [lambda a, e=e: a.delta(epsilon=e) for e in (0.01, 0.05, 0.052)]
+    asked += [lambda a: a.upper_epsilon(delta=1e-4), lambda a: a.log_upper(0.04)]
+    if name not in HEAVY:
+        asked += [
+            lambda a: a.compose(rounds=4).epsilon(delta=1e-6),
+            lambda a: a.compose(rounds=9).delta(epsilon=0.3),
+            lambda a: a.compose(rounds=4).epsilon(delta=1e-3),
+        ]
+    return asked
+
+
+@pytest.mark.parametrize("name", SOURCES)
+def test_answers_do_not_depend_on_what_was_asked_before(name):
+    m, n = SOURCES[name]
+    asked = questions(name)
+    alone = [question(sd.shuffle(m, n)) for question in asked]
+    for seed in (1, 2):
+        order = list(range(len(asked)))
+        random.Random(seed).shuffle(order)
+        one = sd.shuffle(m, n)
+        for i in order:
+            assert asked[i](one) == alone[i], i
+
+
+@pytest.mark.parametrize("name", ["k-rr", "laplace"])
+def test_rounds_do_not_depend_on_one_round(name):
+    m, n = SOURCES[name]
+    fresh = sd.shuffle(m, n).compose(rounds=4)
+    used = sd.shuffle(m, n)
+    used.profile([0.01 * i for i in range(5)])
+    used.compose(rounds=7).epsilon(delta=1e-9)
+    again = used.compose(rounds=4)
+    again.delta(epsilon=0.02)
+    assert again.epsilon(delta=1e-6) == fresh.epsilon(delta=1e-6)
+    assert again.tradeoff(alpha=0.1) == sd.shuffle(m, n).compose(rounds=4).tradeoff(alpha=0.1)
+    assert again.renyi(order=2.0) == sd.shuffle(m, n).compose(rounds=4).renyi(order=2.0)
+
+
+def test_profiles_are_their_points():
+    m, n = SOURCES["gaussian"]
+    points = [0.01, 0.0105, 0.02, 0.021, 0.05]
+    assert sd.shuffle(m, n).profile(points) == [sd.shuffle(m, n).delta(epsilon=e) for e in points]
+
+
+def test_replaced_users_are_counted():
+    acc = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=10_000)
+    assert acc.epsilon(delta=1e-6).upper < 0.381
+    fewer = dataclasses.replace(acc, n=100)
+    assert fewer.epsilon(delta=1e-6) == sd.shuffle(acc.source, 100).epsilon(delta=1e-6)
+    assert fewer.epsilon(delta=1e-6).lower > 1.0
+    other = sd.KRR(k=3, eps0=5.0)
+    assert dataclasses.replace(acc, source=other).delta(epsilon=0.5) == sd.shuffle(
+        other, 10_000
+    ).delta(epsilon=0.5)
+
+
+def test_a_replaced_round_is_another_round():
+    """Curves of other groups, under the numbers of the round: nothing of the old one is left."""
+    one = sd.shuffle(sd.KRR(k=3, eps0=1.0), 100).as_round()
+    two = sd.shuffle(sd.KRR(k=3, eps0=3.0), 100).as_round()
+    one.curve().values(-10.0)
+    mixed = dataclasses.replace(one, groups=two.groups, candidates=two.candidates, eps0=two.eps0)
+    assert mixed.curve().at(0.5) == two.curve().at(0.5) != one.curve().at(0.5)
+    assert (
+        sd.compose([mixed]).epsilon(delta=1e-3).upper == sd.compose([two]).epsilon(delta=1e-3).upper
+    )
+
+
+@pytest.mark.parametrize(
+    "way", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v)), dataclasses.replace]
+)
+@pytest.mark.parametrize("name", ["k-rr", "laplace"])
+def test_nothing_worked_out_goes_along(name, way):
+    m, n = SOURCES[name]
+    acc = sd.shuffle(m, n)
+    acc.epsilon(delta=1e-6)
+    rounds = acc.compose(rounds=3)
+    found = rounds.epsilon(delta=1e-6)
+    for value in (acc, rounds, rounds.parts[0][0]):
+        names = {f.name for f in dataclasses.fields(value)}
+        assert vars(value).keys() <= names
+        assert vars(way(value)).keys() <= names
+    assert way(rounds).epsilon(delta=1e-6) == found
+    assert len(pickle.dumps(acc)) < 1000
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_mechanisms_keep_nothing_of_their_use(name):
+    m = example(name)
+    before = pickle.dumps(m)
+    acc = sd.shuffle(m, 20)
+    acc.delta(epsilon=0.5)
+    if isinstance(m, Randomizer):
+        repr((m.eps0, m.worst_pairs(), m.datasets()))
+    assert pickle.dumps(m) == before
+    assert vars(copy.copy(m)).keys() == vars(example(name)).keys()
+
+
+def test_work_is_freed_with_the_value():
+    acc = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=1000)
+    acc.epsilon(delta=1e-6)
+    part = acc.compose(rounds=2).parts[0][0]
+    part.curve()
+    gone = weakref.ref(part)
+    del acc, part
+    gc.collect()
+    assert gone() is None
+
+
+def test_equal_rounds_of_different_accuracy_stay_apart():
+    m = sd.KRR(k=10, eps0=4.0)
+    loose, usual = (sd.shuffle(m, 1000, rtol=r) for r in (1e-2, 1e-6))
+    assert loose.compose(rounds=3).rtol == 1e-2
+    assert usual.compose(rounds=3).rtol == 5e-4
+    assert sd.shuffle(m, 1000, rtol=1e-8).compose(rounds=3).rtol == pytest.approx(5e-6)
+    both = sd.compose([loose, (usual, 2)])
+    assert sorted(count for _, count in both.parts) == [1, 2]
+    assert both.rounds == 3
+    again = sd.compose([usual, sd.shuffle(m, 1000), usual])
+    assert [count for _, count in again.parts] == [3]
+    assert usual.compose(rounds=3, rtol=1e-3).rtol == 1e-3
+    assert loose.compose(rounds=3, rtol=1e-3).rtol == 1e-3
+
+
+def test_the_accuracy_asked_for_is_met():
+    m = sd.KRR(k=10, eps0=4.0)
+    widths = []
+    for rtol in (1e-2, 1e-6, 3e-8):
+        found = sd.shuffle(m, 1000, rtol=rtol).compose(rounds=3)
+        widths.append(found.epsilon(delta=1e-6).upper_width)
+        assert widths[-1] <= found.rtol
+    assert widths[2] < widths[1] / 5
+
+
+def test_sgd_by_any_way():
+    run = sd.sgd(n=1000, noise=2.0, clip=1.0, epochs=3, delta=1e-6)
+    used = sd.sgd(n=1000, noise=2.0, clip=1.0, epochs=3, delta=1e-6)
+    used.composed().delta(epsilon=0.7)
+    used.composed().epsilon(delta=1e-3)
+    assert used.numerical == run.numerical
+    assert (
+        dataclasses.replace(run, epochs=2).numerical
+        == sd.sgd(n=1000, noise=2.0, clip=1.0, epochs=2, delta=1e-6).numerical
+    )
+    assert dataclasses.replace(run, noise=3.0).numerical.upper < run.numerical.upper
+
+
+def test_orders_of_rounds():
+    parts = [
+        sd.shuffle(sd.Channel([[0.7, 0.3], [0.2, 0.8]]), 50),
+        sd.shuffle(sd.Channel([[0.6, 0.4], [0.2, 0.8]]), 50),
+        (sd.shuffle(sd.KRR(k=3, eps0=1.0), 50), 2),
+    ]
+    found = {sd.compose(order).epsilon(delta=1e-3) for order in itertools.permutations(parts)}
+    assert len(found) == 1

@@ -1,0 +1,187 @@
+"""Mechanisms, bounds and questions are values: their fields define them, and nothing else does."""
+
+import copy
+import dataclasses
+import inspect
+import pickle
+import re
+
+import numpy as np
+import pytest
+
+import shuffledp as sd
+from objects.examples import (
+    ARGUMENTS,
+    DENSITY,
+    NAMES,
+    OTHERS,
+    ROWS,
+    TWO,
+    WITH,
+    class_of,
+    example,
+)
+
+FIELDS = [
+    (name, field.name)
+    for name in NAMES
+    for field in dataclasses.fields(class_of(name))
+    if field.init
+]
+BIT = sd.shuffle(sd.BinaryRR(eps0=1.0), n=100)
+VALUES = {
+    **{name: lambda name=name: example(name) for name in NAMES},
+    "shuffled": lambda: sd.shuffle(sd.KRR(k=10, eps0=4.0), n=1000),
+    "generic": lambda: sd.generic(eps0=1.0, n=1000),
+    "variation ratio": lambda: sd.variation_ratio(p=3.0, beta=0.5, q=3.0, n=100),
+    "bound": lambda: BIT.epsilon(delta=1e-3),
+    "delta": lambda: BIT.delta(epsilon=0.1),
+    "estimate": lambda: BIT.epsilon(delta=1e-3, analysis="gaussian", certified=False),
+    "round": BIT.as_round,
+    "composed": lambda: BIT.compose(rounds=3),
+    "metric": lambda: sd.shuffle(sd.MetricLaplace(scale=1.0, distance=0.5), 10).compose(rounds=2),
+    "central": lambda: sd.compose([sd.central.gaussian(sigma=2.0)]),
+    "approximate": lambda: sd.compose([sd.central.approximate(epsilon=0.5, delta=1e-6)]),
+    "sgd": lambda: sd.sgd(n=1000, noise=2.0, clip=1.0, epochs=2, delta=1e-6),
+    "sgd round": lambda: sd.sgd(n=1000, noise=2.0, clip=1.0, epochs=2, delta=1e-6).epoch,
+    "index": lambda: sd.shuffle_index(sd.KRR(k=4, eps0=1.0)),
+    "comparison": lambda: BIT.compare(delta=1e-3),
+    "calibration": lambda: sd.calibrate(
+        lambda eps0: sd.BinaryRR(eps0=eps0), n=100, epsilon=0.5, delta=1e-3
+    ),
+    "required": lambda: sd.required_messages(
+        sd.BalcerEtAl(blankets=1), n=100, epsilon=1.0, delta=1e-3
+    ),
+    "analysis": lambda: sd.analyses()[0],
+    "law": lambda: sd.KRR(k=4, eps0=1.0).law((0, 1)),
+    "pair": lambda: BIT.as_round().groups[0][0].pair,
+    "worst pairs": lambda: sd.KRR(k=4, eps0=1.0).worst_pairs(),
+}
+WAYS = {
+    "copy": copy.copy,
+    "deepcopy": copy.deepcopy,
+    "pickle": lambda value: pickle.loads(pickle.dumps(value)),
+}
+
+
+def made(name, **more):
+    return class_of(name)(**{**ARGUMENTS[name], **more})
+
+
+def test_every_mechanism_is_here():
+    assert set(ARGUMENTS) == set(NAMES)
+
+
+@pytest.mark.parametrize(("name", "field"), FIELDS)
+def test_replace_is_making_it_anew(name, field):
+    more = WITH.get((name, field), {field: OTHERS[field][0]})
+    old, new = example(name), made(name, **more)
+    found = dataclasses.replace(old, **more)
+    assert found == new
+    assert vars(found).keys() == vars(new).keys()
+    for key, value in vars(new).items():
+        assert np.all(np.asarray(vars(found)[key] == value)), key
+        assert type(vars(found)[key]) is type(value), key
+    assert found != old
+    if set(more) <= set(ARGUMENTS[name]):
+        assert dataclasses.replace(found, **{key: ARGUMENTS[name][key] for key in more}) == old
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("name", VALUES)
+def test_copies_are_equal_and_hash_alike(name, way):
+    value = VALUES[name]()
+    again = WAYS[way](value)
+    assert again == value == VALUES[name]()
+    assert hash(again) == hash(value) == hash(VALUES[name]())
+    assert type(again) is type(value)
+    assert value != object()
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_short_to_read(name):
+    text = repr(VALUES[name]())
+    assert len(text) <= 1000
+    assert "0x" not in text
+    assert "\n" not in text
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_reprs_evaluate_back(name):
+    value = example(name)
+    again = eval(repr(value), vars(sd).copy())
+    assert again == value
+    assert repr(again) == repr(value)
+
+
+def test_long_arguments_are_cut_and_told_apart():
+    rows = np.full((40, 40), 1.0 / 40)
+    other = rows.copy()
+    other[39, 38:] = (0.5 / 40, 1.5 / 40)
+    one, two = sd.Channel(rows), sd.Channel(other)
+    assert len(repr(one)) < 200
+    assert repr(one) != repr(two)
+    assert repr(DENSITY).startswith("Density(cdf=<logistic_below>, logpdf=<logistic>")
+    many = sd.Joint([sd.BinaryRR(eps0=0.1)] * 1000)
+    assert repr(many) == "Joint(randomizers=(BinaryRR(eps0=0.1),) * 1000)"
+
+
+@pytest.mark.parametrize("way", ["copy", "deepcopy"])
+def test_functions_are_copied_too(way):
+    assert WAYS[way](DENSITY) == DENSITY
+    assert hash(WAYS[way](DENSITY)) == hash(DENSITY)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_tables_give_the_mechanism_back(name):
+    value = example(name)
+    make = sd.protocol_from_dict if name in sd.protocol_names() else sd.randomizer_from_dict
+    assert make(value.to_dict()) == value
+
+
+def test_zero_has_no_sign():
+    assert repr(sd.Laplace(eps0=1.0, low=-0.0)) == repr(sd.Laplace(eps0=1.0, low=0.0))
+
+
+def test_one_positional_argument():
+    m = sd.KRR(k=10, eps0=4.0)
+    assert sd.Channel(ROWS) == sd.Channel(matrix=ROWS)
+    assert sd.shuffle(m, 10_000) == sd.shuffle(m, n=10_000)
+    assert sd.Joint(TWO) == sd.Joint(randomizers=TWO)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: sd.KRR(10, 4.0), "KRR(k=10, eps0=4.0)"),
+        (lambda: sd.KRR(10, eps0=4.0), "KRR(k=10, eps0=4.0)"),
+        (lambda: sd.KRR(10, 4.0, 3), "wanted keywords, k, eps0"),
+        (lambda: sd.Parallel(TWO, (0.5, 0.5)), "weights=(0.5,) * 2)"),
+        (lambda: sd.PureDUMP(4, 3), "PureDUMP(d=4, blankets=3)"),
+        (lambda: sd.shuffle(TWO[0], 10, 1e-3), "shuffle(KRR(k=3, eps0=1.0), 10, rtol=0.001)"),
+        (lambda: sd.generic(1.0, 10), "generic(eps0=1.0, n=10)"),
+        (lambda: BIT.epsilon(1e-6), "epsilon(delta=1e-06)"),
+        (lambda: BIT.delta(0.5), "delta(epsilon=0.5)"),
+        (lambda: BIT.compose(3), "compose(rounds=3)"),
+        (lambda: BIT.compose(rounds=3).epsilon(1e-6), "epsilon(delta=1e-06)"),
+        (lambda: BIT.compare(1e-3), "compare(delta=0.001)"),
+        (lambda: sd.calibrate(sd.OUE, 100, 1.0, 1e-3), "n=100, epsilon=1.0, delta=0.001"),
+        (lambda: sd.sgd(100, 2.0, 1.0, 3), "sgd(n=100, noise=2.0, clip=1.0, epochs=3)"),
+        (lambda: sd.central.gaussian(2.0), "gaussian(sigma=2.0)"),
+        (lambda: sd.central.approximate(2.0), "approximate(epsilon=2.0)"),
+        (lambda: sd.variation_ratio(3.0, 0.5), "variation_ratio(p=3.0, beta=0.5)"),
+    ],
+)
+def test_keywords_are_named_where_they_are_left_out(call, words):
+    with pytest.raises(sd.ParameterError, match=re.escape(words)):
+        call()
+
+
+def test_every_public_mechanism_refuses_numbers_without_names():
+    for name in NAMES:
+        cls = class_of(name)
+        parameters = inspect.signature(cls).parameters.values()
+        if any(p.kind is not inspect.Parameter.KEYWORD_ONLY for p in parameters):
+            continue
+        with pytest.raises(sd.ParameterError, match=cls.__name__):
+            cls(*ARGUMENTS[name].values())
