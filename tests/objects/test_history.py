@@ -26,7 +26,8 @@ SOURCES = {
     "joint": (sd.Joint([sd.Laplace(eps0=1.0), sd.KRR(k=3, eps0=0.5)]), 1000),
     "messages": (sd.PureDUMP(d=8, blankets=5), 1000),
 }
-HEAVY = {"gaussian", "discrete", "joint", "laplace"}
+# Rounds of these take long.
+HEAVY = set(SOURCES) - {"few"}
 
 
 def questions(name):
@@ -48,7 +49,7 @@ def test_answers_do_not_depend_on_what_was_asked_before(name):
     m, n = SOURCES[name]
     asked = questions(name)
     alone = [question(sd.shuffle(m, n)) for question in asked]
-    for seed in (1, 2):
+    for seed in (1,):
         order = list(range(len(asked)))
         random.Random(seed).shuffle(order)
         one = sd.shuffle(m, n)
@@ -56,7 +57,7 @@ def test_answers_do_not_depend_on_what_was_asked_before(name):
             assert asked[i](one) == alone[i], i
 
 
-@pytest.mark.parametrize("name", ["k-rr", "laplace"])
+@pytest.mark.parametrize("name", ["few", pytest.param("laplace", marks=pytest.mark.long)])
 def test_rounds_do_not_depend_on_one_round(name):
     m, n = SOURCES[name]
     fresh = sd.shuffle(m, n).compose(rounds=4)
@@ -103,7 +104,7 @@ def test_a_replaced_round_is_another_round():
 @pytest.mark.parametrize(
     "way", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v)), dataclasses.replace]
 )
-@pytest.mark.parametrize("name", ["k-rr", "laplace"])
+@pytest.mark.parametrize("name", ["few", pytest.param("laplace", marks=pytest.mark.long)])
 def test_nothing_worked_out_goes_along(name, way):
     m, n = SOURCES[name]
     acc = sd.shuffle(m, n)
