@@ -31,6 +31,10 @@ from shuffledp.randomizers.base import DEFAULT_CELLS, Input
 NOT_CERTIFIED = "not certified: an estimate, which may be on either side of the true value"
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
 _FAR = 30.0
+# Far above the smallest masses that laws hold (1e-290), far below what n = 1e15 users ever see.
+_RAREST = 1e-250
+# A sum that grows towards its last cells has nearly all of itself there, one that falls nothing.
+_SHARE = 1e-6
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -122,7 +126,8 @@ def shuffle_index(randomizer: Randomizer, *, cells: int = DEFAULT_CELLS) -> Shuf
     Raises
     ------
     NotCertified
-        If some variance is infinite, where there is no such limit law.
+        If some variance is infinite, where there is no such limit law, or decided by outputs far
+        too rare to be seen.
     """
     low = min(
         _index(randomizer, (x0, x1), cells, None) for x0, x1 in randomizer.worst_pairs().pairs
@@ -150,8 +155,16 @@ def _index(
         )
         raise NotCertified(msg)
     kept = ~small
-    squares = difference[used][kept] ** 2 / reference[used][kept]
+    rare = reference[used][kept]
+    squares = difference[used][kept] ** 2 / rare
     total = float(squares.sum())
+    # Beyond the last cells, and in cells left out, there is as much and more.
+    if float(squares[rare < _RAREST].sum()) > _SHARE * total:
+        msg = (
+            f"{randomizer.name}: the variance is decided by outputs of probability below "
+            f"{_RAREST:g} under the reference, and there is no shuffle index that can be seen"
+        )
+        raise NotCertified(msg)
     return 1.0 / math.sqrt(total) if total > 0.0 else math.inf
 
 

@@ -108,3 +108,20 @@ def test_estimate_prints_its_warning():
     assert acc.delta(epsilon=1.5, analysis="shuffle-index", certified=False).value == 0.0
     with pytest.raises(sd.NotCertified, match="eps > 0"):
         acc.delta(epsilon=0.0, analysis="shuffle-index", certified=False)
+
+
+@pytest.mark.parametrize("shape", [1.5, 2.0, 3.0, 4.0, 8.0])
+@pytest.mark.parametrize("deviation", [0.2, 0.3, 0.5, 0.7, 1.0, 3.0])
+def test_both_indices_are_in_order_or_refused(shape, deviation):
+    """Shape 4 at 0.3: the integrals peak at outputs of probability e^-3000, which no cell holds."""
+    scale = deviation / math.sqrt(math.gamma(3.0 / shape) / math.gamma(1.0 / shape))
+    noise = sd.GeneralizedGaussian(shape=shape, scale=scale)
+    # log of the largest f_0^2/f_1, and of f_1 there: exact, at y = -z.
+    length = 1.0 / scale
+    z = length / (2.0 ** (1.0 / (shape - 1.0)) - 1.0)
+    if (z + length) ** shape > 650.0:
+        with pytest.raises(sd.NotCertified, match="decided by outputs of probability below"):
+            sd.shuffle_index(noise, cells=4000)
+        return
+    found = sd.shuffle_index(noise, cells=4000)
+    assert 0.0 < found.lower.value <= found.upper.value
