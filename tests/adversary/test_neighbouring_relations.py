@@ -21,6 +21,7 @@ from adversary.neighbours import Neighbours, powers
 from adversary.relations import inputs_of, pairs_of, related, rounds_of
 from adversary.test_all_neighbours import QUICK, bounds
 from shuffledp.ball.pairs import are_neighbours, ordered_pairs
+from shuffledp.ball.statements import relation_of
 from shuffledp.certificate import issue, to_json
 from shuffledp.certificate.verifier import verify
 from shuffledp.deployment import account, load
@@ -213,6 +214,7 @@ def test_the_verifier_reads_the_same_relation(mechanism):
     """From the description alone, by code of its own."""
     inputs = inputs_of(mechanism)[:12]
     form = mechanism.relation.to_dict()
+    assert relation_of(mechanism.to_dict()) == (form, mechanism.relation.sentence)
     for x0, x1 in itertools.permutations(inputs, 2):
         wanted = related(form, x0, x1)
         assert mechanism.relation.covers(x0, x1) == wanted
@@ -425,7 +427,7 @@ def test_deployments_and_certificates(tmp_path, rounds):
         for bound in (situation.bound, situation.published, situation.composed):
             assert bound is None or bound.relation == relation
     written = issue(deployment, made)
-    assert relation.words in written.neighbouring_relation
+    assert written.neighbouring_relation == {**relation.to_dict(), "words": relation.sentence}
     path = tmp_path / "c.json"
     path.write_text(to_json(written))
     assert {check.verdict for check in verify(path)} == {"holds"}
