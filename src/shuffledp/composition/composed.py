@@ -22,6 +22,7 @@ from shuffledp.composition.renyi import Curves, divergence
 from shuffledp.composition.tradeoff import attained, guaranteed
 from shuffledp.composition.zcdp import best_rho
 from shuffledp.described import by_name
+from shuffledp.divergence import LARGEST_EPSILON
 from shuffledp.pair import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF
@@ -30,6 +31,8 @@ RENYI_RTOL = 1e-3
 GDP_RTOL = 1e-3
 RHO_RTOL = 1e-2
 TRADEOFF_POINTS = 61
+# Log odds beyond this overflow; a posterior below e^-700 may be said to be that.
+_FARTHEST = 700.0
 
 
 @dataclass(frozen=True, repr=False)
@@ -174,7 +177,9 @@ class Composed(Rounds):
             pure=self.eps0,
         )
         odds = math.log(prior) - math.log1p(-prior) + log_odds
-        high = min(1.0 / (1.0 + math.exp(-min(odds, 700.0))) * (1.0 + 16 * U), 1.0)
+        high = min(
+            1.0 / (1.0 + math.exp(-min(max(odds, -_FARTHEST), _FARTHEST))) * (1.0 + 16 * U), 1.0
+        )
         ends = Ends(0.0, high, None, {})
         at = {"prior": prior, "failure": failure, "log odds factor": log_odds}
         return self._bound("probability", ends, at, upper=self._upper_theorem(capped=False))
@@ -219,7 +224,8 @@ class Composed(Rounds):
 
     def _attained(self, alpha: float) -> tuple[float, dict[str, Any]]:
         """Upper bound of the trade-off function, from one pair of neighbouring datasets."""
-        end = min(self._reach(), self.eps0)
+        # A pair of laws on a part of the curve is below it as well.
+        end = min(self._reach(), self.eps0, LARGEST_EPSILON)
         if not 0.0 < end < math.inf:
             return 1.0 - alpha, {}
         eps = np.linspace(0.0, end, TRADEOFF_POINTS)

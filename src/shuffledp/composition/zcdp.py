@@ -42,7 +42,8 @@ def best_rho(
         best = max(best, values[-1] / orders[-1])
     if pure / orders[-1] > best:
         return (max(best, pure / orders[-1]) if math.isfinite(pure) else math.inf), orders[-1]
-    while len(orders) < _MOST_ORDERS:
+    # With one order alone it covers all: D_A <= D_first below it, <= pure above.
+    while 1 < len(orders) < _MOST_ORDERS:
         bounds = [_panel(orders, values, i) for i in range(len(orders) - 1)]
         worst = max(range(len(bounds)), key=bounds.__getitem__)
         if bounds[worst] <= best * (1.0 + rtol):
@@ -53,7 +54,7 @@ def best_rho(
         best = max(best, values[worst + 1] / middle)
     top = max(range(len(orders)), key=lambda i: values[i] / orders[i])
     panels = (_panel(orders, values, i) for i in range(len(orders) - 1))
-    return max(best, *panels) * (1.0 + 1e-12), orders[top]
+    return max((best, *panels)) * (1.0 + 1e-12), orders[top]
 
 
 def _panel(orders: list[float], values: list[float], i: int) -> float:

@@ -15,7 +15,8 @@ from shuffledp.estimates import (
     PartsEstimate,
 )
 from shuffledp.randomizers.base import Randomizer
-from shuffledp.randomizers.frequency import FrequencyRandomizer
+from shuffledp.randomizers.channel import Channel
+from shuffledp.randomizers.frequency import FrequencyRandomizer, ItemRandomizer
 
 
 def sampled_estimate(part: Randomizer, sums: Aggregate, *, n: int, rate: float) -> AnyEstimate:
@@ -67,8 +68,12 @@ def _scaled(
 
 def sampled_variance(part: Randomizer, frequency: float, *, rate: float) -> float:
     """Per-user variance of ``sampled_estimate``; for means the bound stated there."""
+    inner = part.parts()
+    if inner is not None and inner.weights is None:
+        # Every report has all parts: as for one part, the largest of theirs.
+        return max(sampled_variance(r, frequency, rate=rate) for r in inner.randomizers)
     noise = part.variance(frequency)
-    if isinstance(part, FrequencyRandomizer):
+    if isinstance(part, ItemRandomizer | Channel):
         return (noise + (1.0 - rate) * frequency) / rate
     return (noise + (1.0 - rate) * _range(part)[1] ** 2) / rate
 
