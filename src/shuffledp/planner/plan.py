@@ -349,7 +349,7 @@ def _best_confirmed(
 ) -> list[Row]:
     """Rows by error, the best deployable one confirmed: what it is then may no longer be best."""
     while True:
-        rows.sort(key=lambda row: (row.error, row.bits, row.label))
+        rows.sort(key=_order)
         best = next((row for row in rows if row.deployable), None)
         if best is None or best.confirmed:
             return rows
@@ -359,6 +359,11 @@ def _best_confirmed(
             left_out.append((best.label, found))
         else:
             rows.append(found)
+
+
+def _order(row: Row) -> tuple[float, int, str]:
+    """By error, to the thousandth that values are solved to: below it chance would decide."""
+    return float(f"{row.error:.3g}"), row.bits, row.label
 
 
 def _priced(task: Task, option: Option, n: int, settled: Settled, limits: _Limits) -> Row | str:
