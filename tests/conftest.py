@@ -10,6 +10,8 @@ import os
 for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_variable, "1")
 os.environ.setdefault("MPLBACKEND", "Agg")
+# How long a command takes depends on what else the machine does: stderr must not.
+os.environ["SHUFFLEDP_QUIET"] = "1"
 
 from hypothesis import HealthCheck, settings  # noqa: E402, the variables come first
 

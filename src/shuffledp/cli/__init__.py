@@ -36,7 +36,13 @@ certified number exists for it (one line on stderr says why); 3 verify could not
 
 @click.group(cls=OneLineGroup, epilog=EPILOG)
 @click.version_option(__version__, prog_name="shuffledp")
-def main() -> None:
+@click.option(
+    "--quiet",
+    is_flag=True,
+    envvar="SHUFFLEDP_QUIET",
+    help="Do not say on stderr what takes longer than a second.  [env: SHUFFLEDP_QUIET=1]",
+)
+def main(quiet: bool) -> None:
     """How much privacy a shuffler buys: certified bounds on eps and delta.
 
     Users randomize their values locally, a shuffler hides who sent what. The analyst then learns

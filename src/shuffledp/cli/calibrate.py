@@ -21,7 +21,8 @@ from shuffledp.cli.mechanisms import (
     mechanism_group,
     source_from_dict,
 )
-from shuffledp.cli.text import bound_text, print_json, progress
+from shuffledp.cli.progress import progress
+from shuffledp.cli.text import bound_text, print_json
 from shuffledp.cli.types import Number, Whole
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.multimessage import MultiMessage

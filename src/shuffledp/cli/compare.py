@@ -6,7 +6,8 @@ from typing import Any
 
 import click
 
-from shuffledp.cli.text import print_json, progress, say_unshown
+from shuffledp.cli.progress import progress
+from shuffledp.cli.text import print_json, say_unshown
 from shuffledp.cli.types import Number, Whole
 from shuffledp.cli.writing import files_written
 from shuffledp.compare import compare_randomizers

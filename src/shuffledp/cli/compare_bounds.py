@@ -5,7 +5,8 @@ from __future__ import annotations
 import click
 
 from shuffledp.cli.mechanisms import Request, per_mechanism
-from shuffledp.cli.text import print_json, progress
+from shuffledp.cli.progress import progress
+from shuffledp.cli.text import print_json
 from shuffledp.cli.types import Number, Whole
 
 

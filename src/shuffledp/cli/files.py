@@ -16,7 +16,8 @@ from shuffledp import _check
 from shuffledp.cli import report
 from shuffledp.cli.extras import load_certificate, load_deployment, load_plots, load_verifier
 from shuffledp.cli.mechanisms import mechanism_label
-from shuffledp.cli.text import print_json, progress, say_unshown
+from shuffledp.cli.progress import progress, teller
+from shuffledp.cli.text import print_json, say_unshown
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, unreadable
 from shuffledp.outputs import Outputs
@@ -177,16 +178,6 @@ def _account_for(source: Any, *, draw: bool, tell: Callable[[str], None]) -> _Do
     found = deployments.account(source.deployment, report=tell)
     curve = deployments.curve_over_n(found, report=tell) if draw else None
     return _Done(source, found, curve, load_certificate().issue(source, found))
-
-
-def teller(status: Any, prefix: str) -> Callable[[str], None]:
-    """What tells the spinner what is being computed."""
-
-    def tell(message: str) -> None:
-        if status is not None:
-            status.update(f"{prefix}: {message}")
-
-    return tell
 
 
 @contextlib.contextmanager

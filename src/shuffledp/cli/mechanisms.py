@@ -13,6 +13,7 @@ import click
 
 from shuffledp import generic, protocol_names, randomizer_names, shuffle
 from shuffledp.cli.group import OneLineGroup
+from shuffledp.cli.progress import progress
 from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole
 from shuffledp.multimessage import MultiMessage, protocol_class
 from shuffledp.randomizers import Randomizer, randomizer_class
@@ -75,7 +76,8 @@ def per_mechanism(
     """Group with one subcommand a mechanism; ``action(request, **options)`` does the work."""
 
     def complete(description: dict[str, Any], n: Any, trust: Any, rtol: float, **more: Any) -> Any:
-        source = source_from_dict(description)
+        with progress(f"setting up {description['name']}"):
+            source = source_from_dict(description)
 
         def build(users: Any) -> Shuffled:
             return accountant(source, users, rtol=rtol, trust=trust)

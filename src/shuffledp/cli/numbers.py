@@ -10,7 +10,8 @@ import click
 from shuffledp import _check
 from shuffledp.bound import Bound
 from shuffledp.cli.mechanisms import Request, per_mechanism
-from shuffledp.cli.text import bound_text, print_json, progress, say_unshown
+from shuffledp.cli.progress import progress
+from shuffledp.cli.text import bound_text, print_json, say_unshown
 from shuffledp.cli.types import Number, Whole
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError

@@ -16,10 +16,10 @@ from shuffledp.cli.files import (
     figure_writer,
     files_in,
     out_option,
-    teller,
     text_writer,
 )
-from shuffledp.cli.text import print_json, progress
+from shuffledp.cli.progress import progress, teller
+from shuffledp.cli.text import print_json
 from shuffledp.planner import Curves, Plan, errors_over_n
 
 _FACTORS, _FEW = (0.01, 0.1, 10.0), (0.1, 10.0)

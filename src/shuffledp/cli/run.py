@@ -14,7 +14,8 @@ import click
 from shuffledp import _check
 from shuffledp.cli import report
 from shuffledp.cli.extras import load_certificate, load_deployment, load_plots, load_protocol
-from shuffledp.cli.text import print_json, progress, say_unshown
+from shuffledp.cli.progress import Progress, progress
+from shuffledp.cli.text import print_json, say_unshown
 from shuffledp.cli.types import Number, Whole
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, rejected
@@ -372,14 +373,15 @@ def _bytes(text: str) -> int:
     return int(size)
 
 
-def _counter(status: Any, *, of: int | None = None, word: str = "rows") -> Callable[[int], None]:
+def _counter(
+    status: Progress, *, of: int | None = None, word: str = "rows"
+) -> Callable[[int], None]:
     done = 0
 
     def tell(count: int) -> None:
         nonlocal done
         done = count if of is not None else done + count
-        if status is not None:
-            status.update(f"{done:,}{'' if of is None else f' of {of:,}'} {word}")
+        status.update(f"{done:,}{'' if of is None else f' of {of:,}'} {word}")
 
     return tell
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import click
@@ -58,14 +57,6 @@ def say_unshown(characters: str) -> None:
     if characters:
         words = characters if len(characters) <= 10 else characters[:10] + "..."
         click.echo(f"shuffledp: no installed font has {words!r}: drawn as boxes", err=True)
-
-
-def progress(message: str) -> AbstractContextManager[Any]:
-    """A spinner on stderr while something runs, if stderr is a terminal."""
-    from rich.console import Console
-
-    console = Console(stderr=True)
-    return console.status(message) if console.is_terminal else nullcontext()
 
 
 def _plain(value: float) -> str:

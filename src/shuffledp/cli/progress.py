@@ -1,0 +1,108 @@
+"""What a command says on stderr while it works: never on stdout, never before a second has gone.
+
+On a terminal it is a spinner that leaves nothing behind. Elsewhere, in a log, it is one line after
+a second, after ten, and then every minute: enough to tell work from a hang. ``--quiet`` or
+SHUFFLEDP_QUIET=1 turns both off.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Protocol
+
+import click
+
+# Seconds after which a line is due: what takes longer than a second is not silent.
+_DUE = (1.0, 10.0)
+_EVERY = 60.0
+
+
+class Progress(Protocol):
+    """What can be told what is being done now."""
+
+    def update(self, message: str) -> None:
+        """Replace the message."""
+        ...
+
+
+@contextlib.contextmanager
+def progress(message: str) -> Iterator[Progress]:
+    """Say on stderr that something runs, from a second on; ``update`` says what.
+
+    Parameters
+    ----------
+    message : str
+        What runs, in a few words.
+    """
+    current = _Current(message)
+    if _quiet():
+        yield current
+        return
+    done = threading.Event()
+    show = _spinner if sys.stderr.isatty() else _lines
+    thread = threading.Thread(target=show, args=(current, done), daemon=True)
+    thread.start()
+    try:
+        yield current
+    finally:
+        done.set()
+        thread.join()
+
+
+class _Current:
+    """The message, written by the one who works and read by the one who shows."""
+
+    def __init__(self, message: str) -> None:
+        self.message = message
+
+    def update(self, message: str) -> None:
+        self.message = message
+
+
+def _quiet() -> bool:
+    context = click.get_current_context(silent=True)
+    return context is not None and bool(context.find_root().params.get("quiet"))
+
+
+def _lines(current: _Current, done: threading.Event) -> None:
+    """A line each time one is due."""
+    start = time.monotonic()
+    for seconds in _times():
+        if done.wait(max(0.0, start + seconds - time.monotonic())):
+            return
+        elapsed = f" ({seconds:.0f} s)" if seconds > _DUE[0] else ""
+        click.echo(f"working: {current.message}{elapsed}", err=True)
+
+
+def _times() -> Iterator[float]:
+    yield from _DUE
+    seconds = _EVERY
+    while True:
+        yield seconds
+        seconds += _EVERY
+
+
+def _spinner(current: _Current, done: threading.Event) -> None:
+    """A line that turns, and is gone when the work is done."""
+    if done.wait(_DUE[0]):
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    start, shown = time.monotonic() - _DUE[0], Text()
+    with Console(stderr=True).status(shown) as status:
+        while not done.wait(_FRAME):
+            # Text, not markup: brackets of a mechanism's parts are no styles.
+            status.update(Text(f"working: {current.message} ({time.monotonic() - start:.0f} s)"))
+
+
+_FRAME = 0.2
+
+
+def teller(status: Progress, prefix: str) -> Callable[[str], None]:
+    """What tells it what is being computed."""
+    return lambda message: status.update(f"{prefix}: {message}")

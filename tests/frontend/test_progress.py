@@ -1,0 +1,111 @@
+"""stderr while a command works: nothing in the first second, then enough to tell it from a hang."""
+
+import os
+import pty
+import subprocess
+import sys
+import time
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from shuffledp.cli import progress
+from shuffledp.cli.group import OneLineGroup
+
+SLOW = """
+import sys, time
+from shuffledp.cli import main, numbers
+def slow(bound, *, as_json):
+    print("0.1 <= eps <= 0.2")
+numbers._show = slow
+from shuffledp.shuffle import Shuffled
+def epsilon(self, **more):
+    time.sleep(1.6)
+Shuffled.epsilon = epsilon
+main(sys.argv[1:])
+"""
+KRR = ["epsilon", "k-rr", "--k", "3", "--eps0", "1", "-n", "50", "--delta", "0.01"]
+
+
+def environment(**more):
+    known = {k: v for k, v in os.environ.items() if k != "SHUFFLEDP_QUIET"}
+    return {**known, "TERM": "xterm", "NO_COLOR": "1", **more}
+
+
+def slow(*before, **more):
+    return subprocess.run(
+        [sys.executable, "-c", SLOW, *before, *KRR],
+        capture_output=True, text=True, check=True, env=environment(**more),
+    )  # fmt: skip
+
+
+def test_in_a_log_it_is_one_line_on_stderr_after_a_second():
+    done = slow()
+    assert done.stdout == "0.1 <= eps <= 0.2\n"
+    assert done.stderr == "working: eps of k-rr, k = 3, eps0 = 1\n"
+
+
+@pytest.mark.parametrize("how", [{"SHUFFLEDP_QUIET": "1"}, "--quiet"])
+def test_quiet(how):
+    done = slow("--quiet") if how == "--quiet" else slow(**how)
+    assert (done.stdout, done.stderr) == ("0.1 <= eps <= 0.2\n", "")
+
+
+def test_on_a_terminal_it_is_gone_in_the_end():
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW, *KRR],
+        stdout=subprocess.PIPE, stderr=theirs, text=True, env=environment(),
+    ) as process:  # fmt: skip
+        os.close(theirs)
+        shown = b""
+        while True:
+            try:
+                more = os.read(ours, 4096)
+            except OSError:  # the other end is closed
+                break
+            if not more:
+                break
+            shown += more
+        assert process.stdout.read() == "0.1 <= eps <= 0.2\n"
+    os.close(ours)
+    assert b"working: eps of k-rr, k = 3, eps0 = 1 (1 s)" in shown
+    assert shown.rstrip().endswith(b"\x1b[2K")  # the line is erased
+
+
+@click.group(cls=OneLineGroup)
+@click.option("--quiet", is_flag=True)
+def group(quiet):
+    pass
+
+
+@group.command()
+@click.argument("seconds", type=float)
+def work(seconds):
+    with progress.progress("first") as status:
+        time.sleep(seconds / 2)
+        status.update("second")
+        time.sleep(seconds / 2)
+    click.echo("done")
+
+
+def test_lines_come_when_they_are_due_and_say_the_latest(monkeypatch):
+    monkeypatch.setattr(progress, "_DUE", (0.05, 0.5))
+    monkeypatch.setattr(progress, "_EVERY", 5.0)
+    result = CliRunner().invoke(group, ["work", "0.8"])
+    assert result.stdout == "done\n"
+    assert result.stderr.splitlines() == ["working: first", "working: second (0 s)"]
+
+
+def test_nothing_before_it_is_due(monkeypatch):
+    monkeypatch.setattr(progress, "_DUE", (30.0,))
+    result = CliRunner().invoke(group, ["work", "0.02"])
+    assert (result.stdout, result.stderr) == ("done\n", "")
+
+
+def test_an_error_ends_it():
+    before = set(progress.threading.enumerate())
+    with pytest.raises(ZeroDivisionError), progress.progress("wrong"):
+        1 / 0  # noqa: B018
+    assert set(progress.threading.enumerate()) == before
