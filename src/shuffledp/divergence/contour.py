@@ -111,13 +111,14 @@ def integrated(
     if not 1.0 / _LARGEST_ALPHA < tilt.alpha < _LARGEST_ALPHA:
         return best, settled
     growth = _growth_table(law, n, tilt)
+    held = width < _FINE
     width = _affordable(law, n, tilt, width, growth, decay)
     smoothing = min(0.3, 0.7 * math.sqrt(width))
     guard = 1e-3 * width
     last = math.inf
     for _ in range(_ATTEMPTS):
         rule = _plan(law, n, tilt, smoothing, guard, growth, decay)
-        if rule is None or (width < _FINE and _work(law, rule) > _MORE * FINE_WORK):
+        if rule is None or (held and last < math.inf and _work(law, rule) > _MORE * FINE_WORK):
             break
         found, doubt = _apply(law, n, tilt, rule, growth)
         best = LogInterval(max(best.low, found.low), min(best.high, found.high))
