@@ -293,7 +293,7 @@ def noisy_laws(seed, n):
     g = np.concatenate([rng.normal(size=count) * 2.0, [-6.0, 5.0]])
     w = np.exp(rng.normal(size=g.size) * rng.choice([0.3, 2.0]))
     w *= 0.95 / w.sum()
-    lattice = Lattice(float(rng.choice([0.05, 0.3])), 0.5, 1 << 10)
+    lattice = Lattice(float(rng.choice([1e-4, 0.05])), 0.5, 1 << 10)
     atoms = Atoms(np.log(w), g)
     return few._laws(atoms, lattice, -1.0), lattice, (g, w)
 

@@ -17,7 +17,7 @@ from shuffledp.composition.tilt import tilted
 from shuffledp.divergence import contour
 from shuffledp.divergence.contour import expected_positive_part
 from shuffledp.divergence.gain import cell_gains, plain_law
-from shuffledp.divergence.nodes import Block
+from shuffledp.divergence.nodes import Block, node_blocks
 from shuffledp.divergence.rounding import capped, grown, halved_sum
 from shuffledp.divergence.tilt import find_tilt
 from shuffledp.pair import RatioRanges, ShuffledPair
@@ -136,6 +136,23 @@ def test_tilts_out_of_range_say_nothing(n, rare):
             assert ball(found.low).exp() <= highest
 
 
+def test_nodes_are_off_by_no_more_than_the_mass():
+    """Gains known to 0.4 only: far from the axis nothing is known but the mass itself."""
+    w, g = np.array([0.3, 0.3]), np.array([-1.0, 1.0])
+    law = replace(plain_law(w, g, mean=0.0), g_err=np.full(2, 0.4), mean_err=1e-3)
+    for n in (5, 400):
+        tilt = find_tilt(law, n)
+        mass = 0.0
+        for block in node_blocks(law, n, tilt, step=0.05, count=2000, smoothing=1e-3):
+            if block.first:
+                mass = float(block.upper.flat[0] + block.err.flat[0])
+            assert np.isfinite(block.err).all()
+            assert (block.err <= mass * (1.0 + 1e-6)).all()
+            assert (block.size <= mass * (1.0 + 1e-6)).all()
+            # Where the error is the mass there is no value.
+            assert (block.size[block.err >= mass * 0.999] <= 1e-6 * mass).all()
+
+
 def test_random_extreme_pairs_have_ordered_ends():
     rng = np.random.default_rng(7)
     for _ in range(30):
@@ -206,31 +223,43 @@ def test_windows_of_losses_far_from_0():
         law = tilted(LossLaw(loss, np.full(loss.size, 1.0 / loss.size)), 0.0)
         for t in 10.0 ** rng.uniform(2.0, 5.0, 12):
             bound = composition_nodes._window_bound(law, float(t))
+            near = composition_nodes._window_bound(replace(law, loss=loss - loss[0]), float(t))
+            assert bound == pytest.approx(near, rel=1e-6)
             for at in np.linspace(t, 1.3 * t, 5):
                 phase = at * (loss - loss[0])
                 size = abs(complex((law.weight * np.exp(1j * phase)).sum()))
                 assert size <= bound * (1.0 + 1e-12)
 
 
-def test_what_intervals_without_nodes_cost():
-    """Nodes far apart: an interval shorter than their distance may still hold one of them."""
-    law = LossLaw(np.linspace(-1.0, 1.0, 9), np.full(9, 1.0 / 9.0))
-    parts = [(law, 1000)]
-    tilt = rounds.find_tilt(parts, 0.0)
-    rows = composition_nodes.Rows(parts, tilt, 0.0)
-    one = rows.early_stop(1e-3, 20.0, 1e-9)
-    # What is beyond the last node is counted at t and in steps: in proportion to both.
-    for step in (0.1, 1.0, 10.0):
-        stop = rows.early_stop(1e-3, 20.0, step)
-        if stop is None or one is None:
+@pytest.mark.parametrize("h", [0.1, 0.3, 1.0])
+@pytest.mark.parametrize("guard", [5.0, 12.0])
+def test_what_intervals_without_nodes_cost(h, guard):
+    """Nodes far apart: one at the edge and one where smoothing begins count with their step."""
+    loss = np.sort(np.random.default_rng(0).uniform(-1.0, 1.0, 400))
+    parts = [(LossLaw(loss, np.full(400, 1.0 / 400)), 1000)]
+    rows = composition_nodes.Rows(parts, rounds.find_tilt(parts, 100.0), 100.0)
+
+    def kernel(t):
+        return 1.0 / math.hypot(rows.rho, t) / math.hypot(rows.rho + 1.0, t)
+
+    grid = [2.0 / math.sqrt(rows.variance)]
+    while grid[-1] * 1.3 < math.sqrt(2.0 * (guard + 1.0)) / h:
+        grid.append(grid[-1] * 1.3)
+    cut, found = grid[-1] * 1.3, 0
+    for step in (1e-6, 0.3, 3.0, 10.0):
+        stop = rows.early_stop(h, guard, step * grid[0])
+        if stop is None:
             continue
-        at, total = stop.edge, 0.0
-        while at < 40.0 / math.sqrt(rows.variance):
-            at += step
-            size = math.exp(rows._log_modulus(at / 1.3))
-            total += step * size / math.hypot(rows.rho, at) / math.hypot(rows.rho + 1.0, at)
-        assert total <= stop.rest_upper
-        assert stop.rest_upper >= one.rest_upper or stop.edge > one.edge
+        found += 1
+        beyond = math.exp(-0.5 * (h * cut) ** 2) * kernel(cut)
+        least = step * grid[0] * beyond
+        for t in grid:
+            if t >= stop.edge:
+                inside = max(step * grid[0], 0.3 * t)
+                least += inside * math.exp(min(rows._log_modulus(t), 0.0)) * kernel(t)
+        assert stop.rest_upper >= least
+        assert stop.rest_lower >= least
+    assert found > 0
 
 
 @pytest.mark.parametrize("count", [3, 10**6, 10**9])
