@@ -170,8 +170,7 @@ def writing(
         except BrokenPipeError:  # of stdout: no file's fault
             raise
         except OSError as error:
-            one = f"{checked[0].argument} = {checked[0].given!r}" if len(checked) == 1 else "output"
-            raise ParameterError(f"{one}: {unreadable(error)}; nothing is written") from None
+            raise ParameterError(f"output: {unreadable(error)}; nothing is written") from None
 
 
 def check(
