@@ -1,6 +1,7 @@
 """Engines: the same job gives the same sums, reports travel through files unharmed."""
 
 import dataclasses
+import gzip
 import math
 import subprocess
 import sys
@@ -311,25 +312,84 @@ def test_arrow_and_back():
 # --------------------------------------------------------------------------- larger than memory
 
 
-@pytest.mark.long
-def test_a_hundred_million_rows_in_one_gigabyte(tmp_path):
+# ------------------------------------------------------------------------------------ memory
+
+
+def resident(code):
+    """Most megabytes that a process of its own has held."""
+    code += "\nimport resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    return int(done.stdout)
+
+
+def whole_numbers(path, rows, size):
+    """A file of so many thousand rows: Parquet in row groups of a million, or CSV."""
     rng = np.random.default_rng(0)
-    path = tmp_path / "x.parquet"
-    schema = pa.schema([("x", pa.int16())])
-    with pq.ParquetWriter(path, schema) as writer:
-        for _ in range(100):
-            rows = rng.integers(0, 50, 10**6).astype(np.int16)
-            writer.write_table(pa.table({"x": rows}, schema=schema))
-    code = f"""
-import resource
+    table = pa.table({"x": rng.integers(0, 50, size)})
+    if path.suffix == ".csv":
+        text = "".join(f"{x}\n" for x in table.column("x").to_pylist())
+        path.write_text("x\n" + text * (rows // size), encoding="utf-8")
+        return path
+    with pq.ParquetWriter(path, table.schema) as writer:
+        for _ in range(rows // size):
+            writer.write_table(table)
+    return path
+
+
+@pytest.mark.parametrize("engine", ["FileEngine", "DuckEngine"])
+@pytest.mark.parametrize("name", ["x.parquet", "x.csv"])
+def test_reading_holds_no_column(engine, name, tmp_path):
+    """Ten times the rows, at most 32 MB more; the column would be 144 MB, or more as text."""
+    size = 10**5 if name == "x.csv" else 10**6
+    found = []
+    for rows in (2 * size, 20 * size):
+        path = whole_numbers(tmp_path / name, rows, size)
+        found.append(
+            resident(f"""
+from shuffledp.protocol.engines import {engine}, Settings
+rows = {engine}({str(path)!r}).arrays(("x",), Settings(memory=128_000_000))
+assert sum(map(len, rows)) == {rows}
+""")
+        )
+    assert found[1] - found[0] < 32
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("memory", [128_000_000, 512 << 20])
+def test_memory_at_ten_and_a_hundred_million_rows(memory, tmp_path):
+    """The same within a tenth: nothing grows with the rows."""
+    found = []
+    for rows in (10**7, 10**8):
+        path = whole_numbers(tmp_path / "x.parquet", rows, 10**6)
+        found.append(
+            resident(f"""
 import shuffledp as sd
 from shuffledp.protocol import Column, Job
-from shuffledp.protocol.engines import DuckEngine, Settings
+from shuffledp.protocol.engines import FileEngine, Settings
 job = Job(sd.KRR(k=50, eps0=4.0).to_dict(), Column(name="x"))
-found = DuckEngine({str(path)!r}).run(job, Settings(memory=700 << 20)).aggregate()
-print(found.count, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
-"""
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    count, kilobytes = map(int, done.stdout.split())
-    assert count == 100_000_000
-    assert kilobytes < 1_000_000
+settings = Settings(memory={memory})
+assert FileEngine({str(path)!r}).run(job, settings).aggregate().count == {rows}
+""")
+        )
+    assert 1 / 1.1 < found[1] / found[0] < 1.1, found
+    assert found[1] << 20 < memory + (300 << 20)
+
+
+@pytest.mark.long
+def test_compressed_csv_does_not_escape_the_cap(tmp_path):
+    """20 million rows in 47 kB: the number of rows cannot be guessed from the size."""
+    path = tmp_path / "x.csv.gz"
+    with gzip.open(path, "wb") as file:
+        file.write(b"x\n")
+        for _ in range(200):
+            file.write(b"1\n" * 10**5)
+    assert path.stat().st_size < 10**5
+    found = resident(f"""
+import shuffledp as sd
+from shuffledp.protocol import Column, Job
+from shuffledp.protocol.engines import FileEngine, Settings
+job = Job(sd.KRR(k=50, eps0=4.0).to_dict(), Column(name="x"))
+settings = Settings(memory=128_000_000)
+assert FileEngine({str(path)!r}).run(job, settings).aggregate().count == 20_000_000
+""")
+    assert found < 300

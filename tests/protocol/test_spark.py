@@ -89,3 +89,57 @@ def test_rows_left_out_and_bad_columns(spark, tmp_path):
         SparkEngine(frame, materialized=str(tmp_path / "o")).run(
             job, Settings(reports=tmp_path / "r.parquet")
         )
+
+
+@pytest.mark.parametrize("seed", [None, 7])
+def test_columns_with_dots_and_quotes(seed, spark, tmp_path):
+    from shuffledp.protocol.engines.spark import SparkEngine
+
+    for j, name in enumerate(("a.b", "back`tick", "odd name")):
+        frame = spark.createDataFrame([(0,), (1,), (3,)], [name])
+        job = Job(MECHANISMS[0].to_dict(), Column(name=name), seed)
+        where = str(tmp_path / f"{seed}{j}")
+        assert SparkEngine(frame, materialized=where).run(job, Settings()).count == 3
+
+
+@pytest.mark.parametrize("seed", [None, 7])
+def test_what_a_worker_refuses_is_a_parameter_error(seed, spark, tmp_path):
+    from shuffledp.protocol.engines.spark import SparkEngine
+
+    frame = spark.createDataFrame([("a",), ("HIV-positive Jane Doe",)], "x string")
+    column = Column(name="x", domain=tuple("abcdefg"))
+    job = Job(MECHANISMS[0].to_dict(), column, seed)
+    with pytest.raises(ParameterError, match=r"^column 'x', a row: wanted an item") as refused:
+        SparkEngine(frame, materialized=str(tmp_path / "m")).run(job, Settings())
+    assert "Jane" not in str(refused.value)
+    assert "\n" not in str(refused.value)
+    other = Column(name="x")
+    with pytest.raises(ParameterError, match="public list of items"):
+        SparkEngine(frame, materialized=str(tmp_path / "n")).run(
+            Job(MECHANISMS[0].to_dict(), other, seed), Settings()
+        )
+
+
+def test_no_order_of_the_users_stays(spark, tmp_path):
+    """eps0 = 300: reports are the values, which rise. Only the shuffled table is left."""
+    from shuffledp.protocol.engines.spark import SparkEngine
+
+    rows = 30_000
+    frame = spark.createDataFrame(pa.table({"x": np.arange(rows)}).to_pandas())
+    job = Job(sd.KRR(k=rows, eps0=300.0).to_dict(), Column(name="x"))
+    found = SparkEngine(frame, materialized=str(tmp_path / "m")).run(job, Settings())
+    assert found.count == rows
+    assert [path.name for path in (tmp_path / "m").iterdir()] == ["shuffled"]
+    reports = spark.read.parquet(str(tmp_path / "m" / "shuffled")).toPandas()["report"].to_numpy()
+    assert np.array_equal(np.sort(reports), np.arange(rows))
+    assert abs(np.corrcoef(reports, np.arange(rows))[0, 1]) < 6 / np.sqrt(rows)
+
+
+def test_nothing_stays_below_the_minimum_batch(spark, tmp_path):
+    from shuffledp.protocol.engines.spark import SparkEngine
+
+    frame = spark.createDataFrame([(0,), (1,), (None,)], "x long")
+    job = Job(MECHANISMS[0].to_dict(), Column(name="x", nulls="drop"))
+    with pytest.raises(ParameterError, match=r"input has 2 reports.*nothing is released"):
+        SparkEngine(frame, materialized=str(tmp_path / "m")).run(job, Settings(minimum_batch=3))
+    assert not (tmp_path / "m").exists() or list((tmp_path / "m").iterdir()) == []

@@ -2,11 +2,14 @@
 
 Reports are written to a table once and only read after that: a task that is retried writes its own
 part again, and the failed attempt's part is never committed, so no value's second report is seen.
+That table has each batch in random order, and goes when the shuffled one is there.
 """
 
 from __future__ import annotations
 
+import contextlib
 import pickle
+import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -14,16 +17,18 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from shuffledp.errors import NotCertified
+from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.multimessage import MultiMessage
 from shuffledp.protocol.columns import Column
-from shuffledp.protocol.engines.base import Engine, Settings, unknown
+from shuffledp.protocol.engines.base import Engine, Settings, enough, unknown
 from shuffledp.protocol.jobs import BLOCK_ROWS, Job, Outcome
 from shuffledp.protocol.reports import from_arrow, to_arrow
+from shuffledp.protocol.shuffler import shuffle_reports
 from shuffledp.randomizers.composed import PartsRandomizer
 from shuffledp.randomness import SystemSource
 
 _SUMS = "outcome binary"
+_REFUSED = re.compile(r"shuffledp\.errors\.ParameterError: ([^\n]*)")
 
 
 class SparkEngine(Engine):
@@ -34,8 +39,9 @@ class SparkEngine(Engine):
     frame : pyspark.sql.DataFrame
         The table.
     materialized : str
-        Where reports are written, a path every worker can write to. It holds randomized reports,
-        never values; it is the caller's to remove.
+        Where reports are written, a path every worker can write to. What stays is the table
+        ``shuffled``: randomized reports in random order, never values; it is the caller's to
+        remove. Below the minimum batch nothing stays.
     """
 
     def __init__(self, frame: Any, *, materialized: str) -> None:
@@ -59,26 +65,61 @@ class SparkEngine(Engine):
         if settings.reports is not None:
             msg = "reports: the Spark engine leaves them in its own table (materialized)"
             raise NotCertified(msg)
-        rows = self._frame.select(column.name)
-        total = self._private(job, rows) if job.seed is None else _simulated(job, rows)
+        rows = self._frame.select("`" + column.name.replace("`", "``") + "`")
+        with _one_line():
+            if job.seed is not None:
+                total = _simulated(job, rows)
+            else:
+                total = self._private(job, rows, settings.minimum_batch)
         return replace(total, users=total.count)
 
-    def _private(self, job: Job, rows: Any) -> Outcome:
+    def _private(self, job: Job, rows: Any, least: int | None) -> Outcome:
         kind = _spark_type(job)
         made = rows.mapInArrow(
             _randomizing(job), f"report {kind}, order_key binary, nulls long, outside long"
         )
-        made.write.mode("errorifexists").parquet(f"{self._where}/keyed")
         session = self._frame.sparkSession
-        keyed = session.read.parquet(f"{self._where}/keyed")
-        left_out = keyed.agg({"nulls": "sum", "outside": "sum"}).collect()[0].asDict()
-        shuffled = keyed.where("report is not null").orderBy("order_key").select("report")
-        shuffled.write.mode("errorifexists").parquet(f"{self._where}/shuffled")
+        where = f"{self._where}/keyed"
+        made.write.mode("errorifexists").parquet(where)
+        try:
+            keyed = session.read.parquet(where)
+            left_out = keyed.agg({"nulls": "sum", "outside": "sum", "report": "count"})
+            counts = left_out.collect()[0].asDict()
+            if least is not None:
+                enough(int(counts["count(report)"]), least)
+            shuffled = keyed.where("report is not null").orderBy("order_key").select("report")
+            shuffled.write.mode("errorifexists").parquet(f"{self._where}/shuffled")
+        finally:
+            _remove(session, where)
         reports = session.read.parquet(f"{self._where}/shuffled")
         total = _tree(reports.mapInArrow(_summing(job), _SUMS))
         return total + Outcome(
-            nulls=int(left_out["sum(nulls)"] or 0), outside=int(left_out["sum(outside)"] or 0)
+            nulls=int(counts["sum(nulls)"] or 0), outside=int(counts["sum(outside)"] or 0)
         )
+
+
+@contextlib.contextmanager
+def _one_line() -> Iterator[None]:
+    """What a worker refuses is the same error as on the other engines, not Spark's trace of it."""
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import PySparkException
+
+    try:
+        yield
+    except (PySparkException, Py4JJavaError) as error:
+        # The worker's own last line, as Python prints it.
+        found = _REFUSED.search(str(error))
+        if found is not None:
+            raise ParameterError(found[1].strip()) from None
+        first = (str(error).splitlines() or [type(error).__name__])[0]
+        raise ParameterError(f"input: Spark: {first}") from None
+
+
+def _remove(session: Any, where: str) -> None:
+    """Delete a table, wherever Spark has written it."""
+    path = session.sparkContext._jvm.org.apache.hadoop.fs.Path(where)  # noqa: SLF001 (no other way)
+    configuration = session.sparkContext._jsc.hadoopConfiguration()  # noqa: SLF001
+    path.getFileSystem(configuration).delete(path, True)  # noqa: FBT003 (Java: and all in it)
 
 
 def _simulated(job: Job, rows: Any) -> Outcome:
@@ -137,7 +178,8 @@ def _randomizing(job: Job) -> Any:
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         source = SystemSource()
         for batch in batches:
-            reports, left_out = job.reports(batch.column(0), 0)
+            reports, left_out = job.reports(batch.column(0), 0, counted=False)
+            reports = shuffle_reports(reports, source)
             words = source.octets(16 * len(reports)).reshape(len(reports), 16)
             keys = pa.array([row.tobytes() for row in words], type=pa.binary())
             zeros = pa.array(np.zeros(len(reports), dtype=np.int64))
@@ -169,7 +211,7 @@ def _simulating(job: Job) -> Any:
     def work(rows: tuple[int, Iterable[tuple[int, Any]]]) -> Outcome:
         block, placed = rows
         values = pa.array([value for _, value in sorted(placed, key=lambda pair: pair[0])])
-        reports, total = job.reports(values, block)
+        reports, total = job.reports(values, block, counted=False)
         return total + job.outcome(reports) if len(reports) else total
 
     return work
