@@ -13,8 +13,8 @@ from shuffledp.errors import ParameterError
 from shuffledp.protocol.engines.base import LocalEngine, Settings, in_one, unknown
 
 _ROWS = 1 << 17
-_PARQUET = "read_parquet(?, hive_partitioning=false)"
-_CSV = "read_csv(?, hive_partitioning=false)"
+_PARQUET = "read_parquet({}, hive_partitioning=false)"
+_CSV = "read_csv({}, hive_partitioning=false)"
 _READERS = {".parquet": _PARQUET, ".pq": _PARQUET, ".csv": _CSV, ".tsv": _CSV, ".gz": _CSV}
 
 
@@ -68,7 +68,7 @@ class DuckEngine(LocalEngine):
             # Held by a name: a reader that outlives its relation reads freed memory (DuckDB 1.3).
             relation = self._query(connection, quoted)
             try:
-                reader = self._record_batches(connection, relation, quoted)
+                reader = _record_batches(relation)
             except _errors() as error:
                 raise self._unreadable(error) from None
             while True:
@@ -91,26 +91,14 @@ class DuckEngine(LocalEngine):
         return duckdb.connect(":memory:", config=options)
 
     def _query(self, connection: Any, columns: str) -> Any:
+        # The reader is one of ours; columns and the path are quoted. A parameter would make
+        # DuckDB 1 hold the whole result.
+        path = _as_it_is(self._path).replace("'", "''")
+        sql = f"SELECT {columns} FROM " + self._reader.format(f"'{path}'")  # noqa: S608
         try:
-            return connection.sql(self._sql(columns), params=[_as_it_is(self._path)])
+            return connection.sql(sql)
         except _errors() as error:
             raise self._unreadable(error) from None
-
-    def _sql(self, columns: str) -> str:
-        # The reader is one of ours, the column is quoted, the path is a parameter.
-        return f"SELECT {columns} FROM {self._reader}"  # noqa: S608
-
-    def _record_batches(self, connection: Any, relation: Any, columns: str) -> Any:
-        """The result as a stream.
-
-        DuckDB 2 streams what a relation gives and holds what a connection executes; DuckDB 1 does
-        it the other way round.
-        """
-        if hasattr(relation, "to_arrow_reader"):
-            return relation.to_arrow_reader(_ROWS)
-        return connection.execute(self._sql(columns), [_as_it_is(self._path)]).fetch_record_batch(
-            _ROWS
-        )
 
     def _unreadable(self, error: BaseException) -> ParameterError:
         """Where it fails; DuckDB's words go on to quote the row, which nobody else should read."""
@@ -134,3 +122,13 @@ def _errors() -> tuple[type[Exception], ...]:
 def _as_it_is(path: Path) -> str:
     """A pattern that only this name matches; from the root, so that it is no address either."""
     return re.sub(r"([*?\[])", r"[\1]", str(path.absolute()))
+
+
+def _record_batches(relation: Any) -> pa.RecordBatchReader:
+    """The relation as a stream; the method's name depends on DuckDB's version.
+
+    Of a relation: what a connection executes is held whole by DuckDB 2.
+    """
+    if hasattr(relation, "to_arrow_reader"):
+        return relation.to_arrow_reader(_ROWS)
+    return relation.fetch_arrow_reader(_ROWS)
