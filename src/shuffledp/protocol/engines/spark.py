@@ -8,6 +8,7 @@ That table has each batch in random order, and goes when the shuffled one is the
 from __future__ import annotations
 
 import contextlib
+import importlib
 import pickle
 import re
 from collections.abc import Iterable, Iterator
@@ -101,12 +102,13 @@ class SparkEngine(Engine):
 @contextlib.contextmanager
 def _one_line() -> Iterator[None]:
     """What a worker refuses is the same error as on the other engines, not Spark's trace of it."""
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import PySparkException
-
+    errors = (
+        importlib.import_module("pyspark.errors").PySparkException,
+        importlib.import_module("py4j.protocol").Py4JJavaError,
+    )
     try:
         yield
-    except (PySparkException, Py4JJavaError) as error:
+    except errors as error:
         # The worker's own last line, as Python prints it.
         found = _REFUSED.search(str(error))
         if found is not None:
