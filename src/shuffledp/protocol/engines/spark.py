@@ -66,7 +66,8 @@ class SparkEngine(Engine):
         if settings.reports is not None:
             msg = "reports: the Spark engine leaves them in its own table (materialized)"
             raise NotCertified(msg)
-        rows = self._frame.select("`" + column.name.replace("`", "``") + "`")
+        # Under a name of ours: Spark reads a dot in a name as a field of a struct.
+        rows = self._frame.selectExpr("`" + column.name.replace("`", "``") + "` AS value")
         with _one_line():
             if job.seed is not None:
                 total = _simulated(job, rows)
