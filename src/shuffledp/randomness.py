@@ -119,14 +119,14 @@ class RandomSource(ABC):
         return self.words(-(-size * kind.itemsize // 8)).view(kind)[:size]
 
     def unit(self, size: int) -> Floats:
-        """Uniform on (0, 1): odd multiples of 2^-54, never an end point."""
-        return ((self.words(size) >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+        """Uniform on (0, 1): odd multiples of 2^-53, all of them floats, never an end point."""
+        return ((self.words(size) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
 
     def fine_unit(self, size: int) -> Floats:
-        """Uniform on (0, 1), small numbers to 53 digits of their own: for the tails of inversion.
+        """Uniform on (0, 1), small numbers to 52 digits of their own: for the tails of inversion.
 
         A number is in [2^-k, 2^-(k-1)) with probability 2^-k, k leading zeros less one, and
-        there one of 2^52 middles of even steps.
+        there one of 2^51 middles of even steps, all of them floats.
         """
         zeros = np.zeros(size, dtype=np.int64)
         open_ = np.arange(size)
@@ -140,7 +140,7 @@ class RandomSource(ABC):
             open_ = open_[drawn == 0]
             if int(zeros.max(initial=0)) > _MOST_ZEROS:
                 break
-        part = ((self.words(size) >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+        part = ((self.words(size) >> np.uint64(13)).astype(np.float64) + 0.5) * 2.0**-51
         return np.ldexp(1.0 + part, -1 - np.minimum(zeros, _MOST_ZEROS).astype(np.intc))
 
     def normal(self, size: int) -> Floats:
@@ -166,7 +166,7 @@ class RandomSource(ABC):
                 return order.astype(np.int64)
 
     def categorical(self, probabilities: Floats, size: int) -> Integers:
-        """Indices drawn with the given probabilities, by inversion on 53-bit uniforms."""
+        """Indices drawn with the given probabilities, by inversion on 52-bit uniforms."""
         edges = np.cumsum(np.asarray(probabilities, dtype=np.float64))
         edges /= edges[-1]
         return np.minimum(np.searchsorted(edges, self.unit(size), side="right"), edges.size - 1)

@@ -87,8 +87,8 @@ class IntervalNoise(MeanRandomizer):
     Reports are float64: middles of the cells of a lattice that is at least 2^32 times finer than
     the noise and the interval. Values are rounded to it at random, without bias, and noise is
     rounded down, so that a report betrays nothing of a sum of floats. Not covered by the bounds:
-    the noise itself is drawn by inversion in floating point, from uniform numbers with 53 digits
-    (``GeneralizedGaussian``: small ones with 53 digits of their own, so that far out no cell of the
+    the noise itself is drawn by inversion in floating point, from uniform numbers with 52 digits
+    (``GeneralizedGaussian``: small ones with 52 digits of their own, so that far out no cell of the
     lattice is missing); the probability of one cell may be off by a relative 2^-18 or so.
     """
 
