@@ -1,6 +1,8 @@
 """Subset selection beyond what all frequency mechanisms are tested for."""
 
+import itertools
 import math
+import time
 
 import numpy as np
 import pytest
@@ -57,13 +59,39 @@ def test_large_domains_have_few_classes(eps0):
         assert subset.message_bits > 0
 
 
-@pytest.mark.parametrize(("d", "k"), [(1, 1), (5, 5), (6, 3), (30, 1), (40, 2), (7, 6)])
+@pytest.mark.parametrize(
+    ("d", "k"), [(1, 1), (5, 5), (6, 3), (30, 1), (40, 2), (7, 6), (6, 4), (8, 5)]
+)
 def test_subsets_are_uniform(d, k):
     rows = np.sort(_subsets(d, k, 60_000, SeededSource(d * 100 + k)), axis=1)
     assert (rows[:, 1:] > rows[:, :-1]).all()
     seen, counts = np.unique(rows, axis=0, return_counts=True)
     assert len(seen) == math.comb(d, k)
     assert fits(counts, np.ones(len(seen))) > LEAST_P_VALUE
+
+
+def test_nearly_all_items_take_no_longer():
+    """Of 1,999 items of 2,000 the one left out is drawn; it took 42 s."""
+    subset = sd.SubsetSelection(d=2000, k=1999, eps0=1.0)
+    start = time.process_time()
+    reports = subset.simulate(np.arange(2000), seed=1)
+    assert time.process_time() - start < 5.0
+    assert reports.shape == (2000, 1999)
+    assert (reports[:, 1:] > reports[:, :-1]).all()
+    own = (reports == np.arange(2000)[:, None]).any(axis=1)
+    p = subset.support.own
+    assert abs(own.mean() - p) < 5 * math.sqrt(p * (1 - p) / 2000) + 1e-9
+
+
+@pytest.mark.parametrize(("d", "k"), [(5, 3), (5, 4), (4, 3)])
+def test_reports_of_large_subsets_have_their_exact_law(d, k):
+    eps0, n = 1.0, 60_000
+    subset = sd.SubsetSelection(d=d, k=k, eps0=eps0)
+    reports = subset.simulate(np.full(n, 1), seed=d * 10 + k)
+    every = list(itertools.combinations(range(d), k))
+    place = {one: i for i, one in enumerate(every)}
+    counts = np.bincount([place[tuple(row)] for row in reports.tolist()], minlength=len(every))
+    assert fits(counts, [math.exp(eps0) if 1 in one else 1.0 for one in every]) > LEAST_P_VALUE
 
 
 def test_reports_are_sorted_and_compact():

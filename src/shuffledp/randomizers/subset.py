@@ -177,10 +177,16 @@ def _subsets(d: int, k: int, users: int, source: RandomSource) -> np.ndarray:
     """Uniform k-subsets of 0 .. d-1, unordered rows.
 
     Values that occur twice are drawn again until all differ. The procedure treats all items alike,
-    so each set of k is as likely as any other.
+    so each set of k is as likely as any other. Of sets with more than half of the items what is
+    drawn is the complement, uniform among the sets of its size: nearly all values would occur
+    twice.
     """
     if k == 0:
         return np.empty((users, 0), dtype=np.uint8)
+    if 2 * k > d:
+        inside = np.ones((users, d), dtype=bool)
+        inside[np.arange(users)[:, None], _subsets(d, d - k, users, source)] = False
+        return np.nonzero(inside)[1].astype(smallest_type(d)).reshape(users, k)
     rows = source.uniform(d, users * k).reshape(users, k)
     rows.sort(axis=1)
     open_ = np.flatnonzero((rows[:, 1:] == rows[:, :-1]).any(axis=1))
