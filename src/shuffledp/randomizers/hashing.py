@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -19,8 +20,10 @@ from shuffledp.randomizers.values import blocks, row_reports, smallest_type
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import HASHED_PAIRS
 
-# Items whose hash values are tabulated together: 2^10 of them.
-_TABLE = 10
+# Items whose hash values are tabulated together, 2^8 of them, for so many users: with values of a
+# byte the table is 2 MB, which a core's cache holds.
+_TABLE = 8
+_USERS = 1 << 13
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,32 +111,49 @@ class LocalHash(FrequencyRandomizer):
         return row_reports(reports, self._digits + 1, self.l)
 
     def _supporters(self, reports: np.ndarray, items: np.ndarray | None) -> np.ndarray:
-        m = self._digits
-        a, z = reports[:, :m], reports[:, m:]
-        if items is not None:
-            digits = _binary(items, m)
-            said = z[:, 0].astype(np.int64)
-            hit = [np.count_nonzero(self._hashed(a, row) == said) for row in digits]
-            return np.array(hit, dtype=np.int64)
-        low = min(m, _TABLE)
-        counts = np.zeros(-(-self.domain >> low) << low, dtype=np.int64)
-        for start in range(0, self.domain, 1 << low):
-            first = _binary(np.array([start]), m)[0]
-            for users in blocks(len(reports), 1 << low):
-                table = self._table(a[users, :low], self._hashed(a[users], first))
-                found = np.count_nonzero(table == z[users].astype(table.dtype), axis=0)
-                counts[start : start + (1 << low)] += found
-        return counts[: self.domain]
+        """Items whose high digits agree follow one another: the low ones are in a table.
 
-    def _table(self, a: np.ndarray, first: np.ndarray) -> np.ndarray:
-        """h of 2^low items that follow one another, from h of the first: doubled by each digit."""
+        A report supports an item if the table's entry is what z leaves of the high digits' hash, so
+        that each pair of a report and an item costs one comparison.
+        """
+        order = None if items is None else np.argsort(items, kind="stable")
+        chosen = np.arange(self.domain) if items is None else items[order].astype(np.int64)
+        m = self._digits
+        low = min(m, _TABLE, max(1, len(chosen).bit_length()))
+        high, rows = chosen >> low, chosen & ((1 << low) - 1)
+        starts = np.flatnonzero(np.diff(high, prepend=-1))
+        runs = list(itertools.pairwise([*starts.tolist(), len(chosen)]))
+        counts = np.zeros(len(chosen), dtype=np.int64)
+        for first in range(0, len(reports), _USERS):
+            part = reports[first : first + _USERS].T
+            table = self._table(part[:low])
+            for start, stop in runs:
+                wanted = self._left(part[low:m], part[m], int(high[start])).astype(table.dtype)
+                hits = table[rows[start:stop]] == wanted
+                counts[start:stop] += [np.count_nonzero(row) for row in hits]
+        if order is None:
+            return counts
+        found = np.empty_like(counts)
+        found[order] = counts
+        return found
+
+    def _left(self, a: np.ndarray, z: np.ndarray, high: int) -> np.ndarray:
+        """z less the hash of the high digits, modulo l."""
+        used = [column for j, column in enumerate(a) if high >> j & 1]
+        total = np.zeros(len(z), dtype=np.int64)
+        for column in used:
+            total += column.astype(np.int64)
+        return (z.astype(np.int64) - total) % self.l
+
+    def _table(self, a: np.ndarray) -> np.ndarray:
+        """h of the items that have low digits alone, shape (2^digits, users)."""
         kind = smallest_type(2 * self.l - 1)
-        table = first.astype(kind)[:, None]
-        for column in a.astype(kind).T:
-            more = table + column[:, None]
-            np.subtract(more, kind.type(self.l), out=more, where=more >= self.l)
-            table = np.concatenate([table, more], axis=1)
-        return table
+        table = np.zeros((1 << len(a), a.shape[1]), dtype=kind)
+        for j, column in enumerate(a.astype(kind)):
+            more = table[: 1 << j] + column
+            # Below l the difference wraps around and is the larger one.
+            np.minimum(more, more - kind.type(self.l), out=table[1 << j : 2 << j])
+        return table.astype(smallest_type(self.l), copy=False)
 
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """Classes: which of the inputs hash to z, and whether all other inputs do."""
