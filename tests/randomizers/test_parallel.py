@@ -254,7 +254,7 @@ def test_bad_reports_are_refused():
     parallel = sd.Parallel([sd.BinaryRR(eps0=1.0)] * 2, weights=[0.5, 0.5])
     reports = parallel.simulate([(0, 1)], seed=1)
     reports["choice"] = 2
-    with pytest.raises(sd.ParameterError, match="reports choice = 2"):
+    with pytest.raises(sd.ParameterError, match=r"reports choice\[0\] = 2"):
         parallel.aggregate(reports)
     with pytest.raises(sd.ParameterError, match="at least one report"):
         parallel.estimate(reports[:0])

@@ -174,7 +174,7 @@ def test_bad_reports_are_refused():
     sampled = sd.PoissonSubsample(sd.BinaryRR(eps0=1.0), rate=0.5)
     reports = sampled.simulate([0], seed=1)
     reports["choice"] = 2
-    with pytest.raises(sd.ParameterError, match="reports choice = 2"):
+    with pytest.raises(sd.ParameterError, match=r"reports choice\[0\] = 2"):
         sampled.aggregate(reports)
     with pytest.raises(sd.ParameterError, match="randomizers = 3"):
         sd.PoissonSubsample(3, rate=0.5)

@@ -18,6 +18,7 @@ from shuffledp.estimates import Aggregate
 from shuffledp.multimessage import MultiMessage
 from shuffledp.protocol.columns import hash_of, size_of
 from shuffledp.protocol.jobs import Mechanism, Outcome, mechanism_of, summed
+from shuffledp.randomizers.values import RefusedRows
 
 _KEY = b"shuffledp"
 _COLUMN = "report"
@@ -206,14 +207,18 @@ def _about(path: str | Path, found: pa.Schema) -> tuple[Mechanism, dict[str, Any
 
 
 def _sums(sums_of: Callable[[np.ndarray], Aggregate], reports: np.ndarray) -> tuple[Outcome, int]:
-    """Sums over the reports in the message space; the others are found by bisection."""
-    if not len(reports):
-        return Outcome(), 0
-    try:
-        return Outcome.of(sums_of(reports)), 0
-    except ParameterError:
-        if len(reports) == 1:
-            return Outcome(), 1
-    middle = len(reports) // 2
-    left, right = _sums(sums_of, reports[:middle]), _sums(sums_of, reports[middle:])
-    return left[0] + right[0], left[1] + right[1]
+    """Sums over the reports in the message space, and how many others there are.
+
+    A check names all rows that fail it, so there are no more turns than there are checks; where
+    the column as a whole is refused, as one of another type, all of it is left out.
+    """
+    refused = 0
+    while len(reports):
+        try:
+            return Outcome.of(sums_of(reports)), refused
+        except RefusedRows as error:
+            kept = reports[~error.rows]
+        except ParameterError:
+            kept = reports[:0]
+        reports, refused = kept, refused + len(reports) - len(kept)
+    return Outcome(), refused

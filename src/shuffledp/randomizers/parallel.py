@@ -25,6 +25,7 @@ from shuffledp.randomizers.base import (
 from shuffledp.randomizers.composed import PartsRandomizer
 from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.sampled import sampled_estimate, sampled_variance
+from shuffledp.randomizers.values import RefusedRows
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import JOINT_PAIRS
 
@@ -257,12 +258,20 @@ def aggregate_one_of(parts: Sequence[Randomizer], reports: Reports) -> PartsAggr
     """Sums of each mechanism over the reports that say it made them."""
     choice, *columns = composed.unpacked(reports, len(parts), choice=True)
     if choice.size and int(choice.max()) >= len(parts):
-        raise rejected("reports choice", int(choice.max()), f"0 to {len(parts) - 1}")
+        raise RefusedRows("reports choice", choice, choice >= len(parts), f"0 to {len(parts) - 1}")
     sums = [
-        part.aggregate(c[choice == j])
+        aggregate_of(part, c, choice == j)
         for j, (part, c) in enumerate(zip(parts, columns, strict=True))
     ]
     return joined(len(choice), sums)
+
+
+def aggregate_of(part: Randomizer, column: Reports, users: np.ndarray) -> Aggregate:
+    """Sums over the reports of some of the users; what is refused is said of all."""
+    try:
+        return part.aggregate(column[users])
+    except RefusedRows as error:
+        raise error.among(users) from None
 
 
 def _checked_weights(given: Any, count: int) -> tuple[float, ...]:

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.errors import rejected
 from shuffledp.estimates import Aggregate, AnyEstimate, PartsAggregate, joined, parts_of
 from shuffledp.neighbours import Relation
 from shuffledp.pair import UNIT_ROUNDOFF
@@ -23,8 +22,9 @@ from shuffledp.randomizers.base import (
     WorstPairs,
 )
 from shuffledp.randomizers.law import JointLaw
-from shuffledp.randomizers.parallel import side_by_side
+from shuffledp.randomizers.parallel import aggregate_of, side_by_side
 from shuffledp.randomizers.sampled import sampled_estimate, sampled_variance
+from shuffledp.randomizers.values import RefusedRows
 from shuffledp.randomness import RandomSource
 
 U = UNIT_ROUNDOFF
@@ -167,8 +167,8 @@ class PoissonSubsample(composed.PartsRandomizer):
         """The mechanism's sums over those who took part; ``count`` has all users."""
         choice, column = composed.unpacked(reports, 1, choice=True)
         if choice.size and int(choice.max()) > 1:
-            raise rejected("reports choice", int(choice.max()), "0 (absent) or 1")
-        return joined(len(choice), [self.randomizer.aggregate(column[choice == 1])])
+            raise RefusedRows("reports choice", choice, choice > 1, "0 (absent) or 1")
+        return joined(len(choice), [aggregate_of(self.randomizer, column, choice == 1)])
 
     def estimate(self, data: Reports | Aggregate) -> AnyEstimate:  # type: ignore[override]
         """Over ALL users: what those who took part say, divided by the rate; unbiased."""

@@ -10,12 +10,38 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 
-from shuffledp.errors import rejected
+from shuffledp.errors import ParameterError, rejected
 
 Array = npt.NDArray[Any]
 # Users handled at a time: words of a block fit the processor's cache.
 BLOCK = 1 << 16
 _CELLS = 1 << 22
+
+
+class RefusedRows(ParameterError):  # noqa: N818 (what it says is which)
+    """Some rows are refused: the message shows the first, ``rows`` says which they are.
+
+    Attributes
+    ----------
+    rows : ndarray of bool, shape (n,)
+        True for a row that is refused.
+    """
+
+    def __init__(self, name: str, column: Array, bad: npt.NDArray[np.bool_], wanted: str) -> None:
+        first, count = int(np.argmax(bad)), int(np.count_nonzero(bad))
+        more = f" ({count:,} of {len(bad):,} are refused)" if count > 1 else ""
+        shown = rejected(f"{name}[{first}]", column[first].tolist(), wanted + more)
+        super().__init__(str(shown))
+        self.rows = bad
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return (ParameterError, self.args)
+
+    def among(self, users: npt.NDArray[np.bool_]) -> RefusedRows:
+        """The same, where the rows looked at were those users' among all."""
+        self.rows, bad = np.zeros(len(users), dtype=np.bool_), self.rows
+        self.rows[np.flatnonzero(users)[bad]] = True
+        return self
 
 
 def blocks(users: int, width: int = 1) -> Iterator[slice]:
@@ -100,10 +126,7 @@ def row_reports(reports: ArrayLike, width: int, size: int) -> Array:
 def refuse_rows(rows: Array, bad: npt.NDArray[np.bool_], wanted: str) -> None:
     """ParameterError that shows the first bad report, if there is one."""
     if bool(bad.any()):
-        first = int(np.argmax(bad))
-        count = int(np.count_nonzero(bad))
-        more = f" ({count:,} of {len(rows):,} are refused)" if count > 1 else ""
-        raise rejected(f"reports[{first}]", rows[first].tolist(), wanted + more)
+        raise RefusedRows("reports", rows, bad, wanted)
 
 
 def packed_reports(reports: ArrayLike, bits: int) -> npt.NDArray[np.uint8]:
@@ -125,12 +148,8 @@ def packed_reports(reports: ArrayLike, bits: int) -> npt.NDArray[np.uint8]:
 
 
 def _refuse(name: str, column: Array, bad: npt.NDArray[np.bool_], wanted: str) -> None:
-    if not bool(bad.any()):
-        return
-    first = int(np.argmax(bad))
-    count = int(np.count_nonzero(bad))
-    more = f" ({count:,} of {column.size:,} are refused)" if count > 1 else ""
-    raise rejected(f"{name}[{first}]", column[first].item(), wanted + more)
+    if bool(bad.any()):
+        raise RefusedRows(name, column, bad, wanted)
 
 
 def _numbers(values: ArrayLike, name: str, wanted: str) -> Array:

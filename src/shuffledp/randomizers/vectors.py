@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.errors import rejected
 from shuffledp.randomizers.means import Floats
+from shuffledp.randomizers.values import RefusedRows
 
 # Vectors are taken this much beyond the ball: their lengths are computed in floating point.
 OUTSIDE = 1e-9
@@ -60,10 +61,9 @@ def vector_reports(d: int, reports: ArrayLike, *, name: str = "reports") -> Floa
         return rows.reshape(0, d)
     if rows.ndim != 2 or rows.shape[1] != d:
         raise rejected(f"{name} shape", rows.shape, f"one row for each user, (n, {d})")
-    bad = ~np.isfinite(rows).all(axis=1)
+    bad = np.asarray(~np.isfinite(rows).all(axis=1))
     if bool(bad.any()):
-        first = int(np.argmax(bad))
-        raise rejected(f"{name}[{first}]", rows[first].tolist(), "finite numbers")
+        raise RefusedRows(name, rows, bad, "finite numbers")
     return rows
 
 

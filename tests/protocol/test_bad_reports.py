@@ -1,0 +1,136 @@
+"""Reports outside the message space: left out one by one, in linear time, on every mechanism."""
+
+import time
+
+import numpy as np
+import pytest
+
+import shuffledp as sd
+from shuffledp.protocol import read_reports, write_reports
+from shuffledp.randomizers.values import RefusedRows
+
+N = 3000
+
+
+def _whole(reports, bad):
+    made = reports.astype(np.int64)
+    made[bad] = -7 if reports.ndim == 1 else 10**6
+    return made
+
+
+def _nan(reports, bad):
+    made = reports.astype(np.float64)
+    made[bad] = np.nan
+    return made
+
+
+def _half(reports, bad):
+    made = reports.astype(np.float64)
+    made[bad] += 0.5
+    return made
+
+
+def _longer(reports, bad):
+    made = reports.copy()
+    made[bad] *= 3.0
+    return made
+
+
+def _choice(reports, bad):
+    made = reports.copy()
+    made["choice"][bad] = 9
+    return made
+
+
+def _field(name):
+    def spoilt(reports, bad):
+        kinds = [
+            (key, "i8" if key == name else reports.dtype[key].base, reports.dtype[key].shape)
+            for key in reports.dtype.names
+        ]
+        made = np.zeros(len(reports), dtype=kinds)
+        for key in reports.dtype.names:
+            made[key] = reports[key]
+        made[name][bad] = 999
+        return made
+
+    return spoilt
+
+
+def _reversed(reports, bad):
+    made = reports.copy()
+    made[bad] = made[bad][:, ::-1]
+    return made
+
+
+LETTERS = np.arange(N) % 5
+SHARES = np.linspace(0.0, 1.0, N)
+BOTH = np.stack([LETTERS, LETTERS % 3], axis=1)
+CASES = {
+    "k-rr": (sd.KRR(k=5, eps0=1.0), LETTERS, _whole),
+    "olh": (sd.OLH(domain=5, eps0=1.0), LETTERS, _whole),
+    "subset": (sd.SubsetSelection(d=5, eps0=0.5, k=2), LETTERS, _reversed),
+    "laplace": (sd.Laplace(eps0=1.0), SHARES, _nan),
+    "discrete-laplace": (sd.DiscreteLaplace(top=4, eps0=1.0), LETTERS, _half),
+    "ball": (sd.GaussianBall(d=2, sigma=1.0), np.zeros((N, 2)), _nan),
+    "privunit": (sd.PrivUnit(d=3, c=0.3, eps0=1.0), np.tile([1.0, 0.0, 0.0], (N, 1)), _longer),
+    "joint": (sd.Joint((sd.KRR(k=5, eps0=1.0), sd.KRR(k=3, eps0=1.0))), BOTH, _field("part1")),
+    "hierarchy-choice": (sd.Hierarchy(domain=16, eps0=1.0, base="k-rr"), LETTERS, _choice),
+    "dump": (sd.PureDUMP(d=5, blankets=1), LETTERS, _whole),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_what_is_left_is_what_the_good_ones_say(name, tmp_path):
+    mechanism, values, spoil = CASES[name]
+    reports = mechanism.simulate(values, seed=2)
+    bad = np.zeros(len(reports), dtype=bool)
+    bad[::2] = True
+    spoilt = spoil(reports, bad)
+    write_reports(tmp_path / "r.parquet", iter([spoilt]), mechanism, None)
+    found = read_reports(tmp_path / "r.parquet")
+    assert found.refused == bad.sum()
+    good = mechanism.aggregate(reports[~bad])
+    assert found.outcome.count == good.count == len(reports) - bad.sum()
+    assert np.allclose(np.ravel(found.outcome.aggregate().sums), np.ravel(good.sums), rtol=1e-12)
+
+
+def test_a_part_of_a_drawn_mechanism_says_whose_report_it_is(tmp_path):
+    """Reports of part 0 alone are looked at by it; the row that is refused is one of all rows."""
+    mechanism = sd.Parallel([sd.KRR(k=5, eps0=1.0), sd.KRR(k=3, eps0=1.0)], weights=[0.5, 0.5])
+    reports = mechanism.simulate(BOTH, seed=2)
+    spoilt = _field("part1")(reports, slice(0, None, 3))
+    mine = reports["choice"] == 1
+    mine[np.arange(N) % 3 != 0] = False
+    with pytest.raises(RefusedRows) as caught:
+        mechanism.aggregate(spoilt)
+    assert np.array_equal(caught.value.rows, mine)
+    write_reports(tmp_path / "r.parquet", iter([spoilt]), mechanism, None)
+    found = read_reports(tmp_path / "r.parquet")
+    good = mechanism.aggregate(reports[~mine])
+    assert found.refused == mine.sum() > 100
+    assert np.array_equal(found.outcome.aggregate().sums, good.sums)
+
+
+def test_every_other_one_bad_takes_no_longer(tmp_path):
+    """It took 800 times as long: one error for each bad report."""
+    mechanism = sd.KRR(k=5, eps0=1.0)
+    good = np.zeros(1_000_000, dtype=np.uint8)
+    bad = np.tile(np.array([0, 9], dtype=np.uint8), 500_000)
+    times = []
+    for place, reports in enumerate((good, bad)):
+        path = tmp_path / f"{place}.parquet"
+        write_reports(path, iter([reports]), mechanism, None)
+        start = time.process_time()
+        found = read_reports(path)
+        times.append(time.process_time() - start)
+    assert found.refused == 500_000
+    assert times[1] < 20.0 * times[0] + 0.2
+
+
+def test_a_column_of_another_type_is_left_out_whole(tmp_path):
+    mechanism = sd.KRR(k=5, eps0=1.0)
+    write_reports(tmp_path / "r.parquet", iter([np.zeros(100_000)]), mechanism, None)
+    start = time.process_time()
+    assert read_reports(tmp_path / "r.parquet").refused == 100_000
+    assert time.process_time() - start < 1.0
