@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -38,6 +38,19 @@ class Aggregate(ByContent):
         return Aggregate(self.count + other.count, self.sums + other.sums)
 
 
+class Law(Protocol):
+    """What is known of the law of the noise, beyond its standard deviation."""
+
+    @property
+    def noise(self) -> float:
+        """Smallest number of counts that the noise is made of; inf where it is not of counts."""
+        ...
+
+    def ends(self, tail: float) -> tuple[Floats, Floats]:
+        """Limits that the truth is beyond with at most this probability, on each side."""
+        ...
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class FrequencyEstimate(ByContent):
     """Unbiased frequencies of the items, with standard errors of the randomizer's noise.
@@ -50,20 +63,26 @@ class FrequencyEstimate(ByContent):
         Standard deviation over the randomizers' coins, the users' data being fixed.
     n : int
         Users.
+    law : Law, optional
+        The exact law of the noise, where it is known.
     """
 
     frequencies: Floats
     standard_errors: Floats
     n: int
+    law: Law | None = None
 
     def interval(
         self, *, confidence: float = 0.95, simultaneous: bool = False
     ) -> tuple[Floats, Floats]:
-        """Normal intervals, for each item or (Bonferroni) for all of them at once."""
+        """Intervals for each item, or (Bonferroni) for all of them at once.
+
+        From the exact law of the counts where it is known: then they hold the truth with at least
+        the confidence, however small the counts; else normal ones.
+        """
         share = self.frequencies.size if simultaneous else 1
-        z = _quantile(confidence, share)
-        return self.frequencies - z * self.standard_errors, self.frequencies + z * (
-            self.standard_errors
+        return two_sided(
+            self.frequencies, self.standard_errors, self.law, confidence=confidence, share=share
         )
 
 
@@ -76,19 +95,26 @@ class MeanEstimate(ByContent):
     mean : float or ndarray, shape (d,)
         In the units of the input.
     standard_error : float or ndarray, shape (d,)
-        Standard deviation over the randomizers' coins (an upper bound where it depends on data).
+        Standard deviation over the randomizers' coins (an upper bound where it depends on more of
+        the data than the reports tell).
     n : int
         Users.
+    law : Law, optional
+        The law of the noise, where more is known of it.
     """
 
     mean: float | Floats
     standard_error: float | Floats
     n: int
+    law: Law | None = None
 
     def interval(self, *, confidence: float = 0.95) -> tuple[float | Floats, float | Floats]:
-        """Normal interval."""
-        z = _quantile(confidence, 1)
-        return self.mean - z * self.standard_error, self.mean + z * self.standard_error
+        """From the law of the noise where it is known (then never too short), else normal."""
+        mean, error = np.asarray(self.mean), np.asarray(self.standard_error)
+        low, high = two_sided(mean, error, self.law, confidence=confidence, share=1)
+        if np.ndim(self.mean) == 0:
+            return float(low), float(high)
+        return low, high
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,6 +167,30 @@ def parts_of(data: Aggregate, count: int) -> tuple[Aggregate, ...]:
     return data.parts
 
 
-def _quantile(confidence: float, share: int) -> float:
+def shares_of(items: np.ndarray, held: np.ndarray, shares: np.ndarray) -> np.ndarray:
+    """The shares of these items, where ``held`` lists all that have one in increasing order."""
+    found = np.minimum(np.searchsorted(held, items), len(held) - 1)
+    return np.where(held[found] == items, shares[found], 0.0)
+
+
+def two_sided(
+    estimates: Floats, errors: Floats, law: Law | None, *, confidence: float, share: int
+) -> tuple[Floats, Floats]:
+    """Intervals that miss to either side with probability (1 - confidence)/(2 share)."""
     level = _check.open_unit("confidence", confidence)
-    return -float(ndtri(0.5 * (1.0 - level) / share))
+    return limits(estimates, errors, law, tail=0.5 * (1.0 - level) / share)
+
+
+def limits(
+    estimates: Floats, errors: Floats, law: Law | None, *, tail: float
+) -> tuple[Floats, Floats]:
+    """Limits that the truth is beyond with this probability, on each side; normal without a law.
+
+    Limits by a law are of what can be, [0, 1] for frequencies; they are moved to the estimate where
+    that is beyond.
+    """
+    if law is None:
+        z = -float(ndtri(tail))
+        return estimates - z * errors, estimates + z * errors
+    low, high = (np.reshape(end, estimates.shape) for end in law.ends(tail))
+    return np.minimum(low, estimates), np.maximum(high, estimates)

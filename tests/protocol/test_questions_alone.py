@@ -78,14 +78,20 @@ def test_intervals_cover_number_by_number(found, name):
 
 
 def test_intervals_of_all_at_once():
-    """Five numbers: each has a fifth of the error, 2.5758 standard errors."""
+    """Five numbers: each has a fifth of the error, 0.005 on each side, 2.5758 standard errors."""
     mechanism, values, asked = CASES["record"]
     sums = mechanism.aggregate(mechanism.simulate(values, seed=0))
     answer = question(mechanism, {}, asked).answer(sums, N)
-    low, high = answer.interval_of_all(confidence=0.95)
-    assert np.allclose((high - low) / answer.noise, 2 * 2.5758293, rtol=1e-6)
-    low, high = answer.interval(confidence=0.95)
-    assert np.allclose((high - low) / answer.noise, 2 * 1.9599640, rtol=1e-6)
+    alone = mechanism.randomizers[0].estimate(sums.parts[0]).law
+    for found, tail, z in (
+        (answer.interval_of_all(confidence=0.95), 0.005, 2.5758293),
+        (answer.interval(confidence=0.95), 0.025, 1.9599640),
+    ):
+        low, high = found
+        assert np.allclose((high - low)[4] / answer.noise[4], 2 * z, rtol=1e-6)
+        exact = alone.ends(tail)
+        assert np.allclose(low[:4], np.minimum(exact[0], answer.estimates[:4]), atol=1e-12)
+        assert np.allclose(high[:4], np.maximum(exact[1], answer.estimates[:4]), atol=1e-12)
 
 
 def test_sampling_errors_are_those_of_the_values():

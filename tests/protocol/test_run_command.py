@@ -196,7 +196,36 @@ def test_estimate_counts_bad_reports(place):
     result = call("estimate", "--reports", path)
     assert result.exit_code == 0
     assert "1 reports outside the message space were left out" in result.output
-    assert result.output.count("\n") == 5
+    assert "note: the noise of a number is of about 0.64 counts" in result.output
+    assert result.output.count("\n") == 6
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        'name = "discrete-laplace"\ntop = 10\neps0 = 4.0',
+        'name = "discrete-laplace"\ntop = 10\neps0 = 4.0\nclamped = true',
+        'name = "discrete-gaussian"\ntop = 10\nsigma = 9.0',
+    ],
+)
+def test_integers_with_integer_noise(tmp_path, mechanism):
+    """Whole numbers 0 .. top; what is beyond is clipped, as for other numbers."""
+    values = np.random.default_rng(2).integers(-1, 13, 4000)
+    pq.write_table(pa.table({"x": values}), tmp_path / "in.parquet")
+    text = DEPLOYMENT.format(least=1000).split("[data]")[0]
+    text = text.replace('name = "k-rr"\nk = 4\neps0 = 3.0', mechanism)
+    text += '[accounting]\nrtol = 0.1\n[data]\ncolumn = "x"\noutside = "clip"\n'
+    (tmp_path / "d.toml").write_text(text, encoding="utf-8")
+    result = call(
+        "run", tmp_path / "d.toml", "--input", tmp_path / "in.parquet", "--output",
+        tmp_path / "e.csv", "--reports", tmp_path / "r.parquet",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    row = (tmp_path / "e.csv").read_text().splitlines()[1].split(",")
+    truth = float(np.clip(values, 0, 10).mean())
+    assert abs(float(row[1]) - truth) < 5 * float(row[2])
+    again = call("estimate", "--reports", tmp_path / "r.parquet")
+    assert again.output.splitlines()[1].split(",")[1] == row[1]
 
 
 def test_killed_in_the_middle_leaves_no_half_output(tmp_path):

@@ -213,6 +213,7 @@ def run(
         if figure is not None:
             _draw(held.path(figure), plots, result, known)
     _warn_of_few(files, result)
+    _print_notes(result)
     if as_json:
         print_json(load_certificate().to_dict(certificate))
         return
@@ -252,6 +253,7 @@ def estimate(
             held.write(output, text)
     if found.refused:
         click.echo(f"{found.refused:,} reports outside the message space were left out", err=True)
+    _print_notes(result)
     if output is None:
         click.echo(text, nl=False)
 
@@ -304,6 +306,10 @@ def simulate(
     click.echo(f"                           {found.theoretical_rmse:.4g} by the exact variance")
     click.echo(
         f"  coverage of 95% intervals  {found.coverage:.4f} (+- {2 * found.coverage_error:.4f})"
+    )
+    click.echo(
+        "  coverage of all at once    "
+        f"{found.joint_coverage:.4f} (+- {2 * found.joint_coverage_error:.4f})"
     )
     click.echo(f"  largest mean error  {found.largest_bias:.2f} of its standard error")
 
@@ -392,6 +398,12 @@ def _draw(path: Path, plots: Any, result: Any, truth: Any) -> None:
     title = result.account.deployment.title
     drawn = estimate_figure(result.rows, title=title, truth=truth, n=result.outcome.users)
     say_unshown(plots.save(drawn, path))
+
+
+def _print_notes(result: Any) -> None:
+    """What to know of the estimates, beside the output."""
+    for note in result.notes:
+        click.echo(f"note: {note}", err=True)
 
 
 def _print_run(result: Any, files: Any, sources: int) -> None:

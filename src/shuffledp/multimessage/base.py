@@ -23,7 +23,7 @@ from shuffledp import _check
 from shuffledp.bound import Theorem
 from shuffledp.described import Described
 from shuffledp.errors import rejected
-from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate
+from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate, shares_of
 from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
@@ -263,6 +263,24 @@ class MultiMessage(Described, ABC):
     @abstractmethod
     def variance(self, frequency: float = 0.0) -> float:
         """Variance of the estimate times n, exact for an item of this frequency."""
+
+    def variances_of(self, items: np.ndarray, held: np.ndarray, shares: np.ndarray) -> np.ndarray:
+        """Variance of each item's estimate times n, given who holds what.
+
+        Parameters
+        ----------
+        items : ndarray of int, shape (K,)
+            The items estimated.
+        held, shares : ndarray, shape (m,)
+            All different items that are held, in increasing order, and by what share of the users.
+        """
+        each, places = np.unique(shares_of(items, held, shares), return_inverse=True)
+        return np.array([self.variance(float(f)) for f in each])[places]
+
+    def variance_over(self, values: np.ndarray) -> float:
+        """Of a mean: the variance times n, for these inputs."""
+        del values
+        return self.variance()
 
     @property
     @abstractmethod

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.counts import Counts, Step
 from shuffledp.errors import rejected
 from shuffledp.estimates import Aggregate, FrequencyEstimate
 from shuffledp.multimessage.base import MessagePair, Messages, Named
@@ -97,7 +98,10 @@ class BallsIntoBins(UniformBlankets):
         share = self.s / self.d
         frequencies = own / n - blankets / n * share
         error = np.sqrt(blankets / n * share * (1.0 - share) / n)
-        return FrequencyEstimate(frequencies, np.full(self.items, error), n)
+        balls = (np.full(self.items, float(blankets)), Step(share, 1.0 - share))
+        users = np.full(self.items, float(n))
+        law = Counts(own, users, n, Step(1.0, 0.0), Step(0.0, 1.0), (balls,))
+        return FrequencyEstimate(frequencies, np.full(self.items, error), n, law)
 
     def variance(self, frequency: float = 0.0) -> float:
         """g m (s/d)(1 - s/d), m balls a user, each thrown with the rate g; the data add nothing."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.counts import Counts, Step
 from shuffledp.errors import rejected
 from shuffledp.estimates import Aggregate, MeanEstimate
 from shuffledp.multimessage.base import (
@@ -86,8 +87,12 @@ class _Bits(MultiMessage):
         blankets = self.blanket_total(n)
         if counted(n, sums.count) != blankets:
             raise rejected("number of messages", sums.count, f"{blankets + n:,} from {n:,} users")
-        mean = (float(sums.sums[0]) - blankets * (self._word / UNIT)) / n
-        return MeanEstimate(mean, float(np.sqrt(self.variance() / n)), n)
+        one, zero = self._word / UNIT, (UNIT - self._word) / UNIT
+        mean = (float(sums.sums[0]) - blankets * one) / n
+        bits = (np.array([float(blankets)]), Step(one, zero))
+        users = np.array([float(n)])
+        law = Counts(sums.sums, users, n, Step(1.0, 0.0), Step(0.0, 1.0), (bits,))
+        return MeanEstimate(mean, float(np.sqrt(self.variance() / n)), n, law)
 
     def variance(self, frequency: float = 0.0) -> float:
         """m p (1 - p) for m blanket bits a user: the data add nothing."""

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.counts import Counts, Step
 from shuffledp.errors import rejected
 from shuffledp.estimates import Aggregate, FrequencyEstimate
 from shuffledp.multimessage.base import (
@@ -114,7 +115,11 @@ class _Dump(UniformBlankets):
         data = share * keep * flip + (1.0 - share) * other * (1.0 - other)
         noise = blankets / n / self.d * (1.0 - 1.0 / self.d)
         errors = np.sqrt((noise + data) / n) / (keep - other)
-        return FrequencyEstimate(frequencies, errors, n)
+        own, not_own = Step(keep, flip), Step(other, 1.0 - other)
+        dummies = (np.full(counts.shape, float(blankets)), Step(1.0 / self.d, 1.0 - 1.0 / self.d))
+        users = np.full(counts.shape, float(n))
+        law = Counts(counts, users, n, own, not_own, (dummies,))
+        return FrequencyEstimate(frequencies, errors, n, law)
 
     def variance(self, frequency: float = 0.0) -> float:
         """[g m (1/d)(1 - 1/d) + x f(1 - f) + (1 - x) q(1 - q)]/(1 - f - q)^2 at frequency x.

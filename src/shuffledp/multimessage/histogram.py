@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.counts import Counts, Step
 from shuffledp.errors import rejected
 from shuffledp.estimates import Aggregate, FrequencyEstimate
 from shuffledp.multimessage.base import (
@@ -163,10 +164,13 @@ class CheuZhilyaev(MultiMessage):
         blankets = self.blanket_total(n)
         if counted(n, sums.count) != blankets:
             raise rejected("number of messages", sums.count, f"{blankets + n:,} from {n:,} users")
-        flip, _, gap = self._flip
+        flip, keep, gap = self._flip
         frequencies = (sums.sums / n - (self.blankets + 1) * flip) / gap
         error = math.sqrt(self.variance() / n)
-        return FrequencyEstimate(frequencies, np.full(self.d, error), n)
+        users, fakes = (np.full(self.d, float(count)) for count in (n, blankets))
+        own, other = Step(keep, flip), Step(flip, keep)
+        law = Counts(sums.sums, users, n, own, other, ((fakes, other),))
+        return FrequencyEstimate(frequencies, np.full(self.d, error), n, law)
 
     def variance(self, frequency: float = 0.0) -> float:
         """m f (1 - f)/(1 - 2f)^2: every message's bit is a coin of this variance."""

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
-from shuffledp import _check
+from shuffledp.estimates import Law, limits, two_sided
 
 Floats = npt.NDArray[np.floating[Any]]
+# Below so many counts a Poisson law has a skewness above 1/sqrt(20) = 0.22: a normal interval of
+# 95 % then misses to one side twice as often as to the other.
+FEW_COUNTS = 20.0
 
 
 @dataclass(frozen=True)
@@ -35,6 +38,10 @@ class Answer:
         After post-processing; the estimates where there is none.
     columns : tuple of str
         The attribute of each number where there are several, else empty.
+    law : Law, optional
+        The law of the noise, where it is known.
+    fewest : float
+        Without a law: the smallest number of counts that the noise of a number is made of.
     """
 
     names: tuple[str, ...]
@@ -43,9 +50,11 @@ class Answer:
     sampling: Floats
     post: Floats
     columns: tuple[str, ...] = ()
+    law: Law | None = None
+    fewest: float = math.inf
 
     def interval(self, *, confidence: float) -> tuple[Floats, Floats]:
-        """Normal intervals for the values among these users, each alone."""
+        """Intervals for the values among these users, each alone: by the law, else normal."""
         return self._around(confidence, 1)
 
     def interval_of_all(self, *, confidence: float) -> tuple[Floats, Floats]:
@@ -53,9 +62,35 @@ class Answer:
         return self._around(confidence, max(len(self.names), 1))
 
     def _around(self, confidence: float, share: int) -> tuple[Floats, Floats]:
-        level = _check.open_unit("confidence", confidence)
-        z = -float(ndtri(0.5 * (1.0 - level) / share))
-        return self.estimates - z * self.noise, self.estimates + z * self.noise
+        return two_sided(self.estimates, self.noise, self.law, confidence=confidence, share=share)
+
+    def note(self) -> str | None:
+        """What to know where the noise is of few counts, in one line."""
+        counts = self.fewest if self.law is None else self.law.noise
+        if counts >= FEW_COUNTS:
+            return None
+        what = f"the noise of a number is of about {counts:.2g} counts, below {FEW_COUNTS:g}: "
+        if self.law is None:
+            return what + "it is skewed, and normal intervals hold the truth less often than stated"
+        return what + "it is skewed; use the intervals, which allow for that, not standard errors"
+
+
+@dataclass(frozen=True)
+class Beside:
+    """The laws of several answers, one after the other; normal where one has none."""
+
+    answers: tuple[Answer, ...]
+
+    @property
+    def noise(self) -> float:
+        """The smallest of theirs."""
+        return min(one.fewest if one.law is None else one.law.noise for one in self.answers)
+
+    def ends(self, tail: float) -> tuple[Floats, Floats]:
+        """Limits of all of them."""
+        found = [limits(one.estimates, one.noise, one.law, tail=tail) for one in self.answers]
+        low, high = zip(*found, strict=True)
+        return np.concatenate(low), np.concatenate(high)
 
 
 @dataclass(frozen=True)
@@ -72,7 +107,8 @@ class Row:
         Standard errors: of the randomizers' coins with the data fixed, and of drawing n users from
         a larger population.
     low, high : float
-        Interval for the value among these n users, this item alone.
+        Interval for the value among these n users, this item alone: exact limits where the law of
+        the noise is known, else normal.
     low_all, high_all : float
         The same for all items at once (Bonferroni).
     post : float

@@ -13,7 +13,7 @@ from shuffledp import _check
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate, parts_of
 from shuffledp.multimessage import MultiMessage
-from shuffledp.protocol.answers import Answer, Floats
+from shuffledp.protocol.answers import Answer, Beside, Floats
 from shuffledp.protocol.columns import hash_of, size_of
 from shuffledp.protocol.heavy import Batches, PrefixTree, Spelling
 from shuffledp.protocol.moments import HIGHEST, noise_covariance, noise_moments, unmixing
@@ -87,7 +87,7 @@ class Frequencies(Question):
         share = np.clip(f, 0.0, 1.0)
         sampling = np.sqrt(share * (1.0 - share) / found.n)
         post = project_to_simplex(f) if self.simplex else f
-        return Answer(self.names, f, found.standard_errors, sampling, post)
+        return Answer(self.names, f, found.standard_errors, sampling, post, law=found.law)
 
     def truth(self, values: np.ndarray) -> Floats:
         """Frequencies among these values."""
@@ -97,9 +97,13 @@ class Frequencies(Question):
         return np.bincount(codes, minlength=size_of(self.mechanism) or 0) / len(codes)
 
     def variances(self, values: np.ndarray) -> Floats:
-        """The mechanism's own."""
-        each = [self.mechanism.variance(float(f)) for f in self.truth(values)]
-        return np.array(each) / len(values)
+        """The mechanism's own, given how frequent all items are."""
+        codes = np.asarray(values).astype(np.int64)
+        held, counts = np.unique(codes, return_counts=True)
+        size = size_of(self.mechanism) or 0
+        items = np.arange(size) if self.codes is None else np.array(self.codes)
+        each = self.mechanism.variances_of(items, held, counts / len(codes))
+        return np.asarray(each) / len(codes)
 
 
 @dataclass(frozen=True)
@@ -117,7 +121,7 @@ class Mean(Question):
         error = np.atleast_1d(np.asarray(found.standard_error, dtype=np.float64))
         scatter = self._scatter(sums, mean, error, found.n)
         names = ("mean",) if mean.size == 1 else tuple(f"mean[{i}]" for i in range(mean.size))
-        return Answer(names, mean, error, np.sqrt(scatter / found.n), mean)
+        return Answer(names, mean, error, np.sqrt(scatter / found.n), mean, law=found.law)
 
     def _scatter(self, sums: Aggregate, mean: Floats, error: Floats, n: int) -> Floats:
         """Variance of the values: of a bit from its mean, else of the reports less the noise's."""
@@ -132,8 +136,9 @@ class Mean(Question):
         return np.atleast_1d(np.asarray(values, dtype=np.float64).mean(axis=0))
 
     def variances(self, values: np.ndarray) -> Floats:
-        """The mechanism's, at the worst values."""
-        return np.full(self.truth(values).shape, self.mechanism.variance()) / len(values)
+        """The mechanism's, at these values."""
+        each = np.asarray(self.mechanism.variance_over(values))
+        return np.broadcast_to(each, self.truth(values).shape) / len(values)
 
 
 @dataclass(frozen=True)
@@ -208,7 +213,11 @@ class RangeShares(Question):
         if self.simplex:
             leaves = np.append(0.0, np.cumsum(project_to_simplex(found.frequencies())))
             post = np.array([leaves[high] - leaves[low] for low, high in self.ranges])
-        return Answer(self.names, values, errors, sampling, post)
+        fewest = min(
+            count * part.support.other
+            for count, part in zip(found.counts, self.mechanism.randomizers, strict=True)
+        )
+        return Answer(self.names, values, errors, sampling, post, fewest=fewest)
 
     def truth(self, values: np.ndarray) -> Floats:
         """Shares among these values."""
@@ -247,7 +256,7 @@ class OfRecord(Question):
             np.concatenate([getattr(one, key) for one in found])
             for key in ("estimates", "noise", "sampling", "post")
         ]
-        return Answer(names, *joined, columns=about)
+        return Answer(names, *joined, columns=about, law=Beside(tuple(found)))
 
     def truth(self, values: np.ndarray) -> Floats:
         """All attributes'."""

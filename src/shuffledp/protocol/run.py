@@ -69,12 +69,15 @@ class Result:
         Estimates.
     account : Account or None
         The accounting for the n of this run; None for reports made elsewhere.
+    notes : tuple of str
+        What to know of the estimates, a line each.
     """
 
     randomizer: Mechanism
     outcome: Outcome
     rows: tuple[Row, ...]
     account: Account | None
+    notes: tuple[str, ...] = ()
 
 
 def column_of(
@@ -170,7 +173,12 @@ def run(
         else:
             answer = _found(kept, mechanism, about, asked)
         rows = rows_of(answer, confidence=confidence)
-        return Result(mechanism, outcome, rows, account(deployment))
+        return Result(mechanism, outcome, rows, account(deployment), _notes(answer))
+
+
+def _notes(answer: Answer) -> tuple[str, ...]:
+    note = answer.note()
+    return () if note is None else (note,)
 
 
 def _found(path: Any, mechanism: Mechanism, about: dict[str, Any], asked: Asked) -> Answer:
@@ -209,7 +217,7 @@ def estimate_reports(
         wanted = question(found.randomizer, about, asked)
         answer = wanted.answer(found.outcome.aggregate(), found.outcome.users)
     rows = rows_of(answer, confidence=confidence)
-    return Result(found.randomizer, found.outcome, rows, None), found
+    return Result(found.randomizer, found.outcome, rows, None, _notes(answer)), found
 
 
 def read_truth(path: str | Path) -> dict[str, float]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +19,11 @@ from shuffledp.protocol.questions import Asked, Question, question
 
 Floats = npt.NDArray[np.floating[Any]]
 _CONFIDENCE = 0.95
-# Numbers that are known for sure, such as the share of all users, scatter by this.
+# Numbers that are known for sure, such as the share of all users, scatter by this; limits that are
+# a whole number of users divided by all of them may be off by as much.
 _ROUNDING = 1e-12
+# The errors of one run, which intervals held the truth, and whether all for all at once did.
+Run = tuple[Floats, npt.NDArray[np.bool_], bool]
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,10 @@ class Simulation:
         Share of 95% intervals that held the truth.
     coverage_error : float
         Standard error of that share, items taken as independent.
+    joint_coverage : float
+        Share of repetitions in which all 95% intervals "for all at once" held the truth.
+    joint_coverage_error : float
+        Standard error of that share.
     largest_bias : float
         Largest |mean error| over items in units of its standard error; about 3 to 4.5 at most
         where the estimator is unbiased.
@@ -48,6 +55,8 @@ class Simulation:
     theoretical_rmse: float
     coverage: float
     coverage_error: float
+    joint_coverage: float
+    joint_coverage_error: float
     largest_bias: float
 
     def to_dict(self) -> dict[str, float]:
@@ -58,6 +67,8 @@ class Simulation:
             "theoretical_rmse": self.theoretical_rmse,
             "coverage": self.coverage,
             "coverage_error": self.coverage_error,
+            "joint_coverage": self.joint_coverage,
+            "joint_coverage_error": self.joint_coverage_error,
             "largest_bias": self.largest_bias,
         }
 
@@ -116,51 +127,62 @@ def simulate_question(
     workers = _check.count("workers", workers, high=256)
     if not values.size:
         raise rejected("values", "empty", "at least one value")
-    errors, inside = [], []
+    results: Iterable[Run]
+    runs: list[Run] = []
     truth = wanted.truth(values)
     asked = asked or Asked()
     jobs = ((randomizer, wanted, asked, values, truth, seed + r) for r in range(repetitions))
     if workers == 1:
         results = map(_one, jobs)
-        for r, (error, held) in enumerate(results):
-            errors.append(error)
-            inside.append(held)
-            _tell(tell, r + 1)
+        _collect(results, runs, tell)
     else:
         with ProcessPoolExecutor(workers) as pool:
-            for r, (error, held) in enumerate(pool.map(_one, jobs, chunksize=4)):
-                errors.append(error)
-                inside.append(held)
-                _tell(tell, r + 1)
-    return _summary(wanted.variances(values), np.array(errors), np.array(inside))
+            _collect(pool.map(_one, jobs, chunksize=4), runs, tell)
+    errors, inside, together = (np.array(column) for column in zip(*runs, strict=True))
+    return _summary(wanted.variances(values), errors, inside, together)
 
 
-def _tell(tell: Callable[[int], None] | None, done: int) -> None:
-    if tell is not None:
-        tell(done)
+def _collect(results: Iterable[Run], runs: list[Run], tell: Callable[[int], None] | None) -> None:
+    for done, found in enumerate(results, start=1):
+        runs.append(found)
+        if tell is not None:
+            tell(done)
 
 
 def _one(
     job: tuple[Mechanism, Question, Asked, np.ndarray, Floats, int],
-) -> tuple[Floats, npt.NDArray[np.bool_]]:
+) -> Run:
     mechanism, wanted, asked, values, truth, seed = job
     reports = mechanism.simulate(values, seed=seed)
     hashes = hash_of(asked.candidates, size_of(mechanism) or 1) if asked.candidates else None
     sums = summed(mechanism, reports, asked=hashes, moments=asked.moments)
     answer = wanted.answer(sums, len(values))
-    low, high = answer.interval(confidence=_CONFIDENCE)
-    return answer.estimates - truth, (low <= truth) & (truth <= high)
+    held, all_held = (
+        (low - _ROUNDING <= truth) & (truth <= high + _ROUNDING)
+        for low, high in (
+            answer.interval(confidence=_CONFIDENCE),
+            answer.interval_of_all(confidence=_CONFIDENCE),
+        )
+    )
+    return answer.estimates - truth, held, bool(all_held.all())
 
 
-def _summary(variances: Floats, errors: Floats, inside: npt.NDArray[np.bool_]) -> Simulation:
+def _summary(
+    variances: Floats,
+    errors: Floats,
+    inside: npt.NDArray[np.bool_],
+    together: npt.NDArray[np.bool_],
+) -> Simulation:
     repetitions = len(errors)
     spread = np.maximum(errors.std(axis=0, ddof=1), _ROUNDING)
-    share = float(inside.mean())
+    share, joint = float(inside.mean()), float(together.mean())
     return Simulation(
         repetitions=repetitions,
         measured_rmse=float(math.sqrt(np.square(errors).mean())),
         theoretical_rmse=float(math.sqrt(variances.mean())),
         coverage=share,
         coverage_error=float(math.sqrt(max(share * (1.0 - share), 1e-12) / inside.size)),
+        joint_coverage=joint,
+        joint_coverage_error=float(math.sqrt(max(joint * (1.0 - joint), 1e-12) / repetitions)),
         largest_bias=float(np.max(np.abs(errors.mean(axis=0)) / spread) * math.sqrt(repetitions)),
     )

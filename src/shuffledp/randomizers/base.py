@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from shuffledp.bound import Theorem
 from shuffledp.described import Described
 from shuffledp.errors import NotCertified, ParameterError, rejected
-from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate
+from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate, shares_of
 from shuffledp.neighbours import REPLACEMENT, Relation, records
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.law import JointLaw
@@ -198,6 +198,24 @@ class Randomizer(Described, ABC):
         """
         del frequency
         raise self._without("an estimator")
+
+    def variances_of(self, items: np.ndarray, held: np.ndarray, shares: np.ndarray) -> np.ndarray:
+        """Per-user variance of each item's estimate, given who holds what.
+
+        Parameters
+        ----------
+        items : ndarray of int, shape (K,)
+            The items estimated.
+        held, shares : ndarray, shape (m,)
+            All different items that are held, in increasing order, and by what share of the users.
+        """
+        each, places = np.unique(shares_of(items, held, shares), return_inverse=True)
+        return np.array([self.variance(float(f)) for f in each])[places]
+
+    def variance_over(self, values: np.ndarray) -> Any:
+        """Of a mean: the per-user variance, averaged over these inputs; the worst if not known."""
+        del values
+        return self.variance()
 
     @property
     def message_bits(self) -> float:

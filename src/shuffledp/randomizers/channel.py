@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
-from shuffledp.estimates import Aggregate, FrequencyEstimate
+from shuffledp.estimates import Aggregate, FrequencyEstimate, shares_of
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, Reports, WorstPairs
 from shuffledp.randomizers.chances import choice
@@ -230,6 +230,11 @@ class Channel(Randomizer):
         frequencies = self._weights @ (sums.sums / n)
         variances = np.square(self._weights) @ (sums.sums / n) - frequencies
         return FrequencyEstimate(frequencies, np.sqrt(np.maximum(variances, 0.0) / n), n)
+
+    def variances_of(self, items: np.ndarray, held: np.ndarray, shares: np.ndarray) -> np.ndarray:
+        """sum_x f_x Var(weight of the output | x)."""
+        second = self.probabilities[held] @ np.square(self._weights[items]).T
+        return np.asarray(shares @ second - shares_of(items, held, shares))
 
     def variance(self, frequency: float = 0.0) -> float:
         """Per user, the worst over the item and over what all others hold."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -11,7 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.counts import hoeffding_ends
 from shuffledp.errors import NotCertified
+from shuffledp.estimates import Aggregate
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.interval import checked_interval
@@ -24,6 +27,8 @@ from shuffledp.theorems import LEAST_OVERLAP
 
 _HALF = b"\x80"
 _LARGEST_SCALE = 1e150
+# The reports' squares tell of the values' where they vary with them by more than rounding does.
+_KNOWN = 1e-9
 
 
 class IntervalMean(MeanRandomizer):
@@ -63,6 +68,34 @@ class IntervalMean(MeanRandomizer):
         x = _check.real("value", value, low=self.low, high=self.high)
         return 2.0 * float(place(x, self.low, self.high)) - 1.0
 
+    @abstractmethod
+    def _spread(self, square: float) -> float:
+        """Per-user variance on [-1, 1] where the squares of the values have this mean (linear)."""
+
+    def variance_at(self, value: float) -> float:
+        """Per-user variance for users that hold this value."""
+        return self.half**2 * self._spread(self._centred(value) ** 2)
+
+    def variance_over(self, values: np.ndarray) -> float:
+        """Per-user variance, averaged over these inputs: by the mean of their squares."""
+        centred = 2.0 * self._places(np.asarray(values, dtype=np.float64)) - 1.0
+        return self.half**2 * self._spread(float(np.square(centred).mean()))
+
+    def _variance_seen(self, sums: Aggregate) -> float:
+        """At the mean square q of the values that the reports' squares tell of.
+
+        A report for x has the mean square x^2 + V(x), so theirs is q + V(q). Where that does not
+        depend on q, as with bits, q is what makes the variance largest: the mean's square or 1.
+        """
+        first, second = sums.sums / sums.count
+        mean = min(max((float(first) - self.middle) / self.half, -1.0), 1.0)
+        none, slope = self._spread(0.0), self._spread(1.0) - self._spread(0.0)
+        square = mean * mean if slope < 0.0 else 1.0
+        if 1.0 + slope > _KNOWN * (1.0 + none):
+            seen = (second - 2.0 * self.middle * first + self.middle**2) / self.half**2
+            square = min(max((float(seen) - none) / (1.0 + slope), mean * mean), 1.0)
+        return self.half**2 * self._spread(square)
+
     def worst_pairs(self) -> WorstPairs:
         """The end points; mirrored, the other direction has the same law."""
         return WorstPairs(((self.low, self.high),), LEAST_OVERLAP)
@@ -77,6 +110,39 @@ class IntervalMean(MeanRandomizer):
         seen = list(dict.fromkeys(checked))
         places = [place(x, self.low, self.high) for x in seen]
         return places, [seen.index(x) for x in checked]
+
+
+@dataclass(frozen=True)
+class BitMean:
+    """The mean of n values, given how many of their bits are 1.
+
+    Attributes
+    ----------
+    ones, count : int
+        Bits that are 1, and all.
+    eps0, low, high : float
+        Of the mechanism.
+    """
+
+    ones: int
+    count: int
+    eps0: float
+    low: float
+    high: float
+
+    @property
+    def noise(self) -> float:
+        """Bits that are flipped."""
+        return self.count / (math.exp(self.eps0) + 1.0)
+
+    def ends(self, tail: float) -> tuple[Floats, Floats]:
+        """Limits of the bits' mean probability, as values; in [low, high]."""
+        found = hoeffding_ends(self.ones, self.count, tail)
+        # On [-1, 1]: p = 1/2 + x tanh(eps0/2)/2.
+        slope = math.tanh(0.5 * self.eps0)
+        centred = np.clip((2.0 * np.array(found) - 1.0) / slope, -1.0, 1.0)
+        low, high = 0.5 * self.low + 0.5 * self.high + (0.5 * self.high - 0.5 * self.low) * centred
+        return np.array([low]), np.array([high])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -121,10 +187,16 @@ class Duchi(IntervalMean):
         del frequency
         return (self.half * self.scale) ** 2
 
-    def variance_at(self, value: float) -> float:
-        """Per-user variance for users that hold this value."""
-        x = self._centred(value)
-        return self.half**2 * (self.scale - x) * (self.scale + x)
+    def _spread(self, square: float) -> float:
+        """C^2 - x^2; C^2 - 1 = 4 e^eps0/(e^eps0 - 1)^2 to its own precision."""
+        return usable(self.name, 1.0 / math.sinh(0.5 * self.eps0)) ** 2 + (1.0 - square)
+
+    def _law(self, sums: Aggregate) -> BitMean:
+        """Independent bits: binomial limits, whatever the single values are."""
+        ones = 0.5 * sums.count + 0.5 * (float(sums.sums[0]) - sums.count * self.middle) / (
+            self.half * self.scale
+        )
+        return BitMean(round(ones), sums.count, self.eps0, self.low, self.high)
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
         return bits(self._places(values), self.eps0, source)

@@ -11,6 +11,7 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.counts import Counts, Step
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.estimates import Aggregate, FrequencyEstimate
 from shuffledp.randomizers.base import Randomizer, Reports
@@ -41,6 +42,12 @@ class Support:
     other: float
     other_miss: float
     gap: float
+
+    def law(self, counts: Floats, n: int) -> Counts:
+        """The law of such counts among n reports: Bin(m, p*) + Bin(n - m, q*) for m holders."""
+        users = np.full(counts.shape, float(n))
+        own, other = Step(self.own, self.own_miss), Step(self.other, self.other_miss)
+        return Counts(counts, users, n, own, other)
 
 
 class ItemRandomizer(Randomizer):
@@ -113,7 +120,8 @@ class FrequencyRandomizer(ItemRandomizer):
         rates = self._usable()
         frequencies = (sums.sums / n - rates.other) / rates.gap
         share = np.clip(frequencies, 0.0, 1.0)
-        return FrequencyEstimate(frequencies, np.sqrt(self._variances(share) / n), n)
+        errors = np.sqrt(self._variances(share) / n)
+        return FrequencyEstimate(frequencies, errors, n, rates.law(sums.sums, n))
 
     def variance(self, frequency: float = 0.0) -> float:
         """[f p*(1 - p*) + (1 - f) q*(1 - q*)] / (p* - q*)^2, per user."""

@@ -11,7 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.estimates import Aggregate, FrequencyEstimate
+from shuffledp.counts import Counts, Step
+from shuffledp.described import ByContent
+from shuffledp.estimates import Aggregate, FrequencyEstimate, Law, shares_of
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.discrete import distinct
@@ -20,6 +22,50 @@ from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import HADAMARD_PAIRS, OTHER_BLOCK, SYMMETRIC_PAIRS
+
+# Counts of noise from which a normal law serves: the tail of a symmetric one at z is off by
+# z^4/24 times the kurtosis, about 1/counts: 5 % of it at z = 4.
+_MANY = 200.0
+# Share of a limit's probability that is spent on how many users have an item of the block.
+_FOR_THE_BLOCK = 0.1
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class InBlocks(ByContent):
+    """Even less odd reports of a block, where others have items of the same block.
+
+    Attributes
+    ----------
+    signed : ndarray, shape (K,)
+        Even less odd reports of each item.
+    block : Counts
+        All reports of its block.
+    own, far : Step
+        Of a holder, and of a user with an item of another block.
+    """
+
+    signed: np.ndarray
+    block: Counts
+    own: Step
+    far: Step
+
+    @property
+    def noise(self) -> float:
+        """Reports of the block that come from elsewhere."""
+        return self.block.noise
+
+    def ends(self, tail: float) -> tuple[np.ndarray, np.ndarray]:
+        """Limits where as many users share the block as its reports leave open.
+
+        The noise is symmetric, and the wider the more they are.
+        """
+        n = self.block.total
+        _, most = self.block.ends(_FOR_THE_BLOCK * tail)
+        inside = np.round(most * n)
+        half = 0.5 * (self.own.up + self.own.down)
+        same = Step(half, self.own.stay, half)
+        law = Counts(self.signed, inside, n, self.own, same, ((n - inside, self.far),))
+        return law.ends((1.0 - _FOR_THE_BLOCK) * tail)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -188,7 +234,29 @@ class HadamardResponse(ItemRandomizer):
         share = np.clip(frequencies, 0.0, 1.0)
         block = np.clip((whole * total - 2.0) / gain, share, 1.0)
         errors = np.sqrt(self._variances(share, block) / n)
-        return FrequencyEstimate(frequencies, errors, n)
+        law = self._law(sums.sums, n)
+        return FrequencyEstimate(frequencies, errors, n, law)
+
+    def _law(self, sums: np.ndarray, n: int) -> Law | None:
+        """Of even less odd reports: exact with one block or a block for each item.
+
+        Else it depends on how many users have an item of the same block, which the law takes from
+        the reports. With many counts a normal law does as well: the noise is symmetric.
+        """
+        signed, whole = sums
+        grow, total = math.exp(self.eps0), self._total()
+        if self.blocks == 1:
+            rates = Step(grow / total, 1.0 / total), Step(0.5, 0.5)
+            return Counts(0.5 * (signed + n), np.full(signed.shape, float(n)), n, *rates)
+        if 2.0 * n / total >= _MANY:
+            return None
+        rest = (2.0 * self.blocks - 2.0) / total
+        own = Step(grow / total, rest, 1.0 / total)
+        far = Step(1.0 / total, 1.0 - 2.0 / total, 1.0 / total)
+        if self.blocks == self.domain:
+            return Counts(signed, np.full(signed.shape, float(n)), n, own, far)
+        inside = Step((grow + 1.0) / total, rest), Step(2.0 / total, 1.0 - 2.0 / total)
+        return InBlocks(signed, Counts(whole, np.full(whole.shape, float(n)), n, *inside), own, far)
 
     def variance(self, frequency: float = 0.0, *, block: float = 1.0) -> float:
         """V_own f + V_same (b - f) + V_other (1 - b), per user; with t = Z/s = e^eps0 + 2B - 1.
@@ -207,6 +275,13 @@ class HadamardResponse(ItemRandomizer):
         share = _check.real("block", block, low=f, high=1.0)
         usable_gap(self.name, math.expm1(self.eps0) / self._total())
         return float(self._variances(f, share))
+
+    def variances_of(self, items: np.ndarray, held: np.ndarray, shares: np.ndarray) -> np.ndarray:
+        """Of each item, with the share of all users who hold an item of its block."""
+        known, places = np.unique(held % self.blocks, return_inverse=True)
+        of_blocks = np.bincount(places, weights=shares)
+        f = shares_of(items, held, shares)
+        return self._variances(f, np.clip(shares_of(items % self.blocks, known, of_blocks), f, 1.0))
 
     def _total(self) -> float:
         return math.exp(self.eps0) + (2 * self.blocks - 1)

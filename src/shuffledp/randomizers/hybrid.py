@@ -72,14 +72,13 @@ class Hybrid(IntervalMean):
         del frequency
         return self.variance_at(self.middle)
 
-    def variance_at(self, value: float) -> float:
-        """Per-user variance for users that hold this value."""
-        x = self._centred(value)
-        bit = usable(self.name, 1.0 / math.tanh(0.5 * self.eps0)) ** 2 - x * x
+    def _spread(self, square: float) -> float:
+        """C^2 - x^2 of Duchi's and that of the piecewise one, in their shares."""
+        bit = usable(self.name, 1.0 / math.tanh(0.5 * self.eps0)) ** 2 - square
         if self.share == 0.0:
-            return self.half**2 * bit
+            return bit
         rest = math.exp(-0.5 * self.eps0)
-        return self.half**2 * (self.share * moment(x, self.eps0) + rest * bit)
+        return self.share * moment(square, self.eps0) + rest * bit
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
         places = self._places(values)

@@ -19,7 +19,7 @@ from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.exact import discrete_gaussian, two_sided_geometric
 from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.means import Floats, MeanRandomizer
-from shuffledp.randomizers.values import real_values, whole_values
+from shuffledp.randomizers.values import RefusedRows, real_values, whole_values
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import CLAMPED_END_POINTS, END_POINTS
 
@@ -69,6 +69,16 @@ class LatticeNoise(MeanRandomizer):
         """log2 of the number of reports where clamped; 64 for an integer where not."""
         return math.log2(self.top + 2 * self._margin + 1) if self.clamped else 64.0
 
+    @property
+    def low(self) -> float:
+        """The smallest input, 0."""
+        return 0.0
+
+    @property
+    def high(self) -> float:
+        """The largest input, top."""
+        return float(self.top)
+
     def _checked(self, values: ArrayLike) -> np.ndarray:
         return whole_values(values, self.top + 1)
 
@@ -86,8 +96,7 @@ class LatticeNoise(MeanRandomizer):
         column = real_values(reports, max(low, -(2.0**63)), min(high, 2.0**63), name="reports")
         whole = column == np.floor(column)
         if not bool(whole.all()):
-            first = int(np.argmin(whole))
-            raise rejected(f"reports[{first}]", float(column[first]), "a whole number")
+            raise RefusedRows("reports", column, ~whole, "a whole number")
         return column
 
     def _inputs(self, inputs: tuple[Any, ...]) -> list[int]:
@@ -200,6 +209,15 @@ class DiscreteLaplace(LatticeNoise):
             return 2.0 * unit
         middle = self.top // 2
         return unit * (2.0 - self._beyond(middle) - self._beyond(self.top - middle))
+
+    def variance_over(self, values: np.ndarray) -> float:
+        """Clamped: averaged over these inputs."""
+        if not self.clamped:
+            return self.variance()
+        x = np.asarray(values, dtype=np.float64)
+        unit = 1.0 / (2.0 * math.sinh(0.5 * self.rate)) ** 2
+        ends = np.exp(-self.rate * x) + np.exp(-self.rate * (self.top - x))
+        return unit * (2.0 - float(ends.mean()) / (1.0 + math.exp(-self.rate)))
 
     def _noise(self, size: int, source: RandomSource) -> Integers:
         return two_sided_geometric(self.eps0, self.top, size, source)

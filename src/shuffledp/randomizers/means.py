@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 
-from shuffledp.estimates import Aggregate, MeanEstimate
+from shuffledp.estimates import Aggregate, Law, MeanEstimate
 from shuffledp.randomizers.base import Randomizer, Reports
 from shuffledp.randomizers.frequency import counted
 
@@ -44,7 +44,17 @@ class MeanRandomizer(Randomizer):
         sums = data if isinstance(data, Aggregate) else self.aggregate(data)
         n = counted(sums, (2, None) if sums.sums.ndim > 1 else (2,))
         mean = sums.sums[0] / n
-        error = np.full_like(mean, np.sqrt(self.variance() / n))
+        error = np.full_like(mean, np.sqrt(self._variance_seen(sums) / n))
         if mean.ndim == 0:
-            return MeanEstimate(float(mean), float(error), n)
+            return MeanEstimate(float(mean), float(error), n, self._law(sums))
         return MeanEstimate(mean, error, n)
+
+    def _variance_seen(self, sums: Aggregate) -> float:
+        """Per-user variance as far as the reports tell it; by default the worst over the inputs."""
+        del sums
+        return self.variance()
+
+    def _law(self, sums: Aggregate) -> Law | None:
+        """More of the law of the noise than its standard deviation, where it is known."""
+        del sums
+        return None

@@ -72,9 +72,9 @@ class Piecewise(IntervalMean):
         del frequency
         return self.half**2 * moment(1.0, self.eps0)
 
-    def variance_at(self, value: float) -> float:
-        """Per-user variance for users that hold this value."""
-        return self.half**2 * moment(self._centred(value), self.eps0)
+    def _spread(self, square: float) -> float:
+        """x^2/(w - 1) + (w + 3)/(3 (w - 1)^2)."""
+        return moment(square, self.eps0)
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
         return self.middle + self.half * spread(self._places(values), self.eps0, source)
@@ -126,8 +126,8 @@ def spread(places: Floats, eps0: float, source: RandomSource) -> Floats:
     return (2 * cells + (1 - steps - favoured)) / (-math.expm1(-0.5 * eps0) * steps)
 
 
-def moment(x: float, eps0: float) -> float:
-    """Variance on [-1, 1]: x^2/(w - 1) + (w + 3)/(3 (w - 1)^2)."""
+def moment(square: float, eps0: float) -> float:
+    """Variance on [-1, 1] at the square of a value: x^2/(w - 1) + (w + 3)/(3 (w - 1)^2)."""
     gain = math.expm1(0.5 * eps0)
     usable("piecewise", 1.0 / gain)
-    return x * x / gain + (gain + 4.0) / 3.0 / gain / gain
+    return square / gain + (gain + 4.0) / 3.0 / gain / gain

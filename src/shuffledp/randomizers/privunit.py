@@ -13,14 +13,14 @@ from scipy.optimize import minimize_scalar
 from scipy.special import betainc, betaincinv
 
 from shuffledp import _check
-from shuffledp.errors import NotCertified, rejected
+from shuffledp.errors import NotCertified
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.caps import first_moment, height, orthogonal_overlap, second_moment
 from shuffledp.randomizers.discrete import distinct
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomizers.levels import coin, grown, two_level_law
 from shuffledp.randomizers.means import Floats, MeanRandomizer
-from shuffledp.randomizers.values import blocks
+from shuffledp.randomizers.values import RefusedRows, blocks
 from shuffledp.randomizers.vectors import vector_reports
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import LEAST_OVERLAP
@@ -57,7 +57,7 @@ class PrivUnit(MeanRandomizer):
     Bhowmick, Duchi, Freudiger, Kapoor, Rogers 2018; Asi, Feldman, Talwar 2022. The cap or its
     complement is chosen with exact probabilities. Not covered by the bounds: the law of the point
     in it is that of real numbers, and the sampler computes it in floating point from uniform
-    numbers with 53 digits. All coordinates are rounded to multiples of 2^-32, a lattice that is the
+    numbers with 52 digits. All coordinates are rounded to multiples of 2^-32, a lattice that is the
     same for all users, so that the last digits say little of the vector a report was made from.
     """
 
@@ -119,6 +119,14 @@ class PrivUnit(MeanRandomizer):
         along = self._second_moment()
         return max((along - m * m) / m / m, (1.0 - along) / (self.d - 1) / m / m)
 
+    def variance_over(self, values: np.ndarray) -> np.ndarray:
+        """Of each coordinate, averaged over these inputs: it is linear in x_i^2."""
+        m = self._usable()
+        along = self._second_moment()
+        across = (1.0 - along) / (self.d - 1)
+        squares = np.square(np.asarray(values, dtype=np.float64)).mean(axis=0)
+        return (squares * along + (1.0 - squares) * across) / m / m - squares
+
     def _second_moment(self) -> float:
         """E<U, x>^2 = (1/d + (e^eps0 - 1) E[U_1^2; cap])/Z."""
         grow = math.expm1(self.eps0)
@@ -139,8 +147,7 @@ class PrivUnit(MeanRandomizer):
         lengths = np.sqrt(np.einsum("ij,ij->i", rows, rows))
         bad = ~(np.abs(lengths - 1.0) <= _UNIT_SLACK)
         if bool(bad.any()):
-            first = int(np.argmax(bad))
-            raise rejected(f"length of {name}[{first}]", float(lengths[first]), "1 (within 1e-6)")
+            raise RefusedRows(f"length of {name}", lengths, bad, "1 (within 1e-6)")
         return rows / lengths[:, None]
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:

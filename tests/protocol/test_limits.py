@@ -1,0 +1,281 @@
+"""Limits from the law of counts: against convolution, brute force and every possible count."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+
+import shuffledp as sd
+from shuffledp.counts import Counts, Step, hoeffding_ends, log_reached
+from shuffledp.protocol import Asked, question
+
+chances = st.sampled_from([0.0, 1e-9, 1e-4, 0.01, 0.2, 0.5, 0.77, 0.999, 1.0])
+
+
+def steps(p):
+    return Step(p, 1.0 - p)
+
+
+def convolved(groups):
+    """Probabilities of the sum's values, from the least on."""
+    law = np.ones(1)
+    for trials, step in groups:
+        one = np.array([step.down, step.stay, step.up])
+        for _ in range(trials):
+            law = np.convolve(law, one)
+    return law, -sum(trials for trials, _ in groups)
+
+
+def as_groups(groups, size):
+    return [(np.full(size, float(trials)), step) for trials, step in groups]
+
+
+@settings(max_examples=60)
+@given(st.integers(1, 40), st.integers(0, 40), st.integers(0, 30), st.tuples(*[chances] * 3))
+def test_tails_are_those_of_the_convolution(n, m, other, p):
+    groups = [(min(m, n), steps(p[0])), (n - min(m, n), steps(p[1])), (other, steps(p[2]))]
+    law, first = convolved(groups)
+    values = np.arange(law.size) + first
+    possible = values[law > 0.0]
+    # From above the least to the largest that can be; below it nothing is asked.
+    counts = np.arange(possible[0] + 1, possible[-1] + 1, dtype=float)
+    tails = np.array([math.fsum(law[values >= c]) for c in counts])
+    found = np.exp(log_reached(counts, as_groups(groups, counts.size)))
+    seen = tails > 1e-200
+    assert np.allclose(found[seen], tails[seen], rtol=1e-10, atol=0.0)
+
+
+@pytest.mark.parametrize("share", [0.999, 0.6, 0.02])
+def test_tails_of_steps_to_both_sides_are_too(share):
+    """Steps that never stay have sums of one parity, half of the characteristic function at pi."""
+    groups = [
+        (7, Step(0.9 * share, 1.0 - share, 0.1 * share)),
+        (200, Step(0.5 * share, 1.0 - share, 0.5 * share)),
+        (100, Step(1e-3, 0.998, 1e-3)),
+    ]
+    law, first = convolved(groups)
+    counts = np.arange(-60.0, 61.0)
+    tails = np.array([math.fsum(law[np.arange(law.size) + first >= c]) for c in counts])
+    found = np.exp(log_reached(counts, as_groups(groups, counts.size)))
+    seen = (tails > 1e-13) & (tails < 1.0 - 1e-13)
+    assert np.allclose(found[seen], tails[seen], rtol=1e-9, atol=0.0)
+
+
+@pytest.mark.parametrize("tail", [0.2, 0.025, 1e-5])
+@pytest.mark.parametrize(
+    ("n", "p", "q", "others", "r"),
+    [
+        (40, 0.9, 0.01, 0, 0.5),
+        (30, 1.0, 0.0, 60, 0.03),
+        (50, 0.6, 0.3, 0, 0.5),
+        (25, 0.99, 0.01, 25, 0.01),
+    ],
+)
+def test_limits_are_the_first_that_are_likely_enough(n, p, q, others, r, tail):
+    counts = np.arange(n + others + 1.0)
+    rest = (np.full(counts.size, float(others)), steps(r))
+    law = Counts(counts, np.full(counts.size, float(n)), n, steps(p), steps(q), (rest,))
+    low, high = (np.round(end * n) for end in law.ends(tail))
+    above, below = np.zeros((n + 1, counts.size)), np.zeros((n + 1, counts.size))
+    for m in range(n + 1):
+        pmf, first = convolved([(m, steps(p)), (n - m, steps(q)), (others, steps(r))])
+        pmf = pmf[-first:]
+        above[m] = np.cumsum(pmf[::-1])[::-1]
+        below[m] = np.cumsum(pmf)
+    least = np.where((above >= tail).any(axis=0), np.argmax(above >= tail, axis=0), n)
+    most = np.where((below >= tail).any(axis=0), n - np.argmax((below >= tail)[::-1], axis=0), 0)
+    assert np.array_equal(low, least)
+    assert np.array_equal(high, most)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        sd.KRR(k=50, eps0=6.0),
+        sd.OUE(d=9, eps0=4.0),
+        sd.SubsetSelection(d=30, eps0=2.0),
+        sd.OLH(domain=40, eps0=5.0),
+        sd.SamplingRAPPOR(d=12, s=3, eps0=5.0),
+        sd.HadamardResponse(domain=10, eps0=1.0),
+    ],
+    ids=lambda m: m.name,
+)
+@pytest.mark.parametrize("n", [1, 7, 60])
+def test_every_number_of_holders_is_covered(mechanism, n):
+    """Exactly: over all counts, for all m, at three levels; nothing is simulated."""
+    if isinstance(mechanism, sd.HadamardResponse):
+        grow = math.exp(mechanism.eps0)
+        rates = (grow / (grow + 1.0), 0.5)
+        sums = np.array([2.0 * np.arange(n + 1.0) - n, np.full(n + 1, float(n))])
+    else:
+        rates = (mechanism.support.own, mechanism.support.other)
+        sums = np.arange(n + 1.0)
+    found = mechanism.estimate(sd.estimates.Aggregate(n, sums))
+    for confidence in (0.5, 0.95, 1.0 - 1e-6):
+        low, high = found.interval(confidence=confidence)
+        assert np.all((low <= found.frequencies) & (found.frequencies <= high))
+        for m in range(n + 1):
+            law = np.convolve(
+                stats.binom.pmf(np.arange(m + 1), m, rates[0]),
+                stats.binom.pmf(np.arange(n - m + 1), n - m, rates[1]),
+            )
+            inside = (low <= m / n + 1e-12) & (m / n - 1e-12 <= high)
+            assert math.fsum(law[~inside]) <= (1.0 - confidence) * (1.0 + 1e-9)
+
+
+def test_normal_intervals_would_not_have_covered():
+    """What the law is for: one item of k-RR with 0.9 expected counts of noise."""
+    n, mechanism = 20_000, sd.KRR(k=100, eps0=10.0)
+    counts = np.arange(0.0, 30.0)
+    found = mechanism.estimate(sd.estimates.Aggregate(n, counts))
+    law = stats.binom.pmf(counts, n, mechanism.support.other)
+    normal = np.abs(found.frequencies) <= 3.48 * found.standard_errors
+    low, _ = found.interval(confidence=1.0 - 0.0005)
+    assert math.fsum(law[~normal]) > 4 * 0.0005
+    assert math.fsum(law[low > 0.0]) <= 0.0005
+
+
+def test_many_counts_are_solved_between_some_of_them(monkeypatch):
+    n = 10**7
+    counts = np.arange(90_000.0, 110_000.0, 3.0)
+    rates = steps(0.3), steps(0.01)
+    law = Counts(counts, np.full(counts.size, float(n)), n, *rates)
+    found = law.ends(1e-6)
+    monkeypatch.setattr("shuffledp.counts._MOST_COUNTS", 10**6)
+    exact = law.ends(1e-6)
+    sigma = math.sqrt(n * 0.01) / 0.29
+    inner = (found[0] > 0.0) & (found[1] < 1.0)
+    assert inner.mean() > 0.3
+    for one, other in zip(found, exact, strict=True):
+        assert np.all(np.abs(one - other)[inner] * n <= 2.0 + 1e-4 * sigma)
+    # At the edge of what can be the interval is the wider one.
+    assert np.all(found[0][~inner] <= exact[0][~inner])
+    assert np.all(found[1] >= exact[1] - 2.0 / n)
+
+
+def test_limits_of_extreme_numbers():
+    for n, eps0 in ((10**15, 0.01), (10**12, 30.0), (10, 300.0), (1, 1e-6)):
+        mechanism = sd.KRR(k=5, eps0=eps0)
+        counts = np.array([0.0, n // 5, n // 2, n])
+        low, high = mechanism.estimate(sd.estimates.Aggregate(n, counts)).interval()
+        assert np.all(low <= high)
+        assert np.all(np.isfinite(low) & np.isfinite(high))
+        law = mechanism.support.law(counts, n)
+        low, high = law.ends(1e-9)
+        assert np.all((low >= 0.0) & (low <= high) & (high <= 1.0))
+
+
+def test_two_hadamard_blocks_do_not_hide_each_other():
+    """Others of the same block are what the noise is made of; their number is not known."""
+    mechanism = sd.HadamardResponse(domain=6, eps0=5.0, blocks=3)
+    values = np.array([0] * 30 + [3] * 60 + [1] * 10)
+    truth = np.bincount(values, minlength=6) / 100
+    missed = 0
+    for seed in range(100):
+        low, high = mechanism.estimate(mechanism.simulate(values, seed=seed)).interval(
+            confidence=0.9, simultaneous=True
+        )
+        missed += bool(np.any((low > truth + 1e-12) | (high < truth - 1e-12)))
+    assert missed <= 10 + 4 * math.sqrt(100 * 0.1 * 0.9)
+
+
+@pytest.mark.parametrize("places", [(0.0, 1.0), (0.5,), (0.0, 0.5, 1.0), (0.9, 1.0)])
+def test_bits_of_different_values_are_covered(places):
+    """Duchi's: binomial limits hold for bits of unequal probabilities."""
+    n, mechanism = 24, sd.Duchi(eps0=3.0, low=-2.0, high=6.0)
+    x = np.array(list(itertools.islice(itertools.cycle(places), n)))
+    base = 1.0 / (math.exp(3.0) + 1.0)
+    law = np.ones(1)
+    for p in base + (1.0 - 2.0 * base) * x:
+        law = np.convolve(law, [1.0 - p, p])
+    mean = -2.0 + 8.0 * float(x.mean())
+    for confidence in (0.8, 0.95, 0.999):
+        missed = 0.0
+        for ones in range(n + 1):
+            bits = np.repeat([0, 1], [n - ones, ones]).astype(np.uint8)
+            low, high = mechanism.estimate(bits).interval(confidence=confidence)
+            missed += law[ones] * (not low - 1e-9 <= mean <= high + 1e-9)
+        assert missed <= 1.0 - confidence
+
+
+def test_hoeffding_ends_at_the_edges():
+    assert hoeffding_ends(0, 10, 0.025)[0] == 0.0
+    assert hoeffding_ends(10, 10, 0.025)[1] == 1.0
+    low, high = hoeffding_ends(3, 10, 0.025)
+    assert math.isclose(stats.binom.sf(2, 10, low), 0.025, rel_tol=1e-9)
+    assert math.isclose(stats.binom.cdf(3, 10, high), 0.025, rel_tol=1e-9)
+
+
+# ------------------------------------------------------------- notes, errors at the data's values
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "values", "words"),
+    [
+        (sd.KRR(k=4, eps0=8.0), np.arange(100) % 4, "use the intervals"),
+        (sd.KRR(k=4, eps0=1.0), np.arange(1000) % 4, None),
+        (sd.Hierarchy(domain=16, eps0=8.0), np.arange(2000) % 16, "less often than stated"),
+        (sd.Laplace(eps0=1.0), np.linspace(0, 1, 9), None),
+        (sd.Duchi(eps0=8.0), np.linspace(-1, 1, 2000), "use the intervals"),
+    ],
+    ids=lambda x: getattr(x, "name", ""),
+)
+def test_noise_of_few_counts_is_said(mechanism, values, words):
+    sums = mechanism.aggregate(mechanism.simulate(values, seed=1))
+    note = question(mechanism, {}, Asked()).answer(sums, len(values)).note()
+    assert (note is None) if words is None else (words in note and "\n" not in note)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        sd.Duchi(eps0=1.2, low=0.0, high=4.0),
+        sd.Piecewise(eps0=2.0, low=0.0, high=4.0),
+        sd.Hybrid(eps0=0.4, low=0.0, high=4.0),
+        sd.Hybrid(eps0=3.0, low=0.0, high=4.0),
+        sd.ClampedLaplace(eps0=2.0, low=0.0, high=4.0, margin=0.5),
+        sd.TruncatedLaplace(eps0=2.0, low=0.0, high=4.0, margin=1.0),
+        sd.DiscreteLaplace(top=4, eps0=2.0, clamped=True),
+    ],
+    ids=lambda m: f"{m.name} {m.eps0}",
+)
+@pytest.mark.parametrize("values", [(0.0, 4.0), (2.0,), (0.0, 1.0)])
+def test_the_exact_variance_of_means_is_that_of_the_values(mechanism, values):
+    x = np.repeat(values, 40_000 // len(values))
+    reports = mechanism._unbiased(mechanism.simulate(x, seed=3))
+    groups = [reports[x == value].var() for value in values]
+    assert np.mean(groups) == pytest.approx(mechanism.variance_over(x), rel=0.03)
+    assert mechanism.variance_over(x) <= mechanism.variance() * (1.0 + 1e-12)
+
+
+def test_the_exact_variance_of_unit_vectors():
+    mechanism = sd.PrivUnit.best(d=4, eps0=3.0) if hasattr(sd.PrivUnit, "best") else None
+    mechanism = mechanism or sd.PrivUnit(d=4, c=0.2, eps0=3.0)
+    x = np.tile([0.8, 0.6, 0.0, 0.0], (60_000, 1))
+    reports = mechanism._unbiased(mechanism.simulate(x, seed=3))
+    assert np.allclose(reports.var(axis=0), mechanism.variance_over(x), rtol=0.03)
+
+
+def test_the_exact_variance_of_hadamard_blocks():
+    mechanism = sd.HadamardResponse(domain=12, eps0=2.0, blocks=4)
+    values = np.array([0] * 500 + [4] * 300 + [1] * 200)
+    reports = [mechanism.simulate(values, seed=s) for s in range(800)]
+    sums = [mechanism.aggregate(one).sums[0] for one in reports]
+    scale = (math.exp(2.0) + 7.0) / math.expm1(2.0) / 1000
+    runs = np.array(sums) * scale
+    wanted = question(mechanism, {}, Asked()).variances(values)
+    assert np.allclose(np.var(runs, axis=0), wanted, rtol=0.25)
+    assert wanted.max() > 1.5 * wanted.min()
+
+
+def test_the_exact_variance_of_a_channel():
+    matrix = np.array([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.3, 0.3, 0.4]])
+    mechanism = sd.Channel(matrix=matrix.tolist())
+    values = np.array([0] * 900 + [1] * 50 + [2] * 50)
+    runs = [mechanism.estimate(mechanism.simulate(values, seed=s)).frequencies for s in range(800)]
+    wanted = mechanism.variances_of(np.arange(3), np.arange(3), np.array([0.9, 0.05, 0.05])) / 1000
+    assert np.allclose(np.var(runs, axis=0), wanted, rtol=0.25)
