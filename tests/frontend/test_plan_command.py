@@ -7,13 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+import tomli_w
 from click.testing import CliRunner
 
 from shuffledp import ParameterError
 from shuffledp.cli import main
 from shuffledp.deployment import account, load
 from shuffledp.deployment.model import tomllib
-from shuffledp.deployment.plan import _toml, load_plan, parse_plan
+from shuffledp.deployment.plan import load_plan, parse_plan
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 GOOD = {
@@ -30,7 +31,7 @@ def run(*args):
 
 def written(tmp_path, **changes):
     path = tmp_path / "p.toml"
-    path.write_text(_toml({**GOOD, **changes}))
+    path.write_text(tomli_w.dumps({**GOOD, **changes}))
     return path
 
 
@@ -151,7 +152,7 @@ def test_bad_plan_is_one_line_and_status_2(tmp_path, path, value, message):
     assert message in str(error.value)
     assert "\n" not in str(error.value)
     file = tmp_path / "p.toml"
-    file.write_text(_toml(changed(path, value)))
+    file.write_text(tomli_w.dumps(changed(path, value)))
     result = run("plan", file)
     assert result.exit_code == 2
     assert result.stderr.count("\n") == 1
@@ -179,4 +180,4 @@ def test_written_tables_come_back():
         "list": [{"name": "a", "inner": {"k": 1}}, {"name": "b"}],
         "last": 1e300,
     }
-    assert tomllib.loads(_toml(table)) == table
+    assert tomllib.loads(tomli_w.dumps(table)) == table

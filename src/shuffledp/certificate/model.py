@@ -213,7 +213,7 @@ def read(path: str | Path) -> Certificate:
         if path.stat().st_size > _LARGEST_FILE:
             raise ParameterError(f"{path}: wanted a certificate of at most {_LARGEST_FILE:,} bytes")
         found = json.loads(
-            path.read_text(encoding="utf-8"),
+            path.read_text(encoding="utf-8-sig"),
             parse_constant=_no_constant,
             object_pairs_hook=_unique_keys,
         )

@@ -11,7 +11,7 @@ from shuffledp.errors import ParameterError, not_installed
 
 # Extra -> what of it is imported. One extra is enough for any command (pyproject.toml).
 _TOML = () if sys.version_info >= (3, 11) else ("tomli",)
-_ACCOUNT = ("pydantic", "matplotlib", *_TOML)
+_ACCOUNT = ("pydantic", "matplotlib", *_TOML, "tomli_w")
 NEEDED: dict[str, tuple[str, ...]] = {
     "plot": ("matplotlib",),
     "account": _ACCOUNT,

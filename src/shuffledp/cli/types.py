@@ -109,7 +109,8 @@ def read_text(name: str, path: str, *, wanted: str) -> str:
     """Read a UTF-8 file; whatever is wrong with it is a ParameterError that names it."""
     note_read(path)
     try:
-        return Path(path).read_text(encoding="utf-8")
+        # Some editors and spreadsheets put a byte-order mark first.
+        return Path(path).read_text(encoding="utf-8-sig")
     except (OSError, ValueError) as error:
         raise ParameterError(f"{name} = {path!r}: {unreadable(error)}; wanted {wanted}") from None
 

@@ -2,15 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from shuffledp.errors import rejected
+from shuffledp.randomizers import Hierarchy
+
+_MOST_ITEMS = 100_000_000
+
+
+def checked_items(name: str, items: Sequence[Any]) -> tuple[str | int, ...]:
+    """Items of a domain, as every reader of it wants them: of one kind, none twice.
+
+    Parameters
+    ----------
+    name : str
+        What they are called, for the message.
+    items : sequence
+        Text or whole numbers, at least two.
+    """
+    found = tuple(items)
+    if not 2 <= len(found) <= _MOST_ITEMS:
+        raise rejected(name, f"{len(found)} items", f"2 to {_MOST_ITEMS:,} items")
+    if {type(item) for item in found} not in ({str}, {int}):
+        raise rejected(name, found[0], "all text or all whole numbers")
+    if len(set(found)) != len(found):
+        seen: set[str | int] = set()
+        # add returns None: the first item that was there before.
+        twice = next(item for item in found if item in seen or seen.add(item))
+        raise rejected(name, twice, "every item once")
+    return found
+
+
+def size_of(mechanism: Any) -> int | None:
+    """Number of items of a mechanism for items 0 .. k-1; None for others."""
+    if isinstance(mechanism, Hierarchy):
+        return mechanism.domain
+    return getattr(mechanism, "items", None)
+
+
+def _items(items: Any) -> Any:
+    return items if items is None else list(checked_items("data.domain", items))
 
 
 class _Column(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
-    domain: list[str] | list[int] | None = Field(
+    domain: Annotated[list[str] | list[int] | None, AfterValidator(_items)] = Field(
         default=None, description="items in order; a public list, not read off the data"
     )
     nulls: Literal["refuse", "drop", "category"] = Field(
@@ -25,6 +65,11 @@ class _Column(BaseModel):
         description="what values are read as, where they are stored as something else: text of "
         "whole numbers, booleans and dates; numbers of text",
     )
+
+    def item_count(self) -> int:
+        """How many items reports are about, those for missing and other values included."""
+        more = (self.nulls == "category") + (self.outside == "category")
+        return len(self.domain or ()) + more
 
     def settings(self) -> dict[str, Any]:
         """Arguments of ``protocol.Column`` that the file gives."""

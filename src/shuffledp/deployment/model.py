@@ -14,9 +14,9 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from shuffledp import _check
-from shuffledp.deployment.data import Data
+from shuffledp.deployment.data import Data, size_of
 from shuffledp.deployment.messages import one_line
-from shuffledp.errors import ParameterError, unreadable
+from shuffledp.errors import ParameterError, rejected, unreadable
 from shuffledp.multimessage import protocol_class, protocol_from_dict, protocol_names
 from shuffledp.randomizers import randomizer_class, randomizer_from_dict, randomizer_names
 from shuffledp.shuffle import Shuffled, generic, shuffle
@@ -83,6 +83,17 @@ def is_protocol(randomizer: Mapping[str, Any]) -> bool:
 
 def _whole(path: str) -> BeforeValidator:
     return BeforeValidator(lambda value: _check.count(path, value))
+
+
+def _title(value: Any) -> Any:
+    """A title is a line with something in it: it heads the account and the figure."""
+    line = isinstance(value, str) and value.strip() and "".join(value.splitlines()) == value
+    if isinstance(value, str) and not line:
+        raise rejected("title", value, "a line of text")
+    return value
+
+
+Title = Annotated[str, BeforeValidator(_title)]
 
 
 class Table(BaseModel):
@@ -205,7 +216,7 @@ class Accounting(Table):
 class Deployment(Table):
     """One deployment of a local randomizer with a shuffler."""
 
-    title: str = Field(description="what this deployment is, in a line")
+    title: Title = Field(description="what this deployment is, in a line")
     population: Population = Field(description="a table with users")
     randomizer: Annotated[dict[str, Any], BeforeValidator(_randomizer)] = Field(
         description='a table with a key "name" and the parameters of that mechanism'
@@ -238,6 +249,24 @@ class Deployment(Table):
                 f"{self.randomizer['name']}; rounds are for one report a user"
             )
         return self
+
+    @model_validator(mode="after")
+    def _one_item_each(self) -> Deployment:
+        """What `run` would refuse is refused here: a domain of another size than wanted."""
+        data, name = self.data, self.randomizer["name"]
+        if data is None or data.domain is None or name == GENERIC:
+            return self
+        size = size_of(self._mechanism())
+        count = data.item_count()
+        if size != count:
+            wanted = "no domain, this mechanism is for numbers" if size is None else f"{size} items"
+            raise rejected("data.domain", f"{count} items", f"{wanted} for {name}")
+        return self
+
+    def _mechanism(self) -> Any:
+        if is_protocol(self.randomizer):
+            return protocol_from_dict(self.randomizer)
+        return randomizer_from_dict(self.randomizer)
 
     def assumptions(self) -> tuple[str, ...]:
         """What the file itself asks a reader to believe, in words."""

@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
+import tomli_w
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from shuffledp import _check
 from shuffledp.deployment.messages import one_line
-from shuffledp.deployment.model import LARGEST_ROUNDS, Population, Table, parse, read_toml
-from shuffledp.errors import ParameterError
+from shuffledp.deployment.model import (
+    LARGEST_ROUNDS,
+    Population,
+    Table,
+    Title,
+    parse,
+    read_toml,
+    tomllib,
+)
+from shuffledp.errors import ParameterError, rejected
 from shuffledp.planner import Plan, Task, make_task, plan
 from shuffledp.planner.plan import Row
 from shuffledp.planner.solve import accuracy
@@ -95,7 +103,7 @@ class Limits(Table):
 class PlanFile(Table):
     """A plan file."""
 
-    title: str = Field(description="what is planned, in a line")
+    title: Title = Field(description="what is planned, in a line")
     task: TaskTable = Field(description="a table with kind and what belongs to it")
     population: Population = Field(description="a table with users")
     target: PlanTarget = Field(description="a table with epsilon and delta")
@@ -180,47 +188,24 @@ def deployment_text(content: PlanFile, row: Row) -> str:
         f"# {row.label}: central eps <= {target.epsilon:g} at delta = {target.delta:g}, certified\n"
         f"# {content.task.task().error_label}: {row.error:.4g}\n\n"
     )
-    text = head + _toml(tables)
-    # What is written is read once more: nothing is recommended that account would refuse.
-    parse(_parsed(text), where="deployment")
+    text = head + tomli_w.dumps(_given(tables))
+    # What is written is read once more: nothing is recommended that account would refuse, or read
+    # as something else.
+    parse(_same(text, _given(tables)), where="deployment")
     return text
 
 
-def _parsed(text: str) -> dict[str, Any]:
-    from shuffledp.deployment.model import tomllib
-
-    return tomllib.loads(text)
-
-
-def _toml(table: Mapping[str, Any], path: str = "") -> str:
-    """A table as TOML: plain values first, then tables and lists of tables."""
-    given = {k: v for k, v in table.items() if v is not None}
-    inner = {k: v for k, v in given.items() if _is_table(v)}
-    lines = [f"{k} = {_value(v)}" for k, v in given.items() if k not in inner]
-    for key, value in inner.items():
-        name = f"{path}{key}"
-        if isinstance(value, Mapping):
-            lines += ["", f"[{name}]", _toml(value, f"{name}.").rstrip("\n")]
-            continue
-        for item in value:
-            lines += ["", f"[[{name}]]", _toml(item, f"{name}.").rstrip("\n")]
-    return "\n".join(lines) + "\n"
+def _given(value: Any) -> Any:
+    """Without what is not set, which TOML has no word for; lists for tuples."""
+    if isinstance(value, Mapping):
+        return {key: _given(one) for key, one in value.items() if one is not None}
+    return [_given(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def _is_table(value: Any) -> bool:
-    if isinstance(value, list | tuple):
-        return bool(value) and all(isinstance(item, Mapping) for item in value)
-    return isinstance(value, Mapping)
-
-
-def _value(value: Any) -> str:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, str):
-        escaped = value.replace("\\", "\\\\").replace('"', '\\"')
-        return '"' + "".join(c if c.isprintable() else f"\\u{ord(c):04X}" for c in escaped) + '"'
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(_value(item) for item in value) + "]"
-    if isinstance(value, float) and math.isfinite(value):
-        return repr(value)
-    return str(int(value))
+def _same(text: str, wanted: dict[str, Any]) -> dict[str, Any]:
+    """What the text says, if it says what was to be written."""
+    found = tomllib.loads(text)
+    if found != wanted:
+        key = next(key for key in {**wanted, **found} if found.get(key) != wanted.get(key))
+        raise rejected(key, wanted.get(key), f"what can be written as TOML, not {found.get(key)!r}")
+    return found

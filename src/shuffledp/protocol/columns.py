@@ -12,10 +12,11 @@ import numpy as np
 import pyarrow as pa
 
 from shuffledp import _check
+from shuffledp.deployment.data import checked_items, size_of
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.protocol.casts import REAL, TEXT, TYPES, WHOLE, Kind, cast, domain_as, pc
 from shuffledp.protocol.heavy import PrefixTree, Spelling
-from shuffledp.randomizers import Hierarchy, Joint
+from shuffledp.randomizers import Joint
 from shuffledp.randomizers.frequency import ItemRandomizer
 
 Policy = Literal["refuse", "drop", "category"]
@@ -23,7 +24,6 @@ _NULLS = ("refuse", "drop", "category")
 _OUTSIDE = ("refuse", "drop", "category", "clip")
 NULL_ITEM = "(none)"
 OTHER_ITEM = "(other)"
-_MOST_ITEMS = 100_000_000
 _EVERY_ROW = "a value in every row"
 _FOR_TEXT = "text wants a public list of items (domain in [data], --domain FILE), or hashed = true"
 
@@ -133,7 +133,7 @@ class Column:
             _check.choice("type", self.type, TYPES)
         if self.domain is not None:
             domain = domain_as(self.domain, self.type)
-            object.__setattr__(self, "domain", _domain(domain))
+            object.__setattr__(self, "domain", checked_items("domain", domain))
             self._check_own_items()
         elif "category" in (self.nulls, self.outside):
             raise ParameterError("domain is missing: nulls or outside = 'category' wanted items")
@@ -379,13 +379,6 @@ def hash_of(items: Sequence[str], size: int) -> np.ndarray:
     return np.array([int.from_bytes(x, "big") % size for x in found], dtype=np.int64)
 
 
-def size_of(randomizer: Any) -> int | None:
-    """Number of items of a mechanism for items 0 .. k-1; None for others."""
-    if isinstance(randomizer, Hierarchy):
-        return randomizer.domain
-    return getattr(randomizer, "items", None)
-
-
 def _limits(randomizer: Any) -> tuple[float, float]:
     size = size_of(randomizer)
     if size is not None:
@@ -394,21 +387,6 @@ def _limits(randomizer: Any) -> tuple[float, float]:
     if low is None or high is None:
         raise ParameterError(f"{randomizer.name}: wanted a mechanism for items or for a number")
     return float(low), float(high)
-
-
-def _domain(items: Sequence[Any]) -> tuple[str | int, ...]:
-    found = tuple(items)
-    if not 2 <= len(found) <= _MOST_ITEMS:
-        raise rejected("domain", f"{len(found)} items", f"2 to {_MOST_ITEMS:,} items")
-    kinds = {type(item) for item in found}
-    if kinds not in ({str}, {int}):
-        raise rejected("domain", found[0], "all text or all whole numbers")
-    if len(set(found)) != len(found):
-        seen: set[str | int] = set()
-        # add returns None: the first item that was there before.
-        twice = next(item for item in found if item in seen or seen.add(item))
-        raise rejected("domain", twice, "every item once")
-    return found
 
 
 def _is_text(kind: pa.DataType) -> bool:

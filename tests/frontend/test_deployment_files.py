@@ -1,0 +1,133 @@
+"""Deployment and plan files: what is written comes back, and what `run` refuses `account` does."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shuffledp as sd
+from shuffledp.cli import main
+from shuffledp.deployment import load
+from shuffledp.deployment.model import tomllib
+from shuffledp.deployment.plan import _given, deployment_text, parse_plan
+from shuffledp.errors import ParameterError
+from shuffledp.planner import Row
+
+PLAN = {
+    "title": "t",
+    "task": {"kind": "frequencies", "values": 5},
+    "population": {"users": 1000, "colluding": 0.1},
+    "target": {"epsilon": 1.0, "delta": 1e-6},
+}
+TEXT = (
+    'title = "{title}"\n[population]\nusers = 40\n[randomizer]\n{randomizer}\n'
+    "[target]\ndelta = 1e-3\n[data]\ncolumn = 'x'\n{data}\n"
+)
+RR = 'name = "k-rr"\nk = 3\neps0 = 1.0'
+
+
+def row(source):
+    values = dict.fromkeys(Row.__dataclass_fields__)
+    return Row(**{**values, "label": "a", "source": source, "error": 0.1})
+
+
+def call(*words):
+    return CliRunner().invoke(main, [str(w) for w in words])
+
+
+LINES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1)
+
+
+@given(title=LINES.filter(lambda s: bool(s.strip())))
+@settings(max_examples=200, deadline=None)
+def test_titles_come_back_whatever_their_letters(title):
+    """Above U+FFFF a letter has five digits or more: U+1F600 was read as U+1F60 and a 0."""
+    content = parse_plan({**PLAN, "title": title}, where="plan")
+    assert tomllib.loads(deployment_text(content, row(sd.KRR(k=5, eps0=2.0))))["title"] == title
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        sd.KRR(k=5, eps0=2.0),
+        sd.Staircase(eps0=1.0),
+        sd.Joint([sd.KRR(k=3, eps0=0.1), sd.BinaryRR(eps0=1e-9)], hamming=1),
+        sd.Parallel([sd.OLH(domain=4, eps0=1.0), sd.BinaryRR(eps0=1.0)], weights=[0.3, 0.7]),
+        sd.Channel(matrix=[[0.1, 0.9], [1 / 3, 2 / 3]]),
+    ],
+)
+def test_mechanisms_come_back(source):
+    text = deployment_text(parse_plan({**PLAN, "title": "\U0001f600"}, where="plan"), row(source))
+    found = tomllib.loads(text)
+    assert found["randomizer"] == json.loads(json.dumps(_given(source.to_dict())))
+    assert found["title"] == "\U0001f600"
+
+
+@pytest.mark.parametrize("title", ["", "   ", "two\\nlines", "a\\u2028b"])
+def test_a_title_is_a_line(tmp_path, title):
+    path = tmp_path / "d.toml"
+    path.write_text(TEXT.format(title=title, randomizer=RR, data="").strip())
+    done = call("account", path, "--out", tmp_path, "--figure", "none")
+    assert done.exit_code == 2
+    assert "title = " in done.stderr
+    assert done.stderr.count("\n") == 1
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["d.toml"]
+
+
+@pytest.mark.parametrize(
+    ("randomizer", "data", "words"),
+    [
+        (RR, 'domain = ["a", "b", "a"]', "data.domain = 'a': wanted every item once"),
+        (RR, "domain = [1, 2, 1]", "data.domain = 1: wanted every item once"),
+        (RR, 'domain = ["a"]', "1 items"),
+        (RR, 'domain = ["a", "b"]', "wanted 3 items"),
+        (RR, 'domain = ["a", "b", "c"]\nnulls = "category"', "'4 items': wanted 3 items"),
+        ('name = "laplace"\neps0 = 1.0', 'domain = ["a", "b"]', "no domain"),
+        ('name = "balcer-et-al"\nblankets = 2', 'domain = ["a", "b", "c"]', "wanted 2 items"),
+    ],
+)
+def test_account_refuses_a_domain_that_run_would(tmp_path, randomizer, data, words):
+    path = tmp_path / "d.toml"
+    path.write_text(TEXT.format(title="t", randomizer=randomizer, data=data))
+    (tmp_path / "x.csv").write_text("x\na\nb\n")
+    for command in (
+        ("account", path, "--out", tmp_path, "--figure", "none"),
+        ("run", path, "--input", tmp_path / "x.csv", "--output", tmp_path / "e.csv"),
+    ):
+        done = call(*command)
+        assert done.exit_code == 2
+        assert words in done.stderr
+        assert done.stderr.count("\n") == 1
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["d.toml", "x.csv"]
+
+
+def test_a_domain_of_two_columns_is_checked_too(tmp_path):
+    path = tmp_path / "d.toml"
+    text = TEXT.format(title="t", randomizer=RR, data="").split("[data]")[0]
+    path.write_text(text + '[[data.columns]]\ncolumn = "x"\ndomain = ["a", "a"]\n')
+    with pytest.raises(ParameterError, match="every item once"):
+        load(path)
+
+
+@pytest.mark.parametrize("mark", ["", "\ufeff"])
+def test_a_byte_order_mark_is_passed_over_everywhere(tmp_path, mark):
+    """A matrix by --matrix, by Channel.from_csv, and a certificate."""
+    matrix = tmp_path / "m.csv"
+    matrix.write_text(f"{mark}0.75,0.25\n0.25,0.75\n", encoding="utf-8")
+    assert sd.Channel.from_csv(matrix).matrix == ((0.75, 0.25), (0.25, 0.75))
+    done = call("epsilon", "channel", "--matrix", matrix, "--n", 100, "--delta", "1e-3", "--json")
+    assert done.exit_code == 0, done.output
+    same = sd.shuffle(sd.Channel(matrix=[[0.75, 0.25], [0.25, 0.75]]), n=100).epsilon(delta=1e-3)
+    assert json.loads(done.stdout)["upper"] == same.upper
+    (tmp_path / "d.toml").write_text(
+        mark + TEXT.format(title="t", randomizer=RR, data=""), encoding="utf-8"
+    )
+    assert (
+        call("account", tmp_path / "d.toml", "--out", tmp_path, "--figure", "none").exit_code == 0
+    )
+    path = tmp_path / "d.certificate.json"
+    path.write_text(mark + path.read_text(encoding="utf-8"), encoding="utf-8")
+    checked = call("verify", path, "--deployment", tmp_path / "d.toml")
+    assert checked.exit_code == 0, checked.output
