@@ -181,6 +181,15 @@ def test_every_field_of_every_kind(kind, tmp_path, monkeypatch):
     assert tried > 300
 
 
+def test_published_leaves_out_lower_ends_that_are_proved_here(tmp_path):
+    """Of multi-message protocols; the certificate was refused by `verify`."""
+    kind = (PROTOCOLS["pure-dump"], '[accounting]\ntrust = "published"', "delta = 1e-4", False)
+    source, content = made(tmp_path, kind)
+    assert not caught(outcome(content, tmp_path / "c.json", deployment=source))
+    lower = [c for s in content["scenarios"] for c in s["claims"] if c["end"] == "lower"]
+    assert {(c["value"], c["trust"]) for c in lower} == {(0.0, "published")}
+
+
 def test_what_is_not_checked_is_said(tmp_path):
     source, content = made(tmp_path, KINDS["a run"])
     path = tmp_path / "certificate.json"

@@ -115,6 +115,18 @@ _ROWS: tuple[tuple[str, str, str, Provenance], ...] = (
         "published",
     ),
     (
+        "symmetric-hadamard",
+        "every pair of rows of the matrix has the same law",
+        "docs/theory.md, Theorem 4.2",
+        "proved here",
+    ),
+    (
+        "symmetric-hashing",
+        "every pair of inputs has the same law, no worse than with a uniformly random function",
+        "docs/theory.md, Theorem 4.2b",
+        "proved here",
+    ),
+    (
         "other-block",
         "a pair of inputs in different blocks dominates a pair in the same block",
         "docs/theory.md, section 4",
@@ -149,7 +161,7 @@ _ROWS: tuple[tuple[str, str, str, Provenance], ...] = (
     (
         "least-overlap",
         "the pair attains the largest gains that eps0 and the mass of the blanket allow",
-        "docs/theory-noise.md, Theorem 1.1 and Corollary 4.12",
+        "docs/theory.md, Theorem 4.11 and Corollary 4.12",
         "proved here",
     ),
     (
@@ -193,7 +205,8 @@ _ROWS: tuple[tuple[str, str, str, Provenance], ...] = (
 _STATEMENTS = {row[0]: Statement(*row) for row in _ROWS}
 
 _STEPS: dict[str, str] = {
-    **dict.fromkeys(("k-rr", "rappor", "oue", "blh", "olh", "local-hash", "subset"), "symmetric"),
+    **dict.fromkeys(("k-rr", "rappor", "oue", "subset"), "symmetric"),
+    **dict.fromkeys(("blh", "olh", "local-hash"), "symmetric-hashing"),
     "binary-rr": "two-inputs",
     "channel": "all-pairs",
     **dict.fromkeys(
@@ -229,8 +242,8 @@ def worst_pair_step(mechanism: Parameters) -> str:
     if name in {"discrete-laplace", "discrete-gaussian"}:
         return "clamped-end-points" if mechanism["clamped"] else "end-points"
     if name == "hadamard-response":
-        alike = mechanism["blocks"] in {1, mechanism["domain"]}
-        return "symmetric" if alike else "other-block"
+        known = {mechanism["domain"]: "symmetric", 1: "symmetric-hadamard"}
+        return known.get(mechanism["blocks"], "other-block")
     if name not in _STEPS:
         raise NotCertified(f"randomizer = {name!r}: the verifier does not know this mechanism")
     return _STEPS[name]

@@ -130,6 +130,9 @@ def _said(
     value = _finite(bound.upper if upper else bound.lower)
     log = _finite(bound.log_upper if upper else bound.log_lower)
     theorem = bound.upper_theorem if upper else bound.lower_theorem
+    if not upper and trust == "published" and theorem and theorem.provenance != "published":
+        # What trust="published" leaves out; the ends of a bound keep such a lower one.
+        value, log = 0.0, None
     if value is None if upper else (value == 0.0 and log is None):
         theorem = None
     width = _finite(bound.upper_width if upper else bound.lower_width)
