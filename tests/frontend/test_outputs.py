@@ -51,7 +51,7 @@ delta = 1e-6
 
 # What stands in each command's place of a file: "{output}" the output that is tried.
 RUN = ["run", "d.toml", "--input", "in.parquet"]
-RUN_ALL = [*RUN, "--domain", "items.txt", "--truth", "truth.csv"]
+RUN_ALL = [*RUN, "--domain", "items.txt", "--truth", "truth.csv", "--figure", "f.png"]
 RUN_HASHED = ["run", "h.toml", "--input", "in.parquet", "--candidates", "items.txt"]
 COMMANDS = {
     # name: words, outputs (option or None where the name follows from another), inputs
