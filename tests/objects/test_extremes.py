@@ -23,6 +23,7 @@ PLAIN = sd.shuffle(sd.BinaryRR(eps0=1.0), 20).compose(rounds=2)
         lambda: PLAIN.posterior(prior=1e-310, failure=0.01),
         lambda: PLAIN.posterior(prior=1.0 - 2.0**-53, failure=0.01),
         lambda: PLAIN.success(prior=1e-310),
+        lambda: sd.shuffle(sd.KRR(k=3, eps0=1.0), 4).compose(rounds=3).epsilon(delta=1e-6),
     ],
 )
 def test_ends_are_finite_and_in_order(question):

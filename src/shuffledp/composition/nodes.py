@@ -167,7 +167,7 @@ class Rows:
             logs.append(self._log_modulus(grid[-1]))
         cut = grid[-1] * _RATIO
         rho = self.rho
-        exponent = math.exp(-min(0.5 * (h * cut) ** 2, 700.0)) * (1.0 / (h * h * cut) + step)
+        exponent = math.exp(-0.5 * min(h * cut, 37.0) ** 2) * (1.0 / (h * h * cut) + step)
         kernel = 1.0 / (math.hypot(rho, cut) * math.hypot(rho + 1.0, cut))
         lower_kernel = h * h * math.exp(0.125 * h * h)
         upper, lower = exponent * kernel, exponent * (kernel + lower_kernel)
