@@ -213,7 +213,9 @@ def make_side(source: Source, key: str, *, n: int, cells: int) -> Side:
     require(source, key)
     pairs = _MAKERS[key](source, n, cells)
     theorem = theorem_of(source, key)
-    if any(pair.outside.any() for pair, _ in pairs):
+    # A step that is proved here matters where all others are published.
+    seen = key == "blanket" and any(pair.outside.any() for pair, _ in pairs)
+    if seen and theorem.provenance == "published":
         theorem = theorem.with_step(theorems.OUTSIDE)
     profiles, witnesses = _distinct(pairs)
     return Side(analysis_named(key), theorem, profiles, witnesses, words_for(source, key))

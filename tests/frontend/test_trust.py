@@ -74,3 +74,12 @@ def test_binary_formulas_are_for_binary_responses(mechanism):
 def test_they_are_given_for_these(mechanism):
     shuffled = sd.shuffle(mechanism, n=10_000)
     assert shuffled.epsilon(delta=1e-6, analysis="csuzz19", certified=False).value > 0.0
+
+
+@pytest.mark.parametrize("mechanism", [m for m in (*ONLY_HERE, *PUBLISHED) if m.name != "gaussian"])
+def test_the_verifiers_own_table_says_the_same(mechanism):
+    """Key, sources and provenance, from the parameters alone."""
+    from shuffledp.ball.statements import upper_statement
+
+    made = make_side(mechanism, "blanket", n=50, cells=1 << 10).theorem
+    assert upper_statement(mechanism.to_dict(), "blanket").to_dict() == made.to_dict()

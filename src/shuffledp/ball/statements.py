@@ -127,6 +127,12 @@ _ROWS: tuple[tuple[str, str, str, Provenance], ...] = (
         "proved here",
     ),
     (
+        "outside",
+        "outputs that only the victim can send count in full",
+        "docs/theory.md, Theorems 2.1 and 3.1: the term over {B = 0}",
+        "proved here",
+    ),
+    (
         "other-block",
         "a pair of inputs in different blocks dominates a pair in the same block",
         "docs/theory.md, section 4",
@@ -269,9 +275,21 @@ def upper_statement(mechanism: Parameters, analysis: str, *, last: str = "") -> 
     found = _STATEMENTS[analysis]
     if analysis == "blanket":
         found = found.then(_STATEMENTS[worst_pair_step(mechanism)])
+        if found.provenance == "published" and _only_the_victim(mechanism):
+            found = found.then(_STATEMENTS["outside"])
     if last == "composition" and analysis == "local":
         return found
     return found.then(_STATEMENTS[last]) if last else found
+
+
+def _only_the_victim(mechanism: Parameters) -> bool:
+    """Whether some input's law vanishes on an output that another's does not."""
+    if mechanism["name"] == "poisson-subsample":
+        return _only_the_victim(mechanism["randomizer"])
+    if mechanism["name"] != "channel":
+        return False
+    columns = zip(*mechanism["matrix"], strict=True)
+    return any(min(map(float, column)) == 0.0 < max(map(float, column)) for column in columns)
 
 
 def lower_statement(mechanism: Parameters, *, last: str = "") -> Statement:
