@@ -12,7 +12,7 @@ from shuffledp.deployment.model import tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-MODULES = {"python-flint": "flint"}
+MODULES = {"python-flint": "flint", "tomli-w": "tomli_w"}
 ALL = {"matplotlib", "pydantic", "flint", "pyarrow", "duckdb"}
 ALONE = """
 import sys

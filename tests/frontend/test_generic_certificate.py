@@ -24,12 +24,12 @@ def test_the_member_is_written_down_and_checked(tmp_path, eps0, users, member):
     assert lower(verdicts(tmp_path, content)).verdict == "does not hold"
 
 
-def test_a_certificate_without_a_member_is_of_binary_rr(tmp_path):
-    """As those were that were written when binary RR was the only one."""
+def test_a_certificate_without_a_member_is_refused(tmp_path):
+    """A reader could not tell whose lower end it is."""
     content = certificate(tmp_path, "generic", "eps0 = 0.3", users=5000)
     (claim,) = claims(content, 0, "lower")
     del claim["witness"]["member"]
-    assert lower(verdicts(tmp_path, content)).verdict == "holds"
+    assert lower(verdicts(tmp_path, content)).verdict == "does not hold"
     content = certificate(tmp_path, "generic", "eps0 = 1.5", users=5000)
     (claim,) = claims(content, 0, "lower")
     del claim["witness"]["member"]

@@ -211,7 +211,7 @@ def test_a_density_is_the_mechanism_it_describes():
         mine = sd.Density(logpdf=logpdf, cdf=cdf, log_concave=True)
         for analysis in ("blanket", "dataset"):
             a, b = (
-                sd.shuffle(r, n=200, rtol=1e-3).delta(epsilon=0.4, analysis=analysis)
+                sd.shuffle(r, n=200, rtol=1e-4).delta(epsilon=0.4, analysis=analysis)
                 for r in (known, mine)
             )
             if analysis == "blanket":
