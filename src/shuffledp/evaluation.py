@@ -33,11 +33,14 @@ class Evaluation:
             ("side", key), lambda: make_named_side(self.source, key, n=self.n, cells=self.cells)
         )
 
-    def epsilon(self, key: str, delta: float, *, cap: float, rtol: float) -> Found:
+    def epsilon(
+        self, key: str, delta: float, *, cap: float, rtol: float, width: float | None = None
+    ) -> Found:
         """One analysis' end of eps at this delta."""
         side = self.side(key)
         return self.answers.answer(
-            ("epsilon", key, delta, cap, rtol), lambda: side.epsilon(delta, cap=cap, rtol=rtol)
+            ("epsilon", key, delta, cap, rtol, width),
+            lambda: side.epsilon(delta, cap=cap, rtol=rtol, width=width),
         )
 
     def log_delta(self, key: str, epsilon: float, *, width: float) -> Found:

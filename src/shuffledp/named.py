@@ -59,9 +59,11 @@ class FormulaSide(Side):
 
     formula: Formula = field(kw_only=True)
 
-    def epsilon(self, delta: float, *, cap: float, rtol: float) -> Found:
+    def epsilon(
+        self, delta: float, *, cap: float, rtol: float, width: float | None = None
+    ) -> Found:
         """The formula at delta, or the smallest eps at which it is at most delta."""
-        del rtol
+        del rtol, width
         if self.formula.epsilon_at is not None:
             value = self.formula.epsilon_at(delta)
         else:
@@ -94,8 +96,11 @@ class CurveSide(Side):
     halvings: int = _HALVINGS
     guess: Callable[[float], float] | None = None
 
-    def epsilon(self, delta: float, *, cap: float, rtol: float) -> Found:
+    def epsilon(
+        self, delta: float, *, cap: float, rtol: float, width: float | None = None
+    ) -> Found:
         """The eps, among those evaluated, that is nearest to the crossing on its side."""
+        del width
         target = math.log(delta)
         slack = 4 * U * (1.0 + abs(target))
         upper = self.analysis.end == "upper"
@@ -130,8 +135,8 @@ class CurveSide(Side):
             else:
                 low = middle
         value, words = best
-        width = None if upper else high / low - 1.0 if low > 0.0 else math.inf
-        return Found(value, self.theorem, width, {**self.witnesses[0], **words}, self.assumptions)
+        apart = None if upper else high / low - 1.0 if low > 0.0 else math.inf
+        return Found(value, self.theorem, apart, {**self.witnesses[0], **words}, self.assumptions)
 
     def log_delta(self, epsilon: float, *, width: float) -> Found:
         """The end at this eps."""

@@ -14,12 +14,13 @@ from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.comparison import Comparison, compare
 from shuffledp.composition import Composed, Round, compose
 from shuffledp.described import by_name
-from shuffledp.divergence import LOOSE
+from shuffledp.divergence import LOOSE, met_at
 from shuffledp.ends import Ends
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.evaluation import Evaluation
 from shuffledp.index import Estimate
 from shuffledp.multimessage import MultiMessage
+from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS
 from shuffledp.rounds import round_of
@@ -43,6 +44,8 @@ _FINE_CELLS = 1 << 19
 _SMALLER = 6
 _LEAST_DELTA = 1e-300
 _FINE_RTOL = 1e-7
+# P(L > eps) - delta next to eps = 0, at the least; brackets of delta may take this much of rtol.
+_FALL, _SHARE = 0.3, 0.6
 
 
 @dataclass(frozen=True)
@@ -189,15 +192,43 @@ class Shuffled:
         return self._upper_epsilon(_check.open_unit("delta", delta), None).value
 
     def _upper_epsilon(self, delta: float, analysis: str | None) -> Found:
+        """The end at which ``delta``, asked next, says no more than the target."""
         cap = self._local_epsilon(delta)
-        return self._best(
+        found = self._best(
             "upper",
             analysis,
             self._local(cap, None),
-            lambda work, key: work.epsilon(key, delta, cap=cap, rtol=self.rtol),
+            lambda work, key: work.epsilon(
+                key, delta, cap=cap, rtol=self.rtol, width=self._width()
+            ),
             enough=4.0 * self.rtol,
             capped=cap < self.eps0,
         )
+
+        work = _WORK.of(self)
+        sides = [work.side(k) for k in self._keys("upper", analysis) if self._side_if_any(k, None)]
+        if not sides or not sides[0].profiles:
+            # A formula, or a paper's own algorithm: no bracket that could be asked narrower.
+            return found
+
+        def gap(epsilon: float) -> float:
+            if epsilon >= self.eps0:
+                return 0.0
+            value = self._upper_log_delta(epsilon, analysis).value
+            met = delta_from_log(-math.inf, value)[1] <= delta
+            return 0.0 if met else max(value - math.log(delta), UNIT_ROUNDOFF)
+
+        point = met_at(gap, found.value, cap, slope=lambda e: sides[0].slope(e, cap))
+        return self._moved(found, point, cap)
+
+    def _moved(self, found: Found, point: float, cap: float) -> Found:
+        """The end moved up to a point; at the cap it is the local guarantee's."""
+        if point == found.value:
+            return found
+        if point >= cap:
+            return self._local(cap, None)
+        wider = None if found.width is None else (1.0 + found.width) * point / found.value - 1.0
+        return replace(found, value=point, width=wider)
 
     def log_upper(self, epsilon: float) -> float:
         """log of the certified upper end of delta alone: for solvers, which need no lower end.
@@ -220,7 +251,19 @@ class Shuffled:
         return value
 
     def _upper_log_delta(self, epsilon: float, analysis: str | None = None) -> Found:
-        width = self._width()
+        """log delta as narrow as its own width asks, and as the eps at which delta is this does."""
+        usual = self._width()
+        found = self._upper_at(epsilon, analysis, usual)
+        # -delta' = P(L > eps) - delta for the loss L: where that is large log delta is flat against
+        # log eps, by eps/delta times it, and brackets have to be so much narrower.
+        flat = _FALL * epsilon / max(math.exp(found.value), _LEAST_DELTA)
+        width = max(_SHARE * self.rtol * flat, 1e-12)
+        if epsilon > 0.0 and width < usual:
+            finer = self._upper_at(epsilon, analysis, width)
+            found = finer if finer.value <= found.value else found
+        return found
+
+    def _upper_at(self, epsilon: float, analysis: str | None, width: float) -> Found:
         # The local guarantee may hold from a smaller eps on than that of all pairs of inputs.
         local = epsilon >= self._local_epsilon(_LEAST_DELTA)
         start = self._local(math.log(_LEAST_DELTA) if local else 0.0, None)
@@ -229,7 +272,7 @@ class Shuffled:
             analysis,
             start,
             lambda work, key: work.log_delta(key, epsilon, width=width),
-            enough=LOOSE,
+            enough=min(4.0 * width, LOOSE),
         )
 
     @by_name

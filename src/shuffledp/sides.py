@@ -10,7 +10,14 @@ from typing import Any, ClassVar
 from shuffledp import theorems
 from shuffledp.analyses import Analysis, analysis_named
 from shuffledp.bound import Theorem
-from shuffledp.divergence import EpsilonInterval, PairProfile, narrowest, solve_epsilon
+from shuffledp.divergence import (
+    EpsilonInterval,
+    LogInterval,
+    PairProfile,
+    narrowest,
+    slope,
+    solve_epsilon,
+)
 from shuffledp.errors import NotCertified
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, Relation
@@ -32,6 +39,8 @@ from shuffledp.reductions import (
 HONEST = "all n messages are randomized as stated and reach the shuffler"
 _SHUFFLER = "the analyst sees the messages in a uniformly random order and nothing else of them"
 ONE_ROUND = "one report per user and one round"
+# Up to so many profiles a loose bracket of each costs more than it saves.
+_FEW = 2
 
 Named = tuple[ShuffledPair, dict[str, Any]]
 
@@ -96,7 +105,9 @@ class Side:
     witnesses: tuple[dict[str, Any], ...]
     assumptions: tuple[str, ...]
 
-    def epsilon(self, delta: float, *, cap: float, rtol: float) -> Found:
+    def epsilon(
+        self, delta: float, *, cap: float, rtol: float, width: float | None = None
+    ) -> Found:
         """The end of eps at this delta; an upper one may be as large as ``cap`` without saying so.
 
         Parameters
@@ -107,9 +118,13 @@ class Side:
             eps by the local guarantee.
         rtol : float
             Relative width wanted.
+        width : float, optional
+            Relative width of delta that will be asked for at the end.
         """
         upper = self.analysis.end == "upper"
-        found = solve_epsilon(self.profiles, math.log(delta), cap=cap, rtol=rtol, need_all=upper)
+        found = solve_epsilon(
+            self.profiles, math.log(delta), cap=cap, rtol=rtol, need_all=upper, width=width
+        )
         return Found(
             found.high if upper else found.low,
             self.theorem,
@@ -120,7 +135,7 @@ class Side:
 
     def log_delta(self, epsilon: float, *, width: float) -> Found:
         """The end of log delta at this eps, numerically about a relative ``width`` wide."""
-        brackets = [narrowest(profile, epsilon, width)[0] for profile in self.profiles]
+        brackets = self._brackets(epsilon, width)
         upper = self.analysis.end == "upper"
         ends = [bracket.high if upper else bracket.low for bracket in brackets]
         which = max(range(len(ends)), key=ends.__getitem__)
@@ -128,6 +143,24 @@ class Side:
         low = max(bracket.low for bracket in brackets) if upper else low
         gap = 0.0 if high == low else math.expm1(min(high - low, 700.0))
         return Found(ends[which], self.theorem, gap, self.witnesses[which], self.assumptions)
+
+    def _brackets(self, epsilon: float, width: float) -> list[LogInterval]:
+        """Of all profiles; of many, those that loose brackets rule out stay loose."""
+        if len(self.profiles) <= _FEW:
+            return [narrowest(profile, epsilon, width)[0] for profile in self.profiles]
+        brackets = [profile.log_delta(epsilon) for profile in self.profiles]
+        largest = max(bracket.low for bracket in brackets)
+        for i, bracket in enumerate(brackets):
+            if bracket.high >= largest:
+                found = narrowest(self.profiles[i], epsilon, width)[0]
+                low, high = max(bracket.low, found.low), min(bracket.high, found.high)
+                brackets[i] = LogInterval(low, high)
+        return brackets
+
+    def slope(self, epsilon: float, cap: float) -> float:
+        """About -d log delta/d eps, below cap, of the highest profile; certifies nothing."""
+        highest = max(self.profiles, key=lambda profile: profile.rough_log_delta(epsilon))
+        return slope(highest, epsilon, cap)
 
 
 def _relative(found: EpsilonInterval) -> float:

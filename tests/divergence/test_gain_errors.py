@@ -163,9 +163,9 @@ def test_variance_of_a_density_that_bends():
                     assert value[0] - err[0] <= true * (1 + 1e-12)
                     assert value[0] + err[0] >= true * (1 - 1e-12)
                 if pad and bend < 1e-5:
-                    # The interval without its padding: 4 pad shorter at most.
-                    assert value[0] - err[0] <= (width - 4.0 * pad) ** 2 / 12
-                    assert err[0] >= 8.0 * pad * width / 12
+                    # Each end lies at most pad beyond: 2 pad shorter at most.
+                    assert value[0] - err[0] <= (width - 2.0 * pad) ** 2 / 12
+                    assert err[0] >= 4.0 * pad * width / 12
     value, err = _inner_variance(np.zeros(2), np.array([1.0, 3.0]), np.zeros(2), None)
     assert (value - err <= 0.0).all()
     assert (value + err >= np.array([0.25, 2.25])).all()

@@ -157,6 +157,13 @@ def test_equal_rounds_of_different_accuracy_stay_apart():
     assert loose.compose(rounds=3, rtol=1e-3).rtol == 1e-3
 
 
+@pytest.mark.parametrize("rtol", [1e-2, 1e-6])
+def test_the_usual_accuracy_is_met(rtol):
+    found = sd.shuffle(sd.KRR(k=10, eps0=4.0), 1000, rtol=rtol).compose(rounds=3)
+    assert found.epsilon(delta=1e-6).upper_width <= found.rtol
+
+
+@pytest.mark.long
 def test_the_accuracy_asked_for_is_met():
     m = sd.KRR(k=10, eps0=4.0)
     widths = []

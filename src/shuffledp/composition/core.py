@@ -22,7 +22,11 @@ from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.work import Answers, Beside
 
 U = UNIT_ROUNDOFF
-_MOST_REFINED = 2
+# Halving the steps of dots divides the width by four: twice is enough for 5e-4 of what is usual,
+# and one time more for each factor of four that is asked beyond; six times are 64 times the dots.
+_REFINED, _LEAST_REFINED, _MOST_REFINED = 1e-3, 2, 6
+# Less than this was won by a refinement: it is not the dots that make the ends part.
+_WON = 1.5
 # A level so far below delta/rounds changes delta by a factor 1 + 1e-6.
 _DEPTH = 14.0
 _FIRST_LEVEL = -45.0
@@ -47,8 +51,8 @@ class Rounds:
     parts : tuple of (Part, int)
         Each mechanism and in how many rounds it runs.
     asked : float or None
-        Requested relative width of eps; dots are refined at most twice to reach it. None: what is
-        worth the time, 5e-4 or, for continuous outputs, 6e-3.
+        Requested relative width of eps; dots are refined to reach it, in bounded work. None:
+        what is worth the time, 5e-4 or, for continuous outputs, 6e-3.
     """
 
     parts: tuple[tuple[Part, int], ...]
@@ -182,15 +186,23 @@ class Rounds:
         return _worst(laws, epsilon, width).low, witness
 
     def _upper_epsilon(self, target: float, level: float) -> tuple[float, float | None, int]:
-        (tilt, high), refine = self._tilt(target, level), 0
+        (tilt, high), refine, before = self._tilt(target, level), 0, math.inf
         while True:
             high = self._cross(self._above(level, refine, tilt), target, upper=True, near=high)
             inner = self._inner(level, refine, tilt)
             near = self._cross(inner, target, upper=False, near=high * (1.0 - 0.3 * self.rtol))
             width = high / near - 1.0 if 0.0 < near <= high < math.inf else None
-            if width is None or width <= self.rtol or refine == _MOST_REFINED:
+            if width is None or width <= self.rtol or refine >= self._most_refined():
                 return high, width, refine
+            if refine >= _LEAST_REFINED and width > before / _WON:
+                return high, width, refine
+            before = width
             refine += 1
+
+    def _most_refined(self) -> int:
+        """How often every interval between dots may be halved for the accuracy asked for."""
+        wanted = math.ceil(0.5 * math.log2(_REFINED / self.rtol))
+        return min(max(wanted, _LEAST_REFINED), _MOST_REFINED)
 
     def _lower_epsilon(
         self, target: float, level: float, refine: int, *, around: float

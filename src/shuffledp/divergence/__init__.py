@@ -2,6 +2,7 @@
 
 from shuffledp.divergence.contour import LogInterval
 from shuffledp.divergence.inverse import EpsilonInterval, solve_epsilon
+from shuffledp.divergence.meeting import met_at, slope
 from shuffledp.divergence.profile import LARGEST_EPSILON, LOOSE, PairProfile, narrowest
 
 __all__ = [
@@ -10,6 +11,8 @@ __all__ = [
     "EpsilonInterval",
     "LogInterval",
     "PairProfile",
+    "met_at",
     "narrowest",
+    "slope",
     "solve_epsilon",
 ]

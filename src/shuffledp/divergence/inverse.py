@@ -19,6 +19,8 @@ from shuffledp.pair import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF
 _NARROWEST = 3e-13
+# What brackets of delta may take of the width of eps; how much narrower ones cost next to nothing.
+_SHARE, _NOT_FAR = 0.6, 0.01
 _MET = 3.0
 _ANYTHING = LogInterval(-math.inf, math.inf)
 _WIDENINGS = 6
@@ -58,6 +60,19 @@ class _Ends(NamedTuple):
     def within(self, rtol: float) -> bool:
         """Whether they are as near to each other as was asked."""
         return self.high is not None and self.high - self.low <= rtol * self.high
+
+
+class _Accuracy(NamedTuple):
+    """The relative width of eps that is wanted; that of delta at which the end is asked again."""
+
+    rtol: float
+    again: float | None
+
+    def width(self, epsilon: float, slope: float) -> float:
+        """Of the brackets of delta: most of rtol of eps; the same as later where that is near."""
+        wanted = max(_SHARE * self.rtol * epsilon * slope, _NARROWEST)
+        again = wanted if self.again is None else self.again
+        return again if _NOT_FAR * wanted <= again <= wanted else wanted
 
 
 class _Known:
@@ -156,6 +171,7 @@ def solve_epsilon(
     cap: float,
     rtol: float,
     need_all: bool,
+    width: float | None = None,
 ) -> EpsilonInterval:
     """Bracket the eps at which max over the profiles of delta(eps) crosses the target.
 
@@ -172,6 +188,9 @@ def solve_epsilon(
     need_all : bool
         True for an upper bound: ``high`` then holds for every profile. False for a lower bound,
         where one profile that stays above the target is enough.
+    width : float, optional
+        Relative width of delta that will be asked for at the end that is found: taken for the
+        narrow brackets where it is about what they need, so that it costs nothing more then.
     """
     if cap < _SMALLEST_CAP:
         # As of a subsample whose rate is below delta: the local guarantee says it all.
@@ -182,11 +201,12 @@ def solve_epsilon(
             if profile.log_floor() >= log_target + _target_slack(log_target):
                 return EpsilonInterval(LARGEST_EPSILON, math.inf, i)
     known = [_Known(profile) for profile in profiles]
+    accuracy = _Accuracy(rtol, width)
     best, guess = proposal(known, log_target, cap)
     compared: set[int] = set()
     if not need_all and len(known) > 1:
         best, compared = _highest(known, guess, best, log_target)
-    found = _refine(_Evaluated(known[best], log_target, upper=need_all), cap, rtol, guess)
+    found = _refine(_Evaluated(known[best], log_target, upper=need_all), cap, accuracy, guess)
     found = found._replace(which=best)
     for i, profile in enumerate(known):
         if i == best or (found.high if need_all else found.low) >= cap:
@@ -196,13 +216,17 @@ def solve_epsilon(
         at = found.high if need_all else found.low
         if not _matters(profile, known[found.which], at, log_target, need_all=need_all):
             continue
-        other = _refine(_Evaluated(profile, log_target, upper=need_all), cap, rtol, found.high)
+        other = _refine(_Evaluated(profile, log_target, upper=need_all), cap, accuracy, found.high)
         found = _worse(found, other._replace(which=i), need_all=need_all)
-    return _agreed(known, log_target, found, cap, rtol) if need_all else found
+    return _agreed(known, log_target, found, cap, accuracy) if need_all else found
 
 
 def _agreed(
-    profiles: Sequence[_Known], target: float, found: EpsilonInterval, cap: float, rtol: float
+    profiles: Sequence[_Known],
+    target: float,
+    found: EpsilonInterval,
+    cap: float,
+    accuracy: _Accuracy,
 ) -> EpsilonInterval:
     """``high`` moved up, if need be, to where every curve was evaluated and is below the target."""
     curves = [_Evaluated(profile, target, upper=True) for profile in profiles]
@@ -213,7 +237,7 @@ def _agreed(
         beyond = 0.0
         for curve in (c for c in curves if not _below(c, point, LOOSE)):
             slope = _slope(curve, point, limit)
-            width = min(max(0.6 * rtol * point * slope, _NARROWEST), LOOSE)
+            width = min(accuracy.width(point, slope), LOOSE)
             if not any(_below(curve, point, w) for w in (width, 0.1 * width)):
                 gap = curve.known[point].high - target + _target_slack(target)
                 beyond = max(beyond, 1.02 * gap / slope, 4 * U * point)
@@ -289,8 +313,9 @@ def _middle(found: LogInterval) -> float:
     return found.high + math.log1p(0.5 * math.expm1(found.low - found.high))
 
 
-def _refine(curve: _Evaluated, cap: float, rtol: float, start: float) -> EpsilonInterval:
+def _refine(curve: _Evaluated, cap: float, accuracy: _Accuracy, start: float) -> EpsilonInterval:
     """Certified ends around the crossing: loose brackets, then tight ones next to it."""
+    rtol = accuracy.rtol
     limit = min(cap, LARGEST_EPSILON)
     point = min(max(start, 1e-300), limit)
     if curve.rough_log_delta(0.0) < curve.log_target + _DOUBTFUL and _below(curve, 0.0, LOOSE):
@@ -299,7 +324,7 @@ def _refine(curve: _Evaluated, cap: float, rtol: float, start: float) -> Epsilon
     width = LOOSE
     if near.value.width <= _POOR:
         near = _newton(curve, near, _FIRST, limit, rtol=rtol)
-        near, width = _narrowed(curve, near, rtol, limit)
+        near, width = _narrowed(curve, near, accuracy, limit)
     for up in (curve.upper, not curve.upper):
         if not curve.ends().within(rtol):
             _push(curve, near, width, limit, up=up)
@@ -315,11 +340,13 @@ def _refine(curve: _Evaluated, cap: float, rtol: float, start: float) -> Epsilon
     return EpsilonInterval(min(low, high), high, 0)
 
 
-def _narrowed(curve: _Evaluated, near: _Near, rtol: float, limit: float) -> tuple[_Near, float]:
+def _narrowed(
+    curve: _Evaluated, near: _Near, accuracy: _Accuracy, limit: float
+) -> tuple[_Near, float]:
     """Go on with brackets as narrow as rtol needs, unless loose ones turn out no wider."""
-    width = LOOSE
+    rtol, width = accuracy.rtol, LOOSE
     for _ in range(_SLOPES):
-        wanted = max(0.6 * rtol * near.point * near.slope, _NARROWEST)
+        wanted = accuracy.width(near.point, near.slope)
         if wanted >= 0.5 * width or curve.ends().within(rtol):
             break
         point = _aimed(curve, near, wanted, limit)

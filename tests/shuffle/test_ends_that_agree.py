@@ -1,0 +1,43 @@
+"""The upper end of eps is where delta, asked of the same object, is at most the target."""
+
+import dataclasses
+
+import pytest
+
+import shuffledp as sd
+
+MECHANISMS = [sd.KRR(k=10, eps0=1.0), sd.KRR(k=10, eps0=4.0), sd.Laplace(eps0=1.0)]
+
+
+@pytest.mark.parametrize("rtol", [1e-3, 1e-6])
+@pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
+@pytest.mark.parametrize("n", [10, 1000, 10**5])
+def test_delta_at_the_end_of_eps(mechanism, n, rtol):
+    accountant = sd.shuffle(mechanism, n, rtol=rtol)
+    for delta in (0.5, 0.1, 0.02, 1e-3, 1e-6, 1e-300):
+        bound = accountant.epsilon(delta=delta)
+        assert accountant.delta(epsilon=bound.upper).upper <= delta
+        # Nor does it take another history than the question itself.
+        fresh = dataclasses.replace(accountant)
+        assert fresh.delta(epsilon=bound.upper).upper <= delta
+        if isinstance(mechanism, sd.KRR):
+            assert bound.upper_width <= rtol
+
+
+@pytest.mark.parametrize("share", [1e-2, 1e-3])
+def test_just_below_delta_at_zero(share):
+    """log delta is flat against log eps: brackets of a fixed width would move the end far up."""
+    accountant = sd.shuffle(sd.KRR(k=10, eps0=1.0), 1000)
+    delta = accountant.delta(epsilon=0.0).upper * (1.0 - share)
+    bound = accountant.epsilon(delta=delta)
+    assert bound.upper_width <= accountant.rtol
+    assert accountant.delta(epsilon=bound.upper).upper <= delta
+
+
+def test_several_pairs():
+    rows = [[0.7, 0.2, 0.1], [0.2, 0.5, 0.3], [0.15, 0.15, 0.7], [0.4, 0.3, 0.3]]
+    accountant = sd.shuffle(sd.Channel(rows), 1000)
+    for delta in (1e-2, 1e-6):
+        bound = accountant.epsilon(delta=delta)
+        assert accountant.delta(epsilon=bound.upper).upper <= delta
+        assert bound.upper_width <= accountant.rtol
