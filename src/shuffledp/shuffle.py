@@ -192,7 +192,7 @@ class Shuffled:
         return self._upper_epsilon(_check.open_unit("delta", delta), None).value
 
     def _upper_epsilon(self, delta: float, analysis: str | None) -> Found:
-        """The end at which ``delta``, asked next, says no more than the target."""
+        """The end, where ``delta`` says no more than the target if a few steps up lead there."""
         cap = self._local_epsilon(delta)
         found = self._best(
             "upper",
