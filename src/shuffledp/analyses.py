@@ -57,6 +57,14 @@ _FLOATS = "; plain floating point, nothing rounded outward"
 
 _ALL = (
     Analysis(
+        "label-stealing",
+        "upper",
+        theorems.LABEL_STEALING,
+        "one randomizer for all users, any inputs of the others; not adaptive; for randomizers of "
+        "which the others' worst inputs are known, and for all eps0-LDP randomizers",
+        kind="algorithm",
+    ),
+    Analysis(
         "blanket",
         "upper",
         theorems.BLANKET,

@@ -36,6 +36,8 @@ from shuffledp.sides import (
     theorem_of,
     words_for,
 )
+from shuffledp.stealing import Case, any_local, cases_of
+from shuffledp.stealing_side import StealingSide
 
 U = UNIT_ROUNDOFF
 _HALVINGS = 50
@@ -152,6 +154,8 @@ def make_named_side(source: Source, key: str, *, n: int, cells: int) -> Side:
     if key in PAIR_KEYS:
         return make_side(source, key, n=n, cells=cells)
     analysis = analysis_named(key)
+    if key == "label-stealing":
+        return _stealing_side(source, n)
     witness: dict[str, Any] = {"analysis": key}
     theorem, words = theorem_of(source, key), words_for(source, key)
     if key == "binary-rr-ones":
@@ -177,6 +181,26 @@ def make_named_side(source: Source, key: str, *, n: int, cells: int) -> Side:
     formula, more = _FORMULAS[key](source, n)
     step = _with_pairs(source, key) if key in _ABOUT_PAIRS else theorem
     return FormulaSide(analysis, step, (), ({**witness, **more},), words, formula=formula)
+
+
+def _stealing_side(source: Source, n: int) -> Side:
+    key = "label-stealing"
+    require(source, key)
+
+    def cases(log_delta: float) -> list[tuple[Case, dict[str, Any]]]:
+        if isinstance(source, Randomizer):
+            return cases_of(source, log_delta)
+        return [(any_local(source.eps0), {"member": "any"})]
+
+    return StealingSide(
+        analysis_named(key),
+        theorem_of(source, key),
+        (),
+        (),
+        words_for(source, key),
+        cases=cases,
+        n=n,
+    )
 
 
 def _with_pairs(source: Source, key: str) -> Theorem:

@@ -343,7 +343,7 @@ class Shuffled:
         sides = [self._side_if_any(key, None) for key in self._keys("upper", None)]
         return round_of(
             self.source,
-            [side for side in sides if side is not None],
+            [side for side in sides if side is not None and side.profiles],
             label=getattr(self.source, "name", "generic"),
             eps0=self.eps0,
             n=self.n,

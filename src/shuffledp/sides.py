@@ -35,6 +35,7 @@ from shuffledp.reductions import (
     repaired_pair,
     stronger_clone_pair,
 )
+from shuffledp.stealing import promising
 
 HONEST = "all n messages are randomized as stated and reach the shuffler"
 _SHUFFLER = "the analyst sees the messages in a uniformly random order and nothing else of them"
@@ -175,7 +176,9 @@ def default_uppers(source: Source) -> tuple[str, ...]:
         return ("variation-ratio", "repaired-variation-ratio")
     if isinstance(source, MultiMessage):
         return ("multi-message",)
-    return ("blanket", "stronger-clone", "clone")
+    if isinstance(source, Randomizer) and not promising(source):
+        return ("blanket", "stronger-clone", "clone")
+    return ("label-stealing", "blanket", "stronger-clone", "clone")
 
 
 def require(source: Source, key: str) -> None:
@@ -184,6 +187,8 @@ def require(source: Source, key: str) -> None:
         _require_messages(source, key)
         return
     family = isinstance(source, Family | RatioFamily)
+    if key == "label-stealing":
+        _require_triples(source)
     if key in {"blanket", "one-dataset", "variation-ratio-5.1"} and family:
         what = "blanket" if key == "blanket" else "dataset of its own"
         msg = f"analysis = {key!r}: wanted a randomizer; a family of them has no common {what}"
@@ -200,6 +205,19 @@ def require(source: Source, key: str) -> None:
             reason = published_reason(ratio)
             if reason is not None:
                 raise NotCertified(f"analysis = 'variation-ratio': {reason}")
+
+
+def _require_triples(source: Source) -> None:
+    """Label stealing: one randomizer whose worst triples are known, or all eps0-LDP ones."""
+    if isinstance(source, RatioFamily) or (isinstance(source, Family) and source.adaptive):
+        what = "p, beta and q" if isinstance(source, RatioFamily) else "an adaptive choice of them"
+        raise NotCertified(f"analysis = 'label-stealing': wanted one randomizer, not {what}")
+    if isinstance(source, Randomizer) and source.worst_triples() is None:
+        msg = (
+            f"analysis = 'label-stealing': of {source.name} it is not settled which inputs of the "
+            "others are the worst"
+        )
+        raise NotCertified(msg)
 
 
 def _require_messages(source: Source, key: str) -> None:
@@ -235,7 +253,12 @@ def theorem_of(source: Source, key: str) -> Theorem:
     if isinstance(source, RatioFamily):
         return theorems.ATTAINED if key == "dataset" else theorem
     if isinstance(source, Family):
+        if key == "label-stealing":
+            return theorems.LABEL_STEALING_FAMILY
         return theorems.FAMILY if key == "dataset" else theorem
+    if key == "label-stealing":
+        triples = source.worst_triples()
+        return theorem if triples is None else theorem.with_step(triples.theorem)
     if key == "blanket" or key in RATIOS:
         return theorem.with_step(source.worst_pairs().theorem)
     return theorem
@@ -269,6 +292,8 @@ def words_for(source: Source, key: str) -> tuple[str, ...]:
     adaptive = not isinstance(source, Randomizer) and source.adaptive
     if isinstance(source, RatioFamily):
         return (*words, _RATIO_ADAPTIVE if adaptive else _RATIO)
+    if isinstance(source, Family) and key == "label-stealing":
+        return (*words, _SAME_FAMILY)
     if not analysis_named(key).any_randomizer or (isinstance(source, Randomizer) and key in RATIOS):
         return (*words, _SAME)
     return (*words, _ADAPTIVE if adaptive else _IN_ORDER)
@@ -414,6 +439,7 @@ def _distinct(
 
 
 _SAME = "every user runs the same randomizer, chosen before any message is seen"
+_SAME_FAMILY = "every user runs the same eps0-LDP randomizer, chosen before any message is seen"
 _ADAPTIVE = (
     "every randomizer is eps0-LDP for every history it may depend on; users are "
     "shuffled first, then randomized one after another"

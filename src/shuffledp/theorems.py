@@ -34,6 +34,48 @@ OUTSIDE = Theorem(
     "docs/theory.md, Theorems 2.1 and 3.1: the term over {B = 0}",
     "proved here",
 )
+LABEL_STEALING = Theorem(
+    "label-stealing",
+    "label stealing: the victim joins a reservoir of messages or steals another user's label",
+    "docs/theory-stealing.md, Theorems 2.3 and 3.1",
+    "proved here",
+)
+LABEL_STEALING_FAMILY = Theorem(
+    "label-stealing",
+    "label stealing, all eps0-LDP mechanisms by five extreme laws",
+    "docs/theory-stealing.md, Theorems 2.3, 3.1 and 5.3",
+    "proved here",
+)
+ALIKE_TRIPLES = Theorem(
+    "alike-triples",
+    "by symmetry the others hold the victim's inputs or any third one",
+    "docs/theory-stealing.md, section 5.1",
+    "proved here",
+)
+ALL_TRIPLES = Theorem(
+    "all-triples",
+    "all ordered pairs and all inputs of the others searched",
+    "enumeration",
+    "published",
+)
+MIXED_TRIPLES = Theorem(
+    "mixed-triples",
+    "every input's law is a mixture of those of the two end points",
+    "docs/theory-stealing.md, section 5.1",
+    "proved here",
+)
+SHIFTED_TRIPLES = Theorem(
+    "shifted-triples",
+    "for noise only the distances of x0 and x1 from the other's input count",
+    "docs/theory-stealing.md, section 5.2",
+    "proved here",
+)
+SPANNING_TRIPLES = Theorem(
+    "spanning-triples",
+    "triples that span the interval, covered by chords",
+    "docs/theory-stealing.md, section 6",
+    "proved here",
+)
 LOCAL = Theorem(
     "local",
     "local guarantee: shuffling is post-processing",

@@ -18,8 +18,9 @@ from shuffledp import _check
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.estimates import Aggregate, FrequencyEstimate, shares_of
 from shuffledp.pair import UNIT_ROUNDOFF, Array
-from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, Reports, WorstPairs
+from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.chances import choice
+from shuffledp.randomizers.discrete import all_triples
 from shuffledp.randomizers.frequency import counted, histogram
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports, whole_values
@@ -171,6 +172,10 @@ class Channel(Randomizer):
             if not np.array_equal(rows[x0], rows[x1])
         )
         return WorstPairs(pairs or ((0, 1),), ALL_PAIRS)
+
+    def worst_triples(self) -> WorstTriples | None:
+        """Every ordered pair with every input, for up to 12 inputs."""
+        return all_triples(len(self.matrix))
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All (x0, x1, x2) with x0 < x1 where that is at most a few thousand, else x2 = x0, x1."""

@@ -10,10 +10,14 @@ import numpy as np
 
 from shuffledp import _check
 from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.randomizers.base import WorstTriples
 from shuffledp.randomizers.law import JointLaw, without_empty
+from shuffledp.theorems import ALIKE_TRIPLES, ALL_TRIPLES
 
 U = UNIT_ROUNDOFF
 _LOG_SMALLEST = -700.0
+# Inputs of which all ordered pairs are evaluated by label stealing: 132 of them, in seconds.
+_MOST_INPUTS = 12
 
 
 def distinct(inputs: tuple[Any, ...], domain: int) -> tuple[list[int], list[int]]:
@@ -26,6 +30,21 @@ def distinct(inputs: tuple[Any, ...], domain: int) -> tuple[list[int], list[int]
 def third_inputs(domain: int) -> tuple[tuple[int, int, int], ...]:
     """(0, 1, x2) for x2 = 0, 1 and, where there is one, another value."""
     return tuple((0, 1, x2) for x2 in range(min(domain, 3)))
+
+
+def alike_triples(domain: int) -> WorstTriples:
+    """Victims 0 and 1 among others that hold 0, 1 or a third value: all triples are alike."""
+    others = tuple(range(min(domain, 3)))
+    return WorstTriples(((0, 1, others),), ALIKE_TRIPLES, stand_ins=domain > 2)
+
+
+def all_triples(items: int) -> WorstTriples | None:
+    """Every ordered pair with every input of the others; None where they are too many."""
+    if items > _MOST_INPUTS:
+        return None
+    others = tuple(range(items))
+    triples = ((x0, x1, others) for x0, x1 in itertools.permutations(others, 2))
+    return WorstTriples(tuple(triples), ALL_TRIPLES)
 
 
 def independent_hits(

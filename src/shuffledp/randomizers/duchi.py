@@ -15,7 +15,7 @@ from shuffledp import _check
 from shuffledp.counts import hoeffding_ends
 from shuffledp.errors import NotCertified
 from shuffledp.estimates import Aggregate
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.interval import checked_interval
 from shuffledp.randomizers.law import JointLaw
@@ -23,7 +23,7 @@ from shuffledp.randomizers.levels import Part, grown, place, two_level_law
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.values import real_values, whole_reports
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import LEAST_OVERLAP
+from shuffledp.theorems import LEAST_OVERLAP, MIXED_TRIPLES
 
 _HALF = b"\x80"
 _LARGEST_SCALE = 1e150
@@ -204,6 +204,10 @@ class Duchi(IntervalMean):
     def _unbiased(self, reports: ArrayLike) -> Floats:
         sign = 2.0 * whole_reports(reports, 2) - 1.0
         return self.middle + self.half * self.scale * sign
+
+    def worst_triples(self) -> WorstTriples | None:
+        """Every other input's law is a mixture of those of the end points."""
+        return WorstTriples(((self.low, self.high, (self.low, self.high)),), MIXED_TRIPLES)
 
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """Both outputs; one class where all inputs asked for are the same."""

@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
-from shuffledp.randomizers.discrete import distinct
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.discrete import all_triples, distinct
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, histogram
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.levels import coin, grown
@@ -184,6 +184,10 @@ class Extremal(FrequencyRandomizer):
         np.fill_diagonal(common, self.favoured + 1)
         x0, x1 = (int(x) for x in np.unravel_index(int(common.argmin()), common.shape))
         return WorstPairs(((x0, x1),), LEAST_COMMON)
+
+    def worst_triples(self) -> WorstTriples | None:
+        """Every ordered pair with every input, for up to 12 inputs."""
+        return all_triples(self.items)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """The pair with the least in common; all others hold each of the inputs, up to 100."""

@@ -14,14 +14,15 @@ from scipy.special import log_ndtr, ndtri
 from shuffledp import _check
 from shuffledp.errors import NotCertified
 from shuffledp.pair import UNIT_ROUNDOFF, Array
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.chords import GaussianChords, IntervalDensity
 from shuffledp.randomizers.interval import checked_interval, interval_input
 from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.means import MeanRandomizer
 from shuffledp.randomizers.noise import FARTHEST_NORMAL, normal_cells, to_lattice
 from shuffledp.randomizers.values import blocks, real_values
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import END_POINTS
+from shuffledp.theorems import END_POINTS, SPANNING_TRIPLES
 
 U = UNIT_ROUNDOFF
 _REACH = 38.0
@@ -29,6 +30,10 @@ _BULK = 9.0
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(6)
 _LARGEST_DISTANCE = 1e4
 _ROUNDS = 20
+# Label stealing is not tried for sigma below 0.3 of the interval: ratios are too heavy for it.
+_LARGEST_STEALING = 1.0 / 0.3
+# Width times (1 + distance) of the cells of ``law_within``: 0.3^12 1e-6 is below 1e-12.
+_NARROW = 0.3
 # Steps of the lattice of reports: at least 2^30 and at most 2^57 to sigma, 2^40 to the interval.
 _FINEST, _COARSEST, _STEPS = 57, 30, 40
 _FEWEST_STEPS = 2**20
@@ -139,9 +144,25 @@ class Gaussian(MeanRandomizer):
 
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """Cells in units of sigma, cut at the middle, reaching 38 beyond the end points."""
+        places = np.array([interval_input(self, x) for x in inputs])
+        return self._law_on(places, _cell_edges(self.distance, cells), _tail())
+
+    def _law_within(self, places: Array, reach: float) -> JointLaw:
+        """The same on even cells up to ``reach`` sigma beyond the end points, 1 <= reach <= 38.
+
+        As many cells as make the masses exact to about 1e-12 (``_quadrature_error``).
+        """
         d = self.distance
-        at = d * np.array([interval_input(self, x) for x in inputs])
-        edges = _cell_edges(d, cells)
+        half = math.ceil((0.5 * d + reach) * (1.0 + d + reach) / _NARROW)
+        left = np.linspace(-reach, 0.5 * d, half + 1)
+        edges = np.concatenate([left, d - left[::-1][1:]])
+        # P(|Z| > r) <= 2 phi(r)/r.
+        tail = math.exp(-0.5 * reach * reach) / reach * (1.0 + 1e-9)
+        return self._law_on(places, edges, max(tail, _tail()))
+
+    def _law_on(self, places: Array, edges: Array, tail: float) -> JointLaw:
+        d = self.distance
+        at = d * places
         left, right = edges[:-1], edges[1:]
         mass = np.array([_interval_mass(x, left, right) for x in at])
         farther = np.where(left + right < d, d, 0.0)
@@ -152,7 +173,7 @@ class Gaussian(MeanRandomizer):
             mass=mass,
             blanket=blanket,
             rel=err + _quadrature_error(d, left, right),
-            tail=np.full(len(at), _tail()),
+            tail=np.full(len(at), tail),
             edges=CellEdges(
                 left=-0.5 * (left[None, :] - at[:, None]) ** 2,
                 right=-0.5 * (right[None, :] - at[:, None]) ** 2,
@@ -167,6 +188,24 @@ class Gaussian(MeanRandomizer):
     def worst_pairs(self) -> WorstPairs:
         """The end points; mirrored, the other direction has the same law."""
         return WorstPairs(((self.low, self.high),), END_POINTS)
+
+    def worst_triples(self) -> WorstTriples | None:
+        """Triples that span the interval, covered by chords; None for very narrow noise."""
+        if self.distance > _LARGEST_STEALING:
+            return None
+        return WorstTriples((), SPANNING_TRIPLES)
+
+    def interval_density(self, log_delta: float) -> IntervalDensity | None:
+        """Outputs beyond P(|Z| > reach) = e^-7 delta, or e^-20 for cells, are given up."""
+        sigma = 1.0 / self.distance
+        reach = math.sqrt(2.0 * (7.0 - log_delta))
+        far = min(math.sqrt(2.0 * (20.0 - log_delta)), _REACH)
+        return IntervalDensity(
+            law=lambda places: self._law_within(np.array(places), far),
+            distances=lambda log_density: sigma * np.sqrt(np.maximum(-2.0 * log_density, 0.0)),
+            chords=GaussianChords(sigma, reach * sigma),
+            bounded=False,
+        )
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Victim at the end points, all others at one of them (by symmetry either) or halfway."""

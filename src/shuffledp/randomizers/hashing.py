@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
-from shuffledp.randomizers.discrete import independent_hits, third_inputs
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.discrete import alike_triples, independent_hits, third_inputs
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support
 from shuffledp.randomizers.krr import respond
 from shuffledp.randomizers.law import JointLaw
@@ -170,6 +170,10 @@ class LocalHash(FrequencyRandomizer):
     def worst_pairs(self) -> WorstPairs:
         """(0, 1): all pairs are alike, and no worse than under a uniformly random function."""
         return WorstPairs(((0, 1),), HASHED_PAIRS)
+
+    def worst_triples(self) -> WorstTriples | None:
+        """The victim's inputs or a third value."""
+        return alike_triples(self.domain)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold x0, x1 or a third value: by symmetry there is no other case."""

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.chances import exponential, quotient, word_up
-from shuffledp.randomizers.discrete import distinct, third_inputs
+from shuffledp.randomizers.discrete import alike_triples, distinct, third_inputs
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, occurrences
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
@@ -95,6 +95,10 @@ class KRR(_Response):
         """(0, 1): all pairs are alike, in both directions."""
         return WorstPairs(((0, 1),), SYMMETRIC_PAIRS)
 
+    def worst_triples(self) -> WorstTriples | None:
+        """The victim's inputs or a third value."""
+        return alike_triples(self.k)
+
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold x0, x1 or a third value: by symmetry there is no other case."""
         return third_inputs(self.k)
@@ -134,6 +138,10 @@ class BinaryRR(_Response):
     def worst_pairs(self) -> WorstPairs:
         """The one pair there is; both directions have the same law."""
         return WorstPairs(((0, 1),), TWO_INPUTS)
+
+    def worst_triples(self) -> WorstTriples | None:
+        """There are two inputs."""
+        return alike_triples(2)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold x0 or x1."""

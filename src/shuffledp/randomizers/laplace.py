@@ -13,16 +13,19 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.pair import UNIT_ROUNDOFF, Array
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.chords import IntervalDensity, LaplaceChords
 from shuffledp.randomizers.interval import checked_interval, interval_input
 from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.means import MeanRandomizer
 from shuffledp.randomizers.noise import bits_for, laplace_cells, laplace_reach, step_of, to_lattice
 from shuffledp.randomizers.values import blocks, real_values
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import END_POINTS, TWO_INPUTS
+from shuffledp.theorems import END_POINTS, SPANNING_TRIPLES, TWO_INPUTS
 
 U = UNIT_ROUNDOFF
+# Cells for label stealing, which groups them by how much the gains vary.
+_STEALING_CELLS = 2048
 # The lattice of reports is finer than the noise by this many binary digits.
 FINER = 32
 LEAST_EPS0 = 2.0**-50
@@ -128,6 +131,9 @@ class Laplace(MeanRandomizer):
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """Cells inside the interval, cut at the inputs and the middle; one class on either side."""
         at = np.array([interval_input(self, x, end_points=self.binary) for x in inputs])
+        return self._law_at(at, cells)
+
+    def _law_at(self, at: Array, cells: int) -> JointLaw:
         edges = _cell_edges(at, cells)
         left, right = edges[:-1], edges[1:]
         mass = np.array([_interval_mass(self.eps0, x, left, right) for x in at])
@@ -164,6 +170,21 @@ class Laplace(MeanRandomizer):
         """The end points; mirrored, the other direction has the same law."""
         theorem = TWO_INPUTS if self.binary else END_POINTS
         return WorstPairs(((self.low, self.high),), theorem)
+
+    def worst_triples(self) -> WorstTriples | None:
+        """Triples that span the interval, covered by chords."""
+        return WorstTriples((), SPANNING_TRIPLES)
+
+    def interval_density(self, log_delta: float) -> IntervalDensity | None:
+        """Scale 1/eps0 in units of the interval."""
+        del log_delta
+        return IntervalDensity(
+            law=lambda places: self._law_at(np.array(places), _STEALING_CELLS),
+            distances=lambda log_density: np.maximum(-log_density, 0.0) / self.eps0,
+            chords=LaplaceChords(1.0 / self.eps0),
+            bounded=True,
+            two_inputs=self.binary,
+        )
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Victim at the end points, others at one of them (by symmetry either) or halfway."""

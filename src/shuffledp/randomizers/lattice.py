@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from abc import abstractmethod
 from dataclasses import dataclass
@@ -15,13 +16,13 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.errors import rejected
 from shuffledp.pair import UNIT_ROUNDOFF, Array
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.exact import discrete_gaussian, two_sided_geometric
 from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.values import RefusedRows, real_values, whole_values
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import CLAMPED_END_POINTS, END_POINTS
+from shuffledp.theorems import CLAMPED_END_POINTS, END_POINTS, SHIFTED_TRIPLES
 
 U = UNIT_ROUNDOFF
 Integers = npt.NDArray[np.int64]
@@ -31,6 +32,8 @@ _MOST_ATOMS = 1024
 _WIDEST = 20.0
 _FEWEST = 64
 _FEW_TIMES = 4
+# Largest input up to which label stealing evaluates all shifts: 432 of them.
+_MOST_SHIFTS = 16
 _MOST_INTEGERS = 1 << 22
 _SMALLEST_MASS = 1e-300
 # e^-691 < 1e-300.
@@ -47,6 +50,10 @@ class LatticeNoise(MeanRandomizer):
     clamped: bool
 
     @abstractmethod
+    def _unclamped(self) -> Randomizer | None:
+        """The same without clamping; None where there is none."""
+
+    @abstractmethod
     def _noise(self, size: int, source: RandomSource) -> Integers:
         """Draws of K."""
 
@@ -58,6 +65,10 @@ class LatticeNoise(MeanRandomizer):
     def worst_pairs(self) -> WorstPairs:
         """The end points; mirrored, the other direction has the same law."""
         return WorstPairs(((0, self.top),), CLAMPED_END_POINTS if self.clamped else END_POINTS)
+
+    def worst_triples(self) -> WorstTriples | None:
+        """x0 and x1 at all distances from the other's input, up to mirroring; the ends first."""
+        return _shifts(self.top, self._unclamped())
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Victim at the end points, all others at one of them or in the middle."""
@@ -103,6 +114,20 @@ class LatticeNoise(MeanRandomizer):
         return [_check.count("input", x, low=0, high=self.top) for x in inputs]
 
 
+def _shifts(top: int, before: Randomizer | None) -> WorstTriples | None:
+    """(x0, x1, (x,)) for every (u, v) = (x0 - x, x1 - x) in a range of top, mirror images once."""
+    if top > _MOST_SHIFTS:
+        return None
+    found = []
+    for u, v in itertools.product(range(-top, top + 1), repeat=2):
+        low, high = min(u, v, 0), max(u, v, 0)
+        if u != v and high - low <= top and (u, v) >= (-u, -v):
+            found.append((u - low, v - low, (-low,)))
+    # The pair of the end points comes first: its reservoir dominates.
+    found.sort(key=lambda triple: -abs(triple[0] - triple[1]))
+    return WorstTriples(tuple(found), SHIFTED_TRIPLES, apart=True, before=before)
+
+
 def _check_lattice(instance: DiscreteLaplace | DiscreteGaussian) -> None:
     top = _check.count("top", instance.top, high=_check.LARGEST_DOMAIN)
     object.__setattr__(instance, "top", top)
@@ -146,6 +171,9 @@ class DiscreteLaplace(LatticeNoise):
     def __post_init__(self) -> None:
         _check_lattice(self)
         object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+
+    def _unclamped(self) -> Randomizer | None:
+        return DiscreteLaplace(top=self.top, eps0=self.eps0) if self.clamped else None
 
     @property
     def rate(self) -> float:
@@ -276,6 +304,9 @@ class DiscreteGaussian(LatticeNoise):
             raise rejected("margin", margin, "0 where reports are not clamped")
         size = self.top + 2 * self._reach + 1
         _check.count("integers, top + 75 sigma,", size, high=_MOST_INTEGERS)
+
+    def _unclamped(self) -> Randomizer | None:
+        return DiscreteGaussian(top=self.top, sigma=self.sigma) if self.clamped else None
 
     @property
     def _margin(self) -> int:

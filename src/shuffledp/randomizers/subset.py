@@ -13,9 +13,9 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.described import DerivedInt, given
 from shuffledp.pair import UNIT_ROUNDOFF
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.chances import digits_up, exponential, quotient, times
-from shuffledp.randomizers.discrete import distinct, third_inputs
+from shuffledp.randomizers.discrete import alike_triples, distinct, third_inputs
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, occurrences
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.values import blocks, refuse_rows, row_reports, smallest_type
@@ -113,6 +113,10 @@ class SubsetSelection(FrequencyRandomizer):
     def worst_pairs(self) -> WorstPairs:
         """(0, 1): all pairs are alike, in both directions."""
         return WorstPairs(((0, 1),), SYMMETRIC_PAIRS)
+
+    def worst_triples(self) -> WorstTriples | None:
+        """The victim's inputs or a third value."""
+        return alike_triples(self.d)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold x0, x1 or a third value: by symmetry there is no other case."""

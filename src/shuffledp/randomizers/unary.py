@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
-from shuffledp.randomizers.discrete import independent_hits, third_inputs
+from shuffledp.randomizers.discrete import alike_triples, independent_hits, third_inputs
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomizers.values import blocks, packed_reports
@@ -129,6 +129,10 @@ class RAPPOR(_Unary):
         """(0, 1): all pairs are alike, in both directions."""
         return WorstPairs(((0, 1),), SYMMETRIC_PAIRS)
 
+    def worst_triples(self) -> WorstTriples | None:
+        """The victim's inputs or a third value."""
+        return alike_triples(self.d)
+
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold x0, x1 or a third value: by symmetry there is no other case."""
         return third_inputs(self.d)
@@ -191,6 +195,10 @@ class OUE(_Unary):
     def worst_pairs(self) -> WorstPairs:
         """(0, 1): all pairs are alike, in both directions."""
         return WorstPairs(((0, 1),), SYMMETRIC_PAIRS)
+
+    def worst_triples(self) -> WorstTriples | None:
+        """The victim's inputs or a third value."""
+        return alike_triples(self.d)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold x0, x1 or a third value: by symmetry there is no other case."""

@@ -1,0 +1,10 @@
+"""Label stealing: an upper bound beyond the blanket, for every data set.
+
+Theorems and proofs: docs/theory-stealing.md.
+"""
+
+from shuffledp.stealing.cases import Case, any_local
+from shuffledp.stealing.of_randomizer import cases_of, promising
+from shuffledp.stealing.solve import Certified, Curve
+
+__all__ = ["Case", "Certified", "Curve", "any_local", "cases_of", "promising"]

@@ -1,0 +1,363 @@
+"""What label stealing is applied to: a victim's pair and the inputs that the others may hold.
+
+Each case gives its measures at every eps for a choice of a few numbers, and says which choices are
+worth trying. All choices are valid (docs/theory-stealing.md, Theorems 2.3, 5.1 and 5.3).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+
+from shuffledp.pair import Array, Indices
+from shuffledp.randomizers import JointLaw
+from shuffledp.stealing.bound import Gains
+from shuffledp.stealing.measures import Measure, Split, difference, labelled, reservoir
+
+# The empty reservoir may cost this share of delta.
+_TAIL = 0.002
+# Reservoirs that are tried, against the smallest that keeps the empty one from mattering.
+LARGER = (5.0, 2.0, 1.0, 15.0)
+# The share of the blanket a reservoir may have: at 1 the labelled part of a type whose law is the
+# blanket somewhere would have gains without bound.
+MOST = 0.97
+# Digits to which laws under x0 and x1 are compared; any number of them is valid.
+_DIGITS = 9
+# Types that estimates look at.
+_LIKELY = 3
+# Outputs that speak against the victim's x0 need little of a reservoir.
+_AGAINST = (0.2, 1.0, 0.03)
+
+
+class Constant(NamedTuple):
+    """One share of the blanket for all outputs, and one probability to join.
+
+    Attributes
+    ----------
+    kappa : float
+        beta = kappa B.
+    theta : float
+        Probability with which the victim joins the reservoir.
+    """
+
+    kappa: float
+    theta: float
+
+
+class Tuned(NamedTuple):
+    """Shares of the blanket in the reservoir, and which types it is tuned to.
+
+    Attributes
+    ----------
+    gain, loss, silent : float
+        Share where g > 0, where g < 0, and where both inputs have the same law.
+    weights : tuple of float
+        One for each type: the victim joins with s = beta H/(1 + beta H), where
+        H = sum_j w_j/(R_j - beta). For one type alone that is beta/R_j, by which nothing is lost
+        beside its own data set.
+    """
+
+    gain: float
+    loss: float
+    silent: float
+    weights: tuple[float, ...]
+
+
+class Cut(NamedTuple):
+    """As ``Constant``, with gains cut at a ceiling.
+
+    Attributes
+    ----------
+    kappa, theta : float
+        As there.
+    ceiling : float
+        Gains above it count as it, the rest as lost.
+    """
+
+    kappa: float
+    theta: float
+    ceiling: float
+
+
+Choice = Constant | Tuned | Cut
+Variations = Sequence[Callable[[Any], Iterable[Any]]]
+
+
+class Case(Protocol):
+    """A victim's ordered pair among others of certain types."""
+
+    def gains(self, epsilon: float, choice: Any) -> Gains:
+        """The measures at this eps, of all types or of those that are likely to matter."""
+        ...
+
+    def certified_gains(self, epsilon: float, choice: Any) -> Gains:
+        """The measures at this eps, of types that dominate all others."""
+        ...
+
+    def first(self, epsilon: float, log_target: float, n: int) -> Any | None:
+        """A choice worth trying where delta(eps) is about that large; None if there is none."""
+        ...
+
+    def varied(self, choice: Any, epsilon: float, log_target: float, n: int) -> Variations:
+        """Groups of variations: of each the best is taken on to the next."""
+        ...
+
+
+def least_share(blanket: float, log_target: float, n: int) -> float:
+    """The share of the blanket that leaves no other user in it with probability 0.002 delta."""
+    if blanket <= 0.0:
+        return math.inf
+    return -math.expm1((log_target + math.log(_TAIL)) / (n - 1)) / blanket
+
+
+@dataclass(frozen=True, eq=False)
+class FiniteCase:
+    """Outputs in classes: the others hold any of the inputs of the law's rows.
+
+    Attributes
+    ----------
+    law : JointLaw
+        Rows x0, x1, and then one for each type.
+    stand_ins : bool
+        Whether a type stands for several inputs that symmetry makes alike. Then s may depend on an
+        output only through its laws under x0 and x1 and the blanket, which it must not tell
+        these inputs apart by.
+    """
+
+    law: JointLaw
+    stand_ins: bool
+
+    @cached_property
+    def _likely(self) -> list[int]:
+        """Rows of the types with the largest int (R_x0 - R_x1)^2/R_x."""
+        p0, p1, others = self.law.mass[0], self.law.mass[1], self.law.mass[2:]
+        change = (p0 - p1) ** 2
+        with np.errstate(divide="ignore", invalid="ignore"):
+            spread = np.where(change > 0.0, change / others, 0.0).sum(axis=1)
+        return [2 + int(j) for j in np.argsort(-spread, kind="stable")[:_LIKELY]]
+
+    @property
+    def blanket_loss(self) -> float:
+        """sqrt(chi_B/max_x chi_x): what the blanket loses of eps at large n."""
+        law = self.law
+        change = (law.mass[0] - law.mass[1]) ** 2
+        some = change > 0.0
+        if not bool(some.any()) or not bool((law.blanket[some] > 0.0).all()):
+            return math.inf
+        chi = [float((change[some] / row[some]).sum()) for row in law.mass[2:] if row[some].all()]
+        blanket = float((change[some] / law.blanket[some]).sum())
+        return math.sqrt(blanket / max(chi)) if chi and max(chi) > 0.0 else math.inf
+
+    @property
+    def types(self) -> int:
+        """Rows beside the victim's."""
+        return self.law.mass.shape[0] - 2
+
+    def gains(self, epsilon: float, choice: Tuned) -> Gains:
+        """Those of the types that are likely to matter: for choosing, not for certifying."""
+        return self._gains(self._likely, epsilon, choice)
+
+    def certified_gains(self, epsilon: float, choice: Tuned) -> Gains:
+        """Those of all types."""
+        return self._gains(list(range(2, 2 + self.types)), epsilon, choice)
+
+    def _gains(self, rows: list[int], epsilon: float, choice: Tuned) -> Gains:
+        """beta = kappa B with kappa by the sign of g, s tuned to the weighted types."""
+        law = self.law
+        g = difference(law, epsilon)
+        share = np.where(g.high > 0.0, choice.gain, choice.loss)
+        beta = np.where(self._silent, choice.silent, share) * law.blanket
+        split = Split(beta, self._join(beta, choice.weights))
+        return Gains(
+            reservoir(law, g, split),
+            [labelled(law, row, g, split) for row in rows],
+            math.fsum((1.0 - split.join) * g.positive) * (1.0 + 2.0**-50),
+        )
+
+    @property
+    def _silent(self) -> np.ndarray:
+        return self.law.mass[0] == self.law.mass[1]
+
+    def _join(self, beta: Array, weights: tuple[float, ...]) -> Array:
+        """s = beta H/(1 + beta H); 0 where there is no reservoir."""
+        part = self._parts
+        beta = np.bincount(part, weights=beta)
+        heard = np.zeros(beta.size)
+        for weight, mass in zip(weights, self.law.mass[2:], strict=True):
+            if weight > 0.0:
+                rest = np.bincount(part, weights=mass) - beta
+                heard += weight * beta / np.where(rest > 0.0, rest, 1.0) * (rest > 0.0)
+        return np.where(beta > 0.0, heard / (1.0 + heard), 0.0)[part]
+
+    @cached_property
+    def _parts(self) -> Indices:
+        """Which classes share s: those alike in x0, x1 and the blanket, or each for itself."""
+        law = self.law
+        if not self.stand_ins:
+            return np.arange(law.blanket.size)
+        total = law.mass[0] + law.mass[1] + law.blanket
+        shares = np.round(np.array([law.mass[0], law.mass[1]]) / total, _DIGITS)
+        return np.unique(shares, axis=1, return_inverse=True)[1].reshape(-1)
+
+    def first(self, epsilon: float, log_target: float, n: int) -> Tuned | None:
+        """A reservoir of middling size, tuned to the type with the largest spread."""
+        weights = self._tunings()[0]
+        found = (
+            self._sized(factor, ratio, weights, epsilon, log_target, n)
+            for factor in LARGER
+            for ratio in _AGAINST
+        )
+        return next((choice for choice in found if choice is not None), None)
+
+    def varied(self, choice: Tuned, epsilon: float, log_target: float, n: int) -> Variations:
+        """Other tunings; sizes; more or less where g < 0; and tunings once more."""
+        least = self._sized(1.0, choice.loss / choice.gain, choice.weights, epsilon, log_target, n)
+        unit = choice.gain if least is None else least.gain
+
+        def sized(old: Tuned, factor: float, ratio: float) -> Iterator[Tuned]:
+            new = self._sized(factor, ratio, old.weights, epsilon, log_target, n)
+            if new is not None and new != old:
+                yield new
+
+        def tuned(old: Tuned) -> Iterator[Tuned]:
+            return (old._replace(weights=weights) for weights in self._tunings())
+
+        return (
+            tuned,
+            lambda old: (new for f in LARGER for new in sized(old, f, old.loss / old.gain)),
+            lambda old: (new for r in _AGAINST for new in sized(old, old.gain / unit, r)),
+            tuned,
+        )
+
+    def _sized(
+        self,
+        factor: float,
+        ratio: float,
+        weights: tuple[float, ...],
+        epsilon: float,
+        log_target: float,
+        n: int,
+    ) -> Tuned | None:
+        """A reservoir ``factor`` times the least, ``ratio`` times as dense where g < 0."""
+        g, blanket = difference(self.law, epsilon).high, self.law.blanket
+        against = (g <= 0.0) & ~self._silent
+        mass = float(blanket[~against].sum()) + ratio * float(blanket[against].sum())
+        share = factor * least_share(mass, log_target, n)
+        return Tuned(share, ratio * share, share, weights) if share <= MOST else None
+
+    def _tunings(self) -> list[tuple[float, ...]]:
+        """Each of the likely types alone, and these alike."""
+        found = [tuple(float(j + 2 == i) for j in range(self.types)) for i in self._likely]
+        if len(self._likely) > 1:
+            share = 1.0 / len(self._likely)
+            found.append(tuple(share * (j + 2 in self._likely) for j in range(self.types)))
+        return found
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyCase:
+    """A family of mechanisms, by laws that dominate all of its members (Theorem 5.3).
+
+    Attributes
+    ----------
+    common : JointLaw
+        Rows x0, x1 and a reservoir whose gains dominate every member's.
+    others : tuple of JointLaw
+        Rows x0, x1 and x for each extreme law of the ratios, with the reservoir as blanket.
+    """
+
+    common: JointLaw
+    others: tuple[JointLaw, ...]
+
+    def gains(self, epsilon: float, choice: Constant) -> Gains:
+        """beta = kappa times the reservoir, s = theta everywhere."""
+        g = difference(self.common, epsilon)
+        split = _constant(self.common, choice)
+        return Gains(
+            reservoir(self.common, g, split),
+            [
+                labelled(law, 2, difference(law, epsilon), _constant(law, choice))
+                for law in self.others
+            ],
+            (1.0 - choice.theta) * math.fsum(g.positive) * (1.0 + 2.0**-50),
+        )
+
+    def certified_gains(self, epsilon: float, choice: Constant) -> Gains:
+        """All types are in ``gains``."""
+        return self.gains(epsilon, choice)
+
+    def first(self, epsilon: float, log_target: float, n: int) -> Constant | None:
+        """A reservoir of middling size, with the theta that makes both parts' gains alike."""
+        return next(iter(self._sizes(epsilon, log_target, n)), None)
+
+    def varied(self, choice: Constant, epsilon: float, log_target: float, n: int) -> Variations:
+        """Other sizes."""
+        del choice
+        return (lambda _: self._sizes(epsilon, log_target, n),)
+
+    def _sizes(self, epsilon: float, log_target: float, n: int) -> Iterator[Constant]:
+        least = least_share(float(self.common.blanket.sum()), log_target, n)
+        for kappa in (factor * least for factor in LARGER):
+            if kappa <= MOST:
+                yield Constant(kappa, balanced(self.gains(epsilon, Constant(kappa, 0.5))))
+
+
+def balanced(halves: Gains) -> float:
+    """theta with theta V_beta = (1 - theta) V_t, V = int g^2 over the part, from theta = 1/2."""
+    joined = _second(halves.reservoir)
+    stolen = max(_second(law) for law in halves.types)
+    return stolen / (joined + stolen) if joined + stolen > 0.0 else 0.5
+
+
+def _second(law: Measure) -> float:
+    return float(law.mass @ (law.gain * law.gain))
+
+
+def _constant(law: JointLaw, choice: Constant) -> Split:
+    return Split(choice.kappa * law.blanket, np.full(law.blanket.size, choice.theta))
+
+
+def any_local(eps0: float) -> FamilyCase:
+    """Every eps0-LDP mechanism, run by all users alike.
+
+    In units of the other's law R_x the victim's two laws lie in a hexagon; the laws of mean (1, 1)
+    on its six vertices mix five extreme ones. The reservoir is (R_x0 + R_x1)/(2 e^eps0).
+
+    Parameters
+    ----------
+    eps0 : float
+        Local privacy in nats.
+    """
+    grow = math.exp(eps0)
+    more, less = grow, 1.0 / grow
+    extremes = (
+        ((1 / (grow + 1), 1.0, more), (grow / (grow + 1), 1.0, less)),
+        ((1 / (grow + 1), more, 1.0), (grow / (grow + 1), less, 1.0)),
+        (
+            (1 / (grow + 2), more, 1.0),
+            (1 / (grow + 2), 1.0, more),
+            (grow / (grow + 2), less, less),
+        ),
+        (
+            (1 / (2 * grow + 1), more, more),
+            (grow / (2 * grow + 1), 1.0, less),
+            (grow / (2 * grow + 1), less, 1.0),
+        ),
+        ((1 / (grow + 1), more, more), (grow / (grow + 1), less, less)),
+    )
+    own = grow / (grow + 1)
+    both = np.array([[own, 1 / (grow + 1)], [1 / (grow + 1), own]])
+    common = JointLaw(both, np.full(2, 0.5 * less))
+    return FamilyCase(common, tuple(_extreme(rows, less) for rows in extremes))
+
+
+def _extreme(rows: tuple[tuple[float, float, float], ...], less: float) -> JointLaw:
+    """Rows x0, x1 and x of a law of (mass, R_x0/R_x, R_x1/R_x)."""
+    mass, first, second = np.array(rows).T
+    p0, p1 = mass * first, mass * second
+    return JointLaw(np.array([p0, p1, mass]), 0.5 * less * (p0 + p1))

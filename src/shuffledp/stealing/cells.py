@@ -1,0 +1,96 @@
+"""Gains on cells of a continuous output: two atoms a cell that spread its law, mean kept.
+
+On a cell the gain has a known mean and lies in a known range; the law on the range's two ends with
+that mean is larger in convex order, so E(sum)_+ only grows (docs/theory-stealing.md, Lemma 4.2).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from shuffledp.pair import UNIT_ROUNDOFF, Array
+from shuffledp.stealing.measures import Difference, Measure
+
+U = UNIT_ROUNDOFF
+_SMALLEST = 1e-290
+# Cells with gains beyond it are seen for sure.
+_LARGEST = 1e130
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """Cells with the masses of the victim's two laws and of a third, and where ratios lie.
+
+    Attributes
+    ----------
+    first, second, third : ndarray, shape (C,)
+        Masses of R_x0 (an upper bound of its density, where bent), R_x1 (a lower one) and of the
+        law that the gains are taken against.
+    low0, high0, low1, high1 : ndarray, shape (C,)
+        Ends of R_x0/third and R_x1/third on the cell.
+    rel : float
+        Relative error of the masses.
+    outside : float
+        Probability under R_x0 of outputs outside all cells.
+    """
+
+    first: Array
+    second: Array
+    third: Array
+    low0: Array
+    high0: Array
+    low1: Array
+    high1: Array
+    rel: float
+    outside: float
+
+    def difference(self, epsilon: float) -> Difference:
+        """R_x0 - e^eps R_x1 on each cell, rounded up; its positive part by the range of ratios."""
+        grow = math.exp(epsilon)
+        rel = self.rel + 8 * U
+        high = (self.first - self.second) - math.expm1(epsilon) * self.second
+        high += (rel + 4 * U) * (self.first + grow * self.second)
+        with np.errstate(over="ignore", invalid="ignore"):
+            gain = self.high0 - grow * self.low1
+            gain += 8 * U * (self.high0 + grow * self.low1)
+            part = np.maximum(gain, 0.0) * self.third
+        # Where ratios have no bound, all of the first law may be gain.
+        mixed = np.fmin(self.first * (1.0 + rel), part)
+        return Difference(high, np.maximum(np.maximum(high, 0.0), mixed * (1.0 + rel)))
+
+    def measure(self, epsilon: float, *, share: float, join: float) -> Measure:
+        """The measure ``share`` times the third law of the gains join g/(share third).
+
+        Parameters
+        ----------
+        epsilon : float
+            eps in nats.
+        share : float
+            Part of the third law.
+        join : float
+            Probability that goes with these outputs.
+        """
+        g = self.difference(epsilon)
+        grow = math.exp(epsilon)
+        rel = self.rel + 8 * U
+        with np.errstate(over="ignore", invalid="ignore"):
+            low = (self.low0 - grow * self.high1) - 8 * U * (self.low0 + grow * self.high1)
+            high = (self.high0 - grow * self.low1) + 8 * U * (self.high0 + grow * self.low1)
+        mass = share * self.third
+        some = (mass > _SMALLEST) & (np.abs(low) < _LARGEST) & (np.abs(high) < _LARGEST)
+        lost = join * (math.fsum(g.positive[~some]) + self.outside) * (1.0 + 16 * U)
+        mass, top = mass[some] * (1.0 - rel), g.high[some]
+        scale = join / share
+        low, high = scale * low[some], scale * high[some]
+        mean = np.where(top > 0.0, join * top / mass, join * top / (mass * (1.0 + 2.1 * rel)))
+        mean = np.clip(mean + 8 * U * np.abs(mean), low, high)
+        width = high - low
+        part = np.where(width > 0.0, (mean - low) / np.where(width > 0.0, width, 1.0), 1.0)
+        part = np.minimum(part * (1.0 + 8 * U) + 8 * U, 1.0)
+        masses = np.concatenate([mass * part * (1.0 - 4 * U), mass * (1.0 - part) * (1.0 - 4 * U)])
+        gains = np.concatenate([high + 8 * U * np.abs(high), low + 8 * U * np.abs(low)])
+        kept = masses > 0.0
+        return Measure(masses[kept], gains[kept], lost, 2.5 * rel + 16 * U)

@@ -1,0 +1,411 @@
+"""Label stealing for additive noise on an interval: all pairs and all others' inputs.
+
+In the labelled part only the places of x0 and x1 against the other's input x count, and for
+self-decomposable noise only those that span the whole interval: x at one end and x0 or x1 at the
+other, or x0 and x1 at both ends. Along each of these three edges a grid covers all inputs:
+log-concave densities lie above a little less, and below a little more, than the chord of two
+neighbours (docs/theory-stealing.md, section 6).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+
+from shuffledp.errors import NotCertified
+from shuffledp.pair import UNIT_ROUNDOFF, Array, Indices
+from shuffledp.randomizers import JointLaw
+from shuffledp.randomizers.chords import Chords, IntervalDensity
+from shuffledp.stealing.bound import Gains
+from shuffledp.stealing.cases import LARGER, MOST, Cut, Variations, balanced, least_share
+from shuffledp.stealing.cells import Rows
+
+U = UNIT_ROUNDOFF
+# Cells a law is computed on, and groups of cells that gains are taken on: with 300 groups the
+# spread of gains within a group adds less than 1e-4 to their variance.
+_CELLS, _GROUPS, _FEW_GROUPS = 2048, 320, 80
+# Less spread than the worst by that share: few groups are enough.
+_CLOSE = 0.02
+# Share of eps that the cover may cost next to the worst triple, and of the slack farther away.
+_FINEST, _SHARE = 2e-5, 0.6
+_PROBES = 17
+_MOST_POINTS = 2000
+# Triples that estimates look at.
+_LIKELY = 4
+# Shares of delta that cutting gains may cost.
+_CUT_SHARES = (0.01, 0.001, 0.1, 0.4)
+# Log ratios beyond it are cut off as infinite.
+_LARGEST_LOG = 300.0
+_LARGEST_WIDTH = 1e100
+
+
+@dataclass(frozen=True)
+class Bend:
+    """What a row of a law is multiplied by, so that it covers its neighbourhood.
+
+    Attributes
+    ----------
+    row : int
+        0, 1 or 2: x0, x1 or the other's input.
+    factor : float
+        For outputs up to ``reach`` from the row's input.
+    reach : float
+        In units of the interval.
+    beyond : float
+        For all other outputs: 1, or 0 to leave them out.
+    """
+
+    row: int
+    factor: float
+    reach: float
+    beyond: float
+
+
+class Triple(NamedTuple):
+    """A victim's pair, the input of another, and how their laws are bent to cover neighbours."""
+
+    x0: float
+    x1: float
+    x: float
+    bends: tuple[Bend, ...] = ()
+    groups: int = _GROUPS
+
+
+class _Apart:
+    """Reservoir and labels dominated apart: gains of the labels are taken against whole laws.
+
+    beta = kappa B, the labelled part (1 - kappa) R_x, and kappa (R_x - B) left over; the victim
+    joins with one probability theta whatever its report.
+    """
+
+    def __init__(self, common: Rows, *, bounded: bool) -> None:
+        self._common, self._bounded = common, bounded
+
+    def likely(self) -> list[Rows]:
+        """Labels of triples that are likely to matter."""
+        raise NotImplementedError
+
+    def gains(self, epsilon: float, choice: Cut) -> Gains:
+        """Those of triples that are likely to matter: for choosing, not for certifying."""
+        return self._gains(self.likely(), epsilon, choice)
+
+    def _gains(self, laws: list[Rows], epsilon: float, choice: Cut) -> Gains:
+        joined = self._common.measure(epsilon, share=choice.kappa, join=choice.theta)
+        stay, steal = 1.0 - choice.kappa, 1.0 - choice.theta
+        types = [law.measure(epsilon, share=stay, join=steal) for law in laws]
+        positive = math.fsum(self._common.difference(epsilon).positive) + self._common.outside
+        return Gains(
+            joined.cut(choice.ceiling),
+            [law.cut(choice.ceiling) for law in types],
+            steal * positive * (1.0 + 2.0**-50),
+        )
+
+    def first(self, epsilon: float, log_target: float, n: int) -> Cut | None:
+        """A reservoir of middling size; unbounded gains cut where that costs little."""
+        found = (
+            self._made(kappa, _CUT_SHARES[0], epsilon, log_target)
+            for kappa in self._sizes(log_target, n)
+        )
+        return next(found, None)
+
+    def varied(self, choice: Cut, epsilon: float, log_target: float, n: int) -> Variations:
+        """Other sizes; then other ceilings."""
+        del choice
+        shares = () if self._bounded else _CUT_SHARES[1:]
+        return (
+            lambda _: (
+                self._made(kappa, _CUT_SHARES[0], epsilon, log_target)
+                for kappa in self._sizes(log_target, n)
+            ),
+            lambda old: (self._made(old.kappa, share, epsilon, log_target) for share in shares),
+        )
+
+    def _sizes(self, log_target: float, n: int) -> Iterator[float]:
+        least = least_share(float(self._common.third.sum()), log_target, n)
+        return (factor * least for factor in LARGER if factor * least <= MOST)
+
+    def _made(self, kappa: float, share: float, epsilon: float, log_target: float) -> Cut:
+        """theta that makes both parts' gains alike, these cut at a cost of ``share`` of delta."""
+        halves = self.gains(epsilon, Cut(kappa, 0.5, math.inf))
+        if self._bounded:
+            return Cut(kappa, balanced(halves), math.inf)
+        # Half of the gains for half of the cost; stolen ones are 2 (1 - theta) times that.
+        ceiling = _ceiling(halves, 0.5 * share * math.exp(max(log_target, -700.0)))
+        theta = balanced(self.gains(epsilon, Cut(kappa, 0.5, ceiling)))
+        return Cut(kappa, theta, 2.0 * (1.0 - theta) * ceiling)
+
+
+class ShiftCase(_Apart):
+    """Noise on a lattice: all places of x0 and x1 against the other's input.
+
+    Parameters
+    ----------
+    common : Rows
+        The pair of the end points against the blanket.
+    laws : list of Rows
+        Every (x0, x1) against x.
+    bounded : bool
+        Whether likelihood ratios are bounded; else large gains are cut.
+    """
+
+    def __init__(self, common: Rows, laws: list[Rows], *, bounded: bool) -> None:
+        super().__init__(common, bounded=bounded)
+        self._laws = laws
+        order = np.argsort(-_spread(laws))
+        self._likely = [laws[i] for i in order[:_LIKELY]]
+
+    def likely(self) -> list[Rows]:
+        """Those with the largest spread."""
+        return self._likely
+
+    def certified_gains(self, epsilon: float, choice: Cut) -> Gains:
+        """Those of all triples."""
+        return self._gains(self._laws, epsilon, choice)
+
+
+class IntervalCase(_Apart):
+    """All pairs and all others' inputs of noise on an interval.
+
+    Parameters
+    ----------
+    noise : IntervalDensity
+        The mechanism.
+
+    Notes
+    -----
+    Laws and covers are kept as long as the case is: a case serves one request.
+    """
+
+    def __init__(self, noise: IntervalDensity) -> None:
+        ends = noise.law((0.0, 1.0))
+        common = rows_of(ends, (0, 1, None), (), noise.distances, _GROUPS)
+        super().__init__(common, bounded=noise.bounded)
+        self._noise = noise
+        self._ends = self._rows([Triple(1.0, 0.0, 0.0), Triple(0.0, 1.0, 0.0)])
+        self._covers: dict[int, list[Rows]] = {}
+
+    def likely(self) -> list[Rows]:
+        """Others at an end."""
+        return self._ends
+
+    def _rows(self, triples: list[Triple]) -> list[Rows]:
+        """All triples on the cells of one law of all their inputs."""
+        inputs = sorted({x for triple in triples for x in (triple.x0, triple.x1, triple.x)})
+        row = {x: i for i, x in enumerate(inputs)}
+        law = self._noise.law(tuple(inputs))
+        return [
+            rows_of(law, (row[t.x0], row[t.x1], row[t.x]), t.bends, self._noise.distances, t.groups)
+            for t in triples
+        ]
+
+    def certified_gains(self, epsilon: float, choice: Cut) -> Gains:
+        """Those of a cover of all inputs, which is finer where eps is small."""
+        if self._noise.two_inputs:
+            return self._gains(self._ends, epsilon, choice)
+        level = math.floor(2.0 * math.log2(epsilon))
+        if level not in self._covers:
+            triples = cover(
+                2.0 ** (0.5 * level), self._noise.chords, lambda t: _spread(self._rows(t))
+            )
+            self._covers[level] = self._rows(triples)
+        return self._gains(self._covers[level], epsilon, choice)
+
+
+def _spread(laws: list[Rows]) -> Array:
+    """sqrt of int (R_x0 - R_x1)^2/R_x: what eps is in proportion to, to first order."""
+    found = []
+    for rows in laws:
+        some = rows.third > 0.0
+        change = (rows.first - rows.second)[some]
+        found.append(math.sqrt(float((change * change / rows.third[some]).sum())))
+    return np.array(found)
+
+
+def _ceiling(gains: Gains, cost: float) -> float:
+    """About where cutting gains costs this much of delta."""
+    law = max(gains.types, key=lambda measure: float(measure.gain.max(initial=0.0)))
+    order = np.argsort(law.gain)[::-1]
+    gain, mass = law.gain[order], law.mass[order]
+    excess = np.cumsum(mass * gain) - np.cumsum(mass) * gain
+    index = int(np.searchsorted(excess, cost))
+    return float(gain[min(index, gain.size - 1)])
+
+
+def cover(epsilon: float, chords: Chords, spread: Callable[[list[Triple]], Array]) -> list[Triple]:
+    """Triples along the three edges whose bent laws dominate those of all inputs.
+
+    Parameters
+    ----------
+    epsilon : float
+        The cover costs a small part of it.
+    chords : Chords
+        How far the density is from chords.
+    spread : callable
+        What eps is in proportion to; where it is smaller, neighbours may be farther apart.
+    """
+
+    def slack(edge: Callable[[float], Triple]) -> Callable[[float], float]:
+        """How much smaller the spread is than at the worst triple, as a share of it."""
+        at = np.linspace(0.0, 1.0, _PROBES)
+        values = spread([edge(float(v)) for v in at])
+        share = 1.0 - values / values.max()
+        return lambda v: float(np.interp(v, at, share))
+
+    def lowered(h: float) -> float:
+        return -math.log(chords.below(h)[0])
+
+    triples = []
+    for edge, cost, bend in (
+        (_second_moves, lowered, _weaker),
+        (_first_moves, lambda h: _raised(chords, h), _stronger),
+        (_other_moves, lambda h: 0.5 * epsilon * lowered(h), _fewer),
+    ):
+        room = slack(edge)
+        # Of the third edge the second half mirrors the first.
+        end = 0.5 if edge is _other_moves else 1.0
+        points = _grid(lambda v, room=room: epsilon * max(_FINEST, _SHARE * room(v)), cost, end)
+        if end < 1.0:
+            points += [1.0 - x for x in points[-2::-1]]
+        steps = np.diff(points)
+        for j, point in enumerate(points):
+            h = float(max(steps[max(j - 1, 0)], steps[min(j, steps.size - 1)]))
+            groups = _GROUPS if room(point) < _CLOSE else _FEW_GROUPS
+            triples.append(edge(point)._replace(bends=(bend(chords, h),), groups=groups))
+    return triples
+
+
+def _second_moves(v: float) -> Triple:
+    return Triple(1.0, v, 0.0)
+
+
+def _first_moves(u: float) -> Triple:
+    return Triple(u, 1.0, 0.0)
+
+
+def _other_moves(x: float) -> Triple:
+    return Triple(1.0, 0.0, x)
+
+
+def _raised(chords: Chords, h: float) -> float:
+    """About how much mass a density raised above chords has too much."""
+    factor, reach = chords.above(h)
+    return (factor - 1.0) * min(1.0, reach / chords.noise)
+
+
+def _weaker(chords: Chords, h: float) -> Bend:
+    return Bend(1, *chords.below(h), 0.0)
+
+
+def _stronger(chords: Chords, h: float) -> Bend:
+    return Bend(0, *chords.above(h), 1.0)
+
+
+def _fewer(chords: Chords, h: float) -> Bend:
+    factor, reach = chords.below(h)
+    return Bend(2, factor, reach + 1.0, 0.0)
+
+
+def _grid(
+    allowed: Callable[[float], float], cost: Callable[[float], float], end: float
+) -> list[float]:
+    """Points from 0 to ``end``, steps as long as their cost is allowed where they begin."""
+    points = [0.0]
+    while points[-1] < end:
+        here, h = points[-1], 0.25 * end
+        while cost(1.5 * h) > allowed(here) and h > 1e-9:
+            h *= 0.8
+        points.append(end if here + 1.5 * h >= end else here + h)
+        if len(points) > _MOST_POINTS:
+            raise NotCertified("label stealing: too many inputs in the cover")
+    return points
+
+
+def grouped(law: JointLaw, rows: tuple[int, int, int | None]) -> Rows:
+    """Groups of cells of a law as it is: two rows against a third one, or the blanket."""
+    return rows_of(law, rows, (), np.abs, _GROUPS)
+
+
+def rows_of(
+    law: JointLaw,
+    rows: tuple[int, int, int | None],
+    bends: tuple[Bend, ...],
+    distances: Callable[[Array], Array],
+    groups: int,
+) -> Rows:
+    """Groups of cells of a law: two rows against a third one, or (None) against the blanket."""
+    edges = law.edges
+    if edges is None:
+        raise NotCertified("label stealing: wanted cells")
+    first, second, row = rows
+    masses = [law.mass[first], law.mass[second], law.blanket if row is None else law.mass[row]]
+    factors = [np.ones(law.blanket.size) for _ in range(3)]
+    for bend in bends:
+        bent = rows[bend.row]
+        if bent is not None:
+            factors[bend.row] = _factor(
+                bend, edges.left[bent], edges.right[bent], edges.err, distances
+            )
+    masses = [mass * factor * (1.0 - 2 * U) for mass, factor in zip(masses, factors, strict=True)]
+    left, right = edges.blanket_left, edges.blanket_right
+    if row is not None:
+        left, right = edges.left[row], edges.right[row]
+    ends = []
+    for k, own in enumerate((first, second)):
+        one, two = edges.left[own] - left, edges.right[own] - right
+        top, low = np.maximum(one, two) + edges.err, np.minimum(one, two) - edges.err
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = np.where(factors[2] > 0.0, factors[k] / factors[2], 0.0)
+        high = np.exp(np.minimum(top, _LARGEST_LOG)) * ratio * (1.0 + 32 * U)
+        ends.append(np.exp(np.clip(low, -745.0, _LARGEST_LOG)) * ratio * (1.0 - 32 * U))
+        ends.append(np.where(top > _LARGEST_LOG, math.inf, high))
+    starts = _groups(masses[2], ends, groups)
+    return Rows(
+        *(np.add.reduceat(mass, starts) for mass in masses),
+        np.minimum.reduceat(ends[0], starts),
+        np.maximum.reduceat(ends[1], starts),
+        np.minimum.reduceat(ends[2], starts),
+        np.maximum.reduceat(ends[3], starts),
+        rel=law.rel + (8 + law.blanket.size) * U,
+        outside=float(law.tails()[first]),
+    )
+
+
+def _factor(
+    bend: Bend, one: Array, two: Array, err: float | Array, distances: Callable[[Array], Array]
+) -> Array:
+    """The bend's factor on each cell; outputs in doubt are bent.
+
+    ``one`` and ``two`` are the row's log densities at the cell's edges; where they are equal the
+    class lies outside the interval.
+    """
+    if bend.beyond > 0.0:
+        near = distances(np.maximum(one, two) + err) <= bend.reach
+        inside = (one != two) | math.isinf(bend.reach)
+        return np.where(near & inside, bend.factor, bend.beyond)
+    far = distances(np.minimum(one, two) - err) > bend.reach
+    return np.where(far, bend.beyond, bend.factor)
+
+
+def _groups(mass: Array, ends: list[Array], groups: int) -> Indices:
+    """Starts of groups of cells: about as many as wanted, ranges narrow where mass is."""
+    low0, high0, low1, high1 = ends
+    with np.errstate(over="ignore", invalid="ignore"):
+        width = (high0 - low0) + (high1 - low1)
+        # Cells without a bound are kept apart, and so are classes of constant ratios.
+        known = np.isfinite(width) & (width < _LARGEST_WIDTH)
+        apart = ~known | (width <= 1e-12 * (high0 + high1))
+    width = np.where(known, width, 0.0)
+    cost = mass * width * width
+    share = np.zeros(mass.size)
+    for power, weight in ((1 / 3, 0.7), (1 / 12, 0.3)):
+        part = cost**power
+        total = float(part.sum())
+        share += weight * part / total if total > 0.0 else 0.0
+    bucket = np.floor(np.cumsum(share) * groups)
+    fresh = np.append(True, (np.diff(bucket) != 0.0) | apart[1:] | apart[:-1])
+    fresh |= np.append(True, (mass[1:] > 0.0) != (mass[:-1] > 0.0))
+    return np.flatnonzero(fresh)

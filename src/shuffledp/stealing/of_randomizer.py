@@ -1,0 +1,119 @@
+"""A randomizer -> the cases its label-stealing bound is the largest of."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from shuffledp.errors import NotCertified
+from shuffledp.randomizers import JointLaw, Randomizer
+from shuffledp.randomizers.base import WorstTriples
+from shuffledp.stealing.cases import Case, FiniteCase
+from shuffledp.stealing.cells import Rows
+from shuffledp.stealing.noise import IntervalCase, ShiftCase, grouped
+
+# Ratios beyond it are left out of the cells: seen for sure.
+_LARGEST_RATIO = 1e130
+# Below it the blanket is as good, and faster.
+_WORTH_IT = 1.0005
+
+
+def cases_of(randomizer: Randomizer, log_delta: float) -> list[tuple[Case, dict[str, Any]]]:
+    """The cases, each with words for its pair of inputs.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        What each user runs.
+    log_delta : float
+        About how small delta is: continuous outputs are computed in enough detail for it.
+
+    Raises
+    ------
+    NotCertified
+        Where it is not settled what the others' worst inputs are.
+    """
+    triples = randomizer.worst_triples()
+    if triples is None:
+        msg = (
+            f"analysis = 'label-stealing': of {randomizer.name} it is not settled which inputs of "
+            "the others are the worst"
+        )
+        raise NotCertified(msg)
+    if triples.apart:
+        ((x0, x1, _), *_rest) = triples.triples
+        return [(_shift_case(randomizer, triples), {"x0": x0, "x1": x1})]
+    if triples.triples:
+        return [
+            (
+                _finite_case(randomizer, triples, i),
+                {"x0": x0, "x1": x1},
+            )
+            for i, (x0, x1, _) in enumerate(triples.triples)
+        ]
+    noise = randomizer.interval_density(log_delta)
+    if noise is None:
+        raise NotCertified("analysis = 'label-stealing': no description of the noise")
+    return [(IntervalCase(noise), {"x0": "one end", "x1": "the other"})]
+
+
+def promising(randomizer: Randomizer) -> bool:
+    """Whether the bound can be much below the blanket's.
+
+    To first order the blanket loses a factor sqrt(chi_B/chi_x) of eps, chi = int (R_x1 - R_x0)^2
+    over the blanket or over the worst R_x: 1 for k-RR, for instance, where nothing is to be gained.
+    """
+    triples = randomizer.worst_triples()
+    if triples is None:
+        return False
+    if len(triples.triples) != 1:
+        return True
+    case = _finite_case(randomizer, triples, 0)
+    return case.blanket_loss > _WORTH_IT
+
+
+def _finite_case(randomizer: Randomizer, triples: WorstTriples, index: int) -> FiniteCase:
+    x0, x1, others = triples.triples[index]
+    law = randomizer.law((x0, x1, *others))
+    if law.edges is not None:
+        raise NotCertified("analysis = 'label-stealing': wanted classes of outputs, not cells")
+    return FiniteCase(law, triples.stand_ins)
+
+
+def _shift_case(randomizer: Randomizer, triples: WorstTriples) -> Case:
+    """Reservoir of the first triple's pair, labels of all triples."""
+    randomizer = triples.before or randomizer
+    inputs = sorted({x for x0, x1, others in triples.triples for x in (x0, x1, *others)})
+    law = randomizer.law(tuple(inputs))
+    row = {x: i for i, x in enumerate(inputs)}
+    ((first, second, _), *_rest) = triples.triples
+    common = _atoms(law, row[first], row[second], None)
+    laws = [
+        _atoms(law, row[x0], row[x1], row[x]) for x0, x1, others in triples.triples for x in others
+    ]
+    return ShiftCase(common, laws, bounded=math.isfinite(randomizer.eps0))
+
+
+def _atoms(law: JointLaw, first: int, second: int, third: int | None) -> Rows:
+    """Classes as cells without width; cells in groups."""
+    if law.edges is not None:
+        return grouped(law, (first, second, third))
+    p0, p1 = law.mass[first], law.mass[second]
+    reference = law.blanket if third is None else law.mass[third]
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        ratios = [np.where(reference > 0.0, p / reference, math.inf) for p in (p0, p1)]
+    ratios = [np.where(r <= _LARGEST_RATIO, r, math.inf) for r in ratios]
+    spread = 4.0 * law.rel
+    return Rows(
+        p0,
+        p1,
+        reference,
+        ratios[0] * (1.0 - spread),
+        ratios[0] * (1.0 + spread),
+        ratios[1] * (1.0 - spread),
+        ratios[1] * (1.0 + spread),
+        rel=law.rel,
+        outside=float(law.tails()[first]),
+    )

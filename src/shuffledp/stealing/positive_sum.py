@@ -1,0 +1,185 @@
+"""One positive sum: a certified upper bound of E[S]_+/n for label stealing.
+
+With c and d the transforms of two measures of gains, reservoir and labelled (left-over included),
+
+    J = 1/(2 pi n) int [(|c| + |d|)^n - |d|^n] w dt at s = alpha + i t,
+    w(t) = e^{h^2 (alpha^2 - t^2)/2}/(alpha^2 + t^2),
+
+and, with c0 = c(alpha), d0 = d(alpha) and phi the tilted characteristic functions,
+
+    psi = [c0 (1 + |phi_c|^2) + d0 (1 + |phi_d|^2)]/(2 (c0 + d0)),
+    J <= ((c0 + d0)^n/n) (D/2 pi) sum_j psi(j D)^n w(j D) for every step D > 0.
+
+All terms are positive; psi^n w is positive definite, so that Poisson summation makes the sum an
+upper bound at any step (docs/theory-stealing.md, Theorem 3.1).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from shuffledp.pair import UNIT_ROUNDOFF, Array
+from shuffledp.stealing.measures import Measure
+
+U = UNIT_ROUNDOFF
+# sin and exp of the machine: at most this many units in the last place (docs/theory.md, R1).
+_ELEMENTARY = 4 * U
+# Exponents beyond it would overflow; a proposal cuts gains before.
+LARGEST_EXPONENT = 600.0
+# Steps this much wider raise a sum of the usual shape by a few per cent.
+_WIDER = 1.6
+# Nodes reach 3.2/h, where e^{-h^2 t^2/2} leaves a share of 1e-4 or less.
+_REACH = 3.2
+# Nodes evaluated together, so that memory stays bounded: 2^20 sines, 8 MB.
+_BLOCK = 1 << 20
+# Terms below e^-700 of the largest count as that: they are added, so this is outward.
+_NEVER = 700.0
+
+
+class Contour(NamedTuple):
+    """Where the sum is taken: Re s = alpha, smoothing h, step and number of nodes beside 0."""
+
+    alpha: float
+    smoothing: float
+    step: float
+    nodes: int
+
+    def rougher(self, smoothing: float) -> Contour:
+        """The same with more smoothing (in units of 1/alpha), fewer and wider steps."""
+        h, step = smoothing / self.alpha, _WIDER * self.step
+        return Contour(self.alpha, h, step, math.ceil(_REACH / (h * step)))
+
+
+class Tilted(NamedTuple):
+    """A measure times e^{alpha gain}.
+
+    ``mass`` is its total; ``rise`` = mass - (mass before), without cancellation, and a bound
+    ``rise_err`` on its error. ``weights`` sum to about one and have relative errors up to ``rel``;
+    ``offsets`` are the gains less their tilted mean.
+    """
+
+    mass: float
+    rise: float
+    rise_err: float
+    weights: Array
+    offsets: Array
+    rel: float
+
+
+def tilt(measure: Measure, alpha: float) -> Tilted:
+    """The measure times e^{alpha gain}, in floats with bounds on their errors.
+
+    Parameters
+    ----------
+    measure : Measure
+        Gains with alpha * gain <= 600.
+    alpha : float
+        Tilt > 0.
+    """
+    exponent = alpha * measure.gain
+    weight = measure.mass * np.exp(np.maximum(exponent, -_NEVER))
+    growth = measure.mass * np.expm1(exponent)
+    moves = math.fsum(weight * np.abs(np.maximum(exponent, -_NEVER)))
+    # The exponent's own rounding, a relative 2 U, and the elementary function's and a product's.
+    rise_err = (_ELEMENTARY + 4 * U) * math.fsum(np.abs(growth)) + 4 * U * moves
+    # Leaving atoms out makes 1 - |phi|^2 smaller, which is outward.
+    kept = (exponent > -_NEVER) & (weight > 0.0)
+    gain, weight = measure.gain[kept], weight[kept]
+    total = math.fsum(weight)
+    if total <= 0.0:
+        return Tilted(0.0, math.fsum(growth), rise_err, np.ones(1), np.zeros(1), 0.0)
+    weights = weight / total
+    far = float(np.abs(exponent[kept]).max())
+    rel = 2.0 * ((_ELEMENTARY + 4 * U) + 2 * U * far)
+    return Tilted(total, math.fsum(growth), rise_err, weights, gain - float(weights @ gain), rel)
+
+
+def log_chernoff(reservoir: Tilted, labelled: Tilted, excess: float, n: int, at: Contour) -> float:
+    """A coarse upper bound of log J: psi <= 1, so J <= (c0 + d0)^n e^{(h alpha)^2/2}/(2 alpha n).
+
+    The parameters are those of ``log_positive_sum``.
+    """
+    log_power = _log_power(reservoir, labelled, excess, n)
+    rest = 0.5 * (at.smoothing * at.alpha) ** 2 - math.log(2.0 * at.alpha) - math.log(n)
+    return log_power + rest + 16 * U * (1.0 + abs(log_power) + math.log(n) + abs(rest))
+
+
+def log_positive_sum(
+    reservoir: Tilted, labelled: Tilted, excess: float, n: int, at: Contour
+) -> float:
+    """Upper bound of log J.
+
+    Parameters
+    ----------
+    reservoir, labelled : Tilted
+        At the contour's alpha; the left-over is an atom of the labelled one with gain 0.
+    excess : float
+        Upper bound of (mass of both before tilting) - 1.
+    n : int
+        Users, the victim included.
+    at : Contour
+        Where the sum is taken; any choice is valid.
+    """
+    log_power = _log_power(reservoir, labelled, excess, n)
+    log_sum = math.log(_sum(reservoir, labelled, n, at))
+    total = log_power + log_sum - math.log(n)
+    return total + 8 * U * (abs(log_power) + abs(log_sum) + math.log(n) + 1.0)
+
+
+def _log_power(reservoir: Tilted, labelled: Tilted, excess: float, n: int) -> float:
+    """n log(c0 + d0), rounded up; c0 + d0 = 1 + rise."""
+    rise = reservoir.rise + labelled.rise
+    err = reservoir.rise_err + labelled.rise_err + 2 * U * (abs(rise) + abs(excess))
+    log_mass = math.log1p(rise + err + excess)
+    return n * (log_mass + 4 * U * abs(log_mass)) + 4 * U * n * abs(log_mass)
+
+
+def _sum(reservoir: Tilted, labelled: Tilted, n: int, at: Contour) -> float:
+    """(D/2 pi) sum_j psi^n w, rounded up, nodes left out included."""
+    alpha, smoothing, step, nodes = at
+    share = reservoir.mass / (reservoir.mass + labelled.mass)
+    # c0 and d0 have relative errors up to rel: so has each part of 1 - psi.
+    rel = 4.0 * (reservoir.rel + labelled.rel) + 16 * U
+    total = 0.0
+    block = max(1, _BLOCK // (reservoir.weights.size + labelled.weights.size))
+    for start in range(0, nodes + 1, block):
+        t = step * np.arange(start, min(start + block, nodes + 1))
+        lost = 0.5 * (share * _spread(reservoir, t) + (1.0 - share) * _spread(labelled, t))
+        lost = np.clip(lost * (1.0 - rel), 0.0, 0.75)
+        exponent = n * np.log1p(-lost) + 0.5 * smoothing**2 * (alpha - t) * (alpha + t)
+        exponent += 16 * U * (np.abs(exponent) + smoothing**2 * (alpha**2 + t**2))
+        terms = np.exp(np.maximum(exponent, -_NEVER)) / (alpha**2 + t**2)
+        terms[t > 0.0] *= 2.0
+        total += math.fsum(terms)
+    total *= step / (2.0 * math.pi)
+    far = nodes * step
+    # The sum over |t| > far of a falling w is at most its integral over |t| >= far.
+    rest = math.exp(0.5 * smoothing**2 * (alpha - far) * (alpha + far))
+    rest /= math.pi * smoothing**2 * far**3
+    return (total + rest) * (1.0 + 64 * U) + 1e-300
+
+
+def _spread(law: Tilted, t: Array) -> Array:
+    """Lower bound of 1 - |phi(t)|^2 for the given weights and offsets.
+
+    1 - |phi|^2 = 2 A - A^2 - B^2 with A = sum p (1 - cos), B = sum p sin.
+    """
+    angle = t[:, None] * law.offsets[None, :]
+    half = np.sin(0.5 * angle)
+    a = 2.0 * (half * half) @ law.weights
+    b = np.sin(angle) @ law.weights
+    first = t * float(np.abs(law.offsets) @ law.weights)
+    second = t * t * float((law.offsets * law.offsets) @ law.weights)
+    sums = (law.weights.size + 8.0) * U + 2.0 * _ELEMENTARY
+    # An angle is off by a relative 4 U: its sine by that times the angle, 1 - cos by that times
+    # the angle or its square.
+    a_err = sums * a + 8 * U * np.minimum(first, second)
+    b_err = (sums + 8 * U) * first
+    size = 2.0 * a + a * a + b * b
+    err = 2.0 * (1.0 + a) * a_err + (2.0 * np.abs(b) + b_err) * b_err + 8 * U * size
+    # Weights that do not quite sum to one: (sum p)^2 - |sum p e^{i t g}|^2 is meant.
+    off = abs(math.fsum(law.weights) - 1.0)
+    return 2.0 * a - a * a - b * b - err - 4.0 * off * a

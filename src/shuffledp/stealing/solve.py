@@ -1,0 +1,204 @@
+"""The label-stealing bound as a curve: log delta at an eps, and an eps for a delta.
+
+The free numbers at an eps are proposed by floats, from that eps alone, and certified once: so the
+bound is a function of eps, and every eps that is returned for a delta was evaluated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from scipy.optimize import brentq
+
+from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.stealing.bound import log_bound
+from shuffledp.stealing.cases import Case
+from shuffledp.stealing.positive_sum import Contour
+from shuffledp.stealing.proposal import Proposal, estimated, nothing, propose
+
+U = UNIT_ROUNDOFF
+# How near, in log delta, the certified bound at the returned eps is to the target: 1e-6 of eps.
+_NEAR = 3e-5
+# Certified bounds on the way to one delta; where they run out the best one so far is returned.
+_STEPS = 8
+# Where log delta is guessed to be before anything is known, and rounds of guessing.
+_GUESS, _GUESSES = -20.0, 3
+# How much deeper than the guess delta may be before the cases are made anew for less of it, and
+# the least delta they are made for.
+_DEEPER, _DEEPEST = 10.0, -1500.0
+# eps is looked for between these.
+_LARGEST, _SMALLEST = 40.0, 1e-12
+
+
+class Certified(NamedTuple):
+    """A certified bound and what reproduces it.
+
+    Attributes
+    ----------
+    epsilon, log_delta : float
+        log delta(epsilon) <= log_delta.
+    which : int
+        The case whose bound is the largest.
+    choice : Constant, Tuned or Cut
+        Its free numbers.
+    contour : Contour
+        Where its sum was taken.
+    """
+
+    epsilon: float
+    log_delta: float
+    which: int
+    choice: Any
+    contour: Contour
+
+
+class Curve:
+    """Upper bounds of one mechanism among n users.
+
+    Parameters
+    ----------
+    cases_for : callable
+        log delta -> pairs of inputs, with the inputs of the others, that dominate all others, in
+        enough detail for such a delta.
+    n : int
+        Users, the victim included.
+    """
+
+    def __init__(self, cases_for: Callable[[float], Sequence[Case]], n: int) -> None:
+        self._cases_for, self._n = cases_for, n
+        self._cases: dict[float, Sequence[Case]] = {}
+
+    def log_delta(self, epsilon: float) -> Certified | None:
+        """Upper bound of log delta at this eps > 0; None where no reservoir is large enough."""
+        if self._n < 2:
+            return None
+        level = 2.0 * _GUESS
+        while True:
+            cases = self._at(level)
+            proposals = self._proposals(cases, epsilon)
+            if proposals is None:
+                return None
+            if level <= _DEEPEST or max(p.log_delta for p in proposals) > level + _DEEPER:
+                return self._certified(cases, epsilon, proposals)
+            level *= 2.0
+
+    def epsilon(self, log_target: float, *, cap: float) -> Certified | None:
+        """An eps with a certified log delta of at most the target, close to the least.
+
+        Parameters
+        ----------
+        log_target : float
+            log of the target delta.
+        cap : float
+            eps by the local guarantee: None where the answer is not below it.
+        """
+        top = min(cap, _LARGEST)
+        point = None if self._n < 2 else self._crossing(log_target, top)
+        if point is None:
+            return None
+        slack = 4 * U * (1.0 + abs(log_target))
+        best: Certified | None = None
+        low, high = 0.0, top
+        known: list[tuple[float, float]] = []
+        for _ in range(_STEPS):
+            found = self.log_delta(point)
+            if found is None:
+                return best
+            gap = found.log_delta - (log_target - slack)
+            known.append((math.log(point), gap + 0.5 * _NEAR))
+            if gap <= 0.0:
+                best, high = found, point
+                if gap >= -_NEAR:
+                    break
+            else:
+                low = point
+            moved = math.exp(known[-1][0] + known[-1][1] / _slope(known, log_target))
+            point = moved if low < moved < high else 0.5 * (low + high)
+            if not point < top:
+                break
+        return best
+
+    def _at(self, level: float) -> Sequence[Case]:
+        if level not in self._cases:
+            self._cases[level] = self._cases_for(level)
+        return self._cases[level]
+
+    def _first(self, cases: Sequence[Case], epsilon: float, log_delta: float) -> list[Proposal]:
+        """Every case's first choice at this eps; empty where one has none."""
+        found = []
+        for case in cases:
+            choice = case.first(epsilon, log_delta, self._n)
+            if choice is None:
+                return []
+            found.append(estimated(case, epsilon, choice, self._n) or nothing(choice))
+        return found
+
+    def _proposals(self, cases: Sequence[Case], epsilon: float) -> list[Proposal] | None:
+        """A choice for every case: the best one for those whose bound is the largest."""
+        guess, found = _GUESS, []
+        for _ in range(_GUESSES):
+            found = self._first(cases, epsilon, guess)
+            if not found:
+                return None
+            guess = min(max(p.log_delta for p in found), -0.1)
+            guess = max(guess, 2.0 * _DEEPEST)
+        refined: set[int] = set()
+        while True:
+            worst = max(range(len(found)), key=lambda i: found[i].log_delta)
+            if worst in refined:
+                return found
+            refined.add(worst)
+            found[worst] = propose(cases[worst], epsilon, guess, self._n) or found[worst]
+
+    def _crossing(self, log_target: float, top: float) -> float | None:
+        """About where the bound crosses the target; None if that is not below ``top``."""
+        cases = self._at(2.0 * _GUESS if log_target > 2.0 * _GUESS + _DEEPER else 2.0 * log_target)
+
+        def above(log_epsilon: float) -> float:
+            found = self._first(cases, math.exp(log_epsilon), log_target)
+            return max((max(p.log_delta, -1e4) for p in found), default=1.0) - log_target
+
+        low, high = math.log(_SMALLEST), math.log(top)
+        if above(high) > 0.0:
+            return None
+        # Where the central limit theorem puts the crossing for a spread of one.
+        middle = min(0.5 * math.log(-2.0 * log_target / self._n), high - 1.0)
+        while middle < high and above(middle) > 0.0:
+            low, middle = middle, middle + 1.0
+        middle = min(middle, high)
+        if above(low) <= 0.0:
+            return math.exp(low)
+        return math.exp(float(brentq(above, low, middle, xtol=1e-4)))
+
+    def _certified(
+        self, cases: Sequence[Case], epsilon: float, proposals: Sequence[Proposal]
+    ) -> Certified:
+        """The largest bound of all cases at this eps, each with its choice."""
+        order = sorted(range(len(proposals)), key=lambda i: -proposals[i].log_delta)
+        best: Certified | None = None
+        for i in order:
+            proposal = proposals[i]
+            value = log_bound(
+                cases[i].certified_gains(epsilon, proposal.choice),
+                self._n,
+                proposal.contour,
+                enough=-math.inf if best is None else best.log_delta,
+            )
+            if best is None or value > best.log_delta:
+                best = Certified(epsilon, value, i, proposal.choice, proposal.contour)
+        if best is None:
+            msg = "cases: wanted at least one"
+            raise ValueError(msg)
+        return best._replace(log_delta=min(best.log_delta, 0.0))
+
+
+def _slope(known: Sequence[tuple[float, float]], log_target: float) -> float:
+    """-d log delta / d log eps: of the last two points, or of a normal law's tail."""
+    guess = 2.0 * abs(log_target) + 1.0
+    if len(known) < 2:
+        return guess
+    (x0, y0), (x1, y1) = known[-2:]
+    found = (y0 - y1) / (x1 - x0) if x1 != x0 else guess
+    return found if 0.05 * guess < found < 20.0 * guess else guess

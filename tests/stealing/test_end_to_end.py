@@ -1,0 +1,135 @@
+"""Ends that meet: what the default answers are, against exact values and against each other."""
+
+from __future__ import annotations
+
+import math
+import random
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import shuffledp as sd
+from stealing.exact import grown
+
+DELTA = 1e-6
+
+
+@pytest.mark.parametrize(
+    ("randomizer", "n", "gap"),
+    [
+        (sd.BinaryRR(eps0=2.0), 10_000, 3e-4),
+        (sd.BinaryRR(eps0=4.0), 10**6, 3e-4),
+        (sd.Duchi(eps0=2.0), 10_000, 3e-4),
+        (sd.BLH(domain=100, eps0=2.0), 10_000, 3e-4),
+        (sd.OLH(domain=100, eps0=2.0), 10_000, 1e-3),
+        (sd.RAPPOR(d=10, eps0=2.0), 10_000, 1e-3),
+        (sd.OUE(d=10, eps0=2.0), 10_000, 1e-3),
+        (sd.SubsetSelection(d=16, eps0=2.0), 10_000, 1e-3),
+        (sd.DiscreteLaplace(top=8, eps0=2.0), 10_000, 3e-3),
+        (sd.Laplace(eps0=2.0, binary=True), 10_000, 3e-3),
+        (sd.Laplace(eps0=2.0), 10_000, 4e-3),
+        (sd.Gaussian(sigma=2.0), 10_000, 4e-3),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_both_ends_meet(randomizer: sd.Randomizer, n: int, gap: float) -> None:
+    account = sd.shuffle(randomizer, n=n)
+    bound = account.epsilon(delta=DELTA)
+    assert bound.lower < bound.upper <= bound.lower * (1.0 + gap)
+    assert bound.witness["upper"]["analysis"] == "label-stealing"
+    blanket = account.epsilon(delta=DELTA, analysis="blanket")
+    assert bound.upper <= blanket.upper
+    assert account.delta(epsilon=bound.upper).upper <= DELTA
+
+
+@pytest.mark.parametrize("eps0", [0.5, 1.0, 2.0, 4.0])
+def test_every_local_mechanism_at_once(eps0: float) -> None:
+    bound = sd.generic(eps0=eps0, n=10_000).epsilon(delta=DELTA)
+    assert bound.upper <= 1.001 * bound.lower
+    assert any("same eps0-LDP randomizer" in words for words in bound.assumptions)
+    adaptive = sd.generic(eps0=eps0, n=10_000, adaptive=True).epsilon(delta=DELTA)
+    assert adaptive.witness["upper"]["analysis"] != "label-stealing"
+    assert adaptive.upper > bound.upper
+
+
+def exact_binary(eps0: float, n: int, ones: int, epsilon: float) -> float:
+    """Divergence of binary RR, the others holding this many ones, from the law of the count."""
+    p = 1.0 / (1.0 + math.exp(-eps0))
+    others = np.convolve(
+        binom.pmf(np.arange(ones + 1), ones, p), binom.pmf(np.arange(n - ones), n - 1 - ones, 1 - p)
+    )
+    view = [np.convolve(others, [1 - q, q]) for q in (p, 1 - p)]
+    return float(np.maximum(view[0] - math.exp(epsilon) * view[1], 0.0).sum())
+
+
+@pytest.mark.parametrize(("eps0", "n"), [(1.0, 100), (2.0, 300), (4.0, 1000), (3.0, 3000)])
+def test_binary_rr_with_any_number_of_ones(eps0: float, n: int) -> None:
+    account = sd.shuffle(sd.BinaryRR(eps0=eps0), n=n)
+    for delta in (1e-3, 1e-6):
+        epsilon = account.epsilon(delta=delta).upper
+        if epsilon >= eps0:
+            continue
+        bound = account.delta(epsilon=epsilon, analysis="label-stealing").upper
+        counts = {0, 1, 2, n - 1, n - 2, n - 3, n - 8, *range(0, n, max(1, n // 25))}
+        # Sums of a thousand floats: exact to 1e-9 of themselves, and to 1e-16.
+        worst = max(exact_binary(eps0, n, m, epsilon) for m in counts)
+        assert worst * (1.0 - 1e-9) - 1e-15 <= bound
+
+
+def cell_masses(randomizer: sd.Randomizer, x: float, edges: np.ndarray) -> np.ndarray:
+    """Probabilities of cells between the edges, and beyond them."""
+    if isinstance(randomizer, sd.Laplace):
+        z = (edges - x) * randomizer.eps0
+        below = np.where(z < 0, 0.5 * np.exp(-np.abs(z)), 1.0 - 0.5 * np.exp(-np.abs(z)))
+    else:
+        assert isinstance(randomizer, sd.Gaussian)
+        below = np.array(
+            [0.5 * math.erfc(-(e - x) / (randomizer.sigma * math.sqrt(2))) for e in edges]
+        )
+    return np.diff(np.concatenate([[0.0], below, [1.0]]))
+
+
+@pytest.mark.parametrize("randomizer", [sd.Laplace(eps0=2.0), sd.Gaussian(sigma=1.0)])
+def test_noise_with_any_inputs(randomizer: sd.Randomizer) -> None:
+    """Two others anywhere in the interval, reports cut into cells: a lower bound of the truth."""
+    rng = random.Random(7)
+    account = sd.shuffle(randomizer, n=3)
+    edges = np.linspace(-1.2, 2.2, 18)
+    for epsilon in (0.2, 0.6):
+        bound = account.delta(epsilon=epsilon, analysis="label-stealing").upper
+        a = float(grown(epsilon))
+        for _ in range(60):
+            x0, x1, *others = (rng.choice([0.0, 1.0, rng.random()]) for _ in range(4))
+            rows = [cell_masses(randomizer, x, edges) for x in (x0, x1, *others)]
+            both = np.multiply.outer(rows[2], rows[3])
+            both = 0.5 * (both + both.T)
+            views = [np.multiply.outer(row, both) for row in rows[:2]]
+            views = [(v + v.transpose(1, 0, 2) + v.transpose(2, 1, 0)) / 3 for v in views]
+            truth = float(np.maximum(views[0] - a * views[1], 0.0).sum())
+            assert truth <= bound + 1e-12
+
+
+def test_one_user_and_two() -> None:
+    """One user has nobody to steal from; two may have."""
+    assert sd.shuffle(sd.BinaryRR(eps0=1.0), n=1).epsilon(delta=1e-3).upper >= 0.99
+    two = sd.shuffle(sd.BinaryRR(eps0=1.0), n=2).epsilon(delta=1e-3)
+    assert two.lower <= two.upper <= 1.0
+
+
+def test_not_where_it_is_not_settled() -> None:
+    with pytest.raises(sd.NotCertified, match="label-stealing"):
+        sphere = sd.PrivUnit(d=8, eps0=2.0, c=0.3)
+        sd.shuffle(sphere, n=100).epsilon(delta=1e-6, analysis="label-stealing")
+    with pytest.raises(sd.NotCertified, match="adaptive"):
+        sd.generic(eps0=1.0, n=100, adaptive=True).epsilon(delta=1e-6, analysis="label-stealing")
+
+
+def test_published_leaves_it_out() -> None:
+    bound = sd.shuffle(sd.BinaryRR(eps0=2.0), n=10_000, trust="published").epsilon(delta=DELTA)
+    assert bound.witness["upper"]["analysis"] != "label-stealing"
+
+
+def test_fraction_of_the_exponential() -> None:
+    assert grown(0.0) > Fraction(1)
