@@ -1,4 +1,4 @@
-"""Both ends, and the blanket's, side by side: the table and the picture of docs/ends-that-meet.md."""
+"""Both ends beside the blanket's: the table and the picture of docs/ends-that-meet.md."""
 
 from __future__ import annotations
 
