@@ -1,7 +1,7 @@
 """The label-stealing bound of log delta at one eps, for a given choice of its free numbers.
 
-    delta <= tail + lost + max over the others' types j of J(c, d_j),
-    tail = (1 - beta(Y))^(n-1) (1 - theta) int g_+
+    delta <= tail + lost_0 + max over the others' types j of (J(c, d_j) + lost_j),
+    tail = (1 - beta(Y))^(n-1) int (1 - s) g_+
 
 for every data set of n - 1 other users (docs/theory-stealing.md, Theorem 2.3).
 """
@@ -16,13 +16,11 @@ import numpy as np
 
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.stealing.measures import Measure
-from shuffledp.stealing.positive_sum import Contour, Tilted, log_chernoff, log_positive_sum, tilt
+from shuffledp.stealing.positive_sum import Contour, log_chernoff, log_positive_sum, tilt
 
 U = UNIT_ROUNDOFF
 # The masses of a completed law and its reservoir sum to at most 1 + this.
 _EXCESS = 4 * U
-# h alpha of sums that cost e^{(h alpha)^2/2}, 13 % and 1 % of J, and much less time.
-_ROUGH = (0.5, 0.15)
 
 
 class Gains(NamedTuple):
@@ -35,7 +33,7 @@ class Gains(NamedTuple):
     types : sequence of Measure
         For each input of the others: the labelled part, with the gains of a victim who steals.
     positive : float
-        Upper bound of (1 - theta) int g_+, paid where the reservoir is empty.
+        Upper bound of int (1 - s) g_+, paid where the reservoir is empty.
     """
 
     reservoir: Measure
@@ -60,33 +58,31 @@ def log_bound(gains: Gains, n: int, at: Contour, *, enough: float = -math.inf) -
     reservoir = gains.reservoir
     mass = math.fsum(reservoir.mass)
     tail = gains.positive * math.exp((n - 1) * math.log1p(-mass * (1.0 - 4 * U)) * (1.0 - 8 * U))
-    seen = max(law.lost for law in gains.types)
-    lost = (tail + reservoir.lost + seen) * (1.0 + 16 * U)
-    best = _log_worst(gains, n, at, enough) + math.log1p(reservoir.rel) + 4 * U
-    return best if lost <= 0.0 else _log_add(best, math.log(lost))
+    best = _log_worst(gains, n, at, enough)
+    return _log_add(best, (tail + reservoir.lost) * (1.0 + 16 * U))
 
 
 def _log_worst(gains: Gains, n: int, at: Contour, enough: float) -> float:
-    """max over the types of log J; by Chernoff's bound alone where that is all it takes."""
+    """log of max over the types of J + lost; by coarser bounds of J where these are enough."""
     reservoir = tilt(gains.reservoir, at.alpha)
     laws = [tilt(completed(law, gains.reservoir), at.alpha) for law in gains.types]
-    coarse = [log_chernoff(reservoir, law, _EXCESS, n, at) for law in laws]
+    more = math.log1p(gains.reservoir.rel) + 4 * U
+    coarse = [
+        _log_add(log_chernoff(reservoir, tilted, _EXCESS, n, at) + more, law.lost)
+        for tilted, law in zip(laws, gains.types, strict=True)
+    ]
     best = enough
     for j in sorted(range(len(laws)), key=coarse.__getitem__, reverse=True):
         if coarse[j] <= best:
             break
-        best = max(best, _log_sum(reservoir, laws[j], n, at, best))
+        for contour in (*at.rougher(), at):
+            value = log_positive_sum(reservoir, laws[j], _EXCESS, n, contour) + more
+            value = _log_add(value, gains.types[j].lost)
+            if value <= best:
+                break
+        else:
+            best = value
     return best
-
-
-def _log_sum(reservoir: Tilted, law: Tilted, n: int, at: Contour, enough: float) -> float:
-    """log J of one type, by fewer nodes where that is already below ``enough``."""
-    for rough in (at.rougher(smoothing) for smoothing in _ROUGH):
-        if rough.nodes < at.nodes:
-            value = log_positive_sum(reservoir, law, _EXCESS, n, rough)
-            if value <= enough:
-                return value
-    return log_positive_sum(reservoir, law, _EXCESS, n, at)
 
 
 def completed(law: Measure, reservoir: Measure) -> Measure:
@@ -112,7 +108,11 @@ def completed(law: Measure, reservoir: Measure) -> Measure:
     return Measure(mass, np.append(law.gain, [0.0, top]), law.lost, law.rel)
 
 
-def _log_add(x: float, y: float) -> float:
-    top, rest = max(x, y), min(x, y)
+def _log_add(log_x: float, y: float) -> float:
+    """log(e^log_x + y) for y >= 0, rounded up."""
+    if y <= 0.0:
+        return log_x
+    log_y = math.log(y)
+    top, rest = max(log_x, log_y), min(log_x, log_y)
     value = top + math.log1p(math.exp(rest - top))
-    return value + 8 * U * (1.0 + abs(value))
+    return value + 8 * U * (1.0 + abs(value) + abs(top))

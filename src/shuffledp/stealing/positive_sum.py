@@ -31,6 +31,8 @@ _ELEMENTARY = 4 * U
 LARGEST_EXPONENT = 600.0
 # Steps this much wider raise a sum of the usual shape by a few per cent.
 _WIDER = 1.6
+# h alpha of rough sums, which cost e^{(h alpha)^2/2}: 13 % and 1 % of J, and much less time.
+_ROUGH = (0.5, 0.15)
 # Nodes reach 3.2/h, where e^{-h^2 t^2/2} leaves a share of 1e-4 or less.
 _REACH = 3.2
 # Nodes evaluated together, so that memory stays bounded: 2^20 sines, 8 MB.
@@ -47,10 +49,15 @@ class Contour(NamedTuple):
     step: float
     nodes: int
 
-    def rougher(self, smoothing: float) -> Contour:
-        """The same with more smoothing (in units of 1/alpha), fewer and wider steps."""
-        h, step = smoothing / self.alpha, _WIDER * self.step
-        return Contour(self.alpha, h, step, math.ceil(_REACH / (h * step)))
+    def rougher(self) -> tuple[Contour, ...]:
+        """Fewer and wider steps with more smoothing, roughest first; those that save time."""
+        found = []
+        for smoothing in _ROUGH:
+            h, step = smoothing / self.alpha, _WIDER * self.step
+            nodes = math.ceil(_REACH / (h * step))
+            if nodes < self.nodes:
+                found.append(Contour(self.alpha, h, step, nodes))
+        return tuple(found)
 
 
 class Tilted(NamedTuple):
