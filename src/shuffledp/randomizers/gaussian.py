@@ -168,7 +168,8 @@ class Gaussian(MeanRandomizer):
         farther = np.where(left + right < d, d, 0.0)
         blanket = _interval_mass(farther, left, right)
         # exp(-z^2/2) with z rounded, and d itself rounded: absolute error of the exponent.
-        err = 64 * U * (1.0 + (d + _REACH) * (d + 1.0) + _REACH**2)
+        reach = max(1.0, -float(edges[0]))
+        err = 64 * U * (1.0 + (d + reach) * (d + 1.0) + reach**2)
         return JointLaw(
             mass=mass,
             blanket=blanket,

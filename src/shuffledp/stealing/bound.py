@@ -19,8 +19,8 @@ from shuffledp.stealing.measures import Measure
 from shuffledp.stealing.positive_sum import Contour, log_chernoff, log_positive_sum, tilt
 
 U = UNIT_ROUNDOFF
-# The masses of a completed law and its reservoir sum to at most 1 + this.
-_EXCESS = 4 * U
+# Where alpha times the largest gain is beyond it, masses in doubt are raised in place.
+_HEAVY = 0.7
 
 
 class Gains(NamedTuple):
@@ -64,19 +64,26 @@ def log_bound(gains: Gains, n: int, at: Contour, *, enough: float = -math.inf) -
 
 def _log_worst(gains: Gains, n: int, at: Contour, enough: float) -> float:
     """log of max over the types of J + lost; by coarser bounds of J where these are enough."""
-    reservoir = tilt(gains.reservoir, at.alpha)
-    laws = [tilt(completed(law, gains.reservoir), at.alpha) for law in gains.types]
-    more = math.log1p(gains.reservoir.rel) + 4 * U
+    common = gains.reservoir
+    tops = [float(law.gain.max(initial=0.0)) for law in (common, *gains.types)]
+    more, complete = math.log1p(common.rel) + 4 * U, completed
+    if at.alpha * max(tops) > _HEAVY:
+        # Doubtful mass at the top would weigh e^{alpha top}.
+        common, complete, more = raised(common), completed_above, 0.0
+    reservoir = tilt(common, at.alpha)
+    whole = [complete(law, gains.reservoir) for law in gains.types]
+    excess = [_excess(law, common) for law in whole]
+    laws = [tilt(law, at.alpha) for law in whole]
     coarse = [
-        _log_add(log_chernoff(reservoir, tilted, _EXCESS, n, at) + more, law.lost)
-        for tilted, law in zip(laws, gains.types, strict=True)
+        _log_add(log_chernoff(reservoir, tilted, over, n, at) + more, law.lost)
+        for tilted, over, law in zip(laws, excess, gains.types, strict=True)
     ]
     best = enough
     for j in sorted(range(len(laws)), key=coarse.__getitem__, reverse=True):
         if coarse[j] <= best:
             break
         for contour in (*at.rougher(), at):
-            value = log_positive_sum(reservoir, laws[j], _EXCESS, n, contour) + more
+            value = log_positive_sum(reservoir, laws[j], excess[j], n, contour) + more
             value = _log_add(value, gains.types[j].lost)
             if value <= best:
                 break
@@ -106,6 +113,36 @@ def completed(law: Measure, reservoir: Measure) -> Measure:
     top = max(float(law.gain.max()), float(reservoir.gain.max()), 0.0)
     mass = np.append(law.mass, [left, rest])
     return Measure(mass, np.append(law.gain, [0.0, top]), law.lost, law.rel)
+
+
+def raised(law: Measure) -> Measure:
+    """Masses that are upper bounds."""
+    mass = law.mass * (1.0 + law.rel) * (1.0 + 4 * U)
+    return Measure(mass, law.gain, law.lost, 0.0)
+
+
+def completed_above(law: Measure, reservoir: Measure) -> Measure:
+    """The labelled part with masses raised, and the largest left-over, at gain 0.
+
+    The masses then sum to a little more than one (docs/theory-stealing.md, Lemma 4.1).
+
+    Parameters
+    ----------
+    law : Measure
+        Labelled part of one type.
+    reservoir : Measure
+        The part common to all, masses not raised.
+    """
+    left = math.fsum([1.0, *(-reservoir.mass), *(-law.mass)])
+    top = raised(law)
+    mass = np.append(top.mass, max(left, 0.0) * (1.0 + 4 * U) + 1e-300)
+    return Measure(mass, np.append(top.gain, 0.0), law.lost, law.rel)
+
+
+def _excess(law: Measure, reservoir: Measure) -> float:
+    """Upper bound of the sum of all masses less 1."""
+    total = math.fsum([-1.0, *reservoir.mass, *law.mass])
+    return total + 4 * U * abs(total) + U * U
 
 
 def _log_add(log_x: float, y: float) -> float:

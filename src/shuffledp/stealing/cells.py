@@ -29,8 +29,10 @@ class Rows:
     first, second, third : ndarray, shape (C,)
         Masses of R_x0 (an upper bound of its density, where bent), R_x1 (a lower one) and of the
         law that the gains are taken against.
-    low0, high0, low1, high1 : ndarray, shape (C,)
-        Ends of R_x0/third and R_x1/third on the cell.
+    low, high : ndarray, shape (C,)
+        Ends of (R_x0 - R_x1)/third on the cell.
+    low1, high1 : ndarray, shape (C,)
+        Ends of R_x1/third.
     rel : float
         Relative error of the masses.
     outside : float
@@ -40,8 +42,8 @@ class Rows:
     first: Array
     second: Array
     third: Array
-    low0: Array
-    high0: Array
+    low: Array
+    high: Array
     low1: Array
     high1: Array
     rel: float
@@ -54,12 +56,20 @@ class Rows:
         high = (self.first - self.second) - math.expm1(epsilon) * self.second
         high += (rel + 4 * U) * (self.first + grow * self.second)
         with np.errstate(over="ignore", invalid="ignore"):
-            gain = self.high0 - grow * self.low1
-            gain += 8 * U * (self.high0 + grow * self.low1)
+            gain = self._range(epsilon)[1]
             part = np.maximum(gain, 0.0) * self.third
         # Where ratios have no bound, all of the first law may be gain.
         mixed = np.fmin(self.first * (1.0 + rel), part)
         return Difference(high, np.maximum(np.maximum(high, 0.0), mixed * (1.0 + rel)))
+
+    def _range(self, epsilon: float) -> tuple[Array, Array]:
+        """Ends of (R_x0 - e^eps R_x1)/third, eps >= 0: the change less (e^eps - 1) R_x1/third."""
+        more = math.expm1(epsilon)
+        with np.errstate(over="ignore", invalid="ignore"):
+            low, high = self.low - more * self.high1, self.high - more * self.low1
+            low -= 8 * U * (np.abs(self.low) + more * self.high1)
+            high += 8 * U * (np.abs(self.high) + more * self.low1)
+        return low, high
 
     def measure(self, epsilon: float, *, share: float, join: float) -> Measure:
         """The measure ``share`` times the third law of the gains join g/(share third).
@@ -74,11 +84,8 @@ class Rows:
             Probability that goes with these outputs.
         """
         g = self.difference(epsilon)
-        grow = math.exp(epsilon)
         rel = self.rel + 8 * U
-        with np.errstate(over="ignore", invalid="ignore"):
-            low = (self.low0 - grow * self.high1) - 8 * U * (self.low0 + grow * self.high1)
-            high = (self.high0 - grow * self.low1) + 8 * U * (self.high0 + grow * self.low1)
+        low, high = self._range(epsilon)
         mass = share * self.third
         some = (mass > _SMALLEST) & (np.abs(low) < _LARGEST) & (np.abs(high) < _LARGEST)
         lost = join * (math.fsum(g.positive[~some]) + self.outside) * (1.0 + 16 * U)

@@ -41,6 +41,10 @@ _CUT_SHARES = (0.01, 0.001, 0.1, 0.4)
 # Log ratios beyond it are cut off as infinite.
 _LARGEST_LOG = 300.0
 _LARGEST_WIDTH = 1e100
+# Gains of a group are within this factor of each other, in logs.
+_LOG_GROUP = 0.2
+# Ratios below it count as 0: a float may have lost them.
+_SMALLEST_RATIO = 1e-290
 
 
 @dataclass(frozen=True)
@@ -338,8 +342,8 @@ def rows_of(
 ) -> Rows:
     """Groups of cells of a law: two rows against a third one, or (None) against the blanket."""
     edges = law.edges
-    if edges is None:
-        raise NotCertified("label stealing: wanted cells")
+    if edges is None or not edges.log_linear:
+        raise NotCertified("label stealing: wanted cells on which log ratios are linear")
     first, second, row = rows
     masses = [law.mass[first], law.mass[second], law.blanket if row is None else law.mass[row]]
     factors = [np.ones(law.blanket.size) for _ in range(3)]
@@ -353,25 +357,50 @@ def rows_of(
     left, right = edges.blanket_left, edges.blanket_right
     if row is not None:
         left, right = edges.left[row], edges.right[row]
-    ends = []
-    for k, own in enumerate((first, second)):
-        one, two = edges.left[own] - left, edges.right[own] - right
-        top, low = np.maximum(one, two) + edges.err, np.minimum(one, two) - edges.err
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.where(factors[2] > 0.0, factors[k] / factors[2], 0.0)
-        high = np.exp(np.minimum(top, _LARGEST_LOG)) * ratio * (1.0 + 32 * U)
-        ends.append(np.exp(np.clip(low, -745.0, _LARGEST_LOG)) * ratio * (1.0 - 32 * U))
-        ends.append(np.where(top > _LARGEST_LOG, math.inf, high))
+    ends = _ranges(
+        [edges.left[own] - left for own in (first, second)],
+        [edges.right[own] - right for own in (first, second)],
+        factors,
+        edges.err,
+    )
     starts = _groups(masses[2], ends, groups)
     return Rows(
         *(np.add.reduceat(mass, starts) for mass in masses),
-        np.minimum.reduceat(ends[0], starts),
-        np.maximum.reduceat(ends[1], starts),
-        np.minimum.reduceat(ends[2], starts),
-        np.maximum.reduceat(ends[3], starts),
+        *(
+            pick.reduceat(end, starts)
+            for pick, end in zip((np.minimum, np.maximum) * 2, ends, strict=True)
+        ),
         rel=law.rel + (8 + law.blanket.size) * U,
         outside=float(law.tails()[first]),
     )
+
+
+def _ranges(
+    left: list[Array], right: list[Array], factors: list[Array], err: float | Array
+) -> list[Array]:
+    """Ends of r0 - r1 and of r1 on each cell, the logs of r0 and r1 being linear on it.
+
+    ``left`` and ``right`` are these logs at the edges, before the factors. Between the edges a
+    difference of two exponentials is off its chord by at most an eighth of the squared moves of
+    the logs times the largest values.
+    """
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+        bend = [np.where(factors[2] > 0.0, factors[k] / factors[2], 0.0) for k in (0, 1)]
+        one = [np.exp(np.clip(left[k], -745.0, _LARGEST_LOG)) * bend[k] for k in (0, 1)]
+        two = [np.exp(np.clip(right[k], -745.0, _LARGEST_LOG)) * bend[k] for k in (0, 1)]
+        slack = np.expm1(err) + 32 * U
+        largest = [np.maximum(one[k], two[k]) * (1.0 + slack) for k in (0, 1)]
+        moves = [np.abs(right[k] - left[k]) + 2.0 * err for k in (0, 1)]
+        bulge = sum(0.125 * moves[k] ** 2 * largest[k] for k in (0, 1))
+        bulge = bulge * (1.0 + 32 * U) + slack * (largest[0] + largest[1])
+        low = np.minimum(one[0] - one[1], two[0] - two[1]) - bulge
+        high = np.maximum(one[0] - one[1], two[0] - two[1]) + bulge
+        low1 = np.minimum(one[1], two[1]) * (1.0 - slack)
+    unknown = np.zeros(low.size, dtype=bool)
+    for k in (0, 1):
+        unknown |= (np.maximum(left[k], right[k]) + err > _LARGEST_LOG) & (factors[k] > 0.0)
+    ends = (low, high, np.where(low1 > _SMALLEST_RATIO, low1, 0.0), largest[1])
+    return [np.where(unknown, math.inf, end) for end in ends]
 
 
 def _factor(
@@ -392,12 +421,12 @@ def _factor(
 
 def _groups(mass: Array, ends: list[Array], groups: int) -> Indices:
     """Starts of groups of cells: about as many as wanted, ranges narrow where mass is."""
-    low0, high0, low1, high1 = ends
+    low, high, low1, high1 = ends
     with np.errstate(over="ignore", invalid="ignore"):
-        width = (high0 - low0) + (high1 - low1)
+        width = (high - low) + (high1 - low1)
         # Cells without a bound are kept apart, and so are classes of constant ratios.
         known = np.isfinite(width) & (width < _LARGEST_WIDTH)
-        apart = ~known | (width <= 1e-12 * (high0 + high1))
+        apart = ~known | (width <= 1e-12 * (np.abs(high) + high1))
     width = np.where(known, width, 0.0)
     cost = mass * width * width
     share = np.zeros(mass.size)
@@ -408,4 +437,8 @@ def _groups(mass: Array, ends: list[Array], groups: int) -> Indices:
     bucket = np.floor(np.cumsum(share) * groups)
     fresh = np.append(True, (np.diff(bucket) != 0.0) | apart[1:] | apart[:-1])
     fresh |= np.append(True, (mass[1:] > 0.0) != (mass[:-1] > 0.0))
+    # Far out a wide group would count as its largest gain.
+    with np.errstate(invalid="ignore"):
+        size = np.log1p(np.minimum(np.where(known, np.abs(high), 0.0), _LARGEST_WIDTH))
+    fresh |= np.append(True, np.diff(np.floor(size / _LOG_GROUP)) != 0.0)
     return np.flatnonzero(fresh)

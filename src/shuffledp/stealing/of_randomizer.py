@@ -104,16 +104,14 @@ def _atoms(law: JointLaw, first: int, second: int, third: int | None) -> Rows:
     reference = law.blanket if third is None else law.mass[third]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratios = [np.where(reference > 0.0, p / reference, math.inf) for p in (p0, p1)]
-    ratios = [np.where(r <= _LARGEST_RATIO, r, math.inf) for r in ratios]
-    spread = 4.0 * law.rel
-    return Rows(
-        p0,
-        p1,
-        reference,
-        ratios[0] * (1.0 - spread),
-        ratios[0] * (1.0 + spread),
-        ratios[1] * (1.0 - spread),
-        ratios[1] * (1.0 + spread),
-        rel=law.rel,
-        outside=float(law.tails()[first]),
-    )
+        known = (ratios[0] <= _LARGEST_RATIO) & (ratios[1] <= _LARGEST_RATIO)
+        change = ratios[0] - ratios[1]
+        err = 4.0 * law.rel * (ratios[0] + ratios[1])
+        ends = (
+            change - err,
+            change + err,
+            ratios[1] * (1.0 - 4.0 * law.rel),
+            ratios[1] * (1.0 + 4.0 * law.rel),
+        )
+    low, high, low1, high1 = (np.where(known, end, math.inf) for end in ends)
+    return Rows(p0, p1, reference, low, high, low1, high1, law.rel, float(law.tails()[first]))

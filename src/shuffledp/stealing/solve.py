@@ -21,6 +21,8 @@ from shuffledp.stealing.proposal import Proposal, estimated, nothing, propose
 U = UNIT_ROUNDOFF
 # How near, in log delta, the certified bound at the returned eps is to the target: 1e-6 of eps.
 _NEAR = 3e-5
+# So far above the estimate a first certified bound is given up, in log delta.
+_HOPELESS = 1.0
 # Certified bounds on the way to one delta; where they run out the best one so far is returned.
 _STEPS = 8
 # Where log delta is guessed to be before anything is known, and rounds of guessing.
@@ -107,6 +109,9 @@ class Curve:
             if found is None:
                 return best
             gap = found.log_delta - (log_target - slack)
+            if gap > _HOPELESS and not known:
+                # The estimate is far below what can be certified: more points would not help.
+                return None
             known.append((math.log(point), gap + 0.5 * _NEAR))
             if gap <= 0.0:
                 best, high = found, point
