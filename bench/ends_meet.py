@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import matplotlib as mpl
@@ -12,7 +13,8 @@ import matplotlib.pyplot as plt
 import shuffledp as sd
 from bench.figures import BLUE, DIRECTORY, ORANGE, STYLE
 
-TABLE = DIRECTORY / "ends_meet.md"
+NOTE = DIRECTORY.parent / "ends-that-meet.md"
+BLOCK = re.compile(r"(<!-- table -->\n).*?(?=\n!\[both ends)", re.DOTALL)
 PICTURE = DIRECTORY / "ends_meet.png"
 DELTAS = (1e-6, 1e-12)
 USERS = (10**4, 10**5, 10**6, 10**8)
@@ -52,12 +54,13 @@ DRAWN_USERS = tuple(int(10 ** (0.5 * k)) for k in range(5, 17))
 def write() -> list[Path]:
     """The table and the picture; their paths."""
     DIRECTORY.mkdir(parents=True, exist_ok=True)
-    TABLE.write_text(table(), encoding="utf-8")
+    text = NOTE.read_text(encoding="utf-8")
+    NOTE.write_text(BLOCK.sub(lambda found: found[1] + "\n" + table(), text), encoding="utf-8")
     with plt.rc_context(STYLE):
         figure = _picture()
     figure.savefig(PICTURE, dpi=110, metadata={"Software": None})
     plt.close(figure)
-    return [TABLE, PICTURE]
+    return [NOTE, PICTURE]
 
 
 def table() -> str:

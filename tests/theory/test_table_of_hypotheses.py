@@ -74,12 +74,13 @@ def test_theorems_cited_stand_in_the_text():
         "": TEXT,
         "parts": (ROOT / "docs" / "theory-parts.md").read_text(encoding="utf-8"),
         "noise": (ROOT / "docs" / "theory-noise.md").read_text(encoding="utf-8"),
+        "stealing": (ROOT / "docs" / "theory-stealing.md").read_text(encoding="utf-8"),
         "composition": (ROOT / "docs" / "theory-composition.md").read_text(encoding="utf-8"),
     }
     count = 0
     for row in ROWS:
         page = ""
-        for word in re.findall(r"parts|noise|composition|[A-Z][A-Za-z]+|\d+\.\d+[ab]?", row[1]):
+        for word in re.findall(r"parts|noise|stealing|composition|[A-Z][A-Za-z]+|\d+\.\d+[ab]?", row[1]):
             if word in pages:
                 page = word
             elif not word[0].isdigit():
