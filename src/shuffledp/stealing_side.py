@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field, is_dataclass
 from typing import Any
 
+from shuffledp.errors import NotCertified
 from shuffledp.sides import Found, Side
 from shuffledp.stealing import Case, Certified, Curve
 
@@ -26,13 +27,13 @@ class StealingSide(Side):
     def epsilon(self, delta: float, *, cap: float, rtol: float) -> Found:
         """An eps that was evaluated, with a certified bound of at most delta."""
         del rtol
-        found = self._curve().epsilon(math.log(delta), cap=cap)
+        found = _if_any(lambda: self._curve().epsilon(math.log(delta), cap=cap))
         return self._found(found, math.inf if found is None else found.epsilon)
 
     def log_delta(self, epsilon: float, *, width: float) -> Found:
         """The bound at this eps."""
         del width
-        found = None if epsilon <= 0.0 else self._curve().log_delta(epsilon)
+        found = None if epsilon <= 0.0 else _if_any(lambda: self._curve().log_delta(epsilon))
         return self._found(found, math.inf if found is None else found.log_delta)
 
     def _curve(self) -> Curve:
@@ -43,6 +44,14 @@ class StealingSide(Side):
         if found is not None:
             witness |= self.cases(0.0)[found.which][1] | _free_numbers(found)
         return Found(value, self.theorem, None, witness, self.assumptions)
+
+
+def _if_any(make: Callable[[], Certified | None]) -> Certified | None:
+    """None where the bound would take too many inputs, as for tiny eps: others then serve."""
+    try:
+        return make()
+    except NotCertified:
+        return None
 
 
 def _free_numbers(found: Certified) -> dict[str, Any]:

@@ -28,8 +28,11 @@ class Chords(Protocol):
 
     noise: float
 
-    def below(self, h: float) -> tuple[float, float]:
-        """(k, reach): f_x >= k chord wherever a or b is at most ``reach`` away from the output."""
+    def below(self, h: float, more: float = 0.0) -> tuple[float, float]:
+        """(k, reach): f_x >= k chord wherever a or b is at most ``reach`` away from the output.
+
+        ``more`` is added to the reach there would be without it.
+        """
         ...
 
     def above(self, h: float) -> tuple[float, float]:
@@ -48,8 +51,9 @@ class LaplaceChords:
 
     noise: float
 
-    def below(self, h: float) -> tuple[float, float]:
+    def below(self, h: float, more: float = 0.0) -> tuple[float, float]:
         """(e^{-t^2/8}, inf)."""
+        del more
         return math.exp(-((h / self.noise) ** 2) / 8.0) * (1.0 - 8 * U), math.inf
 
     def above(self, h: float) -> tuple[float, float]:

@@ -59,7 +59,9 @@ def log_bound(gains: Gains, n: int, at: Contour, *, enough: float = -math.inf) -
     mass = math.fsum(reservoir.mass)
     tail = gains.positive * math.exp((n - 1) * math.log1p(-mass * (1.0 - 4 * U)) * (1.0 - 8 * U))
     best = _log_worst(gains, n, at, enough)
-    return _log_add(best, (tail + reservoir.lost) * (1.0 + 16 * U))
+    # A leading message from what was dropped: n gains, int g_+ <= 1 each.
+    other = reservoir.lost + n * reservoir.dropped
+    return _log_add(best, (tail + other) * (1.0 + 16 * U))
 
 
 def _log_worst(gains: Gains, n: int, at: Contour, enough: float) -> float:

@@ -26,8 +26,8 @@ LARGER = (5.0, 2.0, 1.0, 15.0)
 # The share of the blanket a reservoir may have: at 1 the labelled part of a type whose law is the
 # blanket somewhere would have gains without bound.
 MOST = 0.97
-# Digits to which laws under x0 and x1 are compared; any number of them is valid.
-_DIGITS = 9
+# Shares are apart if they differ by more than this, far above rounding.
+_APART = 1e-9
 # Types that estimates look at.
 _LIKELY = 3
 # Outputs that speak against the victim's x0 need little of a reservoir.
@@ -201,8 +201,8 @@ class FiniteCase:
         if not self.stand_ins:
             return np.arange(law.blanket.size)
         total = law.mass[0] + law.mass[1] + law.blanket
-        shares = np.round(np.array([law.mass[0], law.mass[1]]) / total, _DIGITS)
-        return np.unique(shares, axis=1, return_inverse=True)[1].reshape(-1)
+        alike = [_clusters(law.mass[k] / total) for k in (0, 1)]
+        return np.unique(np.array(alike), axis=1, return_inverse=True)[1].reshape(-1)
 
     def first(self, epsilon: float, log_target: float, n: int) -> Tuned | None:
         """A reservoir of middling size, tuned to the type with the largest spread."""
@@ -257,6 +257,18 @@ class FiniteCase:
             share = 1.0 / len(self._likely)
             found.append(tuple(share * (j + 2 in self._likely) for j in range(self.types)))
         return found
+
+
+def _clusters(shares: Array) -> Indices:
+    """Numbers of groups of shares: neighbours in order are together unless clearly apart.
+
+    Shares that are equal but for rounding are never apart; others may be together.
+    """
+    order = np.argsort(shares, kind="stable")
+    number = np.cumsum(np.append(False, np.diff(shares[order]) > _APART))
+    found = np.empty(shares.size, dtype=np.intp)
+    found[order] = number
+    return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -100,4 +100,5 @@ class Rows:
         masses = np.concatenate([mass * part * (1.0 - 4 * U), mass * (1.0 - part) * (1.0 - 4 * U)])
         gains = np.concatenate([high + 8 * U * np.abs(high), low + 8 * U * np.abs(low)])
         kept = masses > 0.0
-        return Measure(masses[kept], gains[kept], lost, 2.5 * rel + 16 * U)
+        dropped = share * (math.fsum(self.third[~some]) + self.outside) * (1.0 + rel + 16 * U)
+        return Measure(masses[kept], gains[kept], lost, 2.5 * rel + 16 * U, dropped)

@@ -2,7 +2,7 @@
 
 A measure is a list of atoms (mass, gain). Its masses are lower bounds and its gains upper bounds of
 what they stand for; mass that is missing is put at the largest gain, where it can only make the
-bound larger (docs/theory-stealing.md, Lemma 2.4).
+bound larger (docs/theory-stealing.md, Lemma 4.1).
 """
 
 from __future__ import annotations
@@ -32,12 +32,16 @@ class Measure:
         Upper bound of the divergence in outputs that are left out of it.
     rel : float
         The true masses are at most 1 + rel times these, but for mass that is missing altogether.
+    dropped : float
+        Upper bound of mass that is missing altogether and could not have been left out of the
+        reservoir by choice: it is dominated by what is here only as a whole.
     """
 
     mass: Array
     gain: Array
     lost: float
     rel: float
+    dropped: float = 0.0
 
     def cut(self, ceiling: float) -> Measure:
         """Gains cut at a ceiling; what is cut off counts as lost.
@@ -49,7 +53,8 @@ class Measure:
             return self
         excess = self.mass[over] * (self.gain[over] - ceiling)
         lost = math.fsum(excess) * (1.0 + self.rel) * (1.0 + 8 * U)
-        return Measure(self.mass, np.minimum(self.gain, ceiling), self.lost + lost, self.rel)
+        gain = np.minimum(self.gain, ceiling)
+        return Measure(self.mass, gain, self.lost + lost, self.rel, self.dropped)
 
     def merged(self) -> Measure:
         """Equal gains once."""
@@ -57,7 +62,7 @@ class Measure:
         if gain.size == self.gain.size:
             return self
         mass = np.bincount(index, weights=self.mass) * (1.0 - self.gain.size * U)
-        return Measure(mass, gain, self.lost, self.rel + 2 * self.gain.size * U)
+        return Measure(mass, gain, self.lost, self.rel + 2 * self.gain.size * U, self.dropped)
 
 
 @dataclass(frozen=True, eq=False)

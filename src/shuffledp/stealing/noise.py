@@ -262,11 +262,14 @@ def cover(epsilon: float, chords: Chords, spread: Callable[[list[Triple]], Array
     def lowered(h: float) -> float:
         return -math.log(chords.below(h)[0])
 
+    def thinned(h: float) -> float:
+        return -0.5 * epsilon * math.log(chords.below(h, 1.0)[0])
+
     triples = []
     for edge, cost, bend in (
         (_second_moves, lowered, _weaker),
         (_first_moves, lambda h: _raised(chords, h), _stronger),
-        (_other_moves, lambda h: 0.5 * epsilon * lowered(h), _fewer),
+        (_other_moves, thinned, _fewer),
     ):
         room = slack(edge)
         # Of the third edge the second half mirrors the first.
@@ -309,8 +312,8 @@ def _stronger(chords: Chords, h: float) -> Bend:
 
 
 def _fewer(chords: Chords, h: float) -> Bend:
-    factor, reach = chords.below(h)
-    return Bend(2, factor, reach + 1.0, 0.0)
+    # x0 may be the whole interval away from x.
+    return Bend(2, *chords.below(h, 1.0), 0.0)
 
 
 def _grid(
@@ -324,7 +327,7 @@ def _grid(
             h *= 0.8
         points.append(end if here + 1.5 * h >= end else here + h)
         if len(points) > _MOST_POINTS:
-            raise NotCertified("label stealing: too many inputs in the cover")
+            raise NotCertified("analysis = 'label-stealing': too many inputs in the cover")
     return points
 
 
@@ -396,7 +399,8 @@ def _ranges(
         low = np.minimum(one[0] - one[1], two[0] - two[1]) - bulge
         high = np.maximum(one[0] - one[1], two[0] - two[1]) + bulge
         low1 = np.minimum(one[1], two[1]) * (1.0 - slack)
-    unknown = np.zeros(low.size, dtype=bool)
+    # What is left out of the third law is seen for sure: no bound of the ratios there.
+    unknown = factors[2] == 0.0
     for k in (0, 1):
         unknown |= (np.maximum(left[k], right[k]) + err > _LARGEST_LOG) & (factors[k] > 0.0)
     ends = (low, high, np.where(low1 > _SMALLEST_RATIO, low1, 0.0), largest[1])
