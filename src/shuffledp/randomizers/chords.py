@@ -74,10 +74,11 @@ class GaussianChords:
     # Outputs farther than this from the input are left out of what is said of it.
     reach: float
 
-    def below(self, h: float) -> tuple[float, float]:
+    def below(self, h: float, more: float = 0.0) -> tuple[float, float]:
         """(e^{-(h (reach + h)/noise^2)^2/8}, reach)."""
-        far = h * (self.reach + h) / self.noise**2
-        return math.exp(-(far**2) / 8.0) * (1.0 - 8 * U), self.reach
+        reach = self.reach + more
+        far = h * (reach + h) / self.noise**2
+        return math.exp(-(far**2) / 8.0) * (1.0 - 8 * U), reach
 
     def above(self, h: float) -> tuple[float, float]:
         """(e^{h^2/(8 noise^2)}, inf)."""
