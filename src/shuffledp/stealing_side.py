@@ -9,7 +9,7 @@ from typing import Any
 
 from shuffledp.errors import NotCertified
 from shuffledp.sides import Found, Side
-from shuffledp.stealing import Case, Certified, Curve
+from shuffledp.stealing import Case, Certified, Contour, Curve
 
 Cases = Callable[[float], list[tuple[Case, dict[str, Any]]]]
 
@@ -42,7 +42,8 @@ class StealingSide(Side):
     def _found(self, found: Certified | None, value: float) -> Found:
         witness: dict[str, Any] = {"analysis": "label-stealing"}
         if found is not None:
-            witness |= self.cases(0.0)[found.which][1] | _free_numbers(found)
+            witness |= self.cases(0.0)[found.which][1] | _free_numbers(found.choice, found.contour)
+            witness["free"] = [_free_numbers(*numbers) for numbers in found.numbers]
         return Found(value, self.theorem, None, witness, self.assumptions)
 
 
@@ -54,10 +55,9 @@ def _if_any(make: Callable[[], Certified | None]) -> Certified | None:
         return None
 
 
-def _free_numbers(found: Certified) -> dict[str, Any]:
+def _free_numbers(choice: Any, contour: Contour) -> dict[str, Any]:
     """What a reader needs to evaluate the same bound again."""
-    choice = found.choice
     numbers = asdict(choice) if is_dataclass(choice) else choice._asdict()
     numbers = {key: list(v) if isinstance(v, tuple) else v for key, v in numbers.items()}
     numbers = {key: v for key, v in numbers.items() if not (isinstance(v, float) and math.isinf(v))}
-    return {**numbers, "alpha": found.contour.alpha, "smoothing": found.contour.smoothing}
+    return {**numbers, "alpha": contour.alpha, "smoothing": contour.smoothing}

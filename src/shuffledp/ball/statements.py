@@ -16,6 +16,7 @@ from shuffledp.errors import NotCertified
 
 from .messages import PROTOCOLS
 from .parameters import parameters_of
+from .triples import stealing_pairs, stealing_step
 
 __all__ = [
     "GENERIC",
@@ -105,6 +106,43 @@ _ROWS: tuple[tuple[str, str, str, Provenance], ...] = (
         "message-dataset",
         "exact divergence of neighbouring datasets, or of a post-processing of it",
         "docs/theory-parts.md, Theorem 3.2",
+        "proved here",
+    ),
+    (
+        "label-stealing",
+        "label stealing: the victim joins a reservoir of messages or steals another user's label",
+        "docs/theory-stealing.md, Theorems 2.3 and 3.1",
+        "proved here",
+    ),
+    # Why the inputs of the others that are looked at are enough.
+    (
+        "alike-triples",
+        "by symmetry the others hold the victim's inputs or any third one",
+        "docs/theory-stealing.md, section 5.1",
+        "proved here",
+    ),
+    (
+        "all-triples",
+        "all ordered pairs and all inputs of the others searched",
+        "enumeration",
+        "published",
+    ),
+    (
+        "mixed-triples",
+        "every input's law is a mixture of those of the two end points",
+        "docs/theory-stealing.md, section 5.1",
+        "proved here",
+    ),
+    (
+        "shifted-triples",
+        "for noise only the distances of x0 and x1 from the other's input count",
+        "docs/theory-stealing.md, section 5.2",
+        "proved here",
+    ),
+    (
+        "spanning-triples",
+        "triples that span the interval, covered by chords",
+        "docs/theory-stealing.md, section 6",
         "proved here",
     ),
     # Why the pairs of inputs that are looked at are enough.
@@ -209,6 +247,13 @@ _ROWS: tuple[tuple[str, str, str, Provenance], ...] = (
     ),
 )
 _STATEMENTS = {row[0]: Statement(*row) for row in _ROWS}
+# Label stealing of all mechanisms with a local guarantee at once.
+_STEALING_FAMILY = Statement(
+    "label-stealing",
+    "label stealing, all eps0-LDP mechanisms by five extreme laws",
+    "docs/theory-stealing.md, Theorems 2.3, 3.1 and 5.3",
+    "proved here",
+)
 
 _STEPS: dict[str, str] = {
     **dict.fromkeys(("k-rr", "rappor", "oue", "subset"), "symmetric"),
@@ -263,16 +308,22 @@ def upper_statement(mechanism: Parameters, analysis: str, *, last: str = "") -> 
     mechanism : mapping
         {"name": ..., **parameters}.
     analysis : str
-        "blanket", "clone", "stronger-clone", "local" or "multi-message".
+        "label-stealing", "blanket", "clone", "stronger-clone", "local" or "multi-message".
     last : {"", "composition", "basic"}
         The step from one round to all. A local guarantee that is added up has none.
     """
     name = mechanism["name"]
     protocol, family = name in PROTOCOLS, name == GENERIC
     wanted = {"local", "multi-message"} if protocol else {"local", "clone", "stronger-clone"}
+    # A bound at one eps: values of one round at many are not claimed by it.
+    if not protocol and last != "composition" and stealing_pairs(mechanism) is not None:
+        wanted.add("label-stealing")
     if analysis not in (wanted if protocol or family else wanted | {"blanket"}):
         return None
     found = _STATEMENTS[analysis]
+    if analysis == "label-stealing":
+        step = stealing_step(mechanism)
+        found = _STEALING_FAMILY if family else found.then(_STATEMENTS[step])
     if analysis == "blanket":
         found = found.then(_STATEMENTS[worst_pair_step(mechanism)])
         if found.provenance == "published" and _only_the_victim(mechanism):
@@ -305,6 +356,7 @@ _HONEST = "all n messages are randomized as stated and reach the shuffler"
 _SHUFFLER = "the analyst sees the messages in a uniformly random order and nothing else of them"
 _ONE_ROUND = "one report per user and one round"
 _SAME = "every user runs the same randomizer, chosen before any message is seen"
+_SAME_FAMILY = "every user runs the same eps0-LDP randomizer, chosen before any message is seen"
 _ADAPTIVE = (
     "every randomizer is eps0-LDP for every history it may depend on; users are shuffled first, "
     "then randomized one after another"
@@ -374,7 +426,9 @@ def _of_one_round(mechanism: Parameters, analysis: str, neighbours: str) -> Word
         others = _LEFT_OUT if name in _MIXED else _TOLD_APART
         return (neighbours, _COUNTED, _SEEN, _ONE_RUN, others)
     words = (neighbours, _HONEST, _SHUFFLER, _ONE_ROUND)
-    if analysis == "blanket":
+    if analysis == "label-stealing" and name == GENERIC:
+        return (*words, _SAME_FAMILY)
+    if analysis in {"blanket", "label-stealing"}:
         return (*words, _SAME)
     return (*words, _ADAPTIVE if mechanism.get("adaptive") else _IN_ORDER)
 

@@ -22,7 +22,14 @@ from shuffledp.ball.statements import (
     lower_statement,
     upper_statement,
 )
-from shuffledp.certificate.model import Certificate, Claim, ComposedClaim, ComposedWitness, Witness
+from shuffledp.ball.triples import is_listed, stealing_numbers, stealing_pairs
+from shuffledp.certificate.model import (
+    Certificate,
+    Claim,
+    ComposedClaim,
+    ComposedWitness,
+    Witness,
+)
 
 __all__ = [
     "AnyClaim",
@@ -213,6 +220,9 @@ def _shape_fault(certificate: Certificate, claim: AnyClaim, witness: Witness) ->
         fault = _dataset_fault(parameters, witness)
         if fault:
             return fault
+    fault = _free_fault(parameters, witness)
+    if fault:
+        return fault
     wanted = _one_round_shape(parameters, witness)
     if isinstance(witness, ComposedWitness):
         wanted |= _composed_shape(claim, witness)
@@ -238,11 +248,28 @@ def _dataset_fault(parameters: Mapping[str, Any], witness: Witness) -> str:
     return ""
 
 
+def _free_fault(parameters: Mapping[str, Any], witness: Witness) -> str:
+    """Whether the free numbers are those that this mechanism's bound has, for every pair."""
+    if witness.free is None or witness.analysis != "label-stealing":
+        same = (witness.free is None) == (witness.analysis != "label-stealing")
+        return "" if same else "witness.free: wanted numbers, for label stealing alone"
+    pairs = stealing_pairs(parameters) or []
+    if len(witness.free) != len(pairs):
+        return f"witness.free: {len(witness.free)} sets of numbers, wanted {len(pairs)}"
+    wanted, allowed = stealing_numbers(parameters)
+    for numbers in witness.free:
+        given = set(numbers.model_dump())
+        if not set(wanted) <= given <= {*wanted, *allowed}:
+            return f"witness.free: {', '.join(sorted(given))} given, wanted {', '.join(wanted)}"
+    return ""
+
+
 def _one_round_shape(parameters: Mapping[str, Any], witness: Witness) -> dict[str, Any]:
     """Keys that a witness does not choose freely, and what they have to be."""
     wanted: dict[str, Any] = dict.fromkeys(("x0", "x1", "x2", "pairs", "member"))
     if witness.analysis != "dataset":
-        pairs = _pairs(parameters) if witness.analysis == "blanket" else None
+        given = {"blanket": _pairs, "label-stealing": _stealing_pairs}.get(witness.analysis)
+        pairs = None if given is None else given(parameters)
         return wanted | {"swap": False, "pairs": pairs}
     if is_protocol(parameters):
         # Any two values of a victim; the verifier counts the messages itself.
@@ -263,3 +290,11 @@ def _pairs(parameters: Mapping[str, Any]) -> Any:
     if parameters["name"] == "channel" or parameters["name"] in PARTS:
         return "all"
     return [tuple(pair) for pair in ordered_pairs(parameters)]
+
+
+def _stealing_pairs(parameters: Mapping[str, Any]) -> Any:
+    """The pairs of label stealing as they are written: all of a list are not listed."""
+    if parameters["name"] == GENERIC:
+        return None
+    pairs = stealing_pairs(parameters)
+    return "all" if pairs is None or is_listed(parameters) else pairs

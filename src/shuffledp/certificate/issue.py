@@ -12,6 +12,7 @@ from shuffledp.certificate.model import (
     Claim,
     ComposedClaim,
     ComposedWitness,
+    FreeNumbers,
     Release,
     Scenario,
     Source,
@@ -162,6 +163,9 @@ def _witness(deployment: Deployment, found: Any) -> Witness | None:
     analysis = found["analysis"]
     if analysis == "blanket":
         return Witness(analysis=analysis, pairs=_pairs(deployment))
+    if analysis == "label-stealing":
+        free = [FreeNumbers.model_validate(numbers) for numbers in found["free"]]
+        return Witness(analysis=analysis, pairs=_stealing_pairs(deployment), free=free)
     if analysis != "dataset":
         return Witness(analysis=analysis)
     protocol = is_protocol(deployment.randomizer)
@@ -183,6 +187,18 @@ def _pairs(deployment: Deployment) -> Any:
     if randomizer.name == "channel" or randomizer.parts() is not None:
         return "all"
     return list(randomizer.worst_pairs().pairs)
+
+
+def _stealing_pairs(deployment: Deployment) -> Any:
+    """The pairs that label stealing looks at; none of a family, of which there are no inputs."""
+    if deployment.randomizer["name"] == GENERIC:
+        return None
+    randomizer = randomizer_from_dict(deployment.randomizer)
+    triples = randomizer.worst_triples()
+    if triples is None or not triples.triples:
+        return list(randomizer.worst_pairs().pairs)
+    first, *rest = [(x0, x1) for x0, x1, _ in triples.triples]
+    return "all" if rest and not triples.apart else [first]
 
 
 def _statement(theorem: Theorem | None) -> Statement | None:

@@ -48,28 +48,63 @@ class Statement(_Strict):
     provenance: Literal["published", "proved here"]
 
 
+class FreeNumbers(_Strict):
+    """Numbers that a label-stealing bound leaves free, for one pair of inputs; all are valid.
+
+    ``alpha`` and ``smoothing`` say where its sum is taken. The reservoir is a share of the blanket:
+    ``kappa``, or ``gain``, ``loss`` and ``silent`` by the sign of R_x0 - e^eps R_x1. The victim
+    joins it with probability ``theta``, or as ``weights`` of the others' types say. Gains are cut
+    at ``ceiling``.
+    """
+
+    alpha: Annotated[float, Field(gt=0.0)]
+    smoothing: Annotated[float, Field(gt=0.0)]
+    gain: NonNegative | None = None
+    loss: NonNegative | None = None
+    silent: NonNegative | None = None
+    weights: Annotated[list[NonNegative], Field(min_length=1, max_length=100)] | None = None
+    kappa: NonNegative | None = None
+    theta: NonNegative | None = None
+    ceiling: NonNegative | None = None
+
+    @model_serializer(mode="wrap")
+    def _those_given(self, handler: Any) -> dict[str, Any]:
+        return {key: value for key, value in handler(self).items() if value is not None}
+
+
 class Witness(_Strict):
     """What reproduces an end: the analysis and, for a dataset, who holds what.
 
     ``pairs`` are the ordered pairs of inputs that were looked at for a blanket; the theorem says
     why they are enough. "all", of a matrix or a report made of parts: they are not listed.
-    ``member`` names the randomizer of a family that a lower end is of.
+    ``member`` names the randomizer of a family that a lower end is of. ``free`` are the numbers of
+    label stealing, for each of the pairs; "all" means all ordered pairs (0, 1), (0, 2), ...
     """
 
-    analysis: Literal["blanket", "clone", "stronger-clone", "local", "dataset", "multi-message"]
+    analysis: Literal[
+        "label-stealing",
+        "blanket",
+        "clone",
+        "stronger-clone",
+        "local",
+        "dataset",
+        "multi-message",
+    ]
     x0: Input | None = None
     x1: Input | None = None
     x2: Input | None = None
     swap: bool = False
     pairs: list[tuple[Input, Input]] | Literal["all"] | None = None
     member: Literal["binary-rr", "3-rr"] | None = None
+    free: Annotated[list[FreeNumbers], Field(min_length=1, max_length=200)] | None = None
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, handler: Any) -> dict[str, Any]:
-        """Without ``member`` where there is none: as before there was such a field."""
+        """Without ``member`` and ``free`` where there are none: as before there were these."""
         found = handler(self)
-        if found["member"] is None:
-            del found["member"]
+        for key in ("member", "free"):
+            if found[key] is None:
+                del found[key]
         return found
 
 

@@ -22,6 +22,7 @@ from shuffledp.ball.api import log_delta
 from shuffledp.ball.pairs import ordered_pairs, without_limit
 from shuffledp.ball.parameters import check_parameters
 from shuffledp.ball.statements import relation_of
+from shuffledp.ball.triples import log_delta_stealing
 from shuffledp.certificate.composed import decide_composed, missing_composed
 from shuffledp.certificate.expected import (
     AnyClaim,
@@ -62,6 +63,9 @@ _MEMBERS: dict[str, dict[str, Any]] = {
 _LARGEST_GUARANTEE = 299.0
 # A number is its logarithm's exponential, rounded outward in some digits of the last place.
 _AGREE = 1e-13
+STEALING = "label-stealing"
+# In log delta: a bound that far above a claim is not what was claimed.
+_FAR = 1e-2
 Report = Callable[[str], None]
 _SILENT: Report = lambda _message: None  # noqa: E731
 
@@ -479,6 +483,10 @@ def _calls(certificate: Certificate, claim: AnyClaim) -> Iterable[dict[str, Any]
             raise NotCertified(f"{eps0!r} is no local guarantee of every two values")
         yield {"mechanism": {"name": "generic", "eps0": eps0}, "analysis": witness.analysis}
         return
+    if witness.analysis == STEALING:
+        free = [numbers.model_dump() for numbers in witness.free or ()]
+        yield {"mechanism": _mechanism(parameters), "analysis": STEALING, "free": free}
+        return
     if witness.analysis == "dataset":
         yield {
             "mechanism": _member(parameters, witness.member),
@@ -542,6 +550,8 @@ def _one(
     call: dict[str, Any], n: int, epsilon: float, target: tuple[float, float], *, upper: bool
 ) -> tuple[Verdict, tuple[float, float], float]:
     bracket, width = (-math.inf, 0.0), math.inf
+    if call["analysis"] == STEALING:
+        return _stolen(call, n, epsilon, target)
     asked: dict[str, Any] = {"n": n, **call}
     # An honest claim is about what there is: it saves looking for where to cut.
     guess = target[0] if math.isfinite(target[0]) else None
@@ -561,10 +571,27 @@ def _one(
     return "undecided", bracket, width
 
 
+def _stolen(
+    call: dict[str, Any], n: int, epsilon: float, target: tuple[float, float]
+) -> tuple[Verdict, tuple[float, float], float]:
+    """The bound by label stealing with the claim's own free numbers: an upper end, no bracket."""
+    guess = target[0] if math.isfinite(target[0]) else None
+    high = log_delta_stealing(call["mechanism"], call["free"], n=n, epsilon=epsilon, guess=guess)
+    bracket = (-math.inf, high)
+    if high <= target[0]:
+        return "holds", bracket, 0.0
+    # What is little above may be no more than a step that was chosen otherwise.
+    return "does not hold" if high > target[1] + _FAR else "undecided", bracket, 0.0
+
+
 def _how(
     call: dict[str, Any], bracket: tuple[float, float], target: tuple[float, float], width: float
 ) -> str:
     where = ""
+    if call["analysis"] == STEALING:
+        slack = math.expm1(min(700.0, abs(bracket[1] - target[0])))
+        side = "above" if bracket[1] > target[0] else "below"
+        return f"{STEALING}, its free numbers as given: the bound is {slack:.1e} {side} the claim"
     if "x0" in call:
         where = f" ({call['x0']}, {call['x1']}" + (
             f"; others {call['x2']})" if "x2" in call else ")"

@@ -47,6 +47,8 @@ class Certified(NamedTuple):
         Its free numbers.
     contour : Contour
         Where its sum was taken.
+    numbers : tuple of (choice, contour)
+        Those of all cases, in order: the bound is the largest of theirs.
     """
 
     epsilon: float
@@ -54,6 +56,7 @@ class Certified(NamedTuple):
     which: int
     choice: Any
     contour: Contour
+    numbers: tuple[tuple[Any, Contour], ...]
 
 
 class Curve:
@@ -182,6 +185,7 @@ class Curve:
     ) -> Certified:
         """The largest bound of all cases at this eps, each with its choice."""
         order = sorted(range(len(proposals)), key=lambda i: -proposals[i].log_delta)
+        numbers = tuple((p.choice, p.contour) for p in proposals)
         best: Certified | None = None
         for i in order:
             proposal = proposals[i]
@@ -192,7 +196,7 @@ class Curve:
                 enough=-math.inf if best is None else best.log_delta,
             )
             if best is None or value > best.log_delta:
-                best = Certified(epsilon, value, i, proposal.choice, proposal.contour)
+                best = Certified(epsilon, value, i, *numbers[i], numbers)
         if best is None:
             msg = "cases: wanted at least one"
             raise ValueError(msg)

@@ -1,0 +1,424 @@
+"""What a label-stealing bound has to look at, decided from the mechanism alone, and its measures.
+
+docs/theory-stealing.md, section 5, says which pairs of the victim's inputs and which inputs of the
+others are enough. The certificate gives free numbers, one set for each pair named here: how large
+the reservoir is, and with what probability the victim joins it. Any numbers in range are valid.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from shuffledp.errors import NotCertified, ParameterError
+
+from ._flint import arb, ctx
+from .lattice import gaussian_law, geometric_law
+from .laws import Law, OutputClass, finite_law, positive
+from .spans import INTERVAL_NOISE, cells_of, end_points, noise_on, triples_of
+from .stealing import Atom, Measures, log_bound
+
+__all__ = ["is_listed", "log_delta_stealing", "stealing_numbers", "stealing_pairs", "stealing_step"]
+
+Parameters = Mapping[str, Any]
+Numbers = Mapping[str, Any]
+Pair = tuple[Any, Any]
+
+_BITS = 256
+# What is cut off of unbounded noise, against the delta that is claimed.
+_DEEPER, _LEAST_CUT = 25.0, -3000.0
+# Where nothing is claimed.
+_LOG_CUT = -60.0
+# As in the theorems' statements: sizes that are looked at one by one.
+_MOST_INPUTS, _MOST_SHIFTS = 12, 16
+# Size of the domain: permutations of the inputs carry all pairs, and all third inputs, into each
+# other, and act on the outputs.
+_ALIKE = {
+    "binary-rr": lambda _: 2,
+    "k-rr": lambda m: m["k"],
+    "rappor": lambda m: m["d"],
+    "oue": lambda m: m["d"],
+    "subset": lambda m: m["d"],
+    "blh": lambda m: m["domain"],
+    "olh": lambda m: m["domain"],
+    "local-hash": lambda m: m["domain"],
+}
+_LISTED = {"channel": lambda m: len(m["matrix"]), "extremal": lambda m: len(m["pattern"])}
+_LATTICE = {"discrete-laplace", "discrete-gaussian"}
+
+_TUNED = ("gain", "loss", "silent", "weights")
+
+
+def stealing_pairs(mechanism: Parameters) -> list[Pair] | None:
+    """Ordered pairs of the victim's inputs that dominate all others; None: no theorem says which.
+
+    Parameters
+    ----------
+    mechanism : mapping
+        {"name": ..., **parameters}; "generic" stands for a family, of which there is one pair.
+    """
+    name = mechanism["name"]
+    if name == "generic":
+        return None if mechanism.get("adaptive") else [(0, 1)]
+    if name in _ALIKE:
+        return [(0, 1)]
+    if name in _LISTED:
+        items = _LISTED[name](mechanism)
+        return list(itertools.permutations(range(items), 2)) if items <= _MOST_INPUTS else None
+    if name == "duchi" or name in INTERVAL_NOISE:
+        return [(mechanism["low"], mechanism["high"])]
+    if name in _LATTICE:
+        return [(0, mechanism["top"])] if mechanism["top"] <= _MOST_SHIFTS else None
+    return None
+
+
+def stealing_step(mechanism: Parameters) -> str:
+    """Key of what says why these are enough, of one mechanism."""
+    name = mechanism["name"]
+    if name in _LISTED:
+        return "all-triples"
+    if name in INTERVAL_NOISE:
+        return "spanning-triples"
+    if name == "duchi":
+        return "mixed-triples"
+    return "shifted-triples" if name in _LATTICE else "alike-triples"
+
+
+def is_listed(mechanism: Parameters) -> bool:
+    """Whether all ordered pairs of inputs are looked at, and all inputs of the others."""
+    return mechanism["name"] in _LISTED
+
+
+def stealing_numbers(mechanism: Parameters) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Names of the free numbers of one pair: those that have to be given, those that may be."""
+    name = mechanism["name"]
+    contour = ("alpha", "smoothing")
+    if name in {"generic", "discrete-laplace", "laplace"}:
+        return (*contour, "kappa", "theta"), ()
+    if name in {"discrete-gaussian", "gaussian"}:
+        return (*contour, "kappa", "theta"), ("ceiling",)
+    return (*contour, *_TUNED), ()
+
+
+def log_delta_stealing(
+    mechanism: Parameters,
+    numbers: Sequence[Numbers],
+    *,
+    n: int,
+    epsilon: float,
+    guess: float | None = None,
+) -> float:
+    """A float certainly not below log of the label-stealing bound at eps.
+
+    Parameters
+    ----------
+    mechanism : mapping
+        {"name": ..., **parameters}, or {"name": "generic", "eps0": ..., "adaptive": False}.
+    numbers : sequence of mappings
+        Free numbers for each pair of ``stealing_pairs``, in that order.
+    n : int
+        Users, the victim included, 2 <= n <= 10**15.
+    epsilon : float
+        eps >= 0 in nats.
+    guess : float, optional
+        About log delta: how much of unbounded noise has to be looked at.
+
+    Raises
+    ------
+    ParameterError
+        For numbers out of range.
+    NotCertified
+        Where no theorem says which pairs to look at, or it would be too much work.
+    """
+    pairs = stealing_pairs(mechanism)
+    if pairs is None:
+        raise NotCertified(f"label-stealing of {mechanism['name']} is not recomputed")
+    if len(numbers) != len(pairs):
+        raise ParameterError(f"free: {len(numbers)} sets of numbers, wanted {len(pairs)}")
+    if not (math.isfinite(epsilon) and epsilon >= 0.0):
+        raise ParameterError(f"epsilon = {epsilon!r}: wanted a finite number >= 0")
+    with ctx.workprec(_BITS):
+        make = _maker(mechanism, arb(epsilon), guess)
+        found = (make(pair, free) for pair, free in zip(pairs, numbers, strict=True))
+        return log_bound(found, numbers, n)
+
+
+def _maker(
+    mechanism: Parameters, eps: arb, guess: float | None
+) -> Callable[[Pair, Numbers], Measures]:
+    """What makes the measures of a pair of inputs from its free numbers."""
+    name = mechanism["name"]
+    if name == "generic":
+        return lambda _, free: _of_family(positive(mechanism, "eps0"), eps, free)
+    if name in _LATTICE:
+        return lambda pair, free: _of_shifts(mechanism, pair, eps, free, guess)
+    if name in INTERVAL_NOISE:
+        log_delta = _LOG_CUT if guess is None else guess
+        return lambda _, free: _of_interval(mechanism, eps, free, log_delta)
+    if name in _ALIKE:
+        others = tuple(range(min(_ALIKE[name](mechanism), 3)))
+    elif name in _LISTED:
+        others = tuple(range(_LISTED[name](mechanism)))
+    else:
+        others = (mechanism["low"], mechanism["high"])
+
+    def make(pair: Pair, free: Numbers) -> Measures:
+        law = finite_law(mechanism, (*pair, *others))
+        return _of_law(law, eps, free, stand_ins=name in _ALIKE)
+
+    return make
+
+
+# ------------------------------------------------------------------------------- free numbers
+
+
+def _share(free: Numbers, key: str, *, least: float = 0.0, below: bool = True) -> arb:
+    """A number from 0 to 1; ``below``: less than 1."""
+    value = free.get(key)
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ParameterError(f"{key} = {value!r}: wanted a number from 0 to 1")
+    if not (least <= value < 1.0 or (value == 1.0 and not below)):
+        raise ParameterError(f"{key} = {value!r}: wanted a number from 0 to 1")
+    return arb(value)
+
+
+def _weights(free: Numbers, types: int) -> list[arb]:
+    given = free.get("weights")
+    if not isinstance(given, Sequence) or len(given) != types:
+        raise ParameterError(f"weights = {given!r}: wanted {types} of them")
+    for value in given:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ParameterError(f"weights = {given!r}: wanted numbers >= 0")
+        if not (math.isfinite(value) and value >= 0.0):
+            raise ParameterError(f"weights = {given!r}: wanted numbers >= 0")
+    return [arb(value) for value in given]
+
+
+# --------------------------------------------------------------------------- finite mechanisms
+
+
+def _of_law(law: Law, eps: arb, free: Numbers, *, stand_ins: bool) -> Measures:
+    """Section 5.1: beta = kappa B, kappa by the sign of g; s = beta H/(1 + beta H).
+
+    ``law``: x0, x1, then the types. Where a type stands for several inputs, beta/B and s are the
+    same for all outputs with the same R_x0 : R_x1 : B, which tell none of these inputs apart.
+    """
+    types = len(law[0].probability) - 2
+    weights = _weights(free, types)
+    shares = {key: _share(free, key) for key in ("gain", "loss", "silent")}
+    grow = eps.exp()
+    reservoir: list[Atom] = []
+    labelled: list[list[Atom]] = [[] for _ in range(types)]
+    unhidden, lost = arb(0), [arb(0)] * types
+    for part in _parts(law, stand_ins=stand_ins):
+        kappa = shares[_sign(part[0], grow)]
+        join = _join(part, kappa, weights)
+        for one in part:
+            beta = kappa * one.blanket
+            p0, p1, *rows = one.probability
+            g = p0 - grow * p1
+            # Nobody joins where there is no reservoir.
+            s = join if beta > 0 else arb(0)
+            seen = (1 - s) * g.max(arb(0))
+            unhidden += seen
+            if beta > 0:
+                reservoir.append((beta, s * g / beta))
+            for j, row in enumerate(rows):
+                rest = row - beta if beta > 0 else row
+                if rest > 0:
+                    labelled[j].append((rest, (1 - s) * g / rest))
+                else:
+                    lost[j] += seen
+    return Measures(reservoir, labelled, unhidden, arb(0), lost)
+
+
+def _largest(values: Sequence[arb]) -> arb:
+    found = values[0]
+    for value in values[1:]:
+        found = found.max(value)
+    return found
+
+
+def _parts(law: Law, *, stand_ins: bool) -> list[list[OutputClass]]:
+    """Classes that share beta/B and s: each for itself, or by the ratios R_x0 : R_x1 : B."""
+    if not stand_ins:
+        return [[one] for one in law]
+    found: dict[tuple[bool, bool], list[OutputClass]] = {}
+    for one in law:
+        if one.level is None:
+            raise NotCertified("label stealing: wanted likelihood ratios known without error")
+        found.setdefault((one.level[0].is_zero(), one.level[1].is_zero()), []).append(one)
+    return list(found.values())
+
+
+def _sign(one: OutputClass, grow: arb) -> str:
+    """Which share of the blanket an output has: a choice that is made of ratios alone."""
+    p0, p1 = one.probability[:2]
+    if one.rational is not None:
+        same = one.rational[1] == one.rational[2]
+    else:
+        same = one.level is not None and (one.level[0] - one.level[1]).is_zero()
+    if same:
+        return "silent"
+    return "gain" if p0 > grow * p1 else "loss"
+
+
+def _join(part: list[OutputClass], kappa: arb, weights: list[arb]) -> arb:
+    """s = beta H/(1 + beta H), H = sum_j w_j/(R_j - beta), of the masses of the whole part."""
+    beta = kappa * sum((one.blanket for one in part), arb(0))
+    heard = arb(0)
+    for j, weight in enumerate(weights):
+        rest = sum((one.probability[2 + j] for one in part), arb(0)) - beta
+        if rest > 0 and not weight.is_zero():
+            heard += weight * beta / rest
+    return heard / (1 + heard)
+
+
+# ------------------------------------------------------------------------------------- families
+
+
+def _of_family(eps0: arb, eps: arb, free: Numbers) -> Measures:
+    """Theorem 5.3: beta = (kappa/E) (R_x0 + R_x1)/2, s = theta, and five extreme laws of ratios."""
+    kappa, theta = _share(free, "kappa"), _share(free, "theta", below=False)
+    e, grow = eps0.exp(), eps.exp()
+    if not kappa > 0:
+        raise ParameterError("kappa = 0: wanted a reservoir")
+    half, one = kappa / e / 2, arb(1)
+    more, less = e / (e + 1), 1 / (e + 1)
+    reservoir = [(half, theta * (p0 - grow * p1) / half) for p0, p1 in ((more, less), (less, more))]
+    # (mass, R_x0/R_x, R_x1/R_x).
+    laws = [
+        [(less, one, e), (more, one, 1 / e)],
+        [(less, e, one), (more, 1 / e, one)],
+        [(1 / (e + 2), e, one), (1 / (e + 2), one, e), (e / (e + 2), 1 / e, 1 / e)],
+        [
+            (1 / (2 * e + 1), e, e),
+            (e / (2 * e + 1), one, 1 / e),
+            (e / (2 * e + 1), 1 / e, one),
+        ],
+        [(less, e, e), (more, 1 / e, 1 / e)],
+    ]
+    types = []
+    for law in laws:
+        atoms = []
+        for mass, p0, p1 in law:
+            left = 1 - kappa / e * (p0 + p1) / 2
+            atoms.append((mass * left, (1 - theta) * (p0 - grow * p1) / left))
+        types.append(atoms)
+    positives = [(p0 - grow * p1).max(arb(0)) for p0, p1 in ((more, less), (less, more))]
+    unhidden = (1 - theta) * sum(positives, arb(0))
+    return Measures(reservoir, types, unhidden, arb(0), [arb(0)] * len(types))
+
+
+# -------------------------------------------------------------------------------- lattice noise
+
+
+def _of_shifts(
+    mechanism: Parameters, pair: Pair, eps: arb, free: Numbers, guess: float | None
+) -> Measures:
+    """Section 5.2: labels against whole laws, every (x0 - x, x1 - x); the unclamped law."""
+    kappa, theta = _share(free, "kappa"), _share(free, "theta", below=False)
+    if not kappa > 0:
+        raise ParameterError("kappa = 0: wanted a reservoir")
+    ceiling = _ceiling(free)
+    top, inputs = mechanism["top"], tuple(range(mechanism["top"] + 1))
+    if mechanism["name"] == "discrete-laplace":
+        law = geometric_law(mechanism, inputs)
+    else:
+        log_cut = _LOG_CUT if guess is None else max(guess - _DEEPER, _LEAST_CUT)
+        law = gaussian_law({**mechanism, "clamped": False}, inputs, log_cut=log_cut)
+    grow = eps.exp()
+    seen = [one for one in law if not one.beyond]
+    # Outputs that are cut off: gain 0 there, at most the victim's own mass lost.
+    gone = [one for one in law if one.beyond]
+    far = _largest([p for one in gone for p in one.probability]) if gone else arb(0)
+
+    def atoms(x0: int, x1: int, against: Callable[[OutputClass], arb], join: arb) -> Cut:
+        found, lost = [], join * far
+        for one in seen:
+            mass = against(one)
+            gain = join * (one.probability[x0] - grow * one.probability[x1]) / mass
+            if ceiling is not None:
+                lost += mass * (gain - ceiling).max(arb(0))
+                gain = gain.min(ceiling)
+            found.append((mass, gain))
+        return found, lost
+
+    reservoir, lost = atoms(*pair, lambda one: kappa * one.blanket, theta)
+    if gone:
+        # The blanket there is between 0 and anybody's mass; its gain was taken out.
+        upper = (kappa * far).upper()
+        reservoir.append((arb(0).union(arb(upper)), arb(0)))
+    types: list[list[Atom]] = []
+    seen_for_sure: list[arb] = []
+    for u, v in itertools.product(range(-top, top + 1), repeat=2):
+        low, high = min(u, v, 0), max(u, v, 0)
+        # f is symmetric: of (u, v) and (-u, -v) one is enough.
+        if u != v and high - low <= top and (u, v) >= (-u, -v):
+            found, gave = atoms(
+                u - low,
+                v - low,
+                lambda one, x=-low: (1 - kappa) * one.probability[x],
+                1 - theta,
+            )
+            types.append(found)
+            seen_for_sure.append(gave)
+    positives = [(o.probability[pair[0]] - grow * o.probability[pair[1]]).max(arb(0)) for o in seen]
+    unhidden = (1 - theta) * (sum(positives, arb(0)) + far)
+    return Measures(reservoir, types, unhidden, lost, seen_for_sure)
+
+
+Cut = tuple[list[Atom], arb]
+
+
+def _ceiling(free: Numbers) -> arb | None:
+    value = free.get("ceiling")
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise ParameterError(f"ceiling = {value!r}: wanted a finite number >= 0")
+    if not (math.isfinite(value) and value >= 0.0):
+        raise ParameterError(f"ceiling = {value!r}: wanted a finite number >= 0")
+    return arb(value)
+
+
+# --------------------------------------------------------------------------- noise on an interval
+
+
+def _of_interval(mechanism: Parameters, eps: arb, free: Numbers, log_delta: float) -> Measures:
+    """Section 6: split as for lattice noise, with a cover of all inputs."""
+    kappa, theta = _share(free, "kappa"), _share(free, "theta", below=False)
+    if not kappa > 0:
+        raise ParameterError("kappa = 0: wanted a reservoir")
+    ceiling = _ceiling(free)
+    noise, grow = noise_on(mechanism, log_delta), eps.exp()
+
+    def split(atoms: list[Atom], share: arb, join: arb) -> Cut:
+        found, lost = [], arb(0)
+        for mass, value in atoms:
+            gain = join / share * value
+            if ceiling is not None:
+                lost += share * mass * (gain - ceiling).max(arb(0))
+                gain = gain.min(ceiling)
+            found.append((share * mass, gain))
+        return found, lost
+
+    ends = cells_of(noise, end_points(), grow)
+    reservoir, lost = split(ends.atoms, kappa, theta)
+    lost += theta * ends.outside
+    if noise.normal:
+        # The blanket outside the cells, its gain taken out: at most anybody's mass there.
+        reservoir.append((arb(0).union(arb((kappa * ends.outside).upper())), arb(0)))
+    types: list[list[Atom]] = []
+    seen_for_sure: list[arb] = []
+    two_inputs = bool(mechanism.get("binary"))
+    for triple in triples_of(noise, float(eps.mid()), two_inputs=two_inputs):
+        cells = cells_of(noise, triple, grow)
+        found, gave = split(cells.atoms, 1 - kappa, 1 - theta)
+        types.append(found)
+        seen_for_sure.append(gave + (1 - theta) * cells.outside)
+    positives = [mass * value.max(arb(0)) for mass, value in ends.atoms]
+    unhidden = (1 - theta) * (sum(positives, arb(0)) + ends.outside)
+    return Measures(reservoir, types, unhidden, lost, seen_for_sure)

@@ -1,0 +1,127 @@
+"""Certificates whose upper end rests on label stealing: verified, forged, edited."""
+
+import copy
+import json
+import math
+
+import pytest
+
+from frontend.edits import caught, outcome, resigned
+from frontend.test_verify_all import TABLES
+from shuffledp.ball.triples import log_delta_stealing
+from shuffledp.certificate import issue, to_dict
+from shuffledp.certificate.verifier import verify
+from shuffledp.deployment import account, load
+
+KINDS = {
+    **{name: TABLES[name][0] for name in (
+        "binary-rr", "rappor", "oue", "subset", "channel", "extremal", "discrete-laplace")},
+    "duchi": "eps0 = 1.3",
+    "olh": "domain = 10\neps0 = 1.5",
+    "generic": "eps0 = 2.0",
+    "laplace": "eps0 = 1.0\nbinary = true",
+}  # fmt: skip
+HEAD = 'title = "t"\n[population]\nusers = 3000\n'
+
+
+def certificate(folder, name, target="delta = 1e-6", more=""):
+    source = folder / "deployment.toml"
+    table = f'[randomizer]\nname = "{name}"\n{KINDS[name]}\n'
+    source.write_text(f"{HEAD}{table}[target]\n{target}\n[accounting]\nrtol = 1e-5\n{more}")
+    found = load(source)
+    return to_dict(issue(found, account(found.deployment)))
+
+
+def upper(content):
+    """The upper end of the first scenario."""
+    return content["scenarios"][0]["claims"][0]
+
+
+@pytest.mark.parametrize("target", ["delta = 1e-6", "epsilon = 0.3"])
+@pytest.mark.parametrize("name", KINDS)
+def test_honest_ends_are_verified(tmp_path, name, target):
+    content = certificate(tmp_path, name, target)
+    claim = upper(content)
+    assert claim["witness"]["analysis"] == "label-stealing"
+    assert not caught(outcome(content, tmp_path / "c.json"))
+    # Two per cent better than proved.
+    forged = copy.deepcopy(content)
+    upper(forged)["value"] *= 0.98
+    if upper(forged)["log"] is not None:
+        upper(forged)["log"] += math.log(0.98)
+    found = outcome(resigned(forged), tmp_path / "c.json")
+    assert any(c.verdict == "does not hold" and "label-stealing" in c.how for c in found)
+
+
+@pytest.mark.parametrize("name", ["rappor", "channel", "generic", "discrete-laplace"])
+def test_each_free_number_edited(tmp_path, name):
+    """The end stands where the bound with the edited numbers is no larger than claimed."""
+    content = certificate(tmp_path, name)
+    mechanism = content["deployment"]["content"]["randomizer"]
+    free = upper(content)["witness"]["free"]
+    stood = fell = 0
+    for i in {0, len(free) - 1}:
+        for key, value in free[i].items():
+            for factor in (0.5, 0.999, 2.0):
+                new = copy.deepcopy(content)
+                numbers = upper(new)["witness"]["free"]
+                is_list = isinstance(value, list)
+                numbers[i][key] = [factor * w + 0.1 for w in value] if is_list else factor * value
+                found = outcome(resigned(new), tmp_path / "c.json")
+                holds = log_delta_stealing(
+                    mechanism, numbers, n=3000, epsilon=upper(new)["value"]
+                ) <= math.log(1e-6)
+                assert caught(found) == (not holds)
+                stood, fell = stood + holds, fell + (not holds)
+    assert stood > 0
+    assert fell > 0
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda w: w.pop("free"),
+        lambda w: w.update(free=[]),
+        lambda w: w["free"].append(w["free"][0]),
+        lambda w: w["free"][0].pop("alpha"),
+        lambda w: w["free"][0].pop("gain"),
+        lambda w: w["free"][0].update(kappa=0.1),
+        lambda w: w["free"][0].update(gain=1.0),
+        lambda w: w["free"][0].update(alpha=-1.0),
+        lambda w: w["free"][0]["weights"].append(0.0),
+        lambda w: w["free"][0]["weights"].pop(),
+        lambda w: w.update(pairs=[[1, 0]]),
+        lambda w: w.update(pairs="all"),
+        lambda w: w.update(pairs=None),
+        lambda w: w.update(x0=0),
+        lambda w: w.update(swap=True),
+        lambda w: w.update(member="3-rr"),
+        lambda w: w.update(analysis="blanket"),
+    ],
+)
+def test_other_shapes_of_the_witness_are_refused(tmp_path, edit):
+    content = certificate(tmp_path, "rappor")
+    edit(upper(content)["witness"])
+    assert caught(outcome(resigned(content), tmp_path / "c.json"))
+
+
+def test_free_numbers_are_of_label_stealing_alone(tmp_path):
+    content = certificate(tmp_path, "rappor")
+    lower = content["scenarios"][0]["claims"][1]
+    lower["witness"]["free"] = upper(content)["witness"]["free"]
+    assert caught(outcome(resigned(content), tmp_path / "c.json"))
+
+
+def test_rounds_without_a_curve_use_it_by_basic_composition(tmp_path):
+    content = certificate(tmp_path, "channel", more="rounds = 2\n")
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(content))
+    found = verify(path)
+    assert all(check.verdict == "holds" for check in found), found
+
+
+def test_an_adaptive_family_cannot_rest_on_it(tmp_path):
+    content = certificate(tmp_path, "generic")
+    forged = copy.deepcopy(content)
+    forged["deployment"]["content"]["randomizer"]["adaptive"] = True
+    assert caught(outcome(resigned(forged), tmp_path / "c.json"))
