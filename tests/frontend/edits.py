@@ -5,14 +5,22 @@ import functools
 import json
 import re
 
-from shuffledp.ball import api
+from shuffledp.ball import api, triples
 from shuffledp.ball import rounds as balls
 from shuffledp.certificate import checksum, composed, verifier
 from shuffledp.errors import ParameterError
 
 # What stands where only some words are allowed: each is tried in place of the others.
 WORDS = {
-    "analysis": ["blanket", "clone", "stronger-clone", "local", "dataset", "multi-message"],
+    "analysis": [
+        "label-stealing",
+        "blanket",
+        "clone",
+        "stronger-clone",
+        "local",
+        "dataset",
+        "multi-message",
+    ],
     "base": ["oue", "k-rr", "rappor", "olh"],
     "end": ["upper", "lower"],
     "format": ["shuffledp-certificate/1", "shuffledp-certificate/2"],
@@ -144,6 +152,7 @@ def remember(patch):
     log_delta = kept(api.log_delta)
     for module in (verifier, composed):
         patch.setattr(module, "log_delta", log_delta)
+    patch.setattr(verifier, "log_delta_stealing", kept(triples.log_delta_stealing))
     for name in ("law_above", "law_below"):
         patch.setattr(composed, name, kept(getattr(balls, name)))
     # A law that is kept is the same object.

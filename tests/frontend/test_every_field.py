@@ -38,10 +38,13 @@ FREE = {
     "release.table",
     "release.sha256",
 }
-# Other datasets, or other values of one round, from which the same number is proved again.
+# Other datasets, other values of one round, or other free numbers of label stealing, from which the
+# same number is proved again.
 WITNESS = {
     *(f"scenarios[].{kind}[].witness.{x}" for kind in ("claims", "composed")
-      for x in ("x0", "x1", "x2", "x0[]", "x1[]", "x2[]", "swap", "member")),
+      for x in ("x0", "x1", "x2", "x0[]", "x1[]", "x2[]", "swap", "member",
+                *(f"free[].{key}" for key in ("alpha", "smoothing", "gain", "loss", "silent",
+                                              "weights[]", "kappa", "theta", "ceiling")))),
     *(f"scenarios[].composed[].witness.{x}"
       for x in ("step", "values", "values[]", "vertices", "vertices[]", "vertices[][]",
                 "vertices[][][]")),
@@ -65,6 +68,8 @@ KINDS = {
     "family": ('name = "generic"\neps0 = 1.0\nadaptive = true', "", "delta = 1e-4", False),
     "published": (table("duchi"), '[accounting]\ntrust = "published"', "delta = 1e-4", False),
     "joint": (JOINT, "", "delta = 1e-4", False),
+    "stealing": (table("rappor"), "", "delta = 1e-4", False),
+    "stealing, any": ('name = "generic"\neps0 = 1.0', "", "delta = 1e-4", False),
     "channel": (table("channel"), "", "epsilon = 0.5", False),
     "protocol": (PROTOCOLS["balcer-et-al"], "", "delta = 1e-5", False),
     "rounds": ('name = "binary-rr"\neps0 = 1.0', "[accounting]\nrounds = 2", "delta = 1e-4", False),
@@ -78,6 +83,8 @@ QUICK = {
     "family": (f"{FIRST}.claims", PARAMETERS),
     "published": ("scenarios.1.claims", PARAMETERS, "deployment.content.accounting"),
     "joint": (f"{FIRST}.claims", PARAMETERS, "neighbouring_relation"),
+    "stealing": (f"{FIRST}.claims",),
+    "stealing, any": (f"{FIRST}.claims",),
     "protocol": (f"{FIRST}.claims", PARAMETERS, "privacy_unit", "assumptions"),
     "rounds": (f"{FIRST}.composed", "rounds", "format", "privacy_unit"),
 }
