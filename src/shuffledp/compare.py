@@ -276,7 +276,7 @@ def _calibrated(
         if step == 0 and start is not None:
             x, upper = math.log(float(start.randomizer.eps0)), start.bound.upper
         else:
-            upper = _blanket_end(build, math.exp(x), n, delta)
+            upper = _upper_end(build, math.exp(x), n, delta)
         here = _End(x, math.log(upper / target) if 0.0 < upper < math.inf else None)
         met = upper <= target
         # An end that stays twice counts half in the next secant, or it would stay for ever
@@ -324,11 +324,11 @@ def _between(below: _End, above: _End, last: _End) -> float:
     return min(max(guess, below.x + room), above.x - room)
 
 
-def _blanket_end(build: Build, eps0: float, n: int, delta: float) -> float:
-    """Upper end of the blanket analysis alone; inf where there is no such mechanism."""
+def _upper_end(build: Build, eps0: float, n: int, delta: float) -> float:
+    """Upper end alone; inf where there is no such mechanism."""
     try:
         account = shuffle(build(eps0), n=n, rtol=_RTOL)
-        return account.epsilon(delta=delta, analysis="blanket").upper
+        return account.upper_epsilon(delta=delta)
     except (NotCertified, ParameterError):
         return math.inf
 

@@ -24,9 +24,9 @@ class StealingSide(Side):
     cases: Cases = field(kw_only=True)
     n: int = field(kw_only=True)
 
-    def epsilon(self, delta: float, *, cap: float, rtol: float) -> Found:
+    def epsilon(self, delta: float, *, cap: float, rtol: float, width: float) -> Found:
         """An eps that was evaluated, with a certified bound of at most delta."""
-        del rtol
+        del rtol, width
         found = _if_any(lambda: self._curve().epsilon(math.log(delta), cap=cap))
         return self._found(found, math.inf if found is None else found.epsilon)
 

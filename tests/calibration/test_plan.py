@@ -35,7 +35,8 @@ def test_every_row_meets_the_target_and_not_by_much(plans, name):
     assert len(found.rows) >= 5
     for row in found.rows:
         upper = sd.shuffle(row.source, n=5_000).epsilon(delta=1e-6).upper
-        assert 0.97 <= upper <= 1.0, row.label
+        # Solved to 3 % by estimates; those are of the blanket, which may be 4 % above here.
+        assert 0.93 <= upper <= 1.0, row.label
         assert upper <= row.epsilon <= 1.0
     errors = [r.error for r in found.rows]
     assert all(after >= 0.99 * before for before, after in itertools.pairwise(errors))
@@ -124,7 +125,8 @@ def test_one_round_of_the_proposal_is_about_as_private_as_all(rounds, mechanism)
     one = sd.shuffle(mechanism, n=20_000)
     epsilon = one.compose(rounds=rounds).epsilon(delta=1e-6).upper
     small, log_delta = one_round_target(epsilon, math.log(1e-6), rounds)
-    assert one.epsilon(delta=math.exp(log_delta)).upper == pytest.approx(small, rel=0.05)
+    blanket = one.epsilon(delta=math.exp(log_delta), analysis="blanket")
+    assert blanket.upper == pytest.approx(small, rel=0.05)
 
 
 def test_estimates_of_rounds_are_near_the_certified_end():

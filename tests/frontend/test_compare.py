@@ -84,7 +84,7 @@ def test_calibration_of_one(build, epsilon):
     assert row.bound.upper <= epsilon
     if row.bound.upper < 0.999 * epsilon:
         more = sd.shuffle(build(row.randomizer.eps0 * 1.0012), n=N)
-        assert more.epsilon(delta=DELTA, analysis="blanket").upper > epsilon
+        assert more.epsilon(delta=DELTA).upper > epsilon
 
 
 def test_sets_of_items():

@@ -16,6 +16,8 @@ from shuffledp.stealing.noise import IntervalCase, ShiftCase, grouped
 
 # Ratios beyond it are left out of the cells: seen for sure.
 _LARGEST_RATIO = 1e130
+# Squares of ratios of rarer outputs leave the range of floats.
+_SMALLEST_MASS = 1e-100
 # Below it the blanket is as good, and faster.
 _WORTH_IT = 1.0005
 
@@ -70,8 +72,10 @@ def promising(randomizer: Randomizer) -> bool:
         return False
     if len(triples.triples) != 1:
         return True
-    case = _finite_case(randomizer, triples, 0)
-    return case.blanket_loss > _WORTH_IT
+    try:
+        return _finite_case(randomizer, triples, 0).blanket_loss > _WORTH_IT
+    except NotCertified:
+        return False
 
 
 def _finite_case(randomizer: Randomizer, triples: WorstTriples, index: int) -> FiniteCase:
@@ -79,6 +83,9 @@ def _finite_case(randomizer: Randomizer, triples: WorstTriples, index: int) -> F
     law = randomizer.law((x0, x1, *others))
     if law.edges is not None:
         raise NotCertified("analysis = 'label-stealing': wanted classes of outputs, not cells")
+    masses = law.mass[law.mass > 0.0]
+    if float(masses.min()) < _SMALLEST_MASS:
+        raise NotCertified("analysis = 'label-stealing': an output is too rare for it")
     return FiniteCase(law, triples.stand_ins)
 
 
