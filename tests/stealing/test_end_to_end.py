@@ -119,8 +119,8 @@ def test_one_user_and_two() -> None:
 
 
 def test_not_where_it_is_not_settled() -> None:
+    sphere = sd.PrivUnit(d=8, eps0=2.0, c=0.3)
     with pytest.raises(sd.NotCertified, match="label-stealing"):
-        sphere = sd.PrivUnit(d=8, eps0=2.0, c=0.3)
         sd.shuffle(sphere, n=100).epsilon(delta=1e-6, analysis="label-stealing")
     with pytest.raises(sd.NotCertified, match="adaptive"):
         sd.generic(eps0=1.0, n=100, adaptive=True).epsilon(delta=1e-6, analysis="label-stealing")

@@ -80,7 +80,8 @@ def test_theorems_cited_stand_in_the_text():
     count = 0
     for row in ROWS:
         page = ""
-        for word in re.findall(r"parts|noise|stealing|composition|[A-Z][A-Za-z]+|\d+\.\d+[ab]?", row[1]):
+        words = r"parts|noise|stealing|composition|[A-Z][A-Za-z]+|\d+\.\d+[ab]?"
+        for word in re.findall(words, row[1]):
             if word in pages:
                 page = word
             elif not word[0].isdigit():

@@ -413,7 +413,8 @@ def _factor(
     """The bend's factor on each cell; outputs in doubt are bent.
 
     ``one`` and ``two`` are the row's log densities at the cell's edges; where they are equal the
-    class lies outside the interval.
+    class lies outside the interval. Where ``beyond`` is 1 and the reach finite, cells have to be
+    cut at the row's input, as those of Laplace noise are.
     """
     if bend.beyond > 0.0:
         near = distances(np.maximum(one, two) + err) <= bend.reach
