@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass, field, is_dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from shuffledp.errors import NotCertified
@@ -24,7 +24,9 @@ class StealingSide(Side):
     cases: Cases = field(kw_only=True)
     n: int = field(kw_only=True)
 
-    def epsilon(self, delta: float, *, cap: float, rtol: float, width: float) -> Found:
+    def epsilon(
+        self, delta: float, *, cap: float, rtol: float, width: float | None = None
+    ) -> Found:
         """An eps that was evaluated, with a certified bound of at most delta."""
         del rtol, width
         found = _if_any(lambda: self._curve().epsilon(math.log(delta), cap=cap))
@@ -57,7 +59,7 @@ def _if_any(make: Callable[[], Certified | None]) -> Certified | None:
 
 def _free_numbers(choice: Any, contour: Contour) -> dict[str, Any]:
     """What a reader needs to evaluate the same bound again."""
-    numbers = asdict(choice) if is_dataclass(choice) else choice._asdict()
-    numbers = {key: list(v) if isinstance(v, tuple) else v for key, v in numbers.items()}
+    numbers = choice._asdict().items()
+    numbers = {key: list(v) if isinstance(v, tuple) else v for key, v in numbers}
     numbers = {key: v for key, v in numbers.items() if not (isinstance(v, float) and math.isinf(v))}
     return {**numbers, "alpha": contour.alpha, "smoothing": contour.smoothing}

@@ -18,15 +18,12 @@ U = UNIT_ROUNDOFF
 
 
 class Chords(Protocol):
-    """A log-concave density against chords of inputs h apart.
+    """A log-concave density against chords of inputs h apart."""
 
-    Attributes
-    ----------
-    noise : float
-        Scale of the noise.
-    """
-
-    noise: float
+    @property
+    def noise(self) -> float:
+        """Scale of the noise."""
+        ...
 
     def below(self, h: float, more: float = 0.0) -> tuple[float, float]:
         """(k, reach): f_x >= k chord wherever a or b is at most ``reach`` away from the output.

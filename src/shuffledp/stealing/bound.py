@@ -84,13 +84,13 @@ def _log_worst(gains: Gains, n: int, at: Contour, enough: float) -> float:
     for j in sorted(range(len(laws)), key=coarse.__getitem__, reverse=True):
         if coarse[j] <= best:
             break
+        value = coarse[j]
         for contour in (*at.rougher(), at):
             value = log_positive_sum(reservoir, laws[j], excess[j], n, contour) + more
             value = _log_add(value, gains.types[j].lost)
             if value <= best:
                 break
-        else:
-            best = value
+        best = max(best, value)
     return best
 
 

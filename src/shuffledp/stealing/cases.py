@@ -186,11 +186,11 @@ class FiniteCase:
     def _join(self, beta: Array, weights: tuple[float, ...]) -> Array:
         """s = beta H/(1 + beta H); 0 where there is no reservoir."""
         part = self._parts
-        beta = np.bincount(part, weights=beta)
+        beta = np.asarray(np.bincount(part, weights=beta), dtype=float)
         heard = np.zeros(beta.size)
         for weight, mass in zip(weights, self.law.mass[2:], strict=True):
             if weight > 0.0:
-                rest = np.bincount(part, weights=mass) - beta
+                rest = np.asarray(np.bincount(part, weights=mass), dtype=float) - beta
                 heard += weight * beta / np.where(rest > 0.0, rest, 1.0) * (rest > 0.0)
         return np.where(beta > 0.0, heard / (1.0 + heard), 0.0)[part]
 

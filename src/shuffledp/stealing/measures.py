@@ -11,11 +11,13 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers import JointLaw
 
 U = UNIT_ROUNDOFF
+Mask = npt.NDArray[np.bool_]
 # Below it a float has lost bits, so that a relative error says nothing of it.
 _SMALLEST = 1e-290
 
@@ -145,7 +147,7 @@ def _seen(positive: Array) -> float:
     return math.fsum(positive) * (1.0 + 8 * U)
 
 
-def _measure(low: Array, high: Array, g: Array, some: Array, lost: float) -> Measure:
+def _measure(low: Array, high: Array, g: Array, some: Mask, lost: float) -> Measure:
     """Classes with masses between low and high, and the gains g/mass, rounded up."""
     low, high, g = low[some], high[some], g[some]
     gain = np.where(g > 0.0, g / low, g / high)

@@ -349,7 +349,7 @@ def rows_of(
         raise NotCertified("label stealing: wanted cells on which log ratios are linear")
     first, second, row = rows
     masses = [law.mass[first], law.mass[second], law.blanket if row is None else law.mass[row]]
-    factors = [np.ones(law.blanket.size) for _ in range(3)]
+    factors: list[Array] = [np.ones(law.blanket.size) for _ in range(3)]
     for bend in bends:
         bent = rows[bend.row]
         if bent is not None:

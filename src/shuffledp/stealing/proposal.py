@@ -110,7 +110,7 @@ def _saddle(reservoir: Measure, law: Measure, n: int) -> tuple[float, float, flo
     elif slope(low) > 0.0:
         log_alpha = low
     else:
-        log_alpha = float(brentq(slope, low, high, rtol=1e-4, xtol=1e-4))
+        log_alpha = float(brentq(slope, low, high, xtol=1e-4))  # type: ignore[arg-type]
     alpha = math.exp(log_alpha)
     weights = masses * np.exp(alpha * gains)
     rise = float((masses * np.expm1(alpha * gains)).sum())

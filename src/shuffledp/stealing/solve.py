@@ -178,7 +178,7 @@ class Curve:
         middle = min(middle, high)
         if above(low) <= 0.0:
             return math.exp(low)
-        return math.exp(float(brentq(above, low, middle, xtol=1e-4)))
+        return math.exp(float(brentq(above, low, middle, xtol=1e-4)))  # type: ignore[arg-type]
 
     def _certified(
         self, cases: Sequence[Case], epsilon: float, proposals: Sequence[Proposal]
