@@ -252,7 +252,7 @@ def draw(out: Path, users: list[int]):
 
 
 def _plot(ax, users: list[int], curve: Curve, place: int, base: list[float] | None) -> None:
-    label = " = ".join(curve.values)
+    label = " ≈ ".join(curve.values)
     values = curve.values[curve.label]
     if base is not None:
         values = [v / b for v, b in zip(values, base, strict=True)]

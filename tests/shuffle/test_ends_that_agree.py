@@ -40,4 +40,5 @@ def test_several_pairs():
     for delta in (1e-2, 1e-6):
         bound = accountant.epsilon(delta=delta)
         assert accountant.delta(epsilon=bound.upper).upper <= delta
-        assert bound.upper_width <= accountant.rtol
+        blanket = accountant.epsilon(delta=delta, analysis="blanket")
+        assert blanket.upper_width <= accountant.rtol
