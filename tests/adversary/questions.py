@@ -282,17 +282,24 @@ def composed_experiment(rng, parts, form, times, *, most=40_000, cells=4_000_000
         own = {one["label"]: one["relation"] for one in form["rounds"]}
     each = [Experiment(datasets(rows, n, pairs_of(m, own[m.name]))) for m, rows, n in parts]
     total, every = each[0], True
+    # Where the same pair of datasets in every round so far stands in ``total``.
+    repeated = list(range(len(total)))
     for step in each[1:] if len(each) > 1 else each[:1] * (times - 1):
         if total.p.shape[1] * step.p.shape[1] > most:
             return None
         which = list(itertools.product(range(len(total)), range(len(step))))
         room = max(cells // (total.p.shape[1] * step.p.shape[1]), 1)
-        if len(which) > room:
-            # Of one mechanism the same pair in every round first; places stay those of one round.
-            same = [(i, i) for i in range(min(len(total), len(step)))] if len(each) == 1 else []
-            if len(same) > room or len(each) > 1:
-                every = False
-            which = same[:room] + rng.sample(which, max(room - len(same), 0))
+        if len(each) > 1:
+            if len(which) > room:
+                every, which = False, rng.sample(which, room)
+        else:
+            same = [(at, i) for i, at in enumerate(repeated)]
+            if len(which) > room:
+                every = every and len(same) <= room
+                same = same[:room]
+                which = same + rng.sample(which, room - len(same))
+            places = {pair: place for place, pair in reversed(list(enumerate(which)))}
+            repeated = [places[pair] for pair in same]
         total = total.times(step, which)
     return total, every
 
