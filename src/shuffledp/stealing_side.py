@@ -29,22 +29,32 @@ class StealingSide(Side):
     ) -> Found:
         """An eps that was evaluated, with a certified bound of at most delta."""
         del rtol, width
-        found = _if_any(lambda: self._curve().epsilon(math.log(delta), cap=cap))
-        return self._found(found, math.inf if found is None else found.epsilon)
+        curve, words = self._curve()
+        found = _if_any(lambda: curve.epsilon(math.log(delta), cap=cap))
+        return self._found(found, words, math.inf if found is None else found.epsilon)
 
     def log_delta(self, epsilon: float, *, width: float) -> Found:
         """The bound at this eps."""
         del width
-        found = None if epsilon <= 0.0 else _if_any(lambda: self._curve().log_delta(epsilon))
-        return self._found(found, math.inf if found is None else found.log_delta)
+        curve, words = self._curve()
+        found = None if epsilon <= 0.0 else _if_any(lambda: curve.log_delta(epsilon))
+        return self._found(found, words, math.inf if found is None else found.log_delta)
 
-    def _curve(self) -> Curve:
-        return Curve(lambda log_delta: [case for case, _ in self.cases(log_delta)], self.n)
+    def _curve(self) -> tuple[Curve, list[dict[str, Any]]]:
+        """The curve, and words for its cases once it has made them."""
+        words: list[dict[str, Any]] = []
 
-    def _found(self, found: Certified | None, value: float) -> Found:
+        def cases(log_delta: float) -> list[Case]:
+            made = self.cases(log_delta)
+            words[:] = [said for _, said in made]
+            return [case for case, _ in made]
+
+        return Curve(cases, self.n), words
+
+    def _found(self, found: Certified | None, words: list[dict[str, Any]], value: float) -> Found:
         witness: dict[str, Any] = {"analysis": "label-stealing"}
         if found is not None:
-            witness |= self.cases(0.0)[found.which][1] | _free_numbers(found.choice, found.contour)
+            witness |= words[found.which] | _free_numbers(found.choice, found.contour)
             witness["free"] = [_free_numbers(*numbers) for numbers in found.numbers]
         return Found(value, self.theorem, None, witness, self.assumptions)
 

@@ -10,6 +10,7 @@ neighbours (docs/theory-stealing.md, section 6).
 from __future__ import annotations
 
 import math
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -25,14 +26,16 @@ from shuffledp.stealing.cases import LARGER, MOST, Cut, Variations, balanced, le
 from shuffledp.stealing.cells import Rows
 
 U = UNIT_ROUNDOFF
-# Cells a law is computed on, and groups of cells that gains are taken on: with 300 groups the
+# Groups of cells that gains are taken on: with 300 of them the
 # spread of gains within a group adds less than 1e-4 to their variance.
-_CELLS, _GROUPS, _FEW_GROUPS = 2048, 320, 80
+_GROUPS, _FEW_GROUPS = 320, 80
 # Less spread than the worst by that share: few groups are enough.
 _CLOSE = 0.02
 # Share of eps that the cover may cost next to the worst triple, and of the slack farther away.
 _FINEST, _SHARE = 2e-5, 0.6
+# Places on an edge where the spread is looked at; between them it is interpolated.
 _PROBES = 17
+# Points of one edge: beyond that a bound takes more than about ten seconds.
 _MOST_POINTS = 2000
 # Triples that estimates look at.
 _LIKELY = 4
@@ -79,7 +82,7 @@ class Triple(NamedTuple):
     groups: int = _GROUPS
 
 
-class _Apart:
+class _Apart(ABC):
     """Reservoir and labels dominated apart: gains of the labels are taken against whole laws.
 
     beta = kappa B, the labelled part (1 - kappa) R_x, and kappa (R_x - B) left over; the victim
@@ -89,9 +92,9 @@ class _Apart:
     def __init__(self, common: Rows, *, bounded: bool) -> None:
         self._common, self._bounded = common, bounded
 
+    @abstractmethod
     def likely(self) -> list[Rows]:
         """Labels of triples that are likely to matter."""
-        raise NotImplementedError
 
     def gains(self, epsilon: float, choice: Cut) -> Gains:
         """Those of triples that are likely to matter: for choosing, not for certifying."""
