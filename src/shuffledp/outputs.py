@@ -100,8 +100,10 @@ class Outputs:
                     # Once more: a run takes hours, and a link may stand there by now.
                     _check_kind(output)
                     self._replace(path, output.place)
-            except BaseException:
-                self._put_back()
+            except BaseException as error:
+                stuck = self._put_back()
+                if stuck and isinstance(error, OSError):
+                    raise _stuck(error, stuck) from None
                 raise
 
     def _replace(self, path: Path, place: Path) -> None:
@@ -112,13 +114,18 @@ class Outputs:
         path.replace(place)
         self._put.append((place, kept))
 
-    def _put_back(self) -> None:
+    def _put_back(self) -> list[Path]:
+        """Undo what was done; the files of which that could not be."""
+        stuck = []
         for place, kept in reversed(self._put):
-            with contextlib.suppress(OSError):
+            try:
                 if kept is None:
                     place.unlink()
                 else:
                     kept.replace(place)
+            except OSError:  # noqa: PERF203 (each file by itself)
+                stuck.append(place)
+        return stuck
 
     def _find(self, given: StrPath) -> tuple[int, Output]:
         for number, output in enumerate(self.outputs):
@@ -257,6 +264,15 @@ def _named(output: Output) -> Iterator[None]:
         raise output.refused(f"{unreadable(error)}; wanted a file that can be written") from None
 
 
+def _stuck(error: OSError, places: list[Path]) -> ParameterError:
+    """What to say of files of a set that is not whole, and cannot be taken back."""
+    names = ", ".join(repr(str(place)) for place in places)
+    return ParameterError(
+        f"output: {unreadable(error)}; not all files are written, and what is cannot be taken "
+        f"back: remove {names}"
+    )
+
+
 def _keep(place: Path, kept: Path) -> None:
     """Keep what stands there until all files are in place."""
     try:
@@ -297,12 +313,18 @@ def _undisturbed() -> Iterator[None]:
 @contextlib.contextmanager
 def scratch(folder: Path) -> Iterator[Path]:
     """A folder there for what is not finished, locked while it is in use, removed at the end."""
-    with (
-        tempfile.TemporaryDirectory(dir=folder, prefix=_PREFIX, ignore_cleanup_errors=True) as name,
-        (Path(name) / _LOCK).open("wb") as lock,
-    ):
-        _locked(lock)
-        yield Path(name)
+    made: Path | None = None
+    try:
+        with _undisturbed():
+            made = Path(tempfile.mkdtemp(dir=folder, prefix=_PREFIX))
+        with (made / _LOCK).open("wb") as lock:
+            _locked(lock)
+            yield made
+    finally:
+        # Not TemporaryDirectory: where the folder above has become read-only it recurses for ever
+        # (Python 3.11 and before), and it changes rights of folders that are not its own.
+        if made is not None:
+            shutil.rmtree(made, ignore_errors=True)
 
 
 def sweep(folder: Path, tell: Callable[[str], None] | None = None) -> list[Path]:

@@ -1,7 +1,8 @@
 """A run that is ended at any moment: all files or none, and no report in the users' order.
 
-The values are sorted and eps0 = 300, so that reports are the values: any order of the users that
-is left on the disk shows as a file that rises.
+Moments are operations on files (``interrupted.py``), which a slow machine does not move. Values
+are sorted and eps0 = 300, so that reports are the values: any order of the users left on the
+disk shows as a file that rises.
 """
 
 import hashlib
@@ -9,11 +10,11 @@ import json
 import os
 import random
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
@@ -42,6 +43,10 @@ FINISHED = {"e.csv", "e.certificate.json", "r.parquet"}
 WORDS = ["--input", "in.parquet", "--output", "out/e.csv", "--reports", "out/r.parquet",
          "--memory", "128MB"]  # fmt: skip
 COMMAND = [sys.executable, "-m", "shuffledp", "run", "d.toml", *WORDS]
+INTERRUPTED = Path(__file__).with_name("interrupted.py")
+# Operations in which the files change places and the folder of what is unfinished goes.
+LAST = 12
+NOBODY = 65534
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +57,7 @@ def place():
         where.chmod(0o755)
         values = np.sort(np.random.default_rng(0).integers(0, 200, ROWS))
         pq.write_table(pa.table({"x": values}), where / "in.parquet")
+        pq.write_table(pa.table({"x": [1] * 1000}), where / "few.parquet")
         (where / "d.toml").write_text(DEPLOYMENT, encoding="utf-8")
         yield where
 
@@ -64,17 +70,24 @@ def out(place):
     subprocess.run(["rm", "-rf", str(folder)], check=True)
 
 
+def interrupted(place, at, what):
+    """The command with something done to it at its n-th operation; its result."""
+    words = [sys.executable, str(INTERRUPTED), "out", str(at), str(what), "run", "d.toml", *WORDS]
+    return subprocess.run(words, cwd=place, capture_output=True, text=True, check=False)
+
+
 @pytest.fixture(scope="module")
-def seconds(place):
-    """How long a whole run takes here."""
+def operations(place):
+    """How many operations on files a whole run has."""
     (place / "out").mkdir()
-    start = time.monotonic()
-    done = subprocess.run(COMMAND, cwd=place, capture_output=True, text=True, check=False)
+    done = interrupted(place, 0, 0)
     assert done.returncode == 0, done.stderr
     assert finished(place / "out") == FINISHED
     whole(place / "out")
     subprocess.run(["rm", "-rf", str(place / "out")], check=True)
-    return time.monotonic() - start
+    count = int(done.stdout.splitlines()[-1])
+    assert count > 40  # blocks spilled, buckets, batches written, files put in their places
+    return count
 
 
 def finished(folder):
@@ -100,67 +113,74 @@ def no_order(folder):
             assert abs(np.corrcoef(content, np.arange(content.size))[0, 1]) < 0.3, path
 
 
-def ended(place, out, number, moment):
-    """Start a run, end it after so many seconds; all or nothing must be there."""
-    with subprocess.Popen(
-        COMMAND, cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-    ) as child:
-        time.sleep(moment)
-        child.send_signal(number)
-        message = child.stderr.read()
+def ended(place, out, number, at):
+    """A run that ends itself at an operation; all or nothing must be there."""
+    done = interrupted(place, at, int(number))
     found = finished(out)
-    assert found in (set(), FINISHED)
-    if found:
-        whole(out)
     no_order(out)
-    if number != signal.SIGKILL and child.returncode != 0:
-        assert list(out.iterdir()) == [] or found == FINISHED
-        # Before its own code runs, a process dies of the signal itself.
-        if child.returncode > 0:
-            assert child.returncode == 128 + number
-            assert message.count("\n") == 1
+    if found == FINISHED:
+        whole(out)
+    elif number == signal.SIGKILL and found:
+        # Nothing undoes what is killed between two renames: the table, which comes last, is not
+        # there then, and nothing that is there is cut off.
+        assert "e.csv" not in found
+        assert pq.read_table(out / "r.parquet").num_rows == ROWS
+    else:
+        assert found == set()
+    if number == signal.SIGKILL:
+        assert done.returncode == -number
+    else:
+        assert done.returncode == 128 + number
+        assert done.stderr.count("\n") == 1 or found == FINISHED
+        assert {path.name for path in out.iterdir()} == found
     return found
 
 
-def many(place, out, seconds, number, moments):
-    rng = random.Random(number)
-    for _ in range(moments):
-        ended(place, out, number, rng.uniform(0.0, 1.1 * seconds))
-        for path in list(out.iterdir()):
-            if path.name in FINISHED:
-                path.unlink()
-    # What killed runs have left goes with the next one.
-    left = list(out.iterdir())
-    done = subprocess.run(COMMAND, cwd=place, capture_output=True, text=True, check=True)
-    assert {path.name for path in out.iterdir()} == FINISHED
-    assert all(path.name in done.stderr for path in left)
-    return left
+def moments(count, seed):
+    """Ten operations at random."""
+    return random.Random(seed).sample(range(1, count + 1), 10)
 
 
 SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP]
 
 
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda n: n.name)
-def test_ended_in_the_middle(place, out, seconds, number):
-    assert ended(place, out, number, 0.7 * seconds) in (set(), FINISHED)
+def test_ended_in_the_middle(place, out, operations, number):
+    assert ended(place, out, number, operations // 2) == set()
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda n: n.name)
-def test_ended_at_ten_moments(place, out, seconds, number):
-    left = many(place, out, seconds, number, 10)
+def test_ended_at_ten_moments(place, out, operations, number):
+    for at in moments(operations, int(number)):
+        ended(place, out, number, at)
+        for path in out.iterdir():
+            if path.name in FINISHED:
+                path.unlink()
+    # What killed runs have left goes with the next one, which says so.
+    left = list(out.iterdir())
     assert number == signal.SIGKILL or left == []
+    done = subprocess.run(COMMAND, cwd=place, capture_output=True, text=True, check=True)
+    assert {path.name for path in out.iterdir()} == FINISHED
+    assert all(path.name in done.stderr for path in left)
 
 
-def test_nohup_is_not_ended_by_a_hangup(place, out, seconds):
-    command = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", *COMMAND]
-    with subprocess.Popen(
-        command, cwd=place, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
-    ) as child:
-        time.sleep(0.6 * seconds)
-        child.send_signal(signal.SIGHUP)
-        child.stderr.read()
-    assert child.returncode == 0
+@pytest.mark.long
+@pytest.mark.parametrize("number", SIGNALS[:2], ids=lambda n: n.name)
+def test_ended_while_files_change_places(place, out, operations, number):
+    """The last operations, one after the other."""
+    seen = set()
+    for at in range(operations - LAST, operations + 1):
+        seen.add(frozenset(ended(place, out, number, at)))
+        subprocess.run(["rm", "-rf", *map(str, out.iterdir())], check=True)
+    assert {frozenset(), frozenset(FINISHED)} <= seen
+
+
+def test_nohup_is_not_ended_by_a_hangup(place, out, operations):
+    words = [str(INTERRUPTED), "out", str(operations // 2), str(int(signal.SIGHUP))]
+    command = ["sh", "-c", 'trap "" HUP; exec "$@"', "sh", sys.executable, *words, "run", "d.toml"]
+    done = subprocess.run([*command, *WORDS], cwd=place, capture_output=True, check=False)
+    assert done.returncode == 0
     assert finished(out) == FINISHED
 
 
@@ -224,3 +244,47 @@ def call(words):
     with pytest.raises(SystemExit) as stop:
         main.main(words)
     return stop.value.code
+
+
+# As nobody where we are root, who may write everywhere.
+@pytest.fixture
+def theirs(place, out):
+    folders = [out, place / "warm"]
+    folders[1].mkdir()
+    for folder in folders:
+        shutil.chown(folder, NOBODY if os.geteuid() == 0 else None)
+    yield out
+    out.chmod(0o755)
+    subprocess.run(["rm", "-rf", str(folders[1])], check=True)
+
+
+def read_only_from(place, out, at):
+    """The folder becomes read-only at an operation: nothing, all, or what is named is there."""
+    done = interrupted(place, at, "read-only")
+    out.chmod(0o755)
+    found = finished(out)
+    no_order(out)
+    assert done.returncode in {0, 2}, done.stderr
+    line = [one for one in done.stderr.splitlines() if "ermission denied" in one]
+    if done.returncode == 0:
+        assert found == FINISHED
+        whole(out)
+    else:
+        assert len(line) == 1
+        assert "Traceback" not in done.stderr
+        assert ("remove" in line[0]) == bool(found)
+        assert all(repr(str(out / name)) in line[0] for name in found)
+    subprocess.run(["rm", "-rf", *map(str, out.iterdir())], check=True)
+    return found
+
+
+def test_a_folder_that_becomes_read_only(place, theirs, operations):
+    assert read_only_from(place, theirs, operations // 2) == set()
+
+
+@pytest.mark.long
+def test_a_folder_that_becomes_read_only_at_ten_moments(place, theirs, operations):
+    seen = {frozenset(read_only_from(place, theirs, at)) for at in moments(operations, 5)}
+    for at in range(operations - LAST, operations + 1):
+        seen.add(frozenset(read_only_from(place, theirs, at)))
+    assert {frozenset(), frozenset(FINISHED)} <= seen

@@ -231,6 +231,23 @@ def test_noise_of_few_counts_is_said(mechanism, values, words):
 
 
 @pytest.mark.parametrize(
+    ("parts", "words"),
+    [
+        ((sd.KRR(k=4, eps0=8.0), sd.Laplace(eps0=1.0)), "use the intervals"),
+        ((sd.KRR(k=4, eps0=8.0), sd.Hierarchy(domain=16, eps0=8.0)), "less often than stated"),
+        ((sd.KRR(k=4, eps0=1.0), sd.Hierarchy(domain=16, eps0=8.0)), "less often than stated"),
+        ((sd.KRR(k=4, eps0=1.0), sd.Laplace(eps0=1.0)), None),
+    ],
+)
+def test_a_joint_report_says_it_of_the_attribute_whose_intervals_are_normal(parts, words):
+    mechanism, n = sd.Joint(parts), 2000
+    values = [(i % 4, i % 16 if isinstance(parts[1], sd.Hierarchy) else 0.5) for i in range(n)]
+    sums = mechanism.aggregate(mechanism.simulate(values, seed=1))
+    note = question(mechanism, {}, Asked()).answer(sums, n).note()
+    assert (note is None) if words is None else (words in note and "\n" not in note)
+
+
+@pytest.mark.parametrize(
     "mechanism",
     [
         sd.Duchi(eps0=1.2, low=0.0, high=4.0),

@@ -41,7 +41,7 @@ class Answer:
     law : Law, optional
         The law of the noise, where it is known.
     fewest : float
-        Without a law: the smallest number of counts that the noise of a number is made of.
+        The smallest number of counts that the noise of a number without a known law is made of.
     """
 
     names: tuple[str, ...]
@@ -66,11 +66,13 @@ class Answer:
 
     def note(self) -> str | None:
         """What to know where the noise is of few counts, in one line."""
-        counts = self.fewest if self.law is None else self.law.noise
-        if counts >= FEW_COUNTS:
+        known = math.inf if self.law is None else self.law.noise
+        if min(self.fewest, known) >= FEW_COUNTS:
             return None
+        normal = self.fewest < FEW_COUNTS
+        counts = self.fewest if normal else known
         what = f"the noise of a number is of about {counts:.2g} counts, below {FEW_COUNTS:g}: "
-        if self.law is None:
+        if normal:
             return what + "it is skewed, and normal intervals hold the truth less often than stated"
         return what + "it is skewed; use the intervals, which allow for that, not standard errors"
 
@@ -83,8 +85,8 @@ class Beside:
 
     @property
     def noise(self) -> float:
-        """The smallest of theirs."""
-        return min(one.fewest if one.law is None else one.law.noise for one in self.answers)
+        """The smallest of those that are known."""
+        return min((one.law.noise for one in self.answers if one.law is not None), default=math.inf)
 
     def ends(self, tail: float) -> tuple[Floats, Floats]:
         """Limits of all of them."""

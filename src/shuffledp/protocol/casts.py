@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any, Literal
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute
 
@@ -39,7 +40,7 @@ def cast(rows: pa.Array, kind: Kind | None, name: str) -> pa.Array:
         If values of this type have no one spelling, or are no numbers.
     """
     stored = rows.type
-    text = pa.types.is_string(stored) or pa.types.is_large_string(stored)
+    text = is_text(stored)
     if kind is None or pa.types.is_null(stored):
         return rows
     if kind == TEXT:
@@ -106,3 +107,32 @@ def _real(text: pa.Array) -> pa.Array:
     good = pc.match_substring_regex(text, _DECIMAL)
     plain = pc.utf8_ltrim(pc.if_else(good, text, None), "+")
     return plain.cast(pa.float64())
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds text."""
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a column of this type holds numbers."""
+    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
+
+
+def in_words(kind: pa.DataType) -> str:
+    """What a column of this type holds, for messages."""
+    return "text" if is_text(kind) else str(kind)
+
+
+def as_int64(rows: pa.Array) -> pa.Array:
+    """Whole numbers that fit; larger ones are in no domain."""
+    if rows.type == pa.uint64():
+        fits = pc.less_equal(rows, pa.scalar(2**63 - 1, pa.uint64()))
+        rows = pc.if_else(fits, rows, pa.scalar(None, pa.uint64()))
+    return rows.cast(pa.int64())
+
+
+def spelled_nan(rows: pa.Array) -> np.ndarray:
+    """Where a number that is none was written out as text."""
+    same = pc.equal(pc.utf8_lower(pc.utf8_trim_whitespace(rows)), "nan")
+    return np.asarray(same.fill_null(fill_value=False)).astype(bool)

@@ -14,7 +14,21 @@ import pyarrow as pa
 from shuffledp import _check
 from shuffledp.deployment.data import checked_items, size_of
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.protocol.casts import REAL, TEXT, TYPES, WHOLE, Kind, cast, domain_as, pc
+from shuffledp.protocol.casts import (
+    REAL,
+    TEXT,
+    TYPES,
+    WHOLE,
+    Kind,
+    as_int64,
+    cast,
+    domain_as,
+    in_words,
+    is_number,
+    is_text,
+    pc,
+    spelled_nan,
+)
 from shuffledp.protocol.heavy import PrefixTree, Spelling
 from shuffledp.randomizers import Joint
 from shuffledp.randomizers.frequency import ItemRandomizer
@@ -207,6 +221,14 @@ class Column:
             kind = TEXT if self.hashed or self.spelling is not None else REAL
         return replace(self, type=kind)
 
+    def example(self, randomizer: Any) -> pa.Array:
+        """One row that nothing is wrong with."""
+        if self.domain is not None:
+            return pa.array(self.domain[:1])
+        if self.hashed or self.alphabet is not None:
+            return pa.array([(self.alphabet or "a")[0]])
+        return pa.array([_limits(randomizer)[0]])
+
     def encode(
         self, rows: pa.Array | pa.ChunkedArray, randomizer: Any, *, before: int | None = 0
     ) -> Encoded:
@@ -331,9 +353,9 @@ class Column:
         """Real numbers, nan where there is none, and where the value is missing."""
         kind = REAL if pa.types.is_null(rows.type) else self.type
         found = cast(rows, kind, self.name)
-        if not _is_number(found.type):
-            told = f"it holds {_in_words(found.type)}"
-            if _is_text(found.type) and whole:
+        if not is_number(found.type):
+            told = f"it holds {in_words(found.type)}"
+            if is_text(found.type) and whole:
                 raise ParameterError(
                     f"column {self.name!r}: wanted numbers, and {told}; {_FOR_TEXT}"
                 )
@@ -343,8 +365,8 @@ class Column:
             )
         values = np.asarray(found.cast(pa.float64()).fill_null(math.nan), dtype=np.float64)
         missing = np.asarray(rows.is_null(nan_is_null=True))
-        if _is_text(rows.type):
-            missing = missing | _spelled_nan(rows)
+        if is_text(rows.type):
+            missing = missing | spelled_nan(rows)
         return values, missing
 
     def _as_keys(self, rows: pa.Array, domain: tuple[str | int, ...]) -> pa.Array:
@@ -353,10 +375,10 @@ class Column:
         if pa.types.is_null(rows.type):
             return rows.cast(pa.large_string() if text else pa.int64())
         found = cast(rows, self.type, self.name)
-        if text and _is_text(found.type):
+        if text and is_text(found.type):
             return found.cast(pa.large_string())
         if not text and pa.types.is_integer(found.type):
-            return _as_int64(found)
+            return as_int64(found)
         if not text and pa.types.is_floating(found.type):
             values = np.asarray(found.fill_null(math.nan), dtype=np.float64)
             integral = (
@@ -366,7 +388,7 @@ class Column:
         wanted, other = ("text", "text") if text else ("whole numbers", "integer")
         raise ParameterError(
             f"column {self.name!r}: wanted {wanted} like the domain's, and it holds "
-            f"{_in_words(found.type)}; type = {other!r} reads it as that where that is possible"
+            f"{in_words(found.type)}; type = {other!r} reads it as that where that is possible"
         )
 
 
@@ -387,29 +409,3 @@ def _limits(randomizer: Any) -> tuple[float, float]:
     if low is None or high is None:
         raise ParameterError(f"{randomizer.name}: wanted a mechanism for items or for a number")
     return float(low), float(high)
-
-
-def _is_text(kind: pa.DataType) -> bool:
-    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
-
-
-def _is_number(kind: pa.DataType) -> bool:
-    return pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind)
-
-
-def _in_words(kind: pa.DataType) -> str:
-    return "text" if _is_text(kind) else str(kind)
-
-
-def _as_int64(rows: pa.Array) -> pa.Array:
-    """Whole numbers that fit; larger ones are in no domain."""
-    if rows.type == pa.uint64():
-        fits = pc.less_equal(rows, pa.scalar(2**63 - 1, pa.uint64()))
-        rows = pc.if_else(fits, rows, pa.scalar(None, pa.uint64()))
-    return rows.cast(pa.int64())
-
-
-def _spelled_nan(rows: pa.Array) -> np.ndarray:
-    """Where a number that is none was written out as text."""
-    same = pc.equal(pc.utf8_lower(pc.utf8_trim_whitespace(rows)), "nan")
-    return np.asarray(same.fill_null(fill_value=False)).astype(bool)

@@ -256,7 +256,8 @@ class OfRecord(Question):
             np.concatenate([getattr(one, key) for one in found])
             for key in ("estimates", "noise", "sampling", "post")
         ]
-        return Answer(names, *joined, columns=about, law=Beside(tuple(found)))
+        fewest = min(one.fewest for one in found)
+        return Answer(names, *joined, columns=about, law=Beside(tuple(found)), fewest=fewest)
 
     def truth(self, values: np.ndarray) -> Floats:
         """All attributes'."""

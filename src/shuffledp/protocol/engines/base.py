@@ -60,6 +60,19 @@ def enough(users: int, least: int | None) -> None:
         )
 
 
+def shuffler(settings: Settings, *, expected: int) -> Shuffler:
+    """The shuffler of a run, with its part of the memory: a quarter, beside reading and sums."""
+    held = max(settings.memory // 4, 1 << 20)
+    return Shuffler(expected=expected, memory=held, directory=settings.spill)
+
+
+def release(path: Path, batches: Iterator[np.ndarray], job: Job, users: int) -> None:
+    """Write shuffled reports to their file, which is there whole or not at all."""
+    about = job.column.about() | {"users": users}
+    with writing([("reports", path)]) as held:
+        write_reports(held.path(path), batches, job.mechanism, about)
+
+
 class Engine(ABC):
     """Runs jobs over the rows of one table."""
 
@@ -93,10 +106,7 @@ class LocalEngine(Engine):
         if self.untyped:
             job = replace(job, column=job.column.of_text())
         total = Outcome()
-        held = settings.memory // 4
-        with Shuffler(
-            expected=self.rows(), memory=max(held, 1 << 20), directory=settings.spill
-        ) as s:
+        with shuffler(settings, expected=self.rows()) as s:
             for block, rows in enumerate(in_blocks(self.arrays(job.column.names, settings))):
                 reports, left_out = job.reports(rows, block)
                 total = total + left_out
@@ -110,9 +120,7 @@ class LocalEngine(Engine):
             released = _summed(job, s.batches()) if job.seed is None else None
             if settings.reports is not None:
                 batches = s.batches() if released is None else released.batches()
-                about = job.column.about() | {"users": total.users}
-                with writing([("reports", settings.reports)]) as held:
-                    write_reports(held.path(settings.reports), batches, job.mechanism, about)
+                release(settings.reports, batches, job, total.users)
             elif released is not None:
                 for _ in released.batches():
                     pass

@@ -2,7 +2,7 @@
 
 Reports are written to a table once and only read after that: a task that is retried writes its own
 part again, and the failed attempt's part is never committed, so no value's second report is seen.
-That table has each batch in random order, and goes when the shuffled one is there.
+That table has each block of rows in random order, and goes when the shuffled one is there.
 """
 
 from __future__ import annotations
@@ -12,23 +12,33 @@ import importlib
 import pickle
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.multimessage import MultiMessage
-from shuffledp.protocol.columns import Column
-from shuffledp.protocol.engines.base import Engine, Settings, enough, unknown
-from shuffledp.protocol.jobs import BLOCK_ROWS, Job, Outcome
-from shuffledp.protocol.reports import from_arrow, to_arrow
+from shuffledp.errors import ParameterError
+from shuffledp.protocol.engines.base import (
+    Engine,
+    Settings,
+    enough,
+    in_one,
+    release,
+    shuffler,
+    unknown,
+)
+from shuffledp.protocol.engines.spark_types import from_spark, octets_column, spark_type, to_spark
+from shuffledp.protocol.jobs import BLOCK_ROWS, Job, Outcome, in_blocks
 from shuffledp.protocol.shuffler import shuffle_reports
-from shuffledp.randomizers.composed import PartsRandomizer
 from shuffledp.randomness import SystemSource
 
 _SUMS = "outcome binary"
+_BATCH = "reports binary"
+# Rows that go to Spark at a time; a column of bytes has less than 2^31 of them.
+_ROWS = 1 << 13
+# Random bits by which reports are ordered: two of 10^9 have the same key with probability 2e-21.
+_KEY_BYTES = 16
+_COUNTS = ("nulls", "outside", "users")
 _REFUSED = re.compile(r"shuffledp\.errors\.ParameterError: ([^\n]*)")
 
 
@@ -53,51 +63,44 @@ class SparkEngine(Engine):
         """Randomize, shuffle by random keys, write, aggregate.
 
         With a seed rows are numbered first, so that each block has its own stream, as on the other
-        engines; nothing is written then.
+        engines; no table is written then. A file of reports is written by the driver, from what
+        the shuffled table holds.
         """
-        column = job.column
-        if not isinstance(column, Column) or isinstance(
-            job.mechanism, MultiMessage | PartsRandomizer
-        ):
-            msg = "the Spark engine takes one column and one report a user, of one part; DuckDB all"
-            raise NotCertified(msg)
-        if column.name not in self._frame.columns:
-            raise unknown(column.name, self._frame.columns)
-        if settings.reports is not None:
-            msg = "reports: the Spark engine leaves them in its own table (materialized)"
-            raise NotCertified(msg)
-        # Under a name of ours: Spark reads a dot in a name as a field of a struct.
-        rows = self._frame.selectExpr("`" + column.name.replace("`", "``") + "` AS value")
+        for name in job.column.names:
+            if name not in self._frame.columns:
+                raise unknown(name, self._frame.columns)
+        # Under names of ours: Spark reads a dot in a name as a field of a struct.
+        quoted = ("`" + name.replace("`", "``") + "`" for name in job.column.names)
+        rows = self._frame.selectExpr(*(f"{name} AS value{j}" for j, name in enumerate(quoted)))
         with _one_line():
             if job.seed is not None:
-                total = _simulated(job, rows)
-            else:
-                total = self._private(job, rows, settings.minimum_batch)
-        return replace(total, users=total.count)
+                return _simulated(job, rows, settings)
+            return self._private(job, rows, settings)
 
-    def _private(self, job: Job, rows: Any, least: int | None) -> Outcome:
-        kind = _spark_type(job)
-        made = rows.mapInArrow(
-            _randomizing(job), f"report {kind}, order_key binary, nulls long, outside long"
-        )
+    def _private(self, job: Job, rows: Any, settings: Settings) -> Outcome:
+        kind = spark_type(job.sample())
+        counts = ", ".join(f"{name} long" for name in _COUNTS)
+        made = rows.mapInArrow(_randomizing(job), f"report {kind}, order_key binary, {counts}")
         session = self._frame.sparkSession
-        where = f"{self._where}/keyed"
-        made.write.mode("errorifexists").parquet(where)
+        keyed, shuffled = f"{self._where}/keyed", f"{self._where}/shuffled"
+        made.write.mode("errorifexists").parquet(keyed)
         try:
-            keyed = session.read.parquet(where)
-            left_out = keyed.agg({"nulls": "sum", "outside": "sum", "report": "count"})
-            counts = left_out.collect()[0].asDict()
-            if least is not None:
-                enough(int(counts["count(report)"]), least)
-            shuffled = keyed.where("report is not null").orderBy("order_key").select("report")
-            shuffled.write.mode("errorifexists").parquet(f"{self._where}/shuffled")
+            table = session.read.parquet(keyed)
+            found = table.agg(dict.fromkeys(_COUNTS, "sum")).collect()[0].asDict()
+            nulls, outside, users = (int(found[f"sum({name})"] or 0) for name in _COUNTS)
+            left_out = Outcome(nulls=nulls, outside=outside, users=users)
+            if settings.minimum_batch is not None:
+                enough(left_out.users, settings.minimum_batch)
+            mixed = table.where("report is not null").orderBy("order_key").select("report")
+            mixed.write.mode("errorifexists").parquet(shuffled)
         finally:
-            _remove(session, where)
-        reports = session.read.parquet(f"{self._where}/shuffled")
-        total = _tree(reports.mapInArrow(_summing(job), _SUMS))
-        return total + Outcome(
-            nulls=int(counts["sum(nulls)"] or 0), outside=int(counts["sum(outside)"] or 0)
-        )
+            _remove(session, keyed)
+        reports = session.read.parquet(shuffled)
+        total = left_out + _reduced(_unpickled(reports.mapInArrow(_summing(job), _SUMS).rdd))
+        if settings.reports is not None:
+            batches = _unpickled(reports.mapInArrow(_batching(job), _BATCH).rdd)
+            release(settings.reports, batches.toLocalIterator(), job, total.users)
+        return total
 
 
 @contextlib.contextmanager
@@ -125,100 +128,96 @@ def _remove(session: Any, where: str) -> None:
     path.getFileSystem(configuration).delete(path, True)  # noqa: FBT003 (Java: and all in it)
 
 
-def _simulated(job: Job, rows: Any) -> Outcome:
+def _simulated(job: Job, rows: Any, settings: Settings) -> Outcome:
     """Blocks of numbered rows, each worked on whole, wherever its rows lie."""
-    numbered = rows.rdd.zipWithIndex().map(lambda p: (p[1] // BLOCK_ROWS, (p[1], p[0][0])))
-    return _reduced(numbered.groupByKey().map(_simulating(job)))
+    numbered = rows.rdd.zipWithIndex().map(lambda p: (p[1] // BLOCK_ROWS, (p[1], tuple(p[0]))))
+    blocks = numbered.groupByKey()
+    total = _reduced(blocks.map(lambda found: _simulate(job, found)[1]))
+    if settings.minimum_batch is not None:
+        enough(total.users, settings.minimum_batch)
+    if settings.reports is not None:
+        with shuffler(settings, expected=total.count) as s:
+            for reports in blocks.map(lambda found: _simulate(job, found)[0]).toLocalIterator():
+                s.add(reports)
+            release(settings.reports, s.batches(), job, total.users)
+    return total
 
 
-def _tree(sums: Any) -> Outcome:
-    """Add up pickled outcomes."""
-    return _reduced(sums.rdd.map(lambda row: pickle.loads(bytes(row[0]))))  # noqa: S301 (our own)
+def _simulate(job: Job, found: tuple[int, Iterable[Any]]) -> tuple[np.ndarray, Outcome]:
+    """Reports of one block, its rows in the table's order, and their sums."""
+    block, placed = found
+    rows = [row for _, row in sorted(placed, key=lambda pair: pair[0])]
+    columns: list[Any] = [pa.array(values) for values in zip(*rows, strict=True)]
+    names = [f"value{j}" for j in range(len(columns))]
+    reports, left_out = job.reports(
+        in_one(pa.record_batch(columns, names=names)), block, counted=False
+    )
+    return reports, left_out + job.outcome(reports) if len(reports) else left_out
+
+
+def _unpickled(rows: Any) -> Any:
+    """What our own workers pickled, one thing a row."""
+    return rows.map(lambda row: pickle.loads(bytes(row[0])))  # noqa: S301 (our own)
 
 
 def _reduced(outcomes: Any) -> Outcome:
-    return Outcome() if outcomes.isEmpty() else outcomes.treeReduce(lambda x, y: x + y)
-
-
-def _spark_type(job: Job) -> str:
-    """Spark's name for the type of a report, from the report of one value."""
-    probe = job.mechanism.simulate([_any_input(job)], seed=0)
-    names = {"u": "long", "i": "long", "f": "double"}
-    if probe.ndim == 2 and probe.dtype == np.uint8:
-        return "binary"
-    if probe.ndim != 1:
-        return f"array<{names[probe.dtype.kind]}>"
-    return names[probe.dtype.kind]
-
-
-def _any_input(job: Job) -> Any:
-    low = getattr(job.mechanism, "low", None)
-    return 0 if low is None else low
-
-
-def _for_spark(reports: np.ndarray) -> pa.Array:
-    """Spark has no unsigned numbers: bytes stay bytes, the others are widened."""
-    if reports.ndim == 2 and reports.dtype == np.uint8:
-        return pa.array([row.tobytes() for row in reports], type=pa.binary())
-    if reports.dtype.kind == "f":
-        return to_arrow(reports.astype(np.float64))
-    if reports.ndim == 2:
-        return to_arrow(reports.astype(np.int64)).cast(pa.list_(pa.int64()))
-    return to_arrow(reports.astype(np.int64))
-
-
-def _from_spark(column: pa.Array, job: Job) -> np.ndarray:
-    probe = job.mechanism.simulate([_any_input(job)], seed=0)
-    if pa.types.is_binary(column.type) or pa.types.is_large_binary(column.type):
-        flat = np.frombuffer(b"".join(column.to_pylist()), dtype=np.uint8)
-        return flat.reshape(len(column), probe.shape[1])
-    if pa.types.is_list(column.type):
-        return np.asarray(column.flatten()).reshape(len(column), -1).astype(probe.dtype)
-    return from_arrow(column).astype(probe.dtype)
+    return outcomes.treeAggregate(Outcome(), lambda x, y: x + y, lambda x, y: x + y)
 
 
 def _randomizing(job: Job) -> Any:
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         source = SystemSource()
-        for batch in batches:
-            reports, left_out = job.reports(batch.column(0), 0, counted=False)
+        # A block at a time, however few rows Spark hands over at once: what is written has only
+        # the order of blocks.
+        for rows in in_blocks(in_one(batch) for batch in batches):
+            reports, left_out = job.reports(rows, 0, counted=False)
             reports = shuffle_reports(reports, source)
-            words = source.octets(16 * len(reports)).reshape(len(reports), 16)
-            keys = pa.array([row.tobytes() for row in words], type=pa.binary())
-            zeros = pa.array(np.zeros(len(reports), dtype=np.int64))
-            columns = [_for_spark(reports), keys, zeros, zeros]
-            names = ["report", "order_key", "nulls", "outside"]
-            if len(reports):
-                yield pa.RecordBatch.from_arrays(columns, names=names)
-            if left_out.nulls or left_out.outside:
-                counts = [pa.array([left_out.nulls]), pa.array([left_out.outside])]
-                blank = [pa.nulls(1, columns[0].type), pa.nulls(1, pa.binary())]
-                yield pa.RecordBatch.from_arrays([*blank, *counts], names=names)
+            for start in range(0, len(reports), _ROWS):
+                yield _keyed(reports[start : start + _ROWS], source)
+            yield _counted(left_out, reports[:0])
 
     return work
+
+
+def _keyed(reports: np.ndarray, source: SystemSource) -> pa.RecordBatch:
+    keys = source.octets(_KEY_BYTES * len(reports)).reshape(len(reports), _KEY_BYTES)
+    zeros = pa.array(np.zeros(len(reports), dtype=np.int64))
+    columns = [to_spark(reports), octets_column(keys), *[zeros] * len(_COUNTS)]
+    return pa.RecordBatch.from_arrays(columns, names=["report", "order_key", *_COUNTS])
+
+
+def _counted(left_out: Outcome, none: np.ndarray) -> pa.RecordBatch:
+    """A row that is no report: what was counted in one block."""
+    counts = [pa.array([int(getattr(left_out, name))]) for name in _COUNTS]
+    columns = [pa.nulls(1, to_spark(none).type), pa.nulls(1, pa.binary()), *counts]
+    return pa.RecordBatch.from_arrays(columns, names=["report", "order_key", *_COUNTS])
 
 
 def _summing(job: Job) -> Any:
     def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         total = Outcome()
-        for batch in batches:
-            if batch.num_rows:
-                total = total + job.outcome(_from_spark(batch.column(0), job))
+        for reports in _reports(batches, job):
+            total = total + job.outcome(reports)
         if total.count:
-            yield _pickled(total)
+            yield _pickled("outcome", total)
 
     return work
 
 
-def _simulating(job: Job) -> Any:
-    def work(rows: tuple[int, Iterable[tuple[int, Any]]]) -> Outcome:
-        block, placed = rows
-        values = pa.array([value for _, value in sorted(placed, key=lambda pair: pair[0])])
-        reports, total = job.reports(values, block, counted=False)
-        return total + job.outcome(reports) if len(reports) else total
+def _batching(job: Job) -> Any:
+    def work(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for reports in _reports(batches, job):
+            yield _pickled("reports", reports)
 
     return work
 
 
-def _pickled(outcome: Outcome) -> pa.RecordBatch:
-    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(outcome)])], names=["outcome"])
+def _reports(batches: Iterable[pa.RecordBatch], job: Job) -> Iterator[np.ndarray]:
+    sample = job.sample()
+    for batch in batches:
+        if batch.num_rows:
+            yield from_spark(batch.column(0), sample)
+
+
+def _pickled(name: str, value: Any) -> pa.RecordBatch:
+    return pa.RecordBatch.from_arrays([pa.array([pickle.dumps(value)])], names=[name])
