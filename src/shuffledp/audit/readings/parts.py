@@ -1,0 +1,129 @@
+"""Readings of reports made of other mechanisms' reports."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from shuffledp.audit.readings.base import Labels, Reading, gives, read, reads, value_of
+from shuffledp.errors import NotCertified
+from shuffledp.randomizers import Hierarchy, Joint, Parallel, PoissonSubsample
+
+# Cells of the product of all parts' cells.
+_MOST_CELLS = 512
+
+
+def coarse(reading: Reading, most: int) -> Reading:
+    """At most so many cells, put together in the order of the likelihood ratio of two inputs."""
+    count = len(reading.names)
+    if count <= most:
+        return reading
+    first, last = reading.mass[0], reading.mass[-1]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.log(np.maximum(first, 1e-300)) - np.log(np.maximum(last, 1e-300))
+    order = np.argsort(ratio, kind="stable")
+    weight = np.cumsum((0.5 * (first + last))[order])
+    groups = np.empty(count, dtype=np.int64)
+    groups[order] = np.minimum((weight * most * (1.0 - 1e-12)).astype(np.int64), most - 1)
+    _, groups = np.unique(groups, return_inverse=True)
+    groups = groups.ravel()
+    names = tuple(f"ratio class {j + 1}" for j in range(int(groups.max()) + 1))
+    return reading.merged(groups, names)
+
+
+@reads(Joint)
+def _joint(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+    """Products of the parts' cells, coarser where there are many parts; up to nine parts."""
+    parts = randomizer.randomizers
+    most = int(_MOST_CELLS ** (1.0 / len(parts)) * (1.0 + 1e-9))
+    if most < 2:
+        raise NotCertified(f"joint: {len(parts)} parts, and no audit of more than 9 at once")
+    rows = [randomizer.part_inputs(x) for x in inputs]
+    every = [
+        coarse(read(part, tuple(row[j] for row in rows), reports), most)
+        for j, part in enumerate(parts)
+    ]
+    mass = np.ones((len(inputs), 1))
+    names: list[str] = [""]
+    for reading in every:
+        mass = (mass[:, :, None] * reading.mass[:, None, :]).reshape(len(inputs), -1)
+        names = [f"{a}; {b}" if a else b for a in names for b in reading.names]
+
+    def classify(given: Any) -> Labels:
+        labels = np.zeros(len(given), dtype=np.int64)
+        bad = np.zeros(len(given), dtype=bool)
+        for j, reading in enumerate(every):
+            own = reading.classify(given[f"part{j}"])
+            bad |= own == len(reading.names)
+            labels = labels * len(reading.names) + np.minimum(own, len(reading.names) - 1)
+        return np.where(bad, len(names), labels)
+
+    rel = math.fsum(reading.rel for reading in every) * (1.0 + 1e-6)
+    return Reading(tuple(names), mass, classify, rel=rel, err=sum(r.err for r in every))
+
+
+@gives(Joint, Parallel)
+def _tuple_of(randomizer: Any, x: Any) -> tuple[Any, ...]:
+    parts = zip(randomizer.randomizers, randomizer.part_inputs(x), strict=True)
+    return tuple(value_of(part, value) for part, value in parts)
+
+
+@gives(Hierarchy)
+def _plain(randomizer: Any, x: Any) -> Any:
+    del randomizer
+    return x
+
+
+@reads(Parallel, Hierarchy)
+def _parallel(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+    """The parts' cells side by side, in their shares."""
+    rows = [randomizer.part_inputs(x) for x in inputs]
+    most = max(2, _MOST_CELLS // len(randomizer.randomizers))
+    every = [
+        coarse(read(part, tuple(row[j] for row in rows), reports), most)
+        for j, part in enumerate(randomizer.randomizers)
+    ]
+    return side_by_side(every, list(randomizer.shares))
+
+
+def side_by_side(every: list[Reading], shares: list[float]) -> Reading:
+    """One of several reports, the field ``choice`` saying which."""
+    mass = np.hstack([share * r.mass for share, r in zip(shares, every, strict=True)])
+    names = tuple(f"part {j + 1}: {name}" for j, r in enumerate(every) for name in r.names)
+    starts = np.cumsum([0, *(len(r.names) for r in every)])
+
+    def classify(given: Any) -> Labels:
+        labels = np.full(len(given), len(names))
+        for j, reading in enumerate(every):
+            mine = given["choice"] == j
+            own = reading.classify(given[f"part{j}"][mine])
+            labels[mine] = np.where(own == len(reading.names), len(names), own + starts[j])
+        return labels
+
+    return Reading(
+        names, mass, classify, rel=max(r.rel for r in every) * 2.0, err=max(r.err for r in every)
+    )
+
+
+@reads(PoissonSubsample)
+def _subsample(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+    """The mechanism's cells in the share of the rate, and the empty message."""
+    inner = read(randomizer.randomizer, inputs, reports)
+    share, count = randomizer.share, len(inner.names)
+    mass = np.column_stack([share * inner.mass, np.full(len(inputs), 1.0 - share)])
+
+    def classify(given: Any) -> Labels:
+        labels = np.full(len(given), count)
+        present = given["choice"] == 1
+        own = inner.classify(given["part0"][present])
+        labels[present] = np.where(own == count, count + 1, own)
+        return np.where(given["choice"] > 1, count + 1, labels)
+
+    return Reading((*inner.names, "no report"), mass, classify, rel=2.0 * inner.rel, err=inner.err)
+
+
+@gives(PoissonSubsample)
+def _inner_value(randomizer: Any, x: Any) -> Any:
+    return value_of(randomizer.randomizer, x)

@@ -1,0 +1,105 @@
+"""Readings of vectors whose likelihood ratios depend on more than one coordinate."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from shuffledp.audit.readings.base import Labels, Reading, gives, reads
+from shuffledp.errors import NotCertified
+from shuffledp.randomizers import LaplaceBall, PrivUnit
+from shuffledp.randomizers.caps import height
+
+_CELLS = 32
+# The angle of a report is read off floats on a lattice of 2^32 steps: an edge of its cells is off
+# by no more than a few steps of the distance between the two points.
+_ANGLE = 2.0**-26
+# Of d coordinates on a lattice of 2^-32: how far an inner product with a unit vector may move.
+_STEP = 2.0**-32
+
+
+@reads(LaplaceBall)
+def _laplace_ball(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+    """Cells of the angle phi with |y - x0| - |y - x1| = distance cos(phi); inputs 0 and 1."""
+    del reports
+    if not set(inputs) <= {0, 1}:
+        raise NotCertified("laplace-ball: reports are read for its two points 0 and 1 alone")
+    # The law's cells are many even ones; here as many of them as make a 32nd part each.
+    fine = randomizer.law(tuple(inputs), cells=_CELLS * 64)
+    groups = np.arange(fine.mass.shape[1]) * _CELLS // fine.mass.shape[1]
+    mass = np.array([np.bincount(groups, weights=row, minlength=_CELLS) for row in fine.mass])
+    points = [np.array(_ball_point(randomizer, x)) for x in (0, 1)]
+    distance = float(np.linalg.norm(points[1] - points[0]))
+
+    def classify(given: Any) -> Labels:
+        rows = np.asarray(given)
+        if rows.ndim != 2 or rows.shape[1] != randomizer.d or rows.dtype.kind not in "iuf":
+            return np.full(len(rows), _CELLS)
+        good = np.asarray(np.isfinite(rows).all(axis=1))
+        safe = np.where(good[:, None], rows, 0.0)
+        gap = np.linalg.norm(safe - points[0], axis=1) - np.linalg.norm(safe - points[1], axis=1)
+        phi = np.arccos(np.clip(gap / distance, -1.0, 1.0))
+        labels = np.minimum((phi * (_CELLS / math.pi)).astype(np.int64), _CELLS - 1)
+        # The law counts phi from the first point: equal masses mirrored where x0 is the nearer.
+        return np.where(good, labels, _CELLS)
+
+    # Under point 0 small gaps (negative) are likelier, so phi near pi: the law's rows say which.
+    if (mass[0, 0] > mass[0, -1] and inputs[0] == 0) or (
+        mass[0, 0] < mass[0, -1] and inputs[0] == 1
+    ):
+        mass = mass[:, ::-1]
+    names = tuple(f"angle {j} of {_CELLS}" for j in range(_CELLS))
+    return Reading(names, mass / mass.sum(axis=1, keepdims=True), classify, err=_ANGLE)
+
+
+@gives(LaplaceBall)
+def _ball_point(randomizer: Any, x: Any) -> list[float]:
+    """Two points on a diameter, at the distance, around the centre."""
+    sign = -0.5 if x == 0 else 0.5
+    return [sign * float(randomizer.distance)] + [0.0] * (randomizer.d - 1)
+
+
+@reads(PrivUnit)
+def _privunit(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
+    """In the first antipode's cap, in the other's, in both or in neither."""
+    del reports
+    if not set(inputs) <= {0, 2}:
+        raise NotCertified("privunit: reports are read for antipodal inputs 0 and 2 alone")
+    c, grow = randomizer.c, math.exp(randomizer.eps0)
+    total = 1.0 + c * math.expm1(randomizer.eps0)
+    both = max(0.0, 2.0 * c - 1.0)
+    only, neither = c - both, max(0.0, 1.0 - 2.0 * c)
+    rows = []
+    for x in inputs:
+        first, second = (grow, 1.0) if x == 0 else (1.0, grow)
+        rows.append([only * first, only * second, both * grow + neither])
+    level = height(c, randomizer.d)
+
+    def classify(given: Any) -> Labels:
+        rows = np.asarray(given)
+        if rows.ndim != 2 or rows.shape[1] != randomizer.d or rows.dtype.kind not in "iuf":
+            return np.full(len(rows), 3)
+        with np.errstate(invalid="ignore"):
+            length = np.sqrt(np.einsum("ij,ij->i", rows, rows))
+            along = rows[:, 0]
+            first, second = along >= level, -along >= level
+            labels = np.where(first & ~second, 0, np.where(second & ~first, 1, 2))
+            good = np.abs(length - 1.0) <= _LENGTH
+        return np.where(good, labels, 3)
+
+    # The density of a coordinate is at most (d/2)^(1/2), and the level itself is a float's.
+    err = 4.0 * _STEP * math.sqrt(randomizer.d) * grow
+    names = ("in the cap of the first", "in the cap of the opposite", "in both or neither")
+    return Reading(names, np.array(rows) / total, classify, err=min(err, 1e-6))
+
+
+_LENGTH = 1e-5
+
+
+@gives(PrivUnit)
+def _quarter(randomizer: Any, x: Any) -> list[float]:
+    """Quarter turns on the circle of the first two coordinates."""
+    first, second = ((1.0, 0.0), (0.0, 1.0), (-1.0, 0.0), (0.0, -1.0))[x]
+    return [first, second] + [0.0] * (randomizer.d - 2)

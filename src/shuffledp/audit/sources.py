@@ -1,0 +1,255 @@
+"""Where reports come from: an external command, a file, or a callable that needs nothing here.
+
+A command gets one value a line on standard input, as JSON, and writes one report a line, as JSON:
+numbers, or lists of them. No shell is involved; time and output are limited; a status other than
+0, a line that is no report or another number of lines is an error, and no audit.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shuffledp import _check
+from shuffledp.audit.plan import AuditPlan
+from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
+from shuffledp.randomizers import OUE, RAPPOR, Randomizer, SamplingRAPPOR
+from shuffledp.randomizers.composed import PartsRandomizer
+
+Labels = npt.NDArray[np.integer]
+
+# Bytes of one line of output; a report of 2^16 bits as a list takes twice as many characters.
+_LONGEST_LINE = 1 << 18
+# Seconds between two looks at a command that runs.
+_LOOK = 0.02
+_LONGEST_TIME = 86_400.0
+_SHOWN = 200
+
+
+@dataclass(frozen=True)
+class Command:
+    """A program of its own that is asked for reports.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Program and arguments; ``Command.parsed`` splits a line as a shell would, and runs none.
+    randomizer : Randomizer
+        The declared mechanism: it says what a report looks like.
+    timeout : float
+        Seconds for one call.
+    longest : int
+        Bytes of a report's line.
+    """
+
+    words: tuple[str, ...]
+    randomizer: Randomizer
+    timeout: float = 600.0
+    longest: int = 4096
+
+    def __post_init__(self) -> None:
+        if not self.words:
+            raise rejected("command", "", "a program and its arguments")
+        _check.positive("timeout", self.timeout, high=_LONGEST_TIME)
+        _check.count("longest", self.longest, high=_LONGEST_LINE)
+        if isinstance(self.randomizer, PartsRandomizer) or not _jsonable(self.randomizer):
+            name = self.randomizer.name
+            raise NotCertified(f"{name}: reports of several parts are audited as a callable only")
+
+    @staticmethod
+    def parsed(line: str, randomizer: Randomizer, *, timeout: float = 600.0) -> Command:
+        """From one line, quotes as in a shell."""
+        try:
+            words = tuple(shlex.split(line))
+        except ValueError as error:
+            raise rejected("command", line, f"words as in a shell ({error})") from None
+        return Command(words, randomizer, timeout)
+
+    def __call__(self, values: Any) -> Any:
+        """One call: values in, reports out."""
+        asked = [json.dumps(_plain(v)) for v in values]
+        lines = self._run("\n".join(asked) + "\n", len(asked))
+        return parsed_reports(self.randomizer, lines, name="command")
+
+    def _run(self, text: str, count: int) -> list[bytes]:
+        most = count * self.longest
+        with (
+            tempfile.TemporaryFile() as given,
+            tempfile.TemporaryFile() as out,
+            tempfile.TemporaryFile() as err,
+        ):
+            given.write(text.encode())
+            given.seek(0)
+            try:
+                # The audited program, named by whoever asks for the audit; no shell reads it.
+                process = subprocess.Popen(self.words, stdin=given, stdout=out, stderr=err)  # noqa: S603
+            except (OSError, ValueError) as error:
+                raise ParameterError(f"command {self.words[0]!r}: {unreadable(error)}") from None
+            status = self._wait(process, out, most)
+            if status != 0:
+                err.seek(0)
+                said = err.read(_SHOWN).decode(errors="replace").strip().split("\n")[0]
+                words = f": {said}" if said else ""
+                raise ParameterError(f"command {self.words[0]!r}: status {status}{words}")
+            out.seek(0)
+            return out.read(most).split(b"\n")
+
+    def _wait(self, process: subprocess.Popen[bytes], out: Any, most: int) -> int:
+        """Until it ends by itself, or is stopped for its time or its output."""
+        end = time.monotonic() + self.timeout
+        try:
+            while process.poll() is None:
+                if time.monotonic() > end:
+                    raise ParameterError(
+                        f"command {self.words[0]!r}: not done after {self.timeout:g} s"
+                    )
+                if _size(out) > most:
+                    raise self._too_much(most)
+                time.sleep(_LOOK)
+            if _size(out) > most:
+                raise self._too_much(most)
+            return process.returncode
+        finally:
+            if process.poll() is None:
+                process.kill()
+                process.wait()
+
+    def _too_much(self, most: int) -> ParameterError:
+        return ParameterError(
+            f"command {self.words[0]!r}: more than {most:,} bytes of reports, {self.longest:,} each"
+        )
+
+
+def _size(file: Any) -> int:
+    return os.fstat(file.fileno()).st_size
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    return list(value) if isinstance(value, tuple) else value
+
+
+def _jsonable(randomizer: Randomizer) -> bool:
+    return randomizer.name != "density"
+
+
+def parsed_reports(randomizer: Randomizer, lines: Sequence[bytes], *, name: str) -> Any:
+    """Lines of JSON as the array that ``randomize`` would return.
+
+    Bits of unary encodings may be lists of 0 and 1, one for each item, in place of packed bytes.
+    """
+    kept = list(lines)
+    while kept and not kept[-1].strip():
+        kept.pop()
+    try:
+        rows = json.loads(b"[" + b",".join(kept) + b"]")
+    except ValueError:
+        rows = None
+    if rows is None or len(rows) != len(kept):
+        place = next((i for i, line in enumerate(kept) if not _one(line)), 0)
+        shown = kept[place][:80].decode(errors="replace")
+        raise rejected(f"{name}: line {place + 1}", shown, "one report a line, as JSON")
+    return _array(randomizer, rows, name)
+
+
+def _one(line: bytes) -> bool:
+    try:
+        json.loads(line)
+    except ValueError:
+        return False
+    return True
+
+
+def _array(randomizer: Randomizer, rows: list[Any], name: str) -> Any:
+    try:
+        array = np.array(rows)
+    except ValueError:
+        array = None
+    if array is None or array.dtype.kind not in "iufb":
+        raise rejected(f"{name}: reports", rows[0] if rows else "none", "numbers or lists of them")
+    if isinstance(randomizer, RAPPOR | OUE | SamplingRAPPOR):
+        return _packed(array, randomizer.items)
+    return array.astype(np.int64) if array.dtype.kind == "b" else array
+
+
+def _packed(array: Any, d: int) -> Any:
+    """Bytes of bits; anything else is left for the reading to call outside the message space."""
+    if array.ndim == 2 and array.shape[1] == d and bool(((array == 0) | (array == 1)).all()):
+        return np.packbits(array.astype(np.uint8), axis=1)
+    if array.ndim == 2 and bool(((array >= 0) & (array < 256)).all()):
+        return array.astype(np.uint8)
+    return array
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Reports that were made elsewhere for known inputs: a file of JSON lines.
+
+    Each line is {"value": ..., "report": ...}; under each audited input as many reports are used
+    as under the one with the fewest, the first ones.
+
+    Attributes
+    ----------
+    order : ndarray of int
+        Which input was asked for, in the file's order.
+    reports : array
+        What came back.
+    each : int
+        Reports under each input.
+    """
+
+    order: Labels
+    reports: Any
+    each: int
+
+
+def recorded(path: str | Path, plan: AuditPlan) -> Recorded:
+    """Read a file of reports for the inputs of a plan; lines with other values are refused."""
+    try:
+        lines = Path(path).read_bytes().split(b"\n")
+    except OSError as error:
+        raise ParameterError(f"reports {str(path)!r}: {unreadable(error)}") from None
+    wanted = '{"value": ..., "report": ...}'
+    known = {json.dumps(_plain_json(v)): i for i, v in enumerate(plan.values())}
+    inputs, rows = [], []
+    for place, line in enumerate(lines, start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+            key, report = json.dumps(row["value"]), row["report"]
+        except (ValueError, TypeError, KeyError):
+            shown = line[:80].decode(errors="replace")
+            raise rejected(f"line {place} of {str(path)!r}", shown, wanted) from None
+        if key not in known:
+            audited = ", ".join(known)
+            raise rejected(f"value in line {place} of {str(path)!r}", key, f"one of {audited}")
+        inputs.append(known[key])
+        rows.append(report)
+    index = np.array(inputs, dtype=np.uint8)
+    counts = np.bincount(index, minlength=len(known))
+    each = int(counts.min())
+    kept = np.zeros(len(index), dtype=bool)
+    for i in range(len(known)):
+        kept[np.flatnonzero(index == i)[:each]] = True
+    chosen = [row for row, use in zip(rows, kept.tolist(), strict=True) if use]
+    return Recorded(index[kept], _array(plan.randomizer, chosen, f"{str(path)!r}"), each)
+
+
+def _plain_json(value: Any) -> Any:
+    return json.loads(json.dumps(_plain(value)))
+
+
+Program = Callable[[Any], Any]

@@ -1,0 +1,229 @@
+"""Tally: the raw counts of an audit, all that its result is made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shuffledp.audit.plan import AuditPlan, Design, design
+from shuffledp.described import ByContent
+from shuffledp.errors import ParameterError, rejected
+
+Counts = npt.NDArray[np.int64]
+Labels = npt.NDArray[np.integer]
+
+# Float reports that are no multiple of 2^-k of the largest audited input's last place: a sum of
+# that input and noise in floats is always one, a sum of 0 and noise often is not (Mironov 2012).
+LOW_BITS = (-1, 0, 1, 2, 4)
+
+Tell = Callable[[int], None]
+
+
+@dataclass(frozen=True, eq=False)
+class Tally(ByContent):
+    """Counts of reports by input and cell, and of what reports have to do with earlier ones.
+
+    Attributes
+    ----------
+    counts : ndarray of int, shape (I, C + 1)
+        By input and cell; the last column is outside the message space.
+    after : ndarray of int, shape (I, I, C + 1)
+        By the input before, in the same call, and the input.
+    agree : ndarray of int, shape (2, I, I, 2)
+        Disjoint pairs of reports, neighbours in a call and the same place of two calls, by their
+        inputs: how many lie in the same cell, and how many there are.
+    equal : ndarray of int, shape (2, 2)
+        The same of reports that are equal to the last bit; zeros where they are not compared.
+    low_bits : ndarray of int, shape (I, len(LOW_BITS))
+        Floats that are no multiple of a power of two.
+    """
+
+    counts: Counts
+    after: Counts
+    agree: Counts
+    equal: Counts
+    low_bits: Counts
+
+    @staticmethod
+    def empty(inputs: int, cells: int) -> Tally:
+        """All counts zero."""
+        return Tally(
+            np.zeros((inputs, cells + 1), dtype=np.int64),
+            np.zeros((inputs, inputs, cells + 1), dtype=np.int64),
+            np.zeros((2, inputs, inputs, 2), dtype=np.int64),
+            np.zeros((2, 2), dtype=np.int64),
+            np.zeros((inputs, len(LOW_BITS)), dtype=np.int64),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """For files."""
+        return {name: getattr(self, name).tolist() for name in _FIELDS}
+
+
+_FIELDS = ("counts", "after", "agree", "equal", "low_bits")
+
+
+def tally_from_dict(table: dict[str, Any], plan: AuditPlan) -> Tally:
+    """The counts of a file, checked against its plan.
+
+    Raises
+    ------
+    ParameterError
+        If they are not counts of that plan.
+    """
+    like = Tally.empty(len(plan.asked), len(design(plan).reading.names))
+    made = []
+    for name in _FIELDS:
+        try:
+            array = np.array(table[name], dtype=np.int64)
+        except (KeyError, TypeError, ValueError, OverflowError):
+            raise ParameterError(f"tally.{name}: wanted whole numbers") from None
+        if array.shape != getattr(like, name).shape or bool((array < 0).any()):
+            raise rejected(f"tally.{name} shape", array.shape, f"{getattr(like, name).shape}")
+        made.append(array)
+    tally = Tally(*made)
+    if bool((tally.counts.sum(axis=1) != plan.reports).any()):
+        raise rejected("tally.counts", tally.counts.sum(axis=1).tolist(), f"{plan.reports} each")
+    return tally
+
+
+def one_call(
+    found: Design, inputs: Labels, reports: Any, before: tuple[Labels, Labels, Any] | None
+) -> tuple[Tally, tuple[Labels, Labels, Any]]:
+    """Counts of one call, and what the next one is compared with.
+
+    Parameters
+    ----------
+    found : Design
+        Of the plan.
+    inputs : ndarray of int, shape (B,)
+        Which input was asked for at each place.
+    reports : array, shape (B, ...)
+        What came back.
+    before : tuple or None
+        Of the call before, where this is the second of two.
+    """
+    reading = found.reading
+    many, cells = len(reading.mass), len(reading.names) + 1
+    labels = reading.classify(reports)
+    index = inputs.astype(np.int64)
+    raw = _comparable(reports) if reading.equal is not None else None
+    tally = Tally.empty(many, cells - 1)
+    tally.counts[:] = np.bincount(index * cells + labels, minlength=many * cells).reshape(
+        many, cells
+    )
+    pairs = (index[:-1] * many + index[1:]) * cells + labels[1:]
+    tally.after[:] = np.bincount(pairs, minlength=many * many * cells).reshape(many, many, cells)
+    even = len(labels) // 2 * 2
+    _compare(tally, 0, (index[:even:2], labels[:even:2]), (index[1:even:2], labels[1:even:2]))
+    if raw is not None:
+        _equal(tally, 0, raw[:even:2], raw[1:even:2])
+    if before is not None:
+        size = min(len(labels), len(before[0]))
+        _compare(tally, 1, (before[0][:size], before[1][:size]), (index[:size], labels[:size]))
+        if raw is not None and before[2] is not None:
+            _equal(tally, 1, before[2][:size], raw[:size])
+    if raw is not None and raw.dtype.kind == "f":
+        tally.low_bits[:] = _low_bits(found, raw, index, many)
+    return tally, (index, labels, raw)
+
+
+def _comparable(reports: Any) -> Any:
+    column = np.asarray(reports)
+    return column if column.ndim == 1 and column.dtype.kind in "iuf" else None
+
+
+def _compare(
+    tally: Tally, lag: int, first: tuple[Labels, Labels], second: tuple[Labels, Labels]
+) -> None:
+    many = len(tally.counts)
+    groups = first[0] * many + second[0]
+    same = first[1] == second[1]
+    tally.agree[lag, :, :, 0] += np.bincount(groups[same], minlength=many**2).reshape(many, many)
+    tally.agree[lag, :, :, 1] += np.bincount(groups, minlength=many**2).reshape(many, many)
+
+
+def _equal(tally: Tally, lag: int, first: Any, second: Any) -> None:
+    tally.equal[lag] += (int(np.count_nonzero(first == second)), len(first))
+
+
+def _low_bits(found: Design, raw: Any, index: Labels, many: int) -> Counts:
+    made = np.zeros((many, len(LOW_BITS)), dtype=np.int64)
+    unit = found.unit
+    if unit <= 0.0:
+        return made
+    with np.errstate(over="ignore", invalid="ignore"):
+        for place, shift in enumerate(LOW_BITS):
+            scaled = raw / (unit * 2.0**-shift)
+            off = np.isfinite(scaled) & (scaled != np.floor(scaled))
+            made[:, place] = np.bincount(index[off], minlength=many)
+    return made
+
+
+def added(tallies: Iterator[Tally], start: Tally) -> Tally:
+    """The sum of all counts."""
+    for tally in tallies:
+        for name in _FIELDS:
+            getattr(start, name)[...] += getattr(tally, name)
+    return start
+
+
+def counted(plan: AuditPlan, order: Labels, reports: Any) -> Tally:
+    """Count reports that are there already, asked for in this order, as if in one call."""
+    if len(order) != plan.total or len(reports) != len(order):
+        raise rejected("reports", len(reports), f"{plan.total:,}, {plan.reports:,} for each input")
+    return one_call(design(plan), order, reports, None)[0]
+
+
+def collected(
+    plan: AuditPlan,
+    program: Callable[[Any], Any],
+    *,
+    tell: Tell | None = None,
+    found: Design | None = None,
+) -> Tally:
+    """Ask a program for all reports of a plan, call by call, and count.
+
+    Parameters
+    ----------
+    plan : AuditPlan
+        What is asked.
+    program : callable
+        Values of one call, an array with one row for each report -> as many reports.
+    tell : callable, optional
+        Told how many reports are in after each call.
+    found : Design, optional
+        ``design(plan)``, where it is there already.
+    """
+    found = found or design(plan)
+    order = plan.order()
+    table = _table(plan.values())
+    total = Tally.empty(len(plan.asked), len(found.reading.names))
+    before: tuple[Labels, Labels, Any] | None = None
+    done = 0
+    for call, start in enumerate(range(0, len(order), plan.call_size)):
+        inputs = order[start : start + plan.call_size]
+        reports = program(table(inputs))
+        if len(reports) != len(inputs):
+            raise rejected(
+                "reports of a call", len(reports), f"{len(inputs):,}, one for each value"
+            )
+        tally, kept = one_call(found, inputs, reports, before)
+        added(iter([tally]), total)
+        before = kept if call % 2 == 0 else None
+        done += len(inputs)
+        if tell is not None:
+            tell(done)
+    return total
+
+
+def _table(values: list[Any]) -> Callable[[Labels], Any]:
+    """Values by place: an array where they are numbers or rows of them, else a list."""
+    if any(isinstance(v, tuple) for v in values):
+        return lambda inputs: [values[i] for i in inputs]
+    array = np.array(values)
+    return lambda inputs: array[inputs]

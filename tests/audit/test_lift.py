@@ -1,0 +1,113 @@
+"""Limits pushed through the shuffle: below every law they allow, for all data sets at small n."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shuffledp as sd
+from audit import programs
+from shuffledp.audit import AuditPlan, audit, lift
+
+
+@st.composite
+def laws(draw):
+    """Two laws on three to five cells, and points that nested events' limits may be."""
+    cells = draw(st.integers(2, 5))
+    rows = [draw(st.lists(st.integers(1, 60), min_size=cells, max_size=cells)) for _ in range(2)]
+    p, q = (np.array(row) / sum(row) for row in rows)
+    order = np.argsort(q / p)
+    tops, bottoms = np.cumsum(p[order])[:-1], np.cumsum(q[order])[:-1]
+    shrink = draw(st.lists(st.floats(0.0, 0.4), min_size=2 * cells, max_size=2 * cells))
+    points = [
+        (min(1.0, u + (1.0 - u) * shrink[2 * j]), t * (1.0 - shrink[2 * j + 1]))
+        for j, (u, t) in enumerate(zip(bottoms, tops, strict=True))
+    ]
+    return p, q, points
+
+
+def hockey_stick(p, q, epsilon):
+    return np.maximum(p - math.exp(epsilon) * q, 0.0).sum()
+
+
+@given(laws())
+def test_the_weakest_channel_is_below_every_law_in_both_directions(case):
+    p, q, points = case
+    channel = lift.weakest_channel(points)
+    if channel is None:
+        return
+    first, second = channel.probabilities
+    for epsilon in (0.0, 0.1, 0.5, 1.0, 2.0):
+        assert hockey_stick(first, second, epsilon) <= hockey_stick(p, q, epsilon)
+        assert hockey_stick(second, first, epsilon) <= hockey_stick(q, p, epsilon)
+
+
+def exact_delta(rows, others, n, epsilon):
+    """Of (x0, others) against (x1, others), by enumeration of the counts of all outputs."""
+    cells = len(rows[0])
+    masses = {}
+    for outputs in itertools.product(range(cells), repeat=n):
+        counts = tuple(np.bincount(outputs, minlength=cells))
+        for k, row in enumerate(rows):
+            chance = row[outputs[0]] * math.prod(others[y] for y in outputs[1:])
+            masses.setdefault(counts, [0.0, 0.0])[k] += chance
+    grow = math.exp(epsilon)
+    return sum(max(a - grow * b, 0.0) for a, b in masses.values())
+
+
+@given(laws(), st.sampled_from([2, 3]), st.sampled_from([1e-1, 1e-2, 1e-3]))
+def test_the_lower_end_is_below_the_exact_eps_of_the_shuffle(case, n, delta):
+    """Every law that keeps the points: some pair of data sets of it is worse than the end says."""
+    p, q, points = case
+    channel = lift.weakest_channel(points)
+    if channel is None:
+        return
+    lower = sd.shuffle(channel, n=n, rtol=1e-3).epsilon(delta=delta, analysis="dataset").lower
+    if lower <= 0.0:
+        return
+    worst = max(
+        exact_delta(rows, others, n, lower) for rows in ((p, q), (q, p)) for others in (p, q)
+    )
+    assert worst >= delta
+
+
+def test_hull_keeps_the_best_points_alone():
+    points = [(0.1, 0.4), (0.2, 0.41), (0.5, 0.9), (0.6, 0.5), (0.1, 0.3)]
+    corners = lift.hull(points)
+    assert [round(u, 6) for u, _ in corners] == [0.0, 0.1, 0.5, 1.0]
+    slopes = [(b[1] - a[1]) / (b[0] - a[0]) for a, b in itertools.pairwise(corners)]
+    assert slopes == sorted(slopes, reverse=True)
+    assert lift.weakest_channel([(0.5, 0.5), (0.3, 0.1)]) is None
+
+
+@pytest.mark.parametrize("n", [1_000, 100_000])
+def test_central_bounds_of_an_honest_program_are_around_the_truth(n):
+    claimed = sd.KRR(k=4, eps0=2.0)
+    plan = AuditPlan(randomizer=claimed, reports=200_000, n=n, deltas=(1e-6, 1e-12))
+    result = audit(programs.honest(claimed), plan)
+    for entry in result.central:
+        certified = sd.shuffle(claimed, n=n).epsilon(delta=entry.delta)
+        assert 0.5 * certified.lower < entry.lower <= certified.upper <= entry.upper
+        assert entry.supported is None
+
+
+def test_a_refuted_law_has_what_its_cells_support():
+    plan = AuditPlan(randomizer=sd.KRR(k=4, eps0=1.0), reports=50_000, n=1_000)
+    result = audit(programs.honest(sd.KRR(k=4, eps0=1.4)), plan)
+    assert result.verdict == "refuted"
+    assert 1.4 < result.supported.epsilon < 1.6
+    for entry in result.central:
+        truth = sd.shuffle(sd.KRR(k=4, eps0=1.4), n=1_000).epsilon(delta=entry.delta)
+        assert entry.lower <= truth.upper
+        assert truth.lower <= entry.supported
+
+
+def test_nothing_is_supported_where_reports_leave_the_message_space():
+    plan = AuditPlan(randomizer=sd.KRR(k=10, eps0=1.0), reports=1_000, n=100)
+    result = audit(programs.passes_outside(sd.KRR(k=10, eps0=1.0)), plan)
+    assert result.supported.epsilon == math.inf
+    assert all(entry.supported == math.inf for entry in result.central)
+    assert "none" in result.text()

@@ -1,0 +1,224 @@
+"""p-values and limits: their level by enumeration, their numbers against exact arithmetic."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from flint import arb, ctx
+from hypothesis import given
+from hypothesis import strategies as st
+
+from shuffledp.audit import limits
+
+
+def weights(n, p):
+    """P(Bin(n, p) = k) as whole numbers over one denominator, exactly."""
+    a, b = Fraction(p).as_integer_ratio()
+    return [math.comb(n, k) * a**k * (b - a) ** (n - k) for k in range(n + 1)], b**n
+
+
+def exact_upper(count, n, p):
+    parts, total = weights(n, p)
+    return Fraction(sum(parts[max(count, 0) :]), total)
+
+
+def arb_upper(count, n, p):
+    """P(Bin(n, p) >= count) as a ball."""
+    ctx.prec = 400
+    try:
+        return arb(p).beta_lower(arb(count), arb(n - count + 1), regularized=True)
+    finally:
+        ctx.prec = 53
+
+
+@given(st.integers(1, 40), st.data())
+def test_tails_are_at_least_the_exact_ones_and_next_to_them(n, data):
+    count = data.draw(st.integers(-1, n + 1))
+    p = data.draw(st.floats(0.0, 1.0))
+    upper, lower = exact_upper(count, n, p), 1 - exact_upper(count + 1, n, p)
+    for found, exact in (
+        (limits.upper_tail(count, n, p), upper),
+        (limits.lower_tail(count, n, p), lower),
+    ):
+        assert exact <= Fraction(found)
+        assert found <= max(float(exact) * (1 + 1e-8), 1e-300)
+
+
+@pytest.mark.parametrize(
+    ("count", "n", "p"),
+    [
+        (10_300, 10**6, 0.01),
+        (5_001_000, 10**7, 0.5),
+        (120, 10**8, 1e-6),
+        (45_100_000, 10**8, 0.45085),
+    ],
+)
+def test_tails_of_many_reports_are_outward(count, n, p):
+    exact = arb_upper(count, n, p)
+    found = limits.upper_tail(count, n, p)
+    assert exact < arb(found) < exact * arb(1.000001)
+    below = arb(1) - arb_upper(count + 1, n, p)
+    assert below < arb(limits.lower_tail(count, n, p))
+
+
+@pytest.mark.parametrize("p", [0.003, 0.1, 0.37, 0.5, 0.93])
+@pytest.mark.parametrize("n", [5, 17, 40])
+def test_p_values_have_their_level(n, p):
+    law, total = weights(n, p)
+    found = [limits.two_sided(k, n, p, p) for k in range(n + 1)]
+    for level in sorted(set(found)):
+        reached = sum(w for w, v in zip(law, found, strict=True) if v <= level)
+        assert reached <= Fraction(level) * total
+
+
+@pytest.mark.parametrize("alpha", [0.3, 0.05, 1e-4])
+@pytest.mark.parametrize("n", [3, 20, 50])
+def test_limits_cover_for_every_probability(n, alpha):
+    low = [limits.lower_limit(k, n, alpha) for k in range(n + 1)]
+    high = [limits.upper_limit(k, n, alpha) for k in range(n + 1)]
+    places = [*low, *high, *(x + 1e-12 for x in low), *(max(x - 1e-12, 0) for x in high), 0.5]
+    for p in (x for x in places if 0 < x < 1):
+        law, total = weights(n, p)
+        most = Fraction(alpha) * total
+        assert sum(w for w, end in zip(law, low, strict=True) if end > p) <= most
+        assert sum(w for w, end in zip(law, high, strict=True) if end < p) <= most
+
+
+def test_limits_are_as_tight_as_they_may_be():
+    for k, n, alpha in ((3, 20, 0.05), (400, 10**6, 1e-3), (999_990, 10**6, 1e-6)):
+        end = limits.lower_limit(k, n, alpha)
+        assert limits.upper_tail(k, n, end) <= alpha < limits.upper_tail(k, n, end * (1 + 1e-6))
+    assert limits.upper_limit(0, 1000, 0.05) == pytest.approx(-math.log(0.05) / 1000, rel=2e-3)
+    assert limits.lower_limit(0, 10, 0.1) == 0.0
+    assert limits.upper_limit(10, 10, 0.1) == 1.0
+
+
+def compositions(n, cells):
+    for bars in itertools.combinations(range(n + cells - 1), cells - 1):
+        ends = (-1, *bars, n + cells - 1)
+        yield np.diff(ends) - 1
+
+
+@pytest.mark.parametrize("enumerated", [True, False])
+@pytest.mark.parametrize("p", [(0.2, 0.3, 0.5), (0.01, 0.04, 0.95), (0.1, 0.2, 0.3, 0.4)])
+def test_multinomial_p_values_have_their_level(monkeypatch, p, enumerated):
+    if not enumerated:
+        monkeypatch.setattr(limits, "_MOST_COMPOSITIONS", 0)
+    n, claimed = 9, np.array(p)
+    law, found = [], []
+    for counts in compositions(n, len(p)):
+        weight = Fraction(math.factorial(n))
+        for count, chance in zip(counts.tolist(), p, strict=True):
+            weight *= Fraction(chance) ** count / math.factorial(count)
+        law.append(weight)
+        found.append(limits.multinomial(counts, claimed, claimed))
+    total = sum(Fraction(chance) for chance in p) ** n
+    for level in sorted(set(found)):
+        reached = sum(w for w, v in zip(law, found, strict=True) if v <= level) / total
+        assert reached <= Fraction(level) * (1 + Fraction(1, 10**12))
+
+
+def test_multinomial_of_a_cell_that_cannot_be():
+    p = np.array([0.0, 0.5, 0.5])
+    assert limits.multinomial(np.array([1, 5, 5]), p, p) < 1e-100
+    assert limits.multinomial(np.array([1, 500_000, 500_000]), p, p) < 1e-100
+    assert limits.multinomial(np.array([0, 500_000, 500_000]), p, p) == 1.0
+
+
+def test_intervals_of_claims_are_tested_at_their_worst_end():
+    low, high = np.array([0.1, 0.4, 0.4]), np.array([0.2, 0.5, 0.5])
+    for n in (20, 3000):
+        inside = np.array([3 * n // 20, 17 * n // 40, n - 3 * n // 20 - 17 * n // 40])
+        assert limits.multinomial(inside, low, high) > 0.3
+    # The point null inside is refuted, the interval is not.
+    counts = np.array([560, 1200, 1240])
+    exact = np.array([0.15, 0.425, 0.425])
+    assert limits.multinomial(counts, exact, exact) < 1e-5
+    assert limits.multinomial(counts, low, high) > 0.3
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize(("epsilon", "delta"), [(0.0, 0.0), (1.0, 0.0), (0.7, 0.05)])
+def test_ratio_p_values_have_their_level_all_along_the_boundary(share, epsilon, delta):
+    n0, n1 = 12, 9
+    table = {
+        (a, b): limits.Ratio(a, n0, b, n1, share).p_value(epsilon, delta=delta)
+        for a in range(n0 + 1)
+        for b in range(n1 + 1)
+    }
+    for p1 in np.linspace(0.0, 0.9, 13):
+        p0 = min(1.0, math.exp(epsilon) * p1 + delta)
+        first = [math.comb(n0, k) * p0**k * (1 - p0) ** (n0 - k) for k in range(n0 + 1)]
+        second = [math.comb(n1, k) * p1**k * (1 - p1) ** (n1 - k) for k in range(n1 + 1)]
+        for level in (0.2, 0.05, 0.01, *sorted(set(table.values()))[:10]):
+            reached = sum(first[a] * second[b] for (a, b), p in table.items() if p <= level)
+            assert reached <= level * (1 + 1e-9)
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5])
+def test_ratio_bounds_and_p_values_say_the_same(share):
+    ratio = limits.Ratio(400, 1000, 90, 1000, share)
+    for alpha in (0.2, 0.01, 1e-6):
+        end = ratio.epsilon(alpha)
+        assert ratio.p_value(end * (1 - 1e-9)) <= alpha * (1 + 1e-5)
+        assert ratio.p_value(end * (1 + 1e-4)) > alpha
+        at = ratio.delta(alpha, epsilon=0.5)
+        assert 0 < at < 0.4 - math.exp(0.5) * 0.09
+        low, high = ratio.ends(alpha)
+        assert at <= low - math.exp(0.5) * high <= at + 1e-12
+    assert limits.Ratio(0, 10, 10, 10, 0.5).epsilon(0.05) == 0.0
+    # Counts so far apart that levels end before the evidence does.
+    assert limits.Ratio(10**6, 10**6, 0, 10**6, 0.1).p_value(1.0) <= 1e-290
+
+
+def test_holm_rejects_as_its_definition_does():
+    p = [0.01, 0.04, 0.03, 0.005]
+    assert limits.holm(p) == pytest.approx([0.03, 0.06, 0.06, 0.02])
+    assert limits.holm([]) == []
+    assert limits.holm([0.9, 0.8]) == [1.0, 1.0]
+    # Step down by the definition, for all orders and levels.
+    for level in (0.01, 0.02, 0.05, 0.2):
+        order = sorted(range(4), key=lambda i: p[i])
+        rejected = set()
+        for place, i in enumerate(order):
+            if p[i] * (4 - place) > level:
+                break
+            rejected.add(i)
+        assert {i for i, v in enumerate(limits.holm(p)) if v <= level * (1 + 1e-12)} == rejected
+
+
+def test_combined_p_values_have_their_level():
+    # Three independent uniform p-values on {1/5, 2/5, .., 1}: coarser than uniform.
+    grid = [0.2, 0.4, 0.6, 0.8, 1.0]
+    found = {p: limits.combined(p) for p in itertools.product(grid, repeat=3)}
+    for level in sorted(set(found.values())):
+        assert sum(1 for v in found.values() if v <= level) / 125 <= level
+    assert limits.combined([]) == 1.0
+    assert limits.combined([0.03]) == pytest.approx(0.03)
+
+
+@pytest.mark.parametrize("n", [1, 2, 5, 20, 60])
+def test_dkw_is_at_least_the_exact_probability(n):
+    """Birnbaum and Tingey 1951: P(D+ >= d), exactly."""
+    for place in range(1, 46):
+        d = Fraction(place, 46)
+        top = math.floor(n * (1 - d))
+        exact = (1 - d) ** n + d * sum(
+            math.comb(n, j) * (d + Fraction(j, n)) ** (j - 1) * (1 - d - Fraction(j, n)) ** (n - j)
+            for j in range(1, top + 1)
+        )
+        assert exact <= Fraction(limits.dkw(float(d), n)) * (1 + Fraction(1, 10**9))
+    assert limits.dkw(0.0, n) == limits.dkw(-1.0, n) == 1.0
+
+
+def test_power_and_what_is_detectable():
+    n, p, level = 1000, 0.2, 0.01
+    count = limits.critical_count(n, p, level)
+    assert limits.upper_tail(count, n, p) <= level < limits.upper_tail(count - 1, n, p)
+    found = limits.detectable(n, p, level, power=0.9)
+    assert limits.power_of(n, p, level, found) == pytest.approx(0.9, rel=1e-9)
+    assert exact_upper(count, 40, 0.3) == 0
+    assert limits.detectable(10, 0.99, 1e-12, power=0.9) == math.inf
+    assert limits.power_of(10, 0.99, 1e-12, 1.0) == 0.0
