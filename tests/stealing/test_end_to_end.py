@@ -133,3 +133,23 @@ def test_published_leaves_it_out() -> None:
 
 def test_fraction_of_the_exponential() -> None:
     assert grown(0.0) > Fraction(1)
+
+
+@pytest.mark.parametrize(
+    ("randomizer", "n", "gap"),
+    [
+        (sd.BinaryRR(eps0=4.0), 3336, 2e-3),
+        (sd.BLH(domain=100, eps0=4.0), 4_000, 2e-3),
+        (sd.BLH(domain=100, eps0=6.0), 20_000, 1e-2),
+        (sd.Laplace(eps0=4.0, binary=True), 1_000, 3e-2),
+    ],
+    ids=lambda value: getattr(value, "name", None),
+)
+def test_few_messages_are_searched_for(randomizer: sd.Randomizer, n: int, gap: float) -> None:
+    """Some tens of messages in the blanket: numbers from a list leave 1 to 8 % here."""
+    account = sd.shuffle(randomizer, n=n)
+    bound = account.epsilon(delta=DELTA)
+    assert bound.lower < bound.upper <= bound.lower * (1.0 + gap)
+    # The bound is a function of eps, searched or not.
+    again = sd.shuffle(randomizer, n=n).delta(epsilon=bound.upper)
+    assert again.upper <= DELTA

@@ -99,6 +99,10 @@ class Case(Protocol):
         """The measures at this eps, of types that dominate all others."""
         ...
 
+    def least_share(self, log_target: float, n: int) -> float:
+        """The share of the blanket that keeps the reservoir from being empty."""
+        ...
+
     def first(self, epsilon: float, log_target: float, n: int) -> Any | None:
         """A choice worth trying where delta(eps) is about that large; None if there is none."""
         ...
@@ -204,6 +208,10 @@ class FiniteCase:
         alike = [_clusters(law.mass[k] / total) for k in (0, 1)]
         return np.unique(np.array(alike), axis=1, return_inverse=True)[1].reshape(-1)
 
+    def least_share(self, log_target: float, n: int) -> float:
+        """Of the blanket."""
+        return least_share(float(self.law.blanket.sum()), log_target, n)
+
     def first(self, epsilon: float, log_target: float, n: int) -> Tuned | None:
         """A reservoir of middling size, tuned to the type with the largest spread."""
         weights = self._tunings()[0]
@@ -302,6 +310,10 @@ class FamilyCase:
     def certified_gains(self, epsilon: float, choice: Constant) -> Gains:
         """All types are in ``gains``."""
         return self.gains(epsilon, choice)
+
+    def least_share(self, log_target: float, n: int) -> float:
+        """Of the reservoir that dominates every member's."""
+        return least_share(float(self.common.blanket.sum()), log_target, n)
 
     def first(self, epsilon: float, log_target: float, n: int) -> Constant | None:
         """A reservoir of middling size, with the theta that makes both parts' gains alike."""

@@ -111,6 +111,10 @@ class _Apart(ABC):
             steal * positive * (1.0 + 2.0**-50),
         )
 
+    def least_share(self, log_target: float, n: int) -> float:
+        """Of the end points' blanket."""
+        return least_share(float(self._common.third.sum()), log_target, n)
+
     def first(self, epsilon: float, log_target: float, n: int) -> Cut | None:
         """A reservoir of middling size; unbounded gains cut where that costs little."""
         found = (

@@ -17,6 +17,7 @@ from shuffledp.stealing.bound import log_bound
 from shuffledp.stealing.cases import Case
 from shuffledp.stealing.positive_sum import Contour
 from shuffledp.stealing.proposal import Proposal, estimated, nothing, propose
+from shuffledp.stealing.tuning import Search
 
 U = UNIT_ROUNDOFF
 # How near, in log delta, the certified bound at the returned eps is to the target: 1e-6 of eps.
@@ -74,6 +75,7 @@ class Curve:
     def __init__(self, cases_for: Callable[[float], Sequence[Case]], n: int) -> None:
         self._cases_for, self._n = cases_for, n
         self._cases: dict[float, Sequence[Case]] = {}
+        self._search = Search(n)
 
     def log_delta(self, epsilon: float) -> Certified | None:
         """Upper bound of log delta at this eps > 0; None where no reservoir is large enough."""
@@ -158,7 +160,8 @@ class Curve:
             if worst in refined:
                 return found
             refined.add(worst)
-            found[worst] = propose(cases[worst], epsilon, guess, self._n) or found[worst]
+            better = propose(cases[worst], epsilon, guess, self._n) or found[worst]
+            found[worst] = self._search.sharpened(cases[worst], epsilon, better, guess)
 
     def _crossing(self, log_target: float, top: float) -> float | None:
         """About where the bound crosses the target; None if that is not below ``top``."""
