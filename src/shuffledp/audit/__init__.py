@@ -15,6 +15,7 @@ from shuffledp.audit.judge import Finding, PairLimits
 from shuffledp.audit.lift import Central, Supported
 from shuffledp.audit.plan import AuditPlan, design, plan_from_dict
 from shuffledp.audit.result import AuditResult, result_from_file, result_of
+from shuffledp.audit.shuffler import ShufflerPlan, ShufflerResult, audit_shuffler
 from shuffledp.audit.sources import Command, Recorded, recorded
 from shuffledp.audit.tally import Tally, collected, counted, tally_from_dict
 
@@ -26,10 +27,13 @@ __all__ = [
     "Finding",
     "PairLimits",
     "Recorded",
+    "ShufflerPlan",
+    "ShufflerResult",
     "Supported",
     "Tally",
     "Unknown",
     "audit",
+    "audit_shuffler",
     "collected",
     "counted",
     "design",

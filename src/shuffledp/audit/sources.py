@@ -70,19 +70,35 @@ class Command:
     @staticmethod
     def parsed(line: str, randomizer: Randomizer, *, timeout: float = 600.0) -> Command:
         """From one line, quotes as in a shell."""
-        try:
-            words = tuple(shlex.split(line))
-        except ValueError as error:
-            raise rejected("command", line, f"words as in a shell ({error})") from None
-        return Command(words, randomizer, timeout)
+        return Command(split(line), randomizer, timeout)
 
     def __call__(self, values: Any) -> Any:
         """One call: values in, reports out."""
         asked = [json.dumps(_plain(v)) for v in values]
-        lines = self._run("\n".join(asked) + "\n", len(asked))
+        lines = Lines(self.words, self.timeout, self.longest)("\n".join(asked) + "\n", len(asked))
         return parsed_reports(self.randomizer, lines, name="command")
 
-    def _run(self, text: str, count: int) -> list[bytes]:
+
+@dataclass(frozen=True)
+class Lines:
+    """A command that is given lines and writes lines, in limited time and with limited output.
+
+    Parameters
+    ----------
+    words : tuple of str
+        Program and arguments.
+    timeout : float
+        Seconds for one call.
+    longest : int
+        Bytes of a line, on the average of a call.
+    """
+
+    words: tuple[str, ...]
+    timeout: float = 600.0
+    longest: int = 4096
+
+    def __call__(self, text: str, count: int) -> list[bytes]:
+        """Run it once: its lines, for an input of ``count`` lines."""
         most = count * self.longest
         with (
             tempfile.TemporaryFile() as given,
@@ -129,6 +145,17 @@ class Command:
         return ParameterError(
             f"command {self.words[0]!r}: more than {most:,} bytes of reports, {self.longest:,} each"
         )
+
+
+def split(line: str) -> tuple[str, ...]:
+    """Words of a command line, quotes as in a shell; nothing else of one is understood."""
+    try:
+        words = tuple(shlex.split(line))
+    except ValueError as error:
+        raise rejected("command", line, f"words as in a shell ({error})") from None
+    if not words:
+        raise rejected("command", line, "a program and its arguments")
+    return words
 
 
 def _size(file: Any) -> int:

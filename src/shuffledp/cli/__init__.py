@@ -9,6 +9,7 @@ from __future__ import annotations
 import click
 
 from shuffledp import __version__
+from shuffledp.cli.audit import audit
 from shuffledp.cli.calibrate import calibrate
 from shuffledp.cli.compare import compare
 from shuffledp.cli.compare_bounds import compare_bounds
@@ -61,6 +62,7 @@ for command in (
     plan,
     account,
     verify,
+    audit,
     run,
     simulate,
     estimate,

@@ -1,0 +1,225 @@
+"""``shuffledp audit``: commands, files, saved counts, and every way of being given nonsense."""
+
+import json
+import sys
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+import shuffledp as sd
+from shuffledp.audit import AuditPlan, Command, audit, plan_from_dict, result_from_file
+from shuffledp.cli import main
+from shuffledp.errors import NotCertified, ParameterError
+
+DEPLOYMENT = """
+title = "Four answers"
+[population]
+users = 2_000
+minimum_batch = 20
+[randomizer]
+name = "k-rr"
+k = 4
+eps0 = 1.0
+[target]
+delta = 1e-6
+"""
+
+# k-RR in plain Python: truth with probability e^eps0/(e^eps0 + 3).
+CLIENT = """
+import json, math, random, sys
+source, grow = random.Random(SEED), math.exp(EPS0)
+for line in sys.stdin:
+    x = json.loads(line)
+    keep = source.random() < grow / (grow + 3.0)
+    print(x if keep else (x + 1 + source.randrange(3)) % 4)
+"""
+SHUFFLER = """
+import random, sys
+lines = sys.stdin.read().splitlines()
+if len(lines) >= 20:
+    random.SystemRandom().shuffle(lines)
+    print("\\n".join(lines))
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "d.toml").write_text(DEPLOYMENT)
+    (tmp_path / "shuffler.py").write_text(SHUFFLER)
+    return tmp_path
+
+
+def client(folder, *, eps0=1.0, seed="None"):
+    path = folder / "client.py"
+    path.write_text(CLIENT.replace("EPS0", repr(eps0)).replace("SEED", seed))
+    return f"{sys.executable} {path}"
+
+
+def run(folder, *words):
+    return CliRunner().invoke(main, ["audit", "--deployment", str(folder / "d.toml"), *words])
+
+
+def test_an_honest_client_is_not_refuted_and_its_counts_can_be_judged_again(folder):
+    out = folder / "audit.json"
+    words = ("--command", client(folder), "-N", "2000", "--alpha", "1e-6", "--output", str(out))
+    done = run(folder, *words)
+    assert done.exit_code == 0
+    assert "**not refuted** at level 1e-06: 2,000 reports under each of 4 inputs" in done.output
+    assert "passed" not in done.output
+    table = json.loads(out.read_text())
+    assert np.array(table["tally"]["counts"]).sum() == 8_000
+    again = CliRunner().invoke(main, ["audit", "--check", str(out), "--json"])
+    assert again.exit_code == 0
+    assert json.loads(again.output) == table
+
+
+@pytest.mark.parametrize(
+    ("eps0", "seed"), [(2.0, "None"), (1.0, "5")], ids=["another eps0", "one seed"]
+)
+def test_faulty_clients_are_refuted_with_status_1(folder, eps0, seed):
+    done = run(folder, "--command", client(folder, eps0=eps0, seed=seed), "-N", "1500")
+    assert done.exit_code == 1
+    assert "**refuted**" in done.output
+
+
+def test_a_shuffler_and_a_client_share_the_level(folder):
+    shuffler = f"{sys.executable} {folder / 'shuffler.py'}"
+    words = ("--shuffler", shuffler, "--messages", "64", "--batches", "5", "--alpha", "1e-6")
+    alone = run(folder, *words)
+    assert alone.exit_code == 0
+    assert "not refuted** at level 1e-06" in alone.output
+    both = run(folder, *words, "--own", "-N", "500")
+    assert both.exit_code == 0
+    assert both.output.count("at level 5e-07") == 2
+    cat = run(folder, *words[2:], "--shuffler", "cat")
+    assert cat.exit_code == 1
+    assert "neighbours in the same order" in cat.output
+
+
+def test_reports_from_a_file(folder):
+    plan = AuditPlan(randomizer=sd.KRR(k=4, eps0=1.0), reports=500)
+    order = plan.order()
+    reports = sd.KRR(k=4, eps0=1.0).simulate(order, seed=0)
+    lines = [
+        json.dumps({"value": int(x), "report": int(y)}) for x, y in zip(order, reports, strict=True)
+    ]
+    path = folder / "reports.jsonl"
+    path.write_text("\n".join([*lines, lines[0]]) + "\n")
+    done = run(folder, "--reports", str(path), "--alpha", "1e-6")
+    assert done.exit_code == 0
+    assert "500 reports under each of 4 inputs" in done.output
+    path.write_text("\n".join(json.dumps({"value": int(x), "report": int(x)}) for x in order))
+    assert run(folder, "--reports", str(path)).exit_code == 1
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("import sys; sys.exit(3)", "status 3"),
+        ("import sys; print('no such key', file=sys.stderr); sys.exit(1)", "status 1: no such key"),
+        ("print(1)", "reports of a call"),
+        ("import sys; [print('x y') for _ in sys.stdin]", "line 1"),
+        ("import sys; [print('[[1], 2]') for _ in sys.stdin]", "numbers or lists of them"),
+        ("import sys; [print('null') for _ in sys.stdin]", "numbers or lists of them"),
+        ("import time; time.sleep(60)", "not done after 0.2 s"),
+        ("import sys; sys.stdout.write('1' * 10**8)", "bytes of reports"),
+    ],
+)
+def test_programs_that_do_not_answer_are_an_error_in_one_line(folder, program, words):
+    path = folder / "bad.py"
+    path.write_text(program)
+    command = f"{sys.executable} {path}"
+    timeout = "0.2" if "sleep" in program else "60"
+    out = folder / "o.json"
+    words_of = ("--command", command, "-N", "200", "--timeout", timeout, "--output", str(out))
+    done = run(folder, *words_of)
+    assert done.exit_code == 2
+    assert words in done.output
+    assert done.output.count("\n") == 1
+    assert not out.exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "wanted one of --command"),
+        (("--own", "--reports", "x"), "wanted one of --command"),
+        (("--command", "/no/such/program"), "no such file"),
+        (("--command", "'"), "words as in a shell"),
+        (("--command", ""), "wanted one of"),
+        (("--own", "--alpha", "0.9"), "alpha = 0.9"),
+        (("--own", "-N", "3"), "reports = 3"),
+        (("--own", "-N", "2.5"), "reports = 2.5"),
+        (("--own", "--seed", "-1"), "seed = -1"),
+        (("--own", "--delta", "2"), "deltas = 2"),
+        (("--reports", "nothing.jsonl"), "no such file"),
+        (("--shuffler", "cat", "--messages", "1"), "messages = 1"),
+    ],
+)
+def test_bad_input_is_one_line_and_status_2(folder, words, said):
+    done = run(folder, *words)
+    assert done.exit_code == 2
+    assert said in done.output
+    assert done.output.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("{", "not JSON"),
+        ("[]", "shuffledp-audit/1"),
+        ('{"format": "shuffledp-audit/1"}', "no plan"),
+        ('{"format": "shuffledp-audit/1", "plan": {}, "tally": {}}', "keys of a plan"),
+    ],
+)
+def test_files_that_are_no_audit(folder, text, said):
+    path = folder / "a.json"
+    path.write_text(text)
+    done = CliRunner().invoke(main, ["audit", "--check", str(path)])
+    assert done.exit_code == 2
+    assert said in done.output
+
+
+def test_edited_counts_are_refused(folder):
+    plan = AuditPlan(randomizer=sd.KRR(k=4, eps0=1.0), reports=200)
+    table = audit(sd.KRR(k=4, eps0=1.0).randomize, plan).to_dict()
+    assert plan_from_dict(table["plan"]) == plan
+    path = folder / "a.json"
+    for change in (-1, 1):
+        edited = json.loads(json.dumps(table))
+        edited["tally"]["counts"][0][0] += change * 1000
+        path.write_text(json.dumps(edited))
+        with pytest.raises(ParameterError, match="tally"):
+            result_from_file(path)
+    del table["tally"]["agree"]
+    path.write_text(json.dumps(table))
+    with pytest.raises(ParameterError, match=r"tally\.agree"):
+        result_from_file(path)
+
+
+def test_bits_of_unary_encodings_may_be_lists(folder):
+    path = folder / "bits.py"
+    path.write_text("import sys\nfor _ in sys.stdin: print('[1, 0, 0, 1, 0]')\n")
+    command = Command.parsed(f"{sys.executable} {path}", sd.RAPPOR(d=5, eps0=1.0))
+    assert command([1, 2]).tolist() == [[0b10010000], [0b10010000]]
+    with pytest.raises(NotCertified, match="callable only"):
+        Command(("cat",), sd.Joint([sd.KRR(k=2, eps0=1.0)]))
+
+
+@pytest.mark.parametrize(
+    ("argument", "value"),
+    [
+        ("reports", 10),
+        ("alpha", 0.0),
+        ("inputs", (0,)),
+        ("inputs", (0, 0)),
+        ("n", 1),
+        ("spend", (0.9, 0.9, 0.1)),
+        ("events", 0),
+        ("deltas", (0.0,)),
+    ],
+)
+def test_bad_plans_are_refused_by_name(argument, value):
+    with pytest.raises(ParameterError, match=argument):
+        AuditPlan(**{"randomizer": sd.KRR(k=4, eps0=1.0), argument: value})
