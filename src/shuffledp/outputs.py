@@ -17,11 +17,12 @@ import shutil
 import signal
 import stat
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 from shuffledp.errors import ParameterError, rejected, unreadable
 
@@ -295,16 +296,27 @@ def _to_disk(path: Path) -> None:
 
 @contextlib.contextmanager
 def _undisturbed() -> Iterator[None]:
-    """Signals wait until all files have changed places."""
-    if not hasattr(signal, "pthread_sigmask"):  # Windows
+    """Signals wait until all files have changed places, or until none is left.
+
+    By handlers: blocked in one thread the system gives a signal to another one, and Python's main
+    thread acts on it all the same. In other threads Python acts on none.
+    """
+    if threading.current_thread() is not threading.main_thread():
         yield
         return
-    ending = {getattr(signal, name) for name in _ENDING}
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, ending)
+    came: list[int] = []
+    before: dict[int, Any] = {}
     try:
+        for name in _ENDING:
+            number = getattr(signal, name, None)  # Windows has no SIGHUP
+            if number is not None and signal.getsignal(number) not in {signal.SIG_IGN, None}:
+                before[number] = signal.signal(number, lambda found, _: came.append(found))
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        if came:
+            signal.raise_signal(came[0])
 
 
 # ------------------------------------------------------------------- folders for what is unfinished
@@ -324,7 +336,8 @@ def scratch(folder: Path) -> Iterator[Path]:
         # Not TemporaryDirectory: where the folder above has become read-only it recurses for ever
         # (Python 3.11 and before), and it changes rights of folders that are not its own.
         if made is not None:
-            shutil.rmtree(made, ignore_errors=True)
+            with _undisturbed():
+                shutil.rmtree(made, ignore_errors=True)
 
 
 def sweep(folder: Path, tell: Callable[[str], None] | None = None) -> list[Path]:

@@ -4,12 +4,16 @@ Every output of every command meets every input of it, by every way in which two
 file; the folder is compared byte for byte (and inode by inode) with what it was.
 """
 
+import errno
 import os
 import shutil
+import signal
 import socket
 import stat
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +23,7 @@ import pytest
 
 from shuffledp.cli import main
 from shuffledp.errors import ParameterError
-from shuffledp.outputs import check, sweep, writing
+from shuffledp.outputs import check, scratch, sweep, writing
 
 DEPLOYMENT = """
 title = "Letters"
@@ -396,3 +400,71 @@ def test_folders_of_unknown_owners_are_named_not_removed(tmp_path):
     sweep(tmp_path, said.append)
     assert "remove it by hand" in said[0]
     assert (old / "0000").exists()
+
+
+class Ended(Exception):  # noqa: N818 (no error: a signal)
+    """What a handler raises."""
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_signals_wait_for_the_folder_to_go(number, tmp_path, monkeypatch):
+    """Whichever thread the system gives them to: another one is there to take them."""
+    removed = []
+
+    def slow(path, **settings):
+        os.kill(os.getpid(), number)
+        time.sleep(0.05)
+        removed.append(path)
+        shutil_rmtree(path, **settings)
+
+    def end(*_):
+        raise Ended
+
+    shutil_rmtree = shutil.rmtree
+    monkeypatch.setattr(shutil, "rmtree", slow)
+    stop, before = threading.Event(), signal.signal(number, end)
+    other = threading.Thread(target=stop.wait)
+    other.start()
+    try:
+        with pytest.raises(Ended), scratch(tmp_path) as made:
+            (made / "report").write_text("x", encoding="utf-8")
+        assert signal.getsignal(number) is end
+    finally:
+        stop.set()
+        other.join()
+        signal.signal(number, before)
+    assert removed == [made]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_signal_that_is_ignored_stays_so(tmp_path):
+    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
+    try:
+        with scratch(tmp_path):
+            os.kill(os.getpid(), signal.SIGHUP)
+        assert signal.getsignal(signal.SIGHUP) is signal.SIG_IGN
+    finally:
+        signal.signal(signal.SIGHUP, before)
+
+
+def test_what_cannot_be_taken_back_is_named(tmp_path, monkeypatch):
+    """The second file cannot be put in its place, and the first one not be removed again."""
+
+    def fails(path, *_):
+        raise PermissionError(errno.EACCES, "Permission denied", str(path))
+
+    def put_two():
+        with writing([("output", place) for place in places]) as held:
+            for place in places:
+                held.write(place, "x")
+            monkeypatch.setattr(Path, "replace", only_a)
+            monkeypatch.setattr(Path, "unlink", fails)
+
+    def only_a(old, new):
+        return replace(old, new) if new.name == "a" else fails(new)
+
+    places, replace = [tmp_path / "a", tmp_path / "b"], Path.replace
+    with pytest.raises(ParameterError, match=r"permission denied; not all.*remove '.*/a'$"):
+        put_two()
+    monkeypatch.undo()
+    assert [path.name for path in tmp_path.iterdir()] == ["a"]

@@ -312,9 +312,6 @@ def test_arrow_and_back():
 # --------------------------------------------------------------------------- larger than memory
 
 
-# ------------------------------------------------------------------------------------ memory
-
-
 def resident(code):
     """Most megabytes that a process of its own has held."""
     code += "\nimport resource\nprint(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10)"
@@ -322,10 +319,16 @@ def resident(code):
     return int(done.stdout)
 
 
-def whole_numbers(path, rows, size):
-    """A file of so many thousand rows: Parquet in row groups of a million, or CSV."""
+def whole_numbers(path, rows, size, *, groups=True):
+    """A file of so many rows, made of the same ones again: Parquet in row groups of ``size`` rows,
+    or in as few as there can be (2^26 rows each, plain values), or CSV."""
     rng = np.random.default_rng(0)
     table = pa.table({"x": rng.integers(0, 50, size)})
+    if not groups:
+        whole = pa.concat_tables([table] * (rows // size))
+        pq.write_table(whole, path, row_group_size=rows, use_dictionary=False)
+        assert pq.ParquetFile(path).metadata.row_group(0).num_rows == min(rows, 1 << 26)
+        return path
     if path.suffix == ".csv":
         text = "".join(f"{x}\n" for x in table.column("x").to_pylist())
         path.write_text("x\n" + text * (rows // size), encoding="utf-8")
@@ -355,12 +358,14 @@ assert sum(map(len, rows)) == {rows}
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("memory", [128_000_000, 512 << 20])
-def test_memory_at_ten_and_a_hundred_million_rows(memory, tmp_path):
-    """The same within a tenth: nothing grows with the rows."""
+@pytest.mark.parametrize(
+    ("memory", "groups"), [(128_000_000, True), (512 << 20, True), (128_000_000, False)]
+)
+def test_memory_at_ten_and_a_hundred_million_rows(memory, groups, tmp_path):
+    """The same within a tenth: nothing grows with the rows, nor with a row group's."""
     found = []
     for rows in (10**7, 10**8):
-        path = whole_numbers(tmp_path / "x.parquet", rows, 10**6)
+        path = whole_numbers(tmp_path / "x.parquet", rows, 10**6, groups=groups)
         found.append(
             resident(f"""
 import shuffledp as sd

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 
 from shuffledp.errors import ParameterError, rejected, unreadable
 from shuffledp.protocol.engines.base import LocalEngine, Settings, in_one
+from shuffledp.protocol.engines.quotes import Quotes
 
 # Rows at a time: two blocks of a job; a few megabytes of any column.
 _ROWS = 1 << 17
@@ -368,15 +369,20 @@ class FileEngine(LocalEngine):
             null_values=[""],
             strings_can_be_null=True,
         )
+        quotes: Quotes | None = None
         try:
-            with (
-                self._open_text(file) as opened,
-                pa_csv.open_csv(opened, read, parse, convert) as reader,
-            ):
-                yield from self._renamed(reader, names)
+            with self._open_text(file) as opened:
+                delimiter = self._delimiter(file)
+                quotes = Quotes(opened, encoding=self._text.encoding, delimiter=delimiter)
+                with pa_csv.open_csv(pa.PythonFile(quotes, "r"), read, parse, convert) as reader:
+                    yield from self._renamed(reader, names)
+            if quotes.end() is not None:
+                raise self._error(f"not whole CSV: {quotes.wrong}", file)
         except ParameterError:
             raise
         except _DAMAGED as error:
+            if quotes is not None and quotes.wrong is not None:
+                raise self._error(f"not whole CSV: {quotes.wrong}", file) from None
             if bad:
                 raise self._ragged(bad[0], len(known), before, file) from None
             if "UTF" in str(error) or isinstance(error, UnicodeError):
