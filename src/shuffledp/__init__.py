@@ -72,7 +72,8 @@ from shuffledp.randomizers import (
 )
 from shuffledp.required import Required, required_messages, required_noise
 from shuffledp.shuffle import Shuffled, generic, shuffle
-from shuffledp.shuffled_sgd import ShuffledSGD, sgd
+from shuffledp.shuffled_sgd import ShuffledSGD
+from shuffledp.training import BatchedSGD, sgd, sgd_noise
 
 __version__ = "0.1.0"
 
@@ -87,6 +88,7 @@ __all__ = [
     "BalcerCheu",
     "BalcerEtAl",
     "BallsIntoBins",
+    "BatchedSGD",
     "BinaryRR",
     "Bound",
     "Calibration",
@@ -155,6 +157,7 @@ __all__ = [
     "required_noise",
     "required_users",
     "sgd",
+    "sgd_noise",
     "shuffle",
     "shuffle_index",
     "variation_ratio",

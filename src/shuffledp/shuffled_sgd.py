@@ -6,13 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from shuffledp import _check, closed_forms, theorems
+from shuffledp import closed_forms, theorems
 from shuffledp.bound import Bound
 from shuffledp.composition import Candidate, Composed, Round, central, compose
 from shuffledp.composition.gaussian import GaussianCurve, error_of_log, log_delta_gaussian
-from shuffledp.described import by_name
 from shuffledp.divergence import LOOSE, LogInterval, PairProfile
-from shuffledp.errors import NotCertified, rejected
+from shuffledp.errors import NotCertified
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian
@@ -269,72 +268,6 @@ class ShuffledSGD:
 
 
 _FOUND: Beside[ShuffledSGD, Answers] = Beside(lambda _: Answers())
-
-
-@by_name
-def sgd(
-    *,
-    n: int,
-    noise: float,
-    clip: float,
-    epochs: int,
-    batch: int = 1,
-    delta: float,
-    trust: Trust = "all",
-    lower: bool = False,
-) -> ShuffledSGD:
-    """Privacy of SGD without replacement, noise on every user's gradient, in random order.
-
-    Parameters
-    ----------
-    n : int
-        Users, 1 <= n <= 1e15, each used once an epoch.
-    noise : float
-        Standard deviation of the noise on every gradient, in its units; at least clip/25.
-    clip : float
-        L2 norm every gradient is clipped to.
-    epochs : int
-        Passes over the data.
-    batch : int
-        Gradients added up for a step: post-processing, so it does not change the privacy.
-    delta : float
-        Target, 0 < delta < 1.
-    trust : {"all", "published"}
-        "published" leaves out what is proved only in docs.
-    lower : bool
-        Also a lower end, from fixed gradients (tens of seconds).
-
-    Raises
-    ------
-    ParameterError
-        If an argument is outside its domain.
-
-    Examples
-    --------
-    >>> import shuffledp as sd
-    >>> run = sd.sgd(n=60_000, noise=2.0, clip=1.0, epochs=10, batch=600, delta=1e-6)
-    >>> run.steps
-    1000
-    """
-    clip = _check.positive("clip", clip, high=1e100)
-    noise = _check.positive("noise", noise, high=1e100)
-    if not clip / noise <= 25.0:
-        raise rejected("noise", noise, f"at least clip/25 = {clip / 25.0:g}")
-    n = _check.count("n", n)
-    batch = _check.count("batch", batch, high=n)
-    if not isinstance(lower, bool):
-        raise rejected("lower", lower, "True or False")
-    _check.choice("trust", trust, ("all", "published"))
-    return ShuffledSGD(
-        n=n,
-        noise=noise,
-        clip=clip,
-        epochs=_check.count("epochs", epochs, high=10**9),
-        batch=batch,
-        delta=_check.open_unit("delta", delta),
-        trust=trust,
-        lower=lower,
-    )
 
 
 def local_epsilon(distance: float, log_delta0: float) -> float:

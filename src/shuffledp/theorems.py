@@ -314,6 +314,30 @@ FMT_3_8 = Theorem(
     "Feldman, McMillan, Talwar 2021, Theorem 3.8",
     "published",
 )
+BALLS_AND_BINS = Theorem(
+    "balls-and-bins",
+    "one of T batches at random: the mixture of N(e_t, s^2) against N(0, s^2), exactly",
+    "docs/theory-batches.md, Theorem 3.1 (the pair is that of Chua et al. 2025)",
+    "proved here",
+)
+SEVERAL_BALLS = Theorem(
+    "several-balls",
+    "k of T batches are no worse than k times one of floor(T/k)",
+    "docs/theory-batches.md, Theorem 3.3",
+    "proved here",
+)
+POISSON_BATCHES = Theorem(
+    "poisson-batches",
+    "each step the mixture of N(0, s^2) and N(1, s^2) against N(0, s^2), exactly",
+    "docs/theory-batches.md, Theorem 2.2",
+    "proved here",
+)
+SHUFFLED_BATCHES = Theorem(
+    "shuffled-batches",
+    "the batch of an example revealed, or the noise shared out to examples; one pair of datasets",
+    "docs/theory-batches.md, Theorem 4.1 and Proposition 4.2",
+    "proved here",
+)
 FMT_4_1 = Theorem(
     "fmt-4.1",
     "clones of three laws that every input's output law contains, closed form",

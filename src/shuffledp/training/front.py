@@ -1,0 +1,236 @@
+"""sgd: the privacy of training with noise on users' gradients or on batches' sums."""
+
+from __future__ import annotations
+
+import math
+from typing import Literal, overload
+
+from shuffledp import _check
+from shuffledp.described import by_name
+from shuffledp.errors import NotCertified, rejected
+from shuffledp.neighbours import Relation
+from shuffledp.shuffled_sgd import ShuffledSGD
+from shuffledp.training.batches import SAMPLERS, BatchedSGD, Sampler, batched
+
+Trust = Literal["all", "published"]
+
+
+@overload
+def sgd(
+    *,
+    n: int,
+    noise: float,
+    clip: float,
+    epochs: int,
+    batch: int = 1,
+    delta: float,
+    sampler: None = None,
+    trust: Trust = "all",
+    lower: bool = False,
+) -> ShuffledSGD: ...
+
+
+@overload
+def sgd(
+    *,
+    n: int,
+    noise: float,
+    clip: float,
+    epochs: int,
+    batch: int = 1,
+    delta: float,
+    sampler: Sampler,
+    per_epoch: int = 1,
+    relation: Relation | str = "replace-special",
+    trust: Trust = "all",
+) -> BatchedSGD: ...
+
+
+@by_name
+def sgd(
+    *,
+    n: int,
+    noise: float,
+    clip: float,
+    epochs: int,
+    batch: int = 1,
+    delta: float,
+    sampler: Sampler | None = None,
+    per_epoch: int = 1,
+    relation: Relation | str = "replace-special",
+    trust: Trust = "all",
+    lower: bool = False,
+) -> ShuffledSGD | BatchedSGD:
+    """Privacy of SGD on clipped gradients with Gaussian noise.
+
+    Without ``sampler`` the noise is on every user's gradient (the shuffle model): neighbours are
+    datasets with one user's value replaced. With one it is on every batch's sum (DP-SGD): see
+    ``BatchedSGD``.
+
+    Parameters
+    ----------
+    n : int
+        Users (examples), 1 <= n <= 1e15.
+    noise : float
+        Standard deviation of the noise on every gradient, or with a sampler on every batch's sum,
+        in the gradient's units; at least clip/25.
+    clip : float
+        L2 norm every gradient is clipped to.
+    epochs : int
+        Passes over the data.
+    batch : int
+        Gradients added up for a step. Without a sampler that is post-processing, so it does not
+        change the privacy; with one an epoch has ceil(n/batch) steps.
+    delta : float
+        Target, 0 < delta < 1.
+    sampler : {"balls-and-bins", "shuffle", "poisson"}, optional
+        How the examples of an epoch come into batches.
+    per_epoch : int
+        Balls and bins: in how many batches of an epoch each example is.
+    relation : {"replace-special", "add-or-remove-one"} or Relation
+        With a sampler, which datasets are neighbours: one example's gradients replaced by zero, or
+        one example added or removed (not for shuffled batches).
+    trust : {"all", "published"}
+        "published" leaves out what is proved only in docs.
+    lower : bool
+        Without a sampler: also a lower end, from fixed gradients (tens of seconds).
+
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its domain.
+
+    Examples
+    --------
+    >>> import shuffledp as sd
+    >>> run = sd.sgd(n=60_000, noise=2.0, clip=1.0, epochs=10, batch=600, delta=1e-6)
+    >>> run.steps
+    1000
+    >>> run = sd.sgd(
+    ...     n=50, noise=0.5, clip=1.0, epochs=1, delta=1e-6, batch=1, sampler="balls-and-bins"
+    ... )
+    >>> 0.1353 < run.delta_at(epsilon=0.5).upper < 0.1355
+    True
+    """
+    _check.choice("trust", trust, ("all", "published"))
+    if sampler is not None:
+        if lower is not False:
+            raise rejected("lower", lower, "nothing: with a sampler there is always a lower end")
+        return batched(
+            sampler=_sampler(sampler),
+            n=n,
+            noise=noise,
+            clip=clip,
+            epochs=epochs,
+            batch=batch,
+            delta=delta,
+            per_epoch=per_epoch,
+            relation=relation,
+            trust=trust,
+        )
+    if per_epoch != 1 or relation != "replace-special":
+        raise rejected(
+            "sampler", sampler, "a sampler, for per_epoch and relation to mean something"
+        )
+    clip = _check.positive("clip", clip, high=1e100)
+    noise = _check.positive("noise", noise, high=1e100)
+    if not clip / noise <= 25.0:
+        raise rejected("noise", noise, f"at least clip/25 = {clip / 25.0:g}")
+    n = _check.count("n", n)
+    batch = _check.count("batch", batch, high=n)
+    if not isinstance(lower, bool):
+        raise rejected("lower", lower, "True or False")
+    return ShuffledSGD(
+        n=n,
+        noise=noise,
+        clip=clip,
+        epochs=_check.count("epochs", epochs, high=10**9),
+        batch=batch,
+        delta=_check.open_unit("delta", delta),
+        trust=trust,
+        lower=lower,
+    )
+
+
+@by_name
+def sgd_noise(
+    *,
+    n: int,
+    epsilon: float,
+    delta: float,
+    clip: float,
+    epochs: int,
+    batch: int,
+    sampler: Sampler,
+    per_epoch: int = 1,
+    relation: Relation | str = "replace-special",
+    trust: Trust = "all",
+    rtol: float = 1e-3,
+) -> BatchedSGD:
+    """The least noise on batches' sums, to ``rtol``, whose certified eps meets the target.
+
+    Parameters
+    ----------
+    n, delta, clip, epochs, batch, sampler, per_epoch, relation, trust
+        As for ``sgd``.
+    epsilon : float
+        Target in nats, > 0.
+    rtol : float
+        Relative width of the noise, 1e-6 to 0.1: what is returned meets the target, with noise at
+        most 1 + rtol times the least that this search found to do so.
+
+    Returns
+    -------
+    BatchedSGD
+        Whose ``noise`` is the answer, and whose ``bound.upper`` is at most ``epsilon``.
+
+    Raises
+    ------
+    NotCertified
+        If no noise up to 1e4 times the clipping norm meets the target.
+    """
+    epsilon = _check.positive("epsilon", epsilon, high=700.0)
+    rtol = _check.real("rtol", rtol, low=1e-6, high=0.1)
+
+    def run(noise: float) -> BatchedSGD:
+        return batched(
+            sampler=_sampler(sampler),
+            n=n,
+            noise=noise,
+            clip=clip,
+            epochs=epochs,
+            batch=batch,
+            delta=delta,
+            per_epoch=per_epoch,
+            relation=relation,
+            trust=_trusted(trust),
+        )
+
+    clip = _check.positive("clip", clip, high=1e90)
+    low, high = 0.04 * clip * (1.0 + 1e-9), clip
+    while run(high).bound.upper > epsilon:
+        low, high = high, 2.0 * high
+        if high > _MOST_NOISE * clip:
+            msg = f"epsilon = {epsilon!r}: no noise up to {_MOST_NOISE:g} times clip meets it"
+            raise NotCertified(msg)
+    if low < clip and run(low).bound.upper <= epsilon:
+        return run(low)
+    while high > low * (1.0 + rtol):
+        middle = math.sqrt(low * high)
+        if run(middle).bound.upper <= epsilon:
+            high = middle
+        else:
+            low = middle
+    return run(high)
+
+
+# eps is then about 1e-4 sqrt(rounds) of what one report without noise would show.
+_MOST_NOISE = 1e4
+
+
+def _sampler(sampler: str) -> Sampler:
+    return SAMPLERS[SAMPLERS.index(_check.choice("sampler", sampler, SAMPLERS))]  # type: ignore[arg-type]
+
+
+def _trusted(trust: str) -> Trust:
+    return "published" if _check.choice("trust", trust, ("all", "published")) != "all" else "all"

@@ -1,0 +1,200 @@
+"""DP-SGD's batches: against quadrature, published values, each other, and what is printed."""
+
+import copy
+import itertools
+import math
+import pickle
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy.special import ndtr
+
+import shuffledp as sd
+from shuffledp.neighbours import AddOrRemove, ReplaceSpecial
+
+ONE = {"clip": 1.0, "epochs": 1, "batch": 1, "delta": 1e-6}
+
+
+def balls(steps, noise, **changed):
+    return sd.sgd(n=steps, noise=noise, sampler="balls-and-bins", **{**ONE, **changed})
+
+
+def last_step(c, share, sigma, *, added, a):
+    """E over z ~ N(0, sigma^2) of (c + share r)_+, or (1 - a (c + share r))_+, r = e^{(z-1/2)/s^2}.
+
+    In closed form: the point where it changes sign, and two normal probabilities.
+    """
+    if added:
+        room = (1.0 - a * c) / (a * share)
+        z = sigma**2 * np.log(np.maximum(room, 1e-300)) + 0.5
+        value = (1.0 - a * c) * ndtr(z / sigma) - a * share * ndtr((z - 1.0) / sigma)
+        return np.where(room > 0.0, value, 0.0)
+    room = -c / share
+    z = sigma**2 * np.log(np.maximum(room, 1e-300)) + 0.5
+    value = share * ndtr((1.0 - z) / sigma) + c * ndtr(-z / sigma)
+    return np.where(room > 0.0, value, c + share)
+
+
+def quadrature(steps, sigma, epsilon, *, added, nodes=4001):
+    """H_a over all but the last step by the trapezoidal rule, which is exact to rounding here."""
+    a = math.exp(epsilon)
+    z = np.linspace(-12.0 * sigma, 12.0 * sigma + 2.0, nodes)
+    weight = np.exp(-0.5 * (z / sigma) ** 2) / (sigma * math.sqrt(2.0 * math.pi)) * (z[1] - z[0])
+    ratio = np.exp((z - 0.5) / sigma**2) / steps
+    if steps == 2:
+        c, w = ratio, weight
+    else:
+        c, w = ratio[:, None] + ratio[None, :], weight[:, None] * weight[None, :]
+    inner = last_step(c if added else c - a, 1.0 / steps, sigma, added=added, a=a)
+    return float((w * inner).sum())
+
+
+@pytest.mark.parametrize(
+    ("steps", "sigma", "epsilon"),
+    [
+        (2, 1.0, 0.5),
+        (3, 0.75, 1.0),
+        pytest.param(2, 0.75, 1.0, marks=pytest.mark.long),
+        pytest.param(2, 2.0, 0.05, marks=pytest.mark.long),
+        pytest.param(3, 1.0, 0.5, marks=pytest.mark.long),
+        pytest.param(3, 2.0, 0.05, marks=pytest.mark.long),
+    ],
+)
+def test_both_ends_against_quadrature(steps, sigma, epsilon):
+    nodes = 4001 if steps == 2 else 1501
+    exact = max(quadrature(steps, sigma, epsilon, added=a, nodes=nodes) for a in (False, True))
+    found = balls(steps, sigma).delta_at(epsilon=epsilon)
+    # The kink leaves the rule an error of the step's square; the bracket is 1e-5 wide.
+    assert found.lower <= exact * (1.0 + 2e-5)
+    assert found.upper >= exact * (1.0 - 2e-5)
+    assert found.upper <= found.lower * (1.0 + 1e-4)
+
+
+@pytest.mark.parametrize(
+    ("epsilon", "sampled"), [(0.5, 0.0711), pytest.param(1.0, 0.0283, marks=pytest.mark.long)]
+)
+def test_published_importance_sampling(epsilon, sampled):
+    found = balls(100, 0.5).delta_at(epsilon=epsilon)
+    assert found.upper == pytest.approx(sampled, rel=6e-3)
+    assert found.upper <= found.lower * (1.0 + 1e-4)
+
+
+def test_one_step_is_the_gaussian_mechanism():
+    found = balls(1, 1.3).epsilon_at(delta=1e-5)
+    known = sd.compose([sd.central.gaussian(sigma=1.3, relation="replace-special")])
+    wide = known.epsilon(delta=1e-5)
+    assert found.lower <= wide.upper
+    assert wide.lower <= found.upper
+
+
+@pytest.mark.parametrize("sampler", ["balls-and-bins", "shuffle", "poisson"])
+def test_ends_are_in_order_and_less_than_one_batch_alone(sampler):
+    run = sd.sgd(n=40, noise=0.8, clip=1.0, epochs=1, batch=2, delta=1e-4, sampler=sampler)
+    alone = sd.compose([sd.central.gaussian(sigma=0.8, relation="replace-special")])
+    found, most = run.delta_at(epsilon=1.0), alone.delta(epsilon=1.0)
+    assert 0.0 < found.lower <= found.upper <= most.upper * (1.0 + 1e-3)
+
+
+def test_what_poisson_accounting_hides_of_shuffled_batches():
+    setting = {"n": 10_000, "noise": 0.6, "clip": 1.0, "epochs": 1, "batch": 100, "delta": 1e-5}
+    poisson, bins, shuffled = (
+        sd.sgd(sampler=s, **setting).delta_at(epsilon=2.0)
+        for s in ("poisson", "balls-and-bins", "shuffle")
+    )
+    assert bins.upper < poisson.lower
+    # The factor that the guide names.
+    assert poisson.upper * 235.0 < shuffled.lower < shuffled.upper
+
+
+@pytest.mark.long
+def test_several_balls_in_an_epoch():
+    once = balls(6, 1.0).delta_at(epsilon=0.5)
+    several = balls(6, 1.0, per_epoch=3).delta_at(epsilon=0.5)
+    assert once.upper < several.lower <= several.upper
+    assert "k of T" in several.upper_theorem.title
+    # Every batch: T rounds of the Gaussian mechanism, which the sum attains.
+    always = balls(3, 2.0, per_epoch=3).delta_at(epsilon=0.5)
+    assert always.upper <= always.lower * (1.0 + 2e-2)
+
+
+def test_batches_of_two_sizes_have_a_lower_end_of_their_own():
+    run = sd.sgd(n=5, noise=1.0, clip=1.0, epochs=1, batch=2, delta=1e-4, sampler="shuffle")
+    found = run.delta_at(epsilon=0.1)
+    assert 0.0 < found.lower < found.upper
+
+
+def test_published_theorems_alone():
+    run = balls(100, 1.0, trust="published")
+    found = run.delta_at(epsilon=1.0)
+    assert found.upper_theorem.provenance == "published"
+    assert found.upper > balls(100, 1.0).delta_at(epsilon=1.0).upper
+
+
+@pytest.mark.long
+def test_more_noise_and_more_bins_show_less():
+    deltas = [balls(t, s).delta_at(epsilon=0.5) for t, s in ((8, 0.6), (8, 0.9), (16, 0.9))]
+    for worse, better in itertools.pairwise(deltas):
+        assert better.upper < worse.lower
+
+
+@pytest.mark.long
+def test_units_do_not_matter():
+    base = balls(20, 0.75).delta_at(epsilon=0.5)
+    scaled = balls(20, 0.75 * 8.0, clip=8.0).delta_at(epsilon=0.5)
+    assert (scaled.lower, scaled.upper) == (base.lower, base.upper)
+
+
+def test_relations_and_what_is_said():
+    run = balls(20, 1.0, relation="add-or-remove-one")
+    found = run.delta_at(epsilon=0.2)
+    assert run.relation == found.relation == AddOrRemove()
+    assert found.assumptions[0] == AddOrRemove().sentence
+    assert any("chosen uniformly at random" in words for words in found.assumptions)
+    assert found.upper == balls(20, 1.0).delta_at(epsilon=0.2).upper
+    assert balls(20, 1.0).relation == ReplaceSpecial()
+    assert "balls-and-bins" in str(run)
+    assert run.to_dict()["steps"] == 20
+
+
+def test_a_run_is_a_value():
+    run = balls(20, 1.0)
+    asked = run.delta_at(epsilon=0.3)
+    for other in (replace(run), copy.deepcopy(run), pickle.loads(pickle.dumps(run))):
+        assert other == run
+        assert other.delta_at(epsilon=0.3) == asked
+    assert replace(run, noise=2.0).delta_at(epsilon=0.3).upper < asked.lower
+
+
+@pytest.mark.parametrize(
+    ("changed", "named"),
+    [
+        ({"sampler": "bins"}, "sampler"),
+        ({"noise": 0.01}, "noise"),
+        ({"noise": math.nan}, "noise"),
+        ({"batch": 0}, "batch"),
+        ({"batch": 101}, "batch"),
+        ({"per_epoch": 101}, "per_epoch"),
+        ({"sampler": "poisson", "per_epoch": 2}, "per_epoch"),
+        ({"sampler": "shuffle", "relation": "add-or-remove-one"}, "relation"),
+        ({"relation": "replace-one"}, "relation"),
+        ({"epochs": 10**9, "n": 10**6}, "steps"),
+        ({"delta": 0.0}, "delta"),
+        ({"lower": True}, "lower"),
+        ({"trust": "some"}, "trust"),
+        ({"sampler": None, "per_epoch": 2}, "sampler"),
+    ],
+)
+def test_refusals(changed, named):
+    usual = {"n": 100, "noise": 1.0, "sampler": "balls-and-bins", **ONE}
+    with pytest.raises(sd.ParameterError, match=named):
+        sd.sgd(**{**usual, **changed})
+
+
+@pytest.mark.long
+def test_noise_for_a_target():
+    setting = {"n": 64, "clip": 2.0, "epochs": 1, "batch": 4, "delta": 1e-4, "sampler": "poisson"}
+    run = sd.sgd_noise(epsilon=1.0, rtol=0.05, **setting)
+    assert run.bound.upper <= 1.0
+    less = replace(run, noise=run.noise / 1.06)
+    assert less.bound.upper > 1.0
