@@ -114,9 +114,12 @@ def _of_cells(plan: AuditPlan, tally: Tally, found: Design) -> list[Finding]:
         counts = grouped(tally.counts[i, :-1], found.groups)
         low, high = (grouped(row[i], found.groups) for row in (reading.low, reading.high))
         ends = [*zip(found.group_names, counts, low, high, strict=True)]
+        # Events that are groups, or those of other pairs, are no hypotheses of their own.
+        known = {(found.groups == g).tobytes() for g in range(len(found.group_names))}
         for pair in found.pairs:
-            if i in pair.pair:
-                inside = pair.events[pair.best]
+            inside = pair.events[pair.best]
+            if i in pair.pair and inside.tobytes() not in known:
+                known.add(inside.tobytes())
                 ends.append(
                     (
                         _event_words(plan, pair),
