@@ -92,6 +92,11 @@ def test_a_shuffler_and_a_client_share_the_level(folder):
     both = run(folder, *words, "--own", "-N", "500")
     assert both.exit_code == 0
     assert both.output.count("at level 5e-07") == 2
+    estimates = run(folder, *words, "--own", "-N", "500", "--estimates", "6", "--json")
+    table = json.loads(estimates.output)
+    assert table["alpha"] == pytest.approx(1e-6 / 3)
+    assert len(table["estimates"]["quantities"]) == 4
+    assert table["shuffler"]["verdict"] == table["estimates"]["verdict"] == "not refuted"
     cat = run(folder, *words[2:], "--shuffler", "cat")
     assert cat.exit_code == 1
     assert "neighbours in the same order" in cat.output
@@ -154,6 +159,8 @@ def test_programs_that_do_not_answer_are_an_error_in_one_line(folder, program, w
         (("--own", "--seed", "-1"), "seed = -1"),
         (("--own", "--delta", "2"), "deltas = 2"),
         (("--reports", "nothing.jsonl"), "no such file"),
+        (("--reports", "nothing.jsonl", "--estimates", "9"), "wanted --command or --own"),
+        (("--own", "-N", "200", "--estimates", "2"), "batches = 2"),
         (("--shuffler", "cat", "--messages", "1"), "messages = 1"),
     ],
 )

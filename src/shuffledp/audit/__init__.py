@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shuffledp.audit.blackbox import Unknown, unknown
+from shuffledp.audit.estimates import EstimatesPlan, EstimatesResult, audit_estimates
 from shuffledp.audit.judge import Finding, PairLimits
 from shuffledp.audit.lift import Central, Supported
 from shuffledp.audit.plan import AuditPlan, design, plan_from_dict
@@ -24,6 +25,8 @@ __all__ = [
     "AuditResult",
     "Central",
     "Command",
+    "EstimatesPlan",
+    "EstimatesResult",
     "Finding",
     "PairLimits",
     "Recorded",
@@ -33,6 +36,7 @@ __all__ = [
     "Tally",
     "Unknown",
     "audit",
+    "audit_estimates",
     "audit_shuffler",
     "collected",
     "counted",

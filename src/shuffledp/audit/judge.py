@@ -18,6 +18,7 @@ import numpy.typing as npt
 from shuffledp.audit import limits
 from shuffledp.audit.plan import AuditPlan, Design, PairDesign
 from shuffledp.audit.tally import LOW_BITS, Tally
+from shuffledp.described import shown
 
 Floats = npt.NDArray[np.floating]
 
@@ -86,7 +87,7 @@ test_level.__test__ = False  # type: ignore[attr-defined]  # pytest: a level of 
 
 
 def _under(plan: AuditPlan, i: int) -> str:
-    return f"input {plan.values()[i]!r}"
+    return f"input {shown(plan.values()[i])}"
 
 
 def grouped(row: Any, groups: Any) -> Any:
@@ -136,8 +137,8 @@ def _of_cells(plan: AuditPlan, tally: Tally, found: Design) -> list[Finding]:
 
 
 def _event_words(plan: AuditPlan, pair: PairDesign) -> str:
-    x0, x1 = (plan.values()[i] for i in pair.pair)
-    return f"reports that speak most for {x0!r} against {x1!r}"
+    x0, x1 = (shown(plan.values()[i]) for i in pair.pair)
+    return f"reports that speak most for {x0} against {x1}"
 
 
 def _of_all_cells(plan: AuditPlan, tally: Tally, found: Design) -> list[Finding]:
@@ -171,7 +172,7 @@ def _of_guarantee(plan: AuditPlan, tally: Tally, found: Design) -> list[Finding]
                 for j, shift in enumerate(LOW_BITS)
             ]
         i, j = pair.pair
-        subject = f"{_under(plan, i)} against {plan.values()[j]!r}"
+        subject = f"{_under(plan, i)} against {shown(plan.values()[j])}"
         for place, (name, counts) in enumerate(events):
             share = pair.shares[pair.best] if place == 0 else 0.5
             ratio = limits.Ratio(int(counts[i]), plan.reports, int(counts[j]), plan.reports, share)
@@ -212,7 +213,7 @@ def _of_independence(plan: AuditPlan, tally: Tally, found: Design) -> list[Findi
             counts = grouped(tally.after[i, j, :-1], found.coarsest).astype(np.int64)
             low, high = (grouped(r[j], found.coarsest) for r in (reading.low, reading.high))
             p = limits.multinomial(counts, np.minimum(low, 1.0), np.minimum(high, 1.0))
-            words = f"{_under(plan, j)} asked after {plan.values()[i]!r}"
+            words = f"{_under(plan, j)} asked after {shown(plan.values()[i])}"
             made.append(Finding(INDEPENDENCE, words, "all cells", p, int(counts.sum())))
     return made
 

@@ -18,6 +18,7 @@ from shuffledp.audit.judge import (
 )
 from shuffledp.audit.plan import AuditPlan, Design, design, plan_from_dict
 from shuffledp.audit.tally import Tally, tally_from_dict
+from shuffledp.described import shown
 from shuffledp.errors import ParameterError, rejected, unreadable
 
 FORMAT = "shuffledp-audit/1"
@@ -163,7 +164,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
 
 def _pair(pair: PairLimits) -> dict[str, Any]:
     return {
-        "pair": [repr(x) for x in pair.pair],
+        "pair": [shown(x) for x in pair.pair],
         "claimed": pair.claimed,
         "delta": pair.delta,
         "lower": pair.lower,
@@ -178,7 +179,7 @@ def _central(entry: lift.Central) -> dict[str, Any]:
     return {
         "delta": entry.delta,
         "lower": entry.lower,
-        "pair": None if entry.pair is None else [repr(x) for x in entry.pair],
+        "pair": None if entry.pair is None else [shown(x) for x in entry.pair],
         "upper": _number(entry.upper),
         "supported": None if entry.supported is None else _number(entry.supported),
     }
@@ -278,8 +279,8 @@ def _local_lines(result: AuditResult) -> list[str]:
         "## One report",
         "",
         (
-            f"- eps >= {_down(best.lower)}{at} for {best.pair[0]!r} against {best.pair[1]!r}, with "
-            f"confidence {confidence}; claimed: {best.claimed:.6g}."
+            f"- eps >= {_down(best.lower)}{at} for {shown(best.pair[0])} against "
+            f"{shown(best.pair[1])}, with confidence {confidence}; claimed: {best.claimed:.6g}."
         ),
     ]
     lines.append(_power_line(main))
@@ -297,11 +298,11 @@ def _power_line(pair: PairLimits) -> str:
     """What the tests would have found."""
     words = f"- Smallest violation found with power {POWER:g}: "
     if not math.isfinite(pair.detectable[1]):
-        return f"{words}none by the reports that speak most for {pair.pair[0]!r} alone."
+        return f"{words}none by the reports that speak most for {shown(pair.pair[0])} alone."
     claimed, found = pair.detectable
     return (
         f"{words}{found:.6g} in place of the claimed {claimed:.6g} of the reports under "
-        f"{pair.pair[0]!r} in the cells that speak most for it against {pair.pair[1]!r} "
+        f"{shown(pair.pair[0])} in the cells that speak most for it against {shown(pair.pair[1])} "
         f"(their log ratio is then {_upward(pair.detectable_epsilon)})."
     )
 

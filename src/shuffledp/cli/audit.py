@@ -17,6 +17,7 @@ from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError
 
 REFUTED_STATUS = 1
+_NAMES = {"EstimatesResult": "estimates", "ShufflerResult": "shuffler"}
 _SOURCES = ("command", "reports", "own", "shuffler", "check")
 
 
@@ -31,6 +32,7 @@ _SOURCES = ("command", "reports", "own", "shuffler", "check")
 @click.option("--alpha", type=Number(), default=0.05, show_default=True, help="Level, jointly.")
 @click.option("--seed", type=Whole(), default=0, show_default=True, help="Of the inputs' order.")
 @click.option("--delta", "deltas", type=Numbers(), metavar="D,D,...", help="For the central eps.")
+@click.option("--estimates", type=Whole(), metavar="R", help="Also estimate from R batches.")
 @click.option("--batches", type=Whole(), default=100, show_default=True, help="For --shuffler.")
 @click.option("--messages", type=Whole(), help="Of a batch for --shuffler.  [default: 1,000]")
 @click.option("--timeout", type=Number(), default=600.0, show_default=True, help="Of one call, s.")
@@ -63,7 +65,7 @@ def audit(
     Exit status: 0 not refuted, 1 refuted, 2 the input was refused.
     """  # noqa: D301
     chosen = [name for name in _SOURCES if given.get(name) or (name == "check" and check)]
-    _sensible(chosen, deployment)
+    _sensible(chosen, deployment, estimates=bool(given["estimates"]))
     inputs = [deployment, check, given["reports"]]
     with files_written([("output", output), ("text", text_file)], inputs=inputs) as held:
         with progress("auditing") as status:
@@ -82,7 +84,7 @@ def audit(
     ctx.exit(REFUTED_STATUS if refuted else 0)
 
 
-def _sensible(chosen: list[str], deployment: str | None) -> None:
+def _sensible(chosen: list[str], deployment: str | None, *, estimates: bool) -> None:
     """One source of reports, a shuffler or both; or saved counts alone."""
     sources = [name for name in chosen if name != "shuffler"]
     if len(sources) > 1 or not chosen:
@@ -91,6 +93,8 @@ def _sensible(chosen: list[str], deployment: str | None) -> None:
     if "check" in chosen:
         if deployment is not None or "shuffler" in chosen:
             raise ParameterError("check: wanted no other file or program beside saved counts")
+    elif estimates and not {"command", "own"} & set(sources):
+        raise ParameterError("estimates: wanted --command or --own beside it")
     elif sources and deployment is None:
         raise ParameterError(f"deployment is missing: wanted --deployment FILE with --{sources[0]}")
 
@@ -104,11 +108,13 @@ def _audited(
         return [result_from_file(check)]
     claimed = None if deployment is None else load_deployment().load(deployment).deployment
     parts = []
-    both = bool(given["shuffler"]) and any(given[s] for s in ("command", "reports", "own"))
-    # Two audits share the level.
-    alpha = 0.5 * given["alpha"] if both else given["alpha"]
-    if any(given[source] for source in ("command", "reports", "own")):
+    asked = any(given[source] for source in ("command", "reports", "own"))
+    # Several audits share the level evenly.
+    alpha = given["alpha"] / max(1, asked + bool(given["shuffler"]) + bool(given["estimates"]))
+    if asked:
         parts.append(_of_program(claimed, alpha, given, status))
+    if given["estimates"]:
+        parts.append(_of_estimates(parts[0].plan, alpha, given, status))
     if given["shuffler"]:
         parts.append(_of_shuffler(claimed, alpha, given, status))
     return parts
@@ -137,14 +143,33 @@ def _of_program(claimed: Any, alpha: float, given: dict[str, Any], status: Progr
     )
     if given["reports"]:
         return _of_file(plan, given)
-    program: Callable[[Any], Any] = plan.randomizer.randomize
-    if given["command"]:
-        program = audits.Command.parsed(given["command"], plan.randomizer, timeout=given["timeout"])
     tally = audits.collected(
-        plan, program, tell=lambda done: status.update(f"{done:,} of {plan.total:,} reports")
+        plan,
+        _program(plan, given),
+        tell=lambda done: status.update(f"{done:,} of {plan.total:,} reports"),
     )
     status.update("judging")
     return audits.result_of(plan, tally)
+
+
+def _program(plan: Any, given: dict[str, Any]) -> Callable[[Any], Any]:
+    """The command, or the package's own randomizer."""
+    from shuffledp.audit import Command
+
+    if given["command"]:
+        return Command.parsed(given["command"], plan.randomizer, timeout=given["timeout"])
+    return plan.randomizer.randomize
+
+
+def _of_estimates(plan: Any, alpha: float, given: dict[str, Any], status: Progress) -> Any:
+    from shuffledp.audit import EstimatesPlan, audit_estimates
+
+    settings = EstimatesPlan(audit=plan, batches=given["estimates"], alpha=alpha)
+    return audit_estimates(
+        _program(plan, given),
+        settings,
+        tell=lambda done: status.update(f"{done:,} of {settings.batches:,} batches"),
+    )
 
 
 def _of_file(plan: Any, given: dict[str, Any]) -> Any:
@@ -182,8 +207,6 @@ def _of_shuffler(claimed: Any, alpha: float, given: dict[str, Any], status: Prog
 
 
 def _table(parts: list[Any]) -> dict[str, Any]:
-    """One table: of a program's audit, of a shuffler's, or of both."""
-    tables = [part.to_dict() for part in parts]
-    if len(tables) == 1:
-        return tables[0]
-    return {**tables[0], "shuffler": tables[1]}
+    """One table: the first audit's, with what else was audited in it by name."""
+    first, *others = parts
+    return first.to_dict() | {_NAMES[type(part).__name__]: part.to_dict() for part in others}
