@@ -1,0 +1,50 @@
+"""Ask every question and keep the answers: ``python tests/frozen/freeze.py`` from the repository.
+
+An answer is kept with both ends, both numerical widths and the processor's seconds it took;
+a refusal by the name of its error.
+"""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+ANSWERS = Path(__file__).with_name("answers.json")
+
+
+def answer(ask: Any) -> dict[str, Any]:
+    """What a question gives today."""
+    import shuffledp as sd
+
+    started = time.process_time()
+    try:
+        bound = ask()
+    except (sd.NotCertified, sd.ParameterError) as error:
+        return {"error": type(error).__name__, "seconds": round(time.process_time() - started, 3)}
+    kept = {
+        key: getattr(bound, key)
+        for key in ("lower", "upper", "log_lower", "log_upper", "lower_width", "upper_width")
+    }
+    return {
+        "quantity": bound.quantity,
+        **{key: value for key, value in kept.items() if value is not None},
+        "seconds": round(time.process_time() - started, 3),
+    }
+
+
+def main() -> None:
+    """Write answers.json, one line a question."""
+    sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
+    from frozen.questions import questions
+
+    lines = []
+    for name, ask in questions().items():
+        lines.append(f"{json.dumps(name)}: {json.dumps(answer(ask))}")
+        print(lines[-1], flush=True)
+    ANSWERS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,180 @@
+"""Some 400 questions over all mechanisms, analyses, users, targets, rounds and searches.
+
+Their answers are kept in answers.json by ``python tests/frozen/freeze.py``: a change of the code's
+inside may sharpen an answer and may not contradict or loosen one.
+"""
+
+import itertools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import shuffledp as sd
+from objects.examples import ARGUMENTS, class_of
+from shuffledp.multimessage.base import protocol_names
+from shuffledp.randomizers.base import randomizer_names
+
+Question = Callable[[], Any]
+
+# Those that take many seconds a question are asked once.
+HEAVY = {"gaussian-ball", "laplace-ball", "generalized-gaussian", "clamped-laplace"}
+# One more value of the parameter that says how private a report is, near the edge of use.
+STRONG = {
+    "binary-rr": {"eps0": 4.0},
+    "blh": {"domain": 20, "eps0": 4.0},
+    "discrete-gaussian": {"top": 10, "sigma": 5.0},
+    "discrete-laplace": {"top": 10, "eps0": 4.0},
+    "duchi": {"eps0": 4.0},
+    "gaussian": {"sigma": 2.0},
+    "hadamard-response": {"domain": 15, "eps0": 4.0},
+    "k-rr": {"k": 2, "eps0": 4.0},
+    "laplace": {"eps0": 4.0},
+    "olh": {"domain": 1000, "eps0": 4.0},
+    "oue": {"d": 10, "eps0": 4.0},
+    "rappor": {"d": 10, "eps0": 4.0},
+    "staircase": {"eps0": 4.0},
+    "subset": {"d": 128, "eps0": 4.0},
+    "wheel": {"domain": 20, "s": 4, "eps0": 4.0},
+}
+
+
+def _named(name: str, arguments: dict[str, Any]) -> str:
+    return f"{name}({', '.join(f'{k}={v!r}' for k, v in sorted(arguments.items()))})"
+
+
+def _mechanisms() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for name in sorted(randomizer_names()):
+        yield name, name, ARGUMENTS[name]
+        if name in STRONG:
+            yield name, _named(name, STRONG[name]), STRONG[name]
+
+
+def _front(arguments: dict[str, Any], name: str, n: int) -> Any:
+    return sd.shuffle(class_of(name)(**arguments), n)
+
+
+def single_rounds() -> Iterator[tuple[str, Question]]:
+    """eps and delta of the front door, one round."""
+    for name, label, arguments in _mechanisms():
+        settings = [(40, 1e-6), (10**4, 1e-6), (10**6, 1e-12), (10**9, 1e-8)]
+        for n, delta in settings[1:2] if name in HEAVY else settings:
+            yield (
+                f"{label} n={n} epsilon(delta={delta})",
+                lambda a=arguments, m=name, n=n, d=delta: _front(a, m, n).epsilon(delta=d),
+            )
+        if name not in HEAVY:
+            yield (
+                f"{label} n=2000 delta(epsilon=0.5)",
+                lambda a=arguments, m=name: _front(a, m, 2000).delta(epsilon=0.5),
+            )
+
+
+def protocols() -> Iterator[tuple[str, Question]]:
+    """Several messages a user."""
+    for name in sorted(protocol_names()):
+        for n, delta in ((100, 1e-4), (10**4, 1e-6), (10**6, 1e-8)):
+            yield (
+                f"{name} n={n} epsilon(delta={delta})",
+                lambda m=name, n=n, d=delta: _front(ARGUMENTS[m], m, n).epsilon(delta=d),
+            )
+
+
+def named_analyses() -> Iterator[tuple[str, Question]]:
+    """Each analysis by its name."""
+    keys = [a.key for a in sd.analyses() if a.end != "estimate"]
+    for key, (name, arguments) in itertools.product(
+        keys, (("k-rr", {"k": 10, "eps0": 2.0}), ("binary-rr", {"eps0": 1.0}))
+    ):
+        for n in (1000, 10**6):
+            yield (
+                f"{name} n={n} epsilon(delta=1e-06, analysis={key})",
+                lambda a=arguments, m=name, n=n, k=key: _front(a, m, n).epsilon(
+                    delta=1e-6, analysis=k
+                ),
+            )
+
+
+def families() -> Iterator[tuple[str, Question]]:
+    """Any randomizer of a local guarantee; a variation ratio; neighbours at a distance."""
+    for eps0, n, adaptive in itertools.product((0.5, 2.0, 4.0), (300, 10**5), (False, True)):
+        yield (
+            f"generic eps0={eps0} n={n} adaptive={adaptive}",
+            lambda e=eps0, n=n, a=adaptive: sd.generic(eps0=e, n=n, adaptive=a).epsilon(delta=1e-6),
+        )
+    for (p, beta, q), n in itertools.product(((4.0, 0.3, 2.5), (20.0, 0.5, 8.0)), (100, 10**5)):
+        yield (
+            f"variation ratio p={p} beta={beta} q={q} n={n}",
+            lambda p=p, b=beta, q=q, n=n: sd.variation_ratio(p=p, beta=b, q=q, n=n).epsilon(
+                delta=1e-6
+            ),
+        )
+    for distance in (0.01, 0.1):
+        yield (
+            f"metric-laplace distance={distance}",
+            lambda d=distance: sd.metric_curve(
+                sd.MetricLaplace(scale=0.25), n=1000, delta=1e-6, distances=[d]
+            )[0],
+        )
+
+
+def rounds() -> Iterator[tuple[str, Question]]:
+    """Composition, and what else is read off it."""
+    chosen = [
+        ("k-rr", {"k": 10, "eps0": 2.0}),
+        ("binary-rr", {"eps0": 1.0}),
+        ("rappor", {"d": 10, "eps0": 2.0}),
+        ("hadamard-response", {"domain": 9, "eps0": 1.0}),
+        ("laplace", {"eps0": 1.0}),
+        ("gaussian", {"sigma": 2.0}),
+    ]
+    for (name, arguments), times in itertools.product(chosen, (1, 7, 100)):
+        yield (
+            f"{_named(name, arguments)} n=10000 rounds={times} epsilon(delta=1e-06)",
+            lambda a=arguments, m=name, t=times: (
+                _front(a, m, 10**4).compose(rounds=t).epsilon(delta=1e-6)
+            ),
+        )
+    views: dict[str, Callable[[Any], Any]] = {
+        "delta(epsilon=0.3)": lambda c: c.delta(epsilon=0.3),
+        "renyi(order=8)": lambda c: c.renyi(order=8.0),
+        "gdp()": lambda c: c.gdp(),
+        "zcdp()": lambda c: c.zcdp(),
+        "tradeoff(alpha=0.05)": lambda c: c.tradeoff(alpha=0.05),
+        "posterior(prior=0.1, failure=0.001)": lambda c: c.posterior(prior=0.1, failure=1e-3),
+        "success()": lambda c: c.success(),
+    }
+    for (name, arguments), (view, ask) in itertools.product(chosen[:4], views.items()):
+        yield (
+            f"{_named(name, arguments)} n=1000 rounds=5 {view}",
+            lambda a=arguments, m=name, ask=ask: ask(_front(a, m, 1000).compose(rounds=5)),
+        )
+
+
+def searches() -> Iterator[tuple[str, Question]]:
+    """A parameter for a target."""
+    chosen: list[tuple[str, Any, Any]] = [
+        ("k-rr k=10", lambda e: sd.KRR(k=10, eps0=e), sd.KRR(k=10, eps0=2.0)),
+        ("binary-rr", lambda e: sd.BinaryRR(eps0=e), sd.BinaryRR(eps0=1.0)),
+        ("rappor d=10", lambda e: sd.RAPPOR(d=10, eps0=e), sd.RAPPOR(d=10, eps0=2.0)),
+    ]
+    for label, family, one in chosen:
+        for n, times in ((1000, 1), (10**5, 1), (10**5, 10)):
+            yield (
+                f"calibrate {label} n={n} rounds={times}",
+                lambda f=family, n=n, t=times: (
+                    sd.calibrate(f, n=n, epsilon=0.5, delta=1e-6, rounds=t).bound
+                ),
+            )
+        yield (
+            f"required_users {label}",
+            lambda one=one: sd.required_users(one, epsilon=0.2, delta=1e-8).bound,
+        )
+        yield (
+            f"most_rounds {label}",
+            lambda one=one: sd.most_rounds(one, n=10**5, epsilon=0.5, delta=1e-6).bound,
+        )
+
+
+def questions() -> dict[str, Question]:
+    """Every question under its name."""
+    parts = (single_rounds, protocols, named_analyses, families, rounds, searches)
+    return dict(itertools.chain.from_iterable(part() for part in parts))

@@ -1,0 +1,53 @@
+"""What was certified before is still: no answer is looser, none contradicts an earlier one."""
+
+import contextlib
+import json
+import math
+
+import pytest
+
+import shuffledp as sd
+from frozen.freeze import ANSWERS
+from frozen.questions import questions
+
+KEPT = json.loads(ANSWERS.read_text(encoding="utf-8"))
+ASK = questions()
+# Seconds of a processor; the others are asked by `make test-long`.
+QUICK = 0.06
+# Where no width is kept: a formula, or the trivial end; rounding alone may move it.
+ROUNDING = 1e-12
+
+
+def marks(name):
+    return () if KEPT[name]["seconds"] < QUICK else (pytest.mark.long,)
+
+
+def slack(kept, end):
+    """The numerical width of an end, relatively."""
+    width = kept.get(f"{end}_width")
+    return ROUNDING if width is None or not math.isfinite(width) else width + ROUNDING
+
+
+def test_every_question_kept_is_still_asked():
+    assert set(KEPT) <= set(ASK)
+    assert len(KEPT) > 380
+
+
+@pytest.mark.parametrize("name", [pytest.param(n, marks=marks(n)) for n in KEPT])
+def test_no_answer_is_looser_or_contradicts(name):
+    kept = KEPT[name]
+    if "error" in kept:
+        # What could not be certified may be by now; it may not fail in another way.
+        with contextlib.suppress(sd.ShuffleDPError):
+            ASK[name]()
+        return
+    found = ASK[name]()
+    # Both brackets hold the truth.
+    assert found.lower <= kept["upper"]
+    assert kept["lower"] <= found.upper
+    if found.quantity == "beta":
+        # The guarantee of a trade-off is its lower end.
+        assert found.lower >= kept["lower"] * (1.0 - 1e-3)
+        return
+    assert found.upper <= kept["upper"] * (1.0 + slack(kept, "upper"))
+    assert found.lower >= kept["lower"] * (1.0 - slack(kept, "lower"))
