@@ -13,6 +13,7 @@ from shuffledp.calibration import Calibration, calibrate, most_rounds, required_
 from shuffledp.compare import RandomizerComparison, compare_randomizers
 from shuffledp.comparison import Comparison
 from shuffledp.composition import Composed, central, compose
+from shuffledp.crowd import Crowd, crowd
 from shuffledp.errors import NotCertified, ParameterError, ShuffleDPError
 from shuffledp.families import metric_curve, variation_ratio
 from shuffledp.index import Estimate, ShuffleIndex, shuffle_index
@@ -97,6 +98,7 @@ __all__ = [
     "ClampedLaplace",
     "Comparison",
     "Composed",
+    "Crowd",
     "Density",
     "DiscreteGaussian",
     "DiscreteLaplace",
@@ -145,6 +147,7 @@ __all__ = [
     "central",
     "compare_randomizers",
     "compose",
+    "crowd",
     "generic",
     "metric_curve",
     "most_rounds",

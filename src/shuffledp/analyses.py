@@ -34,6 +34,8 @@ class Analysis:
         It holds for every eps0-LDP randomizer, adaptive ones included.
     slow : bool
         Its cost grows with n; ``compare`` runs it only when asked to.
+    other_end : str or None
+        The analysis that gives the other end where this one is named.
     """
 
     key: str
@@ -43,6 +45,7 @@ class Analysis:
     kind: Kind = "pair"
     any_randomizer: bool = False
     slow: bool = False
+    other_end: str | None = None
 
     @property
     def certified(self) -> bool:
@@ -55,7 +58,21 @@ _SAME = "one eps0-LDP randomizer for all users, not adaptive"
 _MEMORY = "; constants from memory of the paper: for comparison only"
 _FLOATS = "; plain floating point, nothing rounded outward"
 
+_BITS = (
+    "one randomizer with two outputs for all users, any inputs of the others; not adaptive; n up "
+    "to 1,000,000"
+)
+
 _ALL = (
+    Analysis(
+        "binary-exact",
+        "upper",
+        theorems.BINARY_EXACT,
+        f"{_BITS}; with it the lower end of binary-exact-lower",
+        kind="algorithm",
+        slow=True,
+        other_end="binary-exact-lower",
+    ),
     Analysis(
         "label-stealing",
         "upper",
@@ -202,6 +219,14 @@ _ALL = (
         "lower",
         theorems.VARIATION_RATIO_5_1,
         "the dataset bound after merging outputs into three classes: never above it",
+    ),
+    Analysis(
+        "binary-exact-lower",
+        "lower",
+        theorems.BINARY_EXACT_LOWER,
+        _BITS,
+        kind="algorithm",
+        slow=True,
     ),
     Analysis(
         "binary-rr-ones",

@@ -112,6 +112,10 @@ class _Accountant(Protocol):
     @property
     def n(self) -> int: ...
 
+    def uses(self, key: str) -> bool:
+        """Whether the analysis is one of those that the best is taken of."""
+        ...
+
     def with_n(self, n: int) -> Any:
         """A copy without anything cached."""
         ...
@@ -141,7 +145,7 @@ def compare(accountant: _Accountant, *, delta: float, slow: bool) -> Comparison:
 
 
 def _row(accountant: _Accountant, analysis: Analysis, delta: float, *, slow: bool) -> Row:
-    if analysis.slow and not slow:
+    if analysis.slow and not slow and not accountant.uses(analysis.key):
         note = "not run: its cost grows with n (ask for slow)"
         return Row(analysis, analysis.end, None, None, None, note)
     fresh = accountant.with_n(accountant.n)

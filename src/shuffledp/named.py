@@ -13,6 +13,8 @@ import numpy as np
 from shuffledp import closed_forms
 from shuffledp.analyses import analysis_named
 from shuffledp.baselines import certified_fft
+from shuffledp.binary.curve import Curve
+from shuffledp.binary_side import BinarySide
 from shuffledp.bound import Theorem
 from shuffledp.closed_forms import blanket as blanket_forms
 from shuffledp.closed_forms import clones, variation_ratio
@@ -24,12 +26,14 @@ from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import KRR, BinaryRR, JointLaw, Laplace, Randomizer
 from shuffledp.reductions import OnesScan, blanket_pair
 from shuffledp.sides import (
+    BINARY,
     PAIR_KEYS,
     Family,
     Found,
     RatioFamily,
     Side,
     Source,
+    bits_of,
     make_side,
     ratios,
     require,
@@ -156,6 +160,8 @@ def make_named_side(source: Source, key: str, *, n: int, cells: int) -> Side:
     analysis = analysis_named(key)
     if key == "label-stealing":
         return _stealing_side(source, n)
+    if key in BINARY:
+        return _binary_side(source, key, n)
     witness: dict[str, Any] = {"analysis": key}
     theorem, words = theorem_of(source, key), words_for(source, key)
     if key == "binary-rr-ones":
@@ -201,6 +207,13 @@ def _stealing_side(source: Source, n: int) -> Side:
         cases=cases,
         n=n,
     )
+
+
+def _binary_side(source: Source, key: str, n: int) -> Side:
+    require(source, key)
+    analysis, words = analysis_named(key), words_for(source, key)
+    curve = Curve(bits_of(source, key), n)
+    return BinarySide(analysis, theorem_of(source, key), (), (), words, curve=curve)
 
 
 def _with_pairs(source: Source, key: str) -> Theorem:

@@ -30,6 +30,7 @@ from shuffledp.sides import (
     Found,
     Side,
     Source,
+    default_exact,
     default_uppers,
     own_assumptions,
     require,
@@ -352,6 +353,16 @@ class Shuffled:
             key=(self.source, self.n, self.trust, self.rtol),
         )
 
+    def uses(self, key: str) -> bool:
+        """Whether the analysis is one of those that the best is taken of.
+
+        Parameters
+        ----------
+        key : str
+            Its name.
+        """
+        return key in {*self._keys("upper", None), *self._keys("lower", None)}
+
     def with_n(self, n: int) -> Shuffled:
         """The same randomizer and settings among another number of users."""
         return Shuffled(self.source, _check.count("n", n), self.rtol, self.trust)
@@ -422,13 +433,17 @@ class Shuffled:
     def _keys(self, end: str, analysis: str | None) -> list[str]:
         if analysis is not None:
             chosen = analysis_named(analysis)
+            if chosen.end != end and chosen.other_end is not None:
+                chosen = analysis_named(chosen.other_end)
             if chosen.key != "local" and chosen.end == end:
                 require(self.source, chosen.key)
                 return [chosen.key]
             return []
+        exact = default_exact(self.source, self.n)
         if end == "lower":
-            return ["dataset"]
-        return [key for key in default_uppers(self.source) if self._applies(key)]
+            return ["dataset", *(["binary-exact-lower"] if exact else [])]
+        keys = (*(["binary-exact"] if exact else []), *default_uppers(self.source))
+        return [key for key in keys if self._applies(key)]
 
     def _applies(self, key: str) -> bool:
         try:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from shuffledp import theorems
 from shuffledp.analyses import Analysis, analysis_named
+from shuffledp.binary.curve import quick
 from shuffledp.bound import Theorem
 from shuffledp.divergence import (
     EpsilonInterval,
@@ -23,6 +24,7 @@ from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
 from shuffledp.randomizers import KRR, BinaryRR, Randomizer
+from shuffledp.randomizers.bits import Bits
 from shuffledp.reductions import (
     VariationRatio,
     blanket_pair,
@@ -40,6 +42,8 @@ from shuffledp.stealing import promising
 HONEST = "all n messages are randomized as stated and reach the shuffler"
 _SHUFFLER = "the analyst sees the messages in a uniformly random order and nothing else of them"
 ONE_ROUND = "one report per user and one round"
+# The largest delta of all data sets of one-bit reports: its upper and its lower end.
+BINARY = ("binary-exact", "binary-exact-lower")
 # Up to so many profiles a loose bracket of each costs more than it saves.
 _FEW = 2
 
@@ -170,6 +174,12 @@ def _relative(found: EpsilonInterval) -> float:
     return found.high / found.low - 1.0 if found.low > 0.0 else math.inf
 
 
+def default_exact(source: Source, n: int) -> bool:
+    """Whether all data sets are searched by default: what that takes grows with n."""
+    bits = source.bits() if isinstance(source, Randomizer) else None
+    return bits is not None and quick(bits, n)
+
+
 def default_uppers(source: Source) -> tuple[str, ...]:
     """The analyses of which the best is taken, tightest first."""
     if isinstance(source, RatioFamily):
@@ -187,8 +197,7 @@ def require(source: Source, key: str) -> None:
         _require_messages(source, key)
         return
     family = isinstance(source, Family | RatioFamily)
-    if key == "label-stealing":
-        _require_triples(source)
+    _require_others(source, key)
     if key in {"blanket", "one-dataset", "variation-ratio-5.1"} and family:
         what = "blanket" if key == "blanket" else "dataset of its own"
         msg = f"analysis = {key!r}: wanted a randomizer; a family of them has no common {what}"
@@ -205,6 +214,23 @@ def require(source: Source, key: str) -> None:
             reason = published_reason(ratio)
             if reason is not None:
                 raise NotCertified(f"analysis = 'variation-ratio': {reason}")
+
+
+def _require_others(source: Source, key: str) -> None:
+    """What is known of the others' worst inputs, where the analysis asks for it."""
+    if key == "label-stealing":
+        _require_triples(source)
+    if key in BINARY:
+        bits_of(source, key)
+
+
+def bits_of(source: Source, key: str) -> Bits:
+    """The odds of a one-bit mechanism; NotCertified for all others."""
+    bits = source.bits() if isinstance(source, Randomizer) else None
+    if bits is None:
+        msg = f"analysis = {key!r}: wanted a randomizer with two outputs, whose inputs' laws differ"
+        raise NotCertified(msg)
+    return bits
 
 
 def _require_triples(source: Source) -> None:

@@ -395,6 +395,42 @@ VARIATION_RATIO_SUMS = Theorem(
     "Wang et al. 2024, Theorem 4.1",
     "published",
 )
+BINARY_EXACT = Theorem(
+    "binary-exact",
+    "one-bit reports: the largest divergence of all data sets and pairs",
+    "docs/theory-binary.md, Theorems 2.1, 3.1 and 3.2",
+    "proved here",
+)
+BINARY_EXACT_LOWER = Theorem(
+    "binary-exact-lower",
+    "exact divergence of one pair of neighbouring datasets, others of two values",
+    "definition of the divergence; docs/theory-binary.md, Theorem 2.1",
+    "published",
+)
+OWN_GROUP = Theorem(
+    "own-group",
+    "a crowd's other groups only hide",
+    "post-processing; docs/theory-crowds.md, Theorem 1.1",
+    "published",
+)
+COMMON_BLANKET = Theorem(
+    "common-blanket",
+    "privacy blanket that all groups' laws have in common",
+    "docs/theory-crowds.md, Theorem 1.2",
+    "proved here",
+)
+CROWD_STEALING = Theorem(
+    "crowd-stealing",
+    "label stealing in a crowd of several mechanisms",
+    "docs/theory-crowds.md, Theorems 2.2 and 3.1",
+    "proved here",
+)
+CROWD_DATASET = Theorem(
+    "crowd-dataset",
+    "one pair of neighbouring datasets of the crowd, the sum of its reports mapped to three steps",
+    "post-processing; docs/theory-crowds.md, Lemma 5.1",
+    "published",
+)
 ONES = Theorem(
     "binary-rr-ones",
     "exact divergence of binary randomized response, number of others' ones scanned",

@@ -13,6 +13,8 @@ from shuffledp.errors import ParameterError
 # What stands where only some words are allowed: each is tried in place of the others.
 WORDS = {
     "analysis": [
+        "binary-exact",
+        "binary-exact-lower",
         "label-stealing",
         "blanket",
         "clone",

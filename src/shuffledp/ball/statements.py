@@ -14,14 +14,18 @@ from typing import Any, Literal
 
 from shuffledp.errors import NotCertified
 
+from .binary import binary_inputs
 from .messages import PROTOCOLS
 from .parameters import parameters_of
 from .triples import stealing_pairs, stealing_step
 
 __all__ = [
+    "BITS",
+    "BITS_LOWER",
     "GENERIC",
     "Statement",
     "allowed_assumptions",
+    "bits_statement",
     "lower_statement",
     "relation_of",
     "upper_statement",
@@ -29,6 +33,8 @@ __all__ = [
 ]
 
 GENERIC = "generic"
+# One-bit reports: all data sets, and the one that a lower end is of.
+BITS, BITS_LOWER = "binary-exact", "binary-exact-lower"
 Parameters = Mapping[str, Any]
 Provenance = Literal["published", "proved here"]
 Words = tuple[str, ...]
@@ -113,6 +119,18 @@ _ROWS: tuple[tuple[str, str, str, Provenance], ...] = (
         "label stealing: the victim joins a reservoir of messages or steals another user's label",
         "docs/theory-stealing.md, Theorems 2.3 and 3.1",
         "proved here",
+    ),
+    (
+        "binary-exact",
+        "one-bit reports: the largest divergence of all data sets and pairs",
+        "docs/theory-binary.md, Theorems 2.1, 3.1 and 3.2",
+        "proved here",
+    ),
+    (
+        "binary-exact-lower",
+        "exact divergence of one pair of neighbouring datasets, others of two values",
+        "definition of the divergence; docs/theory-binary.md, Theorem 2.1",
+        "published",
     ),
     # Why the inputs of the others that are looked at are enough.
     (
@@ -308,7 +326,8 @@ def upper_statement(mechanism: Parameters, analysis: str, *, last: str = "") -> 
     mechanism : mapping
         {"name": ..., **parameters}.
     analysis : str
-        "label-stealing", "blanket", "clone", "stronger-clone", "local" or "multi-message".
+        "binary-exact", "label-stealing", "blanket", "clone", "stronger-clone", "local" or
+        "multi-message".
     last : {"", "composition", "basic"}
         The step from one round to all. A local guarantee that is added up has none.
     """
@@ -318,6 +337,8 @@ def upper_statement(mechanism: Parameters, analysis: str, *, last: str = "") -> 
     # A bound at one eps: values of one round at many are not claimed by it.
     if not protocol and last != "composition" and stealing_pairs(mechanism) is not None:
         wanted.add("label-stealing")
+    if not protocol and last != "composition" and binary_inputs(mechanism) is not None:
+        wanted.add("binary-exact")
     if analysis not in (wanted if protocol or family else wanted | {"blanket"}):
         return None
     found = _STATEMENTS[analysis]
@@ -348,6 +369,11 @@ def lower_statement(mechanism: Parameters, *, last: str = "") -> Statement:
     name = mechanism["name"]
     key = "message-dataset" if name in PROTOCOLS else "family" if name == GENERIC else "dataset"
     return _STATEMENTS[key].then(_STATEMENTS[last]) if last else _STATEMENTS[key]
+
+
+def bits_statement(mechanism: Parameters) -> Statement | None:
+    """The theorem of a lower end by others of two values; None where reports are no bits."""
+    return None if binary_inputs(mechanism) is None else _STATEMENTS[BITS_LOWER]
 
 
 # ---------------------------------------------------------------------------------- assumptions
@@ -428,7 +454,7 @@ def _of_one_round(mechanism: Parameters, analysis: str, neighbours: str) -> Word
     words = (neighbours, _HONEST, _SHUFFLER, _ONE_ROUND)
     if analysis == "label-stealing" and name == GENERIC:
         return (*words, _SAME_FAMILY)
-    if analysis in {"blanket", "label-stealing"}:
+    if analysis in {"blanket", "label-stealing", "binary-exact"}:
         return (*words, _SAME)
     return (*words, _ADAPTIVE if mechanism.get("adaptive") else _IN_ORDER)
 

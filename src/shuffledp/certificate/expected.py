@@ -13,12 +13,15 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from shuffledp.ball.binary import binary_inputs
 from shuffledp.ball.messages import PROTOCOLS
 from shuffledp.ball.pairs import PARTS, are_neighbours, ordered_pairs
 from shuffledp.ball.statements import (
+    BITS_LOWER,
     GENERIC,
     Statement,
     allowed_assumptions,
+    bits_statement,
     lower_statement,
     upper_statement,
 )
@@ -196,6 +199,8 @@ def _statement(certificate: Certificate, claim: AnyClaim, witness: Witness) -> S
     if claim.end == "upper":
         last = "" if not composed else "basic" if basic else "composition"
         return upper_statement(parameters, witness.analysis, last=last)
+    if witness.analysis == BITS_LOWER:
+        return None if composed else bits_statement(parameters)
     if witness.analysis != "dataset":
         return None
     return lower_statement(parameters, last="repetition" if composed and not basic else "")
@@ -220,7 +225,7 @@ def _shape_fault(certificate: Certificate, claim: AnyClaim, witness: Witness) ->
         fault = _dataset_fault(parameters, witness)
         if fault:
             return fault
-    fault = _free_fault(parameters, witness)
+    fault = _free_fault(parameters, witness) or _others_fault(parameters, witness)
     if fault:
         return fault
     wanted = _one_round_shape(parameters, witness)
@@ -248,6 +253,22 @@ def _dataset_fault(parameters: Mapping[str, Any], witness: Witness) -> str:
     return ""
 
 
+def _others_fault(parameters: Mapping[str, Any], witness: Witness) -> str:
+    """Whether the others of a one-bit data set are given, of the two inputs that matter."""
+    if (witness.others is None) == (witness.analysis == BITS_LOWER):
+        return "witness.others: wanted who holds what, of one-bit reports alone"
+    if witness.others is None:
+        return ""
+    inputs = binary_inputs(parameters) or ()
+    wanted = json.dumps(sorted(inputs))
+    pairs = ([witness.x0, witness.x1], [x for x, _ in witness.others])
+    if any(
+        json.dumps(sorted(pair, key=str)) != json.dumps(sorted(inputs, key=str)) for pair in pairs
+    ):
+        return f"witness: wanted the inputs {wanted}, as x0 and x1 and of the others"
+    return ""
+
+
 def _free_fault(parameters: Mapping[str, Any], witness: Witness) -> str:
     """Whether the free numbers are those that this mechanism's bound has, for every pair."""
     if witness.free is None or witness.analysis != "label-stealing":
@@ -267,6 +288,8 @@ def _free_fault(parameters: Mapping[str, Any], witness: Witness) -> str:
 def _one_round_shape(parameters: Mapping[str, Any], witness: Witness) -> dict[str, Any]:
     """Keys that a witness does not choose freely, and what they have to be."""
     wanted: dict[str, Any] = dict.fromkeys(("x0", "x1", "x2", "pairs", "member"))
+    if witness.analysis == BITS_LOWER:
+        return {"x2": None, "pairs": None, "member": None, "swap": False}
     if witness.analysis != "dataset":
         given = {"blanket": _pairs, "label-stealing": _stealing_pairs}.get(witness.analysis)
         pairs = None if given is None else given(parameters)

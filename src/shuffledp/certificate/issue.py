@@ -166,6 +166,9 @@ def _witness(deployment: Deployment, found: Any) -> Witness | None:
     if analysis == "label-stealing":
         free = [FreeNumbers.model_validate(numbers) for numbers in found["free"]]
         return Witness(analysis=analysis, pairs=_stealing_pairs(deployment), free=free)
+    if analysis == "binary-exact-lower":
+        others = [(x, int(count)) for x, count in found["others"]]
+        return Witness(analysis=analysis, x0=found["x0"], x1=found["x1"], others=others)
     if analysis != "dataset":
         return Witness(analysis=analysis)
     protocol = is_protocol(deployment.randomizer)

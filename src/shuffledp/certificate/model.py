@@ -27,6 +27,7 @@ _LARGEST_FILE = 1 << 28
 _LONGEST_SHOWN = 80  # of a value in a message, as in errors.py
 
 Count = Annotated[int, Field(ge=1, le=10**15)]
+Held = Annotated[int, Field(ge=0, le=10**15)]
 NonNegative = Annotated[float, Field(ge=0.0)]
 Vertices = Annotated[
     list[tuple[Annotated[int, Field(ge=0)], NonNegative]], Field(min_length=2, max_length=5000)
@@ -79,9 +80,12 @@ class Witness(_Strict):
     why they are enough. "all", of a matrix or a report made of parts: they are not listed.
     ``member`` names the randomizer of a family that a lower end is of. ``free`` are the numbers of
     label stealing, for each of the pairs; "all" means all ordered pairs (0, 1), (0, 2), ...
+    ``others``, of one-bit reports: inputs of the others, and how many hold each.
     """
 
     analysis: Literal[
+        "binary-exact",
+        "binary-exact-lower",
         "label-stealing",
         "blanket",
         "clone",
@@ -97,12 +101,13 @@ class Witness(_Strict):
     pairs: list[tuple[Input, Input]] | Literal["all"] | None = None
     member: Literal["binary-rr", "3-rr"] | None = None
     free: Annotated[list[FreeNumbers], Field(min_length=1, max_length=200)] | None = None
+    others: Annotated[list[tuple[Input, Held]], Field(min_length=2, max_length=2)] | None = None
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, handler: Any) -> dict[str, Any]:
-        """Without ``member`` and ``free`` where there are none: as before there were these."""
+        """Without what only some analyses have, where there is none: as before there was that."""
         found = handler(self)
-        for key in ("member", "free"):
+        for key in ("member", "free", "others"):
             if found[key] is None:
                 del found[key]
         return found

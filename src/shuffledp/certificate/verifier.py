@@ -19,9 +19,10 @@ from pathlib import Path
 from typing import Any, Literal
 
 from shuffledp.ball.api import log_delta
+from shuffledp.ball.binary import holds_for_all, log_delta_others
 from shuffledp.ball.pairs import ordered_pairs, without_limit
 from shuffledp.ball.parameters import check_parameters
-from shuffledp.ball.statements import relation_of
+from shuffledp.ball.statements import BITS, BITS_LOWER, relation_of
 from shuffledp.ball.triples import log_delta_stealing
 from shuffledp.certificate.composed import decide_composed, missing_composed
 from shuffledp.certificate.expected import (
@@ -39,6 +40,7 @@ from shuffledp.certificate.model import (
     Certificate,
     ComposedClaim,
     Scenario,
+    Witness,
     checksum,
     first_difference,
     format_of,
@@ -487,6 +489,9 @@ def _calls(certificate: Certificate, claim: AnyClaim) -> Iterable[dict[str, Any]
         free = [numbers.model_dump() for numbers in witness.free or ()]
         yield {"mechanism": _mechanism(parameters), "analysis": STEALING, "free": free}
         return
+    if witness.analysis in {BITS, BITS_LOWER}:
+        yield {"mechanism": _mechanism(parameters), "analysis": witness.analysis, **_held(witness)}
+        return
     if witness.analysis == "dataset":
         yield {
             "mechanism": _member(parameters, witness.member),
@@ -501,6 +506,13 @@ def _calls(certificate: Certificate, claim: AnyClaim) -> Iterable[dict[str, Any]
         return
     for x0, x1 in ordered_pairs(parameters):
         yield {"mechanism": _member(parameters), "analysis": witness.analysis, "x0": x0, "x1": x1}
+
+
+def _held(witness: Witness) -> dict[str, Any]:
+    """Who holds what, of one-bit reports; nothing where all data sets are looked at."""
+    if witness.others is None:
+        return {}
+    return {"x0": witness.x0, "x1": witness.x1, "others": witness.others}
 
 
 def _member(parameters: Mapping[str, Any], member: str | None = None) -> dict[str, Any]:
@@ -552,6 +564,8 @@ def _one(
     bracket, width = (-math.inf, 0.0), math.inf
     if call["analysis"] == STEALING:
         return _stolen(call, n, epsilon, target)
+    if call["analysis"] in {BITS, BITS_LOWER}:
+        return _bits(call, n, epsilon, target)
     asked: dict[str, Any] = {"n": n, **call}
     # An honest claim is about what there is: it saves looking for where to cut.
     guess = target[0] if math.isfinite(target[0]) else None
@@ -584,6 +598,24 @@ def _stolen(
     return "does not hold" if high > target[1] + _FAR else "undecided", bracket, 0.0
 
 
+def _bits(
+    call: dict[str, Any], n: int, epsilon: float, target: tuple[float, float]
+) -> tuple[Verdict, tuple[float, float], float]:
+    """One-bit reports: all data sets by halving, or the one that is named."""
+    mechanism = call["mechanism"]
+    if call["analysis"] == BITS:
+        holds, seen = holds_for_all(mechanism, n=n, epsilon=epsilon, log_claimed=target[0])
+        # Where it fails a data set was seen whose delta is not below that.
+        wrong = not holds and seen > target[1]
+        verdict: Verdict = "holds" if holds else "does not hold" if wrong else "undecided"
+        return verdict, (seen, seen), 0.0
+    data = {key: call[key] for key in ("x0", "x1", "others")}
+    bracket = log_delta_others(mechanism, **data, n=n, epsilon=epsilon)
+    if bracket[0] >= target[1]:
+        return "holds", bracket, 0.0
+    return "does not hold" if bracket[1] < target[0] else "undecided", bracket, 0.0
+
+
 def _how(
     call: dict[str, Any], bracket: tuple[float, float], target: tuple[float, float], width: float
 ) -> str:
@@ -592,7 +624,14 @@ def _how(
         slack = math.expm1(min(700.0, abs(bracket[1] - target[0])))
         side = "above" if bracket[1] > target[0] else "below"
         return f"{STEALING}, its free numbers as given: the bound is {slack:.1e} {side} the claim"
-    if "x0" in call:
+    if call["analysis"] == BITS:
+        slack = math.expm1(min(700.0, abs(bracket[1] - target[0])))
+        side = "above" if bracket[1] > target[0] else "below"
+        return f"{BITS}, all data sets: the bound is {slack:.1e} {side} the claim"
+    if "others" in call:
+        held = ", ".join(f"{count:,} others {x}" for x, count in call["others"])
+        where = f" ({call['x0']}, {call['x1']}; {held})"
+    elif "x0" in call:
         where = f" ({call['x0']}, {call['x1']}" + (
             f"; others {call['x2']})" if "x2" in call else ")"
         )

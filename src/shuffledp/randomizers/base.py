@@ -17,6 +17,7 @@ from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate, shares_of
 from shuffledp.neighbours import REPLACEMENT, Relation, records
 from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.randomizers.bits import Bits
 from shuffledp.randomizers.chords import IntervalDensity
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
@@ -152,6 +153,10 @@ class Randomizer(Described, ABC):
     def interval_density(self, log_delta: float) -> IntervalDensity | None:
         """For ``worst_triples`` without triples: the noise, in enough detail for such a delta."""
         del log_delta
+        return None
+
+    def bits(self) -> Bits | None:
+        """The odds of its one-bit reports; None for other reports, or other neighbours."""
         return None
 
     def parts(self) -> Parts | None:

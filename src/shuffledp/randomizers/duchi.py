@@ -16,6 +16,7 @@ from shuffledp.counts import hoeffding_ends
 from shuffledp.errors import NotCertified
 from shuffledp.estimates import Aggregate
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.bits import Bits, response_bits
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.interval import checked_interval
 from shuffledp.randomizers.law import JointLaw
@@ -208,6 +209,10 @@ class Duchi(IntervalMean):
     def worst_triples(self) -> WorstTriples | None:
         """Every other input's law is a mixture of those of the end points."""
         return WorstTriples(((self.low, self.high, (self.low, self.high)),), MIXED_TRIPLES)
+
+    def bits(self) -> Bits | None:
+        """Every other input's law is a mixture of those of the end points."""
+        return response_bits(self.low, self.high, self.eps0)
 
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """Both outputs; one class where all inputs asked for are the same."""

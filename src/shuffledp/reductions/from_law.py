@@ -32,7 +32,19 @@ def blanket_pair(
         return from_parts(
             parts, (x0, x1), lambda part, x: blanket_pair(part, *x, n=n, cells=cells), cells=cells
         )
-    law = randomizer.law((x0, x1), cells=cells)
+    return blanket_pair_of(randomizer.law((x0, x1), cells=cells), n=n)
+
+
+def blanket_pair_of(law: JointLaw, *, n: int) -> ShuffledPair:
+    """The same of a law whose first two rows are the victim's, for any measure below all laws.
+
+    Parameters
+    ----------
+    law : JointLaw
+        ``blanket`` is at most the law of every user, whatever mechanism it runs.
+    n : int
+        Users, the victim included.
+    """
     excess = law.mass[0] - law.blanket
     differs = (excess != 0.0) | (not law.ties)
     leftover = float(np.maximum(excess, 0.0).sum())

@@ -154,7 +154,7 @@ def _sum(reservoir: Tilted, labelled: Tilted, n: int, at: Contour) -> float:
     block = max(1, _BLOCK // (reservoir.weights.size + labelled.weights.size))
     for start in range(0, nodes + 1, block):
         t = step * np.arange(start, min(start + block, nodes + 1))
-        lost = 0.5 * (share * _spread(reservoir, t) + (1.0 - share) * _spread(labelled, t))
+        lost = 0.5 * (share * spread(reservoir, t) + (1.0 - share) * spread(labelled, t))
         lost = np.clip(lost * (1.0 - rel), 0.0, 0.75)
         exponent = n * np.log1p(-lost) + 0.5 * smoothing**2 * (alpha - t) * (alpha + t)
         exponent += 16 * U * (np.abs(exponent) + smoothing**2 * (alpha**2 + t**2))
@@ -169,7 +169,7 @@ def _sum(reservoir: Tilted, labelled: Tilted, n: int, at: Contour) -> float:
     return (total + rest) * (1.0 + 64 * U) + 1e-300
 
 
-def _spread(law: Tilted, t: Array) -> Array:
+def spread(law: Tilted, t: Array) -> Array:
     """Lower bound of 1 - |phi(t)|^2 for the given weights and offsets.
 
     1 - |phi|^2 = 2 A - A^2 - B^2 with A = sum p (1 - cos), B = sum p sin.

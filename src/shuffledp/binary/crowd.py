@@ -1,0 +1,251 @@
+"""One victim's bit among others of two kinds: the divergence of the two shuffled views.
+
+The others' bits are 1 with probability p (``high`` of them) or q < p (``low`` of them); S is how
+many of them are 1. The victim's bit is 1 with probability v0 or v1; alpha = v0 - a v1 > 0 with
+a = e^eps, b = a - 1. Then (docs/theory-binary.md, Theorem 2.1)
+
+    D = max_j F_j,  F_j = alpha P(S = j) - b P(S > j) = sum_{k > j} h_k,
+    h_k = alpha P(S = k - 1) - (alpha + b) P(S = k),
+
+and h changes its sign once, from - to +. Everything is computed under the law tilted by
+tau = 1 + b/alpha, whose mode is the best j: P(S = k) = e^K tau^-k P_tau(S = k).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from scipy.signal import lfilter
+
+from shuffledp.pair import UNIT_ROUNDOFF, Array
+
+U = UNIT_ROUNDOFF
+# Windows of a binomial law: e^-(12.2^2/2) = e^-74 of its mode, and far more for small variances.
+_WIDE, _WIDER = 12.2, 80
+# How far on both sides of the tilted mean the sign of h is looked at first; a mode is within one
+# of the mean (Darroch 1964), the rest is room for rounding.
+_NEAR = 3
+# Tilts and tilted odds up to here: powers of the one, and counts times the other, are in range.
+_LARGEST_TILT, _LARGEST_ODDS = 1e40, 1e280
+# Powers of the tilt up to e^650 are in range.
+_LARGEST_POWER = 650.0
+
+
+class Problem(NamedTuple):
+    """What does not depend on the others' values.
+
+    Attributes
+    ----------
+    odds_high, odds_low : float
+        P(1)/P(0) of the two kinds of others, exact numbers, odds_high > odds_low >= 0; inf: always
+        1.
+    alpha, b : tuple of float
+        Lower and upper bound of v0 - e^eps v1, and of e^eps - 1. alpha[1] > 0.
+    """
+
+    odds_high: float
+    odds_low: float
+    alpha: tuple[float, float]
+    b: tuple[float, float]
+
+
+class Divergence(NamedTuple):
+    """log of a lower and of an upper bound of the divergence; -inf for 0."""
+
+    log_low: float
+    log_high: float
+
+
+class _Part(NamedTuple):
+    """Masses of a tilted binomial law from ``start`` on.
+
+    ``rel`` bounds their relative errors, ``missing`` the mass that is not here.
+    """
+
+    start: int
+    mass: Array
+    rel: float
+    missing: float
+
+
+def divergence(problem: Problem, high: int, low: int) -> Divergence:
+    """Both ends of log D among ``high`` others of the one kind and ``low`` of the other.
+
+    Parameters
+    ----------
+    problem : Problem
+        The victim's two laws and the others'.
+    high, low : int
+        Others whose bit is 1 with the larger, and with the smaller, probability; >= 0.
+    """
+    tau = _tilt(problem)
+    first = _binomial(high, problem.odds_high, tau)
+    second = _binomial(low, problem.odds_low, tau)
+    mean = _mean(first) + _mean(second)
+    reach, found = _NEAR, None
+    while found is None:
+        if (reach + 1) * math.log(tau) > _LARGEST_POWER:
+            # Deltas far below e^-1000: nothing is said of them.
+            return Divergence(-math.inf, 0.0)
+        found = _around(problem, (first, second), tau, round(mean), reach, high + low)
+        reach *= 4
+    bottom, top, at = found
+    level = _level(problem, high, low, tau, at)
+    return Divergence(_log(bottom, level, up=False), _log(top, level, up=True))
+
+
+def _tilt(problem: Problem) -> float:
+    """A float next to tau = (alpha + b)/alpha; any float >= 1 is valid."""
+    alpha, b = problem.alpha[1], problem.b[1]
+    tau = 1.0 + b / alpha if b < alpha * _LARGEST_TILT else _LARGEST_TILT
+    odds = problem.odds_high if math.isfinite(problem.odds_high) else problem.odds_low
+    return max(min(tau, _LARGEST_ODDS / max(odds, 1.0)), 1.0)
+
+
+def _mean(part: _Part) -> float:
+    return part.start + float(part.mass @ np.arange(part.mass.size)) / float(part.mass.sum())
+
+
+def _level(problem: Problem, high: int, low: int, tau: float, at: int) -> tuple[float, float]:
+    """K - at log tau and a bound on its error: P(S = k) = e^K tau^-k P_tau(S = k)."""
+    more = tau - 1.0  # exact below 2^53, else to u
+    size = 0.0
+    terms = []
+    for count, odds in ((high, problem.odds_high), (low, problem.odds_low)):
+        share = 1.0 if math.isinf(odds) else odds / (1.0 + odds)
+        terms.append(count * math.log1p(share * more))
+    terms.append(-at * math.log1p(more))
+    size = math.fsum(abs(term) for term in terms)
+    # Share and product to 4 u, log1p of a positive number no more than that, itself to 4 u.
+    return math.fsum(terms), 12 * U * size
+
+
+def _log(value: float, level: tuple[float, float], *, up: bool) -> float:
+    if value <= 0.0:
+        return -math.inf
+    log = math.log(value)
+    total = level[0] + log
+    err = level[1] + 4 * U * (abs(log) + abs(total))
+    return min(total + err, 0.0) if up else total - err
+
+
+def _around(
+    problem: Problem, parts: tuple[_Part, _Part], tau: float, middle: int, reach: int, others: int
+) -> tuple[float, float, int] | None:
+    """Lower and upper bound of D e^-K tau^middle; None where the signs of h are not certain.
+
+    With h_k <= 0 up to k = low and h_k >= 0 beyond k = top, D = F_top + sum of (h_k)_+ between.
+    """
+    low, top = max(middle - reach, 0), min(middle + reach, others + 1)
+    counts = np.arange(low - 1.0, top + 2.0)
+    mass, rel, missing = _masses(parts, counts)
+    tail, tail_rel, tail_missing = _tail(parts, tau, top)
+    # tau^(middle - k) to relative (2 reach + 4) u.
+    scale = tau ** (middle - counts)
+    rel_scale = (2.0 * abs(reach) + 8.0) * U
+    below, above = mass * max(1.0 - rel, 0.0), mass * (1.0 + rel) + missing
+    less, more = scale * (1.0 - rel_scale), scale * (1.0 + rel_scale)
+    own_low, own_high = below * less, above * more
+    tail_low = tail * max(1.0 - tail_rel, 0.0) * float(less[-2])
+    tail_high = (tail * (1.0 + tail_rel) + tail_missing) * float(more[-2])
+    step_low, step_high = _steps(problem, own_low, own_high)
+    # steps[i] is h of k = low + i, the last one of k = top + 1; own[i] is P at k = low - 1 + i.
+    if (low > 0 and step_high[0] > 0.0) or (top <= others and step_low[-1] < 0.0):
+        return None
+    upper = problem.alpha[1] * own_high[-2] - problem.b[0] * tail_low
+    upper = max(upper, 0.0) + 4 * U * problem.alpha[1] * own_high[-2]
+    upper += math.fsum(np.maximum(step_high[1:-1], 0.0))
+    lower = problem.alpha[0] * own_low[-2] - problem.b[1] * tail_high
+    lower -= 4 * U * abs(problem.alpha[0]) * own_high[-2] + 4 * U * problem.b[1] * tail_high
+    # F_j = F_top + h_(j+1) + .. + h_top for every j of the range.
+    sums = np.concatenate([[0.0], np.cumsum(step_low[1:-1][::-1])])
+    lower += float(sums.max()) - 4 * U * (reach + 2.0) * float(np.abs(step_low[1:-1]).sum())
+    return lower, upper * (1.0 + 8 * U), middle
+
+
+def _steps(problem: Problem, low: Array, high: Array) -> tuple[Array, Array]:
+    """Lower and upper bounds of h_k = alpha P(k - 1) - (alpha + b) P(k), scaled alike."""
+    (alpha_low, alpha_high), (b_low, b_high) = problem.alpha, problem.b
+    bottom = alpha_low * low[:-1] if alpha_low > 0.0 else alpha_low * high[:-1]
+    total = alpha_low + b_high
+    bottom = bottom - (total * high[1:] if total > 0.0 else total * low[1:])
+    top = alpha_high * high[:-1] - (alpha_high + b_low) * low[1:]
+    size = (alpha_high + b_high + abs(alpha_low)) * (high[:-1] + high[1:])
+    return bottom - 8 * U * size, top + 8 * U * size
+
+
+def _binomial(count: int, odds: float, tau: float) -> _Part:
+    """The law of ``count`` bits with odds tau times these: by ratios outward from its mode."""
+    if count == 0 or odds == 0.0:
+        return _Part(0, np.ones(1), 0.0, 0.0)
+    tilted = odds * tau
+    if math.isinf(tilted):
+        return _Part(count, np.ones(1), 0.0, 0.0)
+    share = tilted / (1.0 + tilted)
+    mode = min(max(math.floor((count + 1) * share), 0), count)
+    reach = math.ceil(_WIDE * math.sqrt(count * share / (1.0 + tilted))) + _WIDER
+    start, end = max(mode - reach, 0), min(mode + reach, count)
+    up = np.arange(mode, end, dtype=float)
+    down = np.arange(mode, start, -1, dtype=float)
+    rise = (count - up) / (up + 1.0) * tilted
+    fall = down / (count - down + 1.0) / tilted
+    above, below = np.cumprod(rise), np.cumprod(fall)
+    mass = np.concatenate([below[::-1], [1.0], above])
+    # Beyond the window ratios only fall: at most a geometric series.
+    beyond = 0.0
+    if end < count:
+        beyond += _geometric(float(above[-1]), (count - end) / (end + 1.0) * tilted)
+    if start > 0:
+        beyond += _geometric(float(below[-1]), start / (count - start + 1.0) / tilted)
+    total = math.fsum(mass)
+    # A ratio is off by 4 u (its odds included), a partial product by that and u for each factor.
+    rel = 5.0 * U * max(up.size, down.size) * (1.0 + 1e-6)
+    # Masses below 1e-300 may have lost bits.
+    missing = min(1.01 * beyond / total + mass.size * 1e-300, 1.0)
+    return _Part(start, mass / total, min(2.0 * rel + missing + 8 * U, 1.0), missing)
+
+
+def _geometric(last: float, ratio: float) -> float:
+    """More than last (ratio + ratio^2 + ..); all there could be where the ratio is not below 1."""
+    ratio *= 1.0 + 16 * U
+    if ratio >= 1.0:
+        return math.inf
+    return 1.01 * last * ratio / (1.0 - ratio)
+
+
+def _masses(parts: tuple[_Part, _Part], counts: Array) -> tuple[Array, float, float]:
+    """P_tau(S = k) at these consecutive k, their relative error, and what may be missing."""
+    short, long = sorted(parts, key=lambda part: part.mass.size)
+    size = short.mass.size
+    first = int(counts[0]) - short.start - (size - 1)
+    mass = np.convolve(short.mass, _padded(long, first, int(counts.size) + size - 1), mode="valid")
+    rel = short.rel + long.rel + (size + 4.0) * U
+    return mass, rel, short.missing + long.missing
+
+
+def _padded(part: _Part, first: int, size: int) -> Array:
+    """Masses at first, first + 1, ..; zeros outside the window."""
+    found = np.zeros(size)
+    low, high = max(first, part.start), min(first + size, part.start + part.mass.size)
+    if low < high:
+        found[low - first : high - first] = part.mass[low - part.start : high - part.start]
+    return found
+
+
+def _tail(parts: tuple[_Part, _Part], tau: float, j: int) -> tuple[float, float, float]:
+    """sum_{k > j} tau^(j - k) P_tau(S = k): value, relative error, what may be missing.
+
+    With W_l = sum_{y > l} tau^(l - y) Y_y = (Y_(l+1) + W_(l+1))/tau it is sum_x X_x W_(j-x).
+    """
+    short, long = sorted(parts, key=lambda part: part.mass.size)
+    size = short.mass.size
+    first = j - short.start - (size - 1) + 1
+    last = max(long.start + long.mass.size, first + size)
+    masses = _padded(long, first, last - first)
+    inverse = 1.0 / tau
+    sums = np.asarray(lfilter([inverse], [1.0, -inverse], masses[::-1]), dtype=float)[::-1]
+    value = float(short.mass[::-1] @ sums[:size])
+    rel = short.rel + long.rel + (8.0 * masses.size + size + 8.0) * U
+    return value, rel, short.missing + long.missing + 1e-300

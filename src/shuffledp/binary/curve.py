@@ -1,0 +1,345 @@
+"""Both ends of a one-bit mechanism's profile: the largest divergence of all data sets and pairs.
+
+Only the pair of inputs with the largest and the least probability of a 1 counts, in both orders,
+among others that hold one of these two (docs/theory-binary.md, Theorem 3.2). Probabilities are
+known to brackets; upper ends are of wider mechanisms, lower ends of narrower ones.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from shuffledp.binary.crowd import Problem, divergence
+from shuffledp.binary.search import Found, largest
+from shuffledp.errors import NotCertified
+from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.randomizers.bits import Bits
+
+U = UNIT_ROUNDOFF
+# Users beyond which the search over all data sets takes minutes.
+LARGEST_COUNT = 1_000_000
+# Up to so many users, and reports of the rarer kind, it is among the default analyses: one answer
+# then takes a few tenths of a second at most.
+_MOST_QUICK, _MOST_RARE = 30_000, 300.0
+# The share of the width wanted of eps that one search may take of it.
+_SHARE = 0.25
+# The least width of log delta that is asked of a search: rounding is near 1e-9 for many users.
+_LEAST_WIDTH = 2e-9
+_STEPS = 12
+# eps is looked for from here on; below it 0 is as good.
+_SMALLEST = 1e-12
+# Beyond it delta is bounded by that at it: larger numbers leave the range of floats.
+_LARGEST = 600.0
+# Halvings of an interval of eps, and when they stop: far below any width that is asked for.
+_HALVINGS, _CLOSE = 100, 1e-10
+# A step of log eps that shows the slope of log delta, and the least slope that is believed.
+_STEP, _FLATTEST = 1e-3, 1e-3
+
+
+class Point(NamedTuple):
+    """log delta at an eps, both ends, and what attains the lower one.
+
+    Attributes
+    ----------
+    epsilon, log_low, log_high : float
+        log_low <= log delta(epsilon) <= log_high.
+    x0, x1 : input
+        The pair, in the order of the divergence.
+    others : tuple of (input, int)
+        How many of the others hold which input.
+    """
+
+    epsilon: float
+    log_low: float
+    log_high: float
+    x0: object
+    x1: object
+    others: tuple[tuple[object, int], ...]
+
+
+class Crossing(NamedTuple):
+    """Where delta crosses a target: an eps on one side of it.
+
+    Attributes
+    ----------
+    epsilon : float
+        Certified for its side; 0 or inf where nothing was found.
+    width : float
+        (that)/(an eps certified for the other side) - 1, for an upper end.
+    point : Point or None
+        The evaluation it rests on.
+    """
+
+    epsilon: float
+    width: float
+    point: Point | None
+
+
+class Curve:
+    """Certified values of a one-bit mechanism among n users.
+
+    Parameters
+    ----------
+    bits : Bits
+        The mechanism.
+    n : int
+        Users, the victim included.
+
+    Raises
+    ------
+    NotCertified
+        For more than a million users.
+    """
+
+    def __init__(self, bits: Bits, n: int) -> None:
+        if n > LARGEST_COUNT:
+            msg = (
+                f"analysis = 'binary-exact', n = {n:,}: all data sets are searched for up to "
+                f"{LARGEST_COUNT:,} users"
+            )
+            raise NotCertified(msg)
+        self._ways = (bits,) if bits.symmetric else (bits, bits.flipped())
+        self._n = n
+
+    def point(self, epsilon: float, *, rtol: float) -> Point:
+        """Both ends of log delta at this eps >= 0.
+
+        Parameters
+        ----------
+        epsilon : float
+            In nats.
+        rtol : float
+            The ends are as far apart as a quarter of this, relatively, moves delta by moving eps.
+        """
+        best: Point | None = None
+        width = self._width(epsilon, rtol)
+        for way in self._ways:
+            enough = -math.inf if best is None else best.log_low + width
+            found = self._way(way, epsilon, width, enough)
+            best = found if best is None else _larger(best, found)
+        if best is None:
+            raise ValueError("ways: wanted at least one")
+        return best
+
+    def _way(self, way: Bits, epsilon: float, width: float, enough: float) -> Point:
+        """Victim ``high`` against ``low``."""
+        outer = problem(way, min(epsilon, _LARGEST), outer=True)
+        others = self._n - 1
+        if outer is None:
+            return Point(epsilon, -math.inf, -math.inf, way.high, way.low, ((way.low, others),))
+        found = largest(outer, others, width=width, enough=enough)
+        return self._with_lower(way, epsilon, found)
+
+    def _with_lower(self, way: Bits, epsilon: float, found: Found) -> Point:
+        """The lower end is that of the mechanism's own inputs, not of wider ones."""
+        inner, others = problem(way, epsilon, outer=False), self._n - 1
+        low = -math.inf
+        if inner is not None and epsilon <= _LARGEST:
+            low = divergence(inner, found.high, others - found.high).log_low
+        held = ((way.high, found.high), (way.low, others - found.high))
+        return Point(epsilon, min(low, found.log_high), found.log_high, way.high, way.low, held)
+
+    def upper(self, log_target: float, *, rtol: float, cap: float) -> Crossing:
+        """An eps below ``cap`` that was evaluated, where delta is at most the target; inf if none.
+
+        Parameters
+        ----------
+        log_target : float
+            log of the target delta.
+        rtol : float
+            About how close to the crossing, relatively.
+        cap : float
+            eps by the local guarantee, or inf.
+        """
+        slack = 4 * U * (1.0 + abs(log_target))
+        low, high = 0.0, min(cap, _LARGEST)
+        point, best, seen = self._alike_crossing(log_target, high), None, None
+        slope, farther = self._alike_slope(point, cap), 1.2
+        known: list[tuple[float, float]] = []
+        for _ in range(_STEPS):
+            if not (low < point < high and point >= _SMALLEST):
+                break
+            at = _place(point, cap)
+            width = self._width(point, rtol)
+            seen = self.point(point, rtol=rtol)
+            gap = seen.log_high - (log_target - slack)
+            if gap <= 0.0:
+                best, high = seen, point
+                if gap >= -2.0 * width:
+                    break
+            else:
+                # Where rounding is all that is in the way it takes more than is missing.
+                low, farther = point, 2.0 * farther
+            known.append((at, gap))
+            slope = _slope(known, slope, 20.0 * width)
+            point = _point(at + (gap + farther * width) / slope, cap)
+            if not low < point < high:
+                point = 0.5 * (low + high)
+        if best is None:
+            return Crossing(math.inf, math.inf, seen)
+        below = self._crossing(best, log_target, best.epsilon)
+        return Crossing(best.epsilon, best.epsilon / below - 1.0 if below > 0.0 else math.inf, best)
+
+    def lower(self, log_target: float, *, rtol: float, cap: float) -> Crossing:
+        """The largest eps found at which some data set has a delta of at least the target.
+
+        Parameters
+        ----------
+        log_target, rtol, cap
+            As for ``upper``.
+        """
+        guess = self._alike_crossing(log_target, min(cap, _LARGEST))
+        best = Crossing(0.0, math.inf, None)
+        for _ in range(2):
+            seen = self.point(guess, rtol=rtol)
+            at = self._crossing(seen, log_target, min(cap, _LARGEST))
+            if not at > best.epsilon:
+                break
+            best, guess = Crossing(at, 0.0, seen), at
+        return best
+
+    def _crossing(self, seen: Point, log_target: float, top: float) -> float:
+        """Almost the largest eps up to ``top`` with delta >= target, for a point's data set."""
+        slack = 4 * U * (1.0 + abs(log_target))
+        way = next(w for w in self._ways if w.high == seen.x0)
+        (_, high), (_, low) = seen.others
+
+        def enough(epsilon: float) -> bool:
+            asked = problem(way, epsilon, outer=False)
+            if asked is None:
+                return False
+            return divergence(asked, high, low).log_low >= log_target + slack
+
+        return _last(enough, _SMALLEST, top)
+
+    def _alike_crossing(self, log_target: float, top: float) -> float:
+        """Where the data sets of one value alone cross the target: a first guess."""
+        return max(_last(lambda e: self._alike(e) >= log_target, _SMALLEST, top), _SMALLEST)
+
+    def _alike(self, epsilon: float) -> float:
+        """log delta where all others hold the same value."""
+        found, others = -math.inf, self._n - 1
+        for way in self._ways:
+            asked = problem(way, epsilon, outer=True)
+            if asked is not None:
+                for high in {0, others}:
+                    found = max(found, divergence(asked, high, others - high).log_low)
+        return found
+
+    def _width(self, epsilon: float, rtol: float) -> float:
+        """How far apart both ends of log delta may be: a function of eps, and smaller for less."""
+        slope = 1.0
+        if _SMALLEST <= epsilon <= _LARGEST:
+            # Next to eps = 0 delta hardly moves with log eps: no narrower than its own rtol.
+            slope = max(self._alike_slope(epsilon, math.inf), 1.0)
+        return max(_SHARE * rtol * slope, _LEAST_WIDTH)
+
+    def _alike_slope(self, epsilon: float, cap: float) -> float:
+        """About -d log delta by place at an eps."""
+        place = _place(epsilon, cap) if epsilon < cap else math.inf
+        if not math.isfinite(place):
+            return 1.0
+        first, second = self._alike(epsilon), self._alike(_point(place + _STEP, cap))
+        slope = (first - second) / _STEP
+        return slope if math.isfinite(slope) and slope > _FLATTEST else 1.0
+
+
+def _last(holds: Callable[[float], bool], low: float, high: float) -> float:
+    """The last number at which it was seen to hold, by halving; 0 where it does not at ``low``."""
+    if not holds(low):
+        return 0.0
+    for _ in range(_HALVINGS):
+        # Geometric while the ends are far apart; both ends may be close to the upper one.
+        middle = math.sqrt(low * high) if high > 2.0 * low else 0.5 * (low + high)
+        if not low < middle < high:
+            break
+        if holds(middle):
+            low = middle
+        else:
+            high = middle
+        if high - low <= _CLOSE * min(low, 1.0):
+            break
+    return low
+
+
+def _place(epsilon: float, cap: float) -> float:
+    """log eps, or log eps/(cap - eps) where there is a cap: log delta is nearly linear in it."""
+    if math.isinf(cap):
+        return math.log(epsilon)
+    return math.log(epsilon / cap) - math.log1p(-epsilon / cap)
+
+
+def _point(place: float, cap: float) -> float:
+    """The inverse of ``_place``."""
+    if math.isinf(cap):
+        return math.exp(min(place, 6.0))
+    return cap / (1.0 + math.exp(-place)) if place > -700.0 else 0.0
+
+
+def _larger(first: Point, second: Point) -> Point:
+    """The point of the pair with the larger lower end; the larger of both upper ends."""
+    chosen = first if first.log_low >= second.log_low else second
+    return chosen._replace(log_high=max(first.log_high, second.log_high))
+
+
+def _slope(known: list[tuple[float, float]], guess: float, noise: float) -> float:
+    """-d log delta by place of the last two points, where these are far enough apart to tell."""
+    if len(known) < 2:
+        return guess
+    (x0, y0), (x1, y1) = known[-2:]
+    if abs(y1 - y0) <= noise or x1 == x0:
+        return guess
+    found = (y0 - y1) / (x1 - x0)
+    return found if 0.1 * guess < found < 10.0 * guess else guess
+
+
+def quick(bits: Bits, n: int) -> bool:
+    """Whether the search takes about as long as other analyses do.
+
+    It is the faster the fewer bits are of the rarer kind: data sets differ more then.
+
+    Parameters
+    ----------
+    bits : Bits
+        The mechanism.
+    n : int
+        Users.
+    """
+    high = bits.odds_high[1]
+    rare = max(_share(bits.odds_low[0]), 1.0 / (1.0 + high))
+    return n <= _MOST_QUICK and n * rare <= _MOST_RARE
+
+
+def problem(bits: Bits, epsilon: float, *, outer: bool) -> Problem | None:
+    """Victim ``high`` against ``low`` among others of both; None where the divergence is 0.
+
+    Parameters
+    ----------
+    bits : Bits
+        The mechanism, its odds in brackets.
+    epsilon : float
+        eps >= 0; at most 600 counts.
+    outer : bool
+        The odds farther apart than they are (for upper ends), or nearer.
+    """
+    high = bits.odds_high[1 if outer else 0]
+    low = bits.odds_low[0 if outer else 1]
+    if not low < high:
+        return None
+    b = math.expm1(min(epsilon, _LARGEST))
+    # alpha = p - q - q b, all in odds: p = o/(1 + o).
+    p, q = _share(high), _share(low)
+    first = p / (1.0 + low) if math.isinf(high) else (high - low) / ((1.0 + high) * (1.0 + low))
+    second = q * b
+    alpha = first - second
+    err = 8 * U * (first + second) + 1e-300
+    if alpha + err <= 0.0:
+        return None
+    step = 4 * U * b
+    return Problem(high, low, (alpha - err, alpha + err), (max(b - step, 0.0), b + step))
+
+
+def _share(odds: float) -> float:
+    return 1.0 if math.isinf(odds) else odds / (1.0 + odds)

@@ -1,0 +1,223 @@
+"""sd.crowd: both ends against all data sets of small crowds, questions, words, bad input."""
+
+import itertools
+import json
+import math
+import pickle
+import random
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import shuffledp as sd
+from crowds.test_kernel import datasets, exact, row
+from shuffledp import theorems
+from shuffledp.crowds.steps import Kind, Steps
+from shuffledp.errors import NotCertified, ParameterError
+
+
+def channel(rows):
+    return sd.Channel(matrix=[[float(x) for x in law] for law in rows])
+
+
+def worst(groups, victim, epsilon):
+    """The largest divergence of all data sets and ordered pairs of the victim's group."""
+    others = [(count - (k == victim), rows) for k, (count, rows) in enumerate(groups)]
+    found = 0
+    for data in datasets(others):
+        for x0, x1 in itertools.permutations(groups[victim][1], 2):
+            found = max(found, exact((x0, x1), data, epsilon))
+    return found
+
+
+@pytest.mark.parametrize(
+    "seed", [pytest.param(s, marks=[pytest.mark.long] * (s >= 10)) for s in range(300)]
+)
+def test_both_ends_against_all_data_sets(seed):
+    """Two or three groups of random channels, each group's members, both kinds of question."""
+    rng = random.Random(seed)
+    outputs, size = rng.randint(2, 3), rng.choice((2, 2, 3))
+    groups = [
+        (rng.randint(1, 2), [row(rng, outputs, zeros=rng.random() < 0.2) for _ in range(2)])
+        for _ in range(size)
+    ]
+    if any(first == second for _, (first, second) in groups):
+        return
+    asked = sd.crowd([(channel(rows), count) for count, rows in groups])
+    for victim in range(size):
+        one = asked.of(victim)
+        for epsilon in (0.1, 0.6):
+            truth = worst(groups, victim, epsilon)
+            found = one.delta(epsilon=epsilon)
+            assert found.lower <= truth <= found.upper
+        bound = one.epsilon(delta=0.05)
+        assert bound.lower <= bound.upper
+        if math.isfinite(bound.upper):
+            assert worst(groups, victim, bound.upper) <= 0.05
+        if bound.lower > 0.0:
+            assert worst(groups, victim, bound.lower) >= 0.05 * (1.0 - 1e-12)
+    together = asked.delta(epsilon=0.3)
+    single = [asked.of(k).delta(epsilon=0.3) for k in range(size)]
+    assert together.upper == max(one.upper for one in single)
+    assert together.lower == max(one.lower for one in single)
+
+
+TIERS = [(sd.BinaryRR(eps0=1.0), 600), (sd.BinaryRR(eps0=3.0), 500)]
+
+
+def test_members_of_one_group_are_hidden_by_all():
+    crowd = sd.crowd(TIERS)
+    bounds = [crowd.of(k).epsilon(delta=1e-6) for k in (0, 1)]
+    for k, bound in enumerate(bounds):
+        mechanism, count = TIERS[k]
+        alone = sd.shuffle(mechanism, count).epsilon(delta=1e-6)
+        assert bound.lower <= bound.upper < 0.95 * alone.upper
+        assert bound.upper <= 1.03 * bound.lower
+        assert bound.upper_theorem == theorems.CROWD_STEALING
+        assert bound.lower_theorem == theorems.CROWD_DATASET
+        back = crowd.of(k).delta(epsilon=bound.upper)
+        assert back.lower <= 1e-6 <= back.upper * (1.0 + 1e-2)
+        assert back.upper <= 1e-6 * (1.0 + 1e-2)
+    assert crowd.epsilon(delta=1e-6).upper == bounds[1].upper
+    profile = crowd.of(0).profile([0.1, 0.2])
+    assert profile[0].upper > profile[1].upper > 0.0
+
+
+def test_krr_of_several_eps0():
+    groups = [(sd.KRR(k=10, eps0=2.0), 1500), (sd.KRR(k=10, eps0=4.0), 1500)]
+    for victim in (0, 1):
+        found = sd.crowd(groups, victim=victim).epsilon(delta=1e-6)
+        assert found.upper <= 1.04 * found.lower
+        assert found.upper < sd.shuffle(*groups[victim]).epsilon(delta=1e-6).upper
+
+
+def test_one_mechanism_in_two_groups_is_one_shuffle():
+    groups = [(sd.KRR(k=5, eps0=2.0), 300), (sd.KRR(k=5, eps0=2.0), 700)]
+    alike = sd.shuffle(sd.KRR(k=5, eps0=2.0), 1000)
+    for victim in (0, 1, None):
+        crowd = sd.crowd(groups, victim=victim)
+        bound, wanted = crowd.epsilon(delta=1e-5), alike.epsilon(delta=1e-5)
+        assert (bound.lower, bound.upper) == (wanted.lower, wanted.upper)
+        assert bound.upper_theorem == wanted.upper_theorem
+        delta, wanted = crowd.delta(epsilon=0.2), alike.delta(epsilon=0.2)
+        assert (delta.log_lower, delta.log_upper) == (wanted.log_lower, wanted.log_upper)
+
+
+def test_messages_that_are_not_compared_leave_the_own_group():
+    groups = [(sd.Laplace(eps0=1.0), 500), (sd.RAPPOR(d=4, eps0=1.0), 400)]
+    found = sd.crowd(groups, victim=1).epsilon(delta=1e-5)
+    own = sd.shuffle(sd.RAPPOR(d=4, eps0=1.0), 400).epsilon(delta=1e-5)
+    assert found.upper == own.upper
+    assert found.lower == 0.0
+    assert "other groups only hide" in found.upper_theorem.title
+    assert found.witness["upper"]["n"] == 400
+    same_bits = [(sd.RAPPOR(d=4, eps0=1.0), 50), (sd.RAPPOR(d=4, eps0=2.0), 50)]
+    assert sd.crowd(same_bits, victim=0).delta(epsilon=0.5).lower == 0.0
+
+
+def test_words_and_values():
+    crowd = sd.crowd(TIERS, victim=0)
+    bound = crowd.epsilon(delta=1e-4)
+    said = " ".join(bound.assumptions)
+    assert "one user's value replaced by another" in bound.assumptions[0]
+    assert "who is in which group" in said
+    assert "leaves" in said
+    assert json.loads(json.dumps(bound.to_dict()))["witness"]["upper"]["group"] == 0
+    assert json.loads(json.dumps(crowd.to_dict()))["groups"][1]["users"] == 500
+    assert repr(crowd) == (
+        "Crowd(groups=((BinaryRR(eps0=1.0), 600), (BinaryRR(eps0=3.0), 500)), "
+        "victim=0, rtol=1e-06, trust='all')"
+    )
+    assert crowd.n == 1100
+    assert crowd.eps0 == 1.0
+    assert pickle.loads(pickle.dumps(crowd)) == crowd
+    again = replace(crowd, victim=1).epsilon(delta=1e-4)
+    assert again.upper == sd.crowd(TIERS, victim=1).epsilon(delta=1e-4).upper
+    assert again.upper > bound.upper
+
+
+def test_published_theorems_alone():
+    found = sd.crowd(TIERS, victim=1, trust="published").epsilon(delta=1e-5)
+    own = sd.shuffle(*TIERS[1], trust="published").epsilon(delta=1e-5)
+    assert found.upper == own.upper
+    assert found.upper_theorem.provenance == "published"
+    assert found.lower > 0.0
+
+
+def test_the_published_approximation_is_no_end_and_says_where_it_is_wrong():
+    groups = [(sd.BinaryRR(eps0=1.0), 900), (sd.BinaryRR(eps0=4.0), 900)]
+    notes = []
+    for victim in (0, 1):
+        crowd = sd.crowd(groups, victim=victim)
+        found = crowd.estimate(delta=1e-6)
+        assert isinstance(found, sd.Estimate)
+        notes.append(found.warning)
+        below = found.value < crowd.epsilon(delta=1e-6).lower
+        assert below == ("wrong side" in found.warning)
+    shares = [1.0 / (1.0 + math.exp(1.0)), 1.0 / (1.0 + math.exp(4.0))]
+    rest = 900 * sum(shares) - max(shares)
+    assert f"{math.sqrt(2.0 / rest):.6g}" in found.what
+    with pytest.raises(NotCertified, match="local guarantee"):
+        sd.crowd([(channel([[1, 0], [0.5, 0.5]]), 5), *groups]).estimate(delta=1e-9)
+
+
+def test_rounds():
+    crowd = sd.crowd(TIERS, victim=0)
+    composed = crowd.compose(rounds=4, rtol=0.01).epsilon(delta=1e-6)
+    own = sd.shuffle(*TIERS[0]).compose(rounds=4, rtol=0.01).epsilon(delta=1e-6)
+    assert (composed.lower, composed.upper) == (0.0, own.upper)
+    assert "other groups only hide" in composed.upper_theorem.title
+    assert any("who is in which group" in words for words in composed.assumptions)
+    with pytest.raises(ParameterError, match="victim"):
+        sd.crowd(TIERS).compose(rounds=2)
+
+
+def test_bad_input():
+    bit = sd.BinaryRR(eps0=1.0)
+    for groups in ([], bit, 5, "ab", [bit], [(bit,)], [(bit, 0)], [(bit, 2.5)], [(3, 4)],
+                   [(bit, 10)] * 51, [(bit, True)], ["ab"]):  # fmt: skip
+        with pytest.raises(ParameterError):
+            sd.crowd(groups)
+    for victim in (2, -1, True, "0", 1.0):
+        with pytest.raises(ParameterError, match="victim"):
+            sd.crowd([(bit, 3), (bit, 4)], victim=victim)
+    with pytest.raises(ParameterError, match="victim"):
+        sd.crowd([(bit, 3)]).of(1)
+    near = sd.MetricLaplace(scale=0.5, distance=0.1)
+    with pytest.raises(ParameterError, match="neighbours"):
+        sd.crowd([(bit, 3), (near, 4)])
+    assert sd.crowd([(bit, 3), (near, 4)], victim=0).epsilon(delta=0.1).upper <= 1.0
+    for delta in (0.0, 1.0, math.nan, "x"):
+        with pytest.raises(ParameterError):
+            sd.crowd(TIERS).epsilon(delta=delta)
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_sums_of_steps_are_below_the_exact_divergence(seed):
+    """Lemma 5.1, its aliases and rounding: never above, and close where there is anything."""
+    rng = np.random.default_rng(seed)
+    kinds, law = [], np.ones(1)
+    for _ in range(int(rng.integers(1, 4))):
+        step = rng.random(3) + 0.02
+        if seed % 4 == 0:
+            step[0] = 0.0
+        step /= step.sum()
+        count = int(rng.integers(1, 120))
+        kinds.append(Kind(count, tuple(step.tolist())))
+        for _ in range(count):
+            law = np.convolve(law, step)
+    victim = rng.random((2, 3)) + 0.1
+    victim[0, 2] += 0.5
+    if seed % 4 == 0:
+        victim[:, 0] = 0.0
+    victim /= victim.sum(axis=1)[:, None]
+    steps = Steps(*(tuple(v.tolist()) for v in victim), tuple(kinds), 4 * 2.0**-53)
+    views = [np.convolve(law, v) for v in victim]
+    for epsilon in (0.0, 0.1, 0.25):
+        truth = float(np.maximum(views[0] - math.exp(epsilon) * views[1], 0.0).sum())
+        low = math.exp(steps.log_delta(epsilon))
+        assert low <= truth * (1.0 + 1e-13) if truth < 1e-250 else low < truth
+        likelier = victim[0, 1:] - math.exp(epsilon) * victim[1, 1:]
+        if seed % 4 == 0 and truth > 1e-9 and likelier[1] > 0.0:
+            assert low >= truth * (1.0 - 1e-6)
