@@ -126,7 +126,7 @@ def binomial(shares):
 
 
 @pytest.mark.parametrize(
-    ("own", "sizes"), [(0, (40, 25)), (1, (40, 25)), (1, (60, 6)), (0, (30, 60))]
+    ("own", "sizes"), [(0, (40, 25)), (1, (40, 25)), (1, (60, 6))]
 )
 def test_bits_of_two_kinds_against_all_counts(own, sizes):
     """Every number of ones held in each group; the choice that is proposed is close."""
