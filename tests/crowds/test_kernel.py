@@ -125,9 +125,7 @@ def binomial(shares):
     return law
 
 
-@pytest.mark.parametrize(
-    ("own", "sizes"), [(0, (40, 25)), (1, (40, 25)), (1, (60, 6))]
-)
+@pytest.mark.parametrize(("own", "sizes"), [(0, (40, 25)), (1, (40, 25)), (1, (60, 6))])
 def test_bits_of_two_kinds_against_all_counts(own, sizes):
     """Every number of ones held in each group; the choice that is proposed is close."""
     eps0 = (1.0, 2.0)
