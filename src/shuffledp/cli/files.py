@@ -71,8 +71,15 @@ def account(files: tuple[str, ...], out: str | None, figure: str, as_json: bool)
       delta = 1e-8             # or epsilon = 0.5, then delta is bounded
       [accounting]             # optional
       trust = "all"            # or "published"
+
+    A file with tables [[group]], each with users and randomizer, in place of [population] and
+    [randomizer] is a crowd: a table of what each group's members get. It has no certificate, and
+    nothing is written.
     """  # noqa: D301
     _check.choice("figure", figure, FIGURES)
+    if any(load_deployment().is_crowd(file) for file in files):
+        _account_crowds(files, out, as_json=as_json)
+        return
     sources = _load_all(files)
     directory = None if out is None and as_json else Path(out or ".")
     plots = load_plots() if figure != "none" and directory is not None else None
@@ -96,6 +103,26 @@ def account(files: tuple[str, ...], out: str | None, figure: str, as_json: bool)
         report.print_comparison([one.account for one in done])
     if directory is not None:
         report.print_written([directory / name for name in names])
+
+
+def _account_crowds(files: tuple[str, ...], out: str | None, *, as_json: bool) -> None:
+    """Print what each group of a crowd gets; there is nothing to write."""
+    deployments = load_deployment()
+    if out is not None:
+        msg = f"out = {out!r}: wanted none for a crowd; {deployments.NO_CERTIFICATE}"
+        raise ParameterError(msg)
+    sources = [deployments.load_crowd(file) for file in files]
+    with progress("accounting") as status:
+        found = [
+            deployments.account_crowd(source.deployment, report=teller(status, source.path.stem))
+            for source in sources
+        ]
+    if as_json:
+        content = [one.to_dict() for one in found]
+        print_json(content if len(content) > 1 else content[0])
+        return
+    for source, one in zip(sources, found, strict=True):
+        report.print_crowd(source, one, deployments.NO_CERTIFICATE)
 
 
 @click.command(short_help="Check a certificate by another method.")

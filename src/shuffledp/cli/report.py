@@ -45,6 +45,50 @@ def print_account(source: Any, account: Any) -> None:
     click.echo()
 
 
+def print_crowd(source: Any, account: Any, why: str) -> None:
+    """Print what each group's members get, what it rests on, and that there is no certificate."""
+    deployment = account.deployment
+    click.echo(deployment.title)
+    click.echo(_wrapped("  target      ", _target(deployment)))
+    click.echo(_wrapped("  file        ", f"{source.path} (sha256 {source.sha256[:16]}...)"))
+    word = "eps" if deployment.target.quantity == "epsilon" else "delta"
+    digits = 6 if word == "eps" else 4
+    rows = [["group", "users", f"{word} >=", f"{word} <=", "published estimate", "upper by"]]
+    for k, (group, bound, guess) in enumerate(
+        zip(deployment.group, account.bounds, account.estimates, strict=True)
+    ):
+        shown = "" if guess is None else f"{guess.value:.4g}"
+        ends = [end_text(bound, up=up, digits=digits) for up in (False, True)]
+        key = "" if bound.upper_theorem is None else bound.upper_theorem.key
+        rows.append([str(k), f"{group.users:,}", *ends, shown, key])
+    _print_columns(rows, left={0, len(rows[0]) - 1})
+    for k, group in enumerate(deployment.group):
+        click.echo(_wrapped(f"  group {k}: ", mechanism_label(group.randomizer)))
+    _print_theorems(account.bounds)
+    click.echo("assumptions")
+    for words in _once(a for b in account.bounds for a in b.assumptions):
+        click.echo(_wrapped("  - ", words))
+    for k, bound in enumerate(account.bounds):
+        for note in bound.notes:
+            click.echo(_wrapped("note ", f"group {k}: {note}"))
+    for k, guess in enumerate(account.estimates):
+        if guess is not None:
+            words = f"group {k}: published estimate, {guess.what} ({guess.source}): {guess.warning}"
+            click.echo(_wrapped("note ", words))
+    click.echo(_wrapped("note ", why))
+    click.echo()
+
+
+def _print_theorems(bounds: Sequence[Bound]) -> None:
+    """Each theorem once."""
+    click.echo("theorems")
+    for end in ("upper", "lower"):
+        for theorem in _once(getattr(b, f"{end}_theorem") for b in bounds):
+            if theorem is not None:
+                words = f"{theorem.title}. {theorem.source} [{theorem.provenance}]"
+                click.echo(_wrapped(f"  {end}  {theorem.key}: ", words, hang=9))
+
+
 def _print_ends(deployment: Any, found: Sequence[tuple[Any, Bound, Bound | None]]) -> None:
     """Print a line a situation: both ends, what published theorems give, the upper theorem."""
     published = any(other is not None for _, _, other in found)
@@ -128,12 +172,7 @@ def _print_grounds(account: Any) -> None:
     """Theorems, widths, assumptions and notes: each said once, for all situations."""
     each = [(s.bound, s.published, s.composed, s.composed_published) for s in account.situations]
     bounds = [found[k] for k in range(4) for found in each if found[k] is not None]
-    click.echo("theorems")
-    for end in ("upper", "lower"):
-        for theorem in _once(getattr(b, f"{end}_theorem") for b in bounds):
-            if theorem is not None:
-                words = f"{theorem.title}. {theorem.source} [{theorem.provenance}]"
-                click.echo(_wrapped(f"  {end}  {theorem.key}: ", words, hang=9))
+    _print_theorems(bounds)
     click.echo(_wrapped("numerical width ", _width_words(account, bounds)))
     click.echo("assumptions")
     said = [account.deployment.assumptions(), *(b.assumptions for b in bounds)]

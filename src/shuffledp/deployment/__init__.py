@@ -3,16 +3,32 @@
 from __future__ import annotations
 
 from shuffledp.deployment.accounting import Account, Curve, Situation, account, curve_over_n
+from shuffledp.deployment.groups import (
+    NO_CERTIFICATE,
+    CrowdAccount,
+    CrowdDeployment,
+    CrowdFile,
+    account_crowd,
+    is_crowd,
+    load_crowd,
+)
 from shuffledp.deployment.model import Deployment, DeploymentFile, json_schema, load
 
 __all__ = [
+    "NO_CERTIFICATE",
     "Account",
+    "CrowdAccount",
+    "CrowdDeployment",
+    "CrowdFile",
     "Curve",
     "Deployment",
     "DeploymentFile",
     "Situation",
     "account",
+    "account_crowd",
     "curve_over_n",
+    "is_crowd",
     "json_schema",
     "load",
+    "load_crowd",
 ]

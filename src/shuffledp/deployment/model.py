@@ -37,7 +37,8 @@ def _share(path: str, value: Any, *, zero: bool, one: bool) -> float:
     return number
 
 
-def _randomizer(value: Any) -> dict[str, Any]:
+def checked_randomizer(value: Any) -> dict[str, Any]:
+    """The table of a mechanism with all its parameters, checked."""
     if not isinstance(value, Mapping):
         raise ParameterError(f'randomizer = {value!r}: wanted a table with a key "name"')
     if "name" not in value:
@@ -218,7 +219,7 @@ class Deployment(Table):
 
     title: Title = Field(description="what this deployment is, in a line")
     population: Population = Field(description="a table with users")
-    randomizer: Annotated[dict[str, Any], BeforeValidator(_randomizer)] = Field(
+    randomizer: Annotated[dict[str, Any], BeforeValidator(checked_randomizer)] = Field(
         description='a table with a key "name" and the parameters of that mechanism'
     )
     target: Target = Field(description="a table with delta or epsilon")
@@ -337,6 +338,8 @@ def load(path: str | Path) -> DeploymentFile:
     """
     path = Path(path)
     table, content = read_toml(path, "deployment file")
+    if "group" in table:
+        raise ParameterError(f"{path}: group: a crowd of groups, which `account` alone knows")
     return DeploymentFile(path, hashlib.sha256(content).hexdigest(), parse(table, where=str(path)))
 
 
