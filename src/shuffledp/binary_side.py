@@ -31,7 +31,7 @@ class BinarySide(Side):
 
     def log_delta(self, epsilon: float, *, width: float) -> Found:
         """The end at this eps."""
-        point = self.curve.point(epsilon, rtol=width / _WIDER)
+        point = self.curve.point(epsilon, rtol=width / _WIDER, most=width)
         apart = None
         if self._upper and point.log_low > -math.inf:
             apart = math.expm1(point.log_high - point.log_low)

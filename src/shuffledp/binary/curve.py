@@ -103,7 +103,7 @@ class Curve:
         self._ways = (bits,) if bits.symmetric else (bits, bits.flipped())
         self._n = n
 
-    def point(self, epsilon: float, *, rtol: float) -> Point:
+    def point(self, epsilon: float, *, rtol: float, most: float = math.inf) -> Point:
         """Both ends of log delta at this eps >= 0.
 
         Parameters
@@ -112,9 +112,11 @@ class Curve:
             In nats.
         rtol : float
             The ends are as far apart as a quarter of this, relatively, moves delta by moving eps.
+        most : float
+            And no farther apart than this.
         """
         best: Point | None = None
-        width = self._width(epsilon, rtol)
+        width = min(self._width(epsilon, rtol), most)
         for way in self._ways:
             enough = -math.inf if best is None else best.log_low + width
             found = self._way(way, epsilon, width, enough)
