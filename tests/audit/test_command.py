@@ -92,9 +92,11 @@ def test_a_shuffler_and_a_client_share_the_level(folder):
     both = run(folder, *words, "--own", "-N", "500")
     assert both.exit_code == 0
     assert both.output.count("at level 5e-07") == 2
-    estimates = run(folder, *words, "--own", "-N", "500", "--estimates", "6", "--json")
+    more = ("--estimates", "6", "--outside", "--json")
+    estimates = run(folder, *words, "--own", "-N", "500", *more)
     table = json.loads(estimates.output)
-    assert table["alpha"] == pytest.approx(1e-6 / 3)
+    assert table["alpha"] == pytest.approx(1e-6 / 4)
+    assert table["domain"]["refused"] == ["4", "1004", "-1"]
     assert len(table["estimates"]["quantities"]) == 4
     assert table["shuffler"]["verdict"] == table["estimates"]["verdict"] == "not refuted"
     cat = run(folder, *words[2:], "--shuffler", "cat")
@@ -160,6 +162,7 @@ def test_programs_that_do_not_answer_are_an_error_in_one_line(folder, program, w
         (("--own", "--delta", "2"), "deltas = 2"),
         (("--reports", "nothing.jsonl"), "no such file"),
         (("--reports", "nothing.jsonl", "--estimates", "9"), "wanted --command or --own"),
+        (("--reports", "nothing.jsonl", "--outside"), "wanted --command or --own"),
         (("--own", "-N", "200", "--estimates", "2"), "batches = 2"),
         (("--shuffler", "cat", "--messages", "1"), "messages = 1"),
     ],

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from shuffledp.audit.blackbox import Unknown, unknown
+from shuffledp.audit.domain import DomainResult, audit_domain, outside_values
 from shuffledp.audit.estimates import EstimatesPlan, EstimatesResult, audit_estimates
 from shuffledp.audit.judge import Finding, PairLimits
 from shuffledp.audit.lift import Central, Supported
@@ -25,6 +26,7 @@ __all__ = [
     "AuditResult",
     "Central",
     "Command",
+    "DomainResult",
     "EstimatesPlan",
     "EstimatesResult",
     "Finding",
@@ -36,11 +38,13 @@ __all__ = [
     "Tally",
     "Unknown",
     "audit",
+    "audit_domain",
     "audit_estimates",
     "audit_shuffler",
     "collected",
     "counted",
     "design",
+    "outside_values",
     "plan_from_dict",
     "recorded",
     "result_from_file",

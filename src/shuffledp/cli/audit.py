@@ -17,7 +17,11 @@ from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError
 
 REFUTED_STATUS = 1
-_NAMES = {"EstimatesResult": "estimates", "ShufflerResult": "shuffler"}
+_NAMES = {
+    "DomainResult": "domain",
+    "EstimatesResult": "estimates",
+    "ShufflerResult": "shuffler",
+}
 _SOURCES = ("command", "reports", "own", "shuffler", "check")
 
 
@@ -32,6 +36,7 @@ _SOURCES = ("command", "reports", "own", "shuffler", "check")
 @click.option("--alpha", type=Number(), default=0.05, show_default=True, help="Level, jointly.")
 @click.option("--seed", type=Whole(), default=0, show_default=True, help="Of the inputs' order.")
 @click.option("--delta", "deltas", type=Numbers(), metavar="D,D,...", help="For the central eps.")
+@click.option("--outside", is_flag=True, help="Also give it values outside the domain.")
 @click.option("--estimates", type=Whole(), metavar="R", help="Also estimate from R batches.")
 @click.option("--batches", type=Whole(), default=100, show_default=True, help="For --shuffler.")
 @click.option("--messages", type=Whole(), help="Of a batch for --shuffler.  [default: 1,000]")
@@ -65,7 +70,7 @@ def audit(
     Exit status: 0 not refuted, 1 refuted, 2 the input was refused.
     """  # noqa: D301
     chosen = [name for name in _SOURCES if given.get(name) or (name == "check" and check)]
-    _sensible(chosen, deployment, estimates=bool(given["estimates"]))
+    _sensible(chosen, deployment, more=[name for name in ("estimates", "outside") if given[name]])
     inputs = [deployment, check, given["reports"]]
     with files_written([("output", output), ("text", text_file)], inputs=inputs) as held:
         with progress("auditing") as status:
@@ -84,7 +89,7 @@ def audit(
     ctx.exit(REFUTED_STATUS if refuted else 0)
 
 
-def _sensible(chosen: list[str], deployment: str | None, *, estimates: bool) -> None:
+def _sensible(chosen: list[str], deployment: str | None, *, more: list[str]) -> None:
     """One source of reports, a shuffler or both; or saved counts alone."""
     sources = [name for name in chosen if name != "shuffler"]
     if len(sources) > 1 or not chosen:
@@ -93,8 +98,8 @@ def _sensible(chosen: list[str], deployment: str | None, *, estimates: bool) -> 
     if "check" in chosen:
         if deployment is not None or "shuffler" in chosen:
             raise ParameterError("check: wanted no other file or program beside saved counts")
-    elif estimates and not {"command", "own"} & set(sources):
-        raise ParameterError("estimates: wanted --command or --own beside it")
+    elif more and not {"command", "own"} & set(sources):
+        raise ParameterError(f"{more[0]}: wanted --command or --own beside it")
     elif sources and deployment is None:
         raise ParameterError(f"deployment is missing: wanted --deployment FILE with --{sources[0]}")
 
@@ -110,9 +115,12 @@ def _audited(
     parts = []
     asked = any(given[source] for source in ("command", "reports", "own"))
     # Several audits share the level evenly.
-    alpha = given["alpha"] / max(1, asked + bool(given["shuffler"]) + bool(given["estimates"]))
+    others = sum(bool(given[name]) for name in ("shuffler", "estimates", "outside"))
+    alpha = given["alpha"] / max(1, asked + others)
     if asked:
         parts.append(_of_program(claimed, alpha, given, status))
+    if given["outside"]:
+        parts.append(_of_domain(parts[0], alpha, given, status))
     if given["estimates"]:
         parts.append(_of_estimates(parts[0].plan, alpha, given, status))
     if given["shuffler"]:
@@ -159,6 +167,13 @@ def _program(plan: Any, given: dict[str, Any]) -> Callable[[Any], Any]:
     if given["command"]:
         return Command.parsed(given["command"], plan.randomizer, timeout=given["timeout"])
     return plan.randomizer.randomize
+
+
+def _of_domain(result: Any, alpha: float, given: dict[str, Any], status: Progress) -> Any:
+    from shuffledp.audit import audit_domain
+
+    status.update("values outside the domain")
+    return audit_domain(_program(result.plan, given), result.plan, result.tally, alpha=alpha)
 
 
 def _of_estimates(plan: Any, alpha: float, given: dict[str, Any], status: Progress) -> Any:
