@@ -49,9 +49,9 @@ def test_bounds_are_wrong_no_more_often_than_the_level():
     """The event is chosen on other reports: many outputs to choose from do not help."""
     wrong = 0
     generator = np.random.default_rng(0)
-    for _ in range(30):
+    for _ in range(15):
         found = unknown(
             lambda v: generator.integers(0, 200, len(v)), (0, 1), reports=400, alpha=0.5
         )
         wrong += found.epsilon > 0.0
-    assert limits.upper_tail(wrong, 30, 0.5) > 1e-3
+    assert limits.upper_tail(wrong, 15, 0.5) > 1e-3

@@ -57,7 +57,9 @@ def client(folder, *, eps0=1.0, seed="None"):
 
 
 def run(folder, *words):
-    return CliRunner().invoke(main, ["audit", "--deployment", str(folder / "d.toml"), *words])
+    deltas = () if "--delta" in words else ("--delta", "1e-6")
+    of = ("audit", "--deployment", str(folder / "d.toml"), *deltas)
+    return CliRunner().invoke(main, [*of, *words])
 
 
 def test_an_honest_client_is_not_refuted_and_its_counts_can_be_judged_again(folder):

@@ -116,8 +116,8 @@ def test_less_than_claimed_refutes_the_law_and_not_the_guarantee():
 @pytest.mark.parametrize(
     ("claimed", "alpha", "repeats"),
     [
-        (K, 0.5, 60),
-        (NOISE, 0.5, 40),
+        (K, 0.5, 30),
+        (NOISE, 0.5, 20),
         pytest.param(K, 0.05, 1000, marks=pytest.mark.long),
         pytest.param(NOISE, 0.05, 1000, marks=pytest.mark.long),
         pytest.param(sd.OUE(d=4, eps0=1.0), 0.05, 1000, marks=pytest.mark.long),

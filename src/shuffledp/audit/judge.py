@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp.audit import limits
-from shuffledp.audit.plan import AuditPlan, Design, PairDesign
+from shuffledp.audit.plan import BOXES, AuditPlan, Design, PairDesign
 from shuffledp.audit.tally import LOW_BITS, Tally
 from shuffledp.described import shown
 
@@ -301,7 +301,7 @@ def _detectable(
 def cell_limits(plan: AuditPlan, tally: Tally, found: Design) -> tuple[Floats, Floats]:
     """Limits of every group of cells under every input, all at once: shape (I, K) each."""
     many, groups = len(plan.asked), len(found.group_names)
-    level = plan.alpha * plan.spend[2] / (2.0 * many * groups)
+    level = plan.alpha * plan.spend[2] * (1.0 - BOXES) / (2.0 * many * groups)
     low, high = np.zeros((many, groups)), np.ones((many, groups))
     if level <= 0.0:
         return low, high

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from shuffledp.audit.garble import boxes
 from shuffledp.audit.judge import PairLimits, cell_limits
 from shuffledp.audit.plan import AuditPlan, Design
 from shuffledp.audit.tally import Tally
@@ -115,20 +116,17 @@ def weakest_channel(points: Sequence[Point]) -> Channel | None:
 
 
 def central_lower(
-    pairs: Sequence[PairLimits], *, n: int, delta: float
+    channels: Sequence[tuple[tuple[Any, Any], Channel]], *, n: int, delta: float
 ) -> tuple[float, tuple[Any, Any] | None]:
-    """The best certified lower end over the pairs' weakest channels, and its pair."""
+    """The best certified lower end over the weakest channels, and its pair."""
     best: tuple[float, tuple[Any, Any] | None] = (0.0, None)
-    for pair in pairs:
-        channel = weakest_channel(pair.points)
-        if channel is None:
-            continue
+    for pair, channel in channels:
         try:
             bound = shuffle(channel, n=n, rtol=_RTOL).epsilon(delta=delta, analysis="dataset")
         except NotCertified:
             continue
         if bound.lower > best[0]:
-            best = (bound.lower, pair.pair)
+            best = (bound.lower, pair)
     return best
 
 
@@ -148,18 +146,45 @@ def supported(plan: AuditPlan, tally: Tally, found: Design) -> Supported:
     return Supported(worst, cell, CONDITIONS)
 
 
+def weakest_channels(
+    plan: AuditPlan, tally: Tally, found: Design, pairs: Sequence[PairLimits]
+) -> list[tuple[tuple[Any, Any], Channel]]:
+    """All channels that the limits make post-processings of the program's reports."""
+    # Values that the relation does not make neighbours say nothing of its guarantee.
+    neighbours = pairs if plan.randomizer.relation == REPLACEMENT else pairs[:2]
+    made = [(pair.pair, weakest_channel(pair.points)) for pair in neighbours]
+    kept = [(pair, channel) for pair, channel in made if channel is not None]
+    return [*_farthest(kept), *_farthest(boxes(plan, tally, found))]
+
+
+# Channels of either kind that are evaluated: with alike inputs all are nearly the same.
+_EVALUATED = 2
+
+
+def _farthest(
+    channels: list[tuple[tuple[Any, Any], Channel]],
+) -> list[tuple[tuple[Any, Any], Channel]]:
+    """Those whose two inputs are farthest apart, by sum (p - q)^2/(p + q); any choice is valid."""
+
+    def apart(channel: Channel) -> float:
+        p, q = channel.probabilities[:2]
+        return float(((p - q) ** 2 / np.maximum(p + q, 1e-300)).sum())
+
+    return sorted(channels, key=lambda found: -apart(found[1]))[:_EVALUATED]
+
+
 def central(
-    plan: AuditPlan, pairs: Sequence[PairLimits], backed: Supported | None
+    plan: AuditPlan,
+    channels: Sequence[tuple[tuple[Any, Any], Channel]],
+    backed: Supported | None,
 ) -> tuple[Central, ...]:
     """Central eps at every delta of the plan; ``backed`` where the law is refuted."""
     if plan.n is None:
         return ()
     made = []
     declared = shuffle(plan.randomizer, n=plan.n, rtol=_RTOL)
-    # Values that the relation does not make neighbours say nothing of its guarantee.
-    neighbours = pairs if plan.randomizer.relation == REPLACEMENT else pairs[:2]
     for delta in plan.deltas:
-        lower, pair = central_lower(neighbours, n=plan.n, delta=delta)
+        lower, pair = central_lower(channels, n=plan.n, delta=delta)
         upper = declared.epsilon(delta=delta).upper
         entry = Central(delta, lower, pair, upper)
         if backed is not None and 0.0 < backed.epsilon <= 300.0:

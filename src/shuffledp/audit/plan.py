@@ -46,6 +46,8 @@ _LARGEST_CALL = 1 << 20
 LOCAL_DELTA = 1e-6
 # Of the level: tests, limits of nested events, limits of all cells.
 SPEND = (0.5, 0.25, 0.25)
+# Of the limits of all cells: the boxes of three inputs (``garble``), the rest for each group.
+BOXES = 0.5
 # Of the limits of nested events: the best event of the worst pair, all others.
 _BEST = 0.5
 

@@ -117,7 +117,8 @@ def result_of(plan: AuditPlan, tally: Tally, *, found: Design | None = None) -> 
     backed = None
     if any(finding.kind == "law" for finding in bare.refutations):
         backed = lift.supported(plan, tally, found)
-    central = lift.central(plan, pairs, backed)
+    channels = lift.weakest_channels(plan, tally, found, pairs)
+    central = lift.central(plan, channels, backed)
     return AuditResult(plan, tally, tuple(findings), tuple(pairs), central, backed)
 
 
