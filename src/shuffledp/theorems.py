@@ -70,6 +70,18 @@ SHIFTED_TRIPLES = Theorem(
     "docs/theory-stealing.md, section 5.2",
     "proved here",
 )
+CORNER_TRIPLES = Theorem(
+    "corner-triples",
+    "laws linear in the inputs between corners, or in the overlaps: the corners' are the worst",
+    "docs/theory-stealing.md, Theorem 5.4",
+    "proved here",
+)
+OVERLAP_TRIPLES = Theorem(
+    "overlap-triples",
+    "all sizes of the overlaps of three sets searched",
+    "docs/theory-stealing.md, section 5.5",
+    "proved here",
+)
 SPANNING_TRIPLES = Theorem(
     "spanning-triples",
     "triples that span the interval, covered by chords",

@@ -25,6 +25,19 @@ MECHANISMS = {
     "local-hash": (sd.OLH(domain=100, eps0=2.0), {"domain": 100, "l": 8, "eps0": 2.0}),
     "subset": (sd.SubsetSelection(d=6, k=2, eps0=1.0), {"d": 6, "k": 2, "eps0": 1.0}),
     "duchi": (sd.Duchi(eps0=1.0), {"eps0": 1.0, "low": -1.0, "high": 1.0}),
+    "hybrid": (sd.Hybrid(eps0=0.5), {"eps0": 0.5, "low": -1.0, "high": 1.0}),
+    "wheel": (
+        sd.Wheel(domain=10, s=1, eps0=2.0, p=0.125),
+        {"domain": 10, "s": 1, "eps0": 2.0, "p": 0.125},
+    ),
+    "sampling-rappor": (
+        sd.SamplingRAPPOR(d=9, s=1, eps0=2.0),
+        {"d": 9, "s": 1, "eps0": 2.0},
+    ),
+    "poisson-subsample": (
+        sd.PoissonSubsample(sd.RAPPOR(d=5, eps0=2.0), rate=0.25),
+        {"randomizer": {"name": "rappor", "d": 5, "eps0": 2.0}, "rate": 0.25},
+    ),
     "discrete-laplace": (
         sd.DiscreteLaplace(top=5, eps0=2.0),
         {"top": 5, "eps0": 2.0, "clamped": False},
@@ -40,6 +53,34 @@ NOISE = {
         {"top": 3, "sigma": 4.0, "clamped": False, "margin": 0},
     ),
 }
+
+
+LABELS = (
+    sd.Piecewise(eps0=1.0),
+    sd.Hybrid(eps0=2.0),
+    sd.Staircase(eps0=2.0),
+    sd.PCKVGRR(domain=5, s=4, eps0=2.0),
+    sd.PCKVGRR(domain=4, s=2, eps0=1.0, padding=True),
+    sd.SamplingRAPPOR(d=9, s=2, eps0=2.0),
+    sd.PoissonSubsample(sd.Staircase(eps0=1.0), rate=0.5),
+    sd.DiscreteLaplace(top=20, eps0=2.0),
+)
+
+
+@pytest.mark.parametrize("randomizer", LABELS, ids=lambda r: r.name)
+def test_balls_confirm_labels_laws_of_their_own(randomizer):
+    epsilon, log_delta, free = claimed(randomizer, 20_000)
+    found = log_delta_stealing(randomizer.to_dict(), free, n=20_000, epsilon=epsilon)
+    assert log_delta - 1e-4 < found <= log_delta
+
+
+def test_balls_leave_many_integers_and_inner_noise():
+    free = [{"alpha": 1.0, "smoothing": 0.04, "kappa": 0.1, "theta": 0.1}]
+    noise = {"name": "discrete-laplace", "top": 200, "eps0": 1.0, "clamped": False}
+    with pytest.raises(NotCertified, match="so many integers"):
+        log_delta_stealing(noise, free, n=100, epsilon=0.1)
+    inner = sd.PoissonSubsample(sd.Laplace(eps0=1.0), rate=0.5).to_dict()
+    assert triples.stealing_pairs(inner) is None
 
 
 def claimed(randomizer, n, delta=1e-6):

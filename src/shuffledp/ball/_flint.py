@@ -7,11 +7,21 @@ import math
 from shuffledp.errors import not_installed
 
 try:
-    from flint import acb, acb_mat, arb, arb_poly, ctx, fmpq
+    from flint import acb, acb_mat, arb, arb_poly, ctx, fmpq, fmpq_mat
 except ImportError as error:  # pragma: no cover (the tests need python-flint)
     raise ImportError(not_installed("the ball-arithmetic verifier", ["flint"], "verify")) from error
 
-__all__ = ["acb", "acb_mat", "arb", "arb_poly", "ctx", "float_above", "float_below", "fmpq"]
+__all__ = [
+    "acb",
+    "acb_mat",
+    "arb",
+    "arb_poly",
+    "ctx",
+    "float_above",
+    "float_below",
+    "fmpq",
+    "fmpq_mat",
+]
 
 
 def float_below(x: arb) -> float:

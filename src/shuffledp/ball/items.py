@@ -17,7 +17,7 @@ from shuffledp.errors import NotCertified, ParameterError
 from ._flint import arb
 from .laws import Law, OutputClass, Parameters, positive, rational_ball, whole
 
-__all__ = ["sampling_rappor_law"]
+__all__ = ["law_of_groups", "sampling_rappor_law"]
 
 _MOST_COUNTS = 200_000
 _MOST_CLASSES = 6_000
@@ -58,6 +58,16 @@ def sampling_rappor_law(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
         probability = tuple(base * height(c) for c in favoured)
         law.append(OutputClass(base * height(least), probability, level))
     return law
+
+
+def law_of_groups(mechanism: Parameters, groups: _Groups) -> list[tuple[arb, arb, arb]]:
+    """Masses under three sets, of which these groups of items are in one or more."""
+    s, w = whole(mechanism, "s", 1), (positive(mechanism, "eps0") / 2).exp()
+    found = []
+    for (favoured, _), base in _by_counts(groups, [(s, arb(1))], s, w).items():
+        first, second, third = (base * (c * w + (s - c) / w) / s for c in favoured)
+        found.append((first, second, third))
+    return found
 
 
 def _groups(

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -17,7 +18,7 @@ from ._flint import arb
 from .laws import Law, OutputClass, Parameters, positive, rational_ball, whole
 from .levels import place
 
-__all__ = ["gaussian_law", "geometric_law", "is_cut", "staircase_law"]
+__all__ = ["gaussian_law", "geometric_law", "is_cut", "staircase_at", "staircase_law"]
 
 _MOST_CLASSES = 6_000
 # Where nothing is said of how much may be cut off.
@@ -131,11 +132,15 @@ def staircase_law(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
     2 a (g + b (1 - g))/(1 - b) = 1. Beyond [0, 1] one unit farther multiplies all densities by b:
     one unit on either side stands for all, with masses over 1 - b.
     """
+    return staircase_at(mechanism, [place(mechanism, x, low=0.0, high=1.0) for x in inputs])
+
+
+def staircase_at(mechanism: Parameters, places: Sequence[Fraction]) -> Law:
+    """The same of inputs in units of the interval."""
     eps0, width = positive(mechanism, "eps0"), mechanism.get("width")
     if not isinstance(width, float) or not 0.0 < width < 1.0:
         raise ParameterError(f"width = {width!r}: wanted a share in (0, 1)")
     g = Fraction(width)
-    places = [place(mechanism, x, low=0.0, high=1.0) for x in inputs]
     b = (-eps0).exp()
     a = (1 - b) / (2 * (rational_ball(g) + b * rational_ball(1 - g)))
     ends = [Fraction(0), Fraction(1)]

@@ -18,13 +18,13 @@ from shuffledp.errors import NotCertified, ParameterError
 from ._flint import arb
 from .laws import Law, OutputClass, Parameters, positive, rational_ball, whole
 
-__all__ = ["LEVEL_MECHANISMS", "place"]
+__all__ = ["LEVEL_MECHANISMS", "Favours", "Point", "is_one_bit", "place", "window_parts"]
 
 _CIRCLE = 2**31 - 1
 _TIE = Fraction(1, 10**6)
 Favours = tuple[Fraction, ...]
 # A point u w + v of the piecewise mechanism's outputs, w = e^(eps0/2).
-_Point = tuple[Fraction, Fraction]
+Point = tuple[Fraction, Fraction]
 
 
 def place(mechanism: Parameters, x: Any, *, low: float, high: float) -> Fraction:
@@ -122,22 +122,22 @@ def _duchi(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
     return _two_levels(_bit(places, eps0, arb(1)), eps0)
 
 
-def _window(places: Sequence[Fraction], eps0: arb, share: arb) -> list[tuple[arb, Favours]]:
+def window_parts(starts: Sequence[Point], eps0: arb, share: arb) -> list[tuple[arb, Favours]]:
     """Wang et al. 2019, algorithm 2, the outputs [-C, C] stretched to [0, w + 1].
 
     C = (w + 1)/(w - 1); with probability w/(w + 1) uniform on [l, l + C - 1],
     l = ((C + 1) x - (C - 1))/2, else uniform on the rest, of length C + 1. In units of C - 1 =
     2/(w - 1) and counted from -C, l is w a with x = 2a - 1; the density inside is w/(w + 1), and
-    outside 1/((w + 1) w), which is e^-eps0 times as high.
+    outside 1/((w + 1) w), which is e^-eps0 times as high. ``starts`` are these l.
     """
     w = (eps0 / 2).exp()
     zero, one = Fraction(0), Fraction(1)
-    windows = [((a, zero), (a, one)) for a in places]
-    points: set[_Point] = {(zero, zero), (one, one)}
+    windows = [((a, b), (a, b + 1)) for a, b in starts]
+    points: set[Point] = {(zero, zero), (one, one)}
     for window in windows:
         points.update(window)
 
-    def at(point: _Point) -> arb:
+    def at(point: Point) -> arb:
         return rational_ball(point[0]) * w + rational_ball(point[1])
 
     ordered = sorted(points, key=lambda p: float(at(p).mid()))
@@ -158,6 +158,10 @@ def _piecewise(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
     return _two_levels(_window(places, eps0, arb(1)), eps0)
 
 
+def _window(places: Sequence[Fraction], eps0: arb, share: arb) -> list[tuple[arb, Favours]]:
+    return window_parts([(a, Fraction(0)) for a in places], eps0, share)
+
+
 def _hybrid(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
     """Wang et al. 2019: above eps* = 0.61 piecewise with probability 1 - 1/w, else Duchi's.
 
@@ -165,11 +169,7 @@ def _hybrid(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
     """
     eps0 = positive(mechanism, "eps0")
     places = [place(mechanism, x, low=-1.0, high=1.0) for x in inputs]
-    root = 405 * arb(241).sqrt()
-    turning = ((2 * (6353 - root).root(3) + 2 * (6353 + root).root(3) - 5) / 27).log()
-    if not (eps0 > turning or eps0 < turning):
-        raise NotCertified("hybrid: eps0 is too close to the turning point")
-    if eps0 < turning:
+    if is_one_bit(mechanism):
         return _two_levels(_bit(places, eps0, arb(1)), eps0)
     rest = (-eps0 / 2).exp()
     # The two have different outputs: no output is both.
@@ -177,6 +177,16 @@ def _hybrid(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
         *_two_levels(_window(places, eps0, 1 - rest), eps0),
         *_two_levels(_bit(places, eps0, rest), eps0),
     ]
+
+
+def is_one_bit(mechanism: Parameters) -> bool:
+    """Whether the hybrid mechanism is Duchi's alone: eps0 below eps*."""
+    eps0 = positive(mechanism, "eps0")
+    root = 405 * arb(241).sqrt()
+    turning = ((2 * (6353 - root).root(3) + 2 * (6353 + root).root(3) - 5) / 27).log()
+    if not (eps0 > turning or eps0 < turning):
+        raise NotCertified("hybrid: eps0 is too close to the turning point")
+    return bool(eps0 < turning)
 
 
 # ----------------------------------------------------------------------------- the unit sphere
@@ -245,19 +255,15 @@ def _wheel(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
     total = rational_ball(s * arc) * eps0.expm1() + 1
     # That law is no input's: with the input of all others there is none.
     if len(inputs) == 2 and all(x in (-1, -2) for x in inputs):
-        hit, distinct = s * arc, sorted(set(inputs))
-        parts = []
-        for hits in itertools.product((False, True), repeat=len(distinct)):
-            mass = math.prod((hit if h else 1 - hit for h in hits), start=Fraction(1))
-            flags = _flags(hits[distinct.index(x)] for x in inputs)
-            parts.append((rational_ball(mass) / total, flags))
-        return _two_levels(parts, eps0)
+        return _two_levels(_hit_parts(s * arc, total, sorted(set(inputs)), inputs), eps0)
     for x in inputs:
         if isinstance(x, bool) or not isinstance(x, int) or not 0 <= x < domain // s:
             raise ParameterError(f"input = {x!r}: wanted the number of a set")
     distinct = sorted(set(inputs))
     if len(distinct) > 3:
         raise ParameterError(f"inputs = {inputs!r}: wanted at most three different sets")
+    if s == 1:
+        return _two_levels(_hit_parts(arc, total, distinct, inputs), eps0)
     q = 1 - (1 - arc) ** s
     own = rational_ball(q) * eps0.exp() / total
     law = []
@@ -267,6 +273,18 @@ def _wheel(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
         probability = tuple(mass * ratio[distinct.index(x)] for x in inputs)
         law.append(OutputClass(mass / total, probability))
     return law
+
+
+def _hit_parts(
+    hit: Fraction, total: arb, distinct: Sequence[int], inputs: Sequence[int]
+) -> list[tuple[arb, Favours]]:
+    """Independent hits: density e^eps0/Z where an input is hit, else 1/Z."""
+    parts = []
+    for hits in itertools.product((False, True), repeat=len(distinct)):
+        mass = math.prod((hit if h else 1 - hit for h in hits), start=Fraction(1))
+        flags = _flags(hits[distinct.index(x)] for x in inputs)
+        parts.append((rational_ball(mass) / total, flags))
+    return parts
 
 
 def _pckv(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:

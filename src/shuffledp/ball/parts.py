@@ -49,9 +49,14 @@ def _made(mechanism: Parameters, inputs: Sequence[Any]) -> Law:
         parts, widths = _levels(mechanism)
         rows = [tuple(x // width for width in widths) for x in inputs]
         return _parallel(parts, _shares([1.0] * len(parts)), rows)
-    rate = Fraction(min(max(round(Fraction(mechanism["rate"]) * _UNIT), 1), _UNIT), _UNIT)
+    rate = rate_of(mechanism)
     law = _scaled(_part_law(mechanism["randomizer"], list(inputs)), rate)
     return [*law, _nothing(1 - rate, len(inputs))] if rate < 1 else law
+
+
+def rate_of(mechanism: Parameters) -> Fraction:
+    """Of Poisson subsampling: the multiple of 2^-64 nearest to the rate, at least one."""
+    return Fraction(min(max(round(Fraction(mechanism["rate"]) * _UNIT), 1), _UNIT), _UNIT)
 
 
 def _joint(parts: Sequence[Parameters], rows: Sequence[tuple[Any, ...]]) -> Law:

@@ -21,7 +21,7 @@ from .laws import positive, rational_ball
 
 __all__ = ["INTERVAL_NOISE", "Noise", "Triple", "cells_of", "end_points", "noise_on", "triples_of"]
 
-INTERVAL_NOISE = ("gaussian", "laplace")
+INTERVAL_NOISE = ("gaussian", "laplace", "clamped-laplace")
 Atom = tuple[arb, arb]
 
 # Cells of the worst triples and of others, and how near the worst a triple is that gets the former.
@@ -109,7 +109,7 @@ class Triple(NamedTuple):
 def noise_on(mechanism: Mapping[str, Any], log_delta: float) -> Noise:
     """The noise in units of the interval, for a delta of about this size."""
     low, high = Fraction(mechanism["low"]), Fraction(mechanism["high"])
-    if mechanism["name"] == "laplace":
+    if mechanism["name"] != "gaussian":
         scale = 1 / positive(mechanism, "eps0")
         return Noise(False, scale, float(scale.mid()), Fraction(0), _INFINITE)  # noqa: FBT003
     scale = positive(mechanism, "sigma") / rational_ball(high - low)

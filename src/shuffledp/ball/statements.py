@@ -152,6 +152,18 @@ _ROWS: tuple[tuple[str, str, str, Provenance], ...] = (
         "proved here",
     ),
     (
+        "corner-triples",
+        "laws linear in the inputs between corners, or in the overlaps: the corners' are the worst",
+        "docs/theory-stealing.md, Theorem 5.4",
+        "proved here",
+    ),
+    (
+        "overlap-triples",
+        "all sizes of the overlaps of three sets searched",
+        "docs/theory-stealing.md, section 5.5",
+        "proved here",
+    ),
+    (
         "shifted-triples",
         "for noise only the distances of x0 and x1 from the other's input count",
         "docs/theory-stealing.md, section 5.2",

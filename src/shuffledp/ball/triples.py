@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import arb, ctx
+from .labels import label_laws
 from .lattice import gaussian_law, geometric_law
 from .laws import Law, OutputClass, finite_law, positive
+from .levels import is_one_bit
+from .pairs import ordered_pairs
 from .spans import INTERVAL_NOISE, cells_of, end_points, noise_on, triples_of
 from .stealing import Atom, Measures, log_bound
 
@@ -33,6 +36,8 @@ _DEEPER, _LEAST_CUT = 25.0, -3000.0
 _LOG_CUT = -60.0
 # As in the theorems' statements: sizes that are looked at one by one.
 _MOST_INPUTS, _MOST_SHIFTS = 12, 16
+# Discrete Laplace noise: more inputs would take more than about a minute.
+_MOST_SPANNING = 128
 # Size of the domain: permutations of the inputs carry all pairs, and all third inputs, into each
 # other, and act on the outputs.
 _ALIKE = {
@@ -44,6 +49,9 @@ _ALIKE = {
     "blh": lambda m: m["domain"],
     "olh": lambda m: m["domain"],
     "local-hash": lambda m: m["domain"],
+    # Of one item each.
+    "wheel": lambda m: m["domain"] if m.get("s") == 1 else 0,
+    "sampling-rappor": lambda m: m["d"] if m.get("s") == 1 else 0,
 }
 _LISTED = {"channel": lambda m: len(m["matrix"]), "extremal": lambda m: len(m["pattern"])}
 _LATTICE = {"discrete-laplace", "discrete-gaussian"}
@@ -59,43 +67,77 @@ def stealing_pairs(mechanism: Parameters) -> list[Pair] | None:
     mechanism : mapping
         {"name": ..., **parameters}; "generic" stands for a family, of which there is one pair.
     """
+    mechanism = _inner(mechanism)
     name = mechanism["name"]
+    if name == "poisson-subsample":
+        return None
     if name == "generic":
         return None if mechanism.get("adaptive") else [(0, 1)]
-    if name in _ALIKE:
+    if _alike(mechanism):
         return [(0, 1)]
+    if _is_mixed(mechanism):
+        return [(mechanism["low"], mechanism["high"])]
+    if label_laws(mechanism) is not None:
+        return ordered_pairs(mechanism)
     if name in _LISTED:
         items = _LISTED[name](mechanism)
         return list(itertools.permutations(range(items), 2)) if items <= _MOST_INPUTS else None
-    if name == "duchi" or name in INTERVAL_NOISE:
+    if name in INTERVAL_NOISE:
         return [(mechanism["low"], mechanism["high"])]
+    if name == "discrete-laplace":
+        return [(0, mechanism["top"])]
     if name in _LATTICE:
         return [(0, mechanism["top"])] if mechanism["top"] <= _MOST_SHIFTS else None
     return None
 
 
+def _inner(mechanism: Parameters) -> Parameters:
+    """What is subsampled, if its triples carry over: not those of noise (section 5.7)."""
+    found = mechanism
+    while found["name"] == "poisson-subsample":
+        found = found["randomizer"]
+    return mechanism if found["name"] in {*_LATTICE, *INTERVAL_NOISE} else found
+
+
+def _alike(mechanism: Parameters) -> int:
+    """The size of the domain where permutations of the inputs carry all pairs into each other."""
+    name = mechanism["name"]
+    return _ALIKE[name](mechanism) if name in _ALIKE else 0
+
+
+def _is_mixed(mechanism: Parameters) -> bool:
+    """Whether every law is a mixture of those of the two ends."""
+    name = mechanism["name"]
+    return name == "duchi" or (name == "hybrid" and is_one_bit(mechanism))
+
+
 def stealing_step(mechanism: Parameters) -> str:
     """Key of what says why these are enough, of one mechanism."""
+    mechanism = _inner(mechanism)
     name = mechanism["name"]
     if name in _LISTED:
         return "all-triples"
     if name in INTERVAL_NOISE:
         return "spanning-triples"
-    if name == "duchi":
+    if _is_mixed(mechanism):
         return "mixed-triples"
+    if label_laws(mechanism) is not None:
+        return "overlap-triples" if name == "sampling-rappor" else "corner-triples"
     return "shifted-triples" if name in _LATTICE else "alike-triples"
 
 
 def is_listed(mechanism: Parameters) -> bool:
     """Whether all ordered pairs of inputs are looked at, and all inputs of the others."""
-    return mechanism["name"] in _LISTED
+    return _inner(mechanism)["name"] in _LISTED
 
 
 def stealing_numbers(mechanism: Parameters) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Names of the free numbers of one pair: those that have to be given, those that may be."""
+    mechanism = _inner(mechanism)
     name = mechanism["name"]
     contour = ("alpha", "smoothing")
-    if name in {"generic", "discrete-laplace", "laplace"}:
+    constant = {"generic", "discrete-laplace", "laplace", "clamped-laplace"}
+    if name in constant or label_laws(mechanism) is not None:
         return (*contour, "kappa", "theta"), ()
     if name in {"discrete-gaussian", "gaussian"}:
         return (*contour, "kappa", "theta"), ("ceiling",)
@@ -157,16 +199,20 @@ def _maker(
     if name in INTERVAL_NOISE:
         log_delta = _LOG_CUT if guess is None else guess
         return lambda _, free: _of_interval(mechanism, eps, free, log_delta)
-    if name in _ALIKE:
-        others = tuple(range(min(_ALIKE[name](mechanism), 3)))
-    elif name in _LISTED:
-        others = tuple(range(_LISTED[name](mechanism)))
+    if label_laws(mechanism) is not None:
+        return lambda pair, free: _of_labels(mechanism, pair, eps, free)
+    inner = _inner(mechanism)
+    alike = _alike(inner)
+    if alike:
+        others = tuple(range(min(alike, 3)))
+    elif inner["name"] in _LISTED:
+        others = tuple(range(_LISTED[inner["name"]](inner)))
     else:
-        others = (mechanism["low"], mechanism["high"])
+        others = (inner["low"], inner["high"])
 
     def make(pair: Pair, free: Numbers) -> Measures:
         law = finite_law(mechanism, (*pair, *others))
-        return _of_law(law, eps, free, stand_ins=name in _ALIKE)
+        return _of_law(law, eps, free, stand_ins=alike > 2)
 
     return make
 
@@ -312,6 +358,34 @@ def _of_family(eps0: arb, eps: arb, free: Numbers) -> Measures:
     return Measures(reservoir, types, unhidden, arb(0), [arb(0)] * len(types))
 
 
+# ------------------------------------------------------------------------ labels' laws one by one
+
+
+def _of_labels(mechanism: Parameters, pair: Pair, eps: arb, free: Numbers) -> Measures:
+    """Sections 5.4, 5.5: beta = kappa B of the worst pair, labels against whole laws, s = theta."""
+    kappa, theta = _share(free, "kappa"), _share(free, "theta", below=False)
+    if not kappa > 0:
+        raise ParameterError("kappa = 0: wanted a reservoir")
+    grow = eps.exp()
+    reservoir: list[Atom] = []
+    positives, lost = arb(0), arb(0)
+    for one in finite_law(mechanism, pair):
+        g = one.probability[0] - grow * one.probability[1]
+        positives += g.max(arb(0))
+        if one.blanket > 0:
+            reservoir.append((kappa * one.blanket, theta * g / (kappa * one.blanket)))
+        else:
+            lost += theta * g.max(arb(0))
+    laws = label_laws(mechanism)
+    if laws is None:
+        raise NotCertified(f"label-stealing of {mechanism['name']} is not recomputed")
+    types = [
+        [((1 - kappa) * x, (1 - theta) * (p0 - grow * p1) / ((1 - kappa) * x)) for p0, p1, x in law]
+        for law in laws
+    ]
+    return Measures(reservoir, types, (1 - theta) * positives, lost, [arb(0)] * len(types))
+
+
 # -------------------------------------------------------------------------------- lattice noise
 
 
@@ -323,8 +397,11 @@ def _of_shifts(
     if not kappa > 0:
         raise ParameterError("kappa = 0: wanted a reservoir")
     ceiling = _ceiling(free)
+    geometric = mechanism["name"] == "discrete-laplace"
+    if geometric and mechanism["top"] > _MOST_SPANNING:
+        raise NotCertified("label-stealing of discrete noise on so many integers is not recomputed")
     top, inputs = mechanism["top"], tuple(range(mechanism["top"] + 1))
-    if mechanism["name"] == "discrete-laplace":
+    if geometric:
         law = geometric_law(mechanism, inputs)
     else:
         log_cut = _LOG_CUT if guess is None else max(guess - _DEEPER, _LEAST_CUT)
@@ -353,21 +430,28 @@ def _of_shifts(
         reservoir.append((arb(0).union(arb(upper)), arb(0)))
     types: list[list[Atom]] = []
     seen_for_sure: list[arb] = []
-    for u, v in itertools.product(range(-top, top + 1), repeat=2):
-        low, high = min(u, v, 0), max(u, v, 0)
-        # f is symmetric: of (u, v) and (-u, -v) one is enough.
-        if u != v and high - low <= top and (u, v) >= (-u, -v):
-            found, gave = atoms(
-                u - low,
-                v - low,
-                lambda one, x=-low: (1 - kappa) * one.probability[x],
-                1 - theta,
-            )
-            types.append(found)
-            seen_for_sure.append(gave)
+    for u, v, x in _shifts(top, spanning=geometric):
+        found, gave = atoms(
+            u + x, v + x, lambda one, x=x: (1 - kappa) * one.probability[x], 1 - theta
+        )
+        types.append(found)
+        seen_for_sure.append(gave)
     positives = [(o.probability[pair[0]] - grow * o.probability[pair[1]]).max(arb(0)) for o in seen]
     unhidden = (1 - theta) * (sum(positives, arb(0)) + far)
     return Measures(reservoir, types, unhidden, lost, seen_for_sure)
+
+
+def _shifts(top: int, *, spanning: bool) -> Iterator[tuple[int, int, int]]:
+    """u = x0 - x and v = x1 - x, mirror images once, with an x for which all are in the range.
+
+    ``spanning``: two-sided geometric noise, of which triples that span the range are enough.
+    """
+    for u, v in itertools.product(range(-top, top + 1), repeat=2):
+        low, high = min(u, v, 0), max(u, v, 0)
+        # f is symmetric: of (u, v) and (-u, -v) one is enough.
+        once = u != v and (u, v) >= (-u, -v)
+        if once and (high - low == top or (high - low < top and not spanning)):
+            yield u, v, -low
 
 
 Cut = tuple[list[Atom], arb]

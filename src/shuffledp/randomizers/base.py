@@ -52,7 +52,7 @@ class WorstTriples:
     ----------
     triples : tuple of (x0, x1, others)
         An ordered pair and the inputs of the others that go with it; empty for noise on an
-        interval, which says the rest itself.
+        interval, which says the rest itself. One pair without others where ``label_laws`` does.
     theorem : Theorem
         Why these are enough.
     apart : bool
@@ -149,6 +149,15 @@ class Randomizer(Described, ABC):
     def worst_triples(self) -> WorstTriples | None:
         """What label stealing has to look at; None where that is not settled."""
         return None
+
+    def label_laws(self) -> tuple[JointLaw, ...]:
+        """For ``worst_triples`` of one pair without others: laws of the labels, the pair's first.
+
+        Rows are R_x0, R_x1 and R_x. For every x0, x1 and x there are weights, adding up to one, by
+        which E (r0 - a r1 + t)_+ under R_x, r0 and r1 the ratios of R_x0 and R_x1 to it, is for
+        all t and a >= 1 at most the mean of these laws' (docs/theory-stealing.md, section 5.4).
+        """
+        return ()
 
     def interval_density(self, log_delta: float) -> IntervalDensity | None:
         """For ``worst_triples`` without triples: the noise, in enough detail for such a delta."""

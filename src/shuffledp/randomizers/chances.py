@@ -11,6 +11,7 @@ import decimal
 import itertools
 from collections.abc import Sequence
 from decimal import Decimal
+from functools import lru_cache
 
 from shuffledp.randomness import BITS, Choice
 
@@ -21,6 +22,7 @@ _CONTEXT = decimal.Context(prec=420, Emin=-(10**6), Emax=10**6, traps=[decimal.I
 _GROWN = _CONTEXT.add(Decimal(1), Decimal(1).scaleb(-400))
 
 
+@lru_cache(maxsize=64)
 def exponential(x: float | Decimal) -> Decimal:
     """e^x to 420 places."""
     return _CONTEXT.exp(Decimal(x))

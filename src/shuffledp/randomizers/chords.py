@@ -98,6 +98,8 @@ class IntervalDensity:
         Whether likelihood ratios are bounded.
     two_inputs : bool
         Whether the end points are all inputs there are.
+    quantum : float
+        Inputs are multiples of it; 0 for all real numbers.
     """
 
     law: Callable[[tuple[float, ...]], JointLaw]
@@ -105,3 +107,4 @@ class IntervalDensity:
     chords: Chords
     bounded: bool
     two_inputs: bool = False
+    quantum: float = 0.0

@@ -10,15 +10,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstTriples
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
+from shuffledp.randomizers.corners import cube_corners
 from shuffledp.randomizers.duchi import IntervalMean, bit_parts, bits, usable
 from shuffledp.randomizers.law import JointLaw
-from shuffledp.randomizers.levels import half_grown, two_level_law
+from shuffledp.randomizers.levels import Part, half_grown, two_level_law
 from shuffledp.randomizers.means import Floats
 from shuffledp.randomizers.piecewise import interval_parts, moment, spread
 from shuffledp.randomizers.values import real_values
 from shuffledp.randomness import RandomSource
+from shuffledp.theorems import CORNER_TRIPLES, MIXED_TRIPLES
 
 _SLACK = 1e-9
 _ROOT = 405.0 * math.sqrt(241.0)
@@ -97,7 +99,30 @@ class Hybrid(IntervalMean):
         """The classes of both mechanisms, next to each other."""
         del cells
         places, index = self._distinct(inputs)
+        return two_level_law(self._classes(places), eps0=self.eps0, index=index)
+
+    def _classes(self, places: list[Fraction]) -> list[Part]:
         share = 1 - 1 / half_grown(self.eps0) if self.share > 0.0 else Fraction(0)
         parts = [(share * m, f) for m, f in interval_parts(places, self.eps0)]
-        parts += [((1 - share) * m, f) for m, f in bit_parts(places, self.eps0)]
-        return two_level_law(parts, eps0=self.eps0, index=index)
+        return parts + [((1 - share) * m, f) for m, f in bit_parts(places, self.eps0)]
+
+    def worst_triples(self) -> WorstTriples | None:
+        """The end points; the labels' laws by corners. Duchi's alone: all laws are mixtures."""
+        if self.share == 0.0:
+            return WorstTriples(((self.low, self.high, (self.low, self.high)),), MIXED_TRIPLES)
+        return WorstTriples(((self.low, self.high, ()),), CORNER_TRIPLES, apart=True)
+
+    def label_laws(self) -> tuple[JointLaw, ...]:
+        """The interval's part is linear in the inputs between corners, the bit's is convex."""
+        if self.share == 0.0:
+            return ()
+        return tuple(
+            two_level_law(self._classes(list(triple)), eps0=self.eps0)
+            for triple in cube_corners([1 / half_grown(self.eps0)])
+        )
+
+    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
+        """Also others whose interval just misses one of the ends': the bit hides them least."""
+        apart = self.low + (self.high - self.low) * math.exp(-0.5 * self.eps0)
+        others = dict.fromkeys((self.low, self.high, self.middle, min(apart, self.high)))
+        return tuple((self.low, self.high, x2) for x2 in others)

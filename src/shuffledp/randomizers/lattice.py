@@ -17,6 +17,7 @@ from shuffledp import _check
 from shuffledp.errors import rejected
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.chords import IntervalDensity, LaplaceChords
 from shuffledp.randomizers.exact import discrete_gaussian, two_sided_geometric
 from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.means import Floats, MeanRandomizer
@@ -30,10 +31,14 @@ Integers = npt.NDArray[np.int64]
 _MOST_ATOMS = 1024
 # Atoms with a wider range of log ratios are better handled as cells without width.
 _WIDEST = 20.0
+# Runs of integers for label stealing, which groups them by how much the gains vary.
+_STEALING_CELLS = 2048
 _FEWEST = 64
 _FEW_TIMES = 4
-# Largest input up to which label stealing evaluates all shifts: 432 of them.
+# Largest input up to which label stealing evaluates all shifts: 432 of them, ...
 _MOST_SHIFTS = 16
+# ... and, where those that span the range are enough, three times this many. Beyond it: a cover.
+_MOST_SPANNING = 128
 _MOST_INTEGERS = 1 << 22
 _SMALLEST_MASS = 1e-300
 # e^-691 < 1e-300.
@@ -175,6 +180,31 @@ class DiscreteLaplace(LatticeNoise):
     def _unclamped(self) -> Randomizer | None:
         return DiscreteLaplace(top=self.top, eps0=self.eps0) if self.clamped else None
 
+    def worst_triples(self) -> WorstTriples | None:
+        """Those that span the range of inputs: x0 or x1 next to the other's, or that between."""
+        if self.top > _MOST_SPANNING:
+            return WorstTriples((), SHIFTED_TRIPLES, before=self._unclamped())
+        top = self.top
+        others = tuple((0, top, (x,)) for x in range(top + 1))
+        seconds = tuple((top, v, (0,)) for v in range(1, top))
+        firsts = tuple((u, top, (0,)) for u in range(1, top))
+        found = (*others, *seconds, *firsts)
+        return WorstTriples(found, SHIFTED_TRIPLES, apart=True, before=self._unclamped())
+
+    def interval_density(self, log_delta: float) -> IntervalDensity | None:
+        """Scale 1/eps0 in units of the range; inputs and outputs are multiples of 1/top."""
+        del log_delta
+        return IntervalDensity(
+            law=self._law_at_places,
+            distances=lambda log_density: np.maximum(-log_density, 0.0) / self.eps0,
+            chords=LaplaceChords(1.0 / self.eps0),
+            bounded=True,
+            quantum=1.0 / self.top,
+        )
+
+    def _law_at_places(self, places: tuple[float, ...]) -> JointLaw:
+        return self._law_at([round(p * self.top) for p in places], _STEALING_CELLS, edges=True)
+
     @property
     def rate(self) -> float:
         """eps0/top = -log a."""
@@ -182,7 +212,9 @@ class DiscreteLaplace(LatticeNoise):
 
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """Outputs up to 0, each integer between (or runs of them), and outputs from top on."""
-        at = self._inputs(inputs)
+        return self._law_at(self._inputs(inputs), cells, edges=self.top - 1 > _MOST_ATOMS)
+
+    def _law_at(self, at: list[int], cells: int, *, edges: bool) -> JointLaw:
         starts = _run_starts(at, self.top, cells)
         first, last = starts[:-1], starts[1:] - 1
         rows = [self._run_mass(x, first, last) for x in at]
@@ -192,10 +224,10 @@ class DiscreteLaplace(LatticeNoise):
         blanket_ends = np.full((1, 2), self._beyond(self.top))
         ends = np.concatenate([ends, blanket_ends])
         mass = np.column_stack([ends[:, 0], np.array(rows), ends[:, 1]])
-        edges = None
-        if self.top - 1 > _MOST_ATOMS:
-            edges = self._edges(at, np.append(0, np.append(first, self.top)), last, farther)
-        return JointLaw(mass[:-1], mass[-1], 64 * U * (1.0 + self.eps0), edges=edges)
+        found = None
+        if edges:
+            found = self._edges(at, np.append(0, np.append(first, self.top)), last, farther)
+        return JointLaw(mass[:-1], mass[-1], 64 * U * (1.0 + self.eps0), edges=found)
 
     def _run_mass(self, x: int | Integers, first: Integers, last: Integers) -> Array:
         """a^near (1 - a^length)/(1 + a) for runs of integers on one side of x."""

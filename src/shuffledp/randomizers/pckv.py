@@ -13,7 +13,8 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.errors import rejected
 from shuffledp.estimates import MeanEstimate
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.corners import overlap_corners
 from shuffledp.randomizers.discrete import distinct
 from shuffledp.randomizers.frequency import (
     FrequencyRandomizer,
@@ -25,7 +26,7 @@ from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomizers.levels import Part, coin, grown, two_level_law
 from shuffledp.randomizers.values import smallest_type, whole_reports
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import LEAST_OVERLAP
+from shuffledp.theorems import CORNER_TRIPLES, LEAST_OVERLAP
 
 _LARGEST_SET = 10**6
 _HALF = Fraction(1, 2)
@@ -217,6 +218,20 @@ class PCKVGRR(FrequencyRandomizer):
     def worst_pairs(self) -> WorstPairs:
         """The same keys with values +1 and -1; exchanged, the law is the same."""
         return WorstPairs(((0, 1),), LEAST_OVERLAP)
+
+    def worst_triples(self) -> WorstTriples | None:
+        """The same keys with opposite values; the labels' laws by corners of the overlaps."""
+        return WorstTriples(((0, 1, ()),), CORNER_TRIPLES, apart=True)
+
+    def label_laws(self) -> tuple[JointLaw, ...]:
+        """Every input's law is a mixture of those that favour s symbols, in full."""
+        return tuple(
+            two_level_law(
+                [(mass / self._total, favours) for favours, mass in overlaps.items()],
+                eps0=self.eps0,
+            )
+            for overlaps in overlap_corners(self.symbols // 2, self.s)
+        )
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold one of the two sets, or as little of them as they can."""

@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstTriples
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
+from shuffledp.randomizers.corners import shift_corners
 from shuffledp.randomizers.duchi import IntervalMean, usable
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomizers.levels import Part, half_grown, two_level_law
@@ -20,6 +21,7 @@ from shuffledp.randomizers.means import Floats
 from shuffledp.randomizers.noise import to_lattice
 from shuffledp.randomizers.values import real_values
 from shuffledp.randomness import RandomSource
+from shuffledp.theorems import CORNER_TRIPLES
 
 _SLACK = 1e-9
 _FINEST = 30
@@ -88,6 +90,17 @@ class Piecewise(IntervalMean):
         del cells
         places, index = self._distinct(inputs)
         return two_level_law(interval_parts(places, self.eps0), eps0=self.eps0, index=index)
+
+    def worst_triples(self) -> WorstTriples | None:
+        """The end points; the labels' laws by corners."""
+        return WorstTriples(((self.low, self.high, ()),), CORNER_TRIPLES, apart=True)
+
+    def label_laws(self) -> tuple[JointLaw, ...]:
+        """Overlaps of intervals are linear in the inputs until they touch, 1/w apart."""
+        return tuple(
+            two_level_law(interval_parts(list(triple), self.eps0), eps0=self.eps0)
+            for triple in shift_corners([1 / half_grown(self.eps0)])
+        )
 
 
 def interval_parts(places: list[Fraction], eps0: float) -> list[Part]:

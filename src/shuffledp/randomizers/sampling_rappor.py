@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -12,15 +13,15 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.errors import rejected
 from shuffledp.pair import UNIT_ROUNDOFF
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
-from shuffledp.randomizers.discrete import distinct
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.discrete import alike_triples, distinct
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.sets import item_sets
 from shuffledp.randomizers.unary import RAPPOR
 from shuffledp.randomizers.values import packed_reports
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import FEWEST_SHARED
+from shuffledp.theorems import FEWEST_SHARED, OVERLAP_TRIPLES
 
 U = UNIT_ROUNDOFF
 _LARGEST_SET = 100
@@ -30,6 +31,8 @@ _DEEPEST = 230.0
 _RAREST = -100.0
 # ... and triples of inputs are looked at, as long as there are not too many classes.
 _MOST_CLASSES = 60_000
+# Items of a user up to which all overlaps of three sets are searched: 1,300 of them.
+_MOST_SEARCHED = 6
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -212,6 +215,34 @@ class SamplingRAPPOR(FrequencyRandomizer):
         """Two windows that share as few items as they can; exchanged, the law is the same."""
         return WorstPairs(((0, self.s % self.d),), FEWEST_SHARED)
 
+    def worst_triples(self) -> WorstTriples | None:
+        """For one item each all triples are alike; else all sizes of the overlaps of three sets."""
+        if self.s == 1:
+            return alike_triples(self.d)
+        if self.s > _MOST_SEARCHED:
+            return None
+        return WorstTriples(((0, self.s % self.d, ()),), OVERLAP_TRIPLES, apart=True)
+
+    def label_laws(self) -> tuple[JointLaw, ...]:
+        """Of every three sets that overlap in their own way, the first two being different."""
+        if not 1 < self.s <= _MOST_SEARCHED:
+            return ()
+        return tuple(self._label_law(sizes) for sizes in _overlaps(self.d, self.s))
+
+    def _label_law(self, sizes: dict[tuple[bool, ...], int]) -> JointLaw:
+        """By the numbers of set bits in each of three sets, given the sizes of the overlaps."""
+        s, w = self.s, math.exp(0.5 * self.eps0)
+        counts = np.indices([size + 1 for size in sizes.values()]).reshape(len(sizes), -1)
+        log_base = np.zeros(counts.shape[1])
+        for size, ones in zip(sizes.values(), counts, strict=True):
+            log_base += self._log_binomial(size, np.arange(size + 1))[ones]
+        favoured = np.array(list(sizes), dtype=np.int64).T @ counts
+        kinds, index = np.unique(favoured, axis=1, return_inverse=True)
+        base = np.bincount(index.reshape(-1), weights=np.exp(log_base))
+        mass = base * (kinds * w + (s - kinds) / w) / s
+        rel = (64.0 + counts.shape[1] + 16.0 * float(np.abs(log_base).max())) * U
+        return without_empty(mass, base / w, rel)
+
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold one of the two sets or, if there are not too many classes, a third."""
         first, second, third = 0, self.s % self.d, 2 * self.s % self.d
@@ -220,3 +251,19 @@ class SamplingRAPPOR(FrequencyRandomizer):
         if math.prod(size + 1 for _, size in groups) <= _MOST_CLASSES:
             others.add(third)
         return tuple((first, second, x2) for x2 in sorted(others))
+
+
+def _overlaps(d: int, s: int) -> list[dict[tuple[bool, ...], int]]:
+    """Sizes of the parts that three sets of s of d items make, the first two sets being different.
+
+    Keys say which of the sets hold a part's items; empty parts are left out.
+    """
+    found = []
+    for common in itertools.product(range(s + 1), repeat=4):
+        shared = dict(zip(((1, 1, 1), (1, 1, 0), (1, 0, 1), (0, 1, 1)), common, strict=True))
+        alone = [s - sum(size for key, size in shared.items() if key[i]) for i in range(3)]
+        sizes = shared | dict(zip(((1, 0, 0), (0, 1, 0), (0, 0, 1)), alone, strict=True))
+        if min(alone) >= 0 and sum(sizes.values()) <= d and sum(common[:2]) < s:
+            found.append({tuple(map(bool, key)): size for key, size in sizes.items() if size})
+    # Few shared items first: they are the likelier ones to matter.
+    return sorted(found, key=lambda sizes: sum(n for key, n in sizes.items() if sum(key) > 1))

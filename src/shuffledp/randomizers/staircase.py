@@ -15,11 +15,13 @@ from shuffledp import _check
 from shuffledp.described import DerivedFloat, given
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.additive import IntervalNoise
-from shuffledp.randomizers.base import DEFAULT_CELLS
+from shuffledp.randomizers.base import DEFAULT_CELLS, WorstTriples
+from shuffledp.randomizers.corners import shift_corners
 from shuffledp.randomizers.exact import geometric
 from shuffledp.randomizers.interval import checked_interval
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomness import RandomSource
+from shuffledp.theorems import CORNER_TRIPLES
 
 U = UNIT_ROUNDOFF
 Inputs = list[Fraction]
@@ -83,7 +85,20 @@ class Staircase(IntervalNoise):
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """Pieces of [0, 1] between jumps, and of one period on either side; exact cut points."""
         del cells
-        at = [self._place(x) for x in inputs]
+        return self._law_at([self._place(x) for x in inputs])
+
+    def worst_triples(self) -> WorstTriples | None:
+        """The end points; the labels' laws by corners."""
+        return WorstTriples(((self.low, self.high, ()),), CORNER_TRIPLES, apart=True)
+
+    def label_laws(self) -> tuple[JointLaw, ...]:
+        """Jumps of two inputs meet where these are 0, g or 2g apart, up to whole numbers."""
+        g = Fraction(self._g)
+        steps = {abs(k * g + m) for k in range(3) for m in (-2, -1, 0, 1)}
+        return tuple(self._law_at(list(triple)) for triple in shift_corners(steps))
+
+    def _law_at(self, at: Inputs) -> JointLaw:
+        """Of inputs in units of the interval."""
         pieces, repeats = [], []
         for first, repeat in ((-1, True), (0, False), (1, True)):
             cuts = self._cuts([*at, Fraction(0), Fraction(1)], first)

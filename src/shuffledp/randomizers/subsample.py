@@ -20,6 +20,7 @@ from shuffledp.randomizers.base import (
     Randomizer,
     Reports,
     WorstPairs,
+    WorstTriples,
 )
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomizers.parallel import aggregate_of, side_by_side
@@ -117,10 +118,23 @@ class PoissonSubsample(composed.PartsRandomizer):
 
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """The mechanism's law in the share of the rate, and one class for "absent"."""
-        absent = JointLaw(np.ones((len(inputs), 1)), np.ones(1))
+        return self._with_absent(self.randomizer.law(inputs, cells=cells))
+
+    def _with_absent(self, law: JointLaw) -> JointLaw:
+        absent = JointLaw(np.ones((law.mass.shape[0], 1)), np.ones(1))
         shares = (self.share, self.parts().constant)
-        laws = (self.randomizer.law(inputs, cells=cells), absent)
-        return side_by_side(laws, shares) if shares[1] > 0.0 else laws[0]
+        return side_by_side((law, absent), shares) if shares[1] > 0.0 else law
+
+    def worst_triples(self) -> WorstTriples | None:
+        """The mechanism's own, but those of noise: a constant output passes through all of them."""
+        found = self.randomizer.worst_triples()
+        if found is None or not found.triples or (found.apart and found.triples[0][2]):
+            return None
+        return found
+
+    def label_laws(self) -> tuple[JointLaw, ...]:
+        """The mechanism's own, and one class for "absent"."""
+        return tuple(self._with_absent(law) for law in self.randomizer.label_laws())
 
     def worst_pairs(self) -> WorstPairs:
         """The mechanism's own: convex order of G passes to the mixture with a constant."""

@@ -19,7 +19,8 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.errors import NotCertified
 from shuffledp.pair import UNIT_ROUNDOFF
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.chords import IntervalDensity
 from shuffledp.randomizers.interval import checked_interval, interval_input
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.law import JointLaw
@@ -114,6 +115,14 @@ class ClampedLaplace(_BoundedLaplace):
     def worst_pairs(self) -> WorstPairs:
         """The end points; mirrored, the other direction has the same law."""
         return WorstPairs(((self.low, self.high),), END_POINTS)
+
+    def worst_triples(self) -> WorstTriples | None:
+        """Those of Laplace, whose reports these are, processed further."""
+        return self._laplace.worst_triples()
+
+    def interval_density(self, log_delta: float) -> IntervalDensity | None:
+        """That of Laplace."""
+        return self._laplace.interval_density(log_delta)
 
     def variance(self, frequency: float = 0.0) -> float:
         """s^2 (2 - e^{-((high - low)/2 + margin)/s}): the largest, at the middle."""

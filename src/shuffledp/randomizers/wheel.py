@@ -14,8 +14,8 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.described import DerivedFloat, given
 from shuffledp.errors import rejected
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
-from shuffledp.randomizers.discrete import distinct
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.discrete import alike_triples, distinct
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.levels import coin, grown, two_level_law
@@ -212,6 +212,10 @@ class Wheel(FrequencyRandomizer):
     def worst_pairs(self) -> WorstPairs:
         """The envelope of all pairs; exchanged, it is the same."""
         return WorstPairs((_ENVELOPE,), ENVELOPE)
+
+    def worst_triples(self) -> WorstTriples | None:
+        """For one item each: arcs of any three items are independent, so all triples are alike."""
+        return alike_triples(self.domain) if self.s == 1 else None
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """Two disjoint sets; all others hold one of them or, in a large domain, a third."""

@@ -220,7 +220,10 @@ class IntervalCase(_Apart):
         level = math.floor(2.0 * math.log2(epsilon))
         if level not in self._covers:
             triples = cover(
-                2.0 ** (0.5 * level), self._noise.chords, lambda t: _spread(self._rows(t))
+                2.0 ** (0.5 * level),
+                self._noise.chords,
+                lambda t: _spread(self._rows(t)),
+                quantum=self._noise.quantum,
             )
             self._covers[level] = self._rows(triples)
         return self._gains(self._covers[level], epsilon, choice)
@@ -246,7 +249,13 @@ def _ceiling(gains: Gains, cost: float) -> float:
     return float(gain[min(index, gain.size - 1)])
 
 
-def cover(epsilon: float, chords: Chords, spread: Callable[[list[Triple]], Array]) -> list[Triple]:
+def cover(
+    epsilon: float,
+    chords: Chords,
+    spread: Callable[[list[Triple]], Array],
+    *,
+    quantum: float = 0.0,
+) -> list[Triple]:
     """Triples along the three edges whose bent laws dominate those of all inputs.
 
     Parameters
@@ -257,6 +266,8 @@ def cover(epsilon: float, chords: Chords, spread: Callable[[list[Triple]], Array
         How far the density is from chords.
     spread : callable
         What eps is in proportion to; where it is smaller, neighbours may be farther apart.
+    quantum : float
+        Inputs are multiples of it; 0 for all real numbers.
     """
 
     def slack(edge: Callable[[float], Triple]) -> Callable[[float], float]:
@@ -281,10 +292,18 @@ def cover(epsilon: float, chords: Chords, spread: Callable[[list[Triple]], Array
         room = slack(edge)
         # Of the third edge the second half mirrors the first.
         end = 0.5 if edge is _other_moves else 1.0
-        points = _grid(lambda v, room=room: epsilon * max(_FINEST, _SHARE * room(v)), cost, end)
-        if end < 1.0:
+        if quantum > 0.0:
+            end = math.ceil(end / quantum - 0.25) * quantum
+        points = _grid(
+            lambda v, room=room: epsilon * max(_FINEST, _SHARE * room(v)), cost, end, quantum
+        )
+        if edge is _other_moves:
             points += [1.0 - x for x in points[-2::-1]]
+        if quantum > 0.0:
+            points = [k * quantum for k in sorted({round(x / quantum) for x in points})]
         steps = np.diff(points)
+        # Between inputs next to each other there is none.
+        steps = np.where(steps > 1.5 * quantum, steps, 0.0)
         for j, point in enumerate(points):
             h = float(max(steps[max(j - 1, 0)], steps[min(j, steps.size - 1)]))
             groups = _GROUPS if room(point) < _CLOSE else _FEW_GROUPS
@@ -324,14 +343,22 @@ def _fewer(chords: Chords, h: float) -> Bend:
 
 
 def _grid(
-    allowed: Callable[[float], float], cost: Callable[[float], float], end: float
+    allowed: Callable[[float], float],
+    cost: Callable[[float], float],
+    end: float,
+    quantum: float = 0.0,
 ) -> list[float]:
-    """Points from 0 to ``end``, steps as long as their cost is allowed where they begin."""
+    """Points from 0 to ``end``, steps as long as their cost is allowed where they begin.
+
+    Steps are multiples of a quantum, if there is one, and one quantum costs nothing.
+    """
     points = [0.0]
     while points[-1] < end:
         here, h = points[-1], 0.25 * end
         while cost(1.5 * h) > allowed(here) and h > 1e-9:
             h *= 0.8
+        if quantum > 0.0:
+            h = max(math.floor(h / quantum), 1) * quantum
         points.append(end if here + 1.5 * h >= end else here + h)
         if len(points) > _MOST_POINTS:
             raise NotCertified("analysis = 'label-stealing': too many inputs in the cover")
@@ -419,13 +446,14 @@ def _factor(
 ) -> Array:
     """The bend's factor on each cell; outputs in doubt are bent.
 
-    ``one`` and ``two`` are the row's log densities at the cell's edges; where they are equal the
-    class lies outside the interval. Where ``beyond`` is 1 and the reach finite, cells have to be
+    ``one`` and ``two`` are the row's log densities at the cell's edges. Where ``beyond`` is 1 and
+    the reach finite, the first and the last class have to lie outside the interval, and cells to be
     cut at the row's input, as those of Laplace noise are.
     """
     if bend.beyond > 0.0:
         near = distances(np.maximum(one, two) + err) <= bend.reach
-        inside = (one != two) | math.isinf(bend.reach)
+        inside = np.full(one.size, fill_value=True)
+        inside[[0, -1]] = math.isinf(bend.reach)
         return np.where(near & inside, bend.factor, bend.beyond)
     far = distances(np.minimum(one, two) - err) > bend.reach
     return np.where(far, bend.beyond, bend.factor)

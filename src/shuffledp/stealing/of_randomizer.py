@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from shuffledp.errors import NotCertified
+from shuffledp.pair import Array
 from shuffledp.randomizers import JointLaw, Randomizer
 from shuffledp.randomizers.base import WorstTriples
 from shuffledp.stealing.cases import Case, FiniteCase
@@ -72,10 +73,31 @@ def promising(randomizer: Randomizer) -> bool:
         return False
     if len(triples.triples) != 1:
         return True
+    ((x0, x1, others),) = triples.triples
+    if not others:
+        return _labels_loss(randomizer, x0, x1) > _WORTH_IT
     try:
         return _finite_case(randomizer, triples, 0).blanket_loss > _WORTH_IT
     except NotCertified:
         return False
+
+
+def _labels_loss(randomizer: Randomizer, x0: Any, x1: Any) -> float:
+    """sqrt(chi_B/max chi_x), the labels' laws given one by one."""
+    law = randomizer.law((x0, x1))
+    blanket = _chi(law.mass[0] - law.mass[1], law.blanket)
+    worst = max(
+        _chi(label.mass[0] - label.mass[1], label.mass[2]) for label in randomizer.label_laws()
+    )
+    return math.sqrt(blanket / worst) if worst > 0.0 else math.inf
+
+
+def _chi(change: Array, reference: Array) -> float:
+    """int change^2/reference."""
+    some = change != 0.0
+    if not bool((reference[some] > 0.0).all()):
+        return math.inf
+    return float((change[some] ** 2 / reference[some]).sum())
 
 
 def _finite_case(randomizer: Randomizer, triples: WorstTriples, index: int) -> FiniteCase:
@@ -92,10 +114,18 @@ def _finite_case(randomizer: Randomizer, triples: WorstTriples, index: int) -> F
 def _shift_case(randomizer: Randomizer, triples: WorstTriples) -> Case:
     """Reservoir of the first triple's pair, labels of all triples."""
     randomizer = triples.before or randomizer
+    ((first, second, others), *_rest) = triples.triples
+    if not others:
+        common = randomizer.law((first, second))
+        labels = randomizer.label_laws()
+        return ShiftCase(
+            _atoms(common, 0, 1, None),
+            [_atoms(law, 0, 1, 2) for law in labels],
+            bounded=math.isfinite(randomizer.eps0),
+        )
     inputs = sorted({x for x0, x1, others in triples.triples for x in (x0, x1, *others)})
     law = randomizer.law(tuple(inputs))
     row = {x: i for i, x in enumerate(inputs)}
-    ((first, second, _), *_rest) = triples.triples
     common = _atoms(law, row[first], row[second], None)
     laws = [
         _atoms(law, row[x0], row[x1], row[x]) for x0, x1, others in triples.triples for x in others

@@ -1,0 +1,172 @@
+"""Labels' laws that dominate those of all triples of inputs, for label stealing, in balls.
+
+docs/theory-stealing.md, sections 5.4 and 5.5. What is listed here may be more than is needed: all
+that is listed are inputs, or corners of what inputs there are.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Mapping
+from fractions import Fraction
+from typing import Any
+
+from shuffledp.errors import NotCertified
+
+from ._flint import arb, fmpq, fmpq_mat
+from .items import law_of_groups
+from .lattice import staircase_at
+from .laws import positive, rational_ball, whole
+from .levels import Point, is_one_bit, window_parts
+from .parts import rate_of
+
+__all__ = ["label_laws"]
+
+# Masses under x0, x1 and x of one class of outputs.
+Masses = tuple[arb, arb, arb]
+Parameters = Mapping[str, Any]
+# Items of a user up to which all overlaps of three sets are looked at.
+_MOST_ITEMS = 6
+
+
+def label_laws(mechanism: Parameters) -> Iterator[list[Masses]] | None:
+    """Laws of a label under three inputs; None where no theorem says which are enough."""
+    name = mechanism["name"]
+    if name == "poisson-subsample":
+        inner = label_laws(mechanism["randomizer"])
+        return None if inner is None else _with_absent(inner, rate_of(mechanism))
+    if name == "hybrid" and is_one_bit(mechanism):
+        return None
+    if name == "sampling-rappor" and mechanism.get("s") not in range(2, _MOST_ITEMS + 1):
+        return None
+    return _LABELS[name](mechanism) if name in _LABELS else None
+
+
+def _with_absent(laws: Iterator[list[Masses]], rate: Fraction) -> Iterator[list[Masses]]:
+    """A report with the probability ``rate``, else the constant message."""
+    p, rest = rational_ball(rate), rational_ball(1 - rate)
+    for law in laws:
+        reports = [(p * p0, p * p1, p * x) for p0, p1, x in law]
+        yield [*reports, (rest, rest, rest)] if rate < 1 else reports
+
+
+# ------------------------------------------------------------- steps on an interval, section 5.4
+
+
+def _places(w: arb) -> list[Point]:
+    """Ends of the interval and what is one or two steps 1/w from one: p + q/w as (p, q)."""
+    found = []
+    for p, q in itertools.product((0, 1), range(-2, 3)):
+        x = p + q / w
+        if (p, q) in {(0, 0), (1, 0)} or (x > 0 and x < 1):
+            found.append((Fraction(p), Fraction(q)))
+        elif not (x < 0 or x > 1):
+            raise NotCertified("label stealing: the order of two places is not clear in balls")
+    return found
+
+
+def _windows(mechanism: Parameters) -> Iterator[list[Masses]]:
+    """Piecewise; and hybrid, with Duchi's bit in the share 1/w."""
+    eps0 = positive(mechanism, "eps0")
+    w, gain = (eps0 / 2).exp(), eps0.expm1()
+    rest = 1 / w if mechanism["name"] == "hybrid" else arb(0)
+    for triple in itertools.product(_places(w), repeat=3):
+        # p + q/w is at w times that, p w + q, in units of the window.
+        masses: list[Masses] = []
+        for mass, favours in window_parts(triple, eps0, 1 - rest):
+            first, second, third = (mass * (1 + gain * rational_ball(f)) for f in favours)
+            masses.append((first, second, third))
+        if not rest.is_zero():
+            places = [rational_ball(p) + rational_ball(q) / w for p, q in triple]
+            base = rest / (eps0.exp() + 1)
+            for own in (places, [1 - x for x in places]):
+                first, second, third = (base * (1 + gain * x) for x in own)
+                masses.append((first, second, third))
+        yield masses
+
+
+def _stairs(mechanism: Parameters) -> Iterator[list[Masses]]:
+    """Distances u, v of x0 and x1 from x, and their own, where jumps of two densities meet.
+
+    That is at multiples of g, up to two, and whole numbers more: u and v are sums of two of these.
+    """
+    g = Fraction(mechanism["width"])
+    places = {k * g + m for k in range(-4, 5) for m in range(-5, 6)}
+    places = {x for x in places if -1 <= x <= 1}
+    for u, v in itertools.product(places, repeat=2):
+        # The noise is symmetric: of (u, v) and (-u, -v) one is enough.
+        if abs(u - v) <= 1 and (u, v) >= (-u, -v):
+            low = min(u, v, Fraction(0))
+            law = staircase_at(mechanism, (u - low, v - low, -low))
+            found: list[Masses] = []
+            for one in law:
+                first, second, third = one.probability
+                found.append((first, second, third))
+            yield found
+
+
+# -------------------------------------------------------------------- sets of items, section 5.5
+
+
+def _keys(mechanism: Parameters) -> Iterator[list[Masses]]:
+    """PCKV: numbers of keys by who holds them with which sign, at the corners of what is possible.
+
+    Four linear equations (keys in all, and held by each of three inputs): four states, a basis.
+    """
+    domain, s, eps0 = (
+        whole(mechanism, "domain", 1),
+        whole(mechanism, "s", 1),
+        positive(mechanism, "eps0"),
+    )
+    keys = domain + s if mechanism.get("padding") else domain
+    total = s * eps0.expm1() + 2 * keys
+    states = list(itertools.product((-1, 0, 1), repeat=3))
+    # The two symbols of a key change places if all signs change.
+    states = [state for state in states if state >= tuple(-v for v in state)]
+    wanted = fmpq_mat([[fmpq(v)] for v in (keys, s, s, s)])
+    seen = set()
+    for basis in itertools.combinations(states, 4):
+        table = fmpq_mat([[fmpq(1)] * 4, *([fmpq(abs(z[i])) for z in basis] for i in range(3))])
+        if table.det() == 0:
+            continue
+        numbers = [table.solve(wanted)[i, 0] for i in range(4)]
+        if min(numbers) < 0:
+            continue
+        counts: dict[tuple[bool, ...], Fraction] = {}
+        for number, state in zip(numbers, basis, strict=True):
+            for sign in (-1, 1):
+                hits = tuple(v == sign for v in state)
+                counts[hits] = counts.get(hits, Fraction(0)) + Fraction(
+                    int(number.p), int(number.q)
+                )
+        key = tuple(sorted((hits, count) for hits, count in counts.items() if count))
+        if key in seen:
+            continue
+        seen.add(key)
+        found: list[Masses] = []
+        for hits, count in key:
+            base = rational_ball(count) / total
+            first, second, third = (base * eps0.exp() if hit else base for hit in hits)
+            found.append((first, second, third))
+        yield found
+
+
+def _sets(mechanism: Parameters) -> Iterator[list[Masses]]:
+    """Sampling RAPPOR: all overlaps of three sets of s items of d, the first two different."""
+    d, s = whole(mechanism, "d", 2), whole(mechanism, "s", 1)
+    hits = [key for key in itertools.product((False, True), repeat=3) if any(key)]
+    for sizes in itertools.product(range(s + 1), repeat=len(hits)):
+        held = [sum(n for key, n in zip(hits, sizes, strict=True) if key[i]) for i in range(3)]
+        both = sum(n for key, n in zip(hits, sizes, strict=True) if key[0] and key[1])
+        if held == [s, s, s] and both < s and sum(sizes) <= d:
+            groups = [(key, n) for key, n in zip(hits, sizes, strict=True) if n]
+            yield law_of_groups(mechanism, groups)
+
+
+_LABELS: dict[str, Callable[[Parameters], Iterator[list[Masses]]]] = {
+    "piecewise": _windows,
+    "hybrid": _windows,
+    "staircase": _stairs,
+    "pckv-grr": _keys,
+    "sampling-rappor": _sets,
+}
