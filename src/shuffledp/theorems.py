@@ -82,6 +82,12 @@ OVERLAP_TRIPLES = Theorem(
     "docs/theory-stealing.md, section 5.5",
     "proved here",
 )
+PART_TRIPLES = Theorem(
+    "part-triples",
+    "labels of reports made of parts: all combinations of the parts' own worst ones",
+    "docs/theory-stealing.md, section 5.8",
+    "proved here",
+)
 SPANNING_TRIPLES = Theorem(
     "spanning-triples",
     "triples that span the interval, covered by chords",

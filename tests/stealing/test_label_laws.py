@@ -366,6 +366,88 @@ def test_arcs_of_single_items_all_datasets() -> None:
         assert bounded_by(truth, bound.delta(epsilon=epsilon, analysis="label-stealing").log_upper)
 
 
+# --------------------------------------------------------------------- reports made of parts
+
+
+def rr(k: int, eps0: float) -> np.ndarray:
+    rows = np.ones((k, k)) + math.expm1(eps0) * np.eye(k)
+    return rows / rows.sum(axis=1, keepdims=True)
+
+
+def random_triples(rng: random.Random, inputs: int, count: int) -> list[tuple[int, int, int]]:
+    every = list(itertools.product(range(inputs), repeat=3))
+    return rng.sample([t for t in every if t[0] != t[1]], count)
+
+
+PARTS = {
+    "joint": (
+        sd.Joint([sd.KRR(k=3, eps0=1.0), sd.Duchi(eps0=1.5)]),
+        np.kron(rr(3, 1.0), rr(2, 1.5)),
+    ),
+    "joint of equal parts": (
+        sd.Joint([sd.BinaryRR(eps0=1.0)] * 3),
+        np.kron(np.kron(rr(2, 1.0), rr(2, 1.0)), rr(2, 1.0)),
+    ),
+    "parallel": (
+        sd.Parallel([sd.KRR(k=3, eps0=1.0), sd.BinaryRR(eps0=2.0)], weights=[0.25, 0.75]),
+        np.array(
+            [
+                [*(0.25 * rr(3, 1.0)[i]), *(0.75 * rr(2, 2.0)[j])]
+                for i, j in itertools.product(range(3), range(2))
+            ]
+        ),
+    ),
+    "hierarchy": (
+        sd.Hierarchy(domain=4, eps0=1.5, branching=2, base="k-rr"),
+        np.array([[*(0.5 * rr(2, 1.5)[x // 2]), *(0.5 * rr(4, 1.5)[x])] for x in range(4)]),
+    ),
+    "subsampled joint": (
+        sd.PoissonSubsample(sd.Joint([sd.BinaryRR(eps0=1.0)] * 2), rate=0.5),
+        np.column_stack([0.5 * np.kron(rr(2, 1.0), rr(2, 1.0)), np.full(4, 0.5)]),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_labels_of_parts_dominate_all_triples(name: str) -> None:
+    randomizer, matrix = PARTS[name]
+    labels = [masses_of(law) for law in randomizer.label_laws()]
+    for triple in random_triples(random.Random(8), len(matrix), 20):
+        for a in (1.02, 1.7):
+            assert shortfall(matrix[list(triple)], labels, a) < 1e-9
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_parts_all_datasets(name: str) -> None:
+    randomizer, matrix = PARTS[name]
+    # By symmetry any first input will do: but of Duchi's bit, whose two ends mirror each other.
+    check_all_datasets(randomizer, matrix, n=3, epsilons=(0.1, 0.4), firsts=[0])
+
+
+def test_pairs_of_equal_values_are_needed_in_joint_reports() -> None:
+    """Not beside each other, but together: another pair of coefficients, another worst label."""
+    (equal,) = [masses_of(sd.KRR(k=3, eps0=2.0).law((0, 0, 2)))]
+    alike = [masses_of(sd.KRR(k=3, eps0=2.0).law((0, 1, x))) for x in range(3)]
+    assert shortfall(equal, alike, 1.5) < 1e-9
+    # s = 3 and u = 1: R_x0 is three times as heavy.
+    at = np.linspace(-4.0, 1.0, 501)
+    heavy = [np.array([3.0 * law[0], law[1], law[2]]) for law in (equal, *alike)]
+    truth, *others = (calls(law, 1.0, at) for law in heavy)
+    assert all(float((truth - other).max()) > 1e-3 for other in others[:1])
+
+
+def test_parts_that_are_not_settled() -> None:
+    for randomizer in (
+        sd.Joint([sd.KRR(k=3, eps0=1.0)] * 2, hamming=1),
+        sd.Joint([sd.KRR(k=3, eps0=1.0), sd.HadamardResponse(domain=5, eps0=1.0)]),
+        sd.Parallel([sd.DiscreteLaplace(top=4, eps0=1.0), sd.Duchi(eps0=1.0)], weights=[0.5, 0.5]),
+        sd.Joint([sd.RAPPOR(d=9, eps0=1.0)] * 12),
+    ):
+        assert randomizer.worst_triples() is None
+        with pytest.raises(sd.NotCertified, match="not settled"):
+            sd.shuffle(randomizer, n=100).epsilon(delta=1e-6, analysis="label-stealing")
+
+
 def test_clamped_laplace_is_laplace() -> None:
     first = sd.shuffle(sd.ClampedLaplace(eps0=2.0, margin=0.1), n=5_000).epsilon(delta=1e-6)
     second = sd.shuffle(sd.Laplace(eps0=2.0), n=5_000).epsilon(delta=1e-6)

@@ -7,7 +7,8 @@ that is listed are inputs, or corners of what inputs there are.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -15,10 +16,12 @@ from shuffledp.errors import NotCertified
 
 from ._flint import arb, fmpq, fmpq_mat
 from .items import law_of_groups
+from .kinds import alike_size, is_mixed
 from .lattice import staircase_at
-from .laws import positive, rational_ball, whole
+from .laws import Law, positive, rational_ball, whole
 from .levels import Point, is_one_bit, window_parts
-from .parts import rate_of
+from .pairs import ordered_pairs
+from .parts import part_law, rate_of, shares_of, tree_levels
 
 __all__ = ["label_laws"]
 
@@ -27,6 +30,10 @@ Masses = tuple[arb, arb, arb]
 Parameters = Mapping[str, Any]
 # Items of a user up to which all overlaps of three sets are looked at.
 _MOST_ITEMS = 6
+# Classes of outputs of all combinations of parts together.
+_MOST_MASSES = 300_000
+_CORNERS = {"piecewise", "hybrid", "staircase", "pckv-grr"}
+_OF_PARTS = {"joint", "parallel", "hierarchy"}
 
 
 def label_laws(mechanism: Parameters) -> Iterator[list[Masses]] | None:
@@ -35,6 +42,8 @@ def label_laws(mechanism: Parameters) -> Iterator[list[Masses]] | None:
     if name == "poisson-subsample":
         inner = label_laws(mechanism["randomizer"])
         return None if inner is None else _with_absent(inner, rate_of(mechanism))
+    if name in _OF_PARTS:
+        return _of_parts(mechanism)
     if name == "hybrid" and is_one_bit(mechanism):
         return None
     if name == "sampling-rappor" and mechanism.get("s") not in range(2, _MOST_ITEMS + 1):
@@ -48,6 +57,94 @@ def _with_absent(laws: Iterator[list[Masses]], rate: Fraction) -> Iterator[list[
     for law in laws:
         reports = [(p * p0, p * p1, p * x) for p0, p1, x in law]
         yield [*reports, (rest, rest, rest)] if rate < 1 else reports
+
+
+# ---------------------------------------------------------- reports made of parts, section 5.8
+
+
+def _of_parts(mechanism: Parameters) -> Iterator[list[Masses]] | None:
+    """None where a part is not settled, or where the worst pair of records is not one."""
+    if mechanism["name"] == "hierarchy":
+        return _levels_of_tree(mechanism)
+    if mechanism.get("hamming") is not None or len(ordered_pairs(mechanism)) != 1:
+        return None
+    joint = mechanism["name"] == "joint"
+    options = [_options(part, joint=joint) for part in mechanism["randomizers"]]
+    known = [option for option in options if option is not None]
+    if len(known) < len(options):
+        return None
+    if joint:
+        return _products(known)
+    return _side_by_side(known, shares_of(mechanism["weights"]))
+
+
+def _options(part: Parameters, *, joint: bool) -> list[list[Masses]] | None:
+    """Labels of one part that dominate all of its own, beside other parts or together with them."""
+    inner = part
+    while inner["name"] == "poisson-subsample":
+        inner = inner["randomizer"]
+    size = alike_size(inner)
+    if size:
+        chosen = [(0, 1, x) for x in range(min(size, 3))]
+        # Together with others, a pair of equal inputs, another holding a different one.
+        chosen += [(0, 0, 1)] * joint
+    elif is_mixed(inner):
+        chosen = list(itertools.product((inner["low"], inner["high"]), repeat=3))
+    elif inner["name"] in _CORNERS:
+        laws = label_laws(part)
+        return None if laws is None else list(laws)
+    else:
+        return None
+    return [_masses(part_law(part, triple)) for triple in chosen]
+
+
+def _masses(law: Law) -> list[Masses]:
+    found: list[Masses] = []
+    for one in law:
+        first, second, third = one.probability
+        found.append((first, second, third))
+    return found
+
+
+def _scaled(law: list[Masses], by: arb) -> list[Masses]:
+    return [(by * p0, by * p1, by * x) for p0, p1, x in law]
+
+
+def _side_by_side(
+    options: list[list[list[Masses]]], shares: Sequence[Fraction]
+) -> Iterator[list[Masses]]:
+    by = [rational_ball(share) for share in shares]
+    for chosen in itertools.product(*options):
+        parts = [_scaled(law, p) for law, p in zip(chosen, by, strict=True)]
+        yield [masses for part in parts for masses in part]
+
+
+def _products(options: list[list[list[Masses]]]) -> Iterator[list[Masses]]:
+    if math.prod(sum(map(len, option)) for option in options) > _MOST_MASSES:
+        raise NotCertified("label-stealing of so many parts in one report is not recomputed")
+    for chosen in itertools.product(*options):
+        total: list[Masses] = [(arb(1), arb(1), arb(1))]
+        for law in chosen:
+            both = itertools.product(total, law)
+            total = [(p0 * q0, p1 * q1, x * y) for (p0, p1, x), (q0, q1, y) in both]
+        yield total
+
+
+def _levels_of_tree(mechanism: Parameters) -> Iterator[list[Masses]]:
+    """Values in different nodes of all levels; a third one leaves one of them at some level."""
+    parts, widths = tree_levels(mechanism)
+    shares = shares_of([1.0] * len(parts))
+    nodes = [-(-mechanism["domain"] // width) for width in widths]
+    for depth, own in itertools.product(range(len(parts) + 1), (0, 1)):
+        row = [own] * depth + [2] * (len(parts) - depth)
+        if any(x >= count for x, count in zip(row, nodes, strict=True)):
+            # Of two nodes there is no third.
+            continue
+        yield [
+            masses
+            for part, share, x in zip(parts, shares, row, strict=True)
+            for masses in _scaled(_masses(part_law(part, (0, 1, x))), rational_ball(share))
+        ]
 
 
 # ------------------------------------------------------------- steps on an interval, section 5.4

@@ -18,7 +18,7 @@ from shuffledp.errors import NotCertified, ParameterError
 from ._flint import arb
 from .laws import Law, OutputClass, finite_law, rational_ball
 
-__all__ = ["parts_law"]
+__all__ = ["part_law", "parts_law", "rate_of", "shares_of", "tree_levels"]
 
 _UNIT = 1 << 64
 _MOST_CLASSES = 20_000
@@ -43,14 +43,14 @@ def _made(mechanism: Parameters, inputs: Sequence[Any]) -> Law:
     if name == "joint":
         return _joint(mechanism["randomizers"], [tuple(x) for x in inputs])
     if name == "parallel":
-        shares = _shares(mechanism["weights"])
+        shares = shares_of(mechanism["weights"])
         return _parallel(mechanism["randomizers"], shares, [tuple(x) for x in inputs])
     if name == "hierarchy":
-        parts, widths = _levels(mechanism)
+        parts, widths = tree_levels(mechanism)
         rows = [tuple(x // width for width in widths) for x in inputs]
-        return _parallel(parts, _shares([1.0] * len(parts)), rows)
+        return _parallel(parts, shares_of([1.0] * len(parts)), rows)
     rate = rate_of(mechanism)
-    law = _scaled(_part_law(mechanism["randomizer"], list(inputs)), rate)
+    law = _scaled(part_law(mechanism["randomizer"], list(inputs)), rate)
     return [*law, _nothing(1 - rate, len(inputs))] if rate < 1 else law
 
 
@@ -69,14 +69,15 @@ def _joint(parts: Sequence[Parameters], rows: Sequence[tuple[Any, ...]]) -> Law:
         groups[key] = (part, column, times + 1)
     total: Law = [_nothing(Fraction(1), len(rows))]
     for part, column, times in groups.values():
-        law = _power(_part_law(part, list(column)), times)
+        law = _power(part_law(part, list(column)), times)
         if len(total) * len(law) > _MOST_CLASSES:
             raise NotCertified(f"joint: more than {_MOST_CLASSES:,} classes of outputs")
         total = [_times(x, y) for x in total for y in law]
     return total
 
 
-def _part_law(part: Parameters, inputs: Sequence[Any]) -> Law:
+def part_law(part: Parameters, inputs: Sequence[Any]) -> Law:
+    """Of one part; NotCertified where outputs are cut off."""
     law = finite_law(_named(part), list(inputs))
     if any(c.beyond for c in law):
         name = part["name"]
@@ -106,12 +107,12 @@ def _parallel(
 ) -> Law:
     found: Law = []
     for part, share, column in zip(parts, shares, zip(*rows, strict=True), strict=True):
-        found += _scaled(_part_law(part, list(column)), share)
+        found += _scaled(part_law(part, list(column)), share)
     return found
 
 
-def _levels(mechanism: Parameters) -> tuple[list[Parameters], list[int]]:
-    """Mechanisms of the levels and leaves under a node, top level first."""
+def tree_levels(mechanism: Parameters) -> tuple[list[Parameters], list[int]]:
+    """Mechanisms of a tree's levels and leaves under a node, top level first."""
     widths = [1]
     while widths[-1] * mechanism["branching"] < mechanism["domain"]:
         widths.append(widths[-1] * mechanism["branching"])
@@ -124,7 +125,7 @@ def _levels(mechanism: Parameters) -> tuple[list[Parameters], list[int]]:
     return parts, widths
 
 
-def _shares(weights: Sequence[float]) -> list[Fraction]:
+def shares_of(weights: Sequence[float]) -> list[Fraction]:
     """Multiples of 2^-64 nearest to the shares of the weights: floors, one more for large rests.
 
     Raises

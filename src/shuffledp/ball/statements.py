@@ -164,6 +164,12 @@ _ROWS: tuple[tuple[str, str, str, Provenance], ...] = (
         "proved here",
     ),
     (
+        "part-triples",
+        "labels of reports made of parts: all combinations of the parts' own worst ones",
+        "docs/theory-stealing.md, section 5.8",
+        "proved here",
+    ),
+    (
         "shifted-triples",
         "for noise only the distances of x0 and x1 from the other's input count",
         "docs/theory-stealing.md, section 5.2",

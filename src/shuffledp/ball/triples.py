@@ -15,11 +15,11 @@ from typing import Any
 from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import arb, ctx
+from .kinds import alike_size, is_mixed
 from .labels import label_laws
 from .lattice import gaussian_law, geometric_law
 from .laws import Law, OutputClass, finite_law, positive
-from .levels import is_one_bit
-from .pairs import ordered_pairs
+from .pairs import PARTS, ordered_pairs
 from .spans import INTERVAL_NOISE, cells_of, end_points, noise_on, triples_of
 from .stealing import Atom, Measures, log_bound
 
@@ -38,21 +38,6 @@ _LOG_CUT = -60.0
 _MOST_INPUTS, _MOST_SHIFTS = 12, 16
 # Discrete Laplace noise: more inputs would take more than about a minute.
 _MOST_SPANNING = 128
-# Size of the domain: permutations of the inputs carry all pairs, and all third inputs, into each
-# other, and act on the outputs.
-_ALIKE = {
-    "binary-rr": lambda _: 2,
-    "k-rr": lambda m: m["k"],
-    "rappor": lambda m: m["d"],
-    "oue": lambda m: m["d"],
-    "subset": lambda m: m["d"],
-    "blh": lambda m: m["domain"],
-    "olh": lambda m: m["domain"],
-    "local-hash": lambda m: m["domain"],
-    # Of one item each.
-    "wheel": lambda m: m["domain"] if m.get("s") == 1 else 0,
-    "sampling-rappor": lambda m: m["d"] if m.get("s") == 1 else 0,
-}
 _LISTED = {"channel": lambda m: len(m["matrix"]), "extremal": lambda m: len(m["pattern"])}
 _LATTICE = {"discrete-laplace", "discrete-gaussian"}
 
@@ -73,9 +58,9 @@ def stealing_pairs(mechanism: Parameters) -> list[Pair] | None:
         return None
     if name == "generic":
         return None if mechanism.get("adaptive") else [(0, 1)]
-    if _alike(mechanism):
+    if alike_size(mechanism):
         return [(0, 1)]
-    if _is_mixed(mechanism):
+    if is_mixed(mechanism):
         return [(mechanism["low"], mechanism["high"])]
     if label_laws(mechanism) is not None:
         return ordered_pairs(mechanism)
@@ -99,18 +84,6 @@ def _inner(mechanism: Parameters) -> Parameters:
     return mechanism if found["name"] in {*_LATTICE, *INTERVAL_NOISE} else found
 
 
-def _alike(mechanism: Parameters) -> int:
-    """The size of the domain where permutations of the inputs carry all pairs into each other."""
-    name = mechanism["name"]
-    return _ALIKE[name](mechanism) if name in _ALIKE else 0
-
-
-def _is_mixed(mechanism: Parameters) -> bool:
-    """Whether every law is a mixture of those of the two ends."""
-    name = mechanism["name"]
-    return name == "duchi" or (name == "hybrid" and is_one_bit(mechanism))
-
-
 def stealing_step(mechanism: Parameters) -> str:
     """Key of what says why these are enough, of one mechanism."""
     mechanism = _inner(mechanism)
@@ -119,9 +92,11 @@ def stealing_step(mechanism: Parameters) -> str:
         return "all-triples"
     if name in INTERVAL_NOISE:
         return "spanning-triples"
-    if _is_mixed(mechanism):
+    if is_mixed(mechanism):
         return "mixed-triples"
     if label_laws(mechanism) is not None:
+        if name in PARTS:
+            return "part-triples"
         return "overlap-triples" if name == "sampling-rappor" else "corner-triples"
     return "shifted-triples" if name in _LATTICE else "alike-triples"
 
@@ -202,7 +177,7 @@ def _maker(
     if label_laws(mechanism) is not None:
         return lambda pair, free: _of_labels(mechanism, pair, eps, free)
     inner = _inner(mechanism)
-    alike = _alike(inner)
+    alike = alike_size(inner)
     if alike:
         others = tuple(range(min(alike, 3)))
     elif inner["name"] in _LISTED:

@@ -12,13 +12,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.bound import Theorem
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.pair import UNIT_ROUNDOFF
-from shuffledp.randomizers.base import Input, Randomizer, WorstPairs, randomizer_from_dict
+from shuffledp.randomizers.base import (
+    Input,
+    Randomizer,
+    WorstPairs,
+    WorstTriples,
+    randomizer_from_dict,
+)
 
 U = UNIT_ROUNDOFF
 MOST_PAIRS = 4096
 MOST_PARTS = 1000
+# Data sets that lower ends look at, beside the parts' own in order.
+_MOST_THIRDS = 9
 # Theorems that compare laws of G in convex order, for every a r - b r' with a, b >= 0; those of the
 # first kind say so of pairs (x, x) too.
 _COVERED = {
@@ -126,6 +135,18 @@ class PartsRandomizer(Randomizer):
         columns = _columns(values, count)
         made = [part._checked(c) for part, c in zip(self.randomizers, columns, strict=True)]  # noqa: SLF001
         return packed(made)
+
+
+def label_triples(randomizer: Randomizer, theorem: Theorem) -> WorstTriples | None:
+    """One pair that dominates all others, with the labels' laws; None where there is not that."""
+    try:
+        pairs = randomizer.worst_pairs().pairs
+    except NotCertified:
+        return None
+    if len(pairs) != 1 or not randomizer.label_laws():
+        return None
+    ((x0, x1),) = pairs
+    return WorstTriples(((x0, x1, ()),), theorem, apart=True)
 
 
 def checked_parts(given: Any) -> tuple[Randomizer, ...]:
@@ -245,6 +266,27 @@ def _in_places(
         for place, pair in zip(group, pairs, strict=True):
             placed[place] = pair
     return tuple(placed)
+
+
+def third_inputs(
+    parts: Sequence[Randomizer], each: Sequence[Sequence[tuple[Input, Input, Input]]]
+) -> list[tuple[Input, ...]]:
+    """What all others may hold: their own choices of unequal parts combined, if these are few.
+
+    Else no more than the parts' first choices, their second ones, and so on.
+    """
+    longest = max(len(triples) for triples in each)
+    found = [
+        tuple(triples[min(k, len(triples) - 1)][2] for triples in each) for k in range(longest)
+    ]
+    groups = grouped(parts)
+    if all(len({repr(t[:2]) for t in triples}) == 1 for triples in each):
+        choices = [dict.fromkeys(t[2] for t in each[group[0]]) for group in groups]
+        if math.prod(len(choice) for choice in choices) <= _MOST_THIRDS:
+            for chosen in itertools.product(*choices):
+                row = {place: x for x, group in zip(chosen, groups, strict=True) for place in group}
+                found.append(tuple(row[j] for j in range(len(parts))))
+    return list(dict.fromkeys(found))
 
 
 def as_pairs(found: Sequence[tuple[Pair, ...]]) -> tuple[Pair, ...]:

@@ -21,22 +21,23 @@ from shuffledp.randomizers.base import (
     Randomizer,
     Reports,
     WorstPairs,
+    WorstTriples,
     randomizer_class,
 )
-from shuffledp.randomizers.composed import Options, PartsRandomizer
+from shuffledp.randomizers.beside import side_by_side
+from shuffledp.randomizers.composed import Options, PartsRandomizer, label_triples
 from shuffledp.randomizers.frequency import FrequencyRandomizer
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomizers.parallel import (
     aggregate_one_of,
     sample_one_of,
-    side_by_side,
     words_of,
 )
 from shuffledp.randomizers.sampled import sampled_variance
 from shuffledp.randomizers.tree import Tree
 from shuffledp.randomizers.values import whole_values
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import JOINT_PAIRS
+from shuffledp.theorems import JOINT_PAIRS, PART_TRIPLES
 
 Floats = npt.NDArray[np.floating[Any]]
 _UNIT = 1 << 64
@@ -146,6 +147,30 @@ class Hierarchy(PartsRandomizer):
     def worst_pairs(self) -> WorstPairs:
         """The first and the last value: different nodes at every level."""
         return WorstPairs(((0, self.domain - 1),), JOINT_PAIRS)
+
+    def worst_triples(self) -> WorstTriples | None:
+        """The first and the last value; the labels' laws level by level."""
+        return label_triples(self, PART_TRIPLES)
+
+    def label_laws(self) -> tuple[JointLaw, ...]:
+        """Others' values share the nodes of one of the two down to some level, and none below.
+
+        With two nodes at the top there is no third one.
+        """
+        sizes = self.tree.sizes
+        shared = range(1 if sizes[0] == 2 else 0, len(sizes) + 1)
+        rows = dict.fromkeys(
+            tuple(own if level < depth else 2 for level in range(len(sizes)))
+            for depth in shared
+            for own in (0, 1)
+        )
+        return tuple(
+            side_by_side(
+                [part.law((0, 1, x)) for part, x in zip(self.randomizers, row, strict=True)],
+                self.shares,
+            )
+            for row in rows
+        )
 
     def options(self) -> Options:
         """By the symmetry of every level."""

@@ -22,11 +22,13 @@ from shuffledp.randomizers.base import (
     Randomizer,
     Reports,
     WorstPairs,
+    WorstTriples,
 )
 from shuffledp.randomizers.composed import PartsRandomizer
 from shuffledp.randomizers.law import JointLaw, without_empty
+from shuffledp.randomizers.part_labels import joint_laws
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import JOINT_PAIRS
+from shuffledp.theorems import JOINT_PAIRS, PART_TRIPLES
 
 U = UNIT_ROUNDOFF
 _MOST_CLASSES = 1 << 18
@@ -139,6 +141,14 @@ class Joint(PartsRandomizer):
         found = composed.assignments(self.randomizers, self._differing)
         return WorstPairs(composed.as_pairs(found), JOINT_PAIRS)
 
+    def worst_triples(self) -> WorstTriples | None:
+        """All attributes' worst pairs together; the labels' laws by combinations of theirs."""
+        return composed.label_triples(self, PART_TRIPLES)
+
+    def label_laws(self) -> tuple[JointLaw, ...]:
+        """All combinations of the attributes' labels; none with ``hamming``."""
+        return joint_laws(self.randomizers) if self.hamming is None else ()
+
     def options(self) -> composed.Options:
         """As for any composed randomizer; with ``hamming`` its own worst pairs for what differs."""
         every = super().options()
@@ -162,6 +172,9 @@ class Joint(PartsRandomizer):
             found.append((x0, x1, tuple(t[2] for t in chosen)))
             if k > _MOST_TRIPLES:
                 break
+        if self.hamming is None:
+            (x0, x1, _), *_rest = found
+            found += [(x0, x1, x2) for x2 in composed.third_inputs(self.randomizers, each)]
         return tuple(dict.fromkeys(found))
 
     # ------------------------------------------------------------------------- running it

@@ -11,9 +11,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shuffledp import _check
-from shuffledp.errors import NotCertified, rejected
+from shuffledp.errors import rejected
 from shuffledp.estimates import Aggregate, PartsAggregate, PartsEstimate, joined, parts_of
-from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers import composed
 from shuffledp.randomizers.base import (
     DEFAULT_CELLS,
@@ -21,15 +20,17 @@ from shuffledp.randomizers.base import (
     Randomizer,
     Reports,
     WorstPairs,
+    WorstTriples,
 )
+from shuffledp.randomizers.beside import side_by_side
 from shuffledp.randomizers.composed import PartsRandomizer
-from shuffledp.randomizers.law import CellEdges, JointLaw
+from shuffledp.randomizers.law import JointLaw
+from shuffledp.randomizers.part_labels import parallel_laws
 from shuffledp.randomizers.sampled import sampled_estimate, sampled_variance
 from shuffledp.randomizers.values import RefusedRows
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import JOINT_PAIRS
+from shuffledp.theorems import JOINT_PAIRS, PART_TRIPLES
 
-U = UNIT_ROUNDOFF
 _UNIT = 1 << 64
 
 
@@ -117,6 +118,14 @@ class Parallel(PartsRandomizer):
         found = composed.assignments(self.randomizers, len(self.randomizers))
         return WorstPairs(composed.as_pairs(found), JOINT_PAIRS)
 
+    def worst_triples(self) -> WorstTriples | None:
+        """The parts' worst pairs together; the labels' laws by combinations of the parts' own."""
+        return composed.label_triples(self, PART_TRIPLES)
+
+    def label_laws(self) -> tuple[JointLaw, ...]:
+        """All combinations of the parts' labels, side by side."""
+        return parallel_laws(self.randomizers, self.shares)
+
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All parts' first triples, then their second ones, and so on."""
         each = [part.datasets() for part in self.randomizers]
@@ -124,6 +133,8 @@ class Parallel(PartsRandomizer):
         for k in range(max(len(triples) for triples in each)):
             chosen = [triples[min(k, len(triples) - 1)] for triples in each]
             found.append(tuple(tuple(t[i] for t in chosen) for i in range(3)))
+        (x0, x1, _), *_rest = found
+        found += [(x0, x1, x2) for x2 in composed.third_inputs(self.randomizers, each)]
         return tuple(dict.fromkeys(found))  # type: ignore[arg-type]
 
     # ------------------------------------------------------------------------- running it
@@ -181,56 +192,6 @@ def words_of(weights: Sequence[float]) -> tuple[int, ...]:
     if left < 0:
         words[words.index(max(words))] += left
     return tuple(words)
-
-
-def side_by_side(laws: Sequence[JointLaw], shares: Sequence[float]) -> JointLaw:
-    """Laws of a public choice, in their shares."""
-    both = list(zip(shares, laws, strict=True))
-    mass = np.concatenate([p * law.mass for p, law in both], axis=1)
-    edges = None
-    if any(law.edges is not None for law in laws):
-        edges = _edges([_some_edges(law) for law in laws])
-    return JointLaw(
-        mass=mass,
-        blanket=np.concatenate([p * law.blanket for p, law in both]),
-        rel=max(law.rel for law in laws) + 4 * U,
-        tail=np.sum([p * law.tails() for p, law in both], axis=0) * (1.0 + 8 * U),
-        edges=edges,
-        ties=all(law.ties for law in laws),
-    )
-
-
-def _some_edges(law: JointLaw) -> CellEdges:
-    """A law's edges; for classes both edges are the class itself."""
-    if law.edges is not None:
-        return law.edges
-    if not float(min(law.mass.min(), law.blanket.min())) > 0.0:
-        msg = "parallel: classes of mass 0 beside cells of a continuous output"
-        raise NotCertified(msg)
-    logs, base = np.log(law.mass), np.log(law.blanket)
-    reach = 1.0 + float(max(np.abs(logs).max(), np.abs(base).max()))
-    return CellEdges(logs, logs, base, base, 2.0 * law.rel + 16 * U * reach)
-
-
-def _edges(parts: Sequence[CellEdges]) -> CellEdges:
-    def rows(arrays: list[Array]) -> Array:
-        return np.concatenate(arrays, axis=-1)
-
-    return CellEdges(
-        rows([e.left for e in parts]),
-        rows([e.right for e in parts]),
-        rows([e.blanket_left for e in parts]),
-        rows([e.blanket_right for e in parts]),
-        _cell_by_cell([e.err for e in parts], parts),
-        all(e.log_linear for e in parts),
-        _cell_by_cell([e.wiggle for e in parts], parts),
-    )
-
-
-def _cell_by_cell(values: Sequence[float | Array], parts: Sequence[CellEdges]) -> Array:
-    """A number for each cell of all parts."""
-    sizes = [e.blanket_left.shape for e in parts]
-    return np.concatenate([np.broadcast_to(v, n) for v, n in zip(values, sizes, strict=True)])
 
 
 def sample_one_of(

@@ -22,8 +22,9 @@ from shuffledp.randomizers.base import (
     WorstPairs,
     WorstTriples,
 )
+from shuffledp.randomizers.beside import side_by_side
 from shuffledp.randomizers.law import JointLaw
-from shuffledp.randomizers.parallel import aggregate_of, side_by_side
+from shuffledp.randomizers.parallel import aggregate_of
 from shuffledp.randomizers.sampled import sampled_estimate, sampled_variance
 from shuffledp.randomizers.values import RefusedRows
 from shuffledp.randomness import RandomSource
