@@ -32,10 +32,21 @@ MECHANISMS: tuple[sd.Randomizer, ...] = (
     sd.SubsetSelection(d=16, eps0=2.0),
     sd.HadamardResponse(domain=10, eps0=2.0),
     sd.DiscreteLaplace(top=10, eps0=4.0),
+    sd.DiscreteLaplace(top=100, eps0=4.0),
     sd.Laplace(eps0=2.0),
     sd.Laplace(eps0=4.0),
     sd.Gaussian(sigma=2.0),
     sd.Gaussian(sigma=1.0),
+    sd.Piecewise(eps0=1.0),
+    sd.Hybrid(eps0=2.0),
+    sd.Hybrid(eps0=4.0),
+    sd.Staircase(eps0=2.0),
+    sd.SamplingRAPPOR(d=20, s=3, eps0=2.0),
+    sd.PCKVGRR(domain=10, s=8, eps0=2.0),
+    sd.Wheel(domain=100, s=1, eps0=2.0),
+    sd.Hierarchy(domain=256, eps0=2.0),
+    sd.Joint([sd.RAPPOR(d=10, eps0=1.0)] * 2),
+    sd.PoissonSubsample(sd.RAPPOR(d=10, eps0=2.0), rate=0.5),
 )
 GENERIC = (1.0, 2.0, 4.0)
 DRAWN = (
@@ -47,6 +58,10 @@ DRAWN = (
     sd.DiscreteLaplace(top=10, eps0=4.0),
     sd.Laplace(eps0=2.0),
     sd.Gaussian(sigma=1.0),
+    sd.Hybrid(eps0=2.0),
+    sd.Staircase(eps0=2.0),
+    sd.SamplingRAPPOR(d=20, s=3, eps0=2.0),
+    sd.Joint([sd.RAPPOR(d=10, eps0=1.0)] * 2),
 )
 DRAWN_USERS = tuple(int(10 ** (0.5 * k)) for k in range(5, 17))
 
@@ -84,8 +99,13 @@ def table() -> str:
 
 
 def _title(randomizer: sd.Randomizer) -> str:
+    if isinstance(randomizer, sd.Joint):
+        return f"joint of {len(randomizer.randomizers)}: {_title(randomizer.randomizers[0])}"
+    if isinstance(randomizer, sd.PoissonSubsample):
+        return f"{_title(randomizer.randomizer)}, subsampled"
     parameter = getattr(randomizer, "sigma", randomizer.eps0)
-    return f"{randomizer.name} {parameter:g}"
+    more = f" of {randomizer.top + 1}" if isinstance(randomizer, sd.DiscreteLaplace) else ""
+    return f"{randomizer.name}{more} {parameter:g}"
 
 
 def _cell(account: sd.Shuffled, delta: float, before: str) -> str:
@@ -100,7 +120,7 @@ def _cell(account: sd.Shuffled, delta: float, before: str) -> str:
 
 def _picture() -> plt.Figure:
     """Upper over lower end against n: the default, and the blanket."""
-    figure, panels = plt.subplots(2, 4, figsize=(9.0, 4.6), sharex=True, layout="constrained")
+    figure, panels = plt.subplots(3, 4, figsize=(9.0, 6.6), sharex=True, layout="constrained")
     for randomizer, axes in zip(DRAWN, panels.flat, strict=True):
         lower, upper, blanket = [], [], []
         for n in DRAWN_USERS:
@@ -113,7 +133,7 @@ def _picture() -> plt.Figure:
         axes.loglog(DRAWN_USERS, upper, color=BLUE, lw=1.4, label="upper end")
         axes.loglog(DRAWN_USERS, lower, color="black", ls=":", lw=1.4, label="lower end")
         axes.set_title(_title(randomizer), fontsize=9)
-    for axes in panels[1]:
+    for axes in panels[-1]:
         axes.set_xlabel("users n")
     for axes in panels[:, 0]:
         axes.set_ylabel("central eps (nats)")

@@ -293,31 +293,39 @@ def _pckv(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
     With e^eps = s (E - 1) + 1 in the k-RR over 2D symbols a symbol has probability
     (1 + (E - 1) f)/Z, Z = s (E - 1) + 2D, f the sum over the pairs of P(pair becomes the symbol).
     With padding there are s dummy keys more, held with value 0 by who has nothing. Inputs: 0 and 1
-    hold the first s keys with values +1 and -1, 2 the last s with +1, or with padding nothing.
+    hold the first s keys with values +1 and -1, 2 the last s with +1, or with padding nothing. Of
+    fewer than 2s keys: 3 holds the last s with -1; 4 what 0 or 3 alone hold, with the other sign,
+    up to s keys, and then some of those of both, with +1.
     """
     domain, s = whole(mechanism, "domain", 1), whole(mechanism, "s", 1)
     eps0, padding = positive(mechanism, "eps0"), bool(mechanism.get("padding", False))
     if s > domain:
         raise ParameterError(f"s = {s!r}: wanted at most the number of keys, {domain}")
     for x in inputs:
-        if isinstance(x, bool) or x not in (0, 1, 2):
+        if isinstance(x, bool) or x not in range(5 if domain < 2 * s and not padding else 3):
             raise ParameterError(f"input = {x!r}: wanted 0, 1 or 2")
     keys = domain + s if padding else domain
     total = s * eps0.expm1() + 2 * keys
     # Runs of keys with the same holders: first s, last s (of the real ones), dummies, and others.
-    cuts = sorted({0, s, domain - s, domain, keys})
+    alone = domain - s
+    others = min(max(s - alone, 0), alone)
+    fewest = max(s - alone - others, 0)
+    cuts = {0, s, alone, domain, keys}
+    if alone < s:
+        cuts |= {alone + fewest, s + others}
     parts = []
-    for start, end in itertools.pairwise(cuts):
-        first, last, dummy = start < s, domain - s <= start < domain, start >= domain
+    for start, end in itertools.pairwise(sorted(cuts)):
+        first, last, dummy = start < s, alone <= start < domain, start >= domain
+        fourth = alone <= start < alone + fewest or s <= start < s + others
         for positive_sign in (False, True):
             favours = []
             for x in inputs:
-                if x < 2:
-                    favours.append(Fraction(int(first and positive_sign == (x == 0))))
-                elif padding:
+                if x == 2 and padding:
                     favours.append(Fraction(int(dummy), 2))
-                else:
-                    favours.append(Fraction(int(last and positive_sign)))
+                    continue
+                held = (first, first, last, last, fourth if positive_sign else start < alone)[x]
+                sign = (True, False, True, False, positive_sign)[x]
+                favours.append(Fraction(int(held and sign == positive_sign)))
             parts.append(((end - start) / total, tuple(favours)))
     return _two_levels(parts, eps0)
 

@@ -122,7 +122,10 @@ class Hybrid(IntervalMean):
         )
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """Also others whose interval just misses one of the ends': the bit hides them least."""
-        apart = self.low + (self.high - self.low) * math.exp(-0.5 * self.eps0)
-        others = dict.fromkeys((self.low, self.high, self.middle, min(apart, self.high)))
-        return tuple((self.low, self.high, x2) for x2 in others)
+        """Also values whose interval just misses that of an end, as the others' or the victim's.
+
+        At an end the bit hides others least; all three intervals have to be disjoint.
+        """
+        apart = min(self.low + (self.high - self.low) * math.exp(-0.5 * self.eps0), self.high)
+        others = dict.fromkeys((self.low, self.high, self.middle, apart))
+        return (*((self.low, self.high, x2) for x2 in others), (apart, self.high, self.low))

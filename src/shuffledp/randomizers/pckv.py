@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -43,8 +44,10 @@ class PCKVGRR(FrequencyRandomizer):
     and s more where ``padding`` lets users hold fewer than s pairs: dummy keys with value 0.
 
     Inputs of ``law``: 0 and 1 hold the first s keys with values +1 and -1; 2 holds the last s keys
-    with values +1, or nothing at all where there is padding. Values are shape (n, s, 2), rows (key,
-    value); with padding a key of -1 means no pair. Reports are 2 key + (1 if the sign is +),
+    with values +1, or nothing at all where there is padding. Of fewer than 2s keys, without
+    padding, 3 holds the last s with values -1, and 4 favours as few of the symbols of 0 and 3 as
+    it can. Values are shape (n, s, 2), rows (key, value); with padding a key of -1 means no pair.
+    Reports are 2 key + (1 if the sign is +),
     in the smallest unsigned type. ``estimate`` gives the frequencies of the keys, exactly unbiased
     whatever the values; ``estimate_values`` what the values add up to.
 
@@ -187,15 +190,20 @@ class PCKVGRR(FrequencyRandomizer):
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """Classes: symbols by the inputs that favour them."""
         del cells
-        seen, index = distinct(inputs, 3)
+        seen, index = distinct(inputs, 3 if self._roomy else 5)
         parts = [
             (count / self._total, tuple(favours[x] for x in seen))
             for count, favours in self._symbols_by_favour()
         ]
         return two_level_law(parts, eps0=self.eps0, index=index)
 
+    @property
+    def _roomy(self) -> bool:
+        """Whether two users need have no key in common."""
+        return self.padding or self.domain >= 2 * self.s
+
     def _symbols_by_favour(self) -> list[Part]:
-        """Numbers of symbols, with the favours of the three inputs for each."""
+        """Numbers of symbols, with the favours of the inputs for each."""
         s, none = self.s, Fraction(0)
         if self.padding:
             kinds: list[Part] = [
@@ -203,17 +211,35 @@ class PCKVGRR(FrequencyRandomizer):
                 (Fraction(s), (False, True, False)),
                 (Fraction(2 * s), (none, none, _HALF)),
             ]
-        else:
-            common = max(0, 2 * s - self.domain)
-            kinds = [
-                (Fraction(s - common), (True, False, False)),
-                (Fraction(s - common), (False, True, False)),
-                (Fraction(common), (True, False, True)),
-                (Fraction(common), (False, True, False)),
-                (Fraction(s - common), (False, False, True)),
-            ]
-        rest = Fraction(self.symbols) - sum(count for count, _ in kinds)
-        return [*kinds, (rest, (False, False, False))]
+            rest = Fraction(self.symbols) - 4 * s
+            return [*kinds, (rest, (False, False, False))]
+        edge = self.domain - s
+        cuts = sorted({0, s, edge, self.domain, *(() if self._roomy else self._turns)})
+        return [
+            (Fraction(end - start), tuple(held == sign for held in self._held(start)))
+            for start, end in itertools.pairwise(cuts)
+            for sign in (1, -1)
+        ]
+
+    def _held(self, key: int) -> tuple[int, ...]:
+        """The sign with which each input holds a key; 0 where it does not."""
+        s, edge = self.s, self.domain - self.s
+        first, last = int(key < s), int(key >= edge)
+        held = (first, -first, last)
+        if self._roomy:
+            return held
+        middle, end = self._turns
+        fourth = -1 if key < edge else int(key < middle or s <= key < end)
+        return (*held, -last, fourth)
+
+    @property
+    def _turns(self) -> tuple[int, int]:
+        """Where runs of keys end that input 4 holds.
+
+        Of the keys that only 0 or only 3 holds it has the other sign, of both as few as it can.
+        """
+        edge = self.domain - self.s
+        return max(edge, self.s - edge), min(self.domain, 2 * self.s - edge)
 
     def worst_pairs(self) -> WorstPairs:
         """The same keys with values +1 and -1; exchanged, the law is the same."""
@@ -234,8 +260,12 @@ class PCKVGRR(FrequencyRandomizer):
         )
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """All others hold one of the two sets, or as little of them as they can."""
-        return tuple((0, 1, x2) for x2 in (0, 1, 2))
+        """All others hold one of the two sets, or as little of them as they can.
+
+        Of few keys users have some in common: two sets that share as few as they can leave more.
+        """
+        found = tuple((0, 1, x2) for x2 in (0, 1, 2))
+        return found if self._roomy else (*found, (0, 3, 4))
 
 
 def _pairs(values: ArrayLike, domain: int, s: int, *, padding: bool) -> np.ndarray:
