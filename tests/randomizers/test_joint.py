@@ -210,7 +210,8 @@ def test_parts_of_every_kind(part):
     alone = sd.shuffle(part, n=1000, rtol=1e-3).epsilon(delta=1e-6)
     for made in (sd.Joint([part, coin]), sd.Parallel([part, coin], weights=[0.5, 0.5])):
         bound = sd.shuffle(made, n=1000, rtol=1e-3).epsilon(delta=1e-6)
-        assert bound.upper_theorem.key == "blanket"
+        settled = part.name in {"duchi", "piecewise"}
+        assert bound.upper_theorem.key == ("label-stealing" if settled else "blanket")
         if made.name == "joint":
             assert alone.lower <= bound.upper  # publishing one part is a post-processing
 
@@ -240,9 +241,11 @@ def test_hamming_picks_the_worst_attributes():
     weak, strong = sd.KRR(k=3, eps0=0.5), sd.KRR(k=3, eps0=2.0)
     joint = sd.Joint([weak, strong, weak], hamming=1)
     assert len(joint.worst_pairs().pairs) == 2  # the weak attributes are alike
-    one = sd.shuffle(joint, n=2000, rtol=1e-4).epsilon(delta=1e-6)
-    both = sd.shuffle(sd.Joint([weak, strong, weak]), n=2000, rtol=1e-4).epsilon(delta=1e-6)
-    assert one.upper < both.upper
+    limited = sd.shuffle(joint, n=2000, rtol=1e-4)
+    every = sd.shuffle(sd.Joint([weak, strong, weak]), n=2000, rtol=1e-4)
+    assert limited.epsilon(delta=1e-6).upper <= every.epsilon(delta=1e-6).upper * (1.0 + 1e-5)
+    one = limited.epsilon(delta=1e-6, analysis="blanket")
+    assert one.upper < every.epsilon(delta=1e-6, analysis="blanket").upper
     assert joint.local_epsilon(1e-6) == 2.0
     assert joint.eps0 >= 3.0
     assert "at most 1 of its attributes" in one.assumptions[0]

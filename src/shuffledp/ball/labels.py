@@ -23,7 +23,7 @@ from .levels import Point, is_one_bit, window_parts
 from .pairs import ordered_pairs
 from .parts import part_law, rate_of, shares_of, tree_levels
 
-__all__ = ["label_laws"]
+__all__ = ["label_laws", "label_mechanism", "label_pairs"]
 
 # Masses under x0, x1 and x of one class of outputs.
 Masses = tuple[arb, arb, arb]
@@ -66,16 +66,40 @@ def _of_parts(mechanism: Parameters) -> Iterator[list[Masses]] | None:
     """None where a part is not settled, or where the worst pair of records is not one."""
     if mechanism["name"] == "hierarchy":
         return _levels_of_tree(mechanism)
-    if mechanism.get("hamming") is not None or len(ordered_pairs(mechanism)) != 1:
-        return None
     joint = mechanism["name"] == "joint"
+    if len(label_pairs(label_mechanism(mechanism))) != 1:
+        return None
     options = [_options(part, joint=joint) for part in mechanism["randomizers"]]
     known = [option for option in options if option is not None]
     if len(known) < len(options):
         return None
     if joint:
-        return _products(known)
+        return _products(known, label_mechanism(mechanism).get("hamming") or len(known))
     return _side_by_side(known, shares_of(mechanism["weights"]))
+
+
+def label_pairs(mechanism: Parameters) -> list[Any]:
+    """The pair of records that dominates all others, or several that may."""
+    pairs = ordered_pairs(mechanism)
+    most = mechanism.get("hamming") if mechanism["name"] == "joint" else None
+    if most is None:
+        return pairs
+    # Of parts that are settled a pair of equal inputs is dominated by others (section 5.8), and
+    # equal parts may change places.
+    kinds = [repr(sorted(part.items(), key=repr)) for part in mechanism["randomizers"]]
+    found = {}
+    for x0, x1 in pairs:
+        changes = list(zip(kinds, x0, x1, strict=True))
+        if sum(a != b for _, a, b in changes) == most:
+            found.setdefault(repr(sorted(changes, key=repr)), (x0, x1))
+    return list(found.values())
+
+
+def label_mechanism(mechanism: Parameters) -> Parameters:
+    """The mechanism itself, or without ``hamming`` if several pairs may be the worst within it."""
+    if mechanism.get("hamming") is None or len(label_pairs(mechanism)) == 1:
+        return mechanism
+    return {key: value for key, value in mechanism.items() if key != "hamming"}
 
 
 def _options(part: Parameters, *, joint: bool) -> list[list[Masses]] | None:
@@ -86,8 +110,8 @@ def _options(part: Parameters, *, joint: bool) -> list[list[Masses]] | None:
     size = alike_size(inner)
     if size:
         chosen = [(0, 1, x) for x in range(min(size, 3))]
-        # Together with others, a pair of equal inputs, another holding a different one.
-        chosen += [(0, 0, 1)] * joint
+        # Together with others, pairs of equal inputs, another holding it or a different one.
+        chosen += [(0, 0, 0), (0, 0, 1)] if joint else []
     elif is_mixed(inner):
         chosen = list(itertools.product((inner["low"], inner["high"]), repeat=3))
     elif inner["name"] in _CORNERS:
@@ -119,10 +143,18 @@ def _side_by_side(
         yield [masses for part in parts for masses in part]
 
 
-def _products(options: list[list[list[Masses]]]) -> Iterator[list[Masses]]:
+def _is_equal(law: list[Masses]) -> bool:
+    """Whether the victim's two laws may be the same."""
+    return all((p0 - p1).contains(0) for p0, p1, _ in law)
+
+
+def _products(options: list[list[list[Masses]]], most: int) -> Iterator[list[Masses]]:
+    """At most so many of the victim's attributes differ."""
     if math.prod(sum(map(len, option)) for option in options) > _MOST_MASSES:
         raise NotCertified("label-stealing of so many parts in one report is not recomputed")
     for chosen in itertools.product(*options):
+        if sum(not _is_equal(law) for law in chosen) not in range(1, most + 1):
+            continue
         total: list[Masses] = [(arb(1), arb(1), arb(1))]
         for law in chosen:
             both = itertools.product(total, law)

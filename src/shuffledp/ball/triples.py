@@ -16,10 +16,10 @@ from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import arb, ctx
 from .kinds import alike_size, is_mixed
-from .labels import label_laws
+from .labels import label_laws, label_mechanism, label_pairs
 from .lattice import gaussian_law, geometric_law
 from .laws import Law, OutputClass, finite_law, positive
-from .pairs import PARTS, ordered_pairs
+from .pairs import PARTS
 from .spans import INTERVAL_NOISE, cells_of, end_points, noise_on, triples_of
 from .stealing import Atom, Measures, log_bound
 
@@ -35,7 +35,7 @@ _DEEPER, _LEAST_CUT = 25.0, -3000.0
 # Where nothing is claimed.
 _LOG_CUT = -60.0
 # As in the theorems' statements: sizes that are looked at one by one.
-_MOST_INPUTS, _MOST_SHIFTS = 12, 16
+_MOST_INPUTS, _MOST_SHIFTS = 12, 28
 # Discrete Laplace noise: more inputs would take more than about a minute.
 _MOST_SPANNING = 128
 _LISTED = {"channel": lambda m: len(m["matrix"]), "extremal": lambda m: len(m["pattern"])}
@@ -63,7 +63,7 @@ def stealing_pairs(mechanism: Parameters) -> list[Pair] | None:
     if is_mixed(mechanism):
         return [(mechanism["low"], mechanism["high"])]
     if label_laws(mechanism) is not None:
-        return ordered_pairs(mechanism)
+        return label_pairs(label_mechanism(mechanism))
     if name in _LISTED:
         items = _LISTED[name](mechanism)
         return list(itertools.permutations(range(items), 2)) if items <= _MOST_INPUTS else None
@@ -419,13 +419,15 @@ def _of_shifts(
 def _shifts(top: int, *, spanning: bool) -> Iterator[tuple[int, int, int]]:
     """u = x0 - x and v = x1 - x, mirror images once, with an x for which all are in the range.
 
-    ``spanning``: two-sided geometric noise, of which triples that span the range are enough.
+    Of symmetric log-concave noise x1 is moved outward until all three span the range, unless it is
+    between x and x0. ``spanning``: two-sided geometric noise, of which x0 is moved outward then.
     """
     for u, v in itertools.product(range(-top, top + 1), repeat=2):
         low, high = min(u, v, 0), max(u, v, 0)
         # f is symmetric: of (u, v) and (-u, -v) one is enough.
         once = u != v and (u, v) >= (-u, -v)
-        if once and (high - low == top or (high - low < top and not spanning)):
+        inner = 0 < v < u < top and not spanning
+        if once and (high - low == top or inner):
             yield u, v, -low
 
 

@@ -320,4 +320,5 @@ def _stealing_pairs(parameters: Mapping[str, Any]) -> Any:
     if parameters["name"] == GENERIC:
         return None
     pairs = stealing_pairs(parameters)
-    return "all" if pairs is None or is_listed(parameters) else pairs
+    listed = is_listed(parameters) or parameters["name"] in PARTS
+    return "all" if pairs is None or listed else pairs

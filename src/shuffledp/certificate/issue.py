@@ -201,7 +201,9 @@ def _stealing_pairs(deployment: Deployment) -> Any:
     if triples is None or not triples.triples:
         return list(randomizer.worst_pairs().pairs)
     first, *rest = [(x0, x1) for x0, x1, _ in triples.triples]
-    return "all" if rest and not triples.apart else [first]
+    # As for a blanket, those of parts follow from these.
+    many = (rest and not triples.apart) or randomizer.parts() is not None
+    return "all" if many else [first]
 
 
 def _statement(theorem: Theorem | None) -> Statement | None:

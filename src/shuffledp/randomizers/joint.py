@@ -142,12 +142,24 @@ class Joint(PartsRandomizer):
         return WorstPairs(composed.as_pairs(found), JOINT_PAIRS)
 
     def worst_triples(self) -> WorstTriples | None:
-        """All attributes' worst pairs together; the labels' laws by combinations of theirs."""
-        return composed.label_triples(self, PART_TRIPLES)
+        """The worst pair of records; the labels' laws by combinations of the attributes' own.
+
+        Where several pairs may be the worst within ``hamming``, that of all records will do.
+        """
+        return composed.label_triples(self if self._one_pair else self.unrestricted(), PART_TRIPLES)
 
     def label_laws(self) -> tuple[JointLaw, ...]:
-        """All combinations of the attributes' labels; none with ``hamming``."""
-        return joint_laws(self.randomizers) if self.hamming is None else ()
+        """All combinations of the attributes' labels, of as many differing ones as there may be."""
+        most = self._differing if self._one_pair else len(self.randomizers)
+        return joint_laws(self.randomizers, most)
+
+    @property
+    def _one_pair(self) -> bool:
+        """Whether one pair within ``hamming`` dominates all others."""
+        try:
+            return self.hamming is None or len(self.worst_pairs().pairs) == 1
+        except NotCertified:
+            return True
 
     def options(self) -> composed.Options:
         """As for any composed randomizer; with ``hamming`` its own worst pairs for what differs."""

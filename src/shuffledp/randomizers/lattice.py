@@ -35,8 +35,8 @@ _WIDEST = 20.0
 _STEALING_CELLS = 2048
 _FEWEST = 64
 _FEW_TIMES = 4
-# Largest input up to which label stealing evaluates all shifts: 432 of them, ...
-_MOST_SHIFTS = 16
+# Largest input up to which label stealing evaluates all shifts that may matter: 460 of them, ...
+_MOST_SHIFTS = 28
 # ... and, where those that span the range are enough, three times this many. Beyond it: a cover.
 _MOST_SPANNING = 128
 _MOST_INTEGERS = 1 << 22
@@ -72,7 +72,7 @@ class LatticeNoise(MeanRandomizer):
         return WorstPairs(((0, self.top),), CLAMPED_END_POINTS if self.clamped else END_POINTS)
 
     def worst_triples(self) -> WorstTriples | None:
-        """x0 and x1 at all distances from the other's input, up to mirroring; the ends first."""
+        """Those that span the range, and all with x1 between x and x0; the ends first."""
         return _shifts(self.top, self._unclamped())
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
@@ -120,13 +120,17 @@ class LatticeNoise(MeanRandomizer):
 
 
 def _shifts(top: int, before: Randomizer | None) -> WorstTriples | None:
-    """(x0, x1, (x,)) for every (u, v) = (x0 - x, x1 - x) in a range of top, mirror images once."""
+    """(x0, x1, (x,)) that span 0 .. top, or with x < x1 < x0; by shifts, mirror images once.
+
+    For symmetric log-concave noise all others are dominated by these (Lemma 5.6 (i)).
+    """
     if top > _MOST_SHIFTS:
         return None
     found = []
     for u, v in itertools.product(range(-top, top + 1), repeat=2):
         low, high = min(u, v, 0), max(u, v, 0)
-        if u != v and high - low <= top and (u, v) >= (-u, -v):
+        kept = high - low == top or (0 < v < u <= top)
+        if u != v and kept and (u, v) >= (-u, -v):
             found.append((u - low, v - low, (-low,)))
     # The pair of the end points comes first: its reservoir dominates.
     found.sort(key=lambda triple: -abs(triple[0] - triple[1]))

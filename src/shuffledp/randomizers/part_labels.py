@@ -40,14 +40,20 @@ def beside(part: Randomizer) -> Laws | None:
     return part.label_laws() if found.theorem.key == "corner-triples" else None
 
 
-def times(part: Randomizer) -> Laws | None:
-    """Labels' laws of a part whose report stands in one report with others'."""
+def times(part: Randomizer) -> tuple[Laws, Laws] | None:
+    """Labels' laws of a part whose report stands in one report with others'.
+
+    Those of pairs of any inputs, and those of pairs of equal ones.
+    """
     found = part.worst_triples()
     laws = beside(part)
-    if found is None or laws is None or found.theorem.key != "alike-triples":
-        return laws
-    third = found.triples[0][2][-1]
-    return (*laws, part.law((0, 0, third)))
+    if found is None or laws is None:
+        return None
+    if found.theorem.key == "alike-triples":
+        third = found.triples[0][2][-1]
+        return laws, tuple(part.law((0, 0, x)) for x in (0, third))
+    same = tuple(law for law in laws if bool((law.mass[0] == law.mass[1]).all()))
+    return laws, same
 
 
 def parallel_laws(parts: Sequence[Randomizer], shares: Sequence[float]) -> Laws:
@@ -59,19 +65,36 @@ def parallel_laws(parts: Sequence[Randomizer], shares: Sequence[float]) -> Laws:
     return tuple(side_by_side(chosen, shares) for chosen in itertools.product(*every))
 
 
-def joint_laws(parts: Sequence[Randomizer]) -> Laws:
-    """Of all parts' reports together; none where not settled, or where there are too many."""
+def joint_laws(parts: Sequence[Randomizer], most: int) -> Laws:
+    """Of all parts' reports together; none where not settled, or where there are too many.
+
+    Parameters
+    ----------
+    parts : sequence of Randomizer
+        The attributes' mechanisms.
+    most : int
+        At most so many of the victim's attributes differ.
+    """
     groups = grouped(parts)
     options = [times(parts[group[0]]) for group in groups]
-    if not _few(options, [len(group) for group in groups], product=True):
+    known = [option for option in options if option is not None]
+    sizes = [len(group) for group in groups]
+    every = [any_ + same for any_, same in known]
+    if len(known) < len(options) or not _few(every, sizes, product=True):
         return ()
-    chosen = itertools.product(
-        *(
-            itertools.combinations_with_replacement(option or (), len(group))
-            for option, group in zip(options, groups, strict=True)
-        )
-    )
-    return tuple(_product([law for some in one for law in some]) for one in chosen)
+    chosen = []
+    for differing in itertools.product(*(range(size + 1) for size in sizes)):
+        if 0 < sum(differing) <= most:
+            chosen += itertools.product(
+                *(
+                    itertools.product(
+                        itertools.combinations_with_replacement(any_, count),
+                        itertools.combinations_with_replacement(same, size - count),
+                    )
+                    for (any_, same), count, size in zip(known, differing, sizes, strict=True)
+                )
+            )
+    return tuple(_product([law for some in one for laws in some for law in laws]) for one in chosen)
 
 
 def _few(options: Sequence[Laws | None], sizes: Sequence[int], *, product: bool = False) -> bool:
