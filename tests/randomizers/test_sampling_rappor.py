@@ -64,8 +64,7 @@ def test_one_item_is_rappor(eps0):
     ours, theirs = sd.SamplingRAPPOR(d=9, s=1, eps0=eps0), sd.RAPPOR(d=9, eps0=eps0)
     for n in (10, 10_000):
         bound, other = (sd.shuffle(r, n=n).epsilon(delta=1e-5) for r in (ours, theirs))
-        blanket = sd.shuffle(theirs, n=n).epsilon(delta=1e-5, analysis="blanket")
-        assert bound.upper == pytest.approx(blanket.upper, rel=1e-6)
+        assert bound.upper == pytest.approx(other.upper, rel=1e-6)
         assert bound.lower == pytest.approx(other.lower, rel=1e-6)
     assert ours.support == theirs.support
 
