@@ -226,6 +226,8 @@ def test_bits_of_unary_encodings_may_be_lists(folder):
         ("alpha", 0.0),
         ("inputs", (0,)),
         ("inputs", (0, 0)),
+        ("inputs", tuple(range(40))),
+        ("reports", 10**9),
         ("n", 1),
         ("spend", (0.9, 0.9, 0.1)),
         ("events", 0),

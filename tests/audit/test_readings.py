@@ -8,7 +8,7 @@ import pytest
 import shuffledp as sd
 from shuffledp.audit import AuditPlan, collected, design, limits
 from shuffledp.audit.readings import read, readable, value_of
-from shuffledp.errors import NotCertified
+from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.randomizers import randomizer_class, randomizer_names
 
 MECHANISMS = [
@@ -147,3 +147,21 @@ def test_values_are_what_randomize_takes():
         for x in mechanism.datasets()[0][:2]:
             value = value_of(mechanism, x)
             assert len(mechanism.simulate([value, value], seed=0)) == 2
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "inputs"),
+    [
+        (sd.KRR(k=4, eps0=1.0), ("a", "b")),
+        (sd.KRR(k=4, eps0=1.0), (0.5, 1)),
+        (sd.KRR(k=4, eps0=1.0), (0, 99)),
+        (sd.KRR(k=4, eps0=1.0), (0, -1)),
+        (sd.Laplace(eps0=1.0), ("a", "b")),
+        (sd.PCKVGRR(domain=5, s=2, eps0=1.0), (None, 1)),
+    ],
+)
+def test_inputs_of_another_mechanism_are_refused_by_name(mechanism, inputs):
+    with pytest.raises(ParameterError, match="input"):
+        design(AuditPlan(randomizer=mechanism, inputs=inputs))
+    with pytest.raises(ParameterError, match="randomizer"):
+        AuditPlan(randomizer=3)

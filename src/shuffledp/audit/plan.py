@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +30,9 @@ Pair = tuple[int, int]
 
 # Fewer reports than this cannot refute anything worth the name.
 _FEWEST = 100
-_MOST_REPORTS = 10**10
+# The order of the inputs is an array of bytes, one for each report.
+_MOST_REPORTS = 10**8
+_MOST_INPUTS = 32
 # Inputs of small finite domains are all audited; of others the worst pair and one more.
 _ALL_INPUTS = 5
 # Nested events of each ordered pair, cells of the single tests, cells after an earlier input.
@@ -61,7 +64,7 @@ class AuditPlan(Described):
     randomizer : Randomizer
         The declared mechanism; a table as ``to_dict`` makes it will do.
     reports : int
-        Reports under each audited input, 100 to 1e10.
+        Reports under each audited input, 100 to 1e8.
     alpha : float
         Level: the probability that an honest program is refuted, or that any confidence statement
         of the report is wrong, is at most this.
@@ -92,6 +95,8 @@ class AuditPlan(Described):
 
     def __post_init__(self) -> None:
         made = self.randomizer
+        if not isinstance(made, Randomizer | Mapping):
+            raise rejected("randomizer", made, "a mechanism, or its table")
         if not isinstance(made, Randomizer):
             made = randomizer_from_dict(made)
         object.__setattr__(self, "randomizer", made)
@@ -112,8 +117,9 @@ class AuditPlan(Described):
         object.__setattr__(self, "spend", spend)
         object.__setattr__(self, "events", _check.count("events", self.events, high=64))
         chosen = default_inputs(made) if self.inputs is None else tuple(self.inputs)
-        if len(chosen) < 2 or len({repr(x) for x in chosen}) != len(chosen):
-            raise rejected("inputs", self.inputs, "two or more different inputs")
+        different = len({repr(x) for x in chosen}) == len(chosen)
+        if not (2 <= len(chosen) <= _MOST_INPUTS and different):
+            raise rejected("inputs", self.inputs, f"2 to {_MOST_INPUTS} different inputs")
         object.__setattr__(self, "inputs", chosen)
 
     @property

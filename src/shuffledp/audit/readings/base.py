@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +11,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shuffledp.errors import NotCertified, rejected
+from shuffledp.errors import NotCertified, ShuffleDPError, rejected
 from shuffledp.randomizers import Randomizer
 
 Floats = npt.NDArray[np.floating]
@@ -22,6 +23,8 @@ REL = 1e-9
 # (docs/theory.md, section 4.9): a cell's edge is within one step, and each step has at most this.
 LATTICE = 2.0**-29
 _TOTAL = 1e-6
+# Enough for a law to be made at all.
+_FEW_CELLS = 1 << 10
 
 
 @dataclass(frozen=True)
@@ -137,11 +140,21 @@ def read(randomizer: Randomizer, inputs: tuple[Any, ...], reports: int) -> Readi
     ------
     NotCertified
         If nothing says how its reports are read.
+    ParameterError
+        If these are no inputs of its law.
     """
     reader = _found(_READERS, randomizer)
     if reader is None:
         raise NotCertified(f"{randomizer.name}: no audit knows how to read its reports")
-    return reader(randomizer, inputs, reports)
+    try:
+        # The law says which inputs there are; parts with continuous outputs have none of their own.
+        with contextlib.suppress(NotCertified):
+            randomizer.law(inputs, cells=_FEW_CELLS)
+        return reader(randomizer, inputs, reports)
+    except ShuffleDPError:
+        raise
+    except (IndexError, TypeError, ValueError, KeyError):
+        raise rejected("inputs", inputs, f"inputs of the law of {randomizer.name}") from None
 
 
 def value_of(randomizer: Randomizer, x: Any) -> Any:
