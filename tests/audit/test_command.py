@@ -227,7 +227,7 @@ def test_bits_of_unary_encodings_may_be_lists(folder):
         ("inputs", (0,)),
         ("inputs", (0, 0)),
         ("inputs", tuple(range(40))),
-        ("reports", 10**9),
+        ("reports", 10**10),
         ("n", 1),
         ("spend", (0.9, 0.9, 0.1)),
         ("events", 0),
@@ -237,3 +237,9 @@ def test_bits_of_unary_encodings_may_be_lists(folder):
 def test_bad_plans_are_refused_by_name(argument, value):
     with pytest.raises(ParameterError, match=argument):
         AuditPlan(**{"randomizer": sd.KRR(k=4, eps0=1.0), argument: value})
+
+
+def test_more_reports_than_memory_has_room_for_are_not_asked_for():
+    plan = AuditPlan(randomizer=sd.KRR(k=4, eps0=1.0), reports=10**9)
+    with pytest.raises(ParameterError, match=r"reports = 1000000000: wanted at most 250,000,000"):
+        plan.order()

@@ -30,8 +30,9 @@ Pair = tuple[int, int]
 
 # Fewer reports than this cannot refute anything worth the name.
 _FEWEST = 100
-# The order of the inputs is an array of bytes, one for each report.
-_MOST_REPORTS = 10**8
+_MOST_REPORTS = 10**9
+# The order of the inputs is an array of bytes, one for each report: at most so many are asked for.
+_MOST_ASKED = 10**9
 _MOST_INPUTS = 32
 # Inputs of small finite domains are all audited; of others the worst pair and one more.
 _ALL_INPUTS = 5
@@ -64,7 +65,7 @@ class AuditPlan(Described):
     randomizer : Randomizer
         The declared mechanism; a table as ``to_dict`` makes it will do.
     reports : int
-        Reports under each audited input, 100 to 1e8.
+        Reports under each audited input, 100 to 1e9; at most 1e9 in all are asked for.
     alpha : float
         Level: the probability that an honest program is refuted, or that any confidence statement
         of the report is wrong, is at most this.
@@ -143,6 +144,11 @@ class AuditPlan(Described):
 
     def order(self) -> Labels:
         """Which input is asked for at each place: each of them ``reports`` times."""
+        if self.total > _MOST_ASKED:
+            wanted = (
+                f"at most {_MOST_ASKED // len(self.asked):,} for each of {len(self.asked)} inputs"
+            )
+            raise rejected("reports", self.reports, wanted)
         generator = np.random.Generator(np.random.Philox(self.seed))
         every = np.repeat(np.arange(len(self.asked), dtype=np.uint8), self.reports)
         generator.shuffle(every)
