@@ -260,12 +260,14 @@ def _others_fault(parameters: Mapping[str, Any], witness: Witness) -> str:
     if witness.others is None:
         return ""
     inputs = binary_inputs(parameters) or ()
-    wanted = json.dumps(sorted(inputs))
-    pairs = ([witness.x0, witness.x1], [x for x, _ in witness.others])
-    if any(
-        json.dumps(sorted(pair, key=str)) != json.dumps(sorted(inputs, key=str)) for pair in pairs
-    ):
-        return f"witness: wanted the inputs {wanted}, as x0 and x1 and of the others"
+    pair = [witness.x0, witness.x1]
+    known = [json.dumps(list(inputs)), json.dumps(list(inputs[::-1]))]
+    # One way to write it: the others in the order of the victim's inputs.
+    same = json.dumps([x for x, _ in witness.others]) == json.dumps(pair)
+    if json.dumps(pair) not in known or not same:
+        return (
+            f"witness: wanted the inputs {known[0]} as x0 and x1, and of the others in that order"
+        )
     return ""
 
 
