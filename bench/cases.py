@@ -21,7 +21,9 @@ SAMPLE = ("k-rr", "laplace", "gaussian")
 CONTINUOUS = ("laplace", "laplace (0/1)", "gaussian")
 # Rounds of one mechanism, and the target in FFTs of the same run.
 ROUNDS, ROUNDS_TARGET = 1000, 3000
-COMPOSED = ("k-rr", "oue")
+COMPOSED = ("k-rr", "oue", "binary-rr")
+# What the default upper end may cost, in times of the blanket's alone.
+SHARPER_TARGETS = (3.0, 5.0)
 
 
 def mechanisms() -> dict[str, sd.Randomizer]:

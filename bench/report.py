@@ -59,6 +59,8 @@ def report(*, full: bool) -> str:
             _width_table(mechanisms, cells),
             f"\n## In FFTs of length 2^18, at n = 1e4 and n = 1e6 ({POINTS}-point profile in ms)\n",
             _unit_table(mechanisms, cells, memory, fft),
+            "\n## What the sharper upper end costs: default, both ends : blanket, upper end\n",
+            _sharper_table(mechanisms, cells),
             f"\n## {cases.ROUNDS:,} rounds: both certified ends of eps, from a fresh object\n",
             _rounds_table(cells, fft),
         ]
@@ -125,6 +127,20 @@ def _rounds_table(cells: dict[Any, Cell], fft: float) -> str:
         row = [name, f"{cases.SMALL:,}", ends, f"{cell.median:.2f}", f"{cell.median / fft:.0f}"]
         lines.append("| " + " | ".join(row) + " |")
     return "\n".join(lines)
+
+
+def _sharper_table(mechanisms: dict[str, sd.Randomizer], cells: dict[Any, Cell]) -> str:
+    """Ratios of times within one run; of mechanisms for which label stealing is the default."""
+    rows = [["mechanism", "n = 1e4", "n = 1e6", "target"]]
+    for name, r in mechanisms.items():
+        if sd.shuffle(r, n=cases.SMALL).as_round().sharper is None:
+            continue
+        ratios = []
+        for n in (10**4, 10**6):
+            both, upper = (cells[name, kind, n].median for kind in ("both", "upper"))
+            ratios.append(f"{both / upper:.1f}" if both and upper else "-")
+        rows.append([name, *ratios, f"{cases.SHARPER_TARGETS[name in cases.CONTINUOUS]:g}"])
+    return table(rows)
 
 
 def _profile(r: sd.Randomizer, n: int) -> Callable[[], list[sd.Bound]]:

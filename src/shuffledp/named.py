@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -40,8 +41,7 @@ from shuffledp.sides import (
     theorem_of,
     words_for,
 )
-from shuffledp.stealing import Case, any_local, cases_of
-from shuffledp.stealing_side import StealingSide
+from shuffledp.stealing_side import StealingSide, named_cases
 
 U = UNIT_ROUNDOFF
 _HALVINGS = 50
@@ -192,19 +192,13 @@ def make_named_side(source: Source, key: str, *, n: int, cells: int) -> Side:
 def _stealing_side(source: Source, n: int) -> Side:
     key = "label-stealing"
     require(source, key)
-
-    def cases(log_delta: float) -> list[tuple[Case, dict[str, Any]]]:
-        if isinstance(source, Randomizer):
-            return cases_of(source, log_delta)
-        return [(any_local(source.eps0), {"member": "any"})]
-
     return StealingSide(
         analysis_named(key),
         theorem_of(source, key),
         (),
         (),
         words_for(source, key),
-        cases=cases,
+        cases=functools.partial(named_cases, source),
         n=n,
     )
 

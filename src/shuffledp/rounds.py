@@ -14,6 +14,7 @@ from shuffledp.errors import NotCertified
 from shuffledp.pair import ShuffledPair
 from shuffledp.randomizers import Randomizer
 from shuffledp.sides import ONE_ROUND, Side, Source, dataset_pairs, theorem_of
+from shuffledp.stealing_side import StealingCurve
 
 # Where a bound of the Renyi divergence is finite at one order it is so at some tail.
 _ANY_ORDER = 2.0
@@ -38,6 +39,7 @@ def round_of(
     cells: int,
     rtol: float,
     key: Hashable,
+    sharper: Side | None = None,
 ) -> Round:
     """One round, from the sides of its upper bounds in order of preference.
 
@@ -59,12 +61,19 @@ def round_of(
         What the mechanism asks of one round, against a default of 1e-6.
     key : hashable
         Equal for equal rounds, whose repetitions are counted together.
+    sharper : Side, optional
+        That of label stealing, whose bound is taken wherever it is the least.
     """
     if not sides:
         msg = f"{label}: no analysis gives a curve of it, so that rounds cannot be composed"
         raise NotCertified(msg)
     first = sides[0]
     assumptions = [words for words in first.assumptions if words != ONE_ROUND]
+    theorem = first.theorem
+    if sharper is not None:
+        # At each eps the least of both: the curve rests on both.
+        theorem = sharper.theorem.with_step(theorem)
+        assumptions += [w for w in sharper.assumptions if w not in {*assumptions, ONE_ROUND}]
     if len(first.profiles) > 1:
         assumptions.append(NO_SINGLE_PAIR)
     # A value takes ten to a hundred times as long for cells: a quarter of the dots to begin with.
@@ -77,12 +86,13 @@ def round_of(
         width=min(WIDTH, max(60.0 * rtol, _NARROWEST)),
         rtol=max(rtol, min(worth, worth / _USUAL * rtol)),
         groups=[side.profiles for side in sides],
+        sharper=None if sharper is None else StealingCurve(source, n),
         candidates=Datasets(source, n, cells),
         eps0=eps0,
         key=key,
         relation=source.relation,
         assumptions=tuple(assumptions),
-        upper_theorem=first.theorem,
+        upper_theorem=theorem,
         lower_theorem=theorem_of(source, "dataset"),
         at={"n": n},
         **_local_tail(source),

@@ -336,21 +336,31 @@ class Shuffled:
         """A dp_accounting PrivacyLossDistribution that dominates the mechanism."""
         return self.compose(rounds=1).pld(discretization=discretization)
 
-    def as_round(self) -> Round:
-        """One round of a composition, with this mechanism."""
-        return _WORK.of(self).answers.answer("round", self._round)
+    def as_round(self, *, sharper: bool = True) -> Round:
+        """One round of a composition, with this mechanism.
 
-    def _round(self) -> Round:
-        sides = [self._side_if_any(key, None) for key in self._keys("upper", None)]
+        Parameters
+        ----------
+        sharper : bool
+            False: by the analyses that have a pair alone, without label stealing.
+        """
+        answers = _WORK.of(self).answers
+        return answers.answer(("round", sharper), lambda: self._round(sharper=sharper))
+
+    def _round(self, *, sharper: bool) -> Round:
+        found = [self._side_if_any(key, None) for key in self._keys("upper", None)]
+        sides = [side for side in found if side is not None]
+        stealing = [side for side in sides if side.analysis.key == "label-stealing"]
         return round_of(
             self.source,
-            [side for side in sides if side is not None and side.profiles],
+            [side for side in sides if side.profiles],
+            sharper=stealing[0] if sharper and stealing else None,
             label=getattr(self.source, "name", "generic"),
             eps0=self.eps0,
             n=self.n,
             cells=self._cells(),
             rtol=self.rtol,
-            key=(self.source, self.n, self.trust, self.rtol),
+            key=(self.source, self.n, self.trust, self.rtol, sharper),
         )
 
     def uses(self, key: str) -> bool:

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 from shuffledp.errors import NotCertified
-from shuffledp.sides import Found, Side
-from shuffledp.stealing import Case, Certified, Contour, Curve
+from shuffledp.randomizers import Randomizer
+from shuffledp.sides import Found, Side, Source
+from shuffledp.stealing import Along, Case, Certified, Contour, Curve, any_local, cases_of
+from shuffledp.work import Beside
 
 Cases = Callable[[float], list[tuple[Case, dict[str, Any]]]]
 
@@ -57,6 +60,46 @@ class StealingSide(Side):
             witness |= words[found.which] | _free_numbers(found.choice, found.contour)
             witness["free"] = [_free_numbers(*numbers) for numbers in found.numbers]
         return Found(value, self.theorem, None, witness, self.assumptions)
+
+
+@dataclass(frozen=True)
+class StealingCurve:
+    """The label-stealing bound at many eps, for rounds: ``Sharper`` of their curve.
+
+    Attributes
+    ----------
+    source : Randomizer or family
+        What each user runs, no randomizer chosen by the messages before it.
+    n : int
+        Users (messages in the shuffle).
+    """
+
+    source: Source
+    n: int
+
+    def log_upper(self, epsilon: float) -> float:
+        """Certified upper bound of log delta at eps >= 0, 0 where there is none."""
+        return _ALONG.of(self).log_upper(epsilon)
+
+    def rough(self, epsilon: float) -> float:
+        """About the same, not certified."""
+        return _ALONG.of(self).rough(epsilon)
+
+
+def named_cases(source: Source, log_delta: float) -> list[tuple[Case, dict[str, Any]]]:
+    """The pairs that label stealing looks at, with words for them."""
+    if isinstance(source, Randomizer):
+        return cases_of(source, log_delta)
+    return [(any_local(source.eps0), {"member": "any"})]
+
+
+def _bare_cases(source: Source, log_delta: float) -> list[Case]:
+    return [case for case, _ in named_cases(source, log_delta)]
+
+
+_ALONG: Beside[StealingCurve, Along] = Beside(
+    lambda curve: Along(functools.partial(_bare_cases, curve.source), curve.n)
+)
 
 
 def _if_any(make: Callable[[], Certified | None]) -> Certified | None:

@@ -24,6 +24,11 @@ _FAR = 3.0
 _LARGEST_FADE = 2.0
 _SMALLEST = 1e-290
 _EDGE = 1e-3
+# Where the one estimate is so low nobody asks for the other, which takes longer.
+_FAR_DOWN = -60.0
+# Estimates of log delta are better than these: beyond the one a bound is not worth evaluating,
+# and where a certified value is below an estimate by the other no better one is looked for.
+_HOPELESS, _CLEAR = 0.5, 0.1
 
 
 class Source(Protocol):
@@ -42,6 +47,18 @@ class Source(Protocol):
         ...
 
 
+class Sharper(Protocol):
+    """Upper values of a curve alone, at each eps from a bound that has no bracket of its own."""
+
+    def log_upper(self, epsilon: float) -> float:
+        """Certified upper bound of log delta at eps >= 0, 0 where it has none."""
+        ...
+
+    def rough(self, epsilon: float) -> float:
+        """About the same, not certified."""
+        ...
+
+
 class Values(NamedTuple):
     """eps, lower and upper values of h there."""
 
@@ -54,13 +71,37 @@ class Values(NamedTuple):
 class Envelope:
     """max over sources, the next group of sources where the first is not narrow enough.
 
-    A pointwise minimum of upper bounds is an upper bound, and so is a maximum over all pairs.
+    A pointwise minimum of upper bounds of one supremum is an upper bound of it, and so is a maximum
+    over all pairs (docs/theory-composition.md, Lemma 1.6).
+
+    Attributes
+    ----------
+    groups : sequence of sequences of Source
+        Upper bounds: the maximum over a group is one; groups are in order of preference.
+    sharper : Sharper, optional
+        Another upper bound, where it is the least.
     """
 
     groups: Sequence[Sequence[Source]]
+    sharper: Sharper | None = None
 
     def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
-        """Bracket of the least of the groups' maxima."""
+        """Bracket of the least of the groups' maxima; of the sharper bound its value alone.
+
+        Where that is clearly below the estimate of the first group this is not evaluated.
+        """
+        if self.sharper is None:
+            return self._of_groups(epsilon, width)
+        rough = max(source.rough_log_delta(epsilon) for source in self.groups[0])
+        if self.sharper.rough(epsilon) > rough + _HOPELESS:
+            return self._of_groups(epsilon, width)
+        high = self.sharper.log_upper(epsilon)
+        if high < rough - _CLEAR:
+            return LogInterval(high, high)
+        found = self._of_groups(epsilon, width)
+        return found if found.high <= high else LogInterval(high, high)
+
+    def _of_groups(self, epsilon: float, width: float) -> LogInterval:
         best = LogInterval(-math.inf, 0.0)
         for sources in self.groups:
             found = [source.log_delta(epsilon, width=width) for source in sources]
@@ -72,8 +113,11 @@ class Envelope:
         return best
 
     def rough_log_delta(self, epsilon: float) -> float:
-        """The largest estimate of the first group."""
-        return max(source.rough_log_delta(epsilon) for source in self.groups[0])
+        """The largest estimate of the first group, or the sharper bound's where it is less."""
+        found = max(source.rough_log_delta(epsilon) for source in self.groups[0])
+        if self.sharper is None or found < _FAR_DOWN:
+            return found
+        return min(found, self.sharper.rough(epsilon))
 
     def log_floor(self) -> float:
         """The largest floor of the first group."""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from shuffledp.bound import Theorem
-from shuffledp.composition.curve import STEPS, Curve, Envelope, Source
+from shuffledp.composition.curve import STEPS, Curve, Envelope, Sharper, Source
 from shuffledp.composition.dots import lower_pair, upper_pair
 from shuffledp.composition.loss import NO_LOSS, LossPair
 from shuffledp.composition.renyi import Curves, Tail
@@ -101,6 +101,8 @@ class Round:
         Dots for each factor e that delta falls from its value at eps = 0, before refinement.
     rtol : float
         Relative width of eps that is worth refining for.
+    sharper : Sharper, optional
+        Another upper bound of the same supremum, where it is the least; for a symmetric relation.
     backward_groups : sequence, optional
         Upper bounds for the neighbours in the other order, where the relation is not symmetric.
     tail : callable, optional
@@ -125,6 +127,7 @@ class Round:
     width: float = WIDTH
     steps: float = STEPS
     rtol: float = 5e-4
+    sharper: Sharper | None = field(default=None, compare=False)
     backward_groups: Sequence[Sequence[Source]] | None = field(default=None, compare=False)
     tail: Tail | None = field(default=None, compare=False)
     local_renyi: Callable[[float], float] | None = field(default=None, compare=False)
@@ -137,7 +140,10 @@ class Round:
         """The upper curve, evaluated as far as it was needed until now."""
         other = backward and self.backward_groups is not None
         groups = (self.backward_groups or ()) if other else self.groups
-        return _WORK.of(self).answer(("curve", other), lambda: self._curve(Envelope(groups)))
+        sharper = None if other else self.sharper
+        return _WORK.of(self).answer(
+            ("curve", other), lambda: self._curve(Envelope(groups, sharper))
+        )
 
     def _curve(self, source: Source) -> Curve:
         return Curve(source, eps0=self.eps0, width=self.width, steps=self.steps)

@@ -45,7 +45,7 @@ def estimated(part: Round) -> Round:
     """The same round with estimates in place of certified values: a tenth of the time."""
     return Round(
         label=part.label,
-        groups=[[_Estimates(Envelope([part.groups[0]]))]],
+        groups=[[_Estimates(Envelope([part.groups[0]], part.sharper))]],
         candidates=(),
         eps0=part.eps0,
         key=("estimated", part.key),

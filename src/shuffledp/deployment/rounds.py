@@ -42,7 +42,8 @@ def after_rounds(one: Shuffled, *, rounds: int, quantity: Quantity, value: float
         Where one round has no curve, the upper end is that of basic composition.
     """
     try:
-        part = one.as_round()
+        # What a certificate's reader recomputes value by value.
+        part = one.as_round(sharper=False)
     except NotCertified:
         return _basic(one, rounds, quantity, value)
     log_target = math.log(value) if quantity == "epsilon" else _FIRST_LEVEL

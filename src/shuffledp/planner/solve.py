@@ -151,7 +151,8 @@ def certified_epsilon(source: Source, n: int, target: Target) -> float:
     one = shuffle(source, n=n, rtol=rtol, trust=target.trust)
     if target.rounds > 1:
         log_target = math.log(target.delta)
-        part = on_lattice(one.as_round(), log_target=log_target, rounds=target.rounds, lower=False)
+        part = one.as_round(sharper=False)
+        part = on_lattice(part, log_target=log_target, rounds=target.rounds, lower=False)
         upper = compose([(part, target.rounds)]).epsilon(delta=target.delta).upper
     else:
         upper = one.upper_epsilon(delta=target.delta)

@@ -3,9 +3,20 @@
 Theorems and proofs: docs/theory-stealing.md.
 """
 
+from shuffledp.stealing.along import Along, Bounded
 from shuffledp.stealing.cases import Case, any_local
 from shuffledp.stealing.of_randomizer import cases_of, promising
 from shuffledp.stealing.positive_sum import Contour
 from shuffledp.stealing.solve import Certified, Curve
 
-__all__ = ["Case", "Certified", "Contour", "Curve", "any_local", "cases_of", "promising"]
+__all__ = [
+    "Along",
+    "Bounded",
+    "Case",
+    "Certified",
+    "Contour",
+    "Curve",
+    "any_local",
+    "cases_of",
+    "promising",
+]

@@ -15,8 +15,10 @@ from typing import NamedTuple
 import numpy as np
 
 from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.stealing.coarse import log_coarse
 from shuffledp.stealing.measures import Measure
-from shuffledp.stealing.positive_sum import Contour, log_chernoff, log_positive_sum, tilt
+from shuffledp.stealing.positive_sum import Contour, Tilted, log_chernoff, log_positive_sum, tilt
+from shuffledp.stealing.stack import Stack
 
 U = UNIT_ROUNDOFF
 # Where alpha times the largest gain is beyond it, masses in doubt are raised in place.
@@ -40,8 +42,15 @@ class Gains(NamedTuple):
     types: Sequence[Measure]
     positive: float
 
+    def top(self) -> float:
+        """The largest gain, at least 0."""
+        laws = (self.types,) if isinstance(self.types, Stack) else self.types
+        return max(float(law.gain.max(initial=0.0)) for law in (self.reservoir, *laws))
 
-def log_bound(gains: Gains, n: int, at: Contour, *, enough: float = -math.inf) -> float:
+
+def log_bound(
+    gains: Gains, n: int, at: Contour, *, enough: float = -math.inf, spare: float = 0.0
+) -> float:
     """Upper bound of log delta.
 
     Parameters
@@ -54,18 +63,22 @@ def log_bound(gains: Gains, n: int, at: Contour, *, enough: float = -math.inf) -
         Any choice is valid.
     enough : float
         The bound need not be sharp where it is below that.
+    spare : float
+        By so much, in log delta, the bound of many types may be looser to save time.
     """
     reservoir = gains.reservoir
     mass = math.fsum(reservoir.mass)
     tail = gains.positive * math.exp((n - 1) * math.log1p(-mass * (1.0 - 4 * U)) * (1.0 - 8 * U))
-    best = _log_worst(gains, n, at, enough)
+    best = _log_worst(gains, n, at, enough, spare)
     # A leading message from what was dropped: n gains, int g_+ <= 1 each.
     other = reservoir.lost + n * reservoir.dropped
     return _log_add(best, (tail + other) * (1.0 + 16 * U))
 
 
-def _log_worst(gains: Gains, n: int, at: Contour, enough: float) -> float:
+def _log_worst(gains: Gains, n: int, at: Contour, enough: float, spare: float) -> float:
     """log of max over the types of J + lost; by coarser bounds of J where these are enough."""
+    if isinstance(gains.types, Stack):
+        return _log_worst_of_many(gains.types, gains.reservoir, n, at, enough, spare)
     common = gains.reservoir
     tops = [float(law.gain.max(initial=0.0)) for law in (common, *gains.types)]
     more, complete = math.log1p(common.rel) + 4 * U, completed
@@ -84,13 +97,49 @@ def _log_worst(gains: Gains, n: int, at: Contour, enough: float) -> float:
     for j in sorted(range(len(laws)), key=coarse.__getitem__, reverse=True):
         if coarse[j] <= best:
             break
-        value = coarse[j]
-        for contour in (*at.rougher(), at):
-            value = log_positive_sum(reservoir, laws[j], excess[j], n, contour) + more
-            value = _log_add(value, gains.types[j].lost)
-            if value <= best:
-                break
-        best = max(best, value)
+        pair = _Pair(reservoir, laws[j], excess[j], more, gains.types[j].lost)
+        best = max(best, _log_sum(pair, n, at, best))
+    return best
+
+
+class _Pair(NamedTuple):
+    """Tilted measures whose J is asked for, and what comes to it."""
+
+    reservoir: Tilted
+    labelled: Tilted
+    excess: float
+    more: float
+    lost: float
+
+
+def _log_sum(pair: _Pair, n: int, at: Contour, best: float) -> float:
+    """log of J + lost, by rough sums where these are below the best already."""
+    value = math.inf
+    for contour in (*at.rougher(), at):
+        value = log_positive_sum(pair.reservoir, pair.labelled, pair.excess, n, contour)
+        value = _log_add(value + pair.more, pair.lost)
+        if value <= best:
+            break
+    return value
+
+
+def _log_worst_of_many(
+    types: Stack, common: Measure, n: int, at: Contour, enough: float, spare: float
+) -> float:
+    """The same of many types: moments first, for all at once."""
+    heavy = at.alpha * Gains(common, types, 0.0).top() > _HEAVY
+    coarse = log_coarse(types, common, n, at.alpha, heavy=heavy)
+    reservoir = tilt(raised(common) if heavy else common, at.alpha)
+    more = 0.0 if heavy else math.log1p(common.rel) + 4 * U
+    best = enough
+    for j in np.argsort(-coarse, kind="stable").tolist():
+        if coarse[j] <= best + spare:
+            return max(best, float(coarse[j]))
+        law = types[j]
+        whole = completed_above(law, common) if heavy else completed(law, common)
+        excess = _excess(whole, raised(common) if heavy else common)
+        pair = _Pair(reservoir, tilt(whole, at.alpha), excess, more, law.lost)
+        best = max(best, _log_sum(pair, n, at, best))
     return best
 
 

@@ -107,6 +107,10 @@ class Case(Protocol):
         """A choice worth trying where delta(eps) is about that large; None if there is none."""
         ...
 
+    def along(self, scale: float) -> Case:
+        """The case for many eps of a curve that falls by a factor e in ``scale``."""
+        ...
+
     def varied(self, choice: Any, epsilon: float, log_target: float, n: int) -> Variations:
         """Groups of variations: of each the best is taken on to the next."""
         ...
@@ -212,6 +216,11 @@ class FiniteCase:
         """Of the blanket."""
         return least_share(float(self.law.blanket.sum()), log_target, n)
 
+    def along(self, scale: float) -> FiniteCase:
+        """The case itself."""
+        del scale
+        return self
+
     def first(self, epsilon: float, log_target: float, n: int) -> Tuned | None:
         """A reservoir of middling size, tuned to the type with the largest spread."""
         weights = self._tunings()[0]
@@ -314,6 +323,11 @@ class FamilyCase:
     def least_share(self, log_target: float, n: int) -> float:
         """Of the reservoir that dominates every member's."""
         return least_share(float(self.common.blanket.sum()), log_target, n)
+
+    def along(self, scale: float) -> FamilyCase:
+        """The case itself."""
+        del scale
+        return self
 
     def first(self, epsilon: float, log_target: float, n: int) -> Constant | None:
         """A reservoir of middling size, with the theta that makes both parts' gains alike."""

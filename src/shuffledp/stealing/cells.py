@@ -7,12 +7,14 @@ that mean is larger in convex order, so E(sum)_+ only grows (docs/theory-stealin
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.pair import UNIT_ROUNDOFF, Array
-from shuffledp.stealing.measures import Difference, Measure
+from shuffledp.pair import UNIT_ROUNDOFF, Array, Indices
+from shuffledp.stealing.measures import Difference, Mask, Measure
+from shuffledp.stealing.stack import Stack
 
 U = UNIT_ROUNDOFF
 _SMALLEST = 1e-290
@@ -83,22 +85,73 @@ class Rows:
         join : float
             Probability that goes with these outputs.
         """
+        rel = self.rel + 8 * U
+        positive, some, masses, gains = self.atoms(epsilon, share=share, join=join)
+        lost = join * (math.fsum(positive[~some]) + self.outside) * (1.0 + 16 * U)
+        kept = masses > 0.0
+        dropped = share * (math.fsum(self.third[~some]) + self.outside) * (1.0 + rel + 16 * U)
+        return Measure(masses[kept], gains[kept], lost, 2.5 * rel + 16 * U, dropped)
+
+    def atoms(
+        self, epsilon: float, *, share: float, join: float
+    ) -> tuple[Array, Mask, Array, Array]:
+        """Positive parts, cells that are not left out, and masses and gains of these.
+
+        The two atoms of each cell, shape (C, 2); of cells that are left out both are 0.
+        """
         g = self.difference(epsilon)
         rel = self.rel + 8 * U
         low, high = self._range(epsilon)
         mass = share * self.third
         some = (mass > _SMALLEST) & (np.abs(low) < _LARGEST) & (np.abs(high) < _LARGEST)
-        lost = join * (math.fsum(g.positive[~some]) + self.outside) * (1.0 + 16 * U)
-        mass, top = mass[some] * (1.0 - rel), g.high[some]
+        mass, top = np.where(some, mass * (1.0 - rel), 1.0), np.where(some, g.high, 0.0)
         scale = join / share
-        low, high = scale * low[some], scale * high[some]
+        low, high = (scale * np.where(some, end, 0.0) for end in (low, high))
         mean = np.where(top > 0.0, join * top / mass, join * top / (mass * (1.0 + 2.1 * rel)))
         mean = np.clip(mean + 8 * U * np.abs(mean), low, high)
         width = high - low
         part = np.where(width > 0.0, (mean - low) / np.where(width > 0.0, width, 1.0), 1.0)
         part = np.minimum(part * (1.0 + 8 * U) + 8 * U, 1.0)
-        masses = np.concatenate([mass * part * (1.0 - 4 * U), mass * (1.0 - part) * (1.0 - 4 * U)])
-        gains = np.concatenate([high + 8 * U * np.abs(high), low + 8 * U * np.abs(low)])
-        kept = masses > 0.0
-        dropped = share * (math.fsum(self.third[~some]) + self.outside) * (1.0 + rel + 16 * U)
-        return Measure(masses[kept], gains[kept], lost, 2.5 * rel + 16 * U, dropped)
+        mass *= some
+        masses = np.stack([mass * part * (1.0 - 4 * U), mass * (1.0 - part) * (1.0 - 4 * U)], 1)
+        gains = np.stack([high + 8 * U * np.abs(high), low + 8 * U * np.abs(low)], 1)
+        return g.positive, some, masses, np.where(masses > 0.0, gains, 0.0)
+
+
+@dataclass(frozen=True, eq=False)
+class RowStack:
+    """Rows of many types one after the other.
+
+    Attributes
+    ----------
+    rows : Rows
+        All cells in order; ``outside`` is not used, ``rel`` is the largest.
+    starts : ndarray, shape (T + 1,)
+        Where each type's cells begin.
+    outside : ndarray, shape (T,)
+        As for ``Rows``, each type's.
+    """
+
+    rows: Rows
+    starts: Indices
+    outside: Array
+
+    @classmethod
+    def of(cls, types: Sequence[Rows]) -> RowStack:
+        """The types in this order."""
+        names = ("first", "second", "third", "low", "high", "low1", "high1")
+        arrays = (np.concatenate([getattr(t, name) for t in types]) for name in names)
+        rows = Rows(*arrays, rel=max(t.rel for t in types), outside=0.0)
+        starts = np.cumsum([0, *(t.third.size for t in types)])
+        return cls(rows, starts, np.array([t.outside for t in types]))
+
+    def measure(self, epsilon: float, *, share: float, join: float) -> Stack:
+        """As ``Rows.measure``, of all types."""
+        rel = self.rows.rel + 8 * U
+        positive, some, masses, gains = self.rows.atoms(epsilon, share=share, join=join)
+        found = Stack(
+            masses.reshape(-1), gains.reshape(-1), 2 * self.starts, self.outside, 2.5 * rel + 16 * U
+        )
+        seen = np.add.reduceat(np.where(some, 0.0, positive), self.starts[:-1])
+        lost = join * (seen + self.outside) * (1.0 + (found.longest + 16) * U)
+        return Stack(found.mass, found.gain, found.starts, lost, found.rel)

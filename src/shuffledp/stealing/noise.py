@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -23,7 +23,8 @@ from shuffledp.randomizers import JointLaw
 from shuffledp.randomizers.chords import Chords, IntervalDensity
 from shuffledp.stealing.bound import Gains
 from shuffledp.stealing.cases import LARGER, MOST, Cut, Variations, balanced, least_share
-from shuffledp.stealing.cells import Rows
+from shuffledp.stealing.cells import Rows, RowStack
+from shuffledp.stealing.measures import Measure
 
 U = UNIT_ROUNDOFF
 # Groups of cells that gains are taken on: with 300 of them the
@@ -35,6 +36,10 @@ _CLOSE = 0.02
 _FINEST, _SHARE = 2e-5, 0.6
 # Places on an edge where the spread is looked at; between them it is interpolated.
 _PROBES = 17
+# The cover of a curve is that of its scale; next to the worst triple it costs 2e-4 of that.
+_FINEST_OF_CURVE = 2e-4
+# Groups of a curve's: the spread within adds 5e-4 to variances, half of that to eps.
+_GROUPS_OF_CURVE = (120, 40)
 # Points of one edge: beyond that a bound takes more than about ten seconds.
 _MOST_POINTS = 2000
 # Triples that estimates look at.
@@ -101,15 +106,22 @@ class _Apart(ABC):
         return self._gains(self.likely(), epsilon, choice)
 
     def _gains(self, laws: list[Rows], epsilon: float, choice: Cut) -> Gains:
-        joined = self._common.measure(epsilon, share=choice.kappa, join=choice.theta)
         stay, steal = 1.0 - choice.kappa, 1.0 - choice.theta
         types = [law.measure(epsilon, share=stay, join=steal) for law in laws]
+        return self._with(epsilon, choice, [law.cut(choice.ceiling) for law in types])
+
+    def _all_gains(self, laws: RowStack, epsilon: float, choice: Cut) -> Gains:
+        """The same of many."""
+        stay, steal = 1.0 - choice.kappa, 1.0 - choice.theta
+        types = laws.measure(epsilon, share=stay, join=steal)
+        return self._with(epsilon, choice, types.cut(choice.ceiling))
+
+    def _with(self, epsilon: float, choice: Cut, types: Sequence[Measure]) -> Gains:
+        """Labels, with the reservoir that goes with the choice."""
+        joined = self._common.measure(epsilon, share=choice.kappa, join=choice.theta)
+        steal = 1.0 - choice.theta
         positive = math.fsum(self._common.difference(epsilon).positive) + self._common.outside
-        return Gains(
-            joined.cut(choice.ceiling),
-            [law.cut(choice.ceiling) for law in types],
-            steal * positive * (1.0 + 2.0**-50),
-        )
+        return Gains(joined.cut(choice.ceiling), types, steal * positive * (1.0 + 2.0**-50))
 
     def least_share(self, log_target: float, n: int) -> float:
         """Of the end points' blanket."""
@@ -165,9 +177,14 @@ class ShiftCase(_Apart):
 
     def __init__(self, common: Rows, laws: list[Rows], *, bounded: bool) -> None:
         super().__init__(common, bounded=bounded)
-        self._laws = laws
+        self._laws = RowStack.of(laws)
         order = np.argsort(-_spread(laws))
         self._likely = [laws[i] for i in order[:_LIKELY]]
+
+    def along(self, scale: float) -> ShiftCase:
+        """The case itself."""
+        del scale
+        return self
 
     def likely(self) -> list[Rows]:
         """Those with the largest spread."""
@@ -175,7 +192,7 @@ class ShiftCase(_Apart):
 
     def certified_gains(self, epsilon: float, choice: Cut) -> Gains:
         """Those of all triples."""
-        return self._gains(self._laws, epsilon, choice)
+        return self._all_gains(self._laws, epsilon, choice)
 
 
 class IntervalCase(_Apart):
@@ -185,23 +202,31 @@ class IntervalCase(_Apart):
     ----------
     noise : IntervalDensity
         The mechanism.
+    least : float
+        Where eps is smaller the cover is as fine as for this eps, and where it is larger too: one
+        cover serves a whole curve. 0: a cover for each eps.
 
     Notes
     -----
     Laws and covers are kept as long as the case is: a case serves one request.
     """
 
-    def __init__(self, noise: IntervalDensity) -> None:
+    def __init__(self, noise: IntervalDensity, *, least: float = 0.0) -> None:
         ends = noise.law((0.0, 1.0))
         common = rows_of(ends, (0, 1, None), (), noise.distances, _GROUPS)
         super().__init__(common, bounded=noise.bounded)
         self._noise = noise
         self._ends = self._rows([Triple(1.0, 0.0, 0.0), Triple(0.0, 1.0, 0.0)])
-        self._covers: dict[int, list[Rows]] = {}
+        self._covers: dict[int, RowStack] = {}
+        self._least = least
 
     def likely(self) -> list[Rows]:
         """Others at an end."""
         return self._ends
+
+    def along(self, scale: float) -> IntervalCase:
+        """The same with one cover for all eps of a curve."""
+        return IntervalCase(self._noise, least=scale)
 
     def _rows(self, triples: list[Triple]) -> list[Rows]:
         """All triples on the cells of one law of all their inputs."""
@@ -217,16 +242,18 @@ class IntervalCase(_Apart):
         """Those of a cover of all inputs, which is finer where eps is small."""
         if self._noise.two_inputs:
             return self._gains(self._ends, epsilon, choice)
-        level = math.floor(2.0 * math.log2(epsilon))
+        level = math.floor(2.0 * math.log2(self._least or epsilon))
         if level not in self._covers:
             triples = cover(
                 2.0 ** (0.5 * level),
                 self._noise.chords,
                 lambda t: _spread(self._rows(t)),
                 quantum=self._noise.quantum,
+                finest=_FINEST_OF_CURVE if self._least else _FINEST,
+                groups=_GROUPS_OF_CURVE if self._least else (_GROUPS, _FEW_GROUPS),
             )
-            self._covers[level] = self._rows(triples)
-        return self._gains(self._covers[level], epsilon, choice)
+            self._covers[level] = RowStack.of(self._rows(triples))
+        return self._all_gains(self._covers[level], epsilon, choice)
 
 
 def _spread(laws: list[Rows]) -> Array:
@@ -242,6 +269,8 @@ def _spread(laws: list[Rows]) -> Array:
 def _ceiling(gains: Gains, cost: float) -> float:
     """About where cutting gains costs this much of delta."""
     law = max(gains.types, key=lambda measure: float(measure.gain.max(initial=0.0)))
+    if law.gain.size == 0:
+        raise NotCertified("analysis = 'label-stealing': no ratio in the range of floats")
     order = np.argsort(law.gain)[::-1]
     gain, mass = law.gain[order], law.mass[order]
     excess = np.cumsum(mass * gain) - np.cumsum(mass) * gain
@@ -255,6 +284,8 @@ def cover(
     spread: Callable[[list[Triple]], Array],
     *,
     quantum: float = 0.0,
+    finest: float = _FINEST,
+    groups: tuple[int, int] = (_GROUPS, _FEW_GROUPS),
 ) -> list[Triple]:
     """Triples along the three edges whose bent laws dominate those of all inputs.
 
@@ -268,14 +299,18 @@ def cover(
         What eps is in proportion to; where it is smaller, neighbours may be farther apart.
     quantum : float
         Inputs are multiples of it; 0 for all real numbers.
+    finest : float
+        Share of eps that it may cost next to the worst triple.
+    groups : (int, int)
+        Groups of cells of triples next to the worst, and of others.
     """
 
     def slack(edge: Callable[[float], Triple]) -> Callable[[float], float]:
         """How much smaller the spread is than at the worst triple, as a share of it."""
         at = np.linspace(0.0, 1.0, _PROBES)
         values = spread([edge(float(v)) for v in at])
-        share = 1.0 - values / values.max()
-        return lambda v: float(np.interp(v, at, share))
+        share = (1.0 - values / values.max()).tolist()
+        return lambda v: _interpolated(share, v)
 
     def lowered(h: float) -> float:
         return -math.log(chords.below(h)[0])
@@ -295,7 +330,7 @@ def cover(
         if quantum > 0.0:
             end = math.ceil(end / quantum - 0.25) * quantum
         points = _grid(
-            lambda v, room=room: epsilon * max(_FINEST, _SHARE * room(v)), cost, end, quantum
+            lambda v, room=room: epsilon * max(finest, _SHARE * room(v)), cost, end, quantum
         )
         if edge is _other_moves:
             points += [1.0 - x for x in points[-2::-1]]
@@ -306,8 +341,8 @@ def cover(
         steps = np.where(steps > 1.5 * quantum, steps, 0.0)
         for j, point in enumerate(points):
             h = float(max(steps[max(j - 1, 0)], steps[min(j, steps.size - 1)]))
-            groups = _GROUPS if room(point) < _CLOSE else _FEW_GROUPS
-            triples.append(edge(point)._replace(bends=(bend(chords, h),), groups=groups))
+            many = groups[room(point) >= _CLOSE]
+            triples.append(edge(point)._replace(bends=(bend(chords, h),), groups=many))
     return triples
 
 
@@ -352,17 +387,28 @@ def _grid(
 
     Steps are multiples of a quantum, if there is one, and one quantum costs nothing.
     """
-    points = [0.0]
+    points, longest = [0.0], 0.25 * end
     while points[-1] < end:
-        here, h = points[-1], 0.25 * end
-        while cost(1.5 * h) > allowed(here) and h > 1e-9:
-            h *= 0.8
+        # Costs grow with the step: from the step before to the longest that is allowed.
+        here, most = points[-1], allowed(points[-1])
+        while cost(1.5 * longest) > most and longest > 1e-9:
+            longest *= 0.8
+        while longest < 0.25 * end and cost(1.5 * longest / 0.8) <= most:
+            longest = min(longest / 0.8, 0.25 * end)
+        h = longest
         if quantum > 0.0:
             h = max(math.floor(h / quantum), 1) * quantum
         points.append(end if here + 1.5 * h >= end else here + h)
         if len(points) > _MOST_POINTS:
             raise NotCertified("analysis = 'label-stealing': too many inputs in the cover")
     return points
+
+
+def _interpolated(values: list[float], v: float) -> float:
+    """Linear between values at even places in [0, 1]."""
+    place = min(v, 1.0) * (len(values) - 1)
+    k = min(int(place), len(values) - 2)
+    return values[k] + (place - k) * (values[k + 1] - values[k])
 
 
 def grouped(law: JointLaw, rows: tuple[int, int, int | None]) -> Rows:

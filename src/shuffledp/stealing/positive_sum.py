@@ -26,7 +26,7 @@ from shuffledp.stealing.measures import Measure
 
 U = UNIT_ROUNDOFF
 # sin and exp of the machine: at most this many units in the last place (docs/theory.md, R1).
-_ELEMENTARY = 4 * U
+ELEMENTARY = 4 * U
 # Exponents beyond it would overflow; a proposal cuts gains before.
 LARGEST_EXPONENT = 600.0
 # Steps this much wider raise a sum of the usual shape by a few per cent.
@@ -38,7 +38,7 @@ _REACH = 3.2
 # Nodes evaluated together, so that memory stays bounded: 2^20 sines, 8 MB.
 _BLOCK = 1 << 20
 # Terms below e^-700 of the largest count as that: they are added, so this is outward.
-_NEVER = 700.0
+NEVER = 700.0
 
 
 class Contour(NamedTuple):
@@ -48,6 +48,11 @@ class Contour(NamedTuple):
     smoothing: float
     step: float
     nodes: int
+
+    def smoothed(self, smoothing: float) -> Contour:
+        """With h alpha as large as that, and as many nodes as it asks for."""
+        h = smoothing / self.alpha
+        return Contour(self.alpha, h, self.step, math.ceil(_REACH / (h * self.step)))
 
     def rougher(self) -> tuple[Contour, ...]:
         """Fewer and wider steps with more smoothing, roughest first; those that save time."""
@@ -87,20 +92,20 @@ def tilt(measure: Measure, alpha: float) -> Tilted:
         Tilt > 0.
     """
     exponent = alpha * measure.gain
-    weight = measure.mass * np.exp(np.maximum(exponent, -_NEVER))
+    weight = measure.mass * np.exp(np.maximum(exponent, -NEVER))
     growth = measure.mass * np.expm1(exponent)
-    moves = math.fsum(weight * np.abs(np.maximum(exponent, -_NEVER)))
+    moves = math.fsum(weight * np.abs(np.maximum(exponent, -NEVER)))
     # The exponent's own rounding, a relative 2 U, and the elementary function's and a product's.
-    rise_err = (_ELEMENTARY + 4 * U) * math.fsum(np.abs(growth)) + 4 * U * moves
+    rise_err = (ELEMENTARY + 4 * U) * math.fsum(np.abs(growth)) + 4 * U * moves
     # Leaving atoms out makes 1 - |phi|^2 smaller, which is outward.
-    kept = (exponent > -_NEVER) & (weight > 0.0)
+    kept = (exponent > -NEVER) & (weight > 0.0)
     gain, weight = measure.gain[kept], weight[kept]
     total = math.fsum(weight)
     if total <= 0.0:
         return Tilted(0.0, math.fsum(growth), rise_err, np.ones(1), np.zeros(1), 0.0)
     weights = weight / total
     far = float(np.abs(exponent[kept]).max())
-    rel = 2.0 * ((_ELEMENTARY + 4 * U) + 2 * U * far)
+    rel = 2.0 * ((ELEMENTARY + 4 * U) + 2 * U * far)
     return Tilted(total, math.fsum(growth), rise_err, weights, gain - float(weights @ gain), rel)
 
 
@@ -158,7 +163,7 @@ def _sum(reservoir: Tilted, labelled: Tilted, n: int, at: Contour) -> float:
         lost = np.clip(lost * (1.0 - rel), 0.0, 0.75)
         exponent = n * np.log1p(-lost) + 0.5 * smoothing**2 * (alpha - t) * (alpha + t)
         exponent += 16 * U * (np.abs(exponent) + smoothing**2 * (alpha**2 + t**2))
-        terms = np.exp(np.maximum(exponent, -_NEVER)) / (alpha**2 + t**2)
+        terms = np.exp(np.maximum(exponent, -NEVER)) / (alpha**2 + t**2)
         terms[t > 0.0] *= 2.0
         total += math.fsum(terms)
     total *= step / (2.0 * math.pi)
@@ -180,7 +185,7 @@ def spread(law: Tilted, t: Array) -> Array:
     b = np.sin(angle) @ law.weights
     first = t * float(np.abs(law.offsets) @ law.weights)
     second = t * t * float((law.offsets * law.offsets) @ law.weights)
-    sums = (law.weights.size + 8.0) * U + 2.0 * _ELEMENTARY
+    sums = (law.weights.size + 8.0) * U + 2.0 * ELEMENTARY
     # An angle is off by a relative 4 U: its sine by that times the angle, 1 - cos by that times
     # the angle or its square.
     a_err = sums * a + 8 * U * np.minimum(first, second)

@@ -6,8 +6,8 @@ import math
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
+from shuffledp.pair import Array
 from shuffledp.stealing.bound import Gains
 from shuffledp.stealing.cases import Case
 from shuffledp.stealing.measures import Measure
@@ -20,6 +20,8 @@ _SUM_STEP, _PAYOFF_STEP = 1.2, 0.6
 # Nodes reach 3.2/h, where e^{-h^2 t^2/2} leaves a share of 1e-4 or less.
 _REACH = 3.2
 _MOST_NODES = 20_000
+# log alpha is met to that, in so many steps at the most: halving alone takes 20.
+_NEAR, _NEWTON = 1e-4, 40
 
 
 class Proposal(NamedTuple):
@@ -32,7 +34,7 @@ class Proposal(NamedTuple):
 
 def nothing(choice: Any) -> Proposal:
     """For gains none of which is above 0: any contour will do."""
-    return Proposal(choice, _contour(1.0, 1.0), -math.inf)
+    return Proposal(choice, contour_of(1.0, 1.0), -math.inf)
 
 
 def propose(case: Case, epsilon: float, log_target: float, n: int) -> Proposal | None:
@@ -70,7 +72,7 @@ def estimated(case: Case, epsilon: float, choice: Any, n: int) -> Proposal | Non
         return None
     paid = _paid(gains, n)
     total = float(np.logaddexp(value, math.log(paid))) if paid > 0.0 else value
-    return Proposal(choice, _contour(alpha, within), total)
+    return Proposal(choice, contour_of(alpha, within), total)
 
 
 def _paid(gains: Gains, n: int) -> float:
@@ -80,7 +82,7 @@ def _paid(gains: Gains, n: int) -> float:
     return tail + gains.reservoir.lost + max(law.lost for law in gains.types)
 
 
-def _contour(alpha: float, within: float) -> Contour:
+def contour_of(alpha: float, within: float) -> Contour:
     """Nodes for a tilt alpha and a sum whose parts vary by ``within`` (a standard deviation)."""
     smoothing = _SMOOTHING / alpha
     step = min(_SUM_STEP / within if within > 0.0 else math.inf, _PAYOFF_STEP * alpha)
@@ -96,21 +98,10 @@ def _saddle(reservoir: Measure, law: Measure, n: int) -> tuple[float, float, flo
     if top <= 0.0:
         return 1.0, -math.inf, 0.0
 
-    def slope(log_alpha: float) -> float:
-        alpha = math.exp(log_alpha)
-        weights = masses * np.exp(alpha * gains)
-        rise = float((masses * np.expm1(alpha * gains)).sum())
-        return n * alpha * float(weights @ gains) / (1.0 + rise) - 2.0
-
     high = math.log(LARGEST_EXPONENT / top) - 0.01
     spread = math.sqrt(n * max(float(masses @ (gains * gains)), 1e-300))
     low = min(-math.log(spread) - 5.0, high - 1.0)
-    if slope(high) < 0.0:
-        log_alpha = high
-    elif slope(low) > 0.0:
-        log_alpha = low
-    else:
-        log_alpha = float(brentq(slope, low, high, xtol=1e-4))  # type: ignore[arg-type]
+    log_alpha = _root(masses, gains, n, (low, high))
     alpha = math.exp(log_alpha)
     weights = masses * np.exp(alpha * gains)
     rise = float((masses * np.expm1(alpha * gains)).sum())
@@ -124,3 +115,34 @@ def _saddle(reservoir: Measure, law: Measure, n: int) -> tuple[float, float, flo
     value = n * math.log1p(rise) - math.log(n) - 2.0 * log_alpha
     value -= 0.5 * math.log(2.0 * math.pi * (n * within + 2.0 / alpha**2))
     return alpha, value, deviation
+
+
+def _root(masses: Array, gains: Array, n: int, ends: tuple[float, float]) -> float:
+    """log alpha at which n alpha K'(alpha) = 2, K = log(c + d); an end if that is beyond it.
+
+    Newton's method in log alpha, from where two moments put it; halved where it leaves the bracket.
+    """
+    low, high = ends
+    mean, square = float(masses @ gains), float(masses @ (gains * gains))
+    start = (math.sqrt(mean * mean + 8.0 * square / n) - mean) / max(2.0 * square, 1e-300)
+    at = min(max(math.log(max(start, 1e-300)), low), high)
+    for _ in range(_NEWTON):
+        alpha = math.exp(at)
+        weights = masses * np.exp(alpha * gains)
+        total = 1.0 + float((masses * np.expm1(alpha * gains)).sum())
+        tilted = weights * gains
+        first, second = float(tilted.sum()) / total, float(tilted @ gains) / total
+        value = n * alpha * first - 2.0
+        if value > 0.0:
+            high = at
+        else:
+            low = at
+        rate = n * alpha * (first + alpha * (second - first * first))
+        moved = at - value / rate if rate > 0.0 else 0.5 * (low + high)
+        moved = min(max(moved, ends[0]), ends[1])
+        if not (low <= moved <= high):
+            moved = 0.5 * (low + high)
+        if abs(moved - at) <= _NEAR:
+            return moved
+        at = moved
+    return at

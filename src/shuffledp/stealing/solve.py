@@ -60,6 +60,9 @@ class Certified(NamedTuple):
     numbers: tuple[tuple[Any, Contour], ...]
 
 
+Proposed = tuple[Sequence[Case], Sequence[Proposal]]
+
+
 class Curve:
     """Upper bounds of one mechanism among n users.
 
@@ -79,6 +82,22 @@ class Curve:
 
     def log_delta(self, epsilon: float) -> Certified | None:
         """Upper bound of log delta at this eps > 0; None where no reservoir is large enough."""
+        found = self.proposals(epsilon)
+        return None if found is None else self._certified(found[0], epsilon, found[1])
+
+    def rough(self, epsilon: float) -> float:
+        """About log delta at an eps >= 0, by the first choice of every case; 0 without one."""
+        if self._n < 2:
+            return 0.0
+        guess, value = _GUESS, 0.0
+        for _ in range(_GUESSES):
+            found = self._first(self._at(2.0 * _GUESS), epsilon, guess)
+            value = max((p.log_delta for p in found), default=0.0)
+            guess = max(min(value, -0.1), 2.0 * _DEEPEST)
+        return value
+
+    def proposals(self, epsilon: float) -> Proposed | None:
+        """The cases, in enough detail for this eps, and a choice for each; None without one."""
         if self._n < 2:
             return None
         level = 2.0 * _GUESS
@@ -88,7 +107,7 @@ class Curve:
             if proposals is None:
                 return None
             if level <= _DEEPEST or max(p.log_delta for p in proposals) > level + _DEEPER:
-                return self._certified(cases, epsilon, proposals)
+                return cases, proposals
             level *= 2.0
 
     def epsilon(self, log_target: float, *, cap: float) -> Certified | None:

@@ -67,7 +67,8 @@ class Search:
         log_delta : float
             About the bound at eps: the searching is for reservoirs that it makes large.
         """
-        if not case.least_share(log_delta, self._n) > _FEW or _space(found.choice) is None:
+        few = epsilon > 0.0 and case.least_share(log_delta, self._n) > _FEW
+        if not few or _space(found.choice) is None:
             return found
         place = round(_PLACES * math.log2(epsilon))
         key = (id(case), place)

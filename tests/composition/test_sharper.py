@@ -1,0 +1,197 @@
+"""Rounds from the label-stealing curve: valid, never looser, and what they say they rest on."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from scipy.stats import binom
+
+import shuffledp as sd
+from shuffledp.composition import compose
+from shuffledp.composition.curve import Envelope
+from shuffledp.divergence import LogInterval
+from shuffledp.stealing import Along, Curve, cases_of
+from shuffledp.stealing_side import StealingCurve
+
+TIGHT = [
+    (sd.BinaryRR(eps0=2.0), 10_000),
+    (sd.Duchi(eps0=4.0), 1_000_000),
+    (sd.BLH(domain=64, eps0=2.0), 10_000),
+    (sd.Channel(matrix=((0.7, 0.3), (0.2, 0.8))), 5000),
+]
+
+
+def binary_laws(eps0, n):
+    """Laws of the number of ones under both inputs of the victim, for every data set."""
+    q = 1.0 / (1.0 + math.exp(eps0))
+    found = []
+    for ones in range(n):
+        others = np.convolve(
+            binom.pmf(np.arange(ones + 1), ones, 1.0 - q),
+            binom.pmf(np.arange(n - ones), n - 1 - ones, q),
+        )
+        zero = np.append(others * (1.0 - q), 0.0) + np.append(0.0, others * q)
+        one = np.append(others * q, 0.0) + np.append(0.0, others * (1.0 - q))
+        found += [(zero, one), (one, zero)]
+    return found
+
+
+@pytest.mark.parametrize(("eps0", "n"), [(1.0, 60), (2.0, 150)])
+def test_two_adaptive_rounds_of_all_datasets(eps0, n):
+    """The second round's data set and direction are the worst after each output of the first."""
+    laws = binary_laws(eps0, n)
+    one = sd.shuffle(sd.BinaryRR(eps0=eps0), n=n)
+    twice = one.compose(rounds=2)
+    first = np.array([p for p, _ in laws]), np.array([q for _, q in laws])
+    stolen = 0
+    for eps in (0.0, 0.15, 0.4, 0.8):
+        bound = twice.delta(epsilon=eps)
+        a = math.exp(eps)
+        worst = 0.0
+        for p, q in laws[:: n // 3]:
+            b = a * q / p
+            inner = np.maximum(
+                first[0][:, None, :] - b[None, :, None] * first[1][:, None, :], 0.0
+            ).sum(axis=2)
+            worst = max(worst, float(p @ inner.max(axis=0)))
+        # 1e-9 is far above the rounding of these sums.
+        assert worst * (1.0 - 1e-9) <= bound.upper
+        assert bound.lower <= worst * (1.0 + 1e-9)
+        loose = compose([one.as_round(sharper=False)], rounds=2).delta(epsilon=eps)
+        stolen += bound.upper < 0.98 * loose.upper
+    assert stolen >= 2
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("randomizer", "n"), TIGHT)
+def test_never_looser_and_clearly_tighter(randomizer, n):
+    one = sd.shuffle(randomizer, n=n)
+    for rounds in (1, 30):
+        tight = one.compose(rounds=rounds).epsilon(delta=1e-6)
+        loose = compose([one.as_round(sharper=False)], rounds=rounds).epsilon(delta=1e-6)
+        assert tight.lower <= tight.upper < 0.9 * loose.upper
+        assert tight.upper < 1.05 * tight.lower
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("randomizer", "n"), TIGHT[:2])
+def test_one_round_is_the_front_door(randomizer, n):
+    one = sd.shuffle(randomizer, n=n)
+    door, composed = one.epsilon(delta=1e-6), one.compose(rounds=1).epsilon(delta=1e-6)
+    assert composed.upper == pytest.approx(door.upper, rel=2e-3)
+    assert door.lower <= composed.upper
+
+
+@pytest.mark.long
+def test_noise_on_an_interval():
+    one = sd.shuffle(sd.Laplace(eps0=2.0), n=10_000)
+    tight = one.compose(rounds=30).epsilon(delta=1e-6)
+    loose = compose([one.as_round(sharper=False)], rounds=30).epsilon(delta=1e-6)
+    assert tight.upper < 0.8 * loose.upper
+    assert tight.upper < 1.03 * tight.lower
+
+
+@pytest.mark.parametrize("randomizer", [sd.BinaryRR(eps0=2.0), sd.Laplace(eps0=2.0)])
+def test_shared_free_numbers_lose_little_and_depend_on_no_history(randomizer):
+    n = 3000
+
+    def cases(log_delta):
+        return [case for case, _ in cases_of(randomizer, log_delta)]
+
+    along, again, alone = Along(cases, n), Along(cases, n), Curve(cases, n)
+    points = [along.scale * z for z in (0.0, 0.3, 1.0, 2.5, 5.0)]
+    values = [along.log_upper(eps) for eps in points]
+    assert values == [again.log_upper(eps) for eps in reversed(points)][::-1]
+    assert all(x > y for x, y in itertools.pairwise(values))
+    for eps, value in zip(points[1:], values[1:], strict=True):
+        found = alone.log_delta(eps)
+        assert found is not None
+        assert value == pytest.approx(found.log_delta, abs=0.02)
+        assert along.rough(eps) == pytest.approx(value, abs=0.08)
+
+
+def test_binary_curve_is_above_every_dataset():
+    """Between the anchors too, at eps = 0 as well."""
+    eps0, n = 2.0, 150
+    laws = binary_laws(eps0, n)
+    curve = StealingCurve(sd.BinaryRR(eps0=eps0), n)
+    below = 0
+    for eps in np.linspace(0.0, 1.9, 60):
+        exact = max(float(np.maximum(p - math.exp(eps) * q, 0.0).sum()) for p, q in laws)
+        high = curve.log_upper(float(eps))
+        below += high < 0.0
+        assert math.log(max(exact, 1e-300)) <= high + 1e-9
+    assert below > 30
+
+
+def test_where_there_is_no_reservoir_nothing_is_said():
+    curve = StealingCurve(sd.BinaryRR(eps0=8.0), 2)
+    assert curve.log_upper(0.1) == 0.0
+    assert StealingCurve(sd.BinaryRR(eps0=1.0), 1).log_upper(0.1) == 0.0
+
+
+def test_provenance_and_assumptions_travel():
+    one = sd.shuffle(sd.BinaryRR(eps0=2.0), n=300)
+    bound = one.compose(rounds=3).delta(epsilon=0.2)
+    theorem = bound.upper_theorem
+    assert theorem is not None
+    assert theorem.key == "label-stealing"
+    assert "privacy blanket" in theorem.title
+    assert theorem.provenance == "proved here"
+    stealing = one.delta(epsilon=0.2, analysis="label-stealing").assumptions
+    said = {words for words in stealing if "one round" not in words}
+    assert said <= set(bound.assumptions)
+    trusted = sd.shuffle(sd.BinaryRR(eps0=2.0), n=300, trust="published").as_round()
+    assert trusted.sharper is None
+    assert trusted.upper_theorem is not None
+    assert trusted.upper_theorem.key == "blanket"
+
+
+def test_adaptive_families_do_without():
+    adaptive = sd.generic(eps0=2.0, n=10_000, adaptive=True).as_round()
+    assert adaptive.sharper is None
+    assert "label stealing" not in str(adaptive.upper_theorem)
+    fixed = sd.generic(eps0=2.0, n=10_000).as_round()
+    assert fixed.sharper is not None
+    tight, loose = fixed.curve().at(0.1).high, adaptive.curve().at(0.1).high
+    assert tight < loose - 0.5
+
+
+class Fixed:
+    """A curve with one value, and an estimate that may be wrong."""
+
+    def __init__(self, value, rough):
+        self.value, self._rough, self.asked = value, rough, 0
+
+    def log_delta(self, epsilon, *, width=1e-3):
+        self.asked += 1
+        return LogInterval(self.value - 1e-4, self.value)
+
+    def rough_log_delta(self, epsilon):
+        return self._rough
+
+    def log_floor(self):
+        return -math.inf
+
+    def log_upper(self, epsilon):
+        self.asked += 1
+        return self.value
+
+    def rough(self, epsilon):
+        return self._rough
+
+
+@pytest.mark.parametrize(
+    ("sharper", "group", "wanted"),
+    [
+        ((-3.0, -3.0), (-2.0, -2.0), -3.0),
+        ((-2.0, -2.0), (-2.01, -2.0), -2.01),
+        ((-1.0, -1.0), (-2.0, -2.0), -2.0),
+        ((0.0, -2.1), (-2.0, -2.0), -2.0),
+    ],
+)
+def test_the_least_upper_bound_is_taken(sharper, group, wanted):
+    first, second = Fixed(*sharper), Fixed(*group)
+    assert Envelope([[second]], first).log_delta(0.1).high == wanted
+    assert Envelope([[second]]).log_delta(0.1).high == group[0]
