@@ -17,14 +17,17 @@ from scipy.optimize import brentq
 from shuffledp.errors import NotCertified
 from shuffledp.stealing.bound import log_bound
 from shuffledp.stealing.cases import Case
+from shuffledp.stealing.noise import IntervalCase
 from shuffledp.stealing.positive_sum import LARGEST_EXPONENT, Contour
 from shuffledp.stealing.proposal import Proposal, contour_of
 from shuffledp.stealing.solve import Curve, Proposed
 from shuffledp.stealing.stack import Stack
 
 # Anchors at scale sqrt(3 k), where a normal tail has fallen by e^{-1.5} from one to the next, and
-# from the 24th on (eps about 8 times the scale) 5 % apart.
-_SQUARE, _EVEN, _APART = 3.0, 24, 1.05
+# from the 24th on (eps about 8 times the scale) 5 % apart; twice as wide where bounds take long.
+_CLOSE, _WIDE = (3.0, 24, 1.05), (6.0, 12, 1.1)
+# Which cases there are is the same at every level.
+_ANY_LEVEL = -40.0
 # Half the second derivative of a normal law's log delta against eps/scale, for estimates.
 _BENT = 0.2
 # What bounds of many types may lose against the sharpest, in log delta: by leaving out sums, and by
@@ -133,9 +136,9 @@ class Along:
         return Bounded(min(best, 0.0), numbers)
 
     def _certified_at(self, k: int, anchor: _Anchor) -> float:
-        """Certified log delta at an anchor."""
-        if anchor.log_delta == -math.inf:
-            return -math.inf
+        """Certified log delta at an anchor; of a cover, which takes longer, the estimate."""
+        if anchor.log_delta == -math.inf or self._slow:
+            return anchor.log_delta
         worst = max(range(len(anchor.proposals)), key=lambda i: anchor.proposals[i].log_delta)
         return min(self._bound_at(k, worst, anchor), 0.0)
 
@@ -175,18 +178,20 @@ class Along:
 
     def _eps(self, k: int) -> float:
         """The k-th anchor."""
-        if k <= _EVEN:
-            return self.scale * math.sqrt(_SQUARE * k)
-        return self.scale * math.sqrt(_SQUARE * _EVEN) * _APART ** (k - _EVEN)
+        square, even, apart = self._spacing
+        if k <= even:
+            return self.scale * math.sqrt(square * k)
+        return self.scale * math.sqrt(square * even) * apart ** (k - even)
 
     def _index(self, epsilon: float) -> int:
         """The last anchor that is not beyond eps."""
+        square, even, apart = self._spacing
         ratio = epsilon / self.scale
-        far = math.sqrt(_SQUARE * _EVEN)
+        far = math.sqrt(square * even)
         k = (
-            math.floor(ratio * ratio / _SQUARE)
+            math.floor(ratio * ratio / square)
             if ratio < far
-            else _EVEN + math.floor(math.log(ratio / far) / math.log(_APART))
+            else even + math.floor(math.log(ratio / far) / math.log(apart))
         )
         # Rounding of the formulas above may be off by one.
         while k > 0 and self._eps(k) > epsilon:
@@ -200,6 +205,15 @@ class Along:
             proposed = self._curve.proposals(self._eps(k))
             self._anchors[k] = None if proposed is None else _made(proposed)
         return self._anchors[k]
+
+    @property
+    def _slow(self) -> bool:
+        """Whether a bound looks at a cover of inputs."""
+        return any(isinstance(case, IntervalCase) for case in self._rough.cases(_ANY_LEVEL))
+
+    @property
+    def _spacing(self) -> tuple[float, int, float]:
+        return _WIDE if self._slow else _CLOSE
 
     @property
     def scale(self) -> float:

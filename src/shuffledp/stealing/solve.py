@@ -91,7 +91,7 @@ class Curve:
             return 0.0
         guess, value = _GUESS, 0.0
         for _ in range(_GUESSES):
-            found = self._first(self._at(2.0 * _GUESS), epsilon, guess)
+            found = self._first(self.cases(2.0 * _GUESS), epsilon, guess)
             value = max((p.log_delta for p in found), default=0.0)
             guess = max(min(value, -0.1), 2.0 * _DEEPEST)
         return value
@@ -102,7 +102,7 @@ class Curve:
             return None
         level = 2.0 * _GUESS
         while True:
-            cases = self._at(level)
+            cases = self.cases(level)
             proposals = self._proposals(cases, epsilon)
             if proposals is None:
                 return None
@@ -149,7 +149,8 @@ class Curve:
                 break
         return best
 
-    def _at(self, level: float) -> Sequence[Case]:
+    def cases(self, level: float) -> Sequence[Case]:
+        """Those in enough detail for a log delta."""
         if level not in self._cases:
             self._cases[level] = self._cases_for(level)
         return self._cases[level]
@@ -184,7 +185,9 @@ class Curve:
 
     def _crossing(self, log_target: float, top: float) -> float | None:
         """About where the bound crosses the target; None if that is not below ``top``."""
-        cases = self._at(2.0 * _GUESS if log_target > 2.0 * _GUESS + _DEEPER else 2.0 * log_target)
+        cases = self.cases(
+            2.0 * _GUESS if log_target > 2.0 * _GUESS + _DEEPER else 2.0 * log_target
+        )
 
         def above(log_epsilon: float) -> float:
             found = self._first(cases, math.exp(log_epsilon), log_target)
