@@ -115,6 +115,7 @@ class _Target:
     log_delta: float
     rtol: float
     trust: Literal["all", "published"]
+    sharper: bool = True
 
     def log_upper(self, randomizer: Source, n: int, rounds: int) -> float:
         """log of the certified upper end of delta."""
@@ -123,14 +124,15 @@ class _Target:
     def log_upper_of(self, one: Shuffled, rounds: int) -> float:
         """The same of a mechanism that is there already, in several rounds."""
         if rounds > 1:
-            return one.compose(rounds=rounds).log_upper(
+            return compose([one.as_round(sharper=self.sharper)], rounds=rounds).log_upper(
                 self.epsilon, log_target=self.log_delta, coarse=self.rtol >= _ROUGH
             )
         return one.log_upper(self.epsilon)
 
     def estimate(self, randomizer: Source, n: int, rounds: int) -> float:
         """About the same, certified by nothing."""
-        part = estimated(_among(randomizer, n, self.rtol, self.trust).as_round())
+        one = _among(randomizer, n, self.rtol, self.trust)
+        part = estimated(one.as_round(sharper=self.sharper))
         made = compose([(part, rounds)])
         return made.log_upper(self.epsilon, log_target=self.log_delta, coarse=True)
 
@@ -152,6 +154,7 @@ def calibrate(
     rtol: float = 1e-6,
     start: float | None = None,
     trust: Literal["all", "published"] = "all",
+    sharper: bool = True,
 ) -> Calibration:
     """The largest (or smallest) parameter of a family that meets a central target.
 
@@ -177,6 +180,9 @@ def calibrate(
         Where to begin: near the answer it saves time, and changes nothing else.
     trust : {"all", "published"}
         Which theorems may be used.
+    sharper : bool
+        False: rounds by the curves alone that a certificate of rounds rests on, without label
+        stealing.
 
     Returns
     -------
@@ -201,13 +207,19 @@ def calibrate(
     private, open_end = (low, high) if find == "largest" else (high, low)
     if start is None and rounds > 1:
         start = _proposed(
-            family, _target(epsilon, delta, _PROPOSED, trust), n, rounds, find, low, high
+            family,
+            _target(epsilon, delta, _PROPOSED, trust, sharper=sharper),
+            n,
+            rounds,
+            find,
+            low,
+            high,
         )
     good = None if start is None else min(max(_check.positive("start", start), low), high)
     bad: float | None = None
     # Loose brackets come first: they find the place, tight ones then decide it.
     for accuracy in sorted({max(_ROUGH, rtol), rtol}, reverse=True):
-        target = _target(epsilon, delta, accuracy, trust)
+        target = _target(epsilon, delta, accuracy, trust, sharper=sharper)
         known = {}
 
         def log_upper(value: float, target: _Target = target, seen: Any = known) -> float:
@@ -250,6 +262,7 @@ def meeting(
     low: float = _SMALLEST,
     high: float = _LARGEST,
     trust: Literal["all", "published"] = "all",
+    sharper: bool = True,
 ) -> float:
     """A value that meets a target by its certified upper end, near the last one that does.
 
@@ -258,7 +271,7 @@ def meeting(
 
     Parameters
     ----------
-    family, n, epsilon, delta, rounds, find, low, high, trust
+    family, n, epsilon, delta, rounds, find, low, high, trust, sharper
         As for ``calibrate``.
 
     Raises
@@ -266,7 +279,7 @@ def meeting(
     NotCertified
         If no value in the range meets the target.
     """
-    target = _target(epsilon, delta, _ROUGH, trust)
+    target = _target(epsilon, delta, _ROUGH, trust, sharper=sharper)
     private, open_end = (low, high) if find == "largest" else (high, low)
     start = _proposed(family, target, n, rounds, find, low, high)
     if start is not None:
@@ -452,12 +465,14 @@ def most_rounds(
     )
 
 
-def _target(epsilon: float, delta: float, rtol: float, trust: Any) -> _Target:
+def _target(
+    epsilon: float, delta: float, rtol: float, trust: Any, *, sharper: bool = True
+) -> _Target:
     log_delta = math.log(_check.open_unit("delta", delta))
     _check.choice("trust", trust, ("all", "published"))
     # log(delta) is rounded: a hair below it is surely below.
     slack = 1e-15 * (1.0 + abs(log_delta))
-    return _Target(_check.epsilon("epsilon", epsilon), log_delta - slack, rtol, trust)
+    return _Target(_check.epsilon("epsilon", epsilon), log_delta - slack, rtol, trust, sharper)
 
 
 def _search(

@@ -142,6 +142,8 @@ def _question(option: Option, n: int, target: Target) -> dict[str, Any]:
         "low": option.low,
         "high": option.high,
         "trust": target.trust,
+        # As an account composes rounds: from the curves that a verifier recomputes.
+        "sharper": False,
     }
 
 
