@@ -23,7 +23,7 @@ from scipy.special import erfcx, lambertw
 
 from shuffledp import _check
 from shuffledp.described import ByContent, by_name
-from shuffledp.errors import NotCertified
+from shuffledp.errors import NotCertified, rejected
 from shuffledp.pair import ShuffledPair
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS, Input
@@ -125,10 +125,14 @@ def shuffle_index(randomizer: Randomizer, *, cells: int = DEFAULT_CELLS) -> Shuf
 
     Raises
     ------
+    ParameterError
+        Of a protocol of several messages a user, which has no such index.
     NotCertified
         If some variance is infinite, where there is no such limit law, or decided by outputs far
         too rare to be seen.
     """
+    if not isinstance(randomizer, Randomizer):
+        raise rejected("randomizer", randomizer, "a mechanism of one message a user, such as KRR")
     low = min(
         _index(randomizer, (x0, x1), cells, None) for x0, x1 in randomizer.worst_pairs().pairs
     )

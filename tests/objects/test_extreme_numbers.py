@@ -1,0 +1,194 @@
+"""Numbers at the ends of what is allowed, in every front door: ends in order or one line.
+
+Warnings are errors (pyproject.toml), so none is given either.
+"""
+
+import inspect
+import itertools
+import math
+from fractions import Fraction
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import shuffledp as sd
+from objects.examples import ARGUMENTS, NAMES, class_of
+from shuffledp.divergence import PairProfile
+from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.multimessage import protocol_names
+from shuffledp.reductions import blanket_pair
+
+
+def spread(low, high):
+    """Numbers of every order of magnitude from 10^low to 10^high."""
+    return st.floats(low, high).map(lambda exponent: 10.0**exponent)
+
+
+TINY = (5e-324, 1e-300, 1e-100, 1e-16, 1e-8)
+positive = st.sampled_from((*TINY, 1e-3, 1.0, 30.0, 300.0, 700.0)) | spread(-300, 2.8)
+scales = positive | spread(-300, 300)
+chances = st.sampled_from((*TINY, 0.25, 1.0 - 2.0**-53, 1.0)) | spread(-300, 0)
+counts = st.sampled_from((1, 2, 3, 1000, 10**6, 10**9)) | spread(0, 9).map(int)
+users = st.sampled_from((1, 2, 3, 100, 10**6, 10**15)) | spread(0, 15).map(int)
+deltas = st.sampled_from((*TINY, 1e-6, 0.5, 1.0 - 1e-16)) | spread(-300, -0.01)
+epsilons = st.sampled_from((0.0, *TINY, 1.0, 300.0, 700.0, 1e3)) | spread(-300, 3)
+EXTREMES = {
+    **dict.fromkeys(("eps0", "margin", "distance", "width", "radius", "high", "shape"), positive),
+    **dict.fromkeys(("sigma", "scale"), scales),
+    **dict.fromkeys(("p", "f", "rate", "c"), chances),
+    **dict.fromkeys(("k", "d", "domain", "s", "l"), counts),
+    **dict.fromkeys(("blankets", "blocks", "top", "branching"), counts),
+    "low": positive.map(lambda x: -x),
+}  # fmt: skip
+# Seconds each at some eps0: in the long tests only.
+SLOW = {"laplace", "gaussian", "generalized-gaussian", "laplace-ball", "gaussian-ball",
+        "metric-laplace", "clamped-laplace", "truncated-laplace", "discrete-laplace",
+        "discrete-gaussian", "joint", "parallel", "poisson-subsample", "hierarchy"}  # fmt: skip
+QUICK = sorted({*NAMES} - SLOW)
+
+
+@st.composite
+def mechanisms(draw, names):
+    """A mechanism that says yes to its arguments, some of them extreme."""
+    name = draw(st.sampled_from(names))
+    taken = inspect.signature(class_of(name)).parameters
+    arguments = dict(ARGUMENTS[name])
+    extreme = [key for key in taken if key in EXTREMES]
+    for key in draw(st.lists(st.sampled_from(extreme), unique=True)) if extreme else []:
+        arguments[key] = draw(EXTREMES[key])
+    try:
+        return class_of(name)(**arguments)
+    except (ParameterError, NotCertified) as error:
+        assert_one_line(error)
+    assume(condition=False)
+    return None
+
+
+def assert_one_line(error):
+    assert str(error).isprintable() or "\n" not in str(error)
+    assert "nan" not in str(error).split()
+
+
+def ask(question):
+    """A bound whose ends are in order, or a refusal in one line."""
+    try:
+        bound = question()
+    except (ParameterError, NotCertified) as error:
+        assert_one_line(error)
+        return
+    assert 0.0 <= bound.lower <= bound.upper
+    if bound.quantity == "delta":
+        assert bound.upper <= 1.0
+        assert bound.log_lower <= bound.log_upper <= 0.0
+
+
+def both(accountant, delta, epsilon, *, inverse):
+    if inverse:
+        ask(lambda: accountant.epsilon(delta=delta))
+    else:
+        ask(lambda: accountant.delta(epsilon=epsilon))
+
+
+@pytest.mark.long
+@settings(max_examples=200)
+@given(mechanisms(QUICK), users, deltas, epsilons, st.booleans())
+def test_mechanisms(mechanism, n, delta, epsilon, inverse):
+    both(sd.shuffle(mechanism, n, rtol=1e-2), delta, epsilon, inverse=inverse)
+
+
+@pytest.mark.long
+@settings(max_examples=60)
+@given(positive, users, deltas, epsilons, st.booleans(), st.booleans())
+def test_any_randomizer(eps0, n, delta, epsilon, adaptive, inverse):
+    try:
+        accountant = sd.generic(eps0=eps0, n=n, adaptive=adaptive, rtol=1e-2)
+    except ParameterError as error:
+        assert_one_line(error)
+        assert eps0 > 300.0
+        return
+    both(accountant, delta, epsilon, inverse=inverse)
+
+
+@settings(max_examples=10)
+@given(scales | st.just(math.inf), chances, scales, users, deltas, epsilons, st.booleans())
+def test_variation_ratios(p, beta, q, n, delta, epsilon, inverse):
+    try:
+        accountant = sd.variation_ratio(p=p, beta=beta, q=q, n=n, rtol=1e-2)
+    except (ParameterError, NotCertified) as error:
+        assert_one_line(error)
+        return
+    both(accountant, delta, epsilon, inverse=inverse)
+
+
+@pytest.mark.long
+@settings(max_examples=200)
+@given(mechanisms(NAMES), users, deltas, epsilons, st.booleans())
+def test_all_mechanisms(mechanism, n, delta, epsilon, inverse):
+    both(sd.shuffle(mechanism, n, rtol=1e-2), delta, epsilon, inverse=inverse)
+
+
+@pytest.mark.long
+@settings(max_examples=60)
+@given(
+    mechanisms(NAMES),
+    users,
+    deltas,
+    epsilons,
+    st.sampled_from((1, 2, 17, 1000, 10**6)),
+    st.booleans(),
+)
+def test_rounds(mechanism, n, delta, epsilon, rounds, inverse):
+    try:
+        accountant = sd.shuffle(mechanism, n, rtol=1e-2).compose(rounds=rounds)
+    except (ParameterError, NotCertified) as error:
+        assert_one_line(error)
+        return
+    both(accountant, delta, epsilon, inverse=inverse)
+
+
+@pytest.mark.parametrize("name", protocol_names())
+def test_protocols_have_no_shuffle_index(name):
+    protocol = class_of(name)(**ARGUMENTS[name])
+    with pytest.raises(ParameterError, match="one message a user"):
+        sd.shuffle_index(protocol)
+
+
+# -------------------------------------------------------------------------- eps next to zero
+
+BESIDE = sd.Parallel((sd.KRR(k=3, eps0=1.0), sd.BinaryRR(eps0=0.5)), weights=(0.25, 0.75))
+
+
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-160, 1e-12, 1e-9])
+def test_next_to_zero_delta_is_that_of_zero(epsilon):
+    """It took minutes: delta(0) is an upper end, and delta(0) - (e^eps - 1) a lower one."""
+    pair = blanket_pair(BESIDE, *BESIDE.worst_pairs().pairs[0], n=10**6)
+    profile = PairProfile(pair)
+    zero, found = (profile.log_delta(at, width=1e-3) for at in (0.0, epsilon))
+    assert found.width <= 1e-3
+    assert found.high >= zero.low
+    least = math.exp(zero.low) - math.expm1(epsilon)
+    assert math.exp(found.low) <= math.exp(zero.high)
+    assert math.exp(found.high) >= least
+
+
+@pytest.mark.parametrize("epsilon", [5e-324, 1e-300, 1e-12, 1e-9])
+def test_next_to_zero_against_all_reports(epsilon):
+    """Two users of binary RR: a sum over all outputs, in fractions; 1 + eps < e^eps < 1 + 2 eps."""
+    rows = (Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))
+    mechanism = sd.Channel(matrix=[[float(one) for one in row] for row in rows])
+
+    def law(x, y):
+        """How likely are no, one and two ones."""
+        (a, b), (c, d) = rows[x], rows[y]
+        return a * c, a * d + b * c, b * d
+
+    def delta(grow):
+        return max(
+            sum(max(p - grow * q, 0) for p, q in zip(law(x0, x2), law(x1, x2), strict=True))
+            for x0, x1, x2 in itertools.product((0, 1), repeat=3)
+        )
+
+    bound = sd.shuffle(mechanism, n=2).delta(epsilon=epsilon)
+    assert Fraction(bound.lower) <= delta(1 + Fraction(epsilon))
+    assert Fraction(bound.upper) >= delta(1 + 2 * Fraction(epsilon))
