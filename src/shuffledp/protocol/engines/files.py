@@ -242,8 +242,14 @@ class FileEngine(LocalEngine):
             try:
                 # A file object: the library reads names as addresses and patterns.
                 raw = stack.enter_context(file.open("rb"))
+                # Page by page: buffered before, all of a row group's column would be held.
                 opened = stack.enter_context(
-                    pq.ParquetFile(raw, buffer_size=_READ_AHEAD, page_checksum_verification=True)
+                    pq.ParquetFile(
+                        raw,
+                        buffer_size=_READ_AHEAD,
+                        pre_buffer=False,
+                        page_checksum_verification=True,
+                    )
                 )
             except _DAMAGED as error:
                 raise self._damaged(error, file) from None
