@@ -113,6 +113,15 @@ _ALL = (
         "multi-message protocols: blanket messages of one known law; any inputs of the others",
     ),
     Analysis(
+        "lone-jump",
+        "upper",
+        theorems.LONE_JUMP,
+        "Gaussian noise on an interval, for all users alike, any inputs of the others; not adaptive; "
+        "`verify` does not recompute it, so that certificates leave it out",
+        kind="algorithm",
+        slow=True,
+    ),
+    Analysis(
         "local",
         "upper",
         theorems.LOCAL,

@@ -41,7 +41,8 @@ from shuffledp.sides import (
     theorem_of,
     words_for,
 )
-from shuffledp.stealing_side import StealingSide, named_cases
+from shuffledp.stealing import cases_of
+from shuffledp.stealing_side import JumpSide, StealingSide, named_cases
 
 U = UNIT_ROUNDOFF
 _HALVINGS = 50
@@ -162,6 +163,8 @@ def make_named_side(source: Source, key: str, *, n: int, cells: int) -> Side:
         return _stealing_side(source, n)
     if key in BINARY:
         return _binary_side(source, key, n)
+    if key == "lone-jump":
+        return _jump_side(source, n)
     witness: dict[str, Any] = {"analysis": key}
     theorem, words = theorem_of(source, key), words_for(source, key)
     if key == "binary-rr-ones":
@@ -208,6 +211,21 @@ def _binary_side(source: Source, key: str, n: int) -> Side:
     analysis, words = analysis_named(key), words_for(source, key)
     curve = Curve(bits_of(source, key), n)
     return BinarySide(analysis, theorem_of(source, key), (), (), words, curve=curve)
+
+
+def _jump_side(source: Source, n: int) -> Side:
+    key = "lone-jump"
+    require(source, key)
+    randomizer = _need_randomizer(source, key)
+    return JumpSide(
+        analysis_named(key),
+        theorem_of(source, key),
+        (),
+        (),
+        words_for(source, key),
+        case=lambda log_delta: cases_of(randomizer, log_delta)[0][0],
+        n=n,
+    )
 
 
 def _with_pairs(source: Source, key: str) -> Theorem:

@@ -45,6 +45,9 @@ _FINE_CELLS = 1 << 19
 _SMALLER = 6
 _LEAST_DELTA = 1e-300
 _FINE_RTOL = 1e-7
+# Ends farther apart than that, in eps and in log delta, are worth a slow analysis.
+_GAP, _LOG_GAP = 0.01, 0.005
+_CLOSING = "lone-jump"
 # P(L > eps) - delta next to eps = 0, at the least; brackets of delta may take this much of rtol.
 _FALL, _SHARE = 0.3, 0.6
 
@@ -114,6 +117,9 @@ class Shuffled:
         delta = _check.open_unit("delta", delta)
         if not self._bounds(analysis, certified=certified):
             return self._estimate("epsilon", delta, str(analysis))
+        return self._epsilon(delta, analysis, closing=True)
+
+    def _epsilon(self, delta: float, analysis: str | None, *, closing: bool) -> Bound:
         cap = self._local_epsilon(delta)
         upper = self._upper_epsilon(delta, analysis)
         lower = self._best(
@@ -123,6 +129,11 @@ class Shuffled:
             lambda work, key: work.epsilon(key, delta, cap=cap, rtol=self.rtol),
             enough=4.0 * self.rtol,
         )
+        if closing and analysis is None and upper.value > (1.0 + _GAP) * lower.value:
+            best = upper.value
+            upper = self._closer(
+                upper, lambda work, key: work.epsilon(key, delta, cap=best, rtol=self.rtol)
+            )
         ends = Ends(lower, upper, {"delta": delta, "n": self.n}, self.source.relation)
         return ends.bound("epsilon", (lower.value, upper.value), wanted=self.rtol)
 
@@ -163,6 +174,9 @@ class Shuffled:
         epsilon = _check.epsilon("epsilon", epsilon)
         if not self._bounds(analysis, certified=certified):
             return self._estimate("delta", epsilon, str(analysis))
+        return self._delta(epsilon, analysis, closing=True)
+
+    def _delta(self, epsilon: float, analysis: str | None, *, closing: bool) -> Bound:
         if epsilon >= self.eps0:
             upper = self._local(-math.inf, 0.0)
             lower = replace(_ZERO, value=-math.inf)
@@ -177,10 +191,34 @@ class Shuffled:
                 lambda work, key: work.log_delta(key, epsilon, width=width),
                 enough=LOOSE,
             )
+            if closing and analysis is None and upper.value > lower.value + _LOG_GAP:
+                upper = self._closer(
+                    upper, lambda work, key: work.log_delta(key, epsilon, width=width)
+                )
         ends = Ends(lower, upper, {"epsilon": epsilon, "n": self.n}, self.source.relation)
         return ends.bound(
             "delta", delta_from_log(lower.value, upper.value), wanted=self._width(), logs=True
         )
+
+    def recomputable_epsilon(self, *, delta: float) -> Bound:
+        """As ``epsilon``, by analyses that ``shuffledp verify`` recomputes.
+
+        Parameters
+        ----------
+        delta : float
+            Target, 0 < delta < 1.
+        """
+        return self._epsilon(_check.open_unit("delta", delta), None, closing=False)
+
+    def recomputable_delta(self, *, epsilon: float) -> Bound:
+        """As ``delta``, by analyses that ``shuffledp verify`` recomputes.
+
+        Parameters
+        ----------
+        epsilon : float
+            eps >= 0 in nats.
+        """
+        return self._delta(_check.epsilon("epsilon", epsilon), None, closing=False)
 
     def upper_epsilon(self, *, delta: float) -> float:
         """The certified upper end of eps alone: for solvers, which need no lower end.
@@ -191,6 +229,13 @@ class Shuffled:
             Target, 0 < delta < 1.
         """
         return self._upper_epsilon(_check.open_unit("delta", delta), None).value
+
+    def _closer(self, upper: Found, run: Callable[[Evaluation, str], Found]) -> Found:
+        """The end, or a lower one by what is worth its time only where ends are apart."""
+        if not self._applies(_CLOSING):
+            return upper
+        found = run(_WORK.of(self), _CLOSING)
+        return found if found.value < upper.value else upper
 
     def _upper_epsilon(self, delta: float, analysis: str | None) -> Found:
         """The end, where ``delta`` says no more than the target if a few steps up lead there."""

@@ -218,8 +218,8 @@ def require(source: Source, key: str) -> None:
 
 def _require_others(source: Source, key: str) -> None:
     """What is known of the others' worst inputs, where the analysis asks for it."""
-    if key == "label-stealing":
-        _require_triples(source)
+    if key in {"label-stealing", "lone-jump"}:
+        _require_triples(source, key)
     if key in BINARY:
         bits_of(source, key)
 
@@ -234,7 +234,18 @@ def bits_of(source: Source, key: str) -> Bits:
 
 
 def _require_triples(source: Source) -> None:
+def has_lone_jumps(source: Source) -> bool:
+    """Whether single gains without bound may decide: noise whose worst triples span an interval."""
+    if not isinstance(source, Randomizer) or math.isfinite(source.eps0):
+        return False
+    triples = source.worst_triples()
+    return triples is not None and triples.theorem is theorems.SPANNING_TRIPLES
+
+
+def _require_triples(source: Source, key: str) -> None:
     """Label stealing: one randomizer whose worst triples are known, or all eps0-LDP ones."""
+    if key == "lone-jump" and not has_lone_jumps(source):
+        raise NotCertified("analysis = 'lone-jump': wanted Gaussian noise that is not very narrow")
     if isinstance(source, RatioFamily) or (isinstance(source, Family) and source.adaptive):
         what = "p, beta and q" if isinstance(source, RatioFamily) else "an adaptive choice of them"
         raise NotCertified(f"analysis = 'label-stealing': wanted one randomizer, not {what}")
@@ -282,7 +293,7 @@ def theorem_of(source: Source, key: str) -> Theorem:
         if key == "label-stealing":
             return theorems.LABEL_STEALING_FAMILY
         return theorems.FAMILY if key == "dataset" else theorem
-    if key == "label-stealing":
+    if key in {"label-stealing", "lone-jump"}:
         triples = source.worst_triples()
         return theorem if triples is None else theorem.with_step(triples.theorem)
     if key == "blanket" or key in RATIOS:

@@ -12,6 +12,7 @@ from shuffledp.errors import NotCertified
 from shuffledp.randomizers import Randomizer
 from shuffledp.sides import Found, Side, Source
 from shuffledp.stealing import Along, Case, Certified, Contour, Curve, any_local, cases_of
+from shuffledp.stealing.jump_curve import CertifiedAlone, jump_curve
 from shuffledp.work import Beside
 
 Cases = Callable[[float], list[tuple[Case, dict[str, Any]]]]
@@ -100,6 +101,36 @@ def _bare_cases(source: Source, log_delta: float) -> list[Case]:
 _ALONG: Beside[StealingCurve, Along] = Beside(
     lambda curve: Along(functools.partial(_bare_cases, curve.source), curve.n)
 )
+
+
+@dataclass(frozen=True)
+class JumpSide(Side):
+    """Upper ends by the bound with one distinguished gain; infinite where it has none."""
+
+    case: Callable[[float], Case] = field(kw_only=True)
+    n: int = field(kw_only=True)
+
+    def epsilon(
+        self, delta: float, *, cap: float, rtol: float, width: float | None = None
+    ) -> Found:
+        """An eps below the cap that was evaluated, with a certified bound of at most delta."""
+        del rtol, width
+        found = jump_curve(self.case, self.n).epsilon(math.log(delta), cap=cap)
+        return self._found(found, math.inf if found is None else found.epsilon)
+
+    def log_delta(self, epsilon: float, *, width: float) -> Found:
+        """The bound at this eps."""
+        del width
+        curve = jump_curve(self.case, self.n)
+        found = None if epsilon <= 0.0 else curve.log_delta(epsilon)
+        return self._found(found, math.inf if found is None else found.log_delta)
+
+    def _found(self, found: CertifiedAlone | None, value: float) -> Found:
+        witness: dict[str, Any] = {"analysis": "lone-jump"}
+        if found is not None:
+            numbers = found.numbers._asdict().items()
+            witness["free"] = {k: list(v) if isinstance(v, tuple) else v for k, v in numbers}
+        return Found(value, self.theorem, None, witness, self.assumptions)
 
 
 def _if_any(make: Callable[[], Certified | None]) -> Certified | None:

@@ -40,6 +40,12 @@ LABEL_STEALING = Theorem(
     "docs/theory-stealing.md, Theorems 2.3 and 3.1",
     "proved here",
 )
+LONE_JUMP = Theorem(
+    "lone-jump",
+    "label stealing, one distinguished gain exactly and the others by positive sums",
+    "docs/theory-stealing.md, Theorems 2.1 and 9.3",
+    "proved here",
+)
 LABEL_STEALING_FAMILY = Theorem(
     "label-stealing",
     "label stealing, all eps0-LDP mechanisms by five extreme laws",

@@ -157,11 +157,11 @@ def _without_colluders(deployment: Deployment, batch: int) -> str:
 
 
 def at_target(deployment: Deployment, accountant: Shuffled) -> Bound:
-    """The bound the deployment's target asks for."""
+    """The bound the deployment's target asks for, by what a certificate's reader recomputes."""
     target = deployment.target
     if target.quantity == "epsilon":
-        return accountant.epsilon(delta=target.value)
-    return accountant.delta(epsilon=target.value)
+        return accountant.recomputable_epsilon(delta=target.value)
+    return accountant.recomputable_delta(epsilon=target.value)
 
 
 def alone_at_target(deployment: Deployment, accountant: Shuffled) -> Bound:

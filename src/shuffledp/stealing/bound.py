@@ -87,7 +87,7 @@ def _log_worst(gains: Gains, n: int, at: Contour, enough: float, spare: float) -
         common, complete, more = raised(common), completed_above, 0.0
     reservoir = tilt(common, at.alpha)
     whole = [complete(law, gains.reservoir) for law in gains.types]
-    excess = [_excess(law, common) for law in whole]
+    excess = [excess_of(law, common) for law in whole]
     laws = [tilt(law, at.alpha) for law in whole]
     coarse = [
         _log_add(log_chernoff(reservoir, tilted, over, n, at) + more, law.lost)
@@ -137,7 +137,7 @@ def _log_worst_of_many(
             return max(best, float(coarse[j]))
         law = types[j]
         whole = completed_above(law, common) if heavy else completed(law, common)
-        excess = _excess(whole, raised(common) if heavy else common)
+        excess = excess_of(whole, raised(common) if heavy else common)
         pair = _Pair(reservoir, tilt(whole, at.alpha), excess, more, law.lost)
         best = max(best, _log_sum(pair, n, at, best))
     return best
@@ -190,7 +190,7 @@ def completed_above(law: Measure, reservoir: Measure) -> Measure:
     return Measure(mass, np.append(top.gain, 0.0), law.lost, law.rel)
 
 
-def _excess(law: Measure, reservoir: Measure) -> float:
+def excess_of(law: Measure, reservoir: Measure) -> float:
     """Upper bound of the sum of all masses less 1."""
     total = math.fsum([-1.0, *reservoir.mass, *law.mass])
     return total + 4 * U * abs(total) + U * U

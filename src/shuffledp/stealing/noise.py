@@ -77,6 +77,28 @@ class Bend:
     beyond: float
 
 
+@dataclass(frozen=True)
+class Melting(Bend):
+    """A factor that falls with the output's distance d from the row's normal input.
+
+    Attributes
+    ----------
+    h : float
+        Distance of neighbours.
+    noise : float
+        Deviation, so that the factor is e^{-(h (d + h)/noise^2)^2/8} up to ``reach``, then 0.
+    """
+
+    h: float
+    noise: float
+
+    def factors(self, distance: Array) -> Array:
+        """On cells whose farthest output is that far away, rounded down."""
+        exponent = (self.h * (distance + self.h) / self.noise**2) ** 2 / 8.0
+        kept = np.exp(-exponent * (1.0 + 16 * U)) * (1.0 - 16 * U)
+        return np.where(distance <= self.reach, kept, 0.0)
+
+
 class Triple(NamedTuple):
     """A victim's pair, the input of another, and how their laws are bent to cover neighbours."""
 
@@ -100,6 +122,11 @@ class _Apart(ABC):
     @abstractmethod
     def likely(self) -> list[Rows]:
         """Labels of triples that are likely to matter."""
+
+    @property
+    def blanket_mass(self) -> float:
+        """Mass of the blanket."""
+        return float(self._common.third.sum())
 
     def gains(self, epsilon: float, choice: Cut) -> Gains:
         """Those of triples that are likely to matter: for choosing, not for certifying."""
@@ -219,6 +246,29 @@ class IntervalCase(_Apart):
         self._ends = self._rows([Triple(1.0, 0.0, 0.0), Triple(0.0, 1.0, 0.0)])
         self._covers: dict[int, RowStack] = {}
         self._least = least
+
+    @property
+    def chords(self) -> Chords:
+        """How far the density is from chords."""
+        return self._noise.chords
+
+    @property
+    def two_inputs(self) -> bool:
+        """Whether the end points are all inputs there are."""
+        return self._noise.two_inputs
+
+    @property
+    def bounded(self) -> bool:
+        """Whether likelihood ratios are."""
+        return self._noise.bounded
+
+    def rows(self, triples: list[Triple]) -> list[Rows]:
+        """Cells of triples."""
+        return self._rows(triples)
+
+    def gains_of(self, laws: list[Rows], epsilon: float, choice: Cut) -> Gains:
+        """The measures, with these triples' labels."""
+        return self._gains(laws, epsilon, choice)
 
     def likely(self) -> list[Rows]:
         """Others at an end."""
@@ -496,6 +546,8 @@ def _factor(
     the reach finite, the first and the last class have to lie outside the interval, and cells to be
     cut at the row's input, as those of Laplace noise are.
     """
+    if isinstance(bend, Melting):
+        return bend.factors(distances(np.minimum(one, two) - err))
     if bend.beyond > 0.0:
         near = distances(np.maximum(one, two) + err) <= bend.reach
         inside = np.full(one.size, fill_value=True)

@@ -1,0 +1,163 @@
+"""A cover of all inputs of noise on an interval, for the bound with one distinguished gain.
+
+Where the third section's cover measures by the spread of gains, here what counts is what one user
+adds to the exponent of the sum without jumps: n log(c + d) at its tilts.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from shuffledp.pair import Array
+from shuffledp.randomizers.chords import Chords
+from shuffledp.stealing.cells import Rows
+from shuffledp.stealing.jumps import Alone
+from shuffledp.stealing.noise import (
+    Bend,
+    Melting,
+    Triple,
+    _first_moves,
+    _grid,
+    _other_moves,
+    _raised,
+    _second_moves,
+    _stronger,
+)
+
+# What the cover may cost in log delta at the worst triple, and as a share of the slack elsewhere.
+_FINEST, _SHARE = 0.012, 0.5
+# Places on an edge where the slack is looked at, closer at its ends; between them it is
+# interpolated.
+_PROBES = np.array(
+    [0.0, 0.01, 0.02, 0.04, 0.08, 0.15, 0.25, 0.4, 0.6, 0.75, 0.85, 0.92, 0.96, 0.98, 0.99, 1.0]
+)
+# Groups of cells where the slack is below so much: 300 add less than 1e-4 to the gains' variance.
+_GROUPS, _FEW_GROUPS = ((0.4, 300), (1.5, 150)), 60
+# Mean squares of distances of outputs, in deviations, where a second law is lowered, where a third
+# one is left out, and where jumps are, times how much delta falls with their gain.
+_NEAR, _FAR, _JUMP = 1.5, 6.0, 60.0
+# Triples beyond which a cover may cost that much more, and how often.
+_MOST, _MORE, _COARSER = 150, 1.5, 6
+# Exponents beyond it do not count.
+_LARGEST = 300.0
+
+
+def jump_cover(
+    epsilon: float, at: Alone, n: int, chords: Chords, rows: Callable[[list[Triple]], list[Rows]]
+) -> list[Triple]:
+    """Triples along the three edges whose bent laws dominate those of all inputs.
+
+    Parameters
+    ----------
+    epsilon : float
+        eps in nats.
+    at : Alone
+        About the numbers that the bound will have.
+    n : int
+        Users, the victim included.
+    chords : Chords
+        How far the density is from chords.
+    rows : callable
+        Cells of triples.
+    """
+    tilts = (at.alpha, at.forward[0], at.forward[-1])
+    edges = (_second_moves, _first_moves, _other_moves)
+    levels = [
+        np.array([_exponents(law, epsilon, at, tilts) for law in rows(_probes(edge))])
+        for edge in edges
+    ]
+    best = np.max([level.max(axis=0) for level in levels], axis=0)
+    steepest = max(tilts) * n
+    thin = _thinned(rows([_other_moves(0.0)])[0], epsilon, at)
+    b = chords.noise
+    costs = (
+        lambda h: math.exp(epsilon) * (h / b) ** 2 / 8.0 * _NEAR,
+        lambda h: _raised(chords, h),
+        lambda h: (h / b) ** 2 / 8.0 * max(_FAR * thin, _JUMP / steepest),
+    )
+    bends = (_lower, _stronger, _thinner)
+    triples: list[Triple] = []
+    for k in range(_COARSER + 1):
+        triples = []
+        for edge, level, cost, bend in zip(edges, levels, costs, bends, strict=True):
+            slack = n * (best[None, :] - level).min(axis=1)
+            triples += _along(
+                edge, slack, steepest / _MORE**k, cost, lambda h, b=bend: b(chords, h)
+            )
+        if len(triples) <= _MOST:
+            break
+    return triples
+
+
+def _along(
+    edge: Callable[[float], Triple],
+    slack: Array,
+    steepest: float,
+    cost: Callable[[float], float],
+    bend: Callable[[float], Bend],
+) -> list[Triple]:
+    """Bent triples along one edge, steps as long as their cost is allowed at both ends."""
+
+    def room(v: float) -> float:
+        return float(np.interp(v, _PROBES, slack))
+
+    def allowed(v: float) -> float:
+        return max(_FINEST, _SHARE * room(v)) / steepest
+
+    points = _both_ways(allowed, cost)
+    steps = np.diff(points)
+    found = []
+    for j, point in enumerate(points):
+        h = float(max(steps[max(j - 1, 0)], steps[min(j, steps.size - 1)]))
+        groups = next((g for most, g in _GROUPS if room(point) < most), _FEW_GROUPS)
+        found.append(edge(point)._replace(bends=(bend(h),), groups=groups))
+    return found
+
+
+def _lower(chords: Chords, h: float) -> Bend:
+    factor, reach = chords.below(h)
+    return Melting(1, factor, reach, 0.0, h, chords.noise)
+
+
+def _thinner(chords: Chords, h: float) -> Bend:
+    factor, reach = chords.below(h, 1.0)
+    return Melting(2, factor, reach, 0.0, h, chords.noise)
+
+
+def _probes(edge: Callable[[float], Triple]) -> list[Triple]:
+    return [edge(float(v))._replace(groups=_FEW_GROUPS) for v in _PROBES]
+
+
+def _both_ways(allowed: Callable[[float], float], cost: Callable[[float], float]) -> list[float]:
+    """A grid from 0 to 1/2 and, the other way, from 1 to 1/2."""
+    up = _grid(allowed, cost, 0.5)
+    down = _grid(lambda v: allowed(1.0 - v), cost, 0.5)
+    return up + [1.0 - v for v in down[-2::-1]]
+
+
+def _exponents(law: Rows, epsilon: float, at: Alone, tilts: tuple[float, ...]) -> list[float]:
+    """log of the labelled part's and the left-over's transform without jumps, at some tilts."""
+    mass, gain = _silent(law, epsilon, at)
+    return [
+        math.log1p(float(mass @ np.expm1(np.minimum(alpha * gain, _LARGEST)))) for alpha in tilts
+    ]
+
+
+def _silent(law: Rows, epsilon: float, at: Alone) -> tuple[Array, Array]:
+    measure = law.measure(epsilon, share=1.0 - at.kappa, join=1.0 - at.theta)
+    gain = np.maximum(np.where(measure.gain > at.start, 0.0, measure.gain), -at.floor)
+    return measure.mass, gain
+
+
+def _thinned(law: Rows, epsilon: float, at: Alone) -> float:
+    """What leaving out a share of a law costs against raising its mean by that.
+
+    W/alpha with W = 1 + E e^{alpha X} (alpha X - 1).
+    """
+    mass, gain = _silent(law, epsilon, at)
+    x = np.minimum(max(at.alpha, *at.forward) * gain, _LARGEST)
+    worth = float(mass @ (1.0 + np.exp(x) * (x - 1.0)))
+    return max(worth, 0.0) / max(at.alpha, *at.forward)

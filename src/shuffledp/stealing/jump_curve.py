@@ -1,0 +1,188 @@
+"""The bound with one distinguished gain as a curve, for normal noise on an interval.
+
+The numbers at an eps are proposed from that eps alone and certified once with a cover of all
+inputs: so the bound is a function of eps, and every eps returned for a delta was evaluated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+from shuffledp.errors import NotCertified
+from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.stealing.cases import Cut
+from shuffledp.stealing.jump_cover import jump_cover
+from shuffledp.stealing.jump_proposal import jumps_worth, propose_alone
+from shuffledp.stealing.jumps import Alone, log_bound_alone
+from shuffledp.stealing.noise import IntervalCase
+
+U = UNIT_ROUNDOFF
+# Where log delta is guessed to be, rounds of guessing, and how much deeper laws are computed for.
+_GUESS, _GUESSES, _DEEPER = -20.0, 2, 10.0
+_DEEPEST = -700.0
+# Places in eps, in a factor of two, at which the number of jumps is chosen.
+_PLACES = 4.0
+# How near the certified bound at the returned eps is to the target, and how far the cover is
+# thought to be above the end points.
+_NEAR, _COVER = 3e-3, 0.012
+# Certified bounds on the way to one delta, estimates of where it is.
+_STEPS, _ESTIMATES = 4, 8
+# eps is looked for below.
+_LARGEST = 4.0
+# -d log delta / d log eps, between steps.
+_SLOPES = (1.0, 200.0)
+
+
+class CertifiedAlone(NamedTuple):
+    """A certified bound, log delta(epsilon) <= log_delta, and its free numbers."""
+
+    epsilon: float
+    log_delta: float
+    numbers: Alone
+
+
+class JumpCurve:
+    """Upper bounds of normal noise among n users by the bound with one distinguished gain.
+
+    Parameters
+    ----------
+    case_for : callable
+        log delta -> all inputs of the noise, in enough detail for it.
+    n : int
+        Users, the victim included.
+    """
+
+    def __init__(self, case_for: Callable[[float], IntervalCase], n: int) -> None:
+        self._case_for, self._n = case_for, n
+        self._cases: dict[float, IntervalCase] = {}
+        self._worth: dict[int, float] = {}
+
+    def log_delta(self, epsilon: float) -> CertifiedAlone | None:
+        """Upper bound of log delta at this eps > 0; None where there is none."""
+        found = self._estimated(epsilon)
+        if found is None:
+            return None
+        case, numbers, _ = found
+        triples = jump_cover(epsilon, numbers, self._n, case.chords, case.rows)
+        if case.two_inputs:
+            gains = case.gains(epsilon, Cut(numbers.kappa, numbers.theta, math.inf))
+        else:
+            gains = case.gains_of(
+                case.rows(triples), epsilon, Cut(numbers.kappa, numbers.theta, math.inf)
+            )
+        value = log_bound_alone(gains, self._n, numbers)
+        return CertifiedAlone(epsilon, min(value, 0.0), numbers)
+
+    def epsilon(self, log_target: float, *, cap: float) -> CertifiedAlone | None:
+        """An eps below ``cap`` with a certified log delta of at most the target; None if none."""
+        start = self._crossing(log_target - _COVER, min(cap, _LARGEST))
+        if start is None:
+            return None
+        point, slope = start
+        goal = log_target - 4 * U * (1.0 + abs(log_target))
+        best: CertifiedAlone | None = None
+        known: list[tuple[float, float]] = []
+        for _ in range(_STEPS):
+            if not point < cap:
+                break
+            found = self.log_delta(point)
+            if found is None:
+                break
+            gap = found.log_delta - goal
+            if gap <= 0.0 and (best is None or point < best.epsilon):
+                best = found
+            if -_NEAR <= gap <= 0.0:
+                break
+            known.append((math.log(point), gap + 0.5 * _NEAR))
+            if len(known) > 1:
+                slope = _slope(known)
+            point *= math.exp(max(min(known[-1][1] / slope, 0.2), -0.2))
+        return best
+
+    def _case(self, log_delta: float) -> IntervalCase:
+        """A case in enough detail: twice the guess, in powers of two."""
+        level = 2.0 * _GUESS
+        while level > max(log_delta, _DEEPEST) - _DEEPER:
+            level *= 2.0
+        if level not in self._cases:
+            self._cases[level] = self._case_for(level)
+        return self._cases[level]
+
+    def _jumps(self, epsilon: float) -> float:
+        """The number of jumps that is best at a place near eps, the same for all eps near it."""
+        place = round(_PLACES * math.log2(epsilon))
+        if place not in self._worth:
+            near = 2.0 ** (place / _PLACES)
+            self._worth[place] = jumps_worth(self._case(_GUESS), near, _GUESS, self._n)
+        return self._worth[place]
+
+    def _estimated(self, epsilon: float) -> tuple[IntervalCase, Alone, float] | None:
+        """The case, numbers, and the bound for others at the end points alone."""
+        if self._n < 3:
+            return None
+        guess = _GUESS
+        found = None
+        for _ in range(_GUESSES):
+            case = self._case(guess)
+            numbers = propose_alone(case, epsilon, guess, self._n, self._jumps(epsilon))
+            if numbers is None:
+                return found
+            gains = case.gains(epsilon, Cut(numbers.kappa, numbers.theta, math.inf))
+            value = log_bound_alone(gains, self._n, numbers)
+            found = case, numbers, value
+            if not math.isfinite(value):
+                break
+            guess = min(max(value, _DEEPEST), -0.1)
+        return found
+
+    def _crossing(self, log_target: float, top: float) -> tuple[float, float] | None:
+        """About where the bound for others at the end points crosses the target, and -d log/d log."""
+
+        def gap(epsilon: float) -> float:
+            found = self._estimated(epsilon)
+            return 1.0 if found is None else min(found[2], 1.0) - log_target
+
+        here = top * (1.0 - 1e-6)
+        value = gap(here)
+        if value > 0.0:
+            return None
+        known = [(math.log(here), value)]
+        for _ in range(_ESTIMATES):
+            if abs(known[-1][1]) <= 0.3 * _COVER:
+                break
+            move = known[-1][1] / _slope(known)
+            here = math.exp(known[-1][0] + max(min(move, 0.7), -0.7))
+            if not here < top:
+                return None
+            known.append((math.log(here), gap(here)))
+        return math.exp(known[-1][0]), _slope(known)
+
+
+def _slope(known: list[tuple[float, float]]) -> float:
+    """-d log delta / d log eps: of the last two points, or a guess on the steep side."""
+    low, high = _SLOPES
+    if len(known) < 2:
+        return 15.0
+    (x0, y0), (x1, y1) = known[-2:]
+    return min(max((y0 - y1) / (x1 - x0), low), high) if x1 != x0 else 15.0
+
+
+def jump_curve(cases: Callable[[float], object], n: int) -> JumpCurve:
+    """The curve of a mechanism's only case.
+
+    Raises
+    ------
+    NotCertified
+        Where that is not noise with unbounded ratios on an interval.
+    """
+
+    def case_for(log_delta: float) -> IntervalCase:
+        case = cases(log_delta)
+        if not isinstance(case, IntervalCase) or case.bounded:
+            msg = "analysis = 'lone-jump': wanted noise with unbounded ratios on an interval"
+            raise NotCertified(msg)
+        return case
+
+    return JumpCurve(case_for, n)

@@ -1,0 +1,398 @@
+"""Label stealing where one large gain decides: that one exactly, the rest by positive sums.
+
+Split measures of gains at ``start``: c = c_s + c_b, d_i = d_i^s + d_i^b. With c_v = c_s + v c_b and
+d_{i,v} likewise, F(c; d) = F(c_s; d^s) + int_0^1 F'(v) dv, and in
+
+    F'(v) = c_b prod_i (c_v + d_{i,v}) + sum_i d_i^b int_0^1 c_v prod_{l != i} (u c_v + d_{l,v}) du
+
+every term has one distinguished gain x > start. E(.)_+ of F'(v) is convex in v, so that
+(F'(0) + F'(1))/2 is an upper bound (docs/theory-stealing.md, Theorem 9.1). What surrounds x is
+bounded for every x by
+
+    h(x) = min over alpha of e^{alpha x} J(alpha), and of the mean plus e^{-alpha x} J^-(alpha),
+
+J^- being that of the gains negated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from shuffledp.pair import UNIT_ROUNDOFF, Array
+from shuffledp.stealing.bound import Gains, completed_above, excess_of, raised
+from shuffledp.stealing.measures import Measure
+from shuffledp.stealing.positive_sum import (
+    LARGEST_EXPONENT,
+    Contour,
+    Tilted,
+    log_chernoff,
+    log_positive_sum,
+    tilt,
+)
+
+U = UNIT_ROUNDOFF
+# Steps against the sum's and the payoff's scales: aliases of e^{-(2 pi/1.2)^2/2} and e^{-2 pi/0.6}.
+_SUM_STEP, _PAYOFF_STEP = 1.2, 0.6
+# Nodes reach 3.2/h, where e^{-h^2 t^2/2} leaves a share of 1e-4 or less.
+_REACH = 3.2
+# Jumps against those of the type with the most, where types go into another group.
+_SHARES = (0.95, 0.8, 0.5)
+# What so small a reservoir's gains spread is left out.
+_SLIGHT = 0.02
+# A sum that would take more nodes is replaced by Chernoff's bound.
+_MOST_NODES = 4_000
+
+
+class Alone(NamedTuple):
+    """The free numbers of the bound with one distinguished gain; any are valid.
+
+    Attributes
+    ----------
+    kappa, theta : float
+        Share of the blanket in the reservoir, and probability with which the victim joins it.
+    start : float
+        Gains above it are jumps, start >= 0.
+    ceiling : float
+        Where there are other jumps beside the distinguished one they are cut at it, > 0.
+    floor : float
+        Gains below -floor count as -floor, floor >= 0.
+    alpha : float
+        Tilt of the sum without jumps.
+    forward, backward : tuple of float
+        Tilts of the sums beside a jump, of the gains and of the gains negated.
+    smooth : float
+        h alpha of all sums.
+    """
+
+    kappa: float
+    theta: float
+    start: float
+    ceiling: float
+    floor: float
+    alpha: float
+    forward: tuple[float, ...]
+    backward: tuple[float, ...]
+    smooth: float
+
+
+class Family(NamedTuple):
+    """Reservoir and one whole law for each type, the masses of both upper bounds.
+
+    ``excess`` are upper bounds of the masses of the reservoir and a type less 1.
+    """
+
+    reservoir: Measure
+    types: Sequence[Measure]
+    excess: Sequence[float]
+
+    def mapped(self, change: Callable[[Array], Array]) -> Family:
+        """The same masses at other gains."""
+        return Family(
+            _at(self.reservoir, change), [_at(law, change) for law in self.types], self.excess
+        )
+
+
+def _at(law: Measure, change: Callable[[Array], Array]) -> Measure:
+    return Measure(law.mass, change(law.gain), law.lost, law.rel)
+
+
+def family_of(gains: Gains, floor: float) -> Family:
+    """Upper measures of both parts, left-over at gain 0, and gains of at least -floor."""
+    common = gains.reservoir
+    first, types = raised(common), [completed_above(law, common) for law in gains.types]
+    whole = Family(first, types, [excess_of(law, first) for law in types])
+    return whole.mapped(lambda gain: np.maximum(gain, -floor))
+
+
+def log_bound_alone(gains: Gains, n: int, at: Alone) -> float:
+    """Upper bound of log delta, for every data set (Theorem 9.2).
+
+    Parameters
+    ----------
+    gains : Gains
+        Measures of the constant shares ``at.kappa`` and ``at.theta``.
+    n : int
+        Users, the victim included; n >= 3.
+    at : Alone
+        Any choice is valid; where alpha times a gain is beyond 600 the bound is infinite.
+    """
+    common = gains.reservoir
+    mass = math.fsum(common.mass)
+    empty = math.exp((n - 2) * math.log1p(-mass * (1.0 - 4 * U)) * (1.0 - 8 * U)) * (1.0 + 8 * U)
+    paid = gains.positive * empty + common.lost + n * common.dropped
+    paid += max(law.lost for law in gains.types)
+    whole = family_of(gains, at.floor)
+    silent = whole.mapped(lambda gain: np.where(gain > at.start, 0.0, gain))
+    cut = whole.mapped(lambda gain: np.minimum(gain, at.ceiling))
+    if not _steepest(silent, cut, at) <= LARGEST_EXPONENT:
+        return math.inf
+    groups = groups_of(whole.types, at.start)
+    sharp = np.zeros(len(groups))
+    shared = _exp(log_worst_of(silent, groups, sharp, n, at.alpha, at.smooth))
+    room = _room(whole.types, groups, at.start)
+    one = np.zeros((len(groups), len(groups)))
+    behind = _Behind(silent, groups, room, n, at, empty)
+    for family, over in ((silent, 0.0), (cut, _overshoot(whole, at.ceiling, n))):
+        around = _Around(family, groups, room, n, at, behind, over)
+        shared += 0.5 * (n - 1) * around.beside(whole.reservoir, at.start)
+        labels = [around.beside(law, at.start) for law in whole.types]
+        one += 0.5 * (n - 1) * np.array([np.max([labels[j] for j in g], axis=0) for g in groups])
+    # Of users in two groups each with a jump, as many others are in the one as in the other.
+    both = 0.5 * (one + one.T + shared[:, None] + shared[None, :])
+    total = paid + float(both.max())
+    return math.log(total) + 64 * U * (1.0 + abs(math.log(total)))
+
+
+def _room(types: Sequence[Measure], groups: Sequence[Sequence[int]], start: float) -> Array:
+    """log of how much larger a group's h may be than the first's and not matter.
+
+    Its users have jumps of a share r of the first's: N_0 h + r N_0 h_0 <= 2 N_0 h_0.
+    """
+    size = [max(_size(types[j], start) for j in group) for group in groups]
+    if not size[0] > 0.0:
+        return np.zeros(len(groups))
+    return np.log(2.0 - np.minimum(np.array(size) / size[0], 1.0))
+
+
+def _size(law: Measure, start: float) -> float:
+    return float(law.mass @ np.maximum(law.gain - start, 0.0))
+
+
+def groups_of(types: Sequence[Measure], start: float) -> list[list[int]]:
+    """Types with about as much in jumps, those with the most first; any partition is valid."""
+    size = [_size(law, start) for law in types]
+    top = max(size)
+    found: list[list[int]] = [[] for _ in range(len(_SHARES) + 1)]
+    for j, part in enumerate(size):
+        found[sum(part < share * top for share in _SHARES)].append(j)
+    return [group for group in found if group]
+
+
+def _steepest(silent: Family, cut: Family, at: Alone) -> float:
+    """The largest exponent alpha x."""
+    top = [max(float(law.gain.max(initial=0.0)) for law in (f[0], *f[1])) for f in (silent, cut)]
+    forward = max(at.forward, default=0.0)
+    return max(
+        max(at.alpha, forward) * top[0],
+        forward * top[1],
+        max(at.backward, default=0.0) * at.floor,
+    )
+
+
+def _overshoot(whole: Family, ceiling: float, n: int) -> float:
+    """What cutting the others at the ceiling costs, for one distinguished jump and one user."""
+
+    def over(law: Measure) -> float:
+        return math.fsum(law.mass * np.maximum(law.gain - ceiling, 0.0))
+
+    types = max(over(law) for law in whole.types)
+    return (over(whole.reservoir) + types) * _growth(whole, n) * (1.0 + 16 * U)
+
+
+def _growth(family: Family, n: int) -> float:
+    """Upper bound of (c + d)^(n - 1) of the masses, at least 1."""
+    more = max(family.excess)
+    return math.exp((n - 1) * math.log1p(max(more, 0.0)) * (1.0 + 8 * U)) * (1.0 + 8 * U)
+
+
+class _Behind:
+    """The mean plus e^{-alpha x} J^-(alpha) for large x, the gains negated.
+
+    Jumps that are cut in place of silent only lower E(-x - S)_+, and raise the mean.
+    """
+
+    def __init__(
+        self,
+        silent: Family,
+        groups: Sequence[Sequence[int]],
+        room: Array,
+        n: int,
+        at: Alone,
+        empty: float,
+    ) -> None:
+        self._empty, self._groups, self._n = empty, groups, n
+        turned = silent.mapped(np.negative)
+        self.rest = [
+            (alpha, log_worst_of(turned, groups, room, n - 1, alpha, at.smooth))
+            for alpha in at.backward
+        ]
+
+    def line(self, family: Family) -> tuple[float, Array] | None:
+        """Slope, and start for each group; None unless all means are losses."""
+        c1 = _mean(family.reservoir)
+        d1 = [_mean(law) for law in family.types]
+        if c1 > 0.0 or max(d1) > 0.0:
+            return None
+        start = np.array([c1 + max(d1[j] for j in g) * (1.0 - self._empty) for g in self._groups])
+        slope = _growth(family, self._n) / (self._n - 1) * (1.0 + 16 * U)
+        return slope, start + 16 * U * np.abs(start)
+
+
+class _Around:
+    """h(x): what E(x + S)_+ of the others is at most, S their sum, for every data set.
+
+    Parameters
+    ----------
+    family : Family
+        The others' gains.
+    groups : sequence of sequences of int
+        Types that are taken together; h is given for data sets of each group alone.
+    room : ndarray
+        log of how much larger h may be for a group than for the first and not matter.
+    n : int
+        Users, the victim included.
+    at : Alone
+        Tilts.
+    behind : _Behind
+        What serves for large x.
+    over : float
+        What is added to every value.
+    """
+
+    def __init__(
+        self,
+        family: Family,
+        groups: Sequence[Sequence[int]],
+        room: Array,
+        n: int,
+        at: Alone,
+        behind: _Behind,
+        over: float,
+    ) -> None:
+        self._over, self._groups, self._rest = over, len(groups), behind.rest
+        self._line = behind.line(family)
+        self._forward = [
+            (alpha, log_worst_of(family, groups, room, n - 1, alpha, at.smooth))
+            for alpha in at.forward
+        ]
+
+    def beside(self, law: Measure, start: float) -> Array:
+        """Integral of h over the jumps of a measure, rounded up, for each group of the others."""
+        jump = law.gain > start
+        if not bool(jump.any()):
+            return np.zeros(self._groups)
+        values = self._expected(law.gain[jump])
+        return np.array([math.fsum(law.mass[jump] * value) for value in values]) * (1.0 + 8 * U)
+
+    def _expected(self, x: Array) -> Array:
+        """Upper bounds of h at each x >= 0, one row for each group.
+
+        For each x the same tilt for all groups: that which is best for the first.
+        """
+        best = np.full((self._groups, x.size), math.inf)
+
+        def better(values: Array) -> None:
+            found = values[0] < best[0]
+            best[:, found] = values[:, found]
+
+        for alpha, log_j in self._forward:
+            better(_exp(_sum_up(alpha * x[None, :], log_j[:, None])))
+        if self._line is not None:
+            slope, start = self._line
+            line = slope * x[None, :] + start[:, None]
+            line += 8 * U * (slope * x[None, :] + np.abs(start[:, None]))
+            for alpha, log_j in self._rest:
+                rest = _exp(_sum_up(-alpha * x[None, :], log_j[:, None]))
+                better(np.maximum(line + rest + 4 * U * (np.abs(line) + rest), 0.0))
+        return (best + self._over) * (1.0 + 32 * U)
+
+
+def _sum_up(one: Array, two: Array) -> Array:
+    """A sum, rounded up, of products that were rounded once."""
+    return one + two + 8 * U * (np.abs(one) + np.abs(two))
+
+
+def _exp(x: Array) -> Array:
+    """e^x, at least e^-700; infinite beyond e^700."""
+    return np.where(x > 700.0, math.inf, np.exp(np.clip(x, -700.0, 700.0)) * (1.0 + 8 * U))
+
+
+def _mean(law: Measure) -> float:
+    """Upper bound of the sum of masses times gains."""
+    parts = law.mass * law.gain
+    return math.fsum(parts) + 4 * U * math.fsum(np.abs(parts)) + 1e-300
+
+
+def log_worst_of(
+    family: Family,
+    groups: Sequence[Sequence[int]],
+    room: Array,
+    n: int,
+    alpha: float,
+    smooth: float,
+) -> Array:
+    """log of the largest J over the types of each group, or so little that it does not matter.
+
+    Parameters
+    ----------
+    family : Family
+        Gains.
+    groups : sequence of sequences of int
+        Groups of types.
+    room : ndarray
+        What is so much more, in logs, than the first group's value need not be sharp.
+    n : int
+        Factors.
+    alpha, smooth : float
+        Tilt and h alpha.
+    """
+    common = tilt(family.reservoir, alpha)
+    if common.mass < _SLIGHT:
+        # Leaving out what the reservoir's gains spread is outward.
+        none = np.zeros(1)
+        common = common._replace(weights=np.ones(1), offsets=none)
+    found: list[float] = []
+    for group, more in zip(groups, room, strict=True):
+        enough = found[0] + float(more) if found else -math.inf
+        found.append(_log_worst(family, common, group, n, alpha, smooth, enough))
+    return np.array(found)
+
+
+def _log_worst(
+    family: Family,
+    common: Tilted,
+    group: Sequence[int],
+    n: int,
+    alpha: float,
+    smooth: float,
+    enough: float,
+) -> float:
+    """log of a group's largest J; types that cannot matter by coarser bounds."""
+    laws = [tilt(family.types[j], alpha) for j in group]
+    excess = [family.excess[j] for j in group]
+    rough = Contour(alpha, smooth / alpha, 0.0, 0)
+    coarse = [
+        log_chernoff(common, law, more, n, rough) for law, more in zip(laws, excess, strict=True)
+    ]
+    best = enough
+    for j in sorted(range(len(laws)), key=coarse.__getitem__, reverse=True):
+        if coarse[j] <= best:
+            break
+        contour = contour_for(common, laws[j], n, alpha, smooth)
+        value = coarse[j]
+        if contour.nodes <= _MOST_NODES:
+            for finer in (*contour.rougher(), contour):
+                value = min(value, log_positive_sum(common, laws[j], excess[j], n, finer))
+                if value <= best:
+                    break
+        best = max(best, value)
+    return best
+
+
+def contour_for(common: Tilted, law: Tilted, n: int, alpha: float, smooth: float) -> Contour:
+    """Nodes for a tilt: any are valid."""
+    within = n * (_variance(common) + _variance(law)) / (common.mass + law.mass)
+    step = _PAYOFF_STEP * alpha
+    if within > 0.0:
+        step = min(step, _SUM_STEP / math.sqrt(within))
+    h = smooth / alpha
+    return Contour(alpha, h, step, math.ceil(min(_REACH / (h * step), 2.0 * _MOST_NODES)))
+
+
+def _variance(law: Tilted) -> float:
+    """Mass times the variance of the offsets."""
+    return law.mass * float(law.weights @ (law.offsets * law.offsets))
