@@ -116,8 +116,8 @@ _ALL = (
         "lone-jump",
         "upper",
         theorems.LONE_JUMP,
-        "Gaussian noise on an interval, for all users alike, any inputs of the others; not adaptive; "
-        "`verify` does not recompute it, so that certificates leave it out",
+        "Gaussian noise on an interval, one randomizer for all users, any inputs of the others; "
+        "not adaptive; `verify` does not recompute it, so that certificates leave it out",
         kind="algorithm",
         slow=True,
     ),

@@ -47,6 +47,8 @@ _LEAST_DELTA = 1e-300
 _FINE_RTOL = 1e-7
 # Ends farther apart than that, in eps and in log delta, are worth a slow analysis.
 _GAP, _LOG_GAP = 0.01, 0.005
+# With fewer users it closes little.
+_MANY = 5_000
 _CLOSING = "lone-jump"
 # P(L > eps) - delta next to eps = 0, at the least; brackets of delta may take this much of rtol.
 _FALL, _SHARE = 0.3, 0.6
@@ -200,6 +202,7 @@ class Shuffled:
             "delta", delta_from_log(lower.value, upper.value), wanted=self._width(), logs=True
         )
 
+    @by_name
     def recomputable_epsilon(self, *, delta: float) -> Bound:
         """As ``epsilon``, by analyses that ``shuffledp verify`` recomputes.
 
@@ -210,6 +213,7 @@ class Shuffled:
         """
         return self._epsilon(_check.open_unit("delta", delta), None, closing=False)
 
+    @by_name
     def recomputable_delta(self, *, epsilon: float) -> Bound:
         """As ``delta``, by analyses that ``shuffledp verify`` recomputes.
 
@@ -232,7 +236,7 @@ class Shuffled:
 
     def _closer(self, upper: Found, run: Callable[[Evaluation, str], Found]) -> Found:
         """The end, or a lower one by what is worth its time only where ends are apart."""
-        if not self._applies(_CLOSING):
+        if self.n < _MANY or not self._applies(_CLOSING):
             return upper
         found = run(_WORK.of(self), _CLOSING)
         return found if found.value < upper.value else upper

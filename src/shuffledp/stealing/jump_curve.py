@@ -22,6 +22,8 @@ U = UNIT_ROUNDOFF
 # Where log delta is guessed to be, rounds of guessing, and how much deeper laws are computed for.
 _GUESS, _GUESSES, _DEEPER = -20.0, 2, 10.0
 _DEEPEST = -700.0
+# Where alpha times the gain that jumps start at is less, nothing is gained by keeping them apart.
+_HEAVY = 1.5
 # Places in eps, in a factor of two, at which the number of jumps is chosen.
 _PLACES = 4.0
 # How near the certified bound at the returned eps is to the target, and how far the cover is
@@ -65,13 +67,11 @@ class JumpCurve:
         if found is None:
             return None
         case, numbers, _ = found
-        triples = jump_cover(epsilon, numbers, self._n, case.chords, case.rows)
         if case.two_inputs:
             gains = case.gains(epsilon, Cut(numbers.kappa, numbers.theta, math.inf))
         else:
-            gains = case.gains_of(
-                case.rows(triples), epsilon, Cut(numbers.kappa, numbers.theta, math.inf)
-            )
+            laws = case.rows(jump_cover(epsilon, numbers, self._n, case.chords, case.rows))
+            gains = case.gains_of(laws, epsilon, Cut(numbers.kappa, numbers.theta, math.inf))
         value = log_bound_alone(gains, self._n, numbers)
         return CertifiedAlone(epsilon, min(value, 0.0), numbers)
 
@@ -129,6 +129,8 @@ class JumpCurve:
             numbers = propose_alone(case, epsilon, guess, self._n, self._jumps(epsilon))
             if numbers is None:
                 return found
+            if numbers.alpha * numbers.start < _HEAVY:
+                return None
             gains = case.gains(epsilon, Cut(numbers.kappa, numbers.theta, math.inf))
             value = log_bound_alone(gains, self._n, numbers)
             found = case, numbers, value
@@ -138,7 +140,7 @@ class JumpCurve:
         return found
 
     def _crossing(self, log_target: float, top: float) -> tuple[float, float] | None:
-        """About where the bound for others at the end points crosses the target, and -d log/d log."""
+        """About where the bound for others at the ends crosses the target, and -d log/d log."""
 
         def gap(epsilon: float) -> float:
             found = self._estimated(epsilon)
