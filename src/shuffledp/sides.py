@@ -233,7 +233,6 @@ def bits_of(source: Source, key: str) -> Bits:
     return bits
 
 
-def _require_triples(source: Source) -> None:
 def has_lone_jumps(source: Source) -> bool:
     """Whether single gains without bound may decide: noise whose worst triples span an interval."""
     if not isinstance(source, Randomizer) or math.isfinite(source.eps0):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from typing import Any
 
 import numpy as np
 import pytest
@@ -148,7 +149,7 @@ def test_above_f_for_every_data_set_many() -> None:
     assert len([gap for _ in range(1500) for gap in check_f(rng, 12)]) == 18_000
 
 
-def one_jump(**changes: float) -> float:
+def one_jump(**changes: Any) -> float:
     """The bound for a rare large gain among users who lose little by little."""
     rare = 1e-5
     common = Measure(np.array([0.1]), np.array([-1.0]), 0.0, 0.0)
@@ -260,7 +261,7 @@ def test_covers_lie_on_the_right_side(sigma: float, epsilon: float, n: int) -> N
     triples = jump_cover(epsilon, at, n, case.chords, case.rows)
     y = np.concatenate([np.linspace(-9.0, 10.0, 801), np.linspace(-0.3, 1.3, 161)])
     for row in (1, 0, 2):
-        edge = [t for t in triples if t.bends[0].row == row]
+        edge: list[Any] = [t for t in triples if t.bends[0].row == row]
         places = [t[row] for t in edge]
         assert (places[0], places[-1]) == (0.0, 1.0)
         assert all(b > a for a, b in itertools.pairwise(places))
@@ -273,9 +274,7 @@ def test_covers_lie_on_the_right_side(sigma: float, epsilon: float, n: int) -> N
                 for triple, weight in ((one, 1.0 - share), (two, share)):
                     bend, place = triple.bends[0], triple[row]
                     far = np.abs(y - place)
-                    factor = (
-                        np.full(y.size, bend.factor) if row == 0 else bend.factors(far)  # type: ignore[attr-defined]
-                    )
+                    factor = np.full(y.size, bend.factor) if row == 0 else bend.factors(far)
                     ratio = ((y - v) ** 2 - (y - place) ** 2) / (2.0 * sigma**2)
                     total += weight * factor * np.exp(ratio)
                 if row == 0:
