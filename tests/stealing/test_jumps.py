@@ -58,7 +58,8 @@ def check_channel(rng: random.Random, settings: int) -> int:
         case = FiniteCase(law_of(rows, (x0, x1, *range(inputs))), stand_ins=False)
         for _ in range(settings):
             weights = tuple(rng.random() * rng.choice([0, 1, 1]) for _ in range(inputs))
-            choice = Tuned(*(rng.uniform(0.0, 0.97) for _ in range(3)), weights)
+            gain, loss, silent = (rng.uniform(0.0, 0.97) for _ in range(3))
+            choice = Tuned(gain, loss, silent, weights)
             gains = case.certified_gains(epsilon, choice)
             top = max(float(law.gain.max(initial=0.0)) for law in (gains.reservoir, *gains.types))
             at = random_numbers(rng, top, n)
@@ -85,11 +86,11 @@ def exact_f(common: Measure, laws: list[Measure]) -> float:
     """F(c; d) = int_0^1 int (x)_+ c * prod (u c + d_i), by expanding the product."""
     total = 0.0
     first = list(zip(common.mass, common.gain, strict=True))
-    others = [
+    others: list[list[tuple[Any, Any, int]]] = [
         [(m, x, 1) for m, x in first] + [(m, x, 0) for m, x in zip(law.mass, law.gain, strict=True)]
         for law in laws
     ]
-    for (m0, x0), *rest in itertools.product(first, *others):
+    for (m0, x0), rest in itertools.product(first, list(itertools.product(*others))):
         mass, gain = m0, x0
         power = 0
         for m, x, joined in rest:
