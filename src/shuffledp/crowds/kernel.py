@@ -26,7 +26,7 @@ import numpy as np
 
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.stealing.measures import Measure
-from shuffledp.stealing.positive_sum import Contour, Tilted, spread, tilt
+from shuffledp.stealing.positive_sum import Contour, Tilted, or_infinite, spread, tilt, within_range
 
 U = UNIT_ROUNDOFF
 # Choices of one type in each group that are looked at.
@@ -97,7 +97,7 @@ def log_crowd_bound(gains: CrowdGains, at: Contour) -> float:
     Parameters
     ----------
     gains : CrowdGains
-        alpha times every gain at most 600.
+        Of any size: alpha is lowered where alpha times the largest is more than 600.
     at : Contour
         Any choice is valid.
     """
@@ -106,6 +106,8 @@ def log_crowd_bound(gains: CrowdGains, at: Contour) -> float:
     paid = (_tail(gains) + reservoir.lost + lost) * (1.0 + 16 * U)
     if not reservoir.mass.size:
         return math.log(paid) + 4 * U * abs(math.log(paid)) if paid > 0.0 else -math.inf
+    laws = (reservoir, *(law for group in gains.groups for law in group.types))
+    at = within_range(at, max(float(law.gain.max(initial=0.0)) for law in laws))
     common = tilt(_raised(reservoir), at.alpha)
     t = at.step * np.arange(at.nodes + 1)
     rel = 4.0 * common.rel + 16 * U
@@ -116,7 +118,7 @@ def log_crowd_bound(gains: CrowdGains, at: Contour) -> float:
     ]
     # Masses whose tilted size is below e^-700 are no part of ``mass``.
     leading = math.log(common.mass * (1.0 + common.rel) + 1e-290)
-    best = max(_log_sum(choice, joined, t, at) for choice in _choices(groups))
+    best = max(or_infinite(_log_sum(choice, joined, t, at)) for choice in _choices(groups))
     best += leading + 16 * U * (abs(best) + abs(leading) + 1.0)
     return _log_add(best, paid)
 

@@ -17,7 +17,15 @@ import numpy as np
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.stealing.coarse import log_coarse
 from shuffledp.stealing.measures import Measure
-from shuffledp.stealing.positive_sum import Contour, Tilted, log_chernoff, log_positive_sum, tilt
+from shuffledp.stealing.positive_sum import (
+    Contour,
+    Tilted,
+    log_chernoff,
+    log_positive_sum,
+    or_infinite,
+    tilt,
+    within_range,
+)
 from shuffledp.stealing.stack import Stack
 
 U = UNIT_ROUNDOFF
@@ -56,7 +64,7 @@ def log_bound(
     Parameters
     ----------
     gains : Gains
-        alpha times every gain at most 600.
+        Of any size: alpha is lowered where alpha times the largest is more than 600.
     n : int
         Users, the victim included; n >= 2.
     at : Contour
@@ -69,7 +77,8 @@ def log_bound(
     reservoir = gains.reservoir
     mass = math.fsum(reservoir.mass)
     tail = gains.positive * math.exp((n - 1) * math.log1p(-mass * (1.0 - 4 * U)) * (1.0 - 8 * U))
-    best = _log_worst(gains, n, at, enough, spare)
+    # A contour proposed for some types may be too far out for the gains of others.
+    best = _log_worst(gains, n, within_range(at, gains.top()), enough, spare)
     # A leading message from what was dropped: n gains, int g_+ <= 1 each.
     other = reservoir.lost + n * reservoir.dropped
     return _log_add(best, (tail + other) * (1.0 + 16 * U))
@@ -90,7 +99,7 @@ def _log_worst(gains: Gains, n: int, at: Contour, enough: float, spare: float) -
     excess = [excess_of(law, common) for law in whole]
     laws = [tilt(law, at.alpha) for law in whole]
     coarse = [
-        _log_add(log_chernoff(reservoir, tilted, over, n, at) + more, law.lost)
+        or_infinite(_log_add(log_chernoff(reservoir, tilted, over, n, at) + more, law.lost))
         for tilted, over, law in zip(laws, excess, gains.types, strict=True)
     ]
     best = enough
@@ -117,7 +126,7 @@ def _log_sum(pair: _Pair, n: int, at: Contour, best: float) -> float:
     value = math.inf
     for contour in (*at.rougher(), at):
         value = log_positive_sum(pair.reservoir, pair.labelled, pair.excess, n, contour)
-        value = _log_add(value + pair.more, pair.lost)
+        value = or_infinite(_log_add(value + pair.more, pair.lost))
         if value <= best:
             break
     return value
@@ -129,6 +138,7 @@ def _log_worst_of_many(
     """The same of many types: moments first, for all at once."""
     heavy = at.alpha * Gains(common, types, 0.0).top() > _HEAVY
     coarse = log_coarse(types, common, n, at.alpha, heavy=heavy)
+    coarse = np.where(np.isnan(coarse), math.inf, coarse)
     reservoir = tilt(raised(common) if heavy else common, at.alpha)
     more = 0.0 if heavy else math.log1p(common.rel) + 4 * U
     best = enough

@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shuffledp.errors import NotCertified
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.stealing.measures import Measure
 
@@ -65,6 +66,29 @@ class Contour(NamedTuple):
         return tuple(found)
 
 
+def within_range(at: Contour, top: float) -> Contour:
+    """The contour with alpha so small that alpha times the largest gain is at most 600.
+
+    Any alpha is valid: one proposed for some laws may be too large for the gains of others, and
+    what overflows would be no bound.
+
+    Parameters
+    ----------
+    at : Contour
+        As proposed.
+    top : float
+        The largest gain of all measures that are tilted.
+    """
+    if at.alpha * top <= LARGEST_EXPONENT:
+        return at
+    return at._replace(alpha=LARGEST_EXPONENT / top * (1.0 - 4 * U))
+
+
+def or_infinite(value: float) -> float:
+    """What is not a number bounds nothing: as an upper bound it is infinite."""
+    return math.inf if math.isnan(value) else value
+
+
 class Tilted(NamedTuple):
     """A measure times e^{alpha gain}.
 
@@ -90,8 +114,16 @@ def tilt(measure: Measure, alpha: float) -> Tilted:
         Gains with alpha * gain <= 600.
     alpha : float
         Tilt > 0.
+
+    Raises
+    ------
+    NotCertified
+        If a gain is too large for this alpha.
     """
     exponent = alpha * measure.gain
+    if not float(exponent.max(initial=0.0)) <= LARGEST_EXPONENT:
+        msg = f"alpha = {alpha!r}: wanted alpha times every gain at most {LARGEST_EXPONENT:g}"
+        raise NotCertified(msg)
     weight = measure.mass * np.exp(np.maximum(exponent, -NEVER))
     growth = measure.mass * np.expm1(exponent)
     moves = math.fsum(weight * np.abs(np.maximum(exponent, -NEVER)))

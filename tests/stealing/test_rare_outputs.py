@@ -1,0 +1,102 @@
+"""Outputs that next to nobody sends: gains of a type that the proposal did not look at are huge."""
+
+import math
+
+import numpy as np
+import pytest
+
+import shuffledp as sd
+from shuffledp.crowds.case import Choice
+from shuffledp.crowds.rows import table_of
+from shuffledp.crowds.solve import Curve
+from shuffledp.ends import refuse_contradiction
+from shuffledp.errors import NotCertified
+from shuffledp.stealing.measures import Measure
+from shuffledp.stealing.positive_sum import (
+    LARGEST_EXPONENT,
+    Contour,
+    or_infinite,
+    tilt,
+    within_range,
+)
+
+FOUR = ((0.7, 3e-8), (0.2, 3e-8), (0.25, 3e-8), (0.45, 1e-11))
+SIX = ((0.6, 1e-7), (0.3, 1e-7), (0.7, 1e-7), (0.28, 1e-7), (0.72, 1e-7), (0.4, 1e-11))
+
+
+def rows(pairs):
+    return [[a * (1 - y), (1 - a) * (1 - y), y] for a, y in pairs]
+
+
+def seen(pairs, n, epsilon):
+    """P - e^eps Q of the event that some report is the rare one, all others hold the last input."""
+    rare, last = max(y for _, y in pairs), pairs[-1][1]
+    there = -math.expm1((n - 1) * math.log1p(-last) + math.log1p(-rare))
+    return there + math.exp(epsilon) * math.expm1(n * math.log1p(-last))
+
+
+@pytest.mark.parametrize(("pairs", "n"), [(FOUR, 300), (SIX, 1000), (FOUR, 3)])
+@pytest.mark.parametrize("epsilon", [0.1, 0.43, 1.0])
+def test_the_event_of_a_rare_output_is_counted(pairs, n, epsilon):
+    shuffled = sd.shuffle(sd.Channel(matrix=rows(pairs)), n=n)
+    truth = seen(pairs, n, epsilon)
+    assert shuffled.delta(epsilon=epsilon).upper >= truth
+    assert shuffled.delta(epsilon=epsilon, analysis="label-stealing").upper >= truth
+
+
+def test_eps_of_a_rare_output_is_not_that_of_the_common_ones():
+    bound = sd.shuffle(sd.Channel(matrix=rows(FOUR)), n=300).epsilon(delta=1e-9)
+    assert 2.3 < bound.lower <= bound.upper < 2.4
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_channels_with_rare_outputs(seed):
+    rng = np.random.default_rng(seed)
+    inputs, outputs = int(rng.integers(3, 7)), int(rng.integers(3, 5))
+    matrix = 10.0 ** rng.uniform(-12.0, 0.0, size=(inputs, outputs))
+    matrix[:, :2] += 0.1
+    matrix /= matrix.sum(axis=1, keepdims=True)
+    n = int(10 ** rng.uniform(0.5, 4.0))
+    shuffled = sd.shuffle(sd.Channel(matrix=matrix.tolist()), n=n)
+    for delta in (1e-6, 1e-10):
+        upper = shuffled.epsilon(delta=delta, analysis="label-stealing").upper
+        lower = shuffled.epsilon(delta=delta, analysis="dataset").lower
+        assert lower <= upper * (1.0 + 1e-9)
+
+
+def test_a_crowd_whose_gains_are_too_large_for_the_contour():
+    two = [rows(SIX[:3]), rows(((0.61, 1e-7), (0.3, 1e-7), (0.4, 1e-11)))]
+    curve = Curve(table_of([sd.Channel(matrix=matrix) for matrix in two]), [3, 3], 0)
+    far = Contour(1e4, 1e-6, 1.0, 20)
+    for case in curve.cases:
+        choice = Choice(0.5, 0.5, 0.5, (1.0,) * len(case.others))
+        bound = case.log_bound(0.3, choice, far)
+        assert bound > -700.0
+        # The same bound where nothing has to be lowered.
+        top = max(float(law.gain.max(initial=0.0)) for law in laws_of(case.gains(0.3, choice)))
+        assert bound == case.log_bound(0.3, choice, within_range(far, top))
+
+
+def laws_of(gains):
+    return [gains.reservoir, *(law for group in gains.groups for law in group.types)]
+
+
+def test_alpha_is_lowered_to_what_floats_hold():
+    at = Contour(10.0, 0.01, 1.0, 5)
+    assert within_range(at, 60.0) == at
+    lowered = within_range(at, 1e5)
+    assert 0.0 < lowered.alpha * 1e5 <= LARGEST_EXPONENT
+    assert lowered[1:] == at[1:]
+
+
+def test_what_would_overflow_is_refused():
+    law = Measure(np.array([0.5, 1e-9]), np.array([0.1, 900.0]), 0.0, 1e-15)
+    with pytest.raises(NotCertified, match="alpha"):
+        tilt(law, 1.0)
+    assert or_infinite(math.nan) == math.inf
+
+
+def test_ends_that_contradict_each_other_are_not_printed():
+    refuse_contradiction(1.0, 1.0)
+    with pytest.raises(NotCertified, match="contradict"):
+        refuse_contradiction(2.0, 1.0)
