@@ -68,13 +68,17 @@ def test_a_crowd_whose_gains_are_too_large_for_the_contour():
     two = [rows(SIX[:3]), rows(((0.61, 1e-7), (0.3, 1e-7), (0.4, 1e-11)))]
     curve = Curve(table_of([sd.Channel(matrix=matrix) for matrix in two]), [3, 3], 0)
     far = Contour(1e4, 1e-6, 1.0, 20)
+    bounds = []
     for case in curve.cases:
         choice = Choice(0.5, 0.5, 0.5, (1.0,) * len(case.others))
         bound = case.log_bound(0.3, choice, far)
-        assert bound > -700.0
+        bounds.append(bound)
+        assert not math.isnan(bound)
         # The same bound where nothing has to be lowered.
         top = max(float(law.gain.max(initial=0.0)) for law in laws_of(case.gains(0.3, choice)))
         assert bound == case.log_bound(0.3, choice, within_range(far, top))
+    # The rare output alone: 1e-7 of one input against 1e-11 of all others.
+    assert max(bounds) >= math.log(0.9e-7)
 
 
 def laws_of(gains):
