@@ -121,7 +121,8 @@ class Curve:
             eps by the local guarantee: None where the answer is not below it.
         """
         top = min(cap, _LARGEST)
-        point = None if self._n < 2 else self._crossing(log_target, top)
+        # Below the least eps that is looked at, as of a subsample rarer than delta, nothing is won.
+        point = None if self._n < 2 or top <= _SMALLEST else self._crossing(log_target, top)
         if point is None:
             return None
         slack = 4 * U * (1.0 + abs(log_target))
