@@ -26,11 +26,11 @@ def exact_upper(count, n, p):
 
 def arb_upper(count, n, p):
     """P(Bin(n, p) >= count) as a ball."""
-    ctx.prec = 400
+    before, ctx.prec = ctx.prec, 400
     try:
         return arb(p).beta_lower(arb(count), arb(n - count + 1), regularized=True)
     finally:
-        ctx.prec = 53
+        ctx.prec = before
 
 
 @given(st.integers(1, 40), st.data())
