@@ -160,9 +160,10 @@ SINGLE = (
     Curve(
         "binary local hashing",
         single(lambda e: sd.BLH(domain=d, eps0=e)), PURPLE, (0, (4, 1.5)), "s",
-        along=(
-            ("Hadamard response, 1 block", single(lambda e: sd.HadamardResponse(domain=d, eps0=e))),
-        ),
+    ),
+    Curve(
+        "Hadamard response, 1 block",
+        single(lambda e: sd.HadamardResponse(domain=d, eps0=e)), SKY, (0, (1.2, 1.2)), "P",
     ),
     Curve(
         "RAPPOR", single(lambda e: sd.RAPPOR(d=d, eps0=e)), GREEN, (0, (6, 1.5, 1, 1.5)), "^",

@@ -206,7 +206,9 @@ class Curve:
         """Almost the largest eps up to ``top`` with delta >= target, for a point's data set."""
         slack = 4 * U * (1.0 + abs(log_target))
         way = next(w for w in self._ways if w.high == seen.x0)
-        (_, high), (_, low) = seen.others
+        # All may hold the same one: then the other is not listed.
+        high = sum(count for value, count in seen.others if value == way.high)
+        low = self._n - 1 - high
 
         def enough(epsilon: float) -> bool:
             asked = problem(way, epsilon, outer=False)
