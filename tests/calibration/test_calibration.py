@@ -40,8 +40,13 @@ def test_smallest_sigma():
         family, n=10_000, epsilon=0.05, delta=1e-6, find="smallest", low=0.5, high=5.0, rtol=1e-3
     )
     assert found.beyond < found.value <= found.beyond * (1 + 1.1e-3)
-    assert sd.shuffle(family(found.value), n=10_000).epsilon(delta=1e-6).upper <= 0.05 * (1 + 1e-6)
-    assert sd.shuffle(family(found.beyond), n=10_000).epsilon(delta=1e-6).upper > 0.05
+    # Solvers leave the lone jump out, which takes seconds a question.
+    value, beyond = (
+        sd.shuffle(family(s), n=10_000).epsilon(delta=1e-6, analysis="label-stealing").upper
+        for s in (found.value, found.beyond)
+    )
+    assert value <= 0.05 * (1 + 1e-6)
+    assert beyond > 0.05
 
 
 @pytest.mark.parametrize(("epsilon", "delta"), [(0.5, 1e-6), (2.0, 1e-9), (3.9, 1e-3)])
