@@ -42,6 +42,9 @@ Trust = Literal["all", "published"]
 
 _ZERO = Found(0.0, None, None, {}, ())
 _FINE_CELLS = 1 << 19
+# No target leads to an end as small as this, whose own width would ask for brackets of delta
+# narrower than arithmetic has them, at any cost.
+_NO_END = 1e-9
 _SMALLER = 6
 _LEAST_DELTA = 1e-300
 _FINE_RTOL = 1e-7
@@ -308,7 +311,7 @@ class Shuffled:
         # log eps, by eps/delta times it, and brackets have to be so much narrower.
         flat = _FALL * epsilon / max(math.exp(found.value), _LEAST_DELTA)
         width = max(_SHARE * self.rtol * flat, 1e-12)
-        if epsilon > 0.0 and width < usual:
+        if epsilon > _NO_END and width < usual:
             finer = self._upper_at(epsilon, analysis, width)
             found = finer if finer.value <= found.value else found
         return found

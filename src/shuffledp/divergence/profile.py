@@ -36,9 +36,6 @@ _LAST_LEVEL = -724.0
 _DEEP = -45.0
 _LEVELS = (-60.0, -200.0, _LAST_LEVEL)
 _SMALLEST = 1e-300
-# So small that delta(0) says what is wanted unless delta itself is below about 1e-7; from here on
-# the integral takes seconds (1e-9: 1 s of k-RR beside binary RR, 1e-12 more than 8).
-_NEXT_TO_ZERO = 1e-9
 _TRIMMINGS = 8
 _FAR_TOO_LOW = 20.0
 # Where layers are cut for a quick estimate is looked for at powers of this, and kept in between:
@@ -194,23 +191,9 @@ class PairProfile:
         if epsilon > LARGEST_EPSILON:
             # delta falls in eps, and e^eps would overflow.
             return LogInterval(-math.inf, self.log_delta(LARGEST_EPSILON, width=width).high)
-        if 0.0 < epsilon <= _NEXT_TO_ZERO:
-            found = self._beside_zero(epsilon, width)
-            if found.width <= width:
-                return found
         if self.pair.ranges is None:
             return self._assemble(self.pair, self._positive_part(epsilon, width), epsilon)
         return self._trimmed_cells(epsilon, width)
-
-    def _beside_zero(self, epsilon: float, width: float) -> LogInterval:
-        """delta(0) - (e^eps - 1) <= delta(eps) <= delta(0): Q has a mass of one at most.
-
-        Where gains of a - b lie on a lattice those of a - e^eps b do so but for eps, and the
-        integral, which has to tell them apart, takes a thousand times as long.
-        """
-        zero = self.log_delta(0.0, width=0.5 * width)
-        # e^eps - 1 < 2 eps here, and twice for what rounding adds to the mass of Q.
-        return _outward(_log_subtract(zero.low, 4.0 * epsilon), zero.high)
 
     def _trimmed_cells(self, epsilon: float, width: float) -> LogInterval:
         """Leave out far cells that cannot matter; keep more of them if delta turns out smaller."""
