@@ -18,10 +18,9 @@ from click.testing import CliRunner
 
 import shuffledp as sd
 from shuffledp.cli import main
-from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.errors import ParameterError
 from shuffledp.protocol import Column, Job, Outcome, Record, hash_of
 from shuffledp.protocol.engines import ArrayEngine, DuckEngine, Settings
-from shuffledp.protocol.engines.spark import SparkEngine
 
 HEAD = """
 title = "Questions"
@@ -378,17 +377,6 @@ def test_a_disk_that_takes_no_more_is_one_line_and_leaves_nothing(place, limit, 
 
 
 # --------------------------------------------------------------------------- the pieces
-
-
-def test_spark_says_what_it_does_not_take():
-    joint = sd.Joint((sd.KRR(k=3, eps0=1.0), sd.KRR(k=3, eps0=1.0)))
-    both = Record((Column(name="x"), Column(name="y")))
-    dump = sd.PureDUMP(d=3, blankets=1)
-    tree = sd.Hierarchy(domain=4, eps0=1.0)
-    one = [Job(mechanism.to_dict(), Column(name="x")) for mechanism in (dump, tree)]
-    for job in (Job(joint.to_dict(), both), *one):
-        with pytest.raises(NotCertified, match="one column and one report"):
-            SparkEngine(None, materialized="nowhere").run(job, Settings())
 
 
 def test_records_are_the_same_on_every_engine(tmp_path):
