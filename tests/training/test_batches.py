@@ -198,3 +198,22 @@ def test_noise_for_a_target():
     assert run.bound.upper <= 1.0
     less = replace(run, noise=run.noise / 1.06)
     assert less.bound.upper > 1.0
+
+
+@pytest.mark.parametrize("sampler", ["balls-and-bins", "shuffle", "poisson"])
+def test_one_example_is_the_gaussian_mechanism(sampler):
+    """delta(eps) = Phi(1/2 - eps) - e^eps Phi(-1/2 - eps) with noise as large as the norm."""
+    run = sd.sgd(n=1, noise=1.0, sampler=sampler, **ONE)
+    for epsilon in (0.5, 2.0):
+        exact = ndtr(0.5 - epsilon) - math.exp(epsilon) * ndtr(-0.5 - epsilon)
+        found = run.delta_at(epsilon=epsilon)
+        assert found.lower <= exact <= found.upper <= exact * 1.02
+
+
+@pytest.mark.parametrize(
+    ("sampler", "more"), [("balls-and-bins", True), ("poisson", True), ("shuffle", False)]
+)
+def test_sizes_of_batches_are_secret_unless_fixed_beforehand(sampler, more):
+    run = sd.sgd(n=6, noise=1.0, sampler=sampler, **{**ONE, "batch": 2})
+    (words,) = (w for w in run.assumptions() if w.startswith("nobody sees"))
+    assert words.endswith("nor how many are") == more

@@ -45,7 +45,12 @@ _NOISE = (
 )
 _ADAPTIVE = "a batch's gradients may depend on all noisy sums before it"
 _REALS = "gradients and noise are real numbers, not floats"
-_SECRET = "nobody sees which examples are in which batch"  # noqa: S105 (an assumption, no key)
+# Sizes of batches depend on who is there unless they are fixed beforehand.
+_UNSEEN = {
+    "balls-and-bins": "nobody sees which examples are in which batch, nor how many are",
+    "shuffle": "nobody sees which examples are in which batch",
+    "poisson": "nobody sees which examples are in which batch, nor how many are",
+}
 _DRAWN = {
     "balls-and-bins": (
         "in every epoch each example is put into {} of the {:,} batches, chosen uniformly at "
@@ -308,7 +313,7 @@ class BatchedSGD:
             self.relation.sentence,
             _WORDS[self.relation.key],
             drawn,
-            _SECRET,
+            _UNSEEN[self.sampler],
             _NOISE.format(self.clip, self.noise),
             _ADAPTIVE,
             _REALS,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Literal, overload
 
 from shuffledp import _check
@@ -192,21 +193,24 @@ def sgd_noise(
     epsilon = _check.positive("epsilon", epsilon, high=700.0)
     rtol = _check.real("rtol", rtol, low=1e-6, high=0.1)
 
-    def run(noise: float) -> BatchedSGD:
-        return batched(
-            sampler=_sampler(sampler),
-            n=n,
-            noise=noise,
-            clip=clip,
-            epochs=epochs,
-            batch=batch,
-            delta=delta,
-            per_epoch=per_epoch,
-            relation=relation,
-            trust=_trusted(trust),
-        )
-
+    # Noise as large as the norm is a valid start; the other arguments are checked with it.
     clip = _check.positive("clip", clip, high=1e90)
+    first = batched(
+        sampler=_sampler(sampler),
+        n=n,
+        noise=clip,
+        clip=clip,
+        epochs=epochs,
+        batch=batch,
+        delta=delta,
+        per_epoch=per_epoch,
+        relation=relation,
+        trust=_trusted(trust),
+    )
+
+    def run(noise: float) -> BatchedSGD:
+        return replace(first, noise=noise)
+
     low, high = 0.04 * clip * (1.0 + 1e-9), clip
     while run(high).bound.upper > epsilon:
         low, high = high, 2.0 * high
