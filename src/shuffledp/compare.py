@@ -333,16 +333,21 @@ def _upper_end(build: Build, eps0: float, n: int, delta: float) -> float:
         return math.inf
 
 
-def _table(rows: tuple[RandomizerRow, ...]) -> list[str]:
-    heads = ["mechanism", "eps0", "gamma", "bits", "variance", "std. error", "eps >=", "eps <="]
-    table = [heads]
+def cells(rows: tuple[RandomizerRow, ...]) -> list[list[str]]:
+    """A heading and a line for each row; ends of bounds rounded outward, the rest to 3 digits."""
+    table = [["mechanism", "eps0", "gamma", "bits", "variance", "std. error", "eps >=", "eps <="]]
     for row in rows:
         bound = row.bound
         error = math.sqrt(row.variance / bound.at["n"])
         numbers = [float(row.randomizer.eps0), row.gamma, row.bits, row.variance, error]
         ends = [outward(bound.lower, up=False, digits=4), outward(bound.upper, up=True, digits=4)]
         table.append([row.randomizer.name, *(f"{v:.3g}" for v in numbers), *ends])
-    wide = [max(len(line[i]) for line in table) for i in range(len(heads))]
+    return table
+
+
+def _table(rows: tuple[RandomizerRow, ...]) -> list[str]:
+    table = cells(rows)
+    wide = [max(map(len, column)) for column in zip(*table, strict=True)]
     return [
         "  ".join(
             [line[0].ljust(wide[0]), *(c.rjust(w) for c, w in zip(line[1:], wide[1:], strict=True))]

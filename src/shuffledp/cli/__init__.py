@@ -16,6 +16,7 @@ from shuffledp.cli.compare_bounds import compare_bounds
 from shuffledp.cli.files import account, schema, verify
 from shuffledp.cli.group import OneLineGroup
 from shuffledp.cli.numbers import curve, delta, epsilon
+from shuffledp.cli.page import page
 from shuffledp.cli.plan import plan
 from shuffledp.cli.run import estimate, run, simulate
 from shuffledp.cli.tables import analyses, randomizers
@@ -66,6 +67,7 @@ for command in (
     run,
     simulate,
     estimate,
+    page,
     randomizers,
     analyses,
     schema,

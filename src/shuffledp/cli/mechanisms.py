@@ -169,11 +169,7 @@ def parameter_help(cls: type[Randomizer | MultiMessage]) -> dict[str, str]:
 def _command(
     name: str, action: Action, options: tuple[click.Option, ...], *, partial: bool
 ) -> click.Command:
-    if name == GENERIC:
-        types, words, summary = _OF_GENERIC, _SAID_OF_GENERIC, "any eps0-LDP randomizer"
-    else:
-        cls = mechanism_class(name)
-        types, words, summary = parameter_types(cls), parameter_help(cls), cls.summary
+    types, summary = _types(name)
 
     def run(**values: Any) -> Any:
         own = {key: values.pop(key) for key in types}
@@ -181,14 +177,28 @@ def _command(
         given = {k: v for k, v in own.items() if v is not None and not (partial and v is False)}
         return action({"name": name, **given}, **values)
 
-    made = [
-        _option(key, kind, default, words.get(key), partial=partial)
-        for key, (kind, default) in types.items()
-    ]
+    made = mechanism_options(name, partial=partial)
     text = f"{summary}."
     # A click.Parameter keeps no state of a run, so commands may share theirs.
     params: list[click.Parameter] = [*made, *options, *_COMMON]
     return click.Command(name, callback=run, params=params, help=text, short_help=text)
+
+
+def mechanism_options(name: str, *, partial: bool = False) -> list[click.Option]:
+    """An option for each parameter of a mechanism, from its signature and its documentation."""
+    words = _SAID_OF_GENERIC if name == GENERIC else parameter_help(mechanism_class(name))
+    return [
+        _option(key, kind, default, words.get(key), partial=partial)
+        for key, (kind, default) in _types(name)[0].items()
+    ]
+
+
+def _types(name: str) -> tuple[dict[str, tuple[Any, Any]], str]:
+    """Parameters of a mechanism, and what it is, in a few words."""
+    if name == GENERIC:
+        return _OF_GENERIC, "any eps0-LDP randomizer"
+    cls = mechanism_class(name)
+    return parameter_types(cls), cls.summary
 
 
 def _option(

@@ -93,16 +93,33 @@ class MatrixFile(click.ParamType):
         if not isinstance(value, str):
             return value
         name = _called(param)
-        wanted = "a CSV file of numbers, or a JSON file with a list of rows"
-        text = read_text(name, value, wanted=wanted)
-        try:
-            if value.lower().endswith(".json"):
-                return json.loads(text)
-            rows = [row for row in csv.reader(io.StringIO(text)) if row]
-            return [[float(cell) for cell in row] for row in rows]
-        except (ValueError, csv.Error, RecursionError) as error:
-            reason = " ".join(str(error).split())
-            raise rejected(name, value, f"{wanted} ({reason})") from None
+        text = read_text(name, value, wanted=_MATRIX)
+        return matrix_of(name, value, text, as_json=value.lower().endswith(".json"))
+
+
+_MATRIX = "a CSV file of numbers, or a JSON file with a list of rows"
+
+
+def matrix_of(name: str, value: str, text: str, *, as_json: bool) -> Any:
+    """Rows of floats from the text of a file, CSV or JSON.
+
+    Parameters
+    ----------
+    name, value : str
+        The argument and what was given for it, for the message.
+    text : str
+        What the file says.
+    as_json : bool
+        A list of rows; else lines of numbers with commas.
+    """
+    try:
+        if as_json:
+            return json.loads(text)
+        rows = [row for row in csv.reader(io.StringIO(text)) if row]
+        return [[float(cell) for cell in row] for row in rows]
+    except (ValueError, csv.Error, RecursionError) as error:
+        reason = " ".join(str(error).split())
+        raise rejected(name, value, f"{_MATRIX} ({reason})") from None
 
 
 def read_text(name: str, path: str, *, wanted: str) -> str:

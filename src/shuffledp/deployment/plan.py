@@ -188,6 +188,24 @@ def deployment_text(content: PlanFile, row: Row) -> str:
         f"# {row.label}: central eps <= {target.epsilon:g} at delta = {target.delta:g}, certified\n"
         f"# {content.task.task().error_label}: {row.error:.4g}\n\n"
     )
+    return tables_text(tables, head=head)
+
+
+def tables_text(tables: Mapping[str, Any], *, head: str = "") -> str:
+    """A deployment file with these tables, which ``shuffledp account`` accepts.
+
+    Parameters
+    ----------
+    tables : mapping
+        As in the file; what is None is left out.
+    head : str
+        Comments above them.
+
+    Raises
+    ------
+    ParameterError
+        If they are no deployment.
+    """
     text = head + tomli_w.dumps(_given(tables))
     # What is written is read once more: nothing is recommended that account would refuse, or read
     # as something else.

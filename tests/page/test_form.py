@@ -1,0 +1,88 @@
+"""The form knows what the command line knows: no list of its own, no other words."""
+
+import inspect
+import json
+
+import pytest
+
+import shuffledp as sd
+from shuffledp.cli.mechanisms import mechanism_class, parameter_types, source_from_dict
+from shuffledp.page.form import LONGEST_FIELD, MOST_POINTS, catalogue, points, question
+from shuffledp.page.work import reply
+
+NAMES = [*sd.randomizer_names(), *sd.protocol_names()]
+BASE = {"n": "1000", "delta": "1e-6"}
+
+
+def entry(name):
+    return next(found for found in catalogue()["mechanisms"] if found["name"] == name)
+
+
+def test_every_mechanism_and_every_parameter_is_there():
+    assert [found["name"] for found in catalogue()["mechanisms"]] == [*NAMES, "generic"]
+    for name in NAMES:
+        known = parameter_types(mechanism_class(name))
+        shown = {p["key"]: p for p in entry(name)["parameters"]}
+        assert list(shown) == list(known)
+        for key, (_, default) in known.items():
+            assert shown[key]["required"] is (default is inspect.Parameter.empty)
+            assert shown[key]["help"]
+            if shown[key]["default"]:
+                assert shown[key]["default"] == str(default)
+    json.dumps(catalogue(), allow_nan=False)
+
+
+@pytest.mark.parametrize("name", [*NAMES, "generic"])
+def test_what_the_page_begins_with_is_a_mechanism(name):
+    fields = {p["key"]: p["start"] for p in entry(name)["parameters"] if p["required"]}
+    assert all(fields.values()), fields
+    found = question({"mechanism": name, **fields, **BASE})
+    assert source_from_dict(found.description).to_dict()["name"] == name
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", [*NAMES, "generic"])
+def test_what_the_page_begins_with_has_an_answer(name):
+    fields = {p["key"]: p["start"] for p in entry(name)["parameters"] if p["required"]}
+    found = reply("epsilon", {"mechanism": name, **fields, **BASE, "rtol": "1e-2"})
+    assert found["status"] == 200, found
+
+
+def test_what_is_missing_odd_or_unknown_is_named():
+    full = {"mechanism": "k-rr", "k": "4", "eps0": "1", **BASE}
+    for change, words in (
+        ({"mechanism": ""}, "mechanism is missing"),
+        ({"mechanism": "rr"}, "mechanism = 'rr': wanted one of binary-rr"),
+        ({"k": ""}, "k is missing: wanted Domain size"),
+        ({"k": "four"}, "k = 'four': wanted a whole number"),
+        ({"n": ""}, "n is missing"),
+        ({"delta": "small"}, "delta = 'small': wanted a number"),
+        ({"rounds": "0"}, "rounds = 0: wanted a whole number from 1"),
+        ({"trust": "me"}, "trust = 'me': wanted one of all, published"),
+        ({"sigma": "1"}, "sigma = '1': wanted no such field"),
+        ({"k": "9" * (LONGEST_FIELD + 1)}, "wanted at most 4,096 characters"),
+    ):
+        with pytest.raises(sd.ParameterError) as found:
+            question(full | change)
+        assert words in str(found.value)
+        assert "\n" not in str(found.value)
+    with pytest.raises(sd.ParameterError, match="points"):
+        points({"points": str(MOST_POINTS + 1)})
+
+
+def test_a_flag_that_is_not_set_is_no_parameter():
+    full = {"mechanism": "generic", "eps0": "1", **BASE}
+    assert "adaptive" not in question(full | {"adaptive": "0"}).description
+    assert question(full | {"adaptive": "1"}).description["adaptive"] is True
+    with pytest.raises(sd.ParameterError, match="adaptive = 'maybe'"):
+        question(full | {"adaptive": "maybe"})
+
+
+def test_no_answer_is_a_line_too():
+    full = {"mechanism": "k-rr", "k": "4", "eps0": "1", **BASE}
+    found = reply("epsilon", full | {"analysis": "clone", "rounds": "2"})
+    assert found["status"] == 400
+    assert found["body"]["error"].startswith("analysis = 'clone': wanted none with several rounds")
+    found = reply("epsilon", full | {"n": "0"})
+    assert found["status"] == 400
+    assert found["body"]["error"].startswith("n = 0")
