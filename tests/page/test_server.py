@@ -285,7 +285,7 @@ def raw(server, content):
             found = b""
             while chunk := connection.recv(65_536):
                 found += chunk
-        except (BrokenPipeError, ConnectionResetError):
+        except OSError:  # closed before all of it was sent or read
             return None, b""
     head, _, body = found.partition(b"\r\n\r\n")
     # A request of HTTP/0.9 gets a body alone.

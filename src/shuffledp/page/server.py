@@ -226,7 +226,7 @@ def _fields(query: str) -> dict[str, str]:
 
 
 def _page(name: str, kind: str) -> tuple[bytes, str]:
-    return files("shuffledp.page").joinpath("files", name).read_bytes(), kind
+    return (files("shuffledp.page") / "files" / name).read_bytes(), kind
 
 
 def serve(port: int, *, announce: Callable[[str], None]) -> None:
