@@ -21,9 +21,11 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="also write the report to this file")
     given = parser.parse_args()
     if given.what == "figures":
-        from bench import documents, ends_meet, figures
+        from bench import documents, ends_meet, figures, printed
 
-        for path in [*figures.write(), *ends_meet.write(), *documents.write()]:
+        for path in [
+            *figures.write(), *ends_meet.write(), *documents.write(), *printed.write()
+        ]:  # fmt: skip
             print(path)
         return
     if given.what == "baselines":

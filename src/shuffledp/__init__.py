@@ -15,7 +15,7 @@ from shuffledp.comparison import Comparison
 from shuffledp.composition import Composed, central, compose
 from shuffledp.crowd import Crowd, crowd
 from shuffledp.errors import NotCertified, ParameterError, ShuffleDPError
-from shuffledp.families import metric_curve, variation_ratio
+from shuffledp.families import metric_curve, ratios, variation_ratio
 from shuffledp.index import Estimate, ShuffleIndex, shuffle_index
 from shuffledp.multimessage import (
     BalcerCheu,
@@ -156,6 +156,7 @@ __all__ = [
     "protocol_names",
     "randomizer_from_dict",
     "randomizer_names",
+    "ratios",
     "required_messages",
     "required_noise",
     "required_users",

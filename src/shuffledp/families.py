@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Protocol, cast
+
+import numpy as np
 
 from shuffledp import _check
 from shuffledp.bound import Bound
 from shuffledp.described import by_name
 from shuffledp.errors import rejected
+from shuffledp.multimessage import MessagePair, MultiMessage
+from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Randomizer
-from shuffledp.reductions import VariationRatio
+from shuffledp.reductions import VariationRatio, ratio_of
 from shuffledp.shuffle import Shuffled, Trust, settings, shuffle
 from shuffledp.sides import RatioFamily
 
@@ -111,3 +116,71 @@ def metric_curve(
         shuffle(made.at(distance), n=n, rtol=rtol, trust=trust).epsilon(delta=delta)
         for distance in distances
     ]
+
+
+@by_name
+def ratios(mechanism: Randomizer | MultiMessage) -> VariationRatio:
+    """p, beta and q of a mechanism: what ``variation_ratio`` takes, rounded up.
+
+    R_x0 <= p R_x1 and conversely, TV(R_x0, R_x1) <= beta, max(R_x0, R_x1) <= q B for the pair of
+    inputs that decides (of ``Wheel`` and ``MetricLaplace``, for two laws that no pair exceeds), B
+    the blanket, inf_x R_x over all inputs; the largest of each where several pairs may decide. For
+    a protocol of several messages R_x is the law of the data message and B that of a blanket
+    message.
+
+    Parameters
+    ----------
+    mechanism : Randomizer or MultiMessage
+        What each user runs.
+
+    Returns
+    -------
+    VariationRatio
+        With ``p`` (infinite where some message excludes an input), ``beta`` and ``q``.
+
+    Raises
+    ------
+    NotCertified
+        If q is infinite: outputs of one input that another input never gives, or ratios that know
+        no bound.
+
+    Notes
+    -----
+    Of Wang et al. 2024, Definitions of section 3, whose Tables 2 to 4 have formulas for them;
+    docs/papers.md says where these are others. ``variation_ratio`` of the three bounds the
+    shuffled mechanism for every pair of inputs (docs/theory.md, Theorem 5.7), but the mechanism
+    itself, given to ``shuffle``, has better bounds. With a protocol, n stands for the number of
+    blanket messages and one more.
+
+    Examples
+    --------
+    >>> import shuffledp as sd
+    >>> found = sd.ratios(sd.KRR(k=10, eps0=2.0))
+    >>> round(found.p, 6), round(found.beta, 6), round(found.q, 6)
+    (7.389056, 0.38984, 7.389056)
+    """
+    if isinstance(mechanism, MultiMessage):
+        found = [_ratio_of_messages(pair) for pair in mechanism.ratios()]
+    elif isinstance(mechanism, Randomizer):
+        found = [ratio for ratio, _ in ratio_of(mechanism)]
+    else:
+        raise rejected("mechanism", mechanism, "a mechanism or a protocol, such as KRR")
+    return VariationRatio(
+        p=max(ratio.p for ratio in found),
+        beta=max(ratio.beta for ratio in found),
+        q=max(ratio.q for ratio in found),
+    )
+
+
+def _ratio_of_messages(pair: MessagePair) -> VariationRatio:
+    """Of the data message's two laws, against the law of the blanket messages."""
+    # Masses and ratios are off by a few roundings each, and the sum by one more a term.
+    pad = 1.0 + 16 * UNIT_ROUNDOFF
+    used = pair.w > 0.0
+    w, a, b = pair.w[used], pair.a[used], pair.b[used]
+    top, bottom = np.maximum(a, b), np.minimum(a, b)
+    seen = top > 0.0
+    clear = bool((bottom[seen] == 0.0).any())
+    p = math.inf if clear else float((top[seen] / bottom[seen]).max()) * pad
+    beta = float((w * np.maximum(a - b, 0.0)).sum()) + w.size * 16 * UNIT_ROUNDOFF
+    return VariationRatio(p=p, beta=min(beta, 1.0), q=float(top.max()) * pad)

@@ -403,8 +403,10 @@ def _ratio_form(key: str) -> Callable[[Source, int], Made]:
 
 
 def _around(x: Fraction) -> Interval:
-    """The floats around a rational."""
+    """The floats around a rational, or the float that it is."""
     near = float(x)
+    if Fraction(near) == x:
+        return Interval(near, near)
     return Interval(math.nextafter(near, -math.inf), math.nextafter(near, math.inf))
 
 

@@ -288,10 +288,66 @@ def test_theorem_4_2_needs_conditions_that_the_paper_does_not_have(p, beta, q, n
     assert found == pytest.approx(true, abs=5e-3)
 
 
-def test_variation_ratio_forms_need_finite_numbers():
+def endless_ball(form, beta, q, n, d):
+    """Both forms for p = infinity, written out."""
+    r, log4 = beta / q, (4 / d).log()
+    if form == "4.3":
+        v = (1 - 3 * r) / (1 - 2 * r) * 4 / 9 if 3 * r < 1 else arb(0)
+        spread = (32 * log4 / (r * (n - 1))).sqrt() + 4 / (r * n)
+        return (1 + beta / ((1 - v) * beta + v) * spread).log()
+    omega = 2 * r * (n - 1) - ((6 * r if 6 * r < 0.5 else arb(0.5)) * (n - 1) * log4).sqrt()
+    s = (omega * log4 / 2).sqrt()
+    down = beta * (omega / 2 - s)
+    if beta < 1:
+        down += (1 - beta) * (n - 1 - omega) * r / (1 - 2 * r)
+    return (1 + beta * (2 * s + 1) / down).log()
+
+
+ENDLESS = {"4.2": variation_ratio.theorem_4_2, "4.3": variation_ratio.theorem_4_3}
+
+
+@pytest.mark.parametrize("form", ENDLESS)
+def test_variation_ratio_forms_are_above_their_pair_where_p_is_infinite(form):
+    tried, closest = 0, math.inf
+    for beta, q, n, delta in itertools.product(
+        (0.3, 0.9, 1.0), (2.0, 5.0, 64.0), (60, 1000, 10**5), (0.3, 1e-2, 1e-6)
+    ):
+        try:
+            value = ENDLESS[form](p=math.inf, beta=beta, q=q, n=n, delta=delta)
+        except sd.NotCertified:
+            continue
+        tried += 1
+        formula_in_balls(value, endless_ball(form, *(arb(x) for x in (beta, q, n, delta))))
+        pair = published_pair(VariationRatio(p=math.inf, beta=beta, q=q), n=n)
+        assert true_at(PairProfile(pair), value, delta), (beta, q, n, delta)
+        if q == 2.0:
+            continue  # k0/(1 - 2r) has no limit there
+        near = ENDLESS[form](p=1e9, beta=beta * (1 - 1e-8), q=q * (1 + 1e-8), n=n, delta=delta)
+        closest = min(closest, abs(near / value - 1.0))
+    assert tried > 20
+    assert closest < 1e-6
+
+
+def test_closed_forms_bound_balls_into_bins_and_a_fair_coin():
+    for protocol in (sd.BallsIntoBins(d=16, s=2, blankets=4), sd.BalcerEtAl(blankets=4)):
+        n, delta = 3000, 1e-6
+        true = sd.shuffle(protocol, n=n).epsilon(delta=delta)
+        found = sd.ratios(protocol)
+        family = sd.variation_ratio(
+            p=found.p, beta=found.beta, q=found.q, n=protocol.blanket_total(n) + 1
+        )
+        for analysis in ("variation-ratio", "variation-ratio-4.2", "variation-ratio-4.3"):
+            assert true.lower <= family.epsilon(delta=delta, analysis=analysis).upper
+        same = family.epsilon(delta=delta, analysis="variation-ratio")
+        assert same.upper == pytest.approx(true.upper, rel=1e-5)
+
+
+def test_variation_ratio_forms_refuse_what_is_outside_their_domains():
     for form in (variation_ratio.theorem_4_2, variation_ratio.theorem_4_3):
-        with pytest.raises(sd.NotCertified, match="finite p"):
-            form(p=math.inf, beta=0.5, q=2.0, n=1000, delta=1e-6)
+        with pytest.raises(sd.NotCertified, match="2r <= 1"):
+            form(p=math.inf, beta=1.0, q=1.9, n=1000, delta=1e-6)
+        with pytest.raises(sd.ParameterError, match="p = nan"):
+            form(p=math.nan, beta=0.5, q=2.0, n=1000, delta=1e-6)
         with pytest.raises(sd.NotCertified, match="2r < 1"):
             form(p=10.0, beta=0.8, q=1.1, n=1000, delta=1e-6)
         with pytest.raises(sd.NotCertified, match="beta > 0"):

@@ -4,7 +4,8 @@ They bound the divergence of the PAIR of that paper. Whether that pair bounds a 
 another question, answered by ``shuffledp.reductions.variation_ratio.published_reason``; the front
 door asks it before it calls these.
 
-Notation: al = beta/(p-1), r = al p/q, k0 = 1 - al - al p.
+Notation: al = beta/(p-1), r = al p/q, k0 = 1 - al - al p. For p = infinity these are their limits:
+al = 0, al p = (p+1) al = beta, r = beta/q, k0 = 1 - beta (docs/theory.md, Remark 5.12).
 """
 
 from __future__ import annotations
@@ -21,12 +22,18 @@ from shuffledp.errors import NotCertified
 class _Pair:
     """p, beta, q and what follows from them, as intervals."""
 
-    p: Interval
     beta: Interval
-    q: Interval
     al: Interval
+    both: Interval  # (p+1) al, the mass of the labels that tell
     r: Interval
     k0: Interval
+
+    @property
+    def odds(self) -> Interval:
+        """k0 r/(1 - 2r); 0 where k0 is, whatever r is."""
+        if self.k0.high == 0.0:
+            return of(0.0)
+        return self.k0 * (self.r / (1.0 - 2.0 * self.r))
 
 
 def theorem_4_2(*, p: float, beta: float | Interval, q: float, n: int, delta: float) -> float:
@@ -48,7 +55,7 @@ def theorem_4_2(*, p: float, beta: float | Interval, q: float, n: int, delta: fl
     Parameters
     ----------
     p : float
-        Largest ratio of the victim's two laws, > 1 and finite.
+        Largest ratio of the victim's two laws, > 1; may be infinite.
     beta : float or Interval
         Their total variation distance.
     q : float
@@ -65,14 +72,14 @@ def theorem_4_2(*, p: float, beta: float | Interval, q: float, n: int, delta: fl
     if omega.low <= 0.0:
         raise _outside("Om > 0", p, beta, q, n)
     s = (omega * log_4 * 0.5).sqrt()
-    ratio = x.r / (1.0 - 2.0 * x.r)
-    fall = (x.p + 1.0) * x.al - 2.0 * x.k0 * ratio
-    if not (fall * omega).surely_at_least(2.0 * x.k0 * ratio * others + x.beta):
+    kappa = x.odds
+    fall = x.both - 2.0 * kappa
+    if not (fall * omega).surely_at_least(2.0 * kappa * others + x.beta):
         wanted = "m Om >= 2 k0 (n-1) r/(1-2r) + beta, m = (p+1) al - 2 k0 r/(1-2r)"
         raise _outside(wanted, p, beta, q, n)
     if not (omega * 0.5).surely_at_least(s):
         raise _outside("Om/2 >= sqrt(Om log(4/delta)/2)", p, beta, q, n)
-    down = x.al * omega + x.beta * (omega * 0.5 - s) + x.k0 * (others - omega) * ratio
+    down = x.al * omega + x.beta * (omega * 0.5 - s) + kappa * (others - omega)
     return (x.beta * (2.0 * s + 1.0) / down).log1p().high
 
 
@@ -87,16 +94,19 @@ def theorem_4_3(*, p: float, beta: float | Interval, q: float, n: int, delta: fl
     delta = _check.open_unit("delta", delta)
     if not (x.r * float(n)).surely_at_least(8.0 * (2.0 / of(delta)).log()):
         raise _outside("n >= 8 log(2/delta)/r", p, beta, q, n)
-    v = larger((1.0 - 3.0 * x.r) / (1.0 - 2.0 * x.r) * (of(4.0) / 9.0), 0.0)
-    down = (1.0 - v) * (1.0 + x.p) * x.al + v
+    # Above r = 1/3 the quotient is negative, at r = 1/2 it has a pole.
+    far = x.r.surely_at_least(1.0 / 3.0)
+    v = larger((1.0 - 3.0 * x.r) / (1.0 - 2.0 * x.r) * (of(4.0) / 9.0), 0.0) if not far else of(0.0)
+    down = (1.0 - v) * x.both + v
     spread = (32.0 * (4.0 / of(delta)).log() / (x.r * float(n - 1))).sqrt()
     return (x.beta / down * (spread + 4.0 / (x.r * float(n)))).log1p().high
 
 
 def _checked(p: float, beta: float | Interval, q: float, n: int) -> _Pair:
-    if not (isinstance(p, float | int) and math.isfinite(p)):
-        raise NotCertified(f"p = {p!r}: these closed forms need a finite p")
-    p, q = _check.real("p", p, low=1.0), _check.real("q", q, low=1.0)
+    endless = p == math.inf
+    if not endless:
+        p = _check.real("p", p, low=1.0)
+    q = _check.real("q", q, low=1.0)
     share = beta if isinstance(beta, Interval) else of(_check.real("beta", beta, low=0.0, high=1.0))
     if _check.count("n", n) < 2:
         raise NotCertified(
@@ -104,13 +114,16 @@ def _checked(p: float, beta: float | Interval, q: float, n: int) -> _Pair:
         )
     if p == 1.0 or share.low <= 0.0:
         raise _outside("p > 1 and beta > 0", p, beta, q, n)
-    al = share / (of(p) - 1.0)
-    r = al * p / q
-    if not (2.0 * r).surely_at_most(1.0 - 1e-12):
-        raise _outside("2r < 1", p, beta, q, n)
+    al = of(0.0) if endless else share / (of(p) - 1.0)
+    large = share if endless else al * p
+    r = large / q
+    clear = endless and share.low == share.high == 1.0
     # Rounding of al alone may make k0 negative where it is 0.
-    k0 = larger(1.0 - al - al * p, 0.0)
-    return _Pair(of(p), share, of(q), al, r, k0)
+    k0 = of(0.0) if clear else larger(1.0 - al - large, 0.0)
+    # Where nothing is left over, 2r = 2/q may be 1.
+    if not (q >= 2.0 if clear else (2.0 * r).surely_at_most(1.0 - 1e-12)):
+        raise _outside("2r <= 1" if clear else "2r < 1", p, beta, q, n)
+    return _Pair(share, al, al + large, r, k0)
 
 
 def _outside(wanted: str, p: float, beta: float | Interval, q: float, n: int) -> NotCertified:

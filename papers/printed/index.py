@@ -1,0 +1,221 @@
+"""Analysis of Shuffling Beyond Pure Local DP, 2026: its limits and the claims of its figures.
+
+The text at hand has no numbers. Limits marked "rebuilt" are ours, from its words and proofs.
+"""
+
+from __future__ import annotations
+
+import math
+
+import shuffledp as sd
+from papers.printed.items import Item
+from papers.printed.kit import Found, number, percent, row, span
+from shuffledp.baselines import certified_fft
+from shuffledp.reductions import blanket_pair
+
+FAR = {"small": 1e-3, "large": 12.0}  # eps0 at which limits are looked at
+DELTA = 1e-6
+
+
+def _chi(randomizer: sd.Randomizer) -> tuple[float, float]:
+    found = sd.shuffle_index(randomizer)
+    return found.lower.value, found.upper.value
+
+
+@row("index-drawings")
+def _drawings() -> Found:
+    return Found("-", "nothing to compute")
+
+
+@row("index-numbers")
+def _numbers() -> Found:
+    return Found("-", "not comparable: no number of its figures can be read anywhere")
+
+
+def _limit(ours: float, theirs: float, where: str) -> Found:
+    near = abs(ours / theirs - 1.0)
+    words = f"{number(ours, 5)}, limit {number(theirs, 5)} ({where})"
+    return Found(words, "holds" if near < 0.02 else f"does not: {percent(near)} off")
+
+
+@row("index-krr")
+def _krr_high(item: Item) -> Found:
+    e = FAR["small"]
+    assert callable(item.value)
+    return _limit(_chi(sd.KRR(k=10, eps0=e))[0], item.value(e, 10), "10-RR, eps0 = 0.001")
+
+
+@row("index-krr-low")
+def _krr_low(item: Item) -> Found:
+    e = FAR["large"]
+    assert callable(item.value)
+    return _limit(_chi(sd.KRR(k=10, eps0=e))[0], item.value(e), "10-RR, eps0 = 12")
+
+
+def _ratio(randomizer: sd.Randomizer) -> float:
+    low, high = _chi(randomizer)
+    return low / high
+
+
+@row("index-rr2-high", "index-rr2")
+def _binary(item: Item) -> Found:
+    e = FAR["small" if item.key.endswith("high") else "large"]
+    assert isinstance(item.value, float)
+    return _limit(_ratio(sd.KRR(k=2, eps0=e)), item.value, f"2-RR, eps0 = {e:g}")
+
+
+@row("index-rr3")
+def _three(item: Item) -> Found:
+    found = [_ratio(sd.KRR(k=k, eps0=e)) for k in (3, 10) for e in (0.1, 2.0, 8.0)]
+    assert isinstance(item.value, float)
+    return _limit(min(found), item.value, "least of 3-RR and 10-RR at eps0 = 0.1, 2, 8")
+
+
+@row("index-laplace-high")
+def _laplace(item: Item) -> Found:
+    e = 0.01  # scale 1/eps0, deviation sqrt(2)/eps0
+    assert isinstance(item.value, float)
+    chi = _chi(sd.Laplace(eps0=e))[0]
+    return _limit(chi * e / math.sqrt(2.0), item.value, "deviation 141")
+
+
+@row("index-gauss-high")
+def _gauss(item: Item) -> Found:
+    assert isinstance(item.value, float)
+    return _limit(_chi(sd.Gaussian(sigma=50.0))[0] / 50.0, item.value, "sigma = 50")
+
+
+@row("index-noise-high")
+def _noise_high(item: Item) -> Found:
+    found = min(_ratio(sd.Gaussian(sigma=50.0)), _ratio(sd.Laplace(eps0=0.01)))
+    assert isinstance(item.value, float)
+    return _limit(found, item.value, "the lesser of Gaussian and Laplace")
+
+
+@row("index-noise-low")
+def _noise_low(item: Item) -> Found:
+    found = (_ratio(sd.Gaussian(sigma=0.2)), _ratio(sd.Laplace(eps0=14.0)))
+    assert isinstance(item.value, float)
+    far = max(found, key=lambda r: abs(r - math.sqrt(0.5)))
+    return _limit(far, item.value, "Gaussian, sigma = 0.2; Laplace, eps0 = 14")
+
+
+@row("index-thm37")
+def _equal() -> Found:
+    """Both indices are equal where the theorem says so, and nowhere else of these."""
+    equal = {
+        "3-RR": sd.KRR(k=3, eps0=2.0),
+        "local hashing, l = 8": sd.LocalHash(domain=64, l=8, eps0=2.0),
+        "PrivUnit, c = 0.01": sd.PrivUnit(d=5, c=0.01, eps0=2.0),
+    }
+    other = {"Laplace": sd.Laplace(eps0=2.0), "Gaussian": sd.Gaussian(sigma=1.0)}
+    found = {name: _ratio(r) for name, r in (equal | other).items()}
+    words = ", ".join(f"{name} {number(r)}" for name, r in found.items())
+    wrong = [name for name in equal if found[name] < 1 - 1e-6]
+    wrong += [name for name in other if found[name] > 1 - 1e-6]
+    return Found(f"chi_lo/chi_up: {words}", f"does not for {' and '.join(wrong)}" if wrong else
+                 "holds")  # fmt: skip
+
+
+# --------------------------------------------------------------------------------- figures
+
+
+def _apart(randomizer: sd.Randomizer, n: int) -> tuple[float, float]:
+    """eps of the blanket over the lower end, and of the default upper end."""
+    acc = sd.shuffle(randomizer, n=n, rtol=1e-4)
+    delta = 0.01 / n
+    bound = acc.epsilon(delta=delta)
+    blanket = acc.epsilon(delta=delta, analysis="blanket").upper
+    return blanket / bound.lower - 1, bound.upper / bound.lower - 1
+
+
+@row("index-fig4a-krr")
+def _fig4a_krr() -> Found:
+    found = [_apart(sd.KRR(k=10, eps0=2.0), n) for n in (10**3, 10**4, 10**6)]
+    words = f"{span([b for b, _ in found])} apart (10-RR, eps0 = 2, n = 1e3 to 1e6)"
+    return Found(words, "holds" if max(b for b, _ in found) < 0.01 else "does not")
+
+
+@row("index-fig4a-gauss", slow=True)
+def _fig4a_gauss() -> Found:
+    found = [_apart(sd.Gaussian(sigma=1.0), n) for n in (10**4, 10**5, 10**6)]
+    words = f"blanket {span([b for b, _ in found])}, ours {span([u for _, u in found])} above"
+    return Found(f"{words} (sigma = 1, n = 1e4 to 1e6)", "holds; label stealing closes it")
+
+
+@row("index-fig4b", slow=True)
+def _fig4b() -> Found:
+    ratios = {}
+    for n in (10**3, 10**4, 10**6):
+        acc = sd.shuffle(sd.Gaussian(sigma=4.0), n=n, rtol=1e-3)
+        direct = acc.epsilon(delta=0.01 / n).upper
+        local = acc.epsilon(delta=0.01 / n, analysis="local").upper
+        try:
+            found = acc.epsilon(delta=0.01 / n, analysis="fmt-3.8").upper
+        except sd.NotCertified:
+            found = math.inf
+        ratios[n] = (found / direct, found >= local)
+    words = "; ".join(
+        f"n = 1e{round(math.log10(n))}: " + ("none" if no else f"{number(r, 3)} times ours")
+        for n, (r, no) in ratios.items()
+    )
+    holds = ratios[10**3][1] and not ratios[10**6][1] and ratios[10**6][0] > 2
+    return Found(f"sigma = 4, {words}", "holds" if holds else "holds in part")
+
+
+def _brackets(settings: list[tuple[int, float]]) -> tuple[str, list[float], list[int]]:
+    """The certified FFT of 10-RR at the eps of delta = 1e-4, for n users and a width asked for."""
+    randomizer = sd.KRR(k=10, eps0=2.0)
+    widths, points = [], []
+    for n, width in settings:
+        epsilon = sd.shuffle(randomizer, n=n).epsilon(delta=1e-4, analysis="blanket").upper
+        pair = blanket_pair(randomizer, 0, 1, n=n)
+        bracket = certified_fft.fft_delta(pair, epsilon=epsilon, width=width)
+        widths.append(bracket.high / bracket.low - 1)
+        points.append(bracket.points)
+    words = zip(settings, widths, points, strict=True)
+    shown = "; ".join(f"n = {n:,}: {percent(w)} wide, {m:,} points" for (n, _), w, m in words)
+    return shown, widths, points
+
+
+@row("index-fig4c", slow=True)
+def _fft_width() -> Found:
+    shown, widths, points = _brackets([(1000, w) for w in (0.4, 0.2, 0.1)])
+    falls = sorted(widths, reverse=True) == widths and sorted(points) == points
+    return Found(shown, "holds as a trend: grids are powers of two" if falls else "does not")
+
+
+@row("index-fig4d", slow=True)
+def _fft_users() -> Found:
+    shown, widths, points = _brackets([(n, 0.4) for n in (300, 1000, 3000)])
+    flat = max(widths) <= 1.25 * min(widths) and points[-1] <= 10 * points[0]
+    return Found(shown, "holds" if flat else "does not")
+
+
+@row("index-fig4e")
+def _mean() -> Found:
+    return Found("-", "not comparable: data law, n, betas and sigmas are not in the text; "
+                 "ours are figures/papers/index_fig5_moments.csv")  # fmt: skip
+
+
+SHAPES = (1.0, 1.5, 2.0, 3.0)
+
+
+def _of_shape(shape: float, sigma: float) -> float:
+    scale = sigma * math.sqrt(math.gamma(1 / shape) / math.gamma(3 / shape))
+    return _chi(sd.GeneralizedGaussian(shape=shape, scale=scale))[0] / sigma
+
+
+@row("index-fig5", slow=True)
+def _shapes() -> Found:
+    words, best = [], []
+    for sigma in (1.0, 20.0):
+        found = {shape: _of_shape(shape, sigma) for shape in SHAPES}
+        best.append(max(found, key=found.__getitem__))
+        shown = ", ".join(f"{number(v, 3)} at {s:g}" for s, v in found.items())
+        words.append(f"deviation {sigma:g}: {shown}")
+    shown = f"chi_lo/deviation by shape, {'; '.join(words)}"
+    if best == [2.0, 2.0]:
+        return Found(shown, "holds")
+    verdict = "holds for much noise" if best[1] == 2.0 else "does not"
+    return Found(shown, f"{verdict}; at deviation 1 the largest is at shape {best[0]:g}")
