@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any, Literal
@@ -15,6 +15,8 @@ from shuffledp.neighbours import REPLACEMENT, Relation
 Provenance = Literal["published", "proved here", "assumed"]
 _WEAKNESS: tuple[Provenance, ...] = ("published", "proved here", "assumed")
 Quantity = Literal["epsilon", "delta", "renyi", "rho", "mu", "beta", "probability"]
+# Of the smallest float with all its digits; below it a delta is shown by its logarithm.
+_SMALLEST_LOG = math.log(2.3e-308)
 
 
 @dataclass(frozen=True)
@@ -152,6 +154,47 @@ def outward(value: float | None, *, up: bool, digits: int = 6) -> str:
         return "none"
     context = Context(prec=digits, rounding=ROUND_CEILING if up else ROUND_FLOOR)
     return f"{float(context.create_decimal(Decimal(value))):.{digits}g}"
+
+
+def shown_end(
+    quantity: str, value: float | None, log: float | None, *, up: bool, digits: int = 6
+) -> str:
+    """One end for a reader, rounded outward; a delta below the floats as a power of ten.
+
+    Parameters
+    ----------
+    quantity : {"epsilon", "delta"}
+        What it is an end of.
+    value : float or None
+        eps in nats, or delta; None where nothing finite is certified.
+    log : float or None
+        Natural logarithm of a delta, where it is known.
+    up : bool
+        Whether it is the upper end.
+    digits : int
+        Significant digits.
+    """
+    if quantity == "delta" and log is not None and -math.inf < log < _SMALLEST_LOG:
+        return "10^" + outward(log / math.log(10.0), up=up, digits=digits)
+    return outward(value, up=up, digits=digits)
+
+
+def width_words(widths: Sequence[float], rtol: float) -> str:
+    """How much computing adds to the distance of the ends.
+
+    Parameters
+    ----------
+    widths : sequence of float
+        Relative widths of the analyses.
+    rtol : float
+        By how much the ends were moved outward for a verifier.
+    """
+    widest = max(widths, default=0.0)
+    words = f"at most {outward(widest, up=True, digits=2)} (relative, of each analysis)"
+    return (
+        f"{words if widest < 1.0 else 'not as asked for, see the notes'}; "
+        f"both ends are given with a margin of {rtol:g}, so that verify can decide"
+    )
 
 
 def delta_from_log(log_low: float, log_high: float) -> tuple[float, float]:

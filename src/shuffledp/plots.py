@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
-from shuffledp.bound import Bound, outward
+from shuffledp.bound import Bound, outward, shown_end
 from shuffledp.compare import RandomizerComparison
 from shuffledp.errors import ParameterError
 from shuffledp.fonts import boxes_in_silence, fit_fonts
@@ -37,7 +37,6 @@ _DASHES = ("solid", (0, (6, 2)), (0, (1, 1.2)), (0, (6, 2, 1, 2)), (0, (3, 1)), 
 _MARKERS = ("o", "s", "D", "^", "v", "P")
 _GREY = "#444444"
 _FOLD, _TITLE = 40, 64  # characters in a line
-_SMALLEST_LOG = math.log(2.3e-308)
 _SIZE = (9.2, 4.6)  # the legend stands beside the axes, where it hides nothing
 
 
@@ -389,9 +388,7 @@ def _upper(bound: Bound) -> str:
 
 def _number(bound: Bound, *, up: bool) -> str:
     value, log = (bound.upper, bound.log_upper) if up else (bound.lower, bound.log_lower)
-    if bound.quantity == "delta" and log is not None and -math.inf < log < _SMALLEST_LOG:
-        return "10^" + outward(log / math.log(10.0), up=up, digits=4)
-    return outward(value, up=up, digits=4)
+    return shown_end(bound.quantity, value, log, up=up, digits=4)
 
 
 def _limits(axes: Axes, curve: Curve) -> None:

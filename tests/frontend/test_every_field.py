@@ -22,6 +22,7 @@ from shuffledp.protocol.run import seen
 IN_THE_FILE = {
     "deployment.content.title",
     "deployment.content.accounting.rtol",
+    "deployment.content.target.at_most",
     "deployment.sha256",
     "release",
     "release.declared_users",
@@ -63,7 +64,7 @@ def table(name, i=0):
 # (randomizer, more of the file, target, whether it is of a run)
 KINDS = {
     "one round": ('name = "k-rr"\nk = 5\neps0 = 2.0', DATA_TABLE, "delta = 1e-4", False),
-    "a delta": ('name = "k-rr"\nk = 5\neps0 = 2.0', "", "epsilon = 0.7", False),
+    "a delta": ('name = "k-rr"\nk = 5\neps0 = 2.0', "", "epsilon = 0.7\nat_most = 0.1", False),
     "a run": ('name = "k-rr"\nk = 5\neps0 = 2.0', DATA_TABLE, "delta = 1e-4", True),
     "family": ('name = "generic"\neps0 = 1.0\nadaptive = true', "", "delta = 1e-4", False),
     "published": (table("duchi"), '[accounting]\ntrust = "published"', "delta = 1e-4", False),
@@ -78,7 +79,7 @@ KINDS = {
 FIRST = "scenarios.0"
 QUICK = {
     "one round": (FIRST, "deployment", "checksum", "rounds", "local", "assumptions", "shuffledp"),
-    "a delta": (f"{FIRST}.claims", "quantity", "at"),
+    "a delta": (f"{FIRST}.claims", "quantity", "at", "deployment.content.target"),
     "a run": ("release", "deployment.content.population"),
     "family": (f"{FIRST}.claims", PARAMETERS),
     "published": ("scenarios.1.claims", PARAMETERS, "deployment.content.accounting"),

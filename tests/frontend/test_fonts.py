@@ -35,7 +35,7 @@ def run(*args, cwd):
 
 def test_letters_without_a_font_are_one_line(tmp_path):
     (tmp_path / "d.toml").write_text(DEPLOYMENT.format(title=f"Plain {PRIVATE}"), encoding="utf-8")
-    done = run("account", "d.toml", cwd=tmp_path)
+    done = run("account", "d.toml", "--no-warn", "all", cwd=tmp_path)
     assert done.returncode == 0
     assert done.stderr.count("\n") == 1
     assert done.stderr.startswith("shuffledp: no installed font has ")

@@ -58,6 +58,7 @@ def test_the_deployment_meets_the_target(tmp_path, task, rounds):
     deployment = load(tmp_path / "o" / "p.deployment.toml").deployment
     assert deployment.accounting.rounds == rounds
     assert deployment.population.minimum_batch == 4_000
+    assert deployment.target.at_most == 1.0
     for situation in account(deployment).situations[:2]:
         bound = situation.bound if rounds == 1 else situation.composed
         assert bound.upper <= 1.0

@@ -164,6 +164,8 @@ def not_checked(
             f"that {source.file!r} says this (--deployment FILE compares)",
             f"the title, {source.content.title!r}, and accounting.rtol",
         ]
+        if source.content.target.at_most is not None:
+            found.append(f"that no more than {source.content.target.at_most!r} was wanted")
         if source.content.data is not None:
             found.append("the table data: which column, and its public domain")
     if release is not None:

@@ -17,10 +17,24 @@ from shuffledp.cli import report
 from shuffledp.cli.extras import load_certificate, load_deployment, load_plots, load_verifier
 from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.progress import progress, teller
+from shuffledp.cli.review import (
+    beside,
+    check_reports,
+    no_warn_option,
+    print_cautions,
+    report_option,
+    report_text,
+    sha256,
+    silenced,
+    verify_option,
+    verify_text,
+    warned,
+)
 from shuffledp.cli.text import print_json, say_unshown
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, unreadable
 from shuffledp.outputs import Outputs
+from shuffledp.review import Entry, Verified, verdict_words
 
 FIGURES = ("png", "svg", "pdf", "none")
 HOLDS, FAILS, UNDECIDED = 0, 1, 3
@@ -47,13 +61,26 @@ figure_option = click.option(
     is_flag=True,
     help="Print the certificate (a list of several) and nothing else; files only with --out.",
 )
-def account(files: tuple[str, ...], out: str | None, figure: str, as_json: bool) -> None:
+@report_option
+@verify_option
+@no_warn_option
+@click.pass_context
+def account(
+    ctx: click.Context,
+    files: tuple[str, ...],
+    out: str | None,
+    figure: str,
+    as_json: bool,
+    reports: tuple[str, ...],
+    verified: bool,
+    no_warn: tuple[str, ...],
+) -> None:
     """Account for one deployment, or compare several.
 
     For each file: a table of central eps as it runs now, at the minimum batch and if the shuffler
     fails, with theorem and assumptions; DIRECTORY/NAME.certificate.json, which `shuffledp verify`
-    checks; and DIRECTORY/NAME.png, eps over n. Several files also give comparison.png. Either all
-    files are written or none is.
+    checks; and DIRECTORY/NAME.png, eps over n. Several files also give comparison.png. --report
+    writes all of it in plain words, for a reviewer to sign. Either all files are written or none.
 
     \b
     A deployment file:
@@ -69,48 +96,102 @@ def account(files: tuple[str, ...], out: str | None, figure: str, as_json: bool)
       eps0 = 4.0
       [target]
       delta = 1e-8             # or epsilon = 0.5, then delta is bounded
+      at_most = 0.5            # optional: what the other one may be
       [accounting]             # optional
       trust = "all"            # or "published"
+      rounds = 1               # in which every user takes part
+
+    Warnings go to stderr, each with a name that --no-warn switches off.
 
     A file with tables [[group]], each with users and randomizer, in place of [population] and
     [randomizer] is a crowd: a table of what each group's members get. It has no certificate, and
     nothing is written.
     """  # noqa: D301
     _check.choice("figure", figure, FIGURES)
+    check_reports(reports)
+    off = silenced(no_warn)
     if any(load_deployment().is_crowd(file) for file in files):
-        _account_crowds(files, out, as_json=as_json)
+        _refuse_for_crowd(out, reports, verified=verified)
+        _account_crowds(files, as_json=as_json)
         return
+    if verified:
+        load_verifier()  # what is missing is said before the work
     sources = _load_all(files)
     directory = None if out is None and as_json else Path(out or ".")
     plots = load_plots() if figure != "none" and directory is not None else None
     names = [] if directory is None else _names(sources, figure)
-    with files_in(directory, names, inputs=files) as held, progress("accounting") as status:
+    with (
+        files_in(
+            directory, names, inputs=files, more=[("report", path) for path in reports]
+        ) as held,
+        progress("accounting") as status,
+    ):
+        draw = plots is not None or (bool(reports) and figure != "none")
         done = [
-            _account_for(source, draw=plots is not None, tell=teller(status, source.stem))
+            _account_for(source, draw=draw, verified=verified, tell=teller(status, source.stem))
             for source in sources
         ]
         if directory is not None:
             for name, write in _writers(done, plots, figure).items():
                 write(held.path(directory / name))
+        for path in reports:
+            pictures = directory if plots is not None else None
+            entries = [_entry(one, path, pictures, figure, off) for one in done]
+            held.write(path, report_text(path, entries))
+    _print_done(done, off, as_json=as_json)
+    if directory is not None and not as_json:
+        report.print_written([*(directory / name for name in names), *map(Path, reports)])
+    ctx.exit(max((_status(one.verified.checks) for one in done if one.verified), default=HOLDS))
+
+
+def _print_done(done: Sequence[_Done], off: frozenset[str], *, as_json: bool) -> None:
+    """What was computed on stdout, what to be warned of on stderr."""
+    several = len(done) > 1
+    for one in done:
+        file = one.source.path.name if several else ""
+        print_cautions(warned(one.certificate, off), file=file)
     if as_json:
         to_dict = load_certificate().to_dict
         content = [to_dict(one.certificate) for one in done]
-        print_json(content if len(content) > 1 else content[0])
+        print_json(content if several else content[0])
         return
     for one in done:
-        report.print_account(one.source, one.account)
-    if len(done) > 1:
+        report.print_account(one.source, one.account, one.certificate)
+        if one.verified is not None:
+            click.echo(verdict_words(one.verified.checks) + "\n")
+    if several:
         report.print_comparison([one.account for one in done])
-    if directory is not None:
-        report.print_written([directory / name for name in names])
 
 
-def _account_crowds(files: tuple[str, ...], out: str | None, *, as_json: bool) -> None:
+def _entry(one: _Done, path: str, pictures: Path | None, figure: str, off: frozenset[str]) -> Entry:
+    """A deployment of a report; ``pictures`` is where its figure is written, if it is."""
+    picture = None if pictures is None else pictures / f"{one.source.stem}.{figure}"
+    return Entry(
+        certificate=one.certificate,
+        certificate_file=f"{one.source.stem}.certificate.json",
+        certificate_sha256=sha256(load_certificate().to_json(one.certificate)),
+        label=mechanism_label(one.account.deployment.randomizer),
+        cautions=warned(one.certificate, off),
+        silenced=sorted(off),
+        curve=one.curve,
+        picture=None if picture is None else beside(picture, path),
+        verified=one.verified,
+    )
+
+
+def _refuse_for_crowd(out: str | None, reports: Sequence[str], *, verified: bool) -> None:
+    why = load_deployment().NO_CERTIFICATE
+    if out is not None:
+        raise ParameterError(f"out = {out!r}: wanted none for a crowd; {why}")
+    if reports:
+        raise ParameterError(f"report = {reports[0]!r}: wanted none for a crowd; {why}")
+    if verified:
+        raise ParameterError(f"verify: wanted without it for a crowd; {why}")
+
+
+def _account_crowds(files: tuple[str, ...], *, as_json: bool) -> None:
     """Print what each group of a crowd gets; there is nothing to write."""
     deployments = load_deployment()
-    if out is not None:
-        msg = f"out = {out!r}: wanted none for a crowd; {deployments.NO_CERTIFICATE}"
-        raise ParameterError(msg)
     sources = [deployments.load_crowd(file) for file in files]
     with progress("accounting") as status:
         found = [
@@ -161,17 +242,18 @@ def verify(
             file, deployment=deployment, table_hash=of_table, report=teller(status, "verify")
         )
         left = verifier.not_checked(file, deployment=deployment, table_hash=of_table)
-    verdicts = {check.verdict for check in checks}
-    status_code = HOLDS
-    if "does not hold" in verdicts:
-        status_code = FAILS
-    elif "undecided" in verdicts:
-        status_code = UNDECIDED
     if as_json:
         print_json([check.to_dict() for check in checks])
     else:
         report.print_checks(file, checks, left)
-    ctx.exit(status_code)
+    ctx.exit(_status(checks))
+
+
+def _status(checks: Sequence[Any]) -> int:
+    verdicts = {check.verdict for check in checks}
+    if "does not hold" in verdicts:
+        return FAILS
+    return UNDECIDED if "undecided" in verdicts else HOLDS
 
 
 @click.command(short_help="JSON Schema of the deployment file.")
@@ -189,6 +271,7 @@ class _Done:
     account: Any
     curve: Any
     certificate: Any
+    verified: Verified | None = None
 
 
 def _load_all(files: tuple[str, ...]) -> list[Any]:
@@ -200,18 +283,27 @@ def _load_all(files: tuple[str, ...]) -> list[Any]:
     return sources
 
 
-def _account_for(source: Any, *, draw: bool, tell: Callable[[str], None]) -> _Done:
-    deployments = load_deployment()
+def _account_for(source: Any, *, draw: bool, verified: bool, tell: Callable[[str], None]) -> _Done:
+    deployments, certificates = load_deployment(), load_certificate()
     found = deployments.account(source.deployment, report=tell)
     curve = deployments.curve_over_n(found, report=tell) if draw else None
-    return _Done(source, found, curve, load_certificate().issue(source, found))
+    certificate = certificates.issue(source, found)
+    said = verify_text(certificates.to_json(certificate), source, tell) if verified else None
+    return _Done(source, found, curve, certificate, said)
 
 
 @contextlib.contextmanager
 def files_in(
-    directory: Path | None, names: Sequence[str], *, inputs: Iterable[str]
+    directory: Path | None,
+    names: Sequence[str],
+    *,
+    inputs: Iterable[str],
+    more: Sequence[tuple[str, str]] = (),
 ) -> Iterator[Outputs]:
-    """``files_written`` in a directory, which is made if needed; None: nothing is written."""
+    """``files_written`` in a directory, which is made if needed; None: nothing is written there.
+
+    ``more`` are files elsewhere, each with the option that named it.
+    """
     if directory is not None:
         try:
             directory.mkdir(parents=True, exist_ok=True)
@@ -219,7 +311,7 @@ def files_in(
             words = f"{unreadable(error)}; wanted a directory to write to"
             raise ParameterError(f"out = {str(directory)!r}: {words}") from None
     outputs = [] if directory is None else [("out", str(directory / name)) for name in names]
-    with files_written(outputs, inputs=inputs) as held:
+    with files_written([*outputs, *more], inputs=inputs) as held:
         yield held
 
 

@@ -14,21 +14,25 @@ import click
 from rich.console import Console
 from rich.text import Text
 
-from shuffledp.bound import Bound, outward
+from shuffledp.bound import Bound, outward, width_words
 from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.text import end_text
+from shuffledp.review import Case, judged, verdict_of, verdict_words
 from shuffledp.sides import ONE_ROUND
 
 _WIDTH = 80
 _COLOUR = {"holds": "green", "does not hold": "bold red", "undecided": "yellow"}
 
 
-def print_account(source: Any, account: Any) -> None:
+def print_account(source: Any, account: Any, certificate: Any) -> None:
     """Print the table of one deployment and what it rests on."""
     deployment = account.deployment
     click.echo(deployment.title)
     click.echo(_wrapped("  randomizer  ", mechanism_label(deployment.randomizer)))
     click.echo(_wrapped("  target      ", _target(deployment)))
+    verdict = verdict_of(certificate)
+    if verdict is not None:
+        click.echo(_wrapped("              ", f"{verdict.title.lower()}: {verdict.words}"))
     click.echo(_wrapped("  file        ", f"{source.path} (sha256 {source.sha256[:16]}...)"))
     rounds = deployment.accounting.rounds
     if rounds > 1:
@@ -51,6 +55,13 @@ def print_crowd(source: Any, account: Any, why: str) -> None:
     click.echo(deployment.title)
     click.echo(_wrapped("  target      ", _target(deployment)))
     click.echo(_wrapped("  file        ", f"{source.path} (sha256 {source.sha256[:16]}...)"))
+    cases = [
+        Case(f"group {k}", b.lower, b.upper, b.log_lower, b.log_upper)
+        for k, b in enumerate(account.bounds)
+    ]
+    verdict = judged(deployment.target, cases)
+    if verdict is not None:
+        click.echo(_wrapped("              ", f"{verdict.title.lower()}: {verdict.words}"))
     word = "eps" if deployment.target.quantity == "epsilon" else "delta"
     digits = 6 if word == "eps" else 4
     rows = [["group", "users", f"{word} >=", f"{word} <=", "published estimate", "upper by"]]
@@ -146,18 +157,11 @@ def print_checks(file: str, checks: Sequence[Any], left: Sequence[str]) -> None:
     click.echo("not checked")
     for words in left:
         click.echo(_wrapped("  - ", words))
-    verdicts = [check.verdict for check in checks]
     click.echo(
         "Theorems are cited, not proved again: that each analysis is valid and that the\n"
         "pairs of inputs looked at dominate all others is what the certificate's sources say."
     )
-    failed, open_ = verdicts.count("does not hold"), verdicts.count("undecided")
-    if failed:
-        click.echo(f"NOT VERIFIED: {failed} of {len(verdicts)} claims do not hold")
-    elif open_:
-        click.echo(f"UNDECIDED: {open_} of {len(verdicts)} claims could not be decided")
-    else:
-        click.echo(f"VERIFIED: all {len(verdicts)} claims hold")
+    click.echo(verdict_words(checks))
 
 
 def _print_local(account: Any) -> None:
@@ -173,7 +177,11 @@ def _print_grounds(account: Any) -> None:
     each = [(s.bound, s.published, s.composed, s.composed_published) for s in account.situations]
     bounds = [found[k] for k in range(4) for found in each if found[k] is not None]
     _print_theorems(bounds)
-    click.echo(_wrapped("numerical width ", _width_words(account, bounds)))
+    click.echo(
+        _wrapped(
+            "numerical width ", width_words(_widths(bounds), account.deployment.accounting.rtol)
+        )
+    )
     click.echo("assumptions")
     said = [account.deployment.assumptions(), *(b.assumptions for b in bounds)]
     for words in _once(a for group in said for a in group):
@@ -187,15 +195,8 @@ def _print_grounds(account: Any) -> None:
             click.echo(_wrapped("note ", f"{s.name}, all rounds: {note}"))
 
 
-def _width_words(account: Any, bounds: Sequence[Bound]) -> str:
-    rtol = account.deployment.accounting.rtol
-    widths = [w for b in bounds for w in (b.lower_width, b.upper_width) if w is not None]
-    widest = max(widths, default=0.0)
-    words = f"at most {outward(widest, up=True, digits=2)} (relative, of each analysis)"
-    return (
-        f"{words if widest < 1.0 else 'not as asked for, see the notes'}; "
-        f"both ends are given with a margin of {rtol:g}, so that verify can decide"
-    )
+def _widths(bounds: Sequence[Bound]) -> list[float]:
+    return [w for b in bounds for w in (b.lower_width, b.upper_width) if w is not None]
 
 
 def _target(deployment: Any) -> str:

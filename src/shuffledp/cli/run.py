@@ -15,6 +15,7 @@ from shuffledp import _check
 from shuffledp.cli import report
 from shuffledp.cli.extras import load_certificate, load_deployment, load_plots, load_protocol
 from shuffledp.cli.progress import Progress, progress
+from shuffledp.cli.review import no_warn_option, print_cautions, silenced, warned
 from shuffledp.cli.text import print_json, say_unshown
 from shuffledp.cli.types import Number, Whole
 from shuffledp.cli.writing import files_written
@@ -134,6 +135,7 @@ def _asking(command: Callable[..., Any]) -> Callable[..., Any]:
 @click.option("--confidence", type=Number(), default=0.95, show_default=True)
 @click.option("--memory", default="512MB", show_default=True, help="What the engine may use.")
 @click.option("--json", "as_json", is_flag=True, help="Print the certificate and nothing else.")
+@no_warn_option
 def run(
     deployment: str,
     columns: tuple[str, ...],
@@ -146,6 +148,7 @@ def run(
     confidence: float,
     memory: str,
     as_json: bool,
+    no_warn: tuple[str, ...],
     **given: Any,
 ) -> None:
     """Run a deployment on one machine: every row of the input is one user's value.
@@ -173,6 +176,7 @@ def run(
       length = 3                       # by a prefix tree (parallel of olh)
     """  # noqa: D301
     protocol, files = load_protocol(), load_deployment().load(deployment)
+    off = silenced(no_warn)
     _check.open_unit("confidence", confidence)
     plots = load_plots() if figure else None
     if plots is not None:
@@ -212,12 +216,13 @@ def run(
         held.write(output, table)
         if figure is not None:
             _draw(held.path(figure), plots, result, known)
-    _warn_of_few(files, result)
+    expected = files.deployment.population.arriving
+    print_cautions(warned(certificate, off, expected=expected))
     _print_notes(result)
     if as_json:
         print_json(load_certificate().to_dict(certificate))
         return
-    _print_run(result, files, len(engine.files))
+    _print_run(result, files, len(engine.files), certificate)
     more = [path for path in (reports, figure) if path is not None]
     report.print_written([Path(path) for path in (certified, output, *more)])
 
@@ -330,18 +335,6 @@ def _certificate(files: Any, result: Any, output: str, table: str) -> Any:
     return certificates.issue(_as_run(files, result), result.account, release=release)
 
 
-def _warn_of_few(files: Any, result: Any) -> None:
-    """Fewer users than were counted on, and nothing that says how few are too few."""
-    population, users = files.deployment.population, result.outcome.users
-    if population.minimum_batch is None and users < population.arriving:
-        click.echo(
-            f"shuffledp: note: {users:,} users have a value, of {population.arriving:,} expected, "
-            "and population.minimum_batch is not set: what is certified is for "
-            f"{users:,} users, and released however few there are",
-            err=True,
-        )
-
-
 def _asked(
     ranges: tuple[str, ...], moments: int | None, candidates: str | None, *, simplex: bool
 ) -> dict[str, Any]:
@@ -406,9 +399,9 @@ def _print_notes(result: Any) -> None:
         click.echo(f"note: {note}", err=True)
 
 
-def _print_run(result: Any, files: Any, sources: int) -> None:
+def _print_run(result: Any, files: Any, sources: int, certificate: Any) -> None:
     click.echo(f"{result.outcome.users:,} users" + f" in {sources:,} files" * (sources > 1))
     for count, why in ((result.outcome.nulls, "no value"), (result.outcome.outside, "outside")):
         if count:
             click.echo(f"  {count:,} rows left out: {why}")
-    report.print_account(_as_run(files, result), result.account)
+    report.print_account(_as_run(files, result), result.account, certificate)

@@ -3,22 +3,17 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
 import click
 
-from shuffledp.bound import Bound, Theorem, outward
-
-_SMALLEST_LOG = math.log(2.3e-308)
+from shuffledp.bound import Bound, Theorem, shown_end
 
 
 def end_text(bound: Bound, *, up: bool, digits: int = 6) -> str:
     """One end of a bound, rounded outward; a delta below the smallest float as a power of ten."""
-    log = bound.log_upper if up else bound.log_lower
-    if bound.quantity == "delta" and log is not None and -math.inf < log < _SMALLEST_LOG:
-        return "10^" + outward(log / math.log(10.0), up=up, digits=digits)
-    return outward(bound.upper if up else bound.lower, up=up, digits=digits)
+    value, log = (bound.upper, bound.log_upper) if up else (bound.lower, bound.log_lower)
+    return shown_end(bound.quantity, value, log, up=up, digits=digits)
 
 
 def bound_text(bound: Bound) -> str:

@@ -11,7 +11,15 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    model_serializer,
+    model_validator,
+)
 
 from shuffledp import _check
 from shuffledp.deployment.data import Data, size_of
@@ -178,13 +186,33 @@ class Target(Table):
     epsilon: (
         Annotated[float, BeforeValidator(lambda v: _check.epsilon("target.epsilon", v))] | None
     ) = Field(default=None, description="eps >= 0, in nats")
+    at_most: (
+        Annotated[float, BeforeValidator(lambda v: _check.positive("target.at_most", v))] | None
+    ) = Field(
+        default=None,
+        description="what the bounded one of the two may be: as it runs and at the minimum batch, "
+        "after all rounds",
+    )
 
     @model_validator(mode="after")
     def _one(self) -> Target:
         if (self.delta is None) == (self.epsilon is None):
             found = "neither" if self.delta is None else "both"
-            raise ParameterError(f"target has {found}: wanted exactly one of delta, epsilon")
+            raise ParameterError(
+                f"target has {found}: wanted exactly one of delta, epsilon "
+                "(at_most limits the other one)"
+            )
+        if self.delta is None and self.at_most is not None:
+            _check.open_unit("target.at_most", self.at_most)
         return self
+
+    @model_serializer(mode="wrap")
+    def _without_no_limit(self, handler: Any) -> dict[str, Any]:
+        """Without a limit where there is none: certificates say what they said before."""
+        found = handler(self)
+        if found["at_most"] is None:
+            del found["at_most"]
+        return found
 
     @property
     def quantity(self) -> Literal["epsilon", "delta"]:

@@ -177,7 +177,7 @@ def deployment_text(content: PlanFile, row: Row) -> str:
         "title": content.title,
         "population": p,
         "randomizer": row.source.to_dict(),
-        "target": {"delta": target.delta},
+        "target": {"delta": target.delta, "at_most": target.epsilon},
         "accounting": {
             "trust": target.trust,
             "rtol": accuracy(row.source),

@@ -1,0 +1,122 @@
+"""``--report`` of ``account``: what is written for who signs; and the warnings of both commands."""
+
+from __future__ import annotations
+
+import datetime as dt
+import hashlib
+import importlib.metadata
+import os
+import tempfile
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shuffledp import __version__
+from shuffledp.cli.extras import load_verifier
+from shuffledp.errors import ParameterError, rejected
+from shuffledp.review import (
+    BY_DEFAULT,
+    NAMES,
+    Caution,
+    Verified,
+    cautions,
+    check_names,
+    report,
+    to_html,
+    to_markdown,
+)
+
+_WRITERS: dict[str, Callable[[Any], str]] = {
+    ".html": to_html,
+    ".htm": to_html,
+    ".md": to_markdown,
+}
+# What a build of packages sets, so that the same input gives the same bytes (reproducible-builds).
+_EPOCH = "SOURCE_DATE_EPOCH"
+_LAST_SECOND = 253402300799  # 9999-12-31, the last day that has a date of four digits
+
+report_option = click.option(
+    "--report",
+    "reports",
+    multiple=True,
+    metavar="FILE",
+    help="Also write a report to sign, one file: .html (prints to PDF) or .md. May be repeated.",
+)
+verify_option = click.option(
+    "--verify",
+    "verified",
+    is_flag=True,
+    help="Verify the certificates too; the report has the verdict, the exit status is verify's.",
+)
+no_warn_option = click.option(
+    "--no-warn",
+    "no_warn",
+    multiple=True,
+    metavar="NAME",
+    help=f"Do not warn of this: {', '.join(NAMES)}; or all.",
+)
+
+
+def check_reports(paths: Sequence[str]) -> None:
+    """Refuse a report whose ending is not one that is written."""
+    for path in paths:
+        if Path(path).suffix.lower() not in _WRITERS:
+            raise rejected("report", path, f"a file name ending in {', '.join(_WRITERS)}")
+
+
+def silenced(names: Sequence[str]) -> frozenset[str]:
+    """The warnings that are switched off."""
+    return frozenset(NAMES) if "all" in names else check_names("no-warn", names)
+
+
+def warned(certificate: Any, off: frozenset[str], *, expected: int | None = None) -> list[Caution]:
+    """All warnings of a certificate but those that are switched off."""
+    return [one for one in cautions(certificate, expected=expected) if one.name not in off]
+
+
+def print_cautions(found: Sequence[Caution], *, file: str = "") -> None:
+    """One line each on stderr, of those that most files do not deserve."""
+    for caution in found:
+        if caution.name in BY_DEFAULT:
+            where = f" ({file})" if file else ""
+            click.echo(f"{caution}{where}", err=True)
+
+
+def verify_text(text: str, source: Any, tell: Callable[[str], None]) -> Verified:
+    """What the verifier says of a certificate that is to be written, and of its deployment file."""
+    verifier = load_verifier()
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "certificate.json"
+        path.write_text(text, encoding="utf-8")
+        checks = verifier.verify(path, deployment=source.path, report=tell)
+        left = verifier.not_checked(path, deployment=source.path)
+    flint = importlib.metadata.version("python-flint")
+    return Verified(checks, left, f"shuffledp verify {__version__}, python-flint {flint}")
+
+
+def report_text(path: str, entries: Sequence[Any]) -> str:
+    """The report as the file's ending asks for it."""
+    return _WRITERS[Path(path).suffix.lower()](report(entries, date=_today()))
+
+
+def sha256(text: str) -> str:
+    """Of the file that the text is written as."""
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def beside(picture: Path, path: str) -> str:
+    """Where the picture lies, seen from the report."""
+    return Path(os.path.relpath(picture, Path(path).parent)).as_posix()
+
+
+def _today() -> str:
+    given = os.environ.get(_EPOCH)
+    if given is None:
+        return dt.datetime.now(dt.timezone.utc).date().isoformat()
+    whole = given.isascii() and given.isdigit() and len(given) <= len(str(_LAST_SECOND))
+    if not whole or int(given) > _LAST_SECOND:
+        words = f"{_EPOCH} = {given!r}: wanted whole seconds since 1970, up to {_LAST_SECOND}"
+        raise ParameterError(words)
+    return dt.datetime.fromtimestamp(int(given), dt.timezone.utc).date().isoformat()

@@ -1,0 +1,179 @@
+"""Warnings where people go wrong. Each has a name, by which it is switched off.
+
+Those in ``BY_DEFAULT`` are printed on stderr; all of them stand in a report. A certificate is not
+changed by any: its numbers hold, and the question is whether they are what somebody wanted.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from dataclasses import dataclass
+from typing import Any
+
+from shuffledp._check import choice
+from shuffledp.bound import outward
+from shuffledp.review.claims import (
+    FAILED,
+    WORDS,
+    all_rounds,
+    epsilon_delta,
+    one_round,
+    released,
+    worst,
+)
+from shuffledp.review.meaning import odds, percent, right_guesses
+from shuffledp.review.verdict import Case, judged
+
+# What each is about; in the order in which they are said.
+NAMES = {
+    "target-missed": "what the file asks for is not met, or not shown to be",
+    "large-eps": "a guess between two values of a user may be right 19 times in 20",
+    "large-delta": "delta is above 1 over the number of messages",
+    "no-minimum-batch": "nothing keeps the shuffler from releasing a small batch",
+    "fewer-rows": "a run saw fewer users than the file declares",
+    "rounds-not-declared": "the file does not say how often a user takes part",
+    "shuffler-fails": "little is left without the shuffler",
+}
+# What most files are like says little on a terminal: it stands in the report alone.
+BY_DEFAULT = tuple(name for name in NAMES if name not in {"rounds-not-declared", "shuffler-fails"})
+# Right guesses between two values, equally likely before: what a test at 5 per cent calls sure.
+_LARGE = 0.95
+
+
+@dataclass(frozen=True)
+class Caution:
+    """One warning: its name and one line."""
+
+    name: str
+    words: str
+
+    def __str__(self) -> str:
+        return f"warning[{self.name}]: {self.words}"
+
+
+def check_names(argument: str, names: Collection[str]) -> frozenset[str]:
+    """The names of warnings, if they are some."""
+    return frozenset(choice(argument, name, tuple(NAMES)) for name in names)
+
+
+def cautions(certificate: Any, *, expected: int | None = None) -> list[Caution]:
+    """All that there is to warn of, in the order of ``NAMES``.
+
+    Parameters
+    ----------
+    certificate : Certificate
+        As it was issued: whether its deployment says how many rounds there are is no longer known
+        of one that was read back.
+    expected : int, optional
+        Of a run: the reports that its file expects to arrive.
+    """
+    deployment = certificate.deployment.content
+    found = [
+        _target(certificate),
+        _large_eps(certificate),
+        _large_delta(certificate),
+        _no_minimum(deployment),
+        _fewer(certificate, expected),
+        _rounds(deployment),
+        _failed(certificate),
+    ]
+    return [caution for caution in found if caution is not None]
+
+
+def verdict_of(certificate: Any) -> Any:
+    """Whether the deployment's limit is met; None where it has none."""
+    cases = []
+    for ends in released(certificate):
+        upper = math.inf if ends.upper.value is None else ends.upper.value
+        case = Case(
+            ends.scenario.name, ends.lower.value or 0.0, upper, ends.lower.log, ends.upper.log
+        )
+        cases.append(case)
+    return judged(certificate.deployment.content.target, cases)
+
+
+def _target(certificate: Any) -> Caution | None:
+    verdict = verdict_of(certificate)
+    if verdict is None or verdict.kind == "met":
+        return None
+    start = "" if verdict.kind == "missed" else "not shown to be met: "
+    return Caution("target-missed", start + verdict.words)
+
+
+def _large_eps(certificate: Any) -> Caution | None:
+    ends = worst(released(certificate))
+    epsilon, delta = epsilon_delta(certificate, ends)
+    if epsilon is None:
+        return Caution("large-eps", f"no finite eps is certified ({ends.scenario.name})")
+    if right_guesses(epsilon, delta) <= _LARGE:
+        return None
+    said = outward(epsilon, up=True, digits=4)
+    return Caution(
+        "large-eps",
+        f"eps <= {said} ({ends.scenario.name}): a guess between two values of a user may be right "
+        f"{percent(epsilon, delta)} times in 100, odds of {odds(epsilon, delta)} to 1",
+    )
+
+
+def _large_delta(certificate: Any) -> Caution | None:
+    now = one_round(certificate)[0]
+    n, composed = now.scenario.n, all_rounds(certificate)[0]
+    _, delta = epsilon_delta(certificate, composed)
+    if delta is None or delta * n <= 1.0:
+        return None
+    said = outward(delta, up=True, digits=4)
+    return Caution(
+        "large-delta",
+        f"delta = {said} is above 1/n = 1/{n:,}: publishing one user's value, chosen at random, "
+        "would pass as well",
+    )
+
+
+def _no_minimum(deployment: Any) -> Caution | None:
+    if deployment.population.minimum_batch is not None:
+        return None
+    return Caution(
+        "no-minimum-batch",
+        "population.minimum_batch is not set: nothing is said of a batch in which fewer messages "
+        "arrive than are expected, and such a batch is released too",
+    )
+
+
+def _fewer(certificate: Any, expected: int | None) -> Caution | None:
+    """With a minimum batch a run is refused where they are too few."""
+    release, population = certificate.release, certificate.deployment.content.population
+    if release is None or expected is None or release.users >= expected:
+        return None
+    if population.minimum_batch is not None:
+        return None
+    return Caution(
+        "fewer-rows",
+        f"{release.users:,} users have a value, of {expected:,} expected, and "
+        "population.minimum_batch is not set: what is certified is for "
+        f"{release.users:,} users, and released however few there are",
+    )
+
+
+def _rounds(deployment: Any) -> Caution | None:
+    if "rounds" in deployment.accounting.model_fields_set:
+        return None
+    return Caution(
+        "rounds-not-declared",
+        "accounting.rounds is not set, and is taken for 1: users who take part again lose more",
+    )
+
+
+def _failed(certificate: Any) -> Caution | None:
+    (ends,) = (found for found in all_rounds(certificate) if found.scenario.name == FAILED)
+    epsilon, delta = epsilon_delta(certificate, ends)
+    if right_guesses(epsilon, delta) <= _LARGE:
+        return None
+    left = "nothing finite is certified"
+    if epsilon is not None and delta is not None:
+        left = f"{WORDS[ends.quantity]} <= {ends.shown('upper')} is left"
+    return Caution(
+        "shuffler-fails",
+        f"if the shuffler fails, {left}: a guess between two values of a user may be right "
+        f"{percent(epsilon, delta)} times in 100. All else rests on who runs the shuffler",
+    )

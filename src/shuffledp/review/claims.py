@@ -1,0 +1,96 @@
+"""What a certificate claims, end by end, as a reader is shown it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shuffledp.bound import shown_end
+
+# As deployment.accounting names the situation of a user whose messages nothing hides.
+FAILED = "shuffler fails"
+# Significant digits, as on the command line.
+DIGITS = {"epsilon": 6, "delta": 4}
+WORDS = {"epsilon": "eps", "delta": "delta"}
+
+
+@dataclass(frozen=True)
+class Ends:
+    """Both ends in one situation, and the upper one that published theorems give where it differs.
+
+    Attributes
+    ----------
+    scenario : Scenario
+        Of the certificate.
+    quantity : {"epsilon", "delta"}
+        What is bounded.
+    upper, lower, published : Claim
+        ``published`` is ``upper`` where there is no other.
+    """
+
+    scenario: Any
+    quantity: str
+    upper: Any
+    lower: Any
+    published: Any
+
+    @property
+    def differs(self) -> bool:
+        """Whether published theorems alone give another number."""
+        return self.published is not self.upper
+
+    def shown(self, end: str, *, digits: int | None = None) -> str:
+        """One of "upper", "lower", "published", rounded outward."""
+        claim = getattr(self, end)
+        up = end != "lower"
+        digits = DIGITS[self.quantity] if digits is None else digits
+        return shown_end(self.quantity, claim.value, claim.log, up=up, digits=digits)
+
+
+def one_round(certificate: Any) -> list[Ends]:
+    """Ends of one round, a situation each."""
+    return [_ends(certificate, s, s.claims) for s in certificate.scenarios]
+
+
+def all_rounds(certificate: Any) -> list[Ends]:
+    """Ends after all rounds; those of one round where there is one."""
+    return [_ends(certificate, s, s.composed or s.claims) for s in certificate.scenarios]
+
+
+def released(certificate: Any) -> list[Ends]:
+    """Ends after all rounds in the situations in which the shuffler works."""
+    return [ends for ends in all_rounds(certificate) if ends.scenario.name != FAILED]
+
+
+def worst(found: Sequence[Ends]) -> Ends:
+    """The situation with the largest upper end; none finite is larger than all."""
+    return max(found, key=_height)
+
+
+def claims_of(certificate: Any) -> Iterator[tuple[Any, Any]]:
+    """(scenario, claim) of all claims, of one round first."""
+    for scenario in certificate.scenarios:
+        for claim in (*scenario.claims, *scenario.composed):
+            yield scenario, claim
+
+
+def epsilon_delta(certificate: Any, ends: Ends) -> tuple[float | None, float | None]:
+    """The upper end with what is held fixed, as (eps, delta)."""
+    if ends.quantity == "epsilon":
+        return ends.upper.value, certificate.at
+    return certificate.at, ends.upper.value
+
+
+def _height(ends: Ends) -> tuple[bool, float, float]:
+    claim = ends.upper
+    if claim.value is None:
+        return True, 0.0, 0.0
+    # Deltas may all be the smallest float, and differ in their logarithms.
+    return False, claim.value, 0.0 if claim.log is None else claim.log
+
+
+def _ends(certificate: Any, scenario: Any, claims: Sequence[Any]) -> Ends:
+    uppers = [claim for claim in claims if claim.end == "upper"]
+    (lower,) = (claim for claim in claims if claim.end == "lower")
+    return Ends(scenario, certificate.quantity, uppers[0], lower, uppers[-1])

@@ -1,0 +1,52 @@
+"""One deployment of a report, with all that is said of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shuffledp.review.cautions import Caution
+from shuffledp.review.verdict import Verified
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One deployment of a report.
+
+    Attributes
+    ----------
+    certificate : Certificate
+        What is claimed.
+    certificate_file : str
+        The name of its file.
+    certificate_sha256 : str
+        Of that file.
+    label : str
+        The mechanism in a few words.
+    cautions : sequence of Caution
+        What there is to warn of.
+    silenced : sequence of str
+        Warnings that were switched off.
+    curve : Curve, optional
+        Bounds over n, for a figure.
+    picture : str, optional
+        Where the figure lies as a file of its own, seen from the report.
+    verified : Verified, optional
+        What the verifier said, if it was asked.
+    """
+
+    certificate: Any
+    certificate_file: str
+    certificate_sha256: str
+    label: str
+    cautions: Sequence[Caution] = ()
+    silenced: Sequence[str] = ()
+    curve: Any = None
+    picture: str | None = None
+    verified: Verified | None = None
+
+    @property
+    def title(self) -> str:
+        """Of the deployment file, which may say anything."""
+        return self.certificate.deployment.content.title

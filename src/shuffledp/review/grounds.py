@@ -1,0 +1,137 @@
+"""What the numbers of a report rest on: assumptions, theorems, the verifier, files."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+from shuffledp.review.blocks import (
+    Block,
+    Bullets,
+    Code,
+    Heading,
+    Paragraph,
+    Status,
+    Strong,
+    Table,
+    line,
+)
+from shuffledp.review.claims import claims_of
+from shuffledp.review.entry import Entry
+from shuffledp.review.verdict import verdict_words
+from shuffledp.sides import ONE_ROUND
+
+# A theorem -> which ends rest on it, in which situations.
+Cited = dict[tuple[str, ...], dict[str, list[str]]]
+
+
+def sentence(words: str) -> str:
+    """With a capital and a full stop."""
+    return words[:1].upper() + words[1:] + ("" if words.endswith(".") else ".")
+
+
+def assumptions(certificate: Any) -> list[str]:
+    """All that a reader is asked to believe, each once."""
+    said = list(certificate.assumptions)
+    for _, claim in claims_of(certificate):
+        said += claim.assumptions
+    several = certificate.rounds > 1
+    # That there is one round is said of the table of one round alone.
+    return [words for words in dict.fromkeys(said) if not (several and words == ONE_ROUND)]
+
+
+def key(theorem: Any) -> tuple[str, ...]:
+    """What tells a theorem from others."""
+    return (theorem.key, theorem.title, theorem.source, theorem.provenance)
+
+
+def statements(certificate: Any) -> Cited:
+    """Every theorem once, and where it gives which end."""
+    found: Cited = {}
+    for end in ("upper", "lower"):
+        for scenario in certificate.scenarios:
+            for claims, after in ((scenario.claims, ""), (scenario.composed, " after all rounds")):
+                for claim in claims:
+                    if claim.end == end and claim.theorem is not None:
+                        ends = found.setdefault(key(claim.theorem), {})
+                        names = ends.setdefault(f"{end} end{after}", [])
+                        names += [scenario.name] if scenario.name not in names else []
+    return found
+
+
+def anchor(prefix: str, number: int) -> str:
+    """Where a theorem stands in the report."""
+    return f"{prefix}theorem-{number + 1}"
+
+
+def theorems(cited: Cited, level: int, prefix: str) -> list[Block]:
+    """Each with its source, and which ends rest on it."""
+    blocks: list[Block] = []
+    for number, ((key, title, source, provenance), ends) in enumerate(cited.items()):
+        used = "; ".join(f"{end}: {', '.join(names)}" for end, names in ends.items())
+        blocks.append(Heading(f"{key}, {next(iter(ends))}", level + 1, anchor(prefix, number)))
+        blocks.append(
+            Paragraph(line(f"{sentence(title)} {source} [{provenance}]. {sentence(used)}"))
+        )
+    return blocks
+
+
+def verification(entry: Entry) -> list[Block]:
+    """The verdict that was given, or that there is none."""
+    again = f"shuffledp verify {shlex.quote(entry.certificate_file)}"
+    verified = entry.verified
+    if verified is None:
+        return [
+            Paragraph(
+                line(
+                    Strong("Not verified yet."),
+                    " Nobody has checked the certificate yet. Run ",
+                    Code(again),
+                    " and write here what its last line says: ________________________",
+                )
+            )
+        ]
+    words = verdict_words(verified.checks)
+    blocks: list[Block] = [Status(verified.kind, line(Strong(words), f", says {verified.by}."))]
+    odd = [check for check in verified.checks if check.verdict != "holds"]
+    if odd:
+        said = [line(f"{c.scenario}: {c.claim}: ", Strong(c.verdict), f" ({c.how})") for c in odd]
+        blocks.append(Bullets(tuple(said)))
+    blocks += [
+        Paragraph(
+            line(
+                "The verifier recomputes the numbers from the mechanism's definition in interval "
+                "arithmetic, without the code that made them. Theorems are cited, not proved "
+                "again. To check again: ",
+                Code(again),
+                ". Not checked:",
+            )
+        ),
+        Bullets(tuple(line(words) for words in verified.left)),
+    ]
+    return blocks
+
+
+def sources(entry: Entry, date: str) -> Table:
+    """Files with their hashes, version and date."""
+    certificate = entry.certificate
+    source = certificate.deployment
+    accounting = source.content.accounting
+    rows = [
+        ("date of this report", (date,)),
+        ("mechanism", (entry.label,)),
+        ("deployment file", (Code(source.file),)),
+        ("its sha256", (Code(source.sha256),)),
+        ("certificate", (Code(entry.certificate_file),)),
+        ("its sha256", (Code(entry.certificate_sha256),)),
+        ("made by", (f"shuffledp {certificate.shuffledp_version}",)),
+        ("theorems used", (_TRUST[accounting.trust],)),
+    ]
+    cells = tuple(((name,), value) for name, value in rows)
+    return Table("", ("what", "value"), cells, frozenset({0, 1}))
+
+
+_TRUST = {
+    "all": 'published ones and those proved in the project\'s pages (trust = "all")',
+    "published": 'published ones alone (trust = "published")',
+}

@@ -1,0 +1,267 @@
+"""Named warnings: when each is said, on which side of its threshold, and how it is switched off."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from shuffledp import ParameterError
+from shuffledp.bound import Bound
+from shuffledp.certificate import Release, issue
+from shuffledp.cli import main
+from shuffledp.deployment import DeploymentFile, account
+from shuffledp.deployment.accounting import Account, Situation
+from shuffledp.deployment.model import parse
+from shuffledp.neighbours import REPLACEMENT
+from shuffledp.review import BY_DEFAULT, NAMES, Case, cautions, check_names, judged, verdict_of
+
+TABLE = {
+    "title": "A test",
+    "population": {"users": 300, "minimum_batch": 100},
+    "randomizer": {"name": "binary-rr", "eps0": 1.0},
+    "target": {"delta": 1e-4},
+    "accounting": {"rounds": 1},
+}
+
+
+def changed(**tables):
+    table = json.loads(json.dumps(TABLE))
+    for key, value in tables.items():
+        table[key] = {k: v for k, v in {**table[key], **value}.items() if v is not None}
+    return table
+
+
+def certified(table, *, release=None):
+    deployment = parse(table, where="t.toml")
+    source = DeploymentFile(Path("t.toml"), "a" * 64, deployment)
+    return issue(source, account(deployment), release=release)
+
+
+def claimed(table, now, failed=(0.5, 0.9), minimum=None):
+    """A certificate with these ends, whatever the mechanism would give."""
+    deployment = parse(table, where="t.toml")
+    quantity = deployment.target.quantity
+    ends = [
+        ("now", 300, now),
+        ("minimum batch", 100, minimum or now),
+        ("shuffler fails", 1, failed),
+    ]
+    situations = [
+        Situation(name, n, "how", bound(quantity, low, high), None) for name, n, (low, high) in ends
+    ]
+    source = DeploymentFile(Path("t.toml"), "a" * 64, deployment)
+    return issue(source, Account(deployment, 1.0, tuple(situations)))
+
+
+def bound(quantity, low, high):
+    return Bound(quantity=quantity, lower=low, upper=high, at={}, relation=REPLACEMENT)
+
+
+def names(certificate, **more):
+    return [caution.name for caution in cautions(certificate, **more)]
+
+
+def test_nothing_is_said_where_nothing_is_wrong():
+    assert names(certified(TABLE)) == []
+
+
+def test_every_warning_has_a_name_and_is_one_line():
+    table = changed(
+        population={"minimum_batch": None},
+        randomizer={"eps0": 8.0},
+        target={"delta": 0.06, "at_most": 0.5},
+        accounting={"rounds": None},
+    )
+    release = Release(table="e.csv", sha256="0" * 64, users=20, declared_users=300)
+    table["population"]["users"] = 20
+    found = cautions(certified(table, release=release), expected=300)
+    assert [caution.name for caution in found] == list(NAMES)
+    for caution in found:
+        assert str(caution) == f"warning[{caution.name}]: {caution.words}"
+        assert "\n" not in caution.words
+
+
+@pytest.mark.parametrize(
+    ("eps", "said"),
+    # (e^eps + delta)/(1 + e^eps) = 0.95 at eps = log(19) but for delta.
+    [(2.94, False), (2.9444, True), (9.0, True), (0.1, False)],
+)
+def test_a_large_eps_is_one_by_which_a_guess_is_right_19_times_in_20(eps, said):
+    assert ("large-eps" in names(claimed(TABLE, (0.0, eps)))) is said
+    # The worse of both situations counts.
+    assert ("large-eps" in names(claimed(TABLE, (0.0, 0.1), minimum=(0.0, eps)))) is said
+    assert ("shuffler-fails" in names(claimed(TABLE, (0.0, 0.1), (0.0, eps)))) is said
+
+
+def test_no_finite_eps_is_a_large_one():
+    (first, *_) = cautions(claimed(TABLE, (0.0, float("inf"))))
+    assert (first.name, first.words) == ("large-eps", "no finite eps is certified (now)")
+
+
+@pytest.mark.parametrize(("delta", "said"), [(1 / 300, False), (0.00334, True), (1e-9, False)])
+def test_delta_above_one_over_n(delta, said):
+    assert ("large-delta" in names(claimed(changed(target={"delta": delta}), (0.0, 0.1)))) is said
+    table = changed(target={"delta": None, "epsilon": 1.0})
+    assert ("large-delta" in names(claimed(table, (0.0, delta)))) is said
+
+
+def test_a_run_of_too_few_is_warned_of_only_without_a_minimum():
+    release = Release(table="e.csv", sha256="0" * 64, users=120, declared_users=300)
+    kept = changed(population={"users": 120})
+    free = changed(population={"users": 120, "minimum_batch": None})
+    assert names(certified(kept, release=release), expected=300) == []
+    assert names(certified(free, release=release), expected=300) == [
+        "no-minimum-batch",
+        "fewer-rows",
+    ]
+    assert names(certified(free, release=release), expected=120) == ["no-minimum-batch"]
+
+
+TARGETS = [
+    # at most, (lower, upper) now, at the minimum batch, verdict
+    (0.5, (0.1, 0.2), (0.3, 0.5), "met"),
+    (0.5, (0.1, 0.2), (0.3, 0.5000000000000001), "open"),
+    (0.5, (0.1, 0.2), (0.5, 0.6), "open"),
+    (0.5, (0.1, 0.2), (0.5000000000000001, 0.6), "missed"),
+    (0.5, (0.51, 0.6), (0.1, 0.2), "missed"),
+    (0.5, (0.0, float("inf")), (0.1, 0.2), "open"),
+]
+
+
+@pytest.mark.parametrize(("limit", "now", "minimum", "kind"), TARGETS)
+def test_a_target_is_met_by_upper_ends_and_missed_by_lower_ones(limit, now, minimum, kind):
+    table = changed(target={"at_most": limit})
+    certificate = claimed(table, now, minimum=minimum)
+    verdict = verdict_of(certificate)
+    assert verdict.kind == kind
+    assert "wanted at most 0.5" in verdict.words
+    assert ("target-missed" in names(certificate)) is (kind != "met")
+    # What is left without the shuffler is no part of it.
+    assert verdict_of(claimed(table, now, (9.0, 9.0), minimum)).kind == kind
+
+
+def test_a_limit_on_delta_counts_below_the_floats():
+    target = parse(
+        changed(target={"delta": None, "epsilon": 1.0, "at_most": 1e-300}), where="t"
+    ).target
+    tiny = Case("now", 0.0, 5e-324, -2000.0, -1900.0)
+    verdict = judged(target, [tiny, Case("minimum batch", 0.0, 5e-324, -1500.0, -1400.0)])
+    assert verdict.kind == "met"
+    assert verdict.words == "delta <= 10^-608 (minimum batch), wanted at most 1e-300"
+
+
+def test_no_limit_no_verdict():
+    assert verdict_of(certified(TABLE)) is None
+
+
+def test_limits_are_checked():
+    for target, words in (
+        ({"at_most": 0.0}, "target.at_most = 0.0: wanted a finite number > 0"),
+        ({"at_most": "1"}, "target.at_most = '1'"),
+        ({"delta": None, "epsilon": 1.0, "at_most": 1.5}, "target.at_most = 1.5"),
+    ):
+        with pytest.raises(ParameterError, match="at_most") as error:
+            parse(changed(target=target), where="t.toml")
+        assert words in str(error.value)
+
+
+def test_a_certificate_without_a_limit_says_what_it_said_before():
+    target = parse(TABLE, where="t.toml").target
+    assert target.model_dump() == {"delta": 1e-4, "epsilon": None}
+    limited = parse(changed(target={"at_most": 1.0}), where="t.toml").target
+    assert limited.model_dump() == {"delta": 1e-4, "epsilon": None, "at_most": 1.0}
+
+
+def test_names_are_checked():
+    assert check_names("no-warn", ["large-eps"]) == {"large-eps"}
+    with pytest.raises(ParameterError, match="no-warn = 'large': wanted one of target-missed"):
+        check_names("no-warn", ["large"])
+    assert set(BY_DEFAULT) < set(NAMES)
+
+
+def test_the_guide_lists_them_all():
+    guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
+    rows = [
+        f"| `{name}` | {words} | {'yes' if name in BY_DEFAULT else 'in the report alone'} |"
+        for name, words in NAMES.items()
+    ]
+    assert "\n".join(rows) in guide
+
+
+# --------------------------------------------------------------------------- the command line
+
+TOML = """title = "A test"
+[population]
+users = 300
+[randomizer]
+name = "binary-rr"
+eps0 = 8.0
+[target]
+delta = 0.01
+at_most = 0.5
+"""
+
+
+def run(*args):
+    return CliRunner().invoke(main, [str(a) for a in args])
+
+
+def warned(result):
+    assert all(line.startswith("warning[") for line in result.stderr.splitlines()), result.stderr
+    return [line[8:].split("]")[0] for line in result.stderr.splitlines()]
+
+
+def test_warnings_go_to_stderr_and_can_be_switched_off(tmp_path):
+    path = tmp_path / "t.toml"
+    path.write_text(TOML)
+    args = ["account", path, "--json"]
+    loud = run(*args)
+    assert loud.exit_code == 0
+    assert warned(loud) == ["target-missed", "large-eps", "large-delta", "no-minimum-batch"]
+    fewer = run(*args, "--no-warn", "large-eps", "--no-warn", "large-delta")
+    assert warned(fewer) == ["target-missed", "no-minimum-batch"]
+    none = run(*args, "--no-warn", "all")
+    assert none.stderr == ""
+    assert none.stdout == loud.stdout == fewer.stdout
+    other = tmp_path / "u.toml"
+    other.write_text(TOML)
+    several = run(*args, other)
+    assert [line.rpartition(" (")[2] for line in several.stderr.splitlines()] == [
+        *["t.toml)"] * 4,
+        *["u.toml)"] * 4,
+    ]
+
+
+def test_the_account_says_whether_the_target_is_met(tmp_path):
+    path = tmp_path / "t.toml"
+    path.write_text(TOML.replace("at_most = 0.5", "at_most = 8"))
+    args = ["account", path, "--out", tmp_path / "o", "--figure", "none"]
+    result = run(*args)
+    assert result.exit_code == 0
+    assert "target met: eps <= " in result.stdout
+    path.write_text(TOML)
+    result = run(*args)
+    assert result.exit_code == 0
+    assert "target missed: eps >= " in result.stdout
+    path.write_text(TOML.replace("at_most = 0.5\n", ""))
+    assert "target m" not in run(*args).stdout
+
+
+def test_a_run_warns_too(tmp_path):
+    path, data = tmp_path / "t.toml", tmp_path / "d.csv"
+    path.write_text(TOML + '[data]\ncolumn = "x"\ndomain = ["a", "b"]\n')
+    data.write_text("x\n" + "a\n" * 30)
+    args = ["run", path, "--input", data, "--output", tmp_path / "e.csv", "--json"]
+    result = run(*args)
+    assert result.exit_code == 0, result.stderr
+    found = [line for line in result.stderr.splitlines() if line.startswith("warning[")]
+    assert [line[8:].split("]")[0] for line in found] == [
+        "target-missed",
+        "large-eps",
+        "no-minimum-batch",
+        "fewer-rows",
+    ]
+    assert "30 users have a value, of 300 expected" in found[-1]
+    quiet = run(*args, "--no-warn", "all")
+    assert "warning[" not in quiet.stderr

@@ -1,0 +1,481 @@
+"""Reports: what they say is the certificate's, whatever the deployment file's texts are."""
+
+import hashlib
+import html as escapes
+import json
+import math
+import re
+from dataclasses import replace
+from decimal import Decimal
+from fractions import Fraction
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from shuffledp.certificate import issue, to_json
+from shuffledp.cli import main
+from shuffledp.deployment import Curve, DeploymentFile, account
+from shuffledp.deployment.model import parse
+from shuffledp.review import Entry, Verified, cautions, report, to_html, to_markdown
+from shuffledp.review.claims import all_rounds, one_round
+from shuffledp.review.meaning import odds, percent, right_guesses
+
+TABLE = {
+    "title": "A test",
+    "population": {"users": 400, "minimum_batch": 100, "dropout": 0.1, "colluding": 0.1},
+    "randomizer": {"name": "k-rr", "k": 5, "eps0": 1.0},
+    "target": {"delta": 1e-4},
+}
+HOSTILE = (
+    "<script>alert(1)</script><img src=https://example.org/x onerror=x> ]]> --> & \"' </style>"
+    " [a](https://example.org) ![b](c) `d` |e| *f* _g_ # h <https://example.org> www.example.org"
+    " a@example.org $x$ \u202e\u2066\x1b[31m\x00 \\"
+)
+VOID = {"meta", "link", "br", "img", "input", "hr", "line", "rect", "circle", "path"}
+
+
+def changed(**tables):
+    table = json.loads(json.dumps(TABLE))
+    for key, value in tables.items():
+        table[key] = {**table[key], **value} if isinstance(table.get(key), dict) else value
+    return table
+
+
+def certified(table=None):
+    deployment = parse(table or TABLE, where="t.toml")
+    found = account(deployment)
+    return issue(DeploymentFile(Path("t.toml"), "a" * 64, deployment), found), found
+
+
+def few_points(found):
+    """What `curve_over_n` gives, at fewer n."""
+    deployment = found.deployment
+    value, quantity = deployment.target.value, deployment.target.quantity
+    ns = (20, 36, 90, 324, 1000)
+    accountants = [deployment.accountant(n, rtol=1e-2) for n in ns]
+    bounds = tuple(
+        one.epsilon(delta=value) if quantity == "epsilon" else one.delta(epsilon=value)
+        for one in accountants
+    )
+    return Curve(ns, bounds, ns[1:], bounds[:-1])
+
+
+def entry(table=None, *, curve=True, **more):
+    certificate, found = certified(table)
+    text = to_json(certificate)
+    return Entry(
+        certificate=certificate,
+        certificate_file="t.certificate.json",
+        certificate_sha256=hashlib.sha256(text.encode()).hexdigest(),
+        label="k-rr, k = 5, eps0 = 1",
+        cautions=cautions(certificate),
+        curve=few_points(found) if curve else None,
+        **more,
+    )
+
+
+@pytest.fixture(scope="module")
+def one():
+    return entry()
+
+
+class Page(HTMLParser):
+    """Every element closed in order; texts and attributes kept."""
+
+    def __init__(self, text):
+        super().__init__(convert_charrefs=True)
+        self.open, self.tags, self.attributes, self.words, self.ids = [], [], [], [], []
+        self.tables = []
+        self.feed(text)
+        self.close()
+        assert self.open == []
+
+    def handle_starttag(self, tag, attrs):
+        self.tags.append(tag)
+        self.attributes += [(tag, *pair) for pair in attrs]
+        self.ids += [value for key, value in attrs if key == "id"]
+        assert len({key for key, _ in attrs}) == len(attrs)
+        if tag not in VOID:
+            self.open.append(tag)
+        if tag == "table":
+            self.tables.append([])
+        if tag == "tr":
+            self.tables[-1].append([])
+        if tag in {"td", "th"}:
+            self.tables[-1][-1].append("")
+
+    def handle_startendtag(self, tag, attrs):
+        assert tag in VOID
+        self.tags.append(tag)
+        self.attributes += [(tag, *pair) for pair in attrs]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if "style" not in self.open:
+            self.words.append(data)
+            if self.open and {"td", "th"} & set(self.open):
+                self.tables[-1][-1][-1] += data
+
+    @property
+    def text(self):
+        return " ".join("".join(self.words).split())
+
+
+def test_html_is_well_formed_and_loads_nothing(one):
+    text = to_html(report([one, entry(changed(title="Other"))], date="2026-11-22"))
+    page = Page(text)
+    assert not {"script", "link", "img", "iframe", "object", "embed", "form", "base"} & set(
+        page.tags
+    )
+    assert not re.search(r"https?:|//|javascript:|@import|url\((?!#)", text.lower())
+    for tag, key, value in page.attributes:
+        assert not key.startswith("on")
+        assert key not in {"src", "srcset", "style", "action", "ping", "xlink:href"}
+        if key == "href":
+            assert tag == "a"
+            assert value[0] == "#"
+            assert value[1:] in page.ids
+        if "url(" in (value or ""):
+            assert value[5:-1] in page.ids
+    assert len(page.ids) == len(set(page.ids))
+    policy = next(v for tag, key, v in page.attributes if key == "content" and "default-src" in v)
+    style = re.search(r"<style>(.*?)</style>", text, re.DOTALL)[1]
+    import base64
+
+    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
+    assert policy == (
+        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+    )
+
+
+def test_texts_of_the_file_stay_texts():
+    hostile = entry(changed(title=HOSTILE))
+    hostile = replace(hostile, certificate_file=HOSTILE, label=HOSTILE, picture=HOSTILE)
+    plain = entry()
+    document = report([hostile, hostile], date=HOSTILE)
+    page, other = Page(to_html(document)), Page(to_html(report([plain, plain], date="")))
+    assert page.tags == other.tags
+    assert {a[:2] for a in page.attributes} == {a[:2] for a in other.attributes}
+    for character in "\u202e\u2066\x1b\x00":
+        assert character not in to_html(document)
+        assert character not in to_markdown(document)
+    assert "\\u{202e}\\u{2066}\\u{1b}[31m\\u{0}" in page.text
+
+
+def tokens(text):
+    """All tokens of CommonMark with tables, by the parser that rich brings."""
+    from markdown_it import MarkdownIt
+
+    for token in MarkdownIt("commonmark").enable("table").parse(text):
+        yield token
+        yield from token.children or ()
+
+
+def test_texts_of_the_file_stay_texts_in_markdown():
+    hostile, plain = entry(changed(title=HOSTILE)), entry()
+    hostile = replace(hostile, label=HOSTILE, certificate_file=HOSTILE)
+    text = to_markdown(report([hostile, hostile], date=HOSTILE))
+    found = list(tokens(text))
+    kinds = [token.type for token in found]
+    other = [token.type for token in tokens(to_markdown(report([plain, plain], date="x")))]
+    assert not {"html_inline", "html_block", "link_open", "image"} & set(kinds)
+    marks = {"text", "text_special"}
+    assert [k for k in kinds if k not in marks] == [k for k in other if k not in marks]
+    said = "".join(t.content for t in found if t.type in marks)
+    for words in ("<script>alert(1)</script>", "[a](https://example.org)", "&", "|e| *f* _g_ # h"):
+        assert words in said
+    # What readers beyond CommonMark would make links or formulas of.
+    code = re.compile(r"(`+)(?!`).*?(?<!`)\1(?!`)")
+    bare = code.sub("", re.sub(r"\\[!-/:-@\[-`{-~]", "", text))
+    for sign in ("://", "www.", "a@", "$"):
+        assert sign not in bare
+
+
+def test_a_picture_beside_a_markdown_report_is_named(one):
+    text = to_markdown(report([replace(one, picture="a b/(c)&d.png")], date=""))
+    (image,) = [token for token in tokens(text) if token.type == "image"]
+    assert image.attrs["src"] == "a%20b/%28c%29%26d.png"
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        TABLE,
+        changed(target={"delta": None, "epsilon": 0.7}),
+        changed(randomizer={"name": "generic", "k": None, "adaptive": True}),
+    ],
+    ids=["epsilon", "delta", "family"],
+)
+def test_every_number_of_the_table_is_the_certificates(table):
+    for part in table.values():
+        if isinstance(part, dict):
+            for key in [key for key, value in part.items() if value is None]:
+                del part[key]
+    made = entry(table)
+    page = Page(to_html(report([made], date="2026-11-22")))
+    content = json.loads(to_json(made.certificate))
+    rows = {row[0]: row for row in page.tables[0][1:]}
+    assert len(rows) == 3
+    head = page.tables[0][0]
+    for scenario in content["scenarios"]:
+        row = rows[scenario["name"]]
+        assert row[1] == f"{scenario['n']:,}"
+        uppers = [claim for claim in scenario["claims"] if claim["end"] == "upper"]
+        (lower,) = [claim for claim in scenario["claims"] if claim["end"] == "lower"]
+        digits = 6 if content["quantity"] == "epsilon" else 4
+        pairs = [(row[2], lower, False), (row[3], uppers[0], True)]
+        if head[4].startswith("published"):
+            pairs.append((row[4], uppers[-1], True))
+        for shown, claim, up in pairs:
+            outside = Fraction(Decimal(shown)) - Fraction(claim["value"])
+            assert outside >= 0 if up else outside <= 0
+            assert abs(outside) <= Fraction(claim["value"]) * 10 ** (1 - digits)
+        assert row[-1] == uppers[0]["theorem"]["key"]
+
+
+def test_what_is_said_is_in_the_certificate(one):
+    page = Page(to_html(report([one], date="2026-11-22")))
+    text, certificate = page.text, one.certificate
+    claims = [claim for s in certificate.scenarios for claim in s.claims]
+    said = [
+        certificate.deployment.content.title,
+        certificate.neighbouring_relation["words"][1:],
+        certificate.privacy_unit,
+        certificate.deployment.sha256,
+        one.certificate_sha256,
+        certificate.shuffledp_version,
+        *certificate.assumptions,
+        *(words for claim in claims for words in claim.assumptions),
+        *(s.how for s in certificate.scenarios),
+        *(claim.theorem.source for claim in claims if claim.theorem),
+        "2026-11-22",
+    ]
+    for words in said:
+        assert " ".join(words.split()) in text
+    boxes = text.split("tick, initial.")[1].split("Theorems")[0]
+    known = {*certificate.assumptions, *(a for claim in claims for a in claim.assumptions)}
+    assert sorted(map(len, known)) == sorted(len(words) for words in known if words in boxes)
+    # Every number of the summary stands in the tables too.
+    start = text.split("bounded by")[1].split("If the shuffler fails")[0]
+    tables = " ".join(cell for table in page.tables for row in table for cell in row)
+    for number in re.findall(r"\d+\.\d{5,}|\d+\.\d\d\b", start):
+        assert number in tables
+
+
+def test_the_report_prints_what_the_command_line_prints(tmp_path):
+    path = tmp_path / "t.toml"
+    path.write_text(
+        'title = "A test"\n[population]\nusers = 400\nminimum_batch = 100\n[randomizer]\n'
+        'name = "generic"\neps0 = 1.0\nadaptive = true\n[target]\ndelta = 1e-4\nat_most = 0.001\n'
+        "[accounting]\nrounds = 2\n"
+    )
+    out = tmp_path / "out"
+    args = ["account", path, "--out", out, "--figure", "none", "--report", tmp_path / "r.html"]
+    args += ["--report", tmp_path / "r.md"]
+    environment = {"SOURCE_DATE_EPOCH": "86400"}
+    result = CliRunner().invoke(main, [str(a) for a in args], env=environment)
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr.startswith("warning[target-missed]: eps >= ")
+    printed = re.findall(
+        r"^ ((?:now|minimum batch|shuffler fails)  .*)$", result.stdout, re.MULTILINE
+    )
+    one_table, all_table = printed[:3], printed[3:]
+    html = (tmp_path / "r.html").read_text("utf-8")
+    page = Page(html)
+    for table, rows in zip(page.tables, (all_table, one_table), strict=False):
+        assert [re.split(r"  +", row.strip()) for row in rows] == table[1:]
+    assert page.text.index("Target missed.") < page.text.index("bounded by")
+    assert "1970-01-02" in page.text
+    assert "Figure" not in page.text
+    certificate = (out / "t.certificate.json").read_bytes()
+    assert hashlib.sha256(certificate).hexdigest() in page.text
+    assert hashlib.sha256(path.read_bytes()).hexdigest() in page.text
+    markdown = (tmp_path / "r.md").read_text("utf-8")
+    for row in all_table + one_table:
+        assert "| " + " | ".join(re.split(r"  +", row.strip())) + " |" in markdown
+    again = CliRunner().invoke(main, [str(a) for a in args], env=environment)
+    assert again.exit_code == 0
+    assert (tmp_path / "r.html").read_text("utf-8") == html
+    other = CliRunner().invoke(main, [str(a) for a in args], env={"SOURCE_DATE_EPOCH": "0"})
+    assert other.exit_code == 0
+    late = (tmp_path / "r.html").read_text("utf-8")
+    assert late == html.replace("1970-01-02", "1970-01-01")
+    bad = CliRunner().invoke(main, [str(a) for a in args], env={"SOURCE_DATE_EPOCH": "soon"})
+    assert bad.exit_code == 2
+    assert "SOURCE_DATE_EPOCH = 'soon': wanted" in bad.stderr
+
+
+def test_no_verdict_that_was_not_computed(one):
+    def text(verified):
+        return Page(to_html(report([replace(one, verified=verified)], date=""))).text
+
+    class Check:
+        scenario, claim, how = "now", "eps <= 1", "how so"
+
+        def __init__(self, verdict):
+            self.verdict = verdict
+
+    assert "Not verified yet." in text(None)
+    assert "VERIFIED: all" not in text(None)
+    good, bad, open_ = Check("holds"), Check("does not hold"), Check("undecided")
+    said = text(Verified([good, good], ["the width"], "it 1.0"))
+    assert "VERIFIED: all 2 claims hold, says it 1.0." in said
+    assert "the width" in said
+    assert "NOT VERIFIED: 1 of 3 claims do not hold" in text(Verified([good, bad, open_], [], "it"))
+    assert "UNDECIDED: 1 of 2 claims could not be decided" in text(
+        Verified([good, open_], [], "it")
+    )
+
+
+def test_verify_with_the_account(tmp_path):
+    path = tmp_path / "t.toml"
+    path.write_text(
+        'title = "A test"\n[population]\nusers = 50\n[randomizer]\nname = "binary-rr"\n'
+        "eps0 = 1.0\n[target]\ndelta = 1e-3\n"
+    )
+    args = ["account", path, "--json", "--report", tmp_path / "r.html", "--verify"]
+    args += ["--figure", "none", "--no-warn", "no-minimum-batch"]
+    result = CliRunner().invoke(main, [str(a) for a in args])
+    assert result.exit_code == 0, result.stderr
+    assert result.stderr == ""
+    text = Page((tmp_path / "r.html").read_text("utf-8")).text
+    assert re.search(r"VERIFIED: all \d+ claims hold, says shuffledp verify .*, python-flint", text)
+    assert "Switched off, whether they applied or not: no-minimum-batch." in text
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["r.html", "t.toml"]
+    shown = json.loads(result.stdout)
+    assert hashlib.sha256(result.stdout.encode()).hexdigest() in text
+    assert shown["deployment"]["sha256"] in text
+
+
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        (["--report", "r.txt"], "report = 'r.txt': wanted a file name ending in .html, .htm, .md"),
+        (["--report", "t.toml"], "report = 't.toml'"),
+        (["--report", "o/t.certificate.json"], "report = "),
+        (["--report", "r.md", "--report", "./r.md"], "wanted another name"),
+        (["--no-warn", "nothing"], "no-warn = 'nothing': wanted one of target-missed"),
+        (["--report", "nowhere/r.html"], "report = 'nowhere/r.html'"),
+    ],
+)
+def test_bad_options_are_one_line_and_nothing_is_written(args, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.toml").write_text(
+        'title = "A test"\n[population]\nusers = 50\n[randomizer]\nname = "binary-rr"\n'
+        "eps0 = 1.0\n[target]\ndelta = 1e-3\n"
+    )
+    before = (tmp_path / "t.toml").read_bytes()
+    result = CliRunner().invoke(main, ["account", "t.toml", "--out", "o", *args])
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+    assert message in result.stderr
+    assert (tmp_path / "t.toml").read_bytes() == before
+    assert not list(tmp_path.glob("**/*.html")) + list(tmp_path.glob("**/*.json"))
+
+
+def test_a_crowd_has_no_report(tmp_path):
+    path = tmp_path / "c.toml"
+    path.write_text(
+        'title = "c"\n[[group]]\nusers = 20\nrandomizer = { name = "binary-rr", eps0 = 1.0 }\n'
+        "[target]\ndelta = 1e-3\nat_most = 0.01\n"
+    )
+    for args in (["--report", "r.html"], ["--verify"]):
+        result = CliRunner().invoke(main, ["account", str(path), *args])
+        assert result.exit_code == 2
+        assert "wanted" in result.stderr
+        assert "crowd" in result.stderr
+    assert "target missed: eps >= " in CliRunner().invoke(main, ["account", str(path)]).stdout
+
+
+# ------------------------------------------------------------------------------- what it means
+
+
+def exact_guess(epsilon, delta):
+    """(e^eps + delta)/(1 + e^eps) from below, in 50 digits."""
+    from decimal import localcontext
+
+    with localcontext() as context:
+        context.prec = 50
+        e = Decimal(epsilon).exp()
+        return (e + Decimal(delta)) / (1 + e), (e + Decimal(delta)) / (1 - Decimal(delta))
+
+
+@pytest.mark.parametrize(
+    "epsilon", [0.0, 1e-12, 0.01, 0.3, 0.6931471805599453, 2.0, 9.0, 29.9, 31.0, 300.0]
+)
+@pytest.mark.parametrize("delta", [0.0, 5e-324, 1e-8, 0.01, 0.5, 0.999])
+def test_odds_and_guesses_are_outward(epsilon, delta):
+    guess, ratio = exact_guess(epsilon, delta)
+    assert Decimal(right_guesses(epsilon, delta)) >= min(guess, 1)
+    assert right_guesses(epsilon, delta) <= min(float(guess) * (1 + 1e-13), 1.0)
+    assert Decimal(percent(epsilon, delta)) >= min(100 * guess, 100)
+    shown = odds(epsilon, delta)
+    if shown.startswith("10^"):
+        assert Decimal(shown[3:]) >= ratio.log10()
+    else:
+        assert Decimal(shown) >= ratio
+        assert float(shown) <= float(ratio) * 1.0011
+
+
+def test_the_guess_is_what_the_best_test_reaches():
+    """Randomized response that leaks its bit with probability delta attains it."""
+    for epsilon, delta in ((0.5, 0.0), (1.0, 0.1), (3.0, 0.3)):
+        e = math.exp(epsilon)
+        p = [delta, (1 - delta) * e / (1 + e), (1 - delta) / (1 + e), 0.0]
+        q = p[::-1]
+        reached = sum(map(max, p, q)) / 2
+        assert reached <= right_guesses(epsilon, delta) <= reached * (1 + 1e-13)
+    assert right_guesses(None, 1e-6) == 1.0
+    assert odds(None, 1e-6) == odds(1.0, 1.0) == "none"
+
+
+# --------------------------------------------------------------------------------- the figure
+
+
+def test_the_figure_says_its_axes_and_stays_inside(one):
+    text = to_html(report([one], date=""))
+    svg = re.search(r"<svg.*?</svg>", text, re.DOTALL)[0]
+    words = [escapes.unescape(w) for w in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
+    assert "honest messages in the batch, n (users)" in words
+    assert "central eps (nats) at delta = 0.0001" in words
+    width, height = map(float, re.search(r'viewBox="0 0 (\S+) (\S+)"', svg).groups())
+    for x, y in re.findall(r"[ML](\d+\.\d+) (\d+\.\d+)", svg):
+        assert 0 <= float(x) <= width
+        assert 0 <= float(y) <= height
+    marks = re.findall(r'<circle class="mark full" cx="([\d.]+)" cy="([\d.]+)"', svg)
+    assert len(marks) == 2  # on the axes, and in the legend
+    # Dashes and widths differ, so that it reads in grey.
+    classes = set(re.findall(r'class="(upper|lower|any|local|wanted|band)"', svg))
+    assert {"upper", "lower", "band", "local", "any"} <= classes
+
+
+def test_marks_lie_where_the_numbers_are(one):
+    """Both marks and a tick, on the logarithmic axes they are on."""
+    svg = re.search(r"<svg.*?</svg>", to_html(report([one], date="")), re.DOTALL)[0]
+    now, minimum, _ = one_round(one.certificate)
+    (x, y), _ = re.findall(r'<circle class="mark full" cx="([\d.]+)" cy="([\d.]+)"', svg)
+    squares = re.findall(r'<rect class="mark" x="([\d.]+)" y="([\d.]+)"', svg)
+    x2, y2 = (float(place) + 5 for place in squares[0])
+    ticks = {
+        float(words.replace(",", "")): float(place)
+        for place, words in re.findall(
+            r'<text x="([\d.]+)" y="\d+" text-anchor="middle">([\d,]+)<', svg
+        )
+    }
+    (n1, x_1), *_, (n2, x_2) = sorted(ticks.items())
+    unit = (x_2 - x_1) / math.log(n2 / n1)
+    assert abs(float(x) - x_1 - unit * math.log(now.scenario.n / n1)) < 0.3
+    assert abs(x2 - x_1 - unit * math.log(minimum.scenario.n / n1)) < 0.3
+    heights = re.findall(r'<text x="84" y="([\d.]+)"[^>]*>([\d.]+)<', svg)
+    (y_1, e1), *_, (y_2, e2) = [(float(a), float(b)) for a, b in heights]
+    down = (y_2 - y_1) / math.log(e2 / e1)
+    assert abs(float(y) - y_1 - down * math.log(now.upper.value / e1)) < 0.3
+    assert abs(y2 - y_1 - down * math.log(minimum.upper.value / e1)) < 0.3
+
+
+def test_ends_of_one_round_stand_in_for_all_where_there_is_one(one):
+    assert all_rounds(one.certificate) == one_round(one.certificate)
