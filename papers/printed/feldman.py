@@ -297,7 +297,7 @@ def _target() -> Found:
 def _small_target() -> Found:
     n = 10**6
     target = 0.5 * math.sqrt(math.log(1 / DELTA) / n)
-    eps0 = target * math.sqrt(n) / (16 * math.sqrt(math.log(1 / DELTA)))
+    eps0 = clones.local_target(epsilon=target, n=n, delta=DELTA)
     bound = sd.generic(eps0=eps0, n=n).epsilon(delta=DELTA)
     words = f"eps0 = {number(eps0)}: eps {ends(bound)} for a target of {number(target)}"
     return Found(words, f"holds; {percent(bound.upper / target)} of the target used")

@@ -35,6 +35,8 @@ _FAR = 30.0
 _RAREST = 1e-250
 # A sum that grows towards its last cells has nearly all of itself there, one that falls nothing.
 _SHARE = 1e-6
+# Ratios of densities are off by some roundings of their own; unequal ones by far more.
+_SAME = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -170,6 +172,32 @@ def _index(
         )
         raise NotCertified(msg)
     return 1.0 / math.sqrt(total) if total > 0.0 else math.inf
+
+
+def indices_meet(randomizer: Randomizer, *, cells: int = DEFAULT_CELLS) -> tuple[Input, ...] | None:
+    """A triple (x0, x1, x2) that makes both shuffle indices equal, or None where none is found.
+
+    The indices are equal if and only if, for some pair that attains the lower one, some x2 has the
+    blanket's density R_x2 = inf_x R_x wherever R_x0 and R_x1 differ (Theorem 3.7 of the same
+    paper): then the others can be data that hide no better than the blanket. Searched are the
+    mechanism's worst pairs and its datasets. Equality of floats is that of 1e-9 of a ratio.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        What each user runs.
+    cells : int
+        For continuous outputs: cells on which densities are compared by their masses.
+    """
+    low = shuffle_index(randomizer, cells=cells).lower.value
+    for x0, x1, x2 in randomizer.datasets():
+        if _index(randomizer, (x0, x1), cells, None) > low * (1.0 + _SAME):
+            continue
+        law = randomizer.law((x0, x1, x2), cells=cells)
+        differs = np.abs(law.mass[0] - law.mass[1]) > _SAME * law.mass[0]
+        if bool((law.mass[2][differs] <= law.blanket[differs] * (1.0 + _SAME)).all()):
+            return x0, x1, x2
+    return None
 
 
 def asymptotic_log_delta(*, chi: float, n: int, epsilon: float) -> float:

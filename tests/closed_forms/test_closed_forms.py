@@ -200,6 +200,33 @@ def test_decomposition_is_above_its_labels():
     assert tried > 20
 
 
+def test_local_target_of_theorem_5_2_meets_it_or_says_why_not():
+    met, refused = 0, []
+    for n, delta, share in itertools.product(
+        (10**3, 10**6, 10**9), (1e-3, 1e-8), (0.01, 0.9, 1.0, 1.1, 5.0, 9.99, 10.01, 12.0, 30.0)
+    ):
+        epsilon = share * math.sqrt(math.log(1 / delta) / n)
+        if epsilon > 1.0:
+            continue
+        try:
+            eps0 = clones.local_target(epsilon=epsilon, n=n, delta=delta)
+        except sd.NotCertified as error:
+            refused.append((share, str(error)))
+            continue
+        met += 1
+        true = sd.generic(eps0=eps0, n=n, adaptive=True, rtol=1e-2)
+        assert true.epsilon(delta=delta, analysis="stronger-clone").upper <= epsilon
+        # The formulas themselves.
+        scale = math.sqrt(n / math.log(1 / delta))
+        small = share <= 1.0
+        formula = epsilon * scale / 16 if small else math.log((epsilon * scale) ** 2 / 100)
+        assert eps0 == pytest.approx(formula, rel=1e-12)
+    assert met > 15
+    assert {share for share, why in refused if "no local guarantee" in why} == {1.1, 5.0, 9.99}
+    with pytest.raises(sd.ParameterError, match="epsilon"):
+        clones.local_target(epsilon=1.5, n=1000, delta=1e-6)
+
+
 def test_approximate_theorem_adds_its_part_of_delta():
     eps0, delta0, n, delta = 2.0, 1e-14, 10**6, 1e-8
     epsilon, total = clones.clone_approximate(eps0=eps0, delta0=delta0, n=n, delta=delta)

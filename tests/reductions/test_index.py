@@ -12,6 +12,7 @@ from shuffledp.index import (
     band_epsilon,
     gaussian_epsilon,
     gaussian_log_delta,
+    indices_meet,
 )
 from shuffledp.reductions import blanket_pair
 
@@ -49,6 +50,34 @@ def test_index_of_the_gaussian(sigma):
     assert found.lower.value == pytest.approx(low**-0.5, rel=1e-4)
     assert found.upper.value == pytest.approx(high**-0.5, rel=1e-4)
     assert found.lower.value <= found.upper.value
+
+
+@pytest.mark.parametrize(
+    ("randomizer", "meet"),
+    [
+        (sd.KRR(k=3, eps0=2.0), True),
+        (sd.KRR(k=10, eps0=0.1), True),
+        (sd.PrivUnit(d=5, c=0.01, eps0=2.0), True),
+        (sd.KRR(k=2, eps0=2.0), False),
+        (sd.PrivUnit(d=5, c=0.1, eps0=2.0), False),  # no third cap beside two of these
+        (
+            sd.LocalHash(domain=64, l=8, eps0=2.0),
+            False,
+        ),  # other values share a hash with the pair's
+        (sd.RAPPOR(d=5, eps0=2.0), False),
+        (sd.Laplace(eps0=2.0), False),
+        (sd.Gaussian(sigma=1.0), False),
+        (sd.Channel(matrix=[[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.25, 0.25, 0.5]]), True),
+        (sd.Channel(matrix=[[0.5, 0.25, 0.25], [0.25, 0.5, 0.25], [0.3, 0.3, 0.4]]), False),
+    ],
+    ids=str,
+)
+def test_indices_are_equal_where_theorem_3_7_says_so_and_nowhere_else(randomizer, meet):
+    found = sd.shuffle_index(randomizer)
+    triple = indices_meet(randomizer)
+    assert (triple is not None) == meet
+    equal = found.lower.value == pytest.approx(found.upper.value, rel=1e-9)
+    assert equal == meet
 
 
 def test_index_needs_a_variance():

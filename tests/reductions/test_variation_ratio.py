@@ -3,7 +3,7 @@
 import math
 import random
 from fractions import Fraction
-from itertools import pairwise
+from itertools import combinations_with_replacement, pairwise
 
 import pytest
 from flint import arb
@@ -27,6 +27,7 @@ from shuffledp.reductions import (
     VariationRatio,
     blanket_pair,
     clone_pair,
+    four_point_pair,
     published_pair,
     published_reason,
     ratio_of,
@@ -462,3 +463,103 @@ def test_the_local_guarantee_caps_p_and_q():
 def test_the_reason_names_the_largest_beta():
     assert "(here 0.9)" in published_reason(VariationRatio(p=19.0, beta=0.5, q=19.0))
     assert "(here 1)" in published_reason(VariationRatio(p=math.inf, beta=0.5, q=19.0))
+
+
+# ------------------------------------------------------------------------------ four classes
+
+
+@pytest.mark.parametrize("k", [2, 3, 7])
+def test_four_classes_of_k_rr_are_its_blanket(k):
+    E, n = 7.0, 40
+    c = 0.125 / k if k == 7 else 1.0 / (E + k - 1)
+    if k == 7:
+        E = 1 / c - k + 1
+    pair = four_point_pair(p=E, clone=c, rest=(k - 2) * c, n=n)
+    own = blanket_pair(sd.KRR(k=k, eps0=math.log(E)), 0, 1, n=n)
+    for epsilon in (0.1, 0.6):
+        found, blanket = bracket(pair, epsilon), bracket(own, epsilon)
+        assert found.low == pytest.approx(blanket.low, abs=1e-6)
+
+
+def four_classes(rows):
+    """p, c and the largest s of the first two rows, by definition, in fractions."""
+    r0, r1 = rows[:2]
+    b = sum(max(x - y, F(0)) for x, y in zip(r0, r1, strict=True))
+    p = max(max(x / y, y / x) for x, y in zip(r0, r1, strict=True))
+    c = b / (p - 1)
+    clones = [c * abs(x - y) / b for x, y in zip(r0, r1, strict=True)]
+    least = [min(column) for column in zip(*rows, strict=True)]
+    # Clones may be too many for the blanket: fewer of them leave more in the third class.
+    c *= min([F(1), *(x / y for x, y in zip(least, clones, strict=True) if y)])
+    clones = [c * abs(x - y) / b for x, y in zip(r0, r1, strict=True)]
+    own = [x - (p if x > y else 1) * z for x, y, z in zip(r0, r1, clones, strict=True)]
+    k0 = sum(own)
+    assert all(x >= 0 for x in own)
+    rest = min((x - z) * k0 / y for x, y, z in zip(least, own, clones, strict=True) if y)
+    return p, c, k0, rest
+
+
+def test_four_classes_bound_every_data_set_of_random_channels():
+    rng = random.Random(14)
+    tried = 0
+    for _ in range(300):
+        whole = [[rng.randint(1, 12) for _ in range(3)] for _ in range(3)]
+        rows = [[F(x, sum(row)) for x in row] for row in whole]
+        if rows[0] == rows[1]:
+            continue
+        p, c, k0, rest = four_classes(rows)
+        # Only where c = b/(p - 1), or the identities of the victim's laws do not hold.
+        full = sum(max(x - y, F(0)) for x, y in zip(*rows[:2], strict=True)) / (p - 1)
+        if c != full or rest <= 0:
+            continue
+        tried += 1
+        n, a = rng.choice((2, 3)), 1 + (p - 1) * F(rng.randint(0, 9), 10)
+        atoms = [(c, p - a), (c, 1 - a * p), (rest, k0 * (1 - a) / rest)]
+        said = positive_part(atoms, n) / n
+        pairs = ([rows[0], rows[1], *rows[2:]], [rows[1], rows[0], *rows[2:]])
+        for x0, x1, *others in pairs:
+            for held in combinations_with_replacement([x0, x1, *others], n - 1):
+                assert exact(x0, x1, held, a) <= said
+    assert tried > 20
+
+
+def exact(x0, x1, held, a):
+    """The divergence of two data sets, by counts of outputs."""
+    laws = []
+    for own in (x0, x1):
+        law = {(0,) * len(own): F(1)}
+        for row in (own, *held):
+            grown = {}
+            for counts, mass in law.items():
+                for y, q in enumerate(row):
+                    key = (*counts[:y], counts[y] + 1, *counts[y + 1 :])
+                    grown[key] = grown.get(key, F(0)) + mass * q
+            law = grown
+        laws.append(law)
+    return sum(max(laws[0][key] - a * laws[1][key], F(0)) for key in laws[0])
+
+
+def test_four_classes_refuse_masses_that_no_laws_have():
+    with pytest.raises(sd.ParameterError, match="clone"):
+        four_point_pair(p=3.0, clone=0.26, rest=0.1, n=5)
+    with pytest.raises(sd.ParameterError, match="left-over"):
+        four_point_pair(p=3.0, clone=0.2, rest=0.0, n=5)
+    with pytest.raises(sd.ParameterError, match="1 - 2 clone"):
+        four_point_pair(p=3.0, clone=0.2, rest=0.7, n=5)
+
+
+@pytest.mark.parametrize(
+    ("p", "clone", "rest"), [(3.0, 0.2, 0.1), (3.0, 0.25, 0.0), (19.0, 0.01, 0.75), (1.5, 0.1, 0.2)]
+)
+def test_the_pair_of_four_classes_holds_its_numbers(p, clone, rest):
+    """Every end is outward of the corollary's variable, for exactly these floats."""
+
+    def atoms_at(a):
+        big, mass, third = F(p), F(clone), F(rest)
+        own = 1 - (big + 1) * mass
+        atoms = [(mass, big - a), (mass, 1 - a * big)]
+        return [*atoms, (third, own * (1 - a) / third)] if third else atoms
+
+    for n in (1, 2, 5):
+        for epsilon in (0.0, 0.2, 0.7):
+            enclosed(four_point_pair(p=p, clone=clone, rest=rest, n=n), atoms_at, n, epsilon)

@@ -6,6 +6,8 @@ Notation: E = e^eps0; logarithms are natural.
 
 from __future__ import annotations
 
+import math
+
 from shuffledp import _check
 from shuffledp.closed_forms.interval import Interval, of, smaller
 from shuffledp.errors import NotCertified
@@ -65,6 +67,47 @@ def clone(*, eps0: float, n: int, delta: float) -> float:
     grow = of(eps0).exp()
     spread = 8.0 * (grow * _log_of(4.0, delta) / float(n)).sqrt() + 8.0 * grow / float(n)
     return (of(eps0).expm1() / (grow + 1.0) * spread).log1p().high
+
+
+def local_target(*, epsilon: float, n: int, delta: float) -> float:
+    """The eps0 that the clone's closed form allows for a central target, by two formulas.
+
+    With L = log(1/delta): eps sqrt(n)/(16 sqrt L) for eps <= sqrt(L/n), log(eps^2 n/(100 L)) above.
+    Feldman, McMillan, Talwar 2021, Theorem 5.2. What is returned was checked: ``clone`` of it is at
+    most ``epsilon``. The second formula is not positive up to eps = 10 sqrt(L/n), though the
+    theorem says so from sqrt(L/n) on. ``sd.calibrate`` finds a larger eps0 for the same target.
+
+    Parameters
+    ----------
+    epsilon : float
+        Central target in nats, in (0, 1).
+    n : int
+        Users.
+    delta : float
+        0 < delta < 1.
+
+    Raises
+    ------
+    NotCertified
+        Where the formula is not positive, or Theorem 3.1 does not confirm it.
+    """
+    epsilon = _check.positive("epsilon", epsilon, high=1.0)
+    n, delta = _check.count("n", n), _check.open_unit("delta", delta)
+    log = -math.log(delta)
+    if epsilon <= math.sqrt(log / n):
+        eps0 = epsilon * math.sqrt(n) / (16.0 * math.sqrt(log))
+    else:
+        eps0 = math.log(epsilon * epsilon * n / (100.0 * log))
+    at = f"epsilon = {epsilon:g}, n = {n:,}, delta = {delta:g}"
+    if not eps0 > 0.0:
+        msg = (
+            f"{at}: log(eps^2 n/(100 log(1/delta))) = {eps0:.3g} is no local guarantee; the "
+            "formula is positive from 10 sqrt(log(1/delta)/n) on"
+        )
+        raise NotCertified(msg)
+    if not clone(eps0=eps0, n=n, delta=delta) <= epsilon:
+        raise NotCertified(f"{at}: Theorem 3.1 gives more than epsilon at eps0 = {eps0:g}")
+    return eps0
 
 
 def clone_approximate(*, eps0: float, delta0: float, n: int, delta: float) -> tuple[float, float]:

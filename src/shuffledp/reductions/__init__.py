@@ -6,6 +6,7 @@ from shuffledp.reductions.merged import merged_dataset_pair
 from shuffledp.reductions.ones import OnesScan
 from shuffledp.reductions.variation_ratio import (
     VariationRatio,
+    four_point_pair,
     published_pair,
     published_reason,
     ratio_of,
@@ -18,6 +19,7 @@ __all__ = [
     "blanket_pair",
     "clone_pair",
     "dataset_pair",
+    "four_point_pair",
     "merged_dataset_pair",
     "published_pair",
     "published_reason",
