@@ -15,6 +15,7 @@ from shuffledp.cli.compare import compare
 from shuffledp.cli.compare_bounds import compare_bounds
 from shuffledp.cli.files import account, schema, verify
 from shuffledp.cli.group import OneLineGroup
+from shuffledp.cli.init import init
 from shuffledp.cli.numbers import curve, delta, epsilon
 from shuffledp.cli.page import page
 from shuffledp.cli.plan import plan
@@ -27,6 +28,7 @@ EPILOG = """\b
 A first run:
   shuffledp randomizers
   shuffledp epsilon k-rr --k 10 --eps0 4 -n 10000 --delta 1e-6
+  shuffledp init
   shuffledp account deployment.toml
   shuffledp verify deployment.certificate.json
 
@@ -61,6 +63,7 @@ for command in (
     compare,
     compare_bounds,
     plan,
+    init,
     account,
     verify,
     audit,

@@ -50,6 +50,11 @@ def load_planning() -> ModuleType:
     return _load("shuffledp.deployment.plan", "a plan file", "account")
 
 
+def load_template() -> ModuleType:
+    """``shuffledp.deployment.template`` (pydantic)."""
+    return _load("shuffledp.deployment.template", "a deployment file", "account")
+
+
 def load_certificate() -> ModuleType:
     """``shuffledp.certificate`` (pydantic)."""
     return _load("shuffledp.certificate", "a certificate", "account")

@@ -12,7 +12,7 @@ from shuffledp.deployment.groups import (
     is_crowd,
     load_crowd,
 )
-from shuffledp.deployment.model import Deployment, DeploymentFile, json_schema, load
+from shuffledp.deployment.model import Deployment, DeploymentFile, json_schema, load, parse
 
 __all__ = [
     "NO_CERTIFICATE",
@@ -31,4 +31,5 @@ __all__ = [
     "json_schema",
     "load",
     "load_crowd",
+    "parse",
 ]

@@ -206,21 +206,21 @@ def tables_text(tables: Mapping[str, Any], *, head: str = "") -> str:
     ParameterError
         If they are no deployment.
     """
-    text = head + tomli_w.dumps(_given(tables))
+    text = head + tomli_w.dumps(given_only(tables))
     # What is written is read once more: nothing is recommended that account would refuse, or read
     # as something else.
-    parse(_same(text, _given(tables)), where="deployment")
+    parse(same_text(text, given_only(tables)), where="deployment")
     return text
 
 
-def _given(value: Any) -> Any:
-    """Without what is not set, which TOML has no word for; lists for tuples."""
+def given_only(value: Any) -> Any:
+    """The value without what is not set, which TOML has no word for; lists for tuples."""
     if isinstance(value, Mapping):
-        return {key: _given(one) for key, one in value.items() if one is not None}
-    return [_given(one) for one in value] if isinstance(value, list | tuple) else value
+        return {key: given_only(one) for key, one in value.items() if one is not None}
+    return [given_only(one) for one in value] if isinstance(value, list | tuple) else value
 
 
-def _same(text: str, wanted: dict[str, Any]) -> dict[str, Any]:
+def same_text(text: str, wanted: dict[str, Any]) -> dict[str, Any]:
     """What the text says, if it says what was to be written."""
     found = tomllib.loads(text)
     if found != wanted:

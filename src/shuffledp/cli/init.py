@@ -1,0 +1,284 @@
+"""``shuffledp init``: a deployment file to begin with, from options or from answers."""
+
+from __future__ import annotations
+
+import contextlib
+import shlex
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shuffledp import _check, protocol_names
+from shuffledp.cli.extras import load_deployment, load_template
+from shuffledp.cli.group import OneLineGroup
+from shuffledp.cli.mechanisms import (
+    GENERIC,
+    mechanism_class,
+    mechanism_group,
+    mechanism_label,
+    parameter_help,
+    source_from_dict,
+)
+from shuffledp.cli.types import Number, Whole
+from shuffledp.errors import ParameterError, ShuffleDPError, rejected, unreadable
+
+_FILE = "deployment.toml"
+_STDOUT = "-"
+_NUMBER: dict[str, Any] = {"type": Number()}
+_USERS = click.Option(["-n", "--users"], type=Whole(), help="Users who are asked for a report.")
+_OPTIONS = (
+    _USERS,
+    click.Option(["--title"], help="What it is, in a line.  [default: mechanism and users]"),
+    click.Option(["--participation"], help="Share of them whose report arrives.", **_NUMBER),
+    click.Option(["--dropout"], help="Or share whose report does not arrive.", **_NUMBER),
+    click.Option(["--minimum-batch"], type=Whole(), help="The shuffler releases no smaller one."),
+    click.Option(["--colluding"], help="Share of a batch in league with the analyst.", **_NUMBER),
+    click.Option(["--delta"], help="Target delta: eps is bounded.", **_NUMBER),
+    click.Option(["--epsilon"], help="Or target eps, in nats: delta is bounded.", **_NUMBER),
+    click.Option(["--at-most"], help="What the bounded one may be.", **_NUMBER),
+    click.Option(["--rounds"], type=Whole(), help="In which every user takes part."),
+    click.Option(["--column"], help="Of the table that `shuffledp run` will read."),
+    click.Option(
+        ["--out"],
+        default=_FILE,
+        show_default=True,
+        metavar="FILE",
+        help="A new file; one that is there is never written over. - is stdout.",
+    ),
+)
+_POPULATION = ("users", "participation", "dropout", "minimum_batch", "colluding")
+_TARGET = ("delta", "epsilon", "at_most")
+# Valid tables, for those that are not asked for yet.
+_ANY: dict[str, Any] = {
+    "title": "any",
+    "population": {"users": 10**9},
+    "randomizer": {"name": "binary-rr", "eps0": 1.0},
+    "target": {"delta": 1e-6},
+}
+
+
+def _write(description: dict[str, Any], trust: Any, rtol: Any, out: str, **given: Any) -> None:
+    """Make the file from options."""
+    population = {key: given[key] for key in _POPULATION}
+    target = {key: given[key] for key in _TARGET}
+    if population["users"] is None:
+        raise ParameterError("users is missing: wanted --users, who are asked for a report")
+    accounting = {"rounds": given["rounds"], "trust": trust, "rtol": rtol}
+    data = {"column": given["column"]} if given["column"] is not None else None
+    text = _text(description, given["title"], population, target, accounting, data)
+    _save(text, out)
+
+
+def _text(
+    description: dict[str, Any],
+    title: str | None,
+    population: dict[str, Any],
+    target: dict[str, Any],
+    accounting: dict[str, Any],
+    data: dict[str, Any] | None,
+) -> str:
+    source = source_from_dict(description)
+    table, name = source.to_dict(), description["name"]
+    users = _check.count("users", population["users"])
+    tables = {
+        "title": title if title is not None else f"{mechanism_label(table)}, {users:,} users",
+        "population": {**population, "users": users},
+        "randomizer": table,
+        "target": target,
+        "accounting": accounting,
+        "data": data,
+    }
+    said = {"eps0": "local privacy of one report, in nats"}
+    summary = "any eps0-LDP randomizer"
+    if name != GENERIC:
+        cls = mechanism_class(name)
+        said, summary = parameter_help(cls), cls.summary
+    words = {key: text.partition(" Here ")[0].partition(" A file")[0] for key, text in said.items()}
+    return load_template().commented_text(tables, said=words, summary=summary)
+
+
+def _save(text: str, out: str) -> None:
+    """A new file, all of it or nothing: never over one that is there, nor through a link."""
+    if out == _STDOUT:
+        click.echo(text, nl=False)
+        return
+    path = Path(out)
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            try:
+                file.write(text)
+                file.flush()
+            except BaseException:
+                with contextlib.suppress(OSError):
+                    path.unlink()
+                raise
+    except FileExistsError:
+        raise rejected("out", out, "a new name; that file is there already") from None
+    except OSError as error:
+        raise ParameterError(f"out = {out!r}: {unreadable(error)}; wanted a new file") from None
+    click.echo(f"wrote {path}\nnext: shuffledp account {shlex.quote(str(path))}")
+
+
+# ------------------------------------------------------------------------------- the questions
+
+
+class _Asking(OneLineGroup):
+    """Without arguments: questions on a terminal, help elsewhere."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if not args and not ctx.resilient_parsing and _on_terminal():
+            ask(self)
+            ctx.exit()
+        return super().parse_args(ctx, args)
+
+
+def _on_terminal() -> bool:
+    return sys.stdin.isatty() and sys.stderr.isatty()
+
+
+def ask(group: click.Group) -> None:
+    """Ask for one table after another until it is one, and write the file."""
+    load_template()
+    click.echo("A deployment file. Enter takes what stands in brackets; Ctrl-C ends.", err=True)
+    click.echo("Mechanisms (more on each: shuffledp randomizers):", err=True)
+    click.echo(click.wrap_text(", ".join(group.commands), 78, "  ", "  "), err=True)
+    command = group.commands[_until(lambda: _name(group))]
+    description = _until(lambda: _mechanism(command))
+    population = _until(_population)
+    target = _until(_targets)
+    accounting = _until(lambda: _accounting(description))
+    title = _until(_title)
+    text = _text(description, title, population, target, accounting, None)
+    _until(lambda: _save(text, _answer("File to write", default=_FILE)))
+
+
+@contextlib.contextmanager
+def _shown() -> Iterator[None]:
+    """What is refused is said, and asked again."""
+    try:
+        yield
+    except ShuffleDPError as error:
+        click.echo(f"  {error}", err=True)
+
+
+def _until(question: Callable[[], Any]) -> Any:
+    """Ask again until the answers are accepted; what is wrong is one line."""
+    while True:
+        with _shown():
+            return question()
+
+
+def _answer(words: str, *, default: Any = None) -> str:
+    """One answer; empty where there is no default and none is given."""
+    shown = "" if default is None else str(default)
+    return str(click.prompt(words, default=shown, show_default=bool(shown), err=True)).strip()
+
+
+def _value(words: str, kind: click.ParamType, name: str, *, default: Any = None) -> Any:
+    """An answer as an option of this kind would read it; None where there is none."""
+    text = _answer(words, default=default)
+    return None if text == "" else kind.convert(text, click.Option([f"--{name}"]), None)
+
+
+def _name(group: click.Group) -> str:
+    return _check.choice("mechanism", _answer("Mechanism", default="k-rr"), tuple(group.commands))
+
+
+def _mechanism(command: click.Command) -> dict[str, Any]:
+    """The table of a mechanism, asked for parameter by parameter and made once."""
+    name = str(command.name)
+    own = {id(option) for option in _OPTIONS}
+    found: dict[str, Any] = {"name": name}
+    for option in command.params:
+        if id(option) in own or option.name in {"trust", "rtol"}:
+            continue
+        if not isinstance(option, click.Option):
+            continue
+        if option.is_flag:
+            found[str(option.name)] = click.confirm(_said(option), default=False, err=True)
+            continue
+        default = None if option.required else option.default
+        value = _value(_said(option), option.type, str(option.name), default=default)
+        if value is None and option.required:
+            raise ParameterError(f"{option.name} is missing: wanted a value")
+        if value is not None:
+            found[str(option.name)] = value
+    source_from_dict(found)
+    return found
+
+
+def _said(option: click.Option) -> str:
+    return f"{option.name} ({option.help})" if option.help else str(option.name)
+
+
+def _population() -> dict[str, Any]:
+    found = {
+        "users": _value("Users who are asked for a report", Whole(), "users"),
+        "participation": _value(
+            "Share of them whose report arrives", Number(), "participation", default="1.0"
+        ),
+        "minimum_batch": _value(
+            "Messages below which the shuffler releases nothing (empty: no such limit)",
+            Whole(),
+            "minimum-batch",
+        ),
+        "colluding": _value(
+            "Share of a batch whose senders tell the analyst", Number(), "colluding", default="0.0"
+        ),
+    }
+    return _tried("population", found)
+
+
+def _targets() -> dict[str, Any]:
+    delta = _value("delta, at which eps is bounded", Number(), "delta", default="1e-8")
+    limit = _value("eps may be at most (nats; empty: no limit)", Number(), "at-most")
+    return _tried("target", {"delta": delta, "at_most": limit})
+
+
+def _accounting(description: Mapping[str, Any]) -> dict[str, Any]:
+    if description["name"] in protocol_names():
+        return {"rounds": 1}
+    words = "Rounds in which every user takes part"
+    return _tried("accounting", {"rounds": _value(words, Whole(), "rounds", default="1")})
+
+
+def _title() -> str | None:
+    title = _answer("Title (empty: mechanism and users)") or None
+    if title is not None:
+        _tried("title", title)
+    return title
+
+
+def _tried(name: str, value: Any) -> Any:
+    """The table, if a deployment file may have it."""
+    given = value
+    if isinstance(value, dict):
+        given = {key: one for key, one in value.items() if one is not None}
+    load_deployment().parse({**_ANY, name: given}, where="answers")
+    return value
+
+
+def _group() -> click.Group:
+    made = mechanism_group(
+        "init",
+        _write,
+        summary="Write a deployment file to begin with: every key with a comment.\n\n"
+        "Without arguments it asks, on a terminal. What is not given is switched off in the file, "
+        "beside what it would say; `shuffledp account` accepts it as it is.",
+        example="shuffledp init k-rr --k 50 --eps0 4 --users 500000 --minimum-batch 10000 "
+        "--delta 1e-8",
+        options=_OPTIONS,
+    )
+    return _Asking(
+        "init",
+        commands=dict(made.commands),
+        help=made.help,
+        short_help="Write a deployment file to begin with.",
+        subcommand_metavar="MECHANISM ...",
+    )
+
+
+init = _group()
