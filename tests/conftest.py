@@ -23,6 +23,6 @@ _SLOW_IS_FINE = {
 }
 
 # "ci" draws the same examples every time: a red run is the change's fault, never the draw's.
-settings.register_profile("ci", derandomize=True, database=None, max_examples=50, **_SLOW_IS_FINE)
+settings.register_profile("ci", derandomize=True, database=None, max_examples=25, **_SLOW_IS_FINE)
 settings.register_profile("long", max_examples=2000, **_SLOW_IS_FINE)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))

@@ -77,6 +77,7 @@ def test_events_of_other_kinds_add_up():
     assert mixed.get_epsilon(1e-6) <= bound.upper * 1.002 + 2 * GRID
 
 
+@pytest.mark.long
 def test_calibrate_dp_mechanism():
     def event(eps0):
         return da.SelfComposedDpEvent(ShuffleDpEvent.of(sd.KRR(k=10, eps0=eps0), n=10_000), 4)

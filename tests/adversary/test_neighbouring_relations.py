@@ -192,7 +192,7 @@ def metric_leaves(draw):
     return sd.MetricLaplace(scale=draw(st.sampled_from([0.5, 2.0])), distance=distance)
 
 
-@settings(max_examples=12)
+@settings(max_examples=6)
 @given(nestings(metric_leaves, depth=2), st.integers(1, 2))
 def test_nestings_of_neighbours_at_a_distance(mechanism, n):
     """Reports are put into cells, so that upper ends alone are to hold."""

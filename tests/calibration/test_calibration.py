@@ -37,9 +37,9 @@ def test_smallest_sigma():
         return sd.Gaussian(sigma=sigma)
 
     found = calibrate(
-        family, n=10_000, epsilon=0.05, delta=1e-6, find="smallest", low=0.5, high=5.0, rtol=1e-3
+        family, n=10_000, epsilon=0.05, delta=1e-6, find="smallest", low=0.5, high=5.0, rtol=1e-2
     )
-    assert found.beyond < found.value <= found.beyond * (1 + 1.1e-3)
+    assert found.beyond < found.value <= found.beyond * (1 + 1.1e-2)
     # Solvers leave the lone jump out, which takes seconds a question.
     value, beyond = (
         sd.shuffle(family(s), n=10_000).epsilon(delta=1e-6, analysis="label-stealing").upper

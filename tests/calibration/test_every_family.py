@@ -17,6 +17,8 @@ def rr(e):
 
 
 RING = ((1, 1, 0), (0, 1, 1), (1, 0, 1))
+# Several seconds each.
+SLOWER = {"channel", "clamped-laplace", "extremal", "hybrid", "staircase", "hierarchy"}
 LARGEST = {
     "binary-rr": lambda e: sd.BinaryRR(eps0=e),
     "blh": lambda e: sd.BLH(domain=20, eps0=e),
@@ -115,7 +117,9 @@ def check(family, find, **ends):
     assert found.randomizer == family(found.value)
 
 
-@pytest.mark.parametrize("name", LARGEST)
+@pytest.mark.parametrize(
+    "name", [pytest.param(n, marks=[pytest.mark.long] if n in SLOWER else []) for n in LARGEST]
+)
 def test_largest_eps0(name):
     check(LARGEST[name], "largest")
 

@@ -81,6 +81,7 @@ class Two(Mean):
         return (option for option in super().options() if option.label in {"laplace", "duchi"})
 
 
+@pytest.mark.long
 def test_rounds_of_continuous_noise_are_solved_for_by_estimates_and_the_best_confirmed(monkeypatch):
     evaluated, confirmed = [], []
     log_upper, certified = calibration._Target.log_upper, solve.certified_epsilon
@@ -141,6 +142,7 @@ def test_estimates_of_rounds_are_near_the_certified_end():
     assert about == pytest.approx(log_upper, rel=0.02)
 
 
+@pytest.mark.long
 def test_a_limit_of_the_local_guarantee_is_kept():
     found = sd.plan("frequencies", values=8, n=20_000, epsilon=1.0, delta=1e-6, local=2.0)
     assert found.rows
@@ -166,6 +168,7 @@ def test_recommended_is_the_best_with_one_message(plans):
     assert all(isinstance(row.source, sd.MultiMessage) for row in better)
 
 
+@pytest.mark.long
 def test_curves_go_through_the_plan(plans):
     found = plans["frequencies"]
     curves = errors_over_n(found, [2_000, 200_000])

@@ -29,14 +29,14 @@ def test_k_rounds_are_k_fold():
     assert one.rounds == 12
 
 
-@settings(max_examples=3)
+@settings(max_examples=2)
 @given(st.permutations(range(len(MECHANISMS))), st.integers(1, 2))
 def test_order_is_irrelevant(order, rounds):
     shuffled = [MECHANISMS[i] for i in order]
     assert ends(sd.compose(shuffled, rounds=rounds)) == ends(sd.compose(MECHANISMS, rounds=rounds))
 
 
-@settings(max_examples=4)
+@settings(max_examples=2)
 @given(st.integers(1, 10**5), st.integers(1, 10**4), st.floats(-60.0, -2.0))
 def test_monotone_in_rounds(rounds, more, log_delta):
     delta = math.exp(log_delta)
@@ -56,7 +56,7 @@ def test_one_round_agrees_with_the_front_door(mechanism):
     assert composed.lower >= alone.lower * (1 - 3e-3)
 
 
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(st.integers(1, 3000), st.floats(0.0, 3.0))
 def test_epsilon_and_delta_agree(rounds, share):
     composed = WEEKLY.compose(rounds=rounds)

@@ -13,7 +13,7 @@ from shuffledp.composition.renyi import RenyiTail
 from shuffledp.randomizers.power_renyi import power_renyi
 
 KIN = {
-    "discrete": sd.DiscreteGaussian(top=4, sigma=6.0),
+    "discrete": pytest.param(sd.DiscreteGaussian(top=4, sigma=6.0), marks=pytest.mark.long),
     "ball": pytest.param(sd.GaussianBall(d=3, sigma=4.0), marks=pytest.mark.long),
     "clamped": sd.DiscreteGaussian(top=4, sigma=6.0, clamped=True, margin=40),
     "shape": pytest.param(sd.GeneralizedGaussian(shape=1.5, scale=2.0), marks=pytest.mark.long),

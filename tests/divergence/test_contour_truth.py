@@ -168,7 +168,10 @@ COINS = [
 ]
 
 
-@pytest.mark.parametrize(("n", "heads"), COINS)
+@pytest.mark.parametrize(
+    ("n", "heads"),
+    COINS[:3] + [pytest.param(*coin, marks=pytest.mark.long) for coin in COINS[3:]],
+)
 def test_coins(n, heads):
     """Many messages: centred form, middle zone, and tails down to e^-3000."""
     exact = coin_truth(n, heads)

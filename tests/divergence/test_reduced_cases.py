@@ -116,7 +116,7 @@ def test_moment_of_mass_that_was_taken_out(rel, s):
         assert abs(m.log() - ball(value)) <= ball(slack)
 
 
-@pytest.mark.parametrize("n", [2, 40, 1000, 10**6])
+@pytest.mark.parametrize("n", [pytest.param(2, marks=pytest.mark.long), 40, 1000, 10**6])
 @pytest.mark.parametrize("rare", [True, False])
 def test_a_moment_lost_in_its_rounding_gives_no_nan(n, rare):
     """Next to no mass at or above 0: M(alpha) is below its own error."""

@@ -22,6 +22,7 @@ def work(monkeypatch):
     return done
 
 
+@pytest.mark.long
 def test_a_narrow_bracket_is_bounded_work(work):
     """rtol = 1e-12 took 8 million nodes in each of twenty brackets."""
     mechanism = sd.KRR(k=10, eps0=4.0)

@@ -43,7 +43,7 @@ def test_rounds():
     assert found["value"] >= 2
 
 
-@pytest.mark.parametrize("rounds", [1, 3])
+@pytest.mark.parametrize("rounds", [1, pytest.param(3, marks=pytest.mark.long)])
 @pytest.mark.parametrize(("key", "other"), [("delta", "epsilon"), ("epsilon", "delta")])
 def test_eps_and_delta_are_bounds(rounds, key, other):
     value = {"epsilon": 0.5, "delta": 1e-5}[other]

@@ -57,6 +57,7 @@ def test_answers_do_not_depend_on_what_was_asked_before(name):
             assert asked[i](one) == alone[i], i
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["few", pytest.param("laplace", marks=pytest.mark.long)])
 def test_rounds_do_not_depend_on_one_round(name):
     m, n = SOURCES[name]
@@ -102,7 +103,13 @@ def test_a_replaced_round_is_another_round():
 
 
 @pytest.mark.parametrize(
-    "way", [copy.copy, copy.deepcopy, lambda v: pickle.loads(pickle.dumps(v)), dataclasses.replace]
+    "way",
+    [
+        copy.copy,
+        pytest.param(copy.deepcopy, marks=pytest.mark.long),
+        lambda v: pickle.loads(pickle.dumps(v)),
+        pytest.param(dataclasses.replace, marks=pytest.mark.long),
+    ],
 )
 @pytest.mark.parametrize("name", ["few", pytest.param("laplace", marks=pytest.mark.long)])
 def test_nothing_worked_out_goes_along(name, way):
@@ -187,6 +194,7 @@ def test_sgd_by_any_way():
     assert dataclasses.replace(run, noise=3.0).numerical.upper < run.numerical.upper
 
 
+@pytest.mark.long
 def test_orders_of_rounds():
     parts = [
         sd.shuffle(sd.Channel([[0.7, 0.3], [0.2, 0.8]]), 50),

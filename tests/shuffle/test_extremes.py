@@ -67,7 +67,7 @@ def run_krr(n, eps0, deltas):
 
 
 @pytest.mark.parametrize("eps0", FEW_LOCAL)
-@pytest.mark.parametrize("n", [1, 10**3, 10**15])
+@pytest.mark.parametrize("n", [1, pytest.param(10**3, marks=pytest.mark.long), 10**15])
 def test_all_finite_randomizers(n, eps0):
     for randomizer in finite(eps0):
         check(sd.shuffle(randomizer, n=n, rtol=1e-3), eps0, 1e-9)
@@ -81,7 +81,7 @@ def test_generic_everywhere(n, eps0):
 
 
 @pytest.mark.parametrize("share", [1e-3, 1e-1, 1.0, 30.0])
-@pytest.mark.parametrize("n", [10, 10**5, 10**10])
+@pytest.mark.parametrize("n", [10, 10**5, pytest.param(10**10, marks=pytest.mark.long)])
 def test_few_messages_in_the_blanket(n, share):
     """gamma n of order one and below: next to nobody hides anybody."""
     k = 10
@@ -98,7 +98,7 @@ def test_few_messages_in_the_blanket(n, share):
         check(accountant, eps0, delta)
 
 
-@pytest.mark.parametrize("n", [1, 2, 10, 10**6, 10**15])
+@pytest.mark.parametrize("n", [1, 2, 10, pytest.param(10**6, marks=pytest.mark.long), 10**15])
 @pytest.mark.parametrize("eps0", [0.01, 1.0, 30.0, 300.0])
 def test_profiles_from_zero_to_beyond_the_local_guarantee(n, eps0):
     accountant = sd.generic(eps0=eps0, n=n, rtol=1e-3)
@@ -162,9 +162,10 @@ def test_continuous_corners(randomizer, n):
             assert accountant.delta(epsilon=bound.upper).upper <= delta
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "sigma",
-    [0.01, pytest.param(0.03, marks=pytest.mark.long), pytest.param(0.05, marks=pytest.mark.long)],
+    [0.01, 0.03, 0.05],
 )
 @pytest.mark.parametrize("n", [10**4, 10**12])
 def test_noise_far_below_the_interval(sigma, n):

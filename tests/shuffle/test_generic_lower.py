@@ -54,8 +54,15 @@ def test_the_witness_has_that_loss(eps0, n, member):
     assert low - 1e-3 <= profile.log_lower <= high
 
 
-@pytest.mark.parametrize("eps0", [0.1, 0.5, 0.75, 1.0, 2.0, 5.0])
-@pytest.mark.parametrize("n", [1, 2, 7, 100, 10**4, 10**6])
+@pytest.mark.parametrize(
+    ("eps0", "n"),
+    [(0.1, 1), (0.5, 2), (0.75, 7), (1.0, 100), (2.0, 10**4), (5.0, 10**6)]
+    + [
+        pytest.param(eps0, n, marks=pytest.mark.long)
+        for eps0 in (0.1, 0.5, 0.75, 1.0, 2.0, 5.0)
+        for n in (1, 2, 7, 100, 10**4, 10**6)
+    ],
+)
 def test_never_below_either_member(eps0, n):
     acc = sd.generic(eps0=eps0, n=n)
     members = [sd.shuffle(sd.BinaryRR(eps0=eps0), n=n), sd.shuffle(sd.KRR(k=3, eps0=eps0), n=n)]
