@@ -19,6 +19,7 @@ from shuffledp.cli.init import init
 from shuffledp.cli.numbers import curve, delta, epsilon
 from shuffledp.cli.page import page
 from shuffledp.cli.plan import plan
+from shuffledp.cli.registry import registry
 from shuffledp.cli.run import estimate, run, simulate
 from shuffledp.cli.tables import analyses, randomizers
 
@@ -66,6 +67,7 @@ for command in (
     init,
     account,
     verify,
+    registry,
     audit,
     run,
     simulate,

@@ -146,6 +146,6 @@ def visible(words: str) -> str:
     what stands beside it.
     """
     return "".join(
-        f"\\u{{{ord(c):x}}}" if unicodedata.category(c) in _HIDDEN and c not in _JOINERS else c
+        f"[U+{ord(c):04X}]" if unicodedata.category(c) in _HIDDEN and c not in _JOINERS else c
         for c in words
     )

@@ -1,0 +1,267 @@
+"""Entries for the public registry: fields of its schema, the certificate's numbers, plain texts."""
+
+import hashlib
+import json
+import re
+from fractions import Fraction
+
+import pytest
+from click.testing import CliRunner
+
+from frontend.test_report import HOSTILE, TABLE, changed, tokens
+from frontend.test_report import certified as of_table
+from shuffledp import ParameterError
+from shuffledp.certificate import to_json
+from shuffledp.cli import main
+from shuffledp.review.registry import check_file_name, registry_entry
+
+# What schemas/deployments-schema.yaml of opendp/deployments-registry-data allows (2026-07-15): a
+# type, a list of values, or a table. No other key is allowed anywhere; (name) is required.
+TEXT, NUMBER, TEXTS = "text", "number", "texts"
+FIELDS = {
+    "(url_slug)": TEXT,
+    "(status)": ["Converted", "Draft", "Pending", "Changes Required", "Approved"],
+    "(tier)": [1, 2, 3],
+    "(deployment)": {
+        "(basic)": {
+            "(name)": TEXT,
+            "(data_curators)": TEXTS,
+            "(intended_use)": TEXT,
+            "(data_product_type)": ["Summary statistics", "Machine learning model", "Dataset"],
+            "(data_product_region)": TEXT,
+            "(description)": TEXT,
+            "(publication_date)": re.compile(r"\d{4}-\d\d-\d\d"),
+            "data_product_sector": ["Technology", "Healthcare", "Education", "Government"],
+        },
+        "dp_variant": {
+            "variant_name": ["Pure DP", "Approximate DP", "Zero-concentrated DP", "Renyi DP"],
+            "data_domain": TEXT,
+            "unprotected_quantities": TEXT,
+        },
+        "privacy_loss": {
+            "privacy_unit": TEXT,
+            "privacy_unit_details": TEXT,
+            "privacy_parameters": {"epsilon": NUMBER, "delta": (NUMBER, TEXT), "rho": NUMBER},
+            "privacy_parameters_details": TEXT,
+        },
+        "deployment_model": {
+            "model_name": ["Local", "Central", "Shuffle", "Federated", "Varies"],
+            "model_name_details": TEXT,
+            "actors": TEXT,
+            "release_type": ["One release", "Many releases"],
+            "release_type_details": TEXT,
+            "data_source_type": ["Static", "Dynamic"],
+            "data_source_type_details": TEXT,
+            "access_type": ["Interactive", "Non-interactive"],
+            "access_type_details": TEXT,
+        },
+        "accounting": {"post_processing": TEXT, "composition": TEXT},
+        "implementation": {
+            "preprocessing_and_hyperparameter_tuning": TEXT,
+            "mechanisms": TEXT,
+            "justification": TEXT,
+        },
+        "administrative": {"sources": TEXT, "notes": TEXT, "(registry_authors)": TEXTS},
+    },
+}
+
+
+def scalar(text):
+    if text.startswith('"'):
+        return json.loads(text)
+    # A number of YAML 1.1, which wants a dot before an exponent and a sign in it.
+    assert re.fullmatch(r"\d+(\.\d+(e[+-]\d+)?)?", text), text
+    return Fraction(text)
+
+
+def read(text):
+    """The part of YAML that is written: tables, lists, quoted texts, blocks, comments."""
+    lines = [line for line in text.split("\n") if line.strip() and not re.match(r" *# ", line)]
+    found, at = table(lines, 0, 0)
+    assert at == len(lines)
+    return found
+
+
+def table(lines, at, depth):
+    found = {}
+    while at < len(lines):
+        line = lines[at]
+        indent = len(line) - len(line.lstrip(" "))
+        if indent < depth:
+            break
+        assert indent == depth, line
+        match = re.fullmatch(r' *(\w+):(?: ("(?:[^"\\]|\\.)*"|[^#"\s]+))?(?:  # .*)?', line)
+        assert match, line
+        key, value = match.groups()
+        assert key not in found
+        at += 1
+        if value == "|":
+            start = at
+            while at < len(lines) and lines[at].startswith(" " * (depth + 2)):
+                at += 1
+            found[key] = "\n".join(line[depth + 2 :] for line in lines[start:at]) + "\n"
+        elif value is not None:
+            found[key] = scalar(value)
+        elif lines[at].strip().startswith("- "):
+            items = []
+            while at < len(lines) and lines[at].startswith(" " * (depth + 2) + "- "):
+                items.append(scalar(lines[at].strip()[2:]))
+                at += 1
+            found[key] = items
+        else:
+            found[key], at = table(lines, at, depth + 2)
+    return found, at
+
+
+def conforms(value, kind):
+    if isinstance(kind, dict):
+        names = {name.strip("()"): (name[0] == "(", one) for name, one in kind.items()}
+        assert set(value) <= set(names)
+        assert {name for name, (required, _) in names.items() if required} <= set(value)
+        for key, one in value.items():
+            conforms(one, names[key][1])
+    elif isinstance(kind, list):
+        assert value in kind
+    elif isinstance(kind, re.Pattern):
+        assert kind.fullmatch(value)
+    elif isinstance(kind, tuple):
+        assert isinstance(value, str | Fraction)
+    elif kind is TEXTS:
+        assert value
+        assert all(isinstance(one, str) for one in value)
+    else:
+        assert isinstance(value, str if kind is TEXT else Fraction)
+
+
+def certified(table):
+    return of_table(table)[0]
+
+
+def entry(table, **more):
+    names = {"label": "a label", "certificate_file": "c.json", "certificate_sha256": "b" * 64}
+    return registry_entry(certified(table), **{**names, **more})
+
+
+def without(table):
+    return {
+        name: {k: v for k, v in part.items() if v is not None} if isinstance(part, dict) else part
+        for name, part in table.items()
+    }
+
+
+CASES = {
+    "epsilon": TABLE,
+    "delta": without(changed(target={"delta": None, "epsilon": 0.7})),
+    "tiny delta": without(
+        changed(
+            population={"users": 400_000, "minimum_batch": None},
+            target={"delta": None, "epsilon": 0.9},
+            accounting={"rtol": 1e-3},
+        )
+    ),
+    "rounds": changed(
+        population={"users": 60, "minimum_batch": 30},
+        randomizer={"name": "binary-rr"},
+        accounting={"rounds": 2},
+    ),
+    "protocol": changed(randomizer={"name": "balcer-et-al", "blankets": 30}),
+}
+for key, name in (("k", "rounds"), ("k", "protocol"), ("eps0", "protocol")):
+    del CASES[name]["randomizer"][key]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_an_entry_is_one_of_the_schema_with_the_certificates_numbers(name):
+    text = entry(CASES[name])
+    found = read(text)
+    conforms(found, FIELDS)
+    content = json.loads(to_json(certified(CASES[name])))
+    claims = [
+        claim["value"]
+        for s in content["scenarios"]
+        if s["name"] != "shuffler fails"
+        for claim in s.get("composed") or s["claims"]
+        if claim["end"] == "upper" and claim["trust"] == "all"
+    ]
+    parameters = found["deployment"]["privacy_loss"]["privacy_parameters"]
+    bounded, fixed = "epsilon", "delta"
+    if content["quantity"] == "delta":
+        bounded, fixed = fixed, bounded
+    assert float(parameters[fixed]) == content["at"]
+    if name == "tiny delta":
+        assert re.fullmatch(r"10\^-[\d.]+(e\+\d+)?", parameters["delta"])
+        assert max(claims) <= 5e-324
+    else:
+        # Outward, to the digits of the command line.
+        assert max(claims) <= parameters[bounded] <= Fraction(max(claims)) * Fraction(1001, 1000)
+    deployment = found["deployment"]
+    assert deployment["deployment_model"]["model_name"] == "Shuffle"
+    many = "Many releases" if content["rounds"] > 1 else "One release"
+    assert deployment["deployment_model"]["release_type"] == many
+    for words in content["assumptions"]:
+        assert words in deployment["deployment_model"]["actors"]
+    assert content["deployment"]["sha256"] in deployment["administrative"]["notes"]
+
+
+def test_what_the_certificate_does_not_know_is_left_to_fill_in():
+    text = entry(TABLE)
+    basic = read(text)["deployment"]["basic"]
+    for key in ("data_curators", "intended_use", "data_product_region", "description"):
+        assert basic[key] in ("", [""])
+        assert re.search(rf"^    {key}:.*  # Fill in\.$", text, re.MULTILINE)
+    assert basic["publication_date"] == "1900-01-01"
+    assert read(text)["status"] == "Draft"
+
+
+def test_what_is_switched_off_may_be_switched_on():
+    text = re.sub(r"^( *)# (\w+:)", r"\1\2", entry(TABLE), flags=re.MULTILINE)
+    found = read(text)
+    conforms(found, FIELDS)
+    assert "data_domain" in found["deployment"]["dp_variant"]
+
+
+def test_texts_stay_texts():
+    plain = read(entry(changed(title="A: test # with - signs")))
+    found = read(entry(changed(title=HOSTILE), label=HOSTILE, certificate_file=HOSTILE))
+    conforms(found, FIELDS)
+    assert plain["deployment"]["basic"]["name"] == r"A: test \# with - signs"
+    assert plain["url_slug"] == "a-test-with-signs"
+    assert re.fullmatch(r"[a-z0-9-]+", found["url_slug"])
+    kinds = {token.type for token in tokens(found["deployment"]["basic"]["name"])}
+    assert not {"html_inline", "link_open", "image", "em_open"} & kinds
+    assert read(entry(changed(title="\u00e9\u4e2d")))["url_slug"] == "e"
+    assert read(entry(changed(title="\u4e2d")))["url_slug"] == "deployment"
+
+
+def test_nothing_finite_nothing_to_register():
+    certificate = certified(TABLE)
+    claim = certificate.scenarios[0].claims[0].model_copy(update={"value": None, "theorem": None})
+    first = certificate.scenarios[0].model_copy(
+        update={"claims": [claim, certificate.scenarios[0].claims[1]]}
+    )
+    none = certificate.model_copy(update={"scenarios": [first, *certificate.scenarios[1:]]})
+    with pytest.raises(ParameterError, match="no finite upper end"):
+        registry_entry(none, label="l", certificate_file="c", certificate_sha256="s")
+
+
+def test_names_of_files_are_the_registrys():
+    check_file_name("a_1.yaml", "out")
+    for name in ("a-1.yaml", "A.yaml", "a.yml", ".yaml", "a b.yaml"):
+        with pytest.raises(ParameterError, match="out = "):
+            check_file_name(name, "out")
+
+
+def test_the_command(tmp_path):
+    path, out = tmp_path / "c.json", tmp_path / "e.yaml"
+    path.write_text(to_json(certified(TABLE)), encoding="utf-8")
+    shown = CliRunner().invoke(main, ["registry", str(path)])
+    assert shown.exit_code == 0, shown.stderr
+    assert hashlib.sha256(path.read_bytes()).hexdigest() in shown.stdout
+    assert "k-rr, k = 5, eps0 = 1" in shown.stdout
+    written = CliRunner().invoke(main, ["registry", str(path), "--out", str(out)])
+    assert written.stdout == f"wrote {out}\n"
+    assert out.read_text(encoding="utf-8") == shown.stdout
+    for args in ([str(path), "--out", str(path)], [str(tmp_path / "no.json")], [str(out)]):
+        bad = CliRunner().invoke(main, ["registry", *args])
+        assert bad.exit_code == 2
+        assert bad.stderr.count("\n") == 1
