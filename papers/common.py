@@ -60,7 +60,7 @@ def run(main: Callable[[Path], None], words: str | None) -> None:
 
 @dataclass(frozen=True)
 class Line:
-    """One curve of a panel: an analysis by name, and how it looks."""
+    """One curve of a panel: an analysis by name ("best": the default), and how it looks."""
 
     key: str
     label: str
@@ -91,7 +91,8 @@ def epsilon_of(accountant: sd.Shuffled, line: Line, delta: float) -> float:
         if line.end == "estimate":
             value = accountant.epsilon(delta=delta, analysis=line.key, certified=False).value
         else:
-            bound = accountant.epsilon(delta=delta, analysis=line.key)
+            analysis = None if line.key == "best" else line.key
+            bound = accountant.epsilon(delta=delta, analysis=analysis)
             value = bound.lower if line.end == "lower" else bound.upper
     except sd.NotCertified:
         return math.nan
@@ -144,7 +145,7 @@ def draw(
         figure.suptitle(title, fontsize=9)
         figure.legend(
             handles.values(), handles.keys(), loc="outside lower center",
-            ncols=2 if columns == 1 else 3, fontsize=7,
+            ncols=min(columns, 3), fontsize=7,
         )  # fmt: skip
         path = out / f"{name}.png"
         # No date or version inside: the same numbers give the same file.

@@ -1,12 +1,11 @@
-"""Su, Cheng, Wang 2025 (arXiv 2504.07414): Figures 2 to 7 and Tables 1 to 3, with ours added.
+"""Su, Cheng, Wang 2025 (arXiv 2504.07414): laws of G, times, and the FFT bound beside the contour.
 
     python -m papers.su_decomposition
 
-The printed axes, parameters and times were not at hand; the settings are ours (delta = 1e-6). A
-figure stands for each mechanism of their tables: the optimal decomposition bound by the certified
-contour, the same by gains rounded up to a grid and an FFT, the closed forms, the clones, and lower
-ends. Tables 1 and 2: the law of G of each mechanism, from the library's law and from the formula.
-Table 3: times.
+Tables 1 and 2: the law of G of each mechanism, from the library's law and from the formula. Table
+3: times. delta over eps of each mechanism (settings ours), with the optimal decomposition bound by
+gains rounded up to a grid and an FFT: where that returns its own rounding. Their figures are drawn
+by ``papers.su_figures``.
 """
 
 from __future__ import annotations
@@ -27,9 +26,7 @@ from papers.common import (
     YELLOW,
     Line,
     Panel,
-    counts,
     draw,
-    panel_over,
     run,
     steps,
     table,
@@ -50,34 +47,23 @@ LINES = (
 )
 GRID = Line("blanket-grid", "the same by FFT on a grid", GREEN, end="estimate", marker="x")
 MECHANISMS = {
-    "su_fig2": ("10-RR", lambda e: sd.KRR(k=10, eps0=e)),
-    "su_fig3": ("binary local hashing, 100 values", lambda e: sd.BLH(domain=100, eps0=e)),
-    "su_fig4": ("RAPPOR, 100 bits", lambda e: sd.RAPPOR(d=100, eps0=e)),
-    "su_fig5": ("OUE, 100 bits", lambda e: sd.OUE(d=100, eps0=e)),
-    "su_fig6": ("Hadamard response, 100 values", lambda e: sd.HadamardResponse(domain=100, eps0=e)),
-    "su_fig7": ("Laplace on [0, 1]", lambda e: sd.Laplace(eps0=e)),
+    "k-rr": ("10-RR", lambda e: sd.KRR(k=10, eps0=e)),
+    "blh": ("binary local hashing, 100 values", lambda e: sd.BLH(domain=100, eps0=e)),
+    "rappor": ("RAPPOR, 100 bits", lambda e: sd.RAPPOR(d=100, eps0=e)),
+    "oue": ("OUE, 100 bits", lambda e: sd.OUE(d=100, eps0=e)),
+    "hadamard": (
+        "Hadamard response, 100 values",
+        lambda e: sd.HadamardResponse(domain=100, eps0=e),
+    ),
+    "laplace": ("Laplace on [0, 1]", lambda e: sd.Laplace(eps0=e)),
 }
 
 
-def panels(make) -> list[Panel]:
-    """eps over n at eps0 = 2, eps over eps0 at n = 1e4, delta over eps at n = 1e4."""
-    over_n = panel_over(
-        "ε₀ = 2, δ = 1e-6", "n (users)", counts(300, 10**6, 8),
-        lambda n: (sd.shuffle(make(2.0), n=n, rtol=1e-4), None), LINES, delta=DELTA,
-    )  # fmt: skip
-    over_eps0 = panel_over(
-        "n = 10,000, δ = 1e-6", "local ε₀ (nats)", [0.2, *steps(0.75, 6.0, 8)],
-        lambda e: (sd.shuffle(make(e), n=10_000, rtol=1e-4), None), LINES, delta=DELTA,
-    )  # fmt: skip
-    over_eps0.xscale = "linear"
-    return [over_n, over_eps0, profile(make)]
-
-
-def profile(make) -> Panel:
+def profile(label: str, make) -> Panel:
     """delta over eps at n = 1000 and eps0 = 2, the grid's values as far as floats carry them."""
     acc = sd.shuffle(make(2.0), n=1000, rtol=1e-4)
     x = steps(0.02, 0.8, 14)
-    panel = Panel("ε₀ = 2, n = 1,000", x, "ε (nats)", "δ", xscale="linear")
+    panel = Panel(f"{label}, ε₀ = 2, n = 1,000", x, "ε (nats)", "δ", xscale="linear")
     for line in LINES:
         panel.curves.append((line, [_delta(acc, line, epsilon) for epsilon in x]))
     randomizer = make(2.0)
@@ -196,10 +182,9 @@ def main(out: Path) -> None:
     """Draw all figures, write all tables."""
     laws(out)
     times(out)
-    for name, (label, make) in MECHANISMS.items():
-        figure = name.removeprefix("su_fig")
-        title = f"{label} (Su, Cheng, Wang 2025, in place of Fig. {figure}; settings ours)"
-        print(*draw(out, name, title, panels(make)))
+    panels = [profile(label, make) for label, make in MECHANISMS.values()]
+    title = "δ over ε, and the FFT on a grid (after Su, Cheng, Wang 2025; settings ours)"
+    print(*draw(out, "su_profiles", title, panels))
 
 
 if __name__ == "__main__":

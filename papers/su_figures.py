@@ -1,0 +1,179 @@
+"""Su, Cheng, Wang 2025 (arXiv 2504.07414), Figures 2 to 8 of the later version, with ours added.
+
+    python -m papers.su_figures
+
+Mechanisms, eps0 = 0.1 and 4, weights, pairs and curves are as printed. Axes, n, delta, the number
+of joint copies, the list of D and the rate of sampling are not: ours are eps over n at delta =
+1e-6, two copies, D = 2 to 100 and rates of 0.1 and 0.5. Their upper bound is the blanket's, here
+by the certified contour; their lower bound has all others at one third value.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+import shuffledp as sd
+from papers.common import (
+    BLACK,
+    BLUE,
+    GREEN,
+    GREY,
+    ORANGE,
+    PURPLE,
+    SKY,
+    YELLOW,
+    Line,
+    Panel,
+    counts,
+    draw,
+    epsilon_of,
+    run,
+)
+from papers.printed.items import laplace_cdf
+
+DELTA, RTOL, DOMAIN = 1e-6, 1e-3, 64
+LOW, HIGH = 0.1, 4.0
+USERS = counts(1000, 10**6, 7)
+BEST = Line("best", "upper end (ours)", BLACK, thick=True)
+DATASET = Line("dataset", "lower end (ours)", YELLOW, end="lower")
+BLANKET = Line("blanket", "optimal decomposition", GREEN)
+THIRD = Line("one-dataset", "lower bound, all others a third value", ORANGE, end="lower")
+BASELINES = (
+    Line("hoeffding", "privacy blanket, Hoeffding", PURPLE),
+    Line("bennett", "privacy blanket, Bennett", SKY),
+    Line("clone", "standard clone, numerical", BLUE),
+)
+ALL = (BEST, DATASET, BLANKET, THIRD, *BASELINES)
+JOINT = Line("joint", "optimal decomposition, 2-joint", GREY)
+Make = Callable[[float], sd.Randomizer]
+MECHANISMS: dict[str, Make] = {
+    "10-RR": lambda e: sd.KRR(k=10, eps0=e),
+    "BLH": lambda e: sd.BLH(domain=DOMAIN, eps0=e),
+    "RAPPOR": lambda e: sd.RAPPOR(d=DOMAIN, eps0=e),
+    "OUE": lambda e: sd.OUE(d=DOMAIN, eps0=e),
+    "Laplace on {0, 1}": lambda e: sd.Laplace(eps0=e, binary=True),
+}
+
+
+def accountant(randomizer: sd.Randomizer, n: int) -> sd.Shuffled:
+    """At the accuracy of a picture."""
+    return sd.shuffle(randomizer, n=n, rtol=RTOL)
+
+
+def panel_of(title: str, lines: list[tuple[Line, sd.Randomizer]]) -> Panel:
+    """eps over n of named analyses of mechanisms."""
+    panel = Panel(title, USERS, "n (users)", "central ε (nats)")
+    made: dict[int, list[sd.Shuffled]] = {}
+    for line, randomizer in lines:
+        own = made.setdefault(id(randomizer), [accountant(randomizer, n) for n in USERS])
+        panel.curves.append((line, [epsilon_of(acc, line, DELTA) for acc in own]))
+    return panel
+
+
+def of_mechanism(name: str, eps0: float) -> Panel:
+    """Figures 2 and 3: every bound, and that of two copies at half of eps0 each."""
+    make = MECHANISMS[name]
+    one, two = make(eps0), sd.Joint((make(eps0 / 2), make(eps0 / 2)))
+    joint = Line("blanket", JOINT.label, JOINT.colour)
+    return panel_of(f"{name}, ε₀ = {eps0:g}", [*((line, one) for line in ALL), (joint, two)])
+
+
+def parallel(eps0: float) -> Panel:
+    """Figure 4: 10-RR and BLH by halves."""
+    parts = (sd.KRR(k=10, eps0=eps0), sd.BLH(domain=10, eps0=eps0))
+    mixed = sd.Parallel(parts, weights=(0.5, 0.5))
+    lines: list[tuple[Line, sd.Randomizer]] = [
+        (BEST, mixed), (DATASET, mixed), (BLANKET, mixed), (THIRD, mixed),
+        (Line("blanket", "10-RR alone", PURPLE), parts[0]),
+        (Line("blanket", "BLH alone", SKY), parts[1]),
+        (Line("clone", "standard clone, numerical", BLUE), mixed),
+    ]  # fmt: skip
+    return panel_of(f"10-RR and BLH by halves, ε₀ = {eps0:g}", lines)
+
+
+def rappor_domains(eps0: float) -> Panel:
+    """Figure 5: RAPPOR's bound over D, by how much it is below that at D = 100."""
+    panel = Panel(f"RAPPOR, ε₀ = {eps0:g}", USERS, "n (users)", "ε below that at D = 100, %",
+                  yscale="linear")  # fmt: skip
+    found = {
+        d: [
+            accountant(sd.RAPPOR(d=d, eps0=eps0), n).epsilon(delta=DELTA, analysis="blanket").upper
+            for n in USERS
+        ]
+        for d in (2, 3, 5, 10, 100)
+    }
+    for colour, (d, values) in zip((ORANGE, PURPLE, BLUE, GREEN), found.items(), strict=False):
+        below = [100 * (1 - v / w) for v, w in zip(values, found[100], strict=True)]
+        panel.curves.append((Line("blanket", f"D = {d}", colour), below))
+    return panel
+
+
+def poisson(eps0: float) -> Panel:
+    """Figure 6: 10-RR sampled with a rate, then shuffled."""
+    lines: list[tuple[Line, sd.Randomizer]] = []
+    for rate, upper, lower in ((0.1, BLUE, SKY), (0.5, GREEN, YELLOW)):
+        mechanism = sd.PoissonSubsample(sd.KRR(k=10, eps0=eps0), rate=rate)
+        lines += [
+            (Line("best", f"rate {rate:g}, upper end", upper), mechanism),
+            (Line("one-dataset", f"rate {rate:g}, lower bound", lower, end="lower"), mechanism),
+        ]
+    lines.append(
+        (Line("best", "not sampled, upper end", BLACK, thick=True), sd.KRR(k=10, eps0=eps0))
+    )
+    return panel_of(f"10-RR, Poisson sampling, ε₀ = {eps0:g}", lines)
+
+
+def hamming(eps0: float) -> Panel:
+    """Figure 7: four k-RR of eps0/4, records that differ in 1 to 4 of them."""
+    lines: list[tuple[Line, sd.Randomizer]] = []
+    for m, colour in zip((1, 2, 3, 4), (SKY, BLUE, GREEN, BLACK), strict=True):
+        mechanism = sd.Joint((sd.KRR(k=10, eps0=eps0 / 4),) * 4, hamming=m)
+        lines.append((Line("blanket", f"{m} of 4 differ, upper end", colour), mechanism))
+        lower = Line("dataset", f"{m} of 4 differ, lower end", ORANGE, end="lower")
+        lines.append((lower, mechanism))
+    return panel_of(f"four 10-RR, ε₀ = {eps0:g} in all", lines)
+
+
+def laplace_law() -> Panel:
+    """Figure 8: the distribution function of L, eps0 = 1 and eps = 0.1, printed in full."""
+    eps0, epsilon = 1.0, 0.1
+    a = math.exp(epsilon)
+    law = sd.Laplace(eps0=eps0, binary=True).law((0, 1))
+    gamma = float(law.blanket.sum())
+    values = gamma * (law.mass[0] - a * law.mass[1]) / law.blanket
+    x = list(np.linspace(float(values.min()) - 0.1, float(values.max()) + 0.1, 301))
+    masses = law.blanket / gamma
+    panel = Panel("Laplace on {0, 1}, ε₀ = 1, ε = 0.1", x, "t", "P(L ≤ t)", xscale="linear",
+                  yscale="linear")  # fmt: skip
+    panel.curves = [
+        (Line("law", "the library's law", BLACK, thick=True),
+         [float(masses[values <= t].sum()) for t in x]),
+        (Line("formula", "their formula", ORANGE),
+         [laplace_cdf(t, eps0=eps0, epsilon=epsilon) for t in x]),
+    ]  # fmt: skip
+    return panel
+
+
+SETTINGS = "(mechanisms and ε₀ as printed; n and δ = 1e-6 ours)"
+
+
+def main(out: Path) -> None:
+    """Draw all figures."""
+    for figure, names in ((2, list(MECHANISMS)[:3]), (3, list(MECHANISMS)[3:])):
+        panels = [of_mechanism(name, eps0) for eps0 in (LOW, HIGH) for name in names]
+        title = f"Su, Cheng, Wang 2025, Fig. {figure} {SETTINGS}"
+        print(*draw(out, f"su_fig{figure}", title, panels, columns=len(names)))
+    for figure, make in ((4, parallel), (5, rappor_domains), (6, poisson), (7, hamming)):
+        settings = SETTINGS if figure == 4 else "(mechanism as printed; ε₀, n and δ = 1e-6 ours)"
+        title = f"Su, Cheng, Wang 2025, Fig. {figure} {settings}"
+        print(*draw(out, f"su_fig{figure}", title, [make(LOW), make(HIGH)]))
+    title = "Su, Cheng, Wang 2025, Fig. 8 (all as printed)"
+    print(*draw(out, "su_fig8", title, [laplace_law()]))
+
+
+if __name__ == "__main__":
+    run(main, __doc__)
