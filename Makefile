@@ -3,6 +3,7 @@
 #   make test        lint, types, import layers, the wheel in a clean environment, the tests
 #   make test-long   the tests that take minutes
 #   make test-spark  the Spark engine on a local Spark (needs Java)
+#   make test-page   the pages in a real browser (needs Chromium and its driver, npm; pictures in out/page)
 #   make bench       measure;   make figures   draw what was measured
 #   make clean       remove all of the above
 # PYTHON=python3.12 chooses the interpreter, PYTEST_ARGS="-k contour" is handed to pytest.
@@ -42,7 +43,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 PIP_INSTALL = $(PY) -m pip install --quiet --disable-pip-version-check
 PYTEST = $(PY) -m pytest -n $(JOBS) -q
 
-.PHONY: demo test lint types imports wheel unit test-long test-spark bench figures format clean
+.PHONY: demo test lint types imports wheel unit test-long test-spark test-page bench figures format clean
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
 
@@ -125,6 +126,13 @@ test-spark:
 	  --editable '.[all,spark]' 'pytest>=8.2' 'hypothesis>=6.100'
 	@.venv-spark/bin/python -m pytest -q -m spark -W ignore tests/protocol $(PYTEST_ARGS)
 
+# Chromium and its driver are the system's own (Debian: chromium, chromium-driver); selenium looks for no other.
+test-page: $(HAS_DEV)
+	@test -x /usr/bin/chromium -a -x /usr/bin/chromedriver \
+	  || { echo "test-page needs /usr/bin/chromium and /usr/bin/chromedriver"; exit 1; }
+	@$(PIP_INSTALL) --editable '.[page]'
+	@$(PY) -m pytest -q -m page tests/page $(PYTEST_ARGS)
+
 # ------------------------------------------------------------------------- benchmarks, upkeep
 
 bench: $(HAS_DEV)
@@ -138,5 +146,5 @@ format: $(HAS_DEV)
 	@$(PY) -m ruff format .
 
 clean:
-	rm -rf $(VENV) $(CLEAN_VENV) .venv-spark $(OUT) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) $(CLEAN_VENV) .venv-spark .parts $(OUT) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests tools -name __pycache__ -type d -prune -exec rm -rf {} +

@@ -7,7 +7,7 @@ from typing import Any
 
 from shuffledp.errors import NotCertified, ParameterError
 
-__all__ = ["check_parameters", "parameters_of"]
+__all__ = ["check_parameters", "known_mechanisms", "parameters_of"]
 
 _INTERVAL = ("low", "high")
 _KEYS: dict[str, tuple[str, ...]] = {
@@ -62,6 +62,11 @@ def parameters_of(name: str) -> tuple[str, ...]:
     if name not in _KEYS:
         raise NotCertified(f"randomizer = {name!r}: the verifier does not know this mechanism")
     return _KEYS[name]
+
+
+def known_mechanisms() -> tuple[str, ...]:
+    """Names of the mechanisms that the verifier has a table for."""
+    return tuple(_KEYS)
 
 
 def check_parameters(mechanism: Mapping[str, Any]) -> None:

@@ -8,7 +8,6 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from shuffledp.errors import rejected
-from shuffledp.randomizers import Hierarchy
 
 _MOST_ITEMS = 100_000_000
 
@@ -34,13 +33,6 @@ def checked_items(name: str, items: Sequence[Any]) -> tuple[str | int, ...]:
         twice = next(item for item in found if item in seen or seen.add(item))
         raise rejected(name, twice, "every item once")
     return found
-
-
-def size_of(mechanism: Any) -> int | None:
-    """Number of items of a mechanism for items 0 .. k-1; None for others."""
-    if isinstance(mechanism, Hierarchy):
-        return mechanism.domain
-    return getattr(mechanism, "items", None)
 
 
 def _items(items: Any) -> Any:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
@@ -22,19 +22,27 @@ from pydantic import (
 )
 
 from shuffledp import _check
-from shuffledp.deployment.data import Data, size_of
+from shuffledp.deployment.data import Data
+from shuffledp.deployment.mechanisms import (
+    GENERIC,
+    accountant,
+    described,
+    domain_fault,
+    is_protocol,
+    mechanism_names,
+    parameter_kinds,
+)
 from shuffledp.deployment.messages import one_line
 from shuffledp.errors import ParameterError, rejected, unreadable
-from shuffledp.multimessage import protocol_class, protocol_from_dict, protocol_names
-from shuffledp.randomizers import randomizer_class, randomizer_from_dict, randomizer_names
-from shuffledp.shuffle import Shuffled, generic, shuffle
 
 if sys.version_info >= (3, 11):
     import tomllib
 else:
     import tomli as tomllib  # pyright: ignore[reportMissingImports]
 
-GENERIC = "generic"
+if TYPE_CHECKING:
+    from shuffledp.shuffle import Shuffled
+
 LARGEST_ROUNDS = 10**9
 
 
@@ -50,44 +58,19 @@ def checked_randomizer(value: Any) -> dict[str, Any]:
     if not isinstance(value, Mapping):
         raise ParameterError(f'randomizer = {value!r}: wanted a table with a key "name"')
     if "name" not in value:
-        raise ParameterError(f"randomizer.name is missing: wanted one of {', '.join(_names())}")
-    if value["name"] not in _names():
         raise ParameterError(
-            f"randomizer.name = {value['name']!r}: wanted one of {', '.join(_names())}"
+            f"randomizer.name is missing: wanted one of {', '.join(mechanism_names())}"
+        )
+    if value["name"] not in mechanism_names():
+        raise ParameterError(
+            f"randomizer.name = {value['name']!r}: wanted one of {', '.join(mechanism_names())}"
         )
     try:
-        return _described(dict(value))
+        return described(dict(value))
     except ParameterError as error:
         message = str(error)
         own = message.split(" ", 1)[0] in value or " is missing" in message
         raise ParameterError(f"randomizer{'.' if own else ': '}{message}") from None
-
-
-def _described(value: dict[str, Any]) -> dict[str, Any]:
-    """All parameters, defaults included, checked by the class that they are for."""
-    if is_protocol(value):
-        return protocol_from_dict(value).to_dict()
-    if value["name"] != GENERIC:
-        described = randomizer_from_dict(value).to_dict()
-        return {
-            k: [list(r) for r in v] if isinstance(v, tuple) else v for k, v in described.items()
-        }
-    for key, given in value.items():
-        if key not in {"name", "eps0", "adaptive"}:
-            raise ParameterError(f"{key} = {given!r}: unknown key, wanted one of eps0, adaptive")
-    if "eps0" not in value:
-        raise ParameterError("eps0 is missing: generic wanted eps0, adaptive")
-    accountant = generic(eps0=value["eps0"], n=1, adaptive=value.get("adaptive", False))
-    return {"name": GENERIC, "eps0": accountant.eps0, "adaptive": value.get("adaptive", False)}
-
-
-def _names() -> tuple[str, ...]:
-    return (*randomizer_names(), *protocol_names(), GENERIC)
-
-
-def is_protocol(randomizer: Mapping[str, Any]) -> bool:
-    """Whether the table is of a multi-message protocol."""
-    return randomizer["name"] in protocol_names()
 
 
 def _whole(path: str) -> BeforeValidator:
@@ -263,12 +246,7 @@ class Deployment(Table):
             "rtol": self.accounting.rtol if rtol is None else rtol,
             "trust": self.accounting.trust if trust is None else trust,
         }
-        if self.randomizer["name"] == GENERIC:
-            parameters = {k: v for k, v in self.randomizer.items() if k != "name"}
-            return generic(**parameters, **settings)
-        if is_protocol(self.randomizer):
-            return shuffle(protocol_from_dict(self.randomizer), **settings)
-        return shuffle(randomizer_from_dict(self.randomizer), **settings)
+        return accountant(self.randomizer, settings)
 
     @model_validator(mode="after")
     def _one_run(self) -> Deployment:
@@ -285,17 +263,11 @@ class Deployment(Table):
         data, name = self.data, self.randomizer["name"]
         if data is None or data.domain is None or name == GENERIC:
             return self
-        size = size_of(self._mechanism())
         count = data.item_count()
-        if size != count:
-            wanted = "no domain, this mechanism is for numbers" if size is None else f"{size} items"
-            raise rejected("data.domain", f"{count} items", f"{wanted} for {name}")
+        wanted = domain_fault(self.randomizer, count)
+        if wanted:
+            raise rejected("data.domain", f"{count} items", wanted)
         return self
-
-    def _mechanism(self) -> Any:
-        if is_protocol(self.randomizer):
-            return protocol_from_dict(self.randomizer)
-        return randomizer_from_dict(self.randomizer)
 
     def assumptions(self) -> tuple[str, ...]:
         """What the file itself asks a reader to believe, in words."""
@@ -396,24 +368,12 @@ def json_schema() -> dict[str, Any]:
     """JSON Schema of the deployment file, one case a randomizer."""
     schema = Deployment.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    cases = [_randomizer_schema(name) for name in (*randomizer_names(), *protocol_names())]
-    cases.append(_table_schema(GENERIC, {"eps0": "float"}, {"adaptive": "bool"}))
+    cases = [_table_schema(name, *parameter_kinds(name)) for name in mechanism_names()]
     schema["properties"]["randomizer"] = {
         "description": Deployment.model_fields["randomizer"].description,
         "oneOf": cases,
     }
     return schema
-
-
-def _randomizer_schema(name: str) -> dict[str, Any]:
-    import inspect
-
-    cls = protocol_class(name) if name in protocol_names() else randomizer_class(name)
-    required, optional = {}, {}
-    for key, parameter in inspect.signature(cls).parameters.items():
-        kind = str(parameter.annotation)
-        (required if parameter.default is inspect.Parameter.empty else optional)[key] = kind
-    return _table_schema(name, required, optional)
 
 
 def _table_schema(name: str, required: dict[str, str], optional: dict[str, str]) -> dict[str, Any]:

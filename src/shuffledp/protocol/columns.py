@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 
 from shuffledp import _check
-from shuffledp.deployment.data import checked_items, size_of
+from shuffledp.deployment.data import checked_items
+from shuffledp.deployment.mechanisms import size_of
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.protocol.casts import (
     REAL,

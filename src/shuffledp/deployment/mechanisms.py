@@ -1,0 +1,91 @@
+"""What a deployment's table of a mechanism means: the only part of a file that needs the classes.
+
+Certificates are read without them where there is no NumPy: `shuffledp.page.browser.mechanisms`
+then stands here, with the same names.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any
+
+from shuffledp.errors import ParameterError
+from shuffledp.multimessage import protocol_class, protocol_from_dict, protocol_names
+from shuffledp.randomizers import (
+    Hierarchy,
+    randomizer_class,
+    randomizer_from_dict,
+    randomizer_names,
+)
+from shuffledp.shuffle import Shuffled, generic, shuffle
+
+GENERIC = "generic"
+
+
+def mechanism_names() -> tuple[str, ...]:
+    """What ``randomizer.name`` may be."""
+    return (*randomizer_names(), *protocol_names(), GENERIC)
+
+
+def is_protocol(randomizer: Mapping[str, Any]) -> bool:
+    """Whether the table is of a multi-message protocol."""
+    return randomizer["name"] in protocol_names()
+
+
+def described(value: dict[str, Any]) -> dict[str, Any]:
+    """All parameters, defaults included, checked by the class that they are for."""
+    if is_protocol(value):
+        return protocol_from_dict(value).to_dict()
+    if value["name"] != GENERIC:
+        found = randomizer_from_dict(value).to_dict()
+        return {k: [list(r) for r in v] if isinstance(v, tuple) else v for k, v in found.items()}
+    for key, given in value.items():
+        if key not in {"name", "eps0", "adaptive"}:
+            raise ParameterError(f"{key} = {given!r}: unknown key, wanted one of eps0, adaptive")
+    if "eps0" not in value:
+        raise ParameterError("eps0 is missing: generic wanted eps0, adaptive")
+    accountant = generic(eps0=value["eps0"], n=1, adaptive=value.get("adaptive", False))
+    return {"name": GENERIC, "eps0": accountant.eps0, "adaptive": value.get("adaptive", False)}
+
+
+def accountant(randomizer: Mapping[str, Any], settings: Mapping[str, Any]) -> Shuffled:
+    """The front door's object; ``settings`` are n, rtol and trust."""
+    if randomizer["name"] == GENERIC:
+        parameters = {k: v for k, v in randomizer.items() if k != "name"}
+        return generic(**parameters, **settings)
+    return shuffle(_built(randomizer), **settings)
+
+
+def size_of(mechanism: Any) -> int | None:
+    """Number of items of a mechanism for items 0 .. k-1; None for others."""
+    if isinstance(mechanism, Hierarchy):
+        return mechanism.domain
+    return getattr(mechanism, "items", None)
+
+
+def domain_fault(randomizer: Mapping[str, Any], count: int) -> str:
+    """What was wanted, where a domain of so many items does not fit the mechanism; else empty."""
+    size = size_of(_built(randomizer))
+    if size == count:
+        return ""
+    wanted = "no domain, this mechanism is for numbers" if size is None else f"{size} items"
+    return f"{wanted} for {randomizer['name']}"
+
+
+def parameter_kinds(name: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Parameters that have to be given, and those with defaults: name -> annotation."""
+    if name == GENERIC:
+        return {"eps0": "float"}, {"adaptive": "bool"}
+    cls = protocol_class(name) if name in protocol_names() else randomizer_class(name)
+    required, optional = {}, {}
+    for key, parameter in inspect.signature(cls).parameters.items():
+        kind = str(parameter.annotation)
+        (required if parameter.default is inspect.Parameter.empty else optional)[key] = kind
+    return required, optional
+
+
+def _built(randomizer: Mapping[str, Any]) -> Any:
+    if is_protocol(randomizer):
+        return protocol_from_dict(randomizer)
+    return randomizer_from_dict(randomizer)

@@ -1,0 +1,1 @@
+"""What is different where certificates are verified in a browser, without NumPy."""

@@ -1,0 +1,338 @@
+"""The pages in a real browser: `make test-page`, with Debian's Chromium and its driver."""
+
+import functools
+import json
+import shlex
+import threading
+import time
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import shuffledp as sd
+from page.browser import chromium, whole_page
+from shuffledp.certificate import checksum
+from shuffledp.cli import main
+from shuffledp.cli.text import end_text
+from shuffledp.page.server import PageServer
+from shuffledp.page.static import build
+
+pytestmark = [pytest.mark.page, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+ROOT = Path(__file__).resolve().parents[2]
+# Where the static page's parts are kept between runs, checked by their hashes each time.
+PARTS = ROOT / ".parts"
+PICTURES = ROOT / "out" / "page"
+SIZES = {"light": (1200, 1000, False), "dark": (1200, 1000, True), "phone": (390, 844, False)}
+
+
+@pytest.fixture(scope="module")
+def url():
+    server = PageServer(0)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    yield server.url
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(params=list(SIZES))
+def look(request):
+    return request.param
+
+
+@pytest.fixture
+def browser(tmp_path):
+    with chromium(tmp_path / "profile") as driver:
+        yield driver
+        assert complaints(driver) == []
+
+
+def complaints(driver):
+    """What the console holds against the page: scripts' errors, the policy's refusals.
+
+    Not that a reply was a refusal: the page says that itself.
+    """
+    found = driver.get_log("browser")
+    return [e["message"] for e in found if e["level"] == "SEVERE" and e["source"] != "network"]
+
+
+def until(driver, condition, seconds=60):
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    return WebDriverWait(driver, seconds, 0.02).until(condition)
+
+
+def settled(driver):
+    """Wait for the certified answer to what the form holds now; the bracket as it is shown."""
+    until(driver, lambda d: d.find_element("id", "answer").get_attribute("data-done"))
+    return tuple(driver.find_element("id", key).text for key in ("lower", "upper"))
+
+
+def printed(driver):
+    """What the command line gives for the command that the page shows."""
+    command = driver.find_element("id", "command").get_attribute("textContent")
+    found = CliRunner().invoke(main, shlex.split(command)[1:])
+    assert found.exit_code == 0, found.output
+    low, word, high = found.stdout.split(" nats")[0].split(" <= ")
+    assert word == "eps"
+    assert driver.find_element("id", "text").get_attribute("textContent") + "\n" == found.stdout
+    return low, high
+
+
+def typed(driver, key, text):
+    field = driver.find_element("id", key)
+    field.clear()
+    field.send_keys(text)
+
+
+def test_type_and_read_the_command_line_s_number(browser, url):
+    from selenium.webdriver.common.keys import Keys
+
+    browser.get(url)
+    assert settled(browser) == printed(browser)
+    typed(browser, "p-k", "50")
+    typed(browser, "p-eps0", "4")
+    typed(browser, "n", "285000")
+    typed(browser, "delta", "1e-8")
+    bound = sd.shuffle(sd.KRR(k=50, eps0=4.0), n=285_000).epsilon(delta=1e-8)
+    first = tuple(end_text(bound, up=up, digits=8) for up in (False, True))
+    assert settled(browser) == printed(browser) == first
+    # The slider moves by keys as well: n of two digits, and its number is the command line's.
+    slider = browser.find_element("id", "n-slider")
+    slider.send_keys(Keys.ARROW_RIGHT * 20)
+    before = settled(browser)
+    n = browser.find_element("id", "n").get_attribute("value")
+    assert float(n) > 285_000
+    assert before == printed(browser)
+    assert before != first
+    # Its address holds the form: another page shows the same.
+    address = browser.current_url
+    assert f"n={n}" in address
+    browser.get("about:blank")
+    browser.get(address)
+    assert settled(browser) == before
+
+
+def test_another_mechanism_and_what_is_wrong_with_it(browser, url):
+    from selenium.webdriver.support.ui import Select
+
+    browser.get(url + "?mechanism=laplace&eps0=1&n=1000&delta=1e-5")
+    assert settled(browser) == printed(browser)
+    Select(browser.find_element("id", "mechanism")).select_by_value("channel")
+    assert settled(browser)
+    typed(browser, "p-matrix", "0.5,0.5\n0.5")
+    until(browser, lambda d: "matrix" in d.find_element("id", "error").text)
+    assert browser.find_element("id", "bracket").text == "—"
+    assert not browser.find_element("id", "save").is_enabled()
+    typed(browser, "p-matrix", "0.6,0.4\n0.4,0.6")
+    settled(browser)
+    assert browser.find_element("id", "error").text == ""
+    until(browser, lambda d: d.find_element("id", "save").is_enabled())
+    assert '[randomizer]\nname = "channel"' in browser.find_element("id", "toml").text
+
+
+def test_the_curve_and_the_comparison(browser, url):
+    browser.get(url + "?mechanism=wheel&domain=100&s=5&eps0=2&n=10000&delta=1e-6")
+    settled(browser)
+    until(browser, lambda d: d.find_element("id", "curve-state").text.startswith("25 points"))
+    assert len(browser.find_elements("css selector", "#chart svg .end")) == 2
+    label = browser.find_element("css selector", "#chart svg").get_attribute("aria-label")
+    assert label.startswith("eps over n: from ")
+    rows = browser.execute_script("return document.querySelectorAll('#curve-rows tr').length")
+    assert rows == 25
+    typed(browser, "n", "10")
+    typed(browser, "delta", "1e-2")
+    typed(browser, "compare-domain", "2")
+    browser.find_element("id", "compare-go").click()
+    until(browser, lambda d: d.find_elements("css selector", "#compare-table tbody tr"))
+    names = [
+        cell.text for cell in browser.find_elements("css selector", "#compare-table td:first-child")
+    ]
+    assert "k-rr" in names
+
+
+def test_everything_has_a_name_and_can_be_reached_by_keys(browser, url):
+    from selenium.webdriver.common.keys import Keys
+
+    browser.get(url)
+    settled(browser)
+    for field in browser.find_elements("css selector", "input, select, textarea, button"):
+        assert field.accessible_name, field.get_attribute("id")
+    live = browser.find_element("id", "live")
+    assert live.get_attribute("aria-live") == "polite"
+    reached = []
+    for _ in range(30):
+        browser.switch_to.active_element.send_keys(Keys.TAB)
+        reached.append(browser.switch_to.active_element.get_attribute("id"))
+    wanted = ["mechanism", "p-k", "p-eps0", "p-eps0-slider", "n", "n-slider", "delta", "rounds"]
+    assert [key for key in dict.fromkeys(reached) if key in wanted] == wanted
+
+
+def test_it_looks_as_it_should(tmp_path, url, look):
+    """Pictures in out/page; nothing is wider than the window."""
+    width, height, dark = SIZES[look]
+    with chromium(tmp_path / "profile", width=width, height=height, dark=dark) as driver:
+        driver.get(url + "?mechanism=wheel&domain=100&s=5&eps0=2&n=10000&delta=1e-6")
+        settled(driver)
+        until(driver, lambda d: d.find_element("id", "curve-state").text.startswith("25 points"))
+        picture(driver, look)
+        ground = driver.execute_script("return getComputedStyle(document.body).backgroundColor")
+        assert (sum(map(int, ground[4:-1].split(","))) < 150) is dark
+
+
+def picture(driver, name):
+    PICTURES.mkdir(parents=True, exist_ok=True)
+    whole_page(driver, PICTURES / f"{name}.png")
+    wide = driver.execute_script("return document.documentElement.scrollWidth - innerWidth")
+    assert wide <= 0
+    assert complaints(driver) == []
+
+
+def test_it_is_quick(browser, url):
+    """Targets: loaded within half a second, k-RR within a tenth. A loaded machine gets more."""
+    browser.get(url)
+    settled(browser)
+    browser.get(url)
+    loaded = browser.execute_script(
+        "return performance.getEntriesByType('navigation')[0].loadEventEnd"
+    )
+    settled(browser)
+    answers = browser.execute_script(
+        "return performance.getEntriesByType('resource')"
+        ".filter((e) => e.name.includes('api/epsilon')).map((e) => e.duration)"
+    )
+    print(f"loaded in {loaded:.0f} ms, answers in {', '.join(f'{ms:.0f}' for ms in answers)} ms")
+    assert loaded < 2000
+    assert min(answers) < 1000
+
+
+# ------------------------------------------------------------------------------------ certificates
+
+
+class Quiet(SimpleHTTPRequestHandler):
+    """Any web server: no headers but the usual ones."""
+
+    def log_message(self, *words):
+        pass
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The folder as it is written, served by the standard library."""
+    folder = tmp_path_factory.mktemp("static") / "site"
+    PARTS.mkdir(exist_ok=True)
+    from shuffledp.page.parts import gathered
+
+    gathered(PARTS, fetch=True, report=print)
+    build(folder, parts=PARTS)
+    handler = functools.partial(Quiet, directory=str(folder))
+    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
+    yield folder, f"http://127.0.0.1:{server.server_address[1]}/"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.fixture(scope="module")
+def certificates(tmp_path_factory):
+    """A good one, and one whose number is better than what is so."""
+    out = tmp_path_factory.mktemp("certificates")
+    source = ROOT / "examples" / "categorical_telemetry.toml"
+    words = ["account", str(source), "--out", str(out), "--figure", "none"]
+    assert CliRunner().invoke(main, words).exit_code == 0
+    good = out / "categorical_telemetry.certificate.json"
+    content = json.loads(good.read_text())
+    content["scenarios"][0]["claims"][0]["value"] *= 0.999
+    content["checksum"] = checksum(content)
+    forged = out / "forged.json"
+    forged.write_text(json.dumps(content))
+    return good, forged
+
+
+def ready(driver):
+    until(driver, lambda d: d.find_element("id", "state").text.startswith("Ready"), seconds=120)
+
+
+def verdict(driver, path):
+    driver.execute_script("document.getElementById('verdict').textContent = ''")
+    driver.find_element("id", "file").send_keys(str(path))
+    return until(driver, lambda d: d.find_element("id", "verdict").text, seconds=120)
+
+
+def asked_for(driver):
+    """Addresses that the page, its worker and the browser for it asked for."""
+    found = []
+    for entry in driver.get_log("performance"):
+        message = json.loads(entry["message"])["message"]
+        if message["method"] == "Network.requestWillBeSent":
+            found.append(message["params"]["request"]["url"])
+    return [url for url in found if url.startswith(("http:", "https:", "ws:", "wss:"))]
+
+
+def test_certificates_are_verified_in_the_browser(browser, site, certificates, tmp_path):
+    _, url = site
+    good, forged = certificates
+    browser.get(url)
+    ready(browser)
+    for path in (good, forged):
+        code = CliRunner().invoke(main, ["verify", str(path)])
+        assert verdict(browser, path) == code.stdout.splitlines()[-1]
+        assert code.exit_code == (0 if path is good else 1)
+        rows = browser.find_elements("css selector", "#checks tbody tr")
+        checks = json.loads(CliRunner().invoke(main, ["verify", str(path), "--json"]).stdout)
+        shown = [[cell.text for cell in row.find_elements("css selector", "td")] for row in rows]
+        wanted = [[c["verdict"], c["scenario"], c["claim"], c["how"]] for c in checks]
+        assert shown == [[" ".join(words.split()) for words in row] for row in wanted]
+    odd = tmp_path / "odd.json"
+    odd.write_text("{")
+    assert verdict(browser, odd).startswith("NOT VERIFIED: certificate.json: not valid JSON")
+    assert all(address.startswith(url) for address in asked_for(browser))
+
+
+def test_the_page_can_reach_nobody_else(browser, site):
+    """Neither itself nor its worker, whatever they were made to try."""
+    _, url = site
+    browser.get(url)
+    ready(browser)
+    other = "http://localhost" + url.removeprefix("http://127.0.0.1") + "icon.svg"
+    probe = (
+        "const done = arguments[arguments.length - 1];"
+        f"fetch({json.dumps(other)}).then(() => done('reached'), () => done('refused'))"
+    )
+    assert browser.execute_async_script(probe) == "refused"
+    in_worker = (
+        "const done = arguments[arguments.length - 1];"
+        f"const code = `fetch({json.dumps(other)}).then(() => postMessage('reached'), "
+        "() => postMessage('refused'))`;"
+        "const w = new Worker(URL.createObjectURL(new Blob([code])));"
+        "w.onmessage = (e) => done(e.data); w.onerror = () => done('refused')"
+    )
+    assert browser.execute_async_script(in_worker) == "refused"
+    assert len(complaints(browser)) >= 2  # the policy's own words
+
+
+def test_a_part_that_was_changed_is_not_run(tmp_path, site, certificates):
+    folder, url = site
+    for name in ("shuffledp.zip", "wheels/typing_inspection-0.4.5-py3-none-any.whl"):
+        whole = (folder / name).read_bytes()
+        (folder / name).write_bytes(whole[:-1] + b"\1")
+        try:
+            with chromium(tmp_path / name.replace("/", "-")) as driver:
+                driver.get(url)
+                found = until(driver, lambda d: d.find_element("id", "verdict").text, seconds=120)
+                assert found.startswith("NOT VERIFIED: ")
+                driver.find_element("id", "file").send_keys(str(certificates[0]))
+                time.sleep(1.0)
+                assert "VERIFIED: all" not in driver.find_element("id", "verdict").text
+        finally:
+            (folder / name).write_bytes(whole)
+
+
+def test_the_verdict_looks_as_it_should(tmp_path, site, certificates, look):
+    width, height, dark = SIZES[look]
+    with chromium(tmp_path / "profile", width=width, height=height, dark=dark) as driver:
+        driver.get(site[1])
+        ready(driver)
+        verdict(driver, certificates[look == "dark"])
+        picture(driver, f"verify-{look}")
