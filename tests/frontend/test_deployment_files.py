@@ -11,7 +11,7 @@ import shuffledp as sd
 from shuffledp.cli import main
 from shuffledp.deployment import load
 from shuffledp.deployment.model import tomllib
-from shuffledp.deployment.plan import _given, deployment_text, parse_plan
+from shuffledp.deployment.plan import deployment_text, given_only, parse_plan
 from shuffledp.errors import ParameterError
 from shuffledp.planner import Row
 
@@ -61,7 +61,7 @@ def test_titles_come_back_whatever_their_letters(title):
 def test_mechanisms_come_back(source):
     text = deployment_text(parse_plan({**PLAN, "title": "\U0001f600"}, where="plan"), row(source))
     found = tomllib.loads(text)
-    assert found["randomizer"] == json.loads(json.dumps(_given(source.to_dict())))
+    assert found["randomizer"] == json.loads(json.dumps(given_only(source.to_dict())))
     assert found["title"] == "\U0001f600"
 
 

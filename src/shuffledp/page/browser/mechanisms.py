@@ -44,7 +44,7 @@ def accountant(randomizer: Mapping[str, Any], settings: Mapping[str, Any]) -> No
 
 
 def domain_fault(randomizer: Mapping[str, Any], count: int) -> str:
-    """Nothing: no claim is about the domain's items, and the verifier says that it is not checked."""
+    """Nothing: no claim is about the domain's items, which the verifier lists as not checked."""
     del randomizer, count
     return ""
 
