@@ -9,11 +9,13 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any, Literal
 
 from shuffledp.described import ByContent
-from shuffledp.errors import rejected
+from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import REPLACEMENT, Relation
 
 Provenance = Literal["published", "proved here", "assumed"]
 _WEAKNESS: tuple[Provenance, ...] = ("published", "proved here", "assumed")
+# Where an end is the local guarantee, its last digits may be below the other's.
+_ROUNDING = 1e-9
 Quantity = Literal["epsilon", "delta", "renyi", "rho", "mu", "beta", "probability"]
 # Of the smallest float with all its digits; below it a delta is shown by its logarithm.
 _SMALLEST_LOG = math.log(2.3e-308)
@@ -204,6 +206,19 @@ def delta_from_log(log_low: float, log_high: float) -> tuple[float, float]:
         return 0.0, 0.0
     high = math.nextafter(math.exp(log_high) * (1.0 + 1e-15), math.inf)
     return low, min(high, 1.0)
+
+
+def refuse_contradiction(low: float, high: float) -> None:
+    """Two certified ends hold one truth: if they do not, one of them is false, and neither is said.
+
+    Raises
+    ------
+    NotCertified
+        If the lower end is above the upper one by more than rounding.
+    """
+    if low > high * (1.0 + _ROUNDING):
+        msg = f"the ends contradict each other ({low!r} > {high!r}): a fault in shuffledp"
+        raise NotCertified(msg)
 
 
 def _number(value: float | None) -> float | None:

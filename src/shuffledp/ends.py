@@ -6,13 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shuffledp import theorems
-from shuffledp.bound import Bound
-from shuffledp.errors import NotCertified
+from shuffledp.bound import Bound, refuse_contradiction
 from shuffledp.neighbours import Relation
 from shuffledp.sides import HONEST, Found
 
-# Where an end is the local guarantee, its last digits may be below the other's.
-_ROUNDING = 1e-9
 _LOCAL_ACTIVE = "the local guarantee is the active bound: shuffling certifies nothing more"
 
 
@@ -74,16 +71,3 @@ class Ends:
             upper_width=upper.width,
             witness={"upper": dict(upper.witness), "lower": dict(lower.witness)},
         )
-
-
-def refuse_contradiction(low: float, high: float) -> None:
-    """Two certified ends hold one truth: if they do not, one of them is false, and neither is said.
-
-    Raises
-    ------
-    NotCertified
-        If the lower end is above the upper one by more than rounding.
-    """
-    if low > high * (1.0 + _ROUNDING):
-        msg = f"the ends contradict each other ({low!r} > {high!r}): a fault in shuffledp"
-        raise NotCertified(msg)

@@ -66,7 +66,7 @@ class Composed(Rounds):
         low, high = self._renyi(order)
         cap = self.eps0
         upper = self._upper_theorem(capped=high >= cap)
-        ends = Ends(min(low, cap), min(high, cap), None, {})
+        ends = Ends(low, min(high, cap), None, {})
         return self._bound("renyi", ends, {"order": order}, upper=_through(upper))
 
     def rdp(self, orders: Iterable[float]) -> list[float]:
@@ -81,7 +81,7 @@ class Composed(Rounds):
         else:
             high, order = self._local_rho(), 8.0
         low = max(self._renyi(A)[0] / A for A in (2.0, order))
-        ends = Ends(min(low, high), high, None, {})
+        ends = Ends(low, high, None, {})
         upper = _through(self._upper_theorem(capped=False))
         return self._bound("rho", ends, {}, upper=upper)
 
@@ -101,7 +101,7 @@ class Composed(Rounds):
         reach = min(self.eps0, self._reach())
         low = guaranteed(alpha, lambda eps: self.log_delta(eps, lower=False).high, reach)
         high, witness = self._attained(alpha)
-        ends = Ends(low, max(high, low), None, witness)
+        ends = Ends(low, high, None, witness)
         return self._bound(
             "beta",
             ends,
@@ -131,7 +131,7 @@ class Composed(Rounds):
             squares += count * mu * mu
         high = math.sqrt(squares) * (1.0 + 8 * U)
         low = 0.0 if slack > 0.0 else self._attained_mu()
-        ends = Ends(min(low, high), high, None, {})
+        ends = Ends(low, high, None, {})
         upper = _through(self._upper_theorem(capped=False))
         return self._bound("mu", ends, {"slack": slack}, upper=upper)
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from shuffledp import _check, theorems
-from shuffledp.bound import Bound, Theorem, delta_from_log
+from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
 from shuffledp.composition.contour import Parts, log_delta, log_infinite
 from shuffledp.composition.curve import LOWEST_LEVEL
 from shuffledp.composition.loss import LossPair
@@ -108,9 +108,7 @@ class Rounds:
             high, width = cap, None
         low, witness = self._lower_epsilon(target, level, refine, around=high / self.rounds)
         upper = self._upper_theorem(capped=capped)
-        return self._bound(
-            "epsilon", Ends(min(low, high), high, width, witness), {"delta": delta}, upper=upper
-        )
+        return self._bound("epsilon", Ends(low, high, width, witness), {"delta": delta}, upper=upper)
 
     @by_name
     def delta(self, *, epsilon: float) -> Bound:
@@ -131,7 +129,7 @@ class Rounds:
         low, high = delta_from_log(found.low, found.high)
         capped = epsilon >= self.eps0
         upper = self._upper_theorem(capped=capped)
-        ends = Ends(min(low, high), high, None if capped else found.width, found.witness)
+        ends = Ends(low, high, None if capped else found.width, found.witness)
         logs = (min(found.low, found.high), found.high)
         return self._bound("delta", ends, {"epsilon": epsilon}, upper=upper, logs=logs)
 
@@ -303,6 +301,7 @@ class Rounds:
         lower: Theorem | None = None,
         logs: tuple[float | None, float | None] = (None, None),
     ) -> Bound:
+        refuse_contradiction(ends.low, ends.high)
         if lower is None and ends.low > 0.0:
             lower = joined([part.lower_theorem for part, _ in self.parts], theorems.REPETITION)
         shared = _shared([part.at for part, _ in self.parts])
@@ -316,7 +315,7 @@ class Rounds:
             )
         return Bound(
             quantity=quantity,
-            lower=ends.low,
+            lower=min(ends.low, ends.high),
             upper=ends.high,
             at={**at, "rounds": self.rounds, **shared},
             lower_theorem=lower,

@@ -105,7 +105,7 @@ def divergence(curves: Curves, order: float, *, rtol: float) -> Divergence:
     low, high = renyi_of(found.low, order, up=False), renyi_of(found.high, order, up=True)
     if curves.local is not None:
         high = min(high, curves.local(order))
-    return Divergence(min(low, high), high, found.peak, found.last)
+    return Divergence(low, high, found.peak, found.last)
 
 
 def log_excess(curves: Curves, order: float, *, rtol: float) -> Excess:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from shuffledp import _check, theorems
-from shuffledp.bound import Bound, Theorem
+from shuffledp.bound import Bound, Theorem, refuse_contradiction
 from shuffledp.composition import STEPS, WIDTH, Candidate, Composed, Round, central, compose
 from shuffledp.composition.curve import Source
 from shuffledp.composition.gaussian import GaussianCurve
@@ -170,6 +170,7 @@ class BatchedSGD:
         if self._epoch_by_epoch():
             return found
         below = ask(compose([self._summed()], rounds=self.epochs))
+        refuse_contradiction(below.lower, found.upper)
         return replace(
             found,
             lower=min(below.lower, found.upper),
