@@ -72,9 +72,10 @@ from shuffledp.randomizers import (
     randomizer_names,
 )
 from shuffledp.required import Required, required_messages, required_noise
-from shuffledp.shuffle import Shuffled, generic, shuffle
+from shuffledp.shuffle import Shuffled, generic
 from shuffledp.shuffled_sgd import ShuffledSGD
 from shuffledp.training import BatchedSGD, sgd, sgd_noise
+from shuffledp.views import Sums, shuffle
 
 __version__ = "0.1.0"
 
@@ -138,6 +139,7 @@ __all__ = [
     "ShuffledSGD",
     "Staircase",
     "SubsetSelection",
+    "Sums",
     "Theorem",
     "TruncatedLaplace",
     "Wheel",

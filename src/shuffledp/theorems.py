@@ -455,6 +455,18 @@ CROWD_DATASET = Theorem(
     "post-processing; docs/theory-crowds.md, Lemma 5.1",
     "published",
 )
+SUMS = Theorem(
+    "sums",
+    "sums of coordinates: those that a neighbour changes, each as one bit of n users",
+    "docs/theory-sums.md, Theorem 1.1",
+    "proved here",
+)
+SUMS_DATASET = Theorem(
+    "sums-dataset",
+    "exact divergence of the sums of one pair of neighbouring datasets, all others alike",
+    "definition of the divergence; docs/theory-sums.md, section 2",
+    "published",
+)
 ONES = Theorem(
     "binary-rr-ones",
     "exact divergence of binary randomized response, number of others' ones scanned",

@@ -17,7 +17,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.signal import lfilter
+from scipy.linalg.blas import dtbsv
 
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
@@ -245,7 +245,9 @@ def _tail(parts: tuple[_Part, _Part], tau: float, j: int) -> tuple[float, float,
     last = max(long.start + long.mass.size, first + size)
     masses = _padded(long, first, last - first)
     inverse = 1.0 / tau
-    sums = np.asarray(lfilter([inverse], [1.0, -inverse], masses[::-1]), dtype=float)[::-1]
+    # W_l - W_(l+1)/tau = Y_(l+1)/tau by forward substitution: positive terms alone.
+    band = np.full((2, masses.size), -inverse, order="F")
+    sums: Array = dtbsv(1, band, inverse * masses[::-1], lower=1, diag=1)[::-1]
     value = float(short.mass[::-1] @ sums[:size])
     rel = short.rel + long.rel + (8.0 * masses.size + size + 8.0) * U
     return value, rel, short.missing + long.missing + 1e-300

@@ -108,7 +108,8 @@ class Rounds:
             high, width = cap, None
         low, witness = self._lower_epsilon(target, level, refine, around=high / self.rounds)
         upper = self._upper_theorem(capped=capped)
-        return self._bound("epsilon", Ends(low, high, width, witness), {"delta": delta}, upper=upper)
+        ends = Ends(low, high, width, witness)
+        return self._bound("epsilon", ends, {"delta": delta}, upper=upper)
 
     @by_name
     def delta(self, *, epsilon: float) -> Bound:

@@ -1,0 +1,106 @@
+"""Reports made of bits that are summed up one by one: which bits a neighbour changes, and how.
+
+A coordinate is a bit with P(1) of its own for each of the two values before it is randomized. Where
+these are no floats, ``wide`` has them rounded apart and ``narrow`` towards each other: the rows of
+a narrower channel are mixtures of a wider one's (docs/theory-sums.md, Lemma 1.2).
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from shuffledp.errors import NotCertified
+from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.randomizers import OUE, RAPPOR, BinaryRR, Channel, Randomizer
+
+# e^-eps0, 1 + e^-eps0, the quotient, and the complement that a Channel divides by.
+_ROUNDED = 16.0 * UNIT_ROUNDOFF
+
+
+@dataclass(frozen=True)
+class Coordinates:
+    """The coordinates of a report, all randomized alike and independently.
+
+    Attributes
+    ----------
+    wide, narrow : Randomizer
+        One coordinate's mechanism, a bit: for upper and for lower ends.
+    zero, one : input
+        The two values of a coordinate, as inputs of ``wide`` and ``narrow``.
+    count : int
+        Coordinates of a report.
+    symmetric : bool
+        P(1|0) = P(0|1): exchanging the names of the bits exchanges the two values, so that a
+        coordinate that falls among others of one value is one that rises among others of the other.
+    exact : bool
+        Every report holds exactly one 1 before it is randomized (an item); else any number up to
+        the limit that the view declares.
+    """
+
+    wide: Randomizer
+    narrow: Randomizer
+    zero: Any
+    one: Any
+    count: int
+    symmetric: bool
+    exact: bool
+
+    def others(self, down: int, up: int, ones: int) -> tuple[tuple[Any, Any], ...]:
+        """Values of all others at the coordinates that fall and at those that rise.
+
+        Parameters
+        ----------
+        down, up : int
+            Coordinates of the victim that go from 1 to 0, and from 0 to 1.
+        ones : int
+            The most 1s that a report may hold before it is randomized.
+        """
+        both = ((self.zero, self.zero), (self.one, self.zero), (self.zero, self.one))
+        found = [both[0]] if not self.exact or self.count > down + up else []
+        found += [both[1]] if down else []
+        found += [both[2]] if up else []
+        if down + up <= ones:
+            found.append((self.one, self.one))
+        return tuple(found)
+
+
+def coordinates_of(mechanism: Randomizer, *, ones: int) -> Coordinates:
+    """The coordinates that an aggregator adds up.
+
+    Parameters
+    ----------
+    mechanism : Randomizer
+        ``RAPPOR``, ``OUE``, or any whose report is one bit.
+    ones : int
+        The most 1s of a report before it is randomized.
+
+    Raises
+    ------
+    NotCertified
+        If the mechanism's reports are no vectors of independent bits.
+    """
+    if isinstance(mechanism, RAPPOR):
+        bit = BinaryRR(eps0=0.5 * mechanism.eps0)
+        return Coordinates(bit, bit, 0, 1, mechanism.d, symmetric=True, exact=ones == 1)
+    if isinstance(mechanism, OUE):
+        wide, narrow = (_optimized(mechanism.eps0, 1.0 + s * _ROUNDED) for s in (-1.0, 1.0))
+        return Coordinates(wide, narrow, 0, 1, mechanism.d, symmetric=False, exact=ones == 1)
+    bits = mechanism.bits
+    if bits is None:
+        msg = (
+            f"{mechanism.name}: no sum of its reports is accounted for: wanted rappor, oue, "
+            "a mechanism with one-bit reports, or gaussian noise"
+        )
+        raise NotCertified(msg)
+    return Coordinates(
+        mechanism, mechanism, bits.low, bits.high, 1, symmetric=bits.symmetric, exact=False
+    )
+
+
+def _optimized(eps0: float, times: float) -> Channel:
+    """One coordinate of optimized unary encoding: P(1|0) = ``times``/(e^eps0 + 1), P(1|1) = 1/2."""
+    # At most 1/2, where the coordinate says nothing: 0 < eps0, and times is next to 1.
+    rare = min(times * math.exp(-eps0) / (1.0 + math.exp(-eps0)), 0.5)
+    return Channel([[1.0 - rare, rare], [0.5, 0.5]])

@@ -1,0 +1,101 @@
+"""shuffle: what the analyst sees of n users' reports, the multiset of them or their sums."""
+
+from __future__ import annotations
+
+from typing import Literal, overload
+
+from shuffledp import _check
+from shuffledp.errors import NotCertified, rejected
+from shuffledp.multimessage import MultiMessage
+from shuffledp.neighbours import Relation
+from shuffledp.randomizers import Randomizer
+from shuffledp.shuffle import Shuffled, Trust
+from shuffledp.shuffle import shuffle as shuffle_messages
+from shuffledp.views.sums import Sums, summed
+
+VIEWS = ("messages", "sums")
+_MESSAGES_RTOL = 1e-6
+
+
+@overload
+def shuffle(
+    randomizer: Randomizer | MultiMessage,
+    n: int,
+    *,
+    rtol: float | None = None,
+    trust: Trust = "all",
+    view: Literal["messages"] = "messages",
+) -> Shuffled: ...
+
+
+@overload
+def shuffle(
+    randomizer: Randomizer,
+    n: int,
+    *,
+    rtol: float | None = None,
+    trust: Literal["all"] = "all",
+    view: Literal["sums"],
+    ones: int = 1,
+    relation: Relation | str = "replace-one",
+) -> Sums: ...
+
+
+def shuffle(
+    randomizer: Randomizer | MultiMessage,
+    n: int,
+    *,
+    rtol: float | None = None,
+    trust: Trust = "all",
+    view: str = "messages",
+    ones: int = 1,
+    relation: Relation | str = "replace-one",
+) -> Shuffled | Sums:
+    """A randomizer, or a multi-message protocol, among n users behind a shuffler or an aggregator.
+
+    Parameters
+    ----------
+    randomizer : Randomizer or MultiMessage
+        What each user runs.
+    n : int
+        Users (messages in the shuffle, unless each sends several), 1 <= n <= 1e15.
+    rtol : float, optional
+        Requested relative width of eps: of each analysis' numerical bracket, 1e-12 to 0.1 (1e-6 by
+        default); of sums, 1e-6 to 0.1 (what is worth the time by
+        default, 5e-4 or so).
+    trust : {"all", "published"}
+        "published" leaves out theorems proved only in docs/.
+    view : {"messages", "sums"}
+        What the analyst sees: all messages in a uniformly random order, or the sum of each of
+        their coordinates (secure aggregation, Prio): of ``RAPPOR``, ``OUE``, one-bit reports and
+        ``Gaussian``.
+    ones : int
+        With sums, the most 1s of a report before it is randomized: 1 for an item, more for
+        vectors with several. Whoever adds up has to see to it.
+    relation : {"replace-one", "replace-special"} or Relation
+        With sums, which datasets are neighbours: one user's data replaced by another, or by a
+        report of zeros.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its domain.
+    NotCertified
+        If nothing is known of the sums of the mechanism's reports.
+
+    Examples
+    --------
+    >>> import shuffledp as sd
+    >>> acc = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=10_000)
+    >>> round(acc.epsilon(delta=1e-6).upper, 5)
+    0.38049
+    """
+    if _check.choice("view", view, VIEWS) == "messages":
+        if ones != 1 or relation != "replace-one":
+            raise rejected("view", view, '"sums", for ones and relation to mean something')
+        rtol = _MESSAGES_RTOL if rtol is None else rtol
+        return shuffle_messages(randomizer, n, rtol=rtol, trust=trust)
+    if _check.choice("trust", trust, ("all", "published")) != "all":
+        msg = f"trust = {trust!r}: the bound of sums is proved in docs/theory-sums.md alone"
+        raise NotCertified(msg)
+    return summed(randomizer, n, ones=ones, relation=relation, rtol=rtol)  # type: ignore[arg-type]

@@ -1,0 +1,298 @@
+"""Sums: the analyst sees how many 1s each coordinate has over all reports, and no report."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import Any, Protocol
+
+from shuffledp import _check, theorems
+from shuffledp.bound import Bound, refuse_contradiction
+from shuffledp.composition import Candidate, Round, central, compose
+from shuffledp.described import by_name
+from shuffledp.divergence import PairProfile
+from shuffledp.errors import rejected
+from shuffledp.neighbours import REPLACEMENT, Relation, ReplaceSpecial, relation_named
+from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.randomizers import Gaussian, Randomizer
+from shuffledp.reductions import dataset_pair
+from shuffledp.shuffle import Shuffled
+from shuffledp.sides import ONE_ROUND, own_assumptions
+from shuffledp.views.coordinates import Coordinates, coordinates_of
+from shuffledp.work import Answers, Beside
+
+ADDED_UP = (
+    "all n reports are randomized as stated, each with randomness of its own, and are added up"
+)
+SUMS_ALONE = (
+    "the analyst sees the sum of each coordinate over all n reports and nothing else of them"
+)
+_ROUNDS = (
+    "{:,} rounds, each with randomness of its own; what is reported may depend on all sums before"
+)
+_ONES = "a report holds at most {:,} ones before it is randomized"
+_ITEM = "a report holds one 1 before it is randomized"
+_ZEROED = ReplaceSpecial()
+_ZERO_VECTOR = "the special value is the report of zeros alone, randomized as every other"
+# sigma, sqrt(n) and their product.
+_ROUNDED = 4.0 * UNIT_ROUNDOFF
+
+
+class Answering(Protocol):
+    """What has eps at a delta and delta at an eps, both ends certified."""
+
+    def epsilon(self, *, delta: float) -> Bound:
+        """Bracket of eps."""
+        ...
+
+    def delta(self, *, epsilon: float) -> Bound:
+        """Bracket of delta."""
+        ...
+
+
+@dataclass(frozen=True)
+class Sums:
+    """A mechanism among n users whose reports are added up; made by ``shuffle(view="sums")``.
+
+    Coordinates are independent given the data, so what is released of two neighbours differs in
+    independent sums of bits: those of the coordinates that the user's data changes
+    (docs/theory-sums.md, Theorem 1.1).
+
+    Attributes
+    ----------
+    mechanism : Randomizer
+        ``RAPPOR``, ``OUE``, a mechanism with one-bit reports, or ``Gaussian``.
+    n : int
+        Users whose reports are added up, the one who is protected included.
+    ones : int
+        The most 1s that a report holds before it is randomized (multi-hot vectors); 1: an item.
+    relation : Relation
+        One user's data replaced ("replace-one"), or replaced by a report of zeros
+        ("replace-special").
+    rounds : int
+        How often everybody reports.
+    rtol : float or None
+        Requested relative width of eps; by default what is worth the time, 5e-4 or so.
+    """
+
+    mechanism: Randomizer
+    n: int
+    ones: int = 1
+    relation: Relation = REPLACEMENT
+    rounds: int = 1
+    rtol: float | None = None
+
+    @by_name
+    def epsilon(self, *, delta: float) -> Bound:
+        """Central eps of all rounds at a given delta, both ends certified.
+
+        Parameters
+        ----------
+        delta : float
+            Target, 0 < delta < 1.
+
+        Raises
+        ------
+        ParameterError
+            If delta is outside its domain.
+        """
+        delta = _check.open_unit("delta", delta)
+        return self._bound(lambda view: view.epsilon(delta=delta), {"delta": delta})
+
+    @by_name
+    def delta(self, *, epsilon: float) -> Bound:
+        """Central delta of all rounds at a given eps, both ends certified.
+
+        Parameters
+        ----------
+        epsilon : float
+            eps >= 0 in nats.
+
+        Raises
+        ------
+        ParameterError
+            If eps is outside its domain.
+        """
+        epsilon = _check.epsilon("epsilon", epsilon)
+        return self._bound(lambda view: view.delta(epsilon=epsilon), {"epsilon": epsilon})
+
+    def profile(self, epsilons: Iterable[float]) -> list[Bound]:
+        """delta at each eps."""
+        return [self.delta(epsilon=e) for e in epsilons]
+
+    @by_name
+    def compose(self, *, rounds: int) -> Sums:
+        """The same sums ``rounds`` times as often, with fresh randomness.
+
+        Parameters
+        ----------
+        rounds : int
+            1 <= rounds; at most 1e6 in all.
+        """
+        times = _check.count("rounds", rounds, high=_MOST_ROUNDS)
+        total = _check.count("rounds in all", self.rounds * times, high=_MOST_ROUNDS)
+        return replace(self, rounds=total)
+
+    def with_n(self, n: int) -> Sums:
+        """The same among another number of users."""
+        return replace(self, n=_check.count("n", n))
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What the numbers ask a reader to believe."""
+        words = [self.relation.sentence]
+        if self.relation == _ZEROED:
+            words.append(_ZERO_VECTOR)
+        words += [ADDED_UP, SUMS_ALONE]
+        if not isinstance(self.mechanism, Gaussian) and self.coordinates.count > 1:
+            words.append(_ITEM if self.coordinates.exact else _ONES.format(self.ones))
+        words.append(ONE_ROUND if self.rounds == 1 else _ROUNDS.format(self.rounds))
+        return (*words, *own_assumptions(self.mechanism))
+
+    @property
+    def coordinates(self) -> Coordinates:
+        """Of a report of bits; NotCertified where it is none."""
+        return coordinates_of(self.mechanism, ones=self.ones)
+
+    # ------------------------------------------------------------------------------- both ends
+
+    def _bound(self, ask: Callable[[Answering], Bound], at: dict[str, float]) -> Bound:
+        work = _FOUND.of(self)
+        upper = ask(work.answer("above", self._above))
+        below: list[tuple[Answering, dict[str, Any]]] = work.answer("below", self._below)
+        lower, witness = max(
+            ((ask(view), witness) for view, witness in below), key=lambda found: found[0].lower
+        )
+        refuse_contradiction(lower.lower, upper.upper)
+        return Bound(
+            quantity=upper.quantity,
+            lower=min(lower.lower, upper.upper),
+            upper=upper.upper,
+            at={**at, "n": self.n, "rounds": self.rounds},
+            lower_theorem=None if lower.lower_theorem is None else theorems.SUMS_DATASET,
+            upper_theorem=(
+                None
+                if upper.upper_theorem is None
+                else theorems.SUMS.with_step(upper.upper_theorem)
+            ),
+            relation=self.relation,
+            assumptions=self.assumptions(),
+            notes=upper.notes,
+            log_lower=lower.log_lower,
+            log_upper=upper.log_upper,
+            upper_width=upper.upper_width,
+            lower_width=lower.lower_width,
+            witness={"lower": witness},
+        )
+
+    def _changes(self) -> list[tuple[int, int]]:
+        """(coordinates that fall, coordinates that rise): as many as can be, up to the order."""
+        count, ones = self.coordinates.count, min(self.ones, self.coordinates.count)
+        if self.relation == _ZEROED:
+            return [(ones, 0)]
+        changed = min(2 * ones, count)
+        down = {ones, -(-changed // 2)}
+        return [(d, changed - d) for d in sorted(down)]
+
+    def _above(self) -> Answering:
+        """Every changed coordinate is a neighbouring pair of one bit among n users."""
+        if isinstance(self.mechanism, Gaussian):
+            return self._noise(1.0 - _ROUNDED)
+        one = Shuffled(self.coordinates.wide, self.n)
+        times = sum(self._changes()[0]) * self.rounds
+        return one if times == 1 else compose([one], rounds=times, rtol=self.rtol)
+
+    def _below(self) -> list[tuple[Answering, dict[str, Any]]]:
+        """Pairs of datasets, by what answers for each."""
+        if isinstance(self.mechanism, Gaussian):
+            return [(self._noise(1.0 + _ROUNDED), {"analysis": "gaussian"})]
+        made, changes = self.coordinates, self._changes()
+        down, up = changes[0]
+        if made.symmetric or made.count == 1:
+            # A coordinate that rises among others is one that falls among others of the other
+            # value: all are alike, as in rounds of one bit (docs/theory-sums.md, Lemma 2.1).
+            witness = {"analysis": "sums-dataset", "falling": down, "rising": up}
+            return [(_FOUND.of(self).answer("above", self._above), witness)]
+        if (down + up) * self.rounds == 1:
+            witness = {"analysis": "sums-dataset", "falling": down, "rising": up}
+            return [(Shuffled(made.narrow, self.n), witness)]
+        return [
+            self._alike(down, up, others)
+            for down, up in changes
+            for others in made.others(down, up, self.ones)
+        ]
+
+    def _alike(
+        self, down: int, up: int, others: tuple[Any, Any]
+    ) -> tuple[Answering, dict[str, Any]]:
+        """All others hold one value where the victim's falls, and one where it rises."""
+        bit, (zero, one) = self.coordinates.narrow, (self.coordinates.zero, self.coordinates.one)
+        falls, rises = others
+        parts = [
+            (_pair(bit, one, zero, falls, self.n), down * self.rounds),
+            (_pair(bit, zero, one, rises, self.n), up * self.rounds),
+        ]
+        witness = {
+            "analysis": "sums-dataset",
+            "falling": down,
+            "rising": up,
+            "others": {"falling": falls, "rising": rises},
+        }
+        changed = [(part, times) for part, times in parts if times]
+        rtol = _LOOSER if self.rtol is None else self.rtol
+        return compose(changed, rtol=rtol), witness
+
+    def _noise(self, times: float) -> Answering:
+        """The sum of n normal variables is one: the Gaussian mechanism, exactly."""
+        noise = self.mechanism
+        assert isinstance(noise, Gaussian)  # noqa: S101 (for the type checker alone)
+        sigma = noise.sigma * math.sqrt(self.n) * times
+        width = (noise.high - noise.low) / times
+        one = central.gaussian(sigma=sigma, sensitivity=width, relation=self.relation)
+        return compose([one], rounds=self.rounds, rtol=self.rtol)
+
+
+def _pair(bit: Randomizer, x0: Any, x1: Any, x2: Any, n: int) -> Round:
+    """The number of 1s of a coordinate, of which the victim's goes from x0 to x1."""
+    pair = dataset_pair(bit, x0, x1, x2, n=n)
+    forward, backward = PairProfile(pair), PairProfile(pair.swap())
+    return Round(
+        label=f"sum of {bit.name}",
+        groups=((forward,),),
+        backward_groups=((backward,),),
+        candidates=(Candidate(forward, backward, {"analysis": "dataset"}),),
+        eps0=bit.eps0,
+        key=("sum of bits", bit, x0, x1, x2, n),
+        relation=REPLACEMENT,
+        upper_theorem=theorems.SUMS_DATASET,
+        lower_theorem=theorems.SUMS_DATASET,
+    )
+
+
+def summed(
+    mechanism: Randomizer, n: int, *, ones: int, relation: Relation | str, rtol: float | None
+) -> Sums:
+    """A checked ``Sums``; the arguments are those of ``shuffle(view="sums")``."""
+    if not isinstance(mechanism, Randomizer):
+        raise rejected("randomizer", mechanism, "a randomizer such as RAPPOR(d=10, eps0=4.0)")
+    found = relation if isinstance(relation, Relation) else relation_named(relation)
+    gaussian = isinstance(mechanism, Gaussian)
+    allowed = (REPLACEMENT,) if gaussian else (REPLACEMENT, _ZEROED)
+    if found not in allowed:
+        keys = " or ".join(f'"{r.key}"' for r in allowed)
+        raise rejected("relation", found.key, f"{keys} for sums of {mechanism.name}")
+    count = 1 if gaussian else coordinates_of(mechanism, ones=1).count
+    return Sums(
+        mechanism=mechanism,
+        n=_check.count("n", n),
+        ones=_check.count("ones", ones, high=min(count, _MOST_ONES)),
+        relation=found,
+        rtol=None if rtol is None else _check.real("rtol", rtol, low=1e-6, high=0.1),
+    )
+
+
+# Three or four pairs of datasets are tried, each a composition that takes seconds.
+_LOOSER = 2e-3
+# Coordinates times rounds is what is composed: 1e9 at the most.
+_MOST_ONES, _MOST_ROUNDS = 500, 10**6
+_FOUND: Beside[Sums, Answers] = Beside(lambda _: Answers())
