@@ -17,7 +17,7 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import dtbsv
+from scipy.linalg.blas import dtbsv  # pyright: ignore[reportAttributeAccessIssue]
 
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 

@@ -14,7 +14,9 @@ from shuffledp.cli.progress import progress
 from shuffledp.cli.text import bound_text, print_json, say_unshown
 from shuffledp.cli.types import Number, Whole
 from shuffledp.cli.writing import files_written
-from shuffledp.errors import ParameterError
+from shuffledp.errors import ParameterError, rejected
+from shuffledp.randomizers import Randomizer
+from shuffledp.views import MESSAGES_RTOL, VIEWS, shuffle
 
 _N = click.Option(["-n", "--n"], type=Whole(), required=True, help="Users in the shuffle.")
 _DELTA = click.Option(
@@ -23,21 +25,63 @@ _DELTA = click.Option(
 _ANALYSIS = click.Option(
     ["--analysis"], help="One analysis alone in place of the best (see: shuffledp analyses)."
 )
+_VIEW = (
+    click.Option(
+        ["--view"],
+        type=click.Choice(VIEWS),
+        default="messages",
+        show_default=True,
+        help="What the analyst sees: all messages in a random order, or the sums of their bits.",
+    ),
+    click.Option(
+        ["--ones"], type=Whole(), default=1, help="With sums: the most 1s in a user's vector."
+    ),
+    click.Option(
+        ["--relation"],
+        default="replace-one",
+        help="With sums: replace-one, or replace-special (a vector of zeros).",
+    ),
+)
 _JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON and nothing else.")
 
 
-def _epsilon(request: Request, *, delta: float, analysis: str | None, as_json: bool) -> None:
-    accountant = request.build(request.n)
+def _epsilon(
+    request: Request, *, delta: float, analysis: str | None, as_json: bool, **view: Any
+) -> None:
+    accountant = _viewed(request, analysis, **view)
     with progress(f"eps of {request.label}"):
-        bound = accountant.epsilon(delta=delta, analysis=analysis)
+        bound = accountant.epsilon(delta=delta, **_named(analysis))
     _show(bound, as_json=as_json)
 
 
-def _delta(request: Request, *, epsilon: float, analysis: str | None, as_json: bool) -> None:
-    accountant = request.build(request.n)
+def _delta(
+    request: Request, *, epsilon: float, analysis: str | None, as_json: bool, **view: Any
+) -> None:
+    accountant = _viewed(request, analysis, **view)
     with progress(f"delta of {request.label}"):
-        bound = accountant.delta(epsilon=epsilon, analysis=analysis)
+        bound = accountant.delta(epsilon=epsilon, **_named(analysis))
     _show(bound, as_json=as_json)
+
+
+def _viewed(request: Request, analysis: str | None, *, view: str, ones: int, relation: str) -> Any:
+    """The accountant of what the analyst sees."""
+    messages: Any = request.build(request.n)
+    asked: dict[str, Any] = {"view": view, "ones": ones, "relation": relation}
+    if view == "sums":
+        if analysis is not None:
+            raise rejected("analysis", analysis, "none with sums, of which there is one")
+        if not isinstance(messages.source, Randomizer):
+            raise rejected("view", view, "messages, for anything but a randomizer")
+        # The width that a round of messages is computed to is not worth the time here.
+        rtol = None if messages.rtol == MESSAGES_RTOL else messages.rtol
+        return shuffle(messages.source, messages.n, rtol=rtol, trust=messages.trust, **asked)
+    if ones != 1 or relation != "replace-one":
+        raise rejected("view", view, "sums, for --ones and --relation to mean something")
+    return messages
+
+
+def _named(analysis: str | None) -> dict[str, str]:
+    return {} if analysis is None else {"analysis": analysis}
 
 
 def _show(bound: Bound, *, as_json: bool) -> None:
@@ -52,7 +96,7 @@ epsilon = per_mechanism(
     _epsilon,
     summary="eps at a given delta: certified lower and upper end.",
     example="shuffledp epsilon k-rr --k 10 --eps0 4 -n 10000 --delta 1e-6",
-    options=(_N, _DELTA, _ANALYSIS, _JSON),
+    options=(_N, _DELTA, _ANALYSIS, *_VIEW, _JSON),
 )
 delta = per_mechanism(
     "delta",
@@ -63,6 +107,7 @@ delta = per_mechanism(
         _N,
         click.Option(["--epsilon"], type=Number(), required=True, help="eps >= 0, in nats."),
         _ANALYSIS,
+        *_VIEW,
         _JSON,
     ),
 )

@@ -87,7 +87,7 @@ def coordinates_of(mechanism: Randomizer, *, ones: int) -> Coordinates:
     if isinstance(mechanism, OUE):
         wide, narrow = (_optimized(mechanism.eps0, 1.0 + s * _ROUNDED) for s in (-1.0, 1.0))
         return Coordinates(wide, narrow, 0, 1, mechanism.d, symmetric=False, exact=ones == 1)
-    bits = mechanism.bits
+    bits = mechanism.bits()
     if bits is None:
         msg = (
             f"{mechanism.name}: no sum of its reports is accounted for: wanted rappor, oue, "
@@ -103,4 +103,4 @@ def _optimized(eps0: float, times: float) -> Channel:
     """One coordinate of optimized unary encoding: P(1|0) = ``times``/(e^eps0 + 1), P(1|1) = 1/2."""
     # At most 1/2, where the coordinate says nothing: 0 < eps0, and times is next to 1.
     rare = min(times * math.exp(-eps0) / (1.0 + math.exp(-eps0)), 0.5)
-    return Channel([[1.0 - rare, rare], [0.5, 0.5]])
+    return Channel(((1.0 - rare, rare), (0.5, 0.5)))

@@ -14,7 +14,8 @@ from shuffledp.shuffle import shuffle as shuffle_messages
 from shuffledp.views.sums import Sums, summed
 
 VIEWS = ("messages", "sums")
-_MESSAGES_RTOL = 1e-6
+# What one round of messages is computed to.
+MESSAGES_RTOL = 1e-6
 
 
 @overload
@@ -93,7 +94,7 @@ def shuffle(
     if _check.choice("view", view, VIEWS) == "messages":
         if ones != 1 or relation != "replace-one":
             raise rejected("view", view, '"sums", for ones and relation to mean something')
-        rtol = _MESSAGES_RTOL if rtol is None else rtol
+        rtol = MESSAGES_RTOL if rtol is None else rtol
         return shuffle_messages(randomizer, n, rtol=rtol, trust=trust)
     if _check.choice("trust", trust, ("all", "published")) != "all":
         msg = f"trust = {trust!r}: the bound of sums is proved in docs/theory-sums.md alone"

@@ -1,0 +1,284 @@
+"""Sums of reports: against all data sets in 200-bit arithmetic, and what is printed with them."""
+
+import copy
+import itertools
+import json
+import math
+import pickle
+import random
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from flint import arb, ctx
+
+import shuffledp as sd
+from shuffledp.cli import main
+from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.neighbours import ReplaceSpecial
+
+# The guide's table: eps0 of a bit, the draft's number, and both ends.
+DAP = [
+    (5.0, 0.317, 0.29731, 0.29751),
+    (6.5, 0.906, 0.70011, 0.70147),
+    (7.0, 1.528, 0.95044, 0.95202),
+]
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(autouse=True)
+def many_bits():
+    before, ctx.prec = ctx.prec, 200
+    yield
+    ctx.prec = before
+
+
+# ------------------------------------------------------------ every pair of neighbouring datasets
+
+
+def chances(mechanism):
+    """P(bit = 1) where the bit is 0 and where it is 1, from the definitions."""
+    grow = arb(mechanism.eps0).exp()
+    if isinstance(mechanism, sd.OUE):
+        return 1 / (grow + 1), arb(1) / 2
+    root = (arb(mechanism.eps0) / 2).exp()
+    return 1 / (root + 1), root / (root + 1)
+
+
+def number_of_ones(column, rates):
+    """The law of a coordinate's sum."""
+    law = [arb(1)]
+    for bit in column:
+        p = rates[bit]
+        law = [
+            (law[k] * (1 - p) if k < len(law) else 0) + (law[k - 1] * p if k else 0)
+            for k in range(len(law) + 1)
+        ]
+    return law
+
+
+def released(users, rates):
+    """The law of all sums together."""
+    laws = [number_of_ones(column, rates) for column in zip(*users, strict=True)]
+    return [math.prod(masses, start=arb(1)) for masses in itertools.product(*laws)]
+
+
+def vectors(d, ones):
+    found = [v for v in itertools.product((0, 1), repeat=d) if sum(v) <= ones]
+    return [v for v in found if sum(v) == 1] if ones == 1 else found
+
+
+def exact(mechanism, n, ones, relation, epsilon):
+    """The largest divergence of any two datasets that the relation makes neighbours."""
+    values, rates, a = vectors(mechanism.d, ones), chances(mechanism), arb(epsilon).exp()
+    zero = (0,) * mechanism.d
+    pairs = set(itertools.permutations(values, 2))
+    if relation == "replace-special":
+        pairs = {(v, zero) for v in values if v != zero} | {(zero, v) for v in values if v != zero}
+    worst = arb(0)
+    for others in itertools.combinations_with_replacement(values, n - 1):
+        for v, w in pairs:
+            p, q = released((v, *others), rates), released((w, *others), rates)
+            gains = [x - a * y for x, y in zip(p, q, strict=True)]
+            worst = max(worst, sum((g for g in gains if g > 0), start=arb(0)))
+    return worst
+
+
+CASES = [
+    (sd.RAPPOR(d=2, eps0=2.0), 3, 1, "replace-one"),
+    (sd.RAPPOR(d=3, eps0=3.0), 2, 1, "replace-one"),
+    (sd.OUE(d=3, eps0=1.5), 3, 1, "replace-one"),
+    (sd.RAPPOR(d=3, eps0=2.0), 2, 2, "replace-one"),
+    (sd.OUE(d=2, eps0=2.0), 3, 1, "replace-special"),
+]
+MORE = [
+    (make(d=d, eps0=eps0), n, ones, relation)
+    for make in (sd.RAPPOR, sd.OUE)
+    for d, n, ones in ((2, 2, 1), (2, 4, 1), (3, 3, 1), (4, 3, 1), (2, 3, 2), (3, 3, 2), (3, 2, 3))
+    for eps0 in (0.5, 4.0)
+    for relation in ("replace-one", "replace-special")
+]
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "n", "ones", "relation"),
+    [*CASES, *(pytest.param(*case, marks=pytest.mark.long) for case in MORE)],
+)
+def test_between_the_ends_of_every_pair_of_datasets(mechanism, n, ones, relation):
+    view = sd.shuffle(mechanism, n, view="sums", ones=ones, relation=relation, rtol=2e-3)
+    for share in (0.1, 0.5):
+        epsilon = share * mechanism.eps0
+        truth = exact(mechanism, n, ones, relation, epsilon)
+        found = view.delta(epsilon=epsilon)
+        assert arb(found.lower) <= truth <= arb(found.upper), (found.lower, truth, found.upper)
+
+
+def random_case(rng):
+    d = rng.randint(2, 4)
+    n = rng.randint(1, 4 if d < 4 else 3)
+    ones = rng.choice((1, 1, 2, 3))
+    make = rng.choice((sd.RAPPOR, sd.OUE))
+    mechanism = make(d=d, eps0=math.exp(rng.uniform(-3.0, 2.0)))
+    return mechanism, n, min(ones, d), rng.choice(("replace-one", "replace-special"))
+
+
+@pytest.mark.parametrize(
+    "seed", [0, *(pytest.param(s, marks=pytest.mark.long) for s in range(1, 200))]
+)
+def test_random_sums_against_every_pair_of_datasets(seed):
+    rng = random.Random(f"sums {seed}")
+    for _ in range(10):
+        mechanism, n, ones, relation = random_case(rng)
+        view = sd.shuffle(mechanism, n, view="sums", ones=ones, relation=relation, rtol=2e-3)
+        epsilon = rng.choice((0.05, 0.3, 0.7, 0.95)) * mechanism.eps0
+        truth = exact(mechanism, n, ones, relation, epsilon)
+        found = view.delta(epsilon=epsilon)
+        assert arb(found.lower) <= truth <= arb(found.upper), (mechanism, n, ones, relation)
+        if truth > 0:
+            target = min(float(truth.mid()), 0.5)
+            ends = view.epsilon(delta=target)
+            # delta falls in eps: at the upper end it is below the target, at the lower one above.
+            assert exact(mechanism, n, ones, relation, ends.upper) <= target
+            assert exact(mechanism, n, ones, relation, ends.lower) >= target or ends.lower == 0.0
+
+
+def test_the_lower_end_is_that_of_a_pair_of_datasets():
+    """Symmetric bits and few users: the worst pair is among those that are tried."""
+    for mechanism, n in ((sd.RAPPOR(d=2, eps0=2.0), 3), (sd.RAPPOR(d=3, eps0=3.0), 2)):
+        found = sd.shuffle(mechanism, n, view="sums", rtol=2e-3).delta(epsilon=0.3)
+        truth = float(exact(mechanism, n, 1, "replace-one", 0.3))
+        assert (1.0 - 1e-9) * truth <= found.lower <= truth
+
+
+# ------------------------------------------------------------------------------ what is known
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(("eps0", "printed", "lower", "upper"), DAP)
+def test_bits_of_a_histogram_of_the_ppm_draft(eps0, printed, lower, upper):
+    """n = 1e5, delta = 1e-9, each bit flipped with probability 1/(e^eps0 + 1), two change."""
+    found = sd.shuffle(sd.RAPPOR(d=10, eps0=2.0 * eps0), 10**5, view="sums").epsilon(delta=1e-9)
+    assert lower <= found.lower <= found.upper <= upper
+    assert all(f" {end} |" in GUIDE for end in (printed, lower, upper))
+    # What the draft prints is an upper bound of another kind.
+    assert upper < printed
+
+
+def test_one_bit_is_what_its_shuffle_shows():
+    for mechanism in (sd.BinaryRR(eps0=1.0), sd.Duchi(eps0=1.0)):
+        sums = sd.shuffle(mechanism, 300, view="sums").epsilon(delta=1e-5)
+        messages = sd.shuffle(mechanism, 300).epsilon(delta=1e-5)
+        assert (sums.lower, sums.upper) == (messages.lower, messages.upper)
+
+
+def test_normal_noise_is_the_gaussian_mechanism():
+    found = sd.shuffle(sd.Gaussian(sigma=2.0, low=-1.0, high=1.0), 25, view="sums")
+    # Sensitivity 2, standard deviation 2 sqrt(25): mu = 1/5.
+    mu, epsilon = 0.2, 0.3
+    exactly = 0.5 * (
+        math.erfc((epsilon / mu - 0.5 * mu) / math.sqrt(2.0))
+        - math.exp(epsilon) * math.erfc((epsilon / mu + 0.5 * mu) / math.sqrt(2.0))
+    )
+    bound = found.delta(epsilon=epsilon)
+    assert bound.lower <= exactly <= bound.upper <= 1.02 * exactly
+
+
+@pytest.mark.long
+def test_more_that_changes_is_less_private():
+    bits = sd.RAPPOR(d=20, eps0=6.0)
+    zeroed, item, three, again = (
+        sd.shuffle(bits, 2000, view="sums", **more).epsilon(delta=1e-6)
+        for more in ({"relation": "replace-special"}, {}, {"ones": 3}, {"ones": 3, "rtol": 0.01})
+    )
+    assert zeroed.upper < item.lower < item.upper < three.lower
+    assert again.lower <= three.upper
+    assert three.lower <= again.upper
+    rounds = sd.shuffle(bits, 2000, view="sums").compose(rounds=3).epsilon(delta=1e-6)
+    # Three rounds of two bits are one round of six.
+    assert rounds.lower <= three.upper
+    assert three.lower <= rounds.upper
+
+
+def test_what_is_said():
+    bits = sd.RAPPOR(d=8, eps0=2.0)
+    view = sd.shuffle(bits, 40, view="sums", relation="replace-special")
+    found = view.epsilon(delta=1e-3)
+    assert found.relation == ReplaceSpecial()
+    assert found.assumptions == view.assumptions()
+    said = " ".join(found.assumptions)
+    for words in ("special value", "sum of each coordinate", "one 1 before", "one round"):
+        assert words in said
+    assert found.upper_theorem.key == "sums"
+    assert found.upper_theorem.provenance == "proved here"
+    several = sd.shuffle(bits, 40, view="sums", ones=3).compose(rounds=2)
+    said = " ".join(several.assumptions())
+    for words in ("at most 3 ones", "2 rounds", "one user's value replaced by another"):
+        assert words in said
+
+
+def test_values_are_values():
+    view = sd.shuffle(sd.RAPPOR(d=8, eps0=2.0), 40, view="sums", relation="replace-special")
+    found = view.epsilon(delta=1e-3)
+    for other in (copy.deepcopy(view), pickle.loads(pickle.dumps(view)), view.with_n(40)):
+        assert other == view
+        assert other.epsilon(delta=1e-3) == found
+    assert view.with_n(80).epsilon(delta=1e-3).upper < found.lower
+
+
+@pytest.mark.parametrize(
+    ("ask", "error", "words"),
+    [
+        (lambda: sd.shuffle(sd.KRR(k=5, eps0=1.0), 9, view="sums"), NotCertified, "k-rr: no sum"),
+        (lambda: sd.shuffle(sd.RAPPOR(d=5, eps0=1.0), 9, view="sum"), ParameterError, "view = "),
+        (
+            lambda: sd.shuffle(sd.RAPPOR(d=5, eps0=1.0), 9, view="sums", ones=6),
+            ParameterError,
+            "ones = 6",
+        ),
+        (
+            lambda: sd.shuffle(sd.RAPPOR(d=5, eps0=1.0), 9, ones=2),
+            ParameterError,
+            'view = .messages.: wanted "sums"',
+        ),
+        (
+            lambda: sd.shuffle(sd.Gaussian(sigma=1.0), 9, view="sums", relation="replace-special"),
+            ParameterError,
+            "relation = 'replace-special'",
+        ),
+        (
+            lambda: sd.shuffle(sd.OUE(d=5, eps0=1.0), 9, view="sums", trust="published"),
+            NotCertified,
+            "theory-sums.md",
+        ),
+        (lambda: sd.shuffle(sd.OUE(d=5, eps0=1.0), 0, view="sums"), ParameterError, "n = 0"),
+        (
+            lambda: sd.shuffle(sd.PureDUMP(d=5, blankets=1), 9, view="sums"),
+            ParameterError,
+            "randomizer = ",
+        ),
+    ],
+)
+def test_what_is_refused(ask, error, words):
+    with pytest.raises(error, match=words):
+        ask()
+
+
+def test_on_the_command_line():
+    def run(*args):
+        return CliRunner().invoke(main, [str(a) for a in args])
+
+    bits = ("epsilon", "oue", "--d", 5, "--eps0", 2, "-n", 30, "--delta", 1e-3)
+    done = run(*bits, "--view", "sums", "--relation", "replace-special", "--json")
+    view = sd.shuffle(sd.OUE(d=5, eps0=2.0), 30, view="sums", relation="replace-special")
+    assert json.loads(done.stdout)["upper"] == view.epsilon(delta=1e-3).upper
+    for more, words in (
+        (("--ones", 2), "view = 'messages'"),
+        (("--view", "sums", "--analysis", "blanket"), "analysis = 'blanket'"),
+        (("--view", "sums", "--ones", 9), "ones = 9"),
+        (("--view", "sums", "--relation", "none"), "relation = 'none'"),
+    ):
+        done = run(*bits, *more)
+        assert done.exit_code == 2
+        assert words in done.stderr
+        assert done.stderr.count("\n") == 1
