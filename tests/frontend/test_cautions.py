@@ -1,6 +1,7 @@
 """Named warnings: when each is said, on which side of its threshold, and how it is switched off."""
 
 import json
+import math
 from pathlib import Path
 
 import pytest
@@ -141,6 +142,29 @@ def test_a_target_is_met_by_upper_ends_and_missed_by_lower_ones(limit, now, mini
     assert verdict_of(claimed(table, now, (9.0, 9.0), minimum)).kind == kind
 
 
+def test_what_a_verdict_says():
+    target = parse(changed(target={"at_most": 0.5}), where="t").target
+    small, big = Case("now", 0.1, 0.2000001), Case("minimum batch", 0.3000009, 0.6000001)
+
+    def words(*cases):
+        return judged(target, cases).words
+
+    assert words(small) == "eps <= 0.200001 (now), wanted at most 0.5"
+    assert words(small, big) == (
+        "eps <= 0.600001 (minimum batch), and eps >= 0.3; wanted at most 0.5"
+    )
+    assert words(small, Case("minimum batch", 0.25, math.inf)) == (
+        "no finite upper end (minimum batch), and eps >= 0.25; wanted at most 0.5"
+    )
+    far = Case("now", 0.7000009, 0.8), Case("minimum batch", 0.9000009, math.inf)
+    assert words(*far) == "eps >= 0.9 (minimum batch), wanted at most 0.5"
+    assert [judged(target, [case]).title for case in (small, big, far[0])] == [
+        "Target met",
+        "Target not shown to be met",
+        "Target missed",
+    ]
+
+
 def test_a_limit_on_delta_counts_below_the_floats():
     target = parse(
         changed(target={"delta": None, "epsilon": 1.0, "at_most": 1e-300}), where="t"
@@ -149,6 +173,12 @@ def test_a_limit_on_delta_counts_below_the_floats():
     verdict = judged(target, [tiny, Case("minimum batch", 0.0, 5e-324, -1500.0, -1400.0)])
     assert verdict.kind == "met"
     assert verdict.words == "delta <= 10^-608 (minimum batch), wanted at most 1e-300"
+    # Above the limit; both ends by their logarithms.
+    target = target.model_copy(update={"at_most": 5e-324})
+    some = Case("now", 0.0, 1e-320, -1500.0, -736.0)
+    assert judged(target, [some, tiny]).words == (
+        "delta <= 10^-319.6 (now), and delta >= 10^-651.5; wanted at most 5e-324"
+    )
 
 
 def test_no_limit_no_verdict():

@@ -152,6 +152,7 @@ def _summary(entry: Entry) -> list[Block]:
     return [
         Paragraph(line(promise, Strong(_ends_words(certificate, ends)), more)),
         Paragraph(line(*_odds_words(epsilon, delta))),
+        *_provenance(certificate, ends),
         Paragraph(line(*_failed_words(certificate))),
     ]
 
@@ -183,6 +184,20 @@ def _odds_words(epsilon: float, delta: float | None) -> Line:
     chances = f", or {percent(epsilon, delta)} times in 100."
     words = Strong(f"odds of at most {odds(epsilon, delta)} to 1")
     return line(start, words, chances, " A coin is right 50 times, odds of 1 to 1.")
+
+
+def _provenance(certificate: Any, ends: Ends) -> list[Block]:
+    """What to know of a number that rests on more than the literature."""
+    theorem = ends.upper.theorem
+    if theorem is None or theorem.provenance == "published":
+        return []
+    words = "The number rests on a theorem that is proved in the project's own pages alone"
+    if certificate.deployment.content.accounting.trust == "all" and ends.differs:
+        word = WORDS[certificate.quantity]
+        alone = ends.shown("published")
+        given = "nothing finite" if alone == "none" else f"{word} <= {alone}"
+        words += f"; published theorems give {given} here"
+    return [Paragraph(line(f"{words}."))]
 
 
 def _failed_words(certificate: Any) -> Line:

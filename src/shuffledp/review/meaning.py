@@ -48,8 +48,9 @@ def odds(epsilon: float | None, delta: float | None) -> str:
     if epsilon is None or delta is None or delta >= 1.0:
         return "none"
     if epsilon > _LARGEST:
-        # log10 of (e^eps + delta)/(1 - delta); log1p(delta) is more than what delta adds to it.
-        log = (epsilon + delta - math.log1p(-delta)) / math.log(10.0) * (1.0 + _PAD)
+        # log10 of (e^eps + delta)/(1 - delta), where log(1 + x) <= x.
+        logs = epsilon + delta * math.exp(-epsilon) - math.log1p(-delta)
+        log = logs / math.log(10.0) * (1.0 + _PAD)
         return "10^" + outward(log, up=True, digits=_DIGITS)
     value = (math.exp(epsilon) + delta) / (1.0 - delta) * (1.0 + _PAD)
     return outward(value, up=True, digits=_DIGITS)
