@@ -14,7 +14,7 @@ from frontend.edits import edits
 from shuffledp.certificate import checksum, issue, to_json
 from shuffledp.certificate.verifier import headline, verify
 from shuffledp.deployment import account, load
-from shuffledp.errors import ParameterError
+from shuffledp.errors import ParameterError, ShuffleDPError
 from shuffledp.page.browser import mechanisms as stand_in
 from shuffledp.page.bundle import bundle
 from shuffledp.review import verdict_words
@@ -35,7 +35,7 @@ TABLES = [
     'name = "k-rr"\nk = 4\neps0 = 1.0',
     'name = "generic"\neps0 = 0.5\nadaptive = true',
     'name = "channel"\nmatrix = [[0.75, 0.25], [0.25, 0.75]]',
-    'name = "laplace"\neps0 = 1.0',
+    'name = "discrete-laplace"\ntop = 3\neps0 = 1.0',
     'name = "pure-dump"\nd = 3\nblankets = 4',
     'name = "wheel"\ndomain = 12\ns = 2\neps0 = 1.0',
     'name = "subset"\nd = 6\neps0 = 1.0',
@@ -174,5 +174,5 @@ def test_the_stand_in_has_what_is_asked_of_the_other():
         {"name": "channel", "matrix": []},
         {"name": "joint", "randomizers": [{"name": "file"}], "hamming": None},
     ):
-        with pytest.raises(ParameterError):
+        with pytest.raises(ShuffleDPError):
             stand_in.described(table)

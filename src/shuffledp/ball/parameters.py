@@ -79,13 +79,18 @@ def check_parameters(mechanism: Mapping[str, Any]) -> None:
     NotCertified
         For mechanisms that nothing is known of here.
     """
+    if not isinstance(mechanism, Mapping) or not isinstance(mechanism.get("name"), str):
+        raise ParameterError(f"{mechanism!r}: wanted a table of a mechanism")
     given = {key for key in mechanism if key != "name"}
     wanted = set(parameters_of(mechanism["name"]))
     if given != wanted:
         odd = min(given ^ wanted)
         how = "is missing" if odd in wanted else f"= {mechanism[odd]!r}: wanted no such parameter"
         raise ParameterError(f"{mechanism['name']}: {odd} {how}")
-    if "randomizer" in wanted:
-        check_parameters(mechanism["randomizer"])
-    for part in mechanism["randomizers"] if "randomizers" in wanted else ():
+    parts = [mechanism["randomizer"]] if "randomizer" in wanted else []
+    several = mechanism["randomizers"] if "randomizers" in wanted else []
+    if not isinstance(several, list | tuple):
+        raise ParameterError(f"randomizers = {several!r}: wanted tables of mechanisms")
+    parts += several
+    for part in parts:
         check_parameters(part)

@@ -20,7 +20,7 @@ _PARTS = {
     "ball": None,  # all of it
     "certificate": ("composed.py", "expected.py", "messages.py", "model.py", "verifier.py"),
     "deployment": ("data.py", "messages.py", "model.py"),
-    "page/browser": ("__init__.py", "driver.py"),
+    "page/browser": ("__init__.py", "driver.py", "ranges.py"),
 }
 _BARE = ("certificate", "deployment", "page")
 # The earliest time a zip archive can tell: equal files give equal bytes.

@@ -1,8 +1,8 @@
 """Stands for `shuffledp.deployment.mechanisms` in the browser, where there are no classes.
 
 A mechanism's table is taken as it is written, all its parameters given, and is checked by the
-verifier's own tables and laws. `shuffledp verify` checks it by the mechanism's class as well;
-`driver` lists that as not checked.
+verifier's own tables and laws, and by `ranges`. `shuffledp verify` checks it by the mechanism's
+class; `driver` lists that as not checked.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 from shuffledp.ball.messages import PROTOCOLS
 from shuffledp.ball.parameters import check_parameters, known_mechanisms
 from shuffledp.errors import NotCertified, ParameterError, rejected
+from shuffledp.page.browser.ranges import check_ranges
 
 GENERIC = "generic"
 # A table in a table in a table: deeper than any mechanism of mechanisms.
@@ -34,6 +35,7 @@ def described(value: dict[str, Any]) -> dict[str, Any]:
     """The table as it is, if it has the parameters of its mechanism, of kinds they can have."""
     _plain(value, "randomizer", _DEEPEST)
     check_parameters(value)
+    check_ranges(value)
     return value
 
 
@@ -59,7 +61,7 @@ def _plain(value: Any, where: str, depth: int) -> None:
     if depth == 0:
         raise rejected(where, value, "fewer tables in tables")
     if isinstance(value, Mapping):
-        if where != "randomizer" and value.get("name") not in mechanism_names():
+        if not isinstance(value.get("name"), str):
             raise rejected(where, value, "a mechanism")
         for key, part in value.items():
             _plain(part, key, depth - 1)
