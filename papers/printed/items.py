@@ -361,7 +361,7 @@ _FMT = [
     Item("fmt-fig3-rounds", FMT, "Fig. 3", "rounds, Renyi against Girgis et al.",
          "clearly tighter"),
     Item("fmt-fig4", FMT, "Fig. 4", "eps of binary RR at log(1/delta) = n/(2E)",
-         "turns from below eps0 to eps0"),
+         "turns sharply from below eps0 to eps0"),
     Item("fmt-table1-binary", FMT, "Table 1", "order for binary RR", "w/sqrt(n)",
          lambda e, n: exp(e / 2) / math.sqrt(n)),
     Item("fmt-table1-fixed", FMT, "Table 1", "order, not adaptive", "w/sqrt(n), before: E/sqrt(n)",
@@ -383,7 +383,8 @@ _FMT = [
          "a bound"),
     Item("fmt-cor42", FMT, "Cor 4.2", "k-RR, k = 5e7, eps0 = 6.39, n = 1e6, delta = 1e-40",
          "a bound under Thm 3.1's condition"),
-    Item("fmt-thm51", FMT, "Thm 5.1", "error of frequencies, sum over k", "1 + 4kE/(E-1)^2 over n",
+    Item("fmt-thm51", FMT, "after Thm 5.1", "error of frequencies, sum over k (Feldman, Talwar "
+         "2021; Thm 5.1 itself has no constant)", "1 + 4kE/(E-1)^2 over n",
          lambda e, k: 4 * k * exp(e) / expm1(e) ** 2),
     Item("fmt-thm51-bits", FMT, "Thm 5.1", "bits of a message", "log2 k + 2"),
     Item("fmt-thm52", FMT, "Thm 5.2", "eps0 for a target above sqrt(log(1/delta)/n)",
@@ -392,7 +393,7 @@ _FMT = [
          "eps sqrt(n)/(16 sqrt(log(1/delta)))"),
     Item("fmt-reduction", FMT, "section 1", "earlier reductions (8 eps0, E^20, E^30/n; Renyi "
          "alpha E^6, alpha E^2)", "orders of other papers"),
-    Item("fmt-sgd", FMT, "Algorithm 2", "sigma for (eps0, delta0) of a sum that changes by 1",
+    Item("fmt-sgd", FMT, "Algorithm 2", "sigma for (eps0, delta0) of a gradient clipped to 1",
          "(1 + sqrt(2 log(1/delta0)))/eps0",
          lambda e, d: (1 + math.sqrt(2 * math.log(1 / d))) / e),
     Item("fmt-bst14", FMT, "(13)", "batches drawn with replacement (Bassily et al. 2014)",

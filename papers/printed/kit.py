@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import inspect
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from decimal import ROUND_CEILING, ROUND_FLOOR, Decimal
 
 import shuffledp as sd
 from papers.printed.items import ITEMS as ALL
@@ -54,26 +56,43 @@ def found_of(item: Item) -> Found:
 
 
 def number(value: float, digits: int = DIGITS) -> str:
-    """To so many digits, without trailing zeros."""
+    """To the nearest of so many digits, without trailing zeros: no certified end."""
     return f"{value:.{digits}g}"
 
 
-def outward(low: float, high: float) -> str:
-    """Both ends to four digits, rounded outward; one number where they agree."""
-    first, last = _rounded(low, math.floor), _rounded(high, math.ceil)
+def outward(low: float, high: float, digits: int = DIGITS) -> str:
+    """Both ends, rounded outward; one number where they agree."""
+    first, last = down(low, digits), up(high, digits)
     return first if first == last else f"{first} to {last}"
 
 
-def ends(bound: sd.Bound) -> str:
+def ends(bound: sd.Bound, digits: int = DIGITS) -> str:
     """The two ends of a certified bracket."""
-    return outward(bound.lower, bound.upper)
+    return outward(bound.lower, bound.upper, digits)
 
 
-def _rounded(value: float, rounding: Callable[[float], int]) -> str:
+def down(value: float, digits: int = DIGITS) -> str:
+    """A certified lower end: never above the value."""
+    return _rounded(value, digits, ROUND_FLOOR)
+
+
+def up(value: float, digits: int = DIGITS) -> str:
+    """A certified upper end: never below the value."""
+    return _rounded(value, digits, ROUND_CEILING)
+
+
+def _rounded(value: float, digits: int, rounding: str) -> str:
     if not 0.0 < abs(value) < math.inf:
         return f"{value:g}"
-    places = DIGITS - 1 - math.floor(math.log10(abs(value)))
-    return f"{rounding(value * 10.0**places) / 10.0**places:.{max(places, 0)}f}"
+    # The decimal value of a float is exact, so that nothing is rounded but once.
+    exact = Decimal(value)
+    shown = exact.quantize(Decimal(1).scaleb(exact.adjusted() + 1 - digits), rounding=rounding)
+    return f"{shown:f}" if exact.adjusted() >= -5 else f"{shown:e}"  # 0.00001234, 1.234e-6
+
+
+def short(value: float) -> str:
+    """A setting as it is written here: 1e-6, not 1e-06."""
+    return re.sub(r"e([-+])0*", lambda found: "e" + found[1].replace("+", ""), f"{value:g}")
 
 
 def percent(ratio: float) -> str:

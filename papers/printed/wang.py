@@ -7,7 +7,7 @@ from functools import cache
 
 import shuffledp as sd
 from papers.printed.items import TABLE_5, Item
-from papers.printed.kit import Found, agrees, ends, number, percent, row, span
+from papers.printed.kit import Found, agrees, down, ends, number, percent, row, short, span
 from papers.printed.timed import seconds_of
 
 EPS0 = 2.0  # of the parameter tables
@@ -84,7 +84,8 @@ def _beta(item: Item) -> Found:
     ours = sd.ratios(mechanism).beta
     assert callable(item.value)
     theirs = item.value(EPS0, **words)
-    return Found(f"{number(ours, 6)} (printed: {number(theirs, 6)})", _compared(ours, theirs))
+    words = f"{number(ours, 6)} (printed: {number(theirs, 6)}) at eps0 = {EPS0:g}"
+    return Found(words, _compared(ours, theirs))
 
 
 def _compared(ours: float, theirs: float) -> str:
@@ -102,7 +103,9 @@ def _p_and_q(item: Item) -> Found:
     found = [sd.ratios(mechanism) for mechanism, _ in _TABLE_2.values()]
     same = all(agrees(r.p, want) and agrees(r.q, want) for r in found)
     shown = span([r.p for r in found] + [r.q for r in found], lambda x: number(x, 7))
-    return Found(f"{shown} (E = {number(want, 7)})", "holds" if same else "does not for all")
+    return Found(
+        f"{shown} (E = {number(want, 7)}, eps0 = {EPS0:g})", "holds" if same else "does not for all"
+    )
 
 
 _DISTANCE, _RADIUS = 1.0, 5.0
@@ -191,7 +194,7 @@ def _order(item: Item) -> Found:
     constants = [eps / item.value(eps0, log, ORDER_N) for eps, eps0 in _order_bounds(key)]
     shown = ", ".join(number(c, 3) for c in constants)
     steady = max(constants) <= 2 * min(constants)
-    return Found(f"eps/order {shown} at eps0 = 1, 3, 5, n = 1e10",
+    return Found(f"eps/order {shown} at eps0 = 1, 3, 5, n = 1e10, delta = 0.01/n",
                  "holds" if steady else "does not: no constant")  # fmt: skip
 
 
@@ -219,6 +222,7 @@ _TIGHT: dict[str, sd.Randomizer | sd.MultiMessage] = {
     "puredump": sd.PureDUMP(d=16, blankets=1),
     "mixdump": sd.MixDUMP(d=16, f=0.2, blankets=1),
 }
+FINE = 6  # digits; the published pair's eps differs from ours in the fifth
 _SLACK = 1e-6  # to which eps of the published pair is solved
 _WIDE = 1e-3  # a bracket wider than that settles nothing
 
@@ -242,12 +246,15 @@ def _tight(item: Item) -> Found:
     delta = delta_at(_TIGHT_N)
     eps = published(mechanism, _TIGHT_N, delta)
     bound = sd.shuffle(mechanism, n=_TIGHT_N).epsilon(delta=delta)
-    words = f"{number(eps)} as published, {ends(bound)} certified"
+    words = f"{number(eps, FINE)} as published, {ends(bound, FINE)} certified"
+    setting = f"n = 1e{round(math.log10(_TIGHT_N))}, delta = {short(delta)}"
     if isinstance(mechanism, sd.Randomizer):
         lower = sd.shuffle(mechanism, n=_TIGHT_N).epsilon(
             delta=delta, analysis="variation-ratio-5.1"
         )
-        words = f"lower bound of section 5 {number(lower.lower)}, {words}"
+        words = f"lower bound of section 5 {down(lower.lower, FINE)}, {words}"
+        setting = f"eps0 = {_TIGHT_EPS0:g}, {setting}"
+    words += f" ({setting})"
     if eps < bound.lower * (1 - _SLACK):
         return Found(words, f"does not: {percent(1 - eps / bound.lower)} too small to be a bound")
     if eps > bound.upper * (1 + _SLACK):
