@@ -458,14 +458,20 @@ CROWD_DATASET = Theorem(
 SUMS = Theorem(
     "sums",
     "sums of coordinates: those that a neighbour changes, each as one bit of n users",
-    "docs/theory-sums.md, Theorem 1.1",
+    "docs/theory-sums.md, Theorem 1.1 and Lemma 1.2",
     "proved here",
+)
+SUMS_OF_MESSAGES = Theorem(
+    "sums-of-messages",
+    "sums are made of the messages",
+    "post-processing; docs/theory-sums.md, Remark 1.3",
+    "published",
 )
 SUMS_DATASET = Theorem(
     "sums-dataset",
-    "exact divergence of the sums of one pair of neighbouring datasets, all others alike",
-    "definition of the divergence; docs/theory-sums.md, section 2",
-    "published",
+    "exact divergence of the sums of one pair of neighbouring datasets",
+    "definition of the divergence; docs/theory-sums.md, Lemmas 1.2 and 2.1",
+    "proved here",
 )
 ONES = Theorem(
     "binary-rr-ones",

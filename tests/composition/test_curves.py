@@ -230,3 +230,20 @@ def test_posterior_is_exceeded_rarely():
         acc.posterior(prior=0.25, failure=1e-3).upper
         >= acc.posterior(prior=0.25, failure=0.5).upper
     )
+
+
+@pytest.mark.parametrize(
+    "rounds",
+    [
+        # Losses of 28 nats and more than mu can be squared for.
+        sd.shuffle(sd.BinaryRR(eps0=28.15416107257394), n=1).compose(rounds=3),
+        # An output that one input alone has: no bound of the loss.
+        sd.shuffle(
+            sd.Channel(((1.0, 0.0), (0.9999994606819965, 5.393180034705671e-07))), n=2
+        ).compose(rounds=1),
+    ],
+)
+def test_gaussian_dp_of_losses_out_of_range_is_no_warning(rounds):
+    bound = rounds.gdp()
+    assert bound.lower == 0.0
+    assert bound.upper == math.inf

@@ -256,9 +256,9 @@ class Composed(Rounds):
 
     def _attained_mu(self) -> float:
         scale = self._reach()
-        points = scale * np.array([0.0, 0.05, 0.15, 0.3, 0.5, 0.8])
+        shares = np.array([0.0, 0.05, 0.15, 0.3, 0.5, 0.8])
         best = 0.0
-        for e in points[np.isfinite(points)]:
+        for e in scale * shares if math.isfinite(scale) else shares[:1]:
             low = self.log_delta(float(e)).low
             if low > -math.inf:
                 mu = mu_through(float(e), low) * (1.0 - 1e-7)

@@ -12,6 +12,8 @@ from shuffledp.pair import Array
 
 # ndtr, erfcx and exp are taken to be within 1e-13; arguments and differences add to that.
 _REL = 1e-10
+# Farther out nothing is claimed; the fourth power of it is in the range of floats.
+_LARGEST_Z = 1e70
 _NARROW = 2e-4
 _FAR_LEFT = -5.0
 _LOG_ROOT = 0.5 * math.log(2.0 * math.pi)
@@ -41,11 +43,15 @@ def log_delta_gaussian(mu: float | Array, epsilon: float | Array) -> Array:
 def error_of_log(mu: float | Array, epsilon: float | Array) -> Array:
     """Bound on the error of ``log_delta_gaussian``."""
     mu, epsilon = np.asarray(mu, dtype=np.float64), np.asarray(epsilon, dtype=np.float64)
-    z = epsilon / mu
+    far = epsilon / mu > _LARGEST_Z
+    z = np.where(far, 0.0, epsilon / mu)
     # Narrow: the curvature left out; wide: the difference of two Mills ratios cancels.
-    cancelled = np.where(mu < _NARROW, mu * mu * (1.0 + z * z), (1.0 + z * z) / mu * 1e-14)
+    cancelled = np.where(
+        mu < _NARROW, np.minimum(mu, _NARROW) ** 2 * (1.0 + z * z), (1.0 + z * z) / mu * 1e-14
+    )
     rounded = 1e-15 * (1.0 + z * z) * (1.0 + z * z)
-    return _REL + cancelled + np.minimum(rounded, 1e-9 * (1.0 + z * z))
+    error = _REL + cancelled + np.minimum(rounded, 1e-9 * (1.0 + z * z))
+    return np.where(far, np.inf, error)
 
 
 class GaussianCurve:

@@ -1,8 +1,9 @@
 """Reports made of bits that are summed up one by one: which bits a neighbour changes, and how.
 
 A coordinate is a bit with P(1) of its own for each of the two values before it is randomized. Where
-these are no floats, ``wide`` has them rounded apart and ``narrow`` towards each other: the rows of
-a narrower channel are mixtures of a wider one's (docs/theory-sums.md, Lemma 1.2).
+these are no floats, ``wide`` has them rounded apart and ``narrow`` towards each other: flipping
+every bit of the wider one with a small probability gives the narrower one (docs/theory-sums.md,
+Lemma 1.2).
 """
 
 from __future__ import annotations

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from shuffledp import _check, theorems
-from shuffledp.bound import Bound, refuse_contradiction
+from shuffledp.bound import Bound, Theorem, refuse_contradiction
 from shuffledp.composition import Candidate, Round, central, compose
 from shuffledp.described import by_name
 from shuffledp.divergence import PairProfile
@@ -35,6 +35,8 @@ _ONES = "a report holds at most {:,} ones before it is randomized"
 _ITEM = "a report holds one 1 before it is randomized"
 _ZEROED = ReplaceSpecial()
 _ZERO_VECTOR = "the special value is the report of zeros alone, randomized as every other"
+_OR_ITEM = "every other report holds one 1 before it is randomized"
+_NORMAL = "inputs are in [{:g}, {:g}]; noise and sums are real numbers, not floats"
 # sigma, sqrt(n) and their product.
 _ROUNDED = 4.0 * UNIT_ROUNDOFF
 
@@ -145,7 +147,10 @@ class Sums:
             words.append(_ZERO_VECTOR)
         words += [ADDED_UP, SUMS_ALONE]
         if not isinstance(self.mechanism, Gaussian) and self.coordinates.count > 1:
-            words.append(_ITEM if self.coordinates.exact else _ONES.format(self.ones))
+            item = _OR_ITEM if self.relation == _ZEROED else _ITEM
+            words.append(item if self.coordinates.exact else _ONES.format(self.ones))
+        if isinstance(self.mechanism, Gaussian):
+            words.append(_NORMAL.format(self.mechanism.low, self.mechanism.high))
         words.append(ONE_ROUND if self.rounds == 1 else _ROUNDS.format(self.rounds))
         return (*words, *own_assumptions(self.mechanism))
 
@@ -158,7 +163,10 @@ class Sums:
 
     def _bound(self, ask: Callable[[Answering], Bound], at: dict[str, float]) -> Bound:
         work = _FOUND.of(self)
-        upper = ask(work.answer("above", self._above))
+        above: list[tuple[Answering, Theorem]] = work.answer("above", self._above)
+        upper, theorem = min(
+            ((ask(view), theorem) for view, theorem in above), key=lambda found: found[0].upper
+        )
         below: list[tuple[Answering, dict[str, Any]]] = work.answer("below", self._below)
         lower, witness = max(
             ((ask(view), witness) for view, witness in below), key=lambda found: found[0].lower
@@ -171,9 +179,7 @@ class Sums:
             at={**at, "n": self.n, "rounds": self.rounds},
             lower_theorem=None if lower.lower_theorem is None else theorems.SUMS_DATASET,
             upper_theorem=(
-                None
-                if upper.upper_theorem is None
-                else theorems.SUMS.with_step(upper.upper_theorem)
+                None if upper.upper_theorem is None else theorem.with_step(upper.upper_theorem)
             ),
             relation=self.relation,
             assumptions=self.assumptions(),
@@ -182,7 +188,7 @@ class Sums:
             log_upper=upper.log_upper,
             upper_width=upper.upper_width,
             lower_width=lower.lower_width,
-            witness={"lower": witness},
+            witness={"lower": {**witness, "of each bit": dict(lower.witness.get("lower", {}))}},
         )
 
     def _changes(self) -> list[tuple[int, int]]:
@@ -194,12 +200,20 @@ class Sums:
         down = {ones, -(-changed // 2)}
         return [(d, changed - d) for d in sorted(down)]
 
-    def _above(self) -> Answering:
+    def _above(self) -> list[tuple[Answering, Theorem]]:
         """Every changed coordinate is a neighbouring pair of one bit among n users."""
         if isinstance(self.mechanism, Gaussian):
-            return self._noise(1.0 - _ROUNDED)
-        one = Shuffled(self.coordinates.wide, self.n)
-        times = sum(self._changes()[0]) * self.rounds
+            return [(self._noise(1.0 - _ROUNDED), theorems.SUMS)]
+        made, times = self.coordinates, sum(self._changes()[0]) * self.rounds
+        found = [(self._rounds(Shuffled(made.wide, self.n), times), theorems.SUMS)]
+        if made.exact and not made.symmetric and self.relation == REPLACEMENT:
+            # Sums are made of the messages. One bit falls and one rises, which the bits' bound
+            # does not know: it counts both as the worse of the two.
+            messages = self._rounds(Shuffled(self.mechanism, self.n), self.rounds)
+            found.append((messages, theorems.SUMS_OF_MESSAGES))
+        return found
+
+    def _rounds(self, one: Shuffled, times: int) -> Answering:
         return one if times == 1 else compose([one], rounds=times, rtol=self.rtol)
 
     def _below(self) -> list[tuple[Answering, dict[str, Any]]]:
@@ -212,7 +226,7 @@ class Sums:
             # A coordinate that rises among others is one that falls among others of the other
             # value: all are alike, as in rounds of one bit (docs/theory-sums.md, Lemma 2.1).
             witness = {"analysis": "sums-dataset", "falling": down, "rising": up}
-            return [(_FOUND.of(self).answer("above", self._above), witness)]
+            return [(_FOUND.of(self).answer("above", self._above)[0][0], witness)]
         if (down + up) * self.rounds == 1:
             witness = {"analysis": "sums-dataset", "falling": down, "rising": up}
             return [(Shuffled(made.narrow, self.n), witness)]
@@ -277,11 +291,12 @@ def summed(
         raise rejected("randomizer", mechanism, "a randomizer such as RAPPOR(d=10, eps0=4.0)")
     found = relation if isinstance(relation, Relation) else relation_named(relation)
     gaussian = isinstance(mechanism, Gaussian)
-    allowed = (REPLACEMENT,) if gaussian else (REPLACEMENT, _ZEROED)
+    count = 1 if gaussian else coordinates_of(mechanism, ones=1).count
+    # Of a single bit, or of a number, no value stands for nothing.
+    allowed = (REPLACEMENT,) if count == 1 else (REPLACEMENT, _ZEROED)
     if found not in allowed:
         keys = " or ".join(f'"{r.key}"' for r in allowed)
         raise rejected("relation", found.key, f"{keys} for sums of {mechanism.name}")
-    count = 1 if gaussian else coordinates_of(mechanism, ones=1).count
     return Sums(
         mechanism=mechanism,
         n=_check.count("n", n),
