@@ -101,6 +101,39 @@ def _noise_low(item: Item) -> Found:
     return _limit(far, item.value, "Gaussian, sigma = 0.2; Laplace, eps0 = 14")
 
 
+@row("index-noise-zero")
+def _noise_zero() -> Found:
+    shown, falls = [], True
+    for name, noise in (
+        ("Gaussian, sigma = 1, 0.2, 0.1", [sd.Gaussian(sigma=s) for s in (1.0, 0.2, 0.1)]),
+        ("Laplace, eps0 = 2, 8, 14", [sd.Laplace(eps0=e) for e in (2.0, 8.0, 14.0)]),
+    ):
+        found = [_chi(r)[0] for r in noise]
+        falls = falls and found[0] > found[1] > found[2] and found[2] < 0.01 * found[0]
+        shown.append(f"{name}: {', '.join(number(x, 3) for x in found)}")
+    return Found("; ".join(shown), "holds" if falls else "does not")
+
+
+@row("index-lemma32")
+def _leading(item: Item) -> Found:
+    """The term over the certified delta of the blanket, ever further in the tail."""
+    assert callable(item.value)
+    randomizer, n = sd.KRR(k=10, eps0=2.0), 10**8
+    acc, chi = sd.shuffle(randomizer, n=n), _chi(randomizer)[0]
+    over = []
+    for tail in (2.0, 4.0, 6.0, 8.0):
+        epsilon = tail / (chi * math.sqrt(n))
+        delta = acc.delta(epsilon=epsilon, analysis="blanket").upper
+        over.append(item.value(chi, epsilon, n) / delta)
+    off = [abs(ratio - 1) for ratio in over]
+    words = (
+        f"term over the blanket's delta {', '.join(number(r) for r in over)} where chi eps sqrt(n) "
+        "= 2, 4, 6, 8 (10-RR, eps0 = 2, n = 1e8)"
+    )
+    tends = sorted(off, reverse=True) == off and off[-1] < 0.05
+    return Found(words, "holds as a limit; no bound" if tends else "does not")
+
+
 @row("index-thm37")
 def _equal() -> Found:
     """Both indices are equal where the theorem says so, and nowhere else of these."""

@@ -138,6 +138,19 @@ def _range() -> Found:
                  "holds" if holds else "does not")  # fmt: skip
 
 
+@row("su-four")
+def _four_values(item: Item) -> Found:
+    epsilon = 0.5
+    a = math.exp(epsilon)
+    first, second, third = sd.KRR(k=10, eps0=EPS0).law((0, 1, 2)).mass
+    values = sorted({round(float(x), 9) for x in (first - a * second) / third})
+    assert callable(item.value)
+    printed = sorted(item.value(EPS0, a))
+    same = len(values) == len(printed) and all(map(agrees, values, printed))
+    words = f"{', '.join(number(x, 5) for x in values)} at {AT}, eps = {epsilon:g}"
+    return Found(words, "holds" if same else "does not")
+
+
 @row("su-fig8")
 def _laplace() -> Found:
     eps0, epsilon = 1.0, 0.1
