@@ -5,7 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
-from papers.printed import ITEMS, ROWS, Found, feldman, found_of, index, su
+from papers.printed import ITEMS, ROWS, Found, feldman, found_of, index, su_claims
 from papers.printed.kit import down, number, outward, up
 from papers.printed.wang import delta_at, published
 from papers.printed_numbers import HEAD, cell, line, markdown, markdown_line
@@ -66,7 +66,7 @@ def compared(items):
 
 def test_delta_is_what_the_page_says_where_no_row_does():
     assert "Where no delta is said it is 1e-6" in PAGE.read_text(encoding="utf-8")
-    assert feldman.DELTA == su.DELTA == index.DELTA == delta_at(10**4) == 1e-6
+    assert feldman.DELTA == su_claims.DELTA == index.DELTA == delta_at(10**4) == 1e-6
 
 
 COUNTEREXAMPLES = {
