@@ -10,6 +10,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import comb, exp, expm1
+from typing import Any
 
 FMT = "Feldman, McMillan, Talwar 2021"
 VR = "Wang et al. 2024"
@@ -29,7 +30,7 @@ class Item:
     where: str
     what: str
     printed: str
-    value: float | Callable[..., float] | None = None
+    value: float | Callable[..., Any] | None = None  # a number, or several
 
 
 # ------------------------------------------------------------------ Wang et al., Table 5
@@ -203,7 +204,7 @@ def _w(eps0: float) -> float:
 
 
 # p, q, r of the optimal decompositions by eps0 and domain size D (SU2 Table 2).
-SU_TABLE_2: dict[str, tuple[str, Callable[[float, int], tuple[float, float, float]]]] = {
+SU_TABLE_2: dict[str, tuple[str, Callable[[float, int], tuple[float, ...]]]] = {
     "k-RR": (
         "1/(E+k-1), 0, (k-2)/(E+k-1)",
         lambda e, k: (1 / (exp(e) + k - 1), 0.0, (k - 2) / (exp(e) + k - 1)),
@@ -238,7 +239,7 @@ SU_TABLE_2: dict[str, tuple[str, Callable[[float, int], tuple[float, float, floa
     ),
 }
 # The same with the terms in D dropped (SU2 Table 3, SU0 Table 2).
-SU_TABLE_3: dict[str, tuple[str, Callable[[float], tuple[float, float, float]]]] = {
+SU_TABLE_3: dict[str, tuple[str, Callable[[float], tuple[float, ...]]]] = {
     "BLH": ("1/(2(E+1)) each", lambda e: (0.5 / (exp(e) + 1),) * 3),
     "RAPPOR": (
         "1/(w+1)^2, 1/(w(w+1)^2), w/(w+1)^2",

@@ -62,8 +62,8 @@ def _decomposition(item: Item) -> Found:
     assert callable(item.value)
     ours, theirs = classes(name, size)[:3], item.value(EPS0, size)
     if name != "HR":
-        return _tabulated(ours, theirs)  # type: ignore[arg-type]
-    return _hadamard(ours, theirs)  # type: ignore[arg-type]
+        return _tabulated(ours, theirs)
+    return _hadamard(ours, theirs)
 
 
 def _hadamard(ours: tuple[float, ...], theirs: tuple[float, ...]) -> Found:
@@ -81,7 +81,7 @@ def _hadamard(ours: tuple[float, ...], theirs: tuple[float, ...]) -> Found:
 def _asymptotic(item: Item) -> Found:
     name = item.key.removeprefix("su-table3-")
     assert callable(item.value)
-    return _tabulated(classes(name, LARGE)[:3], item.value(EPS0))  # type: ignore[arg-type]
+    return _tabulated(classes(name, LARGE)[:3], item.value(EPS0))
 
 
 @row(*(f"su-gamma-{name}" for name in SU_GAMMA))

@@ -102,7 +102,7 @@ def _copies() -> Found:
     ):
         for eps0 in (2.0, 4.0):
             found = [
-                sd.shuffle(sd.Joint([one(eps0 / k)] * k), n=10**5, rtol=1e-5)
+                sd.shuffle(sd.Joint((one(eps0 / k),) * k), n=10**5, rtol=1e-5)
                 .epsilon(delta=DELTA, analysis="blanket")
                 .upper
                 for k in (1, 2, 3)
@@ -117,7 +117,7 @@ def _copies() -> Found:
 @row("su-joint-generic", slow=True)
 def _joint_generic() -> Found:
     n, eps0 = 10**4, 4.0
-    joint = sd.shuffle(sd.Joint([sd.KRR(k=10, eps0=eps0 / 2)] * 2), n=n, rtol=1e-3)
+    joint = sd.shuffle(sd.Joint((sd.KRR(k=10, eps0=eps0 / 2),) * 2), n=n, rtol=1e-3)
     generic = sd.generic(eps0=eps0, n=n, rtol=1e-3).epsilon(delta=DELTA)
     found = joint.epsilon(delta=DELTA)
     words = (
@@ -180,7 +180,7 @@ def _poisson() -> Found:
 def _hamming() -> Found:
     found = []
     for m in (1, 2, 3, 4):
-        mechanism = sd.Joint([sd.KRR(k=10, eps0=1.0)] * 4, hamming=m)
+        mechanism = sd.Joint((sd.KRR(k=10, eps0=1.0),) * 4, hamming=m)
         found.append(sd.shuffle(mechanism, n=10**4, rtol=1e-3).epsilon(delta=DELTA))
     rising = all(x.upper < y.lower for x, y in pairwise(found))
     words = "; ".join(ends(b) for b in found)
