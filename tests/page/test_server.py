@@ -383,20 +383,29 @@ def test_a_request_that_is_never_finished_holds_nobody_up(server):
 # ----------------------------------------------------------------------------------- the command
 
 
+# A shell starts programs in the background with interrupts ignored, and children inherit that.
+INTERRUPTED = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); "
+    "from shuffledp.cli import main; main()"
+)
+
+
 def test_the_command_says_where_it_is_and_ends_with_its_processes():
-    code = "from shuffledp.cli import main; main()"
-    words = [sys.executable, "-c", code, "page", "--port", "0"]
+    words = [sys.executable, "-c", INTERRUPTED, "page", "--port", "0"]
     with subprocess.Popen(words, stderr=subprocess.PIPE, text=True) as started:
-        line = started.stderr.readline()
-        assert line.startswith("shuffledp: http://127.0.0.1:")
-        port = int(line.split(":")[3].split("/")[0])
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
-        connection.request("GET", "/")
-        assert b"<title>shuffledp" in connection.getresponse().read()
-        connection.close()
-        started.send_signal(signal.SIGINT)
-        rest = started.stderr.read()
-        assert started.wait(timeout=30) == 130
+        try:
+            line = started.stderr.readline()
+            assert line.startswith("shuffledp: http://127.0.0.1:")
+            port = int(line.split(":")[3].split("/")[0])
+            connection = http.client.HTTPConnection("127.0.0.1", port, timeout=30)
+            connection.request("GET", "/")
+            assert b"<title>shuffledp" in connection.getresponse().read()
+            connection.close()
+            started.send_signal(signal.SIGINT)
+            _, rest = started.communicate(timeout=60)
+        finally:
+            started.kill()
+    assert started.returncode == 130
     assert rest == "shuffledp: interrupted\n"
 
 
