@@ -40,6 +40,7 @@ def test_events_travel():
     assert family.accountant().eps0 == 1.0
 
 
+@pytest.mark.long
 def test_pld_agrees_with_ours_within_its_grid():
     for count in (1, 52, 400):
         theirs = pld_accountant().compose(EVENT, count).get_epsilon(1e-6)

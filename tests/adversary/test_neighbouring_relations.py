@@ -170,7 +170,7 @@ def inside(mechanism, n, *, lower=True, analyses=(None, "blanket", "stronger-clo
                 assert exact(bound).worst(bound.lower)[0] >= Fraction(delta), (name, delta)
 
 
-@settings(max_examples=60)
+@settings(max_examples=30)
 @given(nestings(), st.integers(1, 2))
 def test_random_nestings_against_all_neighbours(mechanism, n):
     inside(mechanism, n)
@@ -199,7 +199,7 @@ def test_nestings_of_neighbours_at_a_distance(mechanism, n):
     inside(mechanism, n, lower=False, analyses=(None,))
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(nestings(metric_leaves, depth=2))
 def test_datasets_of_lower_ends_are_neighbours(mechanism):
     form = mechanism.relation.to_dict()
@@ -208,7 +208,7 @@ def test_datasets_of_lower_ends_are_neighbours(mechanism):
         assert mechanism.relation.covers(x0, x1)
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(nestings())
 def test_the_verifier_reads_the_same_relation(mechanism):
     """From the description alone, by code of its own."""
@@ -221,7 +221,7 @@ def test_the_verifier_reads_the_same_relation(mechanism):
         assert are_neighbours(mechanism.to_dict(), x0, x1) == wanted
 
 
-@settings(max_examples=25)
+@settings(max_examples=12)
 @given(nestings())
 def test_the_verifier_looks_at_pairs_that_dominate(mechanism):
     """Its pairs are neighbours, and theirs are the largest blanket divergences of all."""

@@ -32,6 +32,7 @@ def test_largest_eps0(name, n, epsilon, delta):
     assert found.to_dict()["randomizer"]["eps0"] == found.value
 
 
+@pytest.mark.long
 def test_smallest_sigma():
     def family(sigma):
         return sd.Gaussian(sigma=sigma)

@@ -29,7 +29,13 @@ def plans():
     }
 
 
-@pytest.mark.parametrize("name", ["frequencies", "ranges", "heavy-hitters"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "frequencies",
+        *(pytest.param(n, marks=pytest.mark.long) for n in ("ranges", "heavy-hitters")),
+    ],
+)
 def test_every_row_meets_the_target_and_not_by_much(plans, name):
     found = plans[name]
     assert len(found.rows) >= 5
@@ -65,6 +71,7 @@ def test_the_mean_is_in_the_units_of_the_values():
     assert any("margin" in why for label, why in found.left_out if label == "truncated-laplace")
 
 
+@pytest.mark.long
 def test_rounds_are_met_too():
     found = sd.plan("frequencies", values=4, n=20_000, epsilon=1.0, delta=1e-6, rounds=5, limit=2)
     row = next(r for r in found.rows if r.label == "k-rr")
@@ -122,7 +129,11 @@ def test_rounds_of_continuous_noise_are_solved_for_by_estimates_and_the_best_con
 
 
 @pytest.mark.parametrize(
-    ("rounds", "mechanism"), [(2, sd.KRR(k=4, eps0=3.0)), (365, sd.Laplace(eps0=2.0))]
+    ("rounds", "mechanism"),
+    [
+        (2, sd.KRR(k=4, eps0=3.0)),
+        pytest.param(365, sd.Laplace(eps0=2.0), marks=pytest.mark.long),
+    ],
 )
 def test_one_round_of_the_proposal_is_about_as_private_as_all(rounds, mechanism):
     one = sd.shuffle(mechanism, n=20_000)

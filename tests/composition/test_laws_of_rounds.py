@@ -29,6 +29,7 @@ def test_k_rounds_are_k_fold():
     assert one.rounds == 12
 
 
+@pytest.mark.long
 @settings(max_examples=2)
 @given(st.permutations(range(len(MECHANISMS))), st.integers(1, 2))
 def test_order_is_irrelevant(order, rounds):
@@ -36,6 +37,7 @@ def test_order_is_irrelevant(order, rounds):
     assert ends(sd.compose(shuffled, rounds=rounds)) == ends(sd.compose(MECHANISMS, rounds=rounds))
 
 
+@pytest.mark.long
 @settings(max_examples=2)
 @given(st.integers(1, 10**5), st.integers(1, 10**4), st.floats(-60.0, -2.0))
 def test_monotone_in_rounds(rounds, more, log_delta):

@@ -94,7 +94,9 @@ def check_epsilon(randomizer, n, rtol, delta, *, rel=1e-6):
     assert most >= target
 
 
-@pytest.mark.parametrize("n", COUNTS)
+@pytest.mark.parametrize(
+    "n", [COUNTS[0], *(pytest.param(n, marks=pytest.mark.long) for n in COUNTS[1:])]
+)
 @pytest.mark.parametrize("randomizer", FINITE, ids=lambda r: r.name)
 def test_epsilon(randomizer, n):
     check_epsilon(randomizer, n, 1e-6, 1e-6)

@@ -92,7 +92,10 @@ SOLVED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("key", "args"), SOLVED)
+@pytest.mark.parametrize(
+    ("key", "args"),
+    [pytest.param(*s, marks=[pytest.mark.long] if "--randomizers" in s[1] else []) for s in SOLVED],
+)
 def test_one_syntax_for_mechanisms_parts_and_protocols(key, args):
     """The value meets the target by `delta` with the same words, and the next one does not."""
     found = solved(*args, *TARGET, "--find", key)

@@ -28,6 +28,8 @@ SOURCES = {
 }
 # Rounds of these take long.
 HEAVY = set(SOURCES) - {"few"}
+# And any answer of these takes seconds.
+SLOW = {"few", "channel", "gaussian", "joint"}
 
 
 def questions(name):
@@ -44,7 +46,10 @@ def questions(name):
     return asked
 
 
-@pytest.mark.parametrize("name", SOURCES)
+@pytest.mark.parametrize(
+    "name",
+    [pytest.param(s, marks=[pytest.mark.long] if s in SLOW else []) for s in SOURCES],
+)
 def test_answers_do_not_depend_on_what_was_asked_before(name):
     m, n = SOURCES[name]
     asked = questions(name)
@@ -105,7 +110,7 @@ def test_a_replaced_round_is_another_round():
 @pytest.mark.parametrize(
     "way",
     [
-        copy.copy,
+        pytest.param(copy.copy, marks=pytest.mark.long),
         pytest.param(copy.deepcopy, marks=pytest.mark.long),
         lambda v: pickle.loads(pickle.dumps(v)),
         pytest.param(dataclasses.replace, marks=pytest.mark.long),
@@ -181,6 +186,7 @@ def test_the_accuracy_asked_for_is_met():
     assert widths[2] < widths[1] / 5
 
 
+@pytest.mark.long
 def test_sgd_by_any_way():
     run = sd.sgd(n=1000, noise=2.0, clip=1.0, epochs=3, delta=1e-6)
     used = sd.sgd(n=1000, noise=2.0, clip=1.0, epochs=3, delta=1e-6)

@@ -82,7 +82,13 @@ for v in NOT_EPSILON:
     case("epsilon", v, "a finite number >= 0", lambda v=v: sd.shuffle(KRR, n=5).delta(epsilon=v))
     case("epsilon", v, "a finite number >= 0", lambda v=v: sd.shuffle(KRR, n=5).profile([0.1, v]))
 for v in [0.0, 1e-13, 0.2, -1e-6, NAN, "1e-6", None, True]:
-    case("rtol", v, "a finite number >= 1e-12 and <= 0.1", lambda v=v: sd.shuffle(KRR, n=5, rtol=v))
+    if v is not None:  # the usual one
+        case(
+            "rtol",
+            v,
+            "a finite number >= 1e-12 and <= 0.1",
+            lambda v=v: sd.shuffle(KRR, n=5, rtol=v),
+        )
     case(
         "rtol",
         v,

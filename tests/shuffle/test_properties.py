@@ -238,6 +238,7 @@ def test_a_constant_message_weakens_nothing(n):
     assert assume_low <= at(single, 0.1).high
 
 
+@settings(max_examples=6)
 @given(st.floats(0.1, 3.0), user_counts)
 def test_bounds_agree_with_their_own_dictionary(eps0, n):
     bound = sd.generic(eps0=eps0, n=n, rtol=1e-3).delta(epsilon=0.5 * eps0)
@@ -261,6 +262,7 @@ def test_delta_at_a_local_guarantee_below_eps0():
     assert accountant.delta(epsilon=1.69).upper > 1e-300
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("sigma", "n", "delta"), [(3.6, 2, 1e-50), pytest.param(3.6, 3, 1e-100, marks=pytest.mark.long)]
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, overload
 
 from shuffledp import _check
+from shuffledp.described import by_name
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import Relation
@@ -42,6 +43,7 @@ def shuffle(
 ) -> Sums: ...
 
 
+@by_name
 def shuffle(
     randomizer: Randomizer | MultiMessage,
     n: int,
