@@ -199,6 +199,7 @@ def test_truncated_laplace_encloses_what_the_kernel_brackets():
     assert low - 0.02 <= bound.log_lower <= high
 
 
+@pytest.mark.long
 def test_laplace_as_a_generalized_gaussian():
     same = {"n": 300, "epsilon": 0.15, "x0": 0.0, "x1": 1.0, "rel": 1e-3}
     laplace = {"name": "laplace", "eps0": 1.0, "low": 0.0, "high": 1.0}

@@ -147,6 +147,7 @@ def test_several_rounds(name):
     assert bound.upper >= EPSILON * (0.95 if name == "laplace" else 0.98)
 
 
+@pytest.mark.long
 def test_gaussian_sigma_ends_in_seconds():
     """A search that begins where delta is far below the smallest float finds its way back."""
     found = calibrate(

@@ -29,6 +29,7 @@ def plans():
     }
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "name",
     [

@@ -120,6 +120,7 @@ def test_renyi_laws():
     )
 
 
+@pytest.mark.long
 def test_zcdp_is_above_every_order():
     acc = sd.shuffle(sd.KRR(k=4, eps0=1.0), n=300)
     rho = acc.compose(rounds=3).zcdp()

@@ -95,6 +95,7 @@ def test_estimates_of_cells_are_near_the_brackets(sigma, n):
         assert abs(profile.rough_log_delta(part * epsilon) - found.high) < 0.25
 
 
+@pytest.mark.long
 def test_estimates_of_atoms_are_near_the_brackets():
     compared = 0
     rng = random.Random(11)

@@ -122,6 +122,7 @@ def test_what_is_left_out_is_solved_for():
     assert solved("pure-dump", "--d", 5, "-n", 2000, *TARGET)["what"] == "blankets"
 
 
+@pytest.mark.long
 def test_a_parameter_missing_in_one_part_alone():
     parts = '[{"name": "k-rr", "k": 3, "eps0": 0.5}, {"name": "duchi"}]'
     found = solved("joint", "--randomizers", parts, "-n", 20_000, *TARGET)

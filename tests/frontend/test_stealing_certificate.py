@@ -62,6 +62,7 @@ def test_honest_ends_are_verified(tmp_path, name, target):
     assert any(c.verdict == "does not hold" and "label-stealing" in c.how for c in found)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("name", ["rappor", "channel", "generic", "discrete-laplace"])
 def test_each_free_number_edited(tmp_path, name):
     """The end stands where the bound with the edited numbers is no larger than claimed."""
