@@ -331,7 +331,7 @@ def words_for(source: Source, key: str) -> tuple[str, ...]:
     if isinstance(source, Family) and key == "label-stealing":
         return (*words, _SAME_FAMILY)
     if not analysis_named(key).any_randomizer or (isinstance(source, Randomizer) and key in RATIOS):
-        return (*words, _SAME)
+        return (*words, SAME)
     return (*words, _ADAPTIVE if adaptive else _IN_ORDER)
 
 
@@ -474,7 +474,7 @@ def _distinct(
     return tuple(profiles), tuple(witnesses)
 
 
-_SAME = "every user runs the same randomizer, chosen before any message is seen"
+SAME = "every user runs the same randomizer, chosen before any message is seen"
 _SAME_FAMILY = "every user runs the same eps0-LDP randomizer, chosen before any message is seen"
 _ADAPTIVE = (
     "every randomizer is eps0-LDP for every history it may depend on; users are "

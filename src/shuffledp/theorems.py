@@ -467,6 +467,12 @@ SUMS_OF_MESSAGES = Theorem(
     "post-processing; docs/theory-sums.md, Remark 1.3",
     "published",
 )
+SUM_OF_NORMALS = Theorem(
+    "sum-of-normals",
+    "the sum of independent normal noise is normal: the Gaussian mechanism, exactly",
+    "Balle and Wang 2018; docs/theory-sums.md, section 3",
+    "published",
+)
 SUMS_DATASET = Theorem(
     "sums-dataset",
     "exact divergence of the sums of one pair of neighbouring datasets",

@@ -7,7 +7,7 @@ import math
 import pytest
 
 import shuffledp as sd
-from shuffledp import calibration
+from shuffledp.calibration.target import Target
 from shuffledp.composition import compose, estimated, one_round_target
 from shuffledp.planner import errors_over_n, make_task, solve
 from shuffledp.planner.tasks import Mean, prefix_lengths
@@ -92,7 +92,7 @@ class Two(Mean):
 @pytest.mark.long
 def test_rounds_of_continuous_noise_are_solved_for_by_estimates_and_the_best_confirmed(monkeypatch):
     evaluated, confirmed = [], []
-    log_upper, certified = calibration._Target.log_upper, solve.certified_epsilon
+    log_upper, certified = Target.log_upper, solve.certified_epsilon
 
     def counted(self, randomizer, n, rounds):
         if rounds > 1:
@@ -103,7 +103,7 @@ def test_rounds_of_continuous_noise_are_solved_for_by_estimates_and_the_best_con
         confirmed.append(source.name)
         return certified(source, n, target)
 
-    monkeypatch.setattr(calibration._Target, "log_upper", counted)
+    monkeypatch.setattr(Target, "log_upper", counted)
     monkeypatch.setattr(solve, "certified_epsilon", noted)
     task = Two(low=0.0, high=24.0)
     target = solve.Target(1.0, 1e-6, 4, "all")

@@ -12,12 +12,12 @@ import pytest
 
 from frontend.edits import edits
 from shuffledp.certificate import checksum, issue, to_json
-from shuffledp.certificate.verifier import headline, verify
+from shuffledp.certificate.verifier import verify
 from shuffledp.deployment import account, load
 from shuffledp.errors import ParameterError, ShuffleDPError
 from shuffledp.page.browser import mechanisms as stand_in
 from shuffledp.page.bundle import bundle
-from shuffledp.review import verdict_words
+from shuffledp.verdicts import headline
 
 # Standard library, pydantic and python-flint are all there is in the browser.
 ALONE = """
@@ -75,7 +75,7 @@ def assert_no_better(path, found):
         assert found["status"] != "good", (path.read_text()[:2000], found)
         return
     assert found.get("checks") == [check.to_dict() for check in checks]
-    assert found["headline"] == headline(checks) == verdict_words(checks)
+    assert found["headline"] == headline([check.verdict for check in checks])
 
 
 def forged(content, subtree):

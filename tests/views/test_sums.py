@@ -191,6 +191,8 @@ def test_normal_noise_is_the_gaussian_mechanism():
     )
     bound = found.delta(epsilon=epsilon)
     assert bound.lower <= exactly <= bound.upper <= 1.02 * exactly
+    assert bound.upper_theorem.key == bound.lower_theorem.key == "sum-of-normals"
+    assert "inputs are in [-1, 1]" in " ".join(bound.assumptions)
 
 
 @pytest.mark.long

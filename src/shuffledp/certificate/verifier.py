@@ -50,7 +50,7 @@ from shuffledp.certificate.model import (
 from shuffledp.deployment.model import load
 from shuffledp.errors import NotCertified, ParameterError
 
-__all__ = ["Check", "headline", "not_checked", "verify"]
+__all__ = ["CITED", "Check", "not_checked", "verify"]
 
 Verdict = Literal["holds", "does not hold", "undecided"]
 # Each is tried only if the one before could not tell.
@@ -177,17 +177,6 @@ def not_checked(
         f"that shuffledp {certificate.shuffledp_version} wrote it",
         "the numerical widths: an end may be farther out than they say, never farther in",
     ]
-
-
-def headline(checks: Sequence[Check]) -> str:
-    """What became of all claims together, in a line."""
-    verdicts = [check.verdict for check in checks]
-    failed, unclear = verdicts.count("does not hold"), verdicts.count("undecided")
-    if failed:
-        return f"NOT VERIFIED: {failed} of {len(verdicts)} claims do not hold"
-    if unclear:
-        return f"UNDECIDED: {unclear} of {len(verdicts)} claims could not be decided"
-    return f"VERIFIED: all {len(verdicts)} claims hold"
 
 
 CITED = (

@@ -34,7 +34,8 @@ from shuffledp.cli.text import print_json, say_unshown
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, unreadable
 from shuffledp.outputs import Outputs
-from shuffledp.review import Entry, Verified, verdict_words
+from shuffledp.review import Entry, Verified
+from shuffledp.verdicts import headline
 
 FIGURES = ("png", "svg", "pdf", "none")
 HOLDS, FAILS, UNDECIDED = 0, 1, 3
@@ -158,7 +159,7 @@ def _print_done(done: Sequence[_Done], off: frozenset[str], *, as_json: bool) ->
     for one in done:
         report.print_account(one.source, one.account, one.certificate)
         if one.verified is not None:
-            click.echo(verdict_words(one.verified.checks) + "\n")
+            click.echo(headline([check.verdict for check in one.verified.checks]) + "\n")
     if several:
         report.print_comparison([one.account for one in done])
 

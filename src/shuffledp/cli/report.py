@@ -17,8 +17,9 @@ from rich.text import Text
 from shuffledp.bound import Bound, outward, width_words
 from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.text import end_text
-from shuffledp.review import Case, judged, verdict_of, verdict_words
+from shuffledp.review import Case, judged, verdict_of
 from shuffledp.sides import ONE_ROUND
+from shuffledp.verdicts import headline
 
 _WIDTH = 80
 _COLOUR = {"holds": "green", "does not hold": "bold red", "undecided": "yellow"}
@@ -161,7 +162,7 @@ def print_checks(file: str, checks: Sequence[Any], left: Sequence[str]) -> None:
         "Theorems are cited, not proved again: that each analysis is valid and that the\n"
         "pairs of inputs looked at dominate all others is what the certificate's sources say."
     )
-    click.echo(verdict_words(checks))
+    click.echo(headline([check.verdict for check in checks]))
 
 
 def _print_local(account: Any) -> None:

@@ -11,7 +11,7 @@ from shuffledp.review.content import report
 from shuffledp.review.entry import Entry
 from shuffledp.review.html import to_html
 from shuffledp.review.markdown import to_markdown
-from shuffledp.review.verdict import Case, Verified, judged, verdict_words
+from shuffledp.review.verdict import Case, Verified, judged
 
 __all__ = [
     "BY_DEFAULT",
@@ -27,5 +27,4 @@ __all__ = [
     "to_html",
     "to_markdown",
     "verdict_of",
-    "verdict_words",
 ]

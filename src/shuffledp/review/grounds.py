@@ -18,8 +18,8 @@ from shuffledp.review.blocks import (
 )
 from shuffledp.review.claims import claims_of
 from shuffledp.review.entry import Entry
-from shuffledp.review.verdict import verdict_words
 from shuffledp.sides import ONE_ROUND
+from shuffledp.verdicts import headline
 
 # A theorem -> which ends rest on it, in which situations.
 Cited = dict[tuple[str, ...], dict[str, list[str]]]
@@ -91,7 +91,7 @@ def verification(entry: Entry) -> list[Block]:
                 )
             )
         ]
-    words = verdict_words(verified.checks)
+    words = headline([check.verdict for check in verified.checks])
     blocks: list[Block] = [Status(verified.kind, line(Strong(words), f", says {verified.by}."))]
     odd = [check for check in verified.checks if check.verdict != "holds"]
     if odd:

@@ -115,14 +115,3 @@ class Verified:
         if "does not hold" in verdicts:
             return "missed"
         return "open" if "undecided" in verdicts else "met"
-
-
-def verdict_words(checks: Sequence[Any]) -> str:
-    """The line for the exit status."""
-    verdicts = [check.verdict for check in checks]
-    failed, undecided = verdicts.count("does not hold"), verdicts.count("undecided")
-    if failed:
-        return f"NOT VERIFIED: {failed} of {len(verdicts)} claims do not hold"
-    if undecided:
-        return f"UNDECIDED: {undecided} of {len(verdicts)} claims could not be decided"
-    return f"VERIFIED: all {len(verdicts)} claims hold"

@@ -18,7 +18,7 @@ from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.reductions import dataset_pair
 from shuffledp.shuffle import Shuffled
-from shuffledp.sides import ONE_ROUND, own_assumptions
+from shuffledp.sides import ONE_ROUND, SAME, own_assumptions
 from shuffledp.views.coordinates import Coordinates, coordinates_of
 from shuffledp.work import Answers, Beside
 
@@ -152,7 +152,12 @@ class Sums:
         if isinstance(self.mechanism, Gaussian):
             words.append(_NORMAL.format(self.mechanism.low, self.mechanism.high))
         words.append(ONE_ROUND if self.rounds == 1 else _ROUNDS.format(self.rounds))
-        return (*words, *own_assumptions(self.mechanism))
+        return (*words, *own_assumptions(self.mechanism), SAME)
+
+    @property
+    def _attained(self) -> Theorem:
+        normal = isinstance(self.mechanism, Gaussian)
+        return theorems.SUM_OF_NORMALS if normal else theorems.SUMS_DATASET
 
     @property
     def coordinates(self) -> Coordinates:
@@ -177,7 +182,7 @@ class Sums:
             lower=min(lower.lower, upper.upper),
             upper=upper.upper,
             at={**at, "n": self.n, "rounds": self.rounds},
-            lower_theorem=None if lower.lower_theorem is None else theorems.SUMS_DATASET,
+            lower_theorem=None if lower.lower_theorem is None else self._attained,
             upper_theorem=(
                 None if upper.upper_theorem is None else theorem.with_step(upper.upper_theorem)
             ),
@@ -203,7 +208,7 @@ class Sums:
     def _above(self) -> list[tuple[Answering, Theorem]]:
         """Every changed coordinate is a neighbouring pair of one bit among n users."""
         if isinstance(self.mechanism, Gaussian):
-            return [(self._noise(1.0 - _ROUNDED), theorems.SUMS)]
+            return [(self._noise(self.mechanism, 1.0 - _ROUNDED), theorems.SUM_OF_NORMALS)]
         made, times = self.coordinates, sum(self._changes()[0]) * self.rounds
         found = [(self._rounds(Shuffled(made.wide, self.n), times), theorems.SUMS)]
         if made.exact and not made.symmetric and self.relation == REPLACEMENT:
@@ -219,7 +224,7 @@ class Sums:
     def _below(self) -> list[tuple[Answering, dict[str, Any]]]:
         """Pairs of datasets, by what answers for each."""
         if isinstance(self.mechanism, Gaussian):
-            return [(self._noise(1.0 + _ROUNDED), {"analysis": "gaussian"})]
+            return [(self._noise(self.mechanism, 1.0 + _ROUNDED), {"analysis": "gaussian"})]
         made, changes = self.coordinates, self._changes()
         down, up = changes[0]
         if made.symmetric or made.count == 1:
@@ -256,10 +261,8 @@ class Sums:
         rtol = _LOOSER if self.rtol is None else self.rtol
         return compose(changed, rtol=rtol), witness
 
-    def _noise(self, times: float) -> Answering:
+    def _noise(self, noise: Gaussian, times: float) -> Answering:
         """The sum of n normal variables is one: the Gaussian mechanism, exactly."""
-        noise = self.mechanism
-        assert isinstance(noise, Gaussian)  # noqa: S101 (for the type checker alone)
         sigma = noise.sigma * math.sqrt(self.n) * times
         width = (noise.high - noise.low) / times
         one = central.gaussian(sigma=sigma, sensitivity=width, relation=self.relation)

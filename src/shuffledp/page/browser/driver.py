@@ -11,8 +11,9 @@ from typing import Any
 import flint
 
 from shuffledp import __version__
-from shuffledp.certificate.verifier import CITED, headline, not_checked, verify
+from shuffledp.certificate.verifier import CITED, not_checked, verify
 from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.verdicts import headline
 
 # A certificate of many rounds is some megabytes; the page is no place for much more.
 LARGEST = 32 << 20
@@ -56,7 +57,7 @@ def _checked(path: str, report: Callable[[str], None]) -> dict[str, Any]:
     status = "undecided" if "undecided" in verdicts else "good"
     return {
         "status": "bad" if "does not hold" in verdicts else status,
-        "headline": headline(checks),
+        "headline": headline([check.verdict for check in checks]),
         "checks": [one.to_dict() for one in checks],
         "not_checked": [*left, NOT_HERE],
         "cited": CITED,

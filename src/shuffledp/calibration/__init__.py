@@ -1,0 +1,6 @@
+"""Solve for any one of eps0, noise, users or rounds, given the privacy target and the rest."""
+
+from shuffledp.calibration.result import Calibration
+from shuffledp.calibration.solve import calibrate, fewest, meeting, most_rounds, required_users
+
+__all__ = ["Calibration", "calibrate", "fewest", "meeting", "most_rounds", "required_users"]

@@ -1,0 +1,409 @@
+"""Solve for any one of eps0, noise, users or rounds, given the privacy target and the rest.
+
+Every point that is returned was evaluated: the one that meets the target by its certified upper
+end, and the next one, which does not.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal
+
+from shuffledp import _check
+from shuffledp.calibration.result import Calibration
+from shuffledp.calibration.target import FINE, ROUGH, Source, Target, among, target_of
+from shuffledp.calibration.values import first_good, search, towards
+from shuffledp.calibration.whole import first_whole
+from shuffledp.composition import STEPS, one_round_target
+from shuffledp.described import by_name
+from shuffledp.errors import NotCertified, ParameterError, rejected
+
+Family = Callable[[float], Source]
+Find = Literal["largest", "smallest"]
+
+_SMALLEST, _LARGEST = 1e-4, 300.0
+# Proposals are no more than that: a per cent is as near as estimates are.
+_PROPOSED = 1e-2
+
+
+@by_name
+def calibrate(
+    family: Family,
+    *,
+    n: int,
+    epsilon: float,
+    delta: float,
+    rounds: int = 1,
+    find: Find = "largest",
+    low: float = _SMALLEST,
+    high: float = _LARGEST,
+    rtol: float = 1e-6,
+    start: float | None = None,
+    trust: Literal["all", "published"] = "all",
+    sharper: bool = True,
+) -> Calibration:
+    """The largest (or smallest) parameter of a family that meets a central target.
+
+    Parameters
+    ----------
+    family : callable
+        Value -> randomizer or protocol, such as ``lambda e: KRR(k=10, eps0=e)``. Delta should rise
+        with the value for find="largest" (eps0), fall with it for "smallest" (sigma); where it does
+        not, the result is still a value that meets the target beside one that does not.
+    n : int
+        Users.
+    epsilon, delta : float
+        The target: eps in nats.
+    rounds : int
+        Rounds on the same users.
+    find : {"largest", "smallest"}
+        Which end of the values that meet the target.
+    low, high : float
+        Values to search, 0 < low < high.
+    rtol : float
+        How near ``beyond`` is to ``value``.
+    start : float, optional
+        Where to begin: near the answer it saves time, and changes nothing else.
+    trust : {"all", "published"}
+        Which theorems may be used.
+    sharper : bool
+        False: rounds by the curves alone that a certificate of rounds rests on, without label
+        stealing.
+
+    Returns
+    -------
+    Calibration
+
+    Raises
+    ------
+    NotCertified
+        If no value in the range meets the target; the message says what n would.
+    """
+    n, rounds = _check.count("n", n), _check.count("rounds", rounds, high=10**9)
+    if not callable(family):
+        raise rejected("family", family, "a function from a value to a randomizer")
+    low = _check.positive("low", low)
+    high = _check.positive("high", high)
+    _check.choice("find", find, ("largest", "smallest"))
+    if not low < high:
+        raise rejected("high", high, f"a number above low = {low:g}")
+    rtol = _check.real("rtol", rtol, low=1e-12, high=0.5)
+    known: dict[float, float] = {}
+    # From the private end of the range towards the other one.
+    private, open_end = (low, high) if find == "largest" else (high, low)
+    if start is None and rounds > 1:
+        start = _proposed(
+            family,
+            target_of(epsilon, delta, _PROPOSED, trust, sharper=sharper),
+            n,
+            rounds,
+            find,
+            low,
+            high,
+        )
+    good = None if start is None else min(max(_check.positive("start", start), low), high)
+    bad: float | None = None
+    # Loose brackets come first: they find the place, tight ones then decide it.
+    for accuracy in sorted({max(ROUGH, rtol), rtol}, reverse=True):
+        target = target_of(epsilon, delta, accuracy, trust, sharper=sharper)
+        known = {}
+
+        def log_upper(value: float, target: Target = target, seen: Any = known) -> float:
+            if value not in seen:
+                seen[value] = target.log_upper(family(value), n, rounds)
+            return seen[value]
+
+        good, bad = search(
+            log_upper, target, known, good, bad, private, open_end, near=start is not None
+        )
+        if good is None and accuracy > rtol:
+            # Loose numbers do not decide that there is nothing.
+            good = private
+        elif good is None:
+            raise _unreachable(family(private), target, n, rounds, find=find, end=private)
+    if good is None:
+        raise rejected("rtol", rtol, "a relative width")
+    return Calibration(
+        what="value",
+        value=good,
+        log_delta=known[good],
+        beyond=bad,
+        log_delta_beyond=None if bad is None else known[bad],
+        epsilon=epsilon,
+        delta=delta,
+        n=n,
+        rounds=rounds,
+        randomizer=family(good),
+    )
+
+
+def meeting(
+    family: Family,
+    *,
+    n: int,
+    epsilon: float,
+    delta: float,
+    rounds: int = 1,
+    find: Find = "largest",
+    low: float = _SMALLEST,
+    high: float = _LARGEST,
+    trust: Literal["all", "published"] = "all",
+    sharper: bool = True,
+) -> float:
+    """A value that meets a target by its certified upper end, near the last one that does.
+
+    How near, the estimates decide: a per cent or two. It takes one certified evaluation where they
+    are good; ``calibrate``, which decides by certified ends alone, takes several.
+
+    Parameters
+    ----------
+    family, n, epsilon, delta, rounds, find, low, high, trust, sharper
+        As for ``calibrate``.
+
+    Raises
+    ------
+    NotCertified
+        If no value in the range meets the target.
+    """
+    target = target_of(epsilon, delta, ROUGH, trust, sharper=sharper)
+    private, open_end = (low, high) if find == "largest" else (high, low)
+    start = _proposed(family, target, n, rounds, find, low, high)
+    if start is not None:
+        # Half a per cent to the safe side saves a second evaluation, mostly.
+        start = towards(start, private, 1.0 + 0.5 * _PROPOSED)
+
+    def log_upper(value: float) -> float:
+        return target.log_upper(family(value), n, rounds)
+
+    near = start is not None
+    good = first_good(log_upper, target, start, private, open_end, near=near)
+    if good is None:
+        raise _unreachable(family(private), target, n, rounds, find=find, end=private)
+    return good
+
+
+@by_name
+def required_users(
+    randomizer: Source,
+    *,
+    epsilon: float,
+    delta: float,
+    rounds: int = 1,
+    most: int = _check.LARGEST_COUNT,
+    trust: Literal["all", "published"] = "all",
+) -> Calibration:
+    """The smallest n that meets a target: n meets it, n - 1 does not (delta falls in n).
+
+    Parameters
+    ----------
+    randomizer : Randomizer, MultiMessage or AnyLocal
+        The mechanism.
+    epsilon, delta : float
+        The target.
+    rounds : int
+        Rounds on the same users.
+    most : int
+        Largest n to try.
+    trust : {"all", "published"}
+        Which theorems may be used.
+
+    Raises
+    ------
+    NotCertified
+        If even ``most`` users do not.
+    """
+    rounds = _check.count("rounds", rounds, high=10**9)
+    most = _check.count("most", most)
+
+    def uppers(accuracy: float) -> tuple[Target, Callable[[int], float]]:
+        target = target_of(epsilon, delta, accuracy, trust)
+        return target, lambda n: target.log_upper(randomizer, n, rounds)
+
+    found, known = first_whole(uppers, most, met=True)
+    if found is None:
+        msg = (
+            f"n = {most:,}: {randomizer.name} does not meet eps = {epsilon:g}, delta = {delta:g}; "
+            "wanted a larger target or more noise"
+        )
+        raise NotCertified(msg)
+    before = found - 1 if found > 1 else None
+    return Calibration(
+        what="n",
+        value=found,
+        log_delta=known[found],
+        beyond=before,
+        log_delta_beyond=None if before is None else known[before],
+        epsilon=epsilon,
+        delta=delta,
+        n=found,
+        rounds=rounds,
+        randomizer=randomizer,
+    )
+
+
+def fewest(
+    family: Callable[[int], Source],
+    *,
+    n: int,
+    epsilon: float,
+    delta: float,
+    rounds: int = 1,
+    most: int = _check.LARGEST_COUNT,
+    trust: Literal["all", "published"] = "all",
+) -> Calibration:
+    """The smallest whole parameter that meets a target, such as blanket messages of a user.
+
+    Parameters
+    ----------
+    family : callable
+        Whole number -> randomizer or protocol; delta has to fall with it.
+    n, epsilon, delta, rounds, trust
+        As for ``calibrate``.
+    most : int
+        Largest number to try.
+
+    Raises
+    ------
+    NotCertified
+        If even ``most`` do not.
+    """
+    n, rounds = _check.count("n", n), _check.count("rounds", rounds, high=10**9)
+
+    def uppers(accuracy: float) -> tuple[Target, Callable[[int], float]]:
+        target = target_of(epsilon, delta, accuracy, trust)
+        return target, lambda count: target.log_upper(family(count), n, rounds)
+
+    found, known = first_whole(uppers, most, met=True)
+    if found is None:
+        msg = (
+            f"{family(most).name} even at {most:,} does not meet eps = {epsilon:g}, "
+            f"delta = {delta:g} at n = {n:,}: wanted a larger target"
+        )
+        raise NotCertified(msg)
+    before = found - 1 if found > 1 else None
+    return Calibration(
+        what="value",
+        value=found,
+        log_delta=known[found],
+        beyond=before,
+        log_delta_beyond=None if before is None else known[before],
+        epsilon=epsilon,
+        delta=delta,
+        n=n,
+        rounds=rounds,
+        randomizer=family(found),
+    )
+
+
+@by_name
+def most_rounds(
+    randomizer: Source,
+    *,
+    n: int,
+    epsilon: float,
+    delta: float,
+    most: int = 10**6,
+    trust: Literal["all", "published"] = "all",
+) -> Calibration:
+    """The largest number of rounds that meets a target: T rounds do, T + 1 do not.
+
+    Parameters
+    ----------
+    randomizer : Randomizer, MultiMessage or AnyLocal
+        The mechanism of every round.
+    n : int
+        Users, the same in every round.
+    epsilon, delta : float
+        The target.
+    most : int
+        Largest number of rounds to try.
+    trust : {"all", "published"}
+        Which theorems may be used.
+
+    Raises
+    ------
+    NotCertified
+        If one round is too many.
+    """
+    n, most = _check.count("n", n), _check.count("most", most, high=10**9)
+
+    def uppers(accuracy: float) -> tuple[Target, Callable[[int], float]]:
+        target = target_of(epsilon, delta, accuracy, trust)
+        one = among(randomizer, n, accuracy, trust)
+        return target, lambda rounds: target.log_upper_of(one, rounds)
+
+    first, known = first_whole(uppers, most, met=False)
+    if first == 1:
+        target = target_of(epsilon, delta, FINE, trust)
+        raise _unreachable(randomizer, target, n, 1, find="largest", end=None)
+    rounds = most if first is None else first - 1
+    return Calibration(
+        what="rounds",
+        value=rounds,
+        log_delta=known[rounds],
+        beyond=first,
+        log_delta_beyond=None if first is None else known[first],
+        epsilon=epsilon,
+        delta=delta,
+        n=n,
+        rounds=rounds,
+        randomizer=randomizer,
+    )
+
+
+def _proposed(
+    family: Family,
+    target: Target,
+    n: int,
+    rounds: int,
+    find: Find,
+    low: float,
+    high: float,
+) -> float | None:
+    """A value to begin with: by one round of a smaller target, then by estimates of all rounds."""
+    epsilon, log_delta = one_round_target(target.epsilon, target.log_delta, rounds)
+    try:
+        start = calibrate(
+            family,
+            n=n,
+            epsilon=epsilon,
+            delta=math.exp(log_delta),
+            find=find,
+            low=low,
+            high=high,
+            rtol=_PROPOSED,
+            trust=target.trust,
+        ).value
+        if among(family(start), n, target.rtol, target.trust).as_round().steps == STEPS:
+            return start
+        private, open_end = (low, high) if find == "largest" else (high, low)
+        known: dict[float, float] = {}
+
+        def log_estimate(value: float) -> float:
+            if value not in known:
+                known[value] = target.estimate(family(value), n, rounds)
+            return known[value]
+
+        good, _ = search(log_estimate, target, known, start, None, private, open_end, near=True)
+    except (NotCertified, ParameterError):
+        return None
+    return start if good is None else good
+
+
+def _unreachable(
+    randomizer: Source, target: Target, n: int, rounds: int, *, find: str, end: float | None
+) -> NotCertified:
+    """Why there is no such value, and how many users would do."""
+    where = f"at n = {n:,}" + (f" in {rounds:,} rounds" if rounds > 1 else "")
+    value = "" if end is None else f" even at {end:g}, the {'low' if find == 'largest' else 'high'}"
+    value += "" if end is None else " end of the range,"
+    delta = math.exp(target.log_delta)
+    words = f"{randomizer.name}{value} does not meet eps = {target.epsilon:g}, delta = {delta:.3g}"
+    try:
+        enough = required_users(
+            randomizer, epsilon=target.epsilon, delta=delta, rounds=rounds, trust=target.trust
+        )
+    except NotCertified:
+        return NotCertified(f"{words} {where}, nor at any n: wanted a larger eps or delta")
+    return NotCertified(f"{words} {where}; it would with n = {int(enough.value):,} users")

@@ -1,0 +1,83 @@
+"""Target: what a value has to meet, and log delta of a mechanism to be compared with it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from shuffledp import _check
+from shuffledp.composition import compose, estimated
+from shuffledp.multimessage import MultiMessage
+from shuffledp.randomizers import Randomizer
+from shuffledp.shuffle import Shuffled, generic, shuffle
+from shuffledp.sides import Family as AnyLocal
+
+Source = Randomizer | MultiMessage | AnyLocal
+# Loose numbers find the place, tight ones decide it.
+ROUGH, FINE = 1e-3, 1e-6
+
+
+def among(source: Source, n: int, rtol: float, trust: Literal["all", "published"]) -> Shuffled:
+    """The source among n users, whatever kind it is."""
+    if isinstance(source, AnyLocal):
+        return generic(eps0=source.eps0, n=n, adaptive=source.adaptive, rtol=rtol, trust=trust)
+    return shuffle(source, n=n, rtol=rtol, trust=trust)
+
+
+@dataclass(frozen=True)
+class Target:
+    """(eps, delta), to be met by certified upper ends of a requested width.
+
+    Attributes
+    ----------
+    epsilon : float
+        eps in nats.
+    log_delta : float
+        log delta, a hair below the target's.
+    rtol : float
+        Width of the upper ends that are compared with it.
+    trust : {"all", "published"}
+        Which theorems may be used.
+    sharper : bool
+        Whether rounds are composed from label stealing's curves too.
+    """
+
+    epsilon: float
+    log_delta: float
+    rtol: float
+    trust: Literal["all", "published"]
+    sharper: bool = True
+
+    def log_upper(self, randomizer: Source, n: int, rounds: int) -> float:
+        """log of the certified upper end of delta."""
+        return self.log_upper_of(among(randomizer, n, self.rtol, self.trust), rounds)
+
+    def log_upper_of(self, one: Shuffled, rounds: int) -> float:
+        """The same of a mechanism that is there already, in several rounds."""
+        if rounds > 1:
+            return compose([one.as_round(sharper=self.sharper)], rounds=rounds).log_upper(
+                self.epsilon, log_target=self.log_delta, coarse=self.rtol >= ROUGH
+            )
+        return one.log_upper(self.epsilon)
+
+    def estimate(self, randomizer: Source, n: int, rounds: int) -> float:
+        """About the same, certified by nothing."""
+        one = among(randomizer, n, self.rtol, self.trust)
+        part = estimated(one.as_round(sharper=self.sharper))
+        made = compose([(part, rounds)])
+        return made.log_upper(self.epsilon, log_target=self.log_delta, coarse=True)
+
+    def met(self, log_upper: float) -> bool:
+        """Whether an upper end of log delta is low enough."""
+        return log_upper <= self.log_delta
+
+
+def target_of(
+    epsilon: float, delta: float, rtol: float, trust: Any, *, sharper: bool = True
+) -> Target:
+    """A checked ``Target``; log(delta) is rounded, so a hair below it."""
+    log_delta = math.log(_check.open_unit("delta", delta))
+    _check.choice("trust", trust, ("all", "published"))
+    slack = 1e-15 * (1.0 + abs(log_delta))
+    return Target(_check.epsilon("epsilon", epsilon), log_delta - slack, rtol, trust, sharper)

@@ -1,0 +1,146 @@
+"""Search for the last value on a scale that meets a target, and the first beyond it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+from shuffledp.calibration.target import Target
+
+Upper = Callable[[float], float]
+
+_FIRST = 1.0
+_STEPS = 200
+# Steps of the search before there are two sides: the first one from a proposal is short, and never
+# longer than the bracket in which a chord says where the target is.
+_STRIDE, _NEAR, _WIDE = 3.0, 1.1, 1.5
+
+
+def search(
+    log_upper: Upper,
+    target: Target,
+    known: dict[float, float],
+    start: float | None,
+    bad: float | None,
+    private: float,
+    open_end: float,
+    *,
+    near: bool,
+) -> tuple[float | None, float | None]:
+    """A value that meets the target and the next one, which does not; None where there is none.
+
+    ``known`` is what ``log_upper`` has evaluated; ``near`` says that the start is nearly right.
+    """
+    good = first_good(log_upper, target, start, private, open_end, near=near)
+    if good is None:
+        return None, bad
+    # The last value before the good one, if the way to it began on the other side.
+    bad = next((v for v in reversed(known) if not target.met(known[v])), bad)
+    factor = _nearness(target, known[good]) if near else _STRIDE
+    bad = _first_bad(log_upper, target, good, bad, open_end, factor)
+    if bad is None:
+        return open_end, None
+    return _narrow(log_upper, target, _last_good(known, target, bad), bad, target.rtol)
+
+
+def first_good(
+    log_upper: Upper,
+    target: Target,
+    start: float | None,
+    private: float,
+    open_end: float,
+    *,
+    near: bool,
+) -> float | None:
+    """A value that meets the target: the start (or 1) if it does, else towards the private end."""
+    value = _FIRST if start is None else start
+    value = min(max(value, min(private, open_end)), max(private, open_end))
+    factor = _STRIDE
+    for _ in range(_STEPS):
+        upper = log_upper(value)
+        if target.met(upper):
+            return value
+        if value == private:
+            return None
+        if near and factor == _STRIDE:
+            factor = _nearness(target, upper)
+        value = towards(value, private, factor)
+        factor = min(factor * factor, _STRIDE)
+    return None
+
+
+def _first_bad(
+    log_upper: Upper, target: Target, good: float, bad: float | None, end: float, factor: float
+) -> float | None:
+    """A value beyond the good one that does not meet the target; None if all do."""
+    if bad is not None and not target.met(log_upper(bad)):
+        return bad
+    value = good
+    while value != end:
+        value = towards(value, end, factor)
+        factor = min(factor * factor, _STRIDE)
+        if not target.met(log_upper(value)):
+            return value
+    return None
+
+
+def _nearness(target: Target, log_upper: float) -> float:
+    """How far the first step from a proposal goes: a little farther than it is off.
+
+    sqrt(-log delta) is about proportional to sigma, and to e^(-eps0/2) or a steeper power.
+    """
+    if not -math.inf < log_upper < 0.0:
+        return _NEAR
+    off = abs(math.sqrt(log_upper / target.log_delta) - 1.0)
+    return min(_WIDE, 1.0 + 2.0 * max(off, target.rtol))
+
+
+def _last_good(known: dict[float, float], target: Target, open_end: float) -> float:
+    """The value nearest to the open end that was seen to meet the target."""
+    met = (value for value, upper in known.items() if target.met(upper))
+    return min(met, key=lambda value: abs(math.log(value / open_end)))
+
+
+def towards(value: float, end: float, factor: float) -> float:
+    """A factor nearer to the end, or the end."""
+    moved = value * factor if end > value else value / factor
+    return min(moved, end) if end > value else max(moved, end)
+
+
+def _narrow(
+    log_upper: Upper, target: Target, good: float, bad: float, rtol: float
+) -> tuple[float, float]:
+    """Close in: secant steps on log delta while they help, bisection otherwise."""
+    # Where the two are far apart the chord says little: every third step from the first one halves.
+    halving = 0 if abs(math.log(bad / good)) > math.log(_WIDE) else 2
+    for step in range(_STEPS):
+        if abs(bad / good - 1.0) <= rtol:
+            break
+        middle = (
+            math.sqrt(good * bad)
+            if step % 3 == halving
+            else _proposal(log_upper, target, good, bad)
+        )
+        # Not nearer to either end than the width asked for.
+        edge = 0.5 * rtol * good
+        low, high = min(good, bad) + edge, max(good, bad) - edge
+        middle = min(max(middle, low), high) if low < high else 0.5 * (good + bad)
+        if middle in (good, bad):
+            break
+        if target.met(log_upper(middle)):
+            good = middle
+        else:
+            bad = middle
+    return good, bad
+
+
+def _proposal(log_upper: Upper, target: Target, good: float, bad: float) -> float:
+    """Where the chord of sqrt(-log delta) over log value crosses the target, a little past it."""
+    heights = [math.sqrt(-min(log_upper(v), 0.0)) for v in (good, bad)]
+    goal = math.sqrt(-target.log_delta)
+    if not (math.isfinite(heights[0]) and heights[0] > heights[1]):
+        return math.sqrt(good * bad)
+    share = (heights[0] - goal) / (heights[0] - heights[1])
+    # Land on either side in turn: what is left is then mostly cut off.
+    share += 0.02 * (0.5 - share)
+    return math.exp(math.log(good) + min(max(share, 0.0), 1.0) * math.log(bad / good))
