@@ -7,6 +7,7 @@
 True
 """
 
+from shuffledp._version import __version__
 from shuffledp.analyses import Analysis, analyses
 from shuffledp.bound import Bound, Theorem
 from shuffledp.calibration import Calibration, calibrate, most_rounds, required_users
@@ -74,10 +75,9 @@ from shuffledp.randomizers import (
 from shuffledp.required import Required, required_messages, required_noise
 from shuffledp.shuffle import Shuffled, generic
 from shuffledp.shuffled_sgd import ShuffledSGD
+from shuffledp.surveys import Survey, survey
 from shuffledp.training import BatchedSGD, sgd, sgd_noise
 from shuffledp.views import Sums, shuffle
-
-__version__ = "0.1.0"
 
 __all__ = [
     "BLH",
@@ -140,10 +140,12 @@ __all__ = [
     "Staircase",
     "SubsetSelection",
     "Sums",
+    "Survey",
     "Theorem",
     "TruncatedLaplace",
     "Wheel",
     "WorstPairs",
+    "__version__",
     "analyses",
     "calibrate",
     "central",
@@ -166,5 +168,6 @@ __all__ = [
     "sgd_noise",
     "shuffle",
     "shuffle_index",
+    "survey",
     "variation_ratio",
 ]

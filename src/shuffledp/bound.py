@@ -11,6 +11,7 @@ from typing import Any, Literal
 from shuffledp.described import ByContent
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import REPLACEMENT, Relation
+from shuffledp.notebook import Record, Sheet, Shown, pictures
 
 Provenance = Literal["published", "proved here", "assumed"]
 _WEAKNESS: tuple[Provenance, ...] = ("published", "proved here", "assumed")
@@ -63,7 +64,7 @@ class Theorem:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Bound(ByContent):
+class Bound(Shown, ByContent):
     """lower <= true value <= upper, floating-point error included.
 
     Attributes
@@ -137,6 +138,90 @@ class Bound(ByContent):
             "witness": dict(self.witness),
         }
 
+    def records(self) -> list[Record]:
+        """One row for each end, as ``to_frame`` has them."""
+        rows = []
+        for end, value, log, theorem, width in (
+            ("upper", self.upper, self.log_upper, self.upper_theorem, self.upper_width),
+            ("lower", self.lower, self.log_lower, self.lower_theorem, self.lower_width),
+        ):
+            row: Record = {"quantity": self.quantity, "end": end, "value": value, "log": log}
+            row |= {**self.at, "width": width}
+            row["theorem"] = None if theorem is None else theorem.title
+            row["source"] = None if theorem is None else theorem.source
+            row["provenance"] = None if theorem is None else theorem.provenance
+            rows.append(row)
+        return rows
+
+    def sheet(self) -> Sheet:
+        """What a notebook shows: both ends rounded outward, theorems, assumptions."""
+        rows = []
+        for end, up, theorem in (
+            ("upper", True, self.upper_theorem),
+            ("lower", False, self.lower_theorem),
+        ):
+            value, log = (self.upper, self.log_upper) if up else (self.lower, self.log_lower)
+            number = shown_end(self.quantity, value, log, up=up, digits=8)
+            said = ("0, trivially" if not up else "none", "", "")
+            if theorem is not None:
+                said = (theorem.title, theorem.source, theorem.provenance)
+            rows.append((end, number, *said))
+        assumed = tuple(f"assumes: {words}" for words in self.assumptions)
+        notes = (*assumed, *(f"note: {note}" for note in self.notes))
+        head = ("end", self._unit(), "theorem", "source", "provenance")
+        return Sheet(self._line(), head, tuple(rows), notes)
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw what is left to a test of two neighbours: type II error over type I error.
+
+        Above the upper end's curve are the tests there can be; the lower end says that the best
+        one reaches the band. (``acc.plot`` draws eps over n and delta over eps.)
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default on new ones, which a notebook shows.
+
+        Returns
+        -------
+        matplotlib Axes
+            With alpha and beta from 0 to 1.
+
+        Raises
+        ------
+        ParameterError
+            If the bound is neither of eps nor of delta, or matplotlib is not installed.
+        """
+        if self.quantity not in {"epsilon", "delta"}:
+            raise rejected("quantity", self.quantity, "epsilon or delta, of which there is a curve")
+        ends = []
+        for value, word, sign in ((self.upper, "upper", "<="), (self.lower, "lower", ">=")):
+            epsilon = value if self.quantity == "epsilon" else self.at["epsilon"]
+            delta = value if self.quantity == "delta" else self.at["delta"]
+            number = outward(value, up=word == "upper", digits=4)
+            ends.append((epsilon, delta, f"{word} end: {self.quantity} {sign} {number}"))
+        return pictures().draw_tradeoff(ax, ends)
+
+    def _unit(self) -> str:
+        """The quantity with its unit."""
+        units = {"epsilon": "epsilon (nats)", "renyi": "Renyi divergence (nats)"}
+        return units.get(self.quantity, self.quantity)
+
+    def _line(self) -> str:
+        """Both ends and what was held fixed."""
+        fixed = ", ".join(f"{name} = {_fixed(name, value)}" for name, value in self.at.items())
+        low, high = (
+            shown_end(self.quantity, value, log, up=up, digits=8)
+            for value, log, up in (
+                (self.lower, self.log_lower, False),
+                (self.upper, self.log_upper, True),
+            )
+        )
+        return f"{low} <= {self.quantity} <= {high} at {fixed}"
+
+    def __repr__(self) -> str:
+        return f"Bound({self._line()})"
+
     def __str__(self) -> str:
         fixed = ", ".join(f"{name} = {value:g}" for name, value in self.at.items())
         low, high = outward(self.lower, up=False, digits=8), outward(self.upper, up=True, digits=8)
@@ -148,6 +233,11 @@ class Bound(ByContent):
             lines.append(f"  neighbours: {self.relation.words}")
         lines += [f"  note: {note}" for note in self.notes]
         return "\n".join(lines)
+
+
+def _fixed(name: str, value: float) -> str:
+    """What was held fixed, with all digits of a whole number."""
+    return f"{value:,.0f}" if name == "n" else f"{value:g}"
 
 
 def outward(value: float | None, *, up: bool, digits: int = 6) -> str:

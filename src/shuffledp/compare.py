@@ -12,6 +12,7 @@ from shuffledp import _check
 from shuffledp.bound import Bound, outward
 from shuffledp.described import ByContent, by_name
 from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.notebook import Record, Sheet, Shown, pictures
 from shuffledp.randomizers import Randomizer, randomizer_class, randomizer_names
 from shuffledp.randomizers.frequency import ItemRandomizer
 from shuffledp.randomizers.means import MeanRandomizer
@@ -67,7 +68,7 @@ class RandomizerRow(ByContent):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RandomizerComparison(ByContent):
+class RandomizerComparison(Shown, ByContent):
     """Mechanisms sorted by their variance at equal central eps.
 
     Attributes
@@ -108,6 +109,56 @@ class RandomizerComparison(ByContent):
             "at_equal_eps0": [row.to_dict() for row in self.given],
             "left_out": [{"name": name, "why": why} for name, why in self.left_out],
         }
+
+    def records(self) -> list[Record]:
+        """One row for each mechanism at equal central eps, then those at equal eps0."""
+        return [
+            {
+                "at_equal": what,
+                "mechanism": row.randomizer.name,
+                "eps0": float(row.randomizer.eps0),
+                "gamma": row.gamma,
+                "bits": row.bits,
+                "variance": row.variance,
+                "standard_error": math.sqrt(row.variance / self.n),
+                "epsilon_lower": row.bound.lower,
+                "epsilon_upper": row.bound.upper,
+                "parameters": repr(row.randomizer),
+            }
+            for what, rows in (("epsilon", self.rows), ("eps0", self.given))
+            for row in rows
+        ]
+
+    def sheet(self) -> Sheet:
+        """What a notebook shows: all at one central eps."""
+        head, *rows = cells(self.rows)
+        eps = outward(self.epsilon, up=True, digits=6)
+        caption = f"all at central eps <= {eps}, n = {self.n:,}, delta = {self.delta:g}"
+        notes = tuple(f"left out: {name}: {why}" for name, why in self.left_out)
+        return Sheet(caption, tuple(head), tuple(map(tuple, rows)), notes)
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw each mechanism's standard error at equal central eps.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default on new ones, which a notebook shows.
+
+        Returns
+        -------
+        matplotlib Axes
+            Standard errors along a logarithmic axis.
+        """
+        names = [f"{r.randomizer.name}, eps0 = {float(r.randomizer.eps0):.3g}" for r in self.rows]
+        errors = [math.sqrt(row.variance / self.n) for row in self.rows]
+        label = f"all at central eps <= {outward(self.epsilon, up=True, digits=4)} nats"
+        words = f"standard error of an estimate, n = {self.n:,}, delta = {self.delta:g}"
+        return pictures().draw_dots(ax, names, [(label, errors, "o")], xlabel=words)
+
+    def __repr__(self) -> str:
+        names = ", ".join(row.randomizer.name for row in self.rows)
+        return f"RandomizerComparison(n={self.n}, delta={self.delta:g}, {names})"
 
     def __str__(self) -> str:
         """A table, 80 columns wide; ends of bounds rounded outward, the rest to three digits."""

@@ -12,6 +12,7 @@ from shuffledp.bound import Bound, outward
 from shuffledp.described import ByContent
 from shuffledp.errors import NotCertified
 from shuffledp.index import Estimate
+from shuffledp.notebook import Record, Sheet, Shown, pictures
 
 
 @dataclass(frozen=True)
@@ -59,7 +60,7 @@ class Row:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(ByContent):
+class Comparison(Shown, ByContent):
     """All analyses at one delta, as ``acc.compare(delta=...)`` gives them.
 
     Attributes
@@ -90,6 +91,73 @@ class Comparison(ByContent):
     def to_dict(self) -> dict[str, Any]:
         """JSON-able form."""
         return {"delta": self.delta, "n": self.n, "rows": [row.to_dict() for row in self.rows]}
+
+    def records(self) -> list[Record]:
+        """One row for each analysis, those that do not apply included."""
+        return [
+            {
+                "analysis": row.analysis.key,
+                "end": row.end,
+                "certified": row.end != "estimate",
+                "epsilon": row.epsilon,
+                "factor": row.factor,
+                "seconds": row.seconds,
+                "source": row.analysis.theorem.source,
+                "provenance": row.analysis.theorem.provenance,
+                "note": row.note,
+            }
+            for row in self.rows
+        ]
+
+    def sheet(self) -> Sheet:
+        """What a notebook shows: those that apply, then why the others do not."""
+        rows = [
+            (
+                row.analysis.key,
+                row.end,
+                outward(row.epsilon, up=row.end != "lower"),
+                "" if row.factor is None else f"{row.factor:.4g}",
+                "" if row.seconds is None else f"{row.seconds:.3f}",
+                row.note,
+            )
+            for row in self.applying()
+        ]
+        without = tuple(f"{r.analysis.key}: {r.note}" for r in self.rows if r.epsilon is None)
+        caption = f"eps at delta = {self.delta:g}, n = {self.n:,}"
+        head = ("analysis", "end", "eps (nats)", "factor lost", "CPU seconds", "note")
+        return Sheet(caption, head, tuple(rows), without)
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw eps of every analysis that applies: upper ends, lower ends and estimates.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default on new ones, which a notebook shows.
+
+        Returns
+        -------
+        matplotlib Axes
+            eps in nats along a logarithmic axis.
+        """
+        rows = self.applying()
+        marks = (
+            ("certified upper end", "upper", "o"),
+            ("certified lower end", "lower", "^"),
+            ("estimate, not certified", "estimate", "D"),
+        )
+        series = [
+            (label, [_positive(r.epsilon) if r.end == end else math.nan for r in rows], marker)
+            for label, end, marker in marks
+            if any(r.end == end for r in rows)
+        ]
+        words = f"central eps (nats) at delta = {self.delta:g}, n = {self.n:,}"
+        names = [row.analysis.key for row in rows]
+        return pictures().draw_dots(ax, names, series, xlabel=words)
+
+    def __repr__(self) -> str:
+        count, all_ = len(self.applying()), len(self.rows)
+        return f"Comparison(delta={self.delta:g}, n={self.n}, {count} of {all_} analyses apply)"
 
     def __str__(self) -> str:
         lines = [f"eps at delta = {self.delta:g}, n = {self.n:,}"]
@@ -165,6 +233,11 @@ def _row(accountant: _Accountant, analysis: Analysis, delta: float, *, slow: boo
         seconds = time.process_time() - started
         return Row(analysis, end, _value(found, end), None, seconds, note or _warning(found))
     return Row(analysis, analysis.end, None, None, None, note)
+
+
+def _positive(value: float | None) -> float:
+    """What has a place on a logarithmic axis, else nan."""
+    return value if value is not None and 0.0 < value < math.inf else math.nan
 
 
 def _value(found: Bound | Estimate, end: End) -> float:

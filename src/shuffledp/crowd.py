@@ -23,6 +23,7 @@ from shuffledp.crowds.solve import (
     lower_epsilon,
     lower_log_delta,
 )
+from shuffledp.curves import Plotting
 from shuffledp.described import by_name
 from shuffledp.divergence import PairProfile, narrowest, solve_epsilon
 from shuffledp.ends import Ends
@@ -52,7 +53,7 @@ _ZERO = Found(0.0, None, None, {}, ())
 
 
 @dataclass(frozen=True)
-class Crowd:
+class Crowd(Plotting):
     """Groups of users behind one shuffler, and whose member is protected; made by ``crowd``.
 
     Attributes

@@ -16,9 +16,21 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from shuffledp.bands import (
+    COLOURS,
+    DASHES,
+    GREY,
+    MARKERS,
+    band,
+    height,
+    over_epsilon,
+    over_n,
+    thousands,
+    tidy,
+    upward,
+)
 from shuffledp.bound import Bound, outward, shown_end
 from shuffledp.compare import RandomizerComparison
 from shuffledp.errors import ParameterError
@@ -31,11 +43,6 @@ if TYPE_CHECKING:
     from shuffledp.deployment import Account, Curve
 
 SUFFIXES = (".png", ".svg", ".pdf")
-# Okabe and Ito's palette, dark ones first: they differ in lightness as well as in hue.
-COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-_DASHES = ("solid", (0, (6, 2)), (0, (1, 1.2)), (0, (6, 2, 1, 2)), (0, (3, 1)), (0, (8, 3)))
-_MARKERS = ("o", "s", "D", "^", "v", "P")
-_GREY = "#444444"
 _FOLD, _TITLE = 40, 64  # characters in a line
 _SIZE = (9.2, 4.6)  # the legend stands beside the axes, where it hides nothing
 
@@ -98,9 +105,9 @@ def account_figure(account: Account, curve: Curve, *, label: str) -> Figure:
     """
     target = account.deployment.target
     figure, axes = _blank(account.deployment.title, account.situations[0].bound.quantity, over="n")
-    handles = _band(axes, list(curve.n), curve.bounds, colour=COLOURS[0])
+    handles = band(axes, list(curve.n), curve.bounds, colour=COLOURS[0])
     if curve.generic:
-        ys = [_height(b, up=True) for b in curve.generic]
+        ys = [height(b, up=True) for b in curve.generic]
         words = "upper end for any randomizer\nwith this local guarantee"
         (line,) = axes.plot(curve.generic_n, ys, color=COLOURS[1], ls=(0, (6, 2)), lw=1.5)
         line.set_label(words)
@@ -123,14 +130,14 @@ def comparison_figure(accounts: Sequence[Account], curves: Sequence[Curve]) -> F
     )
     handles: list[Any] = []
     for i, (account, curve) in enumerate(zip(accounts, curves, strict=True)):
-        colour, marker = COLOURS[i % len(COLOURS)], _MARKERS[i % len(_MARKERS)]
-        dashes = _DASHES[i % len(_DASHES)]
-        _band(axes, list(curve.n), curve.bounds, colour=colour, dashes=dashes)
+        colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
+        dashes = DASHES[i % len(DASHES)]
+        band(axes, list(curve.n), curve.bounds, colour=colour, dashes=dashes)
         now = account.situations[0]
-        height = _height(now.bound, up=True)
+        top = height(now.bound, up=True)
         axes.plot(
             [now.n],
-            [height],
+            [top],
             marker=marker,
             ms=8,
             mfc=colour,
@@ -166,11 +173,9 @@ def curve_figure(
     """
     over = "n" if bounds[0].quantity == "epsilon" else "epsilon"
     figure, axes = _blank(title, bounds[0].quantity, over=over)
-    handles = _band(axes, list(xs), bounds, colour=COLOURS[0])
+    handles = band(axes, list(xs), bounds, colour=COLOURS[0])
     if marked is not None:
-        handles.append(
-            axes.axvline(marked, color=_GREY, lw=1, ls=":", label=f"n = {int(marked):,}")
-        )
+        handles.append(axes.axvline(marked, color=GREY, lw=1, ls=":", label=f"n = {int(marked):,}"))
     at = bounds[0].at
     fixed = f"delta = {at['delta']:g}" if over == "n" else f"n = {at['n']:,}"
     _legend(figure, handles, fixed)
@@ -230,14 +235,14 @@ def plan_figure(plan: Plan, curves: Curves, *, title: str) -> Figure:
     axes.set(xscale="log", yscale="log")
     axes.set_xlabel("reports that arrive, n (users)")
     axes.set_ylabel(plan.task.error_label)
-    axes.xaxis.set_major_formatter(FuncFormatter(_thousands))
+    axes.xaxis.set_major_formatter(FuncFormatter(thousands))
     handles = []
     for i, row in enumerate(plan.rows):
         best = row is plan.recommended
         style: dict[str, Any] = {
             "color": COLOURS[i % len(COLOURS)],
-            "ls": _DASHES[(i + i // len(COLOURS)) % len(_DASHES)],
-            "marker": _MARKERS[(i + 2 * (i // len(COLOURS))) % len(_MARKERS)],
+            "ls": DASHES[(i + i // len(COLOURS)) % len(DASHES)],
+            "marker": MARKERS[(i + 2 * (i // len(COLOURS))) % len(MARKERS)],
             "mfc": "white" if i >= len(COLOURS) else None,
             "lw": 2.4 if best else 1.3,
             "ms": 7 if best else 5,
@@ -249,14 +254,11 @@ def plan_figure(plan: Plan, curves: Curves, *, title: str) -> Figure:
         (curves.local, plan.local, (0, (1, 1.5)), "no shuffler, the best of these"),
         (curves.central, plan.central, "solid", "trusted server, Laplace noise"),
     ):
-        (line,) = axes.plot(curves.n, values, color=_GREY, lw=1.6, ls=dashes)
+        (line,) = axes.plot(curves.n, values, color=GREY, lw=1.6, ls=dashes)
         line.set_label(f"{words}: {error:.3g}")
         handles.append(line)
-    axes.axvline(plan.n, color=_GREY, lw=0.8, ls=":")
-    axes.grid(which="major", color="#dddddd", lw=0.6)
-    axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    axes.axvline(plan.n, color=GREY, lw=0.8, ls=":")
+    tidy(axes)
     after = f", {plan.rounds:,} rounds" if plan.rounds > 1 else ""
     words = f"all at certified central eps <= {plan.epsilon:g}, delta = {plan.delta:g}{after}"
     _legend(figure, handles, f"{words}\nerrors at n = {plan.n:,}")
@@ -271,67 +273,24 @@ def _blank(title: str, quantity: str, *, over: str) -> tuple[Figure, Axes]:
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     _title(axes, title)
-    if over == "n":
-        axes.set_xscale("log")
-        axes.set_xlabel("honest messages in the batch, n (users)")
-        axes.xaxis.set_major_formatter(FuncFormatter(_thousands))
-    else:
-        axes.set_xlabel("central eps (nats)")
-    if quantity == "epsilon":
-        axes.set_yscale("log")
-        axes.set_ylabel("central eps (nats)")
-        axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
-        axes.yaxis.set_major_formatter(FuncFormatter(lambda y, _: f"{y:g}"))
-        axes.yaxis.set_minor_formatter(NullFormatter())
-    else:
-        # Heights are logarithms: delta may lie far below the smallest float.
-        axes.set_ylabel("central delta")
-        axes.yaxis.set_major_formatter(FuncFormatter(_power_of_ten))
-    axes.grid(which="major", color="#dddddd", lw=0.6)
-    axes.set_axisbelow(True)
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
+    over_n(axes) if over == "n" else over_epsilon(axes)
+    upward(axes, quantity)
+    tidy(axes)
     return figure, axes
-
-
-def _band(
-    axes: Axes, xs: list[float], bounds: Sequence[Bound], *, colour: str, dashes: Any = "solid"
-) -> list[Any]:
-    low = [_height(b, up=False) for b in bounds]
-    high = [_height(b, up=True) for b in bounds]
-    # A lower end of zero has no place on a logarithmic axis: the band is open there.
-    floor = [a if math.isfinite(a) else b for a, b in zip(low, high, strict=True)]
-    axes.fill_between(xs, floor, high, color=colour, alpha=0.25, lw=0)
-    axes.plot(xs, high, color=colour, lw=2.0, ls=dashes)
-    axes.plot(xs, low, color=colour, lw=0.9)
-    return [
-        Line2D([], [], color=colour, lw=2.0, label="certified upper end"),
-        Patch(facecolor=colour, alpha=0.25, label="the truth lies in this band"),
-        Line2D([], [], color=colour, lw=0.9, label="certified lower end"),
-    ]
-
-
-def _height(bound: Bound, *, up: bool) -> float:
-    """Where an end is drawn: eps itself, log10 of delta; nan where there is nothing to draw."""
-    if bound.quantity == "delta":
-        log = bound.log_upper if up else bound.log_lower
-        return math.nan if log is None or math.isinf(log) else log / math.log(10.0)
-    value = bound.upper if up else bound.lower
-    return value if 0.0 < value < math.inf else math.nan
 
 
 def _local_line(axes: Axes, account: Account) -> list[Any]:
     from shuffledp.deployment.accounting import FAILED
 
     failed = account.named(FAILED)
-    height = account.eps0
-    label = f"no shuffler: eps0 = {outward(height, up=True)}"
-    if not math.isfinite(height):
+    level = account.eps0
+    label = f"no shuffler: eps0 = {outward(level, up=True)}"
+    if not math.isfinite(level):
         if failed is None or not math.isfinite(failed.bound.upper):
             return []
-        height = failed.bound.upper
+        level = failed.bound.upper
         label = f"no shuffler: {_ends(failed.bound)}"
-    return [axes.axhline(height, color=_GREY, lw=1.4, ls=(0, (1, 1.5)), label=label)]
+    return [axes.axhline(level, color=GREY, lw=1.4, ls=(0, (1, 1.5)), label=label)]
 
 
 def _marks(axes: Axes, account: Account) -> list[Any]:
@@ -343,7 +302,7 @@ def _marks(axes: Axes, account: Account) -> list[Any]:
         situation = account.named(name)
         if situation is None:
             continue
-        low, high = (_height(situation.bound, up=up) for up in (False, True))
+        low, high = (height(situation.bound, up=up) for up in (False, True))
         if math.isnan(high):
             continue
         if not math.isnan(low):
@@ -367,7 +326,7 @@ def _published_marks(axes: Axes, account: Account) -> list[Any]:
     from shuffledp.deployment.accounting import FAILED
 
     found = [s for s in account.situations if s.published is not None and s.name != FAILED]
-    heights = [_height(s.published or s.bound, up=True) for s in found]
+    heights = [height(s.published or s.bound, up=True) for s in found]
     if not found or any(math.isnan(h) for h in heights):
         return []
     style: dict[str, Any] = {"marker": "x", "mec": "black", "mew": 1.8, "ms": 8, "ls": ""}
@@ -430,14 +389,3 @@ def _folded(words: str) -> str:
     """Broken into lines that fit beside the axes."""
     lines = words.replace(" = ", "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}").splitlines()
     return "\n".join(textwrap.fill(line, _FOLD) for line in lines)
-
-
-def _thousands(x: float, _: object) -> str:
-    for size, word in ((1e9, " billion"), (1e6, " million")):
-        if x >= size:
-            return f"{x / size:,g}{word}"
-    return f"{x:,.0f}"
-
-
-def _power_of_ten(y: float, _: object) -> str:
-    return f"$10^{{{y:g}}}$"

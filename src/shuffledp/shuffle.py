@@ -13,6 +13,7 @@ from shuffledp.approximations import estimate, estimates
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.comparison import Comparison, compare
 from shuffledp.composition import Composed, Round, compose
+from shuffledp.curves import Plotting
 from shuffledp.described import by_name
 from shuffledp.divergence import LOOSE, met_at
 from shuffledp.ends import Ends
@@ -58,7 +59,7 @@ _FALL, _SHARE = 0.3, 0.6
 
 
 @dataclass(frozen=True)
-class Shuffled:
+class Shuffled(Plotting):
     """A randomizer among n users behind a shuffler; made by ``shuffle`` or ``generic``.
 
     Attributes

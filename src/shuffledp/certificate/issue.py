@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
-from shuffledp import __version__
+from shuffledp._version import __version__
 from shuffledp.bound import Bound, Theorem
 from shuffledp.certificate.model import (
     Certificate,

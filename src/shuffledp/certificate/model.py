@@ -19,6 +19,7 @@ from pydantic import (
 from shuffledp.deployment.messages import one_line
 from shuffledp.deployment.model import Deployment
 from shuffledp.errors import ParameterError, unreadable
+from shuffledp.notebook import Record, Sheet, Shown
 
 FORMAT = "shuffledp-certificate/1"
 # With several rounds; those of one round are still written in the first format.
@@ -187,7 +188,7 @@ class Release(_Strict):
     declared_users: Count
 
 
-class Certificate(_Strict):
+class Certificate(Shown, _Strict):
     """Everything that is claimed of one deployment."""
 
     format: Literal["shuffledp-certificate/1", "shuffledp-certificate/2"]
@@ -209,6 +210,62 @@ class Certificate(_Strict):
         if self.format == FORMAT and self.rounds != 1:
             raise ParameterError(f"rounds = {self.rounds}: wanted 1 in a certificate {FORMAT!r}")
         return self
+
+    def records(self) -> list[Record]:
+        """One row for each claim, as ``to_frame`` has them."""
+        return [
+            {
+                "situation": scenario.name,
+                "n": scenario.n,
+                "rounds": rounds,
+                "quantity": self.quantity,
+                "at": self.at,
+                "end": claim.end,
+                "trust": claim.trust,
+                "value": claim.value,
+                "log": claim.log,
+                "theorem": None if claim.theorem is None else claim.theorem.title,
+                "source": None if claim.theorem is None else claim.theorem.source,
+                "provenance": None if claim.theorem is None else claim.theorem.provenance,
+            }
+            for scenario in self.scenarios
+            for rounds, claims in ((1, scenario.claims), (self.rounds, scenario.composed))
+            for claim in claims
+        ]
+
+    def sheet(self) -> Sheet:
+        """What a notebook shows: the claims as they are written, which ``verify`` recomputes."""
+        from shuffledp.bound import shown_end  # which a browser that verifies does not have
+
+        unit = "eps (nats)" if self.quantity == "epsilon" else "delta"
+        rows = []
+        for row in self.records():
+            up = row["end"] == "upper"
+            number = shown_end(self.quantity, row["value"], row["log"], up=up, digits=8)
+            sign = f"{unit} {'<=' if up else '>='}"
+            said = (row["theorem"] or "", row["source"] or "", row["provenance"] or "")
+            where = (row["situation"], f"{row['n']:,}", f"{row['rounds']:,}")
+            rows.append((*where, sign, number, row["trust"], *said))
+        head = ("situation", "n honest", "rounds", "claim", "", "trust", "theorem", "source")
+        notes = (
+            "as it is written: `shuffledp verify` recomputes every claim",
+            f"one unit of privacy: {self.privacy_unit}",
+            *(f"assumes: {words}" for words in self.assumptions),
+        )
+        return Sheet(self._line(), (*head, "provenance"), tuple(rows), notes)
+
+    def _line(self) -> str:
+        """What it is of, and at what."""
+        fixed = "delta" if self.quantity == "epsilon" else "eps"
+        title = self.deployment.content.title
+        return f"certificate of {title!r}: {self.quantity} at {fixed} = {self.at:g}"
+
+    def __repr__(self) -> str:
+        claims = len(self.records())
+        return f"Certificate({self._line()}, {claims} claims, sha256 {self.checksum[:12]})"
+
+    def __str__(self) -> str:
+        return repr(self)
 
 
 def format_of(rounds: int) -> str:

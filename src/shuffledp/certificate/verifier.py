@@ -49,8 +49,10 @@ from shuffledp.certificate.model import (
 )
 from shuffledp.deployment.model import load
 from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.notebook import Record, Sheet, Shown
+from shuffledp.verdicts import headline
 
-__all__ = ["CITED", "Check", "not_checked", "verify"]
+__all__ = ["CITED", "Check", "Checks", "not_checked", "verify"]
 
 Verdict = Literal["holds", "does not hold", "undecided"]
 # Each is tried only if the one before could not tell.
@@ -99,13 +101,31 @@ class Check:
         return dict(vars(self))
 
 
+class Checks(Shown, list[Check]):
+    """What a verifier found, one check a claim; a list that a notebook shows as a table."""
+
+    def headline(self) -> str:
+        """One line: VERIFIED only where every claim was recomputed and holds."""
+        return headline([check.verdict for check in self])
+
+    def records(self) -> list[Record]:
+        """One row for each check."""
+        return [check.to_dict() for check in self]
+
+    def sheet(self) -> Sheet:
+        """What a notebook shows."""
+        rows = tuple(tuple(check.to_dict().values()) for check in self)
+        head = ("situation", "claim", "verdict", "how")
+        return Sheet(self.headline(), head, rows, (CITED,))
+
+
 def verify(
     path: str | Path,
     *,
     deployment: str | Path | None = None,
     table_hash: str | None = None,
     report: Report = _SILENT,
-) -> list[Check]:
+) -> Checks:
     """Check every claim of a certificate file.
 
     Parameters
@@ -121,8 +141,8 @@ def verify(
 
     Returns
     -------
-    list of Check
-        The certificate is good if every verdict is "holds".
+    Checks
+        A list of checks. The certificate is good if every verdict is "holds".
 
     Raises
     ------
@@ -130,7 +150,7 @@ def verify(
         If the file is not a certificate, or the other not a deployment file.
     """
     certificate = read(path)
-    checks = _file_checks(certificate)
+    checks = Checks(_file_checks(certificate))
     if deployment is not None:
         checks += _source_checks(certificate, deployment)
     checks += _release_checks(certificate, table_hash)

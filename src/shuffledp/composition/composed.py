@@ -21,6 +21,7 @@ from shuffledp.composition.posterior import least_loss
 from shuffledp.composition.renyi import Curves, divergence
 from shuffledp.composition.tradeoff import attained, guaranteed
 from shuffledp.composition.zcdp import best_rho
+from shuffledp.curves import Plotting
 from shuffledp.described import by_name
 from shuffledp.divergence import LARGEST_EPSILON
 from shuffledp.pair import UNIT_ROUNDOFF
@@ -36,7 +37,7 @@ _FARTHEST = 700.0
 
 
 @dataclass(frozen=True, repr=False)
-class Composed(Rounds):
+class Composed(Plotting, Rounds):
     """Rounds of mechanisms on the same users, made by ``compose``.
 
     Attributes

@@ -161,7 +161,7 @@ def run_plan(content: PlanFile, *, report: Callable[[str], None]) -> Plan:
     )
 
 
-def deployment_text(content: PlanFile, row: Row) -> str:
+def deployment_text(content: PlanFile, row: Row, *, data: Mapping[str, Any] | None = None) -> str:
     """A deployment file for one row, which ``shuffledp account`` accepts.
 
     Parameters
@@ -170,6 +170,8 @@ def deployment_text(content: PlanFile, row: Row) -> str:
         What was planned.
     row : Row
         A mechanism with one message a user.
+    data : mapping, optional
+        The table of that name: the column, its domain and policies.
     """
     target = content.target
     p = content.population.model_dump(exclude_none=True)
@@ -183,6 +185,7 @@ def deployment_text(content: PlanFile, row: Row) -> str:
             "rtol": accuracy(row.source),
             "rounds": target.rounds,
         },
+        "data": data,
     }
     head = (
         f"# {row.label}: central eps <= {target.epsilon:g} at delta = {target.delta:g}, certified\n"

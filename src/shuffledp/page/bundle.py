@@ -16,7 +16,7 @@ from shuffledp import __version__
 __all__ = ["bundle"]
 
 _PARTS = {
-    "": ("errors.py", "_check.py", "verdicts.py"),
+    "": ("errors.py", "_check.py", "notebook.py", "verdicts.py"),
     "ball": None,  # all of it
     "certificate": ("composed.py", "expected.py", "messages.py", "model.py", "verifier.py"),
     "deployment": ("data.py", "messages.py", "model.py"),

@@ -11,8 +11,9 @@ from typing import Any, Literal
 from shuffledp import _check
 from shuffledp.bound import outward
 from shuffledp.described import ByContent
-from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.multimessage import MultiMessage
+from shuffledp.notebook import Record, Sheet, Shown, pictures
 from shuffledp.planner.solve import Settled, Target, confirm, settle
 from shuffledp.planner.tasks import Option, Source, Task, make_task
 
@@ -82,7 +83,7 @@ class Row(ByContent):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(ByContent):
+class Plan(Shown, ByContent):
     """Mechanisms for a task at one central guarantee, the most accurate first.
 
     Attributes
@@ -154,6 +155,63 @@ class Plan(ByContent):
             "central_error": self.central,
         }
 
+    def records(self) -> list[Record]:
+        """One row for each mechanism that meets the target, by error."""
+        return [
+            {
+                "mechanism": row.label,
+                "recommended": row is self.recommended,
+                "parameter": row.parameter,
+                "value": row.value,
+                "bits": row.bits,
+                "standard_error": row.error,
+                "largest_error": row.largest_error,
+                "epsilon_upper": row.epsilon,
+                "parameters": repr(row.source),
+            }
+            for row in self.rows
+        ]
+
+    def sheet(self) -> Sheet:
+        """What a notebook shows."""
+        head, *rows = _table(self)
+        best = self.recommended
+        notes = [f"left out: {label}: {why}" for label, why in self.left_out]
+        if best is not None:
+            notes.insert(0, f"recommended: {best.label}")
+        return Sheet(
+            "; ".join(_target_lines(self)), tuple(head), tuple(map(tuple, rows)), (*notes,)
+        )
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw each mechanism's standard error, and what there is without a shuffler or with trust.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default on new ones, which a notebook shows.
+
+        Returns
+        -------
+        matplotlib Axes
+            Standard errors along a logarithmic axis.
+        """
+        best = self.recommended
+        names = [f"{r.label}{' (recommended)' if r is best else ''}" for r in self.rows]
+        words = f"all at certified central eps <= {self.epsilon:g}, delta = {self.delta:g}"
+        lines = {"trusted server, Laplace noise": self.central}
+        if math.isfinite(self.local):
+            lines["no shuffler, the best of these"] = self.local
+        series = [(words, [row.error for row in self.rows], "o")]
+        label = f"{self.task.error_label}, n = {self.n:,}"
+        return pictures().draw_dots(ax, names, series, xlabel=label, lines=lines)
+
+    def __repr__(self) -> str:
+        best = self.recommended
+        chosen = "none recommended" if best is None else f"recommended: {best.label}"
+        target = f"epsilon={self.epsilon:g}, delta={self.delta:g}"
+        return f"Plan({self.task.label}, n={self.n}, {target}; {len(self.rows)} meet it, {chosen})"
+
     def __str__(self) -> str:
         return "\n".join(_lines(self))
 
@@ -179,6 +237,7 @@ def plan(
     local: float | None = None,
     hidden: int | None = None,
     trust: Trust = "all",
+    only: Iterable[str] | None = None,
     report: Report = _silent,
     **parameters: Any,
 ) -> Plan:
@@ -203,6 +262,8 @@ def plan(
         Honest messages of the smallest batch, if fewer than n.
     trust : {"all", "published"}
         Which theorems may be used.
+    only : iterable of str, optional
+        Labels of the mechanisms to look at, in this order: the first one's search takes longest.
     report : callable
         Told in a few words what is being computed.
 
@@ -232,7 +293,7 @@ def plan(
     target = Target(epsilon, _check.open_unit("delta", delta), rounds, trust)
     limits = _Limits(limit, local)
     rows, left_out, starts, options = [], [], {}, {}
-    for option in (_limited(option, limits) for option in task.options()):
+    for option in (_limited(option, limits) for option in _chosen(task, only)):
         report(option.label)
         # With rounds every search finds its own beginning.
         start = starts.get(option.parameter) if rounds == 1 else None
@@ -313,6 +374,17 @@ def _error_at(
         return task.error(settled.source, n)
     except (NotCertified, ParameterError):
         return math.nan
+
+
+def _chosen(task: Task, only: Iterable[str] | None) -> list[Option]:
+    """The mechanisms to look at."""
+    options = {option.label: option for option in task.options()}
+    if only is None:
+        return list(options.values())
+    labels = [_check.choice("only", label, tuple(options)) for label in only]
+    if not labels:
+        raise rejected("only", only, f"one or more of {', '.join(options)}")
+    return [options[label] for label in dict.fromkeys(labels)]
 
 
 def _row(
@@ -429,24 +501,33 @@ def _local(task: Task, n: int, epsilon: float) -> float:
     return best
 
 
-def _lines(found: Plan) -> list[str]:
-    """A table; privacy rounded outward, the rest to four digits."""
+def _target_lines(found: Plan) -> list[str]:
+    """What was asked for."""
     after = f" after {found.rounds:,} rounds" if found.rounds > 1 else ""
-    lines = [
+    return [
         f"{found.task.label}, n = {found.n:,}",
         f"central eps <= {found.epsilon:g} at delta = {found.delta:g}{after}, certified"
         + (f" for {found.hidden:,} honest messages" if found.hidden < found.n else ""),
-        "",
     ]
-    heads = ["mechanism", "local", "bits", "std. error", "all within", "central eps <="]
-    table = [heads]
+
+
+def _table(found: Plan) -> list[list[str]]:
+    """A heading and a line for each mechanism; privacy rounded outward, the rest to four digits."""
+    table = [["mechanism", "local", "bits", "std. error", "all within", "central eps <="]]
     for row in found.rows:
         local = f"{'eps0' if row.parameter == 'eps0' else row.parameter.split()[0]} {row.value:.4g}"
         errors = [f"{row.error:.4g}", f"{row.largest_error:.4g}"]
         eps = outward(row.epsilon, up=True, digits=6)
         table.append([row.label, local, f"{row.bits:,}", *errors, eps])
+    return table
+
+
+def _lines(found: Plan) -> list[str]:
+    """A table; privacy rounded outward, the rest to four digits."""
+    lines = [*_target_lines(found), ""]
+    table = _table(found)
     if len(table) > 1:
-        wide = [max(len(line[i]) for line in table) for i in range(len(heads))]
+        wide = [max(map(len, column)) for column in zip(*table, strict=True)]
         for line in table:
             cells = [c.rjust(w) for c, w in zip(line[2:], wide[2:], strict=True)]
             lines.append("  ".join([line[0].ljust(wide[0]), line[1].ljust(wide[1]), *cells]))

@@ -20,11 +20,22 @@ def estimate_figure(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    chosen = sorted(rows, key=lambda row: -row.estimate)[:_MOST_SHOWN]
-    place = np.arange(len(chosen))
     figure = Figure(figsize=(9.2, 4.6), layout="constrained")
     FigureCanvasAgg(figure)
-    axes = figure.add_subplot()
+    draw_estimates(figure.add_subplot(), rows, title=title, truth=truth, n=n)
+    return figure
+
+
+def draw_estimates(
+    axes: Any, rows: Sequence[Row], *, title: str, truth: Mapping[str, float] | None, n: int
+) -> None:
+    """The same on axes that are there; one number lies along an axis of its own unit."""
+    if len(rows) == 1:
+        _draw_one(axes, rows[0], None if truth is None else truth.get(rows[0].item))
+        axes.set_title(f"{title}: {n:,} users", parse_math=False)
+        return
+    chosen = sorted(rows, key=lambda row: -row.estimate)[:_MOST_SHOWN]
+    place = np.arange(len(chosen))
     middle = np.array([row.estimate for row in chosen])
     ends = np.array([(row.low_all, row.high_all) for row in chosen])
     axes.errorbar(
@@ -50,4 +61,18 @@ def estimate_figure(
     for label in axes.get_xticklabels():
         label.set_parse_math(False)
     axes.legend(frameon=False)
-    return figure
+
+
+def _draw_one(axes: Any, row: Row, truth: float | None) -> None:
+    """One estimate and its interval, from left to right."""
+    ends = np.array([[row.estimate - row.low_all], [row.high_all - row.estimate]])
+    style = {"color": _BLUE, "capsize": 5, "markersize": 7, "label": "estimate and its interval"}
+    axes.errorbar([row.estimate], [0.0], xerr=np.abs(ends), fmt="o", **style)
+    if truth is not None:
+        axes.plot([truth], [0.0], "x", color=_ORANGE, markersize=9, label="truth")
+    axes.set_yticks([])
+    axes.set_xlabel(row.item, parse_math=False)
+    axes.margins(x=0.4)
+    for side in ("left", "top", "right"):
+        axes.spines[side].set_visible(False)
+    axes.legend(frameon=False)

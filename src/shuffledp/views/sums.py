@@ -10,6 +10,7 @@ from typing import Any, Protocol
 from shuffledp import _check, theorems
 from shuffledp.bound import Bound, Theorem, refuse_contradiction
 from shuffledp.composition import Candidate, Round, central, compose
+from shuffledp.curves import Plotting
 from shuffledp.described import by_name
 from shuffledp.divergence import PairProfile
 from shuffledp.errors import rejected
@@ -54,7 +55,7 @@ class Answering(Protocol):
 
 
 @dataclass(frozen=True)
-class Sums:
+class Sums(Plotting):
     """A mechanism among n users whose reports are added up; made by ``shuffle(view="sums")``.
 
     Coordinates are independent given the data, so what is released of two neighbours differs in

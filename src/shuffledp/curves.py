@@ -1,0 +1,164 @@
+"""acc.plot(): the curve of delta over eps, or of eps over n, with both certified ends."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol, cast
+
+import numpy as np
+
+from shuffledp import _check
+from shuffledp.bound import Bound
+from shuffledp.described import by_name
+from shuffledp.errors import ParameterError
+from shuffledp.notebook import pictures
+
+# The profile is drawn from there, in eps, to where delta is this.
+_SMALLEST_DELTA = 1e-12
+_POINTS, _MOST_POINTS = 25, 500
+# No point is begun after that; where one takes seconds there are fewer.
+_SECONDS = 45.0
+_DECADE = 10
+
+
+class Answering(Protocol):
+    """What a curve is asked of."""
+
+    def epsilon(self, *, delta: float) -> Bound:
+        """At one delta."""
+        ...
+
+    def delta(self, *, epsilon: float) -> Bound:
+        """At one eps."""
+        ...
+
+
+class Plotting:
+    """A mechanism behind a shuffler whose curve can be drawn."""
+
+    @by_name
+    def plot(
+        self,
+        *,
+        delta: float | None = None,
+        epsilons: Iterable[float] | None = None,
+        ns: Iterable[int] | None = None,
+        points: int = _POINTS,
+        label: str | None = None,
+        ax: Any = None,
+    ) -> Any:
+        """Draw delta over eps; with ``delta`` given, eps over n.
+
+        Both ends are certified at every point; between the points straight lines are drawn.
+
+        Parameters
+        ----------
+        delta : float, optional
+            Target, 0 < delta < 1: eps over the number of users is drawn. Not for rounds or crowds,
+            which have no one n to change.
+        epsilons : iterable of float, optional
+            eps > 0 in nats where delta is drawn; by default up to where it is 1e-12.
+        ns : iterable of int, optional
+            Users where eps is drawn; by default a decade to either side.
+        points : int
+            How many, 2 to 500, where they are not given. After 45 seconds no more are begun.
+        label : str, optional
+            For the legend; by default the mechanism.
+        ax : matplotlib Axes, optional
+            Where to draw; by default on new ones, which a notebook shows.
+
+        Returns
+        -------
+        matplotlib Axes
+            Labelled with units.
+
+        Raises
+        ------
+        ParameterError
+            If an argument is outside its domain, or matplotlib is not installed.
+        """
+        draw = pictures()
+        points = _check.count("points", points, low=2, high=_MOST_POINTS)
+        source = cast("Any", self)
+        words = _described(source) if label is None else label
+        if delta is None:
+            if ns is not None:
+                raise ParameterError("ns: wanted delta too, eps over n is drawn at one delta")
+            xs = _given("epsilons", epsilons) or _epsilons(source, points)
+            kept, bounds = _swept(xs, lambda epsilon: source.delta(epsilon=epsilon))
+            return draw.draw_curve(ax, kept, bounds, label=words)
+        delta = _check.open_unit("delta", delta)
+        if epsilons is not None:
+            raise ParameterError("epsilons: wanted no delta, which is what is drawn over them")
+        if not hasattr(source, "with_n"):
+            raise ParameterError(f"delta = {delta:g}: wanted none, there is no one n to change")
+        whole = None if ns is None else [_check.count("ns", n) for n in ns]
+        xs = _given("ns", whole) or _users(source.n, points)
+        kept, bounds = _swept(xs, lambda n: source.with_n(int(n)).epsilon(delta=delta))
+        words = f"{_mechanism(source)}, delta = {delta:g}" if label is None else words
+        return draw.draw_curve(ax, kept, bounds, label=words, marked=source.n)
+
+
+def _described(source: Any) -> str:
+    """The mechanism and n in a few words."""
+    name = _mechanism(source)
+    n, rounds = getattr(source, "n", None), getattr(source, "rounds", 1)
+    after = f", {rounds:,} rounds" if rounds > 1 else ""
+    return name + ("" if n is None else f", n = {n:,}") + after
+
+
+def _mechanism(source: Any) -> str:
+    own = getattr(source, "source", getattr(source, "mechanism", None))
+    return getattr(own, "name", type(source).__name__.lower())
+
+
+def _given(name: str, values: Iterable[float] | None) -> list[float] | None:
+    """Points that were asked for, in order."""
+    if values is None:
+        return None
+    found = sorted(_check.positive(name, value) for value in values)
+    if not 2 <= len(found) <= _MOST_POINTS:
+        raise ParameterError(f"{name}: wanted 2 to {_MOST_POINTS} values, got {len(found):,}")
+    return found
+
+
+def _epsilons(source: Answering, points: int) -> list[float]:
+    """Even steps up to where delta is small."""
+    top = source.epsilon(delta=_SMALLEST_DELTA).upper
+    if not 0.0 < top < np.inf:
+        raise ParameterError("epsilons is missing: nothing finite is certified, wanted the values")
+    return [float(x) for x in np.linspace(top / points, top, points)]
+
+
+def _users(n: int, points: int) -> list[float]:
+    low, high = max(1, n // _DECADE), min(n * _DECADE, _check.LARGEST_COUNT)
+    return [float(x) for x in np.unique(np.rint(np.geomspace(low, high, points)))]
+
+
+def _swept(
+    xs: Sequence[float], ask: Callable[[float], Bound]
+) -> tuple[list[float], tuple[Bound, ...]]:
+    """The bounds at the points, those in the middle of wide gaps first."""
+    give_up = time.monotonic() + _SECONDS
+    found: dict[float, Bound] = {}
+    for place in _order(len(xs)):
+        if len(found) >= 2 and time.monotonic() > give_up:
+            break
+        found[xs[place]] = ask(xs[place])
+    kept = sorted(found)
+    return kept, tuple(found[x] for x in kept)
+
+
+def _order(count: int) -> list[int]:
+    """Both ends, then middles of what is left, so that any beginning covers all."""
+    order, seen = [0, count - 1], {0, count - 1}
+    gaps = [(0, count - 1)]
+    while gaps:
+        low, high = gaps.pop(0)
+        middle = (low + high) // 2
+        if middle not in seen:
+            order.append(middle)
+            seen.add(middle)
+            gaps += [(low, middle), (middle, high)]
+    return order

@@ -1,0 +1,206 @@
+"""survey: estimates, intervals and the certificate of one column, in one call."""
+
+import dataclasses
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+from matplotlib import pyplot as plt
+
+import shuffledp as sd
+from shuffledp import surveys
+from shuffledp.deployment import load
+from shuffledp.surveys import Survey
+
+PAGES = ["home", "help", "shop"]
+SHARES = (0.5, 0.3, 0.2)
+TARGET = {"epsilon": 1.0, "delta": 1e-6}
+VALUES = [page for page, share in zip(PAGES, SHARES, strict=True) for _ in range(int(2000 * share))]
+AGES = [20.0 + k % 41 for k in range(2000)]  # mean 40 within 0.2
+# No true share lies that many standard errors away, in any of these tests: odds of 1 in 10^11.
+FAR = 7.0
+
+
+@pytest.fixture(scope="module")
+def found():
+    return sd.survey({"page": VALUES}, "page", domain=PAGES, mechanisms=["k-rr"], **TARGET)
+
+
+def test_estimates_bound_and_certificate_agree(found):
+    assert isinstance(found, Survey)
+    assert (found.users, found.nulls, found.outside) == (2000, 0, 0)
+    assert [row.item for row in found.rows] == PAGES
+    for row, share in zip(found.rows, SHARES, strict=True):
+        assert abs(row.estimate - share) <= FAR * row.noise_error
+        assert row.low_all <= row.low <= row.estimate <= row.high <= row.high_all
+    best = found.plan.recommended
+    assert found.bound.upper <= TARGET["epsilon"]
+    acc = sd.shuffle(best.source, n=2000)
+    assert acc.epsilon(delta=1e-6).lower <= found.bound.upper
+    claims = found.certificate.records()
+    assert claims[0]["value"] >= found.bound.upper
+    assert found.certificate.release.users == 2000
+    assert found.certificate.deployment.content.randomizer == best.source.to_dict()
+
+
+def test_shown_and_framed(found):
+    assert len(repr(found)) < 200
+    assert "2,000 users" in str(found)
+    assert "home" in found._repr_html_()
+    frame = found.to_frame(library="polars")
+    assert frame["item"].to_list() == PAGES
+    assert frame["estimate"].to_list() == [row.estimate for row in found.rows]
+    assert len(repr(found.certificate)) < 200
+    assert "recomputes every claim" in found.certificate._repr_html_()
+    assert hash(found) == hash(found)
+    axes = found.plot()
+    assert "share of users" in axes.get_ylabel()
+    plt.close("all")
+
+
+def test_saved_and_read_again(found, tmp_path):
+    paths = found.save(tmp_path / "new")
+    names = ["survey.toml", "survey.certificate.json", "survey.csv"]
+    assert [path.name for path in paths] == names
+    assert load(paths[0]).sha256 == found.certificate.deployment.sha256
+    (tmp_path / "file").write_text("")
+    with pytest.raises(sd.ParameterError, match="directory = "):
+        found.save(tmp_path / "file")
+
+
+@pytest.mark.long
+def test_the_certificate_is_verified_with_its_file_and_table(found, tmp_path):
+    toml, certificate, table = map(str, found.save(tmp_path))
+    command = [sys.executable, "-m", "shuffledp", "verify", certificate]
+    done = subprocess.run(
+        [*command, "--deployment", toml, "--table", table],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "VERIFIED" in done.stdout
+
+
+TABLES = {
+    "pandas": lambda: pd.DataFrame({"page": VALUES, "junk": [object()] * 2000}),
+    "categorical": lambda: pd.DataFrame({"page": pd.Categorical(VALUES)}),
+    "polars": lambda: pl.DataFrame({"page": VALUES}),
+    "enum": lambda: pl.DataFrame({"page": pl.Series(VALUES, dtype=pl.Enum(PAGES))}),
+    "lazy": lambda: pl.DataFrame({"page": VALUES}).lazy(),
+    "arrow": lambda: pa.table({"page": pa.array(VALUES).dictionary_encode()}),
+    "array": lambda: {"page": np.array(VALUES)},
+}
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_tables_of_every_kind(kind):
+    domain = pd.Index(PAGES) if kind == "pandas" else np.array(PAGES)
+    found = sd.survey(TABLES[kind](), "page", domain=domain, mechanisms=["k-rr"], **TARGET)
+    assert found.users == 2000
+    assert [row.item for row in found.rows] == PAGES
+    assert abs(found.rows[0].estimate - 0.5) <= FAR * found.rows[0].noise_error
+
+
+def test_rows_without_a_value_and_a_smaller_batch():
+    data = {"page": [None] * 100 + ["other"] * 50 + VALUES}
+    given = {"domain": PAGES, "mechanisms": ["k-rr"], **TARGET}
+    left = sd.survey(data, "page", nulls="drop", outside="drop", **given)
+    assert (left.users, left.nulls, left.outside) == (2000, 100, 50)
+    assert "100 rows left out: no value" in str(left)
+    own = sd.survey(data, "page", nulls="category", outside="category", **given)
+    assert [row.item for row in own.rows] == [*PAGES, "(none)", "(other)"]
+    less = sd.survey({"page": VALUES}, "page", minimum_batch=500, **given)
+    assert less.plan.recommended.value < left.plan.recommended.value
+    ends = [row for row in less.certificate.records() if row["situation"] == "minimum batch"]
+    assert ends[0]["value"] <= TARGET["epsilon"]
+
+
+def test_a_mean():
+    given = {"low": 0, "high": 100, "mechanisms": ["duchi"], **TARGET}
+    found = sd.survey({"age": AGES}, "age", title="Ages", **given)
+    (row,) = found.rows
+    assert row.item == "mean"
+    assert abs(row.estimate - np.mean(AGES)) <= FAR * row.noise_error
+    assert found.certificate.deployment.content.title == "Ages"
+    axes = found.plot()
+    assert list(axes.get_yticks()) == []  # one number lies along its own axis
+    assert axes.get_xlabel() == "mean"
+    plt.close("all")
+
+
+BAD = [
+    ({"column": 3}, "column = 3: wanted the name of a column"),
+    ({"column": "nope"}, "column = 'nope': wanted one of page"),
+    ({"domain": None}, "domain is missing"),
+    ({"domain": None, "low": 0}, "domain is missing"),
+    ({"low": 0, "high": 1}, "not both"),
+    ({"domain": "abc"}, "domain = 'abc': wanted a list of items"),
+    ({"domain": 7}, "domain = 7: wanted a list of items"),
+    ({"domain": ["home"]}, "wanted 2 to"),
+    ({"domain": ["home", "home"]}, "domain = 'home': wanted every item once"),
+    ({"domain": ["home", "help"]}, "wanted an item of the domain"),
+    ({"domain": [1, 2]}, "wanted whole numbers like the domain's"),
+    ({"epsilon": 0}, "target.epsilon = 0: wanted"),
+    ({"delta": float("nan")}, "target.delta = nan: wanted"),
+    ({"confidence": 1}, "confidence = 1: wanted"),
+    ({"nulls": "ignore"}, "nulls = 'ignore': wanted"),
+    ({"mechanisms": ["blah"]}, "'blah': wanted one of"),
+    ({"minimum_batch": 10**6}, "population.minimum_batch = 1000000: wanted"),
+    ({"colluding": 1.0}, "population.colluding = 1.0: wanted"),
+    ({"trust": "none"}, "target.trust = 'none': wanted"),
+    ({"title": ""}, "title = '': wanted"),
+    ({"data": 3}, "data is a int: wanted a data frame"),
+    ({"data": {"page": []}}, "0 rows"),
+    ({"data": {"page": ["SECRET", 3]}}, "wanted one kind of value"),
+    ({"data": pd.concat([pd.DataFrame({"page": VALUES})] * 2, axis=1)}, "a name of its own"),
+]
+
+
+@pytest.mark.parametrize(("change", "words"), BAD, ids=[words for _, words in BAD])
+def test_one_clear_error(change, words):
+    given = {"data": {"page": VALUES}, "column": "page", "domain": PAGES, **TARGET}
+    with pytest.raises(sd.ParameterError, match=re.escape(words)) as caught:
+        sd.survey(**{**given, **change})
+    assert "\n" not in str(caught.value)
+    assert "SECRET" not in str(caught.value)
+
+
+def test_no_mechanism_is_that_good(found, monkeypatch):
+    none = dataclasses.replace(found.plan, rows=(), left_out=(("k-rr", "too weak"),))
+    monkeypatch.setattr(surveys, "plan", lambda *a, **k: none)
+    with pytest.raises(sd.NotCertified, match=r"no mechanism meets epsilon = 1, .* k-rr: too weak"):
+        sd.survey({"page": VALUES}, "page", domain=PAGES, **TARGET)
+
+
+def test_what_is_run_and_misses_the_target_is_not_released(monkeypatch):
+    monkeypatch.setattr(surveys, "plan", lambda *a, **k: sd.plan(*a, **{**k, "epsilon": 1.2}))
+    with pytest.raises(sd.NotCertified, match="nothing is released"):
+        sd.survey({"page": VALUES}, "page", domain=PAGES, mechanisms=["k-rr"], **TARGET)
+
+
+@pytest.mark.long
+def test_what_is_chosen_without_a_word():
+    items = sd.survey({"page": VALUES}, "page", domain=PAGES, **TARGET)
+    assert items.plan.recommended is items.plan.rows[0]
+    assert len(items.plan.rows) == 5
+    mean = sd.survey({"age": AGES}, "age", low=0, high=100, **TARGET)
+    assert abs(mean.rows[0].estimate - np.mean(AGES)) <= FAR * mean.rows[0].noise_error
+
+
+def test_extras_are_named(monkeypatch):
+    given = {"domain": PAGES, "mechanisms": ["k-rr"], **TARGET}
+    monkeypatch.setitem(sys.modules, "narwhals", None)
+    with pytest.raises(sd.ParameterError, match=r"'\.\[notebook\]'"):
+        sd.survey(object(), "page", **given)
+    for name in list(sys.modules):
+        if name.startswith("shuffledp.protocol"):
+            monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(sd.ParameterError, match=r"needs pyarrow.*'\.\[run\]'"):
+        sd.survey({"page": VALUES}, "page", **given)
