@@ -260,7 +260,8 @@ def survey(
     --------
     >>> import shuffledp as sd
     >>> pages = {"page": ["home", "help", "home", "shop"] * 500}
-    >>> found = sd.survey(pages, "page", domain=["home", "help", "shop"], epsilon=1, delta=1e-6)
+    >>> asked = {"domain": ["home", "help", "shop"], "epsilon": 1.0, "delta": 1e-6}
+    >>> found = sd.survey(pages, "page", mechanisms=["k-rr"], **asked)
     >>> found.users, found.bound.upper <= 1.0
     (2000, True)
     """
