@@ -280,16 +280,15 @@ def _blank(title: str, quantity: str, *, over: str) -> tuple[Figure, Axes]:
 
 
 def _local_line(axes: Axes, account: Account) -> list[Any]:
-    from shuffledp.deployment.accounting import FAILED
-
-    failed = account.named(FAILED)
+    failed = account.failed
     level = account.eps0
-    label = f"no shuffler: eps0 = {outward(level, up=True)}"
+    who = "no aggregator" if failed.name == "aggregator fails" else "no shuffler"
+    label = f"{who}: eps0 = {outward(level, up=True)}"
     if not math.isfinite(level):
-        if failed is None or not math.isfinite(failed.bound.upper):
+        if not math.isfinite(failed.bound.upper):
             return []
         level = failed.bound.upper
-        label = f"no shuffler: {_ends(failed.bound)}"
+        label = f"{who}: {_ends(failed.bound)}"
     return [axes.axhline(level, color=GREY, lw=1.4, ls=(0, (1, 1.5)), label=label)]
 
 
@@ -323,9 +322,7 @@ def _marks(axes: Axes, account: Account) -> list[Any]:
 
 def _published_marks(axes: Axes, account: Account) -> list[Any]:
     """What published theorems alone give, where the upper end rests on one that is not."""
-    from shuffledp.deployment.accounting import FAILED
-
-    found = [s for s in account.situations if s.published is not None and s.name != FAILED]
+    found = [s for s in account.situations if s.published is not None and s is not account.failed]
     heights = [height(s.published or s.bound, up=True) for s in found]
     if not found or any(math.isnan(h) for h in heights):
         return []

@@ -461,6 +461,12 @@ SUMS = Theorem(
     "docs/theory-sums.md, Theorem 1.1 and Lemma 1.2",
     "proved here",
 )
+SUMS_LOCAL = Theorem(
+    "sums-local",
+    "local guarantee of the coordinates that a neighbour changes: adding up is post-processing",
+    "Dwork, Roth 2014, Proposition 2.1; docs/theory-sums.md, Lemma 1.4",
+    "proved here",
+)
 SUMS_OF_MESSAGES = Theorem(
     "sums-of-messages",
     "sums are made of the messages",

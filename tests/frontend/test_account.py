@@ -234,7 +234,7 @@ def test_delta_target(tmp_path):
 
 @pytest.mark.parametrize("path", sorted((ROOT / "examples").glob("*.toml")), ids=lambda p: p.stem)
 def test_examples_are_valid(path):
-    found = load(path)
+    found = load(path, sums=True)
     assert len(found.sha256) == 64
     assert [n for _, n, _ in situations(found.deployment)][-1] == 1
 

@@ -22,7 +22,7 @@ from shuffledp.errors import NotCertified, ParameterError
 from ._flint import arb, ctx, float_above, float_below, fmpq
 from .laws import positive
 
-__all__ = ["binary_inputs", "holds_for_all", "log_delta_others"]
+__all__ = ["binary_inputs", "bit_of", "holds_for_all", "log_delta_others"]
 
 _BITS = 160
 # Terms that are 2^-100 of the sum are the first to be left out.
@@ -99,7 +99,7 @@ def _exact(value: float) -> fmpq:
     return fmpq(top, bottom)
 
 
-def _bit(mechanism: Parameters, x: Any) -> Bit:
+def bit_of(mechanism: Parameters, x: Any) -> Bit:
     """The law of one of the two inputs."""
     inputs = binary_inputs(mechanism)
     if inputs is None or x not in inputs:
@@ -151,8 +151,8 @@ def log_delta_others(
     if len(others) != 2 or min(counts) < 0 or sum(counts) != n - 1 or x0 == x1:
         raise ParameterError(f"others = {others!r}: wanted two kinds of others, {n - 1} in all")
     with ctx.workprec(_BITS):
-        kinds = [(_bit(mechanism, x), count) for x, count in others]
-        low, high = _divergence(_bit(mechanism, x0), _bit(mechanism, x1), kinds, arb(epsilon))
+        kinds = [(bit_of(mechanism, x), count) for x, count in others]
+        low, high = _divergence(bit_of(mechanism, x0), bit_of(mechanism, x1), kinds, arb(epsilon))
         return _log(low, up=False), _log(high, up=True)
 
 
@@ -365,7 +365,7 @@ def holds_for_all(
         raise NotCertified(f"{mechanism['name']}: not a mechanism of one-bit reports")
     _check_size(n, epsilon)
     with ctx.workprec(_BITS):
-        low, high = (_bit(mechanism, x) for x in inputs)
+        low, high = (bit_of(mechanism, x) for x in inputs)
         first = _Search(high, low, n - 1, arb(epsilon)).decide(log_claimed)
         if not first[0] or mechanism["name"] != "channel":
             # Beside matrices the other order is the mirror image.

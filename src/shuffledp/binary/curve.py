@@ -220,9 +220,9 @@ class Curve:
 
     def _alike_crossing(self, log_target: float, top: float) -> float:
         """Where the data sets of one value alone cross the target: a first guess."""
-        return max(_last(lambda e: self._alike(e) >= log_target, _SMALLEST, top), _SMALLEST)
+        return max(_last(lambda e: self.alike(e) >= log_target, _SMALLEST, top), _SMALLEST)
 
-    def _alike(self, epsilon: float) -> float:
+    def alike(self, epsilon: float) -> float:
         """log delta where all others hold the same value."""
         found, others = -math.inf, self._n - 1
         for way in self._ways:
@@ -245,7 +245,7 @@ class Curve:
         place = _place(epsilon, cap) if epsilon < cap else math.inf
         if not math.isfinite(place):
             return 1.0
-        first, second = self._alike(epsilon), self._alike(_point(place + _STEP, cap))
+        first, second = self.alike(epsilon), self.alike(_point(place + _STEP, cap))
         slope = (first - second) / _STEP
         return slope if math.isfinite(slope) and slope > _FLATTEST else 1.0
 

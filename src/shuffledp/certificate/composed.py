@@ -18,7 +18,13 @@ from shuffledp.ball.rounds import law_above, law_below, log_delta_of_rounds, vio
 from shuffledp.certificate.model import Certificate, ComposedClaim, ComposedWitness, Scenario
 from shuffledp.errors import NotCertified
 
-__all__ = ["decide_composed", "missing_composed"]
+__all__ = [
+    "decide_composed",
+    "distance_words",
+    "logs_of",
+    "missing_composed",
+    "multiples_are_exact",
+]
 
 Verdict = Literal["holds", "does not hold", "undecided"]
 Target = tuple[float, float]
@@ -67,14 +73,14 @@ def decide_composed(
     """
     witness, rounds = claim.witness, certificate.rounds
     epsilon, target = at
-    if witness is None:
+    if not isinstance(witness, ComposedWitness):
         return "does not hold", "no witness is given"
     upper = claim.end == "upper"
     if witness.basic:
         return _basic(list(calls), scenario.n, at, rounds=rounds, compare=compare, upper=upper)
     if upper and witness.analysis == "local":
         return _adds_up(certificate, claim)
-    if witness.step is None or not _multiples_are_exact(witness):
+    if witness.step is None or not multiples_are_exact(witness):
         return "does not hold", "no values of one round on a lattice are given"
     if upper:
         verdict, how = _values_hold(witness, list(calls), scenario.n, compare, report)
@@ -92,7 +98,7 @@ def decide_composed(
         )
     report(f"{scenario.name}: composing {rounds:,} rounds")
     low, high = log_delta_of_rounds(law, rounds=rounds, epsilon=epsilon)
-    words = _distance(low, high, target)
+    words = distance_words(low, high, target)
     if high <= target[0] if upper else low >= target[1]:
         return "holds", f"{how}; composed, {words}"
     if low > target[1] if upper else high < target[0]:
@@ -100,7 +106,7 @@ def decide_composed(
     return "undecided", f"{how}; composed, {words}"
 
 
-def _multiples_are_exact(witness: ComposedWitness) -> bool:
+def multiples_are_exact(witness: Any) -> bool:
     """Whether k step is a float for every k up to two beyond the last: eps is then what it says."""
     step = witness.step or 0.0
     last = max([len(witness.values or ()), *(side[-1][0] for side in witness.vertices or ())])
@@ -154,7 +160,7 @@ def _values_hold(
         report(f"one round, value {k + 1} of {len(values)}")
         if value >= 1.0:
             continue
-        target = _logs(value)
+        target = logs_of(value)
         verdict, how = compare(calls, n, k * step, target, upper=True)
         if verdict == "does not hold":
             return verdict, f"one round at eps = {k * step:.6g}: {how}"
@@ -199,14 +205,16 @@ def _bracket(asked: dict[str, Any], step: float, k: int) -> Target:
     return log_delta(**asked, epsilon=k * step)
 
 
-def _logs(value: float) -> Target:
+def logs_of(value: float) -> Target:
+    """Floats below and above the log of a value."""
     if value == 0.0:
         return -math.inf, -math.inf
     log = math.log(value)
     return log - 2.0 * math.ulp(log), log + 2.0 * math.ulp(log)
 
 
-def _distance(low: float, high: float, target: Target) -> str:
+def distance_words(low: float, high: float, target: Target) -> str:
+    """How far a delta is from the one that is claimed."""
     if high == -math.inf:
         return "delta is exactly 0"
     middle = high if low == -math.inf else 0.5 * (low + high)

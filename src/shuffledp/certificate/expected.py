@@ -31,8 +31,10 @@ from shuffledp.certificate.model import (
     Claim,
     ComposedClaim,
     ComposedWitness,
+    SumsWitness,
     Witness,
 )
+from shuffledp.certificate.sums import is_sums, sums_fault
 
 __all__ = [
     "AnyClaim",
@@ -91,17 +93,23 @@ def situations_of(content: Any) -> list[Situation]:
     if p.minimum_batch is not None:
         words = f"{p.minimum_batch:,} {_unit(content)}"
         found.append(Situation("minimum batch", *_hidden(p, p.minimum_batch, words)))
-    alone = "every message is seen with its sender: nothing hides it"
-    return [*found, Situation("shuffler fails", 1, alone)]
+    sent, name = "message", "shuffler fails"
+    if content.view == "sums":
+        sent, name = "report", "aggregator fails"
+    alone = f"every {sent} is seen with its sender: nothing hides it"
+    return [*found, Situation(name, 1, alone)]
 
 
 def _unit(content: Any) -> str:
+    if content.view == "sums":
+        return "reports"
     return "users" if is_protocol(content.randomizer) else "messages"
 
 
 def assumptions_of(content: Any) -> list[str]:
     """What the deployment asks a reader to believe, in words."""
     p, unit = content.population, _unit(content)
+    sent, who = ("reports", "aggregator") if unit == "reports" else ("messages", "shuffler")
     arriving = _arriving(p)
     found = []
     if arriving < p.users:
@@ -113,11 +121,11 @@ def assumptions_of(content: Any) -> list[str]:
         whose = "collude" if unit == "users" else "come from users who collude"
         found.append(
             f"in every batch at most {p.colluding:g} of the {unit}, rounded up, {whose} with the "
-            "analyst; their messages hide nobody"
+            f"analyst; their {sent} hide nobody"
         )
     if p.minimum_batch is not None:
         found.append(
-            f"the shuffler releases nothing from a batch of fewer than {p.minimum_batch:,} {unit}; "
+            f"the {who} releases nothing from a batch of fewer than {p.minimum_batch:,} {unit}; "
             "a larger batch is at least as private as a smaller one"
         )
     return found
@@ -146,7 +154,8 @@ def layout_fault(certificate: Certificate, claims: Sequence[AnyClaim], *, last: 
     trust = content.accounting.trust
     wanted = [("upper", trust), ("lower", trust)]
     best = claims[0] if claims else None
-    if best is not None and best.value is not None and best.witness is not None:
+    sums = content.view == "sums"  # of which nothing else is published
+    if not sums and best is not None and best.value is not None and best.witness is not None:
         found = upper_statement(content.randomizer, best.witness.analysis, last=last)
         if found is not None and found.provenance != "published":
             wanted.append(("upper", "published"))
@@ -170,6 +179,10 @@ def statement_fault(certificate: Certificate, claim: AnyClaim) -> str:
     if claim.value is None or claim.witness is None:
         what = "number" if claim.value is None else "witness"
         return f"no {what} is given for an end that is not trivial"
+    if is_sums(certificate):
+        return sums_fault(certificate, claim)
+    if isinstance(claim.witness, SumsWitness):
+        return "witness: wanted none of sums, where messages are seen"
     wanted = _statement(certificate, claim, claim.witness)
     if wanted is None:
         name = certificate.deployment.content.randomizer["name"]

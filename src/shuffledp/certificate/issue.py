@@ -17,6 +17,8 @@ from shuffledp.certificate.model import (
     Scenario,
     Source,
     Statement,
+    SumsWitness,
+    View,
     Witness,
     checksum,
     format_of,
@@ -27,6 +29,7 @@ from shuffledp.deployment.model import GENERIC, Deployment, DeploymentFile, is_p
 from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.randomizers import randomizer_from_dict
 from shuffledp.rounds import NO_SINGLE_PAIR
+from shuffledp.views import SUMS_ALONE
 
 _UNIT = "one user's one report"
 _UNIT_MESSAGES = "all messages of one user in one run of the protocol"
@@ -55,6 +58,7 @@ def issue(
         deployment=Source(file=source.path.name, sha256=source.sha256, content=deployment),
         quantity=deployment.target.quantity,
         at=deployment.target.value,
+        view=_view(deployment),
         neighbouring_relation=_neighbours(deployment),
         privacy_unit=_unit(deployment),
         rounds=rounds,
@@ -106,7 +110,10 @@ def _composed(deployment: Deployment, situation: Situation) -> list[ComposedClai
     for bound, end, trusted in asked:
         said = _said(bound, end, trusted)
         words = None if said["theorem"] is None else bound.witness.get(end)
-        found.append(ComposedClaim(**said, witness=_composed_witness(deployment, words)))
+        witness: Any = _composed_witness(deployment, words)
+        if deployment.view == "sums":
+            witness = _sums_witness(words)
+        found.append(ComposedClaim(**said, witness=witness))
     return found
 
 
@@ -149,17 +156,31 @@ def _said(
     }
 
 
+def _view(deployment: Deployment) -> View | None:
+    """What the analyst sees, where it is not all messages."""
+    if deployment.view == "messages":
+        return None
+    seen = deployment.sums(1)
+    return View(key="sums", ones=seen.ones, changed=seen.changed, words=SUMS_ALONE)
+
+
+def _sums_witness(found: Any) -> SumsWitness | None:
+    return SumsWitness.model_validate(found, strict=False) if found else None
+
+
 def _composed_witness(deployment: Deployment, found: Any) -> ComposedWitness | None:
-    if not found or "analysis" not in found:
+    if not found or "analysis" not in found or deployment.view == "sums":
         return None
     extra = {key: found[key] for key in ("basic", "step", "values", "vertices") if key in found}
     return ComposedWitness(**vars(_witness(deployment, found)), **extra)
 
 
-def _witness(deployment: Deployment, found: Any) -> Witness | None:
+def _witness(deployment: Deployment, found: Any) -> Any:
     """What the verifier needs to compute the end again, and nothing it does not look at."""
     if not found:
         return None
+    if deployment.view == "sums":
+        return _sums_witness(found)
     analysis = found["analysis"]
     if analysis == "blanket":
         return Witness(analysis=analysis, pairs=_pairs(deployment))
@@ -179,7 +200,9 @@ def _witness(deployment: Deployment, found: Any) -> Witness | None:
 def _neighbours(deployment: Deployment) -> dict[str, Any]:
     """The relation as a value, and in the words of every bound."""
     relation: Relation = REPLACEMENT
-    if deployment.randomizer["name"] != GENERIC and not is_protocol(deployment.randomizer):
+    if deployment.view == "sums":
+        relation = deployment.sums(1).relation
+    elif deployment.randomizer["name"] != GENERIC and not is_protocol(deployment.randomizer):
         relation = randomizer_from_dict(deployment.randomizer).relation
     return {**relation.to_dict(), "words": relation.sentence}
 

@@ -114,6 +114,28 @@ class Witness(_Strict):
         return found
 
 
+class SumsWitness(_Strict):
+    """What reproduces an end of sums.
+
+    ``values`` (upper end) are not below delta of one coordinate at eps = 0, step, 2 step, ..., for
+    every data set. Of a lower end ``others`` says how many of the others hold a 1 in a coordinate
+    of the victim's that falls from 1 to 0, ``swap`` that the end is of the other order,
+    ``vertices`` are those of convex functions of e^eps below delta of that coordinate, in one order
+    and in the other. No step: one coordinate changes, whose delta is the end.
+    """
+
+    analysis: Literal["sums", "sums-dataset", "sum-of-normals", "sums-local"]
+    others: Held | None = None
+    swap: bool | None = None
+    step: Annotated[float, Field(gt=0.0)] | None = None
+    values: Annotated[list[NonNegative], Field(min_length=2, max_length=5000)] | None = None
+    vertices: Annotated[list[Vertices], Field(min_length=2, max_length=2)] | None = None
+
+    @model_serializer(mode="wrap")
+    def _those_given(self, handler: Any) -> dict[str, Any]:
+        return {key: value for key, value in handler(self).items() if value is not None}
+
+
 class Claim(_Strict):
     """One end. ``value`` null: nothing finite is claimed. ``log``: of a delta, natural."""
 
@@ -122,7 +144,7 @@ class Claim(_Strict):
     value: NonNegative | None
     log: float | None
     theorem: Statement | None
-    witness: Witness | None
+    witness: Witness | SumsWitness | None
     numerical_width: NonNegative | None
     assumptions: list[str]
 
@@ -150,7 +172,7 @@ class ComposedClaim(_Strict):
     value: NonNegative | None
     log: float | None
     theorem: Statement | None
-    witness: ComposedWitness | None
+    witness: ComposedWitness | SumsWitness | None
     numerical_width: NonNegative | None
     assumptions: list[str]
 
@@ -161,7 +183,7 @@ class Scenario(_Strict):
     ``claims`` are about one round, ``composed`` about all rounds together.
     """
 
-    name: Literal["now", "minimum batch", "shuffler fails"]
+    name: Literal["now", "minimum batch", "shuffler fails", "aggregator fails"]
     n: Count
     how: str
     claims: list[Claim]
@@ -188,14 +210,27 @@ class Release(_Strict):
     declared_users: Count
 
 
+class View(_Strict):
+    """What the analyst sees where it is not all messages, as a value and in words.
+
+    ``changed`` is how many coordinates a neighbour may change in one round.
+    """
+
+    key: Literal["sums"]
+    ones: Annotated[int, Field(ge=1)]
+    changed: Annotated[int, Field(ge=1)]
+    words: str
+
+
 class Certificate(Shown, _Strict):
-    """Everything that is claimed of one deployment."""
+    """Everything that is claimed of one deployment; ``view`` is null where messages are seen."""
 
     format: Literal["shuffledp-certificate/1", "shuffledp-certificate/2"]
     shuffledp_version: str
     deployment: Source
     quantity: Literal["epsilon", "delta"]
     at: NonNegative
+    view: View | None = None
     neighbouring_relation: dict[str, Any]
     privacy_unit: str
     rounds: Annotated[int, Field(ge=1, le=10**9)]
@@ -276,8 +311,9 @@ def format_of(rounds: int) -> str:
 def to_dict(certificate: Certificate) -> dict[str, Any]:
     """JSON-able form; floats are written as repr does, so they come back bit for bit."""
     content = certificate.model_dump(mode="json")
-    if certificate.release is None:
-        del content["release"]
+    for key in ("release", "view"):
+        if getattr(certificate, key) is None:
+            del content[key]
     if certificate.format == FORMAT:
         for scenario in content["scenarios"]:
             if not scenario["composed"]:

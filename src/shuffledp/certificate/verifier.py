@@ -40,12 +40,20 @@ from shuffledp.certificate.model import (
     Certificate,
     ComposedClaim,
     Scenario,
+    SumsWitness,
     Witness,
     checksum,
     first_difference,
     format_of,
     read,
     to_dict,
+)
+from shuffledp.certificate.sums import (
+    decide_sums,
+    is_sums,
+    sums_guarantee_fault,
+    sums_relation,
+    sums_view_fault,
 )
 from shuffledp.deployment.model import load
 from shuffledp.errors import NotCertified, ParameterError
@@ -81,7 +89,8 @@ class Check:
     Attributes
     ----------
     scenario : str
-        "now", "minimum batch", "shuffler fails", or "file" for what concerns all of it.
+        "now", "minimum batch", "shuffler fails", "aggregator fails", or "file" for what concerns
+        all of it.
     claim : str
         What is claimed, in words.
     verdict : {"holds", "does not hold", "undecided"}
@@ -238,6 +247,7 @@ def _file_checks(certificate: Certificate) -> list[Check]:
     same = [s.name for s in certificate.scenarios] == wanted
     checks.append(Check("file", "says both ends of every scenario", _said(same), ", ".join(wanted)))
     checks.append(_parameters(certificate))
+    checks += _view(certificate)
     checks.append(_relation(certificate))
     same = certificate.privacy_unit == privacy_unit(content)
     words = f"privacy unit: {certificate.privacy_unit}"
@@ -253,7 +263,7 @@ def _file_checks(certificate: Certificate) -> list[Check]:
 
 def _source_checks(certificate: Certificate, path: str | Path) -> list[Check]:
     """That the certificate is of a deployment file, and says what that says."""
-    file, source = load(path), certificate.deployment
+    file, source = load(path, sums=True), certificate.deployment
     same = file.sha256 == source.sha256
     how = f"sha256 {file.sha256[:16]}... against {source.sha256[:16]}..."
     checks = [Check("file", "made from this deployment file", _said(same), how)]
@@ -283,12 +293,27 @@ def _parameters(certificate: Certificate) -> Check:
     return Check("file", claim, "holds", "those of its definition, all given")
 
 
+def _view(certificate: Certificate) -> list[Check]:
+    """That what the analyst sees is what the deployment says, where it is not all messages."""
+    if certificate.view is None and not is_sums(certificate):
+        return []
+    claim = "view: sums" if certificate.view is None else f"view: {certificate.view.words}"
+    try:
+        fault = sums_view_fault(certificate)
+    except NotCertified as error:
+        return [Check("file", claim, "undecided", str(error))]
+    return [Check("file", claim, _said(not fault), fault or "of the deployment")]
+
+
 def _relation(certificate: Certificate) -> Check:
     """That the neighbouring relation is the mechanism's, as a value and in words."""
     given = certificate.neighbouring_relation
     claim = str(given.get("words"))
     try:
-        relation, words = relation_of(certificate.deployment.content.randomizer)
+        if is_sums(certificate):
+            relation, words = sums_relation(certificate)
+        else:
+            relation, words = relation_of(certificate.deployment.content.randomizer)
     except NotCertified as error:
         return Check("file", claim, "undecided", str(error))
     odd = first_difference(given, {**relation, "words": words})
@@ -311,6 +336,8 @@ def _round_checks(certificate: Certificate) -> list[Check]:
 def _local_guarantee(certificate: Certificate) -> Check:
     eps0 = certificate.local_guarantee
     parameters = certificate.deployment.content.randomizer
+    if is_sums(certificate):
+        return _sums_guarantee(certificate)
     claim = f"local guarantee eps0 <= {eps0!r}, of any two values"
     if eps0 is None:
         return _no_guarantee(parameters)
@@ -326,6 +353,19 @@ def _local_guarantee(certificate: Certificate) -> Check:
         # Equality at eps0 itself: rounding leaves a remainder that says nothing.
         verdict = "undecided"
     return Check("file", claim, verdict, f"local divergence at eps0: {left}")
+
+
+def _sums_guarantee(certificate: Certificate) -> Check:
+    """Of all coordinates that a neighbour changes, or that none is left out where there is one."""
+    eps0 = certificate.local_guarantee
+    claim = f"local guarantee eps0 <= {eps0!r}, of any two neighbours' reports"
+    if eps0 is None:
+        claim = "no pure local guarantee is claimed"
+    try:
+        fault = sums_guarantee_fault(certificate)
+    except (NotCertified, ParameterError) as error:
+        return Check("file", claim, "undecided", str(error))
+    return Check("file", claim, _said(not fault), fault or "log ratios of the coordinates changed")
 
 
 def _no_guarantee(parameters: Mapping[str, Any]) -> Check:
@@ -425,6 +465,8 @@ def _decide(
     if claim.end == "upper" and certificate.quantity == "delta" and claim.value == 1.0:
         return "holds", "trivially"
     epsilon, targets = _at(certificate, claim)
+    if is_sums(certificate):
+        return decide_sums(certificate, scenario, claim, at=(epsilon, targets), report=report)
     if isinstance(claim, ComposedClaim):
         return decide_composed(
             certificate,
@@ -502,7 +544,7 @@ def _calls(certificate: Certificate, claim: AnyClaim) -> Iterable[dict[str, Any]
     """Arguments of log_delta; an upper end has to hold for all of them."""
     parameters = certificate.deployment.content.randomizer
     witness = claim.witness
-    if witness is None:
+    if witness is None or isinstance(witness, SumsWitness):
         return
     if witness.analysis in {"clone", "stronger-clone"}:
         eps0 = parameters.get("eps0", certificate.local_guarantee)

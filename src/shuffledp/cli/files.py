@@ -277,7 +277,7 @@ class _Done:
 
 def _load_all(files: tuple[str, ...]) -> list[Any]:
     deployments = load_deployment()
-    sources = [deployments.load(file) for file in files]
+    sources = [deployments.load(file, sums=True) for file in files]
     stem, times = Counter(source.stem for source in sources).most_common(1)[0]
     if times > 1:
         raise ParameterError(f"file name {stem!r} is given {times} times: wanted different names")

@@ -30,6 +30,8 @@ def print_account(source: Any, account: Any, certificate: Any) -> None:
     deployment = account.deployment
     click.echo(deployment.title)
     click.echo(_wrapped("  randomizer  ", mechanism_label(deployment.randomizer)))
+    if certificate.view is not None:
+        click.echo(_wrapped("  view        ", certificate.view.words))
     click.echo(_wrapped("  target      ", _target(deployment)))
     verdict = verdict_of(certificate)
     if verdict is not None:
@@ -122,7 +124,7 @@ def print_comparison(accounts: Sequence[Any]) -> None:
     click.echo("Comparison: upper ends" + (" after all rounds" if several else ""))
     rows = [["deployment", "target", "now", "min. batch", "no shuffler"]]
     for account in accounts:
-        ends = [account.named(name) for name in ("now", "minimum batch", "shuffler fails")]
+        ends = [account.named("now"), account.named("minimum batch"), account.failed]
         cells = [
             "-" if s is None else end_text(s.composed or s.bound, up=True, digits=4) for s in ends
         ]
@@ -167,10 +169,14 @@ def print_checks(file: str, checks: Sequence[Any], left: Sequence[str]) -> None:
 
 def _print_local(account: Any) -> None:
     if math.isfinite(account.eps0):
-        words = f"eps0 = {outward(account.eps0, up=True)} nats, whatever the shuffler does"
+        words = f"eps0 = {outward(account.eps0, up=True)} nats, whatever the {_who(account)} does"
     else:
-        words = "no pure eps0; if the shuffler fails, what the table says at the target"
+        words = f"no pure eps0; if the {_who(account)} fails, what the table says at the target"
     click.echo(_wrapped("  local guarantee ", words))
+
+
+def _who(account: Any) -> str:
+    return "aggregator" if account.deployment.view == "sums" else "shuffler"
 
 
 def _print_grounds(account: Any) -> None:

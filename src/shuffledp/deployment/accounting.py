@@ -11,14 +11,25 @@ from itertools import pairwise
 from shuffledp.bound import Bound, delta_from_log
 from shuffledp.deployment.model import GENERIC, Deployment, is_protocol
 from shuffledp.deployment.rounds import after_rounds
+from shuffledp.deployment.views import (
+    FAILURES,
+    alone_words,
+    failed,
+    sums_at_target,
+    sums_guarantee,
+)
 from shuffledp.shuffle import Shuffled, generic
 
-NOW, MINIMUM, FAILED = "now", "minimum batch", "shuffler fails"
+NOW, MINIMUM = "now", "minimum batch"
 _CURVE_RTOL = 1e-3
 _CURVE_POINTS = 21
+# Of sums, where a number takes a second or two.
+_FEWER_POINTS = 9
 _EXTRA_POINTS = 10
 _STEEP = 0.5
 _SECONDS = 45.0
+# Beyond it no sums of bits are accounted for: all data sets are searched.
+_MOST_SUMMED = 1_000_000
 
 Report = Callable[[str], None]
 
@@ -34,7 +45,7 @@ class Situation:
     Attributes
     ----------
     name : str
-        "now", "minimum batch" or "shuffler fails".
+        "now", "minimum batch", and "shuffler fails" or "aggregator fails".
     n : int
         Honest messages among which a user's message is hidden, that message included.
     how : str
@@ -63,6 +74,11 @@ class Account:
     deployment: Deployment
     eps0: float
     situations: tuple[Situation, ...]
+
+    @property
+    def failed(self) -> Situation:
+        """The one in which nothing hides a user's report."""
+        return next(s for s in self.situations if s.name in FAILURES)
 
     def named(self, name: str) -> Situation | None:
         """The situation of this name, if the deployment has it."""
@@ -95,14 +111,33 @@ def account(deployment: Deployment, *, report: Report = _silent) -> Account:
     found = []
     for name, n, how in situations(deployment):
         report(f"{name}: {n:,} messages")
-        alone = name == FAILED and is_protocol(deployment.randomizer)
+        if deployment.view == "sums":
+            found.append(_summed(deployment, name, n, how, report))
+            continue
+        alone = name in FAILURES and is_protocol(deployment.randomizer)
         bound, published = _both(deployment, n, alone_at_target if alone else at_target)
         composed, composed_published = None, None
         if deployment.accounting.rounds > 1:
             report(f"{name}: {deployment.accounting.rounds:,} rounds")
             composed, composed_published = _both(deployment, n, after_all_rounds)
         found.append(Situation(name, n, how, bound, published, composed, composed_published))
-    return Account(deployment, deployment.accountant(1).eps0, tuple(found))
+    return Account(deployment, _eps0(deployment), tuple(found))
+
+
+def _eps0(deployment: Deployment) -> float:
+    if deployment.view == "sums":
+        return sums_guarantee(deployment)
+    return deployment.accountant(1).eps0
+
+
+def _summed(deployment: Deployment, name: str, n: int, how: str, report: Report) -> Situation:
+    """A situation of sums: nothing of it is published."""
+    rounds = deployment.accounting.rounds
+    bound, composed = _with_margin(deployment, sums_at_target(deployment, n)), None
+    if rounds > 1:
+        report(f"{name}: {rounds:,} rounds")
+        composed = _with_margin(deployment, sums_at_target(deployment, n, rounds=rounds))
+    return Situation(name, n, how, bound, None, composed)
 
 
 def _both(
@@ -125,7 +160,12 @@ def _with_margin(deployment: Deployment, bound: Bound) -> Bound:
     """
     rtol = deployment.accounting.rtol
     if bound.quantity == "epsilon":
-        cap = max(bound.at.get("rounds", 1) * deployment.accountant(1).eps0, bound.upper)
+        rounds = int(bound.at.get("rounds", 1))
+        if deployment.view == "sums":
+            local = sums_guarantee(deployment, rounds=rounds)
+        else:
+            local = rounds * deployment.accountant(1).eps0
+        cap = max(local, bound.upper)
         upper = min(bound.upper * (1.0 + rtol), cap)
         return replace(bound, lower=bound.lower * (1.0 - rtol), upper=upper)
     log_lower = -math.inf if bound.log_lower is None else bound.log_lower - rtol
@@ -144,9 +184,10 @@ def situations(deployment: Deployment) -> list[tuple[str, int, str]]:
     if p.minimum_batch is not None:
         batch = p.minimum_batch
         unit = "users" if is_protocol(deployment.randomizer) else "messages"
+        unit = "reports" if deployment.view == "sums" else unit
         words = f"{batch:,} {unit}" + _without_colluders(deployment, batch)
         found.append((MINIMUM, p.honest(batch), words))
-    found.append((FAILED, 1, "every message is seen with its sender: nothing hides it"))
+    found.append((failed(deployment), 1, alone_words(deployment)))
     return found
 
 
@@ -197,20 +238,29 @@ def curve_over_n(account: Account, *, report: Report = _silent) -> Curve:
         Told in a few words what is being computed.
     """
     deployment = account.deployment
-    found = {s.n: s.bound for s in account.situations if s.name != FAILED}
+    found = {s.n: s.bound for s in account.situations if s.name not in FAILURES}
     low, high = max(1, min(found) // 10), max(10 * max(found), 100)
+    if deployment.view == "sums":
+        high = max(min(high, _MOST_SUMMED), *found)
+        ns, bounds = _swept(
+            lambda n: sums_at_target(deployment, n), found, (low, high), report, most=_FEWER_POINTS
+        )
+        return Curve(ns, bounds, (), ())
     accountant = deployment.accountant(low, rtol=max(_CURVE_RTOL, deployment.accounting.rtol))
-    ns, bounds = _swept(deployment, accountant, found, (low, high), report)
+    ns, bounds = _swept(
+        lambda n: at_target(deployment, accountant.with_n(n)), found, (low, high), report
+    )
     generic_ns, generics = _generic_over(deployment, account.eps0, (low, high), report)
     return Curve(ns, bounds, generic_ns, generics)
 
 
 def _swept(
-    deployment: Deployment,
-    accountant: Shuffled,
+    evaluate: Callable[[int], Bound],
     found: dict[int, Bound],
     ends: tuple[int, int],
     report: Report,
+    *,
+    most: int = _CURVE_POINTS + _EXTRA_POINTS,
 ) -> tuple[tuple[int, ...], tuple[Bound, ...]]:
     """Bounds from end to end, closer together where the upper one is steep."""
     give_up = time.monotonic() + _SECONDS
@@ -218,8 +268,8 @@ def _swept(
     while todo:
         for n in todo:
             report(f"figure: n = {n:,}")
-            found[n] = at_target(deployment, accountant.with_n(n))
-        middle = _next(found)
+            found[n] = evaluate(n)
+        middle = _next(found) if len(found) < most else None
         todo = [] if middle is None or time.monotonic() > give_up else [middle]
     ns = tuple(sorted(found))
     return ns, tuple(found[n] for n in ns)
@@ -265,4 +315,9 @@ def _generic_over(
     if not math.isfinite(eps0) or name == GENERIC or is_protocol(deployment.randomizer):
         return (), ()
     family = generic(eps0=eps0, n=ends[0], rtol=_CURVE_RTOL, trust=deployment.accounting.trust)
-    return _swept(deployment, family, {}, ends, lambda words: report(f"{words}, any randomizer"))
+    return _swept(
+        lambda n: at_target(deployment, family.with_n(n)),
+        {},
+        ends,
+        lambda words: report(f"{words}, any randomizer"),
+    )

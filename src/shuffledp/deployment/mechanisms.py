@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
-from shuffledp.errors import ParameterError
+from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.multimessage import protocol_class, protocol_from_dict, protocol_names
 from shuffledp.randomizers import (
     Hierarchy,
@@ -19,6 +19,7 @@ from shuffledp.randomizers import (
     randomizer_names,
 )
 from shuffledp.shuffle import Shuffled, generic, shuffle
+from shuffledp.views import Sums, summed
 
 GENERIC = "generic"
 
@@ -55,6 +56,30 @@ def accountant(randomizer: Mapping[str, Any], settings: Mapping[str, Any]) -> Sh
         parameters = {k: v for k, v in randomizer.items() if k != "name"}
         return generic(**parameters, **settings)
     return shuffle(_built(randomizer), **settings)
+
+
+def sums(
+    randomizer: Mapping[str, Any], n: int, *, ones: int, relation: str, rounds: int = 1
+) -> Sums:
+    """Sums of n honest reports; refused where nothing is certified of them.
+
+    Raises
+    ------
+    ParameterError
+        For mechanisms, numbers of ones and relations that have no sums.
+    """
+    if is_protocol(randomizer) or randomizer["name"] == GENERIC:
+        raise ParameterError(
+            f'view = "sums": {randomizer["name"]}: wanted one mechanism, a report a user'
+        )
+    try:
+        found = summed(_built(randomizer), n, ones=ones, relation=relation, rtol=None)
+    except NotCertified as error:
+        raise ParameterError(f'view = "sums": {error}') from None
+    try:
+        return found.compose(rounds=rounds)
+    except ParameterError as error:
+        raise ParameterError(f"accounting.{error}") from None
 
 
 def size_of(mechanism: Any) -> int | None:

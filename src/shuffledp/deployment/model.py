@@ -31,6 +31,7 @@ from shuffledp.deployment.mechanisms import (
     is_protocol,
     mechanism_names,
     parameter_kinds,
+    sums,
 )
 from shuffledp.deployment.messages import one_line
 from shuffledp.errors import ParameterError, rejected, unreadable
@@ -44,6 +45,8 @@ if TYPE_CHECKING:
     from shuffledp.shuffle import Shuffled
 
 LARGEST_ROUNDS = 10**9
+# Which datasets are neighbours, of sums: the first is what is taken where none is given.
+RELATIONS = ("replace-one", "replace-special")
 
 
 def _share(path: str, value: Any, *, zero: bool, one: bool) -> float:
@@ -236,11 +239,75 @@ class Deployment(Table):
     target: Target = Field(description="a table with delta or epsilon")
     accounting: Accounting = Accounting()
     data: Data | None = Field(default=None, description="where `shuffledp run` finds the values")
+    view: Annotated[
+        Literal["messages", "sums"],
+        BeforeValidator(lambda v: _check.choice("view", v, ("messages", "sums"))),
+    ] = Field(
+        default="messages",
+        description="what the analyst sees: the shuffled messages, or the sum of each coordinate",
+    )
+    ones: Annotated[int, _whole("ones"), Field(ge=1)] | None = Field(
+        default=None, description="with sums: most 1s of a report before it is randomized"
+    )
+    relation: (
+        Annotated[
+            Literal["replace-one", "replace-special"],
+            BeforeValidator(lambda v: _check.choice("relation", v, RELATIONS)),
+        ]
+        | None
+    ) = Field(
+        default=None,
+        description="with sums: a user's data replaced by another, or by a report of zeros",
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _sums_in_full(cls, table: Any) -> Any:
+        """With sums, ones and relation are there: defaults are written down."""
+        if not isinstance(table, Mapping) or table.get("view") != "sums":
+            return table
+        return {"ones": 1, "relation": RELATIONS[0], **table}
+
+    @model_serializer(mode="wrap")
+    def _without_messages(self, handler: Any) -> dict[str, Any]:
+        """Of messages nothing is said: certificates say what they said before."""
+        found = handler(self)
+        if self.view == "messages":
+            for key in ("view", "ones", "relation"):
+                del found[key]
+        return found
+
+    @model_validator(mode="after")
+    def _sums_are_known(self) -> Deployment:
+        """What combinations have sums."""
+        if self.view == "messages":
+            for key in ("ones", "relation"):
+                if getattr(self, key) is not None:
+                    raise ParameterError(f'{key} = {getattr(self, key)!r}: wanted view = "sums"')
+            return self
+        if self.accounting.trust != "all":
+            raise ParameterError(
+                f"accounting.trust = {self.accounting.trust!r}: wanted 'all' with view = \"sums\", "
+                "whose bound is proved in docs/theory-sums.md alone"
+            )
+        if self.data is not None:
+            raise ParameterError(
+                'data: wanted no such table with view = "sums": `run` shuffles messages'
+            )
+        self.sums(1, rounds=self.accounting.rounds)
+        return self
+
+    def sums(self, n: int, *, rounds: int = 1) -> Any:
+        """Sums of n honest reports in so many rounds."""
+        asked: dict[str, Any] = {"ones": self.ones, "relation": self.relation, "rounds": rounds}
+        return sums(self.randomizer, n, **asked)
 
     def accountant(
         self, n: int, *, trust: str | None = None, rtol: float | None = None
     ) -> Shuffled:
         """The front door's object for n honest messages."""
+        if self.view != "messages":
+            raise ParameterError(f"view = {self.view!r}: wanted messages, for a shuffler")
         settings: dict[str, Any] = {
             "n": n,
             "rtol": self.accounting.rtol if rtol is None else rtol,
@@ -273,6 +340,9 @@ class Deployment(Table):
         """What the file itself asks a reader to believe, in words."""
         p = self.population
         unit = "users" if is_protocol(self.randomizer) else "messages"
+        who = "shuffler"
+        if self.view == "sums":
+            unit, who = "reports", "aggregator"
         found = []
         if p.arriving < p.users:
             found.append(
@@ -283,14 +353,19 @@ class Deployment(Table):
             found.append(
                 f"in every batch at most {p.colluding:g} of the {unit}, rounded up, "
                 + ("collude" if unit == "users" else "come from users who collude")
-                + " with the analyst; their messages hide nobody"
+                + f" with the analyst; their {_sent(unit)} hide nobody"
             )
         if p.minimum_batch is not None:
             found.append(
-                f"the shuffler releases nothing from a batch of fewer than {p.minimum_batch:,} "
+                f"the {who} releases nothing from a batch of fewer than {p.minimum_batch:,} "
                 f"{unit}; a larger batch is at least as private as a smaller one"
             )
         return tuple(found)
+
+
+def _sent(unit: str) -> str:
+    """What users send, by the unit of a batch."""
+    return "reports" if unit == "reports" else "messages"
 
 
 @dataclass(frozen=True)
@@ -322,13 +397,15 @@ def as_written(value: float) -> Fraction:
     return Fraction(repr(value))
 
 
-def load(path: str | Path) -> DeploymentFile:
+def load(path: str | Path, *, sums: bool = False) -> DeploymentFile:
     """Read and check a deployment file.
 
     Parameters
     ----------
     path : path
         A TOML file.
+    sums : bool
+        Whether whoever asks knows what to do where the analyst sees sums.
 
     Raises
     ------
@@ -340,7 +417,10 @@ def load(path: str | Path) -> DeploymentFile:
     table, content = read_toml(path, "deployment file")
     if "group" in table:
         raise ParameterError(f"{path}: group: a crowd of groups, which `account` alone knows")
-    return DeploymentFile(path, hashlib.sha256(content).hexdigest(), parse(table, where=str(path)))
+    found = parse(table, where=str(path))
+    if found.view != "messages" and not sums:
+        raise ParameterError(f'{path}: view = "sums", which `account` and `verify` alone know')
+    return DeploymentFile(path, hashlib.sha256(content).hexdigest(), found)
 
 
 def read_toml(path: Path, what: str) -> tuple[dict[str, Any], bytes]:

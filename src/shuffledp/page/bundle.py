@@ -18,7 +18,14 @@ __all__ = ["bundle"]
 _PARTS = {
     "": ("errors.py", "_check.py", "notebook.py", "verdicts.py"),
     "ball": None,  # all of it
-    "certificate": ("composed.py", "expected.py", "messages.py", "model.py", "verifier.py"),
+    "certificate": (
+        "composed.py",
+        "expected.py",
+        "messages.py",
+        "model.py",
+        "sums.py",
+        "verifier.py",
+    ),
     "deployment": ("data.py", "messages.py", "model.py"),
     "page/browser": ("__init__.py", "driver.py", "ranges.py"),
 }

@@ -14,12 +14,14 @@ from typing import Any
 from shuffledp._check import choice
 from shuffledp.bound import outward
 from shuffledp.review.claims import (
-    FAILED,
     WORDS,
     all_rounds,
     epsilon_delta,
+    failure,
     one_round,
     released,
+    sent,
+    who,
     worst,
 )
 from shuffledp.review.meaning import odds, percent, right_guesses
@@ -73,7 +75,7 @@ def cautions(certificate: Any, *, expected: int | None = None) -> list[Caution]:
         _target(certificate),
         _large_eps(certificate),
         _large_delta(certificate),
-        _no_minimum(deployment),
+        _no_minimum(certificate),
         _fewer(certificate, expected),
         _rounds(deployment),
         _failed(certificate),
@@ -130,13 +132,13 @@ def _large_delta(certificate: Any) -> Caution | None:
     )
 
 
-def _no_minimum(deployment: Any) -> Caution | None:
-    if deployment.population.minimum_batch is not None:
+def _no_minimum(certificate: Any) -> Caution | None:
+    if certificate.deployment.content.population.minimum_batch is not None:
         return None
     return Caution(
         "no-minimum-batch",
-        "population.minimum_batch is not set: nothing is said of a batch in which fewer messages "
-        "arrive than are expected, and such a batch is released too",
+        "population.minimum_batch is not set: nothing is said of a batch in which fewer "
+        f"{sent(certificate)} arrive than are expected, and such a batch is released too",
     )
 
 
@@ -165,7 +167,7 @@ def _rounds(deployment: Any) -> Caution | None:
 
 
 def _failed(certificate: Any) -> Caution | None:
-    (ends,) = (found for found in all_rounds(certificate) if found.scenario.name == FAILED)
+    ends = failure(certificate)
     epsilon, delta = epsilon_delta(certificate, ends)
     if right_guesses(epsilon, delta) <= _LARGE:
         return None
@@ -174,6 +176,7 @@ def _failed(certificate: Any) -> Caution | None:
         left = f"{WORDS[ends.quantity]} <= {ends.shown('upper')} is left"
     return Caution(
         "shuffler-fails",
-        f"if the shuffler fails, {left}: a guess between two values of a user may be right "
-        f"{percent(epsilon, delta)} times in 100. All else rests on who runs the shuffler",
+        f"if the {who(certificate)} fails, {left}: a guess between two values of a user may be "
+        f"right {percent(epsilon, delta)} times in 100. All else rests on who runs the "
+        f"{who(certificate)}",
     )

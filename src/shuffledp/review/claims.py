@@ -8,8 +8,8 @@ from typing import Any
 
 from shuffledp.bound import shown_end
 
-# As deployment.accounting names the situation of a user whose messages nothing hides.
-FAILED = "shuffler fails"
+# As deployment.views names the situation of a user whose report nothing hides.
+FAILURES = ("shuffler fails", "aggregator fails")
 # Significant digits, as on the command line.
 DIGITS = {"epsilon": 6, "delta": 4}
 WORDS = {"epsilon": "eps", "delta": "delta"}
@@ -59,8 +59,29 @@ def all_rounds(certificate: Any) -> list[Ends]:
 
 
 def released(certificate: Any) -> list[Ends]:
-    """Ends after all rounds in the situations in which the shuffler works."""
-    return [ends for ends in all_rounds(certificate) if ends.scenario.name != FAILED]
+    """Ends after all rounds in the situations in which shuffler or aggregator works."""
+    return [ends for ends in all_rounds(certificate) if ends.scenario.name not in FAILURES]
+
+
+def failure(certificate: Any) -> Ends:
+    """Ends after all rounds where nothing hides a user's report."""
+    (ends,) = (one for one in all_rounds(certificate) if one.scenario.name in FAILURES)
+    return ends
+
+
+def seen(certificate: Any) -> str:
+    """What an analyst sees of users' data."""
+    return "shuffled messages" if certificate.view is None else "sums of the reports"
+
+
+def who(certificate: Any) -> str:
+    """Who stands between users and analyst."""
+    return "shuffler" if certificate.view is None else "aggregator"
+
+
+def sent(certificate: Any) -> str:
+    """What users send, in the plural."""
+    return "messages" if certificate.view is None else "reports"
 
 
 def worst(found: Sequence[Ends]) -> Ends:

@@ -26,14 +26,17 @@ from shuffledp.review.blocks import (
 )
 from shuffledp.review.cautions import verdict_of
 from shuffledp.review.claims import (
-    FAILED,
     WORDS,
     Ends,
     all_rounds,
     claims_of,
     epsilon_delta,
+    failure,
     one_round,
     released,
+    seen,
+    sent,
+    who,
     worst,
 )
 from shuffledp.review.entry import Entry
@@ -140,7 +143,7 @@ def _summary(entry: Entry) -> list[Block]:
         )
         return [Paragraph(line(Strong(words)))]
     promise = (
-        "What anybody who sees the shuffled messages, and nothing else of them, can learn about "
+        f"What anybody who sees the {seen(certificate)}, and nothing else of them, can learn about "
         f"the data of any one of the {users:,} users is bounded by "
     )
     when = ", ".join([_when(certificate), *_after(certificate)])
@@ -151,7 +154,7 @@ def _summary(entry: Entry) -> list[Block]:
     )
     return [
         Paragraph(line(promise, Strong(_ends_words(certificate, ends)), more)),
-        Paragraph(line(*_odds_words(epsilon, delta))),
+        Paragraph(line(*_odds_words(certificate, epsilon, delta))),
         *_provenance(certificate, ends),
         Paragraph(line(*_failed_words(certificate))),
     ]
@@ -167,7 +170,7 @@ def _when(certificate: Any) -> str:
     names = [ends.scenario.name for ends in released(certificate)]
     if "minimum batch" in names:
         return "in every batch that is released"
-    return "if as many messages arrive as are expected"
+    return f"if as many {sent(certificate)} arrive as are expected"
 
 
 def _after(certificate: Any) -> list[str]:
@@ -175,11 +178,11 @@ def _after(certificate: Any) -> list[str]:
     return [f"after all {rounds:,} rounds together"] if rounds > 1 else []
 
 
-def _odds_words(epsilon: float, delta: float | None) -> Line:
+def _odds_words(certificate: Any, epsilon: float, delta: float | None) -> Line:
     start = (
         "What this means: somebody who knows the data of all other users, has to tell which of two "
         "such values this user has, holds both for equally likely, and decides by whatever rule "
-        "once the messages are seen, is right with "
+        f"once the {'messages' if certificate.view is None else 'sums'} are seen, is right with "
     )
     chances = f", or {percent(epsilon, delta)} times in 100."
     words = Strong(f"odds of at most {odds(epsilon, delta)} to 1")
@@ -201,12 +204,15 @@ def _provenance(certificate: Any, ends: Ends) -> list[Block]:
 
 
 def _failed_words(certificate: Any) -> Line:
-    (ends,) = (one for one in all_rounds(certificate) if one.scenario.name == FAILED)
+    ends = failure(certificate)
     epsilon, delta = epsilon_delta(certificate, ends)
     left = _ends_words(certificate, ends)
     if ends.upper.value is None:
         left = "nothing finite is certified"
-    start = f"If the shuffler fails and messages are seen with their senders: {left}; "
+    start = (
+        f"If the {who(certificate)} fails and {sent(certificate)} are seen with their senders: "
+        f"{left}; "
+    )
     chances = (
         f"odds of at most {odds(epsilon, delta)} to 1, {percent(epsilon, delta)} times in 100."
     )
@@ -239,11 +245,15 @@ def _situations(certificate: Any, cited: Cited, prefix: str) -> list[Block]:
     blocks.append(_table(caption, one_round(certificate), cited, prefix))
     blocks.append(_meaning(certificate))
     said = [line(Strong(s.name), f": {s.how}") for s in certificate.scenarios]
+    if certificate.view is not None:
+        view = certificate.view
+        words = f": {view.words}; a neighbour changes at most {_coordinates(view.changed)} a round"
+        said.insert(0, line(Strong("view"), words))
     eps0 = certificate.local_guarantee
     words = (
-        "no pure eps0; if the shuffler fails, what the table says at the target"
+        f"no pure eps0; if the {who(certificate)} fails, what the table says at the target"
         if eps0 is None
-        else f"eps0 = {outward(eps0, up=True)} nats, whatever the shuffler does"
+        else f"eps0 = {outward(eps0, up=True)} nats, whatever the {who(certificate)} does"
     )
     said.append(line(Strong("local guarantee"), f": {words}"))
     claims = [claim for _, claim in claims_of(certificate)]
@@ -251,6 +261,10 @@ def _situations(certificate: Any, cited: Cited, prefix: str) -> list[Block]:
     rtol = certificate.deployment.content.accounting.rtol
     said.append(line(Strong("numerical width"), f": {width_words(widths, rtol)}"))
     return [*blocks, Bullets(tuple(said))]
+
+
+def _coordinates(count: int) -> str:
+    return f"{count:,} coordinate{'s' if count > 1 else ''}"
 
 
 def _table(caption: str, found: Sequence[Ends], cited: Cited, prefix: str) -> Table:
@@ -301,11 +315,11 @@ def _figure(entry: Entry, level: int, prefix: str) -> list[Block]:
 def _comparison(entries: Sequence[Entry]) -> list[Block]:
     """Upper ends side by side, and how every deployment stands."""
     several = any(entry.certificate.rounds > 1 for entry in entries)
-    names = ("now", "minimum batch", FAILED)
     rows = []
     for i, entry in enumerate(entries, 1):
         certificate = entry.certificate
         found = {ends.scenario.name: ends for ends in all_rounds(certificate)}
+        names = ("now", "minimum batch", failure(certificate).scenario.name)
         # As on the command line: four digits of either.
         ends = [found[name].shown("upper", digits=4) if name in found else "-" for name in names]
         fixed = WORDS["delta" if certificate.quantity == "epsilon" else "epsilon"]

@@ -72,10 +72,10 @@ TERMS: tuple[tuple[str, str], ...] = (
         ),
     ),
     (
-        "now, minimum batch, shuffler fails",
+        "now, minimum batch, shuffler (aggregator) fails",
         (
-            "The deployment as it is declared; the smallest batch that the shuffler releases; and "
-            "what is left if messages are seen with their senders."
+            "The deployment as it is declared; the smallest batch that is released; and what is "
+            "left if messages or reports are seen with their senders."
         ),
     ),
     (

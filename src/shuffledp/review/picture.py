@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from shuffledp.bound import Bound, outward
-from shuffledp.review.claims import FAILED, WORDS, Ends, one_round
+from shuffledp.review.claims import FAILURES, WORDS, Ends, one_round, who
 from shuffledp.review.drawing import Band, Level, Line, Mark, Picture
 
 # A line is about a hundredth of the axis wide (drawing.py: 2.6 of 300).
@@ -93,10 +93,12 @@ def _without_shuffler(certificate: Any) -> list[Item]:
     if certificate.quantity != "epsilon":
         return []
     if eps0 is not None:
-        return [Level("local", f"no shuffler: eps0 = {outward(eps0, up=True)}", eps0)]
-    (ends,) = (one for one in one_round(certificate) if one.scenario.name == FAILED)
+        return [Level("local", f"no {who(certificate)}: eps0 = {outward(eps0, up=True)}", eps0)]
+    (ends,) = (one for one in one_round(certificate) if one.scenario.name in FAILURES)
     height = _place("epsilon", ends.upper.value, None)
-    return [] if height is None else [Level("local", f"no shuffler: {_said(ends)}", height)]
+    return (
+        [] if height is None else [Level("local", f"no {who(certificate)}: {_said(ends)}", height)]
+    )
 
 
 def _wanted(certificate: Any) -> list[Item]:
@@ -113,7 +115,7 @@ def _marks(found: Sequence[Ends]) -> list[Item]:
     marks: list[Item] = []
     published: list[tuple[int, float]] = []
     for ends in found:
-        if ends.scenario.name == FAILED:
+        if ends.scenario.name in FAILURES:
             continue
         quantity, n = ends.quantity, ends.scenario.n
         high = _place(quantity, ends.upper.value, ends.upper.log)

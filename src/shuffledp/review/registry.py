@@ -18,12 +18,14 @@ from typing import Any
 
 from shuffledp.errors import ParameterError
 from shuffledp.review.claims import (
-    FAILED,
     WORDS,
     Ends,
     all_rounds,
     epsilon_delta,
+    failure,
     released,
+    sent,
+    who,
     worst,
 )
 from shuffledp.review.grounds import assumptions, sentence, statements
@@ -148,7 +150,7 @@ def _guarantee(certificate: Any, ends: Ends) -> list[_Line]:
         _Line(1, "dp_variant"),
         _Line(2, "variant_name", "Approximate DP"),
         _Line(2, "data_domain", "", "Public: which values a user may have.", off=True),
-        _Line(2, "unprotected_quantities", "The number of messages, n, is public."),
+        _Line(2, "unprotected_quantities", f"The number of {sent(certificate)}, n, is public."),
         _Line(1, "privacy_loss"),
         _Line(2, "privacy_unit", escaped(certificate.privacy_unit)),
         _Line(2, "privacy_unit_details", escaped(relation)),
@@ -173,8 +175,9 @@ def _said(certificate: Any) -> list[str]:
     fixed = WORDS["delta" if certificate.quantity == "epsilon" else "epsilon"]
     after = f", after all {certificate.rounds:,} rounds" if certificate.rounds > 1 else ""
     found = [
-        f"{ends.scenario.name} ({ends.scenario.n:,} messages): {ends.shown('lower')} <= {word} <= "
-        f"{ends.shown('upper')} at {fixed} = {certificate.at!r}{after}"
+        f"{ends.scenario.name} ({ends.scenario.n:,} {sent(certificate)}): "
+        f"{ends.shown('lower')} <= {word} <= {ends.shown('upper')} "
+        f"at {fixed} = {certificate.at!r}{after}"
         for ends in all_rounds(certificate)
     ]
     return [*found, "eps is in nats; upper ends are certified, numerical errors included."]
@@ -182,18 +185,18 @@ def _said(certificate: Any) -> list[str]:
 
 def _model(certificate: Any, label: str) -> list[_Line]:
     rounds = certificate.rounds
-    (failed,) = (ends for ends in all_rounds(certificate) if ends.scenario.name == FAILED)
+    failed = failure(certificate)
     word = WORDS[certificate.quantity]
     details = (
-        f"Each user's value is randomized on the device ({label}). If the shuffler fails, "
-        f"{word} <= {failed.shown('upper')}."
+        f"Each user's value is randomized on the device ({label}). "
+        f"If the {who(certificate)} fails, {word} <= {failed.shown('upper')}."
     )
     many = (
         f"{rounds:,} releases; every user takes part in each, and loses what is said above in all."
     )
     return [
         _Line(1, "deployment_model"),
-        _Line(2, "model_name", "Shuffle"),
+        _Line(2, "model_name", "Shuffle" if certificate.view is None else "Secure aggregation"),
         _Line(2, "model_name_details", escaped(details)),
         _Line(2, "actors", _bullets([f"Assumed: {words}" for words in assumptions(certificate)])),
         _Line(2, "release_type", "Many releases" if rounds > 1 else "One release"),

@@ -1,6 +1,16 @@
 """Views: what the analyst sees of the reports, where it is not the multiset of all messages."""
 
+from shuffledp.views.certified import certified, local_guarantee
 from shuffledp.views.front import MESSAGES_RTOL, VIEWS, shuffle
-from shuffledp.views.sums import Sums
+from shuffledp.views.sums import SUMS_ALONE, Sums, summed
 
-__all__ = ["MESSAGES_RTOL", "VIEWS", "Sums", "shuffle"]
+__all__ = [
+    "MESSAGES_RTOL",
+    "SUMS_ALONE",
+    "VIEWS",
+    "Sums",
+    "certified",
+    "local_guarantee",
+    "shuffle",
+    "summed",
+]

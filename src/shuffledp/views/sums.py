@@ -165,6 +165,23 @@ class Sums(Plotting):
         """Of a report of bits; NotCertified where it is none."""
         return coordinates_of(self.mechanism, ones=self.ones)
 
+    @property
+    def changed(self) -> int:
+        """Coordinates that a neighbour may change, in all rounds; of numbers the rounds."""
+        if isinstance(self.mechanism, Gaussian):
+            return self.rounds
+        return sum(self._changes()[0]) * self.rounds
+
+    @property
+    def falling(self) -> int:
+        """Those of one pair of datasets that are alike: all where bits are symmetric.
+
+        Else the coordinates that go from 1 to 0 (docs/theory-sums.md, Lemma 2.1).
+        """
+        if isinstance(self.mechanism, Gaussian) or self.coordinates.symmetric:
+            return self.changed
+        return min(self.ones, self.coordinates.count) * self.rounds
+
     # ------------------------------------------------------------------------------- both ends
 
     def _bound(self, ask: Callable[[Answering], Bound], at: dict[str, float]) -> Bound:
@@ -210,7 +227,7 @@ class Sums(Plotting):
         """Every changed coordinate is a neighbouring pair of one bit among n users."""
         if isinstance(self.mechanism, Gaussian):
             return [(self._noise(self.mechanism, 1.0 - _ROUNDED), theorems.SUM_OF_NORMALS)]
-        made, times = self.coordinates, sum(self._changes()[0]) * self.rounds
+        made, times = self.coordinates, self.changed
         found = [(self._rounds(Shuffled(made.wide, self.n), times), theorems.SUMS)]
         if made.exact and not made.symmetric and self.relation == REPLACEMENT:
             # Sums are made of the messages. One bit falls and one rises, which the bits' bound

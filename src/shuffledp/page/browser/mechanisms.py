@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 from shuffledp.ball.messages import PROTOCOLS
 from shuffledp.ball.parameters import check_parameters, known_mechanisms
+from shuffledp.ball.views import view_of
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.page.browser.ranges import check_ranges
 
@@ -43,6 +44,17 @@ def accountant(randomizer: Mapping[str, Any], settings: Mapping[str, Any]) -> No
     """Nothing is accounted for in the browser."""
     del randomizer, settings
     raise NotCertified("the browser verifies certificates, and makes none")
+
+
+def sums(
+    randomizer: Mapping[str, Any], n: int, *, ones: int, relation: str, rounds: int = 1
+) -> None:
+    """Refuse what has no sums; nothing is accounted for in the browser."""
+    del n, rounds
+    try:
+        view_of(randomizer, ones, relation)
+    except NotCertified as error:
+        raise ParameterError(f'view = "sums": {error}') from None
 
 
 def domain_fault(randomizer: Mapping[str, Any], count: int) -> str:

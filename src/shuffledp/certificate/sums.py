@@ -1,0 +1,262 @@
+"""Check what a certificate claims of sums of reports.
+
+An upper end rests on values that are not below delta of one coordinate at eps = 0, h, 2h, ...: all
+data sets are looked at again in balls, then the loss law of their chords is composed in balls over
+the coordinates that a neighbour changes. A lower end rests on polygons below delta of one data set;
+likewise. One coordinate alone, and sums of normal noise, are recomputed as they are.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from typing import Any, Literal
+
+from shuffledp.ball.rounds import law_above, law_below, log_delta_of_rounds, violation_below
+from shuffledp.ball.sums import log_delta_normal, others_bracket, sums_hold
+from shuffledp.ball.views import (
+    LOCAL,
+    NORMAL,
+    SEEN,
+    SUMS,
+    View,
+    guarantee_holds,
+    view_assumptions,
+    view_of,
+    view_relation,
+    view_statement,
+)
+from shuffledp.certificate.composed import (
+    distance_words,
+    logs_of,
+    multiples_are_exact,
+)
+from shuffledp.certificate.model import Certificate, ComposedClaim, Scenario, SumsWitness
+from shuffledp.errors import NotCertified
+
+__all__ = [
+    "decide_sums",
+    "is_sums",
+    "sums_fault",
+    "sums_guarantee_fault",
+    "sums_relation",
+    "sums_view_fault",
+]
+
+Verdict = Literal["holds", "does not hold", "undecided"]
+Target = tuple[float, float]
+# About how far down a polygon is looked at below its last vertex that is not 0.
+_BELOW_LAST = 5.0
+
+
+def is_sums(certificate: Certificate) -> bool:
+    """Whether the analyst sees sums, by the deployment."""
+    return certificate.deployment.content.view == "sums"
+
+
+def _view(certificate: Certificate) -> View:
+    content = certificate.deployment.content
+    return view_of(content.randomizer, content.ones, content.relation)
+
+
+def sums_view_fault(certificate: Certificate) -> str:
+    """What is wrong with what the certificate says the analyst sees; empty if nothing is."""
+    if not is_sums(certificate):
+        return "" if certificate.view is None else "the deployment's analyst sees messages"
+    view, said = _view(certificate), certificate.view
+    wanted = {"key": "sums", "ones": view.ones, "changed": view.changed, "words": SEEN}
+    if said is None:
+        return "wanted what the analyst sees: sums"
+    for key, value in wanted.items():
+        if json.dumps(getattr(said, key)) != json.dumps(value):
+            return f"view.{key} = {getattr(said, key)!r}: wanted {value!r}"
+    return ""
+
+
+def sums_relation(certificate: Certificate) -> tuple[dict[str, Any], str]:
+    """The neighbouring relation as a table and in words."""
+    return view_relation(_view(certificate))
+
+
+def sums_guarantee_fault(certificate: Certificate) -> str:
+    """What is wrong with the local guarantee that is claimed; empty if nothing is."""
+    view, eps0 = _view(certificate), certificate.local_guarantee
+    if eps0 is None:
+        # Of bits one of 299 nats would be one; of normal noise there is none.
+        return "the mechanism has one" if guarantee_holds(view, 299.0) else ""
+    return "" if guarantee_holds(view, eps0) else "a log ratio of two reports may be larger"
+
+
+def sums_fault(certificate: Certificate, claim: Any) -> str:
+    """What is wrong with what a claim says beside its number; empty if nothing is."""
+    view, witness, end = _view(certificate), claim.witness, claim.end
+    if not isinstance(witness, SumsWitness):
+        return "witness: wanted one of sums"
+    wanted = view_statement(view, witness.analysis, end)
+    if wanted is None:
+        return f"a {end} end of these sums cannot rest on {witness.analysis}"
+    given = {} if claim.theorem is None else claim.theorem.model_dump()
+    if given != wanted.to_dict():
+        return f"theorem: wanted {wanted.title!r}, {wanted.source!r} [{wanted.provenance}]"
+    words = view_assumptions(view, rounds=_rounds(certificate, claim)) if end == "upper" else ()
+    if tuple(claim.assumptions) != words:
+        return "not the assumptions of its theorem"
+    return _shape_fault(view, witness, end, _rounds(certificate, claim))
+
+
+def _shape_fault(view: View, witness: SumsWitness, end: str, rounds: int) -> str:
+    """Whether the witness gives what its analysis needs, and nothing that is not looked at."""
+    wanted: set[str] = set()
+    if witness.analysis not in {NORMAL, LOCAL}:
+        # Where one coordinate changes its delta is the end itself.
+        several = view.changed * rounds > 1
+        if end == "upper":
+            wanted = {"step", "values"} if several else set()
+        else:
+            wanted = {"others", "swap"} | ({"step", "vertices"} if several else set())
+    for key in ("others", "swap", "step", "values", "vertices"):
+        if (getattr(witness, key) is not None) != (key in wanted):
+            return f"witness.{key}: wanted {'some' if key in wanted else 'none'}"
+    return ""
+
+
+def _rounds(certificate: Certificate, claim: Any) -> int:
+    return certificate.rounds if isinstance(claim, ComposedClaim) else 1
+
+
+# --------------------------------------------------------------------------------- the numbers
+
+
+def decide_sums(
+    certificate: Certificate,
+    scenario: Scenario,
+    claim: Any,
+    *,
+    at: tuple[float, Target],
+    report: Callable[[str], None],
+) -> tuple[Verdict, str]:
+    """Whether a claim about sums holds, and what was recomputed.
+
+    Parameters
+    ----------
+    certificate, scenario, claim
+        The claim and where it stands.
+    at : (float, (float, float))
+        The eps of the claim, and floats below and above the log of its delta.
+    report : callable
+        Told what is being recomputed.
+    """
+    view, rounds, witness = _view(certificate), _rounds(certificate, claim), claim.witness
+    epsilon, target = at
+    upper = claim.end == "upper"
+    if witness.analysis == LOCAL:
+        holds = guarantee_holds(view, epsilon, rounds=rounds)
+        words = "no log ratio of a user's reports is larger" if holds else "one may be larger"
+        return ("holds" if holds else "does not hold"), f"local, {rounds:,} rounds: {words}"
+    if witness.analysis == NORMAL:
+        bracket = log_delta_normal(view.mechanism, n=scenario.n, rounds=rounds, epsilon=epsilon)
+        return _compared(bracket, target, NORMAL, upper=upper)
+    if witness.step is None:
+        return _one(view, scenario.n, witness, at, upper=upper)
+    if not multiples_are_exact(witness):
+        return "does not hold", "the multiples of the step are not floats"
+    if upper:
+        verdict, how = _values_hold(view, scenario.n, witness, report)
+        times = view.changed * rounds
+        law = law_above(witness.step, witness.values or ())
+    else:
+        verdict, how = _polygons_hold(view, scenario.n, witness, report)
+        times = view.alike * rounds
+        sides = witness.vertices or []
+        law = law_below(witness.step, *(sides[::-1] if witness.swap else sides))
+    if verdict != "holds":
+        return verdict, how
+    report(f"{scenario.name}: composing {times:,} coordinates")
+    bracket = log_delta_of_rounds(law, rounds=times, epsilon=epsilon)
+    return _compared(bracket, target, f"{how}; {times:,} coordinates composed", upper=upper)
+
+
+def _compared(bracket: Target, target: Target, words: str, *, upper: bool) -> tuple[Verdict, str]:
+    low, high = bracket
+    how = f"{words}, {distance_words(low, high, target)}"
+    if high <= target[0] if upper else low >= target[1]:
+        return "holds", how
+    if low > target[1] if upper else high < target[0]:
+        return "does not hold", how
+    return "undecided", how
+
+
+def _one(
+    view: View, n: int, witness: SumsWitness, at: tuple[float, Target], *, upper: bool
+) -> tuple[Verdict, str]:
+    """One coordinate: all data sets, or the one that is named."""
+    epsilon, target = at
+    if not upper:
+        bracket = _bracket(view, n, witness, target[0])(epsilon)
+        return _compared(bracket, target, _held(n, witness), upper=False)
+    holds, refuted, excess = sums_hold(view.mechanism, n=n, epsilons=[epsilon], logs=[target[0]])
+    verdict: Verdict = "holds" if holds else "does not hold" if refuted else "undecided"
+    side = "below" if excess <= 0.0 else "above"
+    return (
+        verdict,
+        f"{SUMS}, all data sets: the bound is {abs(math.expm1(excess)):.1e} {side} the claim",
+    )
+
+
+def _bracket(view: View, n: int, witness: SumsWitness, log_smallest: float) -> others_bracket:
+    return others_bracket(
+        view.mechanism,
+        n=n,
+        ones=witness.others or 0,
+        swap=bool(witness.swap),
+        log_smallest=log_smallest,
+    )
+
+
+def _held(n: int, witness: SumsWitness) -> str:
+    ones = witness.others or 0
+    return f"{ones:,} others 1, {n - 1 - ones:,} others 0{', swapped' if witness.swap else ''}"
+
+
+def _values_hold(
+    view: View, n: int, witness: SumsWitness, report: Callable[[str], None]
+) -> tuple[Verdict, str]:
+    """Whether every value is at least one coordinate's delta at its eps, for all data sets."""
+    values, step = witness.values or [], witness.step or 0.0
+    report(f"one coordinate, {len(values)} values, all data sets")
+    asked = [(k * step, logs_of(value)[0]) for k, value in enumerate(values) if value < 1.0]
+    holds, refuted, excess = sums_hold(
+        view.mechanism, n=n, epsilons=[e for e, _ in asked], logs=[log for _, log in asked]
+    )
+    if holds:
+        return "holds", f"{len(values)} values of one coordinate, all data sets"
+    words = f"a value of one coordinate is {math.expm1(min(excess, 700.0)):.1e} too small"
+    return ("does not hold" if refuted else "undecided"), words
+
+
+def _polygons_hold(
+    view: View, n: int, witness: SumsWitness, report: Callable[[str], None]
+) -> tuple[Verdict, str]:
+    """Whether both polygons are below one coordinate's delta of the data set and its swap."""
+    step, points = witness.step or 0.0, 0
+    if not 0 <= (witness.others or 0) <= n - 1:
+        return "does not hold", f"others = {witness.others:,}: wanted at most {n - 1:,}"
+    for swap, side in enumerate(witness.vertices or []):
+        report(f"one coordinate from below, {len(side)} vertices")
+        points = max(points, side[-1][0] + 1)
+        smallest = min((v for _, v in side if v > 0.0), default=1.0)
+        asked = witness.model_copy(update={"swap": bool(swap)})
+        bracket = _bracket(view, n, asked, 2.0 * math.log(smallest) - _BELOW_LAST)
+        try:
+            found = violation_below(step, side, lambda k, ask=bracket: ask(k * step))
+        except NotCertified as error:
+            return "undecided", str(error)
+        if found is not None:
+            where = f"one coordinate at eps = {found[0] * step:.6g}"
+            return (
+                ("does not hold", f"{where}: delta is smaller")
+                if found[1]
+                else ("undecided", f"{where}: not certainly below")
+            )
+    return "holds", f"{points} values of one coordinate from below ({_held(n, witness)})"

@@ -1,0 +1,154 @@
+"""Sums of bits in balls: against every data set in fractions of the definition itself."""
+
+import itertools
+import math
+import random
+
+import pytest
+from flint import arb, ctx
+
+from shuffledp.ball import sums as balls
+from shuffledp.ball.sums import coordinate_of, log_delta_normal, others_bracket, sums_hold
+from shuffledp.errors import NotCertified, ParameterError
+
+
+def rates(mechanism):
+    """P(bit = 1) of a 0 and of a 1, from the papers."""
+    name = mechanism["name"]
+    if name == "channel":
+        return tuple(arb(row[1]) for row in mechanism["matrix"])
+    grow = arb(mechanism["eps0"]).exp()
+    if name == "oue":
+        return 1 / (1 + grow), arb(1) / 2
+    if name == "rappor":
+        grow = (arb(mechanism["eps0"]) / 2).exp()
+    return 1 / (1 + grow), grow / (1 + grow)
+
+
+def law(bits):
+    """The number of ones of independent bits with these chances."""
+    found = [arb(1)]
+    for p in bits:
+        found = [
+            (found[k] * (1 - p) if k < len(found) else 0) + (found[k - 1] * p if k else 0)
+            for k in range(len(found) + 1)
+        ]
+    return found
+
+
+def exact(mechanism, n, ones, epsilon, *, swap):
+    """sum of (P - a Q)_+ of one data set, all sums listed."""
+    q, p = rates(mechanism)
+    others = [p] * ones + [q] * (n - 1 - ones)
+    first, second = (q, p) if swap else (p, q)
+    masses = [law([*others, r]) for r in (first, second)]
+    gains = [x - arb(epsilon).exp() * y for x, y in zip(*masses, strict=True)]
+    return sum((g for g in gains if g > 0), start=arb(0))
+
+
+def random_mechanism(rng):
+    name = rng.choice(("rappor", "oue", "binary-rr", "channel"))
+    if name == "channel":
+        low, high = sorted((rng.random(), rng.random()))
+        return {"name": name, "matrix": [[1.0 - low, low], [1.0 - high, high]]}
+    size = {"d": rng.randint(2, 9)} if name in {"rappor", "oue"} else {}
+    return {"name": name, **size, "eps0": math.exp(rng.uniform(-3.0, 2.5))}
+
+
+@pytest.fixture(autouse=True)
+def many_bits():
+    before, ctx.prec = ctx.prec, 200
+    yield
+    ctx.prec = before
+
+
+def test_brackets_of_random_data_sets_hold_the_definition():
+    rng = random.Random("brackets")
+    for _ in range(120):
+        mechanism, n = random_mechanism(rng), rng.randint(1, 9)
+        ones, swap = rng.randint(0, n - 1), rng.random() < 0.5
+        epsilon = rng.choice((0.0, 0.1, 0.5, 1.0)) * mechanism.get("eps0", 1.0)
+        low, high = others_bracket(mechanism, n=n, ones=ones, swap=swap, log_smallest=-30.0)(
+            epsilon
+        )
+        truth = exact(mechanism, n, ones, epsilon, swap=swap)
+        if low == -math.inf:
+            assert truth < 1e-40
+            continue
+        assert arb(low).exp() <= truth <= arb(high).exp(), (mechanism, n, ones, swap, epsilon)
+        assert high - low < 1e-9
+
+
+def test_all_data_sets_at_many_eps():
+    """Values just above the largest hold, and one value just below it is refuted."""
+    rng = random.Random("all data sets")
+    for _ in range(25):
+        mechanism, n = random_mechanism(rng), rng.randint(1, 9)
+        epsilons = [rng.uniform(0.0, 1.2) * mechanism.get("eps0", 1.0) for _ in range(3)]
+        largest = [
+            max(
+                (exact(mechanism, n, m, e, swap=swap) for m in range(n) for swap in (False, True)),
+                key=lambda x: float(x.mid()),
+            )
+            for e in epsilons
+        ]
+        logs = [math.log(x.upper()) + 1e-9 if x > 0 else -math.inf for x in largest]
+        holds, refuted, excess = sums_hold(mechanism, n=n, epsilons=epsilons, logs=logs)
+        assert holds, (mechanism, n, epsilons, logs)
+        assert not refuted
+        assert excess <= 0.0
+        for k in range(3):
+            if logs[k] > -60.0:
+                less = [log - (1e-6 if i == k else 0.0) for i, log in enumerate(logs)]
+                found = sums_hold(mechanism, n=n, epsilons=epsilons, logs=less)
+                assert found[:2] == (False, True), (mechanism, n, epsilons, k)
+
+
+def test_sums_of_many_users_are_halved_not_listed():
+    """n = 3,000: every data set within a tenth of a per cent, by the largest that is found."""
+    mechanism, n, epsilon = {"name": "rappor", "d": 4, "eps0": 4.0}, 3_000, 0.1
+    seen = [
+        others_bracket(mechanism, n=n, ones=m, swap=False, log_smallest=-30.0)(epsilon)[0]
+        for m in (*range(0, n, 97), n - 1)
+    ]
+    top = max(seen)
+    assert sums_hold(mechanism, n=n, epsilons=[epsilon], logs=[top + 1e-3])[0]
+    assert sums_hold(mechanism, n=n, epsilons=[epsilon], logs=[top - 1e-6])[:2] == (False, True)
+
+
+def test_all_data_sets_means_those_in_the_middle_too(monkeypatch):
+    """A search that looked at both ends alone would be found out: the middle is the worst here."""
+    mechanism = {"name": "channel", "matrix": [[0.999, 0.001], [0.5, 0.5]]}
+    n, epsilon = 9, 0.05
+    per = [max(exact(mechanism, n, m, epsilon, swap=s) for s in (False, True)) for m in range(n)]
+    assert sums_hold(mechanism, n=n, epsilons=[epsilon], logs=[math.log(float(max(per))) + 1e-9])[0]
+    monkeypatch.setattr(balls, "_MOST_WORK", 10)
+    with pytest.raises(NotCertified, match="too many data sets"):
+        sums_hold(mechanism, n=n, epsilons=[epsilon], logs=[-5.0])
+
+
+def test_normal_sums_are_the_gaussian_mechanism():
+    mechanism = {"name": "gaussian", "sigma": 1.5, "low": -1.0, "high": 2.0}
+    for n, rounds, epsilon in itertools.product((1, 50), (1, 7), (0.0, 0.4, 3.0)):
+        low, high = log_delta_normal(mechanism, n=n, rounds=rounds, epsilon=epsilon)
+        mu = arb(rounds).sqrt() * 3 / (arb(1.5) * arb(n).sqrt())
+        both = [(1 + ((s * mu / 2 - epsilon / mu) / arb(2).sqrt()).erf()) / 2 for s in (1, -1)]
+        truth = both[0] - arb(epsilon).exp() * both[1]
+        assert arb(low).exp() <= truth * (1 + arb(2) ** -40)
+        assert arb(high).exp() >= truth * (1 - arb(2) ** -40)
+        assert high - low < 1e-12
+    far = log_delta_normal(mechanism, n=10**6, rounds=1, epsilon=1.0)
+    assert -130_000.0 < far[0] <= far[1] < -100_000.0
+
+
+def test_what_has_no_sums():
+    assert coordinate_of({"name": "k-rr", "k": 3, "eps0": 1.0}) is None
+    with pytest.raises(NotCertified, match="k-rr"):
+        sums_hold({"name": "k-rr", "k": 3, "eps0": 1.0}, n=9, epsilons=[0.1], logs=[-1.0])
+    bits = {"name": "binary-rr", "eps0": 1.0}
+    with pytest.raises(NotCertified, match="n = 10,000,001"):
+        sums_hold(bits, n=10_000_001, epsilons=[0.1], logs=[-1.0])
+    with pytest.raises(ParameterError, match="others = 9"):
+        others_bracket(bits, n=9, ones=9, swap=False, log_smallest=-1.0)
+    with pytest.raises(ParameterError, match="epsilon"):
+        sums_hold(bits, n=9, epsilons=[-0.1], logs=[-1.0])

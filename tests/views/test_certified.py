@@ -1,0 +1,93 @@
+"""Ends of sums as certificates say them: against every pair of data sets, in 200-bit arithmetic."""
+
+import math
+import random
+
+import pytest
+from flint import arb, ctx
+
+import shuffledp as sd
+from shuffledp.ball.views import guarantee_holds, view_of
+from shuffledp.errors import NotCertified
+from shuffledp.views import certified, local_guarantee
+from views.test_sums import exact, random_case
+
+
+@pytest.fixture(autouse=True)
+def many_bits():
+    before, ctx.prec = ctx.prec, 200
+    yield
+    ctx.prec = before
+
+
+@pytest.mark.parametrize(
+    "seed", [1, *(pytest.param(s, marks=pytest.mark.long) for s in range(2, 200))]
+)
+def test_random_sums_against_every_pair_of_datasets(seed):
+    rng = random.Random(f"certified sums {seed}")
+    for _ in range(5):
+        mechanism, n, ones, relation = random_case(rng)
+        view = sd.shuffle(mechanism, n, view="sums", ones=ones, relation=relation)
+        epsilon = rng.choice((0.05, 0.3, 0.7, 0.95)) * mechanism.eps0
+        truth = exact(mechanism, n, ones, relation, epsilon)
+        found = certified(view, quantity="delta", value=epsilon)
+        assert arb(found.lower) <= truth <= arb(found.upper), (mechanism, n, ones, relation)
+        target = min(max(float(truth.mid()), 1e-9), 0.5)
+        ends = certified(view, quantity="epsilon", value=target)
+        # delta falls in eps: at the upper end it is below the target, at the lower one above.
+        assert exact(mechanism, n, ones, relation, ends.upper) <= target
+        assert exact(mechanism, n, ones, relation, ends.lower) >= target or ends.lower == 0.0
+
+
+@pytest.mark.parametrize("make", [sd.RAPPOR, sd.OUE])
+def test_the_local_guarantee_is_the_largest_log_ratio(make):
+    """Of one user: nothing is left at it, something just below it; and of several rounds."""
+    for d, ones, relation in (
+        (2, 1, "replace-one"),
+        (3, 2, "replace-one"),
+        (3, 2, "replace-special"),
+        (2, 1, "replace-special"),
+        (3, 3, "replace-one"),
+    ):
+        mechanism = make(d=d, eps0=1.7)
+        view = sd.shuffle(mechanism, 1, view="sums", ones=ones, relation=relation)
+        eps0 = local_guarantee(view)
+        assert exact(mechanism, 1, ones, relation, eps0 * (1.0 + 1e-12)) < 1e-11
+        assert exact(mechanism, 1, ones, relation, eps0 * (1.0 - 1e-6)) > 1e-9
+        there = view_of(mechanism.to_dict(), ones, relation)
+        for rounds in (1, 3):
+            whole = local_guarantee(view.compose(rounds=rounds))
+            assert guarantee_holds(there, whole, rounds=rounds)
+            assert not guarantee_holds(there, whole * (1.0 - 1e-12), rounds=rounds)
+
+
+def test_ends_are_close_and_agree_with_the_front_door():
+    for mechanism, more, apart in (
+        (sd.RAPPOR(d=9, eps0=3.0), {}, 1.015),
+        (sd.RAPPOR(d=9, eps0=3.0), {"relation": "replace-special"}, 1.002),
+        (sd.BinaryRR(eps0=1.5), {}, 1.002),
+        (sd.Gaussian(sigma=1.0), {}, 1.01),
+    ):
+        view = sd.shuffle(mechanism, 60, view="sums", **more)
+        found = certified(view, quantity="epsilon", value=1e-4)
+        assert found.upper <= apart * found.lower
+        other = view.epsilon(delta=1e-4)
+        assert found.lower <= other.upper
+        assert other.lower <= found.upper
+
+
+def test_of_symmetric_bits_every_coordinate_counts_of_others_those_that_fall():
+    bits, others = sd.RAPPOR(d=4, eps0=2.0), sd.OUE(d=4, eps0=2.0)
+    for mechanism, falling in ((bits, 4), (others, 2)):
+        view = sd.shuffle(mechanism, 9, view="sums", ones=2)
+        assert (view.changed, view.falling) == (4, falling)
+    assert sd.shuffle(bits, 9, view="sums", ones=2).compose(rounds=5).changed == 20
+
+
+def test_more_users_than_are_searched():
+    view = sd.shuffle(sd.RAPPOR(d=4, eps0=2.0), 1_000_001, view="sums")
+    with pytest.raises(NotCertified, match="1,000,000"):
+        certified(view, quantity="epsilon", value=1e-9)
+    many = sd.shuffle(sd.Gaussian(sigma=2.0), 10**9, view="sums")
+    assert 0.0 < certified(many, quantity="epsilon", value=1e-9).upper < 1e-3
+    assert math.isinf(local_guarantee(many))
