@@ -51,6 +51,8 @@ def tabulated() -> dict[str, sd.Randomizer]:
         "extremal": sd.Extremal(pattern=FANO, eps0=EPS0),
         "wheel": sd.Wheel(domain=DOMAIN, s=5, eps0=EPS0),
         "pckv-grr": sd.PCKVGRR(domain=DOMAIN, s=5, eps0=EPS0),
+        "pi-rappor": sd.PIRAPPOR(domain=DOMAIN, eps0=EPS0),
+        "projective-geometry": sd.ProjectiveGeometry(domain=DOMAIN, eps0=EPS0),
         "sampling-rappor": sd.SamplingRAPPOR(d=DOMAIN, s=5, eps0=EPS0),
         "duchi": sd.Duchi(eps0=EPS0),
         "piecewise": sd.Piecewise(eps0=EPS0),

@@ -58,6 +58,12 @@ ALIKE_TRIPLES = Theorem(
     "docs/theory-stealing.md, section 5.1",
     "proved here",
 )
+HYPERPLANE_TRIPLES = Theorem(
+    "hyperplane-triples",
+    "the others hold the victim's inputs or a third one, linearly dependent on them or not",
+    "docs/theory-stealing.md, section 5.1",
+    "proved here",
+)
 ALL_TRIPLES = Theorem(
     "all-triples",
     "all ordered pairs and all inputs of the others searched",
@@ -129,6 +135,12 @@ HASHED_PAIRS = Theorem(
     "symmetric-hashing",
     "every pair of inputs has the same law, no worse than with a uniformly random function",
     "docs/theory.md, Theorem 4.2b",
+    "proved here",
+)
+HYPERPLANE_PAIRS = Theorem(
+    "hyperplanes",
+    "every pair of inputs has the same law: any two are linearly independent",
+    "docs/theory.md, Theorem 4.2c",
     "proved here",
 )
 OTHER_BLOCK = Theorem(

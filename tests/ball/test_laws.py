@@ -102,6 +102,17 @@ CASES = [
     ],
     *[
         (
+            {"name": name, "domain": d, "q": q, "eps0": EPS0},
+            lambda d=d, q=q, rows=rows: rows(d, q, EPS0),
+        )
+        for name, rows in (
+            ("pi-rappor", definitions.affine),
+            ("projective-geometry", definitions.projective),
+        )
+        for d, q in ((2, 2), (3, 2), (4, 2), (7, 2), (6, 3), (4, 5))
+    ],
+    *[
+        (
             {"name": "subset", "d": d, "k": k, "eps0": EPS0},
             lambda d=d, k=k: definitions.subset(d, k, EPS0),
         )

@@ -34,6 +34,14 @@ MECHANISMS = {
         sd.SamplingRAPPOR(d=9, s=1, eps0=2.0),
         {"d": 9, "s": 1, "eps0": 2.0},
     ),
+    "pi-rappor": (
+        sd.PIRAPPOR(domain=20, q=3, eps0=1.0),
+        {"domain": 20, "eps0": 1.0, "q": 3},
+    ),
+    "projective-geometry": (
+        sd.ProjectiveGeometry(domain=20, q=2, eps0=2.0),
+        {"domain": 20, "eps0": 2.0, "q": 2},
+    ),
     "poisson-subsample": (
         sd.PoissonSubsample(sd.RAPPOR(d=5, eps0=2.0), rate=0.25),
         {"randomizer": {"name": "rappor", "d": 5, "eps0": 2.0}, "rate": 0.25},

@@ -47,9 +47,11 @@ TABLES = {
         )
     ],
     "pckv-grr": ["domain = 7\ns = 3\neps0 = 1.4", "domain = 4\ns = 3\neps0 = 1.4\npadding = true"],
+    "pi-rappor": ["domain = 30\neps0 = 1.5", "domain = 4\neps0 = 0.5\nq = 2"],
     "piecewise": ["eps0 = 1.3\nlow = 0.0\nhigh = 10.0"],
     "poisson-subsample": ['rate = 0.3\nrandomizer = { name = "piecewise", eps0 = 1.0 }'],
     "privunit": ["d = 3\nc = 0.3\neps0 = 1.2", "d = 2\nc = 0.7\neps0 = 1.2"],
+    "projective-geometry": ["domain = 30\neps0 = 1.5", "domain = 7\neps0 = 0.5\nq = 2"],
     "rappor": ["d = 6\neps0 = 2.0"],
     "sampling-rappor": ["d = 9\ns = 3\neps0 = 1.5", "d = 4\ns = 3\neps0 = 1.5"],
     "staircase": ["eps0 = 1.2\nlow = -1.0\nhigh = 4.0"],

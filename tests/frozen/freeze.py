@@ -1,5 +1,7 @@
 """Ask every question and keep the answers: ``python tests/frozen/freeze.py`` from the repository.
 
+With ``--new NAME ...`` only those that begin with one of these names and have no answer are asked,
+and no answer that is kept is touched.
 An answer is kept with both ends, both numerical widths and the processor's seconds it took;
 a refusal by the name of its error.
 """
@@ -39,9 +41,18 @@ def main() -> None:
     sys.path[:0] = [str(ROOT / "src"), str(ROOT / "tests")]
     from frozen.questions import questions
 
+    asked, kept = questions(), {}
+    if sys.argv[1:2] == ["--new"]:
+        # A line an answer, as below: what is kept stays as it is written.
+        text = ANSWERS.read_text(encoding="utf-8").splitlines()[1:-1]
+        kept = {
+            next(iter(json.loads(f"{{{line.rstrip(',')}}}"))): line.rstrip(",") for line in text
+        }
+        wanted = tuple(sys.argv[2:])
+        asked = {key: ask for key, ask in asked.items() if key in kept or key.startswith(wanted)}
     lines = []
-    for name, ask in questions().items():
-        lines.append(f"{json.dumps(name)}: {json.dumps(answer(ask))}")
+    for name, ask in asked.items():
+        lines.append(kept.get(name) or f"{json.dumps(name)}: {json.dumps(answer(ask))}")
         print(lines[-1], flush=True)
     ANSWERS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 

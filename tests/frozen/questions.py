@@ -30,6 +30,8 @@ STRONG = {
     "laplace": {"eps0": 4.0},
     "olh": {"domain": 1000, "eps0": 4.0},
     "oue": {"d": 10, "eps0": 4.0},
+    "pi-rappor": {"domain": 1000, "eps0": 4.0},
+    "projective-geometry": {"domain": 1000, "eps0": 4.0},
     "rappor": {"d": 10, "eps0": 4.0},
     "staircase": {"eps0": 4.0},
     "subset": {"d": 128, "eps0": 4.0},

@@ -27,6 +27,8 @@ MECHANISMS = [
     sd.OUE(d=7, eps0=2.0),
     sd.OLH(domain=7, eps0=2.0),
     sd.HadamardResponse(domain=7, eps0=1.0),
+    sd.PIRAPPOR(domain=7, eps0=1.0),
+    sd.ProjectiveGeometry(domain=7, eps0=1.0),
     sd.Laplace(eps0=1.0, low=0.0, high=6.0),
     sd.Gaussian(sigma=2.0, low=0.0, high=6.0),
 ]

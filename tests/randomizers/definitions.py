@@ -5,6 +5,7 @@ One row for each input of the WHOLE domain, one column for each output. Only sma
 
 import itertools
 import math
+import operator
 
 from flint import arb, ctx
 
@@ -81,6 +82,35 @@ def hash_family(domain, l, eps0):
             h = sum(a[j] for j in range(m) if x >> j & 1) % l
             rows[x].append((grow if h == z else arb(1)) / (grow + l - 1) / l**m)
     return rows
+
+
+def affine(domain, q, eps0, exp=lambda x: arb(x).exp()):
+    """PI-RAPPOR: reports (a_1, .., a_t, b) in lexical order, likelier where a . x + b = 0 mod q."""
+    t = next(t for t in itertools.count(1) if q**t >= domain)
+    inputs = list(itertools.product(range(q), repeat=t))[:domain]
+    grow, unit = exp(eps0), q**t * (exp(eps0) + q - 1)
+    return [
+        [
+            (grow if (sum(map(operator.mul, a, x)) + b) % q == 0 else 1) / unit
+            for *a, b in itertools.product(range(q), repeat=t + 1)
+        ]
+        for x in inputs
+    ]
+
+
+def projective(domain, q, eps0, exp=lambda x: arb(x).exp()):
+    """Points, likelier where the product with the own one is 0 mod q: first elements not 0 are 1.
+
+    In lexical order: the fewer elements follow the 1, the earlier.
+    """
+    t = next(t for t in itertools.count(2) if (q**t - 1) // (q - 1) >= domain)
+    vectors = itertools.product(range(q), repeat=t)
+    points = [v for v in vectors if next((x for x in v if x), 0) == 1]
+    grow = exp(eps0)
+    hit = [[sum(map(operator.mul, x, y)) % q == 0 for y in points] for x in points[:domain]]
+    return [
+        [(grow if h else 1) / (sum(row) * (grow - 1) + len(points)) for h in row] for row in hit
+    ]
 
 
 def hadamard_blocks(domain, blocks, eps0):

@@ -42,6 +42,13 @@ def outputs(randomizer):
         l = randomizer.l
         rows = definitions.hash_family(randomizer.domain, l, e)
         return rows, lambda reports: reports @ (l ** np.arange(reports.shape[1])[::-1])
+    if isinstance(randomizer, sd.PIRAPPOR):
+        q = randomizer.q
+        rows = definitions.affine(randomizer.domain, q, e)
+        return rows, lambda reports: reports @ (q ** np.arange(reports.shape[1])[::-1])
+    if isinstance(randomizer, sd.ProjectiveGeometry):
+        rows = definitions.projective(randomizer.domain, randomizer.q, e)
+        return rows, lambda reports: reports
     raise TypeError(randomizer)
 
 
@@ -51,6 +58,13 @@ def bits(reports, d):
 
 
 RANDOMIZERS = [
+    sd.PIRAPPOR(domain=2, q=2, eps0=0.5),
+    sd.PIRAPPOR(domain=9, q=3, eps0=1.0),
+    sd.PIRAPPOR(domain=30, eps0=2.0),
+    sd.ProjectiveGeometry(domain=2, q=2, eps0=0.5),
+    sd.ProjectiveGeometry(domain=20, q=3, eps0=1.0),
+    sd.ProjectiveGeometry(domain=31, q=2, eps0=3.0),
+    sd.ProjectiveGeometry(domain=50, eps0=2.0),
     sd.BinaryRR(eps0=0.7),
     sd.KRR(k=2, eps0=3.0),
     sd.KRR(k=7, eps0=1.0),

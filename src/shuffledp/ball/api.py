@@ -26,8 +26,9 @@ from .gains import (
     stronger_clone_gains,
 )
 from .lattice import gaussian_law, is_cut
-from .laws import FINITE_MECHANISMS, Law, finite_law, positive
+from .laws import FINITE_MECHANISMS, finite_law
 from .messages import PROTOCOLS, message_law
+from .outputs import Law, positive
 from .power import POWER, local_power_delta
 from .power_law import power_terms
 from .powers import Powers

@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import arb, ctx, float_above, float_below, fmpq
-from .laws import positive
+from .outputs import positive
 
 __all__ = ["binary_inputs", "bit_of", "holds_for_all", "log_delta_others"]
 

@@ -21,7 +21,7 @@ from typing import Any
 from shuffledp.errors import NotCertified
 
 from ._flint import acb, arb, ctx
-from .laws import rational_ball
+from .outputs import rational_ball
 
 __all__ = ["orthogonal_overlap"]
 

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 from shuffledp.errors import ParameterError
 
 from ._flint import arb
-from .laws import positive
+from .outputs import positive
 
 __all__ = [
     "CONTINUOUS_MECHANISMS",

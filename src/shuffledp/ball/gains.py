@@ -12,7 +12,7 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from ._flint import arb
-from .laws import OutputClass, rational_ball
+from .outputs import OutputClass, rational_ball
 
 __all__ = [
     "Far",

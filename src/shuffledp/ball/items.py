@@ -15,7 +15,7 @@ from typing import Any
 from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import arb
-from .laws import Law, OutputClass, Parameters, positive, rational_ball, whole
+from .outputs import Law, OutputClass, Parameters, positive, rational_ball, whole
 
 __all__ = ["law_of_groups", "sampling_rappor_law"]
 

@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from .levels import is_one_bit
+from .registry import RECORDS
 
-__all__ = ["alike_size", "is_mixed"]
+__all__ = ["alike_size", "is_mixed", "stand_ins"]
 
 Parameters = Mapping[str, Any]
 
@@ -32,6 +33,17 @@ def alike_size(mechanism: Parameters) -> int:
     """The size of the domain where permutations of the inputs carry all pairs into each other."""
     name = mechanism["name"]
     return _ALIKE[name](mechanism) if name in _ALIKE else 0
+
+
+def stand_ins(mechanism: Parameters) -> tuple[int, ...]:
+    """Inputs of the others that stand for all by symmetry, the pair's 0 and 1 first; or none.
+
+    Laws of the pair's inputs and any third one are those of one of these.
+    """
+    record = RECORDS.get(mechanism["name"])
+    if record is not None:
+        return () if record.others is None else record.others(mechanism)
+    return tuple(range(min(alike_size(mechanism), 3)))
 
 
 def is_mixed(mechanism: Parameters) -> bool:

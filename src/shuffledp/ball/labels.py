@@ -18,8 +18,8 @@ from ._flint import arb, fmpq, fmpq_mat
 from .items import law_of_groups
 from .kinds import alike_size, is_mixed
 from .lattice import staircase_at
-from .laws import Law, positive, rational_ball, whole
 from .levels import Point, is_one_bit, window_parts
+from .outputs import Law, positive, rational_ball, whole
 from .pairs import ordered_pairs
 from .parts import part_law, rate_of, shares_of, tree_levels
 

@@ -15,8 +15,8 @@ from typing import Any
 from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import arb
-from .laws import Law, OutputClass, Parameters, positive, rational_ball, whole
 from .levels import place
+from .outputs import Law, OutputClass, Parameters, positive, rational_ball, whole
 
 __all__ = ["gaussian_law", "geometric_law", "is_cut", "staircase_at", "staircase_law"]
 

@@ -9,48 +9,29 @@ Parameters are floats and mean exactly the numbers those floats are.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from fractions import Fraction
-from itertools import product
 from typing import Any
 
 from shuffledp.errors import ParameterError
 
-from ._flint import arb, fmpq
+from ._flint import arb
+from .items import sampling_rappor_law
+from .lattice import gaussian_law, geometric_law, staircase_law
+from .levels import LEVEL_MECHANISMS
+from .outputs import (
+    Law,
+    OutputClass,
+    Parameters,
+    check_inputs,
+    hit_or_miss,
+    positive,
+    rational_ball,
+    whole,
+)
+from .registry import RECORDS
 
-__all__ = ["FINITE_MECHANISMS", "OutputClass", "finite_law"]
-
-
-@dataclass(frozen=True)
-class OutputClass:
-    """All outputs with the same likelihood ratios, taken together.
-
-    Attributes
-    ----------
-    blanket : arb
-        Sum over the class of inf over ALL inputs of the probability.
-    probability : tuple of arb
-        Probability of the class under each of the inputs asked for.
-    level : tuple of arb, or None
-        log(probability / blanket), where known without error: lets eps = eps0 and the like give
-        exact zeros.
-    rational : tuple of Fraction, or None
-        (blanket, *probability) where they are rational.
-    beyond : bool
-        True for outputs that are cut off, whatever their ratios; their blanket is not given.
-    """
-
-    blanket: arb
-    probability: tuple[arb, ...]
-    level: tuple[arb, ...] | None = None
-    rational: tuple[Fraction, ...] | None = None
-    beyond: bool = False
-
-
-Parameters = Mapping[str, Any]
-Law = list[OutputClass]
+__all__ = ["FINITE_MECHANISMS", "finite_law"]
 
 
 def finite_law(mechanism: Parameters, inputs: Sequence[int]) -> Law:
@@ -80,65 +61,7 @@ def finite_law(mechanism: Parameters, inputs: Sequence[int]) -> Law:
     return FINITE_MECHANISMS[name](mechanism, tuple(inputs))
 
 
-# ------------------------------------------------------------------------ checking parameters
-
-
-def positive(mechanism: Parameters, key: str) -> arb:
-    """Return a positive finite real parameter as an exact ball."""
-    value = mechanism.get(key)
-    if isinstance(value, bool) or not isinstance(value, (int, float)):
-        raise ParameterError(f"{key} = {value!r}: wanted a positive finite number")
-    if not (math.isfinite(value) and value > 0):
-        raise ParameterError(f"{key} = {value!r}: wanted a positive finite number")
-    return arb(value)
-
-
-def whole(mechanism: Parameters, key: str, at_least: int) -> int:
-    """Return an integer parameter."""
-    value = mechanism.get(key)
-    if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
-        raise ParameterError(f"{key} = {value!r}: wanted an integer >= {at_least}")
-    return value
-
-
-def _check_inputs(inputs: Sequence[int], size: int) -> None:
-    for x in inputs:
-        if isinstance(x, bool) or not isinstance(x, int) or not 0 <= x < size:
-            raise ParameterError(f"input = {x!r}: wanted an integer from 0 to {size - 1}")
-
-
 # --------------------------------------------------------- mechanisms that hit a support or miss
-
-
-def _hit_or_miss(
-    inputs: Sequence[int],
-    eps0: arb,
-    blanket_of: Callable[[tuple[bool, ...]], arb | None],
-    everything: arb | None,
-) -> Law:
-    """Build the law where an output is e^eps0 times likelier under the inputs that it hits.
-
-    Parameters
-    ----------
-    blanket_of : maps the hits, over the DISTINCT inputs, to the blanket mass of the outputs with
-        those hits that some input of the whole domain misses (None: there are none).
-    everything : blanket mass of the outputs that every input of the domain hits.
-    """
-    distinct = sorted(set(inputs))
-    place = [distinct.index(x) for x in inputs]
-    zero = arb(0)
-    law = []
-    for hits in product((False, True), repeat=len(distinct)):
-        mass = blanket_of(hits)
-        if everything is not None and not any(hits):
-            # Hit by all or by none: the ratios are one in both cases.
-            mass = everything if mass is None else mass + everything
-        if mass is None:
-            continue
-        level = tuple(eps0 if hits[i] else zero for i in place)
-        probability = tuple(mass * eps0.exp() if hits[i] else mass for i in place)
-        law.append(OutputClass(mass, probability, level))
-    return law
 
 
 def _k_rr(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
@@ -151,7 +74,7 @@ def _binary_rr(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
 
 
 def _randomized_response(k: int, eps0: arb, inputs: tuple[int, ...]) -> Law:
-    _check_inputs(inputs, k)
+    check_inputs(inputs, k)
     z = eps0.exp() + (k - 1)
     others = k - len(set(inputs))
 
@@ -160,7 +83,7 @@ def _randomized_response(k: int, eps0: arb, inputs: tuple[int, ...]) -> Law:
         outputs = {0: others, 1: 1}.get(sum(hits), 0)
         return outputs / z if outputs else None
 
-    return _hit_or_miss(inputs, eps0, blanket, None)
+    return hit_or_miss(inputs, eps0, blanket, None)
 
 
 def _unary(inputs: tuple[int, ...], d: int, eps0: arb, one: arb, base: arb) -> Law:
@@ -169,7 +92,7 @@ def _unary(inputs: tuple[int, ...], d: int, eps0: arb, one: arb, base: arb) -> L
     The output hits input x if bit x is set. An output with some bit unset is likeliest to be
     blamed on nobody: `base` times the product over all bits of one or 1 - one is its blanket.
     """
-    _check_inputs(inputs, d)
+    check_inputs(inputs, d)
     zero_bit = 1 - one
     rest = d - len(set(inputs))
     all_set = one ** (d - 1)
@@ -186,7 +109,7 @@ def _unary(inputs: tuple[int, ...], d: int, eps0: arb, one: arb, base: arb) -> L
 
     # All bits set: every input explains it with its own bit and d - 1 others.
     own_bit_set = base * eps0.exp() * one
-    return _hit_or_miss(inputs, eps0, blanket, own_bit_set * all_set)
+    return hit_or_miss(inputs, eps0, blanket, own_bit_set * all_set)
 
 
 def _rappor(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
@@ -212,7 +135,7 @@ def _local_hash(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
     """
     domain, l = whole(mechanism, "domain", 2), whole(mechanism, "l", 2)
     eps0 = positive(mechanism, "eps0")
-    _check_inputs(inputs, domain)
+    check_inputs(inputs, domain)
     z = eps0.exp() + (l - 1)
     hit = arb(1) / l
     rest = domain - len(set(inputs))
@@ -227,7 +150,7 @@ def _local_hash(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
             share = share * (1 - hit**rest)
         return l * share / z
 
-    return _hit_or_miss(inputs, eps0, blanket, l * hit**domain * eps0.exp() / z)
+    return hit_or_miss(inputs, eps0, blanket, l * hit**domain * eps0.exp() / z)
 
 
 def _hadamard(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
@@ -236,7 +159,7 @@ def _hadamard(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
     Row r of the Sylvester matrix has +1 in column y if r & y has an even number of ones.
     """
     domain, eps0 = whole(mechanism, "domain", 2), positive(mechanism, "eps0")
-    _check_inputs(inputs, domain)
+    check_inputs(inputs, domain)
     if mechanism.get("blocks", 1) != 1:
         return _hadamard_blocks(domain, eps0, whole(mechanism, "blocks", 2), inputs)
     size = 1 << domain.bit_length()  # the smallest power of two above domain
@@ -251,7 +174,7 @@ def _hadamard(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
         columns = counts.get(hits, 0)
         return columns / z if columns else None
 
-    return _hit_or_miss(inputs, eps0, blanket, eps0.exp() / z)
+    return hit_or_miss(inputs, eps0, blanket, eps0.exp() / z)
 
 
 def _hadamard_blocks(domain: int, eps0: arb, blocks: int, inputs: tuple[int, ...]) -> Law:
@@ -280,7 +203,7 @@ def _hadamard_blocks(domain: int, eps0: arb, blocks: int, inputs: tuple[int, ...
         return columns / z if columns else None
 
     # Every column is missed by whoever has another block.
-    return _hit_or_miss(inputs, eps0, blanket, None)
+    return hit_or_miss(inputs, eps0, blanket, None)
 
 
 def _parity_counts(rows: Sequence[int], size: int) -> dict[tuple[bool, ...], int]:
@@ -300,7 +223,7 @@ def _parity_counts(rows: Sequence[int], size: int) -> dict[tuple[bool, ...], int
 def _subset(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
     """Subset selection: each k-subset of d items, e^eps0 times as likely if the input is in it."""
     d, k, eps0 = whole(mechanism, "d", 2), whole(mechanism, "k", 1), positive(mechanism, "eps0")
-    _check_inputs(inputs, d)
+    check_inputs(inputs, d)
     if not k < d:
         raise ParameterError(f"k = {k!r}: wanted an integer below d = {d}")
     # Binomials by C(d - 1, k - 1), which all of them are rational multiples of.
@@ -314,7 +237,7 @@ def _subset(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
             left, inside = left - 1, inside - hit
         return rational_ball(share) / z if share else None
 
-    return _hit_or_miss(inputs, eps0, blanket, None)
+    return hit_or_miss(inputs, eps0, blanket, None)
 
 
 # ------------------------------------------------------------------------------ any finite channel
@@ -323,7 +246,7 @@ def _subset(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
 def _channel(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
     """Any finite channel: rows are inputs, each divided by its exact sum."""
     rows = _exact_rows(mechanism.get("matrix"))
-    _check_inputs(inputs, len(rows))
+    check_inputs(inputs, len(rows))
     merged: dict[tuple[Fraction, ...], list[Fraction]] = {}
     for column in zip(*rows, strict=True):
         chosen = (min(column), *(column[x] for x in inputs))
@@ -346,36 +269,6 @@ def _parts(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
     from .parts import parts_law
 
     return parts_law(mechanism, inputs)
-
-
-def _levels(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
-    """Mechanisms whose densities lie between two levels."""
-    from .levels import LEVEL_MECHANISMS
-
-    return LEVEL_MECHANISMS[mechanism["name"]](mechanism, inputs)
-
-
-def _sampling_rappor(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
-    from .items import sampling_rappor_law
-
-    return sampling_rappor_law(mechanism, inputs)
-
-
-def _steps(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
-    """Noise in steps."""
-    from . import lattice
-
-    laws = {
-        "discrete-laplace": lattice.geometric_law,
-        "discrete-gaussian": lattice.gaussian_law,
-        "staircase": lattice.staircase_law,
-    }
-    return laws[mechanism["name"]](mechanism, inputs)
-
-
-def rational_ball(value: Fraction) -> arb:
-    """Return the ball of a rational number at the working precision."""
-    return arb(fmpq(value.numerator, value.denominator))
 
 
 def _exact_rows(matrix: Any) -> list[list[Fraction]]:
@@ -407,9 +300,10 @@ FINITE_MECHANISMS: dict[str, Callable[[Parameters, tuple[int, ...]], Law]] = {
     "parallel": _parts,
     "poisson-subsample": _parts,
     "hierarchy": _parts,
-    "sampling-rappor": _sampling_rappor,
-    **dict.fromkeys(("discrete-laplace", "discrete-gaussian", "staircase"), _steps),
-    **dict.fromkeys(
-        ("extremal", "duchi", "piecewise", "hybrid", "privunit", "wheel", "pckv-grr"), _levels
-    ),
+    "sampling-rappor": sampling_rappor_law,
+    "discrete-laplace": geometric_law,
+    "discrete-gaussian": gaussian_law,
+    "staircase": staircase_law,
+    **LEVEL_MECHANISMS,
+    **{name: record.law for name, record in RECORDS.items()},
 }

@@ -16,7 +16,7 @@ from typing import Any
 from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import arb
-from .laws import Law, OutputClass, Parameters, positive, rational_ball, whole
+from .outputs import Law, OutputClass, Parameters, positive, rational_ball, whole
 
 __all__ = ["LEVEL_MECHANISMS", "Favours", "Point", "is_one_bit", "place", "window_parts"]
 

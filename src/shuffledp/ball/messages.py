@@ -14,7 +14,7 @@ from typing import Any
 from shuffledp.errors import ParameterError
 
 from ._flint import arb, fmpq
-from .laws import Law, OutputClass, whole
+from .outputs import Law, OutputClass, whole
 
 __all__ = ["ONE_BIT", "PROTOCOLS", "message_law", "messages_of"]
 

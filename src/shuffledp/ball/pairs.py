@@ -17,6 +17,7 @@ from shuffledp.errors import NotCertified
 
 from .levels import checked_pattern
 from .messages import PROTOCOLS
+from .registry import RECORDS
 
 __all__ = ["PARTS", "are_neighbours", "ordered_pairs", "without_limit"]
 
@@ -39,6 +40,7 @@ _KNOWN: dict[str, Callable[[Mapping[str, Any]], Pair]] = {
     "pckv-grr": lambda _: (0, 1),  # the same keys, opposite values
     "sampling-rappor": lambda m: (0, m["s"] % m["d"]),  # fewest items shared
     "extremal": lambda m: _fewest_common(checked_pattern(m)),
+    **{name: record.pair for name, record in RECORDS.items()},
 }
 PARTS = {"joint", "parallel", "poisson-subsample", "hierarchy"}
 # Inputs are records, one value for each part.

@@ -7,6 +7,8 @@ from typing import Any
 
 from shuffledp.errors import NotCertified, ParameterError
 
+from .registry import RECORDS
+
 __all__ = ["check_parameters", "known_mechanisms", "parameters_of"]
 
 _INTERVAL = ("low", "high")
@@ -48,6 +50,7 @@ _KEYS: dict[str, tuple[str, ...]] = {
     "subset": ("d", "eps0", "k"),
     "truncated-laplace": ("eps0", *_INTERVAL, "margin"),
     "wheel": ("domain", "s", "eps0", "p"),
+    **{name: tuple(record.ranges) for name, record in RECORDS.items()},
 }
 
 

@@ -16,7 +16,8 @@ from typing import Any
 from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import arb
-from .laws import Law, OutputClass, finite_law, rational_ball
+from .laws import finite_law
+from .outputs import Law, OutputClass, rational_ball
 
 __all__ = ["part_law", "parts_law", "rate_of", "shares_of", "tree_levels"]
 

@@ -13,7 +13,7 @@ from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import acb, arb
 from .densities import check_inputs
-from .laws import positive
+from .outputs import positive
 
 __all__ = ["POWER", "PowerNoise", "local_power_delta", "power_noise"]
 

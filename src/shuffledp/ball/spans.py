@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 from shuffledp.errors import NotCertified
 
 from ._flint import arb
-from .laws import positive, rational_ball
+from .outputs import positive, rational_ball
 
 __all__ = ["INTERVAL_NOISE", "Noise", "Triple", "cells_of", "end_points", "noise_on", "triples_of"]
 

@@ -17,6 +17,7 @@ from shuffledp.errors import NotCertified
 from .binary import binary_inputs
 from .messages import PROTOCOLS
 from .parameters import parameters_of
+from .registry import RECORDS
 from .triples import stealing_pairs, stealing_step
 
 __all__ = [
@@ -282,7 +283,8 @@ _ROWS: tuple[tuple[str, str, str, Provenance], ...] = (
         "published",
     ),
 )
-_STATEMENTS = {row[0]: Statement(*row) for row in _ROWS}
+_STEPS_OF_RECORDS = (step for record in RECORDS.values() for step in record.steps)
+_STATEMENTS = {row[0]: Statement(*row) for row in (*_ROWS, *_STEPS_OF_RECORDS)}
 # Label stealing of all mechanisms with a local guarantee at once.
 _STEALING_FAMILY = Statement(
     "label-stealing",
@@ -305,6 +307,7 @@ _STEPS: dict[str, str] = {
     "wheel": "envelope",
     "extremal": "least-common",
     **dict.fromkeys(("joint", "parallel", "hierarchy"), "joint-pairs"),
+    **{name: record.pair_step[0] for name, record in RECORDS.items()},
 }
 
 

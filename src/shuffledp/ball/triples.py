@@ -15,11 +15,13 @@ from typing import Any
 from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import arb, ctx
-from .kinds import alike_size, is_mixed
+from .kinds import is_mixed, stand_ins
 from .labels import label_laws, label_mechanism, label_pairs
 from .lattice import gaussian_law, geometric_law
-from .laws import Law, OutputClass, finite_law, positive
+from .laws import finite_law
+from .outputs import Law, OutputClass, positive
 from .pairs import PARTS
+from .registry import RECORDS
 from .spans import INTERVAL_NOISE, cells_of, end_points, noise_on, triples_of
 from .stealing import Atom, Measures, log_bound
 
@@ -58,8 +60,9 @@ def stealing_pairs(mechanism: Parameters) -> list[Pair] | None:
         return None
     if name == "generic":
         return None if mechanism.get("adaptive") else [(0, 1)]
-    if alike_size(mechanism):
-        return [(0, 1)]
+    alike = stand_ins(mechanism)
+    if alike:
+        return [(alike[0], alike[1])]
     if is_mixed(mechanism):
         return [(mechanism["low"], mechanism["high"])]
     if label_laws(mechanism) is not None:
@@ -98,6 +101,8 @@ def stealing_step(mechanism: Parameters) -> str:
         if name in PARTS:
             return "part-triples"
         return "overlap-triples" if name == "sampling-rappor" else "corner-triples"
+    if name in RECORDS:
+        return "" if (step := RECORDS[name].others_step) is None else step[0]
     return "shifted-triples" if name in _LATTICE else "alike-triples"
 
 
@@ -177,9 +182,9 @@ def _maker(
     if label_laws(mechanism) is not None:
         return lambda pair, free: _of_labels(mechanism, pair, eps, free)
     inner = _inner(mechanism)
-    alike = alike_size(inner)
+    alike = stand_ins(inner)
     if alike:
-        others = tuple(range(min(alike, 3)))
+        others = alike
     elif inner["name"] in _LISTED:
         others = tuple(range(_LISTED[inner["name"]](inner)))
     else:
@@ -187,7 +192,7 @@ def _maker(
 
     def make(pair: Pair, free: Numbers) -> Measures:
         law = finite_law(mechanism, (*pair, *others))
-        return _of_law(law, eps, free, stand_ins=alike > 2)
+        return _of_law(law, eps, free, stand_ins=len(alike) > 2)
 
     return make
 

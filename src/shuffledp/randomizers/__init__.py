@@ -31,8 +31,10 @@ from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.metric import MetricLaplace
 from shuffledp.randomizers.parallel import Parallel
 from shuffledp.randomizers.pckv import PCKVGRR
+from shuffledp.randomizers.pi_rappor import PIRAPPOR
 from shuffledp.randomizers.piecewise import Piecewise
 from shuffledp.randomizers.privunit import PrivUnit
+from shuffledp.randomizers.projective import ProjectiveGeometry
 from shuffledp.randomizers.sampling_rappor import SamplingRAPPOR
 from shuffledp.randomizers.staircase import Staircase
 from shuffledp.randomizers.subsample import PoissonSubsample
@@ -47,6 +49,7 @@ __all__ = [
     "OLH",
     "OUE",
     "PCKVGRR",
+    "PIRAPPOR",
     "RAPPOR",
     "BinaryRR",
     "CellEdges",
@@ -73,6 +76,7 @@ __all__ = [
     "Piecewise",
     "PoissonSubsample",
     "PrivUnit",
+    "ProjectiveGeometry",
     "Randomizer",
     "SamplingRAPPOR",
     "Staircase",

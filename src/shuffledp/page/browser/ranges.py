@@ -12,6 +12,7 @@ from typing import Any
 
 from shuffledp.ball.messages import PROTOCOLS
 from shuffledp.ball.parameters import known_mechanisms
+from shuffledp.ball.registry import RECORDS
 from shuffledp.errors import rejected
 
 __all__ = ["check_ranges"]
@@ -37,12 +38,18 @@ def check_ranges(table: Mapping[str, Any]) -> None:
     for key, value in table.items():
         if key == "name":
             continue
-        wanted, holds = _OF.get((table["name"], key)) or _BY_NAME[key]
+        wanted, holds = _range_of(table["name"], key)
         if not holds(value, table):
             raise rejected(key, value, wanted)
     parts = [table["randomizer"]] if "randomizer" in table else table.get("randomizers", [])
     for part in parts:
         check_ranges(part)
+
+
+def _range_of(name: str, key: str) -> Check:
+    if name in RECORDS:
+        return RECORDS[name].ranges[key]
+    return _OF.get((name, key)) or _BY_NAME[key]
 
 
 def _whole(low: int, high: int = 10**15) -> Check:

@@ -1,0 +1,178 @@
+"""Mechanisms whose outputs are vectors over a prime field, likelier on the input's hyperplane.
+
+PI-RAPPOR (Feldman, Talwar 2021) and the projective geometry response (Feldman, Nelson, Nguyen,
+Talwar 2022), from their definitions. How many vectors are on which hyperplanes follows from the
+ranks of sets of their normals, which `flint` finds.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from shuffledp.errors import ParameterError
+
+from ._flint import arb, nmod_mat
+from .outputs import Law, Parameters, check_inputs, hit_or_miss, positive, whole
+from .record import Record, Step
+
+__all__ = ["RECORDS"]
+
+_DOMAIN, _FIELD, _EPS0 = 10**9, 2**31 - 1, 300.0
+Flags = tuple[bool, ...]
+
+
+def _is_prime(q: int) -> bool:
+    """By division: q < 2^31 has a divisor up to 46,340, or none."""
+    return q >= 2 and all(q % d for d in range(2, math.isqrt(q) + 1))
+
+
+def _field(mechanism: Parameters) -> tuple[int, int, arb]:
+    """Domain, size of the field and eps0."""
+    domain, q = whole(mechanism, "domain", 2), whole(mechanism, "q", 2)
+    if not (q <= _FIELD and _is_prime(q)):
+        raise ParameterError(f"q = {q!r}: wanted a prime below 2^31")
+    if domain > _DOMAIN:
+        raise ParameterError(f"domain = {domain!r}: wanted at most {_DOMAIN:,}")
+    return domain, q, positive(mechanism, "eps0")
+
+
+def _written(number: int, q: int, length: int) -> list[int]:
+    """Digits to base q, the highest first."""
+    return [number // q**place % q for place in reversed(range(length))]
+
+
+def _orthogonal(normals: Sequence[Sequence[int]], q: int) -> dict[Flags, int]:
+    """Numbers of vectors orthogonal to exactly these normals, by which of them.
+
+    q^(m - rank) are orthogonal to all of a set and perhaps to more; inclusion and exclusion over
+    the sets that contain it leaves those orthogonal to no more.
+    """
+    count, m = len(normals), len(normals[0])
+    at_least: dict[Flags, int] = {}
+    for flags in itertools.product((False, True), repeat=count):
+        rows = [list(v) for v, flag in zip(normals, flags, strict=True) if flag]
+        at_least[flags] = q ** (m - (nmod_mat(rows, q).rank() if rows else 0))
+    found = {}
+    for flags in at_least:
+        larger = (
+            (-1) ** (sum(more) - sum(flags)) * number
+            for more, number in at_least.items()
+            if all(b >= a for a, b in zip(flags, more, strict=True))
+        )
+        found[flags] = sum(larger)
+    return found
+
+
+def _affine(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
+    """PI-RAPPOR: (a, b) of t + 1 elements, E times likelier where a . x + b = 0.
+
+    Each input favours q^t of the q^(t+1), so Z = q^t (E + q - 1). More than q^(t-1) inputs are in
+    no hyperplane: only (0, 0) favours all.
+    """
+    domain, q, eps0 = _field(mechanism)
+    check_inputs(inputs, domain)
+    t = 1
+    while q**t < domain:
+        t += 1
+    z = arb(q**t) * (eps0.exp() + (q - 1))
+    counts = _orthogonal([[*_written(x, q, t), 1] for x in sorted(set(inputs))], q)
+
+    def blanket(hits: Flags) -> arb | None:
+        vectors = counts[hits] - all(hits)
+        return vectors / z if vectors else None
+
+    return hit_or_miss(inputs, eps0, blanket, eps0.exp() / z)
+
+
+def _points(q: int, t: int) -> int:
+    return sum(q**i for i in range(t))
+
+
+def _projective(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
+    """Projective geometry response: points y, E times likelier where x . y = 0.
+
+    The least t >= 2 with so many points; they are numbered by the vector whose first element that
+    is not 0 is 1, the shorter ones after that 1 first. More inputs than a hyperplane has points
+    are in no hyperplane: no point favours all.
+    """
+    domain, q, eps0 = _field(mechanism)
+    check_inputs(inputs, domain)
+    t = 2
+    while _points(q, t) < domain:
+        t += 1
+    on, every = _points(q, t - 1), _points(q, t)
+    z = on * eps0.exp() + (every - on)
+    normals = []
+    for x in sorted(set(inputs)):
+        m = next(m for m in range(t) if x < _points(q, m + 1))
+        normals.append([*[0] * (t - 1 - m), 1, *_written(x - _points(q, m), q, m)])
+    counts = _orthogonal(normals, q)
+
+    def blanket(hits: Flags) -> arb | None:
+        # 0 is orthogonal to all and no point; q - 1 vectors are one.
+        found = (counts[hits] - all(hits)) // (q - 1)
+        return found / z if found else None
+
+    return hit_or_miss(inputs, eps0, blanket, None)
+
+
+def _whole(value: Any, mechanism: Parameters) -> bool:
+    del mechanism
+    return type(value) is int and 2 <= value <= _DOMAIN
+
+
+def _nats(value: Any, mechanism: Parameters) -> bool:
+    del mechanism
+    return type(value) is float and 0.0 < value <= _EPS0
+
+
+def _prime(value: Any, mechanism: Parameters) -> bool:
+    del mechanism
+    return type(value) is int and 2 <= value <= _FIELD and _is_prime(value)
+
+
+_RANGES = {
+    "domain": (f"a whole number from 2 to {_DOMAIN:,}", _whole),
+    "eps0": (f"a number from 0 to {_EPS0:g}", _nats),
+    "q": ("a prime below 2^31", _prime),
+}
+_PAIR_STEP: Step = (
+    "hyperplanes",
+    "every pair of inputs has the same law: any two are linearly independent",
+    "docs/theory.md, Theorem 4.2c",
+    "proved here",
+)
+_OTHERS_STEP: Step = (
+    "hyperplane-triples",
+    "the others hold the victim's inputs or a third one, linearly dependent on them or not",
+    "docs/theory-stealing.md, section 5.1",
+    "proved here",
+)
+
+
+def _third(mechanism: Parameters, off: int) -> tuple[int, ...]:
+    """0 and 1, the pair; 2, on their line if that has a third input; the first off it."""
+    return tuple(x for x in sorted({0, 1, 2, off}) if x < mechanism["domain"])
+
+
+RECORDS = {
+    "pi-rappor": Record(
+        law=_affine,
+        ranges=_RANGES,
+        pair=lambda _: (0, 1),
+        pair_step=_PAIR_STEP,
+        others=lambda m: _third(m, m["q"]),
+        others_step=_OTHERS_STEP,
+    ),
+    "projective-geometry": Record(
+        law=_projective,
+        ranges=_RANGES,
+        pair=lambda _: (0, 1),
+        pair_step=_PAIR_STEP,
+        others=lambda m: _third(m, m["q"] + 1),
+        others_step=_OTHERS_STEP,
+    ),
+}

@@ -1,0 +1,125 @@
+"""What a law of outputs is in ball arithmetic, and what all definitions need to make one.
+
+Parameters are floats and mean exactly the numbers those floats are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import product
+from typing import Any
+
+from shuffledp.errors import ParameterError
+
+from ._flint import arb, fmpq
+
+__all__ = [
+    "Law",
+    "OutputClass",
+    "Parameters",
+    "check_inputs",
+    "hit_or_miss",
+    "positive",
+    "rational_ball",
+    "whole",
+]
+
+
+@dataclass(frozen=True)
+class OutputClass:
+    """All outputs with the same likelihood ratios, taken together.
+
+    Attributes
+    ----------
+    blanket : arb
+        Sum over the class of inf over ALL inputs of the probability.
+    probability : tuple of arb
+        Probability of the class under each of the inputs asked for.
+    level : tuple of arb, or None
+        log(probability / blanket), where known without error: lets eps = eps0 and the like give
+        exact zeros.
+    rational : tuple of Fraction, or None
+        (blanket, *probability) where they are rational.
+    beyond : bool
+        True for outputs that are cut off, whatever their ratios; their blanket is not given.
+    """
+
+    blanket: arb
+    probability: tuple[arb, ...]
+    level: tuple[arb, ...] | None = None
+    rational: tuple[Fraction, ...] | None = None
+    beyond: bool = False
+
+
+Parameters = Mapping[str, Any]
+Law = list[OutputClass]
+
+
+# ------------------------------------------------------------------------ checking parameters
+
+
+def positive(mechanism: Parameters, key: str) -> arb:
+    """Return a positive finite real parameter as an exact ball."""
+    value = mechanism.get(key)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise ParameterError(f"{key} = {value!r}: wanted a positive finite number")
+    if not (math.isfinite(value) and value > 0):
+        raise ParameterError(f"{key} = {value!r}: wanted a positive finite number")
+    return arb(value)
+
+
+def whole(mechanism: Parameters, key: str, at_least: int) -> int:
+    """Return an integer parameter."""
+    value = mechanism.get(key)
+    if isinstance(value, bool) or not isinstance(value, int) or value < at_least:
+        raise ParameterError(f"{key} = {value!r}: wanted an integer >= {at_least}")
+    return value
+
+
+def check_inputs(inputs: Sequence[int], size: int) -> None:
+    """Refuse inputs that are no numbers 0 .. size-1."""
+    for x in inputs:
+        if isinstance(x, bool) or not isinstance(x, int) or not 0 <= x < size:
+            raise ParameterError(f"input = {x!r}: wanted an integer from 0 to {size - 1}")
+
+
+# --------------------------------------------------------- mechanisms that hit a support or miss
+
+
+def hit_or_miss(
+    inputs: Sequence[int],
+    eps0: arb,
+    blanket_of: Callable[[tuple[bool, ...]], arb | None],
+    everything: arb | None,
+) -> Law:
+    """Build the law where an output is e^eps0 times likelier under the inputs that it hits.
+
+    Parameters
+    ----------
+    blanket_of : maps the hits, over the DISTINCT inputs, to the blanket mass of the outputs with
+        those hits that some input of the whole domain misses (None: there are none).
+    everything : blanket mass of the outputs that every input of the domain hits.
+    """
+    distinct = sorted(set(inputs))
+    place = [distinct.index(x) for x in inputs]
+    zero = arb(0)
+    law = []
+    for hits in product((False, True), repeat=len(distinct)):
+        mass = blanket_of(hits)
+        if everything is not None and not any(hits):
+            # Hit by all or by none: the ratios are one in both cases.
+            mass = everything if mass is None else mass + everything
+        if mass is None:
+            continue
+        level = tuple(eps0 if hits[i] else zero for i in place)
+        probability = tuple(mass * eps0.exp() if hits[i] else mass for i in place)
+        law.append(OutputClass(mass, probability, level))
+    return law
+
+
+def rational_ball(value: Fraction) -> arb:
+    """Return the ball of a rational number at the working precision."""
+    return arb(fmpq(value.numerator, value.denominator))

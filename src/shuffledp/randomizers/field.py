@@ -1,0 +1,210 @@
+"""Vectors over the field of a prime number of elements: which hyperplanes hold which of them.
+
+The field is never listed: an element is a number 0 .. q-1, a vector a row of such numbers.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from shuffledp import _check
+from shuffledp.described import DerivedInt, given
+from shuffledp.errors import rejected
+
+Integers = npt.NDArray[np.int64]
+# Blocks of reports: constants (users,), coefficients (users, m) and how often each report occurs.
+Blocks = Callable[[], Iterator[tuple[Integers, Integers, Any]]]
+
+# Products of two elements are below 2^62.
+LARGEST = 2**31 - 1
+# No composite number below 3,215,031,751 passes these (Pomerance, Selfridge, Wagstaff 1980).
+_WITNESSES = (2, 3, 5, 7)
+# Entries of the table that is transformed: 8 MB of counts, three times that while it is.
+_TABLE = 1 << 20
+
+
+def is_prime(q: int) -> bool:
+    """Whether q is prime, 2 <= q <= 2^31 - 1 (Miller, Rabin with enough witnesses)."""
+    if q in _WITNESSES:
+        return True
+    if q < 2 or q % 2 == 0:
+        return False
+    twos = (q - 1 & 1 - q).bit_length() - 1
+    for base in _WITNESSES:
+        x = pow(base, q - 1 >> twos, q)
+        powers = itertools.accumulate(range(twos - 1), lambda y, _: y * y % q, initial=x)
+        if x != 1 and q - 1 not in powers:
+            return False
+    return True
+
+
+def primes_beside(x: float) -> tuple[int, ...]:
+    """The largest prime up to x and the smallest from x on; one where they are the same."""
+    start = math.floor(min(max(x, 2.0), float(LARGEST)))
+    below = next(q for q in range(start, 1, -1) if is_prime(q))
+    above = next(
+        q for q in range(math.ceil(min(max(x, 2.0), float(LARGEST))), LARGEST + 1) if is_prime(q)
+    )
+    return tuple(dict.fromkeys((below, above)))
+
+
+def prime(value: int | None, choose: Callable[[], int]) -> int:
+    """The field's size: as given, if it is prime, or as chosen."""
+    if not given(value):
+        return DerivedInt(choose())
+    q = _check.count("q", value, low=2, high=LARGEST)
+    if not is_prime(q):
+        raise rejected("q", value, "a prime number")
+    return q
+
+
+def points(q: int, t: int) -> int:
+    """Points of PG(t-1, q): lines through the origin of a space of t dimensions."""
+    return (q**t - 1) // (q - 1)
+
+
+def digits(numbers: npt.ArrayLike, q: int, m: int) -> Integers:
+    """The m digits of numbers below q^m to base q, the highest first, shape (users, m)."""
+    left = np.array(numbers, dtype=np.int64)
+    found = np.empty((left.size, m), dtype=np.int64)
+    for j in range(m - 1, -1, -1):
+        left, found[:, j] = np.divmod(left, q)
+    return found
+
+
+def dot(a: Integers, b: Integers, q: int) -> Integers:
+    """Products of rows in the field."""
+    total = np.zeros(len(a), dtype=np.int64)
+    for left, right in zip(a.T, b.T, strict=True):
+        total = (total + left * right) % q
+    return total
+
+
+def inverse(x: Integers, q: int) -> Integers:
+    """x^(q - 2): what x has to be multiplied by for 1; 0 for 0, and for q = 2 x itself."""
+    found, power = np.ones_like(x), x % q
+    exponent = max(q - 2, 1)
+    while exponent:
+        if exponent & 1:
+            found = found * power % q
+        power, exponent = power * power % q, exponent >> 1
+    return found
+
+
+def rank(vectors: Sequence[Sequence[int]], q: int) -> int:
+    """Dimension of what the vectors span."""
+    rows = [list(vector) for vector in vectors]
+    found = 0
+    for column in range(len(rows[0]) if rows else 0):
+        pivot = next((i for i in range(found, len(rows)) if rows[i][column]), None)
+        if pivot is None:
+            continue
+        rows[found], rows[pivot] = rows[pivot], rows[found]
+        unit = pow(rows[found][column], -1, q)
+        for i in range(found + 1, len(rows)):
+            factor = rows[i][column] * unit % q
+            rows[i] = [(x - factor * y) % q for x, y in zip(rows[i], rows[found], strict=True)]
+        found += 1
+    return found
+
+
+def hits(vectors: Sequence[Sequence[int]], q: int) -> dict[tuple[bool, ...], int]:
+    """How many vectors are orthogonal to exactly these of the given ones, by which.
+
+    To those of a set T and perhaps to more of them are q^(m - rank T), m the dimension; taking
+    away what hits more (Moebius inversion over the sets) leaves those that hit T alone.
+    """
+    count, m = len(vectors), len(vectors[0])
+    found = {
+        flags: q ** (m - rank([v for v, hit in zip(vectors, flags, strict=True) if hit], q))
+        for flags in itertools.product((False, True), repeat=count)
+    }
+    for j in range(count):
+        for flags in found:
+            if not flags[j]:
+                found[flags] -= found[(*flags[:j], True, *flags[j + 1 :])]
+    return found
+
+
+# ------------------------------------------------------------------------------- sums of reports
+
+
+def supporters(reports: Blocks, q: int, m: int, items: Integers) -> Integers:
+    """For items x below q^m: how many reports have b + a . x = 0, x the vector of its digits.
+
+    Items whose high digits agree go together: b and the high part of a . x make one element s of
+    the field, reports are counted by (s, low coefficients y), a table of q^(r+1) entries, and
+
+        #{s + w . y = 0}  =  (1/q) sum_c F[c, c w],    F the Fourier transform of the table,
+
+    for all w of r digits at once, because the sum over c of e^{-2 pi i c v/q} is q for v = 0, else
+    0. Reports and a table are all that is held, never reports times items.
+
+    Parameters
+    ----------
+    reports : callable
+        Makes the blocks of reports, anew for each group of items: b, a and how often (None: once).
+    q : int
+        The field's size, prime.
+    m : int
+        Digits of an item, coefficients of a report.
+    items : ndarray of int, shape (K,)
+        In any order, repeats allowed.
+    """
+    r = _low_digits(q, m, len(items))
+    heads, lows = np.divmod(items, q**r)
+    found = np.zeros(len(items), dtype=np.int64)
+    for head in np.unique(heads):
+        mine = heads == head
+        found[mine] = _of_head(reports, q, digits([head], q, m - r), r)[lows[mine]]
+    return found
+
+
+def _low_digits(q: int, m: int, count: int) -> int:
+    """The most digits whose table is small enough, and no larger than the items are many."""
+    r = 0
+    while r < m and q ** (r + 2) <= _TABLE and q ** (r + 1) <= count:
+        r += 1
+    return r
+
+
+def _of_head(reports: Blocks, q: int, head: Integers, r: int) -> Integers:
+    """Of all items with these high digits, by their r low ones."""
+    high = head.shape[1]
+    places = q ** np.arange(r, -1, -1)
+    table = np.zeros(q ** (r + 1) if r else 1)
+    for constants, coefficients, times in reports():
+        s = (
+            constants
+            + dot(coefficients[:, :high], np.broadcast_to(head, (len(constants), high)), q)
+        ) % q
+        if not r:
+            table[0] += np.count_nonzero(s == 0) if times is None else times[s == 0].sum()
+            continue
+        codes = coefficients[:, high:] @ places[:-1] + s
+        table += np.bincount(codes, weights=times, minlength=table.size)
+    if not r:
+        return table.astype(np.int64)
+    return _solutions(table.reshape((q,) * (r + 1)))
+
+
+def _solutions(table: np.ndarray) -> Integers:
+    """Sum of table[y, s] over s + w . y = 0, for all w.
+
+    The table's numbers are whole and their sum N; rounding errs by less than 100 N 2^-53, which
+    is far below 1/2 for all N < 2^40. F[c, c w] and F[-c, -c w] are conjugate.
+    """
+    q, r = table.shape[0], table.ndim - 1
+    spectrum = np.fft.rfftn(table)
+    total = np.zeros((q,) * r)
+    for c in range(q // 2 + 1):
+        along = c * np.arange(q) % q
+        share = 1.0 if c in (0, q - c) else 2.0
+        total += share * spectrum[..., c][np.ix_(*[along] * r)].real
+    return np.rint(total / q).astype(np.int64).ravel()

@@ -1,0 +1,262 @@
+"""PI-RAPPOR and projective geometry beyond what all finite mechanisms are tested for."""
+
+import itertools
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import shuffledp as sd
+from divergence.oracle import exponential, worst_delta
+from randomizers import definitions
+from randomizers.checks import (
+    assert_bracket,
+    assert_law,
+    assert_private,
+    columns,
+    rational_exponential,
+)
+from shuffledp.randomizers import field
+
+KINDS = {sd.PIRAPPOR: definitions.affine, sd.ProjectiveGeometry: definitions.projective}
+# Fields of two and more elements, all inputs of a space and some, of two and more dimensions.
+SMALL = [
+    (kind, domain, q)
+    for kind in KINDS
+    for domain, q in (
+        (2, 2),
+        (3, 2),
+        (4, 2),
+        (7, 2),
+        (2, 3),
+        (4, 3),
+        (5, 3),
+        (9, 3),
+        (6, 5),
+        (7, 7),
+    )
+]
+NAMED = [pytest.param(*case, id="-".join([case[0].name, *map(str, case[1:])])) for case in SMALL]
+EPS0 = 1.1
+
+
+def rows_of(kind, domain, q, eps0=EPS0):
+    """The whole mechanism, in fractions."""
+    return KINDS[kind](domain, q, eps0, rational_exponential)
+
+
+def hit(rows):
+    """Which inputs each output favours."""
+    table = np.array([[float(p) for p in row] for row in rows])
+    return table > table.min() * (1.0 + 1e-9)
+
+
+@pytest.mark.parametrize(("kind", "domain", "q"), NAMED)
+def test_law_of_every_four_inputs_is_that_of_the_definition(kind, domain, q):
+    rows = rows_of(kind, domain, q)
+    made = kind(domain=domain, eps0=EPS0, q=q)
+    assert_private(rows, made.eps0)
+    some = list(itertools.permutations(range(domain), min(4, domain)))[:: 1 + domain**4 // 40]
+    for inputs in [(0, 1), (1, 1, 0), *some]:
+        assert_law(made.law(inputs), columns(rows, inputs))
+
+
+@pytest.mark.parametrize(("kind", "domain", "q"), NAMED)
+def test_all_ordered_pairs_have_one_law_and_every_triple_one_of_those_named(kind, domain, q):
+    """Exactly: Theorem 4.2c, and section 5.1 of docs/theory-stealing.md."""
+    favoured = hit(rows_of(kind, domain, q))
+    inputs, by_all = range(domain), favoured.all(axis=0)
+
+    def law(chosen):
+        # Outputs that all favour have ratios one, like those that none of the chosen does.
+        return Counter(zip(by_all, *favoured[list(chosen)] & ~by_all, strict=True))
+
+    pairs = [law(pair) for pair in itertools.permutations(inputs, 2)]
+    assert all(pair == pairs[0] for pair in pairs)
+    made = kind(domain=domain, eps0=EPS0, q=q)
+    ((x0, x1, others),) = made.worst_triples().triples
+    assert made.worst_pairs().pairs == ((x0, x1),) == ((0, 1),)
+    named = [law((x0, x1, x)) for x in others]
+    for triple in itertools.product(inputs, repeat=3):
+        assert triple[0] == triple[1] or law(triple) in named
+    # And each of them is needed: no two are the same.
+    assert all(a != b for a, b in itertools.combinations(named, 2))
+    assert {x2 for *_, x2 in made.datasets()} == set(others)
+
+
+BRACKETS = [
+    (sd.PIRAPPOR, 3, 2, (1, 2, 3)),
+    (sd.PIRAPPOR, 4, 2, (2,)),
+    (sd.PIRAPPOR, 3, 3, (2,)),
+    (sd.ProjectiveGeometry, 3, 2, (1, 2, 3, 4)),
+    (sd.ProjectiveGeometry, 7, 2, (2,)),
+    (sd.ProjectiveGeometry, 4, 2, (3,)),
+    (sd.ProjectiveGeometry, 4, 3, (3,)),
+]
+
+
+@pytest.mark.parametrize("case", BRACKETS, ids=str)
+def test_brackets_hold_all_neighbouring_data_sets(case):
+    kind, domain, q, counts = case
+    made = kind(domain=domain, eps0=EPS0, q=q)
+    assert_bracket(made, rows_of(kind, domain, q), counts, (0.0, 0.2, 0.7))
+
+
+@pytest.mark.parametrize("case", BRACKETS, ids=str)
+def test_label_stealing_is_above_all_neighbouring_data_sets(case):
+    kind, domain, q, counts = case
+    rows = rows_of(kind, domain, q)
+    made = kind(domain=domain, eps0=EPS0, q=q)
+    for n in counts[-1:]:
+        for epsilon in (0.1, 0.5):
+            low, _ = exponential(epsilon)
+            (exact,) = worst_delta(rows, n, [low])
+            bound = sd.shuffle(made, n=n).delta(epsilon=epsilon, analysis="label-stealing")
+            assert Fraction(bound.upper) >= exact * (1 - Fraction(1, 10**25))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_label_stealing_of_many_users_is_sharp_and_no_worse_for_dependent_others(kind):
+    """Both ends meet within a few per cent, among 3,000 users who may hold any third input."""
+    account = sd.shuffle(kind(domain=50, eps0=3.0, q=5), n=3000)
+    bound = account.epsilon(delta=1e-4, analysis="label-stealing")
+    assert bound.lower <= bound.upper <= 1.1 * account.epsilon(delta=1e-4).lower
+
+
+@pytest.mark.parametrize(("kind", "domain", "q"), NAMED)
+def test_estimates_are_unbiased_and_have_the_variance_stated(kind, domain, q):
+    """By enumeration of all reports: of one user with each input, and so of any users."""
+    rows = rows_of(kind, domain, q)
+    favoured = hit(rows)
+    made = kind(domain=domain, eps0=EPS0, q=q)
+    rates = made.support
+    for x, y in itertools.product(range(domain), repeat=2):
+        share = sum(p for p, h in zip(rows[x], favoured[y], strict=True) if h)
+        mean = (share - Fraction(rates.other)) / Fraction(rates.gap)
+        assert float(mean) == pytest.approx(float(x == y), abs=1e-13)
+        spread = share * (1 - share) / Fraction(rates.gap) ** 2
+        assert float(spread) == pytest.approx(made.variance(float(x == y)), rel=1e-12)
+    for rate, miss in ((rates.own, rates.own_miss), (rates.other, rates.other_miss)):
+        assert rate + miss == pytest.approx(1.0, rel=1e-14)
+
+
+def every_report(kind, domain, q):
+    """Each possible report once, in the order of the definition's outputs."""
+    made = kind(domain=domain, eps0=EPS0, q=q)
+    if kind is sd.ProjectiveGeometry:
+        return made, np.arange(made.outputs)
+    return made, np.array(list(itertools.product(range(q), repeat=made.digits + 1)))
+
+
+@pytest.mark.parametrize(("kind", "domain", "q"), NAMED)
+@pytest.mark.parametrize("table", [1, 30, 1 << 20])
+def test_sums_count_the_reports_that_favour_each_item(kind, domain, q, table, monkeypatch):
+    """Whatever part of an item's digits is looked up in one table."""
+    monkeypatch.setattr(field, "_TABLE", table)
+    made, reports = every_report(kind, domain, q)
+    rng = np.random.default_rng(5)
+    many = rng.integers(0, len(reports), 500)
+    wanted = hit(rows_of(kind, domain, q))[:, many].sum(axis=1)
+    assert made.aggregate(reports[many]).sums.tolist() == wanted.tolist()
+    items = rng.integers(0, domain, 7)
+    assert made.aggregate(reports[many], items=items).sums.tolist() == wanted[items].tolist()
+    none = made.aggregate(reports[:0])
+    assert none.count == 0
+    assert not none.sums.any()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("eps0", [0.3, 2.0, 5.0, 8.0])
+def test_large_domains_are_decoded_item_by_item_alike(kind, eps0):
+    """Sums of all items of a large domain against those of some, counted one by one."""
+    made = kind(domain=30_000 if eps0 < 8.0 else 3000, eps0=eps0)
+    values = np.concatenate([np.full(600, 3), np.full(400, made.domain - 1)])
+    reports = made.simulate(values, seed=7)
+    sums = made.aggregate(reports).sums
+    some = np.array([0, 1, 2, 3, 17, made.domain // 2, made.domain - 1])
+    one_by_one = [made.aggregate(reports, items=[x]).sums[0] for x in some]
+    assert sums[some].tolist() == one_by_one
+    found = made.estimate(made.aggregate(reports, items=some))
+    truth = np.where(some == 3, 0.6, np.where(some == made.domain - 1, 0.4, 0.0))
+    assert (np.abs(found.frequencies - truth) < 5.0 * found.standard_errors + 1e-12).all()
+
+
+def test_reports_of_huge_fields_are_drawn_without_a_list():
+    """In a field of 2^31 - 1, for 10^9 items: reports hit their item about as often as said."""
+    for kind in KINDS:
+        made = kind(domain=10**9, eps0=21.0, q=field.LARGEST)
+        reports = made.simulate(np.full(200, 10**9 - 1), seed=3)
+        hits = made.aggregate(reports, items=[10**9 - 1, 5]).sums
+        assert abs(hits[0] - 200 * made.support.own) < 40
+        assert hits[1] == 0
+
+
+def test_points_are_numbered_one_to_one():
+    for q, domain in ((2, 31), (3, 40), (5, 31), (11, 12)):
+        made = sd.ProjectiveGeometry(domain=domain, q=q, eps0=1.0)
+        every = np.arange(made.outputs)
+        vectors = made._vectors(every)
+        for factor in range(1, q):
+            assert (made._numbers(vectors * factor % q) == every).all()
+    large = sd.ProjectiveGeometry(domain=10**9, q=field.LARGEST, eps0=1.0)
+    last = np.array([large.outputs - 1, field.LARGEST - 1, 5, 0])
+    assert (large._numbers(large._vectors(last) * 12345 % field.LARGEST) == last).all()
+
+
+def test_prime_numbers():
+    sieve = [n for n in range(2, 3000) if all(n % d for d in range(2, math.isqrt(n) + 1))]
+    assert [n for n in range(2, 3000) if field.is_prime(n)] == sieve
+    # Numbers that pass for prime with few witnesses, and the largest of all.
+    assert not any(map(field.is_prime, (2047, 1_373_653, 25_326_001, 46_337**2, 2**31 - 3)))
+    assert field.is_prime(field.LARGEST)
+    assert field.primes_beside(1.5) == (2,)
+    assert field.primes_beside(8.4) == (7, 11)
+    assert field.primes_beside(1e300) == (field.LARGEST,)
+
+
+def test_default_fields_are_near_the_growth_and_have_the_least_variance():
+    for kind in KINDS:
+        for eps0 in (1e-200, 0.2, 1.0, 2.0, 3.7):
+            chosen = kind(domain=1000, eps0=eps0)
+            assert chosen.q in field.primes_beside(math.exp(eps0) + 1.0)
+            if eps0 > 1e-100:
+                best = min(
+                    kind(domain=1000, eps0=eps0, q=q).variance()
+                    for q in field.primes_beside(math.exp(eps0) + 1.0)
+                )
+                assert chosen.variance() == best
+    # Where e^eps0 leaves the domain behind, k-RR on a line is better, and has the same law.
+    line = sd.ProjectiveGeometry(domain=30, eps0=8.0)
+    assert line.q == 29
+    response = sd.KRR(k=30, eps0=8.0)
+    assert line.variance(0.1) == pytest.approx(response.variance(0.1), rel=1e-13)
+    assert line.message_bits == response.message_bits
+    assert sd.ProjectiveGeometry(domain=30, eps0=300.0).q == 29
+
+
+def test_message_sizes():
+    assert sd.PIRAPPOR(domain=100, q=7, eps0=2.0).message_bits == pytest.approx(4 * math.log2(7))
+    assert sd.ProjectiveGeometry(domain=100, q=7, eps0=2.0).message_bits == math.log2(400)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("q", [1, 4, 9, 2.5, True, 2**31, 6])
+def test_fields_that_are_none_are_refused(kind, q):
+    with pytest.raises(sd.ParameterError, match=r"^q = "):
+        kind(domain=10, eps0=1.0, q=q)
+
+
+@pytest.mark.parametrize(
+    ("made", "bad"),
+    [
+        (sd.PIRAPPOR(domain=9, q=3, eps0=1.0), [[0, 1, 3]]),
+        (sd.PIRAPPOR(domain=9, q=3, eps0=1.0), [[0, 1]]),
+        (sd.ProjectiveGeometry(domain=9, q=3, eps0=1.0), [13]),
+        (sd.ProjectiveGeometry(domain=9, q=3, eps0=1.0), [-1]),
+    ],
+)
+def test_reports_outside_the_message_space_are_refused(made, bad):
+    with pytest.raises(sd.ParameterError, match="report"):
+        made.aggregate(np.array(bad))
