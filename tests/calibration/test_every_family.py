@@ -40,9 +40,11 @@ LARGEST = {
         (sd.KRR(k=3, eps0=e), sd.KRR(k=5, eps0=e)), weights=(0.5, 0.5)
     ),
     "pckv-grr": lambda e: sd.PCKVGRR(domain=20, s=2, eps0=e),
+    "pi-rappor": lambda e: sd.PIRAPPOR(domain=20, eps0=e),
     "piecewise": lambda e: sd.Piecewise(eps0=e),
     "poisson-subsample": lambda e: sd.PoissonSubsample(sd.KRR(k=4, eps0=e), rate=0.5),
     "privunit": lambda e: sd.PrivUnit(d=10, c=0.05, eps0=e),
+    "projective-geometry": lambda e: sd.ProjectiveGeometry(domain=20, eps0=e),
     "rappor": lambda e: sd.RAPPOR(d=20, eps0=e),
     "sampling-rappor": lambda e: sd.SamplingRAPPOR(d=20, s=2, eps0=e),
     "staircase": lambda e: sd.Staircase(eps0=e),

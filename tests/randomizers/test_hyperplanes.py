@@ -197,12 +197,12 @@ def test_points_are_numbered_one_to_one():
     for q, domain in ((2, 31), (3, 40), (5, 31), (11, 12)):
         made = sd.ProjectiveGeometry(domain=domain, q=q, eps0=1.0)
         every = np.arange(made.outputs)
-        vectors = made._vectors(every)
+        vectors = made.vectors(every)
         for factor in range(1, q):
             assert (made._numbers(vectors * factor % q) == every).all()
     large = sd.ProjectiveGeometry(domain=10**9, q=field.LARGEST, eps0=1.0)
     last = np.array([large.outputs - 1, field.LARGEST - 1, 5, 0])
-    assert (large._numbers(large._vectors(last) * 12345 % field.LARGEST) == last).all()
+    assert (large._numbers(large.vectors(last) * 12345 % field.LARGEST) == last).all()
 
 
 def test_prime_numbers():

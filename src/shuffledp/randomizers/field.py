@@ -78,7 +78,7 @@ def digits(numbers: npt.ArrayLike, q: int, m: int) -> Integers:
     return found
 
 
-def dot(a: Integers, b: Integers, q: int) -> Integers:
+def dot(a: npt.NDArray[Any], b: npt.NDArray[Any], q: int) -> Integers:
     """Products of rows in the field."""
     total = np.zeros(len(a), dtype=np.int64)
     for left, right in zip(a.T, b.T, strict=True):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -103,12 +103,15 @@ class PIRAPPOR(FrequencyRandomizer):
         q, t = self.size, self.digits
         grow = grown(self.eps0)
         unit = 1 / (q**t * (grow + (q - 1)))
-        vectors = [[*row, 1] for row in field.digits(seen, q, t).tolist()]
         # What is 0 everywhere has all ratios one, like what is 0 at no input.
         parts = [(grow * unit, (False,) * len(seen))]
-        for hits, count in field.hits(vectors, q).items():
+        for hits, count in field.hits(self.normals(seen), q).items():
             parts.append(((count - all(hits)) * unit, hits))
         return two_level_law(parts, eps0=self.eps0, index=index)
+
+    def normals(self, inputs: Sequence[int]) -> list[list[int]]:
+        """Vectors (x, 1) of inputs: the product with (a, b) is the function's value."""
+        return [[*row, 1] for row in field.digits(inputs, self.size, self.digits).tolist()]
 
     def worst_pairs(self) -> WorstPairs:
         """(0, 1): all pairs have one law, in both directions."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, ClassVar
@@ -112,9 +112,13 @@ class ProjectiveGeometry(FrequencyRandomizer):
         seen, index = distinct(inputs, self.domain)
         q, c = self.size, self.on_hyperplane
         unit = 1 / (c * grown(self.eps0) + (self.outputs - c))
-        counts = field.hits(self._vectors(np.array(seen)).tolist(), q)
+        counts = field.hits(self.normals(seen), q)
         parts = [((n - all(flags)) // (q - 1) * unit, flags) for flags, n in counts.items()]
         return two_level_law(parts, eps0=self.eps0, index=index)
+
+    def normals(self, inputs: Sequence[int]) -> list[list[int]]:
+        """Vectors of inputs: a point is on the hyperplane of those it has the product 0 with."""
+        return self.vectors(np.array(inputs, dtype=np.int64)).tolist()
 
     def worst_pairs(self) -> WorstPairs:
         """(0, 1): all pairs have one law, in both directions."""
@@ -135,7 +139,7 @@ class ProjectiveGeometry(FrequencyRandomizer):
 
     # ----------------------------------------------------------------------------- running it
 
-    def _vectors(self, numbers: np.ndarray, dimension: int | None = None) -> np.ndarray:
+    def vectors(self, numbers: np.ndarray, dimension: int | None = None) -> np.ndarray:
         """The vectors that stand for points of this or of a smaller space, shape (users, t)."""
         q, t = self.size, self.dimension if dimension is None else dimension
         left = numbers.astype(np.int64)
@@ -180,8 +184,8 @@ class ProjectiveGeometry(FrequencyRandomizer):
         are those of a uniform point of a space of one dimension less.
         """
         q, t = self.size, self.dimension
-        own = self._vectors(values)
-        others = self._vectors(source.below(self.on_hyperplane, len(values)), t - 1)
+        own = self.vectors(values)
+        others = self.vectors(source.below(self.on_hyperplane, len(values)), t - 1)
         column = np.arange(t)
         start = np.argmax(own != 0, axis=1)[:, None]
         rows = np.arange(len(values))[:, None]
@@ -203,7 +207,7 @@ class ProjectiveGeometry(FrequencyRandomizer):
 
         def parts(m: int) -> Iterator[tuple[Any, Any, Any]]:
             for some in blocks(len(kinds), 4 * t):
-                vectors = self._vectors(kinds[some])
+                vectors = self.vectors(kinds[some])
                 yield vectors[:, t - 1 - m], vectors[:, t - m :], times_[some]
 
         for m in range(t):

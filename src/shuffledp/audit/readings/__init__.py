@@ -1,6 +1,16 @@
 """How the reports of every mechanism are read: cells, and what the claimed law says of them."""
 
-from shuffledp.audit.readings import finite, line, parts, vectors
+from shuffledp.audit.readings import finite, hyperplanes, line, parts, vectors
 from shuffledp.audit.readings.base import Reading, read, readable, value_of
 
-__all__ = ["Reading", "finite", "line", "parts", "read", "readable", "value_of", "vectors"]
+__all__ = [
+    "Reading",
+    "finite",
+    "hyperplanes",
+    "line",
+    "parts",
+    "read",
+    "readable",
+    "value_of",
+    "vectors",
+]
