@@ -27,7 +27,7 @@ from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import arb, arb_poly, ctx, float_above, float_below
 from .binary import binary_inputs, bit_of
-from .laws import positive
+from .outputs import positive
 
 __all__ = ["Coordinate", "coordinate_of", "log_delta_normal", "others_bracket", "sums_hold"]
 

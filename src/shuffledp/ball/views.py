@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from shuffledp.errors import NotCertified
 
 from ._flint import arb, ctx
-from .laws import positive
+from .outputs import positive
 from .statements import Statement
 from .sums import Coordinate, coordinate_of
 
