@@ -4,6 +4,7 @@
 #   make test-long   the tests that take minutes
 #   make test-spark  the Spark engine on a local Spark (needs Java)
 #   make test-page   the pages in a real browser (needs Chromium and its driver, npm; pictures in out/page)
+#   make docs        the documentation as a site, in out/site/html, links checked
 #   make bench       measure;   make figures   draw what was measured
 #   make clean       remove all of the above
 # PYTHON=python3.12 chooses the interpreter, PYTEST_ARGS="-k contour" is handed to pytest.
@@ -24,6 +25,7 @@ KEY := $(shell $(PYTHON) -I -c 'import os, sys, zlib; print(zlib.crc32((os.getcw
 HAS_VENV := $(VENV)/.venv-$(KEY)
 HAS_ALL := $(VENV)/.all-$(KEY)
 HAS_DEV := $(VENV)/.dev-$(KEY)
+HAS_DOCS := $(VENV)/.docs-$(KEY)
 WHEEL_OK := $(VENV)/.wheel-$(KEY)
 SOURCES := $(shell find src -type f -not -path '*/__pycache__/*' -not -name '.*') pyproject.toml LICENSE $(wildcard README.md)
 
@@ -43,7 +45,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 PIP_INSTALL = $(PY) -m pip install --quiet --disable-pip-version-check
 PYTEST = $(PY) -m pytest -n $(JOBS) -q
 
-.PHONY: demo test lint types imports wheel unit test-long test-spark test-page bench figures format clean
+.PHONY: demo test lint types imports wheel unit test-long test-spark test-page bench docs figures format clean
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
 
@@ -70,6 +72,11 @@ $(HAS_DEV): $(HAS_VENV) pyproject.toml
 	@$(PIP_INSTALL) --editable '.[dev]'
 	@command -v node >/dev/null 2>&1 || $(PIP_INSTALL) 'pyright[nodejs]'
 	@touch $(HAS_ALL) $@
+
+$(HAS_DOCS): $(HAS_VENV) pyproject.toml
+	@echo "==> $(VENV): shuffledp with what the site needs"
+	@$(PIP_INSTALL) --editable '.[docs]'
+	@touch $@
 
 # -------------------------------------------------------------------------------------- demo
 
@@ -132,6 +139,12 @@ test-page: $(HAS_DEV)
 	  || { echo "test-page needs /usr/bin/chromium and /usr/bin/chromedriver"; exit 1; }
 	@$(PIP_INSTALL) --editable '.[page]'
 	@$(PY) -m pytest -q -m page tests/page $(PYTEST_ARGS)
+
+# -------------------------------------------------------------------------------------- docs
+
+# Every warning of Sphinx is an error; the notebooks are run, which takes a minute or two.
+docs: $(HAS_DOCS)
+	@$(PY) -m tools.build_docs --out $(OUT)/site
 
 # ------------------------------------------------------------------------- benchmarks, upkeep
 

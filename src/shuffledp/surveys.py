@@ -103,7 +103,7 @@ class Survey(Shown):
             for count, why in ((self.nulls, "no value"), (self.outside, "outside the domain"))
             if count
         ]
-        notes = (*left, *self.notes, f"theorem of the {self.bound.theorem}")
+        notes = (*left, *self.notes, f"theorems: {self.bound.theorem}")
         return Sheet(self._line(), head, rows, notes)
 
     def plot(self, *, ax: Any = None) -> Any:
