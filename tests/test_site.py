@@ -82,7 +82,7 @@ def test_notebooks_run(name, tmp_path):
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=120,  # twice what they may take on a machine of their own
     )
     assert done.returncode == 0, done.stderr
     if name == "reviewer":
