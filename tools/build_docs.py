@@ -333,7 +333,7 @@ def broken(pages: Path) -> list[str]:
 
 def main() -> None:
     """Build, and check the links."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--out", type=Path, default=ROOT / "out" / "site")
     out = parser.parse_args().out.resolve()
     pages = build(out)

@@ -1,13 +1,21 @@
 """What --help says of a parameter is what its own class says of it."""
 
 import inspect
+import json
+import re
 
 import pytest
 from click.testing import CliRunner
 
 import shuffledp as sd
 from shuffledp.cli import main
-from shuffledp.cli.mechanisms import mechanism_class, parameter_help, parameter_types
+from shuffledp.cli.mechanisms import (
+    by_task,
+    mechanism_class,
+    parameter_help,
+    parameter_types,
+    task_of,
+)
 
 NAMES = [*sd.randomizer_names(), *sd.protocol_names()]
 
@@ -40,6 +48,51 @@ def test_parameters_of_the_same_name_say_what_each_is():
     assert "Bias of the blanket bits" in parameter_help(sd.BalcerCheu)["p"]
     assert "interval" in parameter_help(sd.Laplace)["low"]
     assert parameter_help(sd.Laplace)["low"] == parameter_help(sd.Laplace)["high"]
+
+
+GROUPS = {
+    "k-rr": "Shares of items, one a user",
+    "wheel": "Shares of items, a set a user",
+    "laplace": "Means of numbers",
+    "privunit": "Means of vectors",
+    "joint": "Made of other mechanisms",
+    "pure-dump": "Several messages a user (the shuffler is all they have)",
+    "generic": "Any other",
+}
+
+
+def test_mechanisms_are_listed_by_task():
+    for name, task in GROUPS.items():
+        assert task_of(name) == task
+    found = by_task([*NAMES, "generic"])
+    assert [*found] == [*GROUPS.values()]
+    listed = [name for names in found.values() for name in names]
+    assert sorted(listed) == sorted([*NAMES, "generic"])
+    shown = CliRunner().invoke(main, ["epsilon", "--help"]).stdout
+    heads = [line[:-1] for line in shown.splitlines() if line[:-1] in found]
+    assert heads == [*found]
+    for name in [*NAMES, "generic"]:
+        assert len(re.findall(rf"^  {name} ", shown, re.MULTILINE)) == 1
+    rows = json.loads(CliRunner().invoke(main, ["randomizers", "--json"]).stdout)
+    assert {row["name"]: row["task"] for row in rows}["wheel"] == GROUPS["wheel"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "wanted"),
+    [
+        ("acc", "account"),
+        ("epsilon k", "k-rr"),
+        ("epsilon k-rr --ep", "--eps0"),
+    ],
+)
+def test_a_shell_completes_words(typed, wanted):
+    asked = {
+        "COMP_WORDS": f"shuffledp {typed}",
+        "COMP_CWORD": str(typed.count(" ") + 1),
+        "_SHUFFLEDP_COMPLETE": "bash_complete",
+    }
+    shown = CliRunner().invoke(main, [], prog_name="shuffledp", env=asked).stdout
+    assert wanted in [line.partition(",")[2] for line in shown.splitlines()]
 
 
 def test_required_and_optional_parameters():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import typing
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,9 @@ from shuffledp.cli.progress import progress
 from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole
 from shuffledp.multimessage import MultiMessage, protocol_class
 from shuffledp.randomizers import Randomizer, randomizer_class
+from shuffledp.randomizers.composed import PartsRandomizer
+from shuffledp.randomizers.frequency import ItemRandomizer
+from shuffledp.randomizers.means import MeanRandomizer
 from shuffledp.shuffle import Shuffled
 from shuffledp.sides import Family
 
@@ -33,6 +36,15 @@ _TYPED = {
     "pattern": "A file: CSV, or JSON as a list of rows.",
 }
 _ENTRY = re.compile(r"^(\w+(?:, \w+)*) : .*\n((?:    .*\n?)+)", re.MULTILINE)
+_TASKS = (
+    "Shares of items, one a user",
+    "Shares of items, a set a user",
+    "Means of numbers",
+    "Means of vectors",
+    "Made of other mechanisms",
+    "Several messages a user (the shuffler is all they have)",
+    "Any other",
+)
 _COMMON = (
     click.Option(
         ["--trust"],
@@ -112,12 +124,51 @@ def mechanism_group(
     partial : bool
         Parameters may be missing, and have no defaults: what is not given is not in the table.
     """
-    group = OneLineGroup(
+    group = _MechanismGroup(
         name, help=f"{summary}\n\n\b\nExample:\n  {example}", subcommand_metavar="MECHANISM ..."
     )
     for mechanism in (*randomizer_names(), *protocol_names(), GENERIC):
         group.add_command(_command(mechanism, action, options, partial=partial))
     return group
+
+
+class _MechanismGroup(OneLineGroup):
+    """Its subcommands are mechanisms: listed by what they are for."""
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """A section for each task, all of one width."""
+        wide = max(map(len, self.commands))
+        room = formatter.width - 6 - wide
+        for task, names in by_task(self.list_commands(ctx)).items():
+            with formatter.section(task):
+                rows = [(name, self.commands[name].get_short_help_str(room)) for name in names]
+                formatter.write_dl([(name.ljust(wide), words) for name, words in rows])
+
+
+def by_task(names: Iterable[str]) -> dict[str, list[str]]:
+    """Mechanisms by what they are for, in the order in which a reader looks for them."""
+    found: dict[str, list[str]] = {task: [] for task in _TASKS}
+    for name in names:
+        found[task_of(name)].append(name)
+    return {task: members for task, members in found.items() if members}
+
+
+def task_of(name: str) -> str:
+    """What a mechanism is for, from what its class is."""
+    items, sets, numbers, vectors, parts, messages, other = _TASKS
+    if name == GENERIC:
+        return other
+    cls = mechanism_class(name)
+    known = inspect.signature(cls).parameters
+    if issubclass(cls, MultiMessage):
+        return messages
+    if issubclass(cls, PartsRandomizer):
+        return parts
+    if issubclass(cls, ItemRandomizer):
+        return sets if "s" in known else items
+    if issubclass(cls, MeanRandomizer):
+        return vectors if "d" in known else numbers
+    return other
 
 
 def mechanism_class(name: str) -> type[Randomizer | MultiMessage]:

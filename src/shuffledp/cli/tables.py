@@ -9,7 +9,7 @@ import click
 
 from shuffledp import analyses as all_analyses
 from shuffledp import protocol_names, randomizer_names
-from shuffledp.cli.mechanisms import parameter_types
+from shuffledp.cli.mechanisms import by_task, parameter_types, task_of
 from shuffledp.cli.text import print_json
 from shuffledp.multimessage import MultiMessage, protocol_class
 from shuffledp.randomizers import Randomizer, randomizer_class
@@ -26,13 +26,17 @@ def randomizers(as_json: bool) -> None:
     rows.append(
         {"name": "generic", "summary": "any eps0-LDP randomizer", "parameters": "eps0 [adaptive]"}
     )
+    rows = [{**row, "task": task_of(row["name"])} for row in rows]
     if as_json:
         print_json(rows)
         return
     wide = max(len(row["name"]) for row in rows)
-    for row in rows:
-        click.echo(f"{row['name']:{wide}}  {row['summary']}")
-        click.echo(f"{'':{wide}}  parameters: {row['parameters']}")
+    named = {row["name"]: row for row in rows}
+    for task, names in by_task(named).items():
+        click.echo(f"{task}:")
+        for name in names:
+            click.echo(f"  {name:{wide}}  {named[name]['summary']}")
+            click.echo(f"  {'':{wide}}  parameters: {named[name]['parameters']}")
     click.echo("\nParameters in brackets are optional. Next: shuffledp epsilon NAME --help")
 
 
