@@ -49,7 +49,9 @@ def exact(mechanism, n, ones, epsilon, *, swap):
 def random_mechanism(rng):
     name = rng.choice(("rappor", "oue", "binary-rr", "channel"))
     if name == "channel":
-        low, high = sorted((rng.random(), rng.random()))
+        # With a 0 or a 1 some of the others' bits are no coins.
+        ends = rng.choice(((0.0, rng.random()), (rng.random(), 1.0), (rng.random(), rng.random())))
+        low, high = sorted(ends)
         return {"name": name, "matrix": [[1.0 - low, low], [1.0 - high, high]]}
     size = {"d": rng.randint(2, 9)} if name in {"rappor", "oue"} else {}
     return {"name": name, **size, "eps0": math.exp(rng.uniform(-3.0, 2.5))}
@@ -96,7 +98,9 @@ def test_all_data_sets_at_many_eps():
         holds, refuted, excess = sums_hold(mechanism, n=n, epsilons=epsilons, logs=logs)
         assert holds, (mechanism, n, epsilons, logs)
         assert not refuted
+        # The closest bound that decided is the largest divergence itself, or of more data sets.
         assert excess <= 0.0
+        assert excess > -1.1e-9 or max(logs) == -math.inf
         for k in range(3):
             if logs[k] > -60.0:
                 less = [log - (1e-6 if i == k else 0.0) for i, log in enumerate(logs)]
@@ -152,3 +156,37 @@ def test_what_has_no_sums():
         others_bracket(bits, n=9, ones=9, swap=False, log_smallest=-1.0)
     with pytest.raises(ParameterError, match="epsilon"):
         sums_hold(bits, n=9, epsilons=[-0.1], logs=[-1.0])
+
+
+def test_what_is_cut_off_is_in_the_balls():
+    """Tails cut at a hundredth: the sign, the tails and the divergence still hold the truth."""
+    rng = random.Random("cut")
+    for _ in range(60):
+        n = rng.randint(4, 14)
+        q, p = sorted((rng.uniform(0.02, 0.98), rng.uniform(0.02, 0.98)))
+        ones, cut = rng.randint(0, n - 1), arb(10.0 ** rng.uniform(-4.0, -1.0))
+        start, first, lost = balls._binomial(ones, arb(p), cut)
+        other, second, gone = balls._binomial(n - 1 - ones, arb(q), cut)
+        whole = law([arb(p)] * ones + [arb(q)] * (n - 1 - ones))
+        known = math.fsum(float(x.mid()) for x in (*first, *second))
+        assert known + float((lost + gone).upper()) >= 2.0 - 1e-12
+        mass = list((balls.arb_poly(first) * balls.arb_poly(second)).coeffs())
+        tails = [sum(mass[i:], start=arb(0)) for i in range(len(mass))]
+        found = balls._Law(start + other, mass, tails, lost + gone)
+        coordinate = balls.Coordinate(arb(q), arb(p), 1, symmetric=False, several=False)
+        epsilon = rng.uniform(0.0, 0.8)
+        factors = balls._factors(coordinate, epsilon)
+        for j in range(n + 1):
+            here, before = (whole[i] if 0 <= i < n else arb(0) for i in (j, j - 1))
+            truth = factors[0] * here + factors[1] * before
+            near = balls._sign(found, *factors, j)
+            assert near.lower() <= truth.upper() + 1e-30
+            assert truth.lower() <= near.upper() + 1e-30
+        gains = [
+            factors[0] * (whole[j] if j < n else 0) + factors[1] * (whole[j - 1] if j else 0)
+            for j in range(n + 1)
+        ]
+        truth = sum((g for g in gains if g > 0), start=arb(0))
+        low, high = balls._divergence(found, *factors)
+        assert low.lower() <= truth.upper() + 1e-30
+        assert truth.lower() <= high.upper() + 1e-30

@@ -7,6 +7,8 @@ import pytest
 
 import shuffledp as sd
 from shuffledp.cli.mechanisms import mechanism_class, parameter_types, source_from_dict
+from shuffledp.cli.text import bound_text
+from shuffledp.deployment.model import parse, tomllib
 from shuffledp.page.form import LONGEST_FIELD, MOST_POINTS, catalogue, points, question
 from shuffledp.page.work import reply
 
@@ -86,3 +88,47 @@ def test_no_answer_is_a_line_too():
     found = reply("epsilon", full | {"n": "0"})
     assert found["status"] == 400
     assert found["body"]["error"].startswith("n = 0")
+
+
+def test_sums_are_what_the_command_line_says():
+    full = {"mechanism": "rappor", "d": "8", "eps0": "2", "n": "40", "delta": "1e-3"}
+    summed = full | {"view": "sums", "relation": "replace-special"}
+    view = sd.shuffle(sd.RAPPOR(d=8, eps0=2.0), 40, view="sums", relation="replace-special")
+    found = reply("epsilon", summed)["body"]
+    assert found["view"] == "sums"
+    assert bound_text(view.epsilon(delta=1e-3)) == found["text"]
+    assert found["command"].endswith("--view sums --relation replace-special")
+    assert any("sum of each coordinate" in words for words in found["assumptions"])
+    written = parse(tomllib.loads(reply("deployment", summed)["body"]["toml"]), where="page")
+    assert (written.view, written.ones, written.relation) == ("sums", 1, "replace-special")
+    assert reply("epsilon", full)["body"]["view"] == "messages"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"view": "all"}, "view = 'all'"),
+        ({"ones": "2"}, "ones = '2': wanted none but with view = 'sums'"),
+        ({"view": "sums", "ones": "9"}, "ones = 9"),
+        ({"view": "sums", "rounds": "2"}, "rounds = 2: wanted 1 with view = 'sums'"),
+        ({"view": "sums", "analysis": "clone"}, "analysis = 'clone'"),
+        ({"view": "sums", "trust": "published"}, "trust = 'published'"),
+        ({"view": "sums", "relation": "none"}, "relation = 'none'"),
+        ({"view": "sums", "mechanism": "generic", "d": ""}, "view = 'sums'"),
+    ],
+)
+def test_of_sums_what_is_refused_is_a_line(change, words):
+    full = {"mechanism": "rappor", "d": "8", "eps0": "2", "n": "40", "delta": "1e-3"}
+    found = reply("epsilon", {key: v for key, v in (full | change).items() if v})
+    assert found["status"] == 400, found
+    assert words in found["body"]["error"]
+
+
+def test_a_curve_of_sums_is_of_sums():
+    full = {"mechanism": "binary-rr", "eps0": "2", "n": "30", "delta": "1e-3", "view": "sums"}
+    rows = reply("curve", full | {"points": "3"})["body"]["rows"]
+    for row in rows:
+        exact = sd.shuffle(sd.BinaryRR(eps0=2.0), row["n"], view="sums").epsilon(delta=1e-3)
+        assert row["lower"] <= exact.upper
+        assert exact.lower <= row["upper"]
+    assert [row["n"] for row in rows][-1] == 3_000

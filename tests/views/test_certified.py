@@ -91,3 +91,19 @@ def test_more_users_than_are_searched():
     many = sd.shuffle(sd.Gaussian(sigma=2.0), 10**9, view="sums")
     assert 0.0 < certified(many, quantity="epsilon", value=1e-9).upper < 1e-3
     assert math.isinf(local_guarantee(many))
+
+
+@pytest.mark.parametrize("rounds", [1, 2])
+def test_bits_without_a_local_guarantee(rounds):
+    """An output that only one of the values sends: in no round is less left than it tells."""
+    matrix = ((1.0, 0.0), (0.5, 0.5))
+    view = sd.shuffle(sd.Channel(matrix), 8, view="sums").compose(rounds=rounds)
+    assert math.isinf(local_guarantee(view))
+    found = certified(view, quantity="delta", value=0.5)
+    # All others hold the value that never sends a 1: the victim's 1 stands alone.
+    seen = 1.0 - 0.5**rounds
+    assert seen <= found.upper
+    assert found.lower <= seen * (1.0 + 1e-12)
+    # Polygons end at 0: of several rounds no lower end is claimed.
+    assert found.lower >= 0.9 * seen or rounds > 1
+    assert certified(view, quantity="epsilon", value=0.01).upper == math.inf

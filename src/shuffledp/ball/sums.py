@@ -110,7 +110,7 @@ class _Law(NamedTuple):
     def tail(self, j: int) -> arb:
         """P(S >= j), what is missing left out."""
         at = j - self.first
-        if at < 0:
+        if at < 0:  # mutate: equivalent, at 0 the two are the same
             return self.tails[0]
         return self.tails[at] if at < len(self.tails) else arb(0)
 
@@ -123,6 +123,7 @@ class _Law(NamedTuple):
 def _binomial(count: int, p: arb, cut: arb) -> tuple[int, list[arb], arb]:
     """First value, masses down to ``cut`` on either side of the mode, and a bound of the rest."""
     if count == 0 or p.is_zero():
+        # mutate: equivalent, a shift of all sums
         return 0, [arb(1)], arb(0)
     if (1 - p).is_zero():
         return count, [arb(1)], arb(0)
@@ -143,7 +144,7 @@ def _outward(top: arb, cut: arb, most: int, ratio: Any) -> tuple[list[arb], arb]
     mass = top
     for k in range(most):
         step = ratio(k)
-        if mass < cut and step < 0.9:
+        if mass < cut and step < 0.9:  # mutate: equivalent, any place to cut is valid
             return found, (mass * step / (1 - step)).upper()
         mass = mass * step
         found.append(mass)
@@ -207,10 +208,11 @@ def _sign(law: _Law, first: arb, second: arb, j: int) -> arb:
 
 def _divergence(law: _Law, first: arb, second: arb) -> tuple[arb, arb]:
     """Balls below and above D for the given factors of T(j) and T(j - 1)."""
-    if second <= 0:
+    if second <= 0:  # mutate: equivalent, at 0 the next line says the same
         # Neither output speaks for the victim's first value: the largest is that of no event.
         return arb(0), arb(0)
     if not second > 0 or not first < 0:
+        # mutate: equivalent, ``first`` is not above 0 for any eps >= 0
         return arb(0), second.nonnegative_part() + first.nonnegative_part()
     begin, end = _threshold(law, first, second)
     low, high = arb(0), arb(0)

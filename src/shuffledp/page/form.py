@@ -24,12 +24,15 @@ from shuffledp.cli.mechanisms import (
 )
 from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole, matrix_of
 from shuffledp.errors import ParameterError, rejected
+from shuffledp.views import VIEWS
 
 # The longest text of one field; a request as a whole is bounded by the server.
 LONGEST_FIELD = 4096
 # Of a curve: enough for a smooth line, few enough to be worked out while somebody waits.
 MOST_POINTS = 61
 _RTOL = 1e-6  # the command line's own
+# Of sums, the first is what is taken where none is given.
+RELATIONS = ("replace-one", "replace-special")
 _YES, _NO = ("1", "true", "on"), ("", "0", "false", "off")
 _KINDS: tuple[tuple[type, str], ...] = (
     (Whole, "whole"),
@@ -62,7 +65,8 @@ _STARTS: dict[str, str] = {
     "randomizer": '{"name": "k-rr", "k": 4, "eps0": 2.0}',
     "randomizers": '[{"name": "k-rr", "k": 4, "eps0": 1.0}, {"name": "duchi", "eps0": 1.0}]',
 }
-_OWN = ("mechanism", "n", "delta", "rounds", "trust", "analysis", "rtol")
+_VIEW = ("view", "ones", "relation")
+_OWN = ("mechanism", "n", "delta", "rounds", "trust", "analysis", "rtol", *_VIEW)
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,8 @@ class Question:
         One alone in place of the best.
     rtol : float
         Relative width wanted.
+    view : dict
+        What the analyst sees: "messages" alone, or "sums" with ones and relation.
     command : str
         What gives the same on the command line.
     """
@@ -96,6 +102,7 @@ class Question:
     trust: str
     analysis: str | None
     rtol: float
+    view: dict[str, Any]
     command: str
 
 
@@ -140,8 +147,27 @@ def question(fields: Mapping[str, str]) -> Question:
         trust=_check.choice("trust", trust, ("all", "published")),
         analysis=fields.get("analysis") or None,
         rtol=rtol,
+        view=_view(fields, rounds),
         command=_command(name, options, fields, rounds=rounds, rtol=rtol, trust=trust),
     )
+
+
+def _view(fields: Mapping[str, str], rounds: int) -> dict[str, Any]:
+    """What the analyst sees, as the command line takes it; of sums one round."""
+    view = _check.choice("view", fields.get("view") or "messages", VIEWS)
+    if view == "messages":
+        for key in ("ones", "relation"):
+            if fields.get(key):
+                raise rejected(key, fields[key], "none but with view = 'sums'")
+        return {"view": view}
+    if rounds > 1:
+        raise rejected("rounds", rounds, "1 with view = 'sums'; deployment files take more")
+    if fields.get("analysis"):
+        raise rejected("analysis", fields["analysis"], "none with sums, of which there is one")
+    if (fields.get("trust") or "all") != "all":
+        raise rejected("trust", fields["trust"], "'all' with view = 'sums'")
+    relation = _check.choice("relation", fields.get("relation") or RELATIONS[0], RELATIONS)
+    return {"view": view, "ones": _typed("ones", fields, Whole(), 1), "relation": relation}
 
 
 def number(key: str, fields: Mapping[str, str], *, whole: bool = False) -> Any:
@@ -264,4 +290,6 @@ def _command(
         words += ["--analysis", fields["analysis"]]
     words += ["--trust", trust] if trust != "all" else []
     words += ["--rtol", fields["rtol"]] if rtol != _RTOL else []
+    for key in _VIEW:
+        words += [f"--{key}", fields[key]] if fields.get(key) else []
     return shlex.join(words)

@@ -19,8 +19,16 @@ from shuffledp import _check
 from shuffledp.bound import Bound, outward
 from shuffledp.cli.mechanisms import accountant, mechanism_label, source_from_dict
 from shuffledp.cli.text import bound_text, end_text
-from shuffledp.errors import NotCertified, ParameterError, ShuffleDPError, not_installed
+from shuffledp.errors import (
+    NotCertified,
+    ParameterError,
+    ShuffleDPError,
+    not_installed,
+    rejected,
+)
 from shuffledp.page.form import Question, number, points, question
+from shuffledp.randomizers import Randomizer
+from shuffledp.views import MESSAGES_RTOL, Sums, certified, shuffle
 
 # Digits of an end: those of `shuffledp epsilon`.
 _DIGITS = 8
@@ -30,6 +38,8 @@ _MOST_BYTES = 6 << 30
 _GRACE = 5
 # A curve reaches this factor below and above n.
 _REACH = 100.0
+# Reports of sums up to which a curve is drawn: a number takes a second or two there.
+_MOST_SUMMED = 20_000
 
 Fields = Mapping[str, str]
 
@@ -45,6 +55,7 @@ def answer(fields: Fields) -> dict[str, Any]:
         "upper": end_text(bound, up=True, digits=_DIGITS),
         "text": bound_text(bound),
         "odds": _odds(bound),
+        "view": ask.view["view"],
         "theorems": [
             {"end": end, **theorem.to_dict()}
             for end, theorem in (("upper", bound.upper_theorem), ("lower", bound.lower_theorem))
@@ -65,12 +76,16 @@ def curve(fields: Fields) -> dict[str, Any]:
     accounts = _accounts(ask, source)
     n = _check.count("n", ask.n)
     low = max(1, math.floor(n / _REACH))
-    high = min(_check.LARGEST_COUNT, max(low + 1, math.ceil(n * _REACH)))
+    most = _check.LARGEST_COUNT
+    if ask.view["view"] == "sums":
+        # Of bits all data sets are searched for up to so many reports.
+        most = max(n, _MOST_SUMMED)
+    high = min(most, max(low + 1, math.ceil(n * _REACH)))
     ratio = math.log(high / low) / (count - 1)
     steps = {min(high, max(low, round(low * math.exp(ratio * i)))) for i in range(count)} | {n}
     rows = []
     for step in sorted(steps):
-        bound = accounts(step).epsilon(delta=ask.delta, **_analysis(ask))
+        bound = _on_curve(accounts(step), ask)
         rows.append(
             {
                 "n": step,
@@ -82,6 +97,13 @@ def curve(fields: Fields) -> dict[str, Any]:
             }
         )
     return {"n": n, "rows": rows, "rtol": ask.rtol}
+
+
+def _on_curve(account: Any, ask: Question) -> Bound:
+    """Both ends at one n; of sums those of a certificate, which take a second where others ten."""
+    if isinstance(account, Sums):
+        return certified(account, quantity="epsilon", value=ask.delta)
+    return account.epsilon(delta=ask.delta, **_analysis(ask))
 
 
 def compare(fields: Fields) -> dict[str, Any]:
@@ -120,6 +142,7 @@ def deployment(fields: Fields) -> dict[str, Any]:
     n, label = _check.count("n", ask.n), mechanism_label(source.to_dict())
     tables = {
         "title": f"{label}, {n:,} users",
+        **({} if ask.view["view"] == "messages" else ask.view),
         "population": {"users": n},
         "randomizer": source.to_dict(),
         "target": {"delta": ask.delta},
@@ -141,6 +164,12 @@ KINDS: dict[str, Callable[[Fields], dict[str, Any]]] = {
 
 def _accounts(ask: Question, source: Any) -> Callable[[Any], Any]:
     """The accountant for any n, after all rounds."""
+    if ask.view["view"] == "sums":
+        if not isinstance(source, Randomizer):
+            raise rejected("view", "sums", "messages, for anything but a randomizer")
+        # The width that a round of messages is computed to is not worth the time here.
+        rtol = None if ask.rtol == MESSAGES_RTOL else ask.rtol
+        return lambda n: shuffle(source, n, rtol=rtol, **ask.view)
 
     def at(n: Any) -> Any:
         one = accountant(source, n, rtol=ask.rtol, trust=ask.trust)

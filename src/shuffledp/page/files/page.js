@@ -79,6 +79,11 @@ function showParameters(typed) {
   if (!found.rounds) $("rounds").value = "1";
 }
 
+const sums = () => $("view").value === "sums";
+function showView() {
+  for (const id of ["ones-row", "relation-row"]) $(id).hidden = !sums();
+}
+
 // What is typed, defaults left out: the same goes into the address and to the server.
 function fields() {
   const found = { mechanism: $("mechanism").value };
@@ -87,9 +92,9 @@ function fields() {
     const value = p.kind === "flag" ? (field.checked ? "1" : "") : field.value.trim();
     if (value !== "") found[p.key] = value;
   }
-  for (const key of ["n", "delta", "rounds", "trust", "analysis"]) {
+  for (const key of ["n", "delta", "rounds", "trust", "analysis", "view", ...(sums() ? ["ones", "relation"] : [])]) {
     const value = $(key).value.trim();
-    const usual = { rounds: "1", trust: "all", analysis: "" }[key];
+    const usual = { rounds: "1", trust: "all", analysis: "", view: "messages", ones: "1", relation: "replace-one" }[key];
     if (value !== usual && value !== "") found[key] = value;
   }
   return found;
@@ -100,10 +105,12 @@ function fromAddress() {
   const known = catalogue.mechanisms.some((m) => m.name === typed.mechanism);
   $("mechanism").value = known ? typed.mechanism : "k-rr";
   if (!known && $("mechanism").selectedIndex < 0) $("mechanism").selectedIndex = 0;
-  for (const key of ["n", "delta", "rounds", "trust", "analysis"]) if (key in typed) $(key).value = typed[key];
+  for (const key of ["n", "delta", "rounds", "trust", "analysis", "view", "ones", "relation"]) if (key in typed) $(key).value = typed[key];
+  for (const [key, usual] of [["view", "messages"], ["relation", "replace-one"]]) if ($(key).selectedIndex < 0) $(key).value = usual;
   if ($("trust").selectedIndex < 0) $("trust").value = "all";
   if ($("analysis").selectedIndex < 0) $("analysis").value = "";
   showParameters(known ? typed : {});
+  showView();
   slide();
 }
 
@@ -122,7 +129,7 @@ function bracket(found) {
     ...(found.upper === "none" ? [] : [" nats"]),
   );
   $("odds").textContent = found.odds === "" ? "" :
-    `Whatever is seen after the shuffle moves nobody’s odds of having sent one value rather than another by more than a factor ${found.odds}, but for delta.`;
+    `Whatever ${found.view === "sums" ? "the sums show" : "is seen after the shuffle"} moves nobody’s odds of having sent one value rather than another by more than a factor ${found.odds}, but for delta.`;
   $("text").textContent = found.text;
   $("command").textContent = found.command;
 }
@@ -178,7 +185,7 @@ async function refreshFile(mine, form) {
 
 async function refreshCurve(mine, form) {
   try {
-    for (const points of [7, 25]) {
+    for (const points of sums() ? [7] : [7, 25]) {
       if (points === 7) $("curve-state").textContent = "Working.";
       const found = await ask("curve", { ...form, rtol: LOOSE, points });
       if (mine !== latest) return;
@@ -250,6 +257,7 @@ async function start() {
   $("form").addEventListener("input", (event) => {
     if (event.target.id === "n-slider") $("n").value = slid();
     else if (event.target.id === "n") slide();
+    if (event.target.id === "view") showView();
     if (event.target.id !== "mechanism") changed();
   });
   $("mechanism").addEventListener("change", changed);
