@@ -122,6 +122,62 @@ def test_columns_of_one_name(tmp_path):
             values_of(FileEngine(tmp_path / name))
 
 
+# -------------------------------------------------------------------------------------- Arrow
+
+
+def arrow_file(path, table, *, rows=None, compression=None):
+    options = pa.ipc.IpcWriteOptions(compression=compression)
+    with pa.ipc.new_file(path, table.schema, options=options) as writer:
+        writer.write_table(table, max_chunksize=rows)
+    return path
+
+
+@pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
+def test_arrow_files(compression, tmp_path, monkeypatch):
+    monkeypatch.setattr("shuffledp.protocol.engines.files._ROWS", 4)  # fewer than in a batch
+    table = pa.table({"y": [str(k) for k in range(25)], "z": [None] * 25, "x": list(range(25))})
+    engine = FileEngine(arrow_file(tmp_path / "t.arrow", table, rows=10, compression=compression))
+    assert values_of(engine) == list(range(25))
+    assert engine.columns() == ["y", "z", "x"]
+    assert engine.rows() >= 25
+    assert not engine.untyped
+    both = [row.as_py() for batch in engine.arrays(("x", "y"), Settings()) for row in batch]
+    assert both == [{"x": k, "y": str(k)} for k in range(25)]
+    with pytest.raises(ParameterError, match="column = 'n': wanted one of y, z, x"):
+        values_of(engine, "n")
+
+
+def test_categories_and_folders_of_arrow_files(tmp_path):
+    coded = pa.table({"x": pa.array(["b", "a", None, "b"]).dictionary_encode()})
+    arrow_file(tmp_path / "a.feather", coded)
+    arrow_file(tmp_path / "b.ipc", coded.slice(0, 1))
+    assert values_of(FileEngine(tmp_path)) == ["b", "a", None, "b", "b"]
+    pq.write_table(coded, tmp_path / "c.parquet")
+    with pytest.raises(ParameterError, match="Arrow and Parquet files, wanted one kind"):
+        FileEngine(tmp_path)
+    twice = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["x", "x"])
+    with pytest.raises(ParameterError, match="2 times"):
+        values_of(FileEngine(arrow_file(tmp_path / "twice.arrow", twice)))
+    nothing = arrow_file(tmp_path / "nothing.arrow", coded.slice(0, 0))
+    assert values_of(FileEngine(nothing)) == []
+
+
+def test_arrow_files_that_are_cut_off_or_are_none(tmp_path):
+    table = pa.table({"x": [f"value {k}" for k in range(40)]})
+    whole = arrow_file(tmp_path / "w.arrow", table, rows=10).read_bytes()
+    path = tmp_path / "x.arrow"
+    for end in range(1, len(whole), 37):
+        path.write_bytes(whole[:end])
+        with pytest.raises(
+            ParameterError, match=r"x\.arrow.*(damaged or cut off|not an Arrow file)"
+        ):
+            values_of(FileEngine(path))
+    with pa.ipc.new_stream(path, table.schema) as writer:
+        writer.write_table(table)
+    with pytest.raises(ParameterError, match="not an Arrow file"):
+        values_of(FileEngine(path))
+
+
 # ---------------------------------------------------------------------------------------- CSV
 
 

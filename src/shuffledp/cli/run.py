@@ -53,7 +53,9 @@ _ASKED = (
 
 
 _READING = (
-    click.option("--input", "source", metavar="FILE", help="Parquet or CSV file, or a folder."),
+    click.option(
+        "--input", "source", metavar="FILE", help="Parquet, Arrow or CSV file, or a folder."
+    ),
     click.option("--input-glob", metavar="PATTERN", help="In place of --input: all that match."),
     click.option(
         "--type",

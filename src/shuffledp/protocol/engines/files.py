@@ -1,4 +1,4 @@
-"""Parquet and CSV files larger than memory, batch by batch; a path is a path, not a pattern."""
+"""Parquet, Arrow and CSV files larger than memory, by batches; a path is a path, not a pattern."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
 from shuffledp.errors import ParameterError, rejected, unreadable
+from shuffledp.protocol.engines import arrow
 from shuffledp.protocol.engines.base import LocalEngine, Settings, in_one
 from shuffledp.protocol.engines.quotes import Quotes
 
@@ -29,10 +30,12 @@ _READ_AHEAD = 1 << 20
 _LONGEST_HEADER = 1 << 20
 _MOST_NAMES = 20
 
+Kind = Literal["csv", "parquet", "arrow"]
 _PARQUET = (".parquet", ".pq")
 _TEXT_ENDINGS = {".csv": ",", ".tsv": "\t", ".txt": ","}
 _COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-ENDINGS = (*_PARQUET, ".csv", ".tsv", *(f".csv{ending}" for ending in _COMPRESSED))
+ENDINGS = (*_PARQUET, *arrow.ENDINGS, ".csv", ".tsv", *(f".csv{ending}" for ending in _COMPRESSED))
+_WORDS: dict[Kind, str] = {"arrow": "Arrow", "csv": "CSV", "parquet": "Parquet"}
 _MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
 # What pyarrow raises for files that are not what they should be; OSError and the others are its
 # wrapping of the C++ library's errors.
@@ -86,7 +89,7 @@ class _Header(NamedTuple):
 
 
 class FileEngine(LocalEngine):
-    """One Parquet or CSV file, all files in a folder, or all that match a pattern.
+    """One Parquet, Arrow or CSV file, all files in a folder, or all that match a pattern.
 
     Values of CSV are text, and are read as what is wanted of them (``Column.of_text``); an empty
     field is a missing value. Names of folders are no columns.
@@ -94,8 +97,8 @@ class FileEngine(LocalEngine):
     Parameters
     ----------
     path : path
-        The file, as it is called, whatever characters are in its name; or a folder: all Parquet
-        files, or all CSV files, in it and below, by name, but for names that begin with a dot or
+        The file, as it is called, whatever characters are in its name; or a folder: all files of
+        one of these kinds in it and below, by name, but for names that begin with a dot or
         an underscore.
     pattern : bool
         Read ``path`` as a pattern (``*``, ``?``, ``[...]``, ``**``) in place of a name.
@@ -135,6 +138,10 @@ class FileEngine(LocalEngine):
             return max(sum(file.stat().st_size for file in self.files) // 2, 1)
         total = 0
         for file in self.files:
+            if self._kind == "arrow":
+                with self._arrow(file) as opened:
+                    total += arrow.rows(opened)
+                continue
             with self._parquet(file) as opened:
                 total += opened.metadata.num_rows
         return total
@@ -149,14 +156,20 @@ class FileEngine(LocalEngine):
         types: list[pa.DataType] | None = None
         for file in self.files:
             self._check_names(file, names)
-            batches = self._text_batches if self._kind == "csv" else self._parquet_batches
-            for batch in batches(file, names):
+            for batch in self._batches(file, names):
                 found = [column.type for column in batch.columns]
                 if types is not None and found != types:
                     before, now = (", ".join(map(str, kinds)) for kinds in (types, found))
                     raise self._error(f"holds {now}, the files before it {before}", file)
                 types = found
                 yield in_one(batch)
+
+    def _batches(self, file: Path, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        if self._kind == "csv":
+            return self._text_batches(file, names)
+        return (self._arrow_batches if self._kind == "arrow" else self._parquet_batches)(
+            file, names
+        )
 
     # ---------------------------------------------------------------------------- which files
 
@@ -188,15 +201,16 @@ class FileEngine(LocalEngine):
             raise self._error(f"{where}: wanted files that end in {', '.join(ENDINGS)}")
         return files
 
-    def _one_kind(self) -> Literal["csv", "parquet"]:
-        kinds: set[Literal["csv", "parquet"]] = set()
+    def _one_kind(self) -> Kind:
+        kinds: set[Kind] = set()
         for file in self.files:
             kind = _ending(file)
             if kind is None:
                 raise self._error(f"wanted a file that ends in {', '.join(ENDINGS)}", file)
             kinds.add(kind)
         if len(kinds) > 1:
-            raise self._error("Parquet and CSV files, wanted one kind; name them by --input-glob")
+            found = " and ".join(_WORDS[kind] for kind in sorted(kinds))
+            raise self._error(f"{found} files, wanted one kind; name them by --input-glob")
         return kinds.pop()
 
     def _check_names(self, file: Path, names: Sequence[str]) -> None:
@@ -210,12 +224,15 @@ class FileEngine(LocalEngine):
     def _names(self, file: Path) -> list[str]:
         if self._kind == "csv":
             return self._header(file).names
+        if self._kind == "arrow":
+            with self._arrow(file) as opened:
+                return [str(name) for name in opened.schema.names]
         with self._parquet(file) as opened:
             return [str(name) for name in opened.schema_arrow.names]
 
     def _unknown(self, name: str, known: list[str], file: Path) -> ParameterError:
-        """Of Parquet the names are said; a first line of CSV may be somebody's data."""
-        if self._kind == "parquet":
+        """Of Parquet and Arrow the names are said; a first line of CSV may be somebody's data."""
+        if self._kind != "csv":
             shown = ", ".join(known[:_MOST_NAMES])
             return ParameterError(f"column = {name!r}: wanted one of {shown}")
         if not self._text.header:
@@ -280,6 +297,30 @@ class FileEngine(LocalEngine):
         except _DAMAGED as error:
             if isinstance(error, ParameterError):
                 raise
+            raise self._damaged(error, file) from None
+
+    # ---------------------------------------------------------------------------------- Arrow
+
+    @contextlib.contextmanager
+    def _arrow(self, file: Path, names: tuple[str, ...] | None = None) -> Iterator[Any]:
+        with contextlib.ExitStack() as stack:
+            try:
+                found = arrow.opened(stack.enter_context(file.open("rb")), names)
+            except _DAMAGED as error:
+                raise self._damaged(error, file) from None
+            yield found
+
+    def _arrow_batches(self, file: Path, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
+        with self._arrow(file, names) as opened:
+            found = arrow.batches(opened, names, most=_ROWS)
+            while (batch := self._next(found, file)) is not None:
+                yield batch
+
+    def _next(self, found: Iterator[pa.RecordBatch], file: Path) -> pa.RecordBatch | None:
+        """The next batch; whatever is wrong with it is one line."""
+        try:
+            return next(found, None)
+        except _DAMAGED as error:
             raise self._damaged(error, file) from None
 
     # ------------------------------------------------------------------------------------ CSV
@@ -435,8 +476,10 @@ class FileEngine(LocalEngine):
         return ParameterError(f"{where}: {words}")
 
 
-def _ending(file: Path) -> Literal["csv", "parquet"] | None:
+def _ending(file: Path) -> Kind | None:
     ending = file.suffix.lower()
     if ending in _PARQUET:
         return "parquet"
+    if ending in arrow.ENDINGS:
+        return "arrow"
     return "csv" if ending in _TEXT_ENDINGS or ending in _COMPRESSED else None
