@@ -13,7 +13,7 @@ from shuffledp.bands import apart, tradeoff
 from shuffledp.bound import Bound
 from shuffledp.certificate.verifier import Check, Checks
 from shuffledp.compare import RandomizerRow
-from shuffledp.curves import _described
+from shuffledp.curves import _described, _order, _users
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.notebook import Sheet, html_table
 
@@ -88,6 +88,17 @@ def test_ends_are_the_numbers_themselves_and_shown_outward():
     assert "10^-" in tiny.sheet().rows[0][1]
 
 
+def test_tables_of_rows_round_outward(shown, plan):
+    numbers = dict(zip(("upper", "lower", "estimate"), (1, -1, 1), strict=True))
+    for row in shown["comparison"].sheet().rows:
+        true = next(r.epsilon for r in shown["comparison"].rows if r.analysis.key == row[0])
+        assert numbers[row[1]] * (float(row[2]) - true) >= 0.0
+    for row, kept in zip(plan.sheet().rows, plan.rows, strict=True):
+        assert float(row[-1]) >= kept.epsilon
+    (row,) = shown["mechanisms"].sheet().rows
+    assert float(row[-2]) <= BOUND.lower <= BOUND.upper <= float(row[-1])
+
+
 def test_text_is_no_markup():
     sheet = Sheet("<script>", ("a&b",), (("<img src=x>",),) * 61, ("<b>",))
     page = html_table(sheet)
@@ -142,14 +153,16 @@ def test_delta_over_eps():
 
 
 def test_eps_over_n_and_a_second_curve_beside_it():
-    axes = ACC.plot(delta=1e-6, points=3)
+    assert _users(1000, 3) == [100.0, 1000.0, 10_000.0]
+    axes = ACC.plot(delta=1e-6, ns=[500, 1000])
     upper, *_ = lines_of(axes)
-    assert upper[:, 0].tolist() == [100.0, 1000.0, 10_000.0]
+    assert upper[:, 0].tolist() == [500.0, 1000.0]
     assert upper[1, 1] == BOUND.upper
     assert axes.get_xlabel() == "users, n"
     assert "(nats)" in axes.get_ylabel()
     before = len(axes.get_lines())
-    again = sd.generic(eps0=2.0, n=1000).plot(delta=1e-6, ns=[500, 2000], label="any", ax=axes)
+    other = sd.shuffle(sd.BinaryRR(eps0=2.0), n=1000)
+    again = other.plot(delta=1e-6, ns=[100, 200], label="any", ax=axes)
     assert again is axes
     first, other = axes.get_lines()[0], axes.get_lines()[before]
     assert first.get_color() != other.get_color()
@@ -157,7 +170,14 @@ def test_eps_over_n_and_a_second_curve_beside_it():
     assert "k-rr" in words_of(axes)
     assert "any: certified upper end" in words_of(axes)
     plt.figure()
-    assert ACC.plot(points=2).figure is not axes.figure
+    assert ACC.plot(epsilons=[0.2, 0.3]).figure is not axes.figure
+
+
+def test_any_beginning_of_the_points_covers_all():
+    for count in (2, 3, 10, 25):
+        assert sorted(_order(count)) == list(range(count))
+        assert _order(count)[:2] == [0, count - 1]
+    assert _order(9)[2:5] == [4, 2, 6]
 
 
 def test_rounds_have_a_profile_and_no_n():

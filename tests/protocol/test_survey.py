@@ -63,6 +63,16 @@ def test_shown_and_framed(found):
     plt.close("all")
 
 
+def test_what_is_shown_is_rounded_outward(found):
+    certificate = found.certificate
+    for row, claim in zip(certificate.sheet().rows, certificate.records(), strict=True):
+        shown = float(row[4])
+        assert shown >= claim["value"] if claim["end"] == "upper" else shown <= claim["value"]
+        assert shown == pytest.approx(claim["value"], rel=1e-7)
+    short = float(re.search(r"eps <= (\S+) nats", repr(found))[1])
+    assert found.bound.upper <= short < found.bound.upper * 1.001
+
+
 def test_saved_and_read_again(found, tmp_path):
     paths = found.save(tmp_path / "new")
     names = ["survey.toml", "survey.certificate.json", "survey.csv"]
