@@ -190,3 +190,12 @@ def test_what_is_cut_off_is_in_the_balls():
         low, high = balls._divergence(found, *factors)
         assert low.lower() <= truth.upper() + 1e-30
         assert truth.lower() <= high.upper() + 1e-30
+
+
+def test_logs_are_rounded_outward_from_the_whole_ball():
+    ball = arb(0.5, 0.125)
+    assert balls._log(ball, up=True) >= math.log(0.625)
+    assert balls._log(ball, up=False) <= math.log(0.375)
+    assert balls._log(arb(0.0, 0.125), up=False) == -math.inf
+    assert balls._log(arb(0.0, 0.125), up=True) >= math.log(0.125)
+    assert balls._log(arb(0), up=True) == -math.inf
