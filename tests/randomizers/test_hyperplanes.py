@@ -18,6 +18,7 @@ from randomizers.checks import (
     columns,
     rational_exponential,
 )
+from shuffledp.ball.laws import finite_law
 from shuffledp.randomizers import field
 
 KINDS = {sd.PIRAPPOR: definitions.affine, sd.ProjectiveGeometry: definitions.projective}
@@ -260,3 +261,16 @@ def test_fields_that_are_none_are_refused(kind, q):
 def test_reports_outside_the_message_space_are_refused(made, bad):
     with pytest.raises(sd.ParameterError, match="report"):
         made.aggregate(np.array(bad))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "wrong", [{"domain": 10**9 + 1}, {"q": 9}, {"q": 2**31 + 11}, {"domain": 1}]
+)
+def test_the_verifier_refuses_what_the_class_refuses(kind, wrong):
+    table = kind(domain=10, eps0=1.0, q=3).to_dict() | wrong
+    (key,) = wrong
+    with pytest.raises(sd.ParameterError, match=f"^{key} = "):
+        finite_law(table, (0, 1))
+    with pytest.raises(sd.ParameterError, match=f"^{key} = "):
+        kind(**{k: v for k, v in table.items() if k != "name"})

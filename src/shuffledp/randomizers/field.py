@@ -38,6 +38,7 @@ def is_prime(q: int) -> bool:
     twos = (q - 1 & 1 - q).bit_length() - 1
     for base in _WITNESSES:
         x = pow(base, q - 1 >> twos, q)
+        # mutate: equivalent, no power q - 1 is -1 for odd q (its factors would be 1 mod 2^(twos+1))
         powers = itertools.accumulate(range(twos - 1), lambda y, _: y * y % q, initial=x)
         if x != 1 and q - 1 not in powers:
             return False
