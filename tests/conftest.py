@@ -4,6 +4,7 @@ Warnings, NumPy's floating-point ones included, are errors: see ``filterwarnings
 pyproject.toml.
 """
 
+import hashlib
 import os
 
 # Before NumPy or matplotlib are imported: workers share the cores already, and need no screen.
@@ -24,5 +25,30 @@ _SLOW_IS_FINE = {
 
 # "ci" draws the same examples every time: a red run is the change's fault, never the draw's.
 settings.register_profile("ci", derandomize=True, database=None, max_examples=25, **_SLOW_IS_FINE)
-settings.register_profile("long", max_examples=2000, **_SLOW_IS_FINE)
+# How much of the long tests to run: all of them take a night, a sample of 0.1 an hour.
+SHARE = float(os.environ.get("LONG_SHARE", "1"))
+settings.register_profile("long", max_examples=max(25, round(2000 * SHARE)), **_SLOW_IS_FINE)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+# A test function has all its long settings up to so many run in every sample.
+_ALWAYS = 2
+
+
+def _place(item):
+    """Of an item among those of its function: spread evenly, the same in every run."""
+    return int.from_bytes(hashlib.sha256(item.nodeid.encode()).digest()[:8], "big") / 2.0**64
+
+
+def pytest_collection_modifyitems(config, items):
+    """Of each long function's settings keep a share, at least two, chosen by their names."""
+    if SHARE >= 1.0:
+        return
+    functions = {}
+    for item in items:
+        if item.get_closest_marker("long"):
+            functions.setdefault(item.nodeid.split("[")[0], []).append(item)
+    left_out = set()
+    for found in functions.values():
+        kept = max(_ALWAYS, round(SHARE * len(found)))
+        left_out.update(id(item) for item in sorted(found, key=_place)[kept:])
+    config.hook.pytest_deselected(items=[item for item in items if id(item) in left_out])
+    items[:] = [item for item in items if id(item) not in left_out]

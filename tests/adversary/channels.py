@@ -75,22 +75,22 @@ def pckv_rows(m):
 INNER = (Fraction(0), Fraction(1), Fraction(1, 2), Fraction(1, 5))
 
 
-def duchi_rows(m):
+def duchi_rows(m, places=INNER):
     grow = arb(m.eps0).exp()
     rows = []
-    for a in INNER:
+    for a in places:
         x = ball(2 * a - 1)
         up = arb(1) / 2 + x * (grow - 1) / (2 * (grow + 1))
         rows.append([up, 1 - up])
     return rows
 
 
-def piecewise_rows(m):
+def piecewise_rows(m, places=INNER):
     """Densities on [-C, C] as in the paper, integrated between all their jumps."""
     w = (arb(m.eps0) / 2).exp()
     c = (w + 1) / (w - 1)
     windows = []
-    for a in INNER:
+    for a in places:
         x = ball(2 * a - 1)
         left = (c + 1) / 2 * x - (c - 1) / 2
         windows.append((left, left + c - 1))
@@ -109,7 +109,11 @@ def piecewise_rows(m):
 
 def hybrid_rows(m):
     share = 1 - (-arb(m.eps0) / 2).exp() if m.eps0 > 0.62 else arb(0)
-    pieces, bits = piecewise_rows(m), duchi_rows(m)
+    # Where the interval just misses that of an end: data sets hide least there.
+    apart = m.low + (m.high - m.low) * math.exp(-0.5 * m.eps0)
+    near = (Fraction(apart) - Fraction(m.low)) / (Fraction(m.high) - Fraction(m.low))
+    places = (*INNER, near)
+    pieces, bits = piecewise_rows(m, places), duchi_rows(m, places)
     if m.eps0 < 0.61:
         return bits
     return [

@@ -177,7 +177,7 @@ def test_random_nestings_against_all_neighbours(mechanism, n):
 
 
 @pytest.mark.long
-@settings(max_examples=600)
+@settings(max_examples=100)
 @given(nestings(largest=18), st.integers(1, 3))
 def test_more_random_nestings(mechanism, n):
     if n < 3 or max(sizes(mechanism)) <= 6:

@@ -16,6 +16,7 @@ import shuffledp as sd
 from objects.examples import ARGUMENTS, NAMES, class_of
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.multimessage import protocol_names
+from shuffledp.randomizers.concentrated import pure_rho
 
 
 def spread(low, high):
@@ -199,3 +200,36 @@ def test_next_to_zero_against_all_reports(epsilon):
     bound = sd.shuffle(mechanism, n=2).delta(epsilon=epsilon)
     assert Fraction(bound.lower) <= delta(1 + Fraction(epsilon))
     assert Fraction(bound.upper) >= delta(1 + 2 * Fraction(epsilon))
+
+
+BOTTOM = pytest.mark.parametrize("eps0", [5e-324, 1e-310, 1e-200])
+
+
+@BOTTOM
+def test_rounds_at_the_bottom_of_the_floats(eps0):
+    """Neither an error nor an upper end of 0: products of two numbers of this size are 0."""
+    rounds = sd.shuffle(sd.BinaryRR(eps0=eps0), n=2).compose(rounds=2)
+    assert 0.0 <= rounds.epsilon(delta=1e-6).lower <= rounds.epsilon(delta=1e-6).upper <= 2 * eps0
+    # One round alone has delta(0) = (e^eps0 - 1)/(e^eps0 + 1)/2.
+    assert rounds.delta(epsilon=0.0).upper >= max(eps0 / 4.0, 5e-324)
+    assert rounds.gdp().lower <= rounds.gdp().upper
+    power = rounds.tradeoff(alpha=0.1)
+    assert power.lower <= 0.9 <= power.upper * (1.0 + 1e-12)
+
+
+@pytest.mark.long
+@BOTTOM
+@pytest.mark.parametrize("make", [sd.BinaryRR, sd.Laplace], ids=["binary", "laplace"])
+def test_renyi_at_the_bottom_of_the_floats(make, eps0):
+    rounds = sd.shuffle(make(eps0=eps0), n=2).compose(rounds=2)
+    assert 0.0 <= rounds.renyi(order=2.0).lower <= rounds.renyi(order=2.0).upper
+    assert rounds.renyi(order=2.0).upper > 0.0
+    assert rounds.zcdp().upper > 0.0
+
+
+def test_squares_below_the_floats_are_rounded_up():
+    assert pure_rho(0.0) == 0.0
+    assert pure_rho(math.inf) == math.inf
+    for eps0 in (5e-324, 1e-200, 1e-162, 1e-150, 0.3, 300.0):
+        assert 2 * Fraction(pure_rho(eps0)) > Fraction(eps0) ** 2
+        assert sd.BinaryRR(eps0=eps0).local_renyi(1.5) >= 5e-324

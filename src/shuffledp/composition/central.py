@@ -13,7 +13,7 @@ from scipy.special import log_ndtr
 from shuffledp import _check, theorems
 from shuffledp.bound import Theorem
 from shuffledp.composition.contour import log_delta
-from shuffledp.composition.curve import Curve
+from shuffledp.composition.curve import Curve, reach
 from shuffledp.composition.gaussian import GaussianCurve
 from shuffledp.composition.loss import LossLaw, LossPair
 from shuffledp.composition.part import (
@@ -168,8 +168,7 @@ class Given:
 
 
 def _curves(given: Given) -> Curves:
-    last = min(max(law.highest for law in given.pair), LARGEST_EPSILON)
-    last = max(math.nextafter(last, math.inf), 1e-300)
+    last = reach(math.nextafter(max(law.highest for law in given.pair), math.inf))
     eps0 = last if max(law.infinite for law in given.pair) == 0.0 else math.inf
     sides = [Curve(_LawSource(law), eps0=eps0, width=1e-9) for law in given.pair]
     return Curves(sides[0], sides[1], last)

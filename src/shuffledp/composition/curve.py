@@ -24,11 +24,19 @@ _FAR = 3.0
 _LARGEST_FADE = 2.0
 _SMALLEST = 1e-290
 _EDGE = 1e-3
+# Points lie this far apart at least (with n to 1e15 a 1e8-th of it): quotients of differences of
+# values by such steps are floats. A curve that is 0 from a smaller eps0 on is 0 from here on.
+_SHORTEST = 1e-270
 # Where the one estimate is so low nobody asks for the other, which takes longer.
 _FAR_DOWN = -60.0
 # Estimates of log delta are better than these: beyond the one a bound is not worth evaluating,
 # and where a certified value is below an estimate by the other no better one is looked for.
 _HOPELESS, _CLEAR = 0.5, 0.1
+
+
+def reach(eps0: float) -> float:
+    """Where to stop looking at a curve that is 0 from eps0 on."""
+    return min(max(eps0, _SHORTEST), LARGEST_EPSILON)
 
 
 class Source(Protocol):
@@ -141,8 +149,8 @@ class Curve:
 
     def __init__(self, source: Source, *, eps0: float, width: float, steps: float = STEPS) -> None:
         self.source, self.width, self.steps = source, width, steps
-        self.eps0 = eps0
-        self.last = min(eps0, LARGEST_EPSILON)
+        self.eps0 = max(eps0, _SHORTEST)
+        self.last = reach(eps0)
         self._known: dict[float, LogInterval] = {}
         self._marches: dict[tuple[float, int], list[float]] = {}
         self._scale: float | None = None

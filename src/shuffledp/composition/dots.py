@@ -142,7 +142,8 @@ def _join(first: Chain, second: Chain) -> None:
         # The chord from 1/a' to a at 1; h(1/a') = 1 - (1 - h'(a'))/a'.
         (e, v), (f, w) = ((c.eps[1], c.value[1]) for c in sides)
         right, left = math.expm1(e), -math.expm1(-f)
-        chord = v + (left * (1.0 - w) + w - v) * right / (right + left)
+        # The quotient first: a product of two of size eps0 is 0 below eps0 = 1e-162.
+        chord = v + (left * (1.0 - w) + w - v) * (right / (right + left))
         top = min(top, max(chord, v, w) * (1.0 + 32 * U))
         popped = False
         for chain in sides:

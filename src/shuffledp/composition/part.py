@@ -8,13 +8,13 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from shuffledp.bound import Theorem
-from shuffledp.composition.curve import STEPS, Curve, Envelope, Sharper, Source
+from shuffledp.composition.curve import STEPS, Curve, Envelope, Sharper, Source, reach
 from shuffledp.composition.dots import lower_pair, upper_pair
 from shuffledp.composition.loss import NO_LOSS, LossPair
 from shuffledp.composition.renyi import Curves, Tail
-from shuffledp.divergence import LARGEST_EPSILON
 from shuffledp.neighbours import Relation
 from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.randomizers.concentrated import pure_rho
 from shuffledp.work import Answers, Beside
 
 # Relative width of delta at each point of a curve: a tenth of the width of eps that is aimed at.
@@ -212,14 +212,14 @@ class Round:
 
     def curves(self) -> Curves:
         """The upper curves; one for both directions where the relation is symmetric."""
-        last = min(self.eps0, LARGEST_EPSILON)
+        last = reach(self.eps0)
         return Curves(
             self.curve(),
             self.curve(backward=True),
             last,
             self.tail,
             self.local_renyi,
-            min(self.local_rho, 0.5 * self.eps0**2 * (1.0 + 8 * U)),
+            min(self.local_rho, pure_rho(self.eps0)),
         )
 
     def pair_curves(self) -> tuple[Curves, ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
@@ -19,6 +20,7 @@ from shuffledp.neighbours import REPLACEMENT, Relation, records
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.bits import Bits
 from shuffledp.randomizers.chords import IntervalDensity
+from shuffledp.randomizers.concentrated import pure_rho
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 
@@ -310,7 +312,8 @@ class Randomizer(Described, ABC):
         order : float
             A > 1.
         """
-        return min(float(self.eps0), order * self.local_rho) * (1.0 + 8 * UNIT_ROUNDOFF)
+        least = min(float(self.eps0), order * self.local_rho)
+        return math.nextafter(least * (1.0 + 8 * UNIT_ROUNDOFF), math.inf) if least else 0.0
 
     @property
     def local_rho(self) -> float:
@@ -318,7 +321,7 @@ class Randomizer(Described, ABC):
 
         eps0^2/2 for a pure guarantee (Bun, Steinke 2016, Proposition 1.4).
         """
-        return 0.5 * float(self.eps0) ** 2 * (1.0 + 8 * UNIT_ROUNDOFF)
+        return pure_rho(float(self.eps0))
 
     def parameters(self) -> dict[str, Any]:
         """The arguments that build this randomizer again, JSON-able."""
