@@ -8,8 +8,10 @@ from __future__ import annotations
 
 import hashlib
 import importlib.util
+import math
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -27,6 +29,11 @@ if TYPE_CHECKING:
 _FOR_ITEMS = ("k-rr", "subset", "oue", "olh", "rappor")
 _FOR_MEANS = ("piecewise", "hybrid", "duchi")
 _NAME = "survey"
+# Significant digits of an estimate, more where its error would be lost in them; those of a float.
+_DIGITS, _MOST_DIGITS = 4, 15
+_NOT_HIDDEN = (
+    "not protected: whether a row is left out; the number of users, and of rows left out, is exact"
+)
 
 
 def _silent(message: str) -> None:
@@ -86,25 +93,29 @@ class Survey(Shown):
 
     def sheet(self) -> Sheet:
         """What a notebook shows."""
-        share = f"{self.confidence:.0%}"
+        # Not rounded: 99.9 % is not to be read as 100 %.
+        share = f"{(Decimal(repr(self.confidence)) * 100).normalize():f}%"
         head = ("item", "estimate", "std. error", f"{share} interval", f"{share}, all at once")
-        rows = tuple(
-            (
-                row.item,
-                f"{row.estimate:.4g}",
-                f"{row.noise_error:.2g}",
-                f"{row.low:.4g} to {row.high:.4g}",
-                f"{row.low_all:.4g} to {row.high_all:.4g}",
-            )
-            for row in self.rows
+        assumed = dict.fromkeys((*self.bound.assumptions, *self.certificate.assumptions))
+        notes = (
+            *self._left_out(),
+            *self.notes,
+            f"theorems: {self.bound.theorem}",
+            *(f"assumes: {words}" for words in assumed),
         )
-        left = [
+        return Sheet(self._line(), head, tuple(map(_shown, self.rows)), notes)
+
+    def _left_out(self) -> list[str]:
+        """Rows without a report, and that no guarantee hides which these are."""
+        found = [
             f"{count:,} rows left out: {why}"
             for count, why in ((self.nulls, "no value"), (self.outside, "outside the domain"))
             if count
         ]
-        notes = (*left, *self.notes, f"theorems: {self.bound.theorem}")
-        return Sheet(self._line(), head, rows, notes)
+        data = self.certificate.deployment.content.data
+        if data is not None and "drop" in (data.nulls, data.outside):
+            found.append(_NOT_HIDDEN)
+        return found
 
     def plot(self, *, ax: Any = None) -> Any:
         """Draw the estimates with their intervals for all at once, the largest first.
@@ -225,13 +236,14 @@ def survey(
     low, high : float, optional
         In place of a domain: ends of the numbers whose mean is estimated. Public too.
     rounds : int
-        In how many such surveys the same users take part.
+        In how many such surveys the same users take part, all by the mechanism chosen here.
     minimum_batch : int, optional
         Users below which nothing is released; the target is met for that many. By default all.
     colluding : float
         Share of the users whose messages hide nobody, in [0, 1).
     nulls : {"refuse", "drop", "category"}
-        Rows without a value: an error, left out, or an item of their own.
+        Rows without a value: an error, left out, or an item of their own. Neighbours have equally
+        many users: which rows are left out is not protected, which hold the item is.
     outside : {"refuse", "drop", "category", "clip"}
         Values outside the domain: the same; "clip" moves numbers to the nearer end.
     type : {"text", "integer", "number"}, optional
@@ -333,6 +345,29 @@ def survey(
         certificate=parts.certificate.issue(source, result.account, release=release),
         table=table,
         notes=result.notes,
+    )
+
+
+def _shown(row: Row) -> tuple[str, ...]:
+    """A row of a sheet: intervals rounded outward, in steps of a tenth of the error at most."""
+    largest, digits = max(abs(row.low_all), abs(row.high_all)), _DIGITS
+    if row.noise_error > 0.0 and 0.0 < largest < math.inf:
+        finer = math.ceil(math.log10(largest) - math.log10(row.noise_error)) + 2
+        digits = min(max(digits, finer), _MOST_DIGITS)
+
+    def interval(low: float, high: float) -> str:
+        ends = ((low, False), (high, True))
+        return " to ".join(
+            outward(value, up=up, digits=digits) if math.isfinite(value) else f"{value:g}"
+            for value, up in ends
+        )
+
+    return (
+        row.item,
+        f"{row.estimate:.{digits}g}",
+        f"{row.noise_error:.2g}",
+        interval(row.low, row.high),
+        interval(row.low_all, row.high_all),
     )
 
 

@@ -1,6 +1,7 @@
 """survey: estimates, intervals and the certificate of one column, in one call."""
 
 import dataclasses
+import math
 import re
 import subprocess
 import sys
@@ -81,6 +82,43 @@ def test_saved_and_read_again(found, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(sd.ParameterError, match="directory = "):
         found.save(tmp_path / "file")
+
+
+def test_intervals_are_shown_outward_and_apart_far_from_0(found):
+    """Years: an error of a quarter is not lost among four digits."""
+    year = dataclasses.replace(
+        found.rows[0],
+        estimate=2020.31,
+        noise_error=0.25,
+        low=2019.8123,
+        high=2020.8077,
+        low_all=2019.7111,
+        high_all=2020.9089,
+    )
+    beside = dataclasses.replace(year, noise_error=0.0, low=-math.inf, high_all=math.inf)
+    sheet = dataclasses.replace(found, rows=(year, beside), confidence=0.999).sheet()
+    assert sheet.head[3:] == ("99.9% interval", "99.9%, all at once")
+    row = (str(year.item), "2020.31", "0.25", "2019.81 to 2020.81", "2019.71 to 2020.91")
+    assert sheet.rows[0] == row
+    assert sheet.rows[1][3:] == ("-inf to 2021", "2019 to inf")
+    for row, shown in zip(found.rows, found.sheet().rows, strict=True):
+        low, high = map(float, shown[3].split(" to "))
+        assert low <= row.low < row.high <= high
+        low, high = map(float, shown[4].split(" to "))
+        assert low <= row.low_all < row.high_all <= high
+        assert high - low <= row.high_all - row.low_all + 0.25 * row.noise_error
+
+
+def test_neighbours_and_what_is_assumed_are_said(found):
+    relation = "assumes: neighbouring datasets: one user's value replaced by another (n is public)"
+    assert relation in str(found)
+    assert relation in found.certificate.sheet().notes
+    assert "not protected" not in str(found)
+    given = {"domain": PAGES, "mechanisms": ["k-rr"], **TARGET}
+    less = sd.survey({"page": VALUES}, "page", colluding=0.01, nulls="drop", **given)
+    assert "of the messages, rounded up, come from users who collude" in str(less)
+    # Also where no row was left out: that tells something too.
+    assert "not protected: whether a row is left out" in str(less)
 
 
 @pytest.mark.long

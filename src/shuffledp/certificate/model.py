@@ -285,6 +285,7 @@ class Certificate(Shown, _Strict):
         notes = (
             "as it is written: `shuffledp verify` recomputes every claim",
             f"one unit of privacy: {self.privacy_unit}",
+            f"assumes: {self.neighbouring_relation['words']}",
             *(f"assumes: {words}" for words in self.assumptions),
         )
         return Sheet(self._line(), (*head, "provenance"), tuple(rows), notes)

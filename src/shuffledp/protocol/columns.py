@@ -104,8 +104,8 @@ class Column:
         domain read off the data would tell who is in them. None where the column holds the numbers
         0 .. k-1 themselves, or real numbers.
     nulls : {"refuse", "drop", "category"}
-        Missing values: an error, left out (then who has one is visible to nobody, but n is
-        smaller), or an item of their own after the domain.
+        Missing values: an error, left out (then n is smaller, and who has a value is not protected:
+        n is public), or an item of their own after the domain.
     outside : {"refuse", "drop", "category", "clip"}
         Values outside the domain: the same; "clip" moves real numbers to the nearer end.
     hashed : bool
