@@ -29,8 +29,8 @@ if TYPE_CHECKING:
 _FOR_ITEMS = ("k-rr", "subset", "oue", "olh", "rappor")
 _FOR_MEANS = ("piecewise", "hybrid", "duchi")
 _NAME = "survey"
-# Significant digits of an estimate, more where its error would be lost in them; those of a float.
-_DIGITS, _MOST_DIGITS = 4, 15
+# Significant digits of an estimate that is shown, more where its error would be lost in them.
+_DIGITS = 4
 _NOT_HIDDEN = (
     "not protected: whether a row is left out; the number of users, and of rows left out, is exact"
 )
@@ -350,10 +350,9 @@ def survey(
 
 def _shown(row: Row) -> tuple[str, ...]:
     """A row of a sheet: intervals rounded outward, in steps of a tenth of the error at most."""
-    largest, digits = max(abs(row.low_all), abs(row.high_all)), _DIGITS
-    if row.noise_error > 0.0 and 0.0 < largest < math.inf:
-        finer = math.ceil(math.log10(largest) - math.log10(row.noise_error)) + 2
-        digits = min(max(digits, finer), _MOST_DIGITS)
+    from shuffledp.protocol.answers import digits_of
+
+    digits = digits_of(row, least=_DIGITS)
 
     def interval(low: float, high: float) -> str:
         ends = ((low, False), (high, True))

@@ -1,6 +1,8 @@
 """survey: estimates, intervals and the certificate of one column, in one call."""
 
+import csv
 import dataclasses
+import io
 import math
 import re
 import subprocess
@@ -180,6 +182,17 @@ def test_a_mean():
     assert list(axes.get_yticks()) == []  # one number lies along its own axis
     assert axes.get_xlabel() == "mean"
     plt.close("all")
+
+
+def test_a_table_of_large_numbers_keeps_their_errors():
+    """Seconds since 1970: a mean known to about a second, ten digits before the point."""
+    start, width = 1.7e9, 60.0
+    times = [start + k % 60 for k in range(2000)]
+    given = {"low": start, "high": start + width, "mechanisms": ["duchi"], **TARGET}
+    found = sd.survey({"time": times}, "time", **given)
+    ((row,), (shown,)) = found.rows, list(csv.DictReader(io.StringIO(found.table)))
+    for key in ("estimate", "low", "high", "low_all", "high_all"):
+        assert abs(float(shown[key]) - getattr(row, key)) <= 0.1 * row.noise_error
 
 
 BAD = [

@@ -18,6 +18,8 @@ Floats = npt.NDArray[np.floating[Any]]
 # Below so many counts a Poisson law has a skewness above 1/sqrt(20) = 0.22: a normal interval of
 # 95 % then misses to one side twice as often as to the other.
 FEW_COUNTS = 20.0
+# Significant digits of the table, more where an error would be lost in them; those of a float.
+_DIGITS, _MOST_DIGITS = 9, 15
 
 
 @dataclass(frozen=True)
@@ -164,6 +166,23 @@ def largest_rows(rows: Sequence[Row], count: int) -> tuple[Row, ...]:
     return tuple(sorted(rows, key=lambda row: -row.estimate)[:count])
 
 
+def digits_of(row: Row, *, least: int) -> int:
+    """Significant digits in which its interval can be written: a tenth of the error, or finer.
+
+    Parameters
+    ----------
+    row : Row
+        Means of large numbers (years, times of day in seconds) have small errors.
+    least : int
+        At least so many; at most those of a float.
+    """
+    largest = max(abs(row.low_all), abs(row.high_all))
+    if not (row.noise_error > 0.0 and 0.0 < largest < math.inf):
+        return least
+    finer = math.ceil(math.log10(largest) - math.log10(row.noise_error)) + 2
+    return min(max(least, finer), _MOST_DIGITS)
+
+
 def table(rows: Sequence[Row]) -> str:
     """The result as CSV text; with a first column for the attribute where there are several."""
     several = any(row.column for row in rows)
@@ -182,5 +201,6 @@ def table(rows: Sequence[Row]) -> str:
             row.post,
         )
         about = (row.column,) * several
-        writer.writerow((*about, row.item, *(f"{value:.9g}" for value in numbers)))
+        digits = digits_of(row, least=_DIGITS)
+        writer.writerow((*about, row.item, *(f"{value:.{digits}g}" for value in numbers)))
     return out.getvalue()
