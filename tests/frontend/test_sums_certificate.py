@@ -178,6 +178,7 @@ def test_words_of_the_verifier_are_those_of_the_library():
         (sd.OUE(d=4, eps0=2.0), "replace-special", 3),
         (sd.OUE(d=4, eps0=2.0), "replace-one", 4),
         (sd.Gaussian(sigma=0.5, low=-0.25, high=1.0), "replace-one", 1),
+        (sd.Gaussian(sigma=0.5, low=100000.4, high=100001.6), "replace-one", 1),
         (sd.Duchi(eps0=2.0), "replace-one", 1),
         (sd.KRR(k=2, eps0=2.0), "replace-one", 1),
         (sd.Channel(((0.25, 0.75), (0.5, 0.5))), "replace-one", 1),

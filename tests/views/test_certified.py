@@ -63,6 +63,22 @@ def test_the_local_guarantee_is_the_largest_log_ratio(make):
             assert not guarantee_holds(there, whole * (1.0 - 1e-12), rounds=rounds)
 
 
+@pytest.mark.parametrize("ones", [1, 2])
+def test_the_local_guarantee_is_no_smaller_next_to_eps0_0(ones):
+    """Where both values of a bit are nearly alike rounding is as large as what is left."""
+    rng = random.Random("small")
+    for _ in range(100):
+        mechanism = sd.OUE(d=3, eps0=math.exp(rng.uniform(-18.0, 0.0)))
+        relation = "replace-special" if ones == 1 else "replace-one"
+        view = sd.shuffle(mechanism, 1, view="sums", ones=ones, relation=relation)
+        there = view_of(mechanism.to_dict(), ones, relation)
+        found = local_guarantee(view)
+        assert guarantee_holds(there, found), mechanism
+        assert not guarantee_holds(there, found * (1.0 - 1e-14)), mechanism
+        # One user at a delta that is far below rounding: nothing caps the end but the guarantee.
+        assert exact(mechanism, 1, ones, relation, found) < 1e-40
+
+
 def test_ends_are_close_and_agree_with_the_front_door():
     for mechanism, more, apart in (
         (sd.RAPPOR(d=9, eps0=3.0), {}, 1.015),

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from flint import arb, ctx
 
 import shuffledp as sd
+from shuffledp.ball.views import view_assumptions, view_of
 from shuffledp.cli import main
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.neighbours import ReplaceSpecial
@@ -193,6 +194,20 @@ def test_normal_noise_is_the_gaussian_mechanism():
     assert bound.lower <= exactly <= bound.upper <= 1.02 * exactly
     assert bound.upper_theorem.key == bound.lower_theorem.key == "sum-of-normals"
     assert "inputs are in [-1, 1]" in " ".join(bound.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("low", "high"), [(100000.4, 100001.6), (1e6, 1000001.0), (0.0, 0.9999996)]
+)
+def test_the_interval_is_printed_as_the_floats_that_are_accounted_for(low, high):
+    """Six digits of either end would be another sensitivity, up to one of 0."""
+    view = sd.shuffle(sd.Gaussian(sigma=2.0, low=low, high=high), 25, view="sums")
+    (words,) = (w for w in view.assumptions() if w.startswith("inputs are in ["))
+    ends = words.removeprefix("inputs are in [").split("]")[0].split(", ")
+    assert [float(end) for end in ends] == [low, high]
+    assert view_assumptions(view_of(view.mechanism.to_dict(), 1, "replace-one"), rounds=1) == (
+        view.assumptions()
+    )
 
 
 @pytest.mark.long

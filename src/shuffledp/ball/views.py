@@ -177,7 +177,8 @@ def view_assumptions(view: View, *, rounds: int) -> tuple[str, ...]:
     if view.normal:
         low, high = view.mechanism["low"], view.mechanism["high"]
         found.append(
-            f"inputs are in [{low:g}, {high:g}]; noise and sums are real numbers, not floats"
+            f"inputs are in [{_exact(low)}, {_exact(high)}]; noise and sums are real numbers, "
+            "not floats"
         )
     elif view._coordinate.several:  # noqa: SLF001 (of the class above)
         one = "report holds one 1 before it is randomized"
@@ -193,6 +194,12 @@ def view_assumptions(view: View, *, rounds: int) -> tuple[str, ...]:
     )
     found.append("every user runs the same randomizer, chosen before any message is seen")
     return tuple(found)
+
+
+def _exact(number: float) -> str:
+    """The shortest decimal that is this float: what is rounded would be another sensitivity."""
+    short = f"{number:g}"
+    return short if float(short) == number else repr(number)
 
 
 def guarantee_holds(view: View, eps0: float, *, rounds: int = 1) -> bool:

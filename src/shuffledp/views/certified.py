@@ -66,8 +66,9 @@ def local_guarantee(view: Sums) -> float:
     rising = 0 if view.relation != REPLACEMENT else min(ones, mechanism.d - ones)
     if isinstance(mechanism, RAPPOR):
         return _up(Fraction((ones + rising) * view.rounds, 2), mechanism.eps0)
-    # L_1 + L_0 = eps0.
-    left = math.log(2.0) - math.log1p(math.exp(-mechanism.eps0))
+    # L_1 + L_0 = eps0, L_0 = log(2/(1 + e^-eps0)): no difference of logs, which next to eps0 = 0
+    # would leave nothing but rounding.
+    left = -math.log1p(0.5 * math.expm1(-mechanism.eps0))
     rest = (ones - rising) * view.rounds
     whole = _up(Fraction(ones * view.rounds), mechanism.eps0)
     return whole if rest == 0 else (whole - rest * left * (1.0 - 8 * U)) * (1.0 + 8 * U)

@@ -14,7 +14,7 @@ from shuffledp.curves import Plotting
 from shuffledp.described import by_name
 from shuffledp.divergence import PairProfile
 from shuffledp.errors import rejected
-from shuffledp.neighbours import REPLACEMENT, Relation, ReplaceSpecial, relation_named
+from shuffledp.neighbours import REPLACEMENT, Relation, ReplaceSpecial, exact, relation_named
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.reductions import dataset_pair
@@ -37,7 +37,7 @@ _ITEM = "a report holds one 1 before it is randomized"
 _ZEROED = ReplaceSpecial()
 _ZERO_VECTOR = "the special value is the report of zeros alone, randomized as every other"
 _OR_ITEM = "every other report holds one 1 before it is randomized"
-_NORMAL = "inputs are in [{:g}, {:g}]; noise and sums are real numbers, not floats"
+_NORMAL = "inputs are in [{}, {}]; noise and sums are real numbers, not floats"
 # sigma, sqrt(n) and their product.
 _ROUNDED = 4.0 * UNIT_ROUNDOFF
 
@@ -151,7 +151,7 @@ class Sums(Plotting):
             item = _OR_ITEM if self.relation == _ZEROED else _ITEM
             words.append(item if self.coordinates.exact else _ONES.format(self.ones))
         if isinstance(self.mechanism, Gaussian):
-            words.append(_NORMAL.format(self.mechanism.low, self.mechanism.high))
+            words.append(_NORMAL.format(exact(self.mechanism.low), exact(self.mechanism.high)))
         words.append(ONE_ROUND if self.rounds == 1 else _ROUNDS.format(self.rounds))
         return (*words, *own_assumptions(self.mechanism), SAME)
 
