@@ -14,7 +14,8 @@ os.environ.setdefault("MPLBACKEND", "Agg")
 # How long a command takes depends on what else the machine does: stderr must not.
 os.environ["SHUFFLEDP_QUIET"] = "1"
 
-from hypothesis import HealthCheck, settings  # noqa: E402, the variables come first
+import pytest  # noqa: E402, the variables come first
+from hypothesis import HealthCheck, settings  # noqa: E402
 
 # Examples differ a thousandfold in cost (n, number of classes): time is no sign of a fault.
 _SLOW_IS_FINE = {
@@ -38,17 +39,26 @@ def _place(item):
     return int.from_bytes(hashlib.sha256(item.nodeid.encode()).digest()[:8], "big") / 2.0**64
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config, items):
-    """Of each long function's settings keep a share, at least two, chosen by their names."""
+    """Before ``-m`` chooses: most of ``many`` settings are long, of long ones a share runs."""
+    for found in _by_function(items, "many"):
+        kept = found[0].get_closest_marker("many").args[0]
+        for item in found[kept:]:
+            item.add_marker(pytest.mark.long)
     if SHARE >= 1.0:
         return
-    functions = {}
-    for item in items:
-        if item.get_closest_marker("long"):
-            functions.setdefault(item.nodeid.split("[")[0], []).append(item)
     left_out = set()
-    for found in functions.values():
-        kept = max(_ALWAYS, round(SHARE * len(found)))
-        left_out.update(id(item) for item in sorted(found, key=_place)[kept:])
+    for found in _by_function(items, "long"):
+        left_out.update(map(id, found[max(_ALWAYS, round(SHARE * len(found))) :]))
     config.hook.pytest_deselected(items=[item for item in items if id(item) in left_out])
     items[:] = [item for item in items if id(item) not in left_out]
+
+
+def _by_function(items, marker):
+    """Lists of items with this marker, one for each test function, in an order of their names."""
+    functions = {}
+    for item in items:
+        if item.get_closest_marker(marker):
+            functions.setdefault(item.nodeid.split("[")[0], []).append(item)
+    return [sorted(found, key=_place) for found in functions.values()]

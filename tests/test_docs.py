@@ -18,13 +18,13 @@ FENCE = re.compile(r"^```pycon\n(.*?)^```", re.DOTALL | re.MULTILINE)
 OPTIONS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 
 
-def test_pycon_blocks_of_the_docs_print_what_they_say():
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_pycon_blocks_of_the_docs_print_what_they_say(page):
     report: list[str] = []
-    for page in PAGES:
-        # One session a page, as its reader would type it.
-        session = "\n".join(FENCE.findall(page.read_text(encoding="utf-8")))
-        example = doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0)
-        doctest.DocTestRunner(optionflags=OPTIONS).run(example, out=report.append)
+    # One session a page, as its reader would type it.
+    session = "\n".join(FENCE.findall(page.read_text(encoding="utf-8")))
+    example = doctest.DocTestParser().get_doctest(session, {}, page.name, str(page), 0)
+    doctest.DocTestRunner(optionflags=OPTIONS).run(example, out=report.append)
     assert not report, "".join(report)
 
 
@@ -112,6 +112,8 @@ def steps(page):
 
 STEPS = [step for page in PAGES for step in steps(page)]
 QUICK = [step for step in STEPS if step.quick and step.words[0] == "shuffledp"]
+# Half a minute: in the long tests, and `make demo` accounts for files like it.
+HALF_A_MINUTE = ("account", "examples/flights/destination.toml")
 
 
 @pytest.fixture
@@ -128,7 +130,14 @@ def test_blocks_are_found():
     assert {step.words[0] for step in STEPS} <= {*PROGRAMS, "cd", "pip"}
 
 
-@pytest.mark.parametrize("step", QUICK, ids=lambda step: " ".join(step.words[:3]))
+@pytest.mark.parametrize(
+    "step",
+    [
+        pytest.param(step, marks=[pytest.mark.long] * (step.words[1:3] == HALF_A_MINUTE))
+        for step in QUICK
+    ],
+    ids=lambda step: " ".join(step.words[:3]),
+)
 def test_console_blocks_of_the_docs_print_what_they_say(step, copy):
     step.run(copy)
 

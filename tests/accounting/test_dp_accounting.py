@@ -63,6 +63,7 @@ def test_nested_events_count():
     assert rdp.rdp == pytest.approx(40 * np.array(WEEKLY.rdp([2.0, 8.0])))
 
 
+@pytest.mark.long
 def test_events_of_other_kinds_add_up():
     mixed = pld_accountant().compose(EVENT, 10).compose(da.GaussianDpEvent(20.0))
     ours = sd.compose(

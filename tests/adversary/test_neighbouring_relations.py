@@ -170,7 +170,7 @@ def inside(mechanism, n, *, lower=True, analyses=(None, "blanket", "stronger-clo
                 assert exact(bound).worst(bound.lower)[0] >= Fraction(delta), (name, delta)
 
 
-@settings(max_examples=30)
+@settings(max_examples=15)
 @given(nestings(), st.integers(1, 2))
 def test_random_nestings_against_all_neighbours(mechanism, n):
     inside(mechanism, n)
@@ -192,7 +192,7 @@ def metric_leaves(draw):
     return sd.MetricLaplace(scale=draw(st.sampled_from([0.5, 2.0])), distance=distance)
 
 
-@settings(max_examples=6)
+@settings(max_examples=3)
 @given(nestings(metric_leaves, depth=2), st.integers(1, 2))
 def test_nestings_of_neighbours_at_a_distance(mechanism, n):
     """Reports are put into cells, so that upper ends alone are to hold."""

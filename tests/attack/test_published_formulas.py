@@ -31,6 +31,7 @@ def search(name, count, seed):
     assert not found.violations, found.violations[:3]
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("name", claims.MAKERS)
 def test_no_claim_is_below_a_certified_lower_end(name):
     search(name, 1000, 0)
@@ -91,6 +92,7 @@ def test_the_search_finds_formulas_that_are_false(monkeypatch, wrong):
     assert len(found.violations) >= 3
 
 
+@pytest.mark.long
 def test_a_formula_slightly_too_small_is_found(monkeypatch):
     """The blanket of k-RR itself, at 0.9 of its eps."""
 

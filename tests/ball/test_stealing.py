@@ -79,6 +79,7 @@ LABELS = (
 )
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("randomizer", LABELS, ids=lambda r: r.name)
 def test_balls_confirm_labels_laws_of_their_own(randomizer):
     epsilon, log_delta, free = claimed(randomizer, 20_000)

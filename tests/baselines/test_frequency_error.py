@@ -17,6 +17,7 @@ def column(n):
         return {row["mechanism"]: row[f"n = {n}"] for row in csv.DictReader(file)}
 
 
+@pytest.mark.long
 def test_the_table_is_what_the_script_computes():
     written = column(1000)
     for curve in (*figure.REFERENCES, *figure.SINGLE, *figure.MULTI):

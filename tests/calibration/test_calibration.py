@@ -18,6 +18,7 @@ FAMILIES = {
 }
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize(("n", "epsilon", "delta"), [(1000, 1.0, 1e-6), (10**6, 0.1, 1e-10)])
 def test_largest_eps0(name, n, epsilon, delta):

@@ -50,6 +50,7 @@ def test_every_row_meets_the_target_and_not_by_much(plans, name):
     assert found.central < found.rows[0].error < found.local
 
 
+@pytest.mark.long
 def test_errors_are_the_exact_standard_deviations(plans):
     row = next(r for r in plans["frequencies"].rows if r.label == "k-rr")
     grow, k, n = math.exp(row.value), 8, 20_000

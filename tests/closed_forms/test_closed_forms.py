@@ -461,6 +461,7 @@ def triple(name):
     return (0.0, 1.0, 0.0) if name == "laplace" else (0, 1, 0)
 
 
+@pytest.mark.many(14)
 @pytest.mark.parametrize("name", SOURCES)
 @pytest.mark.parametrize("key", UPPERS)
 def test_delta_and_eps_are_above_the_exact_divergence(key, name):

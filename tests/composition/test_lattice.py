@@ -22,6 +22,7 @@ CASES = {
 }
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize(
     ("name", "log_target"),
     [

@@ -125,6 +125,7 @@ def test_tail_is_above_that_of_gaussian_noise(mu, order, far):
     assert tail <= value + 6.0 + 3.0 * math.log(1.0 + far) - math.log(mu)
 
 
+@pytest.mark.long
 def test_few_values_are_looked_at(monkeypatch):
     """Order 2 of Gaussian noise among 1,000 took 93 s, most of it for values of e^-200."""
     asked = []

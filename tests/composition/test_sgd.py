@@ -62,6 +62,7 @@ def test_an_epoch_is_between_one_dataset_and_one_report():
     assert curve.log_delta(0.0, width=1e-3).high < alone.log_delta(0.0).high - 0.5
 
 
+@pytest.mark.long
 def test_report():
     run = sgd(n=10**6, noise=5.0, clip=1.0, epochs=3, batch=1000, delta=1e-6)
     assert run.steps == 3000

@@ -37,6 +37,7 @@ def binary_laws(eps0, n):
     return found
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize(("eps0", "n"), [(1.0, 60), (2.0, 150)])
 def test_two_adaptive_rounds_of_all_datasets(eps0, n):
     """The second round's data set and direction are the worst after each output of the first."""

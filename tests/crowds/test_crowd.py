@@ -31,6 +31,7 @@ def worst(groups, victim, epsilon):
     return found
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize(
     "seed", [pytest.param(s, marks=[pytest.mark.long] * (s >= 10)) for s in range(300)]
 )

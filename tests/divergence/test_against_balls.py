@@ -44,6 +44,7 @@ def scale_of(n):
     return min(0.9 * EPS0, 4.0 / math.sqrt(n))
 
 
+@pytest.mark.many(10)
 @pytest.mark.parametrize("n", COUNTS)
 @pytest.mark.parametrize("randomizer", FINITE, ids=lambda r: r.name)
 def test_finite(randomizer, n):
@@ -60,6 +61,7 @@ def test_finite(randomizer, n):
         overlapping(found, log_delta(mechanism, analysis="dataset", x2=x2, **balls), width)
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("n", COUNTS)
 @pytest.mark.parametrize("eps0", [0.1, EPS0, 6.0])
 def test_clones(eps0, n):
@@ -94,6 +96,7 @@ def check_epsilon(randomizer, n, rtol, delta, *, rel=1e-6):
     assert most >= target
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize(
     "n", [COUNTS[0], *(pytest.param(n, marks=pytest.mark.long) for n in COUNTS[1:])]
 )

@@ -47,6 +47,7 @@ def bracket(pair, epsilon, width, tilt=None):
     return expected_positive_part(law, pair.n, chosen, width=width)
 
 
+@pytest.mark.many(23)
 @pytest.mark.parametrize("seed", range(70))
 def test_small_pairs(seed):
     pair, true, epsilon = draw(seed, largest=60 if seed % 7 == 0 else 30)
@@ -106,6 +107,7 @@ LATTICES = [
 ]
 
 
+@pytest.mark.many(12)
 @pytest.mark.parametrize(("atoms", "n", "lost", "width"), LATTICES)
 def test_lattices(atoms, n, lost, width):
     rng = random.Random(f"{atoms} {n} {lost}")

@@ -65,6 +65,7 @@ def check(matrix, n, epsilon):
     return float(most / Fraction(bound.upper)) if bound.upper else 0.0
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("batch", range(CHANNELS // BATCH))
 def test_every_pair_of_datasets_of_random_channels_lies_inside(batch):
     ratios = [check(*random_channel(batch * BATCH + i)) for i in range(BATCH)]

@@ -92,6 +92,7 @@ def log_of(x):
     return ball(x).log()
 
 
+@pytest.mark.many(20)
 @pytest.mark.parametrize("seed", range(60))
 def test_brackets_every_law_of_the_cells(seed):
     """Random cells, narrow and wide, light and heavy tails, tiny masses, n = 2..6."""

@@ -161,6 +161,7 @@ def omitted(size, alpha, h, step, count):
     return step * float((weight * kernel).sum()), step * float((weight * (kernel + h * h)).sum())
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("period", [3.0, 20.0, 300.0])
 @pytest.mark.parametrize("spread", [1e-6, 0.02, 0.2, 3.0])
 def test_what_the_middle_zone_leaves_out(period, spread):

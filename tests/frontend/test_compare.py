@@ -93,6 +93,7 @@ def test_sets_of_items():
     assert all(row.randomizer.parameters()["s"] == 3 for row in found.rows)
 
 
+@pytest.mark.long
 def test_means():
     found = sd.compare_randomizers(n=N, delta=DELTA, eps0=1.5)
     assert {"duchi", "piecewise", "hybrid"} <= names(found)

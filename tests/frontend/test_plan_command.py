@@ -43,6 +43,7 @@ TASKS = {
 }
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize(
     ("task", "rounds"),
     [("frequencies", 1), ("ranges", 1), ("heavy hitters", 1)]

@@ -206,6 +206,7 @@ CHANGES = {
 }
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("name", CHANGES)
 def test_tampering_is_found_out(weekly, tmp_path, name):
     path = tampered(weekly, tmp_path, CHANGES[name])

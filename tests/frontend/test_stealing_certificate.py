@@ -37,6 +37,7 @@ def upper(content):
     return content["scenarios"][0]["claims"][0]
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize(
     ("name", "target"),
     [

@@ -57,6 +57,7 @@ def call(*words):
     return CliRunner().invoke(main, [str(w) for w in words])
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize(
     ("kind", "target"),
     [
@@ -188,6 +189,7 @@ def test_run_and_the_collectors_half(place, kind, tmp_path):
     assert read(tmp_path / "e2.csv") == rows
 
 
+@pytest.mark.many(4)
 @pytest.mark.parametrize("kind", PROTOCOLS)
 def test_unbiased_and_covering_at_their_level(place, kind, tmp_path):
     (tmp_path / "d.toml").write_text(text_of(kind), encoding="utf-8")

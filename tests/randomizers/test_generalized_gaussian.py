@@ -61,6 +61,7 @@ class Oracle:
         return (low.gamma_upper(a, regularized=1) - high.gamma_upper(a, regularized=1)) / 2
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("randomizer", MECHANISMS, ids=repr)
 def test_masses_blanket_and_tails(randomizer):
     check_masses(randomizer, Oracle(randomizer), (0.0, 1.0, 0.25), cells=600, count=40)
@@ -71,6 +72,7 @@ def test_masses_of_fine_cells(randomizer):
     check_masses(randomizer, Oracle(randomizer), (0.0, 1.0), cells=1 << 15, count=25)
 
 
+@pytest.mark.many(17)
 @pytest.mark.parametrize("randomizer", MECHANISMS, ids=repr)
 @pytest.mark.parametrize("x2", [None, 0.0, 0.5])
 def test_ranges_hold_every_point_of_a_cell(randomizer, x2):

@@ -186,6 +186,7 @@ def rational_rows(randomizer):
     return rows
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("randomizer", CHECKED, ids=repr)
 @pytest.mark.parametrize("n", [1, 2, 3])
 def test_bounds_hold_the_exact_divergence(randomizer, n):
@@ -276,6 +277,7 @@ def test_local_epsilon(sigma, delta):
     assert total <= ball(delta)
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize(
     "randomizer", [*SMALL[:4], SMALL[5], SMALL[6], SMALL[7], *SMALL[9:11]], ids=repr
 )

@@ -91,6 +91,7 @@ RANDOMIZERS = [
 ]
 
 
+@pytest.mark.many(20)
 @pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
 def test_sampler_has_the_law(randomizer):
     rows, place = outputs(randomizer)

@@ -60,6 +60,7 @@ def test_the_readme_lists_them_as_they_are():
 # ----------------------------------------------------------------- small cases, exhaustively exact
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("name", CHANNELS)
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_all_analyses_around_the_exact_worst_case(name, n):
@@ -137,6 +138,7 @@ BALLS = {
 }
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("name", BALLS)
 @pytest.mark.parametrize(("n", "epsilon"), [(100, 0.4), (20_000, 0.03)])
 def test_all_uppers_above_and_all_lowers_below_in_balls(name, n, epsilon):
@@ -290,6 +292,7 @@ def test_any_analysis_can_be_asked_without_its_certificate():
         acc.epsilon(delta=1e-6, certified=False)
 
 
+@pytest.mark.many(12)
 @pytest.mark.parametrize("key", KEYS)
 def test_every_key_works_somewhere_and_says_why_not_elsewhere(key):
     sources = [

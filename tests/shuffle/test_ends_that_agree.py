@@ -9,6 +9,7 @@ import shuffledp as sd
 MECHANISMS = [sd.KRR(k=10, eps0=1.0), sd.KRR(k=10, eps0=4.0), sd.Laplace(eps0=1.0)]
 
 
+@pytest.mark.many(4)
 @pytest.mark.parametrize("rtol", [1e-3, pytest.param(1e-6, marks=pytest.mark.long)])
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 @pytest.mark.parametrize("n", [10, 1000, 10**5])

@@ -73,6 +73,7 @@ def test_all_finite_randomizers(n, eps0):
         check(sd.shuffle(randomizer, n=n, rtol=1e-3), eps0, 1e-9)
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("eps0", [1e-4, 1.0, 30.0, 300.0])
 @pytest.mark.parametrize("n", FEW_COUNTS)
 def test_generic_everywhere(n, eps0):
@@ -98,6 +99,7 @@ def test_few_messages_in_the_blanket(n, share):
         check(accountant, eps0, delta)
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("n", [1, 2, 10, pytest.param(10**6, marks=pytest.mark.long), 10**15])
 @pytest.mark.parametrize("eps0", [0.01, 1.0, 30.0, 300.0])
 def test_profiles_from_zero_to_beyond_the_local_guarantee(n, eps0):
@@ -112,6 +114,7 @@ def test_profiles_from_zero_to_beyond_the_local_guarantee(n, eps0):
         assert far.log_lower <= near.log_upper
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("epsilon", [0.0, 0.01, 0.5, 0.999])
 @pytest.mark.parametrize("n", [10**3, 10**9, 10**15])
 def test_log_delta_far_below_the_smallest_float(n, epsilon):

@@ -54,6 +54,7 @@ def test_the_witness_has_that_loss(eps0, n, member):
     assert low - 1e-3 <= profile.log_lower <= high
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize(
     ("eps0", "n"),
     [(0.1, 1), (0.5, 2), (0.75, 7), (1.0, 100), (2.0, 10**4), (5.0, 10**6)]

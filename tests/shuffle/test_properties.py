@@ -24,6 +24,7 @@ def at(pair, epsilon, width=1e-2):
     return PairProfile(pair).log_delta(epsilon, width=width)
 
 
+@settings(max_examples=6)
 @given(randomizers(), user_counts, fractions, fractions)
 def test_delta_falls_in_epsilon(randomizer, n, part, other):
     low, high = sorted((part * randomizer.eps0, other * randomizer.eps0))
@@ -38,6 +39,7 @@ def test_delta_falls_in_epsilon(randomizer, n, part, other):
         assert at(pair, high).low <= at(pair, low).high
 
 
+@settings(max_examples=12)
 @given(randomizers(), user_counts, user_counts, st.floats(0.0, 0.99))
 def test_delta_falls_in_n(randomizer, n, other, part):
     few, many = sorted((n, other))
@@ -51,7 +53,7 @@ def test_delta_falls_in_n(randomizer, n, other, part):
         assert at(make(many), epsilon).low <= at(make(few), epsilon).high
 
 
-@settings(max_examples=12)
+@settings(max_examples=5)
 @given(randomizers(), user_counts, st.floats(0.0, 0.999))
 def test_order_of_the_analyses(randomizer, n, part):
     """Dataset <= blanket <= stronger clone <= clone <= local."""

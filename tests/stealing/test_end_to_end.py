@@ -16,6 +16,7 @@ from stealing.exact import grown
 DELTA = 1e-6
 
 
+@pytest.mark.many(12)
 @pytest.mark.parametrize(
     ("randomizer", "n", "gap"),
     [
@@ -145,6 +146,7 @@ def test_fraction_of_the_exponential() -> None:
     assert grown(0.0) > Fraction(1)
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize(
     ("randomizer", "n", "gap"),
     [

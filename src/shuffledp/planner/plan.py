@@ -275,7 +275,9 @@ def plan(
     Examples
     --------
     >>> import shuffledp as sd
-    >>> found = sd.plan("frequencies", values=50, n=100_000, epsilon=1.0, delta=1e-8)
+    >>> found = sd.plan(
+    ...     "frequencies", values=50, n=100_000, epsilon=1.0, delta=1e-8, only=["k-rr", "subset"]
+    ... )
     >>> found.recommended.source.name
     'k-rr'
     """
