@@ -354,9 +354,9 @@ def relation_from_dict(given: Mapping[str, Any]) -> Relation:
 
 
 def exact(number: float) -> str:
-    """The shortest decimal that is this float."""
+    """The shortest decimal that is this float: what is printed is what was accounted for."""
     short = f"{number:g}"
-    return short if float(short) == number or not math.isfinite(number) else repr(number)
+    return short if float(short) == number or not math.isfinite(number) else repr(float(number))
 
 
 __all__ = [

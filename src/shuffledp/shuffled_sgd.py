@@ -12,7 +12,7 @@ from shuffledp.composition import Candidate, Composed, Round, central, compose
 from shuffledp.composition.gaussian import GaussianCurve, error_of_log, log_delta_gaussian
 from shuffledp.divergence import LOOSE, LogInterval, PairProfile
 from shuffledp.errors import NotCertified
-from shuffledp.neighbours import REPLACEMENT
+from shuffledp.neighbours import REPLACEMENT, exact
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian
 from shuffledp.reductions import clone_pair, dataset_pair, stronger_clone_pair
@@ -31,8 +31,8 @@ _ORDER = (
     "analyst does not see"
 )
 _NOISE = (
-    "every user's gradient is clipped to L2 norm {:g}, and Gaussian noise of standard deviation "
-    "{:g} in every coordinate is added to it before anything is summed; sums over batches of {:,} "
+    "every user's gradient is clipped to L2 norm {}, and Gaussian noise of standard deviation "
+    "{} in every coordinate is added to it before anything is summed; sums over batches of {:,} "
     "are post-processing"
 )
 _ADAPTIVE = (
@@ -233,7 +233,7 @@ class ShuffledSGD:
             REPLACEMENT.sentence,
             "a user's value is one example",
             _ORDER.format(self.n),
-            _NOISE.format(self.clip, self.noise, self.batch),
+            _NOISE.format(exact(self.clip), exact(self.noise), self.batch),
             _ADAPTIVE,
             "gradients and noise are real numbers, not floats",
         )

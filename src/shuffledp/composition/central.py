@@ -27,7 +27,7 @@ from shuffledp.composition.renyi import Curves
 from shuffledp.described import by_name
 from shuffledp.divergence import LARGEST_EPSILON, LogInterval
 from shuffledp.errors import ParameterError, not_installed, rejected
-from shuffledp.neighbours import PLAIN_KEYS, REPLACEMENT, Relation, relation_named
+from shuffledp.neighbours import PLAIN_KEYS, REPLACEMENT, Relation, exact, relation_named
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.work import Beside
 
@@ -35,7 +35,7 @@ U = UNIT_ROUNDOFF
 RelationLike = Relation | str
 _LARGEST_MU = 100.0
 _GAUSSIAN = (
-    "Gaussian noise of standard deviation {:g} on a sum with sensitivity {:g} (L2) between {} "
+    "Gaussian noise of standard deviation {} on a sum with sensitivity {} (L2) between {} "
     "neighbours; real numbers, not floats"
 )
 _PLD = (
@@ -73,7 +73,7 @@ def gaussian(
         eps0=math.inf,
         key=("gaussian", sigma, sensitivity, said),
         relation=said,
-        assumptions=(_GAUSSIAN.format(sigma, sensitivity, _short(said)),),
+        assumptions=(_GAUSSIAN.format(exact(sigma), exact(sensitivity), _short(said)),),
         upper_theorem=theorems.CENTRAL_GAUSSIAN,
         lower_theorem=theorems.CENTRAL_GAUSSIAN,
         tail=GaussianTail(mu * (1.0 + 4 * U)),
@@ -231,7 +231,9 @@ def approximate(
         key=("approximate", epsilon, delta, said),
         relation=said,
         eps0=epsilon if delta == 0.0 else math.inf,
-        assumptions=(f"a mechanism is ({epsilon:g}, {delta:g})-DP for {_short(said)} neighbours",),
+        assumptions=(
+            f"a mechanism is ({exact(epsilon)}, {exact(delta)})-DP for {_short(said)} neighbours",
+        ),
         upper_theorem=theorems.CENTRAL_APPROXIMATE,
     )
 

@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import NotCertified, ParameterError, rejected
+from shuffledp.neighbours import exact
 from shuffledp.pair import Array
 from shuffledp.randomizers.additive import finite_reports, places
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
@@ -238,16 +239,18 @@ class Density(MeanRandomizer, listed=False):
         """What the bounds take from you, in words."""
         names = ["pdf" if self.logpdf is None else "logpdf", "cdf"]
         names += [] if self.sf is None else ["sf"]
-        words = [f"{', '.join(names)} belong to one density, to a relative error of {self.rel:g}"]
+        words = [
+            f"{', '.join(names)} belong to one density, to a relative error of {exact(self.rel)}"
+        ]
         shape = ["symmetric"] if self.symmetric else []
         if self.log_concave:
             shape.append("log-concave")
         else:
-            points = ", ".join(f"{turn:g}" for turn in self.turns)
+            points = ", ".join(exact(turn) for turn in self.turns)
             shape.append(f"monotone between and outside the points {points}")
         words.append(f"that density is {' and '.join(shape)}")
         if self.eps0 < math.inf:
-            words.append(f"its logarithm changes by at most {self.eps0:g} over high - low")
+            words.append(f"its logarithm changes by at most {exact(self.eps0)} over high - low")
         if not self._shape.ends_are_farthest:
             words.append(
                 f"the worst pair of inputs is among the {self.grid * (self.grid - 1)} ordered "

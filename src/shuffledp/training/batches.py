@@ -16,7 +16,7 @@ from shuffledp.composition.gaussian import GaussianCurve
 from shuffledp.composition.subsampled import SubsampledGaussianCurve
 from shuffledp.divergence import LOOSE, LogInterval, PairProfile
 from shuffledp.errors import rejected
-from shuffledp.neighbours import AddOrRemove, Relation, ReplaceSpecial, relation_named
+from shuffledp.neighbours import AddOrRemove, Relation, ReplaceSpecial, exact, relation_named
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian
 from shuffledp.reductions import dataset_pair
@@ -40,8 +40,8 @@ _MOST_STEPS = 10**9
 # and eps to what these give, in tens of seconds. Others' curves are formulas.
 _FEWER, _CELLS_WIDTH, _CELLS_RTOL, _RTOL = 8.0, 1e-3, 2e-2, 5e-4
 _NOISE = (
-    "every example's gradient is clipped to L2 norm {:g}; Gaussian noise of standard deviation "
-    "{:g} in every coordinate is added to each batch's sum; all noisy sums may be published"
+    "every example's gradient is clipped to L2 norm {}; Gaussian noise of standard deviation "
+    "{} in every coordinate is added to each batch's sum; all noisy sums may be published"
 )
 _ADAPTIVE = "a batch's gradients may depend on all noisy sums before it"
 _REALS = "gradients and noise are real numbers, not floats"
@@ -62,7 +62,7 @@ _DRAWN = {
     ),
     "poisson": (
         "in each of the {1:,} steps of an epoch every example is in the batch with probability "
-        "{2:g}, independently of all other examples and steps"
+        "{2}, independently of all other examples and steps"
     ),
 }
 
@@ -309,13 +309,13 @@ class BatchedSGD:
     def assumptions(self) -> tuple[str, ...]:
         """What the numbers ask a reader to believe."""
         many = "one" if self.per_epoch == 1 else f"{self.per_epoch:,}"
-        drawn = _DRAWN[self.sampler].format(many, self.epoch_steps, self._rate)
+        drawn = _DRAWN[self.sampler].format(many, self.epoch_steps, exact(self._rate))
         return (
             self.relation.sentence,
             _WORDS[self.relation.key],
             drawn,
             _UNSEEN[self.sampler],
-            _NOISE.format(self.clip, self.noise),
+            _NOISE.format(exact(self.clip), exact(self.noise)),
             _ADAPTIVE,
             _REALS,
         )

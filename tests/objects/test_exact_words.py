@@ -1,0 +1,45 @@
+"""What an assumption prints of a number is that number: rounded, it would be another claim."""
+
+import math
+
+import pytest
+from scipy.special import expit
+
+import shuffledp as sd
+from shuffledp.composition import central
+from shuffledp.neighbours import exact
+
+
+@pytest.mark.parametrize(
+    "number", [0.1, 1.0, 0.99999996, 100_000.4, 1e6 + 1, 1e-7 / 3, 5e-324, 1e300 / 3, math.inf]
+)
+def test_the_printed_decimal_is_the_float(number):
+    assert float(exact(number)) == number
+
+
+def test_common_numbers_stay_short():
+    assert [exact(x) for x in (0.1, 1.0, 1e-6, 250.0)] == ["0.1", "1", "1e-06", "250"]
+
+
+CLOSE = 0.99999996
+
+
+@pytest.mark.parametrize(
+    "assumptions",
+    [
+        central.approximate(epsilon=CLOSE, delta=1e-6).assumptions,
+        central.gaussian(sigma=CLOSE).assumptions,
+        sd.sgd(
+            n=100, noise=CLOSE, clip=1.0, epochs=1, batch=10, delta=1e-6, sampler="shuffle"
+        ).assumptions(),
+        sd.sgd(n=100, noise=CLOSE, clip=1.0, epochs=1, delta=1e-6).assumptions(),
+        sd.Density(
+            cdf=expit,
+            pdf=lambda x: expit(x) * expit(-x),
+            symmetric=True, log_concave=True, eps0=CLOSE, low=0.0, high=CLOSE,
+        ).assumptions(),
+    ],
+    ids=["approximate", "gaussian", "sgd", "shuffled-sgd", "density"],
+)  # fmt: skip
+def test_assumptions_print_what_was_accounted_for(assumptions):
+    assert str(CLOSE) in " ".join(assumptions)
