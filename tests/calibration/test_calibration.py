@@ -18,7 +18,7 @@ FAMILIES = {
 }
 
 
-@pytest.mark.many(8)
+@pytest.mark.many(4)
 @pytest.mark.parametrize("name", FAMILIES)
 @pytest.mark.parametrize(("n", "epsilon", "delta"), [(1000, 1.0, 1e-6), (10**6, 0.1, 1e-10)])
 def test_largest_eps0(name, n, epsilon, delta):
@@ -66,6 +66,7 @@ def test_one_user_is_enough_where_the_local_guarantee_is():
     assert (found.value, found.beyond) == (1, None)
 
 
+@pytest.mark.long
 def test_most_rounds():
     mechanism = sd.KRR(k=4, eps0=2.0)
     found = most_rounds(mechanism, n=2000, epsilon=2.0, delta=1e-6)

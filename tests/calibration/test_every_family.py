@@ -119,7 +119,7 @@ def check(family, find, **ends):
     assert found.randomizer == family(found.value)
 
 
-@pytest.mark.many(8)
+@pytest.mark.many(4)
 @pytest.mark.parametrize(
     "name", [pytest.param(n, marks=[pytest.mark.long] if n in SLOWER else []) for n in LARGEST]
 )

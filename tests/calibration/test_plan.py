@@ -173,6 +173,7 @@ def test_what_cannot_be_met_is_said():
     assert "no mechanism meets the target" in str(found)
 
 
+@pytest.mark.long
 def test_recommended_is_the_best_with_one_message(plans):
     found = plans["frequencies"]
     best = found.recommended

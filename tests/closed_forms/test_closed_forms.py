@@ -130,6 +130,7 @@ TOO_MANY_VALUES = [
 ]
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize(("k", "eps0", "n", "delta", "formula", "lower"), TOO_MANY_VALUES)
 def test_the_corollary_needs_the_condition_of_theorem_4_1(k, eps0, n, delta, formula, lower):
     claimed = float(k_rr_ball(arb(eps0), arb(n), arb(delta), k).mid())

@@ -107,7 +107,7 @@ LATTICES = [
 ]
 
 
-@pytest.mark.many(12)
+@pytest.mark.many(8)
 @pytest.mark.parametrize(("atoms", "n", "lost", "width"), LATTICES)
 def test_lattices(atoms, n, lost, width):
     rng = random.Random(f"{atoms} {n} {lost}")

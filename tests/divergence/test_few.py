@@ -535,6 +535,7 @@ def test_copies_are_bounded(count):
     assert ball(bound) <= added * 1000 + ball(1e-9)
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize("sigma", [1.0, 3.0])
 @pytest.mark.parametrize("n", [2, 4, 10])
 def test_gaussian_noise_is_sharp(sigma, n):

@@ -223,6 +223,7 @@ def test_all_or_nothing(toml, tmp_path):
     assert run("account", toml, "--out", toml).exit_code == 2
 
 
+@pytest.mark.long
 def test_delta_target(tmp_path):
     path = tmp_path / "d.toml"
     path.write_text(TOML.replace("delta = 1e-6", "epsilon = 0.5"))

@@ -155,6 +155,7 @@ def test_command_prints_a_table_of_80_columns():
     assert "k-rr" in done.stdout
 
 
+@pytest.mark.long
 def test_json_and_plot(tmp_path):
     file = tmp_path / "c.svg"
     done = run(

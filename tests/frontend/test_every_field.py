@@ -174,7 +174,7 @@ def check_every_edit(folder, kind, *, only=("",), loose=True):
     return tried, let
 
 
-@pytest.mark.many(5)
+@pytest.mark.many(3)
 @pytest.mark.parametrize("kind", QUICK)
 def test_every_field_changed_alone(kind, tmp_path, monkeypatch):
     remember(monkeypatch)

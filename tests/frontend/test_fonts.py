@@ -33,6 +33,7 @@ def run(*args, cwd):
     )  # fmt: skip
 
 
+@pytest.mark.long
 def test_letters_without_a_font_are_one_line(tmp_path):
     (tmp_path / "d.toml").write_text(DEPLOYMENT.format(title=f"Plain {PRIVATE}"), encoding="utf-8")
     done = run("account", "d.toml", "--no-warn", "all", cwd=tmp_path)

@@ -94,6 +94,7 @@ def test_files_and_what_is_printed(tmp_path):
     assert "\x1b" not in result.stdout
 
 
+@pytest.mark.long
 def test_json_and_nothing_else(tmp_path):
     path = written(tmp_path)
     result = run("plan", path, "--json")

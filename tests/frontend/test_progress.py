@@ -46,6 +46,7 @@ def test_in_a_log_it_is_one_line_on_stderr_after_a_second():
     assert done.stderr == "working: eps of k-rr, k = 3, eps0 = 1\n"
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize("how", [{"SHUFFLEDP_QUIET": "1"}, "--quiet"])
 def test_quiet(how):
     done = slow("--quiet") if how == "--quiet" else slow(**how)

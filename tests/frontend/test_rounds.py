@@ -125,6 +125,7 @@ def test_one_round_is_still_written_in_the_first_format(tmp_path):
     assert "composed" not in content["scenarios"][0]
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize("end", ["upper", "lower"])
 @pytest.mark.parametrize("scenario", [0, 1])
 def test_a_better_number_is_found_out(weekly, tmp_path, end, scenario):
@@ -206,7 +207,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.many(8)
+@pytest.mark.many(4)
 @pytest.mark.parametrize("name", CHANGES)
 def test_tampering_is_found_out(weekly, tmp_path, name):
     path = tampered(weekly, tmp_path, CHANGES[name])

@@ -131,7 +131,7 @@ def test_nothing_worked_out_goes_along(name, way):
     assert len(pickle.dumps(acc)) < 1000
 
 
-@pytest.mark.many(13)
+@pytest.mark.many(6)
 @pytest.mark.parametrize("name", NAMES)
 def test_mechanisms_keep_nothing_of_their_use(name):
     m = example(name)
