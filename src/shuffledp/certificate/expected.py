@@ -35,7 +35,6 @@ from shuffledp.certificate.model import (
     Witness,
 )
 from shuffledp.certificate.sums import is_sums, sums_fault
-from shuffledp.neighbours import exact
 
 __all__ = [
     "AnyClaim",
@@ -121,8 +120,8 @@ def assumptions_of(content: Any) -> list[str]:
     if p.colluding:
         whose = "collude" if unit == "users" else "come from users who collude"
         found.append(
-            f"in every batch at most {exact(p.colluding)} of the {unit}, rounded up, {whose} "
-            f"with the analyst; their {sent} hide nobody"
+            f"in every batch at most {p.colluding:g} of the {unit}, rounded up, {whose} with the "
+            f"analyst; their {sent} hide nobody"
         )
     if p.minimum_batch is not None:
         found.append(

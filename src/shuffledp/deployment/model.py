@@ -35,7 +35,6 @@ from shuffledp.deployment.mechanisms import (
 )
 from shuffledp.deployment.messages import one_line
 from shuffledp.errors import ParameterError, rejected, unreadable
-from shuffledp.neighbours import exact
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -352,7 +351,7 @@ class Deployment(Table):
             )
         if p.colluding:
             found.append(
-                f"in every batch at most {exact(p.colluding)} of the {unit}, rounded up, "
+                f"in every batch at most {p.colluding:g} of the {unit}, rounded up, "
                 + ("collude" if unit == "users" else "come from users who collude")
                 + f" with the analyst; their {_sent(unit)} hide nobody"
             )
