@@ -1,4 +1,4 @@
-"""Validation of arguments: written as ``not lo <= v <= hi`` so that NaN fails."""
+"""Validation of arguments: written as ``not lo <= v <= hi`` so that NaN fails; their text."""
 
 from __future__ import annotations
 
@@ -85,3 +85,9 @@ def _wanted(low: float, high: float, *, open_low: bool, open_high: bool) -> str:
     if math.isfinite(high):
         text += f"{' and' if math.isfinite(low) else ''} {'<' if open_high else '<='} {high:g}"
     return text
+
+
+def exact(number: float) -> str:
+    """The shortest decimal that is this float: what is printed is what was accounted for."""
+    short = f"{number:g}"
+    return short if float(short) == number or not math.isfinite(number) else repr(float(number))

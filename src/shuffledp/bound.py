@@ -11,7 +11,7 @@ from typing import Any, Literal
 from shuffledp.described import ByContent
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import REPLACEMENT, Relation
-from shuffledp.notebook import Record, Sheet, Shown, pictures
+from shuffledp.notebook import Drawn, Record, Sheet
 
 Provenance = Literal["published", "proved here", "assumed"]
 _WEAKNESS: tuple[Provenance, ...] = ("published", "proved here", "assumed")
@@ -64,8 +64,13 @@ class Theorem:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Bound(Shown, ByContent):
+class Bound(Drawn, ByContent):
     """lower <= true value <= upper, floating-point error included.
+
+    ``plot()`` draws what is left to a test of two neighbours, type II error over type I error,
+    where the bound is of eps or delta: above the upper end's curve are the tests there can be, the
+    lower end says that the best one reaches the band. (``acc.plot`` draws eps over n and delta over
+    eps.)
 
     Attributes
     ----------
@@ -171,27 +176,8 @@ class Bound(Shown, ByContent):
         head = ("end", self._unit(), "theorem", "source", "provenance")
         return Sheet(self._line(), head, tuple(rows), notes)
 
-    def plot(self, *, ax: Any = None) -> Any:
-        """Draw what is left to a test of two neighbours: type II error over type I error.
-
-        Above the upper end's curve are the tests there can be; the lower end says that the best
-        one reaches the band. (``acc.plot`` draws eps over n and delta over eps.)
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; by default on new ones, which a notebook shows.
-
-        Returns
-        -------
-        matplotlib Axes
-            With alpha and beta from 0 to 1.
-
-        Raises
-        ------
-        ParameterError
-            If the bound is neither of eps nor of delta, or matplotlib is not installed.
-        """
+    def _draw(self, bands: Any, ax: Any) -> Any:
+        """What is left to a test of two neighbours: type II error over type I error, 0 to 1."""
         if self.quantity not in {"epsilon", "delta"}:
             raise rejected("quantity", self.quantity, "epsilon or delta, of which there is a curve")
         ends = []
@@ -200,7 +186,7 @@ class Bound(Shown, ByContent):
             delta = value if self.quantity == "delta" else self.at["delta"]
             number = outward(value, up=word == "upper", digits=4)
             ends.append((epsilon, delta, f"{word} end: {self.quantity} {sign} {number}"))
-        return pictures().draw_tradeoff(ax, ends)
+        return bands.draw_tradeoff(ax, ends)
 
     def _unit(self) -> str:
         """The quantity with its unit."""

@@ -12,7 +12,7 @@ from shuffledp import _check
 from shuffledp.bound import Bound, outward
 from shuffledp.described import ByContent, by_name
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.notebook import Record, Sheet, Shown, pictures
+from shuffledp.notebook import Drawn, Record, Sheet
 from shuffledp.randomizers import Randomizer, randomizer_class, randomizer_names
 from shuffledp.randomizers.frequency import ItemRandomizer
 from shuffledp.randomizers.means import MeanRandomizer
@@ -68,8 +68,10 @@ class RandomizerRow(ByContent):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class RandomizerComparison(Shown, ByContent):
+class RandomizerComparison(Drawn, ByContent):
     """Mechanisms sorted by their variance at equal central eps.
+
+    ``plot()`` draws each one's standard error.
 
     Attributes
     ----------
@@ -137,24 +139,13 @@ class RandomizerComparison(Shown, ByContent):
         notes = tuple(f"left out: {name}: {why}" for name, why in self.left_out)
         return Sheet(caption, tuple(head), tuple(map(tuple, rows)), notes)
 
-    def plot(self, *, ax: Any = None) -> Any:
-        """Draw each mechanism's standard error at equal central eps.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; by default on new ones, which a notebook shows.
-
-        Returns
-        -------
-        matplotlib Axes
-            Standard errors along a logarithmic axis.
-        """
+    def _draw(self, bands: Any, ax: Any) -> Any:
+        """Each mechanism's standard error at equal central eps, along a logarithmic axis."""
         names = [f"{r.randomizer.name}, eps0 = {float(r.randomizer.eps0):.3g}" for r in self.rows]
         errors = [math.sqrt(row.variance / self.n) for row in self.rows]
         label = f"all at central eps <= {outward(self.epsilon, up=True, digits=4)} nats"
         words = f"standard error of an estimate, n = {self.n:,}, delta = {self.delta:g}"
-        return pictures().draw_dots(ax, names, [(label, errors, "o")], xlabel=words)
+        return bands.draw_dots(ax, names, [(label, errors, "o")], xlabel=words)
 
     def __repr__(self) -> str:
         names = ", ".join(row.randomizer.name for row in self.rows)

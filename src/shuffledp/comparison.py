@@ -12,7 +12,7 @@ from shuffledp.bound import Bound, outward
 from shuffledp.described import ByContent
 from shuffledp.errors import NotCertified
 from shuffledp.index import Estimate
-from shuffledp.notebook import Record, Sheet, Shown, pictures
+from shuffledp.notebook import Drawn, Record, Sheet
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,10 @@ class Row:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Comparison(Shown, ByContent):
+class Comparison(Drawn, ByContent):
     """All analyses at one delta, as ``acc.compare(delta=...)`` gives them.
+
+    ``plot()`` draws eps of every analysis that applies: upper ends, lower ends and estimates.
 
     Attributes
     ----------
@@ -127,19 +129,8 @@ class Comparison(Shown, ByContent):
         head = ("analysis", "end", "eps (nats)", "factor lost", "CPU seconds", "note")
         return Sheet(caption, head, tuple(rows), without)
 
-    def plot(self, *, ax: Any = None) -> Any:
-        """Draw eps of every analysis that applies: upper ends, lower ends and estimates.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; by default on new ones, which a notebook shows.
-
-        Returns
-        -------
-        matplotlib Axes
-            eps in nats along a logarithmic axis.
-        """
+    def _draw(self, bands: Any, ax: Any) -> Any:
+        """Eps (nats) of every analysis that applies: upper ends, lower ends and estimates."""
         rows = self.applying()
         marks = (
             ("certified upper end", "upper", "o"),
@@ -153,7 +144,7 @@ class Comparison(Shown, ByContent):
         ]
         words = f"central eps (nats) at delta = {self.delta:g}, n = {self.n:,}"
         names = [row.analysis.key for row in rows]
-        return pictures().draw_dots(ax, names, series, xlabel=words)
+        return bands.draw_dots(ax, names, series, xlabel=words)
 
     def __repr__(self) -> str:
         count, all_ = len(self.applying()), len(self.rows)

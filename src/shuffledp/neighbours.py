@@ -8,7 +8,6 @@ one it holds for. Equal relations are equal values; ``to_dict`` is their stable 
 from __future__ import annotations
 
 import itertools
-import math
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from fractions import Fraction
 from typing import Any, ClassVar
 
 from shuffledp import _check
+from shuffledp._check import exact
 from shuffledp.errors import rejected
 
 Value = Any
@@ -351,12 +351,6 @@ def relation_from_dict(given: Mapping[str, Any]) -> Relation:
             tuple((r["label"], relation_from_dict(r["relation"])) for r in rest["rounds"])
         )
     return relation_named(key)
-
-
-def exact(number: float) -> str:
-    """The shortest decimal that is this float: what is printed is what was accounted for."""
-    short = f"{number:g}"
-    return short if float(short) == number or not math.isfinite(number) else repr(float(number))
 
 
 __all__ = [

@@ -9,6 +9,7 @@ import html
 import importlib
 import importlib.util
 import sys
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
@@ -44,16 +45,16 @@ class Sheet:
     notes: tuple[str, ...] = ()
 
 
-class Shown:
+class Shown(ABC):
     """A value with a table in a notebook and rows for a data frame."""
 
+    @abstractmethod
     def sheet(self) -> Sheet:
         """What a notebook shows."""
-        raise NotImplementedError
 
+    @abstractmethod
     def records(self) -> list[Record]:
         """Rows of plain numbers and text, nothing rounded."""
-        raise NotImplementedError
 
     def to_frame(self, *, library: str | None = None) -> Any:
         """The rows as a data frame of pandas or polars, whichever is there.
@@ -73,6 +74,34 @@ class Shown:
 
     def _repr_html_(self) -> str:
         return html_table(self.sheet())
+
+
+class Drawn(Shown):
+    """A value with a picture as well; subclasses say what is drawn."""
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw the value; what is drawn is said where it is defined.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default on new ones, which a notebook shows.
+
+        Returns
+        -------
+        matplotlib Axes
+            What was drawn on.
+
+        Raises
+        ------
+        ParameterError
+            If ``ax`` is something else, or matplotlib is not installed.
+        """
+        return self._draw(pictures(), ax)
+
+    @abstractmethod
+    def _draw(self, bands: Any, ax: Any) -> Any:
+        """Draw on these axes, or on new ones, by the functions of ``shuffledp.bands``."""
 
 
 def frame(records: Sequence[Record], *, library: str | None = None) -> Any:

@@ -18,6 +18,7 @@ from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+from shuffledp._check import exact
 from shuffledp.bands import (
     COLOURS,
     DASHES,
@@ -177,7 +178,7 @@ def curve_figure(
     if marked is not None:
         handles.append(axes.axvline(marked, color=GREY, lw=1, ls=":", label=f"n = {int(marked):,}"))
     at = bounds[0].at
-    fixed = f"delta = {at['delta']:g}" if over == "n" else f"n = {at['n']:,}"
+    fixed = f"delta = {exact(at['delta'])}" if over == "n" else f"n = {at['n']:,}"
     _legend(figure, handles, fixed)
     return figure
 
@@ -207,7 +208,9 @@ def randomizers_figure(comparison: RandomizerComparison) -> Figure:
     axes.xaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:g}"))
     axes.xaxis.set_minor_formatter(NullFormatter())
-    axes.set_title(f"n = {comparison.n:,}, delta = {comparison.delta:g}", loc="left", fontsize=11)
+    axes.set_title(
+        f"n = {comparison.n:,}, delta = {exact(comparison.delta)}", loc="left", fontsize=11
+    )
     axes.grid(axis="x", which="both", color="#dddddd", lw=0.6)
     axes.set_axisbelow(True)
     for side in ("top", "right"):
@@ -260,7 +263,9 @@ def plan_figure(plan: Plan, curves: Curves, *, title: str) -> Figure:
     axes.axvline(plan.n, color=GREY, lw=0.8, ls=":")
     tidy(axes)
     after = f", {plan.rounds:,} rounds" if plan.rounds > 1 else ""
-    words = f"all at certified central eps <= {plan.epsilon:g}, delta = {plan.delta:g}{after}"
+    words = (
+        f"all at certified central eps <= {exact(plan.epsilon)}, delta = {exact(plan.delta)}{after}"
+    )
     _legend(figure, handles, f"{words}\nerrors at n = {plan.n:,}")
     return figure
 
@@ -357,7 +362,7 @@ def _at_words(account: Account) -> str:
     target = account.deployment.target
     word = "delta" if target.quantity == "epsilon" else "eps"
     rounds = ", one round" if account.deployment.accounting.rounds > 1 else ""
-    return f"{word} = {target.value:g}{rounds}"
+    return f"{word} = {exact(target.value)}{rounds}"
 
 
 def _title(axes: Axes, title: str) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from shuffledp import _check
 from shuffledp.bound import Bound, outward
 from shuffledp.errors import NotCertified, ParameterError, not_installed, rejected
-from shuffledp.notebook import Record, Sheet, Shown, pictures
+from shuffledp.notebook import Drawn, Record, Sheet
 from shuffledp.planner import Plan, plan
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ def _silent(message: str) -> None:
 
 
 @dataclass(frozen=True, repr=False)
-class Survey(Shown):
+class Survey(Drawn):
     """What a survey found, and what it cost.
 
     Attributes
@@ -117,22 +117,11 @@ class Survey(Shown):
             found.append(_NOT_HIDDEN)
         return found
 
-    def plot(self, *, ax: Any = None) -> Any:
-        """Draw the estimates with their intervals for all at once, the largest first.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; by default on new ones, which a notebook shows.
-
-        Returns
-        -------
-        matplotlib Axes
-            Shares of the users, or the mean in its own unit.
-        """
+    def _draw(self, bands: Any, ax: Any) -> Any:
+        """The estimates with their intervals for all at once, the largest first."""
         from shuffledp.protocol.figure import draw_estimates
 
-        axes = pictures().axes_of(ax)
+        axes = bands.axes_of(ax)
         draw_estimates(axes, self.rows, title=self.column, truth=None, n=self.users)
         return axes
 

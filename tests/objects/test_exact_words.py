@@ -6,8 +6,10 @@ import pytest
 from scipy.special import expit
 
 import shuffledp as sd
+from shuffledp import deployment
+from shuffledp._check import exact
+from shuffledp.certificate import expected
 from shuffledp.composition import central
-from shuffledp.neighbours import exact
 
 
 @pytest.mark.parametrize(
@@ -43,3 +45,18 @@ CLOSE = 0.99999996
 )  # fmt: skip
 def test_assumptions_print_what_was_accounted_for(assumptions):
     assert str(CLOSE) in " ".join(assumptions)
+
+
+def test_a_deployment_prints_the_share_that_colludes():
+    share = 0.049999996
+    content = deployment.parse(
+        {
+            "title": "a deployment",
+            "population": {"users": 10_000, "colluding": share},
+            "randomizer": {"name": "k-rr", "k": 4, "eps0": 1.0},
+            "target": {"delta": 1e-6},
+        },
+        where="test",
+    )
+    for found in (content.assumptions(), expected.assumptions_of(content)):
+        assert str(share) in " ".join(found)

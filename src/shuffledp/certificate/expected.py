@@ -13,6 +13,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from shuffledp._check import exact
 from shuffledp.ball.binary import binary_inputs
 from shuffledp.ball.messages import PROTOCOLS
 from shuffledp.ball.pairs import PARTS, are_neighbours, ordered_pairs
@@ -120,8 +121,8 @@ def assumptions_of(content: Any) -> list[str]:
     if p.colluding:
         whose = "collude" if unit == "users" else "come from users who collude"
         found.append(
-            f"in every batch at most {p.colluding:g} of the {unit}, rounded up, {whose} with the "
-            f"analyst; their {sent} hide nobody"
+            f"in every batch at most {exact(p.colluding)} of the {unit}, rounded up, {whose} with "
+            f"the analyst; their {sent} hide nobody"
         )
     if p.minimum_batch is not None:
         found.append(

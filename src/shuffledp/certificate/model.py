@@ -16,6 +16,7 @@ from pydantic import (
     model_validator,
 )
 
+from shuffledp._check import exact
 from shuffledp.deployment.messages import one_line
 from shuffledp.deployment.model import Deployment
 from shuffledp.errors import ParameterError, unreadable
@@ -294,7 +295,7 @@ class Certificate(Shown, _Strict):
         """What it is of, and at what."""
         fixed = "delta" if self.quantity == "epsilon" else "eps"
         title = self.deployment.content.title
-        return f"certificate of {title!r}: {self.quantity} at {fixed} = {self.at:g}"
+        return f"certificate of {title!r}: {self.quantity} at {fixed} = {exact(self.at)}"
 
     def __repr__(self) -> str:
         claims = len(self.records())

@@ -14,6 +14,7 @@ import click
 from rich.console import Console
 from rich.text import Text
 
+from shuffledp._check import exact
 from shuffledp.bound import Bound, outward, width_words
 from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.text import end_text
@@ -131,7 +132,7 @@ def print_comparison(accounts: Sequence[Any]) -> None:
         target = account.deployment.target
         fixed = "delta" if target.quantity == "epsilon" else "eps"
         lines = textwrap.wrap(account.deployment.title, 28)
-        rows.append([lines[0], f"{fixed} {target.value:g}", *cells])
+        rows.append([lines[0], f"{fixed} {exact(target.value)}", *cells])
         rows += [[line, "", "", "", ""] for line in lines[1:]]
     _print_columns(rows, left={0})
     click.echo()

@@ -11,6 +11,7 @@ import numpy as np
 from scipy.special import log_ndtr
 
 from shuffledp import _check, theorems
+from shuffledp._check import exact
 from shuffledp.bound import Theorem
 from shuffledp.composition.contour import log_delta
 from shuffledp.composition.curve import Curve, reach
@@ -27,7 +28,7 @@ from shuffledp.composition.renyi import Curves
 from shuffledp.described import by_name
 from shuffledp.divergence import LARGEST_EPSILON, LogInterval
 from shuffledp.errors import ParameterError, not_installed, rejected
-from shuffledp.neighbours import PLAIN_KEYS, REPLACEMENT, Relation, exact, relation_named
+from shuffledp.neighbours import PLAIN_KEYS, REPLACEMENT, Relation, relation_named
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.work import Beside
 

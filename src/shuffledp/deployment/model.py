@@ -22,6 +22,7 @@ from pydantic import (
 )
 
 from shuffledp import _check
+from shuffledp._check import exact
 from shuffledp.deployment.data import Data
 from shuffledp.deployment.mechanisms import (
     GENERIC,
@@ -351,7 +352,7 @@ class Deployment(Table):
             )
         if p.colluding:
             found.append(
-                f"in every batch at most {p.colluding:g} of the {unit}, rounded up, "
+                f"in every batch at most {exact(p.colluding)} of the {unit}, rounded up, "
                 + ("collude" if unit == "users" else "come from users who collude")
                 + f" with the analyst; their {_sent(unit)} hide nobody"
             )

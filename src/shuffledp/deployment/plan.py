@@ -11,6 +11,7 @@ import tomli_w
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from shuffledp import _check
+from shuffledp._check import exact
 from shuffledp.deployment.messages import one_line
 from shuffledp.deployment.model import (
     LARGEST_ROUNDS,
@@ -188,7 +189,8 @@ def deployment_text(content: PlanFile, row: Row, *, data: Mapping[str, Any] | No
         "data": data,
     }
     head = (
-        f"# {row.label}: central eps <= {target.epsilon:g} at delta = {target.delta:g}, certified\n"
+        f"# {row.label}: central eps <= {exact(target.epsilon)} "
+        f"at delta = {exact(target.delta)}, certified\n"
         f"# {content.task.task().error_label}: {row.error:.4g}\n\n"
     )
     return tables_text(tables, head=head)

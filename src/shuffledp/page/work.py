@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from shuffledp import _check
+from shuffledp._check import exact
 from shuffledp.bound import Bound, outward
 from shuffledp.cli.mechanisms import accountant, mechanism_label, source_from_dict
 from shuffledp.cli.text import bound_text, end_text
@@ -122,8 +123,8 @@ def compare(fields: Fields) -> dict[str, Any]:
         items=number("items", fields, whole=True),
     )
     return {
-        "title": f"all at central eps <= {found.epsilon:.6g}, n = {found.n:,}, "
-        f"delta = {found.delta:g}",
+        "title": f"all at central eps <= {exact(found.epsilon)}, n = {found.n:,}, "
+        f"delta = {exact(found.delta)}",
         "cells": cells(found.rows),
         "left_out": [f"{name}: {why}" for name, why in found.left_out],
         "text": str(found),

@@ -13,8 +13,8 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp._check import exact
 from shuffledp.errors import NotCertified, ParameterError, rejected
-from shuffledp.neighbours import exact
 from shuffledp.pair import Array
 from shuffledp.randomizers.additive import finite_reports, places
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from shuffledp._check import exact
 from shuffledp.bound import outward, width_words
 from shuffledp.review.blocks import (
     Block,
@@ -326,7 +327,7 @@ def _comparison(entries: Sequence[Entry]) -> list[Block]:
         verdict = verdict_of(certificate)
         state = "not set" if verdict is None else verdict.title.lower()
         start: Line = (Ref(f"{i}. {entry.title}", f"d{i}-start"),)
-        at = ", ".join([f"{fixed} {certificate.at:g}", *_after(certificate)])
+        at = ", ".join([f"{fixed} {exact(certificate.at)}", *_after(certificate)])
         rows.append((start, (at,), *((end,) for end in ends), (state,)))
     caption = "Upper ends" + (" after all rounds" if several else "")
     head = ("deployment", "target", "now", "min. batch", "no shuffler", "limit")

@@ -6,6 +6,7 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from shuffledp._check import exact
 from shuffledp.bound import Bound, outward
 from shuffledp.review.claims import FAILURES, WORDS, Ends, one_round, who
 from shuffledp.review.drawing import Band, Level, Line, Mark, Picture
@@ -50,7 +51,7 @@ def picture_of(certificate: Any, curve: Any, *, label: str, name: str) -> Pictur
     quantity = certificate.quantity
     word, fixed = WORDS[quantity], WORDS["delta" if quantity == "epsilon" else "epsilon"]
     rounds = ", one round" if certificate.rounds > 1 else ""
-    at = f"{fixed} = {certificate.at:g}{rounds}"
+    at = f"{fixed} = {exact(certificate.at)}{rounds}"
     said = "; ".join(_said(ends) for ends in found)
     return Picture(
         title=f"Central {word} over the number of messages, {label}, at {at}",

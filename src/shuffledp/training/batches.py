@@ -9,6 +9,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from shuffledp import _check, theorems
+from shuffledp._check import exact
 from shuffledp.bound import Bound, Theorem, refuse_contradiction
 from shuffledp.composition import STEPS, WIDTH, Candidate, Composed, Round, central, compose
 from shuffledp.composition.curve import Source
@@ -16,7 +17,7 @@ from shuffledp.composition.gaussian import GaussianCurve
 from shuffledp.composition.subsampled import SubsampledGaussianCurve
 from shuffledp.divergence import LOOSE, LogInterval, PairProfile
 from shuffledp.errors import rejected
-from shuffledp.neighbours import AddOrRemove, Relation, ReplaceSpecial, exact, relation_named
+from shuffledp.neighbours import AddOrRemove, Relation, ReplaceSpecial, relation_named
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian
 from shuffledp.reductions import dataset_pair

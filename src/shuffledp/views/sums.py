@@ -8,13 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from shuffledp import _check, theorems
+from shuffledp._check import exact
 from shuffledp.bound import Bound, Theorem, refuse_contradiction
 from shuffledp.composition import Candidate, Round, central, compose
 from shuffledp.curves import Plotting
 from shuffledp.described import by_name
 from shuffledp.divergence import PairProfile
 from shuffledp.errors import rejected
-from shuffledp.neighbours import REPLACEMENT, Relation, ReplaceSpecial, exact, relation_named
+from shuffledp.neighbours import REPLACEMENT, Relation, ReplaceSpecial, relation_named
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.reductions import dataset_pair
