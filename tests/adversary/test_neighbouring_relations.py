@@ -20,8 +20,8 @@ from adversary.channels import rows_of
 from adversary.neighbours import Neighbours, powers
 from adversary.relations import inputs_of, pairs_of, related, rounds_of
 from adversary.test_all_neighbours import QUICK, bounds
+from shuffledp.ball.assumptions import relation_of
 from shuffledp.ball.pairs import are_neighbours, ordered_pairs
-from shuffledp.ball.statements import relation_of
 from shuffledp.certificate import issue, to_json
 from shuffledp.certificate.verifier import verify
 from shuffledp.deployment import account, load

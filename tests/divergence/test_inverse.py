@@ -160,7 +160,7 @@ def test_ends_of_what_was_evaluated():
     curve = Curve(Power(0.0, 1.0), 5)
     known = {e: bracket(curve.curve, e, 1e-9, 1e-9) for e in (1.0, 1.5, 2.5, 3.0)}
     for upper in (True, False):
-        evaluated = inverse._Evaluated(cast("PairProfile", curve), -2.0, upper=upper)
+        evaluated = inverse.Evaluated(cast("PairProfile", curve), -2.0, upper=upper)
         assert evaluated.ends() == (0.0, None)
         evaluated.known.update(known)
         evaluated._found = None

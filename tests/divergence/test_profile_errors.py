@@ -449,13 +449,13 @@ def test_targets_on_a_bracket_end_are_not_reached():
     for off, below, above in ((0.0, False, False), (1e-13, True, True)):
         low = Curve(lambda e, off=off: target - off, slack=0.0)
         high = Curve(lambda e, off=off: target + off, slack=0.0)
-        low, high = (inverse._Evaluated(c, target, upper=True) for c in (low, high))
+        low, high = (inverse.Evaluated(c, target, upper=True) for c in (low, high))
         assert inverse._below(low, 1.0, 1e-3) is below
         assert inverse._above(high, 1.0, 1e-3) is above
         assert not inverse._below(high, 1.0, 1e-3)
         assert not inverse._above(low, 1.0, 1e-3)
     for log_target in (-1e-9, -1.0, -690.0):
-        exact_slack = inverse._target_slack(log_target)
+        exact_slack = inverse.target_slack(log_target)
         assert exact_slack >= 2 * U * max(abs(log_target), 1e-3)
 
 

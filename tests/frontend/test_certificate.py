@@ -191,8 +191,8 @@ def test_verify_output(krr):
 
 
 def test_undecided_is_exit_status_3(krr, monkeypatch):
-    monkeypatch.setattr("shuffledp.certificate.verifier._WIDTHS", (0.1,))
-    monkeypatch.setattr("shuffledp.certificate.verifier.log_delta", lambda **_: (-99.0, 0.0))
+    monkeypatch.setattr("shuffledp.certificate.decide._WIDTHS", (0.1,))
+    monkeypatch.setattr("shuffledp.certificate.decide.log_delta", lambda **_: (-99.0, 0.0))
     monkeypatch.setattr("shuffledp.certificate.verifier._local_guarantee", lambda _: verify_none())
     result = run("verify", krr)
     assert result.exit_code == 3
@@ -200,7 +200,7 @@ def test_undecided_is_exit_status_3(krr, monkeypatch):
 
 
 def verify_none():
-    from shuffledp.certificate.verifier import Check
+    from shuffledp.certificate.checks import Check
 
     return Check("file", "left out", "holds", "")
 

@@ -12,13 +12,9 @@ import shuffledp as sd
 from frontend.test_verify_all import TABLES
 from multimessage.test_deployments import PROTOCOLS
 from shuffledp import theorems
+from shuffledp.ball.assumptions import allowed_assumptions, relation_of
 from shuffledp.ball.parameters import check_parameters, parameters_of
-from shuffledp.ball.statements import (
-    allowed_assumptions,
-    lower_statement,
-    relation_of,
-    upper_statement,
-)
+from shuffledp.ball.statements import lower_statement, upper_statement
 from shuffledp.deployment.model import parse, tomllib
 from shuffledp.multimessage import protocol_class, protocol_names
 from shuffledp.randomizers import randomizer_class

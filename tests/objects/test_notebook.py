@@ -11,7 +11,7 @@ from matplotlib import pyplot as plt
 import shuffledp as sd
 from shuffledp.bands import apart, tradeoff
 from shuffledp.bound import Bound
-from shuffledp.certificate.verifier import Check, Checks
+from shuffledp.certificate.checks import Check, Checks
 from shuffledp.compare import RandomizerRow
 from shuffledp.curves import _described, _order, _users
 from shuffledp.neighbours import REPLACEMENT

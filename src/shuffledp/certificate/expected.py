@@ -14,6 +14,7 @@ from fractions import Fraction
 from typing import Any, NamedTuple
 
 from shuffledp._check import exact
+from shuffledp.ball.assumptions import allowed_assumptions
 from shuffledp.ball.binary import binary_inputs
 from shuffledp.ball.messages import PROTOCOLS
 from shuffledp.ball.pairs import PARTS, are_neighbours, ordered_pairs
@@ -21,7 +22,6 @@ from shuffledp.ball.statements import (
     BITS_LOWER,
     GENERIC,
     Statement,
-    allowed_assumptions,
     bits_statement,
     lower_statement,
     upper_statement,

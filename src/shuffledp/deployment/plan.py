@@ -24,7 +24,7 @@ from shuffledp.deployment.model import (
 )
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.planner import Plan, Task, make_task, plan
-from shuffledp.planner.plan import Row
+from shuffledp.planner.result import Row
 from shuffledp.planner.solve import accuracy
 
 _KINDS = ("frequencies", "mean", "ranges", "heavy-hitters")

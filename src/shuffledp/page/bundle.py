@@ -19,7 +19,9 @@ _PARTS = {
     "": ("errors.py", "_check.py", "notebook.py", "verdicts.py"),
     "ball": None,  # all of it
     "certificate": (
+        "checks.py",
         "composed.py",
+        "decide.py",
         "expected.py",
         "messages.py",
         "model.py",

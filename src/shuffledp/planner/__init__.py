@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from shuffledp.planner.plan import Curves, Plan, Row, errors_over_n, plan
+from shuffledp.planner.plan import errors_over_n, plan
+from shuffledp.planner.result import Curves, Plan, Row
 from shuffledp.planner.tasks import TASKS, Task, make_task
 
 __all__ = ["TASKS", "Curves", "Plan", "Row", "Task", "errors_over_n", "make_task", "plan"]

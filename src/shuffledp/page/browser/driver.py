@@ -11,7 +11,8 @@ from typing import Any
 import flint
 
 from shuffledp import __version__
-from shuffledp.certificate.verifier import CITED, not_checked, verify
+from shuffledp.certificate.checks import CITED
+from shuffledp.certificate.verifier import not_checked, verify
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.verdicts import headline
 

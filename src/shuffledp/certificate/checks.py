@@ -1,0 +1,71 @@
+"""Checks: what a verifier found, a claim at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Literal
+
+from shuffledp.notebook import Record, Sheet, Shown
+from shuffledp.verdicts import headline
+
+__all__ = ["CITED", "SILENT", "Check", "Checks", "Report", "Verdict", "said"]
+
+Verdict = Literal["holds", "does not hold", "undecided"]
+Report = Callable[[str], None]
+SILENT: Report = lambda _message: None  # noqa: E731
+CITED = (
+    "Theorems are cited, not proved again: that each analysis is valid and that the "
+    "pairs of inputs looked at dominate all others is what the certificate's sources say."
+)
+
+
+@dataclass(frozen=True)
+class Check:
+    """One claim and what became of it.
+
+    Attributes
+    ----------
+    scenario : str
+        "now", "minimum batch", "shuffler fails", "aggregator fails", or "file" for what concerns
+        all of it.
+    claim : str
+        What is claimed, in words.
+    verdict : {"holds", "does not hold", "undecided"}
+        "does not hold" means that the cited analysis does not give this number, or that something
+        said beside it is not so.
+    how : str
+        What was recomputed, and how far off it is.
+    """
+
+    scenario: str
+    claim: str
+    verdict: Verdict
+    how: str
+
+    def to_dict(self) -> dict[str, str]:
+        """JSON-able form."""
+        return dict(vars(self))
+
+
+class Checks(Shown, list[Check]):
+    """What a verifier found, one check a claim; a list that a notebook shows as a table."""
+
+    def headline(self) -> str:
+        """One line: VERIFIED only where every claim was recomputed and holds."""
+        return headline([check.verdict for check in self])
+
+    def records(self) -> list[Record]:
+        """One row for each check."""
+        return [check.to_dict() for check in self]
+
+    def sheet(self) -> Sheet:
+        """What a notebook shows."""
+        rows = tuple(tuple(check.to_dict().values()) for check in self)
+        head = ("situation", "claim", "verdict", "how")
+        return Sheet(self.headline(), head, rows, (CITED,))
+
+
+def said(holds: bool) -> Verdict:  # noqa: FBT001 (a yes or no is its whole meaning)
+    """A yes or no as a verdict."""
+    return "holds" if holds else "does not hold"

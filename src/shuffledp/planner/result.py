@@ -1,0 +1,260 @@
+"""What a plan found: rows by error, and the same as a table, in a notebook and as JSON."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from shuffledp.bound import outward
+from shuffledp.described import ByContent
+from shuffledp.multimessage import MultiMessage
+from shuffledp.notebook import Record, Sheet, Shown, pictures
+from shuffledp.planner.tasks import Source, Task
+
+Trust = Literal["all", "published"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Row(ByContent):
+    """One mechanism that meets the target.
+
+    Attributes
+    ----------
+    label : str
+        For a reader.
+    source : Randomizer or MultiMessage
+        With all its parameters.
+    parameter : str
+        What was solved for.
+    value : float
+        Its value.
+    epsilon : float
+        Certified upper end of central eps after all rounds; that of the recommended row with the
+        margin that an account of its deployment adds.
+    bits : int
+        Bits that a user sends in a round, at most.
+    error : float
+        Standard error of one answer of one round.
+    largest_error : float
+        What no answer's error exceeds with probability 95%, by the normal approximation.
+    confirmed : bool
+        Whether eps includes the margin that an account of a deployment adds.
+    """
+
+    label: str
+    source: Source
+    parameter: str
+    value: float
+    epsilon: float
+    bits: int
+    error: float
+    largest_error: float
+    confirmed: bool = True
+
+    @property
+    def deployable(self) -> bool:
+        """One message a user: it keeps a local guarantee where the shuffler fails."""
+        return not isinstance(self.source, MultiMessage)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able form."""
+        return {
+            "label": self.label,
+            "mechanism": self.source.to_dict(),
+            "parameter": self.parameter,
+            "value": self.value,
+            "epsilon": self.epsilon,
+            "bits": self.bits,
+            "standard_error": self.error,
+            "largest_error": self.largest_error,
+            "deployable": self.deployable,
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Plan(Shown, ByContent):
+    """Mechanisms for a task at one central guarantee, the most accurate first.
+
+    Attributes
+    ----------
+    task : Task
+        What is estimated.
+    n : int
+        Users whose reports are estimated from.
+    hidden : int
+        Honest messages of the smallest batch: what the guarantee is for.
+    epsilon, delta : float
+        The target, after all rounds.
+    rounds : int
+        Rounds on the same users.
+    limit : int or None
+        Most bits a user may send in a round.
+    most_local : float or None
+        Most that a user's messages alone may give away.
+    trust : {"all", "published"}
+        Which theorems were used.
+    rows : tuple of Row
+        Mechanisms that meet the target, by error.
+    left_out : tuple of (str, str)
+        Those that do not, and why.
+    local, central : float
+        Errors without a shuffler at eps0 = eps/rounds, the best of these mechanisms, and of a
+        trusted server's Laplace noise at eps/rounds.
+    """
+
+    task: Task
+    n: int
+    hidden: int
+    epsilon: float
+    delta: float
+    rounds: int
+    limit: int | None
+    most_local: float | None
+    trust: Trust
+    rows: tuple[Row, ...]
+    left_out: tuple[tuple[str, str], ...]
+    local: float
+    central: float
+
+    @property
+    def recommended(self) -> Row | None:
+        """The most accurate with one message a user; None where there is none.
+
+        Protocols of several messages may send a value in clear: the shuffler is all they have.
+        """
+        return next((row for row in self.rows if row.deployable), None)
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able form."""
+        best = self.recommended
+        return {
+            "task": {"kind": self.task.name, **vars(self.task)},
+            "n": self.n,
+            "hidden": self.hidden,
+            "epsilon": self.epsilon,
+            "delta": self.delta,
+            "rounds": self.rounds,
+            "limit": self.limit,
+            "most_local": self.most_local,
+            "trust": self.trust,
+            "recommended": None if best is None else best.label,
+            "rows": [row.to_dict() for row in self.rows],
+            "left_out": [{"label": label, "why": why} for label, why in self.left_out],
+            "local_error": self.local if math.isfinite(self.local) else None,
+            "central_error": self.central,
+        }
+
+    def records(self) -> list[Record]:
+        """One row for each mechanism that meets the target, by error."""
+        return [
+            {
+                "mechanism": row.label,
+                "recommended": row is self.recommended,
+                "parameter": row.parameter,
+                "value": row.value,
+                "bits": row.bits,
+                "standard_error": row.error,
+                "largest_error": row.largest_error,
+                "epsilon_upper": row.epsilon,
+                "parameters": repr(row.source),
+            }
+            for row in self.rows
+        ]
+
+    def sheet(self) -> Sheet:
+        """What a notebook shows."""
+        head, *rows = _table(self)
+        best = self.recommended
+        notes = [f"left out: {label}: {why}" for label, why in self.left_out]
+        if best is not None:
+            notes.insert(0, f"recommended: {best.label}")
+        return Sheet(
+            "; ".join(_target_lines(self)), tuple(head), tuple(map(tuple, rows)), (*notes,)
+        )
+
+    def plot(self, *, ax: Any = None) -> Any:
+        """Draw each mechanism's standard error, and what there is without a shuffler or with trust.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; by default on new ones, which a notebook shows.
+
+        Returns
+        -------
+        matplotlib Axes
+            Standard errors along a logarithmic axis.
+        """
+        best = self.recommended
+        names = [f"{r.label}{' (recommended)' if r is best else ''}" for r in self.rows]
+        words = f"all at certified central eps <= {self.epsilon:g}, delta = {self.delta:g}"
+        lines = {"trusted server, Laplace noise": self.central}
+        if math.isfinite(self.local):
+            lines["no shuffler, the best of these"] = self.local
+        series = [(words, [row.error for row in self.rows], "o")]
+        label = f"{self.task.error_label}, n = {self.n:,}"
+        return pictures().draw_dots(ax, names, series, xlabel=label, lines=lines)
+
+    def __repr__(self) -> str:
+        best = self.recommended
+        chosen = "none recommended" if best is None else f"recommended: {best.label}"
+        target = f"epsilon={self.epsilon:g}, delta={self.delta:g}"
+        return f"Plan({self.task.label}, n={self.n}, {target}; {len(self.rows)} meet it, {chosen})"
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Curves(ByContent):
+    """Errors over n: of each mechanism by its label (nan where it does not meet the target)."""
+
+    n: tuple[int, ...]
+    errors: dict[str, tuple[float, ...]]
+    local: tuple[float, ...]
+    central: tuple[float, ...]
+
+
+def _target_lines(found: Plan) -> list[str]:
+    """What was asked for."""
+    after = f" after {found.rounds:,} rounds" if found.rounds > 1 else ""
+    return [
+        f"{found.task.label}, n = {found.n:,}",
+        f"central eps <= {found.epsilon:g} at delta = {found.delta:g}{after}, certified"
+        + (f" for {found.hidden:,} honest messages" if found.hidden < found.n else ""),
+    ]
+
+
+def _table(found: Plan) -> list[list[str]]:
+    """A heading and a line for each mechanism; privacy rounded outward, the rest to four digits."""
+    table = [["mechanism", "local", "bits", "std. error", "all within", "central eps <="]]
+    for row in found.rows:
+        local = f"{'eps0' if row.parameter == 'eps0' else row.parameter.split()[0]} {row.value:.4g}"
+        errors = [f"{row.error:.4g}", f"{row.largest_error:.4g}"]
+        eps = outward(row.epsilon, up=True, digits=6)
+        table.append([row.label, local, f"{row.bits:,}", *errors, eps])
+    return table
+
+
+def _lines(found: Plan) -> list[str]:
+    """A table; privacy rounded outward, the rest to four digits."""
+    lines = [*_target_lines(found), ""]
+    table = _table(found)
+    if len(table) > 1:
+        wide = [max(map(len, column)) for column in zip(*table, strict=True)]
+        for line in table:
+            cells = [c.rjust(w) for c, w in zip(line[2:], wide[2:], strict=True)]
+            lines.append("  ".join([line[0].ljust(wide[0]), line[1].ljust(wide[1]), *cells]))
+    else:
+        lines.append("no mechanism meets the target")
+    lines += ["", f"{found.task.error_label}; all of them within the next column with 95%"]
+    lines.append(f"  trusted server, Laplace noise  {found.central:.4g}")
+    if math.isfinite(found.local):
+        lines.append(f"  no shuffler                    {found.local:.4g}")
+    best = found.recommended
+    if best is not None:
+        why = "" if best is found.rows[0] else ", the best that sends one noisy message a user"
+        lines.append(f"recommended: {best.label}{why}")
+    lines += [f"left out: {label}: {why}" for label, why in found.left_out]
+    return lines
