@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from shuffledp import _check
 from shuffledp.calibration.result import Calibration
 from shuffledp.calibration.target import FINE, ROUGH, Source, Target, among, target_of
 from shuffledp.calibration.values import first_good, search, towards
-from shuffledp.calibration.whole import first_whole
+from shuffledp.calibration.whole import Uppers, first_whole
 from shuffledp.composition import STEPS, one_round_target
 from shuffledp.described import by_name
 from shuffledp.errors import NotCertified, ParameterError, rejected
@@ -220,23 +220,19 @@ def required_users(
         target = target_of(epsilon, delta, accuracy, trust)
         return target, lambda n: target.log_upper(randomizer, n, rounds)
 
-    found, known = first_whole(uppers, most, met=True)
-    if found is None:
+    least = _least_whole(uppers, most)
+    if least is None:
         msg = (
             f"n = {most:,}: {randomizer.name} does not meet eps = {epsilon:g}, delta = {delta:g}; "
             "wanted a larger target or more noise"
         )
         raise NotCertified(msg)
-    before = found - 1 if found > 1 else None
     return Calibration(
         what="n",
-        value=found,
-        log_delta=known[found],
-        beyond=before,
-        log_delta_beyond=None if before is None else known[before],
+        **least._asdict(),
         epsilon=epsilon,
         delta=delta,
-        n=found,
+        n=least.value,
         rounds=rounds,
         randomizer=randomizer,
     )
@@ -274,26 +270,40 @@ def fewest(
         target = target_of(epsilon, delta, accuracy, trust)
         return target, lambda count: target.log_upper(family(count), n, rounds)
 
-    found, known = first_whole(uppers, most, met=True)
-    if found is None:
+    least = _least_whole(uppers, most)
+    if least is None:
         msg = (
             f"{family(most).name} even at {most:,} does not meet eps = {epsilon:g}, "
             f"delta = {delta:g} at n = {n:,}: wanted a larger target"
         )
         raise NotCertified(msg)
-    before = found - 1 if found > 1 else None
     return Calibration(
         what="value",
-        value=found,
-        log_delta=known[found],
-        beyond=before,
-        log_delta_beyond=None if before is None else known[before],
+        **least._asdict(),
         epsilon=epsilon,
         delta=delta,
         n=n,
         rounds=rounds,
-        randomizer=family(found),
+        randomizer=family(least.value),
     )
+
+
+class _Least(NamedTuple):
+    """The least whole number that meets a target, and the one before, with their log delta."""
+
+    value: int
+    log_delta: float
+    beyond: int | None
+    log_delta_beyond: float | None
+
+
+def _least_whole(uppers: Uppers, most: int) -> _Least | None:
+    """The least of 1 ... most that meets the target; None if none does."""
+    found, known = first_whole(uppers, most, met=True)
+    if found is None:
+        return None
+    before = found - 1 if found > 1 else None
+    return _Least(found, known[found], before, None if before is None else known[before])
 
 
 @by_name

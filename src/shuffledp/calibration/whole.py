@@ -6,10 +6,11 @@ from collections.abc import Callable
 
 from shuffledp.calibration.target import FINE, ROUGH, Target
 
+# Of an accuracy: the target, and certified log delta of a whole number.
+Uppers = Callable[[float], tuple[Target, Callable[[int], float]]]
 
-def first_whole(
-    uppers: Callable[[float], tuple[Target, Callable[[int], float]]], most: int, *, met: bool
-) -> tuple[int | None, dict[int, float]]:
+
+def first_whole(uppers: Uppers, most: int, *, met: bool) -> tuple[int | None, dict[int, float]]:
     """The first whole number that meets the target (or misses it), and log delta where evaluated.
 
     Loose numbers find the place; tight ones decide it, and that there is none up to ``most``.

@@ -11,22 +11,22 @@ import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import partial
-from typing import Any, Literal
+from typing import Any
 
 from shuffledp.ball.api import log_delta
 from shuffledp.ball.rounds import law_above, law_below, log_delta_of_rounds, violation_below
+from shuffledp.certificate.checks import Verdict
 from shuffledp.certificate.model import Certificate, ComposedClaim, ComposedWitness, Scenario
 from shuffledp.errors import NotCertified
 
 __all__ = [
+    "compared",
     "decide_composed",
-    "distance_words",
     "logs_of",
     "missing_composed",
     "multiples_are_exact",
 ]
 
-Verdict = Literal["holds", "does not hold", "undecided"]
 Target = tuple[float, float]
 # (calls, n, eps, log target): whether one round's delta is below (upper) or above it.
 Compare = Callable[..., tuple[Verdict, str]]
@@ -98,12 +98,18 @@ def decide_composed(
         )
     report(f"{scenario.name}: composing {rounds:,} rounds")
     low, high = log_delta_of_rounds(law, rounds=rounds, epsilon=epsilon)
-    words = distance_words(low, high, target)
+    return compared((low, high), target, f"{how}; composed", upper=upper)
+
+
+def compared(bracket: Target, target: Target, words: str, *, upper: bool) -> tuple[Verdict, str]:
+    """Whether log delta, in this bracket, is on the claim's side of the target for sure."""
+    low, high = bracket
+    how = f"{words}, {_distance_words(low, high, target)}"
     if high <= target[0] if upper else low >= target[1]:
-        return "holds", f"{how}; composed, {words}"
+        return "holds", how
     if low > target[1] if upper else high < target[0]:
-        return "does not hold", f"{how}; composed, {words}"
-    return "undecided", f"{how}; composed, {words}"
+        return "does not hold", how
+    return "undecided", how
 
 
 def multiples_are_exact(witness: Any) -> bool:
@@ -213,7 +219,7 @@ def logs_of(value: float) -> Target:
     return log - 2.0 * math.ulp(log), log + 2.0 * math.ulp(log)
 
 
-def distance_words(low: float, high: float, target: Target) -> str:
+def _distance_words(low: float, high: float, target: Target) -> str:
     """How far a delta is from the one that is claimed."""
     if high == -math.inf:
         return "delta is exactly 0"

@@ -11,7 +11,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any
 
 from shuffledp.ball.rounds import law_above, law_below, log_delta_of_rounds, violation_below
 from shuffledp.ball.sums import log_delta_normal, others_bracket, sums_hold
@@ -27,8 +27,9 @@ from shuffledp.ball.views import (
     view_relation,
     view_statement,
 )
+from shuffledp.certificate.checks import Verdict
 from shuffledp.certificate.composed import (
-    distance_words,
+    compared,
     logs_of,
     multiples_are_exact,
 )
@@ -44,7 +45,6 @@ __all__ = [
     "sums_view_fault",
 ]
 
-Verdict = Literal["holds", "does not hold", "undecided"]
 Target = tuple[float, float]
 # About how far down a polygon is looked at below its last vertex that is not 0.
 _BELOW_LAST = 5.0
@@ -156,7 +156,7 @@ def decide_sums(
         return ("holds" if holds else "does not hold"), f"local, {rounds:,} rounds: {words}"
     if witness.analysis == NORMAL:
         bracket = log_delta_normal(view.mechanism, n=scenario.n, rounds=rounds, epsilon=epsilon)
-        return _compared(bracket, target, NORMAL, upper=upper)
+        return compared(bracket, target, NORMAL, upper=upper)
     if witness.step is None:
         return _one(view, scenario.n, witness, at, upper=upper)
     if not multiples_are_exact(witness):
@@ -174,17 +174,7 @@ def decide_sums(
         return verdict, how
     report(f"{scenario.name}: composing {times:,} coordinates")
     bracket = log_delta_of_rounds(law, rounds=times, epsilon=epsilon)
-    return _compared(bracket, target, f"{how}; {times:,} coordinates composed", upper=upper)
-
-
-def _compared(bracket: Target, target: Target, words: str, *, upper: bool) -> tuple[Verdict, str]:
-    low, high = bracket
-    how = f"{words}, {distance_words(low, high, target)}"
-    if high <= target[0] if upper else low >= target[1]:
-        return "holds", how
-    if low > target[1] if upper else high < target[0]:
-        return "does not hold", how
-    return "undecided", how
+    return compared(bracket, target, f"{how}; {times:,} coordinates composed", upper=upper)
 
 
 def _one(
@@ -194,7 +184,7 @@ def _one(
     epsilon, target = at
     if not upper:
         bracket = _bracket(view, n, witness, target[0])(epsilon)
-        return _compared(bracket, target, _held(n, witness), upper=False)
+        return compared(bracket, target, _held(n, witness), upper=False)
     holds, refuted, excess = sums_hold(view.mechanism, n=n, epsilons=[epsilon], logs=[target[0]])
     verdict: Verdict = "holds" if holds else "does not hold" if refuted else "undecided"
     side = "below" if excess <= 0.0 else "above"

@@ -11,21 +11,20 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp import _check
 from shuffledp.randomizers import field
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports
 from shuffledp.randomizers.discrete import distinct
-from shuffledp.randomizers.frequency import FrequencyRandomizer, Support
+from shuffledp.randomizers.frequency import Support
+from shuffledp.randomizers.hyperplanes import HyperplaneResponse
 from shuffledp.randomizers.krr import respond
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomizers.levels import grown, two_level_law
 from shuffledp.randomizers.values import blocks, row_reports, smallest_type
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import HYPERPLANE_PAIRS, HYPERPLANE_TRIPLES
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class PIRAPPOR(FrequencyRandomizer):
+class PIRAPPOR(HyperplaneResponse):
     """PI-RAPPOR: R_x(a, b) = q^-t (e^eps0 if a . x + b = 0 else 1)/(e^eps0 + q - 1), in a field.
 
     A report is an affine function on the vectors of t elements of the field of q, t the least with
@@ -52,25 +51,6 @@ class PIRAPPOR(FrequencyRandomizer):
 
     name: ClassVar[str] = "pi-rappor"
     summary: ClassVar[str] = "RAPPOR with pairwise independent bits (PI-RAPPOR)"
-    domain: int
-    eps0: float
-    q: int | None = None
-
-    def __post_init__(self) -> None:
-        largest = _check.LARGEST_DOMAIN
-        object.__setattr__(self, "domain", _check.count("domain", self.domain, low=2, high=largest))
-        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
-        object.__setattr__(self, "q", field.prime(self.q, lambda: _best_prime(self.eps0)))
-
-    @property
-    def items(self) -> int:
-        """The domain's size."""
-        return self.domain
-
-    @property
-    def size(self) -> int:
-        """q."""
-        return 0 if self.q is None else self.q
 
     @property
     def digits(self) -> int:
@@ -89,6 +69,15 @@ class PIRAPPOR(FrequencyRandomizer):
     def message_bits(self) -> float:
         """(t + 1) log2(q)."""
         return (self.digits + 1) * math.log2(self.size)
+
+    def _best_prime(self) -> int:
+        """Of the primes next to e^eps0 + 1 that with the smaller q*(1 - q*)/(p* - q*)^2.
+
+        That is (e^eps0 + q - 1)^2/(q - 1), without the factor that q does not enter.
+        """
+        grow = math.exp(self.eps0)
+        near = field.primes_beside(grow + 1.0)
+        return min(near, key=lambda q: (Fraction(grow) + q - 1) ** 2 / (q - 1))
 
     # ------------------------------------------------------------------------------- the law
 
@@ -112,18 +101,6 @@ class PIRAPPOR(FrequencyRandomizer):
     def normals(self, inputs: Sequence[int]) -> list[list[int]]:
         """Vectors (x, 1) of inputs: the product with (a, b) is the function's value."""
         return [[*row, 1] for row in field.digits(inputs, self.size, self.digits).tolist()]
-
-    def worst_pairs(self) -> WorstPairs:
-        """(0, 1): all pairs have one law, in both directions."""
-        return WorstPairs(((0, 1),), HYPERPLANE_PAIRS)
-
-    def worst_triples(self) -> WorstTriples | None:
-        """The victim's inputs, a third one on the line through them, and one off it."""
-        return WorstTriples(((0, 1, self._others),), HYPERPLANE_TRIPLES, stand_ins=self.domain > 2)
-
-    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """All others hold x0, x1, or a third value on or off the line through these."""
-        return tuple((0, 1, x2) for x2 in self._others)
 
     @property
     def _others(self) -> tuple[int, ...]:
@@ -168,13 +145,3 @@ def _support(q: int, grow: float, gain: float) -> Support:
         other_miss=(q - 1) / q,
         gap=gain / total * ((q - 1) / q),
     )
-
-
-def _best_prime(eps0: float) -> int:
-    """Of the primes next to e^eps0 + 1 that with the smaller q*(1 - q*)/(p* - q*)^2.
-
-    That is (e^eps0 + q - 1)^2/(q - 1), without the factor that q does not enter.
-    """
-    grow = Fraction(math.exp(eps0))
-    near = field.primes_beside(math.exp(eps0) + 1.0)
-    return min(near, key=lambda q: (grow + q - 1) ** 2 / (q - 1))

@@ -11,21 +11,20 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp import _check
 from shuffledp.randomizers import field
-from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
+from shuffledp.randomizers.base import DEFAULT_CELLS, Reports
 from shuffledp.randomizers.chances import digits_up, exponential, quotient, times
 from shuffledp.randomizers.discrete import distinct
-from shuffledp.randomizers.frequency import FrequencyRandomizer, Support
+from shuffledp.randomizers.frequency import Support
+from shuffledp.randomizers.hyperplanes import HyperplaneResponse
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomizers.levels import grown, two_level_law
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
 from shuffledp.randomness import RandomSource
-from shuffledp.theorems import HYPERPLANE_PAIRS, HYPERPLANE_TRIPLES
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
-class ProjectiveGeometry(FrequencyRandomizer):
+class ProjectiveGeometry(HyperplaneResponse):
     """Projective geometry response: R_x(y) = (e^eps0 if x . y = 0 else 1)/Z for points x, y.
 
     Inputs and outputs are points of PG(t-1, q): K = (q^t - 1)/(q - 1) lines through the origin of
@@ -53,26 +52,6 @@ class ProjectiveGeometry(FrequencyRandomizer):
 
     name: ClassVar[str] = "projective-geometry"
     summary: ClassVar[str] = "projective geometry response"
-    domain: int
-    eps0: float
-    q: int | None = None
-
-    def __post_init__(self) -> None:
-        largest = _check.LARGEST_DOMAIN
-        object.__setattr__(self, "domain", _check.count("domain", self.domain, low=2, high=largest))
-        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
-        q = field.prime(self.q, lambda: _best_prime(self.domain, self.eps0))
-        object.__setattr__(self, "q", q)
-
-    @property
-    def items(self) -> int:
-        """The domain's size."""
-        return self.domain
-
-    @property
-    def size(self) -> int:
-        """q."""
-        return 0 if self.q is None else self.q
 
     @property
     def dimension(self) -> int:
@@ -100,6 +79,20 @@ class ProjectiveGeometry(FrequencyRandomizer):
         """log2(K)."""
         return math.log2(self.outputs)
 
+    def _best_prime(self) -> int:
+        """The one with the least q*(1 - q*)/(p* - q*)^2 of the three."""
+        grow, gain = math.exp(self.eps0), math.expm1(self.eps0)
+        line = field.primes_beside(float(self.domain - 1))[-1]
+
+        def spread(q: int) -> Fraction:
+            rates = _support(q, _dimension(self.domain, q), grow, gain)
+            # Without the factor 1/(e^eps0 - 1)^2 of all, which may leave the range of floats.
+            gap = Fraction(rates.gap / gain)
+            return Fraction(rates.other) * Fraction(rates.other_miss) / gap**2
+
+        # Of equal ones the smallest, which has the shortest reports.
+        return min((*field.primes_beside(grow + 1.0), line), key=lambda q: (spread(q), q))
+
     # ------------------------------------------------------------------------------- the law
 
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
@@ -119,18 +112,6 @@ class ProjectiveGeometry(FrequencyRandomizer):
     def normals(self, inputs: Sequence[int]) -> list[list[int]]:
         """Vectors of inputs: a point is on the hyperplane of those it has the product 0 with."""
         return self.vectors(np.array(inputs, dtype=np.int64)).tolist()
-
-    def worst_pairs(self) -> WorstPairs:
-        """(0, 1): all pairs have one law, in both directions."""
-        return WorstPairs(((0, 1),), HYPERPLANE_PAIRS)
-
-    def worst_triples(self) -> WorstTriples | None:
-        """The victim's inputs, a third one on the line through them, and one off it."""
-        return WorstTriples(((0, 1, self._others),), HYPERPLANE_TRIPLES, stand_ins=self.domain > 2)
-
-    def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
-        """All others hold x0, x1, or a third value on or off the line through these."""
-        return tuple((0, 1, x2) for x2 in self._others)
 
     @property
     def _others(self) -> tuple[int, ...]:
@@ -238,17 +219,3 @@ def _support(q: int, t: int, grow: float, gain: float) -> Support:
         other_miss=(near * grow + (far - near)) / total,
         gap=near * gain / total,
     )
-
-
-def _best_prime(domain: int, eps0: float) -> int:
-    """The one with the least q*(1 - q*)/(p* - q*)^2 of the three."""
-    grow, gain = math.exp(eps0), math.expm1(eps0)
-    line = field.primes_beside(float(domain - 1))[-1]
-
-    def spread(q: int) -> Fraction:
-        rates = _support(q, _dimension(domain, q), grow, gain)
-        # Without the common factor 1/(e^eps0 - 1)^2, which may leave the range of floats.
-        return Fraction(rates.other) * Fraction(rates.other_miss) / Fraction(rates.gap / gain) ** 2
-
-    # Of equal ones the smallest, which has the shortest reports.
-    return min((*field.primes_beside(grow + 1.0), line), key=lambda q: (spread(q), q))
