@@ -7,7 +7,7 @@ import re
 
 from shuffledp.ball import api, triples
 from shuffledp.ball import rounds as balls
-from shuffledp.certificate import checksum, composed, verifier
+from shuffledp.certificate import checksum, composed, decide, verifier
 from shuffledp.errors import ParameterError
 
 # What stands where only some words are allowed: each is tried in place of the others.
@@ -152,9 +152,9 @@ def remember(patch):
         return call
 
     log_delta = kept(api.log_delta)
-    for module in (verifier, composed):
+    for module in (decide, composed):
         patch.setattr(module, "log_delta", log_delta)
-    patch.setattr(verifier, "log_delta_stealing", kept(triples.log_delta_stealing))
+    patch.setattr(decide, "log_delta_stealing", kept(triples.log_delta_stealing))
     for name in ("law_above", "law_below"):
         patch.setattr(composed, name, kept(getattr(balls, name)))
     # A law that is kept is the same object.
