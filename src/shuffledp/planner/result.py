@@ -9,7 +9,7 @@ from typing import Any, Literal
 from shuffledp.bound import outward
 from shuffledp.described import ByContent
 from shuffledp.multimessage import MultiMessage
-from shuffledp.notebook import Record, Sheet, Shown, pictures
+from shuffledp.notebook import Drawn, Record, Sheet
 from shuffledp.planner.tasks import Source, Task
 
 Trust = Literal["all", "published"]
@@ -73,7 +73,7 @@ class Row(ByContent):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Plan(Shown, ByContent):
+class Plan(Drawn, ByContent):
     """Mechanisms for a task at one central guarantee, the most accurate first.
 
     Attributes
@@ -173,19 +173,8 @@ class Plan(Shown, ByContent):
             "; ".join(_target_lines(self)), tuple(head), tuple(map(tuple, rows)), (*notes,)
         )
 
-    def plot(self, *, ax: Any = None) -> Any:
-        """Draw each mechanism's standard error, and what there is without a shuffler or with trust.
-
-        Parameters
-        ----------
-        ax : matplotlib Axes, optional
-            Where to draw; by default on new ones, which a notebook shows.
-
-        Returns
-        -------
-        matplotlib Axes
-            Standard errors along a logarithmic axis.
-        """
+    def _draw(self, bands: Any, ax: Any) -> Any:
+        """Each mechanism's standard error, and what there is without a shuffler or with trust."""
         best = self.recommended
         names = [f"{r.label}{' (recommended)' if r is best else ''}" for r in self.rows]
         words = f"all at certified central eps <= {self.epsilon:g}, delta = {self.delta:g}"
@@ -194,7 +183,7 @@ class Plan(Shown, ByContent):
             lines["no shuffler, the best of these"] = self.local
         series = [(words, [row.error for row in self.rows], "o")]
         label = f"{self.task.error_label}, n = {self.n:,}"
-        return pictures().draw_dots(ax, names, series, xlabel=label, lines=lines)
+        return bands.draw_dots(ax, names, series, xlabel=label, lines=lines)
 
     def __repr__(self) -> str:
         best = self.recommended
