@@ -34,6 +34,8 @@ GREY = "#444444"
 _SIZE = (7.2, 4.4)
 # Lines nearer to each other than this share of the picture look like one.
 _SEEN = 0.01
+# Said of a band whose two lines look like one.
+COINCIDE = "both certified ends coincide in this line"
 # Inches from the axes to their legend: numbers and a label are between them.
 _BELOW = -0.5
 # Points of a trade-off curve between its corners, which are points of it themselves.
@@ -95,7 +97,18 @@ def axes_of(ax: Any, *, rows: int | None = None) -> Axes:
     return ax
 
 
-def over_n(axes: Axes, label: str = "honest messages in the batch, n (users)") -> None:
+def batch_label(unit: str) -> str:
+    """What n is: the honest ones of a batch, one for each user.
+
+    Parameters
+    ----------
+    unit : str
+        Messages, reports, or users where each sends several messages.
+    """
+    return f"honest {unit} in the batch, n{'' if unit == 'users' else ' (users)'}"
+
+
+def over_n(axes: Axes, label: str) -> None:
     """Users along the horizontal axis, on a logarithmic scale."""
     axes.set_xscale("log")
     axes.set_xlabel(label)
@@ -171,8 +184,12 @@ def band(
     axes.fill_between(xs, floor, high, color=colour, alpha=0.25, lw=0)
     axes.plot(xs, high, color=colour, lw=2.0, ls=dashes)
     axes.plot(xs, low, color=colour, lw=0.9)
+    upper = Line2D([], [], color=colour, lw=2.0, ls=dashes, label="certified upper end")
+    if not apart(bounds):
+        upper.set_label(COINCIDE)
+        return [upper]
     return [
-        Line2D([], [], color=colour, lw=2.0, ls=dashes, label="certified upper end"),
+        upper,
         Patch(facecolor=colour, alpha=0.25, label="the truth lies in this band"),
         Line2D([], [], color=colour, lw=0.9, label="certified lower end"),
     ]
@@ -208,13 +225,11 @@ def draw_curve(
     tidy(axes)
     place = len(axes.collections)
     colour, dashes = COLOURS[place % len(COLOURS)], DASHES[place % len(DASHES)]
-    upper, *_ = band(axes, xs, bounds, colour=colour, dashes=dashes)
-    upper.set_label(f"{label}: certified upper end")
-    if apart(bounds):
-        lower = Line2D([], [], color=colour, lw=0.9, label="   certified lower end")
-    else:
-        lower = Line2D([], [], ls="", label="   the lower end lies under the same line")
-    handles = [*_handles(axes), upper, lower]
+    upper, *rest = band(axes, xs, bounds, colour=colour, dashes=dashes)
+    upper.set_label(f"{label}: {upper.get_label()}")
+    handles = [*_handles(axes), upper]
+    if rest:
+        handles.append(Line2D([], [], color=colour, lw=0.9, label="   certified lower end"))
     if marked is not None and place == 0:
         words = f"n = {marked:,.0f}"
         handles.append(axes.axvline(marked, color=GREY, lw=1, ls=":", label=words))

@@ -25,6 +25,7 @@ from shuffledp.bands import (
     GREY,
     MARKERS,
     band,
+    batch_label,
     height,
     over_epsilon,
     over_n,
@@ -105,7 +106,9 @@ def account_figure(account: Account, curve: Curve, *, label: str) -> Figure:
         The randomizer in a few words.
     """
     target = account.deployment.target
-    figure, axes = _blank(account.deployment.title, account.situations[0].bound.quantity, over="n")
+    quantity = account.situations[0].bound.quantity
+    unit = account.deployment.unit
+    figure, axes = _blank(account.deployment.title, quantity, over=batch_label(unit))
     handles = band(axes, list(curve.n), curve.bounds, colour=COLOURS[0])
     if curve.generic:
         ys = [height(b, up=True) for b in curve.generic]
@@ -126,9 +129,10 @@ def comparison_figure(accounts: Sequence[Account], curves: Sequence[Curve]) -> F
     quantities = {a.deployment.target.quantity for a in accounts}
     if len(quantities) != 1:
         raise ParameterError("targets: wanted all delta or all epsilon, to draw them in one figure")
-    figure, axes = _blank(
-        "Deployments compared", accounts[0].situations[0].bound.quantity, over="n"
-    )
+    units = {account.deployment.unit for account in accounts}
+    unit = units.pop() if len(units) == 1 else "users"
+    quantity = accounts[0].situations[0].bound.quantity
+    figure, axes = _blank("Deployments compared", quantity, over=batch_label(unit))
     handles: list[Any] = []
     for i, (account, curve) in enumerate(zip(accounts, curves, strict=True)):
         colour, marker = COLOURS[i % len(COLOURS)], MARKERS[i % len(MARKERS)]
@@ -172,13 +176,14 @@ def curve_figure(
     marked : float, optional
         An n to mark with a line.
     """
-    over = "n" if bounds[0].quantity == "epsilon" else "epsilon"
+    over_users = bounds[0].quantity == "epsilon"
+    over = batch_label("messages") if over_users else None
     figure, axes = _blank(title, bounds[0].quantity, over=over)
     handles = band(axes, list(xs), bounds, colour=COLOURS[0])
     if marked is not None:
         handles.append(axes.axvline(marked, color=GREY, lw=1, ls=":", label=f"n = {int(marked):,}"))
     at = bounds[0].at
-    fixed = f"delta = {exact(at['delta'])}" if over == "n" else f"n = {at['n']:,}"
+    fixed = f"delta = {exact(at['delta'])}" if over_users else f"n = {at['n']:,}"
     _legend(figure, handles, fixed)
     return figure
 
@@ -273,12 +278,13 @@ def plan_figure(plan: Plan, curves: Curves, *, title: str) -> Figure:
 # -------------------------------------------------------------------------------- their parts
 
 
-def _blank(title: str, quantity: str, *, over: str) -> tuple[Figure, Axes]:
+def _blank(title: str, quantity: str, *, over: str | None) -> tuple[Figure, Axes]:
+    """Axes over n, which ``over`` says what it counts, or over eps."""
     figure = Figure(figsize=_SIZE, layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
     _title(axes, title)
-    over_n(axes) if over == "n" else over_epsilon(axes)
+    over_epsilon(axes) if over is None else over_n(axes, over)
     upward(axes, quantity)
     tidy(axes)
     return figure, axes

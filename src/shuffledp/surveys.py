@@ -118,7 +118,7 @@ class Survey(Drawn):
         return found
 
     def _draw(self, bands: Any, ax: Any) -> Any:
-        """The estimates with their intervals for all at once, the largest first."""
+        """The estimates with their intervals for all at once, in the domain's order."""
         from shuffledp.protocol.figure import draw_estimates
 
         axes = bands.axes_of(ax)

@@ -110,7 +110,7 @@ def account(deployment: Deployment, *, report: Report = _silent) -> Account:
     """
     found = []
     for name, n, how in situations(deployment):
-        report(f"{name}: {n:,} messages")
+        report(f"{name}: {n:,} {deployment.unit}")
         if deployment.view == "sums":
             found.append(_summed(deployment, name, n, how, report))
             continue
@@ -183,9 +183,7 @@ def situations(deployment: Deployment) -> list[tuple[str, int, str]]:
     found = [(NOW, p.honest(p.arriving), asked + _without_colluders(deployment, p.arriving))]
     if p.minimum_batch is not None:
         batch = p.minimum_batch
-        unit = "users" if is_protocol(deployment.randomizer) else "messages"
-        unit = "reports" if deployment.view == "sums" else unit
-        words = f"{batch:,} {unit}" + _without_colluders(deployment, batch)
+        words = f"{batch:,} {deployment.unit}" + _without_colluders(deployment, batch)
         found.append((MINIMUM, p.honest(batch), words))
     found.append((failed(deployment), 1, alone_words(deployment)))
     return found

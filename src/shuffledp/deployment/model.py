@@ -337,13 +337,17 @@ class Deployment(Table):
             raise rejected("data.domain", f"{count} items", wanted)
         return self
 
+    @property
+    def unit(self) -> str:
+        """What a batch is counted in: messages; users where each sends several; reports in sums."""
+        if self.view == "sums":
+            return "reports"
+        return "users" if is_protocol(self.randomizer) else "messages"
+
     def assumptions(self) -> tuple[str, ...]:
         """What the file itself asks a reader to believe, in words."""
-        p = self.population
-        unit = "users" if is_protocol(self.randomizer) else "messages"
-        who = "shuffler"
-        if self.view == "sums":
-            unit, who = "reports", "aggregator"
+        p, unit = self.population, self.unit
+        who = "aggregator" if self.view == "sums" else "shuffler"
         found = []
         if p.arriving < p.users:
             found.append(

@@ -16,7 +16,11 @@ _BLUE, _ORANGE = "#0072B2", "#D55E00"
 def estimate_figure(
     rows: Sequence[Row], *, title: str, truth: Mapping[str, float] | None, n: int
 ) -> Any:
-    """Estimates as points with simultaneous intervals, largest first; truth as crosses."""
+    """Estimates as points with simultaneous intervals; truth as crosses.
+
+    In the order of the domain; where there are more than are legible the largest ones, the largest
+    first.
+    """
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -34,7 +38,7 @@ def draw_estimates(
         _draw_one(axes, rows[0], None if truth is None else truth.get(rows[0].item))
         axes.set_title(f"{title}: {n:,} users", parse_math=False)
         return
-    chosen = sorted(rows, key=lambda row: -row.estimate)[:_MOST_SHOWN]
+    chosen = _shown(rows)
     place = np.arange(len(chosen))
     middle = np.array([row.estimate for row in chosen])
     ends = np.array([(row.low_all, row.high_all) for row in chosen])
@@ -61,6 +65,13 @@ def draw_estimates(
     for label in axes.get_xticklabels():
         label.set_parse_math(False)
     axes.legend(frameon=False)
+
+
+def _shown(rows: Sequence[Row]) -> list[Row]:
+    """All in the order of the domain; of more than are legible the largest, the largest first."""
+    if len(rows) <= _MOST_SHOWN:
+        return list(rows)
+    return sorted(rows, key=lambda row: -row.estimate)[:_MOST_SHOWN]
 
 
 def _draw_one(axes: Any, row: Row, truth: float | None) -> None:

@@ -13,7 +13,6 @@ from shuffledp.review.drawing import Band, Level, Line, Mark, Picture
 
 # A line is about a hundredth of the axis wide (drawing.py: 2.6 of 300).
 _LINE = 0.008
-_X_LABEL = "honest messages in the batch, n (users)"
 _Y_LABELS = {"epsilon": "central eps (nats)", "delta": "central delta"}
 _SHAPES = {"now": "dot", "minimum batch": "square"}
 Item = Line | Band | Mark | Level
@@ -38,25 +37,21 @@ def picture_of(certificate: Any, curve: Any, *, label: str, name: str) -> Pictur
     if all(high is None for high in highs):
         return None
     lows = [_height(bound, up=False) for bound in curve.bounds]
-    items: list[Item] = [
-        Band("the truth lies in this band", curve.n, lows, highs),
-        Line("upper", "certified upper end", curve.n, highs),
-        Line("lower", _lower_label(lows, highs, certificate.quantity), curve.n, lows),
-    ]
+    items = _ends_of(curve.n, lows, highs, certificate.quantity)
     if curve.generic:
         words = "upper end for any randomizer with this local guarantee"
         ys = [_height(bound, up=True) for bound in curve.generic]
         items.append(Line("any", words, curve.generic_n, ys))
     items += [*_without_shuffler(certificate), *_wanted(certificate), *_marks(found)]
-    quantity = certificate.quantity
+    quantity, unit = certificate.quantity, certificate.deployment.content.unit
     word, fixed = WORDS[quantity], WORDS["delta" if quantity == "epsilon" else "epsilon"]
     rounds = ", one round" if certificate.rounds > 1 else ""
     at = f"{fixed} = {exact(certificate.at)}{rounds}"
     said = "; ".join(_said(ends) for ends in found)
     return Picture(
-        title=f"Central {word} over the number of messages, {label}, at {at}",
+        title=f"Central {word} over the number of {unit}, {label}, at {at}",
         description=f"A band between certified lower and upper ends that falls with n. {said}.",
-        x_label=_X_LABEL,
+        x_label=f"honest {unit} in the batch, n{'' if unit == 'users' else ' (users)'}",
         y_label=f"{_Y_LABELS[quantity]} at {at}",
         logarithmic=quantity == "epsilon",
         items=items,
@@ -64,16 +59,30 @@ def picture_of(certificate: Any, curve: Any, *, label: str, name: str) -> Pictur
     )
 
 
-def _lower_label(lows: Sequence[float | None], highs: Sequence[float | None], quantity: str) -> str:
-    """What the thin line is, and whether the thick one covers it."""
-    if any(low is None for low, high in zip(lows, highs, strict=True) if high is not None):
-        return "certified lower end (0 where there is no line)"
+def _ends_of(
+    ns: Sequence[int],
+    lows: Sequence[float | None],
+    highs: Sequence[float | None],
+    quantity: str,
+) -> list[Item]:
+    """The band and its two lines; one line where the thick one covers the other."""
+    open_below = any(a is None for a, b in zip(lows, highs, strict=True) if b is not None)
+    if not open_below and _covered(lows, highs, quantity):
+        return [Line("upper", "both certified ends coincide in this line", ns, highs)]
+    zero = " (0 where there is no line)" if open_below else ""
+    return [
+        Band("the truth lies in this band", ns, lows, highs),
+        Line("upper", "certified upper end", ns, highs),
+        Line("lower", f"certified lower end{zero}", ns, lows),
+    ]
+
+
+def _covered(lows: Sequence[float | None], highs: Sequence[float | None], quantity: str) -> bool:
     pairs = [(a, b) for a, b in zip(lows, highs, strict=True) if a is not None and b is not None]
     if quantity == "epsilon":
         pairs = [(math.log(low), math.log(high)) for low, high in pairs]
     tops = [high for _, high in pairs]
-    covered = max(high - low for low, high in pairs) <= _LINE * (max(tops) - min(tops))
-    return "certified lower end" + (" (the upper one covers it)" if covered else "")
+    return max(high - low for low, high in pairs) <= _LINE * (max(tops) - min(tops))
 
 
 def _height(bound: Bound, *, up: bool) -> float | None:

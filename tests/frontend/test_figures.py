@@ -1,0 +1,98 @@
+"""Figures say what their axes count, where two lines are one, and keep the domain's order."""
+
+import functools
+import json
+from dataclasses import replace
+
+import pytest
+from matplotlib.figure import Figure
+
+from shuffledp import plots
+from shuffledp.deployment import Curve, account, parse
+from shuffledp.protocol.answers import Row
+from shuffledp.protocol.figure import draw_estimates
+
+TABLE = {
+    "title": "A test",
+    "population": {"users": 400},
+    "randomizer": {"name": "rappor", "d": 4, "eps0": 6.0},
+    "target": {"delta": 1e-4},
+}
+
+
+@functools.cache
+def accounted(content):
+    return account(parse(json.loads(content), where="t.toml"))
+
+
+def words_of(figure):
+    (legend,) = figure.legends
+    return [text.get_text() for text in legend.get_texts()]
+
+
+def curve_of(found, *, lower):
+    """Two points, the lower end a share of the upper one."""
+    now = found.situations[0]
+    low = replace(now.bound, lower=now.bound.upper * lower)
+    far = replace(low, upper=low.upper / 8.0, lower=low.lower / 8.0)
+    return Curve((now.n, 64 * now.n), (low, far), (), ())
+
+
+@pytest.mark.parametrize(
+    ("more", "unit"),
+    [
+        ({}, "honest messages in the batch, n (users)"),
+        ({"view": "sums"}, "honest reports in the batch, n (users)"),
+        (
+            {"randomizer": {"name": "pure-dump", "d": 4, "blankets": 3}},
+            "honest users in the batch, n",
+        ),
+    ],
+    ids=["messages", "sums", "protocol"],
+)
+def test_the_axis_says_what_it_counts(more, unit):
+    found = accounted(json.dumps({**TABLE, **more}))
+    figure = plots.account_figure(found, curve_of(found, lower=0.5), label="a mechanism")
+    (axes,) = figure.axes
+    assert axes.get_xlabel() == unit
+
+
+def test_ends_that_look_like_one_line_are_said_to_coincide():
+    found = accounted(json.dumps(TABLE))
+    one, band = (
+        words_of(plots.account_figure(found, curve_of(found, lower=share), label="a mechanism"))
+        for share in (0.999, 0.5)
+    )
+    assert one[0] == "both certified ends coincide in this line"
+    assert not any("band" in words for words in one)
+    assert band[:3] == [
+        "certified upper end",
+        "the truth lies in this band",
+        "certified lower end",
+    ]
+
+
+def rows_of(estimates):
+    return [
+        Row(f"item {i}", value, 0.01, 0.01, value - 0.1, value + 0.1, value - 0.2, value + 0.2,
+            value)
+        for i, value in enumerate(estimates)
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("estimates", "shown"),
+    [
+        ([0.1, 0.5, 0.4], ["item 0", "item 1", "item 2"]),
+        (
+            [i / 1000 for i in range(50)],
+            [f"item {i}" for i in range(49, 9, -1)],
+        ),
+    ],
+    ids=["all", "largest"],
+)
+def test_estimates_keep_the_order_of_the_domain_where_all_are_shown(estimates, shown):
+    axes = Figure().add_subplot()
+    draw_estimates(axes, rows_of(estimates), title="t", truth=None, n=100)
+    assert [label.get_text() for label in axes.get_xticklabels()] == shown
+    assert ("not shown" in axes.get_xlabel()) == (len(estimates) > len(shown))
