@@ -134,7 +134,7 @@ def arrow_file(path, table, *, rows=None, compression=None):
 
 @pytest.mark.parametrize("compression", [None, "lz4", "zstd"])
 def test_arrow_files(compression, tmp_path, monkeypatch):
-    monkeypatch.setattr("shuffledp.protocol.engines.files._ROWS", 4)  # fewer than in a batch
+    monkeypatch.setattr("shuffledp.protocol.engines.files.ROWS", 4)  # fewer than in a batch
     table = pa.table({"y": [str(k) for k in range(25)], "z": [None] * 25, "x": list(range(25))})
     engine = FileEngine(arrow_file(tmp_path / "t.arrow", table, rows=10, compression=compression))
     assert values_of(engine) == list(range(25))

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
+import io
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -54,7 +57,10 @@ _ASKED = (
 
 _READING = (
     click.option(
-        "--input", "source", metavar="FILE", help="Parquet, Arrow or CSV file, or a folder."
+        "--input",
+        "source",
+        metavar="FILE",
+        help="Parquet, Arrow, CSV or JSON lines; a folder of such; - for a pipe.",
     ),
     click.option("--input-glob", metavar="PATTERN", help="In place of --input: all that match."),
     click.option(
@@ -95,6 +101,11 @@ class _Input:
         """Out of all options."""
         return cls(**{field.name: given.pop(field.name) for field in dataclasses.fields(cls)})
 
+    @property
+    def piped(self) -> bool:
+        """Whether rows come through standard input."""
+        return self.source == "-"
+
     def engine(self) -> Any:
         protocol = load_protocol()
         if (self.source is None) == (self.input_glob is None):
@@ -104,6 +115,8 @@ class _Input:
             delimiter=self.delimiter,
             header=not self.no_header,
         )
+        if self.piped:
+            return protocol.PipeEngine(_stdin(), text=text)
         path = self.source if self.input_glob is None else self.input_glob
         return protocol.FileEngine(path, pattern=self.source is None, text=text)
 
@@ -115,6 +128,11 @@ class _Input:
             kind=self.kind,
             show_values=self.show_values,
         )
+
+
+def _stdin() -> Any:
+    """Standard input as bytes; nothing where it is closed."""
+    return getattr(sys.stdin, "buffer", None) or io.BytesIO()
 
 
 def _asking(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -194,7 +212,8 @@ def run(
     certified = os.path.splitext(output)[0] + ".certificate.json"  # noqa: PTH122 (as it was typed)
     # The table of estimates comes last.
     outputs = [("reports", reports), ("figure", figure), ("output", certified), ("output", output)]
-    inputs = [deployment, source.source, domain, truth, given["candidates"], *engine.files]
+    named = None if source.piped else source.source
+    inputs = [deployment, named, domain, truth, given["candidates"], *engine.files]
     with files_written(outputs, inputs=inputs) as held, progress("running") as status:
         scratch = held.path(output).parent
         kept = None if reports is None else held.path(reports)
@@ -231,7 +250,10 @@ def run(
 
 @click.command(short_help="Estimate from reports that were made elsewhere.")
 @click.option(
-    "--reports", required=True, metavar="FILE.parquet", help="What `run --reports` wrote."
+    "--reports",
+    required=True,
+    metavar="FILE.parquet",
+    help="What `run --reports` wrote; - for a pipe.",
 )
 @click.option(
     "--output", metavar="FILE.csv", help="Where estimates are written.  [default: stdout]"
@@ -249,11 +271,18 @@ def estimate(
     protocol = load_protocol()
     _check.open_unit("confidence", confidence)
     largest = None if top is None else _check.count("top", top)
-    inputs = [reports, asking["candidates"]]
+    piped = reports == "-"
+    inputs = [None if piped else reports, asking["candidates"]]
     with files_written([("output", output)], inputs=inputs) as held:
         with progress("estimating"):
             asked = protocol.Asked(**_asked(**asking), top=largest or 0)
-            result, found = protocol.estimate_reports(reports, asked=asked, confidence=confidence)
+            with contextlib.ExitStack() as stack:
+                source = reports
+                if piped:
+                    source = stack.enter_context(protocol.PipedReports(_stdin()))
+                result, found = protocol.estimate_reports(
+                    source, asked=asked, confidence=confidence
+                )
         rows = result.rows if largest is None else protocol.largest_rows(result.rows, largest)
         text = protocol.table(rows)
         if output is not None:

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import shutil
+import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from shuffledp.errors import NotCertified, ParameterError, rejected
+from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.estimates import Aggregate
 from shuffledp.multimessage import MultiMessage
 from shuffledp.protocol.columns import hash_of, size_of
@@ -105,6 +107,52 @@ def write_reports(
     return count
 
 
+class PipedReports:
+    """A report file that comes through a pipe: held in a file without a name while it is read.
+
+    Reports are randomized, so they may be on the disk; values never are.
+
+    Parameters
+    ----------
+    stream : binary file
+        Read to its end.
+
+    Raises
+    ------
+    ParameterError
+        If it cannot be held.
+    """
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._file: Any = tempfile.TemporaryFile()  # noqa: SIM115 (closed by __exit__)
+        try:
+            shutil.copyfileobj(stream, self._file)
+        except OSError as error:
+            self._file.close()
+            raise ParameterError(f"reports = {str(self)!r}: {unreadable(error)}") from None
+
+    def __enter__(self) -> PipedReports:  # noqa: PYI034 (Self is Python 3.11)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self._file.close()
+
+    def again(self) -> BinaryIO:
+        """The file at its beginning."""
+        self._file.seek(0)
+        return self._file
+
+    def __str__(self) -> str:
+        return "-"
+
+
+Reports = str | Path | PipedReports
+
+
+def _opened(reports: Reports) -> pq.ParquetFile:
+    return pq.ParquetFile(reports.again() if isinstance(reports, PipedReports) else reports)
+
+
 @dataclass(frozen=True)
 class ReportFile:
     """A report file that was read: the mechanism, the items, and the sums over good reports.
@@ -131,13 +179,13 @@ class ReportFile:
 
 
 def read_reports(
-    path: str | Path, *, rows: int = 1 << 20, asked: tuple[str, ...] = (), moments: int = 0
+    path: Reports, *, rows: int = 1 << 20, asked: tuple[str, ...] = (), moments: int = 0
 ) -> ReportFile:
     """Aggregate a report file that may be larger than memory.
 
     Parameters
     ----------
-    path : path
+    path : path or PipedReports
         The file.
     rows : int
         Reports at a time.
@@ -152,7 +200,7 @@ def read_reports(
         If it is no such file, is cut off, or its metadata name no known mechanism.
     """
     try:
-        file = pq.ParquetFile(path)
+        file = _opened(path)
     except FileNotFoundError:
         raise ParameterError(f"reports = {str(path)!r}: no such file") from None
     except OSError as error:
@@ -186,14 +234,14 @@ def read_reports(
     return ReportFile(randomizer, None if items is None else tuple(items), total, refused, about)
 
 
-def report_batches(path: str | Path, *, rows: int = 1 << 20) -> Iterator[np.ndarray]:
+def report_batches(path: Reports, *, rows: int = 1 << 20) -> Iterator[np.ndarray]:
     """The reports of a file that ``read_reports`` has read, batch by batch."""
-    with pq.ParquetFile(path) as file:
+    with _opened(path) as file:
         for batch in file.iter_batches(batch_size=rows, columns=[_COLUMN]):
             yield from_arrow(batch.column(0))
 
 
-def _about(path: str | Path, found: pa.Schema) -> tuple[Mechanism, dict[str, Any]]:
+def _about(path: Reports, found: pa.Schema) -> tuple[Mechanism, dict[str, Any]]:
     text = (found.metadata or {}).get(_KEY)
     if text is None or _COLUMN not in found.names:
         raise ParameterError(f"reports = {str(path)!r}: wanted a report file written by shuffledp")

@@ -20,18 +20,33 @@ from shuffledp.outputs import writing
 from shuffledp.protocol.answers import Answer, Row, largest_rows, rows_of, table
 from shuffledp.protocol.casts import Kind
 from shuffledp.protocol.columns import Column
-from shuffledp.protocol.engines import DuckEngine, Engine, FileEngine, Settings, TextFormat
+from shuffledp.protocol.engines import (
+    DuckEngine,
+    Engine,
+    FileEngine,
+    PipeEngine,
+    Settings,
+    TextFormat,
+)
 from shuffledp.protocol.engines.base import LocalEngine, enough
 from shuffledp.protocol.jobs import Job, Mechanism, Outcome, mechanism_of
 from shuffledp.protocol.questions import Asked, Question, found_in, question
 from shuffledp.protocol.records import Record, Values
-from shuffledp.protocol.reports import ReportFile, read_reports, report_batches
+from shuffledp.protocol.reports import (
+    PipedReports,
+    ReportFile,
+    Reports,
+    read_reports,
+    report_batches,
+)
 from shuffledp.protocol.simulation import simulate_question as simulated
 
 __all__ = [
     "Asked",
     "DuckEngine",
     "FileEngine",
+    "PipeEngine",
+    "PipedReports",
     "Result",
     "Row",
     "Settings",
@@ -205,7 +220,7 @@ def seen(deployment: Deployment, count: int) -> Deployment:
 
 
 def estimate_reports(
-    path: str | Path, *, asked: Asked | None = None, confidence: float = 0.95
+    path: Reports, *, asked: Asked | None = None, confidence: float = 0.95
 ) -> tuple[Result, ReportFile]:
     """The collector's half alone: estimates from a report file made elsewhere."""
     asked = asked or Asked()

@@ -6,8 +6,18 @@ An engine reads one column and hands back an ``Outcome``; with one seed all of t
 from __future__ import annotations
 
 from shuffledp.protocol.engines.base import Engine, Settings
+from shuffledp.protocol.engines.csv_text import TextFormat
 from shuffledp.protocol.engines.duck import DuckEngine
-from shuffledp.protocol.engines.files import FileEngine, TextFormat
+from shuffledp.protocol.engines.files import FileEngine
 from shuffledp.protocol.engines.memory import ArrayEngine
+from shuffledp.protocol.engines.pipe import PipeEngine
 
-__all__ = ["ArrayEngine", "DuckEngine", "Engine", "FileEngine", "Settings", "TextFormat"]
+__all__ = [
+    "ArrayEngine",
+    "DuckEngine",
+    "Engine",
+    "FileEngine",
+    "PipeEngine",
+    "Settings",
+    "TextFormat",
+]

@@ -1,98 +1,52 @@
-"""Parquet, Arrow and CSV files larger than memory, by batches; a path is a path, not a pattern."""
+"""Files larger than memory, by batches: Parquet, Arrow, CSV, JSON lines; a path is no pattern."""
 
 from __future__ import annotations
 
-import codecs
 import contextlib
-import csv
 import glob
-import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import pyarrow as pa
-import pyarrow.csv as pa_csv
 import pyarrow.parquet as pq
 
-from shuffledp.errors import ParameterError, rejected, unreadable
-from shuffledp.protocol.engines import arrow
+from shuffledp.errors import ParameterError, unreadable
+from shuffledp.protocol.engines import arrow, json_lines
 from shuffledp.protocol.engines.base import LocalEngine, Settings, in_one
-from shuffledp.protocol.engines.quotes import Quotes
+from shuffledp.protocol.engines.csv_text import (
+    DAMAGED,
+    ROWS,
+    CsvText,
+    Stream,
+    TextFormat,
+    unknown_in_header,
+)
+from shuffledp.protocol.engines.json_lines import JsonLines
 
-# Rows at a time: two blocks of a job; a few megabytes of any column.
-_ROWS = 1 << 17
-# Bytes of text at a time. A row has to fit in them; a larger one is an open quote, not a row.
-_TEXT = 1 << 20
 # Bytes of a column of Parquet that are read ahead, whatever the size of its row group.
 _READ_AHEAD = 1 << 20
-_LONGEST_HEADER = 1 << 20
 _MOST_NAMES = 20
 
-Kind = Literal["csv", "parquet", "arrow"]
+Kind = Literal["csv", "parquet", "arrow", "json"]
 _PARQUET = (".parquet", ".pq")
 _TEXT_ENDINGS = {".csv": ",", ".tsv": "\t", ".txt": ","}
 _COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-ENDINGS = (*_PARQUET, *arrow.ENDINGS, ".csv", ".tsv", *(f".csv{ending}" for ending in _COMPRESSED))
-_WORDS: dict[Kind, str] = {"arrow": "Arrow", "csv": "CSV", "parquet": "Parquet"}
-_MARKS = {b"\xff\xfe": "utf-16", b"\xfe\xff": "utf-16"}
-# What pyarrow raises for files that are not what they should be; OSError and the others are its
-# wrapping of the C++ library's errors.
-_DAMAGED = (
-    pa.ArrowException,
-    OSError,
-    ValueError,
-    RuntimeError,
-    TypeError,
-    KeyError,
-    OverflowError,
+ENDINGS = (
+    *(*_PARQUET, *arrow.ENDINGS, ".csv", ".tsv", *json_lines.ENDINGS),
+    *(f"{text}{ending}" for ending in _COMPRESSED for text in (".csv", ".jsonl")),
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class TextFormat:
-    """How a CSV file is written.
-
-    Parameters
-    ----------
-    encoding : str
-        Of the text, a name that Python knows: "utf-8" (a byte-order mark is passed over), "utf-16",
-        "latin-1", "cp1252".
-    delimiter : str, optional
-        One character; by default a comma, and a tab in files that end in .tsv.
-    header : bool
-        Whether the first line has the columns' names. If not, they are called "1", "2", ...
-    """
-
-    encoding: str = "utf-8"
-    delimiter: str | None = None
-    header: bool = True
-
-    def __post_init__(self) -> None:
-        try:
-            "".encode(self.encoding)
-        except (LookupError, TypeError, ValueError):
-            wanted = "the name of a text encoding, such as utf-8, utf-16, latin-1"
-            raise rejected("encoding", self.encoding, wanted) from None
-        given = self.delimiter
-        if given is not None and (len(given) != 1 or not given.isascii() or given in '"\r\n\0'):
-            raise rejected("delimiter", given, "one character, such as ';'")
-
-
-class _Header(NamedTuple):
-    """The first line of CSV: names, lines before the values, whether there are any."""
-
-    names: list[str]
-    before: int
-    rows: bool
+_WORDS: dict[Kind, str] = {
+    "arrow": "Arrow", "csv": "CSV", "json": "JSON lines", "parquet": "Parquet",
+}  # fmt: skip
 
 
 class FileEngine(LocalEngine):
-    """One Parquet, Arrow or CSV file, all files in a folder, or all that match a pattern.
+    """One file, all files of one kind in a folder, or all that match a pattern.
 
-    Values of CSV are text, and are read as what is wanted of them (``Column.of_text``); an empty
-    field is a missing value. Names of folders are no columns.
+    Parquet, Arrow, CSV or JSON lines. Values of CSV and JSON lines are text, and are read as what
+    is wanted of them (``Column.of_text``); an empty field of CSV, null and a name that a line of
+    JSON does not have are missing values. Names of folders are no columns.
 
     Parameters
     ----------
@@ -122,19 +76,19 @@ class FileEngine(LocalEngine):
         self._given, self._text = str(path), text or TextFormat()
         self._argument = "input-glob" if pattern else "input"
         self.files = self._found(Path(path), pattern=pattern)
-        self._kind = self._one_kind()
+        self._kind: Kind = self._one_kind()
         for file in self.files:
             if file.stat().st_size == 0:
                 raise self._error("the file is empty", file)
 
     @property
     def untyped(self) -> bool:
-        """Whether all values are text: CSV."""
-        return self._kind == "csv"
+        """Whether all values are text: CSV and JSON lines."""
+        return self._kind in {"csv", "json"}
 
     def rows(self) -> int:
-        """How many rows there are; for CSV about how many, from its size."""
-        if self._kind == "csv":
+        """How many rows there are; for text about how many, from its size."""
+        if self.untyped:
             return max(sum(file.stat().st_size for file in self.files) // 2, 1)
         total = 0
         for file in self.files:
@@ -155,7 +109,8 @@ class FileEngine(LocalEngine):
         del settings
         types: list[pa.DataType] | None = None
         for file in self.files:
-            self._check_names(file, names)
+            if self._kind != "json":  # a line may leave out what is missing: known at the end
+                self._check_names(file, names)
             for batch in self._batches(file, names):
                 found = [column.type for column in batch.columns]
                 if types is not None and found != types:
@@ -165,8 +120,8 @@ class FileEngine(LocalEngine):
                 yield in_one(batch)
 
     def _batches(self, file: Path, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        if self._kind == "csv":
-            return self._text_batches(file, names)
+        if self.untyped:
+            return self._lines(file).batches(names)
         return (self._arrow_batches if self._kind == "arrow" else self._parquet_batches)(
             file, names
         )
@@ -222,8 +177,8 @@ class FileEngine(LocalEngine):
                 raise self._unknown(name, known, file)
 
     def _names(self, file: Path) -> list[str]:
-        if self._kind == "csv":
-            return self._header(file).names
+        if self.untyped:
+            return self._lines(file).names()
         if self._kind == "arrow":
             with self._arrow(file) as opened:
                 return [str(name) for name in opened.schema.names]
@@ -235,21 +190,8 @@ class FileEngine(LocalEngine):
         if self._kind != "csv":
             shown = ", ".join(known[:_MOST_NAMES])
             return ParameterError(f"column = {name!r}: wanted one of {shown}")
-        if not self._text.header:
-            words = f"wanted a number from 1 to {len(known)}, as there is no header line"
-            return ParameterError(f"column = {name!r}: {words}")
-        import difflib
-
-        near = difflib.get_close_matches(name, known, n=3)
-        words = f"not in the header line of {str(file)!r}, which has {len(known)} names"
-        if near:
-            words += f", close to it {', '.join(map(repr, near))}"
-        other = [mark for mark in ";\t|," if mark != self._delimiter(file) and mark in known[0]]
-        if len(known) == 1 and other:
-            words += f"; if columns are separated by {other[0]!r}, say so (--delimiter)"
-        return ParameterError(
-            f"column = {name!r}: {words}; a file without header line: --no-header"
-        )
+        delimiter, where = self._delimiter(file), repr(str(file))
+        return unknown_in_header(name, known, where=where, text=self._text, delimiter=delimiter)
 
     # -------------------------------------------------------------------------------- Parquet
 
@@ -268,7 +210,7 @@ class FileEngine(LocalEngine):
                         page_checksum_verification=True,
                     )
                 )
-            except _DAMAGED as error:
+            except DAMAGED as error:
                 raise self._damaged(error, file) from None
             yield opened
 
@@ -288,13 +230,13 @@ class FileEngine(LocalEngine):
     ) -> Iterator[pa.RecordBatch]:
         """The batches of a row group; whatever is wrong with it is one line."""
         try:
-            batches = opened.iter_batches(batch_size=_ROWS, row_groups=[group], columns=list(names))
+            batches = opened.iter_batches(batch_size=ROWS, row_groups=[group], columns=list(names))
             while (batch := next(batches, None)) is not None:
                 # A name with a dot also chooses fields of structs: by name, then.
                 batch = batch.select(list(names))
                 batch.validate(full=True)
                 yield batch
-        except _DAMAGED as error:
+        except DAMAGED as error:
             if isinstance(error, ParameterError):
                 raise
             raise self._damaged(error, file) from None
@@ -306,13 +248,13 @@ class FileEngine(LocalEngine):
         with contextlib.ExitStack() as stack:
             try:
                 found = arrow.opened(stack.enter_context(file.open("rb")), names)
-            except _DAMAGED as error:
+            except DAMAGED as error:
                 raise self._damaged(error, file) from None
             yield found
 
     def _arrow_batches(self, file: Path, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
         with self._arrow(file, names) as opened:
-            found = arrow.batches(opened, names, most=_ROWS)
+            found = arrow.batches(opened, names, most=ROWS)
             while (batch := self._next(found, file)) is not None:
                 yield batch
 
@@ -320,10 +262,10 @@ class FileEngine(LocalEngine):
         """The next batch; whatever is wrong with it is one line."""
         try:
             return next(found, None)
-        except _DAMAGED as error:
+        except DAMAGED as error:
             raise self._damaged(error, file) from None
 
-    # ------------------------------------------------------------------------------------ CSV
+    # ------------------------------------------------------------------------- CSV, JSON lines
 
     def _delimiter(self, file: Path) -> str:
         endings = [ending.lower() for ending in file.suffixes if ending.lower() in _TEXT_ENDINGS]
@@ -339,132 +281,24 @@ class FileEngine(LocalEngine):
             with pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), kind) as opened:
                 yield opened
 
-    def _head(self, file: Path) -> bytes:
-        """The first bytes of the text."""
-        try:
-            with self._open_text(file) as opened:
-                head = b""
-                while len(head) < _LONGEST_HEADER and (more := opened.read(_LONGEST_HEADER)):
-                    head += more
-        except _DAMAGED as error:
-            raise self._damaged(error, file) from None
-        return head
-
-    def _decoded(self, head: bytes, file: Path) -> str:
-        """The same as text; a character that is cut off at the end is left out."""
-        mark = _MARKS.get(head[:2])
-        if mark is not None and not self._text.encoding.lower().startswith("utf-16"):
-            raise self._error(f"text in {mark.upper()}, say so (--encoding {mark})", file)
-        encoding = self._text.encoding
-        if encoding.lower().replace("_", "-") in {"utf-8", "utf8"}:
-            encoding = "utf-8-sig"
-        try:
-            decoder = codecs.getincrementaldecoder(encoding)()
-            text = decoder.decode(head, final=len(head) < _LONGEST_HEADER)
-        except UnicodeError:
-            raise self._undecoded(file) from None
-        if "\0" in text:
-            raise self._error("zero bytes, this is not text (or in another encoding)", file)
-        return text
-
-    def _header(self, file: Path) -> _Header:
-        """What the first line that is not empty says."""
-        head = self._head(file)
-        text = self._decoded(head, file)
-        try:
-            lines = io.StringIO(text, newline="")
-            reader = csv.reader(lines, delimiter=self._delimiter(file))
-            blank, first = 0, []
-            for first in reader:
-                if first:
-                    break
-                blank += 1
-        except csv.Error:
-            raise self._error("the first line is not one of CSV", file) from None
-        if not first:
-            raise self._error("the file is empty", file)
-        if not self._text.header:
-            return _Header([str(j + 1) for j in range(len(first))], blank, rows=True)
-        rows = len(head) >= _LONGEST_HEADER or bool(lines.read().strip("\r\n"))
-        return _Header(first, blank + 1, rows=rows)
-
-    def _text_batches(self, file: Path, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        known, before, rows = self._header(file)
-        if not rows:  # the library does not take a file that ends with its header
-            return
-        bad: list[Any] = []
-
-        def ragged(row: pa_csv.InvalidRow) -> str:
-            bad.append(row)
-            return "error"
-
-        read = pa_csv.ReadOptions(
-            use_threads=False,
-            block_size=_TEXT,
-            encoding=self._text.encoding,
-            # By place: a name may hold quotes and line ends, which the library reads otherwise.
-            column_names=[str(j) for j in range(len(known))],
-            skip_rows_after_names=before,
+    def _lines(self, file: Path) -> CsvText | JsonLines:
+        stream = Stream(
+            open=lambda: self._open_text(file),
+            fault=lambda words: self._error(words, file),
+            damaged=lambda error: self._damaged(error, file),
         )
-        parse = pa_csv.ParseOptions(
-            delimiter=self._delimiter(file), newlines_in_values=True, invalid_row_handler=ragged
-        )
-        places = [str(known.index(name)) for name in names]
-        convert = pa_csv.ConvertOptions(
-            include_columns=places,
-            column_types={place: pa.string() for place in places},
-            null_values=[""],
-            strings_can_be_null=True,
-        )
-        quotes: Quotes | None = None
-        try:
-            with self._open_text(file) as opened:
-                delimiter = self._delimiter(file)
-                quotes = Quotes(opened, encoding=self._text.encoding, delimiter=delimiter)
-                with pa_csv.open_csv(pa.PythonFile(quotes, "r"), read, parse, convert) as reader:
-                    yield from self._renamed(reader, names)
-            if quotes.end() is not None:
-                raise self._error(f"not whole CSV: {quotes.wrong}", file)
-        except ParameterError:
-            raise
-        except _DAMAGED as error:
-            if quotes is not None and quotes.wrong is not None:
-                raise self._error(f"not whole CSV: {quotes.wrong}", file) from None
-            if bad:
-                raise self._ragged(bad[0], len(known), before, file) from None
-            if "UTF" in str(error) or isinstance(error, UnicodeError):
-                raise self._undecoded(file) from None
-            if "straddl" in str(error):
-                words = f"a row of more than {_TEXT >> 20} MB: a quote that is not closed?"
-                raise self._error(words, file) from None
-            raise self._damaged(error, file) from None
-
-    @staticmethod
-    def _renamed(reader: Any, names: tuple[str, ...]) -> Iterator[pa.RecordBatch]:
-        for batch in reader:
-            for start in range(0, batch.num_rows, _ROWS):
-                part = batch.slice(start, _ROWS)
-                yield pa.RecordBatch.from_arrays(part.columns, names=list(names))
+        if self._kind == "json":
+            return JsonLines(stream, encoding=self._text.encoding)
+        return CsvText(stream, text=self._text, delimiter=self._delimiter(file))
 
     # --------------------------------------------------------------------------------- errors
 
-    def _ragged(self, row: Any, wanted: int, before: int, file: Path) -> ParameterError:
-        first = "header line" if self._text.header else "first line"
-        where = "a row" if row.number is None else f"row {row.number - before:,}"
-        words = f"{where} has {row.actual_columns} fields, the {first} {wanted}"
-        hint = f"wanted as many, separated by {self._delimiter(file)!r} (--delimiter)"
-        return self._error(f"{words}; {hint}", file)
-
-    def _undecoded(self, file: Path) -> ParameterError:
-        told = "say its encoding (--encoding latin-1, for example)"
-        return self._error(f"not text in {self._text.encoding}: {told}", file)
-
     def _damaged(self, error: BaseException, file: Path) -> ParameterError:
-        """What the library says, but for a CSV file: there it may quote the row."""
+        """What the library says, but for text: there it may quote the row."""
         if isinstance(error, OSError) and error.strerror:
             return self._error(unreadable(error), file)
-        if self._kind == "csv" and file.suffix.lower() not in _COMPRESSED:
-            return self._error("not a whole CSV file", file)
+        if self.untyped and file.suffix.lower() not in _COMPRESSED:
+            return self._error(f"not a whole file of {_WORDS[self._kind]}", file)
         first = (str(error).splitlines() or [type(error).__name__])[0]
         shown = "".join(mark if mark.isprintable() else "?" for mark in first)
         return self._error(f"damaged or cut off: {shown}", file)
@@ -482,4 +316,8 @@ def _ending(file: Path) -> Kind | None:
         return "parquet"
     if ending in arrow.ENDINGS:
         return "arrow"
-    return "csv" if ending in _TEXT_ENDINGS or ending in _COMPRESSED else None
+    if ending in json_lines.ENDINGS:
+        return "json"
+    if ending in _COMPRESSED:
+        return "json" if Path(file.stem).suffix.lower() in json_lines.ENDINGS else "csv"
+    return "csv" if ending in _TEXT_ENDINGS else None
