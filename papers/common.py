@@ -6,7 +6,7 @@ import argparse
 import csv
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import matplotlib as mpl
@@ -28,6 +28,8 @@ BLACK, BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW, GREY = (
 MARKS = {
     BLUE: "o", ORANGE: "v", GREEN: "s", PURPLE: "D", SKY: "^", YELLOW: "+", GREY: "x",
 }  # fmt: skip
+# In the legend, whichever colour: filled triangles are curves that leave the axes.
+CLIPPED = "beyond the axes (filled triangles)"
 STYLE = {
     "font.size": 8,
     "axes.spines.top": False,
@@ -60,7 +62,10 @@ def run(main: Callable[[Path], None], words: str | None) -> None:
 
 @dataclass(frozen=True)
 class Line:
-    """One curve of a panel: an analysis by name ("best": the default), and how it looks."""
+    """One curve of a panel: an analysis by name ("best": the default), and how it looks.
+
+    "a or b" is the smaller of two upper ends, as some papers draw them.
+    """
 
     key: str
     label: str
@@ -87,6 +92,9 @@ class Panel:
 
 def epsilon_of(accountant: sd.Shuffled, line: Line, delta: float) -> float:
     """eps of one analysis; nan where it does not apply or is no better than no shuffler."""
+    if " or " in line.key:
+        each = [epsilon_of(accountant, replace(line, key=k), delta) for k in line.key.split(" or ")]
+        return min((value for value in each if not math.isnan(value)), default=math.nan)
     try:
         if line.end == "estimate":
             value = accountant.epsilon(delta=delta, analysis=line.key, certified=False).value
@@ -156,6 +164,8 @@ def draw(
 
 def _draw(ax, panel: Panel) -> None:
     for i, (line, values) in enumerate(panel.curves):
+        if not any(map(math.isfinite, values)):
+            continue  # its domain is elsewhere: no entry in the legend without a curve
         dashes = {"upper": "-", "lower": (0, (5, 2)), "estimate": (0, (1, 1.3))}[line.end]
         label = f"{line.label} (no certificate)" if line.end == "estimate" else line.label
         ax.plot(
@@ -168,6 +178,22 @@ def _draw(ax, panel: Panel) -> None:
     ax.set_ylabel(panel.ylabel)
     if panel.ylim is not None:
         ax.set_ylim(*panel.ylim)
+        _mark_clipped(ax, panel, panel.ylim)
+
+
+def _mark_clipped(ax, panel: Panel, limits: tuple[float, float]) -> None:
+    """A triangle on the edge of the axes wherever a curve has points beyond it."""
+    for line, values in panel.curves:
+        for edge, marker, beyond in (
+            (limits[0], "v", lambda v: v < limits[0]),
+            (limits[1], "^", lambda v: v > limits[1]),
+        ):
+            x = [at for at, v in zip(panel.x, values, strict=True) if beyond(v)]
+            if x:
+                ax.plot(
+                    x, [edge] * len(x), ls="", marker=marker, ms=4, color=line.colour,
+                    clip_on=False, zorder=5, label=CLIPPED,
+                )  # fmt: skip
 
 
 def _spread(points: int, i: int) -> tuple[int, int]:

@@ -33,8 +33,12 @@ from shuffledp.closed_forms import renyi
 
 DELTA = 1e-6
 RTOL = 1e-3
-OURS = Line("label-stealing", "any mechanism, upper end (ours)", BLACK, thick=True, on="generic")
-LOWER = Line("dataset", "any mechanism, lower end (ours)", YELLOW, end="lower", on="generic")
+OURS = Line(
+    "label-stealing", "any mechanism, upper end, our evaluation", BLACK, thick=True, on="generic"
+)
+LOWER = Line(
+    "dataset", "any mechanism, lower end, our evaluation", YELLOW, end="lower", on="generic"
+)
 BINARY = Line("dataset", "2RR, lower bound (Alg. 7)", ORANGE, end="lower")
 CLOSED = Line("fmt-3.1", "Clones, Theoretical (Thm 3.1)", GREEN, on="generic")
 CLONES = Line("clone", "Clones (Thm 3.2)", BLUE, on="generic")
@@ -167,8 +171,8 @@ def _decimal(log: float | None) -> float:
 
 
 RESPONSE = (
-    Line("blanket", "blanket, exact (ours)", BLACK, thick=True),
-    Line("dataset", "certified lower end (ours)", YELLOW, end="lower"),
+    Line("blanket", "blanket, exact, our evaluation", BLACK, thick=True),
+    Line("dataset", "certified lower end, our evaluation", YELLOW, end="lower"),
     Line("bennett", "blanket, Bennett for k-RR", SKY),
     Line("hoeffding", "blanket, Hoeffding for k-RR", PURPLE),
     Line("clone", "clone, numerical (any randomizer)", BLUE),

@@ -31,8 +31,8 @@ from papers.common import (
 )
 
 LINES = (
-    Line("blanket", "blanket (ours)", BLACK, thick=True),
-    Line("dataset", "certified lower end (ours)", YELLOW, end="lower"),
+    Line("blanket", "blanket, our evaluation", BLACK, thick=True),
+    Line("dataset", "certified lower end, our evaluation", YELLOW, end="lower"),
     Line("shuffle-index", "band, upper: chi of the blanket", ORANGE, end="estimate"),
     Line("shuffle-index-lower", "band, lower: chi of R_x2", PURPLE, end="estimate"),
     Line("gaussian", "Gaussian form before Mills' ratio", GREEN, end="estimate"),

@@ -37,8 +37,8 @@ from shuffledp.reductions import blanket_pair
 
 DELTA = 1e-6
 LINES = (
-    Line("blanket", "optimal decomposition, certified contour (ours)", BLACK, thick=True),
-    Line("dataset", "certified lower end, best x2 (ours)", ORANGE, end="lower"),
+    Line("blanket", "optimal decomposition, certified contour, our evaluation", BLACK, thick=True),
+    Line("dataset", "certified lower end, best x2, our evaluation", ORANGE, end="lower"),
     Line("one-dataset", "lower end, one x2 (Thm 14)", YELLOW, end="lower"),
     Line("bennett", "Bennett", SKY),
     Line("hoeffding", "Hoeffding", PURPLE),

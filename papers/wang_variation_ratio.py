@@ -32,9 +32,9 @@ from shuffledp.reductions import ratio_of
 
 DELTA = 1e-6
 LINES = (
-    Line("blanket", "blanket (ours)", BLACK, thick=True),
-    Line("dataset", "certified lower end (ours)", YELLOW, end="lower"),
-    Line("repaired-variation-ratio", "variation ratio, repaired (ours)", GREEN),
+    Line("blanket", "blanket, our evaluation", BLACK, thick=True),
+    Line("dataset", "certified lower end, our evaluation", YELLOW, end="lower"),
+    Line("repaired-variation-ratio", "variation ratio, repaired, our evaluation", GREEN),
     Line("variation-ratio", "variation ratio, published", ORANGE, end="estimate"),
     Line("stronger-clone", "stronger clone (= variation ratio for all)", BLUE),
     Line("variation-ratio-4.2", "its closed form, Thm 4.2", PURPLE, on="generic"),

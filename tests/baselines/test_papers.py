@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from matplotlib.figure import Figure
 from papers import common, shuffle_index, su_decomposition, wang_variation_ratio
 
 import shuffledp as sd
@@ -73,16 +74,33 @@ def test_a_figure_is_drawn_with_its_numbers(tmp_path):
     assert first["Erlingsson et al."] == ""  # eps0 = 1 is outside its domain
 
 
+def test_a_curve_without_points_has_no_entry_and_one_beyond_the_axes_is_marked():
+    empty, clipped = common.Line("a", "empty", common.BLUE), common.Line("b", "far", common.GREEN)
+    panel = common.Panel("t", [1.0, 2.0], "x", "y", ylim=(1.0, 10.0))
+    panel.curves = [(empty, [math.nan] * 2), (clipped, [5.0, 50.0])]
+    axes = Figure().add_subplot()
+    common._draw(axes, panel)
+    handles, labels = axes.get_legend_handles_labels()
+    assert labels == ["far", common.CLIPPED]
+    assert [list(line) for line in handles[1].get_data()] == [[2.0], [10.0]]
+
+
 PICTURES = {
-    "feldman_fig2": ("any mechanism, lower end (ours)", "any mechanism, upper end (ours)"),
-    "feldman_fig3": ("any mechanism, lower end (ours)", "any mechanism, upper end (ours)"),
-    "feldman_krr": ("certified lower end (ours)", "blanket, exact (ours)"),
-    "wang_fig3": ("lower end (ours)", "upper end (ours)"),
-    "su_fig2": ("lower end (ours)", "upper end (ours)"),
-    "su_fig3": ("lower end (ours)", "optimal decomposition"),
-    "su_fig4": ("lower bound, all others a third value", "upper end (ours)"),
-    "index_fig4b": ("directly, lower end (ours)", "directly, upper end (ours)"),
-    "index_band_a": ("certified lower end (ours)", "blanket (ours)"),
+    "feldman_fig2": (
+        "any mechanism, lower end, our evaluation",
+        "any mechanism, upper end, our evaluation",
+    ),
+    "feldman_fig3": (
+        "any mechanism, lower end, our evaluation",
+        "any mechanism, upper end, our evaluation",
+    ),
+    "feldman_krr": ("certified lower end, our evaluation", "blanket, exact, our evaluation"),
+    "wang_fig3": ("lower end, our evaluation", "upper end, our evaluation"),
+    "su_fig2": ("lower end, our evaluation", "upper end, our evaluation"),
+    "su_fig3": ("lower end, our evaluation", "optimal decomposition"),
+    "su_fig4": ("lower bound, all others a third value", "upper end, our evaluation"),
+    "index_fig4b": ("directly, lower end, our evaluation", "directly, upper end, our evaluation"),
+    "index_band_a": ("certified lower end, our evaluation", "blanket, our evaluation"),
 }
 
 
