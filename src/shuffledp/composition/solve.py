@@ -12,6 +12,8 @@ from shuffledp.composition.tilt import tilted
 
 _STEPS = 100
 _PATIENCE = 7
+# Points after which the ends of the range are asked, if all were on one side.
+_BOTH_SIDES = 4
 
 
 def normal_guess(parts: Parts, log_target: float) -> float:
@@ -54,16 +56,18 @@ def crossing(
     rtol : float
         Relative distance of the two points.
     """
-    if value(0.0) <= goal:
-        return 0.0, 0.0
-    if value(max(top, 0.0)) > goal:
-        return top, math.inf
+    outside = _Outside(value, goal, top)
+    if not top > 0.0:
+        return outside.low() or outside.high() or (0.0, top)
     below, above = 0.0, top
-    at = min(max(start, 1e-3 * top), 0.999 * top) if top > 0.0 else top
+    at = min(max(start, 1e-3 * top), 0.999 * top)
     slow, before = 0, (math.nan, math.nan)
-    for _ in range(_STEPS):
+    for step in range(_STEPS):
         if above - below <= rtol * above or not below < at < above:
             break
+        # A point on either side says what the ends of the range would: mostly two steps do.
+        if step == _BOTH_SIDES and (beyond := outside.of(below, above)):
+            return beyond
         width = above - below
         found = value(at)
         if found > goal:
@@ -77,7 +81,34 @@ def crossing(
         rate = secant if 0.0 < secant < math.inf else slope(at)
         before = (at, found)
         at = _next(at, found, goal, rate, (below, above), rtol, halve=slow >= _PATIENCE)
-    return below, above
+    return outside.of(below, above) or (below, above)
+
+
+class _Outside:
+    """Whether the crossing lies outside [0, top]: asked where no point says that it does not."""
+
+    def __init__(self, value: Callable[[float], float], goal: float, top: float) -> None:
+        self._value, self._goal, self._top = value, goal, top
+        self._known: dict[float, float] = {}
+
+    def low(self) -> tuple[float, float] | None:
+        """(0, 0) where value(0) <= goal."""
+        return (0.0, 0.0) if self._at(0.0) <= self._goal else None
+
+    def high(self) -> tuple[float, float] | None:
+        """(top, inf) where value(top) > goal."""
+        return (self._top, math.inf) if self._at(max(self._top, 0.0)) > self._goal else None
+
+    def of(self, below: float, above: float) -> tuple[float, float] | None:
+        """Either, for an end that is still the range's own."""
+        return (self.low() if below == 0.0 else None) or (
+            self.high() if above == self._top else None
+        )
+
+    def _at(self, epsilon: float) -> float:
+        if epsilon not in self._known:
+            self._known[epsilon] = self._value(epsilon)
+        return self._known[epsilon]
 
 
 def _next(

@@ -83,16 +83,18 @@ def find_tilt(parts: Sequence[tuple[LossLaw, int]], epsilon: float) -> Tilt:
     variance = sum(count * tilted(law, 0.0).variance for law, count in parts)
     start = -0.5 * math.log(variance) if variance > 1e-200 else 0.0
     low = high = start
-    for _ in range(_SEARCH):
+    # At and beyond the largest loss there is no saddle point to look for.
+    below_top = epsilon < math.fsum(count * law.highest for law, count in parts)
+    for _ in range(_SEARCH if below_top else 0):
         if slope(high) > 0.0 or high > _LARGEST_LOG:
             break
         high += 1.0
-    for _ in range(_SEARCH):
+    for _ in range(_SEARCH if below_top else 0):
         if slope(low) < 0.0 or low < -_LARGEST_LOG:
             break
         low -= 1.0
     theta = start
-    if slope(low) < 0.0 < slope(high):
+    if below_top and slope(low) < 0.0 < slope(high):
         theta = float(brentq(slope, low, high, xtol=1e-3))  # type: ignore[arg-type]
     rho = math.exp(theta)
     logs = [(count, tilted(law, rho).log_n) for law, count in parts]
