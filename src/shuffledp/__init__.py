@@ -18,6 +18,7 @@ from shuffledp.crowd import Crowd, crowd
 from shuffledp.errors import NotCertified, ParameterError, ShuffleDPError
 from shuffledp.families import metric_curve, ratios, variation_ratio
 from shuffledp.index import Estimate, ShuffleIndex, shuffle_index
+from shuffledp.models import Setting, Shuffler
 from shuffledp.multimessage import (
     BalcerCheu,
     BalcerEtAl,
@@ -136,11 +137,13 @@ __all__ = [
     "RandomizerComparison",
     "Required",
     "SamplingRAPPOR",
+    "Setting",
     "ShuffleDPError",
     "ShuffleIndex",
     "Shuffled",
     "ShuffledPair",
     "ShuffledSGD",
+    "Shuffler",
     "Staircase",
     "SubsetSelection",
     "Sums",

@@ -181,6 +181,91 @@ class Records(Relation):
 
 
 @dataclass(frozen=True)
+class OrAbsent(Relation):
+    """As another relation says, or one user's data there in one dataset and absent in the other.
+
+    Somebody who is absent sends nothing; a report is made in the place of the missing one, so that
+    n is public all the same (docs/theory-shufflers.md, section 4).
+
+    Attributes
+    ----------
+    one : Relation
+        What may happen to a user who is in both datasets.
+    """
+
+    key: ClassVar[str] = "or-absent"
+    one: Relation = REPLACEMENT
+
+    def __post_init__(self) -> None:
+        if self.one.kind != self.kind or isinstance(self.one, OrAbsent | Together):
+            raise rejected("one", self.one, "a relation of one user's data")
+
+    @property
+    def noun(self) -> str:  # type: ignore[override]
+        """What is replaced or absent."""
+        return self.one.noun
+
+    @property
+    def change(self) -> str:
+        """The other relation's, or absent."""
+        return f"{self.one.change}, or absent from one of them"
+
+    def covers(self, x0: Value, x1: Value) -> bool:
+        """None stands for nothing."""
+        return x0 is None or x1 is None or self.one.covers(x0, x1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Key and the other relation."""
+        return {"key": self.key, "one": self.one.to_dict()}
+
+
+@dataclass(frozen=True)
+class Together(Relation):
+    """Up to so many users' data changed at once, each as one relation says.
+
+    Also one person with up to so many reports in a batch, whose values all may change.
+
+    Attributes
+    ----------
+    count : int
+        At most this many users' data differ, >= 2.
+    one : Relation
+        What may happen to each of them.
+    """
+
+    key: ClassVar[str] = "together"
+    count: int
+    one: Relation = REPLACEMENT
+
+    def __post_init__(self) -> None:
+        _check.count("count", self.count, low=2)
+        if self.one.kind != self.kind or isinstance(self.one, Together):
+            raise rejected("one", self.one, "a relation of one user's data")
+
+    @property
+    def change(self) -> str:
+        """How many, and how each."""
+        return f"each {self.one.change}"
+
+    @property
+    def words(self) -> str:
+        """The relation in words: "up to 3 users' values each replaced by another"."""
+        return f"up to {self.count:,} users' {self.one.noun}s {self.change}"
+
+    def covers(self, x0: Value, x1: Value) -> bool:
+        """Of two lists of all users' data: at most so many differ, each within the relation."""
+        rows = (x0, x1)
+        if any(not isinstance(row, Sequence) for row in rows) or len(x0) != len(x1):
+            return False
+        differing = [(a, b) for a, b in zip(x0, x1, strict=True) if a != b]
+        return len(differing) <= self.count and all(self.one.covers(a, b) for a, b in differing)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Key, how many, and each one's relation."""
+        return {"key": self.key, "count": self.count, "one": self.one.to_dict()}
+
+
+@dataclass(frozen=True)
 class EachRound(Relation):
     """One user's data changed in every round as that round's relation says.
 
@@ -338,6 +423,8 @@ def relation_from_dict(given: Mapping[str, Any]) -> Relation:
         Within.key: {"distance", "of"},
         Records.key: {"most", "parts"},
         EachRound.key: {"rounds"},
+        OrAbsent.key: {"one"},
+        Together.key: {"count", "one"},
     }.get(key, set())
     if set(rest) != wanted:
         names = ", ".join(sorted({"key"} | wanted))
@@ -346,6 +433,9 @@ def relation_from_dict(given: Mapping[str, Any]) -> Relation:
         return Within(**rest)
     if key == Records.key:
         return Records(tuple(relation_from_dict(p) for p in rest["parts"]), rest["most"])
+    if key in {OrAbsent.key, Together.key}:
+        one = relation_from_dict(rest["one"])
+        return OrAbsent(one) if key == OrAbsent.key else Together(rest["count"], one)
     if key == EachRound.key:
         return EachRound(
             tuple((r["label"], relation_from_dict(r["relation"])) for r in rest["rounds"])
@@ -358,10 +448,12 @@ __all__ = [
     "REPLACEMENT",
     "AddOrRemove",
     "EachRound",
+    "OrAbsent",
     "Records",
     "Relation",
     "ReplaceSpecial",
     "Replacement",
+    "Together",
     "Within",
     "each_round",
     "records",

@@ -551,3 +551,45 @@ LEAST_COMMON = Theorem(
     "docs/theory.md, Corollary 4.13",
     "proved here",
 )
+NEAR_UNIFORM = Theorem(
+    "near-uniform",
+    "an order within total variation of uniform: as little of the reports' own delta",
+    "docs/theory-shufflers.md, Theorem 1.1",
+    "proved here",
+)
+SHARDS = Theorem(
+    "shards",
+    "other shards are independent of a user's: its own hides it",
+    "post-processing; docs/theory-shufflers.md, Theorem 2.1",
+    "published",
+)
+SECRET_SHARDS = Theorem(
+    "secret-shards",
+    "shards of uniformly assigned users are one uniform order, cut",
+    "post-processing; docs/theory-shufflers.md, Theorem 2.2",
+    "published",
+)
+DUMMIES = Theorem(
+    "dummies",
+    "added reports are those of further users",
+    "docs/theory-shufflers.md, Theorem 3.1",
+    "proved here",
+)
+FILLED = Theorem(
+    "filled",
+    "a report in the place of an absent user's is a mixture of its reports",
+    "joint convexity; docs/theory-shufflers.md, Theorem 4.1",
+    "proved here",
+)
+TOGETHER = Theorem(
+    "together",
+    "several users changed one after another, each step at an eps of its own",
+    "docs/theory-shufflers.md, Theorem 5.1",
+    "proved here",
+)
+SEVERAL_DATASET = Theorem(
+    "several-dataset",
+    "one pair of datasets that differ in all users who may change, sums of their reports' scores",
+    "post-processing; docs/theory-shufflers.md, Lemma 5.3",
+    "published",
+)

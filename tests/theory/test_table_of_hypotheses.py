@@ -75,6 +75,7 @@ def test_theorems_cited_stand_in_the_text():
         "parts": (ROOT / "docs" / "theory-parts.md").read_text(encoding="utf-8"),
         "noise": (ROOT / "docs" / "theory-noise.md").read_text(encoding="utf-8"),
         "crowds": (ROOT / "docs" / "theory-crowds.md").read_text(encoding="utf-8"),
+        "shufflers": (ROOT / "docs" / "theory-shufflers.md").read_text(encoding="utf-8"),
         "sums": (ROOT / "docs" / "theory-sums.md").read_text(encoding="utf-8"),
         "binary": (ROOT / "docs" / "theory-binary.md").read_text(encoding="utf-8"),
         "stealing": (ROOT / "docs" / "theory-stealing.md").read_text(encoding="utf-8"),

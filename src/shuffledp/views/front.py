@@ -7,6 +7,7 @@ from typing import Literal, overload
 from shuffledp import _check
 from shuffledp.described import by_name
 from shuffledp.errors import NotCertified, rejected
+from shuffledp.models import MOST_CHANGED, PERFECT, Setting, Shuffler
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import Relation
 from shuffledp.randomizers import Randomizer
@@ -32,6 +33,29 @@ def shuffle(
 
 @overload
 def shuffle(
+    randomizer: Randomizer | MultiMessage,
+    n: int,
+    *,
+    rtol: float | None = None,
+    trust: Trust = "all",
+    shuffler: Shuffler,
+    changed: int = 1,
+) -> Setting: ...
+
+
+@overload
+def shuffle(
+    randomizer: Randomizer | MultiMessage,
+    n: int,
+    *,
+    rtol: float | None = None,
+    trust: Trust = "all",
+    changed: int,
+) -> Setting: ...
+
+
+@overload
+def shuffle(
     randomizer: Randomizer,
     n: int,
     *,
@@ -53,7 +77,9 @@ def shuffle(
     view: str = "messages",
     ones: int = 1,
     relation: Relation | str = "replace-one",
-) -> Shuffled | Sums:
+    shuffler: Shuffler = PERFECT,
+    changed: int = 1,
+) -> Shuffled | Sums | Setting:
     """A randomizer, or a multi-message protocol, among n users behind a shuffler or an aggregator.
 
     Parameters
@@ -78,6 +104,11 @@ def shuffle(
     relation : {"replace-one", "replace-special"} or Relation
         With sums, which datasets are neighbours: one user's data replaced by another, or by a
         report of zeros.
+    shuffler : Shuffler
+        Whoever stands between users and analyst, where it is not one perfect shuffler: of messages.
+    changed : int
+        So many users' values may change at once, or one person's who sends so many of the n
+        reports: 1 to 1,000, of messages.
 
     Raises
     ------
@@ -93,11 +124,18 @@ def shuffle(
     >>> round(acc.epsilon(delta=1e-6).upper, 5)
     0.38049
     """
+    changed = _check.count("changed", changed, high=MOST_CHANGED)
     if _check.choice("view", view, VIEWS) == "messages":
         if ones != 1 or relation != "replace-one":
             raise rejected("view", view, '"sums", for ones and relation to mean something')
         rtol = MESSAGES_RTOL if rtol is None else rtol
-        return shuffle_messages(randomizer, n, rtol=rtol, trust=trust)
+        plain = shuffle_messages(randomizer, n, rtol=rtol, trust=trust)
+        if isinstance(shuffler, Shuffler) and shuffler == PERFECT and changed == 1:
+            return plain
+        return Setting(randomizer, plain.n, shuffler, changed, rtol=plain.rtol, trust=plain.trust)
+    for name, value, usual in (("shuffler", shuffler, PERFECT), ("changed", changed, 1)):
+        if value != usual:
+            raise rejected(name, value, 'none with view = "sums": of messages alone')
     if _check.choice("trust", trust, ("all", "published")) != "all":
         msg = f"trust = {trust!r}: the bound of sums is proved in docs/theory-sums.md alone"
         raise NotCertified(msg)

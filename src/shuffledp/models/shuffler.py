@@ -1,0 +1,171 @@
+"""Shuffler: what is believed of whoever stands between users and analyst, as a value.
+
+Every number that rests on it says so: its assumptions are sentences of this value
+(docs/theory-shufflers.md).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields
+from typing import Any, Literal
+
+from shuffledp import _check
+from shuffledp.described import Described
+from shuffledp.errors import ParameterError, rejected
+from shuffledp.models.mixing import several
+from shuffledp.neighbours import OrAbsent, Relation, exact
+
+ASSIGNMENTS = ("public", "secret")
+Assignment = Literal["public", "secret"]
+
+UNIFORM = "the analyst sees the messages in a uniformly random order and nothing else of them"
+_WITHIN = (
+    "the analyst sees the messages in an order whose law, whatever the messages are, is within "
+    "total variation {} of uniform, and nothing else of them"
+)
+_WITHIN_EACH = (
+    "the analyst sees the messages of every shard in an order whose law, whatever the messages and "
+    "the other shards' orders are, is within total variation {} of uniform, and nothing else of "
+    "them"
+)
+_KNOWN = (
+    "{:,} shards, each shuffled on its own: who is in which one is public and the same in both "
+    "datasets, and every one has at least {:,} of the n users"
+)
+_UNKNOWN = (
+    "{:,} shards of public sizes: who is in which one is drawn uniformly, whatever the data are, "
+    "and the analyst does not know it"
+)
+_DUMMIES = (
+    "the shuffler adds {:,} reports{} by the users' randomizer, of inputs that do not depend on "
+    "the users' data, shuffled with the others; the analyst does not know which they are"
+)
+_FILLS = (
+    "in the place of a user who sends nothing stands a report by the users' randomizer, of an "
+    "input that does not depend on the users' data"
+)
+
+
+@dataclass(frozen=True, repr=False)
+class Shuffler(Described):
+    """Whoever stands between users and analyst: by default one perfect shuffler of n messages.
+
+    Attributes
+    ----------
+    distance : float
+        Total variation distance of the permutation from a uniformly random one, at most, whatever
+        the messages are; 0 <= distance < 1. It may depend on the messages (Theorem 1.1). Of every
+        shard where the assignment is public, of all together where it is secret.
+    shards : int
+        Each user is in one of so many, each shuffled on its own.
+    assignment : {"public", "secret"}
+        Whether the analyst knows who is in which shard. If it does, a shard alone hides its users,
+        and n is split so evenly that none has fewer than n/shards, rounded down; if not, users are
+        assigned uniformly at random.
+    dummies : int
+        Reports by the users' randomizer that are added: to every shard where the assignment is
+        public, in all where it is secret.
+    fills : bool
+        Whether a report is made in the place of a user who sends nothing: then neighbours are also
+        a dataset with a user and the same without.
+
+    Examples
+    --------
+    >>> import shuffledp as sd
+    >>> mixed = sd.Shuffler(distance=1e-9, shards=4)
+    >>> acc = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=10_000, shuffler=mixed)
+    >>> round(acc.epsilon(delta=1e-6).upper, 4)
+    0.8356
+    """
+
+    distance: float = 0.0
+    shards: int = 1
+    assignment: Assignment = "public"
+    dummies: int = 0
+    fills: bool = False
+
+    def __post_init__(self) -> None:
+        distance = _check.real("distance", self.distance, low=0.0, high=1.0)
+        object.__setattr__(self, "distance", distance)
+        if distance == 1.0:
+            raise rejected("distance", distance, "less than 1")
+        object.__setattr__(self, "shards", _check.count("shards", self.shards))
+        object.__setattr__(self, "dummies", _check.count("dummies", self.dummies, low=0))
+        _check.choice("assignment", self.assignment, ASSIGNMENTS)
+        if not isinstance(self.fills, bool):
+            raise rejected("fills", self.fills, "True or False")
+
+    def shard(self, n: int) -> int:
+        """Users among which one of n is, at the least: of one shard, or all.
+
+        Parameters
+        ----------
+        n : int
+            Users whose messages reach the shards.
+
+        Raises
+        ------
+        ParameterError
+            If there are fewer users than shards.
+        """
+        size = n // self.shards if self.assignment == "public" else n
+        if n < self.shards:
+            raise ParameterError(
+                f"shards = {self.shards:,}: wanted at most {n:,}, one user in every one"
+            )
+        return size
+
+    def hidden(self, n: int) -> int:
+        """Messages among which one user's is hidden: those of a shard, and the dummies.
+
+        Parameters
+        ----------
+        n : int
+            Users, the one who is protected included.
+        """
+        return self.shard(n) + self.dummies
+
+    def farthest(self, changed: int, rounds: int) -> float:
+        """Distance of all orders that matter from uniform ones, rounded up: at most 1.
+
+        Parameters
+        ----------
+        changed, rounds : int
+            Users who change, each perhaps in a shard of its own, and rounds.
+        """
+        public = self.assignment == "public"
+        return several(self.distance, rounds * (min(changed, self.shards) if public else 1))
+
+    def relation(self, one: Relation) -> Relation:
+        """Which data one user may have in a neighbour, given what a mechanism says of it."""
+        return OrAbsent(one) if self.fills else one
+
+    def assumptions(self, n: int) -> tuple[str, ...]:
+        """What is believed of it, in words, where it is not one perfect shuffler.
+
+        Parameters
+        ----------
+        n : int
+            Users.
+        """
+        words = []
+        public = self.shards > 1 and self.assignment == "public"
+        if self.distance > 0.0:
+            within = _WITHIN_EACH if public else _WITHIN
+            words.append(within.format(exact(self.distance)))
+        if self.shards > 1:
+            form = _KNOWN if public else _UNKNOWN
+            words.append(form.format(self.shards, self.shard(n)))
+        if self.dummies:
+            each = " to every shard" if public else ""
+            words.append(_DUMMIES.format(self.dummies, each))
+        if self.fills:
+            words.append(_FILLS)
+        return tuple(words)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Its numbers by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self)}
+
+
+PERFECT = Shuffler()

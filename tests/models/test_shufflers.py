@@ -1,0 +1,362 @@
+"""Shuffler: both ends against exactly the printed relation and shuffler, by enumeration."""
+
+import itertools
+import json
+import math
+import pickle
+from dataclasses import replace
+from fractions import Fraction
+
+import pytest
+
+import shuffledp as sd
+from adversary.neighbours import powers
+from models import exact
+from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.neighbours import OrAbsent, Replacement, Together, relation_from_dict
+
+EPSILONS = (0.0, 0.15, 0.6)
+
+
+def made(rows):
+    return sd.Channel(matrix=exact.floats(rows))
+
+
+def assert_between(bound, worst, epsilon):
+    """The ends hold the truth at e^eps, which is between two fractions."""
+    low, high = powers(epsilon)
+    assert Fraction(bound.upper) >= worst(high)
+    assert Fraction(bound.lower) <= worst(low)
+
+
+def largest(pairs, value):
+    return lambda alpha: max(value(a, b, alpha) for a, b in pairs)
+
+
+# ------------------------------------------------------------------- an order that is not uniform
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_orders_near_uniform(seed):
+    rng = exact.rng_of(seed)
+    inputs, outputs, n = rng.choice([(2, 2, 4), (3, 2, 3), (2, 3, 3), (3, 3, 2)])
+    rows, distance = exact.channel(rng, inputs, outputs), rng.choice([2**-7, 0.1, 0.3, 0.5, 0.9])
+    acc = sd.shuffle(made(rows), n, shuffler=sd.Shuffler(distance=distance))
+    pairs = list(exact.replaced(inputs, n))
+    gamma = Fraction(distance)
+    worst = largest(pairs, lambda a, b, alpha: exact.most_within(rows, a, b, alpha, gamma))
+    for epsilon in EPSILONS:
+        assert_between(acc.delta(epsilon=epsilon), worst, epsilon)
+    bound = acc.epsilon(delta=0.05)
+    assert worst(powers(bound.upper)[1]) <= Fraction(0.05)
+    assert bound.lower == 0.0 or worst(powers(bound.lower)[0]) >= Fraction(0.05)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_any_table_of_permutations_near_uniform(seed):
+    """Shufflers drawn at random, whose order depends on the messages: no theorem is used."""
+    rng = exact.rng_of(100 + seed)
+    n, rows = 3, exact.channel(rng, 2, 2)
+    gamma = Fraction(rng.choice([0.0625, 0.25, 0.4375]))
+    acc = sd.shuffle(made(rows), n, shuffler=sd.Shuffler(distance=float(gamma)))
+    orders = list(itertools.permutations(range(n)))
+    for epsilon in (0.0, 0.3):
+        upper, high = Fraction(acc.delta(epsilon=epsilon).upper), powers(epsilon)[1]
+        for data, other in exact.replaced(2, n):
+            laws = [exact.vectors(rows, d) for d in (data, other)]
+            for _ in range(6):
+                table = exact.random_table(rng, {*laws[0], *laws[1]}, orders, gamma)
+                views = [exact.shuffled_by(law, table, orders) for law in laws]
+                assert exact.hockey(*views, high) <= upper
+
+
+def worst_table(rows, data, other, alpha, gamma, orders):
+    """The shuffler of Theorem 1.1's proof, one half of all orders favoured, as a table."""
+    first, second = (exact.vectors(rows, d) for d in (data, other))
+    table = {}
+    for y in {*first, *second}:
+        gain = first.get(y, 0) - alpha * second.get(y, 0)
+        seen = sorted({tuple(y[i] for i in order) for order in orders})
+        chosen = set(seen[: len(seen) // 2])
+        inside = [tuple(y[i] for i in order) in chosen for order in orders]
+        u = Fraction(sum(inside), len(orders))
+        if u in (0, 1):
+            table[y] = [Fraction(1, len(orders))] * len(orders)
+            continue
+        aim = min(Fraction(1), u + gamma) if gain > 0 else max(Fraction(0), u - gamma)
+        table[y] = [
+            aim / sum(inside) if one else (1 - aim) / (len(orders) - sum(inside)) for one in inside
+        ]
+    return table
+
+
+def test_the_constant_cannot_be_less():
+    """A shuffler within the distance comes near to the bound where the uniform one gives little."""
+    n, gamma, epsilon = 6, Fraction(1, 8), 0.0
+    rows = [[Fraction(3, 4), Fraction(1, 4)], [Fraction(1, 4), Fraction(3, 4)]]
+    orders = list(itertools.permutations(range(n)))
+    data, other = (0, 0, 0, 1, 1, 1), (1, 0, 0, 1, 1, 1)
+    table = worst_table(rows, data, other, Fraction(1), gamma, orders)
+    uniform = Fraction(1, len(orders))
+    assert all(sum(abs(p - uniform) for p in row) <= 2 * gamma for row in table.values())
+    laws = [exact.vectors(rows, d) for d in (data, other)]
+    views = [exact.shuffled_by(law, table, orders) for law in laws]
+    found = float(exact.hockey(*views, Fraction(1)))
+    acc = sd.shuffle(made(rows), n, shuffler=sd.Shuffler(distance=float(gamma)))
+    assert 2.0 * float(gamma) * 0.5 * 0.9 <= found <= acc.delta(epsilon=epsilon).upper
+
+
+def test_formula_of_the_distance():
+    """(1 - 2 g) delta + 2 g (e^eps0 - e^eps)/(e^eps0 + 1), and no more than (1 + e^eps) g."""
+    mechanism, gamma = sd.KRR(k=5, eps0=2.0), 1e-5
+    plain = sd.shuffle(mechanism, 2_000)
+    acc = sd.shuffle(mechanism, 2_000, shuffler=sd.Shuffler(distance=gamma))
+    for epsilon in (0.0, 0.05, 0.3, 1.0):
+        left = (math.exp(2.0) - math.exp(epsilon)) / (math.exp(2.0) + 1.0)
+        delta = plain.delta(epsilon=epsilon).upper
+        wanted = (1.0 - 2.0 * gamma) * delta + 2.0 * gamma * left
+        assert acc.delta(epsilon=epsilon).upper == pytest.approx(wanted, rel=1e-9)
+        assert wanted < delta + (1.0 + math.exp(epsilon)) * gamma
+    assert acc.delta(epsilon=2.0).upper == 0.0
+
+
+# --------------------------------------------------------------- shards, dummies, absent users
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_public_shards(seed):
+    rng = exact.rng_of(200 + seed)
+    inputs, n, count = rng.choice([(2, 5, 2), (3, 4, 2), (2, 6, 3)])
+    rows = exact.channel(rng, inputs, 2)
+    acc = sd.shuffle(made(rows), n, shuffler=sd.Shuffler(shards=count))
+    sizes = [n // count + (i < n % count) for i in range(count)]
+    datasets = list(itertools.product(range(inputs), repeat=n))
+    pairs = [
+        (d, (*d[:i], x, *d[i + 1 :]))
+        for d in datasets
+        for i in range(n)
+        for x in range(inputs)
+        if x != d[i]
+    ]
+    seen = {
+        d: exact.viewed(exact.vectors(rows, d), lambda y: exact.shards(y, sizes)) for d in datasets
+    }
+    for epsilon in EPSILONS[:2]:
+        worst = largest(pairs, lambda a, b, alpha: exact.hockey(seen[a], seen[b], alpha))
+        assert_between(acc.delta(epsilon=epsilon), worst, epsilon)
+
+
+def test_secret_shards():
+    rng = exact.rng_of(7)
+    rows = exact.channel(rng, 2, 2)
+    acc = sd.shuffle(made(rows), 4, shuffler=sd.Shuffler(shards=2, assignment="secret"))
+    assert acc.hidden == 4
+    view = lambda d: exact.secretly(exact.vectors(rows, d), (2, 2))  # noqa: E731
+    pairs = list(exact.replaced(2, 4))
+    worst = largest(pairs, lambda a, b, alpha: exact.hockey(view(a), view(b), alpha))
+    for epsilon in EPSILONS[:2]:
+        assert_between(acc.delta(epsilon=epsilon), worst, epsilon)
+    public = sd.shuffle(made(rows), 4, shuffler=sd.Shuffler(shards=2))
+    assert public.delta(epsilon=0.1).upper > acc.delta(epsilon=0.1).upper
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_dummies_of_any_inputs(seed):
+    rng = exact.rng_of(300 + seed)
+    inputs, n, dummies = rng.choice([(2, 2, 3), (3, 2, 2), (2, 3, 2)])
+    rows = exact.channel(rng, inputs, 3 if inputs == 2 else 2)
+    acc = sd.shuffle(made(rows), n, shuffler=sd.Shuffler(dummies=dummies))
+    chosen = list(itertools.combinations_with_replacement(range(inputs), dummies))
+    pairs = [((*a, *c), (*b, *c)) for a, b in exact.replaced(inputs, n) for c in chosen]
+    worst = largest(pairs, lambda a, b, alpha: exact.perfect(rows, a, b, alpha))
+    for epsilon in EPSILONS:
+        assert_between(acc.delta(epsilon=epsilon), worst, epsilon)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_absent_users_are_filled_in(seed):
+    """Replaced by another value, or absent: then a mixture of the rows stands in its place."""
+    rng = exact.rng_of(400 + seed)
+    inputs, n = rng.choice([(2, 4), (3, 3)])
+    rows = exact.channel(rng, inputs, 2 if inputs == 3 else 3)
+    weights = [Fraction(rng.randint(0, 8)) for _ in range(inputs)]
+    weights[0] += 1
+    filler = [
+        sum(w * row[j] for w, row in zip(weights, rows, strict=True)) / sum(weights)
+        for j in range(len(rows[0]))
+    ]
+    laws = [*rows, filler]
+    acc = sd.shuffle(made(rows), n, shuffler=sd.Shuffler(fills=True))
+    assert acc.relation == OrAbsent(Replacement())
+    # The filler is one more "input", which anybody may hold.
+    pairs = list(exact.replaced(inputs + 1, n))
+    worst = largest(pairs, lambda a, b, alpha: exact.perfect(laws, a, b, alpha))
+    for epsilon in EPSILONS:
+        assert_between(acc.delta(epsilon=epsilon), worst, epsilon)
+
+
+# --------------------------------------------------------------------------- several users
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_several_users(seed):
+    rng = exact.rng_of(500 + seed)
+    inputs, outputs, n, k = rng.choice([(2, 2, 5, 2), (2, 2, 5, 3), (3, 2, 4, 2), (2, 3, 4, 3)])
+    rows = exact.channel(rng, inputs, outputs)
+    acc = sd.shuffle(made(rows), n, changed=k)
+    assert acc.relation == Together(k)
+    pairs = list(exact.replaced(inputs, n, k))
+    worst = largest(pairs, lambda a, b, alpha: exact.perfect(rows, a, b, alpha))
+    for epsilon in EPSILONS:
+        assert_between(acc.delta(epsilon=epsilon), worst, epsilon)
+    bound = acc.epsilon(delta=0.02)
+    assert worst(powers(bound.upper)[1]) <= Fraction(0.02)
+    assert bound.lower == 0.0 or worst(powers(bound.lower)[0]) >= Fraction(0.02)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_all_at_once(seed):
+    """Two users of shards with dummies behind a shuffler that is not uniform."""
+    rng = exact.rng_of(600 + seed)
+    rows, gamma = exact.channel(rng, 2, 2), Fraction(1, 16)
+    shuffler = sd.Shuffler(distance=float(gamma), shards=2, dummies=1)
+    acc = sd.shuffle(made(rows), 4, shuffler=shuffler, changed=2)
+    # Both of one shard (two users and a dummy); of different shards: the next test.
+    pairs = [((*a, c), (*b, c)) for a, b in exact.replaced(2, 2, 2) for c in range(2)]
+    within = lambda a, b, alpha: exact.most_within(rows, a, b, alpha, gamma)  # noqa: E731
+    for epsilon in EPSILONS:
+        assert_between(acc.delta(epsilon=epsilon), largest(pairs, within), epsilon)
+
+
+def test_users_of_different_shards():
+    """Two users changed, one of each shard, whose orders are both as far from uniform as can be."""
+    rng, gamma = exact.rng_of(9), Fraction(1, 8)
+    rows = exact.channel(rng, 2, 2)
+    acc = sd.shuffle(
+        made(rows), 4, shuffler=sd.Shuffler(distance=float(gamma), shards=2), changed=2
+    )
+    assert acc.shuffler.farthest(2, 1) >= 0.25 > acc.shuffler.farthest(1, 1)
+    orders = list(itertools.permutations(range(2)))
+    for epsilon in EPSILONS:
+        upper, high = Fraction(acc.delta(epsilon=epsilon).upper), powers(epsilon)[1]
+        for a, b in itertools.product(exact.replaced(2, 2), repeat=2):
+            views = []
+            tables = [worst_table(rows, *pair, high, gamma, orders) for pair in (a, b)]
+            for side in range(2):
+                shards = [
+                    exact.shuffled_by(exact.vectors(rows, pair[side]), table, orders)
+                    for pair, table in zip((a, b), tables, strict=True)
+                ]
+                views.append(
+                    {(s, t): p * q for s, p in shards[0].items() for t, q in shards[1].items()}
+                )
+            assert exact.hockey(*views, high) <= upper
+
+
+# -------------------------------------------------------------------- words, values, bad input
+
+
+def test_what_is_printed():
+    shuffler = sd.Shuffler(distance=1e-7, shards=4, dummies=10, fills=True)
+    acc = sd.shuffle(sd.KRR(k=3, eps0=1.0), 103, shuffler=shuffler, changed=2)
+    bound = acc.delta(epsilon=0.5)
+    words = bound.assumptions
+    assert words[0] == (
+        "neighbouring datasets: up to 2 users' values each replaced by another, or absent from one "
+        "of them (n is public)"
+    )
+    assert any("within total variation 1e-07 of uniform" in one for one in words)
+    assert any("every one has at least 25 of the n users" in one for one in words)
+    assert any("adds 10 reports to every shard" in one for one in words)
+    assert not any("uniformly random order" in one for one in words)
+    assert acc.hidden == 35
+    assert bound.at == {"epsilon": 0.5, "n": 103}
+    relation = bound.to_dict()["neighbouring_relation"]
+    words = relation.pop("words")
+    assert words == acc.relation.words
+    assert relation_from_dict(json.loads(json.dumps(relation))) == acc.relation
+    assert bound.upper_theorem is not None
+    assert bound.upper_theorem.provenance == "proved here"
+    for page in ("Theorem 1.1", "Theorem 2.1", "Theorem 3.1", "Theorem 4.1", "Theorem 5.1"):
+        assert f"theory-shufflers.md, {page}" in bound.upper_theorem.source
+
+
+def test_values_are_values():
+    acc = sd.shuffle(sd.KRR(k=3, eps0=1.0), 100, changed=2, shuffler=sd.Shuffler(shards=2))
+    first = acc.epsilon(delta=1e-3)
+    again = pickle.loads(pickle.dumps(acc))
+    assert again == acc
+    assert hash(again) == hash(acc)
+    assert again.epsilon(delta=1e-3).upper == first.upper
+    assert replace(acc, n=400).epsilon(delta=1e-3).upper < first.upper
+    assert acc.with_n(400) == replace(acc, n=400)
+    assert sd.shuffle(sd.KRR(k=3, eps0=1.0), 100, shuffler=sd.Shuffler()).n == 100
+    assert isinstance(sd.shuffle(sd.KRR(k=3, eps0=1.0), 100, changed=1), sd.Shuffled)
+
+
+def test_together_covers_datasets():
+    relation = Together(2)
+    assert relation.covers((1, 2, 3), (1, 0, 0))
+    assert not relation.covers((1, 2, 3), (0, 0, 0))
+    assert not relation.covers((1, 2, 3), (1, 2))
+    assert OrAbsent().covers(None, 3)
+
+
+def test_delta_of_the_eps_that_is_claimed_is_no_more_than_the_target():
+    for changed, distance in ((1, 1e-6), (3, 0.0), (2, 1e-6)):
+        shuffler = sd.Shuffler(distance=distance)
+        acc = sd.shuffle(sd.KRR(k=4, eps0=2.0), 2_000, shuffler=shuffler, changed=changed)
+        bound = acc.epsilon(delta=1e-5)
+        assert acc.delta(epsilon=bound.upper).upper <= 1e-5
+        assert acc.delta(epsilon=bound.lower).upper >= 1e-5
+        assert bound.upper <= 1.05 * bound.lower
+
+
+@pytest.mark.long
+def test_rounds_count_every_order():
+    mechanism, shuffler = sd.KRR(k=4, eps0=1.0), sd.Shuffler(distance=1e-6)
+    plain = sd.shuffle(mechanism, 500).compose(rounds=4)
+    acc = sd.shuffle(mechanism, 500, shuffler=shuffler).compose(rounds=4)
+    left = (math.exp(4.0) - math.exp(0.8)) / (math.exp(4.0) + 1.0)
+    wanted = plain.delta(epsilon=0.8).upper * (1.0 - 8e-6) + 8e-6 * left
+    assert acc.delta(epsilon=0.8).upper == pytest.approx(wanted, rel=1e-6)
+    assert acc.delta(epsilon=0.8).at == {"epsilon": 0.8, "n": 500, "rounds": 4}
+
+
+@pytest.mark.parametrize(
+    "given",
+    [
+        {"distance": 1.0},
+        {"distance": -0.1},
+        {"distance": math.nan},
+        {"shards": 0},
+        {"shards": 2.5},
+        {"dummies": -1},
+        {"assignment": "open"},
+        {"fills": 1},
+    ],
+)
+def test_bad_shufflers_are_named(given):
+    with pytest.raises(ParameterError, match=next(iter(given))):
+        sd.Shuffler(**given)
+
+
+def test_bad_settings_are_named():
+    mechanism = sd.KRR(k=3, eps0=1.0)
+    with pytest.raises(ParameterError, match="shards = 11"):
+        sd.shuffle(mechanism, 10, shuffler=sd.Shuffler(shards=11))
+    for changed in (0, 11, 1.5, True):
+        with pytest.raises(ParameterError, match="changed"):
+            sd.shuffle(mechanism, 10, changed=changed)
+    with pytest.raises(ParameterError, match="shuffler"):
+        sd.shuffle(mechanism, 10, shuffler="perfect")  # type: ignore[call-overload]
+    with pytest.raises(ParameterError, match="changed = 2"):
+        sd.shuffle(sd.RAPPOR(d=4, eps0=1.0), 10, view="sums", changed=2)  # type: ignore[call-overload]
+    with pytest.raises(NotCertified, match="fills"):
+        sd.shuffle(sd.MetricLaplace(scale=0.25, distance=0.1), 10, shuffler=sd.Shuffler(fills=True))
+    with pytest.raises(NotCertified, match="multi-message"):
+        sd.shuffle(
+            sd.PureDUMP(d=4, blankets=3),
+            10,
+            shuffler=sd.Shuffler(shards=2),  # type: ignore[call-arg]
+        )
