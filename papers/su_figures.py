@@ -55,6 +55,8 @@ ALL = (BEST, DATASET, BLANKET, THIRD, *BASELINES)
 # Copies of which each has an equal part of eps0; how many there were is not in the text.
 COPIES = ((2, GREY), (3, "#444444"))
 GRID = Line("grid", "optimal decomposition, their FFT and grid", GREEN, end="estimate", marker="x")
+# Beyond it the FFT takes minutes, or more points than there is memory for.
+GRID_USERS = 10_000
 # Steps of their grid are (e^eps0 - 1) over these, as printed.
 STEPS = {0.1: 1200, 4.0: 1000}
 Make = Callable[[float], sd.Randomizer]
@@ -94,7 +96,8 @@ def of_mechanism(name: str, eps0: float) -> Panel:
         for k, colour in COPIES
     ]
     panel = panel_of(f"{name}, ε₀ = {eps0:g}", [*((line, one) for line in ALL), *joint])
-    panel.curves.append((GRID, [by_grid(one, n, eps0) for n in USERS]))
+    on_grid = [by_grid(one, n, eps0) if n <= GRID_USERS else math.nan for n in USERS]
+    panel.curves.append((GRID, on_grid))
     return panel
 
 

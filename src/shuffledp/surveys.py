@@ -320,6 +320,8 @@ def survey(
         sha256=hashlib.sha256(table.encode()).hexdigest(),
         users=result.outcome.users,
         declared_users=users,
+        nulls=result.outcome.nulls,
+        outside=result.outcome.outside,
     )
     return Survey(
         column=column,

@@ -38,6 +38,7 @@ FREE = {
     "scenarios[].composed[].numerical_width",
     "release.table",
     "release.sha256",
+    "release.nulls",
 }
 # Other datasets, other values of one round, or other free numbers of label stealing, from which the
 # same number is proved again.
@@ -119,7 +120,9 @@ def made(folder, kind):
     source, release = load(path), None
     if is_run:
         source = replace(source, deployment=seen(source.deployment, 55))
-        release = Release(table="e.csv", sha256="0" * 64, users=55, declared_users=70)
+        release = Release(
+            table="e.csv", sha256="0" * 64, users=55, declared_users=70, nulls=3, outside=0
+        )
     return path, to_dict(issue(source, account(source.deployment), release=release))
 
 

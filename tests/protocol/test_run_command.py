@@ -92,9 +92,12 @@ def test_the_certificate_is_of_this_table_and_no_other(place):
     release = json.loads(path.read_text(encoding="utf-8"))["release"]
     assert release["sha256"] == hashlib.sha256((place / "e.csv").read_bytes()).hexdigest()
     assert (release["table"], release["users"], release["declared_users"]) == ("e.csv", 4950, 5000)
+    assert (release["nulls"], release["outside"]) == (50, 0)
     verified = call("verify", path, "--table", place / "e.csv")
     assert verified.exit_code == 0
     assert "is of this table of estimates" in verified.output
+    left = "50 rows without a value and 0 with one outside the domain were left out"
+    assert left in " ".join(verified.output.split())
     assert run(place).exit_code == 0  # another run, other noise
     (place / "old.json").write_bytes(path.read_bytes())
     assert run(place).exit_code == 0
@@ -102,12 +105,20 @@ def test_the_certificate_is_of_this_table_and_no_other(place):
     assert call("verify", path, "--table", place / "d.toml").exit_code == 1
 
 
-def test_a_certificate_of_another_number_of_users_is_found(place):
+def test_rows_that_are_left_out_are_an_assumption(place):
+    assert run(place).exit_code == 0
+    found = json.loads((place / "e.certificate.json").read_text(encoding="utf-8"))["assumptions"]
+    (said,) = (words for words in found if "left out" in words)
+    assert said.startswith("rows without a value are left out: which rows these are, and how many,")
+
+
+@pytest.mark.parametrize("change", [{"users": 10}, {"outside": 1}])
+def test_a_certificate_of_another_number_of_users_is_found(change, place):
     from shuffledp.certificate import checksum, read, to_dict, to_json
 
     assert run(place).exit_code == 0
     whole = read(place / "e.certificate.json")
-    release = whole.release.model_copy(update={"users": 10})
+    release = whole.release.model_copy(update=change)
     forged = whole.model_copy(update={"release": release})
     forged = forged.model_copy(update={"checksum": checksum(to_dict(forged))})
     (place / "f.json").write_text(to_json(forged), encoding="utf-8")

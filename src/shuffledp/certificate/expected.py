@@ -129,7 +129,44 @@ def assumptions_of(content: Any) -> list[str]:
             f"the {who} releases nothing from a batch of fewer than {p.minimum_batch:,} {unit}; "
             "a larger batch is at least as private as a smaller one"
         )
+    if reasons := _reasons_to_leave_out(content.data):
+        found.append(
+            f"rows {' or '.join(reasons.values())} are left out: which rows these are, and how "
+            "many, is not hidden; neighbouring datasets leave out the same"
+        )
     return found
+
+
+def _reasons_to_leave_out(data: Any) -> dict[str, str]:
+    """Policies under which rows of the table are left out, in words."""
+    if data is None:
+        return {}
+    words = {"nulls": "without a value", "outside": "with a value outside the domain"}
+    tables = data.columns or [data]
+    return {
+        key: said
+        for key, said in words.items()
+        if any(getattr(one, key) == "drop" for one in tables)
+    }
+
+
+def release_fault(certificate: Certificate) -> str:
+    """What is wrong with what a certificate says of its run; empty if nothing is.
+
+    The users are those accounted for, all of them, and rows are left out only where the deployment
+    says that they are.
+    """
+    release, content = certificate.release, certificate.deployment.content
+    if release is None:
+        return ""
+    p = content.population
+    if release.users != p.users or p.participation is not None or p.dropout is not None:
+        return "wanted the users accounted for"
+    allowed = _reasons_to_leave_out(content.data)
+    for key in ("nulls", "outside"):
+        if getattr(release, key) and key not in allowed:
+            return f"wanted no row left out: data.{key} does not ask for it"
+    return ""
 
 
 def privacy_unit(content: Any) -> str:

@@ -202,13 +202,26 @@ class Source(_Strict):
 class Release(_Strict):
     """What a run released: the table of estimates (file name, sha256 of its bytes), and its users.
 
-    ``users`` were seen, ``declared_users`` are those of the deployment file.
+    ``users`` were seen, ``declared_users`` are those of the deployment file. ``nulls`` rows had no
+    value and ``outside`` one outside the domain, and were left out; None in certificates that do
+    not say.
     """
 
     table: str
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")]
     users: Count
     declared_users: Count
+    nulls: Annotated[int, Field(ge=0)] | None = None
+    outside: Annotated[int, Field(ge=0)] | None = None
+
+    def left_out(self) -> str:
+        """How many rows were left out and why, in words."""
+        if self.nulls is None or self.outside is None:
+            return "how many rows were left out is not said"
+        return (
+            f"{self.nulls:,} rows without a value and {self.outside:,} with one outside the domain "
+            "were left out"
+        )
 
 
 class View(_Strict):
@@ -316,6 +329,9 @@ def to_dict(certificate: Certificate) -> dict[str, Any]:
     for key in ("release", "view"):
         if getattr(certificate, key) is None:
             del content[key]
+    for key in ("nulls", "outside"):
+        if certificate.release is not None and getattr(certificate.release, key) is None:
+            del content["release"][key]
     if certificate.format == FORMAT:
         for scenario in content["scenarios"]:
             if not scenario["composed"]:

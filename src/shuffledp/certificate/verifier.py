@@ -26,6 +26,7 @@ from shuffledp.certificate.expected import (
     assumptions_of,
     layout_fault,
     privacy_unit,
+    release_fault,
     situations_of,
 )
 from shuffledp.certificate.model import (
@@ -123,7 +124,7 @@ def not_checked(
         if source.content.data is not None:
             found.append("the table data: which column, and its public domain")
     if release is not None:
-        found.append(f"that a run saw {release.users:,} users")
+        found.append(f"that a run saw {release.users:,} users; {release.left_out()}")
         if table_hash is None:
             found.append(f"that its table is {release.table!r} (--table FILE compares)")
     return [
@@ -142,11 +143,11 @@ def _release_checks(certificate: Certificate, table_hash: str | None) -> list[Ch
     if release is not None:
         users = certificate.deployment.content.population.users
         how = f"{release.users:,} users in the run, {users:,} accounted for; "
-        how += f"{release.declared_users:,} were declared"
-        words = "the users of the run are those accounted for"
-        p = certificate.deployment.content.population
-        same = release.users == users and p.participation is None and p.dropout is None
-        checks.append(Check("file", words, said(same), how))
+        how += f"{release.declared_users:,} were declared; {release.left_out()}"
+        words = "the users of the run are those accounted for, others left out where it is said"
+        fault = release_fault(certificate)
+        how += f"; {fault}" * bool(fault)
+        checks.append(Check("file", words, said(not fault), how))
     if table_hash is not None:
         found = "none" if release is None else f"{release.sha256[:16]}..."
         same = release is not None and release.sha256 == table_hash

@@ -29,6 +29,9 @@ _UNITS |= {"GIB": 2**30}
 _SMALLEST_MEMORY = 128_000_000
 
 
+# What a value is that the domain does not have.
+_OUTSIDE = "outside the domain"
+
 _COLUMN = click.option(
     "--column",
     "columns",
@@ -362,6 +365,8 @@ def _certificate(files: Any, result: Any, output: str, table: str) -> Any:
         sha256=hashlib.sha256(table.encode()).hexdigest(),
         users=result.outcome.users,
         declared_users=files.deployment.population.users,
+        nulls=result.outcome.nulls,
+        outside=result.outcome.outside,
     )
     return certificates.issue(_as_run(files, result), result.account, release=release)
 
@@ -432,7 +437,7 @@ def _print_notes(result: Any) -> None:
 
 def _print_run(result: Any, files: Any, sources: int, certificate: Any) -> None:
     click.echo(f"{result.outcome.users:,} users" + f" in {sources:,} files" * (sources > 1))
-    for count, why in ((result.outcome.nulls, "no value"), (result.outcome.outside, "outside")):
+    for count, why in ((result.outcome.nulls, "no value"), (result.outcome.outside, _OUTSIDE)):
         if count:
             click.echo(f"  {count:,} rows left out: {why}")
     report.print_account(_as_run(files, result), result.account, certificate)

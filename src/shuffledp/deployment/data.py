@@ -100,6 +100,14 @@ class Data(_Column):
         default=None, ge=1, le=8, description="for additive noise: estimate so many moments"
     )
 
+    def left_out(self) -> tuple[bool, bool]:
+        """Whether rows may be left out: for want of a value, for one outside the domain."""
+        every = [self] if self.columns is None else self.columns
+        return (
+            any(one.nulls == "drop" for one in every),
+            any(one.outside == "drop" for one in every),
+        )
+
     def settings(self) -> dict[str, Any]:
         """Arguments of ``protocol.Column`` that the file gives."""
         return super().settings() | {

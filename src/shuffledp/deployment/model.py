@@ -365,7 +365,18 @@ class Deployment(Table):
                 f"the {who} releases nothing from a batch of fewer than {p.minimum_batch:,} "
                 f"{unit}; a larger batch is at least as private as a smaller one"
             )
+        if self.data is not None and any(self.data.left_out()):
+            found.append(_left_out(*self.data.left_out()))
         return tuple(found)
+
+
+def _left_out(nulls: bool, outside: bool) -> str:  # noqa: FBT001 (two of a kind)
+    """What leaving rows out asks a reader to know."""
+    reasons = ["without a value"] * nulls + ["with a value outside the domain"] * outside
+    return (
+        f"rows {' or '.join(reasons)} are left out: which rows these are, and how many, is not "
+        "hidden; neighbouring datasets leave out the same"
+    )
 
 
 def _sent(unit: str) -> str:

@@ -127,6 +127,10 @@ def sources(entry: Entry, date: str) -> Table:
         ("made by", (f"shuffledp {certificate.shuffledp_version}",)),
         ("theorems used", (_TRUST[accounting.trust],)),
     ]
+    release = certificate.release
+    if release is not None:
+        said = f"{release.users:,} users; {release.left_out()}; estimates in {release.table}"
+        rows.append(("the run", (said,)))
     cells = tuple(((name,), value) for name, value in rows)
     return Table("", ("what", "value"), cells, frozenset({0, 1}))
 
