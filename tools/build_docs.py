@@ -67,7 +67,15 @@ GROUPS = {
         *("required_messages", "Required"),
     ),
     "Choosing and running": (
-        *("plan", "Plan", "compare_randomizers", "RandomizerComparison", "survey", "Survey"),
+        *(
+            "plan",
+            "Plan",
+            "compare_randomizers",
+            "RandomizerComparison",
+            "survey",
+            "Survey",
+            "Surveys",
+        ),
     ),
     "Estimates without a certificate": ("shuffle_index", "ShuffleIndex", "Estimate"),
     "Building blocks": (

@@ -78,7 +78,7 @@ from shuffledp.randomizers import (
 from shuffledp.required import Required, required_messages, required_noise
 from shuffledp.shuffle import Shuffled, generic
 from shuffledp.shuffled_sgd import ShuffledSGD
-from shuffledp.surveys import Survey, survey
+from shuffledp.surveys import Survey, Surveys, survey
 from shuffledp.training import BatchedSGD, sgd, sgd_noise
 from shuffledp.views import Sums, shuffle
 
@@ -148,6 +148,7 @@ __all__ = [
     "SubsetSelection",
     "Sums",
     "Survey",
+    "Surveys",
     "Theorem",
     "TruncatedLaplace",
     "Wheel",

@@ -7,6 +7,7 @@ import math
 import re
 import subprocess
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pandas as pd
@@ -16,9 +17,8 @@ import pytest
 from matplotlib import pyplot as plt
 
 import shuffledp as sd
-from shuffledp import surveys
 from shuffledp.deployment import load
-from shuffledp.surveys import Survey
+from shuffledp.surveys import Survey, front
 
 PAGES = ["home", "help", "shop"]
 SHARES = (0.5, 0.3, 0.2)
@@ -120,7 +120,7 @@ def test_neighbours_and_what_is_assumed_are_said(found):
     less = sd.survey({"page": VALUES}, "page", colluding=0.01, nulls="drop", **given)
     assert "of the messages, rounded up, come from users who collude" in str(less)
     # Also where no row was left out: that tells something too.
-    assert "not protected: whether a row is left out" in str(less)
+    assert "rows without a value are left out: which rows these are" in str(less)
 
 
 @pytest.mark.long
@@ -195,6 +195,113 @@ def test_a_table_of_large_numbers_keeps_their_errors():
         assert abs(float(shown[key]) - getattr(row, key)) <= 0.1 * row.noise_error
 
 
+RANGES = [(20, 40), (30.5, 61), (-5, 20)]
+
+
+def test_ranges_of_numbers():
+    given = {"ranges": RANGES, "mechanisms": ["no tree, k-rr"], **TARGET}
+    found = sd.survey({"age": AGES}, "age", **given)
+    assert [row.item for row in found.rows] == ["[20, 40)", "[30.5, 61)", "[-5, 20)"]
+    for row, (low, high) in zip(found.rows, RANGES, strict=True):
+        truth = sum(low <= age < high for age in AGES) / len(AGES)
+        assert abs(row.estimate - truth) <= FAR * row.noise_error
+    assert found.deployment.startswith("# age: numbers of the pieces between -5.0, 20.0, 30.5, 40")
+    assert found.certificate.deployment.content.data.ranges == [[1, 3], [2, 4], [0, 1]]
+    assert "[30.5, 61)" in found.table
+
+
+@pytest.mark.parametrize(
+    ("outside", "left", "low"),
+    [("drop", 2, 0.0), pytest.param("clip", 0, 1 / 2002, marks=pytest.mark.long)],
+    ids=["drop", "clip"],
+)
+def test_numbers_outside_all_ranges(outside, left, low):
+    given = {"ranges": [(19, 20), (20, 61)], "mechanisms": ["no tree, k-rr"], **TARGET}
+    ages = [*AGES, 18.9, 61.0]
+    with pytest.raises(sd.ParameterError, match="row 2,001: wanted a number from 19 to below 61"):
+        sd.survey({"age": ages}, "age", **given)
+    found = sd.survey({"age": ages}, "age", outside=outside, **given)
+    assert (found.users, found.outside) == (2002 - left, left)
+    assert abs(found.rows[0].estimate - low) <= FAR * found.rows[0].noise_error
+
+
+@pytest.mark.parametrize(
+    ("ranges", "words"),
+    [
+        ("abc", "pairs (low, high)"),
+        ([(0, 1)], "two ranges at least"),
+        ([(0, 1), (1, 1)], "ranges = (1.0, 1.0)"),
+        ([(0, 1), (1, math.inf)], "ranges = inf"),
+        ([(0, 1), (0, 1), (1, 2)], "every range once"),
+        ([(0, 1), 5], "ranges = 5"),
+    ],
+)
+def test_ranges_that_are_none(ranges, words):
+    with pytest.raises(sd.ParameterError, match=re.escape(words)):
+        sd.survey({"age": AGES}, "age", ranges=ranges, **TARGET)
+
+
+COLUMNS = {
+    "page": {"domain": PAGES, "mechanisms": ["k-rr"]},
+    "age": {"low": 0, "high": 100, "mechanisms": ["duchi"], "share": 3.0},
+}
+
+
+@pytest.fixture(scope="module")
+def both():
+    return sd.survey({"page": VALUES, "age": AGES}, COLUMNS, **TARGET)
+
+
+def test_several_columns_share_the_budget(both):
+    assert both.shares == (0.25, 0.75)
+    for part, share in zip(both.parts, both.shares, strict=True):
+        target = part.certificate.deployment.content.target
+        assert target.at_most <= share * TARGET["epsilon"]
+        assert target.at_most == pytest.approx(share * TARGET["epsilon"], rel=1e-14)
+        assert part.bound.upper <= target.at_most
+        assert part.certificate.at <= share * TARGET["delta"]
+    total = sum(Fraction(part.bound.upper) for part in both.parts)
+    assert total <= Fraction(both.epsilon) <= Fraction(TARGET["epsilon"])
+    deltas = sum(Fraction(part.certificate.at) for part in both.parts)
+    assert deltas <= Fraction(both.delta) <= Fraction(TARGET["delta"])
+
+
+def test_several_columns_are_shown_and_saved(both, tmp_path):
+    assert [(r["column"], r["item"]) for r in both.records()][2:] == [
+        ("page", "shop"),
+        ("age", "mean"),
+    ]
+    assert both["age"] is both.parts[1]
+    with pytest.raises(sd.ParameterError, match="column = 'nope': wanted one of page, age"):
+        both["nope"]
+    text = str(both)
+    assert "page: 0.25 of the budget; " in text
+    assert "basic composition" in text
+    assert "budget for all columns together, split: epsilon = 1, delta = 1e-06" in text
+    assert len(repr(both)) < 250
+    assert list(both.to_frame(library="polars")["column"]) == ["page"] * 3 + ["age"]
+    names = [path.relative_to(tmp_path).as_posix() for path in both.save(tmp_path)]
+    assert names[0] == "survey-1/survey.toml"
+    assert names[-1] == "survey-2/survey.csv"
+
+
+@pytest.mark.parametrize(
+    ("columns", "more", "words"),
+    [
+        ({"page": COLUMNS["page"]}, {}, "settings of several"),
+        ({**COLUMNS, "age": 3}, {}, "column 'age' = 3: wanted a mapping"),
+        ({**COLUMNS, "age": {"lo": 3}}, {}, "wanted a mapping with some of domain"),
+        ({**COLUMNS, "age": {"share": 0}}, {}, "column 'age': share = 0: wanted"),
+        (COLUMNS, {"low": 0}, "low: wanted in the settings of each column"),
+        (COLUMNS, {"nulls": "drop"}, "nulls: wanted in the settings of each column"),
+        (COLUMNS, {"epsilon": math.nan}, "epsilon = nan"),
+    ],
+)
+def test_settings_of_columns_that_are_none(columns, more, words):
+    with pytest.raises(sd.ParameterError, match=re.escape(words)):
+        sd.survey({"page": VALUES, "age": AGES}, columns, **{**TARGET, **more})
+
+
 BAD = [
     ({"column": 3}, "column = 3: wanted the name of a column"),
     ({"column": "nope"}, "column = 'nope': wanted one of page"),
@@ -234,13 +341,13 @@ def test_one_clear_error(change, words):
 
 def test_no_mechanism_is_that_good(found, monkeypatch):
     none = dataclasses.replace(found.plan, rows=(), left_out=(("k-rr", "too weak"),))
-    monkeypatch.setattr(surveys, "plan", lambda *a, **k: none)
+    monkeypatch.setattr(front, "plan", lambda *a, **k: none)
     with pytest.raises(sd.NotCertified, match=r"no mechanism meets epsilon = 1, .* k-rr: too weak"):
         sd.survey({"page": VALUES}, "page", domain=PAGES, **TARGET)
 
 
 def test_what_is_run_and_misses_the_target_is_not_released(monkeypatch):
-    monkeypatch.setattr(surveys, "plan", lambda *a, **k: sd.plan(*a, **{**k, "epsilon": 1.2}))
+    monkeypatch.setattr(front, "plan", lambda *a, **k: sd.plan(*a, **{**k, "epsilon": 1.2}))
     with pytest.raises(sd.NotCertified, match="nothing is released"):
         sd.survey({"page": VALUES}, "page", domain=PAGES, mechanisms=["k-rr"], **TARGET)
 

@@ -332,7 +332,7 @@ class Column:
     def _place_numbers(self, rows: pa.Array, randomizer: Any) -> Placed:
         low, high = _limits(randomizer)
         whole = size_of(randomizer) is not None
-        given, missing = self._numbers(rows, whole=whole)
+        given, missing = self.numbers(rows, whole=whole)
         if bool(missing.any()) and self.nulls == "refuse":
             raise RefusedRow(missing, rows, _EVERY_ROW)
         strange = np.isnan(given) & ~missing
@@ -350,7 +350,7 @@ class Column:
             raise RefusedRow(strange if self.outside == "clip" else outside, rows, wanted)
         return Placed(values, missing, outside)
 
-    def _numbers(self, rows: pa.Array, *, whole: bool) -> tuple[np.ndarray, np.ndarray]:
+    def numbers(self, rows: pa.Array, *, whole: bool) -> tuple[np.ndarray, np.ndarray]:
         """Real numbers, nan where there is none, and where the value is missing."""
         kind = REAL if pa.types.is_null(rows.type) else self.type
         found = cast(rows, kind, self.name)

@@ -1,0 +1,424 @@
+"""Columns of a table -> estimates with intervals, and the certificates of this very run.
+
+Plan (``planner``), run (``protocol``), account and certify, in one call; needs the extra ``run``,
+and ``notebook`` for tables other than Arrow's.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+from shuffledp import _check
+from shuffledp.bound import outward
+from shuffledp.errors import NotCertified, ParameterError, not_installed, rejected
+from shuffledp.planner import Plan, make_task, plan
+from shuffledp.surveys.result import NAME, Survey, Surveys
+from shuffledp.surveys.tables import in_pieces, items_of, ranges_of, table_of
+
+# One noisy message a user, whose noise is drawn exactly, solved for in seconds; others by name.
+_FOR_ITEMS = ("k-rr", "subset", "oue", "olh", "rappor")
+_FOR_MEANS = ("piecewise", "hybrid", "duchi")
+# Of the mechanisms for ranges those of k-RR, and one for many values: the same, at every width.
+_BASES = ("k-rr", "no tree, oue")
+# What is said for each of several columns, in place of once for all.
+_OF_A_COLUMN = (
+    *("domain", "low", "high", "ranges", "nulls", "outside", "type", "mechanisms", "share"),
+)
+# A share of epsilon or delta is three roundings, each of 2^-53 of it, off the exact one at most.
+_BELOW = 1.0 - 2.0**-50
+
+
+def _silent(message: str) -> None:
+    del message
+
+
+def survey(
+    data: Any,
+    column: str | Mapping[str, Mapping[str, Any]],
+    *,
+    epsilon: float,
+    delta: float,
+    domain: Iterable[str | int] | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    ranges: Iterable[tuple[float, float]] | None = None,
+    rounds: int = 1,
+    minimum_batch: int | None = None,
+    colluding: float = 0.0,
+    nulls: Literal["refuse", "drop", "category"] = "refuse",
+    outside: Literal["refuse", "drop", "category", "clip"] = "refuse",
+    type: Literal["text", "integer", "number"] | None = None,  # noqa: A002 (as in files)
+    trust: Literal["all", "published"] = "all",
+    mechanisms: Iterable[str] | None = None,
+    confidence: float = 0.95,
+    title: str | None = None,
+    report: Callable[[str], None] = _silent,
+) -> Survey | Surveys:
+    """Choose a mechanism for a target, run it on a column, and certify what was run.
+
+    The mechanism is the most accurate of those that meet the target for as many users as have a
+    value. Their values are randomized with random numbers of the operating system, shuffled,
+    added up and estimated from; the table itself plays the users, so that whoever holds it is
+    trusted as much as before. What is released is the result.
+
+    Parameters
+    ----------
+    data : data frame, table or mapping
+        One row a user: pandas, polars and whatever narwhals reads, PyArrow tables, or columns by
+        their names.
+    column : str, or mapping
+        Which column holds the values. Of several columns: their names, each with what is said of it
+        alone (``domain``, ``low`` and ``high``, or ``ranges``; ``nulls``, ``outside``, ``type``,
+        ``mechanisms``). Each is shuffled by itself; epsilon and delta are split between them,
+        evenly or as their ``share`` says (positive numbers), so that by basic composition the
+        target holds for all columns of a user together.
+    epsilon, delta : float
+        Target after all rounds: certified central eps > 0 in nats, 0 < delta < 1.
+    domain : sequence of str or int, optional
+        All values there can be, 2 or more. It has to be public: a list read off the data would
+        itself tell that somebody holds a rare value.
+    low, high : float, optional
+        In place of a domain: ends of the numbers whose mean is estimated. Public too.
+    ranges : sequence of (low, high), optional
+        In place of a domain: the shares of users with low <= value < high are estimated. Ranges
+        may overlap. Public too.
+    rounds : int
+        In how many such surveys the same users take part, all by the mechanism chosen here.
+    minimum_batch : int, optional
+        Users below which nothing is released; the target is met for that many. By default all.
+    colluding : float
+        Share of the users whose messages hide nobody, in [0, 1).
+    nulls : {"refuse", "drop", "category"}
+        Rows without a value: an error, left out, or an item of their own. Neighbours have equally
+        many users: which rows are left out is not protected, which hold the item is.
+    outside : {"refuse", "drop", "category", "clip"}
+        Values outside the domain: the same; "clip" moves numbers to the nearer end.
+    type : {"text", "integer", "number"}, optional
+        What values are read as where they are stored as something else.
+    trust : {"all", "published"}
+        "published" leaves out what is proved only in docs/.
+    mechanisms : iterable of str, optional
+        Labels of a plan to choose from. By default k-rr, subset, oue, olh and rappor for items,
+        piecewise, hybrid and duchi for means, and for ranges k-rr with and without trees, and oue.
+    confidence : float
+        Of the intervals, in (0, 1).
+    title : str, optional
+        Heads the certificate.
+    report : callable
+        Told in a few words what is being computed.
+
+    Returns
+    -------
+    Survey, or Surveys of several columns
+
+    Raises
+    ------
+    ParameterError
+        If an argument or a value of a column is not what was wanted, too few rows have a value,
+        or an extra is not installed.
+    NotCertified
+        If no mechanism meets the target.
+
+    Examples
+    --------
+    >>> import shuffledp as sd
+    >>> pages = {"page": ["home", "help", "home", "shop"] * 500}
+    >>> asked = {"domain": ["home", "help", "shop"], "epsilon": 1.0, "delta": 1e-6}
+    >>> found = sd.survey(pages, "page", mechanisms=["k-rr"], **asked)
+    >>> found.users, found.bound.upper <= 1.0
+    (2000, True)
+    """
+    common = _Common(
+        data,
+        rounds=rounds,
+        minimum_batch=minimum_batch,
+        colluding=colluding,
+        trust=trust,
+        confidence=_check.open_unit("confidence", confidence),
+        title=title,
+        report=report,
+    )
+    alone = {
+        "domain": domain, "low": low, "high": high, "ranges": ranges, "nulls": nulls,
+        "outside": outside, "type": type, "mechanisms": mechanisms,
+    }  # fmt: skip
+    if isinstance(column, Mapping):
+        changed = [key for key, value in alone.items() if value not in (None, "refuse")]
+        if changed:
+            raise ParameterError(f"{changed[0]}: wanted in the settings of each column")
+        return _several(common, column, epsilon, delta)
+    return _one(common, column, epsilon, delta, **alone)
+
+
+@dataclass(frozen=True)
+class _Common:
+    """What is asked of every column."""
+
+    data: Any
+    rounds: int
+    minimum_batch: int | None
+    colluding: float
+    trust: str
+    confidence: float
+    title: str | None
+    report: Callable[[str], None]
+
+
+def _several(
+    common: _Common, columns: Mapping[str, Mapping[str, Any]], epsilon: float, delta: float
+) -> Surveys:
+    """A survey of each column at its part of the target; NotCertified if the parts do not fit."""
+    epsilon, delta = _check.positive("epsilon", epsilon), _check.open_unit("delta", delta)
+    if len(columns) < 2:
+        raise rejected("column", dict(columns), "the name of one column, or settings of several")
+    for name, settings in columns.items():
+        if not isinstance(settings, Mapping) or not set(settings) <= set(_OF_A_COLUMN):
+            wanted = f"a mapping with some of {', '.join(_OF_A_COLUMN)}"
+            raise rejected(f"column {name!r}", settings, wanted)
+    weights = [
+        _check.positive(f"column {name!r}: share", one.get("share", 1.0), high=1e9)
+        for name, one in columns.items()
+    ]
+    shares = [weight / math.fsum(weights) for weight in weights]
+    parts = []
+    for (name, settings), share in zip(columns.items(), shares, strict=True):
+        alone = {key: value for key, value in settings.items() if key != "share"}
+        told = replace(common, report=lambda words, name=name: common.report(f"{name}: {words}"))
+        part = epsilon * share * _BELOW, delta * share * _BELOW
+        parts.append(_one(told, name, *part, **alone))
+    spent = _added([_most(part.certificate) for part in parts])
+    kept = _added([part.certificate.at for part in parts])
+    if not (spent <= epsilon and kept <= delta):
+        raise NotCertified(
+            f"eps <= {outward(spent, up=True)} at delta = {kept!r} is certified for all columns, "
+            f"epsilon = {epsilon!r}, delta = {delta!r} was wanted; nothing is released"
+        )
+    return Surveys(tuple(parts), spent, kept, tuple(shares), (epsilon, delta))
+
+
+def _added(numbers: list[float]) -> float:
+    """Their sum, rounded up."""
+    if not all(map(math.isfinite, numbers)):
+        return math.inf
+    whole = sum(map(Fraction, numbers), Fraction(0))
+    near = float(whole)
+    return near if Fraction(near) >= whole else math.nextafter(near, math.inf)
+
+
+def _most(certificate: Any) -> float:
+    """The largest certified upper end after all rounds, where the shuffler works."""
+    from shuffledp.review.claims import released, worst
+
+    value = worst(released(certificate)).upper.value
+    return math.inf if value is None else value
+
+
+def _one(
+    common: _Common,
+    column: Any,
+    epsilon: float,
+    delta: float,
+    *,
+    domain: Any = None,
+    low: float | None = None,
+    high: float | None = None,
+    ranges: Any = None,
+    nulls: Any = "refuse",
+    outside: Any = "refuse",
+    type: Any = None,  # noqa: A002 (as in files)
+    mechanisms: Iterable[str] | None = None,
+) -> Survey:
+    """One column."""
+    report = common.report
+    if not isinstance(column, str) or not column:
+        raise rejected("column", column, "the name of a column")
+    settings: dict[str, Any] = {"nulls": nulls, "outside": outside, "type": type}
+    task = _task(domain, low, high, ranges)
+    if task["kind"] == "frequencies":
+        settings["domain"] = items_of(domain)
+    ends, pieces = ranges_of(ranges) if task["kind"] == "ranges" else ((), ())
+    parts = _parts()
+    table = table_of(common.data, column)
+    chosen = parts.columns.Column(name=column, **settings)
+    if task["kind"] == "frequencies":
+        task["values"] = len(chosen.items)
+    if ends:
+        task["values"] = len(ends) - 1
+        table = in_pieces(table, chosen, ends)
+        settings["type"] = None
+        chosen = parts.columns.Column(name=column, **settings)
+        settings["ranges"] = [list(one) for one in pieces]
+    engine = parts.memory.ArrayEngine(table)
+    users = _users(parts, engine, chosen, task)
+    content = parts.planning.parse_plan(
+        {
+            "title": f"Survey of {column}" if common.title is None else common.title,
+            "task": task,
+            "population": _given(
+                users=users, minimum_batch=common.minimum_batch, colluding=common.colluding
+            ),
+            "target": {
+                "epsilon": epsilon, "delta": delta, "rounds": common.rounds, "trust": common.trust
+            },
+        },
+        where=NAME,
+    )  # fmt: skip
+    found = plan(
+        content.task.task(),
+        n=users,
+        hidden=content.hidden,
+        epsilon=content.target.epsilon,
+        delta=content.target.delta,
+        rounds=content.target.rounds,
+        trust=content.target.trust,
+        only=_usual(task) if mechanisms is None else mechanisms,
+        report=report,
+    )
+    row = found.recommended
+    if row is None:
+        raise NotCertified(_missed(found))
+    report(f"{row.label}, running")
+    text = parts.planning.deployment_text(content, row, data=_given(column=column, **settings))
+    if ends:
+        text = f"# {column}: numbers of the pieces between {', '.join(map(repr, ends))}\n{text}"
+    source = parts.deployment.DeploymentFile(
+        Path(f"{NAME}.toml"),
+        hashlib.sha256(text.encode()).hexdigest(),
+        parts.deployment.parse(parts.tomllib.loads(text), where=NAME),
+    )
+    result = parts.run.run(
+        source,
+        engine,
+        chosen,
+        settings=parts.run.Settings(),
+        asked=parts.run.Asked(ranges=pieces),
+        confidence=common.confidence,
+    )
+    if ends:
+        named = [
+            replace(row, item=f"[{ends[a]:.15g}, {ends[b]:.15g})")
+            for row, (a, b) in zip(result.rows, pieces, strict=True)
+        ]
+        result = replace(result, rows=tuple(named))
+    _check_target(result.account, content.target.epsilon)
+    table = parts.run.table(result.rows)
+    release = parts.certificate.Release(
+        table=f"{NAME}.csv",
+        sha256=hashlib.sha256(table.encode()).hexdigest(),
+        users=result.outcome.users,
+        declared_users=users,
+        nulls=result.outcome.nulls,
+        outside=result.outcome.outside,
+    )
+    return Survey(
+        column=column,
+        rows=result.rows,
+        confidence=common.confidence,
+        users=result.outcome.users,
+        nulls=result.outcome.nulls,
+        outside=result.outcome.outside,
+        bound=result.account.situations[0].bound,
+        plan=found,
+        deployment=text,
+        certificate=parts.certificate.issue(source, result.account, release=release),
+        table=table,
+        notes=result.notes,
+    )
+
+
+def _given(**values: Any) -> dict[str, Any]:
+    """Those that are set; tuples as lists, as in a file."""
+    found = {key: value for key, value in values.items() if value is not None}
+    return {key: list(v) if isinstance(v, tuple) else v for key, v in found.items()}
+
+
+def _parts() -> Any:
+    """The modules that need the extra ``run``, or one line that names it."""
+    from types import SimpleNamespace
+
+    try:
+        from shuffledp import certificate, deployment
+        from shuffledp.deployment import plan as planning
+        from shuffledp.deployment.model import tomllib
+        from shuffledp.protocol import columns, run
+        from shuffledp.protocol.engines import memory
+    except ModuleNotFoundError as error:
+        raise ParameterError(not_installed("survey", [error.name or "pyarrow"], "run")) from None
+    return SimpleNamespace(
+        certificate=certificate,
+        columns=columns,
+        deployment=deployment,
+        memory=memory,
+        planning=planning,
+        run=run,
+        tomllib=tomllib,
+    )
+
+
+def _usual(task: Mapping[str, Any]) -> tuple[str, ...]:
+    """What is looked at unless mechanisms are named."""
+    if task["kind"] != "ranges":
+        return _FOR_ITEMS if task["kind"] == "frequencies" else _FOR_MEANS
+    labels = (option.label for option in make_task("ranges", values=task["values"]).options())
+    return tuple(label for label in labels if label.endswith(_BASES))
+
+
+def _task(domain: Any, low: Any, high: Any, ranges: Any) -> dict[str, Any]:
+    """What is estimated, as a plan file says it."""
+    if ranges is not None:
+        if (domain, low, high) != (None, None, None):
+            raise ParameterError("ranges: wanted without a domain, low and high")
+        return {"kind": "ranges"}
+    if domain is not None and (low is not None or high is not None):
+        raise ParameterError("domain: wanted a domain of items, or low and high, not both")
+    if domain is not None:
+        return {"kind": "frequencies"}
+    if low is None or high is None:
+        raise ParameterError(
+            "domain is missing: wanted the public list of all values, low and high of numbers, "
+            "or ranges"
+        )
+    return {"kind": "mean", "low": low, "high": high}
+
+
+def _users(parts: Any, engine: Any, column: Any, task: Mapping[str, Any]) -> int:
+    """Rows with a value; what is refused is refused before anything is planned."""
+    from shuffledp.randomizers import KRR, Duchi, Hierarchy
+
+    if task["kind"] == "mean":
+        stand_in: Any = Duchi(eps0=1.0, low=task["low"], high=task["high"])
+    elif task["kind"] == "ranges":
+        stand_in = Hierarchy(domain=task["values"], eps0=1.0, branching=task["values"], base="k-rr")
+    else:
+        stand_in = KRR(k=task["values"], eps0=1.0)
+    column.check(stand_in)
+    users = before = 0
+    for batch in engine.arrays(column.names, parts.run.Settings()):
+        users += len(column.encode(batch, stand_in, before=before).values)
+        before += len(batch)
+    if not users:
+        raise rejected("data", f"{before:,} rows", "at least one row with a value")
+    return users
+
+
+def _check_target(account: Any, epsilon: float) -> None:
+    """NotCertified where what was run misses the target; then nothing is released."""
+    for situation in account.situations:
+        reached = (situation.composed or situation.bound).upper
+        if situation.name != "shuffler fails" and not reached <= epsilon:
+            raise NotCertified(
+                f"{situation.name}: eps <= {outward(reached, up=True)} is certified, "
+                f"epsilon = {epsilon:g} was wanted; nothing is released"
+            )
+
+
+def _missed(found: Plan) -> str:
+    why = "; ".join(f"{label}: {reason}" for label, reason in found.left_out)
+    target = f"epsilon = {found.epsilon:g}, delta = {found.delta:g}"
+    return f"no mechanism meets {target} with {found.hidden:,} users: {why}"
