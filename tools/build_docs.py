@@ -45,6 +45,7 @@ CONTENTS = {
         "docs/theory-sums",
         "docs/theory-batches",
         "docs/theory-crowds",
+        "docs/theory-shufflers",
         "docs/theory-noise",
         "docs/theory-parts",
         "docs/theory-audit",
@@ -58,6 +59,7 @@ GROUPS = {
     "Accounting": (
         *("shuffle", "Shuffled", "Bound", "Theorem", "generic", "Sums", "crowd", "Crowd"),
         *("ratios", "variation_ratio", "metric_curve", "analyses", "Analysis", "Comparison"),
+        *("Shuffler", "Setting"),
     ),
     "Rounds and training": (
         *("compose", "Composed", "central", "sgd", "BatchedSGD", "sgd_noise", "ShuffledSGD"),
@@ -67,15 +69,8 @@ GROUPS = {
         *("required_messages", "Required"),
     ),
     "Choosing and running": (
-        *(
-            "plan",
-            "Plan",
-            "compare_randomizers",
-            "RandomizerComparison",
-            "survey",
-            "Survey",
-            "Surveys",
-        ),
+        *("plan", "Plan", "compare_randomizers", "RandomizerComparison"),
+        *("survey", "Survey", "Surveys"),
     ),
     "Estimates without a certificate": ("shuffle_index", "ShuffleIndex", "Estimate"),
     "Building blocks": (
