@@ -332,7 +332,7 @@ def words_for(source: Source, key: str) -> tuple[str, ...]:
         return (*words, _SAME_FAMILY)
     if not analysis_named(key).any_randomizer or (isinstance(source, Randomizer) and key in RATIOS):
         return (*words, SAME)
-    return (*words, _ADAPTIVE if adaptive else _IN_ORDER)
+    return (*words, _ADAPTIVE if adaptive else IN_ORDER)
 
 
 def _clone_pairs(source: Source, n: int, cells: int) -> list[Named]:
@@ -480,7 +480,7 @@ _ADAPTIVE = (
     "every randomizer is eps0-LDP for every history it may depend on; users are "
     "shuffled first, then randomized one after another"
 )
-_IN_ORDER = (
+IN_ORDER = (
     "every user runs the same eps0-LDP randomizer, or the i-th message of the "
     "shuffled users is made by the i-th randomizer"
 )

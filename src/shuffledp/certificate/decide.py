@@ -32,6 +32,7 @@ from shuffledp.certificate.sums import (
     decide_sums,
     is_sums,
 )
+from shuffledp.certificate.widened import widened_at
 from shuffledp.errors import NotCertified, ParameterError
 
 __all__ = ["check_claim", "left_over", "mechanism_of", "target_fault"]
@@ -79,7 +80,7 @@ def _decide(
 ) -> tuple[Verdict, str]:
     fault = (
         target_fault(certificate)
-        or statement_fault(certificate, claim)
+        or statement_fault(certificate, claim, scenario.name)
         or _number_fault(certificate, claim)
     )
     if fault:
@@ -88,7 +89,10 @@ def _decide(
         return "holds", "nothing is claimed"
     if claim.end == "upper" and certificate.quantity == "delta" and claim.value == 1.0:
         return "holds", "trivially"
-    epsilon, targets = _at(certificate, claim)
+    at = widened_at(certificate, claim, scenario.name, _at(certificate, claim))
+    if at is None:
+        return "does not hold", "the order's distance from uniform alone costs more than is claimed"
+    epsilon, targets = at
     if is_sums(certificate):
         return decide_sums(certificate, scenario, claim, at=(epsilon, targets), report=report)
     if isinstance(claim, ComposedClaim):

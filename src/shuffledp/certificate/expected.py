@@ -36,6 +36,12 @@ from shuffledp.certificate.model import (
     Witness,
 )
 from shuffledp.certificate.sums import is_sums, sums_fault
+from shuffledp.certificate.widened import (
+    setting_of,
+    widened_theorem,
+    widened_unit,
+    widened_words,
+)
 
 __all__ = [
     "AnyClaim",
@@ -76,8 +82,12 @@ def _arriving(population: Any) -> int:
     return math.floor(_written(population.participation, 1.0) * users)
 
 
-def _hidden(population: Any, batch: int, words: str) -> tuple[int, str]:
+def _hidden(content: Any, batch: int, words: str) -> tuple[int, str]:
     """Honest messages of a batch, colluders rounded up, and the words for it."""
+    population, setting = content.population, setting_of(content)
+    if setting is not None and content.shuffler is not None:
+        found, how = setting.hidden(batch, _written(population.colluding, 0.0))
+        return found, words + how
     honest = batch - math.ceil(_written(population.colluding, 0.0) * batch)
     gone = f" - {batch - honest:,} colluding" if honest < batch else ""
     return honest, f"{words}{gone} = {honest:,}"
@@ -90,10 +100,10 @@ def situations_of(content: Any) -> list[Situation]:
     words = f"{p.users:,} users"
     if arriving < p.users:
         words += f" - {p.users - arriving:,} dropped out"
-    found = [Situation("now", *_hidden(p, arriving, words))]
+    found = [Situation("now", *_hidden(content, arriving, words))]
     if p.minimum_batch is not None:
         words = f"{p.minimum_batch:,} {_unit(content)}"
-        found.append(Situation("minimum batch", *_hidden(p, p.minimum_batch, words)))
+        found.append(Situation("minimum batch", *_hidden(content, p.minimum_batch, words)))
     sent, name = "message", "shuffler fails"
     if content.view == "sums":
         sent, name = "report", "aggregator fails"
@@ -118,11 +128,13 @@ def assumptions_of(content: Any) -> list[str]:
             f"at least {arriving:,} of the {p.users:,} users' reports arrive (rounded down; "
             "who drops out does not depend on the values)"
         )
+    setting = setting_of(content)
     if p.colluding:
         whose = "collude" if unit == "users" else "come from users who collude"
+        where = "shard" if setting is not None and setting.apart else "batch"
         found.append(
-            f"in every batch at most {exact(p.colluding)} of the {unit}, rounded up, {whose} with "
-            f"the analyst; their {sent} hide nobody"
+            f"in every {where} at most {exact(p.colluding)} of the {unit}, rounded up, {whose} "
+            f"with the analyst; their {sent} hide nobody"
         )
     if p.minimum_batch is not None:
         found.append(
@@ -134,6 +146,8 @@ def assumptions_of(content: Any) -> list[str]:
             f"rows {' or '.join(reasons.values())} are left out: which rows these are, and how "
             "many, is not hidden; neighbouring datasets leave out the same"
         )
+    if setting is not None:
+        found += setting.assumptions(exact(setting.distance))
     return found
 
 
@@ -174,6 +188,9 @@ def privacy_unit(content: Any) -> str:
     rounds = content.accounting.rounds
     if is_protocol(content.randomizer):
         return "all messages of one user in one run of the protocol"
+    setting = setting_of(content)
+    if setting is not None:
+        return widened_unit(setting)
     if rounds == 1:
         return "one user's one report"
     return f"one user's reports in all {rounds:,} rounds; claims of one round: one report"
@@ -192,8 +209,9 @@ def layout_fault(certificate: Certificate, claims: Sequence[AnyClaim], *, last: 
     trust = content.accounting.trust
     wanted = [("upper", trust), ("lower", trust)]
     best = claims[0] if claims else None
-    sums = content.view == "sums"  # of which nothing else is published
-    if not sums and best is not None and best.value is not None and best.witness is not None:
+    # Of these nothing else is published.
+    alone = content.view == "sums" or setting_of(content) is not None
+    if not alone and best is not None and best.value is not None and best.witness is not None:
         found = upper_statement(content.randomizer, best.witness.analysis, last=last)
         if found is not None and found.provenance != "published":
             wanted.append(("upper", "published"))
@@ -204,8 +222,8 @@ def layout_fault(certificate: Certificate, claims: Sequence[AnyClaim], *, last: 
     return f"wanted the ends {listed}"
 
 
-def statement_fault(certificate: Certificate, claim: AnyClaim) -> str:
-    """What is wrong with what a claim says beside its number; empty if nothing is.
+def statement_fault(certificate: Certificate, claim: AnyClaim, scenario: str) -> str:
+    """What is wrong with what a claim of a scenario says beside its number; empty if nothing is.
 
     The theorem, its source and provenance, the assumptions, and which parts of a witness are given
     have to be what follows from the mechanism and the analysis.
@@ -221,7 +239,14 @@ def statement_fault(certificate: Certificate, claim: AnyClaim) -> str:
         return sums_fault(certificate, claim)
     if isinstance(claim.witness, SumsWitness):
         return "witness: wanted none of sums, where messages are seen"
-    wanted = _statement(certificate, claim, claim.witness)
+    content = certificate.deployment.content
+    wanted = widened_theorem(
+        content,
+        _statement(certificate, claim, claim.witness),
+        claim.end,
+        claim.witness.analysis,
+        scenario,
+    )
     if wanted is None:
         name = certificate.deployment.content.randomizer["name"]
         return f"a {claim.end} end of {name} cannot rest on {claim.witness.analysis}"
@@ -231,7 +256,8 @@ def statement_fault(certificate: Certificate, claim: AnyClaim) -> str:
     for key, value in wanted.to_dict().items():
         if given.get(key) != value:
             return f"theorem.{key}: wanted {value!r}"
-    if tuple(claim.assumptions) not in _assumptions(certificate, claim, claim.witness):
+    allowed = _assumptions(certificate, claim, claim.witness)
+    if tuple(claim.assumptions) not in {widened_words(content, w) for w in allowed}:
         return "not the assumptions of its theorem"
     return _shape_fault(certificate, claim, claim.witness)
 

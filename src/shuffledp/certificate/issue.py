@@ -26,6 +26,7 @@ from shuffledp.certificate.model import (
 )
 from shuffledp.deployment.accounting import Account, Situation
 from shuffledp.deployment.model import GENERIC, Deployment, DeploymentFile, is_protocol
+from shuffledp.deployment.widened import relation_of
 from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.randomizers import randomizer_from_dict
 from shuffledp.rounds import NO_SINGLE_PAIR
@@ -33,6 +34,7 @@ from shuffledp.views import SUMS_ALONE
 
 _UNIT = "one user's one report"
 _UNIT_MESSAGES = "all messages of one user in one run of the protocol"
+_UNIT_TOGETHER = "one report each of up to {:,} users, or so many of one person"
 _UNIT_ROUNDS = "one user's reports in all {:,} rounds; claims of one round: one report"
 
 
@@ -75,6 +77,8 @@ def _unit(deployment: Deployment) -> str:
     rounds = deployment.accounting.rounds
     if is_protocol(deployment.randomizer):
         return _UNIT_MESSAGES
+    if deployment.changed > 1:
+        return _UNIT_TOGETHER.format(deployment.changed)
     return _UNIT if rounds == 1 else _UNIT_ROUNDS.format(rounds)
 
 
@@ -203,7 +207,7 @@ def _neighbours(deployment: Deployment) -> dict[str, Any]:
     if deployment.view == "sums":
         relation = deployment.sums(1).relation
     elif deployment.randomizer["name"] != GENERIC and not is_protocol(deployment.randomizer):
-        relation = randomizer_from_dict(deployment.randomizer).relation
+        relation = relation_of(deployment, randomizer_from_dict(deployment.randomizer).relation)
     return {**relation.to_dict(), "words": relation.sentence}
 
 

@@ -16,7 +16,6 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from shuffledp.ball.assumptions import relation_of
 from shuffledp.ball.parameters import check_parameters
 from shuffledp.certificate.checks import CITED, SILENT, Check, Checks, Report, Verdict, said
 from shuffledp.certificate.composed import missing_composed
@@ -44,6 +43,7 @@ from shuffledp.certificate.sums import (
     sums_relation,
     sums_view_fault,
 )
+from shuffledp.certificate.widened import widened_relation
 from shuffledp.deployment.model import load
 from shuffledp.errors import NotCertified, ParameterError
 
@@ -234,7 +234,7 @@ def _relation(certificate: Certificate) -> Check:
         if is_sums(certificate):
             relation, words = sums_relation(certificate)
         else:
-            relation, words = relation_of(certificate.deployment.content.randomizer)
+            relation, words = widened_relation(certificate.deployment.content)
     except NotCertified as error:
         return Check("file", claim, "undecided", str(error))
     odd = first_difference(given, {**relation, "words": words})

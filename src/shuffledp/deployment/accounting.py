@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from shuffledp.bound import Bound, delta_from_log
-from shuffledp.deployment.model import GENERIC, Deployment, is_protocol
+from shuffledp.deployment.model import GENERIC, Deployment, as_written, is_protocol
 from shuffledp.deployment.rounds import after_rounds
 from shuffledp.deployment.views import (
     FAILURES,
@@ -18,6 +18,7 @@ from shuffledp.deployment.views import (
     sums_at_target,
     sums_guarantee,
 )
+from shuffledp.deployment.widened import guarantee_of, widened_at_target
 from shuffledp.shuffle import Shuffled, generic
 
 NOW, MINIMUM = "now", "minimum batch"
@@ -114,6 +115,12 @@ def account(deployment: Deployment, *, report: Report = _silent) -> Account:
         if deployment.view == "sums":
             found.append(_summed(deployment, name, n, how, report))
             continue
+        if deployment.widened:
+            bound = _with_margin(
+                deployment, widened_at_target(deployment, n, failed=name in FAILURES)
+            )
+            found.append(Situation(name, n, how, bound, None))
+            continue
         alone = name in FAILURES and is_protocol(deployment.randomizer)
         bound, published = _both(deployment, n, alone_at_target if alone else at_target)
         composed, composed_published = None, None
@@ -164,7 +171,7 @@ def _with_margin(deployment: Deployment, bound: Bound) -> Bound:
         if deployment.view == "sums":
             local = sums_guarantee(deployment, rounds=rounds)
         else:
-            local = rounds * deployment.accountant(1).eps0
+            local = guarantee_of(deployment, rounds * deployment.accountant(1).eps0)
         cap = max(local, bound.upper)
         upper = min(bound.upper * (1.0 + rtol), cap)
         return replace(bound, lower=bound.lower * (1.0 - rtol), upper=upper)
@@ -180,16 +187,19 @@ def situations(deployment: Deployment) -> list[tuple[str, int, str]]:
     asked = f"{p.users:,} users"
     if p.arriving < p.users:
         asked += f" - {p.users - p.arriving:,} dropped out"
-    found = [(NOW, p.honest(p.arriving), asked + _without_colluders(deployment, p.arriving))]
+    here = deployment.hidden
+    found = [(NOW, here(p.arriving), asked + _without_colluders(deployment, p.arriving))]
     if p.minimum_batch is not None:
         batch = p.minimum_batch
         words = f"{batch:,} {deployment.unit}" + _without_colluders(deployment, batch)
-        found.append((MINIMUM, p.honest(batch), words))
+        found.append((MINIMUM, here(batch), words))
     found.append((failed(deployment), 1, alone_words(deployment)))
     return found
 
 
 def _without_colluders(deployment: Deployment, batch: int) -> str:
+    if deployment.shuffler is not None:
+        return deployment.shuffler.how(batch, as_written(deployment.population.colluding))
     honest = deployment.population.honest(batch)
     gone = f" - {batch - honest:,} colluding" if honest < batch else ""
     return f"{gone} = {honest:,}"
@@ -242,6 +252,15 @@ def curve_over_n(account: Account, *, report: Report = _silent) -> Curve:
         high = max(min(high, _MOST_SUMMED), *found)
         ns, bounds = _swept(
             lambda n: sums_at_target(deployment, n), found, (low, high), report, most=_FEWER_POINTS
+        )
+        return Curve(ns, bounds, (), ())
+    if deployment.widened:
+        ns, bounds = _swept(
+            lambda n: widened_at_target(deployment, n, failed=False),
+            found,
+            (low, high),
+            report,
+            most=_FEWER_POINTS,
         )
         return Curve(ns, bounds, (), ())
     accountant = deployment.accountant(low, rtol=max(_CURVE_RTOL, deployment.accounting.rtol))

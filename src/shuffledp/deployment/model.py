@@ -35,6 +35,7 @@ from shuffledp.deployment.mechanisms import (
     sums,
 )
 from shuffledp.deployment.messages import one_line
+from shuffledp.deployment.shufflers import MOST_CHANGED, ShufflerTable
 from shuffledp.errors import ParameterError, rejected, unreadable
 
 if sys.version_info >= (3, 11):
@@ -261,6 +262,17 @@ class Deployment(Table):
         description="with sums: a user's data replaced by another, or by a report of zeros",
     )
 
+    shuffler: ShufflerTable | None = Field(
+        default=None, description="a table of what is believed of the shuffler, if less than all"
+    )
+    changed: Annotated[
+        int,
+        BeforeValidator(lambda v: _check.count("changed", v, high=MOST_CHANGED)),
+        Field(ge=1, le=MOST_CHANGED),
+    ] = Field(
+        default=1, description="users who may change at once, or reports of one person in a batch"
+    )
+
     @model_validator(mode="before")
     @classmethod
     def _sums_in_full(cls, table: Any) -> Any:
@@ -275,6 +287,9 @@ class Deployment(Table):
         found = handler(self)
         if self.view == "messages":
             for key in ("view", "ones", "relation"):
+                del found[key]
+        for key, usual in (("shuffler", None), ("changed", 1)):
+            if getattr(self, key) == usual:
                 del found[key]
         return found
 
@@ -297,6 +312,49 @@ class Deployment(Table):
             )
         self.sums(1, rounds=self.accounting.rounds)
         return self
+
+    @property
+    def widened(self) -> bool:
+        """Whether the shuffler is declared, or several users may change at once."""
+        return self.shuffler is not None or self.changed > 1
+
+    @model_validator(mode="after")
+    def _widened_is_known(self) -> Deployment:
+        """What combinations have a declared shuffler, or several users who change."""
+        if not self.widened:
+            return self
+        what = "shuffler" if self.shuffler is not None else f"changed = {self.changed:,}"
+        name = self.randomizer["name"]
+        if self.view == "sums":
+            raise ParameterError(f'{what}: wanted none with view = "sums", where it is not known')
+        if is_protocol(self.randomizer) or name == GENERIC:
+            raise ParameterError(f"{what}: wanted one mechanism, a report a user, not {name}")
+        for key, value, usual in (
+            ("accounting.trust", self.accounting.trust, "all"),
+            ("accounting.rounds", self.accounting.rounds, 1),
+        ):
+            if value != usual:
+                raise ParameterError(f"{key} = {value!r}: wanted {usual!r} with {what}")
+        if self.data is not None:
+            raise ParameterError(f"data: wanted no such table with {what}: `run` shuffles once")
+        p = self.population
+        for batch in {p.arriving, p.minimum_batch or p.arriving}:
+            if self.honest(batch) < self.changed:
+                raise ParameterError(
+                    f"{what}: wanted at least {self.changed:,} honest messages in every shard of a "
+                    f"batch of {batch:,}"
+                )
+        return self
+
+    def honest(self, batch: int) -> int:
+        """Honest messages of a batch, or of its smallest shard, dummies left out."""
+        if self.shuffler is None:
+            return self.population.honest(batch)
+        return self.shuffler.honest(batch, as_written(self.population.colluding))
+
+    def hidden(self, batch: int) -> int:
+        """Messages of a batch among which a user's own is hidden."""
+        return self.honest(batch) + (0 if self.shuffler is None else self.shuffler.dummies)
 
     def sums(self, n: int, *, rounds: int = 1) -> Any:
         """Sums of n honest reports in so many rounds."""
@@ -355,8 +413,9 @@ class Deployment(Table):
                 "who drops out does not depend on the values)"
             )
         if p.colluding:
+            where = "shard" if self.shuffler is not None and self.shuffler.apart else "batch"
             found.append(
-                f"in every batch at most {exact(p.colluding)} of the {unit}, rounded up, "
+                f"in every {where} at most {exact(p.colluding)} of the {unit}, rounded up, "
                 + ("collude" if unit == "users" else "come from users who collude")
                 + f" with the analyst; their {_sent(unit)} hide nobody"
             )
@@ -367,6 +426,8 @@ class Deployment(Table):
             )
         if self.data is not None and any(self.data.left_out()):
             found.append(_left_out(*self.data.left_out()))
+        if self.shuffler is not None:
+            found += self.shuffler.assumptions()
         return tuple(found)
 
 
@@ -436,6 +497,9 @@ def load(path: str | Path, *, sums: bool = False) -> DeploymentFile:
     found = parse(table, where=str(path))
     if found.view != "messages" and not sums:
         raise ParameterError(f'{path}: view = "sums", which `account` and `verify` alone know')
+    if found.widened and not sums:
+        what = "shuffler" if found.shuffler is not None else f"changed = {found.changed:,}"
+        raise ParameterError(f"{path}: {what}, which `account` and `verify` alone know")
     return DeploymentFile(path, hashlib.sha256(content).hexdigest(), found)
 
 

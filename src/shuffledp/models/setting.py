@@ -26,6 +26,7 @@ from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, Relation, Together
 from shuffledp.randomizers import Randomizer
 from shuffledp.shuffle import Shuffled, Trust
+from shuffledp.sides import IN_ORDER, SAME
 from shuffledp.work import Answers, Beside
 
 # So many users who change at once: each adds a step, and e^(k eps) has to stay a float.
@@ -341,7 +342,10 @@ class Setting(Plotting):
     def _words(self, words: tuple[str, ...]) -> tuple[str, ...]:
         """Assumptions with this relation, and the shuffler's in the place of the perfect one's."""
         one = self.source.relation.sentence
-        rest = [w for w in words if w != one and not (w == UNIFORM and self.shuffler.distance)]
+        rest = [w for w in words if w != one]
+        if self.shuffler.distance:
+            # The messages have one law, in the users' order, whatever the order they are seen in.
+            rest = [SAME if w == IN_ORDER else w for w in rest if w != UNIFORM]
         return (self.relation.sentence, *rest, *self.shuffler.assumptions(self.n))
 
 

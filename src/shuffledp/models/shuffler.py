@@ -10,10 +10,11 @@ from dataclasses import dataclass, fields
 from typing import Any, Literal
 
 from shuffledp import _check
+from shuffledp._check import exact
 from shuffledp.described import Described
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.models.mixing import several
-from shuffledp.neighbours import OrAbsent, Relation, exact
+from shuffledp.neighbours import OrAbsent, Relation
 
 ASSIGNMENTS = ("public", "secret")
 Assignment = Literal["public", "secret"]

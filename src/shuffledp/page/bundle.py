@@ -27,8 +27,9 @@ _PARTS = {
         "model.py",
         "sums.py",
         "verifier.py",
+        "widened.py",
     ),
-    "deployment": ("data.py", "messages.py", "model.py"),
+    "deployment": ("data.py", "messages.py", "model.py", "shufflers.py"),
     "page/browser": ("__init__.py", "driver.py", "ranges.py"),
 }
 _BARE = ("certificate", "deployment", "page")

@@ -1,0 +1,127 @@
+"""The table ``shuffler`` of a deployment, and what it asks a reader to believe."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from shuffledp import _check
+from shuffledp._check import exact
+from shuffledp.errors import ParameterError, rejected
+
+MOST_CHANGED = 1_000
+
+
+def _distance(value: object) -> float:
+    found = _check.real("shuffler.distance", value, low=0.0, high=0.5)
+    if found == 0.5:
+        raise rejected("shuffler.distance", found, "less than 0.5")
+    return found
+
+
+def _yes(value: object) -> bool:
+    if not isinstance(value, bool):
+        raise rejected("shuffler.fills", value, "true or false")
+    return value
+
+
+class ShufflerTable(BaseModel):
+    """Whoever stands between users and analyst, where it is not one perfect shuffler."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+    distance: Annotated[float, BeforeValidator(_distance)] = Field(
+        default=0.0, description="total variation of the order from a uniform one, in [0, 0.5)"
+    )
+    shards: Annotated[
+        int, BeforeValidator(lambda v: _check.count("shuffler.shards", v)), Field(ge=1)
+    ] = Field(default=1, description="each user is in one of so many, shuffled on its own")
+    assignment: Annotated[
+        Literal["public", "secret"],
+        BeforeValidator(lambda v: _check.choice("shuffler.assignment", v, ("public", "secret"))),
+    ] = Field(default="public", description="whether the analyst knows who is in which shard")
+    dummies: Annotated[
+        int, BeforeValidator(lambda v: _check.count("shuffler.dummies", v, low=0)), Field(ge=0)
+    ] = Field(default=0, description="reports added, to every shard where these are public")
+    fills: Annotated[bool, BeforeValidator(_yes)] = Field(
+        default=False, description="whether a report stands in the place of an absent user's"
+    )
+
+    @property
+    def apart(self) -> bool:
+        """Whether a shard alone hides its users."""
+        return self.shards > 1 and self.assignment == "public"
+
+    def hidden(self, batch: int, colluding: Fraction) -> int:
+        """Honest messages and dummies among which a user's message is, of a batch of so many.
+
+        Parameters
+        ----------
+        batch : int
+            Messages that arrive, of all shards.
+        colluding : Fraction
+            Share of each shard that hides nobody; rounded up.
+        """
+        honest = self.honest(batch, colluding)
+        return honest + self.dummies
+
+    def honest(self, batch: int, colluding: Fraction) -> int:
+        """The same without dummies."""
+        if batch < self.shards:
+            raise ParameterError(
+                f"shuffler.shards = {self.shards:,}: wanted at most {batch:,}, a message in every "
+                "one"
+            )
+        shard = batch // self.shards if self.apart else batch
+        return shard - math.ceil(colluding * shard)
+
+    def how(self, batch: int, colluding: Fraction) -> str:
+        """Where the number of messages comes from, after that of the batch: " / 4 shards .."."""
+        words = f" / {self.shards:,} shards" if self.apart else ""
+        shard = batch // self.shards if self.apart else batch
+        gone = math.ceil(colluding * shard)
+        words += f" - {gone:,} colluding" if gone else ""
+        words += f" + {self.dummies:,} dummies" if self.dummies else ""
+        return f"{words} = {self.hidden(batch, colluding):,}"
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What is believed of it, in words."""
+        found = []
+        if self.distance:
+            whose = (
+                "messages of every shard in an order whose law, whatever the messages and the "
+                "other shards' orders are,"
+                if self.apart
+                else "messages in an order whose law, whatever the messages are,"
+            )
+            found.append(
+                f"the analyst sees the {whose} is within total variation {exact(self.distance)} of "
+                "uniform, and nothing else of them"
+            )
+        if self.apart:
+            found.append(
+                f"{self.shards:,} shards, each shuffled on its own: who is in which one is public "
+                "and the same in both datasets, and none has less than its even share of a batch, "
+                "rounded down"
+            )
+        elif self.shards > 1:
+            found.append(
+                f"{self.shards:,} shards of public sizes: who is in which one is drawn uniformly, "
+                "whatever the data are, and the analyst does not know it"
+            )
+        if self.dummies:
+            found.append(
+                f"the shuffler adds {self.dummies:,} reports"
+                f"{' to every shard' if self.apart else ''} by the users' randomizer, of inputs "
+                "that do not depend on the users' data, shuffled with the others; the analyst does "
+                "not know which they are"
+            )
+        if self.fills:
+            found.append(
+                "in the place of a user who sends nothing stands a report by the users' "
+                "randomizer, of an input that does not depend on the users' data"
+            )
+        return tuple(found)

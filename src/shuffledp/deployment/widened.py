@@ -1,0 +1,101 @@
+"""Accounting behind a declared shuffler, or where several users may change at once."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+from shuffledp import theorems
+from shuffledp.bound import Bound, Theorem
+from shuffledp.deployment.model import Deployment
+from shuffledp.errors import ParameterError
+from shuffledp.models.mixing import local_guarantee
+from shuffledp.models.recomputable import recomputable
+from shuffledp.models.shuffler import UNIFORM, Shuffler
+from shuffledp.neighbours import REPLACEMENT, Relation, Together
+from shuffledp.sides import IN_ORDER, SAME
+
+LOCAL = "local"
+
+
+def shuffler_of(deployment: Deployment) -> Shuffler:
+    """What stands between users and analyst, as a value."""
+    table = deployment.shuffler
+    return Shuffler() if table is None else Shuffler(**table.model_dump())
+
+
+def relation_of(deployment: Deployment, one: Relation) -> Relation:
+    """Which datasets are neighbours, given what the mechanism says of one user."""
+    shuffler = shuffler_of(deployment)
+    if shuffler.fills and one != REPLACEMENT:
+        name = deployment.randomizer["name"]
+        raise ParameterError(
+            f"shuffler.fills = true: wanted false for {name}, whose neighbours differ"
+        )
+    relation = shuffler.relation(one)
+    return relation if deployment.changed == 1 else Together(deployment.changed, relation)
+
+
+def guarantee_of(deployment: Deployment, eps0: float) -> float:
+    """What the reports of all who may change give away alone, in nats."""
+    return local_guarantee(eps0, deployment.changed, 1)
+
+
+def widened_at_target(deployment: Deployment, n: int, *, failed: bool) -> Bound:
+    """What the deployment's target asks for, of n messages that hide one another.
+
+    Parameters
+    ----------
+    deployment : Deployment
+        With a shuffler that is not perfect, or several users who change.
+    n : int
+        Honest messages and dummies.
+    failed : bool
+        Whether nothing is believed of the shuffler: then n is 1.
+    """
+    shuffler, changed = shuffler_of(deployment), deployment.changed
+    distance = 0.0 if failed else shuffler.farthest(changed, 1)
+    one, target = deployment.accountant(n), deployment.target
+    found = recomputable(
+        one, changed=changed, distance=distance, quantity=target.quantity, value=target.value
+    )
+    return dressed(deployment, found, one.source.relation, failed=failed)
+
+
+def dressed(deployment: Deployment, bound: Bound, one: Relation, *, failed: bool) -> Bound:
+    """The bound with this deployment's relation, assumptions and steps."""
+    relation = relation_of(deployment, one)
+    apart = bool(shuffler_of(deployment).distance)
+    words = [relation.sentence if word == one.sentence else word for word in bound.assumptions]
+    if apart:
+        # The order is said by the deployment's own assumptions, and who runs what matters.
+        words = [SAME if word == IN_ORDER else word for word in words if word != UNIFORM]
+    local = bound.witness.get("upper", {}).get("analysis") == LOCAL
+    upper = [theorems.TOGETHER] if deployment.changed > 1 else []
+    upper += [theorems.NEAR_UNIFORM] if apart and not failed and not local else []
+    steps = _steps(deployment, failed=failed)
+    ends: dict[str, Any] = {
+        "lower_theorem": _then(bound.lower_theorem, steps),
+        "upper_theorem": _then(bound.upper_theorem, [*upper, *steps]),
+    }
+    return replace(bound, relation=relation, assumptions=tuple(words), **ends)
+
+
+def _steps(deployment: Deployment, *, failed: bool) -> list[Theorem]:
+    """What both ends rest on beside one user's messages."""
+    shuffler = shuffler_of(deployment)
+    public = shuffler.assignment == "public"
+    many = shuffler.shards > 1 and not failed
+    found = (
+        (many and public, theorems.SHARDS),
+        (many and not public, theorems.SECRET_SHARDS),
+        (shuffler.dummies > 0 and not failed, theorems.DUMMIES),
+        (shuffler.fills, theorems.FILLED),
+    )
+    return [theorem for used, theorem in found if used]
+
+
+def _then(theorem: Theorem | None, steps: list[Theorem]) -> Theorem | None:
+    for step in steps:
+        theorem = theorem if theorem is None else theorem.with_step(step)
+    return theorem

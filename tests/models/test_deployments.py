@@ -1,0 +1,235 @@
+"""Declared shufflers and several users in deployment files: account, certificate, verify."""
+
+import itertools
+import json
+import math
+from fractions import Fraction
+
+import pytest
+
+from adversary.neighbours import powers
+from frontend.edits import caught, edits, outcome, remember, resigned
+from models import exact
+from shuffledp.ball.shufflers import Declared, one_user
+from shuffledp.certificate import issue, to_dict
+from shuffledp.certificate.verifier import verify
+from shuffledp.deployment import account, load
+from shuffledp.errors import ParameterError
+from shuffledp.models.mixing import log_chain, log_local, log_mixed, steps_of
+
+K_RR = 'name = "k-rr"\nk = 4\neps0 = 1.5'
+
+
+def text(
+    mechanism=K_RR, *, head="", users="users = 40", target="delta = 1e-3", shuffler="", more=""
+):
+    table = f"[shuffler]\n{shuffler}\n" if shuffler else ""
+    return (
+        f'title = "A title"\n{head}\n[population]\n{users}\n[randomizer]\n{mechanism}\n'
+        f"[target]\n{target}\n{table}{more}\n"
+    )
+
+
+def written(folder, content, name="deployment.toml"):
+    path = folder / name
+    path.write_text(content)
+    return path
+
+
+def certified(folder, content):
+    source = load(written(folder, content), sums=True)
+    return to_dict(issue(source, account(source.deployment)))
+
+
+# -------------------------------------------------------------- against all pairs of datasets
+
+
+def matrix(rows):
+    return f'name = "channel"\nmatrix = {exact.floats(rows)}'
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_accounts_against_all_datasets(tmp_path, seed):
+    """Shards of two users and two dummies, two users changed, an order that is not uniform."""
+    rng = exact.rng_of(700 + seed)
+    rows, gamma = exact.channel(rng, 2, 2), Fraction(rng.choice([0.0, 0.05, 0.25]))
+    epsilon, dummies = rng.choice([0.1, 0.4]), rng.choice([0, 2])
+    content = text(
+        matrix(rows),
+        head=f"changed = {1 + seed % 2}",
+        users="users = 5",
+        target=f"epsilon = {epsilon}",
+        shuffler=f"distance = {float(gamma)}\nshards = 2\ndummies = {dummies}",
+    )
+    source = load(written(tmp_path, content), sums=True)
+    now = account(source.deployment).named("now")
+    assert now is not None
+    assert now.n == 2 + dummies
+    pairs = [
+        ((*a, *c), (*b, *c))
+        for a, b in exact.replaced(2, 2, 1 + seed % 2)
+        for c in itertools.combinations_with_replacement(range(2), dummies)
+    ]
+    low, high = powers(epsilon)
+    within = lambda alpha: max(exact.most_within(rows, a, b, alpha, gamma) for a, b in pairs)  # noqa: E731
+    assert Fraction(now.bound.upper) >= within(high)
+    assert Fraction(now.bound.lower) <= within(low)
+
+
+# ------------------------------------------------------------------------- certificates
+
+KINDS = {
+    "near uniform": {"shuffler": "distance = 1e-5"},
+    "shards": {"shuffler": "shards = 3", "users": "users = 100\ncolluding = 0.1"},
+    "secret": {"shuffler": 'shards = 3\nassignment = "secret"', "target": "epsilon = 0.5"},
+    "dummies": {"shuffler": "dummies = 20\nfills = true"},
+    "together": {"head": "changed = 3"},
+    "all": {
+        "head": "changed = 2",
+        "shuffler": "distance = 1e-6\nshards = 2\ndummies = 5\nfills = true",
+        "users": "users = 90\nminimum_batch = 40\ncolluding = 0.1",
+        "target": "epsilon = 0.9",
+    },
+    "a bit": {"mechanism": 'name = "binary-rr"\neps0 = 1.0', "head": "changed = 2"},
+    "stealing": {
+        "mechanism": 'name = "rappor"\nd = 4\neps0 = 1.0',
+        "shuffler": "distance = 1e-5",
+        "users": "users = 400",
+    },
+}
+
+
+SLOW = {"stealing", "a bit"}
+
+
+@pytest.mark.parametrize(
+    "kind", [pytest.param(k, marks=pytest.mark.long) if k in SLOW else k for k in KINDS]
+)
+def test_certificates_verify(tmp_path, kind):
+    content = certified(tmp_path, text(**KINDS[kind]))
+    path = written(tmp_path, json.dumps(content), "certificate.json")
+    found = verify(path, deployment=tmp_path / "deployment.toml")
+    assert [check for check in found if check.verdict != "holds"] == []
+    assert found.headline().startswith("VERIFIED")
+
+
+OUTWARD = {
+    "value",
+    "log",
+    "numerical_width",
+    "title",
+    "rtol",
+    "shuffledp_version",
+    "file",
+    "sha256",
+}
+
+
+def touched(path):
+    """What is new here, or rests on it; the rest is changed in tests/frontend."""
+    names = [step for step in path if isinstance(step, str)]
+    new = {"shuffler", "changed", "neighbouring_relation", "assumptions", "privacy_unit", "theorem"}
+    return bool(new & set(names)) and not OUTWARD & {names[-1]}
+
+
+@pytest.mark.parametrize("kind", [pytest.param("all", marks=pytest.mark.long), "secret"])
+def test_every_field_that_is_new_is_checked(tmp_path, kind, monkeypatch):
+    """Changed one at a time, the checksum made anew: no change passes."""
+    remember(monkeypatch)
+    content = certified(tmp_path, text(**KINDS[kind]))
+    content["scenarios"] = content["scenarios"][:1]
+    where, count = tmp_path / "edited.json", 0
+    usual = {check.claim for check in outcome(resigned(content), where) if check.verdict != "holds"}
+    for path, _, changed in edits(content):
+        if not touched(path) or path[-1] == "population":
+            continue
+        found = outcome(resigned(changed), where)
+        more = (
+            found
+            if isinstance(found, str)
+            else [c for c in found if c.verdict != "holds" and c.claim not in usual]
+        )
+        assert more, path
+        count += 1
+    assert count > 40
+
+
+@pytest.mark.parametrize("kind", ["near uniform", "together", "all"])
+def test_numbers_moved_inward_are_refused(tmp_path, kind):
+    content = certified(tmp_path, text(**KINDS[kind]))
+    for scenario in content["scenarios"]:
+        claim = scenario["claims"][0]
+        old = dict(claim)
+        if claim["log"] is None:
+            claim["value"] *= 0.9
+        else:
+            claim["log"] -= 0.1
+            claim["value"] = math.exp(claim["log"])
+        assert caught(outcome(resigned(content), tmp_path / "edited.json")), scenario["name"]
+        claim.update(old)
+
+
+# ------------------------------------------------------------- the verifier's own formulas
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_the_verifier_asks_no_less_than_the_theorem(seed):
+    """If one user's delta is what it asks for, the setting's is what was claimed."""
+    rng = exact.rng_of(seed)
+    changed, shards = rng.randint(1, 6), rng.randint(1, 3)
+    distance = rng.choice([0.0, 1e-7, 1e-3])
+    eps0, epsilon = rng.choice([0.5, 2.0, None]), rng.uniform(0.01, 0.4)
+    claimed = math.log(rng.choice([0.02, 0.1]))
+    setting = Declared(distance, shards, public=True, dummies=0, fills=False, changed=changed)
+    found = one_user(setting, epsilon, (claimed, claimed), guarantee=eps0, uniform=False)
+    assert found is not None
+    step, (low, high) = found
+    assert low <= high <= low + 1e-9
+    assert 0.0 <= epsilon - changed * step <= 1e-9
+    left = log_local(math.inf if eps0 is None else changed * eps0, epsilon)
+    steps = steps_of(epsilon, changed, 0.0)
+    mixed = log_mixed(log_chain(steps, [low] * changed), distance * min(changed, shards), left)
+    assert mixed == pytest.approx(claimed, abs=1e-9)
+    assert one_user(setting, epsilon, (-40.0, -40.0), guarantee=eps0, uniform=False) is None or (
+        distance == 0.0
+    )
+
+
+# ------------------------------------------------------------------------- what is refused
+
+
+@pytest.mark.parametrize(
+    ("given", "words"),
+    [
+        ({"shuffler": "distance = 0.5"}, "shuffler.distance = 0.5"),
+        ({"shuffler": "shards = 41"}, "shuffler.shards = 41"),
+        ({"shuffler": 'assignment = "open"'}, "shuffler.assignment"),
+        ({"shuffler": "dummies = -1"}, "shuffler.dummies"),
+        ({"shuffler": "fills = 1"}, "shuffler.fills"),
+        ({"shuffler": "mixes = 2"}, "mixes"),
+        ({"head": "changed = 0"}, "changed = 0"),
+        ({"head": "changed = 41"}, "changed = 41"),
+        ({"head": 'changed = 2\nview = "sums"', "mechanism": 'name = "rappor"\nd = 4\neps0 = 1.0'},
+         "sums"),
+        ({"head": "changed = 2", "more": "[accounting]\nrounds = 2"}, "accounting.rounds = 2"),
+        ({"head": "changed = 2", "more": '[accounting]\ntrust = "published"'}, "accounting.trust"),
+        ({"head": "changed = 2", "mechanism": 'name = "generic"\neps0 = 1.0'}, "generic"),
+        ({"head": "changed = 2",
+          "more": '[data]\ncolumn = "x"\ndomain = ["a", "b", "c", "d"]\nnulls = "drop"'}, "data"),
+    ],
+)  # fmt: skip
+def test_refused_by_name(tmp_path, given, words):
+    with pytest.raises(ParameterError, match=words) as error:
+        load(written(tmp_path, text(**given)), sums=True)
+    assert "\n" not in str(error.value)
+
+
+def test_only_account_and_verify_take_it(tmp_path):
+    for given in ({"head": "changed = 2"}, {"shuffler": "shards = 2"}):
+        with pytest.raises(ParameterError, match="alone know"):
+            load(written(tmp_path, text(**given)))
+
+
+def test_nothing_is_said_of_a_perfect_shuffler(tmp_path):
+    plain = certified(tmp_path, text())["deployment"]["content"]
+    assert not {"shuffler", "changed"} & set(plain)
