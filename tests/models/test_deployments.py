@@ -132,7 +132,21 @@ def touched(path):
     return bool(new & set(names)) and not OUTWARD & {names[-1]}
 
 
-@pytest.mark.parametrize("kind", [pytest.param("all", marks=pytest.mark.long), "secret"])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("distance", 1e-9), ("shards", 1), ("dummies", 50), ("fills", False), ("changed", 1)],
+)
+def test_what_is_declared_cannot_be_changed(tmp_path, monkeypatch, key, value):
+    """Also not where the checksum is made anew."""
+    remember(monkeypatch)
+    content = certified(tmp_path, text(**KINDS["all"]))
+    table = content["deployment"]["content"]
+    (table if key == "changed" else table["shuffler"])[key] = value
+    assert caught(outcome(resigned(content), tmp_path / "edited.json"))
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kind", ["all", "secret"])
 def test_every_field_that_is_new_is_checked(tmp_path, kind, monkeypatch):
     """Changed one at a time, the checksum made anew: no change passes."""
     remember(monkeypatch)
