@@ -32,7 +32,8 @@ def write() -> list[Path]:
     """Draw all pictures; their paths."""
     DIRECTORY.mkdir(parents=True, exist_ok=True)
     with plt.rc_context(STYLE):
-        return [_save(_amplification(), "amplification"), _save(_profile(), "profile")]
+        drawn = (("amplification", _amplification), ("profile", _profile), ("lost_users", _lost))
+        return [_save(draw(), name) for name, draw in drawn]
 
 
 def _save(figure, name: str) -> Path:
@@ -98,6 +99,23 @@ def _profile():
         title="Certified privacy profile: 10-ary randomized response, ε₀ = 4",
     )  # fmt: skip
     axes.legend(loc="lower left")
+    return figure
+
+
+def _lost():
+    """Central eps over the share of users who collude or drop out, behind four shufflers."""
+    figure, axes = plt.subplots(figsize=(6.4, 3.9), layout="constrained")
+    shares = [0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95]
+    response = sd.KRR(k=10, eps0=cases.EPS0)
+    for shuffler, label in (
+        (sd.Shuffler(), "one perfect shuffler"),
+        (sd.Shuffler(distance=1e-7), "within 1e-7 of uniform"),
+        (sd.Shuffler(shards=10), "ten public shards"),
+        (sd.Shuffler(shards=10, dummies=5_000), "ten public shards, 5,000 dummies in each"),
+    ):
+        acc = sd.shuffle(response, 100_000, shuffler=shuffler)
+        acc.plot(delta=cases.DELTA, lost=shares, label=label, ax=axes)
+    axes.set_title("Certified ε: 10-ary randomized response, ε₀ = 4, n = 100,000, δ = 1e-6")
     return figure
 
 

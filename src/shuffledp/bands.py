@@ -13,7 +13,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, PercentFormatter
 from matplotlib.transforms import IdentityTransform, ScaledTranslation
 
 from shuffledp.errors import rejected
@@ -202,8 +202,9 @@ def draw_curve(
     *,
     label: str,
     marked: float | None = None,
+    across: str | None = None,
 ) -> Axes:
-    """delta over eps, or eps over n, on new axes or beside what is on them already.
+    """delta over eps, or eps over n or a share, on new axes or beside what is on them already.
 
     Parameters
     ----------
@@ -217,10 +218,16 @@ def draw_curve(
         What it is the curve of.
     marked : float, optional
         An n to mark with a line.
+    across : str, optional
+        What share of the users eps is drawn over, where it is not n.
     """
     axes = axes_of(ax)
     quantity = bounds[0].quantity
-    over_n(axes, "users, n") if quantity == "epsilon" else over_epsilon(axes)
+    if across is not None:
+        axes.set_xlabel(across)
+        axes.xaxis.set_major_formatter(PercentFormatter(1.0))
+    else:
+        over_n(axes, "users, n") if quantity == "epsilon" else over_epsilon(axes)
     upward(axes, quantity)
     tidy(axes)
     place = len(axes.collections)

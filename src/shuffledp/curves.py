@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -20,6 +22,7 @@ _POINTS, _MOST_POINTS = 25, 500
 # No point is begun after that; where one takes seconds there are fewer.
 _SECONDS = 45.0
 _DECADE = 10
+_LOST = "share of the users who collude or drop out"
 
 
 class Answering(Protocol):
@@ -44,11 +47,12 @@ class Plotting:
         delta: float | None = None,
         epsilons: Iterable[float] | None = None,
         ns: Iterable[int] | None = None,
+        lost: Iterable[float] | None = None,
         points: int = _POINTS,
         label: str | None = None,
         ax: Any = None,
     ) -> Any:
-        """Draw delta over eps; with ``delta`` given, eps over n.
+        """Draw delta over eps; with ``delta`` given, eps over n or over the share that is lost.
 
         Both ends are certified at every point; between the points straight lines are drawn.
 
@@ -61,6 +65,9 @@ class Plotting:
             eps > 0 in nats where delta is drawn; by default up to where it is 1e-12.
         ns : iterable of int, optional
             Users where eps is drawn; by default a decade to either side.
+        lost : iterable of float, optional
+            Shares of the n users who collude with the analyst, or whose reports do not arrive, in
+            [0, 1): eps is drawn over them. They hide nobody, and count rounded up.
         points : int
             How many, 2 to 500, where they are not given. After 45 seconds no more are begun.
         label : str, optional
@@ -83,8 +90,9 @@ class Plotting:
         source = cast("Any", self)
         words = _described(source) if label is None else label
         if delta is None:
-            if ns is not None:
-                raise ParameterError("ns: wanted delta too, eps over n is drawn at one delta")
+            for name, given in (("ns", ns), ("lost", lost)):
+                if given is not None:
+                    raise ParameterError(f"{name}: wanted delta too, eps is drawn at one delta")
             xs = _given("epsilons", epsilons) or _epsilons(source, points)
             kept, bounds = _swept(xs, lambda epsilon: source.delta(epsilon=epsilon))
             return draw.draw_curve(ax, kept, bounds, label=words)
@@ -93,11 +101,41 @@ class Plotting:
             raise ParameterError("epsilons: wanted no delta, which is what is drawn over them")
         if not hasattr(source, "with_n"):
             raise ParameterError(f"delta = {delta:g}: wanted none, there is no one n to change")
+        said = f"{_mechanism(source)}, delta = {delta:g}" if label is None else words
+        if lost is not None:
+            if ns is not None:
+                raise ParameterError("lost: wanted no ns, it is over one of the two")
+            left = {share: left_of(source.n, share) for share in _shares(lost)}
+            found = _swept(list(left), lambda s: source.with_n(left[s]).epsilon(delta=delta))
+            return draw.draw_curve(ax, *found, label=said, across=_LOST)
         whole = None if ns is None else [_check.count("ns", n) for n in ns]
         xs = _given("ns", whole) or _users(source.n, points)
         kept, bounds = _swept(xs, lambda n: source.with_n(int(n)).epsilon(delta=delta))
-        words = f"{_mechanism(source)}, delta = {delta:g}" if label is None else words
-        return draw.draw_curve(ax, kept, bounds, label=words, marked=source.n)
+        return draw.draw_curve(ax, kept, bounds, label=said, marked=source.n)
+
+
+def left_of(n: int, share: float) -> int:
+    """Users who are left where a share of n is lost, that rounded up; ParameterError for none.
+
+    Parameters
+    ----------
+    n : int
+        Users.
+    share : float
+        In [0, 1), as the decimal number it is written as.
+    """
+    left = n - math.ceil(Fraction(repr(share)) * n)
+    if left < 1:
+        raise ParameterError(f"lost = {share:g}: wanted at least one of {n:,} users who is not")
+    return left
+
+
+def _shares(values: Iterable[float]) -> list[float]:
+    """Shares that were asked for, in order."""
+    found = sorted(_check.real("lost", value, low=0.0, high=1.0) for value in values)
+    if not 2 <= len(found) <= _MOST_POINTS:
+        raise ParameterError(f"lost: wanted 2 to {_MOST_POINTS} values, got {len(found):,}")
+    return found
 
 
 def _described(source: Any) -> str:

@@ -98,9 +98,15 @@ def account(
       [target]
       delta = 1e-8             # or epsilon = 0.5, then delta is bounded
       at_most = 0.5            # optional: what the other one may be
+      [shuffler]               # optional, where it is not one perfect shuffler
+      distance = 1e-9          # total variation of the order from a uniform one
+      shards = 4               # each shuffled on its own; assignment = "secret" if nobody knows
+      dummies = 1_000          # reports it adds; fills = true: also in the place of absent users
       [accounting]             # optional
       trust = "all"            # or "published"
       rounds = 1               # in which every user takes part
+
+    `changed = 3` before the tables protects so many users at once, or one person's reports.
 
     Warnings go to stderr, each with a name that --no-warn switches off.
 
