@@ -11,12 +11,11 @@ from shuffledp._version import __version__
 from shuffledp.analyses import Analysis, analyses
 from shuffledp.bound import Bound, Theorem
 from shuffledp.calibration import Calibration, calibrate, most_rounds, required_users
+from shuffledp.calibration.required import Required, required_messages, required_noise
 from shuffledp.compare import RandomizerComparison, compare_randomizers
-from shuffledp.comparison import Comparison
 from shuffledp.composition import Composed, central, compose
 from shuffledp.crowd import Crowd, crowd
 from shuffledp.errors import NotCertified, ParameterError, ShuffleDPError
-from shuffledp.families import metric_curve, ratios, variation_ratio
 from shuffledp.index import Estimate, ShuffleIndex, shuffle_index
 from shuffledp.models import Setting, Shuffler
 from shuffledp.multimessage import (
@@ -75,11 +74,12 @@ from shuffledp.randomizers import (
     randomizer_from_dict,
     randomizer_names,
 )
-from shuffledp.required import Required, required_messages, required_noise
 from shuffledp.shuffle import Shuffled, generic
-from shuffledp.shuffled_sgd import ShuffledSGD
+from shuffledp.shuffle.comparison import Comparison
+from shuffledp.shuffle.families import metric_curve, ratios, variation_ratio
 from shuffledp.surveys import Survey, Surveys, survey
 from shuffledp.training import BatchedSGD, sgd, sgd_noise
+from shuffledp.training.shuffled import ShuffledSGD
 from shuffledp.views import Sums, shuffle
 
 __all__ = [

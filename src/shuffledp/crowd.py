@@ -26,7 +26,6 @@ from shuffledp.crowds.solve import (
 from shuffledp.curves import Plotting
 from shuffledp.described import by_name
 from shuffledp.divergence import PairProfile, narrowest, solve_epsilon
-from shuffledp.ends import Ends
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.index import Estimate
 from shuffledp.neighbours import Relation
@@ -34,6 +33,7 @@ from shuffledp.randomizers import JointLaw, Randomizer
 from shuffledp.reductions.from_law import blanket_pair_of
 from shuffledp.shuffle import Shuffled, Trust, settings
 from shuffledp.sides import HONEST, ONE_ROUND, Found
+from shuffledp.sides.ends import Ends
 from shuffledp.work import Answers, Beside
 
 SHUFFLER = (

@@ -101,7 +101,7 @@ class Drawn(Shown):
 
     @abstractmethod
     def _draw(self, bands: Any, ax: Any) -> Any:
-        """Draw on these axes, or on new ones, by the functions of ``shuffledp.bands``."""
+        """Draw on these axes, or on new ones, by the functions of ``shuffledp.drawing.bands``."""
 
 
 def frame(records: Sequence[Record], *, library: str | None = None) -> Any:
@@ -127,10 +127,10 @@ def frame(records: Sequence[Record], *, library: str | None = None) -> Any:
 
 
 def pictures() -> ModuleType:
-    """``shuffledp.bands``, or one line that names the extra it wants."""
+    """``shuffledp.drawing.bands``, or one line that names the extra it wants."""
     if not _there("matplotlib"):
         raise ParameterError(not_installed("a figure", ["matplotlib"], "plot"))
-    return importlib.import_module("shuffledp.bands")
+    return importlib.import_module("shuffledp.drawing.bands")
 
 
 def _there(name: str) -> bool:

@@ -19,7 +19,9 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
 from shuffledp._check import exact
-from shuffledp.bands import (
+from shuffledp.bound import Bound, outward, shown_end
+from shuffledp.compare import RandomizerComparison
+from shuffledp.drawing.bands import (
     COLOURS,
     DASHES,
     GREY,
@@ -33,10 +35,8 @@ from shuffledp.bands import (
     tidy,
     upward,
 )
-from shuffledp.bound import Bound, outward, shown_end
-from shuffledp.compare import RandomizerComparison
+from shuffledp.drawing.fonts import boxes_in_silence, fit_fonts
 from shuffledp.errors import ParameterError
-from shuffledp.fonts import boxes_in_silence, fit_fonts
 from shuffledp.outputs import writing
 from shuffledp.planner import Curves, Plan
 

@@ -10,8 +10,8 @@ import shuffledp as sd
 from composition.exact_rounds import atoms, dyadic_rows, hockey, neighbouring_laws
 from shuffledp.divergence import PairProfile
 from shuffledp.reductions import clone_pair, stronger_clone_pair
-from shuffledp.shuffled_sgd import EpochCurve, _log_delta0, _log_extra, local_epsilon
 from shuffledp.training import sgd
+from shuffledp.training.shuffled import EpochCurve, _log_delta0, _log_extra, local_epsilon
 
 
 @pytest.mark.parametrize("seed", range(12))

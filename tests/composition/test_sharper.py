@@ -11,8 +11,8 @@ import shuffledp as sd
 from shuffledp.composition import compose
 from shuffledp.composition.curve import Envelope
 from shuffledp.divergence import LogInterval
+from shuffledp.sides.stealing import StealingCurve
 from shuffledp.stealing import Along, Curve, cases_of
-from shuffledp.stealing_side import StealingCurve
 
 TIGHT = [
     (sd.BinaryRR(eps0=2.0), 10_000),

@@ -9,7 +9,8 @@ from fontTools.fontBuilder import FontBuilder
 from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib.font_manager import fontManager
 
-from shuffledp import fonts, plots
+from shuffledp import plots
+from shuffledp.drawing import fonts
 
 DEPLOYMENT = """
 title = "{title}"

@@ -18,7 +18,7 @@ from shuffledp.ball.statements import lower_statement, upper_statement
 from shuffledp.deployment.model import parse, tomllib
 from shuffledp.multimessage import protocol_class, protocol_names
 from shuffledp.randomizers import randomizer_class
-from shuffledp.rounds import NO_SINGLE_PAIR
+from shuffledp.shuffle.rounds import NO_SINGLE_PAIR
 from shuffledp.sides import require, theorem_of, words_for
 
 NESTED = """name = "parallel"

@@ -9,11 +9,11 @@ import pytest
 from matplotlib import pyplot as plt
 
 import shuffledp as sd
-from shuffledp.bands import apart, tradeoff
 from shuffledp.bound import Bound
 from shuffledp.certificate.checks import Check, Checks
 from shuffledp.compare import RandomizerRow
 from shuffledp.curves import _described, _order, _users
+from shuffledp.drawing.bands import apart, tradeoff
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.notebook import Sheet, html_table
 

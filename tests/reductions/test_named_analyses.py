@@ -18,9 +18,9 @@ from divergence.oracle import (
     with_user,
     worst_delta,
 )
-from shuffledp.approximations import estimates
 from shuffledp.ball.api import log_delta
 from shuffledp.reductions import OnesScan, dataset_pair, merged_dataset_pair
+from shuffledp.sides.approximations import estimates
 
 KEYS = [a.key for a in sd.analyses()]
 BY_KEY = {a.key: a for a in sd.analyses()}

@@ -29,7 +29,7 @@ from shuffledp.deployment.model import GENERIC, Deployment, DeploymentFile, is_p
 from shuffledp.deployment.widened import relation_of
 from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.randomizers import randomizer_from_dict
-from shuffledp.rounds import NO_SINGLE_PAIR
+from shuffledp.shuffle.rounds import NO_SINGLE_PAIR
 from shuffledp.views import SUMS_ALONE
 
 _UNIT = "one user's one report"

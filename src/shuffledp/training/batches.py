@@ -21,8 +21,8 @@ from shuffledp.neighbours import AddOrRemove, Relation, ReplaceSpecial, relation
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian
 from shuffledp.reductions import dataset_pair
-from shuffledp.shuffled_sgd import EpochCurve
 from shuffledp.training.one_epoch import OneEpoch
+from shuffledp.training.shuffled import EpochCurve
 from shuffledp.work import Answers, Beside
 
 U = UNIT_ROUNDOFF

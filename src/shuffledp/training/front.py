@@ -10,8 +10,8 @@ from shuffledp import _check
 from shuffledp.described import by_name
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import Relation
-from shuffledp.shuffled_sgd import ShuffledSGD
 from shuffledp.training.batches import SAMPLERS, BatchedSGD, Sampler, batched
+from shuffledp.training.shuffled import ShuffledSGD
 
 Trust = Literal["all", "published"]
 

@@ -16,7 +16,8 @@ from shuffledp.multimessage import MessagePair, MultiMessage
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Randomizer
 from shuffledp.reductions import VariationRatio, ratio_of
-from shuffledp.shuffle import Shuffled, Trust, settings, shuffle
+from shuffledp.shuffle.front import settings, shuffle
+from shuffledp.shuffle.shuffled import Shuffled, Trust
 from shuffledp.sides import RatioFamily
 
 

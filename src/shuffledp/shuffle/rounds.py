@@ -14,7 +14,7 @@ from shuffledp.errors import NotCertified
 from shuffledp.pair import ShuffledPair
 from shuffledp.randomizers import Randomizer
 from shuffledp.sides import ONE_ROUND, Side, Source, dataset_pairs, theorem_of
-from shuffledp.stealing_side import StealingCurve
+from shuffledp.sides.stealing import StealingCurve
 
 # Where a bound of the Renyi divergence is finite at one order it is so at some tail.
 _ANY_ORDER = 2.0

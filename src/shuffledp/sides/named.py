@@ -15,7 +15,6 @@ from shuffledp import closed_forms
 from shuffledp.analyses import analysis_named
 from shuffledp.baselines import certified_fft
 from shuffledp.binary.curve import Curve
-from shuffledp.binary_side import BinarySide
 from shuffledp.bound import Theorem
 from shuffledp.closed_forms import blanket as blanket_forms
 from shuffledp.closed_forms import clones, variation_ratio
@@ -41,8 +40,9 @@ from shuffledp.sides import (
     theorem_of,
     words_for,
 )
+from shuffledp.sides.binary import BinarySide
+from shuffledp.sides.stealing import JumpSide, StealingSide, named_cases
 from shuffledp.stealing import cases_of
-from shuffledp.stealing_side import JumpSide, StealingSide, named_cases
 
 U = UNIT_ROUNDOFF
 _HALVINGS = 50

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from shuffledp.named import make_named_side
 from shuffledp.sides import Found, Side, Source
+from shuffledp.sides.named import make_named_side
 from shuffledp.work import Answers
 
 

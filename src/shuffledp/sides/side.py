@@ -1,0 +1,106 @@
+"""One side of a bound: the profiles of an analysis, and the end of eps or delta they certify."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from shuffledp.analyses import Analysis
+from shuffledp.bound import Theorem
+from shuffledp.divergence import (
+    EpsilonInterval,
+    LogInterval,
+    PairProfile,
+    narrowest,
+    slope,
+    solve_epsilon,
+)
+
+# Up to so many profiles a loose bracket of each costs more than it saves.
+_FEW = 2
+
+
+@dataclass(frozen=True)
+class Found:
+    """One end: its value, what certifies it, its numerical width, and what reproduces it."""
+
+    value: float
+    theorem: Theorem | None
+    width: float | None
+    witness: dict[str, Any]
+    assumptions: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Side:
+    """The profiles of one analysis and what each of them stands for."""
+
+    analysis: Analysis
+    theorem: Theorem
+    profiles: tuple[PairProfile, ...]
+    witnesses: tuple[dict[str, Any], ...]
+    assumptions: tuple[str, ...]
+
+    def epsilon(
+        self, delta: float, *, cap: float, rtol: float, width: float | None = None
+    ) -> Found:
+        """The end of eps at this delta; an upper one may be as large as ``cap`` without saying so.
+
+        Parameters
+        ----------
+        delta : float
+            Target.
+        cap : float
+            eps by the local guarantee.
+        rtol : float
+            Relative width wanted.
+        width : float, optional
+            Relative width of delta that will be asked for at the end.
+        """
+        upper = self.analysis.end == "upper"
+        found = solve_epsilon(
+            self.profiles, math.log(delta), cap=cap, rtol=rtol, need_all=upper, width=width
+        )
+        return Found(
+            found.high if upper else found.low,
+            self.theorem,
+            _relative(found),
+            self.witnesses[found.which],
+            self.assumptions,
+        )
+
+    def log_delta(self, epsilon: float, *, width: float) -> Found:
+        """The end of log delta at this eps, numerically about a relative ``width`` wide."""
+        brackets = self._brackets(epsilon, width)
+        upper = self.analysis.end == "upper"
+        ends = [bracket.high if upper else bracket.low for bracket in brackets]
+        which = max(range(len(ends)), key=ends.__getitem__)
+        low, high = brackets[which]
+        low = max(bracket.low for bracket in brackets) if upper else low
+        gap = 0.0 if high == low else math.expm1(min(high - low, 700.0))
+        return Found(ends[which], self.theorem, gap, self.witnesses[which], self.assumptions)
+
+    def _brackets(self, epsilon: float, width: float) -> list[LogInterval]:
+        """Of all profiles; of many, those that loose brackets rule out stay loose."""
+        if len(self.profiles) <= _FEW:
+            return [narrowest(profile, epsilon, width)[0] for profile in self.profiles]
+        brackets = [profile.log_delta(epsilon) for profile in self.profiles]
+        largest = max(bracket.low for bracket in brackets)
+        for i, bracket in enumerate(brackets):
+            if bracket.high >= largest:
+                found = narrowest(self.profiles[i], epsilon, width)[0]
+                low, high = max(bracket.low, found.low), min(bracket.high, found.high)
+                brackets[i] = LogInterval(low, high)
+        return brackets
+
+    def slope(self, epsilon: float, cap: float) -> float:
+        """About -d log delta/d eps, below cap, of the highest profile; certifies nothing."""
+        highest = max(self.profiles, key=lambda profile: profile.rough_log_delta(epsilon))
+        return slope(highest, epsilon, cap)
+
+
+def _relative(found: EpsilonInterval) -> float:
+    if found.high == found.low:
+        return 0.0
+    return found.high / found.low - 1.0 if found.low > 0.0 else math.inf
