@@ -190,6 +190,8 @@ _VR_CLAIMS = [
          "80 to 95 % less", 0.80),
     Item("vr-order", VR, "Thm 4.2", "its conditions let in p = 3, beta = 0.05, q = 2.05, n = 1e4, "
          "delta = 1e-40", "eps at which delta <= 1e-40", 1e-40),
+    Item("vr-clones", VR, "Lemma 4.4", "clone probability 2r", "2 alpha p/q, alpha = beta/(p-1)",
+         lambda p, beta, q: 2 * beta / (p - 1) * p / q),
     Item("vr-faster", VR, "section 7", "time against the clone's code", "about ten times less",
          10.0),
     Item("vr-linear", VR, "section 7", "time over n", "linear in n"),
@@ -407,6 +409,10 @@ _FMT = [
     Item("fmt-sampling", FMT, "section 5", "mean squared distance of n draws from their law",
          "at most 1/n", 1.0),
     Item("fmt-lemma-a1", FMT, "Lemma A.1", "its condition", "p n >= 16 log(2/delta)"),
+    Item("fmt-lemma-23", FMT, "Lemma 2.3", "D at 1 + q(a-1) of two mixtures with one law",
+         "q D_a(P1 || (1-theta) P0 + theta Q1), theta = (1+q(a-1))/a"),
+    Item("fmt-lemma-c1", FMT, "Lemma C.1", "D_a of two laws, each within TV delta' of others",
+         "D_a of the others + (a+1) delta'"),
 ]  # fmt: skip
 
 # ------------------------------------------------------------------ Beyond pure local DP
@@ -439,6 +445,8 @@ _INDEX = [
          "phi(chi eps sqrt(n))/(chi^3 eps^2 n^1.5)",
          lambda chi, eps, n: exp(-((chi * eps) ** 2) * n / 2) / math.sqrt(2 * math.pi)
          / (chi**3 * eps**2 * n**1.5)),
+    Item("index-thm34", INDEX, "Thm 3.4", "eps at delta = 0.01/n (rebuilt)",
+         "sqrt(2 W0(sqrt(n)/(2 sqrt(2 pi) alpha chi)))/(chi sqrt(n))"),
     Item("index-thm37", INDEX, "Thm 3.7", "chi_lo = chi_up",
          "k-RR (k >= 3), local hashing, PrivUnit with small caps; not Laplace, Gaussian"),
     Item("index-fig4a-krr", INDEX, "Fig. 4a", "k-RR: upper and lower end", "indistinguishable"),
@@ -452,6 +460,8 @@ _INDEX = [
          "linear"),
     Item("index-fig4e", INDEX, "Fig. 4e", "at equal error of the mean, k-RR's chi_lo",
          "the largest"),
+    Item("index-moments", INDEX, "section 5.3", "errors of variance and third moment",
+         "the Gaussian's the smallest over a wide range"),
     Item("index-fig5", INDEX, "Fig. 5a", "chi_lo over the shape at equal variance",
          "rises to the Gaussian, then falls"),
 ]  # fmt: skip

@@ -97,7 +97,7 @@ def test_the_crosses_of_the_grid_are_as_far_above_the_contour_as_the_page_says()
     with (PAGE.parent / "figures/papers/su_profiles.csv").open(encoding="utf-8") as file:
         rows = list(csv.DictReader(file))
     pairs = [
-        (float(r["optimal decomposition, certified contour (ours)"]),
+        (float(r["optimal decomposition, certified contour, our evaluation"]),
          float(r["the same by FFT on a grid"] or "nan"))
         for r in rows
     ]  # fmt: skip
