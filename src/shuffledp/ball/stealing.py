@@ -20,7 +20,7 @@ from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import acb, arb, float_above
 
-__all__ = ["Atom", "Measures", "log_bound"]
+__all__ = ["Atom", "Measures", "Tilted", "log_bound", "squares_of", "tilted"]
 
 # (mass, gain).
 Atom = tuple[arb, arb]
@@ -106,8 +106,8 @@ def _log_one(found: Measures, n: int, alpha: float, smoothing: float) -> float:
     paid = tail + found.lost
     if not found.reservoir:
         return float_above(paid.log())
-    common = _tilted(found.reservoir, alpha)
-    laws = [_tilted(_with_left_over(atoms, reservoir), alpha) for atoms in found.types]
+    common = tilted(found.reservoir, alpha)
+    laws = [tilted(_with_left_over(atoms, reservoir), alpha) for atoms in found.types]
     lost = found.lost_labelled
     coarse = [
         _with(_log_chernoff(common, law, n, alpha, smoothing), seen)
@@ -143,7 +143,7 @@ def _with_left_over(atoms: list[Atom], reservoir: arb) -> list[Atom]:
 
 
 @dataclass(frozen=True)
-class _Tilted:
+class Tilted:
     """Masses times e^(alpha gain), their sum, the gains, and how much these vary (in floats)."""
 
     weights: list[arb]
@@ -152,20 +152,20 @@ class _Tilted:
     variance: float
 
 
-def _tilted(atoms: list[Atom], alpha: float) -> _Tilted:
+def tilted(atoms: list[Atom], alpha: float) -> Tilted:
     weights = [mass * (alpha * gain).exp() for mass, gain in atoms]
     total = sum(weights, arb(0))
     gains = [gain for _, gain in atoms]
     mean = sum((w * x for w, x in zip(weights, gains, strict=True)), arb(0)) / total
     second = sum((w * (x - mean) ** 2 for w, x in zip(weights, gains, strict=True)), arb(0))
-    return _Tilted(weights, total, gains, float((second / total).mid()))
+    return Tilted(weights, total, gains, float((second / total).mid()))
 
 
-def _log_power(common: _Tilted, law: _Tilted, n: int) -> arb:
+def _log_power(common: Tilted, law: Tilted, n: int) -> arb:
     return n * (common.total + law.total).log() - arb(n).log()
 
 
-def _log_chernoff(common: _Tilted, law: _Tilted, n: int, alpha: float, smoothing: float) -> float:
+def _log_chernoff(common: Tilted, law: Tilted, n: int, alpha: float, smoothing: float) -> float:
     """Corollary 3.2: psi <= 1."""
     smooth = (arb(smoothing) * alpha) ** 2 / 2
     value = _log_power(common, law, n) + smooth - (2 * arb(alpha)).log()
@@ -175,7 +175,7 @@ def _log_chernoff(common: _Tilted, law: _Tilted, n: int, alpha: float, smoothing
 class _Line:
     """The line that the sum is taken along, and the reservoir's |phi|^2 at its nodes."""
 
-    def __init__(self, common: _Tilted, alpha: float, smoothing: float, step: float) -> None:
+    def __init__(self, common: Tilted, alpha: float, smoothing: float, step: float) -> None:
         self.common, self.alpha, self.smoothing, self.step = (
             common,
             arb(alpha),
@@ -188,17 +188,17 @@ class _Line:
     @cached_property
     def squares(self) -> list[arb]:
         """|phi_c|^2 at every node."""
-        return list(_squares(self.common, self.step, self.nodes))
+        return list(squares_of(self.common, self.step, self.nodes))
 
 
-def _log_sum(line: _Line, law: _Tilted, n: int) -> float:
+def _log_sum(line: _Line, law: Tilted, n: int) -> float:
     """Theorem 3.1."""
     common, a, h = line.common, line.alpha, line.smoothing
     if line.nodes * (len(common.gains) + len(law.gains)) > _MOST_WORK:
         raise NotCertified("label stealing: too many outputs for the verifier")
     both = common.total + law.total
     total = arb(0)
-    pairs = zip(line.squares, _squares(law, line.step, line.nodes), strict=True)
+    pairs = zip(line.squares, squares_of(law, line.step, line.nodes), strict=True)
     for j, (first, second) in enumerate(pairs):
         t = arb(line.step) * j
         psi = (common.total * (1 + first) + law.total * (1 + second)) / (2 * both)
@@ -210,7 +210,7 @@ def _log_sum(line: _Line, law: _Tilted, n: int) -> float:
     return float_above(_log_power(common, law, n) + (total + rest).log())
 
 
-def _step(common: _Tilted, laws: Sequence[_Tilted], n: int, alpha: float) -> float:
+def _step(common: Tilted, laws: Sequence[Tilted], n: int, alpha: float) -> float:
     """A step for all types: in floats, any is valid."""
     within = 0.0
     for law in laws:
@@ -223,7 +223,7 @@ def _step(common: _Tilted, laws: Sequence[_Tilted], n: int, alpha: float) -> flo
     return step
 
 
-def _squares(law: _Tilted, step: float, nodes: int) -> Iterable[arb]:
+def squares_of(law: Tilted, step: float, nodes: int) -> Iterable[arb]:
     """|phi(j step)|^2, j = 0 .. nodes, of the tilted law."""
     weights = [acb(w / law.total) for w in law.weights]
     turns = [acb(0, step * gain).exp() for gain in law.gains]

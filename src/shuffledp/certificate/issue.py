@@ -112,7 +112,7 @@ def _composed(deployment: Deployment, situation: Situation) -> list[ComposedClai
         asked.append((published, "upper", "published"))
     found = []
     for bound, end, trusted in asked:
-        said = _said(bound, end, trusted)
+        said = said_of(bound, end, trusted)
         words = None if said["theorem"] is None else bound.witness.get(end)
         witness: Any = _composed_witness(deployment, words)
         if deployment.view == "sums":
@@ -127,12 +127,12 @@ def _claim(
     end: Literal["upper", "lower"],
     trust: Literal["all", "published"],
 ) -> Claim:
-    said = _said(bound, end, trust)
+    said = said_of(bound, end, trust)
     words = None if said["theorem"] is None else bound.witness.get(end)
-    return Claim(**said, witness=_witness(deployment, words))
+    return Claim(**said, witness=witness_of(deployment, words))
 
 
-def _said(
+def said_of(
     bound: Bound,
     end: Literal["upper", "lower"],
     trust: Literal["all", "published"],
@@ -176,10 +176,10 @@ def _composed_witness(deployment: Deployment, found: Any) -> ComposedWitness | N
     if not found or "analysis" not in found or deployment.view == "sums":
         return None
     extra = {key: found[key] for key in ("basic", "step", "values", "vertices") if key in found}
-    return ComposedWitness(**vars(_witness(deployment, found)), **extra)
+    return ComposedWitness(**vars(witness_of(deployment, found)), **extra)
 
 
-def _witness(deployment: Deployment, found: Any) -> Any:
+def witness_of(deployment: Deployment, found: Any) -> Any:
     """What the verifier needs to compute the end again, and nothing it does not look at."""
     if not found:
         return None

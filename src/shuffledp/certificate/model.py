@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -34,15 +35,16 @@ NonNegative = Annotated[float, Field(ge=0.0)]
 Vertices = Annotated[
     list[tuple[Annotated[int, Field(ge=0)], NonNegative]], Field(min_length=2, max_length=5000)
 ]
+Written = TypeVar("Written", bound=BaseModel)
 # A value, a record of values, or a record whose attributes are records.
 Input = int | float | tuple[int | float | tuple[int | float, ...], ...]
 
 
-class _Strict(BaseModel):
+class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 
-class Statement(_Strict):
+class Statement(Strict):
     """A theorem, with its source and whether all of it is published."""
 
     key: str
@@ -51,7 +53,7 @@ class Statement(_Strict):
     provenance: Literal["published", "proved here"]
 
 
-class FreeNumbers(_Strict):
+class FreeNumbers(Strict):
     """Numbers that a label-stealing bound leaves free, for one pair of inputs; all are valid.
 
     ``alpha`` and ``smoothing`` say where its sum is taken. The reservoir is a share of the blanket:
@@ -75,7 +77,7 @@ class FreeNumbers(_Strict):
         return {key: value for key, value in handler(self).items() if value is not None}
 
 
-class Witness(_Strict):
+class Witness(Strict):
     """What reproduces an end: the analysis and, for a dataset, who holds what.
 
     ``pairs`` are the ordered pairs of inputs that were looked at for a blanket; the theorem says
@@ -115,7 +117,7 @@ class Witness(_Strict):
         return found
 
 
-class SumsWitness(_Strict):
+class SumsWitness(Strict):
     """What reproduces an end of sums.
 
     ``values`` (upper end) are not below delta of one coordinate at eps = 0, step, 2 step, ..., for
@@ -137,7 +139,7 @@ class SumsWitness(_Strict):
         return {key: value for key, value in handler(self).items() if value is not None}
 
 
-class Claim(_Strict):
+class Claim(Strict):
     """One end. ``value`` null: nothing finite is claimed. ``log``: of a delta, natural."""
 
     end: Literal["upper", "lower"]
@@ -165,7 +167,7 @@ class ComposedWitness(Witness):
     vertices: Annotated[list[Vertices], Field(min_length=1, max_length=2)] | None = None
 
 
-class ComposedClaim(_Strict):
+class ComposedClaim(Strict):
     """One end after all rounds."""
 
     end: Literal["upper", "lower"]
@@ -178,7 +180,7 @@ class ComposedClaim(_Strict):
     assumptions: list[str]
 
 
-class Scenario(_Strict):
+class Scenario(Strict):
     """One situation: n honest messages, where n comes from, and what is claimed there.
 
     ``claims`` are about one round, ``composed`` about all rounds together.
@@ -191,7 +193,7 @@ class Scenario(_Strict):
     composed: list[ComposedClaim] = []
 
 
-class Source(_Strict):
+class Source(Strict):
     """The deployment file: its name, its hash, what it said (defaults filled in)."""
 
     file: str
@@ -199,7 +201,7 @@ class Source(_Strict):
     content: Deployment
 
 
-class Release(_Strict):
+class Release(Strict):
     """What a run released: the table of estimates (file name, sha256 of its bytes), and its users.
 
     ``users`` were seen, ``declared_users`` are those of the deployment file. ``nulls`` rows had no
@@ -224,7 +226,7 @@ class Release(_Strict):
         )
 
 
-class View(_Strict):
+class View(Strict):
     """What the analyst sees where it is not all messages, as a value and in words.
 
     ``changed`` is how many coordinates a neighbour may change in one round.
@@ -236,7 +238,7 @@ class View(_Strict):
     words: str
 
 
-class Certificate(Shown, _Strict):
+class Certificate(Shown, Strict):
     """Everything that is claimed of one deployment; ``view`` is null where messages are seen."""
 
     format: Literal["shuffledp-certificate/1", "shuffledp-certificate/2"]
@@ -359,11 +361,29 @@ def read(path: str | Path) -> Certificate:
     ParameterError
         If there is no such file, it is not JSON, or it is not a certificate of this format.
     """
+    return plain(path, loaded(path))
+
+
+def plain(path: str | Path, found: Any) -> Certificate:
+    """What was read as a certificate of one mechanism; ``path`` starts every message."""
+    if isinstance(found, dict) and found.get("format") not in {FORMAT, FORMAT_ROUNDS}:
+        raise ParameterError(f"{path}: format = {found.get('format')!r}: wanted {FORMAT!r}")
+    return as_written(path, found, Certificate, to_dict)
+
+
+def loaded(path: str | Path) -> Any:
+    """A JSON file's content: no NaN, no key given twice.
+
+    Raises
+    ------
+    ParameterError
+        If there is no such file, or it is not JSON.
+    """
     path = Path(path)
     try:
         if path.stat().st_size > _LARGEST_FILE:
             raise ParameterError(f"{path}: wanted a certificate of at most {_LARGEST_FILE:,} bytes")
-        found = json.loads(
+        return json.loads(
             path.read_text(encoding="utf-8-sig"),
             parse_constant=_no_constant,
             object_pairs_hook=_unique_keys,
@@ -373,15 +393,24 @@ def read(path: str | Path) -> Certificate:
     except (OSError, UnicodeDecodeError) as error:
         why = f"{unreadable(error)}; wanted a certificate, a JSON file"
         raise ParameterError(f"certificate {str(path)!r}: {why}") from None
-    if isinstance(found, dict) and found.get("format") not in {FORMAT, FORMAT_ROUNDS}:
-        raise ParameterError(f"{path}: format = {found.get('format')!r}: wanted {FORMAT!r}")
+
+
+def as_written(
+    path: str | Path, found: Any, kind: type[Written], content: Callable[[Written], Any]
+) -> Written:
+    """What was read as one of these; ``content`` is what one is written as.
+
+    Raises
+    ------
+    ParameterError
+        If it is none, or would be written otherwise: nothing filled in, rounded or put in order.
+    """
     try:
         # Through JSON mode, where a list may stand for a tuple and the rest stays strict.
-        certificate = Certificate.model_validate_json(json.dumps(found))
+        certificate = kind.model_validate_json(json.dumps(found))
     except ValidationError as error:
-        raise ParameterError(f"{path}: {one_line(error, Certificate)}") from None
-    # What is checked is what is written: nothing filled in, rounded or put in order by a class.
-    odd = first_difference(found, to_dict(certificate))
+        raise ParameterError(f"{path}: {one_line(error, kind)}") from None
+    odd = first_difference(found, content(certificate))
     if odd:
         raise ParameterError(f"{path}: {odd}")
     return certificate

@@ -192,6 +192,8 @@ def _positive(
         return 0.0, start
     at = int(sums[positive[0]])
     log_weight = -(sums - at) * math.log(tau)
+    # Sums before the first that counts have weights above one, which may be any.
+    log_weight = np.minimum(log_weight, 0.0)
     weight = np.where(log_weight > -_FARTHEST, np.exp(np.maximum(log_weight, -_FARTHEST)), 0.0)
     size = math.fsum(np.abs(gains) * tau**_STEPS) * float(law.max())
     terms = np.maximum(step - 32 * U * size, 0.0)[positive] * weight[positive]

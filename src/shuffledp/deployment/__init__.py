@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from shuffledp.deployment.accounting import Account, Curve, Situation, account, curve_over_n
-from shuffledp.deployment.groups import (
-    NO_CERTIFICATE,
-    CrowdAccount,
-    CrowdDeployment,
-    CrowdFile,
-    account_crowd,
-    is_crowd,
-    load_crowd,
-)
+from shuffledp.deployment.crowds import CrowdAccount, account_crowd
+from shuffledp.deployment.groups import CrowdDeployment, CrowdFile, is_crowd, load_crowd
 from shuffledp.deployment.model import Deployment, DeploymentFile, json_schema, load, parse
 
 __all__ = [
-    "NO_CERTIFICATE",
     "Account",
     "CrowdAccount",
     "CrowdDeployment",

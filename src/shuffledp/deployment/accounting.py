@@ -140,10 +140,10 @@ def _eps0(deployment: Deployment) -> float:
 def _summed(deployment: Deployment, name: str, n: int, how: str, report: Report) -> Situation:
     """A situation of sums: nothing of it is published."""
     rounds = deployment.accounting.rounds
-    bound, composed = _with_margin(deployment, sums_at_target(deployment, n)), None
+    bound, composed = with_margin(deployment, sums_at_target(deployment, n)), None
     if rounds > 1:
         report(f"{name}: {rounds:,} rounds")
-        composed = _with_margin(deployment, sums_at_target(deployment, n, rounds=rounds))
+        composed = with_margin(deployment, sums_at_target(deployment, n, rounds=rounds))
     return Situation(name, n, how, bound, None, composed)
 
 
@@ -151,15 +151,20 @@ def _both(
     deployment: Deployment, n: int, evaluate: Callable[[Deployment, Shuffled], Bound]
 ) -> tuple[Bound, Bound | None]:
     """The bound, and that from published theorems where it rests on others."""
-    bound = _with_margin(deployment, evaluate(deployment, deployment.accountant(n)))
+    bound = with_margin(deployment, evaluate(deployment, deployment.accountant(n)))
     theorem = bound.upper_theorem
     if theorem is None or theorem.provenance == "published":
         return bound, None
     published = evaluate(deployment, deployment.accountant(n, trust="published"))
-    return bound, _with_margin(deployment, published)
+    return bound, with_margin(deployment, published)
 
 
-def _with_margin(deployment: Deployment, bound: Bound) -> Bound:
+def alone_both(deployment: Deployment) -> tuple[Bound, Bound | None]:
+    """As ``account`` has them where the shuffler fails: one user, whom nobody hides."""
+    return _both(deployment, 1, at_target)
+
+
+def with_margin(deployment: Deployment, bound: Bound) -> Bound:
     """Both ends moved outward by ``rtol``, at most to the local guarantee.
 
     The ends may be exact to the last bit, where no verifier of finite precision can tell on which

@@ -12,14 +12,13 @@
     [accounting]          # optional
     trust = "all"
 
-Every user counted here is honest and arrives: leave out those who may not be, or do not. There is
-no certificate of a crowd: ``verify`` does not recompute one.
+Every user counted here is honest and arrives: leave out those who may not be, or do not.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, Any
@@ -27,12 +26,12 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from shuffledp import _check
-from shuffledp.bound import Bound
-from shuffledp.crowd import LARGEST_GROUPS, Crowd, crowd
 from shuffledp.deployment.messages import one_line
 from shuffledp.deployment.model import (
     GENERIC,
     Accounting,
+    Deployment,
+    Population,
     Table,
     Target,
     Title,
@@ -40,14 +39,10 @@ from shuffledp.deployment.model import (
     is_protocol,
     read_toml,
 )
-from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.index import Estimate
-from shuffledp.randomizers import randomizer_from_dict
+from shuffledp.errors import ParameterError
 
-NO_CERTIFICATE = (
-    "a crowd of several groups has no certificate: verify does not recompute its bounds, and says "
-    "nothing of them"
-)
+# As ``crowd.LARGEST_GROUPS``: what reads a file in a browser has no numerics to ask.
+LARGEST_GROUPS = 50
 
 
 class Group(Table):
@@ -88,17 +83,23 @@ class CrowdDeployment(Table):
             )
         return self
 
-    def crowd(self, victim: int | None) -> Crowd:
-        """The front door's object.
+    def alone(self, k: int) -> Deployment:
+        """One group as if it were a deployment of its own: all users with its mechanism.
 
         Parameters
         ----------
-        victim : int or None
-            Whose members are protected.
+        k : int
+            Index of the group.
         """
-        groups = [(randomizer_from_dict(one.randomizer), one.users) for one in self.group]
-        accounting = self.accounting
-        return crowd(groups, victim=victim, rtol=accounting.rtol, trust=accounting.trust)
+        own = self.group[k].randomizer
+        users = sum(one.users for one in self.group if one.randomizer == own)
+        return Deployment(
+            title=self.title,
+            population=Population(users=users),
+            randomizer=own,
+            target=self.target,
+            accounting=self.accounting,
+        )
 
 
 @dataclass(frozen=True)
@@ -109,33 +110,10 @@ class CrowdFile:
     sha256: str
     deployment: CrowdDeployment
 
-
-@dataclass(frozen=True)
-class CrowdAccount:
-    """What is certified of each group's members, and the published approximation beside it."""
-
-    deployment: CrowdDeployment
-    bounds: tuple[Bound, ...]
-    estimates: tuple[Estimate | None, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-able form; no certificate, and it says so."""
-        return {
-            "title": self.deployment.title,
-            "certificate": None,
-            "why": NO_CERTIFICATE,
-            "groups": [
-                {
-                    "users": group.users,
-                    "randomizer": group.randomizer,
-                    "bound": bound.to_dict(),
-                    "published_approximation": None if guess is None else guess.to_dict(),
-                }
-                for group, bound, guess in zip(
-                    self.deployment.group, self.bounds, self.estimates, strict=True
-                )
-            ],
-        }
+    @property
+    def stem(self) -> str:
+        """File name without its ending: what the certificate and the figure are named after."""
+        return self.path.stem
 
 
 def is_crowd(path: str | Path) -> bool:
@@ -169,36 +147,3 @@ def parse_crowd(table: Mapping[str, Any], *, where: str) -> CrowdDeployment:
         return CrowdDeployment.model_validate(table)
     except ValidationError as error:
         raise ParameterError(f"{where}: {one_line(error, CrowdDeployment)}") from None
-
-
-def account_crowd(
-    deployment: CrowdDeployment, *, report: Callable[[str], None] = lambda _message: None
-) -> CrowdAccount:
-    """The bound of each group's members at the target.
-
-    Parameters
-    ----------
-    deployment : CrowdDeployment
-        What runs.
-    report : callable
-        Told in a few words what is being computed.
-    """
-    target = deployment.target
-    bounds, estimates = [], []
-    for k, group in enumerate(deployment.group):
-        report(f"group {k}: {group.users:,} users")
-        one = deployment.crowd(k)
-        if target.quantity == "epsilon":
-            bounds.append(one.epsilon(delta=target.value))
-            estimates.append(_estimate(one, target.value))
-        else:
-            bounds.append(one.delta(epsilon=target.value))
-            estimates.append(None)
-    return CrowdAccount(deployment, tuple(bounds), tuple(estimates))
-
-
-def _estimate(one: Crowd, delta: float) -> Estimate | None:
-    try:
-        return one.estimate(delta=delta)
-    except NotCertified:
-        return None

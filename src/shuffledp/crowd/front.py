@@ -1,0 +1,317 @@
+"""A crowd of several kinds: groups with their own mechanism and count behind one shuffler."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from scipy.optimize import brentq
+from scipy.special import log_ndtr
+
+from shuffledp import _check
+from shuffledp.bound import Bound, delta_from_log
+from shuffledp.composition import Composed, compose
+from shuffledp.crowd.member import Member
+from shuffledp.curves import Plotting
+from shuffledp.described import by_name
+from shuffledp.ends import Ends
+from shuffledp.errors import NotCertified, rejected
+from shuffledp.index import Estimate
+from shuffledp.neighbours import Relation
+from shuffledp.randomizers import Randomizer
+from shuffledp.shuffle import Trust, settings
+from shuffledp.sides import Found
+from shuffledp.work import Answers, Beside
+
+LARGEST_GROUPS = 50
+_CHEN = "Chen, Cao, Ge 2024, hiding in a heterogeneous crowd"
+_BELOW = "below the certified lower end here: on the wrong side"
+_NOT_BELOW = "not certified: nothing says on which side of the truth it is"
+
+
+@dataclass(frozen=True)
+class Crowd(Plotting):
+    """Groups of users behind one shuffler, and whose member is protected; made by ``crowd``.
+
+    Attributes
+    ----------
+    groups : tuple of (Randomizer, int)
+        Each group's mechanism and number of users.
+    victim : int or None
+        Index of the group whose members the answers are about; None: the worst of all groups.
+    rtol : float
+        Requested relative width of each analysis' own numerical bracket of eps.
+    trust : {"all", "published"}
+        "published" leaves out what is proved only in docs/.
+    """
+
+    groups: tuple[tuple[Randomizer, int], ...]
+    victim: int | None = None
+    rtol: float = 1e-6
+    trust: Trust = "all"
+
+    @property
+    def n(self) -> int:
+        """Users in all."""
+        return sum(count for _, count in self.groups)
+
+    @property
+    def eps0(self) -> float:
+        """Local guarantee in nats: of the victim's group, or the largest."""
+        return max(float(self.groups[k][0].eps0) for k in self._asked())
+
+    @property
+    def relation(self) -> Relation:
+        """What one user may change: the victim's mechanism says."""
+        relations = {self.groups[k][0].relation for k in self._asked()}
+        if len(relations) > 1:
+            raise rejected("victim", None, "one group: its groups have different neighbours")
+        return relations.pop()
+
+    def of(self, victim: int) -> Crowd:
+        """The same crowd for members of one group.
+
+        Parameters
+        ----------
+        victim : int
+            Index of the group.
+        """
+        return Crowd(self.groups, _victim(victim, len(self.groups)), self.rtol, self.trust)
+
+    @by_name
+    def epsilon(self, *, delta: float) -> Bound:
+        """Central eps at a given delta, both ends certified.
+
+        Parameters
+        ----------
+        delta : float
+            Target, 0 < delta < 1.
+        """
+        return self._epsilon(_check.open_unit("delta", delta), closing=True)
+
+    @by_name
+    def delta(self, *, epsilon: float) -> Bound:
+        """Central delta at a given eps, both ends certified.
+
+        Parameters
+        ----------
+        epsilon : float
+            eps >= 0 in nats.
+        """
+        return self._delta(_check.epsilon("epsilon", epsilon), closing=True)
+
+    @by_name
+    def recomputable_epsilon(self, *, delta: float) -> Bound:
+        """As ``epsilon``, by analyses that ``shuffledp verify`` recomputes.
+
+        Parameters
+        ----------
+        delta : float
+            Target, 0 < delta < 1.
+        """
+        return self._epsilon(_check.open_unit("delta", delta), closing=False)
+
+    @by_name
+    def recomputable_delta(self, *, epsilon: float) -> Bound:
+        """As ``delta``, by analyses that ``shuffledp verify`` recomputes.
+
+        Parameters
+        ----------
+        epsilon : float
+            eps >= 0 in nats.
+        """
+        return self._delta(_check.epsilon("epsilon", epsilon), closing=False)
+
+    def _epsilon(self, delta: float, *, closing: bool) -> Bound:
+        members = [self._member(k) for k in self._asked()]
+        upper = _largest([one.upper_epsilon(delta, closing=closing) for one in members])
+        lower = _largest([one.lower_epsilon(delta, closing=closing) for one in members])
+        ends = Ends(lower, upper, {"delta": delta, "n": self.n}, self.relation)
+        return ends.bound("epsilon", (lower.value, upper.value), wanted=self.rtol)
+
+    def _delta(self, epsilon: float, *, closing: bool) -> Bound:
+        members = [self._member(k) for k in self._asked()]
+        upper = _largest([one.upper_log_delta(epsilon, closing=closing) for one in members])
+        lower = _largest([one.lower_log_delta(epsilon, closing=closing) for one in members])
+        ends = Ends(lower, upper, {"epsilon": epsilon, "n": self.n}, self.relation)
+        return ends.bound(
+            "delta", delta_from_log(lower.value, upper.value), wanted=10.0 * self.rtol, logs=True
+        )
+
+    @by_name
+    def profile(self, epsilons: Iterable[float]) -> list[Bound]:
+        """delta at each eps: the privacy profile.
+
+        Parameters
+        ----------
+        epsilons : iterable of float
+            Values of eps >= 0 in nats.
+        """
+        return [self.delta(epsilon=e) for e in epsilons]
+
+    @by_name
+    def compose(self, *, rounds: int, rtol: float | None = None) -> Composed:
+        """The same crowd in several rounds, one group's members protected.
+
+        Upper ends rest on the curves that rounds are made of, which are those of the own group
+        alone: the other groups only hide. There is no lower end.
+
+        Parameters
+        ----------
+        rounds : int
+            1 <= rounds <= 1e9.
+        rtol : float, optional
+            As for ``Shuffled.compose``.
+        """
+        if self.victim is None and len(self.groups) > 1:
+            raise rejected("victim", None, "the index of a group: rounds are composed for one")
+        return compose([self._member(self._asked()[0])], rounds=rounds, rtol=rtol)
+
+    @by_name
+    def estimate(self, *, delta: float) -> Estimate:
+        """The published approximation for crowds: Gaussian DP with mu = sqrt(2/(S - max s_i)).
+
+        S is the sum of s_i = (1 - delta_i)/(1 + e^eps_i) over all users, (eps_i, delta_i) their
+        local guarantees (here delta_i = 0, or delta where there is no pure one). It is never an
+        end; where it is below the certified lower end, it says so.
+
+        Parameters
+        ----------
+        delta : float
+            Target, 0 < delta < 1.
+
+        Raises
+        ------
+        NotCertified
+            If a group has no local guarantee.
+        """
+        delta = _check.open_unit("delta", delta)
+        mu = self._mu(delta)
+        value = _gaussian_epsilon(mu, math.log(delta))
+        wrong = value < max(self._member(k).lower_epsilon(delta).value for k in self._asked())
+        return Estimate(
+            "epsilon",
+            value,
+            f"Gaussian DP with mu = {mu:.6g}",
+            _CHEN,
+            at={"delta": delta, "n": self.n},
+            warning=_BELOW if wrong else _NOT_BELOW,
+        )
+
+    def _mu(self, delta: float) -> float:
+        shares = []
+        for mechanism, count in self.groups:
+            eps0, delta0 = float(mechanism.eps0), 0.0
+            if not math.isfinite(eps0):
+                eps0, delta0 = float(mechanism.local_epsilon(delta)), delta
+            if not math.isfinite(eps0):
+                raise NotCertified(f"estimate: {mechanism.name} has no local guarantee")
+            shares.append((count, (1.0 - delta0) / (1.0 + math.exp(min(eps0, 700.0)))))
+        rest = math.fsum(count * s for count, s in shares) - max(s for _, s in shares)
+        return math.sqrt(2.0 / rest) if rest > 0.0 else math.inf
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able form: groups as tables, and the victim's."""
+        return {
+            "groups": [{"randomizer": m.to_dict(), "users": count} for m, count in self.groups],
+            "victim": self.victim,
+            "rtol": self.rtol,
+            "trust": self.trust,
+        }
+
+    def _asked(self) -> list[int]:
+        """Groups whose members the answers are about."""
+        return list(range(len(self.groups))) if self.victim is None else [self.victim]
+
+    def _member(self, victim: int) -> Member:
+        return _WORK.of(self).answer(
+            victim, lambda: Member(self.groups, victim, rtol=self.rtol, trust=self.trust)
+        )
+
+
+def _largest(found: Sequence[Found]) -> Found:
+    return max(found, key=lambda one: one.value)
+
+
+_WORK: Beside[Crowd, Answers] = Beside(lambda _: Answers())
+
+
+def _gaussian_epsilon(mu: float, log_target: float) -> float:
+    """eps with delta_mu(eps) = delta, the profile of Gaussian DP; inf for mu = inf."""
+    if math.isinf(mu):
+        return math.inf
+
+    def gap(epsilon: float) -> float:
+        first = float(log_ndtr(-epsilon / mu + 0.5 * mu))
+        second = epsilon + float(log_ndtr(-epsilon / mu - 0.5 * mu))
+        # log(e^first - e^second), second < first.
+        return first + math.log(max(-math.expm1(second - first), 1e-300)) - log_target
+
+    if gap(0.0) <= 0.0:
+        return 0.0
+    high = mu * (0.5 * mu + math.sqrt(-2.0 * log_target) + 1.0)
+    root: Any = brentq(gap, 0.0, high, xtol=1e-14)
+    return float(root)
+
+
+def _victim(victim: Any, groups: int) -> int:
+    if isinstance(victim, bool) or not isinstance(victim, int) or not 0 <= victim < groups:
+        raise rejected("victim", victim, f"the index of a group, 0 to {groups - 1}, or None")
+    return victim
+
+
+def _checked_group(i: int, group: Any) -> tuple[Randomizer, int]:
+    wanted = "a pair of a randomizer and a number of users"
+    if isinstance(group, str) or not isinstance(group, Sequence) or len(group) != 2:
+        raise rejected(f"groups[{i}]", group, wanted)
+    mechanism, count = group
+    if not isinstance(mechanism, Randomizer):
+        raise rejected(f"groups[{i}]", group, wanted)
+    return mechanism, _check.count(f"groups[{i}] users", count)
+
+
+@by_name
+def crowd(
+    groups: Iterable[tuple[Randomizer, int]],
+    *,
+    victim: int | None = None,
+    rtol: float = 1e-6,
+    trust: Trust = "all",
+) -> Crowd:
+    """Groups of users with their own mechanisms behind one shuffler.
+
+    Parameters
+    ----------
+    groups : iterable of (Randomizer, int)
+        Each group's mechanism and number of users; up to 50 groups.
+    victim : int, optional
+        Index of the group whose members are protected; None: the worst of all groups.
+    rtol, trust
+        As for ``shuffle``.
+
+    Raises
+    ------
+    ParameterError
+        If an argument is outside its domain.
+
+    Examples
+    --------
+    >>> import shuffledp as sd
+    >>> tiers = [(sd.BinaryRR(eps0=1.0), 10_000), (sd.BinaryRR(eps0=4.0), 10_000)]
+    >>> bound = sd.crowd(tiers, victim=1).epsilon(delta=1e-6)
+    >>> round(bound.lower, 4), round(bound.upper, 4)
+    (0.0752, 0.0752)
+    """
+    if isinstance(groups, str | Randomizer) or not isinstance(groups, Iterable):
+        raise rejected("groups", groups, "pairs of a randomizer and a number of users")
+    found = tuple(_checked_group(i, group) for i, group in enumerate(groups))
+    if not 0 < len(found) <= LARGEST_GROUPS:
+        raise rejected("groups", f"{len(found)} groups", f"1 to {LARGEST_GROUPS}")
+    _check.count("users of all groups", sum(count for _, count in found))
+    chosen = None if victim is None else _victim(victim, len(found))
+    rtol, trust = settings(rtol, trust)
+    made = Crowd(found, chosen, rtol, trust)
+    _ = made.relation
+    return made

@@ -1,0 +1,137 @@
+"""Accounting of a crowd: what the members of each group get, and what is left without a shuffler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from shuffledp.bound import Bound
+from shuffledp.crowd import Crowd, crowd
+from shuffledp.deployment.accounting import NOW, Account, Situation, alone_both, with_margin
+from shuffledp.deployment.groups import CrowdDeployment
+from shuffledp.deployment.views import FAILURES
+from shuffledp.errors import NotCertified
+from shuffledp.index import Estimate
+from shuffledp.neighbours import Relation
+from shuffledp.randomizers import randomizer_from_dict
+from shuffledp.sides import HONEST, ONE_ROUND
+
+Report = Callable[[str], None]
+_ALONE = "every message is seen with its sender: nothing hides it"
+
+
+@dataclass(frozen=True)
+class CrowdAccount:
+    """What is certified of each group's members, and the published approximation beside it.
+
+    Attributes
+    ----------
+    deployment : CrowdDeployment
+        What runs.
+    members : tuple of Account
+        One for each group: hidden by all groups, and if the shuffler fails.
+    estimates : tuple of Estimate or None
+        One for each group; None where there is none.
+    """
+
+    deployment: CrowdDeployment
+    members: tuple[Account, ...]
+    estimates: tuple[Estimate | None, ...]
+
+    @property
+    def bounds(self) -> tuple[Bound, ...]:
+        """Of each group's members, hidden by all groups."""
+        return tuple(one.situations[0].bound for one in self.members)
+
+
+def crowd_of(deployment: CrowdDeployment, victim: int, *, trust: str | None = None) -> Crowd:
+    """The front door's object for members of one group.
+
+    Parameters
+    ----------
+    deployment : CrowdDeployment
+        What runs.
+    victim : int
+        Whose members are protected.
+    trust : {"all", "published"}, optional
+        In the place of the file's.
+    """
+    groups = [(randomizer_from_dict(one.randomizer), one.users) for one in deployment.group]
+    accounting = deployment.accounting
+    chosen = accounting.trust if trust is None else trust
+    return crowd(groups, victim=victim, rtol=accounting.rtol, trust=chosen)
+
+
+def account_crowd(
+    deployment: CrowdDeployment, *, report: Report = lambda _message: None
+) -> CrowdAccount:
+    """The bounds of each group's members at the target.
+
+    Parameters
+    ----------
+    deployment : CrowdDeployment
+        What runs.
+    report : callable
+        Told in a few words what is being computed.
+    """
+    members, estimates = [], []
+    for k, group in enumerate(deployment.group):
+        report(f"group {k}: {group.users:,} users")
+        alone = deployment.alone(k)
+        situations = (_hidden(deployment, k), _failed(deployment, k))
+        members.append(Account(alone, alone.accountant(1).eps0, situations))
+        estimates.append(_estimate(deployment, k))
+    return CrowdAccount(deployment, tuple(members), tuple(estimates))
+
+
+def hidden_words(deployment: CrowdDeployment, k: int) -> str:
+    """Where the messages come from that hide a member's."""
+    users, total = deployment.group[k].users, sum(one.users for one in deployment.group)
+    return f"{users:,} users of group {k} and {total - users:,} of other groups = {total:,}"
+
+
+def member_words(relation: Relation, k: int) -> str:
+    """Who are neighbours, where somebody of group k is protected."""
+    words = f"the user is one of group {k} and stays in it, all groups are the same"
+    return f"{relation.sentence}; {words}"
+
+
+def _hidden(deployment: CrowdDeployment, k: int) -> Situation:
+    """A member among all groups."""
+    bound, published = _at_target(deployment, k), None
+    theorem = bound.upper_theorem
+    if theorem is not None and theorem.provenance != "published":
+        published = _at_target(deployment, k, trust="published")
+    n = sum(one.users for one in deployment.group)
+    return Situation(NOW, n, hidden_words(deployment, k), bound, published)
+
+
+def _at_target(deployment: CrowdDeployment, k: int, *, trust: str | None = None) -> Bound:
+    one, target = crowd_of(deployment, k, trust=trust), deployment.target
+    bound = (
+        one.recomputable_epsilon(delta=target.value)
+        if target.quantity == "epsilon"
+        else one.recomputable_delta(epsilon=target.value)
+    )
+    return with_margin(deployment.alone(k), bound)
+
+
+def _failed(deployment: CrowdDeployment, k: int) -> Situation:
+    """A member whose report nothing hides: what others run is of no account."""
+    alone = deployment.alone(k)
+    bound, published = alone_both(alone)
+    relation = randomizer_from_dict(alone.randomizer).relation
+    words = (relation.sentence, HONEST, ONE_ROUND)
+    if published is not None:
+        published = replace(published, assumptions=words)
+    return Situation(FAILURES[0], 1, _ALONE, replace(bound, assumptions=words), published)
+
+
+def _estimate(deployment: CrowdDeployment, k: int) -> Estimate | None:
+    target = deployment.target
+    if target.quantity != "epsilon":
+        return None
+    try:
+        return crowd_of(deployment, k).estimate(delta=target.value)
+    except NotCertified:
+        return None
