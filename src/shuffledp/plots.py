@@ -42,7 +42,7 @@ from shuffledp.planner import Curves, Plan
 
 if TYPE_CHECKING:
     # A curve needs matplotlib alone; where there is an account, deployment files are read already.
-    from shuffledp.deployment import Account, Curve
+    from shuffledp.deployment import Account, CrowdAccount, Curve
 
 SUFFIXES = (".png", ".svg", ".pdf")
 _FOLD, _TITLE = 40, 64  # characters in a line
@@ -121,6 +121,41 @@ def account_figure(account: Account, curve: Curve, *, label: str) -> Figure:
     handles += _marks(axes, account)
     _limits(axes, curve)
     _legend(figure, handles, f"{label}\n{_at_words(account)}")
+    return figure
+
+
+def crowd_figure(account: CrowdAccount, *, labels: Sequence[str]) -> Figure:
+    """eps (or delta) of each group's members, from their own group alone to all groups together.
+
+    Parameters
+    ----------
+    account : CrowdAccount
+        The crowd's own numbers.
+    labels : sequence of str
+        Each group's mechanism in a few words.
+    """
+    quantity = account.bounds[0].quantity
+    figure, axes = _blank(account.deployment.title, quantity, over="n")
+    axes.set_xlabel("messages among which a member's is hidden, n (users)")
+    handles = []
+    for k, (member, own) in enumerate(zip(account.members, account.own, strict=True)):
+        now = member.situations[0]
+        ns = [member.deployment.population.users, now.n]
+        heights = [height(bound, up=True) for bound in (own, now.bound)]
+        low = height(now.bound, up=False)
+        colour, marker = COLOURS[k % len(COLOURS)], MARKERS[k % len(MARKERS)]
+        style: dict[str, Any] = {"marker": marker, "mec": "black", "ms": 7, "lw": 1.5}
+        (line,) = axes.plot(ns, heights, color=colour, ls=DASHES[k % len(DASHES)], **style)
+        if not math.isnan(low) and not math.isnan(heights[1]):
+            axes.plot([now.n] * 2, [low, heights[1]], color="black", lw=1.3, marker="_", zorder=5)
+        line.set_label(f"group {k}, {labels[k]}:\n{_ends(now.bound)}")
+        handles.append(line)
+    axes.margins(x=0.08, y=0.15)
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    target = account.deployment.target
+    word = "delta" if target.quantity == "epsilon" else "eps"
+    words = "left: the users of the own mechanism alone; right: all groups"
+    _legend(figure, handles, f"{word} = {exact(target.value)}\n{words}")
     return figure
 
 

@@ -140,12 +140,12 @@ def sums(measures, n, at):
     """log J of every type along a given contour, in balls."""
     with ctx.workprec(256):
         reservoir = sum((mass for mass, _ in measures.reservoir), arb(0))
-        common = stealing._tilted(measures.reservoir, at.alpha)
+        common = stealing.tilted(measures.reservoir, at.alpha)
         line = stealing._Line(common, at.alpha, at.smoothing, at.step)
         line.nodes = at.nodes
         return [
             stealing._log_sum(
-                line, stealing._tilted(stealing._with_left_over(law, reservoir), at.alpha), n
+                line, stealing.tilted(stealing._with_left_over(law, reservoir), at.alpha), n
             )
             for law in measures.types
         ]

@@ -32,26 +32,46 @@ def run(*words):
     return CliRunner().invoke(main, [str(word) for word in words])
 
 
-def test_account_says_what_each_group_gets_and_writes_nothing(tmp_path, monkeypatch):
-    path = written(tmp_path)
-    found = account_crowd(load_crowd(path).deployment)
-    groups = [(sd.BinaryRR(eps0=1.0), 60), (sd.Duchi(eps0=3.0), 40)]
-    for k, bound in enumerate(found.bounds):
-        assert bound == sd.crowd(groups, victim=k).epsilon(delta=1e-3)
-    monkeypatch.chdir(tmp_path)
-    done = run("account", path)
+def test_account_writes_certificate_reports_and_figure(tmp_path):
+    path, out = written(tmp_path), tmp_path / "out"
+    reports = [tmp_path / f"report.{kind}" for kind in ("html", "md")]
+    done = run("account", path, "--out", out, "--verify",
+               *(word for report in reports for word in ("--report", report)))  # fmt: skip
     assert done.exit_code == 0, done.output
-    for words in ("two versions", "group 1: duchi", "60", "who is in which group",
-                  "no certificate", "published estimate", "upper by"):  # fmt: skip
+    for words in ("two versions", "group 1: duchi", "60", "who is in which group", "own group <=",
+                  "published estimate", "upper by", "VERIFIED: all", "written alike"):  # fmt: skip
         assert words in done.output
-    assert list(tmp_path.iterdir()) == [path]
+    assert max(map(len, done.stdout.splitlines())) <= 80 + len(str(out))
+    assert sorted(one.name for one in out.iterdir()) == ["crowd.certificate.json", "crowd.png"]
+    for report in reports:
+        said = report.read_text(encoding="utf-8")
+        for words in ("Members of group 1: duchi", "who is in which group", "VERIFIED: all",
+                      "Least is promised to the members of group", "crowd-dataset"):  # fmt: skip
+            assert words in said, (report, words)
+    assert "<svg" in reports[0].read_text(encoding="utf-8")
+    groups = [(sd.BinaryRR(eps0=1.0), 60), (sd.Duchi(eps0=3.0), 40)]
+    certificate = json.loads((out / "crowd.certificate.json").read_text())
+    claims = certificate["members"][1]["scenarios"][0]["claims"]
+    upper, lower = (claim["value"] for claim in claims[:2])
+    one = sd.crowd(groups, victim=1).epsilon(delta=1e-3)
+    assert one.upper <= upper <= one.upper * (1.0 + 1e-5)
+    assert one.lower * (1.0 - 1e-5) <= lower <= one.lower
+    done = run("verify", out / "crowd.certificate.json", "--deployment", path)
+    assert done.exit_code == 0, done.output
+
+
+def test_account_prints_the_certificate_and_writes_nothing(tmp_path, monkeypatch):
+    path = written(tmp_path)
+    monkeypatch.chdir(tmp_path)
     said = json.loads(run("account", path, "--json").stdout)
-    assert said["certificate"] is None
-    assert "verify does not recompute" in said["why"]
-    assert [group["bound"]["upper"] for group in said["groups"]] == [
-        bound.upper for bound in found.bounds
-    ]
-    assert said["groups"][0]["published_approximation"]["certified"] is False
+    assert said["format"] == "shuffledp-crowd-certificate/1"
+    assert list(tmp_path.iterdir()) == [path]
+    other = tmp_path / "other" / "crowd.toml"
+    other.parent.mkdir()
+    other.write_text(TEXT)
+    done = run("account", path, other)
+    assert done.exit_code == 2
+    assert "wanted different names" in done.stderr
 
 
 def test_what_is_asked_may_be_delta(tmp_path):
@@ -63,16 +83,12 @@ def test_what_is_asked_may_be_delta(tmp_path):
 
 def test_other_commands_refuse_a_crowd_in_one_line(tmp_path):
     path = written(tmp_path)
-    with pytest.raises(ParameterError, match="account"):
+    with pytest.raises(ParameterError, match="`account` and `verify` alone"):
         load(path)
-    for words in (["run", path], ["verify", path], ["account", path, "--out", tmp_path / "x"]):
+    for words in (["run", path], ["verify", path], ["registry", path]):
         done = run(*words)
         assert done.exit_code == 2, words
         assert "Traceback" not in done.output
-    assert not (tmp_path / "x").exists()
-    printed = tmp_path / "printed.json"
-    printed.write_text(run("account", path, "--json").stdout)
-    assert run("verify", printed).exit_code == 2
 
 
 @pytest.mark.parametrize(

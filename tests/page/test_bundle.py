@@ -11,9 +11,9 @@ from importlib.resources import files
 import pytest
 
 from frontend.edits import edits
-from shuffledp.certificate import checksum, issue, to_json
+from shuffledp.certificate import checksum, crowd_dict, issue, issue_crowd, to_json
 from shuffledp.certificate.verifier import verify
-from shuffledp.deployment import account, load
+from shuffledp.deployment import account, account_crowd, load, load_crowd
 from shuffledp.errors import ParameterError, ShuffleDPError
 from shuffledp.page.browser import mechanisms as stand_in
 from shuffledp.page.bundle import bundle
@@ -110,6 +110,25 @@ def test_a_deployment_that_names_its_data(tmp_path):
     assert_no_better(path, reply)
     assert reply["status"] == "good"
     assert any(words.startswith("the table data") for words in reply["not_checked"])
+
+
+def test_a_crowd_is_verified_as_the_library_verifies_it(tmp_path):
+    path = tmp_path / "crowd.toml"
+    groups = "".join(
+        f'[[group]]\nusers = 30\nrandomizer = {{ name = "binary-rr", eps0 = {eps0} }}\n'
+        for eps0 in (1.0, 2.0)
+    )
+    path.write_text(f'title = "t"\n{groups}[target]\nepsilon = 0.5\n')
+    source = load_crowd(path)
+    good = crowd_dict(issue_crowd(source, account_crowd(source.deployment)))
+    low = copy.deepcopy(good)
+    low["members"][1]["scenarios"][0]["claims"][0]["value"] *= 0.5
+    low["checksum"] = checksum(low)
+    found = alone(tmp_path, [good, low])
+    for path, reply in found:
+        assert_no_better(path, reply)
+    assert [reply["status"] for _, reply in found] == ["good", "bad"]
+    assert any("written alike" in words for words in found[0][1]["not_checked"])
 
 
 @pytest.mark.parametrize("table", TABLES[:3])

@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from .assumptions import relation_of
 from .groups import kinds_of
-from .statements import Statement, bits_statement, lower_statement, relation_of, upper_statement
+from .statements import Statement, bits_statement, lower_statement, upper_statement
 
 __all__ = [
     "COMMON",

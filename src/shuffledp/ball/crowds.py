@@ -1,20 +1,20 @@
 """Label stealing in a crowd of several mechanisms, in balls (docs/theory-crowds.md, section 3).
 
     delta <= tail + lost + max over a type j(k) of each group k of J,
-    J <= c0 prod_k (q_k c0 + d_k)^N_k [(D/2 pi) sum_{|i| <= m} min(1/M, psi_c) prod_k Psi_k^N_k w(i D)
-                                       + rest(m D)],
+    J <= c0 prod_k (q_k c0 + d_k)^N_k [(D/2 pi) sum_{|i| <= m} min(1/M, psi_c) W(i D) + rest(m D)],
 
 with c the gains of the reservoir omega, d_k those of what is left of a law of group k without
-q_k omega, Psi_k the mean of psi_c and psi_k by their shares p_k, and M = sum_k N_k p_k. The shares
-q_k, the reservoir, the probability to join it, alpha and the smoothing h are the certificate's: any
-are valid. Step D and number of nodes are chosen here: any are valid too.
+q_k omega, Psi_k the mean of psi_c and psi_k by their shares p_k, W = w prod_k Psi_k^N_k and
+M = sum_k N_k p_k. The shares q_k, the reservoir, the probability to join it, alpha and the
+smoothing h are the certificate's: any are valid. Step D and number of nodes are chosen here: any
+are valid too.
 """
 
 from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from shuffledp.errors import NotCertified, ParameterError
@@ -46,7 +46,7 @@ _MOST_WORK = 40_000_000
 class _Group(NamedTuple):
     """Others of one group: how many, q_k, and the atoms of what is left of each type."""
 
-    count: int
+    users: int
     share: arb
     types: list[list[Atom]]
 
@@ -235,7 +235,9 @@ def _measures(
     grow = eps.exp()
     reservoir: list[Atom] = []
     unhidden, worst = arb(0), arb(0)
-    groups = [_Group(n, q, [[] for _ in side.rows]) for (side, n), q in zip(others, shares, strict=True)]
+    groups = [
+        _Group(n, q, [[] for _ in side.rows]) for (side, n), q in zip(others, shares, strict=True)
+    ]
     lost = [[arb(0) for _ in side.rows] for side, _ in others]
     for y, (p0, p1) in enumerate(zip(*victims, strict=True)):
         g = p0 - grow * p1
@@ -269,7 +271,7 @@ def _log_one(found: _Measures, alpha: float, smoothing: float, log_claimed: floa
     mass = sum((weight for weight, _ in found.reservoir), arb(0))
     tail = found.unhidden
     for group in found.groups:
-        tail = tail * (1 - group.share * mass) ** group.count
+        tail = tail * (1 - group.share * mass) ** group.users
     paid = tail + found.lost
     if not found.reservoir:
         return float_above(paid.log()) if not paid.is_zero() else -math.inf
@@ -286,7 +288,11 @@ def _log_one(found: _Measures, alpha: float, smoothing: float, log_claimed: floa
     together = [_largest(row) for row in types]
     best = _with(line.log_sum(together), paid)
     choices = math.prod(len(row) for row in types)
-    if best <= log_claimed or choices > _MOST_CHOICES or choices * line.nodes * len(types) > _MOST_WORK:
+    if (
+        best <= log_claimed
+        or choices > _MOST_CHOICES
+        or choices * line.nodes * len(types) > _MOST_WORK
+    ):
         return best
     return min(best, _with(_of_choices(line, types), paid))
 
@@ -326,7 +332,7 @@ def _step(
         for law in row:
             d0 = float(law.total.mid())
             spreads.append((q * c0 * common.variance + d0 * law.variance) / (q * c0 + d0))
-        within += group.count * max(spreads)
+        within += group.users * max(spreads)
     within = math.sqrt(max(within, 0.0))
     step = min(_SUM_STEP / within if within > 0.0 else math.inf, _PAYOFF_STEP * alpha)
     if not (math.isfinite(step) and step > 0.0):
@@ -357,10 +363,10 @@ class _Line:
         share = inside / both
         squares = squares_of(law, self._float_step, self.nodes)
         falls = [
-            group.count * (share * psi + (1 - share) * (1 + square) / 2).log()
+            group.users * (share * psi + (1 - share) * (1 + square) / 2).log()
             for psi, square in zip(self.psi, squares, strict=True)
         ]
-        return _Type(group.count * both.log(), falls, group.count * share)
+        return _Type(group.users * both.log(), falls, group.users * share)
 
     def _outside(self, choice: Sequence[_Type]) -> tuple[arb, arb]:
         """log of c0 prod (q c0 + d)^N, and M."""

@@ -153,6 +153,7 @@ class Tilted:
 
 
 def tilted(atoms: list[Atom], alpha: float) -> Tilted:
+    """Atoms as they are on the line s = alpha + i tau."""
     weights = [mass * (alpha * gain).exp() for mass, gain in atoms]
     total = sum(weights, arb(0))
     gains = [gain for _, gain in atoms]

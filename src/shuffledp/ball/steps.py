@@ -94,7 +94,7 @@ def log_delta_steps(
 def _signs(first: Sequence[arb], second: Sequence[arb]) -> list[int]:
     """1 where the first law is the larger for sure, -1 where the second is; of two outputs 1, 0."""
     found = [1 if p > q else -1 if p < q else 0 for p, q in zip(first, second, strict=True)]
-    return [max(sign, 0) for sign in found] if len(found) == 2 else found  # noqa: PLR2004
+    return [max(sign, 0) for sign in found] if len(found) == 2 else found
 
 
 def _step(row: Sequence[arb], signs: Sequence[int]) -> list[arb]:
@@ -111,7 +111,7 @@ def _power(step: Sequence[arb], count: int, cut: arb) -> _Law:
     shift = 0 if step[0].is_zero() else -1
     base = _Law(shift, arb_poly(list(step[shift + 1 :])))
     found = _Law(0, arb_poly([1]))
-    for digit in bin(count)[2:]:
+    for digit in f"{count:b}":
         found = _product(found, found, cut)
         if digit == "1":
             found = _product(found, base, cut)

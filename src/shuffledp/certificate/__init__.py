@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from shuffledp.certificate.crowd_issue import issue_crowd
+from shuffledp.certificate.crowd_model import CrowdCertificate, crowd_dict, crowd_json, read_any
 from shuffledp.certificate.issue import issue
 from shuffledp.certificate.model import (
     Certificate,
@@ -22,11 +24,16 @@ __all__ = [
     "Certificate",
     "Claim",
     "ComposedClaim",
+    "CrowdCertificate",
     "Release",
     "Scenario",
     "checksum",
+    "crowd_dict",
+    "crowd_json",
     "issue",
+    "issue_crowd",
     "read",
+    "read_any",
     "to_dict",
     "to_json",
 ]

@@ -44,15 +44,12 @@ def issue_crowd(source: CrowdFile, account: CrowdAccount) -> CrowdCertificate:
         CrowdCertificate(
             format=FORMAT_CROWD,
             shuffledp_version=__version__,
-            deployment=CrowdSource(
-                file=source.path.name, sha256=source.sha256, content=deployment
-            ),
+            deployment=CrowdSource(file=source.path.name, sha256=source.sha256, content=deployment),
             quantity=deployment.target.quantity,
             at=deployment.target.value,
             privacy_unit=_UNIT,
             members=[
-                _members(k, deployment.group[k].users, one)
-                for k, one in enumerate(account.members)
+                _members(k, deployment.group[k].users, one) for k, one in enumerate(account.members)
             ],
             checksum="",
         )

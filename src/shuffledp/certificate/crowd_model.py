@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -118,6 +119,11 @@ class CrowdCertificate(Shown, Strict):
     members: Annotated[list[Members], Field(min_length=1, max_length=50)]
     checksum: str
 
+    @property
+    def release(self) -> None:
+        """What a run released: nothing, of crowds there are no runs."""
+        return
+
     def of_group(self, k: int) -> Certificate:
         """One group's claims as a certificate of its own, which is not one that is written.
 
@@ -187,6 +193,11 @@ class CrowdCertificate(Shown, Strict):
 def crowd_dict(certificate: CrowdCertificate) -> dict[str, Any]:
     """JSON-able form; floats are written as repr does, so they come back bit for bit."""
     return certificate.model_dump(mode="json")
+
+
+def crowd_json(certificate: CrowdCertificate) -> str:
+    """The text of the certificate file."""
+    return json.dumps(crowd_dict(certificate), indent=2, allow_nan=False) + "\n"
 
 
 def signed(certificate: CrowdCertificate) -> CrowdCertificate:

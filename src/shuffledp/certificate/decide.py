@@ -35,10 +35,20 @@ from shuffledp.certificate.sums import (
 from shuffledp.certificate.widened import widened_at
 from shuffledp.errors import NotCertified, ParameterError
 
-__all__ = ["check_claim", "left_over", "mechanism_of", "target_fault"]
+__all__ = [
+    "FAR",
+    "WIDTHS",
+    "check_claim",
+    "claimed_at",
+    "left_over",
+    "mechanism_of",
+    "number_fault",
+    "shown",
+    "target_fault",
+]
 
 # Each is tried only if the one before could not tell.
-_WIDTHS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
+WIDTHS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
 # Randomizers that are eps0-LDP, so that a bound for all of these is none below theirs.
 _MEMBERS: dict[str, dict[str, Any]] = {
     "binary-rr": {"name": "binary-rr"},
@@ -48,14 +58,14 @@ _MEMBERS: dict[str, dict[str, Any]] = {
 _AGREE = 1e-13
 STEALING = "label-stealing"
 # In log delta: a bound that far above a claim is not what was claimed.
-_FAR = 1e-2
+FAR = 1e-2
 
 
 def check_claim(
     certificate: Certificate, scenario: Scenario, claim: AnyClaim, report: Report = SILENT
 ) -> Check:
     """Recompute one end, or say why it is undecided."""
-    words = f"{claim.end} {certificate.quantity} {_shown(claim)}"
+    words = f"{claim.end} {certificate.quantity} {shown(claim)}"
     if isinstance(claim, ComposedClaim):
         words += f" after {certificate.rounds:,} rounds"
     if claim.trust == "published" and certificate.deployment.content.accounting.trust == "all":
@@ -67,7 +77,8 @@ def check_claim(
     return Check(scenario.name, words, verdict, how)
 
 
-def _shown(claim: AnyClaim) -> str:
+def shown(claim: Any) -> str:
+    """The number that is claimed, or its logarithm where that is all there is of it."""
     if claim.value is None:
         return "not claimed"
     if claim.log is not None and claim.value < sys.float_info.min:
@@ -81,7 +92,7 @@ def _decide(
     fault = (
         target_fault(certificate)
         or statement_fault(certificate, claim, scenario.name)
-        or _number_fault(certificate, claim)
+        or number_fault(certificate, claim)
     )
     if fault:
         return "does not hold", fault
@@ -89,7 +100,7 @@ def _decide(
         return "holds", "nothing is claimed"
     if claim.end == "upper" and certificate.quantity == "delta" and claim.value == 1.0:
         return "holds", "trivially"
-    at = widened_at(certificate, claim, scenario.name, _at(certificate, claim))
+    at = widened_at(certificate, claim, scenario.name, claimed_at(certificate, claim))
     if at is None:
         return "does not hold", "the order's distance from uniform alone costs more than is claimed"
     epsilon, targets = at
@@ -123,7 +134,7 @@ def target_fault(certificate: Certificate) -> str:
     return "" if same else f"the deployment asks for {target.quantity} at {target.value!r}"
 
 
-def _number_fault(certificate: Certificate, claim: AnyClaim) -> str:
+def number_fault(certificate: Certificate, claim: Any) -> str:
     """Whether a number and its logarithm, which deltas have, are the same claim."""
     if claim.value is not None and math.copysign(1.0, claim.value) < 0.0:
         return f"{claim.value!r}: wanted no sign"
@@ -143,7 +154,7 @@ def _number_fault(certificate: Certificate, claim: AnyClaim) -> str:
     return "" if agree else "the number and its logarithm disagree"
 
 
-def _at(certificate: Certificate, claim: AnyClaim) -> tuple[float, tuple[float, float]]:
+def claimed_at(certificate: Certificate, claim: Any) -> tuple[float, tuple[float, float]]:
     """Where delta is recomputed, and the float below and above the log it is compared with."""
     value = float(claim.value or 0.0)
     if certificate.quantity == "epsilon":
@@ -279,7 +290,7 @@ def _one(
     asked: dict[str, Any] = {"n": n, **call}
     # An honest claim is about what there is: it saves looking for where to cut.
     guess = target[0] if math.isfinite(target[0]) else None
-    for tried in _WIDTHS:
+    for tried in WIDTHS:
         try:
             bracket = log_delta(**asked, epsilon=epsilon, rel=tried, guess=guess)
         except NotCertified:
@@ -305,7 +316,7 @@ def _stolen(
     if high <= target[0]:
         return "holds", bracket, 0.0
     # What is little above may be no more than a step that was chosen otherwise.
-    return "does not hold" if high > target[1] + _FAR else "undecided", bracket, 0.0
+    return "does not hold" if high > target[1] + FAR else "undecided", bracket, 0.0
 
 
 def _bits(

@@ -48,6 +48,8 @@ __all__ = [
     "Situation",
     "assumptions_of",
     "layout_fault",
+    "nothing_claimed",
+    "ordered",
     "privacy_unit",
     "situations_of",
     "statement_fault",
@@ -222,6 +224,13 @@ def layout_fault(certificate: Certificate, claims: Sequence[AnyClaim], *, last: 
     return f"wanted the ends {listed}"
 
 
+def ordered(claims: Sequence[Any]) -> bool:
+    """Whether no lower end is above an upper one."""
+    uppers = [c.value for c in claims if c.end == "upper" and c.value is not None]
+    lowers = [c.value or 0.0 for c in claims if c.end == "lower"]
+    return all(low <= high for low in lowers for high in uppers)
+
+
 def statement_fault(certificate: Certificate, claim: AnyClaim, scenario: str) -> str:
     """What is wrong with what a claim of a scenario says beside its number; empty if nothing is.
 
@@ -262,7 +271,7 @@ def statement_fault(certificate: Certificate, claim: AnyClaim, scenario: str) ->
     return _shape_fault(certificate, claim, claim.witness)
 
 
-def nothing_claimed(claim: AnyClaim) -> bool:
+def nothing_claimed(claim: Any) -> bool:
     """Whether no number is claimed: an upper end of null, a lower end of 0."""
     if claim.end == "upper":
         return claim.value is None

@@ -41,6 +41,8 @@ Input = int | float | tuple[int | float | tuple[int | float, ...], ...]
 
 
 class Strict(BaseModel):
+    """A table of a certificate: strict types, no unknown keys, never changed, no NaN."""
+
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
 
 

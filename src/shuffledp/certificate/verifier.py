@@ -11,47 +11,40 @@ is what the sources say.
 
 from __future__ import annotations
 
-import math
-from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
-from shuffledp.ball.parameters import check_parameters
-from shuffledp.certificate.checks import CITED, SILENT, Check, Checks, Report, Verdict, said
+from shuffledp.certificate.checks import CITED, SILENT, Check, Checks, Report, said
 from shuffledp.certificate.composed import missing_composed
-from shuffledp.certificate.decide import check_claim, left_over, target_fault
+from shuffledp.certificate.crowd_model import CrowdCertificate, read_any
+from shuffledp.certificate.crowds import crowd_not_checked, verify_crowd
+from shuffledp.certificate.decide import check_claim, target_fault
 from shuffledp.certificate.expected import (
-    AnyClaim,
     assumptions_of,
     layout_fault,
+    ordered,
     privacy_unit,
     release_fault,
     situations_of,
 )
+from shuffledp.certificate.mechanism import guarantee_check, parameters_check
 from shuffledp.certificate.model import (
     Certificate,
     Scenario,
     checksum,
     first_difference,
     format_of,
-    read,
     to_dict,
 )
 from shuffledp.certificate.sums import (
     is_sums,
-    sums_guarantee_fault,
     sums_relation,
     sums_view_fault,
 )
 from shuffledp.certificate.widened import widened_relation
 from shuffledp.deployment.model import load
-from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.errors import NotCertified
 
 __all__ = ["CITED", "Check", "Checks", "not_checked", "verify"]
-
-# Pure guarantees up to 300 nats are stated (docs/mechanisms.md); a little less, for sums that are
-# rounded up beyond it.
-_LARGEST_GUARANTEE = 299.0
 
 
 def verify(
@@ -84,7 +77,11 @@ def verify(
     ParameterError
         If the file is not a certificate, or the other not a deployment file.
     """
-    certificate = read(path)
+    certificate = read_any(path)
+    if isinstance(certificate, CrowdCertificate):
+        return verify_crowd(
+            certificate, deployment=deployment, table_hash=table_hash, report=report
+        )
     checks = Checks(_file_checks(certificate))
     if deployment is not None:
         checks += _source_checks(certificate, deployment)
@@ -111,7 +108,9 @@ def not_checked(
     path, deployment, table_hash
         As for ``verify``.
     """
-    certificate = read(path)
+    certificate = read_any(path)
+    if isinstance(certificate, CrowdCertificate):
+        return crowd_not_checked(certificate, deployment=deployment)
     source, release = certificate.deployment, certificate.release
     found = []
     if deployment is None:
@@ -167,7 +166,7 @@ def _file_checks(certificate: Certificate) -> list[Check]:
     wanted = [situation.name for situation in situations_of(content)]
     same = [s.name for s in certificate.scenarios] == wanted
     checks.append(Check("file", "says both ends of every scenario", said(same), ", ".join(wanted)))
-    checks.append(_parameters(certificate))
+    checks.append(parameters_check(certificate))
     checks += _view(certificate)
     checks.append(_relation(certificate))
     same = certificate.privacy_unit == privacy_unit(content)
@@ -177,7 +176,7 @@ def _file_checks(certificate: Certificate) -> list[Check]:
     same = certificate.assumptions == wanted
     words = f"{len(certificate.assumptions)} assumptions of the deployment"
     checks.append(Check("file", words, said(same), "from its population"))
-    checks.append(_local_guarantee(certificate))
+    checks.append(guarantee_check(certificate))
     checks += _round_checks(certificate)
     return checks
 
@@ -199,19 +198,6 @@ def _source_checks(certificate: Certificate, path: str | Path) -> list[Check]:
         checks.append(Check("file", "the users it declares", said(same), how))
     odd = first_difference(written, there)
     return [*checks, Check("file", "says what that file says", said(not odd), odd or how)]
-
-
-def _parameters(certificate: Certificate) -> Check:
-    """That the mechanism's table has the parameters it has here, and no other."""
-    parameters = certificate.deployment.content.randomizer
-    claim = f"parameters of {parameters['name']}"
-    try:
-        check_parameters(parameters)
-    except ParameterError as error:
-        return Check("file", claim, "does not hold", str(error))
-    except NotCertified as error:
-        return Check("file", claim, "undecided", str(error))
-    return Check("file", claim, "holds", "those of its definition, all given")
 
 
 def _view(certificate: Certificate) -> list[Check]:
@@ -254,55 +240,6 @@ def _round_checks(certificate: Certificate) -> list[Check]:
     return [Check("file", f"rounds = {certificate.rounds:,}", said(same), how)]
 
 
-def _local_guarantee(certificate: Certificate) -> Check:
-    eps0 = certificate.local_guarantee
-    parameters = certificate.deployment.content.randomizer
-    if is_sums(certificate):
-        return _sums_guarantee(certificate)
-    claim = f"local guarantee eps0 <= {eps0!r}, of any two values"
-    if eps0 is None:
-        return _no_guarantee(parameters)
-    if parameters["name"] == "generic":
-        return Check("file", claim, said(eps0 >= parameters["eps0"]), "eps0 of the family")
-    try:
-        worst = left_over(parameters, eps0)
-    except (NotCertified, ParameterError) as error:
-        return Check("file", claim, "undecided", str(error))
-    verdict: Verdict = "holds" if worst == -math.inf else "does not hold"
-    left = "no divergence is left" if verdict == "holds" else f"log delta up to {worst:.6g} is left"
-    if verdict != "holds" and eps0 >= parameters.get("eps0", math.inf):
-        # Equality at eps0 itself: rounding leaves a remainder that says nothing.
-        verdict = "undecided"
-    return Check("file", claim, verdict, f"local divergence at eps0: {left}")
-
-
-def _sums_guarantee(certificate: Certificate) -> Check:
-    """Of all coordinates that a neighbour changes, or that none is left out where there is one."""
-    eps0 = certificate.local_guarantee
-    claim = f"local guarantee eps0 <= {eps0!r}, of any two neighbours' reports"
-    if eps0 is None:
-        claim = "no pure local guarantee is claimed"
-    try:
-        fault = sums_guarantee_fault(certificate)
-    except (NotCertified, ParameterError) as error:
-        return Check("file", claim, "undecided", str(error))
-    return Check("file", claim, said(not fault), fault or "log ratios of the coordinates changed")
-
-
-def _no_guarantee(parameters: Mapping[str, Any]) -> Check:
-    """That none is left out where there is one."""
-    claim = "no pure local guarantee is claimed"
-    if parameters["name"] == "generic":
-        return Check("file", claim, "does not hold", "the family has one")
-    try:
-        left = left_over(parameters, _LARGEST_GUARANTEE)
-    except (NotCertified, ParameterError) as error:
-        return Check("file", claim, "undecided", str(error))
-    if left == -math.inf:
-        return Check("file", claim, "does not hold", "the mechanism has one")
-    return Check("file", claim, "holds", f"something is left at eps = {_LARGEST_GUARANTEE:g}")
-
-
 def _users(certificate: Certificate, scenario: Scenario) -> Check:
     """n of the scenario again, in exact fractions of the decimal numbers in the file."""
     found = {s.name: s for s in situations_of(certificate.deployment.content)}.get(scenario.name)
@@ -326,11 +263,5 @@ def _order(certificate: Certificate, scenario: Scenario) -> Check:
     except NotCertified as error:
         return Check(scenario.name, claim, "undecided", str(error))
     fault = next(filter(None, faults), "")
-    same = all(_ordered(claims) for claims in (scenario.claims, scenario.composed))
+    same = all(ordered(claims) for claims in (scenario.claims, scenario.composed))
     return Check(scenario.name, claim, said(same and not fault), fault or "the claimed numbers")
-
-
-def _ordered(claims: Sequence[AnyClaim]) -> bool:
-    uppers = [c.value for c in claims if c.end == "upper" and c.value is not None]
-    lowers = [c.value or 0.0 for c in claims if c.end == "lower"]
-    return all(low <= high for low in lowers for high in uppers)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import hashlib
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,16 @@ import click
 
 from shuffledp import _check
 from shuffledp.cli import report
+from shuffledp.cli.crowd import Asked, account_crowds
 from shuffledp.cli.extras import load_certificate, load_deployment, load_plots, load_verifier
+from shuffledp.cli.folder import (
+    FIGURES,
+    figure_option,
+    figure_writer,
+    files_in,
+    out_option,
+    text_writer,
+)
 from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.progress import progress, teller
 from shuffledp.cli.review import (
@@ -30,26 +38,12 @@ from shuffledp.cli.review import (
     verify_text,
     warned,
 )
-from shuffledp.cli.text import print_json, say_unshown
-from shuffledp.cli.writing import files_written
+from shuffledp.cli.text import print_json
 from shuffledp.errors import ParameterError, unreadable
-from shuffledp.outputs import Outputs
 from shuffledp.review import Entry, Verified
 from shuffledp.verdicts import headline
 
-FIGURES = ("png", "svg", "pdf", "none")
 HOLDS, FAILS, UNDECIDED = 0, 1, 3
-
-out_option = click.option(
-    "--out", metavar="DIRECTORY", help="Where to write; made if needed.  [default: .]"
-)
-figure_option = click.option(
-    "--figure",
-    default="png",
-    show_default=True,
-    metavar="png|svg|pdf|none",
-    help="Kind of figure to draw.",
-)
 
 
 @click.command(short_help="Account for deployments: table, certificate, figure.")
@@ -111,16 +105,14 @@ def account(
     Warnings go to stderr, each with a name that --no-warn switches off.
 
     A file with tables [[group]], each with users and randomizer, in place of [population] and
-    [randomizer] is a crowd: a table of what each group's members get. It has no certificate, and
-    nothing is written.
+    [randomizer] is a crowd: all of it says what each group's members get.
     """  # noqa: D301
     _check.choice("figure", figure, FIGURES)
     check_reports(reports)
     off = silenced(no_warn)
     if any(load_deployment().is_crowd(file) for file in files):
-        _refuse_for_crowd(out, reports, verified=verified)
-        _account_crowds(files, as_json=as_json)
-        return
+        asked = Asked(out, figure, reports, off, as_json=as_json, verified=verified)
+        ctx.exit(max((_status(checks) for checks in account_crowds(files, asked)), default=HOLDS))
     if verified:
         load_verifier()  # what is missing is said before the work
     sources = _load_all(files)
@@ -184,33 +176,6 @@ def _entry(one: _Done, path: str, pictures: Path | None, figure: str, off: froze
         picture=None if picture is None else beside(picture, path),
         verified=one.verified,
     )
-
-
-def _refuse_for_crowd(out: str | None, reports: Sequence[str], *, verified: bool) -> None:
-    why = load_deployment().NO_CERTIFICATE
-    if out is not None:
-        raise ParameterError(f"out = {out!r}: wanted none for a crowd; {why}")
-    if reports:
-        raise ParameterError(f"report = {reports[0]!r}: wanted none for a crowd; {why}")
-    if verified:
-        raise ParameterError(f"verify: wanted without it for a crowd; {why}")
-
-
-def _account_crowds(files: tuple[str, ...], *, as_json: bool) -> None:
-    """Print what each group of a crowd gets; there is nothing to write."""
-    deployments = load_deployment()
-    sources = [deployments.load_crowd(file) for file in files]
-    with progress("accounting") as status:
-        found = [
-            deployments.account_crowd(source.deployment, report=teller(status, source.path.stem))
-            for source in sources
-        ]
-    if as_json:
-        content = [one.to_dict() for one in found]
-        print_json(content if len(content) > 1 else content[0])
-        return
-    for source, one in zip(sources, found, strict=True):
-        report.print_crowd(source, one, deployments.NO_CERTIFICATE)
 
 
 @click.command(short_help="Check a certificate by another method.")
@@ -299,29 +264,6 @@ def _account_for(source: Any, *, draw: bool, verified: bool, tell: Callable[[str
     return _Done(source, found, curve, certificate, said)
 
 
-@contextlib.contextmanager
-def files_in(
-    directory: Path | None,
-    names: Sequence[str],
-    *,
-    inputs: Iterable[str],
-    more: Sequence[tuple[str, str]] = (),
-) -> Iterator[Outputs]:
-    """``files_written`` in a directory, which is made if needed; None: nothing is written there.
-
-    ``more`` are files elsewhere, each with the option that named it.
-    """
-    if directory is not None:
-        try:
-            directory.mkdir(parents=True, exist_ok=True)
-        except OSError as error:
-            words = f"{unreadable(error)}; wanted a directory to write to"
-            raise ParameterError(f"out = {str(directory)!r}: {words}") from None
-    outputs = [] if directory is None else [("out", str(directory / name)) for name in names]
-    with files_written([*outputs, *more], inputs=inputs) as held:
-        yield held
-
-
 def _names(sources: Sequence[Any], kind: str) -> list[str]:
     """What ``account`` writes: ``_writers`` makes the same, once there is something to write."""
     names = []
@@ -349,20 +291,6 @@ def _writers(done: list[_Done], plots: Any, kind: str) -> dict[str, Callable[[Pa
         drawn = plots.comparison_figure([o.account for o in done], [o.curve for o in done])
         found.setdefault(f"comparison.{kind}", figure_writer(plots, drawn, kind))
     return found
-
-
-def text_writer(text: str) -> Callable[[Path], None]:
-    """What writes this text to a path."""
-
-    def write(path: Path) -> None:
-        path.write_text(text, encoding="utf-8")
-
-    return write
-
-
-def figure_writer(plots: Any, figure: Any, kind: str) -> Callable[[Path], None]:
-    """What draws this figure into a path."""
-    return lambda path: say_unshown(plots.write(figure, path, kind))
 
 
 def _digest(name: str, path: str, what: str) -> str:

@@ -10,7 +10,7 @@ import click
 
 from shuffledp import _check
 from shuffledp.cli.extras import load_planning, load_plots
-from shuffledp.cli.files import (
+from shuffledp.cli.folder import (
     FIGURES,
     figure_option,
     figure_writer,

@@ -18,7 +18,7 @@ from shuffledp._check import exact
 from shuffledp.bound import Bound, outward, width_words
 from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.text import end_text
-from shuffledp.review import Case, judged, verdict_of
+from shuffledp.review import verdict_of
 from shuffledp.sides import ONE_ROUND
 from shuffledp.verdicts import headline
 
@@ -30,14 +30,14 @@ def print_account(source: Any, account: Any, certificate: Any) -> None:
     """Print the table of one deployment and what it rests on."""
     deployment = account.deployment
     click.echo(deployment.title)
-    click.echo(_wrapped("  randomizer  ", mechanism_label(deployment.randomizer)))
+    click.echo(wrapped("  randomizer  ", mechanism_label(deployment.randomizer)))
     if certificate.view is not None:
-        click.echo(_wrapped("  view        ", certificate.view.words))
-    click.echo(_wrapped("  target      ", _target(deployment)))
+        click.echo(wrapped("  view        ", certificate.view.words))
+    click.echo(wrapped("  target      ", target_words(deployment)))
     verdict = verdict_of(certificate)
     if verdict is not None:
-        click.echo(_wrapped("              ", f"{verdict.title.lower()}: {verdict.words}"))
-    click.echo(_wrapped("  file        ", f"{source.path} (sha256 {source.sha256[:16]}...)"))
+        click.echo(wrapped("              ", f"{verdict.title.lower()}: {verdict.words}"))
+    click.echo(wrapped("  file        ", f"{source.path} (sha256 {source.sha256[:16]}...)"))
     rounds = deployment.accounting.rounds
     if rounds > 1:
         click.echo("after one round")
@@ -47,61 +47,20 @@ def print_account(source: Any, account: Any, certificate: Any) -> None:
         found = [(s, s.composed, s.composed_published) for s in account.situations]
         _print_ends(deployment, found)
     for s in account.situations:
-        click.echo(_wrapped(f"  {s.name + ':':15} ", s.how))
+        click.echo(wrapped(f"  {s.name + ':':15} ", s.how))
     _print_local(account)
     _print_grounds(account)
     click.echo()
 
 
-def print_crowd(source: Any, account: Any, why: str) -> None:
-    """Print what each group's members get, what it rests on, and that there is no certificate."""
-    deployment = account.deployment
-    click.echo(deployment.title)
-    click.echo(_wrapped("  target      ", _target(deployment)))
-    click.echo(_wrapped("  file        ", f"{source.path} (sha256 {source.sha256[:16]}...)"))
-    cases = [
-        Case(f"group {k}", b.lower, b.upper, b.log_lower, b.log_upper)
-        for k, b in enumerate(account.bounds)
-    ]
-    verdict = judged(deployment.target, cases)
-    if verdict is not None:
-        click.echo(_wrapped("              ", f"{verdict.title.lower()}: {verdict.words}"))
-    word = "eps" if deployment.target.quantity == "epsilon" else "delta"
-    digits = 6 if word == "eps" else 4
-    rows = [["group", "users", f"{word} >=", f"{word} <=", "published estimate", "upper by"]]
-    for k, (group, bound, guess) in enumerate(
-        zip(deployment.group, account.bounds, account.estimates, strict=True)
-    ):
-        shown = "" if guess is None else f"{guess.value:.4g}"
-        ends = [end_text(bound, up=up, digits=digits) for up in (False, True)]
-        key = "" if bound.upper_theorem is None else bound.upper_theorem.key
-        rows.append([str(k), f"{group.users:,}", *ends, shown, key])
-    _print_columns(rows, left={0, len(rows[0]) - 1})
-    for k, group in enumerate(deployment.group):
-        click.echo(_wrapped(f"  group {k}: ", mechanism_label(group.randomizer)))
-    _print_theorems(account.bounds)
-    click.echo("assumptions")
-    for words in _once(a for b in account.bounds for a in b.assumptions):
-        click.echo(_wrapped("  - ", words))
-    for k, bound in enumerate(account.bounds):
-        for note in bound.notes:
-            click.echo(_wrapped("note ", f"group {k}: {note}"))
-    for k, guess in enumerate(account.estimates):
-        if guess is not None:
-            words = f"group {k}: published estimate, {guess.what} ({guess.source}): {guess.warning}"
-            click.echo(_wrapped("note ", words))
-    click.echo(_wrapped("note ", why))
-    click.echo()
-
-
-def _print_theorems(bounds: Sequence[Bound]) -> None:
+def print_theorems(bounds: Sequence[Bound]) -> None:
     """Each theorem once."""
     click.echo("theorems")
     for end in ("upper", "lower"):
-        for theorem in _once(getattr(b, f"{end}_theorem") for b in bounds):
+        for theorem in once(getattr(b, f"{end}_theorem") for b in bounds):
             if theorem is not None:
                 words = f"{theorem.title}. {theorem.source} [{theorem.provenance}]"
-                click.echo(_wrapped(f"  {end}  {theorem.key}: ", words, hang=9))
+                click.echo(wrapped(f"  {end}  {theorem.key}: ", words, hang=9))
 
 
 def _print_ends(deployment: Any, found: Sequence[tuple[Any, Bound, Bound | None]]) -> None:
@@ -116,7 +75,7 @@ def _print_ends(deployment: Any, found: Sequence[tuple[Any, Bound, Bound | None]
         cells = [end_text(b, up=up, digits=digits) for b, up in shown]
         theorem = bound.upper_theorem
         rows.append([s.name, f"{s.n:,}", *cells, "" if theorem is None else theorem.key])
-    _print_columns(rows, left={0, len(rows[0]) - 1})
+    print_columns(rows, left={0, len(rows[0]) - 1})
 
 
 def print_comparison(accounts: Sequence[Any]) -> None:
@@ -134,7 +93,7 @@ def print_comparison(accounts: Sequence[Any]) -> None:
         lines = textwrap.wrap(account.deployment.title, 28)
         rows.append([lines[0], f"{fixed} {exact(target.value)}", *cells])
         rows += [[line, "", "", "", ""] for line in lines[1:]]
-    _print_columns(rows, left={0})
+    print_columns(rows, left={0})
     click.echo()
 
 
@@ -157,10 +116,10 @@ def print_checks(file: str, checks: Sequence[Any], left: Sequence[str]) -> None:
         mark = Text(f"  {check.verdict:13}  ", style=_COLOUR[check.verdict])
         mark.append(check.claim, style="default")
         _print(mark)
-        click.echo(_wrapped(" " * 19, check.how))
+        click.echo(wrapped(" " * 19, check.how))
     click.echo("not checked")
     for words in left:
-        click.echo(_wrapped("  - ", words))
+        click.echo(wrapped("  - ", words))
     click.echo(
         "Theorems are cited, not proved again: that each analysis is valid and that the\n"
         "pairs of inputs looked at dominate all others is what the certificate's sources say."
@@ -173,7 +132,7 @@ def _print_local(account: Any) -> None:
         words = f"eps0 = {outward(account.eps0, up=True)} nats, whatever the {_who(account)} does"
     else:
         words = f"no pure eps0; if the {_who(account)} fails, what the table says at the target"
-    click.echo(_wrapped("  local guarantee ", words))
+    click.echo(wrapped("  local guarantee ", words))
 
 
 def _who(account: Any) -> str:
@@ -184,41 +143,44 @@ def _print_grounds(account: Any) -> None:
     """Theorems, widths, assumptions and notes: each said once, for all situations."""
     each = [(s.bound, s.published, s.composed, s.composed_published) for s in account.situations]
     bounds = [found[k] for k in range(4) for found in each if found[k] is not None]
-    _print_theorems(bounds)
+    print_theorems(bounds)
     click.echo(
-        _wrapped(
+        wrapped(
             "numerical width ", width_words(_widths(bounds), account.deployment.accounting.rtol)
         )
     )
     click.echo("assumptions")
     said = [account.deployment.assumptions(), *(b.assumptions for b in bounds)]
-    for words in _once(a for group in said for a in group):
+    for words in once(a for group in said for a in group):
         if words == ONE_ROUND and account.deployment.accounting.rounds > 1:
             continue  # of the first table only, which says so
-        click.echo(_wrapped("  - ", words))
+        click.echo(wrapped("  - ", words))
     for s in account.situations:
         for note in s.bound.notes:
-            click.echo(_wrapped("note ", f"{s.name}: {note}"))
+            click.echo(wrapped("note ", f"{s.name}: {note}"))
         for note in () if s.composed is None else s.composed.notes:
-            click.echo(_wrapped("note ", f"{s.name}, all rounds: {note}"))
+            click.echo(wrapped("note ", f"{s.name}, all rounds: {note}"))
 
 
 def _widths(bounds: Sequence[Bound]) -> list[float]:
     return [w for b in bounds for w in (b.lower_width, b.upper_width) if w is not None]
 
 
-def _target(deployment: Any) -> str:
+def target_words(deployment: Any) -> str:
+    """What is asked for, and at what."""
     target = deployment.target
     if target.quantity == "epsilon":
         return f"eps (nats) at delta = {target.value!r}"
     return f"delta at eps = {target.value!r} nats"
 
 
-def _once(items: Any) -> list[Any]:
+def once(items: Any) -> list[Any]:
+    """Each item once, in order."""
     return list(dict.fromkeys(items))
 
 
-def _wrapped(start: str, words: str, *, hang: int | None = None) -> str:
+def wrapped(start: str, words: str, *, hang: int | None = None) -> str:
+    """Lines of the terminal's width; those after the first are indented."""
     indent = " " * (len(start) if hang is None else hang)
     return textwrap.fill(
         words,
@@ -230,7 +192,7 @@ def _wrapped(start: str, words: str, *, hang: int | None = None) -> str:
     )
 
 
-def _print_columns(rows: Sequence[Sequence[str]], *, left: set[int]) -> None:
+def print_columns(rows: Sequence[Sequence[str]], *, left: set[int]) -> None:
     """A heading, a rule, and rows: right-aligned but for ``left``, nothing is ever cut off."""
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     for number, row in enumerate(rows):

@@ -205,7 +205,9 @@ class Member:
         if self.alone:
             return _lower_of(self._own_epsilon(delta, closing=closing), logs=False)
         cap = min(self.eps0, float(self.mechanism.local_epsilon(delta)))
-        found = lower_epsilon(self._sets(), math.log(delta), cap=cap)
+        found = self._answers.answer(
+            ("lower", delta), lambda: lower_epsilon(self._sets(), math.log(delta), cap=cap)
+        )
         return self._by_set(found.value, found.which) if found.which is not None else _ZERO
 
     def lower_log_delta(self, epsilon: float, *, closing: bool = True) -> Found:

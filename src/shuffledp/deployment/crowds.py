@@ -1,4 +1,4 @@
-"""Accounting of a crowd: what the members of each group get, and what is left without a shuffler."""
+"""Accounting of a crowd: what the members of each group get, hidden by all and by nobody."""
 
 from __future__ import annotations
 
@@ -7,13 +7,22 @@ from dataclasses import dataclass, replace
 
 from shuffledp.bound import Bound
 from shuffledp.crowd import Crowd, crowd
-from shuffledp.deployment.accounting import NOW, Account, Situation, alone_both, with_margin
+from shuffledp.deployment.accounting import (
+    NOW,
+    Account,
+    Situation,
+    alone_both,
+    at_target,
+    with_margin,
+)
 from shuffledp.deployment.groups import CrowdDeployment
+from shuffledp.deployment.model import Target
 from shuffledp.deployment.views import FAILURES
 from shuffledp.errors import NotCertified
 from shuffledp.index import Estimate
 from shuffledp.neighbours import Relation
 from shuffledp.randomizers import randomizer_from_dict
+from shuffledp.shuffle import Trust
 from shuffledp.sides import HONEST, ONE_ROUND
 
 Report = Callable[[str], None]
@@ -30,12 +39,15 @@ class CrowdAccount:
         What runs.
     members : tuple of Account
         One for each group: hidden by all groups, and if the shuffler fails.
+    own : tuple of Bound
+        Of each group's members, were theirs the only group.
     estimates : tuple of Estimate or None
         One for each group; None where there is none.
     """
 
     deployment: CrowdDeployment
     members: tuple[Account, ...]
+    own: tuple[Bound, ...]
     estimates: tuple[Estimate | None, ...]
 
     @property
@@ -44,7 +56,7 @@ class CrowdAccount:
         return tuple(one.situations[0].bound for one in self.members)
 
 
-def crowd_of(deployment: CrowdDeployment, victim: int, *, trust: str | None = None) -> Crowd:
+def crowd_of(deployment: CrowdDeployment, victim: int, *, trust: Trust | None = None) -> Crowd:
     """The front door's object for members of one group.
 
     Parameters
@@ -74,14 +86,16 @@ def account_crowd(
     report : callable
         Told in a few words what is being computed.
     """
-    members, estimates = [], []
+    members, own, estimates = [], [], []
     for k, group in enumerate(deployment.group):
         report(f"group {k}: {group.users:,} users")
         alone = deployment.alone(k)
-        situations = (_hidden(deployment, k), _failed(deployment, k))
+        one = crowd_of(deployment, k)
+        situations = (_hidden(deployment, k, one), _failed(deployment, k))
         members.append(Account(alone, alone.accountant(1).eps0, situations))
-        estimates.append(_estimate(deployment, k))
-    return CrowdAccount(deployment, tuple(members), tuple(estimates))
+        own.append(at_target(alone, alone.accountant(alone.population.users)))
+        estimates.append(_estimate(one, deployment.target))
+    return CrowdAccount(deployment, tuple(members), tuple(own), tuple(estimates))
 
 
 def hidden_words(deployment: CrowdDeployment, k: int) -> str:
@@ -96,18 +110,18 @@ def member_words(relation: Relation, k: int) -> str:
     return f"{relation.sentence}; {words}"
 
 
-def _hidden(deployment: CrowdDeployment, k: int) -> Situation:
+def _hidden(deployment: CrowdDeployment, k: int, one: Crowd) -> Situation:
     """A member among all groups."""
-    bound, published = _at_target(deployment, k), None
+    bound, published = _at_target(deployment, k, one), None
     theorem = bound.upper_theorem
     if theorem is not None and theorem.provenance != "published":
-        published = _at_target(deployment, k, trust="published")
+        published = _at_target(deployment, k, crowd_of(deployment, k, trust="published"))
     n = sum(one.users for one in deployment.group)
     return Situation(NOW, n, hidden_words(deployment, k), bound, published)
 
 
-def _at_target(deployment: CrowdDeployment, k: int, *, trust: str | None = None) -> Bound:
-    one, target = crowd_of(deployment, k, trust=trust), deployment.target
+def _at_target(deployment: CrowdDeployment, k: int, one: Crowd) -> Bound:
+    target = deployment.target
     bound = (
         one.recomputable_epsilon(delta=target.value)
         if target.quantity == "epsilon"
@@ -127,11 +141,10 @@ def _failed(deployment: CrowdDeployment, k: int) -> Situation:
     return Situation(FAILURES[0], 1, _ALONE, replace(bound, assumptions=words), published)
 
 
-def _estimate(deployment: CrowdDeployment, k: int) -> Estimate | None:
-    target = deployment.target
+def _estimate(one: Crowd, target: Target) -> Estimate | None:
     if target.quantity != "epsilon":
         return None
     try:
-        return crowd_of(deployment, k).estimate(delta=target.value)
+        return one.estimate(delta=target.value)
     except NotCertified:
         return None

@@ -493,7 +493,9 @@ def load(path: str | Path, *, sums: bool = False) -> DeploymentFile:
     path = Path(path)
     table, content = read_toml(path, "deployment file")
     if "group" in table:
-        raise ParameterError(f"{path}: group: a crowd of groups, which `account` alone knows")
+        raise ParameterError(
+            f"{path}: group: a crowd of groups, which `account` and `verify` alone know"
+        )
     found = parse(table, where=str(path))
     if found.view != "messages" and not sums:
         raise ParameterError(f'{path}: view = "sums", which `account` and `verify` alone know')

@@ -21,15 +21,18 @@ _PARTS = {
     "certificate": (
         "checks.py",
         "composed.py",
+        "crowd_model.py",
+        "crowds.py",
         "decide.py",
         "expected.py",
+        "mechanism.py",
         "messages.py",
         "model.py",
         "sums.py",
         "verifier.py",
         "widened.py",
     ),
-    "deployment": ("data.py", "messages.py", "model.py", "shufflers.py"),
+    "deployment": ("data.py", "groups.py", "messages.py", "model.py", "shufflers.py"),
     "page/browser": ("__init__.py", "driver.py", "ranges.py"),
 }
 _BARE = ("certificate", "deployment", "page")

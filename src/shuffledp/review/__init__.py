@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from shuffledp.review.cautions import BY_DEFAULT, NAMES, Caution, cautions, check_names, verdict_of
 from shuffledp.review.content import report
+from shuffledp.review.crowds import CrowdEntry, crowd_cautions, crowd_report, crowd_verdict
 from shuffledp.review.entry import Entry
 from shuffledp.review.html import to_html
 from shuffledp.review.markdown import to_markdown
@@ -18,10 +19,14 @@ __all__ = [
     "NAMES",
     "Case",
     "Caution",
+    "CrowdEntry",
     "Entry",
     "Verified",
     "cautions",
     "check_names",
+    "crowd_cautions",
+    "crowd_report",
+    "crowd_verdict",
     "judged",
     "report",
     "to_html",

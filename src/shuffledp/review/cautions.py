@@ -85,6 +85,11 @@ def cautions(certificate: Any, *, expected: int | None = None) -> list[Caution]:
 
 def verdict_of(certificate: Any) -> Any:
     """Whether the deployment's limit is met; None where it has none."""
+    return judged(certificate.deployment.content.target, ends_cases(certificate))
+
+
+def ends_cases(certificate: Any) -> list[Case]:
+    """The ends that a limit is held against: where the shuffler works."""
     cases = []
     for ends in released(certificate):
         upper = math.inf if ends.upper.value is None else ends.upper.value
@@ -92,7 +97,7 @@ def verdict_of(certificate: Any) -> Any:
             ends.scenario.name, ends.lower.value or 0.0, upper, ends.lower.log, ends.upper.log
         )
         cases.append(case)
-    return judged(certificate.deployment.content.target, cases)
+    return cases
 
 
 def _target(certificate: Any) -> Caution | None:

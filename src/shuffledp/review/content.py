@@ -56,7 +56,7 @@ from shuffledp.review.grounds import (
 from shuffledp.review.meaning import odds, percent
 from shuffledp.review.picture import picture_of
 
-_ROLES = ("Prepared by", "Reviewed by", "Approved by")
+ROLES = ("Prepared by", "Reviewed by", "Approved by")
 _CAPTION = (
     "The band and the lines beside the marks were computed with the account, to a tenth of a per "
     "cent; they are not part of the certificate. The marks are."
@@ -89,7 +89,7 @@ def report(entries: Sequence[Entry], *, date: str) -> Document:
         Terms(TERMS),
         Heading("Signatures", 2),
         Paragraph(line("Who signs has read the summary, and has checked every assumption above.")),
-        Signatures(_ROLES),
+        Signatures(ROLES),
     ]
     return Document(title, blocks)
 
@@ -99,7 +99,7 @@ def _of_one(entry: Entry, level: int, prefix: str, date: str) -> list[Block]:
     cited = statements(certificate)
     blocks = [*_verdict(certificate), *_summary(entry)]
     blocks += _warnings(entry, level)
-    blocks += [Heading("What is certified", level), *_situations(certificate, cited, prefix)]
+    blocks += [Heading("What is certified", level), *situations(certificate, cited, prefix)]
     blocks += _figure(entry, level, prefix)
     blocks += [
         Heading("Assumptions, to be checked", level),
@@ -155,9 +155,9 @@ def _summary(entry: Entry) -> list[Block]:
     )
     return [
         Paragraph(line(promise, Strong(_ends_words(certificate, ends)), more)),
-        Paragraph(line(*_odds_words(certificate, epsilon, delta))),
+        Paragraph(line(*odds_words(certificate, epsilon, delta))),
         *_provenance(certificate, ends),
-        Paragraph(line(*_failed_words(certificate))),
+        Paragraph(line(*failed_words(certificate))),
     ]
 
 
@@ -179,7 +179,8 @@ def _after(certificate: Any) -> list[str]:
     return [f"after all {rounds:,} rounds together"] if rounds > 1 else []
 
 
-def _odds_words(certificate: Any, epsilon: float, delta: float | None) -> Line:
+def odds_words(certificate: Any, epsilon: float, delta: float | None) -> Line:
+    """An end as the chances of a guess."""
     start = (
         "What this means: somebody who knows the data of all other users, has to tell which of two "
         "such values this user has, holds both for equally likely, and decides by whatever rule "
@@ -204,7 +205,8 @@ def _provenance(certificate: Any, ends: Ends) -> list[Block]:
     return [Paragraph(line(f"{words}."))]
 
 
-def _failed_words(certificate: Any) -> Line:
+def failed_words(certificate: Any) -> Line:
+    """What is left where nothing hides a report."""
     ends = failure(certificate)
     epsilon, delta = epsilon_delta(certificate, ends)
     left = _ends_words(certificate, ends)
@@ -236,7 +238,8 @@ def _warnings(entry: Entry, level: int) -> list[Block]:
 # -------------------------------------------------------------------------------- the numbers
 
 
-def _situations(certificate: Any, cited: Cited, prefix: str) -> list[Block]:
+def situations(certificate: Any, cited: Cited, prefix: str) -> list[Block]:
+    """Tables of all situations, and what there is to say of them."""
     rounds = certificate.rounds
     blocks: list[Block] = []
     if rounds > 1:

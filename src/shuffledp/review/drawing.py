@@ -66,6 +66,9 @@ class Level:
     y: float
 
 
+Item = Line | Band | Mark | Level
+
+
 @dataclass(frozen=True)
 class Picture:
     """What is drawn over n, which is on a logarithmic axis.
@@ -89,7 +92,7 @@ class Picture:
     x_label: str
     y_label: str
     logarithmic: bool
-    items: Sequence[Line | Band | Mark | Level]
+    items: Sequence[Item]
     name: str
 
     def svg(self) -> str:
@@ -177,7 +180,7 @@ class _Drawing:
 
     # ----------------------------------------------------------------------------- items
 
-    def _drawn(self, item: Line | Band | Mark | Level) -> str:
+    def _drawn(self, item: Item) -> str:
         if isinstance(item, Band):
             return self._band(item)
         if isinstance(item, Level):
@@ -233,7 +236,7 @@ class _Drawing:
         return found
 
 
-def _key(item: Line | Band | Mark | Level, x: float, y: float) -> str:
+def _key(item: Item, x: float, y: float) -> str:
     if isinstance(item, Band):
         return f'<rect class="band" x="{x}" y="{y - 6:.1f}" width="{_KEY}" height="12"/>'
     if isinstance(item, Mark):
@@ -280,13 +283,13 @@ def _y_range(picture: Picture) -> tuple[float, float]:
     return _widened(low, high, _MARGIN)
 
 
-def _firm(item: Line | Band | Mark | Level) -> list[float]:
+def _firm(item: Item) -> list[float]:
     if isinstance(item, Band):
         return [y for y in item.high if y is not None]
     return [item.y] if isinstance(item, Level) else [y for y in item.ys if y is not None]
 
 
-def _loose(item: Line | Band | Mark | Level) -> list[float]:
+def _loose(item: Item) -> list[float]:
     if isinstance(item, Band):
         return [y for y in item.low if y is not None]
     return [y for y in item.lows if y is not None] if isinstance(item, Mark) else []

@@ -9,13 +9,12 @@ from typing import Any
 from shuffledp._check import exact
 from shuffledp.bound import Bound, outward
 from shuffledp.review.claims import FAILURES, WORDS, Ends, one_round, who
-from shuffledp.review.drawing import Band, Level, Line, Mark, Picture
+from shuffledp.review.drawing import Band, Item, Level, Line, Mark, Picture
 
 # A line is about a hundredth of the axis wide (drawing.py: 2.6 of 300).
 _LINE = 0.008
-_Y_LABELS = {"epsilon": "central eps (nats)", "delta": "central delta"}
+Y_LABELS = {"epsilon": "central eps (nats)", "delta": "central delta"}
 _SHAPES = {"now": "dot", "minimum batch": "square"}
-Item = Line | Band | Mark | Level
 
 
 def picture_of(certificate: Any, curve: Any, *, label: str, name: str) -> Picture | None:
@@ -52,7 +51,7 @@ def picture_of(certificate: Any, curve: Any, *, label: str, name: str) -> Pictur
         title=f"Central {word} over the number of {unit}, {label}, at {at}",
         description=f"A band between certified lower and upper ends that falls with n. {said}.",
         x_label=f"honest {unit} in the batch, n{'' if unit == 'users' else ' (users)'}",
-        y_label=f"{_Y_LABELS[quantity]} at {at}",
+        y_label=f"{Y_LABELS[quantity]} at {at}",
         logarithmic=quantity == "epsilon",
         items=items,
         name=name,
@@ -87,11 +86,11 @@ def _covered(lows: Sequence[float | None], highs: Sequence[float | None], quanti
 
 def _height(bound: Bound, *, up: bool) -> float | None:
     if up:
-        return _place(bound.quantity, bound.upper, bound.log_upper)
-    return _place(bound.quantity, bound.lower, bound.log_lower)
+        return place(bound.quantity, bound.upper, bound.log_upper)
+    return place(bound.quantity, bound.lower, bound.log_lower)
 
 
-def _place(quantity: str, value: float | None, log: float | None) -> float | None:
+def place(quantity: str, value: float | None, log: float | None) -> float | None:
     """Where an end is drawn: eps itself, log10 of delta; None where there is nothing to draw."""
     if quantity == "delta":
         return None if log is None or math.isinf(log) else log / math.log(10.0)
@@ -105,7 +104,7 @@ def _without_shuffler(certificate: Any) -> list[Item]:
     if eps0 is not None:
         return [Level("local", f"no {who(certificate)}: eps0 = {outward(eps0, up=True)}", eps0)]
     (ends,) = (one for one in one_round(certificate) if one.scenario.name in FAILURES)
-    height = _place("epsilon", ends.upper.value, None)
+    height = place("epsilon", ends.upper.value, None)
     return (
         [] if height is None else [Level("local", f"no {who(certificate)}: {_said(ends)}", height)]
     )
@@ -128,13 +127,13 @@ def _marks(found: Sequence[Ends]) -> list[Item]:
         if ends.scenario.name in FAILURES:
             continue
         quantity, n = ends.quantity, ends.scenario.n
-        high = _place(quantity, ends.upper.value, ends.upper.log)
+        high = place(quantity, ends.upper.value, ends.upper.log)
         if high is None:
             continue
-        low = _place(quantity, ends.lower.value, ends.lower.log)
+        low = place(quantity, ends.lower.value, ends.lower.log)
         label = f"{ends.scenario.name}, n = {n:,}: {_said(ends)}"
         marks.append(Mark(_SHAPES[ends.scenario.name], label, [n], [high], [low]))
-        other = _place(quantity, ends.published.value, ends.published.log)
+        other = place(quantity, ends.published.value, ends.published.log)
         if ends.differs and other is not None:
             published.append((n, other))
     if published:

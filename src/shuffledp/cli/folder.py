@@ -1,0 +1,64 @@
+"""Where a command writes: its directory, the kind of its figures, all of its files or none."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shuffledp.cli.text import say_unshown
+from shuffledp.cli.writing import files_written
+from shuffledp.errors import ParameterError, unreadable
+from shuffledp.outputs import Outputs
+
+FIGURES = ("png", "svg", "pdf", "none")
+out_option = click.option(
+    "--out", metavar="DIRECTORY", help="Where to write; made if needed.  [default: .]"
+)
+figure_option = click.option(
+    "--figure",
+    default="png",
+    show_default=True,
+    metavar="png|svg|pdf|none",
+    help="Kind of figure to draw.",
+)
+
+
+@contextlib.contextmanager
+def files_in(
+    directory: Path | None,
+    names: Sequence[str],
+    *,
+    inputs: Iterable[str],
+    more: Sequence[tuple[str, str]] = (),
+) -> Iterator[Outputs]:
+    """``files_written`` in a directory, which is made if needed; None: nothing is written there.
+
+    ``more`` are files elsewhere, each with the option that named it.
+    """
+    if directory is not None:
+        try:
+            directory.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            words = f"{unreadable(error)}; wanted a directory to write to"
+            raise ParameterError(f"out = {str(directory)!r}: {words}") from None
+    outputs = [] if directory is None else [("out", str(directory / name)) for name in names]
+    with files_written([*outputs, *more], inputs=inputs) as held:
+        yield held
+
+
+def text_writer(text: str) -> Callable[[Path], None]:
+    """What writes this text to a path."""
+
+    def write(path: Path) -> None:
+        path.write_text(text, encoding="utf-8")
+
+    return write
+
+
+def figure_writer(plots: Any, figure: Any, kind: str) -> Callable[[Path], None]:
+    """What draws this figure into a path."""
+    return lambda path: say_unshown(plots.write(figure, path, kind))

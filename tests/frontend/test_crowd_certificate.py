@@ -1,0 +1,437 @@
+"""Certificates of crowds: every field, forged ones, and all data sets by the printed words."""
+
+import copy
+import itertools
+import json
+import math
+
+import pytest
+
+import shuffledp as sd
+from crowds.test_crowd import worst
+from frontend import edits
+from frontend.edits import at, caught, outcome, place, resigned
+from frontend.test_every_field import IN_THE_FILE, weaker
+from shuffledp import theorems
+from shuffledp.ball import crowds as balls
+from shuffledp.ball import steps
+from shuffledp.ball.crowd_words import (
+    alone_assumptions,
+    crowd_assumptions,
+    crowd_lower_statement,
+    crowd_upper_statement,
+)
+from shuffledp.certificate import crowd_dict, crowds, issue_crowd, read_any
+from shuffledp.certificate.verifier import not_checked, verify
+from shuffledp.crowd.front import LARGEST_GROUPS
+from shuffledp.crowd.member import Member
+from shuffledp.deployment import account_crowd, groups, load_crowd
+from shuffledp.divergence import narrowest
+from shuffledp.errors import ParameterError
+
+# (groups as (users, randomizer), target, accounting)
+KINDS = {
+    "bits": (
+        [(300, 'name = "binary-rr", eps0 = 1.0'), (200, 'name = "duchi", eps0 = 3.0')],
+        "delta = 1e-3\nat_most = 2.0", "",
+    ),
+    "responses": (
+        [(400, 'name = "k-rr", k = 5, eps0 = 1.0'), (300, 'name = "k-rr", k = 5, eps0 = 2.0'),
+         (1, 'name = "k-rr", k = 5, eps0 = 0.5')],
+        "epsilon = 0.2", "",
+    ),
+    "matrices": (
+        [(200, 'name = "channel", matrix = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.25]]'),
+         (300, 'name = "channel", matrix = [[0.75, 0.125, 0.125], [0.25, 0.25, 0.5]]')],
+        "delta = 1e-4", "",
+    ),
+    "one mechanism": (
+        [(60, 'name = "k-rr", k = 4, eps0 = 1.0'), (40, 'name = "k-rr", k = 4, eps0 = 1.0')],
+        "delta = 1e-4", "",
+    ),
+    "apart": (
+        [(60, 'name = "rappor", d = 4, eps0 = 1.0'), (40, 'name = "laplace", eps0 = 1.0')],
+        "delta = 1e-3", '\n[accounting]\ntrust = "published"\nrtol = 1e-3',
+    ),
+}  # fmt: skip
+# Other data sets, or other free numbers, from which the same number is proved again.
+CLAIM = "members[].scenarios[].claims[]"
+WITNESS = {
+    f"{CLAIM}.witness.{x}"
+    for x in ("x0", "x1", "x2", "swap", "others[]", "others[][]", "free", "free[]",
+              *(f"free[].{key}" for key in ("alpha", "smoothing", "gain", "loss", "theta",
+                                            "shares[]", "kappa", "silent", "weights[]")))
+}  # fmt: skip
+FREE = {"deployment.file", "shuffledp_version", f"{CLAIM}.numerical_width"}
+PARAMETERS = "deployment.content.group[].randomizer"
+
+
+def text(kind):
+    members, target, more = KINDS[kind]
+    tables = "".join(f"[[group]]\nusers = {n}\nrandomizer = {{ {m} }}\n" for n, m in members)
+    return f'title = "A title"\n{tables}[target]\n{target}\n{more}\n'
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Each kind's file and certificate, worked out once."""
+    known = {}
+
+    def make(kind):
+        if kind not in known:
+            path = tmp_path_factory.mktemp("crowd") / "deployment.toml"
+            path.write_text(text(kind))
+            source = load_crowd(path)
+            found = issue_crowd(source, account_crowd(source.deployment))
+            known[kind] = path, crowd_dict(found)
+        return known[kind][0], copy.deepcopy(known[kind][1])
+
+    return make
+
+
+@pytest.fixture
+def quick(monkeypatch):
+    """A verifier that remembers its balls."""
+    edits.remember(monkeypatch)
+    known = {}
+    for module, name in ((balls, "log_delta_crowd"), (balls, "log_delta_common"),
+                         (steps, "log_delta_steps")):  # fmt: skip
+        function = getattr(module, name)
+
+        def call(*args, function=function, **asked):
+            key = json.dumps([function.__name__, args, asked], sort_keys=True)
+            if key not in known:
+                known[key] = function(*args, **asked)
+            return known[key]
+
+        monkeypatch.setattr(crowds, name, call)
+
+
+def all_claims(content):
+    return [
+        (member["group"], scenario["name"], claim)
+        for member in content["members"]
+        for scenario in member["scenarios"]
+        for claim in scenario["claims"]
+    ]
+
+
+def found_claim(content, group, end, trust="all"):
+    (one,) = (c for k, name, c in all_claims(content)
+              if (k, name, c["end"], c["trust"]) == (group, "now", end, trust))  # fmt: skip
+    return one
+
+
+def let_pass(where, what, content):
+    """Whether a changed certificate may be as true as it was: less is claimed, or proved anew."""
+    if where[-1] == "local_guarantee":
+        return isinstance(what, float) and what > at(content, where)
+    return weaker(where, what, content) or place(where) in {*WITNESS, *FREE}
+
+
+@pytest.mark.parametrize(
+    ("kind", "every"),
+    [("bits", 31), *(pytest.param(k, 1, marks=pytest.mark.long) for k in KINDS)],
+)
+def test_every_end_holds_and_every_field_changed_alone_is_noticed(
+    kind, every, tmp_path, made, quick
+):
+    source, content = made(kind)
+    path = tmp_path / "certificate.json"
+    honest = outcome(content, path, deployment=source)
+    assert not caught(honest), [check for check in honest if check.verdict != "holds"]
+    tried = 0
+    for i, (where, what, new) in enumerate(edits.edits(content)):
+        # A share in the ordinary tests, less of what is claimed than of the rest.
+        if i % (3 * every if where[:1] == ("members",) else every):
+            continue
+        tried += 1
+        forged = new if where[:1] == ("checksum",) else resigned(new)
+        found = outcome(forged, path)
+        if caught(found) or let_pass(where, what, content):
+            continue
+        spot = place(where)
+        assert spot in IN_THE_FILE or spot.startswith(PARAMETERS), (where, what)
+        assert caught(outcome(forged, path, deployment=source)), (where, what)
+    assert tried > 35
+
+
+# Each takes seconds: half of them always.
+@pytest.mark.parametrize(
+    "kind",
+    ["responses", *(pytest.param(k, marks=pytest.mark.long) for k in KINDS
+                    if k not in {"bits", "responses"})],
+)  # fmt: skip
+def test_honest_certificates_are_verified(kind, tmp_path, made):
+    source, content = made(kind)
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(content))
+    checks = verify(path, deployment=source)
+    assert {check.verdict for check in checks} == {"holds"}
+    analyses = {c["witness"]["analysis"] for _, _, c in all_claims(content) if c["witness"]}
+    wanted = {
+        "responses": {"crowd-stealing", "crowd-dataset"},
+        "matrices": {"crowd-stealing", "crowd-dataset"},
+        "one mechanism": {"dataset", "blanket"},
+        "apart": {"blanket"},
+    }[kind]
+    assert wanted <= analyses
+    assert read_any(path).records()
+    assert "group" in read_any(path).sheet().head
+
+
+def test_forged_numbers_and_witnesses_do_not_pass(tmp_path, made, quick):
+    """Each alone, and with a checksum that is right."""
+    _, content = made("bits")
+    path = tmp_path / "certificate.json"
+
+    def changed(change):
+        new = copy.deepcopy(content)
+        change(new)
+        return outcome(resigned(new), path)
+
+    def between(claims):
+        upper, lower = (found_claim(claims, 1, end) for end in ("upper", "lower"))
+        return upper, lower
+
+    def upper_inside(new):
+        upper, lower = between(new)
+        upper["value"] = 0.5 * (upper["value"] + lower["value"])
+
+    def lower_inside(new):
+        upper, lower = between(new)
+        lower["value"] = 0.5 * (upper["value"] + lower["value"])
+
+    def own_group_as_if_all(new):
+        """The bound of a shuffle of all users with the one group's mechanism."""
+        claim = found_claim(new, 0, "upper", "published")
+        alone = sd.shuffle(sd.BinaryRR(eps0=1.0), 500, trust="published").epsilon(delta=1e-3)
+        claim["value"] = alone.upper * (1 + 1e-6)
+
+    def other_group_s(new):
+        one, other = (found_claim(new, k, "upper") for k in (0, 1))
+        other.update(copy.deepcopy({k: one[k] for k in ("value", "witness")}))
+
+    def sizes(new):
+        new["deployment"]["content"]["group"][0]["users"] = 600
+
+    def sizes_everywhere(new):
+        for n in (new["deployment"]["content"]["group"][0], new["members"][0]):
+            n["users"] = 600
+        for k, member in enumerate(new["members"]):
+            rest, own = (200, 600) if k == 0 else (600, 200)
+            now = member["scenarios"][0]
+            now["n"] = 800
+            now["how"] = f"{own} users of group {k} and {rest} of other groups = 800"
+
+    def data_set_of_more(new):
+        found_claim(new, 0, "lower")["witness"]["others"][0][1] += 1
+
+    def same_inputs(new):
+        witness = found_claim(new, 0, "lower")["witness"]
+        witness["x1"] = witness["x0"]
+
+    def other_input(new):
+        found_claim(new, 1, "lower")["witness"]["others"][1][0] = 0.25
+
+    def fewer_pairs(new):
+        found_claim(new, 0, "upper")["witness"]["free"].pop()
+
+    def bigger_reservoir(new):
+        for numbers in found_claim(new, 0, "upper")["witness"]["free"]:
+            numbers["gain"] = 1.0
+
+    def no_share(new):
+        found_claim(new, 0, "upper")["witness"]["free"][0]["shares"][0] = 0.0
+
+    def published_by_stealing(new):
+        claim = found_claim(new, 0, "upper", "published")
+        best = found_claim(new, 0, "upper")
+        claim.update(copy.deepcopy({k: best[k] for k in ("value", "witness", "theorem")}))
+
+    def published_by_name(new):
+        claim = found_claim(new, 0, "upper")
+        claim["theorem"]["provenance"] = "published"
+
+    def fewer_assumptions(new):
+        found_claim(new, 0, "upper")["assumptions"].pop()
+
+    def stealing_without_alike(new):
+        claim = found_claim(new, 0, "upper")
+        claim["assumptions"] = found_claim(new, 0, "upper", "published")["assumptions"]
+
+    def everybody_fails(new):
+        member = new["members"][1]
+        member["scenarios"][1]["claims"] = copy.deepcopy(member["scenarios"][0]["claims"])
+
+    def members_exchanged(new):
+        new["members"].reverse()
+
+    def a_group_left_out(new):
+        new["members"].pop()
+
+    def changes_group(new):
+        relation = new["members"][0]["neighbouring_relation"]
+        relation["words"] = relation["words"].replace("and stays in it, ", "")
+
+    forged = [
+        upper_inside, lower_inside, own_group_as_if_all, other_group_s, sizes, sizes_everywhere,
+        data_set_of_more, same_inputs, other_input, fewer_pairs, bigger_reservoir, no_share,
+        published_by_stealing, published_by_name, fewer_assumptions, stealing_without_alike,
+        everybody_fails, members_exchanged, a_group_left_out, changes_group,
+    ]  # fmt: skip
+    assert not caught(outcome(content, path))
+    for change in forged:
+        assert caught(changed(change)), change.__name__
+
+
+def test_a_common_blanket_is_recomputed(tmp_path, made):
+    """Of the three that may win; here it is put in the place of the one that did."""
+    _, content = made("bits")
+    tables = [(g["randomizer"], g["users"]) for g in content["deployment"]["content"]["group"]]
+    crowd = ((sd.BinaryRR(eps0=1.0), 300), (sd.Duchi(eps0=3.0), 200))
+    profiles = Member(crowd, 0, rtol=1e-6, trust="all")._blankets()
+    high = max(narrowest(profile, 0.5, 1e-4)[0].high for profile in profiles)
+    ends = [
+        balls.log_delta_common(tables, victim=0, pair=pair, epsilon=0.5, rel=1e-4)
+        for pair in ((1, 0), (0, 1))
+    ]
+    assert max(low for low, _ in ends) <= high <= max(low for low, _ in ends) + 1e-3
+    claim, path = found_claim(content, 0, "upper"), tmp_path / "certificate.json"
+    claim.update(witness={"analysis": "common-blanket"}, value=0.9)
+    claim["theorem"] = theorems.COMMON_BLANKET.to_dict()
+    assert not caught(outcome(resigned(content), path))
+    claim["value"] = found_claim(content, 0, "lower")["value"] * 1.001
+    words = [c for c in outcome(resigned(content), path) if c.verdict == "does not hold"]
+    assert len(words) == 1
+    assert "common-blanket" in words[0].how
+
+
+SMALL = """title = "six users"
+[[group]]
+users = 2
+randomizer = {{ name = "channel", matrix = [[0.75, 0.25], [0.25, 0.75]] }}
+[[group]]
+users = {users}
+randomizer = {{ name = "channel", matrix = [[0.625, 0.375], [0.125, 0.875]] }}
+[target]
+epsilon = {epsilon}
+"""
+
+
+@pytest.mark.parametrize(("users", "epsilon"), [(1, 0.25), (3, 0.0), (3, 0.5), (4, 0.125)])
+def test_what_the_words_say_is_so_for_all_data_sets(users, epsilon, tmp_path):
+    """From nothing but what is printed: groups, sizes, who changes what, and what is seen."""
+    path, out = tmp_path / "six.toml", tmp_path / "six.json"
+    path.write_text(SMALL.format(users=users, epsilon=epsilon))
+    source = load_crowd(path)
+    out.write_text(json.dumps(crowd_dict(issue_crowd(source, account_crowd(source.deployment)))))
+    assert not caught(verify(out, deployment=path))
+    content = json.loads(out.read_text())
+    printed = [
+        (group["users"], [[float(x) for x in row] for row in group["randomizer"]["matrix"]])
+        for group in content["deployment"]["content"]["group"]
+    ]
+    for member in content["members"]:
+        k = member["group"]
+        words = member["neighbouring_relation"]["words"]
+        assert "one user's value replaced by another" in words
+        assert f"one of group {k} and stays in it" in words
+        now, failed = member["scenarios"]
+        assert now["n"] == sum(n for n, _ in printed)
+        for scenario, crowd in ((now, printed), (failed, [(1, printed[k][1])])):
+            victim = k if scenario is now else 0
+            truth = float(worst(crowd, victim, epsilon))
+            for claim in scenario["claims"]:
+                if claim["end"] == "upper":
+                    assert truth <= claim["value"]
+                else:
+                    assert claim["value"] <= truth
+
+
+def test_words_of_the_verifier_are_those_of_the_library(made):
+    assert groups.LARGEST_GROUPS == LARGEST_GROUPS
+    tables = [({"name": "binary-rr", "eps0": 1.0}, 6), ({"name": "binary-rr", "eps0": 2.0}, 4)]
+    for analysis, theorem in (
+        ("crowd-stealing", theorems.CROWD_STEALING),
+        ("common-blanket", theorems.COMMON_BLANKET),
+        ("stronger-clone", theorems.STRONGER_CLONE.with_step(theorems.OWN_GROUP)),
+        ("local", theorems.LOCAL),
+    ):
+        said = crowd_upper_statement(tables, 1, analysis)
+        assert said is not None
+        assert said.to_dict() == theorem.to_dict()
+    lower = crowd_lower_statement(tables, 1, "crowd-dataset")
+    assert lower is not None
+    assert lower.to_dict() == theorems.CROWD_DATASET.to_dict()
+    assert crowd_upper_statement(tables, 1, "crowd-dataset") is None
+    assert crowd_lower_statement(tables, 1, "dataset") is None
+    same = [tables[0], (tables[0][0], 3)]
+    assert crowd_upper_statement(same, 0, "crowd-stealing") is None
+    assert crowd_lower_statement(same, 0, "crowd-dataset") is None
+    apart = [({"name": "rappor", "d": 3, "eps0": 1.0}, 6), tables[0]]
+    for analysis in ("crowd-stealing", "common-blanket"):
+        assert crowd_upper_statement(apart, 0, analysis) is None
+    for kind in ("bits", "responses"):
+        _, content = made(kind)
+        there = [(g["randomizer"], g["users"]) for g in content["deployment"]["content"]["group"]]
+        for k, name, claim in all_claims(content):
+            if claim["end"] == "upper":
+                wanted = (
+                    crowd_assumptions(there, k, claim["witness"]["analysis"])
+                    if name == "now"
+                    else alone_assumptions(there[k][0])
+                )
+                assert tuple(claim["assumptions"]) == wanted
+
+
+def test_what_is_not_checked_is_said(tmp_path, made, monkeypatch):
+    source, content = made("bits")
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(content))
+    words = " ".join(not_checked(path))
+    for said in ("A title", "deployment.toml", "rtol", "2.0 was wanted", "widths", "written alike"):
+        assert said in words
+    assert "lower end" not in words
+    left = " ".join(not_checked(path, deployment=source))
+    for said in ("A title", "deployment.toml", "rtol", "2.0 was wanted"):
+        assert said not in left
+    checks = verify(path)
+    assert verify(path, table_hash="0" * 64)[4].verdict == "does not hold"
+    # A lower end of more others than are recomputed is no part of the verdict, and named.
+    monkeypatch.setattr(crowds, "MOST_OTHERS", 50)
+    lower = found_claim(content, 1, "lower")["value"]
+    named = [words for words in not_checked(path) if "lower end" in words]
+    assert len(named) == 2
+    assert f"group 1, now: the lower end {lower!r}" in named[1]
+    fewer = verify(path)
+    assert len(fewer) == len(checks) - 2
+    assert {check.verdict for check in fewer} == {"holds"}
+    content["members"][1]["scenarios"][0]["claims"][1]["witness"]["others"][0][1] += 1
+    assert caught(outcome(resigned(content), path))
+
+
+def test_a_plain_file_is_not_this_one_s(tmp_path, made):
+    _, content = made("bits")
+    path, plain = tmp_path / "certificate.json", tmp_path / "plain.toml"
+    path.write_text(json.dumps(content))
+    plain.write_text(
+        'title = "t"\n[population]\nusers = 9\n[randomizer]\nname = "binary-rr"\neps0 = 1.0\n'
+        "[target]\ndelta = 1e-3\n"
+    )
+    with pytest.raises(ParameterError, match="group"):
+        verify(path, deployment=plain)
+
+
+def test_all_inputs_of_a_group_may_be_held_by_others():
+    """The lower end of k-RR takes a third value, which a permutation carries anywhere."""
+    tables = [
+        ({"name": "k-rr", "k": 6, "eps0": 1.0}, 30),
+        ({"name": "k-rr", "k": 6, "eps0": 2.0}, 20),
+    ]
+    values = [
+        steps.log_delta_steps(tables, victim=0, pair=(0, 1), others=[(x, 29), (y, 20)],
+                              epsilon=0.1, log_claimed=-3.0)
+        for x, y in itertools.product(range(3), repeat=2)
+    ]  # fmt: skip
+    assert all(math.isfinite(low) and low <= high for low, high in values)
