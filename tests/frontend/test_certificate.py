@@ -191,9 +191,9 @@ def test_verify_output(krr):
 
 
 def test_undecided_is_exit_status_3(krr, monkeypatch):
-    monkeypatch.setattr("shuffledp.certificate.decide._WIDTHS", (0.1,))
+    monkeypatch.setattr("shuffledp.certificate.decide.WIDTHS", (0.1,))
     monkeypatch.setattr("shuffledp.certificate.decide.log_delta", lambda **_: (-99.0, 0.0))
-    monkeypatch.setattr("shuffledp.certificate.verifier._local_guarantee", lambda _: verify_none())
+    monkeypatch.setattr("shuffledp.certificate.verifier.guarantee_check", lambda _: verify_none())
     result = run("verify", krr)
     assert result.exit_code == 3
     assert "UNDECIDED" in result.stdout

@@ -396,18 +396,23 @@ def test_bad_options_are_one_line_and_nothing_is_written(args, message, tmp_path
     assert not list(tmp_path.glob("**/*.html")) + list(tmp_path.glob("**/*.json"))
 
 
-def test_a_crowd_has_no_report(tmp_path):
-    path = tmp_path / "c.toml"
+def test_the_report_of_a_crowd_says_whether_the_limit_is_met(tmp_path):
+    path, html = tmp_path / "c.toml", tmp_path / "r.html"
     path.write_text(
         'title = "c"\n[[group]]\nusers = 20\nrandomizer = { name = "binary-rr", eps0 = 1.0 }\n'
         "[target]\ndelta = 1e-3\nat_most = 0.01\n"
     )
-    for args in (["--report", "r.html"], ["--verify"]):
-        result = CliRunner().invoke(main, ["account", str(path), *args])
-        assert result.exit_code == 2
-        assert "wanted" in result.stderr
-        assert "crowd" in result.stderr
-    assert "target missed: eps >= " in CliRunner().invoke(main, ["account", str(path)]).stdout
+    args = ["--report", str(html), "--figure", "none", "--out", str(tmp_path)]
+    result = CliRunner().invoke(main, ["account", str(path), *args])
+    assert result.exit_code == 0, result.output
+    assert "target missed: eps >= " in result.stdout
+    assert "warning[target-missed]: eps >= " in result.stderr
+    said = html.read_text(encoding="utf-8")
+    assert "Target missed" in said
+    assert "a crowd's file has no minimum batch" in escapes.unescape(said)
+    assert sorted(one.name for one in tmp_path.iterdir()) == [
+        "c.certificate.json", "c.toml", "r.html",
+    ]  # fmt: skip
 
 
 # ------------------------------------------------------------------------------- what it means
