@@ -16,13 +16,13 @@ from shuffledp.composition import Composed, compose
 from shuffledp.crowd.member import Member
 from shuffledp.curves import Plotting
 from shuffledp.described import by_name
-from shuffledp.ends import Ends
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.index import Estimate
 from shuffledp.neighbours import Relation
 from shuffledp.randomizers import Randomizer
 from shuffledp.shuffle import Trust, settings
 from shuffledp.sides import Found
+from shuffledp.sides.ends import Ends
 from shuffledp.work import Answers, Beside
 
 LARGEST_GROUPS = 50

@@ -116,7 +116,7 @@ def account(deployment: Deployment, *, report: Report = _silent) -> Account:
             found.append(_summed(deployment, name, n, how, report))
             continue
         if deployment.widened:
-            bound = _with_margin(
+            bound = with_margin(
                 deployment, widened_at_target(deployment, n, failed=name in FAILURES)
             )
             found.append(Situation(name, n, how, bound, None))
