@@ -171,7 +171,7 @@ def _draw(ax, panel: Panel) -> None:
         ax.plot(
             panel.x, values, color=line.colour, ls=dashes, lw=2.4 if line.thick else 1.1,
             marker=line.marker or ("" if line.thick else MARKS.get(line.colour, "")), ms=3.5,
-            mfc="white", mew=0.8, markevery=_spread(len(panel.x), i), label=label,
+            mfc="white", mew=0.8, markevery=_spread(values, i), label=label,
             zorder=3 if line.thick else 4,
         )  # fmt: skip
     ax.set(xscale=panel.xscale, yscale=panel.yscale, xlabel=panel.xlabel, title=panel.title)
@@ -196,9 +196,10 @@ def _mark_clipped(ax, panel: Panel, limits: tuple[float, float]) -> None:
                 )  # fmt: skip
 
 
-def _spread(points: int, i: int) -> tuple[int, int]:
+def _spread(values: Sequence[float], i: int) -> tuple[int, int]:
     """About six marks a curve, not at the same x for all of them; all where points are few."""
-    every = max(1, round(points / 6))
+    few = sum(map(math.isfinite, values)) <= 3
+    every = 1 if few else max(1, round(len(values) / 6))
     return i % every, every
 
 

@@ -50,9 +50,7 @@ def _nearby() -> Found:
         moved = np.maximum(*(0.5 * np.abs(x - y).sum(axis=-1) for x, y in zip(close, (P, Q))))  # noqa: B905
         bound = _divergence(a, *close) + (a + 1) * moved
         share.append(float(np.max(_divergence(a, P, Q) / bound)))
-    words = (
-        f"up to {number(max(share), 2)} of it, {_LAWS:,} random pairs of laws, e^eps = 1, 2, 8"
-    )
+    words = f"up to {number(max(share), 2)} of it, {_LAWS:,} random pairs of laws, e^eps = 1, 2, 8"
     return Found(words, "holds" if max(share) <= 1.0 else "does not")
 
 
