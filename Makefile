@@ -125,7 +125,7 @@ unit: $(HAS_DEV)
 	@$(PYTEST) --doctest-modules src tests $(PYTEST_ARGS)
 
 test-long: $(HAS_DEV)
-	@LONG_SHARE=$(SHARE) HYPOTHESIS_PROFILE=long $(PYTEST) -m long tests $(PYTEST_ARGS)
+	@LONG_SHARE=$(SHARE) HYPOTHESIS_PROFILE=long $(PYTEST) -m long -o faulthandler_timeout=7200 tests $(PYTEST_ARGS)
 
 # Needs Java. PySpark is large, so it has an environment of its own.
 test-spark:

@@ -64,6 +64,11 @@ def test_both_ends_against_all_data_sets(seed):
     assert together.lower == max(one.lower for one in single)
 
 
+def test_tilts_as_large_as_they_get():
+    """Rows with a probability next to 0 tilt the steps by 200,000: no weight overflows."""
+    test_both_ends_against_all_data_sets(86)
+
+
 TIERS = [(sd.BinaryRR(eps0=1.0), 600), (sd.BinaryRR(eps0=3.0), 500)]
 
 

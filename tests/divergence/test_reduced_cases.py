@@ -262,3 +262,26 @@ def test_local_guarantee_of_a_channel_is_rounded_up(tiny):
     eps0 = sd.Channel(matrix=[[1.0, tiny], [0.5, 0.5]]).eps0
     exact = (ball(0.5) / ball(tiny) * (1 + ball(tiny))).log()
     assert eps0 == math.inf if exact > 300 else exact <= ball(eps0) <= exact * (1 + ball(1e-12))
+
+
+def test_gains_whose_squares_are_no_floats():
+    """A tilt is proposed in silence; the bracket holds, whatever it is worth."""
+    w = np.array([9.99999001e-101, 4.267862e-167])
+    g = np.array([-1.22197209e101, 2.09175303e166])
+    law = GainLaw(
+        w=w,
+        g=g,
+        g_err=np.abs(g) * 1e-15,
+        rel=1e-15,
+        mean=float(w @ g),
+        mean_err=1e-10,
+        active=g > 0.0,
+        low=float(g[0]),
+        high=float(g[1]),
+    )
+    tilt = find_tilt(law, 13)
+    assert tilt.alpha > 0.0
+    # n V M^(n-1) alone: some message is the rare one, and all of it counts.
+    found = expected_positive_part(law, 13, tilt, width=1e-3)
+    assert found.low <= math.log(13 * w[1] * g[1]) + 1e-9
+    assert found.high >= math.log(13 * w[1] * g[1]) - 1e-3

@@ -59,8 +59,10 @@ def test_the_smallest_rtol_is_seconds_and_says_what_it_reached(mechanism, n, wor
     plain = sd.shuffle(mechanism, n=n, rtol=1e-6).epsilon(delta=1e-6)
     assert plain.lower <= tight.lower * (1 + 1e-9)
     assert tight.upper <= plain.upper
-    assert tight.upper_width <= 1e-9
-    if tight.upper_width > 2e-12:
+    # An end by label stealing is no bracket: it has no width to reach.
+    width = 0.0 if tight.upper_width is None else tight.upper_width
+    assert width <= 1e-9
+    if width > 2e-12:
         assert any("asked for was not reached in bounded work" in note for note in tight.notes)
 
 

@@ -89,6 +89,18 @@ def both(accountant, delta, epsilon, *, inverse):
         ask(lambda: accountant.delta(epsilon=epsilon))
 
 
+@pytest.mark.parametrize("eps0", [5e-324, 1e-310])
+@pytest.mark.parametrize("name", [n for n in QUICK if "eps0" in ARGUMENTS[n]])
+def test_the_smallest_local_guarantees(name, eps0):
+    """Halves and squares of them are no floats any more."""
+    try:
+        mechanism = class_of(name)(**{**ARGUMENTS[name], "eps0": eps0})
+    except (ParameterError, NotCertified) as error:
+        assert_one_line(error)
+        return
+    both(sd.shuffle(mechanism, 1, rtol=1e-2), 1e-6, 0.0, inverse=False)
+
+
 @pytest.mark.long
 @settings(max_examples=200)
 @given(mechanisms(QUICK), users, deltas, epsilons, st.booleans())

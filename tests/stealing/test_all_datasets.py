@@ -86,6 +86,16 @@ def check_channel(rng: random.Random, settings: int) -> int:
     return done
 
 
+def test_laws_that_share_no_output_leave_no_reservoir() -> None:
+    """Inputs that are told apart: nothing is common, and the bound is the trivial one."""
+    rows = [[TOTAL, 0, 0], [0, TOTAL, 0], [0, 0, TOTAL]]
+    case = FiniteCase(law_of(rows, (0, 1, 0, 1, 2)), stand_ins=False)
+    gains = case.certified_gains(0.1, Tuned(0.5, 0.5, 0.5, (0.3, 0.3, 0.4)))
+    assert not gains.reservoir.gain.size
+    value = log_bound(gains, 3, Contour(1.0, 1.0, 0.5, 10))
+    assert math.exp(value) >= worst(rows, TOTAL, 0, 1, 3, grown(0.1))
+
+
 def test_random_channels() -> None:
     rng = random.Random(1)
     assert sum(check_channel(rng, 3) for _ in range(40)) > 300

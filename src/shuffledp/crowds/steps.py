@@ -190,12 +190,14 @@ def _positive(
     positive = np.flatnonzero(step > 0.0)
     if not positive.size:
         return 0.0, start
-    at = int(sums[positive[0]])
+    sums = sums[positive]
+    # Measured from the end where tau^-s is largest: no weight is above one.
+    at = int(sums[0] if tau >= 1.0 else sums[-1])
     log_weight = -(sums - at) * math.log(tau)
     # Sums before the first that counts have weights above one, which may be any.
     log_weight = np.minimum(log_weight, 0.0)
     weight = np.where(log_weight > -_FARTHEST, np.exp(np.maximum(log_weight, -_FARTHEST)), 0.0)
     size = math.fsum(np.abs(gains) * tau**_STEPS) * float(law.max())
-    terms = np.maximum(step - 32 * U * size, 0.0)[positive] * weight[positive]
+    terms = np.maximum(step - 32 * U * size, 0.0)[positive] * weight
     # Powers of tau: an exponent's rounding.
     return math.fsum(terms) * (1.0 - 4 * U * (4.0 + _FARTHEST)), at

@@ -80,9 +80,11 @@ def find_tilt(
     for a law that differs little, nothing is solved: any alpha is valid.
     """
     whole = not (allow_rare or force_rare)
-    alpha = solve_tilt(law, n, whole=whole) if start is None else start
-    log_m, _ = log_moment(law, alpha)
-    tilted = tilted_law(law, n, alpha)
+    # Squares of gains may leave the range of floats: then the tilt is a poor one, and valid.
+    with np.errstate(over="ignore", invalid="ignore"):
+        alpha = solve_tilt(law, n, whole=whole) if start is None else start
+        log_m, _ = log_moment(law, alpha)
+        tilted = tilted_law(law, n, alpha)
     rare = force_rare or (
         allow_rare and tilted.log_ratio <= RARE and tilted.negative >= _LEAST_NEGATIVE
     )

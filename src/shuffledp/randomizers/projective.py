@@ -85,9 +85,10 @@ class ProjectiveGeometry(HyperplaneResponse):
         line = field.primes_beside(float(self.domain - 1))[-1]
 
         def spread(q: int) -> Fraction:
-            rates = _support(q, _dimension(self.domain, q), grow, gain)
+            t = _dimension(self.domain, q)
+            rates = _support(q, t, grow, gain)
             # Without the factor 1/(e^eps0 - 1)^2 of all, which may leave the range of floats.
-            gap = Fraction(rates.gap / gain)
+            gap = Fraction(_support(q, t, grow, 1.0).gap)
             return Fraction(rates.other) * Fraction(rates.other_miss) / gap**2
 
         # Of equal ones the smallest, which has the shortest reports.

@@ -77,6 +77,11 @@ class Staircase(IntervalNoise):
         """a, the density at 0 in units of the interval; 1 - b and g + b (1 - g) keep their bits."""
         return -math.expm1(-self.eps0) / (2.0 * self._share(1))
 
+    @property
+    def _log_top(self) -> float:
+        """log a, of an eps0 among the last floats too, whose half may be none."""
+        return math.log(-math.expm1(-self.eps0)) - math.log(2.0 * self._share(1))
+
     def _share(self, power: int) -> float:
         """g^p + b (1 - g^p)."""
         g = self._g**power
@@ -144,7 +149,7 @@ class Staircase(IntervalNoise):
         for (left, right), repeat in zip(pieces, repeats, strict=True):
             distance = abs((left + right) / 2 - x)
             level = math.floor(distance) + (distance - math.floor(distance) >= g)
-            value = math.log(self._top) - self.eps0 * level + math.log(float(right - left))
+            value = self._log_top - self.eps0 * level + math.log(float(right - left))
             found.append(value - math.log(-math.expm1(-self.eps0)) if repeat else value)
         return np.array(found)
 

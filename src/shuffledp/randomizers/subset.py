@@ -171,7 +171,7 @@ def _best_size(d: int, eps0: float) -> int:
     def spread(k: int) -> float:
         rates = _support(d, k, grow, gain)
         # Without the common factor 1/(e^eps0 - 1)^2, which may leave the range of floats.
-        gap = rates.gap / gain
+        gap = _support(d, k, grow, 1.0).gap
         return rates.other * rates.other_miss / gap / gap
 
     return min((below, min(below + 1, d - 1)), key=spread)

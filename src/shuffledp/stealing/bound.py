@@ -171,7 +171,8 @@ def completed(law: Measure, reservoir: Measure) -> Measure:
     doubt = reservoir.rel * math.fsum(reservoir.mass) + law.rel * math.fsum(law.mass)
     left = max(most - doubt * (1.0 + 8 * U) - 8 * U * abs(most), 0.0)
     rest = max(most - left, 0.0) + 4 * U * abs(most) + 1e-300
-    top = max(float(law.gain.max()), float(reservoir.gain.max()), 0.0)
+    # Either may be empty: laws that share no output leave no reservoir.
+    top = max(float(part.gain.max(initial=0.0)) for part in (law, reservoir))
     mass = np.append(law.mass, [left, rest])
     return Measure(mass, np.append(law.gain, [0.0, top]), law.lost, law.rel)
 
