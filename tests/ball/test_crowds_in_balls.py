@@ -196,6 +196,19 @@ def test_a_lower_end_is_that_of_a_sum_of_steps(seed):
     assert math.exp(low) <= float(divergence((first, second), others, epsilon).upper())
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, 5.0])
+def test_what_only_the_victim_sends_is_paid_in_full(epsilon):
+    """Half of the time a message says what the victim holds, whatever eps is: ``lost``."""
+    groups = [
+        ({"name": "channel", "matrix": [[0.5, 0.5], [0.0, 1.0]]}, 1),
+        ({"name": "channel", "matrix": [[0.0, 1.0], [0.25, 0.75]]}, 3),
+    ]
+    free = {"alpha": 1.0, "smoothing": 0.2, "gain": 0.5, "loss": 0.5, "theta": 0.5, "shares": [1.0]}
+    truth = float(worst(groups, 0, epsilon).lower())
+    assert truth >= 0.5
+    assert truth <= math.exp(log_delta_crowd(groups, [free] * 2, victim=0, epsilon=epsilon))
+
+
 def test_what_is_dropped_is_paid_for():
     """Where the claim is far above what is there, balls are wide: never on the wrong side."""
     groups = [({"name": "binary-rr", "eps0": 1.0}, 400), ({"name": "binary-rr", "eps0": 2.0}, 300)]
