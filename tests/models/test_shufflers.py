@@ -360,3 +360,9 @@ def test_bad_settings_are_named():
             10,
             shuffler=sd.Shuffler(shards=2),  # type: ignore[call-arg]
         )
+
+
+def test_reports_that_hardly_overlap():
+    """Rare outputs of an unbounded mechanism: no overflow, ends in order."""
+    bound = sd.shuffle(sd.Gaussian(sigma=1.0), 3, changed=3).delta(epsilon=2.0)
+    assert 0.0 < bound.lower <= bound.upper <= 1.0

@@ -29,10 +29,14 @@ _FINE = 8
 _CELLS = 512
 # Sums of so many numbers are convolved directly; reports count by their sign beyond.
 _MOST_WIDE = 512
+# e^eps beyond it is no float; nothing is claimed there.
+_FARTHEST = 600.0
 _SMALLEST, _HALVINGS, _NEAR = 1e-9, 60, 1e-6
 # Weight that the rarest reports may have as a share of the scale of scores.
 _RARE = 1e-3
 _EQUAL = 1e-9
+# Where laws of k reports are less certain than that nothing is claimed.
+_DOUBT = 1e-3
 
 
 class Best(NamedTuple):
@@ -54,6 +58,8 @@ class DataSet:
 
     def log_delta(self, epsilon: float) -> float:
         """A lower bound of log D at this eps."""
+        if epsilon > _FARTHEST:
+            return -math.inf
         a = math.exp(epsilon)
         # e^eps is off by 2 units of itself.
         err = (self.rel + 8 * U) * (self.first + a * self.second) + 1e-290
@@ -143,13 +149,14 @@ def _data_set(
     steps = np.zeros((3, 2 * wide + 1))
     for row, own in zip(steps, mass, strict=True):
         np.add.at(row, scores + wide, own)
-    # Reports beyond all cells count as 0; sums of so many masses are off by a unit for each.
+    # Reports beyond all cells count as the number that all three inputs give most often; sums of so
+    # many masses are off by a unit for each.
     rel = law.rel + 2 * U * mass.shape[1]
     if float(tails.max()) > 0.0:
-        least = steps[:, wide].min()
-        if least <= 0.0:
-            return None
-        rel += float(tails.max()) / float(least) * (1.0 + 4 * U)
+        least = float(steps.min(axis=0).max())
+        rel = rel + float(tails.max()) / least * (1.0 + 4 * U) if least > 0.0 else math.inf
+    if changed * rel > _DOUBT:
+        return None
     first, second = (_power(row, changed) for row in steps[:2])
     many = changed * (rel + (2 * wide + 6) * U)
     witness = {

@@ -35,7 +35,10 @@ MOST_CHANGED, MOST_ROUNDS = 1_000, 10**6
 _MOST_STEPS = 12
 # They are worth their time where equal ones lose that much of log delta.
 _WORTH = 0.02
-_LARGEST_EPSILON = 1e4
+# An end of eps is looked for up to here, and one user's delta up to there.
+# Of eps for several users: every point is as many evaluations as there are steps.
+_SEVERAL_RTOL = 1e-4
+_LARGEST_EPSILON, _LARGEST_STEP = 1e4, 600.0
 
 
 @dataclass(frozen=True)
@@ -136,7 +139,8 @@ class Setting(Plotting):
         log_target -= 2.0 * math.ulp(log_target)
         cap = min(self.eps0, _LARGEST_EPSILON)
         start = max(one.upper, 1e-9) * self.changed
-        found = crossing(self._log_upper, log_target, start=start, cap=cap, rtol=self.rtol)
+        rtol = self.rtol if self.changed == 1 else max(self.rtol, _SEVERAL_RTOL)
+        found = crossing(self._log_upper, log_target, start=start, cap=cap, rtol=rtol)
         upper, width = (self.eps0, None) if found is None else found
         lower = one
         if self.changed > 1 and one.lower < upper:
@@ -248,7 +252,16 @@ class Setting(Plotting):
         return _FOUND.of(self).answer("several", made)
 
     def _log_one(self, epsilon: float) -> float:
-        """One user's log delta at this eps, from above."""
+        """One user's log delta at this eps, from above; 0 where nothing is certified.
+
+        delta falls in eps, so beyond what floats have room for that of a smaller one will do.
+        """
+        try:
+            return self._found(min(epsilon, _LARGEST_STEP))
+        except NotCertified:
+            return 0.0
+
+    def _found(self, epsilon: float) -> float:
         ideal = self._ideal
         answers = _FOUND.of(self)
         if isinstance(ideal, Shuffled):

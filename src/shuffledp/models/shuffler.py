@@ -16,6 +16,7 @@ from shuffledp.errors import ParameterError, rejected
 from shuffledp.models.mixing import several
 from shuffledp.neighbours import OrAbsent, Relation
 
+_UNIFORM = 0.0
 ASSIGNMENTS = ("public", "secret")
 Assignment = Literal["public", "secret"]
 
@@ -79,7 +80,7 @@ class Shuffler(Described):
     0.8356
     """
 
-    distance: float = 0.0
+    distance: float = _UNIFORM
     shards: int = 1
     assignment: Assignment = "public"
     dummies: int = 0
@@ -87,7 +88,8 @@ class Shuffler(Described):
 
     def __post_init__(self) -> None:
         distance = _check.real("distance", self.distance, low=0.0, high=1.0)
-        object.__setattr__(self, "distance", distance)
+        # A default is not written: the number itself, whatever kind of 0 was given.
+        object.__setattr__(self, "distance", distance or _UNIFORM)
         if distance == 1.0:
             raise rejected("distance", distance, "less than 1")
         object.__setattr__(self, "shards", _check.count("shards", self.shards))
