@@ -117,7 +117,7 @@ _ALL = (
         "upper",
         theorems.LONE_JUMP,
         "Gaussian noise on an interval, one randomizer for all users, any inputs of the others; "
-        "not adaptive; `verify` does not recompute it, so that certificates leave it out",
+        "not adaptive; tried where the other ends are apart",
         kind="algorithm",
         slow=True,
     ),

@@ -141,10 +141,10 @@ def sums(measures, n, at):
     with ctx.workprec(256):
         reservoir = sum((mass for mass, _ in measures.reservoir), arb(0))
         common = stealing.tilted(measures.reservoir, at.alpha)
-        line = stealing._Line(common, at.alpha, at.smoothing, at.step)
+        line = stealing.Line(common, at.alpha, at.smoothing, at.step)
         line.nodes = at.nodes
         return [
-            stealing._log_sum(
+            stealing.log_sum(
                 line, stealing.tilted(stealing._with_left_over(law, reservoir), at.alpha), n
             )
             for law in measures.types

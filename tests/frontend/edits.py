@@ -5,7 +5,7 @@ import functools
 import json
 import re
 
-from shuffledp.ball import api, triples
+from shuffledp.ball import alone, api, triples
 from shuffledp.ball import rounds as balls
 from shuffledp.certificate import checksum, composed, decide, verifier
 from shuffledp.errors import ParameterError
@@ -16,6 +16,7 @@ WORDS = {
         "binary-exact",
         "binary-exact-lower",
         "label-stealing",
+        "lone-jump",
         "blanket",
         "clone",
         "stronger-clone",
@@ -155,6 +156,7 @@ def remember(patch):
     for module in (decide, composed):
         patch.setattr(module, "log_delta", log_delta)
     patch.setattr(decide, "log_delta_stealing", kept(triples.log_delta_stealing))
+    patch.setattr(decide, "log_delta_alone", kept(alone.log_delta_alone))
     for name in ("law_above", "law_below"):
         patch.setattr(composed, name, kept(getattr(balls, name)))
     # A law that is kept is the same object.

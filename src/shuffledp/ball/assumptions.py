@@ -11,7 +11,7 @@ from typing import Any
 
 from .messages import PROTOCOLS
 from .parameters import parameters_of
-from .statements import GENERIC, Parameters, upper_statement
+from .statements import ALONE, GENERIC, Parameters, upper_statement
 
 __all__ = ["allowed_assumptions", "relation_of"]
 
@@ -92,7 +92,7 @@ def _of_one_round(mechanism: Parameters, analysis: str, neighbours: str) -> Word
     words = (neighbours, _HONEST, _SHUFFLER, _ONE_ROUND)
     if analysis == "label-stealing" and name == GENERIC:
         return (*words, _SAME_FAMILY)
-    if analysis in {"blanket", "label-stealing", "binary-exact"}:
+    if analysis in {"blanket", "label-stealing", ALONE, "binary-exact"}:
         return (*words, _SAME)
     return (*words, _ADAPTIVE if mechanism.get("adaptive") else _IN_ORDER)
 

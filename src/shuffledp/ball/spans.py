@@ -19,13 +19,25 @@ from shuffledp.errors import NotCertified
 from ._flint import arb
 from .outputs import positive, rational_ball
 
-__all__ = ["INTERVAL_NOISE", "Noise", "Triple", "cells_of", "end_points", "noise_on", "triples_of"]
+__all__ = [
+    "INTERVAL_NOISE",
+    "Bend",
+    "Cells",
+    "Noise",
+    "Triple",
+    "cells_of",
+    "end_points",
+    "noise_on",
+    "triples_of",
+]
 
 INTERVAL_NOISE = ("gaussian", "laplace", "clamped-laplace")
 Atom = tuple[arb, arb]
 
 # Cells of the worst triples and of others, and how near the worst a triple is that gets the former.
 _CELLS, _FEW_CELLS, _CLOSE = 900, 200, 0.02
+# How much wider they are where there is hardly any mass.
+_WIDER = 4
 # Share of eps that a grid may cost at the worst triple, and of the slack elsewhere.
 _FINEST, _SHARE = 6e-6, 0.4
 _PROBES, _MOST_POINTS = 17, 600
@@ -52,6 +64,8 @@ class Noise:
         Outputs farther than that below 0 or above 1 are left out.
     reach : Fraction
         Normal noise is bent up to that far from an input.
+    bulk : (Fraction, Fraction)
+        Outside of this range cells are wider.
     """
 
     normal: bool
@@ -59,6 +73,7 @@ class Noise:
     width: float
     far: Fraction
     reach: Fraction
+    bulk: tuple[Fraction, Fraction] = (-_INFINITE, _INFINITE)
 
     def between(self, x: arb, left: arb, right: arb) -> arb:
         """Mass that noise around x has from left to right; x is not inside of (left, right)."""
@@ -88,12 +103,17 @@ class Noise:
 
 
 class Bend(NamedTuple):
-    """Row 0, 1 or 2 times a factor up to ``reach`` from its input, and times ``beyond`` farther."""
+    """Row 0, 1 or 2 times a factor up to ``reach`` from its input, and times ``beyond`` farther.
+
+    ``melting``, of normal noise, is a step h: times e^(-(h (d + h)/scale^2)^2/8) at distance d, at
+    all outputs (Remark 9.4).
+    """
 
     row: int
     factor: arb
     reach: Fraction | None
     beyond: int
+    melting: Fraction | None = None
 
 
 class Triple(NamedTuple):
@@ -146,14 +166,14 @@ def cells_of(noise: Noise, triple: Triple, grow: arb) -> Cells:
     atoms: list[Atom] = []
     for left, right in itertools.pairwise(edges):
         l, r = rational_ball(left), rational_ball(right)
-        middle = (left + right) / 2
         x = triple.x
         if x is None:
             # The blanket is the farther end's density.
-            x = Fraction(1) if middle < Fraction(1, 2) else Fraction(0)
+            x = Fraction(1) if left + right < 1 else Fraction(0)
         own = rational_ball(x)
         k0, k1, k2 = (
-            _factor(bend, row, (triple.x0, triple.x1, x)[row], middle) for row in range(3)
+            _factor(bend, row, (triple.x0, triple.x1, x)[row], (left, right), noise)
+            for row in range(3)
         )
         p0, p1 = k0 * noise.between(x0, l, r), k1 * noise.between(x1, l, r)
         mass = k2 * noise.between(own, l, r)
@@ -168,9 +188,17 @@ def cells_of(noise: Noise, triple: Triple, grow: arb) -> Cells:
     return Cells(atoms, outside)
 
 
-def _factor(bend: Bend | None, row: int, at: Fraction, middle: Fraction) -> arb:
+def _factor(
+    bend: Bend | None, row: int, at: Fraction, cell: tuple[Fraction, Fraction], noise: Noise
+) -> arb:
+    """What the row's density is multiplied by on all of a cell."""
     if bend is None or bend.row != row:
         return arb(1)
+    left, right = cell
+    if bend.melting is not None:
+        far = rational_ball(max(abs(left - at), abs(right - at)) + bend.melting)
+        return (-((rational_ball(bend.melting) * far / noise.scale**2) ** 2) / 8).exp()
+    middle = (left + right) / 2
     near = bend.reach is None or abs(middle - at) <= bend.reach
     return bend.factor if near else arb(bend.beyond)
 
@@ -186,14 +214,26 @@ def _edges(noise: Noise, triple: Triple) -> list[Fraction]:
         if at is not None:
             marks |= {at - bend.reach, at + bend.reach}
     if noise.normal:
+        marks |= set(noise.bulk)
         marks = {y for y in marks if low <= y <= high} | {low, high}
     ordered = sorted(marks)
-    width = (ordered[-1] - ordered[0]) / triple.cells
+    spans = [(right - left) / _wider(noise, left, right) for left, right in _pairs(ordered)]
+    width = sum(spans, Fraction(0)) / triple.cells
     edges = [ordered[0]]
-    for left, right in itertools.pairwise(ordered):
-        parts = max(1, math.ceil((right - left) / width))
+    for span, (left, right) in zip(spans, _pairs(ordered), strict=True):
+        parts = max(1, math.ceil(span / width))
         edges += [left + (right - left) * i / parts for i in range(1, parts + 1)]
     return edges
+
+
+def _wider(noise: Noise, left: Fraction, right: Fraction) -> int:
+    """How much wider cells are outside of where most of the mass is."""
+    low, high = noise.bulk
+    return _WIDER if right <= low or left >= high else 1
+
+
+def _pairs(ordered: list[Fraction]) -> list[tuple[Fraction, Fraction]]:
+    return list(itertools.pairwise(ordered))
 
 
 def _atoms(
@@ -237,7 +277,8 @@ def _ends(noise: Noise, triple: Triple, edges: list[Fraction], grow: arb) -> lis
         own, at = rational_ball(x), rational_ball(y)
         outer = y - 1 if y == edges[0] else y + 1
         k0, k1, k2 = (
-            _factor(triple.bend, row, (triple.x0, triple.x1, x)[row], outer) for row in range(3)
+            _factor(triple.bend, row, (triple.x0, triple.x1, x)[row], (outer, outer), noise)
+            for row in range(3)
         )
         ratios = [
             noise.log_ratio(rational_ball(place), own, at).exp() for place in (triple.x0, triple.x1)

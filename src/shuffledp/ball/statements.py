@@ -32,6 +32,7 @@ __all__ = [
 GENERIC = "generic"
 # One-bit reports: all data sets, and the one that a lower end is of.
 BITS, BITS_LOWER = "binary-exact", "binary-exact-lower"
+ALONE = "lone-jump"
 Parameters = Mapping[str, Any]
 Provenance = Literal["published", "proved here"]
 
@@ -114,6 +115,12 @@ _ROWS: tuple[tuple[str, str, str, Provenance], ...] = (
         "label-stealing",
         "label stealing: the victim joins a reservoir of messages or steals another user's label",
         "docs/theory-stealing.md, Theorems 2.3 and 3.1",
+        "proved here",
+    ),
+    (
+        "lone-jump",
+        "label stealing, one distinguished gain exactly and the others by positive sums",
+        "docs/theory-stealing.md, Theorems 2.1 and 9.3",
         "proved here",
     ),
     (
@@ -342,8 +349,8 @@ def upper_statement(mechanism: Parameters, analysis: str, *, last: str = "") -> 
     mechanism : mapping
         {"name": ..., **parameters}.
     analysis : str
-        "binary-exact", "label-stealing", "blanket", "clone", "stronger-clone", "local" or
-        "multi-message".
+        "binary-exact", "label-stealing", "lone-jump", "blanket", "clone", "stronger-clone",
+        "local" or "multi-message".
     last : {"", "composition", "basic"}
         The step from one round to all. A local guarantee that is added up has none.
     """
@@ -353,12 +360,14 @@ def upper_statement(mechanism: Parameters, analysis: str, *, last: str = "") -> 
     # A bound at one eps: values of one round at many are not claimed by it.
     if not protocol and last != "composition" and stealing_pairs(mechanism) is not None:
         wanted.add("label-stealing")
+        if name == "gaussian" and not last:
+            wanted.add(ALONE)
     if not protocol and last != "composition" and binary_inputs(mechanism) is not None:
         wanted.add("binary-exact")
     if analysis not in (wanted if protocol or family else wanted | {"blanket"}):
         return None
     found = _STATEMENTS[analysis]
-    if analysis == "label-stealing":
+    if analysis in {"label-stealing", ALONE}:
         step = stealing_step(mechanism)
         found = _STEALING_FAMILY if family else found.then(_STATEMENTS[step])
     if analysis == "blanket":

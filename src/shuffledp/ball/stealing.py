@@ -20,7 +20,19 @@ from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import acb, arb, float_above
 
-__all__ = ["Atom", "Measures", "Tilted", "log_bound", "squares_of", "tilted"]
+__all__ = [
+    "Atom",
+    "Line",
+    "Measures",
+    "Tilted",
+    "log_bound",
+    "log_chernoff",
+    "log_power",
+    "log_sum",
+    "squares_of",
+    "step_for",
+    "tilted",
+]
 
 # (mass, gain).
 Atom = tuple[arb, arb]
@@ -110,20 +122,20 @@ def _log_one(found: Measures, n: int, alpha: float, smoothing: float) -> float:
     laws = [tilted(_with_left_over(atoms, reservoir), alpha) for atoms in found.types]
     lost = found.lost_labelled
     coarse = [
-        _with(_log_chernoff(common, law, n, alpha, smoothing), seen)
+        _with(log_chernoff(common, law, n, alpha, smoothing), seen)
         for law, seen in zip(laws, lost, strict=True)
     ]
-    step = _step(common, laws, n, alpha)
-    fine = _Line(common, alpha, smoothing, step)
-    rough = _Line(common, alpha, max(smoothing, _ROUGH / alpha), step)
+    step = step_for(common, laws, n, alpha)
+    fine = Line(common, alpha, smoothing, step)
+    rough = Line(common, alpha, max(smoothing, _ROUGH / alpha), step)
     best = -math.inf
     for j in sorted(range(len(laws)), key=coarse.__getitem__, reverse=True):
         if coarse[j] <= best:
             break
         # Any smoothing is valid.
-        value = _with(_log_sum(rough, laws[j], n), lost[j])
+        value = _with(log_sum(rough, laws[j], n), lost[j])
         if value > best:
-            value = min(value, _with(_log_sum(fine, laws[j], n), lost[j]), coarse[j])
+            value = min(value, _with(log_sum(fine, laws[j], n), lost[j]), coarse[j])
         best = max(best, value)
     if not math.isfinite(best):
         return math.inf
@@ -153,27 +165,32 @@ class Tilted:
 
 
 def tilted(atoms: list[Atom], alpha: float) -> Tilted:
-    """Atoms as they are on the line s = alpha + i tau."""
+    """The measure that is tilted by alpha."""
     weights = [mass * (alpha * gain).exp() for mass, gain in atoms]
     total = sum(weights, arb(0))
     gains = [gain for _, gain in atoms]
     mean = sum((w * x for w, x in zip(weights, gains, strict=True)), arb(0)) / total
-    second = sum((w * (x - mean) ** 2 for w, x in zip(weights, gains, strict=True)), arb(0))
+    second = sum(
+        # Products: a power of a ball around 0 has no bound.
+        (w * (x - mean) * (x - mean) for w, x in zip(weights, gains, strict=True)),
+        arb(0),
+    )
     return Tilted(weights, total, gains, float((second / total).mid()))
 
 
-def _log_power(common: Tilted, law: Tilted, n: int) -> arb:
+def log_power(common: Tilted, law: Tilted, n: int) -> arb:
+    """log((c0 + d0)^n/n)."""
     return n * (common.total + law.total).log() - arb(n).log()
 
 
-def _log_chernoff(common: Tilted, law: Tilted, n: int, alpha: float, smoothing: float) -> float:
+def log_chernoff(common: Tilted, law: Tilted, n: int, alpha: float, smoothing: float) -> float:
     """Corollary 3.2: psi <= 1."""
     smooth = (arb(smoothing) * alpha) ** 2 / 2
-    value = _log_power(common, law, n) + smooth - (2 * arb(alpha)).log()
+    value = log_power(common, law, n) + smooth - (2 * arb(alpha)).log()
     return float_above(value)
 
 
-class _Line:
+class Line:
     """The line that the sum is taken along, and the reservoir's |phi|^2 at its nodes."""
 
     def __init__(self, common: Tilted, alpha: float, smoothing: float, step: float) -> None:
@@ -187,12 +204,12 @@ class _Line:
         self.nodes = max(1, math.ceil(min(nodes, _MOST_NODES)))
 
     @cached_property
-    def squares(self) -> list[arb]:
+    def squares_of(self) -> list[arb]:
         """|phi_c|^2 at every node."""
         return list(squares_of(self.common, self.step, self.nodes))
 
 
-def _log_sum(line: _Line, law: Tilted, n: int) -> float:
+def log_sum(line: Line, law: Tilted, n: int) -> float:
     """Theorem 3.1."""
     common, a, h = line.common, line.alpha, line.smoothing
     if line.nodes * (len(common.gains) + len(law.gains)) > _MOST_WORK:
@@ -208,10 +225,10 @@ def _log_sum(line: _Line, law: Tilted, n: int) -> float:
     total *= arb(line.step) / (2 * arb.pi())
     far = arb(line.step) * line.nodes
     rest = (h * h * (a * a - far * far) / 2).exp() / (arb.pi() * h * h * far**3)
-    return float_above(_log_power(common, law, n) + (total + rest).log())
+    return float_above(log_power(common, law, n) + (total + rest).log())
 
 
-def _step(common: Tilted, laws: Sequence[Tilted], n: int, alpha: float) -> float:
+def step_for(common: Tilted, laws: Sequence[Tilted], n: int, alpha: float) -> float:
     """A step for all types: in floats, any is valid."""
     within = 0.0
     for law in laws:
@@ -235,4 +252,4 @@ def squares_of(law: Tilted, step: float, nodes: int) -> Iterable[arb]:
         else:
             now = [z * turn for z, turn in zip(now, turns, strict=True)]
         phi = sum((w * z for w, z in zip(weights, now, strict=True)), acb(0))
-        yield phi.real**2 + phi.imag**2
+        yield phi.real * phi.real + phi.imag * phi.imag

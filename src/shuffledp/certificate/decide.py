@@ -7,10 +7,11 @@ import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from shuffledp.ball.alone import log_delta_alone
 from shuffledp.ball.api import log_delta
 from shuffledp.ball.binary import holds_for_all, log_delta_others
 from shuffledp.ball.pairs import ordered_pairs, without_limit
-from shuffledp.ball.statements import BITS, BITS_LOWER
+from shuffledp.ball.statements import ALONE, BITS, BITS_LOWER
 from shuffledp.ball.triples import log_delta_stealing
 from shuffledp.certificate.checks import SILENT, Check, Report, Verdict
 from shuffledp.certificate.composed import decide_composed
@@ -193,9 +194,12 @@ def _calls(certificate: Certificate, claim: AnyClaim) -> Iterable[dict[str, Any]
             raise NotCertified(f"{eps0!r} is no local guarantee of every two values")
         yield {"mechanism": {"name": "generic", "eps0": eps0}, "analysis": witness.analysis}
         return
-    if witness.analysis == STEALING:
-        free = [numbers.model_dump() for numbers in witness.free or ()]
-        yield {"mechanism": mechanism_of(parameters), "analysis": STEALING, "free": free}
+    if witness.analysis in {STEALING, ALONE}:
+        yield {
+            "mechanism": mechanism_of(parameters),
+            "analysis": witness.analysis,
+            "free": _free_numbers(witness),
+        }
         return
     if witness.analysis in {BITS, BITS_LOWER}:
         yield {
@@ -227,6 +231,13 @@ def left_over(parameters: Mapping[str, Any], eps0: float) -> float:
         log_delta(mechanism, analysis="local", n=1, epsilon=eps0, x0=x0, x1=x1)[1]
         for x0, x1 in ordered_pairs(without_limit(parameters))
     )
+
+
+def _free_numbers(witness: Witness) -> Any:
+    """What a bound by label stealing leaves free, as its claim has it."""
+    if witness.analysis == ALONE:
+        return {} if witness.alone is None else witness.alone.model_dump()
+    return [numbers.model_dump() for numbers in witness.free or ()]
 
 
 def _held(witness: Witness) -> dict[str, Any]:
@@ -283,7 +294,7 @@ def _one(
     call: dict[str, Any], n: int, epsilon: float, target: tuple[float, float], *, upper: bool
 ) -> tuple[Verdict, tuple[float, float], float]:
     bracket, width = (-math.inf, 0.0), math.inf
-    if call["analysis"] == STEALING:
+    if call["analysis"] in {STEALING, ALONE}:
         return _stolen(call, n, epsilon, target)
     if call["analysis"] in {BITS, BITS_LOWER}:
         return _bits(call, n, epsilon, target)
@@ -309,9 +320,10 @@ def _one(
 def _stolen(
     call: dict[str, Any], n: int, epsilon: float, target: tuple[float, float]
 ) -> tuple[Verdict, tuple[float, float], float]:
-    """The bound by label stealing with the claim's own free numbers: an upper end, no bracket."""
+    """A bound by label stealing with the claim's own free numbers: an upper end, no bracket."""
     guess = target[0] if math.isfinite(target[0]) else None
-    high = log_delta_stealing(call["mechanism"], call["free"], n=n, epsilon=epsilon, guess=guess)
+    bound = log_delta_alone if call["analysis"] == ALONE else log_delta_stealing
+    high = bound(call["mechanism"], call["free"], n=n, epsilon=epsilon, guess=guess)
     bracket = (-math.inf, high)
     if high <= target[0]:
         return "holds", bracket, 0.0
@@ -341,10 +353,11 @@ def _how(
     call: dict[str, Any], bracket: tuple[float, float], target: tuple[float, float], width: float
 ) -> str:
     where = ""
-    if call["analysis"] == STEALING:
+    if call["analysis"] in {STEALING, ALONE}:
         slack = math.expm1(min(700.0, abs(bracket[1] - target[0])))
         side = "above" if bracket[1] > target[0] else "below"
-        return f"{STEALING}, its free numbers as given: the bound is {slack:.1e} {side} the claim"
+        key = call["analysis"]
+        return f"{key}, its free numbers as given: the bound is {slack:.1e} {side} the claim"
     if call["analysis"] == BITS:
         slack = math.expm1(min(700.0, abs(bracket[1] - target[0])))
         side = "above" if bracket[1] > target[0] else "below"

@@ -19,6 +19,7 @@ from shuffledp.ball.binary import binary_inputs
 from shuffledp.ball.messages import PROTOCOLS
 from shuffledp.ball.pairs import PARTS, are_neighbours, ordered_pairs
 from shuffledp.ball.statements import (
+    ALONE,
     BITS_LOWER,
     GENERIC,
     Statement,
@@ -312,6 +313,7 @@ def _shape_fault(certificate: Certificate, claim: AnyClaim, witness: Witness) ->
         if fault:
             return fault
     fault = _free_fault(parameters, witness) or _others_fault(parameters, witness)
+    fault = fault or _alone_fault(witness)
     if fault:
         return fault
     wanted = _one_round_shape(parameters, witness)
@@ -373,13 +375,21 @@ def _free_fault(parameters: Mapping[str, Any], witness: Witness) -> str:
     return ""
 
 
+def _alone_fault(witness: Witness) -> str:
+    """Whether the numbers of one distinguished gain are given, of that analysis alone."""
+    if (witness.alone is None) == (witness.analysis == ALONE):
+        return "witness.alone: wanted numbers, for lone-jump alone"
+    return ""
+
+
 def _one_round_shape(parameters: Mapping[str, Any], witness: Witness) -> dict[str, Any]:
     """Keys that a witness does not choose freely, and what they have to be."""
     wanted: dict[str, Any] = dict.fromkeys(("x0", "x1", "x2", "pairs", "member"))
     if witness.analysis == BITS_LOWER:
         return {"x2": None, "pairs": None, "member": None, "swap": False}
     if witness.analysis != "dataset":
-        given = {"blanket": _pairs, "label-stealing": _stealing_pairs}.get(witness.analysis)
+        settled = {"blanket": _pairs, "label-stealing": _stealing_pairs, ALONE: _stealing_pairs}
+        given = settled.get(witness.analysis)
         pairs = None if given is None else given(parameters)
         return wanted | {"swap": False, "pairs": pairs}
     if is_protocol(parameters):

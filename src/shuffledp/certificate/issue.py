@@ -8,6 +8,7 @@ from typing import Any, Literal
 from shuffledp._version import __version__
 from shuffledp.bound import Bound, Theorem
 from shuffledp.certificate.model import (
+    AloneNumbers,
     Certificate,
     Claim,
     ComposedClaim,
@@ -191,6 +192,9 @@ def witness_of(deployment: Deployment, found: Any) -> Any:
     if analysis == "label-stealing":
         free = [FreeNumbers.model_validate(numbers) for numbers in found["free"]]
         return Witness(analysis=analysis, pairs=_stealing_pairs(deployment), free=free)
+    if analysis == "lone-jump":
+        alone = AloneNumbers.model_validate(found["alone"])
+        return Witness(analysis=analysis, pairs=_stealing_pairs(deployment), alone=alone)
     if analysis == "binary-exact-lower":
         others = [(x, int(count)) for x, count in found["others"]]
         return Witness(analysis=analysis, x0=found["x0"], x1=found["x1"], others=others)

@@ -99,14 +99,14 @@ def _basic(one: Shuffled, rounds: int, quantity: Quantity, value: float) -> Boun
     """Basic composition: T times eps at delta/T; one round alone from below."""
     at = {"n": one.n, "rounds": rounds}
     if quantity == "epsilon":
-        found = one.recomputable_epsilon(delta=value / rounds * (1.0 - 1e-15))
-        low = one.recomputable_epsilon(delta=value)
+        found = one.recomputable_epsilon(delta=value / rounds * (1.0 - 1e-15), slow=False)
+        low = one.recomputable_epsilon(delta=value, slow=False)
         ends = low.lower, min(rounds * found.upper * (1.0 + 1e-15), rounds * one.eps0)
         logs = (None, None)
         at["delta"] = value  # type: ignore[assignment]
     else:
-        found = one.recomputable_delta(epsilon=value / rounds * (1.0 - 1e-15))
-        low = one.recomputable_delta(epsilon=value)
+        found = one.recomputable_delta(epsilon=value / rounds * (1.0 - 1e-15), slow=False)
+        low = one.recomputable_delta(epsilon=value, slow=False)
         logs = low.log_lower, min((found.log_upper or 0.0) + math.log(rounds) * (1 + 1e-15), 0.0)
         ends = delta_from_log(-math.inf if logs[0] is None else logs[0], logs[1])
         at["epsilon"] = value  # type: ignore[assignment]

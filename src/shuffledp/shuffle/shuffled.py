@@ -205,26 +205,30 @@ class Shuffled(Plotting):
         )
 
     @by_name
-    def recomputable_epsilon(self, *, delta: float) -> Bound:
-        """As ``epsilon``, by analyses that ``shuffledp verify`` recomputes.
+    def recomputable_epsilon(self, *, delta: float, slow: bool = True) -> Bound:
+        """As ``epsilon``: by analyses that ``shuffledp verify`` recomputes.
 
         Parameters
         ----------
         delta : float
             Target, 0 < delta < 1.
+        slow : bool
+            Also an analysis that takes seconds, where the others' ends are apart.
         """
-        return self._epsilon(_check.open_unit("delta", delta), None, closing=False)
+        return self._epsilon(_check.open_unit("delta", delta), None, closing=slow)
 
     @by_name
-    def recomputable_delta(self, *, epsilon: float) -> Bound:
+    def recomputable_delta(self, *, epsilon: float, slow: bool = True) -> Bound:
         """As ``delta``, by analyses that ``shuffledp verify`` recomputes.
 
         Parameters
         ----------
         epsilon : float
             eps >= 0 in nats.
+        slow : bool
+            As for ``recomputable_epsilon``.
         """
-        return self._delta(_check.epsilon("epsilon", epsilon), None, closing=False)
+        return self._delta(_check.epsilon("epsilon", epsilon), None, closing=slow)
 
     def upper_epsilon(self, *, delta: float) -> float:
         """The certified upper end of eps alone: for solvers, which need no lower end.

@@ -128,8 +128,11 @@ class JumpSide(Side):
     def _found(self, found: CertifiedAlone | None, value: float) -> Found:
         witness: dict[str, Any] = {"analysis": "lone-jump"}
         if found is not None:
-            numbers = found.numbers._asdict().items()
-            witness["free"] = {k: list(v) if isinstance(v, tuple) else v for k, v in numbers}
+            numbers = found.numbers._asdict() | dict(
+                zip(("second", "first", "others"), found.cover, strict=False)
+            )
+            listed = {k: list(v) if isinstance(v, tuple) else v for k, v in numbers.items()}
+            witness["alone"] = listed
         return Found(value, self.theorem, None, witness, self.assumptions)
 
 

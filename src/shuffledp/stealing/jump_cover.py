@@ -92,6 +92,13 @@ def jump_cover(
     return triples
 
 
+def places_of(triples: list[Triple]) -> tuple[tuple[float, ...], ...]:
+    """Places of x1, of x0 and of the other's x along the edges that they move on."""
+    return tuple(
+        tuple((t.x0, t.x1, t.x)[row] for t in triples if t.bends[0].row == row) for row in (1, 0, 2)
+    )
+
+
 def _along(
     edge: Callable[[float], Triple],
     slack: Array,

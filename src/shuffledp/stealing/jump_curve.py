@@ -13,7 +13,7 @@ from typing import NamedTuple
 from shuffledp.errors import NotCertified
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.stealing.cases import Cut
-from shuffledp.stealing.jump_cover import jump_cover
+from shuffledp.stealing.jump_cover import jump_cover, places_of
 from shuffledp.stealing.jump_proposal import jumps_worth, propose_alone
 from shuffledp.stealing.jumps import Alone, log_bound_alone
 from shuffledp.stealing.noise import IntervalCase
@@ -38,11 +38,15 @@ _SLOPES = (1.0, 200.0)
 
 
 class CertifiedAlone(NamedTuple):
-    """A certified bound, log delta(epsilon) <= log_delta, and its free numbers."""
+    """A certified bound, log delta(epsilon) <= log_delta, and its free numbers.
+
+    ``cover``: places of x1, x0 and x along the three edges of triples; empty for two inputs.
+    """
 
     epsilon: float
     log_delta: float
     numbers: Alone
+    cover: tuple[tuple[float, ...], ...] = ()
 
 
 class JumpCurve:
@@ -67,13 +71,17 @@ class JumpCurve:
         if found is None:
             return None
         case, numbers, _ = found
+        places: tuple[tuple[float, ...], ...] = ()
         if case.two_inputs:
             gains = case.gains(epsilon, Cut(numbers.kappa, numbers.theta, math.inf))
         else:
-            laws = case.rows(jump_cover(epsilon, numbers, self._n, case.chords, case.rows))
-            gains = case.gains_of(laws, epsilon, Cut(numbers.kappa, numbers.theta, math.inf))
+            triples = jump_cover(epsilon, numbers, self._n, case.chords, case.rows)
+            places = places_of(triples)
+            gains = case.gains_of(
+                case.rows(triples), epsilon, Cut(numbers.kappa, numbers.theta, math.inf)
+            )
         value = log_bound_alone(gains, self._n, numbers)
-        return CertifiedAlone(epsilon, min(value, 0.0), numbers)
+        return CertifiedAlone(epsilon, min(value, 0.0), numbers, places)
 
     def epsilon(self, log_target: float, *, cap: float) -> CertifiedAlone | None:
         """An eps below ``cap`` with a certified log delta of at most the target; None if none."""
