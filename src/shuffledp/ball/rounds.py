@@ -17,7 +17,14 @@ from shuffledp.errors import NotCertified
 
 from ._flint import arb, arb_poly, ctx, float_above, float_below
 
-__all__ = ["LatticeLaw", "law_above", "law_below", "log_delta_of_rounds", "violation_below"]
+__all__ = [
+    "LatticeLaw",
+    "first_by_symmetry",
+    "law_above",
+    "law_below",
+    "log_delta_of_rounds",
+    "violation_below",
+]
 
 _BITS = 192
 _MOST_NODES = 1 << 20
@@ -53,6 +60,17 @@ def law_above(step: float, values: Sequence[float]) -> LatticeLaw:
         up = [a[k + 1] * q for k, q in enumerate(jump)]
         centre = _positive(1 - v[0] - 2 * slope[0])
         return LatticeLaw(h, -len(jump), [*jump[::-1], centre, *up], v[-1])
+
+
+def first_by_symmetry(step: float, values: Sequence[float]) -> bool:
+    """Whether values[0] >= h(1) follows from values[1] >= h(a), a = e^step, for a symmetric h.
+
+    h(1/a) = 1 - 1/a + h(a)/a, and h is convex: on the chord from 1/a to a,
+    h(1) <= (a - 1 + 2 h(a))/(a + 1) (docs/theory-composition.md, section 2.4).
+    """
+    with ctx.workprec(_BITS):
+        a = arb(step).exp()
+        return bool(values[0] >= (a - 1 + 2 * arb(values[1])) / (a + 1))
 
 
 def law_below(step: float, forward: Vertices, backward: Vertices) -> LatticeLaw:

@@ -295,6 +295,9 @@ _STEALING_FAMILY = Statement(
     "proved here",
 )
 
+# Label stealing of these has few classes of outputs, one pair and two or three types.
+_QUICK_STEPS = ("alike-triples", "mixed-triples")
+
 _STEPS: dict[str, str] = {
     **dict.fromkeys(("k-rr", "rappor", "oue", "subset"), "symmetric"),
     **dict.fromkeys(("blh", "olh", "local-hash"), "symmetric-hashing"),
@@ -357,8 +360,10 @@ def upper_statement(mechanism: Parameters, analysis: str, *, last: str = "") -> 
     name = mechanism["name"]
     protocol, family = name in PROTOCOLS, name == GENERIC
     wanted = {"local", "multi-message"} if protocol else {"local", "clone", "stronger-clone"}
-    # A bound at one eps: values of one round at many are not claimed by it.
-    if not protocol and last != "composition" and stealing_pairs(mechanism) is not None:
+    # A bound at one eps: values of one round at many are claimed by it where it is quick.
+    several = last == "composition"
+    settled = not protocol and stealing_pairs(mechanism) is not None
+    if settled and (not several or stealing_step(mechanism) in _QUICK_STEPS):
         wanted.add("label-stealing")
         if name == "gaussian" and not last:
             wanted.add(ALONE)
@@ -370,13 +375,22 @@ def upper_statement(mechanism: Parameters, analysis: str, *, last: str = "") -> 
     if analysis in {"label-stealing", ALONE}:
         step = stealing_step(mechanism)
         found = _STEALING_FAMILY if family else found.then(_STATEMENTS[step])
+        if several:
+            # At each eps the least of both.
+            found = found.then(_blanket(mechanism))
     if analysis == "blanket":
-        found = found.then(_STATEMENTS[worst_pair_step(mechanism)])
-        if found.provenance == "published" and _only_the_victim(mechanism):
-            found = found.then(_STATEMENTS["outside"])
+        found = _blanket(mechanism)
     if last == "composition" and analysis == "local":
         return found
     return found.then(_STATEMENTS[last]) if last else found
+
+
+def _blanket(mechanism: Parameters) -> Statement:
+    """The blanket's theorem, and what says which pairs are the worst."""
+    found = _STATEMENTS["blanket"].then(_STATEMENTS[worst_pair_step(mechanism)])
+    if found.provenance == "published" and _only_the_victim(mechanism):
+        found = found.then(_STATEMENTS["outside"])
+    return found
 
 
 def _only_the_victim(mechanism: Parameters) -> bool:

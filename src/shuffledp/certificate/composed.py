@@ -14,7 +14,13 @@ from functools import partial
 from typing import Any
 
 from shuffledp.ball.api import log_delta
-from shuffledp.ball.rounds import law_above, law_below, log_delta_of_rounds, violation_below
+from shuffledp.ball.rounds import (
+    first_by_symmetry,
+    law_above,
+    law_below,
+    log_delta_of_rounds,
+    violation_below,
+)
 from shuffledp.certificate.checks import Verdict
 from shuffledp.certificate.model import Certificate, ComposedClaim, ComposedWitness, Scenario
 from shuffledp.errors import NotCertified
@@ -164,17 +170,26 @@ def _values_hold(
     undecided = ""
     for k, value in enumerate(values):
         report(f"one round, value {k + 1} of {len(values)}")
-        if value >= 1.0:
+        if value >= 1.0 or (k == 0 and witness.frees and first_by_symmetry(step, values)):
             continue
         target = logs_of(value)
-        verdict, how = compare(calls, n, k * step, target, upper=True)
+        verdict, how = compare(_asked(witness, calls, k), n, k * step, target, upper=True)
         if verdict == "does not hold":
             return verdict, f"one round at eps = {k * step:.6g}: {how}"
         if verdict == "undecided":
             undecided = f"one round at eps = {k * step:.6g}: {how}"
     if undecided:
         return "undecided", undecided
-    return "holds", f"{len(values)} values of one round ({calls[0]['analysis']})"
+    return "holds", f"{len(values)} values of one round ({witness.analysis})"
+
+
+def _asked(witness: ComposedWitness, calls: list[dict[str, Any]], k: int) -> list[dict[str, Any]]:
+    """What a value has to hold for: label stealing with its own free numbers, or all pairs."""
+    free = None if witness.frees is None else witness.frees[k]
+    if free is None:
+        return calls
+    mechanism = calls[0]["mechanism"]
+    return [{"mechanism": mechanism, "analysis": "label-stealing", "free": [free.model_dump()]}]
 
 
 def _polygons_hold(

@@ -25,6 +25,7 @@ from shuffledp.certificate.messages import MESSAGES, message_call
 from shuffledp.certificate.model import (
     Certificate,
     ComposedClaim,
+    ComposedWitness,
     Scenario,
     SumsWitness,
     Witness,
@@ -194,7 +195,8 @@ def _calls(certificate: Certificate, claim: AnyClaim) -> Iterable[dict[str, Any]
             raise NotCertified(f"{eps0!r} is no local guarantee of every two values")
         yield {"mechanism": {"name": "generic", "eps0": eps0}, "analysis": witness.analysis}
         return
-    if witness.analysis in {STEALING, ALONE}:
+    by_blanket = isinstance(witness, ComposedWitness) and witness.frees is not None
+    if witness.analysis in {STEALING, ALONE} and not by_blanket:
         yield {
             "mechanism": mechanism_of(parameters),
             "analysis": witness.analysis,
@@ -220,8 +222,10 @@ def _calls(certificate: Certificate, claim: AnyClaim) -> Iterable[dict[str, Any]
         return
     if witness.analysis == MESSAGES:
         return
+    # Of values by label stealing those without free numbers are the blanket's.
+    analysis = "blanket" if by_blanket else witness.analysis
     for x0, x1 in ordered_pairs(parameters):
-        yield {"mechanism": _member(parameters), "analysis": witness.analysis, "x0": x0, "x1": x1}
+        yield {"mechanism": _member(parameters), "analysis": analysis, "x0": x0, "x1": x1}
 
 
 def left_over(parameters: Mapping[str, Any], eps0: float) -> float:

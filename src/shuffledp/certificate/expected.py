@@ -361,18 +361,31 @@ def _others_fault(parameters: Mapping[str, Any], witness: Witness) -> str:
 
 def _free_fault(parameters: Mapping[str, Any], witness: Witness) -> str:
     """Whether the free numbers are those that this mechanism's bound has, for every pair."""
-    if witness.free is None or witness.analysis != "label-stealing":
-        same = (witness.free is None) == (witness.analysis != "label-stealing")
-        return "" if same else "witness.free: wanted numbers, for label stealing alone"
+    frees = witness.frees if isinstance(witness, ComposedWitness) else None
+    values = isinstance(witness, ComposedWitness) and not witness.basic
+    stolen = witness.analysis == "label-stealing"
+    if (frees is None) == (stolen and values):
+        return "witness.frees: wanted numbers for each value, for label stealing alone"
+    if (witness.free is None) == (stolen and not values):
+        return "witness.free: wanted numbers, for label stealing alone"
     pairs = stealing_pairs(parameters) or []
-    if len(witness.free) != len(pairs):
+    if witness.free is not None and len(witness.free) != len(pairs):
         return f"witness.free: {len(witness.free)} sets of numbers, wanted {len(pairs)}"
+    if frees is not None and (len(pairs) != 1 or len(frees) != len(_values(witness))):
+        return f"witness.frees: {len(frees)} sets of numbers, wanted one for each value"
+    if not stolen:
+        return ""
     wanted, allowed = stealing_numbers(parameters)
-    for numbers in witness.free:
-        given = set(numbers.model_dump())
-        if not set(wanted) <= given <= {*wanted, *allowed}:
+    for numbers in witness.free or frees or ():
+        given = set() if numbers is None else set(numbers.model_dump())
+        if numbers is not None and not set(wanted) <= given <= {*wanted, *allowed}:
             return f"witness.free: {', '.join(sorted(given))} given, wanted {', '.join(wanted)}"
     return ""
+
+
+def _values(witness: Witness) -> list[float]:
+    """Those of one round, which a claim about all rounds has."""
+    return (witness.values or []) if isinstance(witness, ComposedWitness) else []
 
 
 def _alone_fault(witness: Witness) -> str:

@@ -177,6 +177,11 @@ def _composed_witness(deployment: Deployment, found: Any) -> ComposedWitness | N
     if not found or "analysis" not in found or deployment.view == "sums":
         return None
     extra = {key: found[key] for key in ("basic", "step", "values", "vertices") if key in found}
+    if "frees" in found:
+        extra["frees"] = [
+            None if numbers is None else FreeNumbers.model_validate(numbers)
+            for numbers in found["frees"]
+        ]
     return ComposedWitness(**vars(witness_of(deployment, found)), **extra)
 
 
@@ -190,7 +195,7 @@ def witness_of(deployment: Deployment, found: Any) -> Any:
     if analysis == "blanket":
         return Witness(analysis=analysis, pairs=_pairs(deployment))
     if analysis == "label-stealing":
-        free = [FreeNumbers.model_validate(numbers) for numbers in found["free"]]
+        free = [FreeNumbers.model_validate(numbers) for numbers in found.get("free", ())] or None
         return Witness(analysis=analysis, pairs=_stealing_pairs(deployment), free=free)
     if analysis == "lone-jump":
         alone = AloneNumbers.model_validate(found["alone"])

@@ -191,13 +191,25 @@ class ComposedWitness(Witness):
     ``values`` (upper end) are not below delta of one round at these eps. ``vertices`` (lower end)
     are those of convex functions of e^eps, index and value, below delta of one round for the pair
     of datasets, and for its swap where that is another one; ``swap`` says which of the two the end
-    is of. ``basic``: eps/rounds and delta/rounds hold for one round, or one round alone loses that.
+    is of. ``frees``, of label stealing, has the free numbers of each value, or null where the
+    blanket's bound is enough. ``basic``: eps/rounds and delta/rounds hold for one round, or one
+    round alone loses that.
     """
 
     basic: bool = False
     step: Annotated[float, Field(gt=0.0)] | None = None
     values: Annotated[list[NonNegative], Field(min_length=2, max_length=5000)] | None = None
     vertices: Annotated[list[Vertices], Field(min_length=1, max_length=2)] | None = None
+    frees: Annotated[list[FreeNumbers | None], Field(min_length=2, max_length=5000)] | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_nothing(self, handler: Any) -> dict[str, Any]:
+        """As of one round."""
+        found = handler(self)
+        for key in ("member", "free", "others", "alone", "frees"):
+            if found[key] is None:
+                del found[key]
+        return found
 
 
 class ComposedClaim(Strict):

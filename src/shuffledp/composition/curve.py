@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from scipy.optimize import brentq
@@ -64,6 +64,10 @@ class Sharper(Protocol):
 
     def rough(self, epsilon: float) -> float:
         """About the same, not certified."""
+        ...
+
+    def reproduced(self, epsilon: float) -> tuple[float, dict[str, Any]] | None:
+        """The same, with what a verifier needs to compute it again; None where there is none."""
         ...
 
 

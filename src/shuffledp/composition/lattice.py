@@ -16,10 +16,11 @@ import numpy as np
 
 from shuffledp.composition.central import Given
 from shuffledp.composition.contour import log_delta
-from shuffledp.composition.curve import LOWEST_LEVEL, STEPS, Curve, Envelope
+from shuffledp.composition.curve import LOWEST_LEVEL, STEPS, Curve, Envelope, Sharper
 from shuffledp.composition.dots import Chain, convex_values, on_chords, pair_below, upper_pair
 from shuffledp.composition.loss import NO_LOSS, LossPair
 from shuffledp.composition.part import NO_DOTS, Candidate, Dots, Round
+from shuffledp.errors import NotCertified
 from shuffledp.pair import Array
 
 _BITS = 40
@@ -27,6 +28,8 @@ _FEWEST, _MOST = 24, 384
 _PER_SCALE = 8.0
 # How far beyond the numerical bracket the stated values are: for a verifier of its own precision.
 _ROOM, _ROOM_SLOW = 2e-4, 2e-3
+# Of that, what is left for the reader.
+_SEEN = 0.25
 _DEPTH = 11.0
 _MARGIN = 25.0
 _STRICT = 1e-9
@@ -66,6 +69,9 @@ class LatticeRound(Given):
         Their loss laws.
     reproduces : dict
         Which pair of datasets.
+    free : tuple
+        Of a round with a sharper bound: for each value its free numbers, or None where the first
+        group's bound is enough. Else empty.
     """
 
     grid: Grid = _NO_GRID
@@ -74,6 +80,7 @@ class LatticeRound(Given):
     lower_step: float = 1.0
     lower: LossPair = field(default=NO_LOSS, compare=False)
     reproduces: dict[str, Any] = field(default_factory=dict, compare=False)
+    free: tuple[dict[str, Any] | None, ...] = field(default=(), compare=False)
 
     def below(
         self, level: float, refine: int, tilt: float, around: float
@@ -85,7 +92,9 @@ class LatticeRound(Given):
         return Dots(self.lower, self.lower), dict(self.reproduces)
 
 
-def on_lattice(part: Round, *, log_target: float, rounds: int, lower: bool = True) -> LatticeRound:
+def on_lattice(
+    part: Round, *, log_target: float, rounds: int, lower: bool = True, sharper: bool = False
+) -> LatticeRound:
     """The round by values on a lattice, fine enough for a target after some rounds.
 
     Parameters
@@ -98,11 +107,21 @@ def on_lattice(part: Round, *, log_target: float, rounds: int, lower: bool = Tru
         How many there will be.
     lower : bool
         False: without what a lower end needs.
+    sharper : bool
+        Values by the round's sharper bound too, where it has one, with its free numbers.
+
+    Raises
+    ------
+    NotCertified
+        If convexity alone makes some value smaller than a reader who has the free numbers of a
+        sharper bound can see.
     """
     slow = part.steps < STEPS
     room = _ROOM_SLOW if slow else _ROOM
     level = max(log_target - math.log(rounds) - _DEPTH, LOWEST_LEVEL)
-    curve = Curve(Envelope([part.groups[0]]), eps0=part.eps0, width=part.width, steps=part.steps)
+    bound = part.sharper if sharper else None
+    source = Envelope([part.groups[0]], bound)
+    curve = Curve(source, eps0=part.eps0, width=part.width, steps=part.steps)
     reach = _reach(curve, level)
     per_scale = _PER_SCALE / 2.0 if slow else _PER_SCALE
     count = min(max(math.ceil(per_scale * reach / curve.scale), _FEWEST), _MOST)
@@ -114,6 +133,9 @@ def on_lattice(part: Round, *, log_target: float, rounds: int, lower: bool = Tru
     # Vertices where next to nothing bends are left out: chords lie above, and fewer losses remain.
     chain = _strictly_convex(eps, convex_values(eps, high))
     values = on_chords(chain, eps)
+    if bound is not None:
+        # For a reader who sees the first one by symmetry: beyond rounding.
+        values[0] = min(values[0] * (1.0 + 1e-12), 1.0)
     candidate = part.candidate(curve.scale) if lower else None
     vertices, laws = _lower(part, candidate, below, room)
     return LatticeRound(
@@ -133,7 +155,35 @@ def on_lattice(part: Round, *, log_target: float, rounds: int, lower: bool = Tru
         lower_step=below.step,
         lower=laws,
         reproduces={} if candidate is None else dict(candidate.witness),
+        free=() if bound is None else _seen(part, bound, grid, values, room),
     )
+
+
+def _seen(
+    part: Round, sharper: Sharper, grid: Grid, values: Array, room: float
+) -> tuple[dict[str, Any] | None, ...]:
+    """For each value what a reader computes that is no larger: free numbers, or None."""
+    plain = Curve(Envelope([part.groups[0]]), eps0=part.eps0, width=part.width, steps=part.steps)
+    found: list[dict[str, Any] | None] = []
+    if values[0] >= _by_symmetry(grid.step, float(values[1])) * (1.0 + 1e-14):
+        found.append(None)
+    rest = list(zip(grid.points().tolist(), values.tolist(), strict=True))[len(found) :]
+    for epsilon, value in rest:
+        # A reader of another precision has to see it too.
+        limit = math.log(value) - _SEEN * room if value > 0.0 else -math.inf
+        bound = sharper.reproduced(epsilon)
+        if bound is not None and value > 0.0 and bound[0] <= limit:
+            found.append(bound[1])
+        elif value >= 1.0 or plain.at(epsilon).high <= limit:
+            found.append(None)
+        else:
+            raise NotCertified("a value of one round is smaller than its bound")
+    return tuple(found)
+
+
+def _by_symmetry(step: float, value: float) -> float:
+    """Of h at a = 1 from h(e^step) <= value: (a - 1 + 2 h(a))/(a + 1), as h(1/a) is known too."""
+    return (math.expm1(step) + 2.0 * value) / (math.exp(step) + 1.0)
 
 
 def direction(part: LatticeRound, rounds: int, epsilon: float) -> bool:

@@ -86,6 +86,13 @@ class StealingCurve:
         """About the same, not certified."""
         return _ALONG.of(self).rough(epsilon)
 
+    def reproduced(self, epsilon: float) -> tuple[float, dict[str, Any]] | None:
+        """The bound of a mechanism with one pair to look at, and its free numbers."""
+        found = _ALONG.of(self).bounded(epsilon)
+        if found is None or len(found.numbers) != 1:
+            return None
+        return found.log_delta, _free_numbers(*found.numbers[0])
+
 
 def named_cases(source: Source, log_delta: float) -> list[tuple[Case, dict[str, Any]]]:
     """The pairs that label stealing looks at, with words for them."""

@@ -1,0 +1,125 @@
+"""Certificates of several rounds whose values of one round rest on label stealing."""
+
+import copy
+import math
+import random
+
+import numpy as np
+import pytest
+
+from frontend.edits import caught, outcome, remember, resigned
+from shuffledp.ball.rounds import first_by_symmetry
+from shuffledp.certificate import issue, to_dict
+from shuffledp.deployment import account, load
+
+KINDS = {
+    "binary-rr": "eps0 = 2.0",
+    "rappor": "d = 4\neps0 = 2.0",
+    "duchi": "eps0 = 1.5",
+}
+
+
+def certificate(folder, name, target="delta = 1e-6", more=""):
+    source = folder / "deployment.toml"
+    source.write_text(
+        'title = "t"\n[population]\nusers = 3000\n'
+        f'[randomizer]\nname = "{name}"\n{KINDS[name]}\n'
+        f"[target]\n{target}\n[accounting]\nrtol = 1e-4\nrounds = 5\n{more}"
+    )
+    found = load(source)
+    return to_dict(issue(found, account(found.deployment)))
+
+
+def upper(content):
+    return content["scenarios"][0]["composed"][0]
+
+
+@pytest.fixture(scope="module")
+def honest(tmp_path_factory):
+    return certificate(tmp_path_factory.mktemp("rounds"), "binary-rr")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _balls_once():
+    """Most of an edited certificate is as it was."""
+    with pytest.MonkeyPatch.context() as patch:
+        remember(patch)
+        yield
+
+
+def test_honest_rounds_are_verified_and_sharp(honest, tmp_path):
+    claim, lower = honest["scenarios"][0]["composed"][:2]
+    assert claim["witness"]["analysis"] == claim["theorem"]["key"] == "label-stealing"
+    assert lower["value"] < claim["value"] < 1.03 * lower["value"]
+    found = outcome(honest, tmp_path / "c.json")
+    assert not caught(found), found
+    assert any("values of one round (label-stealing)" in check.how for check in found)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "target", "more"),
+    [
+        ("rappor", "delta = 1e-6", ""),
+        ("duchi", "epsilon = 0.5", ""),
+        ("binary-rr", "epsilon = 0.5", ""),
+        ("binary-rr", "delta = 1e-6", 'trust = "published"\n'),
+    ],
+)
+def test_other_rounds_are_verified(tmp_path, name, target, more):
+    content = certificate(tmp_path, name, target, more)
+    stolen = upper(content)["witness"]["analysis"] == "label-stealing"
+    assert stolen == (not more)
+    assert ("frees" in upper(content)["witness"]) == stolen
+    assert not caught(outcome(content, tmp_path / "c.json"))
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda w: w.pop("frees"),
+        lambda w: w["frees"].pop(),
+        lambda w: w["frees"].append(None),
+        lambda w: w["frees"].insert(5, None),
+        lambda w: w["frees"][5].pop("alpha"),
+        lambda w: w["frees"][5].update(kappa=0.1),
+        lambda w: w["frees"][5].update(alpha=30.0 * w["frees"][5]["alpha"]),
+        lambda w: w["frees"].__setitem__(5, None),
+        lambda w: w.update(free=[w["frees"][5]]),
+        lambda w: w.update(analysis="blanket"),
+        lambda w: w["values"].__setitem__(5, 0.98 * w["values"][5]),
+        lambda w: w["values"].__setitem__(0, 0.999 * w["values"][0]),
+        lambda w: w.update(basic=True),
+        lambda w: w.update(pairs=None),
+    ],
+)
+def test_edited_rounds_are_refused(honest, tmp_path, edit):
+    new = copy.deepcopy(honest)
+    edit(upper(new)["witness"])
+    assert caught(outcome(resigned(new), tmp_path / "c.json"))
+
+
+def test_a_smaller_end_is_refused(honest, tmp_path):
+    new = copy.deepcopy(honest)
+    upper(new)["value"] *= 0.99
+    assert caught(outcome(resigned(new), tmp_path / "c.json"))
+
+
+def test_the_first_value_by_symmetry_is_above_total_variation():
+    """Of random pairs, the larger of both orders; equal for a pair that is one step apart."""
+    rng = random.Random(1)
+    for _ in range(200):
+        p, q = (np.array([rng.random() ** 3 for _ in range(4)]) for _ in range(2))
+        p, q = p / p.sum(), q / q.sum()
+        step = rng.uniform(0.01, 1.0)
+
+        def h(a, p=p, q=q):
+            return max(np.maximum(p - a * q, 0.0).sum(), np.maximum(q - a * p, 0.0).sum())
+
+        least = float(h(1.0)) * (1.0 - 1e-9)
+        assert not first_by_symmetry(step, [least, float(h(math.exp(step)))])
+    # Both laws on two outputs with ratio e^step: there the chord is h itself.
+    a = math.exp(0.3)
+    apart = (a - 1.0) / (a + 1.0)
+    assert first_by_symmetry(0.3, [apart * (1.0 + 1e-12), 0.0])
+    assert not first_by_symmetry(0.3, [apart * (1.0 - 1e-12), 0.0])
