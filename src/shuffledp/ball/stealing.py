@@ -204,7 +204,7 @@ class Line:
         self.nodes = max(1, math.ceil(min(nodes, _MOST_NODES)))
 
     @cached_property
-    def squares_of(self) -> list[arb]:
+    def squares(self) -> list[arb]:
         """|phi_c|^2 at every node."""
         return list(squares_of(self.common, self.step, self.nodes))
 
