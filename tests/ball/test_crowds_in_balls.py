@@ -4,13 +4,16 @@ import itertools
 import math
 import random
 
+import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 
 from shuffledp.ball.crowds import log_delta_common, log_delta_crowd
 from shuffledp.ball.groups import kinds_of, sides_of
 from shuffledp.ball.steps import log_delta_steps
+from shuffledp.crowds.case import Choice, CrowdCase, Others
 from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.stealing.positive_sum import Contour
 
 
 @pytest.fixture(autouse=True)
@@ -278,3 +281,18 @@ def test_bad_numbers_are_refused():
         log_delta_steps(groups, others=[(0, 3)], **asked)
     with pytest.raises(NotCertified, match="steps"):
         log_delta_steps(groups, others=[(0, 3), (0, 10**9)], **asked)
+
+
+@pytest.mark.parametrize("shares", [(1.0, 1.0), (1.0, 0.25), (0.4, 0.05)])
+def test_with_the_same_numbers_it_is_the_kernel_s_bound(shares):
+    """But for the steps of a sum, which each chooses for itself."""
+    groups = [({"name": "binary-rr", "eps0": 1.0}, 600), ({"name": "binary-rr", "eps0": 3.0}, 500)]
+    rows = [np.array([[float(x.mid()) for x in row] for row in rows_of(m)]) for m, _ in groups]
+    others = tuple(Others(n, r, r.min(axis=0)) for n, r in zip((599, 500), rows, strict=True))
+    choice, at = Choice(0.3, 0.06, 0.05, shares), Contour(0.05, 0.8, 0.01, 510)
+    ends = [
+        CrowdCase(rows[0][[x, 1 - x]], others, 2.0**-49).log_bound(0.15, choice, at) for x in (0, 1)
+    ]
+    free = {**choice._asdict(), "alpha": at.alpha, "smoothing": at.smoothing}
+    found = log_delta_crowd(groups, [free | {"shares": list(shares)}] * 2, victim=0, epsilon=0.15)
+    assert abs(found - max(ends)) < 1e-4
