@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any, Literal, NamedTuple
 
 from shuffledp import _check
@@ -371,31 +372,32 @@ def _proposed(
     low: float,
     high: float,
 ) -> float | None:
-    """A value to begin with: by one round of a smaller target, then by estimates of all rounds."""
+    """A value to begin with, by estimates: of one round of a smaller target, then of all rounds."""
     epsilon, log_delta = one_round_target(target.epsilon, target.log_delta, rounds)
-    try:
-        start = calibrate(
-            family,
-            n=n,
-            epsilon=epsilon,
-            delta=math.exp(log_delta),
-            find=find,
-            low=low,
-            high=high,
-            rtol=_PROPOSED,
-            trust=target.trust,
-        ).value
-        if among(family(start), n, target.rtol, target.trust).as_round().steps == STEPS:
-            return start
-        private, open_end = (low, high) if find == "largest" else (high, low)
+    # One round by the blanket: its labels' laws would take longer than all that follows.
+    small = replace(target, epsilon=epsilon, log_delta=log_delta, sharper=False)
+    private, open_end = (low, high) if find == "largest" else (high, low)
+
+    def found(target: Target, start: float | None, times: int) -> float | None:
         known: dict[float, float] = {}
 
         def log_estimate(value: float) -> float:
             if value not in known:
-                known[value] = target.estimate(family(value), n, rounds)
+                known[value] = target.estimate(family(value), n, times)
             return known[value]
 
-        good, _ = search(log_estimate, target, known, start, None, private, open_end, near=True)
+        near = start is not None
+        good, _ = search(log_estimate, target, known, start, None, private, open_end, near=near)
+        return good
+
+    try:
+        start = found(small, None, 1)
+        if start is None:
+            return None
+        one = among(family(start), n, target.rtol, target.trust)
+        if one.as_round(sharper=target.sharper).steps == STEPS:
+            return start
+        good = found(target, start, rounds)
     except (NotCertified, ParameterError):
         return None
     return start if good is None else good
