@@ -43,7 +43,12 @@ def test_ends_are_beyond_those_of_the_finer_composition(name, log_target):
     assert fine.lower <= found.upper
     assert found.lower <= fine.upper
     if math.isfinite(fine.upper) and fine.lower > 0.0:
-        assert found.upper <= fine.upper * 1.01
+        if name in {"asymmetric", "continuous"}:
+            # Of several pairs, and of noise, certificates compose the blanket's curve.
+            rests = compose([(one.as_round(sharper=False), rounds)])
+            assert found.upper <= rests.epsilon(delta=math.exp(log_target)).upper * 1.01
+        else:
+            assert found.upper <= fine.upper * 1.01
         assert found.lower >= fine.lower * 0.8
 
 

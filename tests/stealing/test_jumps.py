@@ -318,7 +318,7 @@ def test_ends_meet_where_single_reports_decide() -> None:
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("sigma", "n", "delta", "gap"),
-    [(0.7, 10_000, 1e-6, 0.012), (0.7, 10**5, 1e-6, 0.006), (0.5, 10**7, 1e-6, 0.02)],
+    [(0.7, 10_000, 1e-6, 0.012), (0.7, 10**5, 1e-6, 0.006), (0.5, 10**7, 1e-6, 0.025)],
 )
 def test_ends_meet_for_a_delta(sigma: float, n: int, delta: float, gap: float) -> None:
     account = sd.shuffle(sd.Gaussian(sigma=sigma), n=n)
