@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from flint import arb, ctx, fmpq
 
+from shuffledp.ball import crowds
 from shuffledp.ball.crowds import log_delta_common, log_delta_crowd
 from shuffledp.ball.groups import kinds_of, sides_of
 from shuffledp.ball.steps import log_delta_steps
@@ -296,3 +297,27 @@ def test_with_the_same_numbers_it_is_the_kernel_s_bound(shares):
     free = {**choice._asdict(), "alpha": at.alpha, "smoothing": at.smoothing}
     found = log_delta_crowd(groups, [free | {"shares": list(shares)}] * 2, victim=0, epsilon=0.15)
     assert abs(found - max(ends)) < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("second", "epsilon", "alpha", "smoothing"),
+    [(1e-4, 1.3, 4.0, 0.5), (1e-4, 1.3, 4.0, 0.05), (1e-3, 0.0, 5.0, 0.2)],
+)
+def test_one_type_for_all_is_above_each(second, epsilon, alpha, smoothing, monkeypatch):
+    """What no node covers included, where factors are larger than one: few nodes, heavy gains."""
+    sums = []
+    once = crowds._Line.log_sum
+
+    def kept(line, choice):
+        sums.append(once(line, choice))
+        return sums[-1]
+
+    monkeypatch.setattr(crowds._Line, "log_sum", kept)
+    monkeypatch.setattr(crowds._Line, "log_chernoff", lambda *_: math.inf)
+    groups = [({"name": "binary-rr", "eps0": 2.0}, 1), ({"name": "binary-rr", "eps0": second}, 40)]
+    free = {"gain": 0.2, "loss": 0.2, "theta": 0.05, "shares": [0.2], "alpha": alpha}
+    pairs = len(kinds_of([mechanism for mechanism, _ in groups]).pairs[0])
+    log_delta_crowd(groups, [free | {"smoothing": smoothing}] * pairs, victim=0, epsilon=epsilon)
+    merged, *each = sums[: len(sums) // pairs]
+    assert len(each) > 1
+    assert merged >= max(each)

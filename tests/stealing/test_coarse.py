@@ -1,13 +1,17 @@
 """Moments in place of sines: coarse bounds of many types, and what they rest on."""
 
+import itertools
 import math
 
 import numpy as np
 import pytest
+from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shuffledp as sd
+from shuffledp.ball import moments
+from shuffledp.ball._flint import float_above
 from shuffledp.stealing import Contour, cases_of, coarse
 from shuffledp.stealing.bound import Gains, log_bound
 from shuffledp.stealing.measures import Measure
@@ -126,3 +130,17 @@ def test_a_sum_is_above_what_it_is_compared_with():
     at = Contour(alpha, 0.04 / alpha, 0.4 * alpha, 300)
     certified = log_positive_sum(tilt(reservoir, alpha), tilt(law, alpha), 1e-12, 100, at)
     assert math.log(sharp_sum(reservoir, law, 100, alpha)) <= certified + 2e-3
+
+
+@pytest.mark.parametrize(("wide", "step"), [(2.5, 0.9), (1.0, 2.0), (3.5, 0.04), (6.0, 0.3)])
+def test_nodes_beyond_a_place_that_is_none(wide: float, step: float) -> None:
+    """(D/2 pi) sum of w over all nodes beyond it, both signs, wherever it lies between two."""
+    for alpha, share in itertools.product((0.1, 0.7), (0.001, 0.3, 0.999)):
+        last = 3.0
+        h, first = wide / last, last + share * step
+        nodes = first + step * np.arange(4000)
+        w = np.exp(0.5 * h * h * (alpha**2 - nodes**2)) / (alpha**2 + nodes**2)
+        truth = step / math.pi * math.fsum(w)
+        paid = np.array([math.exp(0.5 * (h * alpha) ** 2)])
+        assert coarse._after(wide, paid, np.array([last]), np.array([step]))[0] >= truth
+        assert float_above(moments._after(arb(h), alpha, arb(last), arb(step))) >= truth

@@ -312,13 +312,17 @@ def _largest(types: Sequence[_Type]) -> _Type:
     """At every node the largest of a group's factors, and the smallest expected number."""
     if len(types) == 1:
         return types[0]
+    power = types[0].power
+    for one in types[1:]:
+        power = power.max(one.power)
     falls = []
     for values in zip(*(one.falls for one in types), strict=True):
         found = types[0].power + values[0]
         for one, value in zip(types[1:], values[1:], strict=True):
             found = found.max(one.power + value)
-        falls.append(found)
-    return _Type(arb(0), falls, _least([one.expected for one in types]))
+        # What no node covers is multiplied by the power: it has to stay there.
+        falls.append(found - power)
+    return _Type(power, falls, _least([one.expected for one in types]))
 
 
 def _step(

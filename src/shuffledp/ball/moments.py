@@ -134,7 +134,7 @@ class Few:
         turn = arb(end)
         for wide in _SMOOTHINGS:
             h = arb(wide) / alpha
-            rest = (h * h * (arb(alpha) ** 2 - turn**2) / 2).exp() / (arb.pi() * h * h * turn**3)
+            rest = _after(h, alpha, turn, step)
             found = min(found, float_above(((arb(wide) ** 2 / 2).exp() * main + rest).log()))
         return float_above(log_power(self._common.law, law.law, n) + arb(found))
 
@@ -164,8 +164,7 @@ class Few:
         total *= arb(self._step) / (2 * arb.pi())
         worst = (1 - a * last**2 + b * last**4).max(arb(beyond[0]))
         total += ((h * alpha) ** 2 / 2 + n * worst.log()).exp() / (arb.pi() * last)
-        far = arb(beyond[1])
-        total += (h * h * (alpha**2 - far**2) / 2).exp() / (arb.pi() * h * h * far**3)
+        total += _after(h, alpha, arb(beyond[1]), arb(self._step))
         return float_above(log_power(self._common.law, law.law, n) + total.log())
 
     def _first(self, nodes: int) -> list[arb]:
@@ -233,6 +232,15 @@ class Few:
                 return None
             t += move
         return None
+
+
+def _after(h: arb, alpha: arb | float, place: arb, step: arb) -> arb:
+    """(D/2 pi) sum of w over the nodes beyond a place that is no node, both signs, from above.
+
+    w falls, so its sum there is at most w at the place and its integral from there.
+    """
+    falls = (h * h * (arb(alpha) ** 2 - place**2) / 2).exp() / (arb.pi() * place**2)
+    return falls * (1 / (h * h * place) + step)
 
 
 def _step_of(room: float, slope: float, t: float) -> float:

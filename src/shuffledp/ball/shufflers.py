@@ -100,8 +100,8 @@ class Declared:
 
     @property
     def orders(self) -> int:
-        """Orders that matter: one, or one for every shard with a user who changes."""
-        return min(self.changed, self.shards) if self.public else 1
+        """One, or one for every shard: each may tell of the messages of all."""
+        return self.shards if self.public else 1
 
     def hidden(self, batch: int, colluding: Fraction) -> tuple[int, str]:
         """Messages among which one is hidden, and where the number comes from."""
@@ -120,11 +120,11 @@ class Declared:
         found = []
         if self.distance:
             seen = "of every shard " if self.apart else ""
-            given = " and the other shards' orders" if self.apart else ""
+            given = "all messages and the other shards' orders" if self.apart else "the messages"
             found.append(
-                f"the analyst sees the messages {seen}in an order whose law, whatever the "
-                f"messages{given} are, is within total variation {distance} of uniform, and "
-                "nothing else of them"
+                f"the analyst sees the messages {seen}in an order whose law, given {given}, is "
+                f"within total variation {distance} of uniform and depends on no more of the data, "
+                "and nothing else of them"
             )
         if self.apart:
             found.append(
@@ -147,7 +147,8 @@ class Declared:
         if self.fills:
             found.append(
                 "in the place of a user who sends nothing stands a report by the users' "
-                "randomizer, of an input that does not depend on the users' data"
+                "randomizer, of an input that does not depend on the users' data; nobody who sees "
+                "reports with their senders can tell which they are"
             )
         return found
 

@@ -76,6 +76,9 @@ def check_claim(
         verdict, how = _decide(certificate, scenario, claim, report)
     except (NotCertified, ParameterError) as error:
         verdict, how = "undecided", str(error)
+    except OverflowError:
+        # Numbers of a witness that nobody would write: they prove nothing.
+        verdict, how = "undecided", "a number of the witness leaves the range of floats"
     return Check(scenario.name, words, verdict, how)
 
 

@@ -6,7 +6,7 @@ import math
 from fractions import Fraction
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from shuffledp import _check
 from shuffledp._check import exact
@@ -50,6 +50,14 @@ class ShufflerTable(BaseModel):
         default=False, description="whether a report stands in the place of an absent user's"
     )
 
+    @model_validator(mode="after")
+    def _all_orders(self) -> ShufflerTable:
+        """Of all shards together the orders have to be nearer to uniform ones than 1/2."""
+        if self.apart and Fraction(self.distance) * self.shards >= Fraction(1, 2):
+            wanted = f"less than 0.5 for all {self.shards:,} shards together"
+            raise rejected("shuffler.distance", self.distance, wanted)
+        return self
+
     @property
     def apart(self) -> bool:
         """Whether a shard alone hides its users."""
@@ -92,14 +100,14 @@ class ShufflerTable(BaseModel):
         found = []
         if self.distance:
             whose = (
-                "messages of every shard in an order whose law, whatever the messages and the "
-                "other shards' orders are,"
+                "messages of every shard in an order whose law, given all messages and the other "
+                "shards' orders,"
                 if self.apart
-                else "messages in an order whose law, whatever the messages are,"
+                else "messages in an order whose law, given the messages,"
             )
             found.append(
                 f"the analyst sees the {whose} is within total variation {exact(self.distance)} of "
-                "uniform, and nothing else of them"
+                "uniform and depends on no more of the data, and nothing else of them"
             )
         if self.apart:
             found.append(
@@ -122,6 +130,7 @@ class ShufflerTable(BaseModel):
         if self.fills:
             found.append(
                 "in the place of a user who sends nothing stands a report by the users' "
-                "randomizer, of an input that does not depend on the users' data"
+                "randomizer, of an input that does not depend on the users' data; nobody who sees "
+                "reports with their senders can tell which they are"
             )
         return tuple(found)

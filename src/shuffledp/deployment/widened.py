@@ -54,7 +54,7 @@ def widened_at_target(deployment: Deployment, n: int, *, failed: bool) -> Bound:
         Whether nothing is believed of the shuffler: then n is 1.
     """
     shuffler, changed = shuffler_of(deployment), deployment.changed
-    distance = 0.0 if failed else shuffler.farthest(changed, 1)
+    distance = 0.0 if failed else shuffler.farthest
     one, target = deployment.accountant(n), deployment.target
     found = recomputable(
         one, changed=changed, distance=distance, quantity=target.quantity, value=target.value

@@ -81,6 +81,17 @@ class Setting(Plotting):
         if isinstance(self.source, MultiMessage) and self.shuffler != PERFECT:
             msg = f"shuffler = {self.shuffler!r}: a multi-message protocol wants a perfect one"
             raise NotCertified(msg)
+        secret = self.shuffler.shards > 1 and self.shuffler.assignment == "secret"
+        if self.rounds > 1 and (self.shuffler.distance > 0.0 or secret):
+            # Orders or assignments of several rounds that belong together link a user's reports.
+            what = (
+                "an order that is not uniform" if self.shuffler.distance else "a secret assignment"
+            )
+            raise NotCertified(f"rounds = {self.rounds:,}: wanted 1, with {what}")
+        ours = self.shuffler.distance > 0.0 or self.shuffler.dummies or self.shuffler.fills
+        if self.trust == "published" and (ours or self.changed > 1):
+            msg = f"trust = 'published': what {self.shuffler!r} or changed rest on is proved here"
+            raise NotCertified(msg)
         if self.shuffler.fills and self.source.relation != REPLACEMENT:
             msg = "shuffler.fills: not where values are only replaced by some others"
             raise NotCertified(msg)
@@ -274,7 +285,7 @@ class Setting(Plotting):
         if left == -math.inf:
             return left
         uniform = min(self._log_together(epsilon), left)
-        return log_mixed(uniform, self.shuffler.farthest(self.changed, self.rounds), left)
+        return log_mixed(uniform, self.shuffler.farthest, left)
 
     def _log_together(self, epsilon: float) -> float:
         """log delta of all that change, behind a perfect shuffler."""

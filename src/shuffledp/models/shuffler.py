@@ -22,13 +22,13 @@ Assignment = Literal["public", "secret"]
 
 UNIFORM = "the analyst sees the messages in a uniformly random order and nothing else of them"
 _WITHIN = (
-    "the analyst sees the messages in an order whose law, whatever the messages are, is within "
-    "total variation {} of uniform, and nothing else of them"
+    "the analyst sees the messages in an order whose law, given the messages, is within total "
+    "variation {} of uniform and depends on no more of the data, and nothing else of them"
 )
 _WITHIN_EACH = (
-    "the analyst sees the messages of every shard in an order whose law, whatever the messages and "
-    "the other shards' orders are, is within total variation {} of uniform, and nothing else of "
-    "them"
+    "the analyst sees the messages of every shard in an order whose law, given all messages and "
+    "the other shards' orders, is within total variation {} of uniform and depends on no more of "
+    "the data, and nothing else of them"
 )
 _KNOWN = (
     "{:,} shards, each shuffled on its own: who is in which one is public and the same in both "
@@ -44,7 +44,8 @@ _DUMMIES = (
 )
 _FILLS = (
     "in the place of a user who sends nothing stands a report by the users' randomizer, of an "
-    "input that does not depend on the users' data"
+    "input that does not depend on the users' data; nobody who sees reports with their senders "
+    "can tell which they are"
 )
 
 
@@ -56,8 +57,9 @@ class Shuffler(Described):
     ----------
     distance : float
         Total variation distance of the permutation from a uniformly random one, at most, whatever
-        the messages are; 0 <= distance < 1. It may depend on the messages (Theorem 1.1). Of every
-        shard where the assignment is public, of all together where it is secret.
+        the messages are; 0 <= distance < 1. It may depend on all messages (Theorem 1.1), and on
+        nothing else of the data. Of every shard, whatever the other shards' orders are, where the
+        assignment is public; of all together where it is secret.
     shards : int
         Each user is in one of so many, each shuffled on its own.
     assignment : {"public", "secret"}
@@ -128,16 +130,13 @@ class Shuffler(Described):
         """
         return self.shard(n) + self.dummies
 
-    def farthest(self, changed: int, rounds: int) -> float:
-        """Distance of all orders that matter from uniform ones, rounded up: at most 1.
+    @property
+    def farthest(self) -> float:
+        """Distance of all orders together from uniform ones, rounded up: at most 1.
 
-        Parameters
-        ----------
-        changed, rounds : int
-            Users who change, each perhaps in a shard of its own, and rounds.
+        Those of all shards, whoever changes: an order may tell of the messages of other shards.
         """
-        public = self.assignment == "public"
-        return several(self.distance, rounds * (min(changed, self.shards) if public else 1))
+        return several(self.distance, self.shards if self.assignment == "public" else 1)
 
     def relation(self, one: Relation) -> Relation:
         """Which data one user may have in a neighbour, given what a mechanism says of it."""

@@ -219,9 +219,17 @@ def _up_to(a: Array, b: Array, end: Array, far: int, n: int, alpha: float) -> Ar
     for wide in _SMOOTHINGS:
         # Beyond that Corollary 3.2 is better.
         paid = np.exp(np.minimum(0.5 * (wide / last * alpha) ** 2, _DEAR))
-        beyond = paid * math.exp(-0.5 * wide * wide) / (math.pi * wide * wide * last)
-        best = np.minimum(best, paid * main + beyond)
+        best = np.minimum(best, paid * main + _after(wide, paid, last, reach / _NODES))
     return best
+
+
+def _after(wide: float, paid: Array, last: Array, step: Array) -> Array:
+    """(D/2 pi) sum of w over the nodes beyond ``last``, which need not be one, for h last = wide.
+
+    w falls, so its sum there is at most w at ``last`` and its integral from there.
+    """
+    falls = paid * math.exp(-0.5 * wide * wide) / (math.pi * last)
+    return falls * (1.0 / (wide * wide) + step / last)
 
 
 def _power(lost: Array, n: int) -> Array:
