@@ -202,7 +202,7 @@ def test_the_verifier_asks_no_less_than_the_theorem(seed):
     assert 0.0 <= epsilon - changed * step <= 1e-9
     left = log_local(math.inf if eps0 is None else changed * eps0, epsilon)
     steps = steps_of(epsilon, changed, 0.0)
-    mixed = log_mixed(log_chain(steps, [low] * changed), distance * min(changed, shards), left)
+    mixed = log_mixed(log_chain(steps, [low] * changed), distance * shards, left)
     assert mixed == pytest.approx(claimed, abs=1e-9)
     assert one_user(setting, epsilon, (-40.0, -40.0), guarantee=eps0, uniform=False) is None or (
         distance == 0.0
