@@ -168,6 +168,7 @@ def neyman_pearson(pairs, alpha):
     return 1 - power
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rounds", [1, pytest.param(30, marks=pytest.mark.long)])
 def test_gaussian_dp_dominates(rounds):
     composed = sd.shuffle(sd.KRR(k=4, eps0=1.5), n=1000).compose(rounds=rounds)

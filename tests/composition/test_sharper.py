@@ -132,6 +132,7 @@ def test_where_there_is_no_reservoir_nothing_is_said():
     assert StealingCurve(sd.BinaryRR(eps0=1.0), 1).log_upper(0.1) == 0.0
 
 
+@pytest.mark.long
 def test_provenance_and_assumptions_travel():
     one = sd.shuffle(sd.BinaryRR(eps0=2.0), n=300)
     bound = one.compose(rounds=3).delta(epsilon=0.2)

@@ -9,7 +9,7 @@ from shuffledp import Gaussian
 from shuffledp.divergence import PairProfile
 from shuffledp.pair import InnerMoments, RatioRanges, ShuffledPair
 from shuffledp.reductions import blanket_pair
-from shuffledp.sides import _distinct
+from shuffledp.sides.pairs import _distinct
 
 HALF = np.array([0.25, 0.5])
 

@@ -123,6 +123,7 @@ def test_free_numbers_are_of_label_stealing_alone(tmp_path):
     assert caught(outcome(resigned(content), tmp_path / "c.json"))
 
 
+@pytest.mark.long
 def test_rounds_without_a_curve_use_it_by_basic_composition(tmp_path):
     content = certificate(tmp_path, "channel", more="rounds = 2\n")
     path = tmp_path / "c.json"

@@ -107,6 +107,7 @@ def test_a_replaced_round_is_another_round():
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "way",
     [
@@ -170,6 +171,7 @@ def test_equal_rounds_of_different_accuracy_stay_apart():
     assert loose.compose(rounds=3, rtol=1e-3).rtol == 1e-3
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize("rtol", [1e-2, 1e-6])
 def test_the_usual_accuracy_is_met(rtol):
     found = sd.shuffle(sd.KRR(k=10, eps0=4.0), 1000, rtol=rtol).compose(rounds=3)

@@ -347,7 +347,7 @@ def whole_numbers(path, rows, size, *, groups=True):
     return path
 
 
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("engine", ["FileEngine", "DuckEngine"])
 @pytest.mark.parametrize("name", ["x.parquet", "x.csv"])
 def test_reading_holds_no_column(engine, name, tmp_path):

@@ -83,6 +83,7 @@ def test_threshold_and_largest():
     assert false <= 22  # 5% of 200, and four standard deviations
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize(
     "mechanism",
     [

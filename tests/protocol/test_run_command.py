@@ -211,6 +211,7 @@ def test_estimate_counts_bad_reports(place):
     assert result.output.count("\n") == 6
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize(
     "mechanism",
     [

@@ -94,6 +94,7 @@ def test_gamma(randomizer):
     assert abs(found - exact) <= ball(law.rel + 1e-13) * exact + ball(float(law.tail[0]))
 
 
+@pytest.mark.long
 @settings(max_examples=25)
 @given(
     shape=st.floats(1 / 32, 60.0), scale=st.floats(-1.0, 4.0).map(math.exp), x=st.floats(0.0, 1.0)

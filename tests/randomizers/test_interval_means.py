@@ -113,7 +113,7 @@ def test_ends_are_the_worst_pair(cls, eps0):
     assert found[0, 1] == pytest.approx(found[1, 0], abs=1e-5)
 
 
-@pytest.mark.many(8)
+@pytest.mark.many(3)
 @pytest.mark.parametrize("cls", MECHANISMS)
 @pytest.mark.parametrize("eps0", [0.5, 1.0, 2.0])
 def test_bracket_by_enumeration(cls, eps0):

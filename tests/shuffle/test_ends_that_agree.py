@@ -25,6 +25,7 @@ def test_delta_at_the_end_of_eps(mechanism, n, rtol):
             assert bound.upper_width <= rtol
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize("share", [1e-2, 1e-3])
 def test_just_below_delta_at_zero(share):
     """log delta is flat against log eps: brackets of a fixed width would move the end far up."""

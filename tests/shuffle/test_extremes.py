@@ -81,6 +81,7 @@ def test_generic_everywhere(n, eps0):
         check(sd.generic(eps0=eps0, n=n, rtol=1e-3), eps0, delta)
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize("share", [1e-3, 1e-1, 1.0, 30.0])
 @pytest.mark.parametrize("n", [10, 10**5, pytest.param(10**10, marks=pytest.mark.long)])
 def test_few_messages_in_the_blanket(n, share):
@@ -99,7 +100,7 @@ def test_few_messages_in_the_blanket(n, share):
         check(accountant, eps0, delta)
 
 
-@pytest.mark.many(8)
+@pytest.mark.many(2)
 @pytest.mark.parametrize("n", [1, 2, 10, pytest.param(10**6, marks=pytest.mark.long), 10**15])
 @pytest.mark.parametrize("eps0", [0.01, 1.0, 30.0, 300.0])
 def test_profiles_from_zero_to_beyond_the_local_guarantee(n, eps0):

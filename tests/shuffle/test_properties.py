@@ -39,6 +39,7 @@ def test_delta_falls_in_epsilon(randomizer, n, part, other):
         assert at(pair, high).low <= at(pair, low).high
 
 
+@pytest.mark.long
 @settings(max_examples=12)
 @given(randomizers(), user_counts, user_counts, st.floats(0.0, 0.99))
 def test_delta_falls_in_n(randomizer, n, other, part):
@@ -85,6 +86,7 @@ def test_round_trip_of_epsilon_and_delta(randomizer, n, delta):
         assert accountant.delta(epsilon=found.lower).lower >= delta * (1.0 - 1e-15)
 
 
+@pytest.mark.long
 @given(moderate_epsilons, user_counts, targets)
 def test_round_trip_of_the_family(eps0, n, delta):
     accountant = sd.generic(eps0=eps0, n=n, rtol=1e-4)

@@ -16,7 +16,7 @@ from stealing.exact import grown
 DELTA = 1e-6
 
 
-@pytest.mark.many(12)
+@pytest.mark.many(5)
 @pytest.mark.parametrize(
     ("randomizer", "n", "gap"),
     [

@@ -450,6 +450,7 @@ def test_labels_of_parts_dominate_all_triples(name: str) -> None:
             assert shortfall(matrix[list(triple)], labels, a) < 1e-9
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize("name", PARTS)
 def test_parts_all_datasets(name: str) -> None:
     randomizer, matrix = PARTS[name]

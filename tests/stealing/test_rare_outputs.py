@@ -35,6 +35,7 @@ def seen(pairs, n, epsilon):
     return there + math.exp(epsilon) * math.expm1(n * math.log1p(-last))
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize(
     ("pairs", "n"), [(FOUR, 300), pytest.param(SIX, 1000, marks=pytest.mark.long), (FOUR, 3)]
 )
@@ -51,6 +52,7 @@ def test_eps_of_a_rare_output_is_not_that_of_the_common_ones():
     assert 2.3 < bound.lower <= bound.upper < 2.4
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize(
     "seed",
     [pytest.param(s, marks=[pytest.mark.long] if s in {0, 1, 4, 9} else []) for s in range(12)],
