@@ -25,7 +25,7 @@ from shuffledp.planner import Curves, Plan, errors_over_n
 _FACTORS, _FEW = (0.01, 0.1, 10.0), (0.1, 10.0)
 # For the errors at other n: a calibration begun is finished, and a plan with its figure is to take
 # a minute.
-_SECONDS = 20.0
+_SECONDS = 8.0
 
 
 @click.command(short_help="Which mechanism is the most accurate at a central guarantee.")
