@@ -79,7 +79,7 @@ class Shuffler(Described):
     >>> mixed = sd.Shuffler(distance=1e-9, shards=4)
     >>> acc = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=10_000, shuffler=mixed)
     >>> round(acc.epsilon(delta=1e-6).upper, 4)
-    0.8356
+    0.8359
     """
 
     distance: float = _UNIFORM
