@@ -101,6 +101,11 @@ def test_the_smallest_local_guarantees(name, eps0):
     both(sd.shuffle(mechanism, 1, rtol=1e-2), 1e-6, 0.0, inverse=False)
 
 
+def test_inputs_among_the_last_floats():
+    """A piece of the staircase is narrower than any float."""
+    both(sd.shuffle(sd.Staircase(eps0=1.0, low=-5e-324, high=1.0), 1), 1e-6, 0.0, inverse=False)
+
+
 @pytest.mark.long
 @settings(max_examples=200)
 @given(mechanisms(QUICK), users, deltas, epsilons, st.booleans())

@@ -149,7 +149,9 @@ class Staircase(IntervalNoise):
         for (left, right), repeat in zip(pieces, repeats, strict=True):
             distance = abs((left + right) / 2 - x)
             level = math.floor(distance) + (distance - math.floor(distance) >= g)
-            value = self._log_top - self.eps0 * level + math.log(float(right - left))
+            width = float(right - left)
+            # A piece between inputs one of the last floats apart has no mass that a float holds.
+            value = self._log_top - self.eps0 * level + (math.log(width) if width else -math.inf)
             found.append(value - math.log(-math.expm1(-self.eps0)) if repeat else value)
         return np.array(found)
 
