@@ -1,6 +1,6 @@
 # Every target sets up what it needs in .venv: Python 3.10+, pip and make are enough.
 #   make demo        account for the example deployments, verify the certificates
-#   make test        lint, types, import layers, the wheel in a clean environment, the tests
+#   make test        lint, types, import layers, the wheel in a clean environment, the tests; where there is a browser, the page in it
 #   make test-long   the tests that take minutes: an even sample of them, an hour; SHARE=1 for all of them, a night
 #   make test-spark  the Spark engine on a local Spark (needs Java)
 #   make test-page   the pages in a real browser (needs Chromium and its driver, npm; pictures in out/page)
@@ -27,6 +27,7 @@ HAS_VENV := $(VENV)/.venv-$(KEY)
 HAS_ALL := $(VENV)/.all-$(KEY)
 HAS_DEV := $(VENV)/.dev-$(KEY)
 HAS_DOCS := $(VENV)/.docs-$(KEY)
+HAS_PAGE := $(VENV)/.page-$(KEY)
 WHEEL_OK := $(VENV)/.wheel-$(KEY)
 SOURCES := $(shell find src -type f -not -path '*/__pycache__/*' -not -name '.*') pyproject.toml LICENSE $(wildcard README.md)
 
@@ -46,7 +47,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 PIP_INSTALL = $(PY) -m pip install --quiet --disable-pip-version-check
 PYTEST = $(PY) -m pytest -n $(JOBS) -q
 
-.PHONY: demo test lint types imports wheel unit test-long test-spark test-page bench docs figures format clean
+.PHONY: demo test lint types imports wheel browser unit test-long test-spark test-page bench docs figures format clean
 .NOTPARALLEL:
 .DEFAULT_GOAL := test
 
@@ -97,7 +98,7 @@ demo: $(HAS_ALL)
 # ------------------------------------------------------------------------------------- tests
 
 # pytest comes last, so that its closing line is the last thing on the screen.
-test: lint types imports wheel unit
+test: lint types imports wheel browser unit
 
 lint: $(HAS_DEV)
 	@echo "==> ruff"
@@ -115,10 +116,18 @@ imports: $(HAS_DEV)
 wheel: $(WHEEL_OK)
 
 # The wheel alone, without extras, must do what the README promises.
-$(WHEEL_OK): $(SOURCES) tools/check_wheel.py $(HAS_DEV)
+$(WHEEL_OK): $(SOURCES) tools/check_wheel.py tools/metadata.py tools/long_description.py $(HAS_DEV)
 	@echo "==> the wheel in a clean environment"
 	@$(PY) tools/check_wheel.py --venv $(CLEAN_VENV)
 	@touch $@
+
+# The quick part of test-page, where there is a browser.
+browser: $(HAS_DEV)
+	@if test -x /usr/bin/chromium -a -x /usr/bin/chromedriver; then \
+	  echo "==> the page in a browser"; \
+	  test -e $(HAS_PAGE) || { $(PIP_INSTALL) --editable '.[page]' && touch $(HAS_PAGE); } || exit 1; \
+	  $(PY) -m pytest -q -m 'page and core' tests/page; \
+	else echo "==> no Chromium with its driver in /usr/bin: the page is not tried in a browser"; fi
 
 unit: $(HAS_DEV)
 	@echo "==> pytest"
@@ -138,7 +147,7 @@ test-spark:
 test-page: $(HAS_DEV)
 	@test -x /usr/bin/chromium -a -x /usr/bin/chromedriver \
 	  || { echo "test-page needs /usr/bin/chromium and /usr/bin/chromedriver"; exit 1; }
-	@$(PIP_INSTALL) --editable '.[page]'
+	@$(PIP_INSTALL) --editable '.[page]' && touch $(HAS_PAGE)
 	@$(PY) -m pytest -q -m page tests/page $(PYTEST_ARGS)
 
 # -------------------------------------------------------------------------------------- docs

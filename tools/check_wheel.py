@@ -6,10 +6,12 @@ the wheel, an undeclared dependency, an extra imported by the core, a broken ent
 
 import argparse
 import os
+import re
 import subprocess
 import sys
 import tempfile
 import venv
+import zipfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -45,20 +47,28 @@ def run(*command: str | Path, cwd: Path | str = ROOT) -> str:
     return done.stdout
 
 
+def check_description(wheel: Path) -> None:
+    """End this program unless README.md is in the wheel, without links that lead nowhere."""
+    with zipfile.ZipFile(wheel) as archive:
+        (name,) = (one for one in archive.namelist() if one.endswith(".dist-info/METADATA"))
+        _, _, text = archive.read(name).decode().partition("\n\n")
+    if not text.startswith("# shuffledp"):
+        sys.exit("README.md is not in the wheel: see tools/metadata.py")
+    if left := re.findall(r"\]\((?![a-z]+:|#)[^)]*\)", text):
+        sys.exit(f"the wheel's README.md has links that lead nowhere: {left}")
+
+
 def main() -> None:
     """Build, install, import, run."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--venv", type=Path, default=ROOT / ".venv-wheel")
     directory = parser.parse_args().venv.resolve()
 
-    settings = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
-    if (ROOT / "README.md").is_file() and '\nreadme = "README.md"' not in settings:
-        sys.exit('README.md is not in the wheel: write readme = "README.md" under [project]')
-
     with tempfile.TemporaryDirectory() as scratch:
         # Without --wheel the wheel is built from the sdist, which checks that as well.
         run(sys.executable, "-m", "build", "--outdir", scratch, ROOT)
         (wheel,) = Path(scratch).glob("*.whl")
+        check_description(wheel)
         venv.create(directory, clear=True, with_pip=False)
         python = directory / "bin" / "python"
         pip = [sys.executable, "-m", "pip", "--python", python]

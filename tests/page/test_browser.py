@@ -20,6 +20,7 @@ from shuffledp.page.server import PageServer
 from shuffledp.page.static import build
 
 pytestmark = [pytest.mark.page, pytest.mark.filterwarnings("ignore::ResourceWarning")]
+core = pytest.mark.core  # in half a minute: what `make test` runs where there is a browser
 ROOT = Path(__file__).resolve().parents[2]
 # Where the static page's parts are kept between runs, checked by their hashes each time.
 PARTS = ROOT / ".parts"
@@ -86,6 +87,7 @@ def typed(driver, key, text):
     field.send_keys(text)
 
 
+@core
 def test_type_and_read_the_command_line_s_number(browser, url):
     from selenium.webdriver.common.keys import Keys
 
@@ -112,6 +114,37 @@ def test_type_and_read_the_command_line_s_number(browser, url):
     browser.get("about:blank")
     browser.get(address)
     assert settled(browser) == before
+
+
+@core
+def test_what_is_saved_is_what_account_writes(browser, url, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    behaviour = {"behavior": "allow", "downloadPath": str(tmp_path)}
+    browser.execute_cdp_cmd("Browser.setDownloadBehavior", behaviour)
+    browser.get(url + "?mechanism=k-rr&k=3&eps0=1&n=100&delta=1e-2&trust=published")
+    settled(browser)
+    assert not browser.find_element("id", "ones-row").is_displayed()  # asked of sums alone
+    saved = {}
+    for key, name in (
+        ("save", "deployment.toml"),
+        ("save-report", "report.html"),
+        ("save-certificate", "deployment.certificate.json"),
+    ):
+        until(browser, lambda d, key=key: d.find_element("id", key).is_enabled())
+        browser.find_element("id", key).click()
+        until(browser, lambda _, name=name: (tmp_path / name).exists())
+        saved[name] = (tmp_path / name).read_text(encoding="utf-8")
+    assert browser.find_element("id", "report-state").text.startswith("Certified: eps <= ")
+    found = CliRunner().invoke(
+        main, ["account", "deployment.toml", "--json", "--report", "again.html"]
+    )
+    assert found.exit_code == 0, found.output
+    assert saved["report.html"] == (tmp_path / "again.html").read_text(encoding="utf-8")
+    assert json.loads(saved["deployment.certificate.json"]) == json.loads(found.stdout)
+    verified = CliRunner().invoke(
+        main, ["verify", "deployment.certificate.json", "--deployment", "deployment.toml"]
+    )
+    assert verified.exit_code == 0, verified.output
 
 
 def test_another_mechanism_and_what_is_wrong_with_it(browser, url):
@@ -152,21 +185,24 @@ def test_the_curve_and_the_comparison(browser, url):
     assert "k-rr" in names
 
 
+@core
 def test_everything_has_a_name_and_can_be_reached_by_keys(browser, url):
     from selenium.webdriver.common.keys import Keys
 
     browser.get(url)
     settled(browser)
-    for field in browser.find_elements("css selector", "input, select, textarea, button"):
-        assert field.accessible_name, field.get_attribute("id")
-    live = browser.find_element("id", "live")
-    assert live.get_attribute("aria-live") == "polite"
     reached = []
     for _ in range(30):
         browser.switch_to.active_element.send_keys(Keys.TAB)
         reached.append(browser.switch_to.active_element.get_attribute("id"))
     wanted = ["mechanism", "p-k", "p-eps0", "p-eps0-slider", "n", "n-slider", "delta", "rounds"]
     assert [key for key in dict.fromkeys(reached) if key in wanted] == wanted
+    # What is asked of sums alone has to have a name as well.
+    browser.execute_script("document.querySelectorAll('[hidden]').forEach((e) => e.hidden = false)")
+    for field in browser.find_elements("css selector", "input, select, textarea, button"):
+        assert field.accessible_name, field.get_attribute("id")
+    live = browser.find_element("id", "live")
+    assert live.get_attribute("aria-live") == "polite"
 
 
 def test_it_looks_as_it_should(tmp_path, url, look):
@@ -189,6 +225,7 @@ def picture(driver, name):
     assert complaints(driver) == []
 
 
+@core
 def test_it_is_quick(browser, url):
     """Targets: loaded within half a second, k-RR within a tenth. A loaded machine gets more."""
     browser.get(url)

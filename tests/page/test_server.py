@@ -143,6 +143,40 @@ def test_the_deployment_file_is_one_that_account_takes(server, tmp_path):
     assert ask(server, "deployment", KRR | {"analysis": "clone"})[1]["toml"].startswith("# ")
 
 
+SMALL = {"mechanism": "k-rr", "k": "3", "eps0": "1", "n": "100", "delta": "1e-2"}
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        SMALL | {"trust": "published"},
+        pytest.param(SMALL | {"rounds": "3"}, marks=pytest.mark.long),
+    ],
+)
+def test_the_report_and_the_certificate_are_account_s(server, tmp_path, monkeypatch, fields):
+    monkeypatch.chdir(tmp_path)
+    text = ask(server, "deployment", fields)[1]["toml"]
+    (tmp_path / "deployment.toml").write_text(text)
+    words = ["account", "deployment.toml", "--json", "--report", "report.html"]
+    written = CliRunner().invoke(main, words)
+    assert written.exit_code == 0, written.output
+    status, body = ask(server, "report", fields)
+    assert status == 200, body
+    assert body["html"] == (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert json.loads(body["certificate"]) == json.loads(written.stdout)
+    now = json.loads(body["certificate"])["scenarios"][0]
+    upper = now.get("composed", now["claims"])[0]["value"]
+    assert float(body["said"].split(" <= ")[1].split()[0]) >= upper
+    assert ("after 3 rounds" in body["said"]) is ("rounds" in fields)
+
+
+def test_a_report_of_what_is_no_deployment_is_refused_in_one_line(server):
+    status, body = ask(server, "report", SMALL | {"n": "1e30"})
+    assert status == 400
+    assert body["error"].startswith("n = ")
+    assert "/" not in body["error"]
+
+
 def test_a_comparison_is_the_command_line_s(server):
     fields = {"n": "10", "delta": "1e-2", "epsilon": "1", "domain": "2"}
     status, body = ask(server, "compare", fields)

@@ -372,3 +372,26 @@ def test_extras_are_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(sd.ParameterError, match=r"needs pyarrow.*'\.\[run\]'"):
         sd.survey({"page": VALUES}, "page", **given)
+
+
+TYPED = """
+import shuffledp as sd
+
+table = {"page": ["home"], "age": ["1"]}
+one: sd.Survey = sd.survey(table, "page", domain=["home", "help"], epsilon=1.0, delta=1e-6)
+parts = {"page": {"domain": ["home", "help"]}, "age": {"domain": ["1", "2"]}}
+many: sd.Surveys = sd.survey(table, parts, epsilon=1.0, delta=1e-6)
+"""
+
+
+@pytest.mark.long  # the type checker takes ten seconds
+def test_one_column_gives_a_survey_and_several_give_surveys_to_a_type_checker(tmp_path):
+    path = tmp_path / "typed.py"
+    for text, wrong in (
+        (TYPED, 0),
+        (TYPED.replace('sd.survey(table, "page"', "sd.survey(table, parts"), 1),
+    ):
+        path.write_text(text)
+        words = ["-m", "pyright", "--pythonpath", sys.executable, str(path)]
+        done = subprocess.run([sys.executable, *words], check=False, capture_output=True, text=True)
+        assert done.returncode == wrong, done.stdout

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ from shuffledp.cli.folder import (
     out_option,
     text_writer,
 )
+from shuffledp.cli.given import files_given
 from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.progress import progress, teller
 from shuffledp.cli.review import (
@@ -38,7 +40,7 @@ from shuffledp.cli.review import (
     verify_text,
     warned,
 )
-from shuffledp.cli.text import print_json
+from shuffledp.cli.text import end_text, print_json
 from shuffledp.errors import ParameterError, unreadable
 from shuffledp.review import Entry, Verified
 from shuffledp.verdicts import headline
@@ -47,7 +49,7 @@ HOLDS, FAILS, UNDECIDED = 0, 1, 3
 
 
 @click.command(short_help="Account for deployments: table, certificate, figure.")
-@click.argument("files", nargs=-1, required=True, metavar="DEPLOYMENT.toml...")
+@click.argument("named", nargs=-1, required=True, metavar="DEPLOYMENT.toml...")
 @out_option
 @figure_option
 @click.option(
@@ -62,7 +64,7 @@ HOLDS, FAILS, UNDECIDED = 0, 1, 3
 @click.pass_context
 def account(
     ctx: click.Context,
-    files: tuple[str, ...],
+    named: tuple[str, ...],
     out: str | None,
     figure: str,
     as_json: bool,
@@ -71,6 +73,9 @@ def account(
     no_warn: tuple[str, ...],
 ) -> None:
     """Account for one deployment, or compare several.
+
+    A folder stands for the files *.toml in it, a pattern for those that match, and - for standard
+    input, whose outputs are named after stdin.
 
     For each file: a table of central eps as it runs now, at the minimum batch and if the shuffler
     fails, with theorem and assumptions; DIRECTORY/NAME.certificate.json, which `shuffledp verify`
@@ -109,14 +114,26 @@ def account(
     """  # noqa: D301
     _check.choice("figure", figure, FIGURES)
     check_reports(reports)
-    off = silenced(no_warn)
-    if any(load_deployment().is_crowd(file) for file in files):
-        asked = Asked(out, figure, reports, off, as_json=as_json, verified=verified)
-        ctx.exit(max((_status(checks) for checks in account_crowds(files, asked)), default=HOLDS))
-    if verified:
+    asked = Asked(out, figure, reports, silenced(no_warn), as_json=as_json, verified=verified)
+    with files_given(named, ending=".toml", what="deployment file") as given:
+        files = given.paths
+        crowds = [load_deployment().is_crowd(file) for file in files]
+        if any(crowds) and not all(crowds):
+            one, other = (Path(files[crowds.index(kind)]).name for kind in (True, False))
+            raise ParameterError(
+                f"{one} is a crowd of groups and {other} is not: wanted files of one kind at a time"
+            )
+        checks = account_crowds(files, asked) if any(crowds) else _account_all(files, asked)
+        ctx.exit(_status([check for found in checks for check in found]))
+
+
+def _account_all(files: tuple[str, ...], asked: Asked) -> list[Sequence[Any]]:
+    """All but crowds; the verifier's checks of each, if they were wanted."""
+    out, figure, reports, off = asked.out, asked.figure, asked.reports, asked.off
+    if asked.verified:
         load_verifier()  # what is missing is said before the work
     sources = _load_all(files)
-    directory = None if out is None and as_json else Path(out or ".")
+    directory = None if out is None and asked.as_json else Path(out or ".")
     plots = load_plots() if figure != "none" and directory is not None else None
     names = [] if directory is None else _names(sources, figure)
     with (
@@ -127,9 +144,10 @@ def account(
     ):
         draw = plots is not None or (bool(reports) and figure != "none")
         done = [
-            _account_for(source, draw=draw, verified=verified, tell=teller(status, source.stem))
+            _account_for(source, draw=draw, verified=asked.verified,
+                         tell=teller(status, source.stem))
             for source in sources
-        ]
+        ]  # fmt: skip
         if directory is not None:
             for name, write in _writers(done, plots, figure).items():
                 write(held.path(directory / name))
@@ -137,10 +155,10 @@ def account(
             pictures = directory if plots is not None else None
             entries = [_entry(one, path, pictures, figure, off) for one in done]
             held.write(path, report_text(path, entries))
-    _print_done(done, off, as_json=as_json)
-    if directory is not None and not as_json:
+    _print_done(done, off, as_json=asked.as_json)
+    if directory is not None and not asked.as_json:
         report.print_written([*(directory / name for name in names), *map(Path, reports)])
-    ctx.exit(max((_status(one.verified.checks) for one in done if one.verified), default=HOLDS))
+    return [one.verified.checks for one in done if one.verified]
 
 
 def _print_done(done: Sequence[_Done], off: frozenset[str], *, as_json: bool) -> None:
@@ -178,8 +196,8 @@ def _entry(one: _Done, path: str, pictures: Path | None, figure: str, off: froze
     )
 
 
-@click.command(short_help="Check a certificate by another method.")
-@click.argument("file", metavar="CERTIFICATE.json")
+@click.command(short_help="Check certificates by another method.")
+@click.argument("named", nargs=-1, required=True, metavar="CERTIFICATE.json...")
 @click.option(
     "--deployment",
     metavar="FILE",
@@ -191,7 +209,11 @@ def _entry(one: _Done, path: str, pictures: Path | None, figure: str, off: froze
 @click.option("--json", "as_json", is_flag=True, help="Print the checks as JSON, nothing else.")
 @click.pass_context
 def verify(
-    ctx: click.Context, file: str, deployment: str | None, table: str | None, as_json: bool
+    ctx: click.Context,
+    named: tuple[str, ...],
+    deployment: str | None,
+    table: str | None,
+    as_json: bool,
 ) -> None:
     """Check every claim of a certificate, by ball arithmetic.
 
@@ -199,6 +221,9 @@ def verify(
     (python-flint), without any of the code that made them; theorems, assumptions, privacy unit and
     neighbouring relation are compared with what the verifier itself knows of the mechanism. What is
     not checked is listed. Theorems are cited, not proved again.
+
+    Of several, each is checked. A folder stands for the files *.certificate.json in it, a pattern
+    for those that match, and - for standard input.
 
     \b
     Exit status:
@@ -208,17 +233,34 @@ def verify(
       3  none fails, but some could not be decided
     """  # noqa: D301
     verifier = load_verifier()
-    of_table = None if table is None else _digest("table", table, "table of estimates")
-    with progress(f"verifying {file}") as status:
-        checks = verifier.verify(
-            file, deployment=deployment, table_hash=of_table, report=teller(status, "verify")
-        )
-        left = verifier.not_checked(file, deployment=deployment, table_hash=of_table)
-    if as_json:
-        print_json([check.to_dict() for check in checks])
-    else:
-        report.print_checks(file, checks, left)
-    ctx.exit(_status(checks))
+    with files_given(named, ending=".certificate.json", what="certificate") as given:
+        files = given.paths
+        for name, path in (("deployment", deployment), ("table", table)):
+            if path is not None and len(files) > 1:
+                words = f"wanted with one certificate, not with {len(files)}"
+                raise ParameterError(f"{name} = {path!r}: {words}")
+        of_table = None if table is None else _digest("table", table, "table of estimates")
+        every = []
+        for file, name in zip(files, given.names, strict=True):
+            with progress(f"verifying {name}") as status:
+                tell = teller(status, "verify")
+                checks = verifier.verify(
+                    file, deployment=deployment, table_hash=of_table, report=tell
+                )
+                left = verifier.not_checked(file, deployment=deployment, table_hash=of_table)
+            every.append(checks)
+            if not as_json:
+                report.print_checks(name, checks, left)
+        if as_json:
+            found = [[check.to_dict() for check in checks] for checks in every]
+            several = [
+                {"file": name, "checks": checks}
+                for name, checks in zip(given.names, found, strict=True)
+            ]
+            print_json(several if len(files) > 1 else found[0])
+        elif len(files) > 1:
+            report.print_verdicts(given.names, every)
+        ctx.exit(_status([check for checks in every for check in checks]))
 
 
 def _status(checks: Sequence[Any]) -> int:
@@ -262,6 +304,38 @@ def _account_for(source: Any, *, draw: bool, verified: bool, tell: Callable[[str
     certificate = certificates.issue(source, found)
     said = verify_text(certificates.to_json(certificate), source, tell) if verified else None
     return _Done(source, found, curve, certificate, said)
+
+
+def report_of(text: str, *, stem: str) -> tuple[str, str, str]:
+    """What ``account`` writes of a deployment file that is not one yet.
+
+    Parameters
+    ----------
+    text : str
+        The deployment file's text.
+    stem : str
+        Its name, without an ending.
+
+    Returns
+    -------
+    tuple of str
+        The report as HTML, the certificate as JSON, and a line with the end it certifies.
+    """
+    with tempfile.TemporaryDirectory(prefix="shuffledp-") as folder:
+        path = Path(folder) / f"{stem}.toml"
+        path.write_bytes(text.encode())
+        try:
+            source = load_deployment().load(path, sums=True)
+        except ParameterError as error:
+            raise ParameterError(str(error).removeprefix(f"{path}: ")) from None
+        done = _account_for(source, draw=True, verified=False, tell=lambda _: None)
+    entry = _entry(done, "report.html", None, "none", frozenset())
+    now = done.account.situations[0]
+    upper = end_text(now.composed or now.bound, up=True, digits=8)
+    rounds = source.deployment.accounting.rounds
+    line = "no finite upper end" if upper == "none" else f"eps <= {upper} nats"
+    line += f" after {rounds:,} rounds" if rounds > 1 else ""
+    return report_text("report.html", [entry]), load_certificate().to_json(done.certificate), line
 
 
 def _names(sources: Sequence[Any], kind: str) -> list[str]:

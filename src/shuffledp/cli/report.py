@@ -127,6 +127,13 @@ def print_checks(file: str, checks: Sequence[Any], left: Sequence[str]) -> None:
     click.echo(headline([check.verdict for check in checks]))
 
 
+def print_verdicts(files: Sequence[str], every: Sequence[Sequence[Any]]) -> None:
+    """A line for each certificate, after all of them."""
+    click.echo()
+    for file, checks in zip(files, every, strict=True):
+        click.echo(f"{file}: {headline([check.verdict for check in checks])}")
+
+
 def _print_local(account: Any) -> None:
     if math.isfinite(account.eps0):
         words = f"eps0 = {outward(account.eps0, up=True)} nats, whatever the {_who(account)} does"

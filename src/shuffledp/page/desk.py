@@ -22,7 +22,13 @@ from typing import Any
 __all__ = ["LIMITS", "Desk"]
 
 # Seconds for one request of a kind. A person waits that long; the command line has no limit.
-LIMITS: dict[str, float] = {"epsilon": 60.0, "curve": 120.0, "compare": 300.0, "deployment": 30.0}
+LIMITS: dict[str, float] = {
+    "epsilon": 60.0,
+    "curve": 120.0,
+    "compare": 300.0,
+    "deployment": 30.0,
+    "report": 300.0,
+}
 # One is at work while a slider moves, one takes over if that is ended.
 _STANDING_BY = 2
 # What is not wanted any more may finish if it does so that soon: starting anew costs more.

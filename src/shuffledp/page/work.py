@@ -18,6 +18,7 @@ from typing import Any
 from shuffledp import _check
 from shuffledp._check import exact
 from shuffledp.bound import Bound, outward
+from shuffledp.cli.files import report_of
 from shuffledp.cli.mechanisms import accountant, mechanism_label, source_from_dict
 from shuffledp.cli.text import bound_text, end_text
 from shuffledp.errors import (
@@ -155,11 +156,23 @@ def deployment(fields: Fields) -> dict[str, Any]:
     return {"toml": tables_text(tables, head=head)}
 
 
+def report(fields: Fields) -> dict[str, Any]:
+    """The report to sign and the certificate of that file: `shuffledp account --report`."""
+    text = deployment(fields)["toml"]
+    html, certificate, upper = report_of(text, stem="deployment")
+    return {
+        "html": html,
+        "certificate": certificate,
+        "said": f"Certified: {upper}. Nobody has verified it yet: shuffledp verify does.",
+    }
+
+
 KINDS: dict[str, Callable[[Fields], dict[str, Any]]] = {
     "epsilon": answer,
     "curve": curve,
     "compare": compare,
     "deployment": deployment,
+    "report": report,
 }
 
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 from shuffledp import _check
 from shuffledp.bound import outward
@@ -38,6 +38,44 @@ def _silent(message: str) -> None:
     del message
 
 
+@overload
+def survey(
+    data: Any,
+    column: str,
+    *,
+    epsilon: float,
+    delta: float,
+    domain: Iterable[str | int] | None = None,
+    low: float | None = None,
+    high: float | None = None,
+    ranges: Iterable[tuple[float, float]] | None = None,
+    rounds: int = 1,
+    minimum_batch: int | None = None,
+    colluding: float = 0.0,
+    nulls: Literal["refuse", "drop", "category"] = "refuse",
+    outside: Literal["refuse", "drop", "category", "clip"] = "refuse",
+    type: Literal["text", "integer", "number"] | None = None,
+    trust: Literal["all", "published"] = "all",
+    mechanisms: Iterable[str] | None = None,
+    confidence: float = 0.95,
+    title: str | None = None,
+    report: Callable[[str], None] = _silent,
+) -> Survey: ...
+@overload
+def survey(
+    data: Any,
+    column: Mapping[str, Mapping[str, Any]],
+    *,
+    epsilon: float,
+    delta: float,
+    rounds: int = 1,
+    minimum_batch: int | None = None,
+    colluding: float = 0.0,
+    trust: Literal["all", "published"] = "all",
+    confidence: float = 0.95,
+    title: str | None = None,
+    report: Callable[[str], None] = _silent,
+) -> Surveys: ...
 def survey(
     data: Any,
     column: str | Mapping[str, Mapping[str, Any]],

@@ -139,7 +139,7 @@ function failed(error) {
   for (const id of ["odds", "text", "command", "toml"]) $(id).textContent = "";
   $("bracket").textContent = "—";
   $("error").textContent = error.message;
-  $("save").disabled = true;
+  offer(false);
   say("No answer.");
 }
 
@@ -175,11 +175,11 @@ async function refreshFile(mine, form) {
     const found = await ask("deployment", form);
     if (mine !== latest) return;
     $("toml").textContent = found.toml;
-    $("save").disabled = false;
+    offer(true);
   } catch (error) {
     if (mine !== latest) return;
     $("toml").textContent = error.message;
-    $("save").disabled = true;
+    offer(false);
   }
 }
 
@@ -226,16 +226,39 @@ async function runCompare(event) {
   }
 }
 
-function save() {
-  const link = element("a", { download: "deployment.toml" });
-  link.href = URL.createObjectURL(new Blob([$("toml").textContent], { type: "application/toml" }));
+// Nothing can be saved that is not of the form as it is shown.
+function offer(there) {
+  for (const id of ["save", "save-report", "save-certificate"]) $(id).disabled = !there;
+  $("report-state").textContent = "";
+}
+
+function save(name, kind, text) {
+  const link = element("a", { download: name });
+  link.href = URL.createObjectURL(new Blob([text], { type: kind }));
   link.click();
   setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+}
+
+async function saveReport(pick) {
+  const mine = latest;
+  $("report-state").className = "help";
+  $("report-state").textContent = "Accounting for the deployment file: some seconds, or a minute.";
+  try {
+    const found = await ask("report", fields());
+    if (mine !== latest) return;
+    pick(found);
+    $("report-state").textContent = found.said;
+  } catch (error) {
+    if (mine !== latest || error.status === 409) return;
+    $("report-state").className = "wrong";
+    $("report-state").textContent = error.message;
+  }
 }
 
 let timer = 0;
 function changed() {
   latest += 1;
+  offer(false);
   delete $("answer").dataset.done;
   clearTimeout(timer);
   const mine = latest;
@@ -262,7 +285,9 @@ async function start() {
   });
   $("mechanism").addEventListener("change", changed);
   $("compare-form").addEventListener("submit", runCompare);
-  $("save").addEventListener("click", save);
+  $("save").addEventListener("click", () => save("deployment.toml", "application/toml", $("toml").textContent));
+  $("save-report").addEventListener("click", () => saveReport((found) => save("report.html", "text/html", found.html)));
+  $("save-certificate").addEventListener("click", () => saveReport((found) => save("deployment.certificate.json", "application/json", found.certificate)));
   addEventListener("popstate", () => { fromAddress(); changed(); });
   addEventListener("resize", () => { if (curve) drawCurve($("chart"), curve.rows, curve.n); });
   changed();
