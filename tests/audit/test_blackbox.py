@@ -1,13 +1,18 @@
 """Programs without a declared law: bounds by sample splitting."""
 
+import json
 import math
+import sys
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import shuffledp as sd
 from audit import programs
 from shuffledp.audit import limits, unknown
+from shuffledp.audit.blackbox import unknown_from_dict
+from shuffledp.cli import main
 
 
 @pytest.mark.parametrize(
@@ -43,6 +48,52 @@ def test_programs_that_send_the_value():
     assert rows.epsilon > 5.0
     nothing = unknown(lambda v: np.zeros(len(v)), (3, 4), reports=2_000)
     assert nothing.epsilon == 0.0
+
+
+def test_texts_and_numbers_that_are_none():
+    texts = unknown(lambda v: np.array([f"x{x}" for x in v]), (0, 1), reports=2_000)
+    assert texts.epsilon > 5.0
+    nan = unknown(lambda v: np.where(np.asarray(v) == 0, np.nan, 1.0), (0, 1), reports=2_000)
+    assert nan.epsilon > 5.0
+    calls = iter(range(10_000))
+    mixed = unknown(
+        lambda v: np.asarray(v) if next(calls) < 4 else np.array(["?"] * len(v)),
+        (0, 1),
+        reports=2_000,
+    )
+    assert mixed.epsilon == 0.0
+
+
+def test_a_claim_is_refuted_where_the_bound_is_above_it():
+    program = programs.honest(sd.KRR(k=10, eps0=2.0))
+    found = unknown(program, (0, 1), reports=20_000, alpha=1e-3, claimed=1.0)
+    assert found.verdict == "refuted"
+    assert unknown(program, (0, 1), reports=20_000, alpha=1e-3, claimed=2.0).verdict != "refuted"
+    again = unknown_from_dict(json.loads(json.dumps(found.to_dict())))
+    assert again == found
+
+
+def test_a_command_without_a_declared_law(tmp_path):
+    path = tmp_path / "c.py"
+    path.write_text(
+        "import random, sys\n"
+        "for line in sys.stdin:\n"
+        "    keep = random.random() < 0.7\n"
+        "    print('\"yes\"' if (line.strip() == '1') == keep else '\"no\"')\n"
+    )
+    out = str(tmp_path / "u.json")
+    words = ["audit", "--command", f"{sys.executable} {path}", "--pair", "1, 0", "-N", "3000"]
+    done = CliRunner().invoke(main, [*words, "--epsilon", "0.2", "--output", out])
+    assert done.exit_code == 0
+    assert "Nothing is declared, so nothing can be refuted" in done.output
+    assert 0.6 < json.loads((tmp_path / "u.json").read_text())["parts"]["unknown"]["epsilon"] < 0.85
+    refuted = CliRunner().invoke(main, [*words, "--claimed", "0.1"])
+    assert refuted.exit_code == 1
+    assert CliRunner().invoke(main, ["audit", "--check", out]).exit_code == 0
+    for pair in ("1", "1,1", "x,y", "1,2,3"):
+        bad = CliRunner().invoke(main, [*words[:3], "--pair", pair])
+        assert bad.exit_code == 2
+        assert "pair" in bad.output
 
 
 def test_bounds_are_wrong_no_more_often_than_the_level():

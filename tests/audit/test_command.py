@@ -70,10 +70,12 @@ def test_an_honest_client_is_not_refuted_and_its_counts_can_be_judged_again(fold
     assert "**not refuted** at level 1e-06: 2,000 reports under each of 4 inputs" in done.output
     assert "passed" not in done.output
     table = json.loads(out.read_text())
-    assert np.array(table["tally"]["counts"]).sum() == 8_000
+    assert np.array(table["parts"]["program"]["tally"]["counts"]).sum() == 8_000
     again = CliRunner().invoke(main, ["audit", "--check", str(out), "--json"])
     assert again.exit_code == 0
     assert json.loads(again.output) == table
+    assert table["source"]["command"] == words[1]
+    assert set(table["source"]["deployment"]) == {"file", "sha256"}
 
 
 @pytest.mark.parametrize(
@@ -97,10 +99,11 @@ def test_a_shuffler_and_a_client_share_the_level(folder):
     more = ("--estimates", "6", "--outside", "--json")
     estimates = run(folder, *words, "--own", "-N", "500", *more)
     table = json.loads(estimates.output)
-    assert table["alpha"] == pytest.approx(1e-6 / 4)
-    assert table["domain"]["refused"] == ["4", "1004", "-1"]
-    assert len(table["estimates"]["quantities"]) == 4
-    assert table["shuffler"]["verdict"] == table["estimates"]["verdict"] == "not refuted"
+    parts = table["parts"]
+    assert parts["program"]["alpha"] == pytest.approx(1e-6 / 4)
+    assert parts["outside"]["refused"] == ["4", "1004", "-1"]
+    assert len(parts["estimates"]["quantities"]) == 4
+    assert {part["verdict"] for part in parts.values()} == {"not refuted"} == {table["verdict"]}
     cat = run(folder, *words[2:], "--shuffler", "cat")
     assert cat.exit_code == 1
     assert "neighbours in the same order" in cat.output
@@ -167,6 +170,15 @@ def test_programs_that_do_not_answer_are_an_error_in_one_line(folder, program, w
         (("--reports", "nothing.jsonl", "--outside"), "wanted --command or --own"),
         (("--own", "-N", "200", "--estimates", "2"), "batches = 2"),
         (("--shuffler", "cat", "--messages", "1"), "messages = 1"),
+        (("--shuffler", "cat", "--longest", "3"), "longest = 3"),
+        (("--shuffler", "cat", "--shards", "900"), "shards = 900"),
+        (("--pair", "0,1"), "wanted one of --command"),
+        (("--own", "--pair", "0,1"), "pair: wanted --command"),
+        (("--command", "cat", "--pair", "0,1"), "pair: wanted no --deployment"),
+        (("--own", "--claimed", "1"), "claimed: wanted --pair"),
+        (("--own", "--epsilon", "1"), "epsilons: wanted --pair"),
+        (("--reports", "nothing.jsonl", "--checkpoint", "x"), "checkpoint: wanted --command"),
+        (("--own", "--report", "x.txt"), "ending in .html"),
     ],
 )
 def test_bad_input_is_one_line_and_status_2(folder, words, said):
@@ -180,8 +192,15 @@ def test_bad_input_is_one_line_and_status_2(folder, words, said):
     ("text", "said"),
     [
         ("{", "not JSON"),
-        ("[]", "shuffledp-audit/1"),
+        ("[]", "shuffledp-audit/2"),
         ('{"format": "shuffledp-audit/1"}', "no plan"),
+        ('{"format": "shuffledp-audit/2"}', "no parts"),
+        ('{"format": "shuffledp-audit/2", "parts": {"program": {}}}', "no plan"),
+        (
+            '{"format": "shuffledp-audit/2", "parts": {"program": {"plan": 1, "tally": 2}}}',
+            "sha256",
+        ),
+        ("[" * 100_000, "nested"),
         ('{"format": "shuffledp-audit/1", "plan": {}, "tally": {}}', "keys of a plan"),
     ],
 )

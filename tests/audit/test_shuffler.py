@@ -7,13 +7,9 @@ import numpy as np
 import pytest
 
 from shuffledp.audit import limits
-from shuffledp.audit.shuffler import (
-    ShufflerPlan,
-    audit_shuffler,
-    matches_law,
-    of_sum,
-    successions_law,
-)
+from shuffledp.audit.permutations import matches_law, of_sum, successions_law
+from shuffledp.audit.shuffler import audit_shuffler
+from shuffledp.audit.shuffler_counts import ShufflerPlan
 from shuffledp.errors import ParameterError
 from shuffledp.protocol.shuffler import Shuffler, shuffle_reports
 from shuffledp.randomness import SeededSource

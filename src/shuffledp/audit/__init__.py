@@ -10,14 +10,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shuffledp.audit.blackbox import Unknown, unknown
+from shuffledp.audit.blackbox import Unknown, UnknownPlan, audit_unknown, unknown
 from shuffledp.audit.domain import DomainResult, audit_domain, outside_values
 from shuffledp.audit.estimates import EstimatesPlan, EstimatesResult, audit_estimates
 from shuffledp.audit.judge import Finding, PairLimits
 from shuffledp.audit.lift import Central, Supported
 from shuffledp.audit.plan import AuditPlan, design, plan_from_dict
-from shuffledp.audit.result import AuditResult, result_from_file, result_of
-from shuffledp.audit.shuffler import ShufflerPlan, ShufflerResult, audit_shuffler
+from shuffledp.audit.result import AuditResult, result_of
+from shuffledp.audit.saved import Checkpoint, Saved, read_saved, result_from_file
+from shuffledp.audit.shuffler import Left, ShufflerResult, audit_shuffler
+from shuffledp.audit.shuffler_counts import ShufflerPlan
 from shuffledp.audit.sources import Command, Recorded, recorded
 from shuffledp.audit.tally import Tally, collected, counted, tally_from_dict
 
@@ -25,27 +27,33 @@ __all__ = [
     "AuditPlan",
     "AuditResult",
     "Central",
+    "Checkpoint",
     "Command",
     "DomainResult",
     "EstimatesPlan",
     "EstimatesResult",
     "Finding",
+    "Left",
     "PairLimits",
     "Recorded",
+    "Saved",
     "ShufflerPlan",
     "ShufflerResult",
     "Supported",
     "Tally",
     "Unknown",
+    "UnknownPlan",
     "audit",
     "audit_domain",
     "audit_estimates",
     "audit_shuffler",
+    "audit_unknown",
     "collected",
     "counted",
     "design",
     "outside_values",
     "plan_from_dict",
+    "read_saved",
     "recorded",
     "result_from_file",
     "result_of",

@@ -1,12 +1,12 @@
 """A program without a declared law: lower confidence bounds by sample splitting.
 
-The event is chosen on one half of the reports and counted on the other half, so that its limits
-hold whatever the choice was (docs/theory-audit.md, section 6).
+The event is chosen on one part of the reports and counted on the others, so that its limits hold
+whatever the choice was (docs/theory-audit.md, section 6).
 """
 
 from __future__ import annotations
 
-import itertools
+import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -16,15 +16,79 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp import _check
+from shuffledp.audit.categories import Categories, categories_from_dict, categories_of
 from shuffledp.audit.limits import Ratio
+from shuffledp.audit.plan import plain, tuples
+from shuffledp.audit.tables import table_of, whole
+from shuffledp.bound import outward
+from shuffledp.described import Described, shown
 from shuffledp.errors import rejected
 
-Labels = npt.NDArray[np.integer]
-Ends = npt.NDArray[np.floating]
+Counts = npt.NDArray[np.integer]
 
-# Outputs that are told apart: a category of its own each; of numbers cells between quantiles.
-_MOST_CATEGORIES = 512
 _SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95)
+# Reports under each value that choose the event: half of them, as many as fit the memory.
+_MOST_CHOOSING = 1_000_000
+# Calls of the program at least for either part, and reports of one call at most.
+_CALLS, _LARGEST_CALL = 4, 1 << 20
+_SHOWN = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnknownPlan(Described):
+    """Which values, how many reports, and what is bounded.
+
+    Parameters
+    ----------
+    pair : tuple
+        Two values; the bound is on the better of both directions.
+    reports : int
+        For each of the two values, 100 to 1e9; half of them, at most a million, choose the event.
+    alpha : float
+        One minus the confidence.
+    epsilons : tuple of float
+        Where delta is bounded.
+    claimed : float, optional
+        eps0 that the program is said to have.
+    seed : int
+        Of the order in which the values are asked for.
+    """
+
+    pair: tuple[Any, Any]
+    reports: int = 100_000
+    alpha: float = 0.05
+    epsilons: tuple[float, ...] = ()
+    claimed: float | None = None
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        pair = tuple(self.pair) if isinstance(self.pair, tuple | list) else ()
+        if len(pair) != 2 or repr(pair[0]) == repr(pair[1]):
+            raise rejected("pair", self.pair, "two different values")
+        object.__setattr__(self, "pair", pair)
+        _check.count("reports", self.reports, low=100, high=10**9)
+        object.__setattr__(self, "alpha", _check.open_unit("alpha", self.alpha))
+        wanted = tuple(_check.epsilon("epsilons", e) for e in self.epsilons)
+        object.__setattr__(self, "epsilons", wanted)
+        if self.claimed is not None:
+            object.__setattr__(self, "claimed", _check.positive("claimed", self.claimed))
+        _check.count("seed", self.seed, low=0, high=2**63 - 1)
+
+    @property
+    def choosing(self) -> int:
+        """Reports under each value that choose the event."""
+        return min(self.reports // 2, _MOST_CHOOSING)
+
+    def to_dict(self) -> dict[str, Any]:
+        """For files."""
+        return {
+            "pair": [plain(v) for v in self.pair],
+            "reports": self.reports,
+            "alpha": self.alpha,
+            "epsilons": list(self.epsilons),
+            "claimed": self.claimed,
+            "seed": self.seed,
+        }
 
 
 @dataclass(frozen=True)
@@ -33,23 +97,90 @@ class Unknown:
 
     Attributes
     ----------
-    pair : tuple
-        The two values.
-    alpha : float
-        All bounds hold together with probability at least 1 - alpha.
+    plan : UnknownPlan
+        What was asked.
+    categories : Categories
+        What reports were told apart by.
+    first, second : tuple of two tuples of int
+        Counts by value and category of the reports that chose the event, and of the others.
     epsilon : float
         Lower bound of eps0.
     delta : tuple of (eps, delta)
         Lower bound of delta at each eps that was asked for.
     event : str
         The event that bounds eps0.
+    counts : tuple of two ints
+        Reports in it under the likelier value and under the other, of those that are counted.
     """
 
-    pair: tuple[Any, Any]
-    alpha: float
+    plan: UnknownPlan
+    categories: Categories
+    first: tuple[tuple[int, ...], ...]
+    second: tuple[tuple[int, ...], ...]
     epsilon: float
     delta: tuple[tuple[float, float], ...]
     event: str
+    counts: tuple[int, int]
+
+    @property
+    def pair(self) -> tuple[Any, Any]:
+        """The two values."""
+        return self.plan.pair
+
+    @property
+    def alpha(self) -> float:
+        """All bounds hold together with probability at least 1 - alpha."""
+        return self.plan.alpha
+
+    @property
+    def verdict(self) -> str:
+        """Refuted where the bound is above what is claimed; of no claim nothing is."""
+        claimed = self.plan.claimed
+        above = claimed is not None and self.epsilon > claimed * (1.0 + 1e-12)
+        return "refuted" if above else "not refuted"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For files."""
+        return {
+            "verdict": self.verdict,
+            "plan": self.plan.to_dict(),
+            "tally": {
+                "categories": self.categories.to_dict(),
+                "first": [list(row) for row in self.first],
+                "second": [list(row) for row in self.second],
+            },
+            "epsilon": self.epsilon,
+            "delta": [list(row) for row in self.delta],
+            "event": self.event,
+            "counts": list(self.counts),
+        }
+
+    def text(self) -> str:
+        """For a reader, in Markdown."""
+        plan, counted = self.plan, sum(self.second[0])
+        x0, x1 = (shown(v) for v in plan.pair)
+        start = "Nothing is declared, so nothing can be refuted"
+        if plan.claimed is not None:
+            start = (
+                f"**{self.verdict}** at level {plan.alpha:g}: eps0 = {plan.claimed:g} is claimed"
+            )
+        low = math.floor(self.epsilon * 1e4) / 1e4
+        lines = [
+            "## A program without a declared law",
+            "",
+            (
+                f"{start}; {plan.choosing:,} reports under each value chose the event, "
+                f"{counted:,} are counted."
+            ),
+            "",
+            (
+                f"- eps0 >= {low:.4f} of {x0} and {x1}, with confidence "
+                f"{100.0 * (1.0 - plan.alpha):g} %: {self.event}; {self.counts[0]:,} reports under "
+                f"one value, {self.counts[1]:,} under the other."
+            ),
+        ]
+        lines += [f"- delta >= {outward(d, up=False)} at eps = {e:g}" for e, d in self.delta]
+        return "\n".join(lines) + "\n"
 
 
 def unknown(
@@ -59,116 +190,159 @@ def unknown(
     reports: int,
     alpha: float = 0.05,
     epsilons: Sequence[float] = (),
+    claimed: float | None = None,
+    seed: int = 0,
+    tell: Callable[[int], None] | None = None,
 ) -> Unknown:
-    """Bound eps0 of a program from below, and delta at given eps, in the direction given first.
+    """Bound eps0 of a program from below, and delta at given eps.
 
     Parameters
     ----------
     program : callable
-        An array of values -> as many reports: numbers, or rows of them.
-    pair : tuple
-        Two values; the bound is on P(.|first) against P(.|second), the better direction.
-    reports : int
-        For each of the two values; half of them choose the event.
-    alpha : float
-        One minus the confidence.
-    epsilons : sequence of float
-        Where delta is bounded.
+        An array of values -> as many reports: numbers, rows of them, or texts.
+    pair, reports, alpha, epsilons, claimed, seed
+        As in ``UnknownPlan``.
+    tell : callable, optional
+        Told how many reports are in after each call.
     """
-    n = _check.count("reports", reports, low=100, high=10**9)
-    level = _check.open_unit("alpha", alpha)
-    wanted = [_check.epsilon("epsilons", e) for e in epsilons]
-    found = [_asked(program, value, n) for value in pair]
-    half = n // 2
-    categories = _categories([rows[:half] for rows in found])
-    cells = len(categories.names)
-    first = [np.bincount(categories.of(rows[:half]), minlength=cells) for rows in found]
-    second = [np.bincount(categories.of(rows[half:]), minlength=cells) for rows in found]
-    each = level / (1 + len(wanted))
-    choices = [_best(first, half, each, i) for i in (0, 1)]
+    plan = UnknownPlan(
+        pair=pair,
+        reports=reports,
+        alpha=alpha,
+        epsilons=tuple(epsilons),
+        claimed=claimed,
+        seed=seed,
+    )
+    return audit_unknown(program, plan, tell=tell)
+
+
+def audit_unknown(
+    program: Callable[[Any], Any],
+    plan: UnknownPlan,
+    *,
+    tell: Callable[[int], None] | None = None,
+) -> Unknown:
+    """The same for a plan."""
+    choosing, done = [], 0
+    for inputs, rows in _asked(program, plan, plan.choosing, part=0):
+        choosing.append((inputs, rows))
+        done += len(inputs)
+        if tell is not None:
+            tell(done)
+    categories = categories_of(np.concatenate([rows for _, rows in choosing]))
+    cells, of = len(categories.names), categories.of
+    first, second = np.zeros((2, 2, cells), dtype=np.int64)
+    for inputs, rows in choosing:
+        first += _counted(inputs, of(rows), cells)
+    for inputs, rows in _asked(program, plan, plan.reports - plan.choosing, part=1):
+        second += _counted(inputs, of(rows), cells)
+        done += len(inputs)
+        if tell is not None:
+            tell(done)
+    return unknown_of(plan, categories, first, second)
+
+
+def _asked(program: Callable[[Any], Any], plan: UnknownPlan, each: int, *, part: int) -> Any:
+    """Calls of both values in an order of their own: (which value, reports)."""
+    generator = np.random.Generator(np.random.Philox(key=[plan.seed, part]))
+    order = np.repeat(np.arange(2, dtype=np.uint8), each)
+    generator.shuffle(order)
+    size = min(_LARGEST_CALL, -(-len(order) // _CALLS))
+    values = np.array(plan.pair)
+    for start in range(0, len(order), size):
+        inputs = order[start : start + size]
+        rows = np.asarray(program(values[inputs]))
+        if len(rows) != len(inputs):
+            raise rejected("reports of a call", len(rows), f"{len(inputs):,}, one for each value")
+        yield inputs, rows
+
+
+def _counted(inputs: Counts, labels: Counts, cells: int) -> Counts:
+    rows = inputs.astype(np.int64) * cells + labels
+    return np.bincount(rows, minlength=2 * cells).reshape(2, cells)
+
+
+def unknown_of(plan: UnknownPlan, categories: Categories, first: Any, second: Any) -> Unknown:
+    """Choose the event by the first counts, and bound by the second."""
+    learned, n = (int(np.asarray(part)[0].sum()) for part in (first, second))
+    each = plan.alpha / (1 + len(plan.epsilons))
+    choices = [_best(first, learned, n, each, i) for i in (0, 1)]
     way = max((0, 1), key=lambda i: choices[i][0])
     _, inside, share = choices[way]
-    ratio = _ratio(second, n - half, inside, share, way)
+    ratio = _ratio(second, n, inside, share, way)
     deltas = []
-    for epsilon in wanted:
-        event, towards = _for_delta(first, half, epsilon)
-        chosen = _ratio(second, n - half, event, 0.5, towards)
+    for epsilon in plan.epsilons:
+        event, towards = _for_delta(first, learned, epsilon)
+        chosen = _ratio(second, n, event, 0.5, towards)
         deltas.append((epsilon, chosen.delta(each, epsilon=epsilon)))
-    names = [categories.names[c] for c in np.flatnonzero(inside)[:4]]
-    more = f" and {int(inside.sum()) - 4} more" if int(inside.sum()) > 4 else ""
-    return Unknown(pair, level, ratio.epsilon(each), tuple(deltas), ", ".join(names) + more)
+    names = [categories.names[c] for c in np.flatnonzero(inside)[:_SHOWN]]
+    more = int(inside.sum()) - _SHOWN
+    return Unknown(
+        plan,
+        categories,
+        _rows(first),
+        _rows(second),
+        ratio.epsilon(each),
+        tuple(deltas),
+        ", ".join(names) + (f" and {more} more" if more > 0 else ""),
+        (ratio.first[0], ratio.second[0]),
+    )
 
 
-def _asked(program: Callable[[Any], Any], value: Any, n: int) -> Any:
-    values = np.array([value] * n)
-    rows = np.asarray(program(values))
-    if len(rows) != n:
-        raise rejected("reports of a call", len(rows), f"{n:,}, one for each value")
-    return rows
+def _rows(counts: Any) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(int(c) for c in row) for row in np.asarray(counts))
 
 
-@dataclass(frozen=True)
-class _Categories:
-    names: tuple[str, ...]
-    of: Callable[[Any], Labels]
+def unknown_from_dict(table: dict[str, Any]) -> Unknown:
+    """Judge saved counts again; nothing but plan, categories and counts is read.
+
+    Raises
+    ------
+    ParameterError
+        If they are not counts of such a plan.
+    """
+    keys = ("pair", "reports", "alpha", "epsilons", "claimed", "seed")
+    given = dict(table_of("unknown.plan", table.get("plan"), keys))
+    if not isinstance(given["epsilons"], list):
+        raise rejected("unknown.plan.epsilons", given["epsilons"], "a list")
+    plan = UnknownPlan(**(given | {"pair": tuples(given["pair"])}))
+    tally = table_of("unknown.tally", table.get("tally"), ("categories", "first", "second"))
+    categories = categories_from_dict(tally["categories"])
+    cells, parts = len(categories.names), []
+    for key, wanted in (("first", plan.choosing), ("second", plan.reports - plan.choosing)):
+        counts = np.array(whole(f"unknown.tally.{key}", tally[key], (2, cells)), dtype=np.int64)
+        if bool((counts.sum(axis=1) != wanted).any()):
+            sums = counts.sum(axis=1).tolist()
+            raise rejected(f"unknown.tally.{key}", sums, f"{wanted:,} reports of each value")
+        parts.append(counts)
+    return unknown_of(plan, categories, *parts)
 
 
-def _categories(halves: list[Any]) -> _Categories:
-    """Cells from the first halves alone: single outputs, or quantiles of numbers."""
-    both = np.concatenate(halves)
-    if both.ndim == 1 and both.dtype.kind in "iuf":
-        kinds = np.unique(both[np.isfinite(both)] if both.dtype.kind == "f" else both)
-        if kinds.size <= _MOST_CATEGORIES:
-            return _single(kinds)
-        return _quantile(both)
-    keys, counts = np.unique(_keys(both), return_counts=True)
-    chosen = keys[np.argsort(-counts, kind="stable")[:_MOST_CATEGORIES]].tolist()
-    places = {key: place for place, key in enumerate(chosen)}
-
-    def of(rows: Any) -> Labels:
-        found = [places.get(key, len(places)) for key in _keys(np.asarray(rows)).tolist()]
-        return np.array(found, dtype=np.int64)
-
-    return _Categories((*(f"output {k}" for k in chosen), "any other output"), of)
+def any_reports(lines: Sequence[bytes]) -> Any:
+    """Lines of JSON as numbers or rows of them; whatever else they are, as they are written."""
+    kept = [line.strip() for line in lines]
+    while kept and not kept[-1]:
+        kept.pop()
+    try:
+        rows = json.loads(b"[" + b",".join(kept) + b"]")
+        array = np.array(rows)
+    except ValueError:
+        rows, array = [], np.zeros(0)
+    if len(rows) == len(kept) and array.dtype.kind in "iuf":
+        return array
+    return np.array([line.decode(errors="replace") for line in kept])
 
 
-def _keys(rows: Any) -> Any:
-    """Rows as hexadecimal text, which sorts and compares."""
-    return np.array([row.tobytes().hex() for row in rows])
-
-
-def _single(kinds: Any) -> _Categories:
-    def of(rows: Any) -> Labels:
-        place = np.minimum(np.searchsorted(kinds, rows), kinds.size - 1)
-        return np.where(kinds[place] == rows, place, kinds.size)
-
-    return _Categories((*(f"output {k}" for k in kinds.tolist()), "any other output"), of)
-
-
-def _quantile(both: Any) -> _Categories:
-    tails = np.geomspace(30.0 / both.size, 0.02, 24)
-    levels = np.unique(np.concatenate([tails, np.linspace(0.02, 0.98, 97), 1.0 - tails]))
-    edges = np.unique(np.quantile(both[np.isfinite(both)], levels))
-
-    def of(rows: Any) -> Labels:
-        labels = np.searchsorted(edges, rows, side="left")
-        return np.where(np.isfinite(rows), labels, edges.size + 1)
-
-    shown = [f"{e:.6g}" for e in edges.tolist()]
-    names = [f"up to {shown[0]}"]
-    names += [f"({a}, {b}]" for a, b in itertools.pairwise(shown)]
-    return _Categories((*names, f"above {shown[-1]}", "no finite number"), of)
-
-
-def _best(counts: list[Any], n: int, level: float, way: int) -> tuple[float, Any, float]:
-    """The set of cells, by decreasing ratio, with the largest bound on the first half."""
+def _best(counts: Any, learned: int, n: int, level: float, way: int) -> tuple[float, Any, float]:
+    """The set of cells, by decreasing ratio, with the largest bound that its counts promise."""
     a, b = counts[way], counts[1 - way]
     order = np.argsort(-(np.log(a + 0.5) - np.log(b + 0.5)), kind="stable")
     best: tuple[float, Any, float] = (-1.0, np.arange(len(a)) == order[0], 0.5)
     tops, bottoms = np.cumsum(a[order]), np.cumsum(b[order])
     for j in range(len(order) - 1):
+        ends = int(tops[j]) * n // learned, -(-int(bottoms[j]) * n // learned)
         for share in _SHARES:
-            value = Ratio(int(tops[j]), n, int(bottoms[j]), n, share).epsilon(level)
+            value = Ratio(ends[0], n, ends[1], n, share).epsilon(level)
             if value > best[0]:
                 inside = np.zeros(len(order), dtype=bool)
                 inside[order[: j + 1]] = True
@@ -176,13 +350,13 @@ def _best(counts: list[Any], n: int, level: float, way: int) -> tuple[float, Any
     return best
 
 
-def _ratio(counts: list[Any], n: int, inside: Any, share: float, way: int) -> Ratio:
+def _ratio(counts: Any, n: int, inside: Any, share: float, way: int) -> Ratio:
     tops, bottoms = (int(counts[i][inside].sum()) for i in (way, 1 - way))
     return Ratio(tops, n, bottoms, n, share)
 
 
-def _for_delta(counts: list[Any], n: int, epsilon: float) -> tuple[Any, int]:
-    """Cells where the first half's excess P - e^eps Q is positive, in the better direction."""
+def _for_delta(counts: Any, n: int, epsilon: float) -> tuple[Any, int]:
+    """Cells where the first part's excess P - e^eps Q is positive, in the better direction."""
     grow = math.exp(min(epsilon, 700.0))
     options = []
     for way in (0, 1):

@@ -18,10 +18,13 @@ import numpy as np
 from shuffledp import _check
 from shuffledp.audit import limits
 from shuffledp.audit.judge import GUARANTEE, Finding
-from shuffledp.audit.plan import LOCAL_DELTA, AuditPlan, Design, design
+from shuffledp.audit.plan import LOCAL_DELTA, AuditPlan, Design, design, plain, tuples
+from shuffledp.audit.tables import table_of, whole
 from shuffledp.audit.tally import Tally
 from shuffledp.described import shown
-from shuffledp.errors import NotCertified
+from shuffledp.errors import NotCertified, rejected
+
+Counts = tuple[int, ...]
 
 # How many lengths of the interval beyond its ends.
 _FAR = 10.0
@@ -33,17 +36,34 @@ class DomainResult:
 
     Attributes
     ----------
-    refused : tuple
-        Values that the program did not take.
+    plan : AuditPlan
+        Of the audit whose counts the reports are compared with.
+    alpha : float
+        Level.
+    values : tuple
+        Values outside the domain that the program was given.
+    counts : tuple
+        For each of them its reports by cell, the last one outside the message space; None where
+        the program did not take it.
     findings : tuple of Finding
         Of the values it took, against every audited input.
     """
 
     plan: AuditPlan
     alpha: float
-    refused: tuple[Any, ...]
-    taken: tuple[Any, ...]
+    values: tuple[Any, ...]
+    counts: tuple[Counts | None, ...]
     findings: tuple[Finding, ...]
+
+    @property
+    def refused(self) -> tuple[Any, ...]:
+        """Values that the program did not take."""
+        return tuple(v for v, c in zip(self.values, self.counts, strict=True) if c is None)
+
+    @property
+    def taken(self) -> tuple[Any, ...]:
+        """Values that it sent reports of."""
+        return tuple(v for v, c in zip(self.values, self.counts, strict=True) if c is not None)
 
     @property
     def refutations(self) -> tuple[Finding, ...]:
@@ -60,7 +80,8 @@ class DomainResult:
         """For files."""
         return {
             "verdict": self.verdict,
-            "alpha": self.alpha,
+            "plan": {"alpha": self.alpha, "values": [plain(v) for v in self.values]},
+            "tally": [None if c is None else list(c) for c in self.counts],
             "refused": [shown(v) for v in self.refused],
             "taken": [shown(v) for v in self.taken],
             "findings": [dataclasses.asdict(f) for f in self.findings],
@@ -126,22 +147,57 @@ def audit_domain(
     level = _check.real("alpha", alpha, low=1e-12, high=0.5)
     found = design(plan)
     chosen = outside_values(plan) if values is None else tuple(values)
-    refused, taken, every = [], [], []
+    made: list[Counts | None] = []
     for value in chosen:
         try:
             reports = program(np.array([value] * plan.reports))
             labels = found.reading.classify(reports)
         except Exception:  # noqa: BLE001, whatever it says, it is a refusal
-            refused.append(value)
+            made.append(None)
             continue
-        taken.append(value)
         counts = np.bincount(labels, minlength=len(found.reading.names) + 1)
-        every += _compared(plan, tally, found, value, counts)
+        made.append(tuple(counts.tolist()))
+    return domain_of(plan, tally, chosen, made, alpha=level)
+
+
+def domain_of(
+    plan: AuditPlan,
+    tally: Tally,
+    values: Sequence[Any],
+    counts: Sequence[Counts | None],
+    *,
+    alpha: float,
+) -> DomainResult:
+    """Judge the counts of values outside the domain."""
+    found, every = design(plan), []
+    for value, row in zip(values, counts, strict=True):
+        if row is not None:
+            every += _compared(plan, tally, found, value, np.array(row, dtype=np.int64))
     adjusted = limits.holm([f.p for f in every])
     findings = tuple(
         dataclasses.replace(f, adjusted=p) for f, p in zip(every, adjusted, strict=True)
     )
-    return DomainResult(plan, level, tuple(refused), tuple(taken), findings)
+    return DomainResult(plan, alpha, tuple(values), tuple(counts), findings)
+
+
+def domain_from_dict(table: dict[str, Any], plan: AuditPlan, tally: Tally) -> DomainResult:
+    """Judge saved counts again; nothing but values, counts and level is read.
+
+    Raises
+    ------
+    ParameterError
+        If they are not counts of values outside the domain of that plan.
+    """
+    asked = table_of("outside.plan", table.get("plan"), ("alpha", "values"))
+    values, rows = asked["values"], table.get("tally")
+    if not isinstance(values, list) or not isinstance(rows, list) or len(values) != len(rows):
+        raise rejected("outside.tally", "other rows", "one for each value")
+    cells = len(design(plan).reading.names) + 1
+    made = [None if row is None else tuple(whole("outside.tally", row, (cells,))) for row in rows]
+    alpha = _check.real("outside.plan.alpha", asked["alpha"], low=1e-12, high=0.5)
+    if any(row is not None and sum(row) != plan.reports for row in made):
+        raise rejected("outside.tally", "its sums", f"{plan.reports:,} reports of each value")
+    return domain_of(plan, tally, [tuples(v) for v in values], made, alpha=alpha)
 
 
 def _compared(
@@ -158,9 +214,10 @@ def _compared(
     for i, x in enumerate(plan.values()):
         for name, inside in [*events, ("outside the message space", outside)]:
             own, other = int(counts[inside].sum()), int(tally.counts[i][inside].sum())
+            asked = int(tally.reports[i])
             for words, pair in (
-                (f"{shown(value)} against {shown(x)}", (own, n, other, plan.reports)),
-                (f"{shown(x)} against {shown(value)}", (other, plan.reports, own, n)),
+                (f"{shown(value)} against {shown(x)}", (own, n, other, asked)),
+                (f"{shown(x)} against {shown(value)}", (other, asked, own, n)),
             ):
                 p = limits.Ratio(*pair, 0.5).p_value(epsilon * (1.0 + 1e-12), delta=delta)
                 made.append(Finding(GUARANTEE, words, name, p, pair[1], pair[0]))

@@ -1,15 +1,16 @@
 """Whether a mechanism's estimates from a program's reports are unbiased, and their intervals hold.
 
 Batches of known values go through the program; the declared mechanism estimates from what comes
-back. Intervals from an exact law promise their coverage, so misses of one quantity in independent
-batches are at most binomial: that is tested. Bias and normal intervals are measured, no more.
+back. Sums of every batch are kept, from which all else can be computed again. Intervals from an
+exact law promise their coverage, so misses of one quantity in independent batches are at most
+binomial: that is tested. Bias and normal intervals are measured, no more.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,10 +20,11 @@ import numpy.typing as npt
 from shuffledp import _check
 from shuffledp.audit import limits
 from shuffledp.audit.judge import Finding
-from shuffledp.audit.plan import AuditPlan
+from shuffledp.audit.plan import AuditPlan, plan_from_dict
+from shuffledp.audit.tables import floats, number, table_of
 from shuffledp.described import Described, shown
-from shuffledp.errors import NotCertified
-from shuffledp.estimates import FrequencyEstimate, MeanEstimate
+from shuffledp.errors import NotCertified, rejected
+from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate, PartsAggregate, joined
 
 Floats = npt.NDArray[np.floating]
 
@@ -64,6 +66,26 @@ class EstimatesPlan(Described):
         _check.open_unit("confidence", self.confidence)
         _check.real("alpha", self.alpha, low=1e-12, high=0.5)
 
+    def to_dict(self) -> dict[str, Any]:
+        """For files: ``estimates_from_dict`` reads it."""
+        return {
+            "audit": self.audit.to_dict(),
+            "batches": self.batches,
+            "users": self.users,
+            "confidence": self.confidence,
+            "alpha": self.alpha,
+        }
+
+    def asked(self, batch: int | None = None) -> Any:
+        """Values of a batch in the order in which they are asked for; without one, sorted."""
+        array = np.array(self.audit.values())
+        weights = [_FIRST * self.users] + [self.users] * (len(array) - 1)
+        index = np.repeat(np.arange(len(array)), weights)
+        if batch is not None:
+            key = [self.audit.seed, batch]
+            index = np.random.Generator(np.random.Philox(key=key)).permutation(index)
+        return array[index]
+
 
 @dataclass(frozen=True)
 class Quantity:
@@ -88,9 +110,24 @@ class Quantity:
 
 @dataclass(frozen=True)
 class EstimatesResult:
-    """Bias and coverage, measured; and the tests of coverage where it is promised exactly."""
+    """Bias and coverage, measured; and the tests of coverage where it is promised exactly.
+
+    Attributes
+    ----------
+    plan : EstimatesPlan
+        What was asked.
+    sums : tuple of Aggregate
+        What the mechanism sums over the reports of each batch: all else follows from them.
+    quantities : tuple of Quantity
+        Items or coordinates.
+    exact : bool
+        Whether the intervals promise their coverage, so that it is tested.
+    findings : tuple of Finding
+        The tests.
+    """
 
     plan: EstimatesPlan
+    sums: tuple[Aggregate, ...]
     quantities: tuple[Quantity, ...]
     exact: bool
     findings: tuple[Finding, ...]
@@ -109,10 +146,8 @@ class EstimatesResult:
         """For files."""
         return {
             "verdict": self.verdict,
-            "alpha": self.plan.alpha,
-            "batches": self.plan.batches,
-            "users": self.plan.users,
-            "confidence": self.plan.confidence,
+            "plan": self.plan.to_dict(),
+            "tally": plain_sums(self.sums),
             "exact": self.exact,
             "quantities": [dataclasses.asdict(q) for q in self.quantities],
             "findings": [dataclasses.asdict(f) for f in self.findings],
@@ -126,7 +161,7 @@ class EstimatesResult:
             "## Estimates",
             "",
             (
-                f"**{self.verdict}** at level {plan.alpha:g}: {plan.batches:,} batches, "
+                f"**{self.verdict}** at level {plan.alpha:g}: {len(self.sums):,} batches, "
                 f"{100.0 * plan.confidence:g} % intervals ({how})."
             ),
             "",
@@ -134,7 +169,7 @@ class EstimatesResult:
             "|---|---|---|---|---|",
         ]
         for q in self.quantities:
-            error = q.spread / math.sqrt(plan.batches)
+            error = q.spread / math.sqrt(len(self.sums))
             lines.append(
                 f"| {q.name} | {q.truth:.6g} | {q.mean:.6g} | {error:.3g} | {q.misses:,} |"
             )
@@ -146,26 +181,49 @@ def audit_estimates(
     plan: EstimatesPlan,
     *,
     tell: Callable[[int], None] | None = None,
+    start: Sequence[Aggregate] = (),
+    keep: Callable[[Sequence[Aggregate]], None] | None = None,
 ) -> EstimatesResult:
     """Estimate from a program's reports of known values, batch by batch.
+
+    Parameters
+    ----------
+    program : callable
+        As in ``audit``.
+    plan : EstimatesPlan
+        What is asked.
+    tell : callable, optional
+        Told how many batches are done.
+    start : sequence of Aggregate
+        Sums of the batches that are done already.
+    keep : callable, optional
+        Given the sums so far after every batch.
 
     Raises
     ------
     NotCertified
         If the declared mechanism has no estimator of frequencies or means.
     """
-    mechanism, values = plan.audit.randomizer, plan.audit.values()
-    if any(isinstance(v, tuple) for v in values):
+    mechanism = plan.audit.randomizer
+    if any(isinstance(v, tuple) for v in plan.audit.values()):
         raise NotCertified(f"{mechanism.name}: estimates of several attributes are not audited")
-    array = np.array(values)
-    generator = np.random.Generator(np.random.Philox(plan.audit.seed))
-    weights = [_FIRST * plan.users] + [plan.users] * (len(array) - 1)
-    index = np.repeat(np.arange(len(array)), weights)
+    sums = [*start]
+    for batch in range(len(sums), plan.batches):
+        sums.append(mechanism.aggregate(program(plan.asked(batch))))
+        if keep is not None:
+            keep(sums)
+        if tell is not None:
+            tell(batch + 1)
+    return estimates_of(plan, sums)
+
+
+def estimates_of(plan: EstimatesPlan, sums: Sequence[Aggregate]) -> EstimatesResult:
+    """Judge the sums of batches."""
+    mechanism, asked = plan.audit.randomizer, plan.asked()
     rows: list[tuple[Floats, Floats, Floats]] = []
     truth, names, exact = np.zeros(0), [], True
-    for batch in range(plan.batches):
-        asked = array[generator.permutation(index)]
-        found = mechanism.estimate(program(asked))
+    for one in sums:
+        found = mechanism.estimate(one)
         if isinstance(found, FrequencyEstimate):
             middle = found.frequencies
         elif isinstance(found, MeanEstimate):
@@ -173,15 +231,73 @@ def audit_estimates(
         else:
             raise NotCertified(f"{mechanism.name}: its estimates are not audited")
         low, high = found.interval(confidence=plan.confidence)
-        if not batch:
+        if not rows:
             truth, names = _truth(found, asked, middle.size)
         exact = exact and found.law is not None
         rows.append((middle, np.atleast_1d(low), np.atleast_1d(high)))
-        if tell is not None:
-            tell(batch + 1)
-    chosen = _chosen(truth)
-    quantities = tuple(_quantity(names[j], float(truth[j]), rows, j) for j in chosen)
-    return EstimatesResult(plan, quantities, exact, _tests(plan, quantities, exact=exact))
+    quantities = tuple(_quantity(names[j], float(truth[j]), rows, j) for j in _chosen(truth))
+    tests = _tests(plan, quantities, len(rows), exact=exact)
+    return EstimatesResult(plan, tuple(sums), quantities, exact, tests)
+
+
+def estimates_from_dict(table: dict[str, Any]) -> EstimatesResult:
+    """Judge saved sums again; nothing but plan and sums is read.
+
+    Raises
+    ------
+    ParameterError
+        If they are not sums of such batches.
+    """
+    plan, sums = estimates_start(table)
+    return estimates_of(plan, sums)
+
+
+def estimates_start(table: dict[str, Any]) -> tuple[EstimatesPlan, list[Aggregate]]:
+    """Plan and sums of a file."""
+    keys = ("audit", "batches", "users", "confidence", "alpha")
+    given = table_of("estimates.plan", table.get("plan"), keys)
+    if not isinstance(given["audit"], dict):
+        raise rejected("estimates.plan.audit", given["audit"], "a plan")
+    numbers = {key: given[key] for key in keys[1:]}
+    plan = EstimatesPlan(audit=plan_from_dict(given["audit"]), **numbers)
+    rows = table.get("tally")
+    if not isinstance(rows, list) or len(rows) > plan.batches:
+        raise rejected("estimates.tally", rows, f"sums of at most {plan.batches} batches")
+    users = len(plan.asked())
+    empty = plan.audit.randomizer.aggregate(plan.audit.randomizer.simulate(plan.asked(), seed=0))
+    return plan, [
+        _aggregate(row, empty, users, f"estimates.tally[{i}]") for i, row in enumerate(rows)
+    ]
+
+
+def plain_sums(sums: Sequence[Aggregate]) -> list[dict[str, Any]]:
+    """Sums of batches as files have them."""
+    return [_plain(one) for one in sums]
+
+
+def _plain(one: Aggregate) -> dict[str, Any]:
+    table = {"count": int(one.count), "sums": np.asarray(one.sums).tolist()}
+    if isinstance(one, PartsAggregate):
+        return table | {"parts": [_plain(part) for part in one.parts]}
+    return table
+
+
+def _aggregate(row: Any, like: Aggregate, users: int | None, name: str) -> Aggregate:
+    """One batch's sums, if they are shaped like those of any batch."""
+    many = isinstance(like, PartsAggregate)
+    given = table_of(name, row, ("count", "sums", "parts") if many else ("count", "sums"))
+    count, sums = number(f"{name}.count", given["count"]), floats(f"{name}.sums", given["sums"])
+    if sums.shape != np.shape(like.sums) or (users is not None and count != users):
+        raise rejected(
+            name, f"{count} users, {sums.shape}", f"{users} users, {np.shape(like.sums)}"
+        )
+    kept = sums.astype(np.asarray(like.sums).dtype)
+    if not isinstance(like, PartsAggregate):
+        return Aggregate(count, kept)
+    if not isinstance(given["parts"], list) or len(given["parts"]) != len(like.parts):
+        raise rejected(f"{name}.parts", "another number", f"{len(like.parts)}")
+    pairs = zip(given["parts"], like.parts, strict=True)
+    return joined(count, [_aggregate(part, own, None, f"{name}.parts") for part, own in pairs])
 
 
 def _truth(found: Any, asked: Any, size: int) -> tuple[Floats, list[str]]:
@@ -206,16 +322,17 @@ def _quantity(
 ) -> Quantity:
     middle = np.array([row[0][j] for row in rows])
     misses = sum(not row[1][j] <= truth <= row[2][j] for row in rows)
-    return Quantity(name, truth, float(middle.mean()), float(middle.std(ddof=1)), misses)
+    spread = float(middle.std(ddof=1)) if len(rows) > 1 else 0.0
+    return Quantity(name, truth, float(middle.mean()), spread, misses)
 
 
 def _tests(
-    plan: EstimatesPlan, quantities: tuple[Quantity, ...], *, exact: bool
+    plan: EstimatesPlan, quantities: tuple[Quantity, ...], n: int, *, exact: bool
 ) -> tuple[Finding, ...]:
     """Misses of each quantity over independent batches: at most binomial."""
     if not exact:
         return ()
-    claimed, n = 1.0 - plan.confidence, plan.batches
+    claimed = 1.0 - plan.confidence
     # 1 - confidence is off by less than a unit of the last place of 1.
     p_values = [limits.upper_tail(q.misses, n, claimed + 2.0**-50) for q in quantities]
     values = shown(plan.audit.values())

@@ -71,15 +71,18 @@ def boxes(plan: AuditPlan, tally: Tally, found: Design) -> list[tuple[Any, Chann
     level = plan.alpha * plan.spend[2] * BOXES / (2.0 * many * _GROUPS)
     if bool((first & second).any()) or level <= 0.0:
         return []
-    n = plan.reports
+    n = tally.reports
+    if int(n.min()) == 0:
+        return []
     counts = np.array([[row[:-1][s].sum() for s in (first, second)] for row in tally.counts])
     counts = np.column_stack([counts, n - counts.sum(axis=1)])
-    low = np.array([[limits.lower_limit(int(c), n, level) for c in row] for row in counts])
-    high = np.array([[limits.upper_limit(int(c), n, level) for c in row] for row in counts])
+    rows_of = list(zip(counts.tolist(), n.tolist(), strict=True))
+    low = np.array([[limits.lower_limit(c, m, level) for c in row] for row, m in rows_of])
+    high = np.array([[limits.upper_limit(c, m, level) for c in row] for row, m in rows_of])
     made = []
     for third in range(2, many):
         rows = [0, 1, third]
-        channel = weakest_of_three(counts[rows] / n, low[rows], high[rows])
+        channel = weakest_of_three(counts[rows] / n[rows, None], low[rows], high[rows])
         if channel is not None:
             pair = (plan.values()[0], plan.values()[1])
             made.append((pair, channel))

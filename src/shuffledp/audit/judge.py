@@ -100,7 +100,7 @@ def _of_cells(plan: AuditPlan, tally: Tally, found: Design) -> list[Finding]:
     made = []
     reading = found.reading
     for i in range(len(plan.asked)):
-        n, outside = plan.reports, int(tally.counts[i, -1])
+        n, outside = int(tally.reports[i]), int(tally.counts[i, -1])
         made.append(
             Finding(
                 LAW,
@@ -146,11 +146,11 @@ def _of_all_cells(plan: AuditPlan, tally: Tally, found: Design) -> list[Finding]
     made = []
     reading = found.reading
     for i in range(len(plan.asked)):
-        counts, n = tally.counts[i, :-1], plan.reports
+        counts, n = tally.counts[i, :-1], int(tally.reports[i])
         p = limits.multinomial(counts, reading.low[i], reading.high[i])
         made.append(Finding(LAW, _under(plan, i), "all cells (multinomial)", p, n))
         if reading.line:
-            share, law = np.cumsum(counts)[:-1] / n, np.cumsum(reading.mass[i])[:-1]
+            share, law = np.cumsum(counts)[:-1] / max(n, 1), np.cumsum(reading.mass[i])[:-1]
             doubt = reading.rel + reading.err + limits.SLACK
             for words, gap in (("below", share - law), ("above", law - share)):
                 p = limits.dkw(float(gap.max(initial=0.0)) - doubt, n)
@@ -162,6 +162,7 @@ def _of_all_cells(plan: AuditPlan, tally: Tally, found: Design) -> list[Finding]
 def _of_guarantee(plan: AuditPlan, tally: Tally, found: Design) -> list[Finding]:
     """P0(S) <= e^eps P1(S) + delta, whatever the law, for events named before."""
     made = []
+    n = tally.reports.tolist()
     for pair in found.pairs:
         inside = np.append(pair.events[pair.best], np.False_)
         events = [(_event_words(plan, pair), tally.counts[:, inside].sum(axis=1))]
@@ -175,12 +176,12 @@ def _of_guarantee(plan: AuditPlan, tally: Tally, found: Design) -> list[Finding]
         subject = f"{_under(plan, i)} against {shown(plan.values()[j])}"
         for place, (name, counts) in enumerate(events):
             share = pair.shares[pair.best] if place == 0 else 0.5
-            ratio = limits.Ratio(int(counts[i]), plan.reports, int(counts[j]), plan.reports, share)
+            ratio = limits.Ratio(int(counts[i]), n[i], int(counts[j]), n[j], share)
             p = ratio.p_value(pair.epsilon * (1.0 + 1e-12), delta=pair.delta)
             grow = math.exp(min(pair.epsilon, 700.0))
-            seen = int(counts[j]) / plan.reports
+            seen = int(counts[j]) / max(n[j], 1)
             claimed = (0.0, min(1.0, grow * seen + pair.delta))
-            made.append(Finding(GUARANTEE, subject, name, p, plan.reports, int(counts[i]), claimed))
+            made.append(Finding(GUARANTEE, subject, name, p, n[i], int(counts[i]), claimed))
     return made
 
 
@@ -254,6 +255,7 @@ class PairLimits:
 def pair_limits(plan: AuditPlan, tally: Tally, found: Design, tests: int) -> list[PairLimits]:
     """Limits of the nested events of every ordered pair, at their part of the level."""
     level = plan.alpha * plan.spend[1]
+    n = tally.reports.tolist()
     made = []
     for pair in found.pairs:
         points, lower = [], 0.0
@@ -263,7 +265,7 @@ def pair_limits(plan: AuditPlan, tally: Tally, found: Design, tests: int) -> lis
                 continue
             mask = np.append(inside, np.False_)
             counts = tally.counts[:, mask].sum(axis=1)
-            ratio = limits.Ratio(int(counts[i]), plan.reports, int(counts[j]), plan.reports, share)
+            ratio = limits.Ratio(int(counts[i]), n[i], int(counts[j]), n[j], share)
             low, high = ratio.ends(level * weight)
             points.append((high, low))
             lower = max(lower, ratio.epsilon(level * weight, delta=pair.delta))
@@ -275,14 +277,14 @@ def pair_limits(plan: AuditPlan, tally: Tally, found: Design, tests: int) -> lis
                 lower,
                 _event_words(plan, pair),
                 tuple(points),
-                *_detectable(plan, found, pair, tests),
+                *_detectable(plan, found, pair, tests, n[i]),
             )
         )
     return made
 
 
 def _detectable(
-    plan: AuditPlan, found: Design, pair: PairDesign, tests: int
+    plan: AuditPlan, found: Design, pair: PairDesign, tests: int, n: int
 ) -> tuple[tuple[float, float], float]:
     """By the exact power of the binomial test of the best event at Holm's first level."""
     inside = pair.events[pair.best]
@@ -290,7 +292,7 @@ def _detectable(
     own = min(1.0, float(found.reading.high[i][inside].sum()))
     other = float(found.reading.mass[j][inside].sum())
     level = test_level(plan) / tests / 2.0
-    p = limits.detectable(plan.reports, own, level, power=POWER) if level > 0.0 else math.inf
+    p = limits.detectable(n, own, level, power=POWER) if level > 0.0 else math.inf
     if not p < 1.0:
         return (own, math.inf), math.inf
     gap = p - pair.delta
@@ -305,10 +307,10 @@ def cell_limits(plan: AuditPlan, tally: Tally, found: Design) -> tuple[Floats, F
     low, high = np.zeros((many, groups)), np.ones((many, groups))
     if level <= 0.0:
         return low, high
-    for i in range(many):
+    for i, n in enumerate(tally.reports.tolist()):
         for k, count in enumerate(grouped(tally.counts[i, :-1], found.groups).astype(np.int64)):
-            low[i, k] = limits.lower_limit(int(count), plan.reports, level)
-            high[i, k] = limits.upper_limit(int(count), plan.reports, level)
+            low[i, k] = limits.lower_limit(int(count), n, level)
+            high[i, k] = limits.upper_limit(int(count), n, level)
     return low, high
 
 

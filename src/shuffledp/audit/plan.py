@@ -161,7 +161,7 @@ class AuditPlan(Described):
             "reports": self.reports,
             "alpha": self.alpha,
             "seed": self.seed,
-            "inputs": [_plain(x) for x in self.asked],
+            "inputs": [plain(x) for x in self.asked],
             "n": self.n,
             "deltas": list(self.deltas),
             "spend": list(self.spend),
@@ -174,19 +174,23 @@ def plan_from_dict(table: dict[str, Any]) -> AuditPlan:
     given = dict(table)
     for key in ("inputs", "deltas", "spend"):
         if given.get(key) is not None:
-            given[key] = tuple(_tuples(x) for x in given[key])
+            given[key] = tuples(given[key])
+            if not isinstance(given[key], tuple):
+                raise rejected(f"plan.{key}", given[key], "a list")
     try:
         return AuditPlan(**given)
-    except TypeError as error:
-        raise rejected("plan", sorted(given), f"the keys of a plan ({error})") from None
+    except (TypeError, AttributeError, KeyError) as error:
+        raise rejected("plan", sorted(map(str, given)), f"the keys of a plan ({error})") from None
 
 
-def _plain(x: Any) -> Any:
-    return [_plain(v) for v in x] if isinstance(x, tuple | list) else x
+def plain(x: Any) -> Any:
+    """A value as JSON has it: lists for tuples."""
+    return [plain(v) for v in x] if isinstance(x, tuple | list) else x
 
 
-def _tuples(x: Any) -> Any:
-    return tuple(_tuples(v) for v in x) if isinstance(x, list | tuple) else x
+def tuples(x: Any) -> Any:
+    """A value of JSON as inputs are written: tuples for lists."""
+    return tuple(tuples(v) for v in x) if isinstance(x, list | tuple) else x
 
 
 def default_inputs(randomizer: Randomizer) -> tuple[Any, ...]:

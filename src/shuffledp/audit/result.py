@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import math
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 from shuffledp.audit import lift
@@ -16,10 +14,9 @@ from shuffledp.audit.judge import (
     judged,
     test_level,
 )
-from shuffledp.audit.plan import AuditPlan, Design, design, plan_from_dict
-from shuffledp.audit.tally import Tally, tally_from_dict
+from shuffledp.audit.plan import AuditPlan, Design, design
+from shuffledp.audit.tally import Tally
 from shuffledp.described import shown
-from shuffledp.errors import ParameterError, rejected, unreadable
 
 FORMAT = "shuffledp-audit/1"
 REFUTED, NOT_REFUTED = "refuted", "not refuted"
@@ -66,6 +63,11 @@ class AuditResult:
     def contradicted(self) -> tuple[PairLimits, ...]:
         """Pairs whose lower confidence bound is above the claimed guarantee."""
         return tuple(pair for pair in self.pairs if pair.lower > pair.claimed * (1.0 + 1e-12))
+
+    @property
+    def complete(self) -> bool:
+        """Whether all reports of the plan were counted."""
+        return bool((self.tally.reports == self.plan.reports).all())
 
     @property
     def verdict(self) -> str:
@@ -120,29 +122,6 @@ def result_of(plan: AuditPlan, tally: Tally, *, found: Design | None = None) -> 
     channels = lift.weakest_channels(plan, tally, found, pairs)
     central = lift.central(plan, channels, backed)
     return AuditResult(plan, tally, tuple(findings), tuple(pairs), central, backed)
-
-
-def result_from_file(path: str | Path) -> AuditResult:
-    """Judge the saved counts of an audit again; nothing but plan and counts is read.
-
-    Raises
-    ------
-    ParameterError
-        If it is no file of an audit.
-    """
-    try:
-        table = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise ParameterError(f"audit {str(path)!r}: {unreadable(error)}") from None
-    except json.JSONDecodeError as error:
-        raise ParameterError(f"audit {str(path)!r}: not JSON (line {error.lineno})") from None
-    if not isinstance(table, dict) or table.get("format") != FORMAT:
-        raise rejected(f"audit {str(path)!r}", "another file", f"one of the format {FORMAT}")
-    for key in ("plan", "tally"):
-        if not isinstance(table.get(key), dict):
-            raise rejected(f"audit {str(path)!r}", f"no {key}", "a plan and its tally")
-    plan = plan_from_dict(table["plan"])
-    return result_of(plan, tally_from_dict(table["tally"], plan))
 
 
 def _number(value: float) -> float | None:
@@ -208,13 +187,21 @@ def _upward(value: float, digits: int = 4) -> str:
     return f"{math.ceil(value * 10**digits) / 10**digits:.{digits}f}"
 
 
+def asked_words(result: AuditResult) -> str:
+    """How many reports under each input; of an audit that stopped, of how many."""
+    each, plan = result.tally.reports, result.plan
+    if result.complete:
+        return f"{plan.reports:,} reports"
+    return f"{int(each.min()):,} to {int(each.max()):,} reports (of {plan.reports:,})"
+
+
 def _lines(result: AuditResult) -> list[str]:
     plan = result.plan
     lines = [
         f"# Audit of {plan.randomizer!r}",
         "",
         (
-            f"**{result.verdict}** at level {plan.alpha:g}: {plan.reports:,} reports under each of "
+            f"**{result.verdict}** at level {plan.alpha:g}: {asked_words(result)} under each of "
             f"{len(plan.asked)} inputs, {len(result.findings)} hypotheses."
         ),
         "",

@@ -12,6 +12,7 @@ import os
 import shlex
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -34,6 +35,8 @@ _LONGEST_LINE = 1 << 18
 # Seconds between two looks at a command that runs.
 _LOOK = 0.02
 _LONGEST_TIME = 86_400.0
+# Bytes that a pipe holds on Linux (pipe(7)): no read gives more.
+_CHUNK = 1 << 16
 _SHOWN = 200
 
 
@@ -107,22 +110,53 @@ class Lines:
         ):
             given.write(text.encode())
             given.seek(0)
-            try:
-                # The audited program, named by whoever asks for the audit; no shell reads it.
-                process = subprocess.Popen(self.words, stdin=given, stdout=out, stderr=err)  # noqa: S603
-            except (OSError, ValueError) as error:
-                raise ParameterError(f"command {self.words[0]!r}: {unreadable(error)}") from None
-            status = self._wait(process, out, most)
-            if status != 0:
-                err.seek(0)
-                said = err.read(_SHOWN).decode(errors="replace").strip().split("\n")[0]
-                words = f": {said}" if said else ""
-                raise ParameterError(f"command {self.words[0]!r}: status {status}{words}")
+            process = self._started(given, out, err)
+            self._ended(process, lambda: _size(out), most, err)
             out.seek(0)
             return out.read(most).split(b"\n")
 
-    def _wait(self, process: subprocess.Popen[bytes], out: Any, most: int) -> int:
-        """Until it ends by itself, or is stopped for its time or its output."""
+    def timed(self, text: str, count: int) -> list[tuple[bytes, float]]:
+        """Run it once: its lines, each with the seconds since the one before had left."""
+        found: list[tuple[bytes, float]] = []
+        most = count * self.longest
+        with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as err:
+            given.write(text.encode())
+            given.seek(0)
+            process = self._started(given, subprocess.PIPE, err)
+            chunks: list[tuple[float, bytes]] = []
+            reader = threading.Thread(target=_chunks, args=(process.stdout, chunks), daemon=True)
+            reader.start()
+            self._ended(process, lambda: sum(len(c) for _, c in chunks), most, err)
+            reader.join(self.timeout)
+            rest, last = b"", chunks[0][0] if chunks else 0.0
+            for when, chunk in chunks:
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    found.append((line, when - last))
+                    last = when
+            if rest:
+                found.append((rest, 0.0))
+        return found
+
+    def _started(self, given: Any, out: Any, err: Any) -> subprocess.Popen[bytes]:
+        try:
+            # The audited program, named by whoever asks for the audit; no shell reads it.
+            return subprocess.Popen(self.words, stdin=given, stdout=out, stderr=err)  # noqa: S603
+        except (OSError, ValueError) as error:
+            raise ParameterError(f"command {self.words[0]!r}: {unreadable(error)}") from None
+
+    def _ended(
+        self, process: subprocess.Popen[bytes], size: Callable[[], int], most: int, err: Any
+    ) -> None:
+        """Until it ends by itself, or is stopped for its time or its output; status 0."""
+        status = self._wait(process, size, most)
+        if status != 0:
+            err.seek(0)
+            said = err.read(_SHOWN).decode(errors="replace").strip().split("\n")[0]
+            words = f": {said}" if said else ""
+            raise ParameterError(f"command {self.words[0]!r}: status {status}{words}")
+
+    def _wait(self, process: subprocess.Popen[bytes], size: Callable[[], int], most: int) -> int:
         end = time.monotonic() + self.timeout
         try:
             while process.poll() is None:
@@ -130,10 +164,10 @@ class Lines:
                     raise ParameterError(
                         f"command {self.words[0]!r}: not done after {self.timeout:g} s"
                     )
-                if _size(out) > most:
+                if size() > most:
                     raise self._too_much(most)
                 time.sleep(_LOOK)
-            if _size(out) > most:
+            if size() > most:
                 raise self._too_much(most)
             return process.returncode
         finally:
@@ -156,6 +190,13 @@ def split(line: str) -> tuple[str, ...]:
     if not words:
         raise rejected("command", line, "a program and its arguments")
     return words
+
+
+def _chunks(pipe: Any, into: list[tuple[float, bytes]]) -> None:
+    """What comes through a pipe, with the time at which it came."""
+    with pipe:
+        while chunk := os.read(pipe.fileno(), _CHUNK):
+            into.append((time.monotonic(), chunk))
 
 
 def _size(file: Any) -> int:

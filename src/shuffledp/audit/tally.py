@@ -21,6 +21,7 @@ Labels = npt.NDArray[np.integer]
 LOW_BITS = (-1, 0, 1, 2, 4)
 
 Tell = Callable[[int], None]
+Keep = Callable[["Tally"], None]
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +48,11 @@ class Tally(ByContent):
     agree: Counts
     equal: Counts
     low_bits: Counts
+
+    @property
+    def reports(self) -> Counts:
+        """Reports counted under each input: the plan's, or fewer of an audit that stopped."""
+        return self.counts.sum(axis=1)
 
     @staticmethod
     def empty(inputs: int, cells: int) -> Tally:
@@ -86,9 +92,32 @@ def tally_from_dict(table: dict[str, Any], plan: AuditPlan) -> Tally:
             raise rejected(f"tally.{name} shape", array.shape, f"{getattr(like, name).shape}")
         made.append(array)
     tally = Tally(*made)
-    if bool((tally.counts.sum(axis=1) != plan.reports).any()):
-        raise rejected("tally.counts", tally.counts.sum(axis=1).tolist(), f"{plan.reports} each")
+    _check_sums(tally, plan)
     return tally
+
+
+def _check_sums(tally: Tally, plan: AuditPlan) -> None:
+    """As many reports under each input as the plan asks for, or had asked for when it stopped."""
+    each = tally.reports
+    done = int(each.sum())
+    wanted = np.full(len(each), plan.reports)
+    if done < plan.total:
+        wanted = np.bincount(plan.order()[:done], minlength=len(each))
+    if bool((each != wanted).any()):
+        raise rejected("tally.counts", each.tolist(), f"{wanted.tolist()} reports")
+    if done < plan.total and done % (2 * plan.call_size):
+        raise rejected("tally.counts", done, f"pairs of calls of {plan.call_size:,} reports")
+    # What is counted twice over: no report follows more than once, no pair agrees that is none.
+    impossible = {
+        "after": bool((tally.after.sum(axis=0) > tally.counts).any()),
+        "agree": bool((tally.agree[..., 0] > tally.agree[..., 1]).any())
+        or int(tally.agree[..., 1].sum()) > done,
+        "equal": bool((tally.equal[:, 0] > tally.equal[:, 1]).any()),
+        "low_bits": bool((tally.low_bits > each[:, None]).any()),
+    }
+    for name, found in impossible.items():
+        if found:
+            raise rejected(f"tally.{name}", "its sums", f"no more than {done:,} reports allow")
 
 
 def one_call(
@@ -185,6 +214,8 @@ def collected(
     *,
     tell: Tell | None = None,
     found: Design | None = None,
+    start: Tally | None = None,
+    keep: Keep | None = None,
 ) -> Tally:
     """Ask a program for all reports of a plan, call by call, and count.
 
@@ -198,15 +229,22 @@ def collected(
         Told how many reports are in after each call.
     found : Design, optional
         ``design(plan)``, where it is there already.
+    start : Tally, optional
+        Counts of the same plan that stopped: its first calls are not made again.
+    keep : callable, optional
+        Given the counts after every two calls (which are compared with each other): what it keeps
+        is a ``start``. It has to copy what it keeps.
     """
     found = found or design(plan)
     order = plan.order()
     table = _table(plan.values())
     total = Tally.empty(len(plan.asked), len(found.reading.names))
+    if start is not None:
+        added(iter([start]), total)
     before: tuple[Labels, Labels, Any] | None = None
-    done = 0
-    for call, start in enumerate(range(0, len(order), plan.call_size)):
-        inputs = order[start : start + plan.call_size]
+    done = int(total.counts.sum())
+    for call in range(-(-done // plan.call_size), -(-len(order) // plan.call_size)):
+        inputs = order[call * plan.call_size : (call + 1) * plan.call_size]
         reports = program(table(inputs))
         if len(reports) != len(inputs):
             raise rejected(
@@ -216,6 +254,8 @@ def collected(
         added(iter([tally]), total)
         before = kept if call % 2 == 0 else None
         done += len(inputs)
+        if keep is not None and before is None:
+            keep(total)
         if tell is not None:
             tell(done)
     return total

@@ -2,27 +2,31 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
-from collections.abc import Callable
 from typing import Any
 
 import click
 
+from shuffledp.cli import auditing
 from shuffledp.cli.extras import load_deployment
 from shuffledp.cli.progress import Progress, progress
+from shuffledp.cli.review import audit_text, check_reports
 from shuffledp.cli.text import print_json
 from shuffledp.cli.types import Number, Numbers, Whole
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError
 
 REFUTED_STATUS = 1
-_NAMES = {
-    "DomainResult": "domain",
-    "EstimatesResult": "estimates",
-    "ShufflerResult": "shuffler",
-}
 _SOURCES = ("command", "reports", "own", "shuffler", "check")
+# Options that say more of one source, and the sources each belongs to.
+_BELONG = (
+    ("estimates", ("command", "own")),
+    ("outside", ("command", "own")),
+    ("pair", ("command",)),
+    ("epsilons", ("pair",)),
+    ("claimed", ("pair",)),
+    ("checkpoint", ("command", "own", "shuffler")),
+)
 
 
 @click.command(short_help="Test a program's reports against the certified law.")
@@ -31,7 +35,7 @@ _SOURCES = ("command", "reports", "own", "shuffler", "check")
 @click.option("--reports", metavar="FILE.jsonl", help='Lines {"value": ..., "report": ...}.')
 @click.option("--own", is_flag=True, help="Audit this package's own randomizer.")
 @click.option("--shuffler", metavar="'PROGRAM ARG ...'", help="Messages in, messages out.")
-@click.option("--check", metavar="FILE.json", help="Judge the saved counts of an audit again.")
+@click.option("--check", metavar="FILE.json", help="Judge a saved audit or a checkpoint again.")
 @click.option("-N", "--count", type=Whole(), help="Reports for each input.  [default: 100,000]")
 @click.option("--alpha", type=Number(), default=0.05, show_default=True, help="Level, jointly.")
 @click.option("--seed", type=Whole(), default=0, show_default=True, help="Of the inputs' order.")
@@ -40,9 +44,16 @@ _SOURCES = ("command", "reports", "own", "shuffler", "check")
 @click.option("--estimates", type=Whole(), metavar="R", help="Also estimate from R batches.")
 @click.option("--batches", type=Whole(), default=100, show_default=True, help="For --shuffler.")
 @click.option("--messages", type=Whole(), help="Of a batch for --shuffler.  [default: 1,000]")
+@click.option("--shards", type=Whole(), default=1, show_default=True, help="Messages come in so.")
+@click.option("--longest", type=Whole(), default=64, show_default=True, help="Message, characters.")
+@click.option("--pair", metavar="X,Y", help="Two values (JSON): no law is declared, bound eps0.")
+@click.option("--epsilon", "epsilons", type=Numbers(), metavar="E,E,...", help="Bound delta there.")
+@click.option("--claimed", type=Number(), metavar="EPS0", help="With --pair: refute this eps0.")
 @click.option("--timeout", type=Number(), default=600.0, show_default=True, help="Of one call, s.")
+@click.option("--checkpoint", metavar="FILE.json", help="Counts while it runs; continued if there.")
 @click.option("--output", metavar="FILE.json", help="Plan, raw counts and result.")
 @click.option("--text", "text_file", metavar="FILE.md", help="The result as it is printed.")
+@click.option("--report", "pages", multiple=True, metavar="FILE", help="For a reader: .html, .md.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON, nothing else.")
 @click.pass_context
 def audit(
@@ -51,6 +62,7 @@ def audit(
     check: str | None,
     output: str | None,
     text_file: str | None,
+    pages: tuple[str, ...],
     as_json: bool,
     **given: Any,
 ) -> None:
@@ -58,7 +70,7 @@ def audit(
 
     The answer is "refuted" at level alpha, or "not refuted" with the smallest violation that would
     have been found; there is no other. Inputs, cells and events are settled beforehand. --output
-    keeps all raw counts: --check judges them again.
+    keeps all raw counts: --check judges them again, and says what it cannot check.
 
     \b
     The program is called at least eight times, with one JSON value a line:
@@ -66,30 +78,41 @@ def audit(
     Numbers are reports of most mechanisms; bits of rappor and oue are lists of 0
     and 1. No shell is run, a status other than 0 is an error.
 
+    A shuffler gets messages, one a line, and writes those that leave, as they came or as
+    {"message": ..., ...}. What leaves beside them (fields, lengths, pauses) may not tell where they
+    came in.
+
+    --checkpoint keeps the raw counts while it runs, and the same command with the same file goes on
+    where it stopped; the file is removed when the audit is done.
+
     \b
     Exit status: 0 not refuted, 1 refuted, 2 the input was refused.
     """  # noqa: D301
     chosen = [name for name in _SOURCES if given.get(name) or (name == "check" and check)]
-    _sensible(chosen, deployment, more=[name for name in ("estimates", "outside") if given[name]])
+    _sensible(chosen, deployment, given)
+    check_reports(pages)
     inputs = [deployment, check, given["reports"]]
-    with files_written([("output", output), ("text", text_file)], inputs=inputs) as held:
+    outputs = [("output", output), ("text", text_file), *(("report", page) for page in pages)]
+    with files_written([*outputs, ("checkpoint", given["checkpoint"])], inputs=inputs) as held:
         with progress("auditing") as status:
-            parts = _audited(deployment, check, given, status)
-        table = _table(parts)
-        text = "\n".join(part.text() for part in parts)
+            saved, kept = _audited(deployment, check, given, status)
+        text = saved.text()
         if output is not None:
-            held.write(output, json.dumps(table, indent=1, allow_nan=False) + "\n")
+            held.write(output, json.dumps(saved.to_dict(), indent=1, allow_nan=False) + "\n")
         if text_file is not None:
             held.write(text_file, text)
+        for page in pages:
+            held.write(page, audit_text(page, saved))
+    if kept is not None:
+        kept.remove()
     if as_json:
-        print_json(table)
+        print_json(saved.to_dict())
     else:
         click.echo(text, nl=False)
-    refuted = any(part.verdict == "refuted" for part in parts)
-    ctx.exit(REFUTED_STATUS if refuted else 0)
+    ctx.exit(REFUTED_STATUS if saved.verdict == "refuted" else 0)
 
 
-def _sensible(chosen: list[str], deployment: str | None, *, more: list[str]) -> None:
+def _sensible(chosen: list[str], deployment: str | None, given: dict[str, Any]) -> None:
     """One source of reports, a shuffler or both; or saved counts alone."""
     sources = [name for name in chosen if name != "shuffler"]
     if len(sources) > 1 or not chosen:
@@ -98,130 +121,61 @@ def _sensible(chosen: list[str], deployment: str | None, *, more: list[str]) -> 
     if "check" in chosen:
         if deployment is not None or "shuffler" in chosen:
             raise ParameterError("check: wanted no other file or program beside saved counts")
-    elif more and not {"command", "own"} & set(sources):
-        raise ParameterError(f"{more[0]}: wanted --command or --own beside it")
+        return
+    for name, owners in _BELONG:
+        beside = [owner for owner in owners if given.get(owner)]
+        if given.get(name) is not None and given[name] is not False and not beside:
+            wanted = " or ".join(f"--{owner}" for owner in owners)
+            raise ParameterError(f"{name}: wanted {wanted} beside it")
+    if given["pair"]:
+        _alone(deployment, given)
     elif sources and deployment is None:
         raise ParameterError(f"deployment is missing: wanted --deployment FILE with --{sources[0]}")
 
 
+def _alone(deployment: str | None, given: dict[str, Any]) -> None:
+    """Of a program without a declared law nothing else can be asked."""
+    for name in ("estimates", "outside", "checkpoint"):
+        if given[name]:
+            raise ParameterError(f"{name}: wanted a declared law, not --pair")
+    if deployment is not None:
+        raise ParameterError("pair: wanted no --deployment, whose law would be tested instead")
+
+
 def _audited(
     deployment: str | None, check: str | None, given: dict[str, Any], status: Progress
-) -> list[Any]:
-    from shuffledp.audit import result_from_file
+) -> tuple[Any, Any]:
+    """The audit, and the checkpoint that is needed no more."""
+    from shuffledp.audit import Checkpoint, Saved, read_saved
 
     if check is not None:
-        return [result_from_file(check)]
+        return read_saved(check), None
     claimed = None if deployment is None else load_deployment().load(deployment).deployment
-    parts = []
+    source = auditing.source_of(deployment, given)
+    if given["checkpoint"] is None:
+        return Saved(_parts(claimed, given, status, None), source), None
+    kept = Checkpoint(given["checkpoint"], source)
+    try:
+        return Saved(_parts(claimed, given, status, kept), source), kept
+    finally:
+        kept.write()
+
+
+def _parts(claimed: Any, given: dict[str, Any], status: Progress, kept: Any) -> dict[str, Any]:
     asked = any(given[source] for source in ("command", "reports", "own"))
     # Several audits share the level evenly.
     others = sum(bool(given[name]) for name in ("shuffler", "estimates", "outside"))
     alpha = given["alpha"] / max(1, asked + others)
-    if asked:
-        parts.append(_of_program(claimed, alpha, given, status))
+    parts: dict[str, Any] = {}
+    if given["pair"]:
+        parts["unknown"] = auditing.of_unknown(alpha, given, status)
+    elif asked:
+        parts["program"] = auditing.of_program(claimed, alpha, given, status, kept)
     if given["outside"]:
-        parts.append(_of_domain(parts[0], alpha, given, status))
+        parts["outside"] = auditing.of_domain(parts["program"], alpha, given, status, kept)
     if given["estimates"]:
-        parts.append(_of_estimates(parts[0].plan, alpha, given, status))
+        plan = parts["program"].plan
+        parts["estimates"] = auditing.of_estimates(plan, alpha, given, status, kept)
     if given["shuffler"]:
-        parts.append(_of_shuffler(claimed, alpha, given, status))
+        parts["shuffler"] = auditing.of_shuffler(claimed, alpha, given, status, kept)
     return parts
-
-
-def _of_program(claimed: Any, alpha: float, given: dict[str, Any], status: Progress) -> Any:
-    from shuffledp import audit as audits
-    from shuffledp.deployment.accounting import situations
-    from shuffledp.deployment.model import GENERIC, is_protocol
-    from shuffledp.randomizers import randomizer_from_dict
-
-    table = claimed.randomizer
-    if is_protocol(table) or table["name"] == GENERIC:
-        raise ParameterError(
-            f"randomizer.name = {table['name']!r}: wanted one mechanism that sends one report; "
-            "an audit tests its law"
-        )
-    honest = situations(claimed)[0][1]
-    numbers: dict[str, Any] = {"alpha": alpha, "seed": given["seed"]}
-    if given["count"] is not None:
-        numbers["reports"] = given["count"]
-    if given["deltas"] is not None:
-        numbers["deltas"] = tuple(given["deltas"])
-    plan = audits.AuditPlan(
-        randomizer=randomizer_from_dict(table), n=honest if honest > 1 else None, **numbers
-    )
-    if given["reports"]:
-        return _of_file(plan, given)
-    tally = audits.collected(
-        plan,
-        _program(plan, given),
-        tell=lambda done: status.update(f"{done:,} of {plan.total:,} reports"),
-    )
-    status.update("judging")
-    return audits.result_of(plan, tally)
-
-
-def _program(plan: Any, given: dict[str, Any]) -> Callable[[Any], Any]:
-    """The command, or the package's own randomizer."""
-    from shuffledp.audit import Command
-
-    if given["command"]:
-        return Command.parsed(given["command"], plan.randomizer, timeout=given["timeout"])
-    return plan.randomizer.randomize
-
-
-def _of_domain(result: Any, alpha: float, given: dict[str, Any], status: Progress) -> Any:
-    from shuffledp.audit import audit_domain
-
-    status.update("values outside the domain")
-    return audit_domain(_program(result.plan, given), result.plan, result.tally, alpha=alpha)
-
-
-def _of_estimates(plan: Any, alpha: float, given: dict[str, Any], status: Progress) -> Any:
-    from shuffledp.audit import EstimatesPlan, audit_estimates
-
-    settings = EstimatesPlan(audit=plan, batches=given["estimates"], alpha=alpha)
-    return audit_estimates(
-        _program(plan, given),
-        settings,
-        tell=lambda done: status.update(f"{done:,} of {settings.batches:,} batches"),
-    )
-
-
-def _of_file(plan: Any, given: dict[str, Any]) -> Any:
-    from shuffledp import audit as audits
-
-    rows = audits.recorded(given["reports"], plan)
-    if given["count"] is not None and given["count"] != rows.each:
-        raise ParameterError(
-            f"count = {given['count']}: wanted {rows.each}, the reports of each input in the file"
-        )
-    plan = dataclasses.replace(plan, reports=rows.each)
-    return audits.result_of(plan, audits.counted(plan, rows.order, rows.reports))
-
-
-def _of_shuffler(claimed: Any, alpha: float, given: dict[str, Any], status: Progress) -> Any:
-    from shuffledp.audit import ShufflerPlan, audit_shuffler
-    from shuffledp.audit.shuffler import lines_program
-    from shuffledp.audit.sources import Lines, split
-
-    minimum = None if claimed is None else claimed.population.minimum_batch
-    messages = given["messages"] or max(1_000, minimum or 0)
-    plan = ShufflerPlan(
-        messages=messages,
-        batches=given["batches"],
-        minimum=minimum,
-        alpha=alpha,
-        seed=given["seed"],
-    )
-    run = Lines(split(given["shuffler"]), given["timeout"])
-    return audit_shuffler(
-        lines_program(run),
-        plan,
-        tell=lambda done: status.update(f"{done:,} of {plan.batches:,} batches"),
-    )
-
-
-def _table(parts: list[Any]) -> dict[str, Any]:
-    """One table: the first audit's, with what else was audited in it by name."""
-    first, *others = parts
-    return first.to_dict() | {_NAMES[type(part).__name__]: part.to_dict() for part in others}

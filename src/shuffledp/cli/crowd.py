@@ -43,6 +43,7 @@ class Asked:
     off: frozenset[str]
     as_json: bool
     verified: bool
+    audits: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

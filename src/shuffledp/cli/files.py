@@ -6,7 +6,7 @@ import hashlib
 import tempfile
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +28,8 @@ from shuffledp.cli.given import files_given
 from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.progress import progress, teller
 from shuffledp.cli.review import (
+    audit_option,
+    audits_of,
     beside,
     check_reports,
     no_warn_option,
@@ -60,6 +62,7 @@ HOLDS, FAILS, UNDECIDED = 0, 1, 3
 )
 @report_option
 @verify_option
+@audit_option
 @no_warn_option
 @click.pass_context
 def account(
@@ -70,6 +73,7 @@ def account(
     as_json: bool,
     reports: tuple[str, ...],
     verified: bool,
+    audits: tuple[str, ...],
     no_warn: tuple[str, ...],
 ) -> None:
     """Account for one deployment, or compare several.
@@ -114,7 +118,11 @@ def account(
     """  # noqa: D301
     _check.choice("figure", figure, FIGURES)
     check_reports(reports)
-    asked = Asked(out, figure, reports, silenced(no_warn), as_json=as_json, verified=verified)
+    if audits and not reports:
+        raise ParameterError("audit: wanted --report beside it, which has the audit as a section")
+    asked = Asked(
+        out, figure, reports, silenced(no_warn), as_json=as_json, verified=verified, audits=audits
+    )
     with files_given(named, ending=".toml", what="deployment file") as given:
         files = given.paths
         crowds = [load_deployment().is_crowd(file) for file in files]
@@ -123,6 +131,8 @@ def account(
             raise ParameterError(
                 f"{one} is a crowd of groups and {other} is not: wanted files of one kind at a time"
             )
+        if audits and any(crowds):
+            raise ParameterError("audit: wanted a deployment of one mechanism, not a crowd")
         checks = account_crowds(files, asked) if any(crowds) else _account_all(files, asked)
         ctx.exit(_status([check for found in checks for check in found]))
 
@@ -133,12 +143,16 @@ def _account_all(files: tuple[str, ...], asked: Asked) -> list[Sequence[Any]]:
     if asked.verified:
         load_verifier()  # what is missing is said before the work
     sources = _load_all(files)
+    audited = audits_of(asked.audits, sources)
     directory = None if out is None and asked.as_json else Path(out or ".")
     plots = load_plots() if figure != "none" and directory is not None else None
     names = [] if directory is None else _names(sources, figure)
     with (
         files_in(
-            directory, names, inputs=files, more=[("report", path) for path in reports]
+            directory,
+            names,
+            inputs=[*files, *asked.audits],
+            more=[("report", path) for path in reports],
         ) as held,
         progress("accounting") as status,
     ):
@@ -153,7 +167,10 @@ def _account_all(files: tuple[str, ...], asked: Asked) -> list[Sequence[Any]]:
                 write(held.path(directory / name))
         for path in reports:
             pictures = directory if plots is not None else None
-            entries = [_entry(one, path, pictures, figure, off) for one in done]
+            entries = [
+                replace(_entry(one, path, pictures, figure, off), audited=found)
+                for one, found in zip(done, audited, strict=True)
+            ]
             held.write(path, report_text(path, entries))
     _print_done(done, off, as_json=asked.as_json)
     if directory is not None and not asked.as_json:

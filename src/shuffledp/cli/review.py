@@ -19,8 +19,10 @@ from shuffledp.errors import ParameterError, rejected
 from shuffledp.review import (
     BY_DEFAULT,
     NAMES,
+    Audited,
     Caution,
     Verified,
+    audit_report,
     cautions,
     check_names,
     crowd_report,
@@ -50,6 +52,13 @@ verify_option = click.option(
     "verified",
     is_flag=True,
     help="Verify the certificates too; the report has the verdict, the exit status is verify's.",
+)
+audit_option = click.option(
+    "--audit",
+    "audits",
+    multiple=True,
+    metavar="FILE.json",
+    help="With --report: an audit of the program, from `shuffledp audit --output`.",
 )
 no_warn_option = click.option(
     "--no-warn",
@@ -105,6 +114,47 @@ def report_text(path: str, entries: Sequence[Any]) -> str:
 def crowd_text(path: str, entries: Sequence[Any]) -> str:
     """The same of crowds."""
     return _WRITERS[Path(path).suffix.lower()](crowd_report(entries, date=_today()))
+
+
+def audit_text(path: str, saved: Any) -> str:
+    """An audit as a report of its own."""
+    return _WRITERS[Path(path).suffix.lower()](audit_report(saved, date=_today()))
+
+
+def audits_of(paths: Sequence[str], sources: Sequence[Any]) -> list[list[Audited]]:
+    """For each deployment the audits of its mechanism, judged again from their counts.
+
+    Raises
+    ------
+    ParameterError
+        If a file is no audit, or none of these deployments' mechanisms.
+    """
+    if not paths:
+        return [[] for _ in sources]
+    from shuffledp.audit import read_saved
+    from shuffledp.deployment.mechanisms import GENERIC, is_protocol
+    from shuffledp.randomizers import randomizer_from_dict
+
+    found: list[list[Audited]] = [[] for _ in sources]
+    for path in paths:
+        saved = read_saved(path)
+        digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        program = saved.parts.get("program")
+        made_with = saved.source.get("deployment")
+        file_digest = made_with.get("sha256") if isinstance(made_with, dict) else None
+        used = False
+        for place, source in enumerate(sources):
+            same = source.sha256 == file_digest
+            table = source.deployment.randomizer
+            if program is not None and not is_protocol(table) and table["name"] != GENERIC:
+                same = program.plan.randomizer == randomizer_from_dict(table)
+            if same:
+                whole = source.sha256 == file_digest
+                found[place].append(Audited(saved, Path(path).name, digest, whole))
+                used = True
+        if not used:
+            raise rejected("audit", path, "an audit of a deployment that is reported on")
+    return found
 
 
 def sha256(text: str) -> str:

@@ -6,6 +6,7 @@ the command line, and a verdict is only one that the verifier gave.
 
 from __future__ import annotations
 
+from shuffledp.review.audits import Audited, audit_report
 from shuffledp.review.cautions import BY_DEFAULT, NAMES, Caution, cautions, check_names, verdict_of
 from shuffledp.review.content import report
 from shuffledp.review.crowds import CrowdEntry, crowd_cautions, crowd_report, crowd_verdict
@@ -17,11 +18,13 @@ from shuffledp.review.verdict import Case, Verified, judged
 __all__ = [
     "BY_DEFAULT",
     "NAMES",
+    "Audited",
     "Case",
     "Caution",
     "CrowdEntry",
     "Entry",
     "Verified",
+    "audit_report",
     "cautions",
     "check_names",
     "crowd_cautions",

@@ -7,6 +7,7 @@ from typing import Any
 
 from shuffledp._check import exact
 from shuffledp.bound import outward, width_words
+from shuffledp.review.audits import audited_section
 from shuffledp.review.blocks import (
     Block,
     Bullets,
@@ -111,6 +112,7 @@ def _of_one(entry: Entry, level: int, prefix: str, date: str) -> list[Block]:
         *theorems(cited, level, prefix),
         Heading("Verification", level),
         *verification(entry),
+        *(block for found in entry.audited for block in audited_section(found, level)),
         Heading("Where this comes from", level),
         sources(entry, date),
     ]

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from shuffledp.review.audits import Audited
 from shuffledp.review.cautions import Caution
 from shuffledp.review.verdict import Verified
 
@@ -34,6 +35,8 @@ class Entry:
         Where the figure lies as a file of its own, seen from the report.
     verified : Verified, optional
         What the verifier said, if it was asked.
+    audited : tuple of Audited
+        Audits of the program that runs.
     """
 
     certificate: Any
@@ -45,6 +48,7 @@ class Entry:
     curve: Any = None
     picture: str | None = None
     verified: Verified | None = None
+    audited: Sequence[Audited] = ()
 
     @property
     def title(self) -> str:

@@ -1,0 +1,139 @@
+"""Exact laws of what a uniform permutation does, and the tests of a shuffler's counts.
+
+Every p-value is one given the traces (what leaves beside the messages): under the claim the order
+is uniform whatever they are (docs/theory-audit.md, section 7).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import numpy.typing as npt
+from scipy.stats import hypergeom
+
+from shuffledp.audit import limits
+from shuffledp.audit.judge import Finding
+from shuffledp.audit.shuffler_counts import BINS, ShufflerPlan, ShufflerTally
+
+Floats = npt.NDArray[np.floating]
+
+MIXING, MESSAGES, TRACES = "mixing", "messages", "traces"
+# P(k matches) <= 1/k!: what lies beyond this many is below 1e-80.
+_MATCHES = 60
+
+
+def matches_law(n: int) -> Floats:
+    """P(k of n keep their place) = (1/k!) sum_(i <= n - k) (-1)^i/i!, k up to 60."""
+    d = _derangements(n)
+    return np.array([d[n - k] / math.factorial(k) for k in range(min(n, _MATCHES) + 1)])
+
+
+def successions_law(n: int) -> Floats:
+    """P(k of the n - 1 neighbours leave as neighbours) = ((n-k) d(n-k) + d(n-k-1))/(k! n).
+
+    d(m) is the share of permutations of m that keep nothing in its place; the permutations of m
+    without a succession number D(m) + D(m-1) (Whitworth; Tanny 1976).
+    """
+    d = _derangements(n)
+    return np.array(
+        [
+            ((n - k) * d[n - k] + d[n - k - 1]) / (math.factorial(k) * n)
+            for k in range(min(n - 1, _MATCHES) + 1)
+        ]
+    )
+
+
+def _derangements(n: int) -> list[float]:
+    """D(m)/m! for m = 0 .. n; the series has no more digits after 30 terms."""
+    terms = np.cumsum([(-1.0) ** i / math.factorial(i) for i in range(40)])
+    return [float(terms[min(m, 39)]) for m in range(n + 1)]
+
+
+def of_sum(law: Floats, times: int, count: int) -> float:
+    """P(a sum of so many independent draws >= count), rounded up."""
+    if times == 0:
+        return 1.0
+    total = np.array([1.0])
+    power, rest = law, times
+    while rest:
+        if rest & 1:
+            total = np.convolve(total, power)
+        rest >>= 1
+        if rest:
+            power = np.convolve(power, power)
+    tail = float(total[count:].sum()) if count < total.size else 0.0
+    # Draws beyond 60 are left out of the law: below 1e-80 each.
+    return min(1.0, tail * (1.0 + limits.SLACK) + times * 1e-80 + 1e-15 * times)
+
+
+def of_messages(plan: ShufflerPlan, tally: ShufflerTally) -> Iterator[Finding]:
+    """What has probability 0: messages lost, added, repeated or early."""
+    sent = plan.messages * tally.done
+    for name, count in (
+        ("messages that did not leave", tally.lost),
+        ("messages that never came in", tally.foreign),
+        ("messages that left more than once", tally.copies),
+        ("messages of an earlier batch", tally.replays),
+        ("messages of a batch below the minimum", tally.early),
+    ):
+        yield Finding(MESSAGES, "all", name, 0.0 if count else 1.0, sent, count, (0.0, 0.0))
+
+
+def of_mixing(plan: ShufflerPlan, tally: ShufflerTally) -> Iterator[Finding]:
+    """Whether the orders are uniform, and those of different batches independent."""
+    n, whole = plan.messages, tally.whole
+    pairs = whole * (n // 2)
+    p = limits.two_sided(tally.kept, pairs, 0.5, 0.5) if pairs else 1.0
+    yield Finding(MIXING, "all", "neighbours in the same order", p, pairs, tally.kept, (0.5, 0.5))
+    law = bins_law(n)
+    for row, name in enumerate(("first", "middle", "last")):
+        p = limits.multinomial(tally.positions[row], law, law)
+        yield Finding(MIXING, "all", f"where the {name} message leaves", p, whole)
+    for scale, (first, last) in tally.blocks.items():
+        size = n // scale
+        for words, counts in (("first", first), ("last", last)):
+            p = limits.combined(_hypergeometric(counts, n, size))
+            name = f"messages of the {words} 1/{scale} that leave {words}"
+            yield Finding(MIXING, "all", name, p, whole * size, sum(counts))
+    for name, count, law, times in (
+        ("neighbours that leave as neighbours", tally.adjacent, successions_law(n), whole),
+        ("messages that keep their place", tally.fixed, matches_law(n), whole),
+        ("places that two batches treat alike", tally.repeated, matches_law(n), tally.pairs),
+    ):
+        yield Finding(MIXING, "all", name, of_sum(law, times, count), times * n, count)
+
+
+def _hypergeometric(counts: Sequence[int], n: int, size: int) -> list[float]:
+    """Two-sided p-values of how many of a block of this size stay in it, for each batch."""
+    drawn = np.asarray(counts)
+    tails = hypergeom.sf(drawn - 1, n, size, size), hypergeom.cdf(drawn, n, size, size)
+    doubled = 2.0 * np.minimum(*tails) * (1.0 + limits.SLACK) + limits.SMALLEST
+    return np.minimum(1.0, doubled).tolist()
+
+
+def bins_law(n: int) -> Floats:
+    """Probabilities of the places' parts: of n places, those with place * BINS // n = b."""
+    edges = [-(-n * b // BINS) for b in range(BINS + 1)]
+    return np.diff(edges) / n
+
+
+def of_traces(plan: ShufflerPlan, tally: ShufflerTally) -> Iterator[Finding]:
+    """Whether what leaves beside a message tells where it came in."""
+    n = plan.messages
+    for name in sorted(tally.traces):
+        trace = tally.traces[name]
+        times = len(trace.halves)
+        if times:
+            p = limits.combined(_hypergeometric(trace.halves, n, n // 2))
+            words = f"{name}: messages of the first half among the larger half"
+            yield Finding(TRACES, "all", words, p, times * (n // 2), sum(trace.halves))
+            for row, which in enumerate(("largest", "smallest")):
+                p = limits.multinomial(np.array(trace.extremes[row]), bins_law(n), bins_law(n))
+                words = f"{name}: where the message with the {which} came in"
+                yield Finding(TRACES, "all", words, p, times)
+        if trace.pairs:
+            p = of_sum(matches_law(n), trace.pairs, trace.repeated)
+            words = f"{name}: places of two batches with the same one"
+            yield Finding(TRACES, "all", words, p, trace.pairs * n, trace.repeated)

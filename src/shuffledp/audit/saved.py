@@ -1,0 +1,337 @@
+"""Audits as files: everything that was counted, judged again by whoever reads it.
+
+A file has, for each part, its plan, its raw counts, and what followed from them. Whoever reads it
+computes the latter again and compares; what cannot be computed again is said (``not_checked``). A
+checkpoint is the same file without what follows: an audit continues from it, or is judged as far
+as it went.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from shuffledp.audit.blackbox import unknown_from_dict
+from shuffledp.audit.domain import domain_from_dict
+from shuffledp.audit.estimates import estimates_from_dict
+from shuffledp.audit.plan import plan_from_dict
+from shuffledp.audit.result import FORMAT, AuditResult, result_of
+from shuffledp.audit.shuffler import shuffler_from_dict
+from shuffledp.audit.tally import tally_from_dict
+from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
+from shuffledp.outputs import writing
+
+SAVED_FORMAT = "shuffledp-audit/2"
+PROGRAM, OUTSIDE, ESTIMATES = "program", "outside", "estimates"
+SHUFFLER, UNKNOWN = "shuffler", "unknown"
+# In the order in which they are made and read.
+PARTS = (PROGRAM, OUTSIDE, ESTIMATES, SHUFFLER, UNKNOWN)
+# Numbers that other versions of SciPy compute a little otherwise.
+_CLOSE = 1e-6
+# Seconds between two checkpoints: what is lost, and a small part of the time it takes to write one.
+_EVERY = 10.0
+_NEVER_CHECKED = (
+    "that the counts are those of the program that is named, and that its reports were independent"
+)
+
+
+@dataclass(frozen=True)
+class Saved:
+    """The parts of an audit.
+
+    Attributes
+    ----------
+    parts : dict of str to result
+        By their names: program, outside, estimates, shuffler, unknown.
+    source : dict
+        Where the reports came from, and what made the file; nothing is computed from it.
+    stopped : bool
+        Whether this is a checkpoint of an audit that is not done.
+    not_checked : tuple of str
+        What a file says that could not be computed again.
+    """
+
+    parts: Mapping[str, Any]
+    source: Mapping[str, Any] = field(default_factory=dict)
+    stopped: bool = False
+    not_checked: tuple[str, ...] = ()
+
+    @property
+    def verdict(self) -> str:
+        """Refuted if any part is."""
+        refuted = any(part.verdict == "refuted" for part in self.parts.values())
+        return "refuted" if refuted else "not refuted"
+
+    def to_dict(self) -> dict[str, Any]:
+        """For files: plans, raw counts, and what follows from them."""
+        parts = {name: part.to_dict() for name, part in self.parts.items()}
+        return {
+            "format": SAVED_FORMAT,
+            "source": dict(self.source),
+            "verdict": self.verdict,
+            "sha256": digest_of(parts),
+            "parts": parts,
+        }
+
+    def text(self) -> str:
+        """For a reader, in Markdown."""
+        said = [part.text() for part in self.parts.values()]
+        if self.stopped:
+            said.insert(0, STOPPED_TEXT)
+        if self.not_checked:
+            words = "\n".join(f"- {words}" for words in self.not_checked)
+            said.append(f"## Not checked\n\n{words}\n")
+        return "\n".join(said)
+
+
+STOPPED = (
+    "This audit is judged as far as it went. That holds at the stated level if when it stopped "
+    "does not depend on the counts, and once: a look at it and a later result err with both levels "
+    "together"
+)
+STOPPED_TEXT = f"**Not done.** {STOPPED}.\n"
+
+
+def read_saved(path: str | Path) -> Saved:
+    """Judge a saved audit, or a checkpoint, again from its raw counts.
+
+    Raises
+    ------
+    ParameterError
+        If it is no file of an audit, if its counts are impossible, or if what it says does not
+        follow from them.
+    """
+    name = f"audit {str(path)!r}"
+    table = read_table(path)
+    stopped = bool(table.get("stopped", False))
+    given = table["parts"]
+    if "sha256" in table and table["sha256"] != digest_of(given):
+        raise ParameterError(f"{name}: plans and counts are not those that were saved (sha256)")
+    try:
+        parts = _judged(given)
+    except (TypeError, AttributeError, KeyError, IndexError, ZeroDivisionError) as error:
+        raise rejected(name, type(error).__name__, "a file of an audit") from None
+    except NotCertified as error:
+        raise ParameterError(f"{name}: {error}") from None
+    left = [_NEVER_CHECKED]
+    for key, part in parts.items():
+        left += _left_of(key, part)
+    left += [f"the part {key!r}, which is no audit" for key in given if key not in PARTS]
+    if not stopped:
+        again = {key: part.to_dict() for key, part in parts.items()}
+        saved = {key: given[key] for key in parts}
+        differences = [*_differences("parts", saved, again)]
+        said = table.get("verdict")
+        judged = Saved(parts).verdict
+        if said != judged:
+            differences.insert(0, f"verdict: {said!r} is said, {judged!r} follows from the counts")
+        if differences:
+            more = f"; and {len(differences) - 1:,} more" if len(differences) > 1 else ""
+            raise ParameterError(f"{name}: {differences[0]}{more}")
+    return Saved(parts, table.get("source") or {}, stopped, tuple(left))
+
+
+def read_table(path: str | Path) -> dict[str, Any]:
+    """What a file says; a bare result of Python's (``AuditResult.to_dict``) is its only part."""
+    name = f"audit {str(path)!r}"
+    try:
+        table = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise ParameterError(f"{name}: {unreadable(error)}") from None
+    except json.JSONDecodeError as error:
+        raise ParameterError(f"{name}: not JSON (line {error.lineno})") from None
+    except RecursionError:
+        raise ParameterError(f"{name}: nested too deeply") from None
+    if isinstance(table, dict) and table.get("format") == FORMAT:
+        return {"parts": {PROGRAM: table}, "verdict": table.get("verdict")}
+    if not isinstance(table, dict) or table.get("format") != SAVED_FORMAT:
+        raise rejected(name, "another file", f"one of the format {SAVED_FORMAT}")
+    _check_table(name, table)
+    return table
+
+
+def _check_table(name: str, table: dict[str, Any]) -> None:
+    """The form of a saved audit."""
+    parts = table.get("parts")
+    if not isinstance(parts, dict) or not any(key in PARTS for key in parts):
+        raise rejected(name, "no parts", "some of " + ", ".join(PARTS))
+    for key, part in parts.items():
+        if key in PARTS and not (isinstance(part, dict) and "plan" in part and "tally" in part):
+            raise rejected(name, f"no plan or no tally of {key!r}", "a plan and its tally")
+    if not isinstance(table.get("sha256"), str):
+        raise rejected(f"{name}: sha256", table.get("sha256"), "the SHA-256 of plans and counts")
+    if not isinstance(table.get("source", {}), dict):
+        raise rejected(f"{name}: source", table["source"], "a table")
+
+
+def digest_of(parts: Mapping[str, Any]) -> str:
+    """SHA-256 of all plans and raw counts: shows damage, which some tests would not notice.
+
+    It is no signature: whoever changes counts on purpose writes it anew.
+    """
+    bare = {name: [part["plan"], part["tally"]] for name, part in parts.items() if name in PARTS}
+    content = json.dumps(bare, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+def _judged(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Every part, from its plan and counts alone."""
+    parts: dict[str, Any] = {}
+    if PROGRAM in given:
+        table = given[PROGRAM]
+        for key in ("plan", "tally"):
+            if not isinstance(table.get(key), dict):
+                raise rejected("audit", f"no {key}", "a plan and its tally")
+        plan = plan_from_dict(table["plan"])
+        parts[PROGRAM] = result_of(plan, tally_from_dict(table["tally"], plan))
+    if OUTSIDE in given:
+        if PROGRAM not in parts:
+            raise rejected("audit", f"{OUTSIDE} alone", f"{PROGRAM} beside it")
+        main = parts[PROGRAM]
+        parts[OUTSIDE] = domain_from_dict(given[OUTSIDE], main.plan, main.tally)
+    for key, judge in (
+        (ESTIMATES, estimates_from_dict),
+        (SHUFFLER, shuffler_from_dict),
+        (UNKNOWN, unknown_from_dict),
+    ):
+        if key in given:
+            parts[key] = judge(given[key])
+    return parts
+
+
+def _left_of(key: str, part: Any) -> list[str]:
+    if key == OUTSIDE and part.refused:
+        return [f"that the program refused {len(part.refused)} values outside the domain"]
+    if key == SHUFFLER and part.tally.traces:
+        return ["how the times and lengths of messages were measured"]
+    return []
+
+
+def _differences(where: str, saved: Any, again: Any) -> list[str]:
+    """Where what a file says is not what follows from its counts."""
+    if isinstance(again, dict) and isinstance(saved, dict):
+        found = []
+        for key in dict.fromkeys([*again, *saved]):
+            place = f"{where}.{key}"
+            if key not in saved:
+                found.append(f"{place} is missing")
+            elif key not in again:
+                found.append(f"{place} does not belong there")
+            else:
+                found += _differences(place, saved[key], again[key])
+        return found
+    if isinstance(again, list | tuple) and isinstance(saved, list) and len(again) == len(saved):
+        pairs = enumerate(zip(saved, again, strict=True))
+        return [d for i, (a, b) in pairs for d in _differences(f"{where}[{i}]", a, b)]
+    if _same(saved, again):
+        return []
+    return [f"{where} = {_brief(saved)} is said, {_brief(again)} follows from the counts"]
+
+
+def _same(saved: Any, again: Any) -> bool:
+    numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in (saved, again))
+    if numbers and (isinstance(saved, float) or isinstance(again, float)):
+        return math.isclose(saved, again, rel_tol=_CLOSE, abs_tol=1e-12)
+    return type(saved) is type(again) and bool(saved == again)
+
+
+def _brief(value: Any) -> str:
+    words = json.dumps(value, default=str)
+    return words if len(words) <= 40 else words[:37] + "..."
+
+
+def result_from_file(path: str | Path) -> AuditResult:
+    """The program's part of a saved audit, judged again from plan and counts.
+
+    Raises
+    ------
+    ParameterError
+        As in ``read_saved``; or if the file has no such part.
+    """
+    saved = read_saved(path)
+    if PROGRAM not in saved.parts:
+        raise rejected(f"audit {str(path)!r}", sorted(saved.parts), f"the part {PROGRAM}")
+    return saved.parts[PROGRAM]
+
+
+# ------------------------------------------------------------------------------- checkpoints
+
+
+class Checkpoint:
+    """Raw counts of an audit that runs, in a file that is always whole.
+
+    Parameters
+    ----------
+    path : str or Path
+        Written every ten seconds, and when the audit ends or is interrupted; one that is there
+        already is continued.
+    source : dict
+        Where the reports come from; a checkpoint of another source is refused.
+    """
+
+    def __init__(
+        self,
+        path: str | Path,
+        source: Mapping[str, Any],
+        *,
+        every: float = _EVERY,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.path, self.source = Path(path), dict(source)
+        # The first counts are written at once.
+        self._every, self._clock, self._last = every, clock, -math.inf
+        self._parts: dict[str, dict[str, Any]] = {}
+        self._written = True
+        if self.path.exists():
+            table = read_table(self.path)
+            name = f"checkpoint {str(path)!r}"
+            if table.get("sha256") != digest_of(table["parts"]):
+                raise ParameterError(f"{name}: damaged, its counts are not those that were kept")
+            if not table.get("stopped", False):
+                raise ParameterError(f"{name}: an audit that is done; wanted a checkpoint")
+            if table.get("source") != self.source:
+                words = "of another program or other options, wanted the same or another file"
+                raise ParameterError(f"{name}: {words}")
+            self._parts = table["parts"]
+
+    def start(self, part: str, plan: Mapping[str, Any]) -> dict[str, Any] | None:
+        """What is counted of a part already; None where nothing is."""
+        known = self._parts.get(part)
+        if known is None:
+            return None
+        if known["plan"] != json.loads(json.dumps(plan)):
+            words = f"its {part} has another plan, wanted the same options or another file"
+            raise ParameterError(f"checkpoint {str(self.path)!r}: {words}")
+        return known
+
+    def keep(self, part: str, plan: Mapping[str, Any], tally: Any) -> None:
+        """Remember counts, and write them if it is time."""
+        self._parts[part] = {"plan": dict(plan), "tally": tally}
+        self._written = False
+        if self._clock() - self._last >= self._every:
+            self.write()
+
+    def write(self) -> None:
+        """Put it on the disk, whole."""
+        if self._written:
+            return
+        table = {
+            "format": SAVED_FORMAT,
+            "stopped": True,
+            "source": self.source,
+            "sha256": digest_of(self._parts),
+            "parts": self._parts,
+        }
+        with writing([("checkpoint", self.path)]) as held:
+            held.write(self.path, json.dumps(table, allow_nan=False) + "\n")
+        self._last, self._written = self._clock(), True
+
+    def remove(self) -> None:
+        """The audit is done: nobody continues it."""
+        self.path.unlink(missing_ok=True)

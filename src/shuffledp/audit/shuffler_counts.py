@@ -1,0 +1,203 @@
+"""What is asked of a shuffler, and the raw counts of what left: all that a result is made of."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from shuffledp import _check
+from shuffledp.audit.tables import number, table_of, whole
+from shuffledp.described import Described
+from shuffledp.errors import rejected
+
+# Blocks of a batch of which it is counted how many of the first ones stay first.
+_SCALES = (2, 4, 16)
+# Where messages come in or leave, in so many equal parts of a batch.
+BINS = 8
+# Characters of a message's mark, and the longest message.
+MARK, _LONGEST = 16, 1024
+# What may leave beside a message: length, pause, and fields of an envelope.
+MOST_TRACES = 8
+
+
+@dataclass(frozen=True, kw_only=True)
+class ShufflerPlan(Described):
+    """An audit of a shuffler.
+
+    Parameters
+    ----------
+    messages : int
+        Of one batch, 16 to 1e6.
+    batches : int
+        How many, 2 to 1e5.
+    shards : int
+        Messages arrive in so many equal groups, one after the other.
+    minimum : int, optional
+        The minimum batch: one message fewer has to leave nothing.
+    alpha : float
+        Level of all tests together.
+    seed : int
+        Of the marks of the messages.
+    longest : int
+        Characters of the longest message, 16 to 1,024; lengths are drawn uniformly from 16.
+    """
+
+    messages: int = 1_000
+    batches: int = 100
+    shards: int = 1
+    minimum: int | None = None
+    alpha: float = 0.05
+    seed: int = 0
+    longest: int = MARK
+
+    def __post_init__(self) -> None:
+        _check.count("messages", self.messages, low=16, high=10**6)
+        _check.count("batches", self.batches, low=2, high=10**5)
+        _check.count("shards", self.shards, high=self.messages // 8)
+        _check.count("seed", self.seed, low=0, high=2**63 - 1)
+        _check.count("longest", self.longest, low=MARK, high=_LONGEST)
+        object.__setattr__(self, "alpha", _check.real("alpha", self.alpha, low=1e-12, high=0.5))
+        if self.minimum is not None:
+            _check.count("minimum", self.minimum, low=2)
+            if self.minimum > self.messages:
+                raise rejected("minimum", self.minimum, f"at most messages = {self.messages:,}")
+
+    @property
+    def scales(self) -> tuple[int, ...]:
+        """Into how many blocks a batch is cut."""
+        wanted = {*_SCALES, self.shards} - {1}
+        return tuple(sorted(s for s in wanted if 2 * s <= self.messages))
+
+
+@dataclass
+class Trace:
+    """Counts of one thing that leaves beside messages, over the batches in which it differs.
+
+    Attributes
+    ----------
+    halves : list of int
+        For each batch, messages that came in in the first half, among the half with the larger
+        values (equal ones by the order in which they left).
+    extremes : list of two lists of int
+        Where the message with the largest value came in, and that with the smallest.
+    repeated, pairs : int
+        Places of two batches, one after the other, that have the same value, where all values of a
+        batch are different; and how many pairs of batches.
+    """
+
+    halves: list[int] = field(default_factory=list)
+    extremes: list[list[int]] = field(default_factory=lambda: [[0] * BINS, [0] * BINS])
+    repeated: int = 0
+    pairs: int = 0
+
+
+@dataclass
+class ShufflerTally:
+    """Counts over all batches; what a result is made of.
+
+    Attributes
+    ----------
+    kept : int
+        Disjoint neighbours that leave in the order they came in.
+    positions : ndarray, shape (3, bins)
+        Where the first, the middle and the last message leave.
+    blocks : dict of scale to lists of ints
+        For each batch, messages of the first block that leave in the first block; of the last.
+    adjacent, fixed, repeated : int
+        Neighbours that leave as neighbours; messages that keep their place; places that two
+        batches, one after the other, treat alike.
+    lost, foreign, copies, replays : int
+        Messages that do not leave, leave though they never came, leave more than once, or leave
+        though they belong to an earlier batch.
+    early : int
+        Messages that left a batch below the minimum.
+    traces : dict of str to Trace
+        What left beside messages.
+    done : int
+        Batches.
+    """
+
+    kept: int = 0
+    positions: Any = field(default_factory=lambda: np.zeros((3, BINS), dtype=np.int64))
+    blocks: dict[int, tuple[list[int], list[int]]] = field(default_factory=dict)
+    adjacent: int = 0
+    fixed: int = 0
+    repeated: int = 0
+    pairs: int = 0
+    whole: int = 0
+    lost: int = 0
+    foreign: int = 0
+    copies: int = 0
+    replays: int = 0
+    early: int = 0
+    traces: dict[str, Trace] = field(default_factory=dict)
+    done: int = 0
+
+    def to_dict(self) -> dict[str, Any]:
+        """For files."""
+        table = dataclasses.asdict(self) | {"positions": self.positions.tolist()}
+        table["blocks"] = {str(s): [list(v) for v in pair] for s, pair in self.blocks.items()}
+        return table
+
+
+def shuffler_start(table: dict[str, Any]) -> tuple[ShufflerPlan, ShufflerTally]:
+    """Plan and counts of a file.
+
+    Raises
+    ------
+    ParameterError
+        If they are not counts of such batches.
+    """
+    names = [f.name for f in dataclasses.fields(ShufflerPlan)]
+    plan = ShufflerPlan(**table_of("shuffler.plan", table.get("plan"), names))
+    fields = [f.name for f in dataclasses.fields(ShufflerTally)]
+    given = table_of("shuffler.tally", table.get("tally"), fields)
+    plain = [name for name in fields if name not in {"positions", "blocks", "traces"}]
+    tally = ShufflerTally()
+    for name in plain:
+        setattr(tally, name, number(f"shuffler.tally.{name}", given[name]))
+    many = tally.whole
+    rows = whole("shuffler.tally.positions", given["positions"], (3, BINS))
+    tally.positions = np.array(rows, dtype=np.int64)
+    scales = table_of("shuffler.tally.blocks", given["blocks"], [str(s) for s in plan.scales])
+    for scale in plan.scales:
+        first, last = whole("shuffler.tally.blocks", scales[str(scale)], (2, many))
+        tally.blocks[scale] = (first, last)
+    if not isinstance(given["traces"], dict) or len(given["traces"]) > MOST_TRACES:
+        raise rejected("shuffler.tally.traces", given["traces"], f"at most {MOST_TRACES}")
+    for name, row in given["traces"].items():
+        tally.traces[name] = _trace(row, f"shuffler.tally.traces.{name}", many)
+    _check_tally(plan, tally)
+    return plan, tally
+
+
+def _trace(row: Any, name: str, most: int) -> Trace:
+    given = table_of(name, row, [f.name for f in dataclasses.fields(Trace)])
+    halves = whole(f"{name}.halves", given["halves"], (None,))
+    extremes = whole(f"{name}.extremes", given["extremes"], (2, BINS))
+    repeated, pairs = (number(f"{name}.{key}", given[key]) for key in ("repeated", "pairs"))
+    if len(halves) > most or {sum(one) for one in extremes} != {len(halves)} or 2 * pairs > most:
+        raise rejected(name, "its sums", f"those of {most} batches")
+    return Trace(halves, extremes, repeated, pairs)
+
+
+def _check_tally(plan: ShufflerPlan, tally: ShufflerTally) -> None:
+    """Counts that so many batches can have."""
+    n, whole_batches = plan.messages, tally.whole
+    sizes = {"kept": n // 2, "adjacent": n - 1, "fixed": n}
+    halves = [h for trace in tally.traces.values() for h in trace.halves]
+    wrong = [name for name, size in sizes.items() if getattr(tally, name) > size * whole_batches]
+    wrong += ["done"] * (not whole_batches <= tally.done <= plan.batches)
+    wrong += ["repeated"] * (tally.repeated > tally.pairs * n or 2 * tally.pairs > whole_batches)
+    wrong += ["positions"] * bool((tally.positions.sum(axis=1) != whole_batches).any())
+    wrong += ["blocks"] * any(
+        max((*first, *last), default=0) > n // scale
+        for scale, (first, last) in tally.blocks.items()
+    )
+    wrong += ["traces"] * (max(halves, default=0) > n // 2)
+    if wrong:
+        words = f"counts that {tally.done:,} batches of {n:,} messages can have"
+        raise rejected(f"shuffler.tally.{wrong[0]}", "its counts", words)

@@ -1,0 +1,282 @@
+"""The parts of ``shuffledp audit``: each is made, or continued from a checkpoint."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from shuffledp import __version__
+from shuffledp.cli.progress import Progress
+from shuffledp.errors import ParameterError, rejected, unreadable
+
+# What tells one source of reports from another.
+_SOURCE = ("command", "reports", "own", "shuffler")
+
+
+class Left:
+    """How much is done, and for how long it will go on at this rate."""
+
+    def __init__(self, status: Progress, what: str, total: int, done: int = 0) -> None:
+        self._status, self._what, self._total = status, what, total
+        self._first, self._start = done, time.monotonic()
+
+    def __call__(self, done: int) -> None:
+        """So many are done."""
+        rate = (time.monotonic() - self._start) / max(1, done - self._first)
+        left = f", about {_duration(rate * (self._total - done))} left"
+        more = left if done < self._total else ""
+        self._status.update(f"{done:,} of {self._total:,} {self._what}{more}")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90.0:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60.0:.0f} min" if seconds < 5400.0 else f"{seconds / 3600.0:.1f} h"
+
+
+def source_of(deployment: str | None, given: dict[str, Any]) -> dict[str, Any]:
+    """Where the reports come from, for files: nothing is computed from it."""
+    source: dict[str, Any] = {"by": f"shuffledp {__version__}"}
+    source |= {name: given[name] for name in _SOURCE if given.get(name)}
+    for name, path in (("deployment", deployment), ("reports", given.get("reports"))):
+        if path is not None:
+            try:
+                digest = hashlib.sha256(Path(path).read_bytes()).hexdigest()
+            except OSError as error:
+                raise ParameterError(f"{name} = {path!r}: {unreadable(error)}") from None
+            source[name] = {"file": Path(path).name, "sha256": digest}
+    return source
+
+
+def of_program(
+    claimed: Any, alpha: float, given: dict[str, Any], status: Progress, checkpoint: Any
+) -> Any:
+    """Reports against the declared law."""
+    from shuffledp import audit as audits
+    from shuffledp.audit.saved import PROGRAM
+
+    plan = _program_plan(claimed, alpha, given)
+    if given["reports"]:
+        return _of_file(plan, given)
+    start = None
+    if checkpoint is not None:
+        known = checkpoint.start(PROGRAM, plan.to_dict())
+        start = None if known is None else audits.tally_from_dict(known["tally"], plan)
+    done = 0 if start is None else int(start.counts.sum())
+    if done:
+        _say(checkpoint, f"{done:,} of {plan.total:,} reports")
+    tally = audits.collected(
+        plan,
+        program_of(plan.randomizer, given),
+        tell=Left(status, "reports", plan.total, done),
+        start=start,
+        keep=_keeper(checkpoint, PROGRAM, plan, lambda tally: tally.to_dict()),
+    )
+    _kept(checkpoint, PROGRAM, plan, tally.to_dict())
+    status.update("judging")
+    return audits.result_of(plan, tally)
+
+
+def _program_plan(claimed: Any, alpha: float, given: dict[str, Any]) -> Any:
+    from shuffledp.audit import AuditPlan
+    from shuffledp.deployment.accounting import situations
+    from shuffledp.deployment.model import GENERIC, is_protocol
+    from shuffledp.randomizers import randomizer_from_dict
+
+    table = claimed.randomizer
+    if is_protocol(table) or table["name"] == GENERIC:
+        raise ParameterError(
+            f"randomizer.name = {table['name']!r}: wanted one mechanism that sends one report; "
+            "an audit tests its law"
+        )
+    honest = situations(claimed)[0][1]
+    numbers: dict[str, Any] = {"alpha": alpha, "seed": given["seed"]}
+    if given["count"] is not None:
+        numbers["reports"] = given["count"]
+    if given["deltas"] is not None:
+        numbers["deltas"] = tuple(given["deltas"])
+    return AuditPlan(
+        randomizer=randomizer_from_dict(table), n=honest if honest > 1 else None, **numbers
+    )
+
+
+def program_of(randomizer: Any, given: dict[str, Any]) -> Callable[[Any], Any]:
+    """The command, or the package's own randomizer."""
+    from shuffledp.audit import Command
+
+    if given["command"]:
+        return Command.parsed(given["command"], randomizer, timeout=given["timeout"])
+    return randomizer.randomize
+
+
+def _of_file(plan: Any, given: dict[str, Any]) -> Any:
+    from shuffledp import audit as audits
+
+    rows = audits.recorded(given["reports"], plan)
+    if given["count"] is not None and given["count"] != rows.each:
+        raise ParameterError(
+            f"count = {given['count']}: wanted {rows.each}, the reports of each input in the file"
+        )
+    plan = dataclasses.replace(plan, reports=rows.each)
+    return audits.result_of(plan, audits.counted(plan, rows.order, rows.reports))
+
+
+def of_domain(
+    result: Any, alpha: float, given: dict[str, Any], status: Progress, checkpoint: Any
+) -> Any:
+    """Values outside the domain."""
+    from shuffledp.audit import audit_domain, outside_values
+    from shuffledp.audit.domain import domain_from_dict
+    from shuffledp.audit.plan import plain
+    from shuffledp.audit.saved import OUTSIDE
+
+    values = [plain(v) for v in outside_values(result.plan)]
+    plan = {"alpha": alpha, "values": values}
+    known = None if checkpoint is None else checkpoint.start(OUTSIDE, plan)
+    if known is not None:
+        return domain_from_dict(known, result.plan, result.tally)
+    status.update("values outside the domain")
+    program = program_of(result.plan.randomizer, given)
+    found = audit_domain(program, result.plan, result.tally, alpha=alpha)
+    if checkpoint is not None:
+        table = found.to_dict()
+        checkpoint.keep(OUTSIDE, table["plan"], table["tally"])
+    return found
+
+
+def of_estimates(
+    plan: Any, alpha: float, given: dict[str, Any], status: Progress, checkpoint: Any
+) -> Any:
+    """Estimates from batches of known values."""
+    from shuffledp.audit import EstimatesPlan, audit_estimates
+    from shuffledp.audit.estimates import estimates_start, plain_sums
+    from shuffledp.audit.saved import ESTIMATES
+
+    settings = EstimatesPlan(audit=plan, batches=given["estimates"], alpha=alpha)
+    known = None if checkpoint is None else checkpoint.start(ESTIMATES, settings.to_dict())
+    start = [] if known is None else estimates_start(known)[1]
+    if start:
+        _say(checkpoint, f"{len(start):,} of {settings.batches:,} batches of estimates")
+    return audit_estimates(
+        program_of(plan.randomizer, given),
+        settings,
+        tell=Left(status, "batches of estimates", settings.batches, len(start)),
+        start=start,
+        keep=_keeper(checkpoint, ESTIMATES, settings, plain_sums),
+    )
+
+
+def of_shuffler(
+    claimed: Any, alpha: float, given: dict[str, Any], status: Progress, checkpoint: Any
+) -> Any:
+    """Batches of marked messages."""
+    from shuffledp.audit import ShufflerPlan, audit_shuffler
+    from shuffledp.audit.saved import SHUFFLER
+    from shuffledp.audit.shuffler import lines_program
+    from shuffledp.audit.shuffler_counts import shuffler_start
+    from shuffledp.audit.sources import Lines, split
+
+    minimum = None if claimed is None else claimed.population.minimum_batch
+    plan = ShufflerPlan(
+        messages=given["messages"] or max(1_000, minimum or 0),
+        batches=given["batches"],
+        shards=given["shards"],
+        minimum=minimum,
+        alpha=_less(claimed, alpha, given["batches"]),
+        seed=given["seed"],
+        longest=given["longest"],
+    )
+    known = None if checkpoint is None else checkpoint.start(SHUFFLER, dataclasses.asdict(plan))
+    start = None if known is None else shuffler_start(known)[1]
+    done = 0 if start is None else start.done
+    if done:
+        _say(checkpoint, f"{done:,} of {plan.batches:,} batches of messages")
+    run = Lines(split(given["shuffler"]), given["timeout"])
+    return audit_shuffler(
+        lines_program(run.timed),
+        plan,
+        tell=Left(status, "batches of messages", plan.batches, done),
+        start=start,
+        keep=_keeper(checkpoint, SHUFFLER, plan, lambda tally: tally.to_dict()),
+    )
+
+
+def _less(claimed: Any, alpha: float, batches: int) -> float:
+    """The level for uniform orders, where orders are declared to be near uniform ones.
+
+    Of all batches together the orders are within batches * distance of uniform ones.
+    """
+    declared = None if claimed is None else claimed.shuffler
+    if declared is None:
+        return alpha
+    for name, usual in (("shards", 1), ("dummies", 0), ("fills", False)):
+        value = getattr(declared, name)
+        if value != usual:
+            raise ParameterError(
+                f"shuffler.{name} = {value!r}: wanted {usual!r}, a shuffler that orders all "
+                "messages of a batch and adds none; one shard's may be audited without --deployment"
+            )
+    rest = alpha - batches * float(declared.distance)
+    if rest < 0.5 * alpha:
+        most = int(0.5 * alpha / float(declared.distance))
+        raise rejected("batches", batches, f"at most {most:,} with this shuffler.distance")
+    return rest
+
+
+def of_unknown(alpha: float, given: dict[str, Any], status: Progress) -> Any:
+    """A command of which no law is declared."""
+    from shuffledp.audit import UnknownPlan, audit_unknown
+    from shuffledp.audit.blackbox import any_reports
+    from shuffledp.audit.sources import Lines, split
+
+    plan = UnknownPlan(
+        pair=pair_of(given["pair"]),
+        alpha=alpha,
+        epsilons=tuple(given["epsilons"] or ()),
+        claimed=given["claimed"],
+        seed=given["seed"],
+        **({} if given["count"] is None else {"reports": given["count"]}),
+    )
+    run = Lines(split(given["command"]), given["timeout"])
+
+    def program(values: Any) -> Any:
+        asked = [json.dumps(v) for v in values.tolist()]
+        return any_reports(run("\n".join(asked) + "\n", len(asked)))
+
+    return audit_unknown(program, plan, tell=Left(status, "reports", 2 * plan.reports))
+
+
+def pair_of(text: str) -> tuple[Any, Any]:
+    """Two values as JSON, with a comma between them."""
+    try:
+        found = json.loads(f"[{text}]")
+    except ValueError:
+        found = []
+    if len(found) != 2:
+        raise rejected("pair", text, "two values as JSON with a comma between them, such as 0,1")
+    return found[0], found[1]
+
+
+def _keeper(
+    checkpoint: Any, part: str, plan: Any, table: Callable[[Any], Any]
+) -> Callable[[Any], None] | None:
+    if checkpoint is None:
+        return None
+    written = plan.to_dict() if hasattr(plan, "to_dict") else dataclasses.asdict(plan)
+    return lambda counts: checkpoint.keep(part, written, table(counts))
+
+
+def _kept(checkpoint: Any, part: str, plan: Any, tally: Any) -> None:
+    if checkpoint is not None:
+        checkpoint.keep(part, plan.to_dict(), tally)
+
+
+def _say(checkpoint: Any, words: str) -> None:
+    click.echo(f"shuffledp: audit continues from {str(checkpoint.path)!r}: {words}", err=True)

@@ -1,0 +1,308 @@
+"""Saved audits: every part judged again from its counts, edits are seen, checkpoints continue."""
+
+import contextlib
+import copy
+import dataclasses
+import json
+import random
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shuffledp as sd
+from audit import programs
+from shuffledp.audit import (
+    AuditPlan,
+    Checkpoint,
+    EstimatesPlan,
+    Saved,
+    ShufflerPlan,
+    UnknownPlan,
+    audit,
+    audit_domain,
+    audit_estimates,
+    audit_shuffler,
+    audit_unknown,
+    collected,
+    read_saved,
+    result_of,
+    tally_from_dict,
+)
+from shuffledp.audit.estimates import estimates_start
+from shuffledp.audit.saved import digest_of
+from shuffledp.audit.shuffler_counts import shuffler_start
+from shuffledp.cli import main
+from shuffledp.errors import ParameterError
+
+K = sd.KRR(k=4, eps0=1.0)
+PLAN = AuditPlan(randomizer=K, reports=400, alpha=0.01, n=100, deltas=(1e-6,))
+BATCHES = EstimatesPlan(audit=PLAN, batches=8, users=50, alpha=0.01)
+MIXED = ShufflerPlan(messages=64, batches=6, shards=4, minimum=20, alpha=0.01, longest=40)
+PAIR = UnknownPlan(pair=(0, 1), reports=2_000, epsilons=(0.5,), claimed=1.0)
+
+
+def mixer(seed=0):
+    generator = random.Random(seed)
+    return lambda m: generator.sample(m, len(m)) if len(m) >= 20 else []
+
+
+@pytest.fixture(scope="module")
+def whole():
+    program = programs.honest(K)
+    main_part = audit(program, PLAN)
+    parts = {
+        "program": main_part,
+        "outside": audit_domain(lambda v: np.asarray(v) % 4, PLAN, main_part.tally, alpha=0.01),
+        "estimates": audit_estimates(program, BATCHES),
+        "shuffler": audit_shuffler(mixer(), MIXED),
+        "unknown": audit_unknown(program, PAIR),
+    }
+    return json.loads(json.dumps(Saved(parts, {"by": "a test"}).to_dict()))
+
+
+def written(tmp_path, table):
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(table))
+    return path
+
+
+def test_every_part_is_judged_again_from_its_counts_alone(whole, tmp_path):
+    saved = read_saved(written(tmp_path, whole))
+    assert list(saved.parts) == ["program", "outside", "estimates", "shuffler", "unknown"]
+    assert json.loads(json.dumps(saved.to_dict())) == whole
+    assert saved.verdict == whole["verdict"] == "refuted"
+    assert "## Not checked" in saved.text()
+    # Of a stopped audit nothing but plans and counts is read: all else comes out the same.
+    bare = {k: {"plan": p["plan"], "tally": p["tally"]} for k, p in whole["parts"].items()}
+    stopped = whole | {"stopped": True, "parts": bare}
+    assert stopped["sha256"] == digest_of(bare)
+    again = read_saved(written(tmp_path, stopped))
+    assert json.loads(json.dumps(again.to_dict()))["parts"] == whole["parts"]
+
+
+EDITS = {
+    "a verdict": lambda t: t.update(verdict="not refuted"),
+    "a part's verdict": lambda t: t["parts"]["outside"].update(verdict="not refuted"),
+    "a central bound": lambda t: t["parts"]["program"]["central"][0].update(lower=0.0),
+    "a p-value": lambda t: t["parts"]["program"]["findings"][5].update(p=0.123),
+    "two counts": lambda t: _moved(t["parts"]["program"]["tally"]["counts"][0]),
+    "counts after an input": lambda t: _moved(t["parts"]["program"]["tally"]["after"][0][0]),
+    "a value's counts": lambda t: _moved(t["parts"]["outside"]["tally"][0]),
+    "a sum": lambda t: _moved(t["parts"]["estimates"]["tally"][3]["sums"]),
+    "a place": lambda t: _moved(t["parts"]["shuffler"]["tally"]["positions"][0]),
+    "a block": lambda t: t["parts"]["shuffler"]["tally"]["blocks"]["4"][0].__setitem__(0, 9),
+    "messages kept in order": lambda t: t["parts"]["shuffler"]["tally"].update(kept=190),
+    "counts of a black box": lambda t: _moved(t["parts"]["unknown"]["tally"]["second"][0]),
+    "the event": lambda t: t["parts"]["unknown"].update(event="another"),
+    "a finding less": lambda t: t["parts"]["shuffler"]["findings"].pop(),
+    "a key more": lambda t: t["parts"]["program"].update(certified=True),
+    "the level": lambda t: t["parts"]["program"]["plan"].update(alpha=0.5),
+    "the mechanism": lambda t: t["parts"]["program"]["plan"]["randomizer"].update(eps0=2.0),
+    "another claim": lambda t: t["parts"]["unknown"]["plan"].update(claimed=0.1),
+}
+
+
+def _moved(row):
+    """One report from the fullest cell to the emptiest: sums stay."""
+    most, least = row.index(max(row)), row.index(min(row))
+    row[most] -= 1
+    row[least] += 1
+
+
+@pytest.mark.parametrize("edit", EDITS)
+def test_what_does_not_follow_from_the_counts_is_said(whole, tmp_path, edit):
+    table = copy.deepcopy(whole)
+    EDITS[edit](table)
+    path = written(tmp_path, table)
+    done = CliRunner().invoke(main, ["audit", "--check", str(path)])
+    assert done.exit_code == 2
+    assert done.output.count("\n") == 1
+    # With a checksum made anew what is said of the counts still does not follow from them.
+    if edit != "a place":
+        written(tmp_path, table | {"sha256": digest_of(table["parts"])})
+        with pytest.raises(ParameterError):
+            read_saved(path)
+
+
+LEAVES = st.one_of(
+    st.none(), st.booleans(), st.integers(-5, 10**18), st.floats(), st.text(max_size=4),
+    st.just([]), st.just({}), st.just([[1]]),
+)  # fmt: skip
+
+
+@settings(max_examples=15)
+@given(data=st.data())
+def test_no_edit_of_plans_and_counts_is_a_traceback(whole, tmp_path_factory, data):
+    table = copy.deepcopy(whole)
+    table["parts"]["program"]["plan"]["n"] = None
+    name = data.draw(st.sampled_from(sorted(set(table["parts"]) - {"estimates"})))
+    where = table["parts"][name]
+    where = where[data.draw(st.sampled_from(["plan", "tally"]))]
+    for _ in range(data.draw(st.integers(0, 2))):
+        keys = list(where if isinstance(where, dict) else range(len(where)))
+        inner = [k for k in keys if isinstance(where[k], dict | list) and where[k]]
+        if not inner:
+            break
+        where = where[data.draw(st.sampled_from(inner))]
+    keys = list(where) if isinstance(where, dict) else list(range(len(where)))
+    key = data.draw(st.sampled_from(keys))
+    where[key] = data.draw(LEAVES)
+    table["sha256"] = digest_of(table["parts"])
+    path = written(tmp_path_factory.mktemp("edited"), table)
+    said = ""
+    with contextlib.suppress(ParameterError):
+        read_saved(path)
+        said = "judged"
+    assert said in {"", "judged"}
+
+
+def test_a_part_alone_and_an_unknown_part(whole, tmp_path):
+    for name in ("shuffler", "estimates", "unknown"):
+        alone = {"program": whole["parts"][name]}
+        table = whole | {"parts": {name: alone["program"], "weather": {"rain": 1}}}
+        table["verdict"] = whole["parts"][name]["verdict"]
+        table["sha256"] = digest_of(table["parts"])
+        saved = read_saved(written(tmp_path, table))
+        assert any("weather" in words for words in saved.not_checked)
+    parts = {"outside": whole["parts"]["outside"]}
+    path = written(tmp_path, whole | {"parts": parts, "sha256": digest_of(parts)})
+    with pytest.raises(ParameterError, match="program beside it"):
+        read_saved(path)
+
+
+# ------------------------------------------------------------------------------- checkpoints
+
+
+class StoppedError(Exception):
+    """The machine is turned off."""
+
+
+def stopping(program, calls):
+    left = iter(range(calls))
+
+    def run(values):
+        if next(left, None) is None:
+            raise StoppedError
+        return program(values)
+
+    return run
+
+
+def interrupted(program, path, plan=PLAN):
+    """What five calls leave behind."""
+    with pytest.raises(StoppedError):
+        collected(plan, stopping(program, 5), keep=remembering(path))
+    return json.loads(path.read_text())
+
+
+def remembering(path):
+    """What is kept after every two calls, as a file has it."""
+    return lambda tally: path.write_text(json.dumps(tally.to_dict()))
+
+
+def test_an_interrupted_audit_continues_to_the_same_counts(tmp_path):
+    path = tmp_path / "kept.json"
+    straight = collected(PLAN, programs.honest(K))
+    inner = programs.honest(K)
+    start = tally_from_dict(interrupted(inner, path), PLAN)
+    assert start.counts.sum() == 4 * PLAN.call_size
+    # The fifth call is made again: seeds of this program go by the call.
+    rest = programs.honest(K, start=4)
+    assert collected(PLAN, rest, start=start) == straight
+
+
+def test_an_interrupted_audit_can_be_judged_and_keeps_its_level(tmp_path):
+    path, bare = tmp_path / "kept.json", dataclasses.replace(PLAN, n=None)
+    refuted = 0
+    for seed in range(12):
+        program = programs.honest(K, start=100 * seed)
+        result = result_of(bare, tally_from_dict(interrupted(program, path, bare), bare))
+        refuted += result.verdict == "refuted"
+        assert not result.complete
+        assert "(of 400)" in result.text()
+    assert refuted == 0
+    counts = interrupted(programs.honest(sd.KRR(k=4, eps0=3.0)), path, bare)
+    assert result_of(bare, tally_from_dict(counts, bare)).verdict == "refuted"
+    counts["counts"][0][0] += 1
+    with pytest.raises(ParameterError, match=r"tally\.counts"):
+        tally_from_dict(counts, bare)
+
+
+def test_estimates_and_shufflers_continue(tmp_path):
+    kept = []
+    audit_estimates(programs.honest(K), BATCHES, keep=lambda sums: kept.append([*sums]))
+    table = {"plan": BATCHES.to_dict(), "tally": []}
+    table["tally"] = [{"count": s.count, "sums": s.sums.tolist()} for s in kept[3]]
+    start = estimates_start(json.loads(json.dumps(table)))[1]
+    again = audit_estimates(programs.honest(K, start=4), BATCHES, start=start)
+    assert again.sums == tuple(kept[-1])
+
+    def program(messages):
+        return mixer(messages[0])(messages)
+
+    tables = []
+    done = audit_shuffler(program, MIXED, keep=lambda t: tables.append(copy.deepcopy(t.to_dict())))
+    plan = done.to_dict()["plan"]
+    start = shuffler_start({"plan": plan, "tally": json.loads(json.dumps(tables[0]))})[1]
+    assert start.done == 2
+    assert audit_shuffler(program, MIXED, start=start).to_dict() == done.to_dict()
+
+
+def test_checkpoints_are_whole_files_of_one_audit(tmp_path):
+    path, now = tmp_path / "c.json", [0.0]
+    kept = Checkpoint(path, {"by": "x"}, clock=lambda: now[0])
+    kept.keep("program", {"a": 1}, [1])
+    assert json.loads(path.read_text())["parts"]["program"]["tally"] == [1]
+    kept.keep("program", {"a": 1}, [2])
+    assert json.loads(path.read_text())["parts"]["program"]["tally"] == [1]
+    now[0] = 11.0
+    kept.keep("program", {"a": 1}, [3])
+    assert json.loads(path.read_text())["parts"]["program"]["tally"] == [3]
+    again = Checkpoint(path, {"by": "x"})
+    assert again.start("program", {"a": 1})["tally"] == [3]
+    assert again.start("shuffler", {}) is None
+    with pytest.raises(ParameterError, match="another plan"):
+        again.start("program", {"a": 2})
+    with pytest.raises(ParameterError, match="another program"):
+        Checkpoint(path, {"by": "y"})
+    again.remove()
+    assert not path.exists()
+    path.write_text("{")
+    with pytest.raises(ParameterError, match="not JSON"):
+        Checkpoint(path, {"by": "x"})
+
+
+def test_the_command_continues_from_its_checkpoint(tmp_path):
+    (tmp_path / "d.toml").write_text(
+        'title = "t"\n[population]\nusers = 100\nminimum_batch = 20\n'
+        '[randomizer]\nname = "k-rr"\nk = 4\neps0 = 1.0\n[target]\ndelta = 1e-6\n'
+    )
+    words = ["audit", "--deployment", str(tmp_path / "d.toml"), "--own", "-N", "200"]
+    words += ["--alpha", "1e-6", "--delta", "1e-6", "--checkpoint", str(tmp_path / "c.json")]
+    options = [*words, "--estimates", "5", "--outside"]
+    calls, honest = [], sd.KRR.randomize
+
+    def broken(self, values):
+        calls.append(len(values))
+        if len(calls) == 12:  # among the batches of estimates
+            raise KeyboardInterrupt
+        return honest(self, values)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sd.KRR, "randomize", broken)
+        stopped = CliRunner().invoke(main, options)
+    assert stopped.exit_code != 0
+    table = json.loads((tmp_path / "c.json").read_text())
+    assert set(table["parts"]) == {"program", "outside"}
+    judged = CliRunner().invoke(main, ["audit", "--check", str(tmp_path / "c.json")])
+    assert judged.exit_code == 0
+    assert "**Not done.**" in judged.output
+    other = CliRunner().invoke(main, [*words, "--estimates", "6"])
+    assert other.exit_code == 2
+    done = CliRunner().invoke(main, options)
+    assert done.exit_code == 0
+    assert "continues from" in done.output
+    assert not (tmp_path / "c.json").exists()
