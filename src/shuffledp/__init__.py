@@ -80,7 +80,7 @@ from shuffledp.shuffle.families import metric_curve, ratios, variation_ratio
 from shuffledp.surveys import Survey, Surveys, survey
 from shuffledp.training import BatchedSGD, sgd, sgd_noise
 from shuffledp.training.shuffled import ShuffledSGD
-from shuffledp.views import Sums, shuffle
+from shuffledp.views import AddedNoise, Sums, shuffle
 
 __all__ = [
     "BLH",
@@ -90,6 +90,7 @@ __all__ = [
     "PCKVGRR",
     "PIRAPPOR",
     "RAPPOR",
+    "AddedNoise",
     "Analysis",
     "BalcerCheu",
     "BalcerEtAl",

@@ -497,6 +497,19 @@ SUMS_DATASET = Theorem(
     "definition of the divergence; docs/theory-sums.md, Lemmas 1.2 and 2.1",
     "proved here",
 )
+SUMS_ADDED = Theorem(
+    "sums-added",
+    "sums of coordinates with the aggregator's own noise: those that a neighbour changes, each as "
+    "one bit of n users",
+    "docs/theory-sums.md, Theorem 6.1, Lemmas 6.2 and 6.3",
+    "proved here",
+)
+SUMS_ADDED_DATASET = Theorem(
+    "sums-added-dataset",
+    "exact divergence of the noisy sums of one pair of neighbouring datasets",
+    "definition of the divergence; docs/theory-sums.md, Lemma 6.4",
+    "proved here",
+)
 ONES = Theorem(
     "binary-rr-ones",
     "exact divergence of binary randomized response, number of others' ones scanned",

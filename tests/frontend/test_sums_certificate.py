@@ -34,6 +34,8 @@ KINDS = {
     "rounds": (BINARY, "", EPS, 2),
     "normal": (NORMAL, "", EPS, 1),
     "normal, rounds": (NORMAL, "", DELTA, 3),
+    "noise added": (BINARY, "", EPS, 1, ("discrete-laplace", 2.5)),
+    "noise added, items": (RAPPOR, "", EPS, 1, ("discrete-gaussian", 1.5)),
 }
 # Other data sets, or other values of one coordinate, from which the same number is proved again.
 WITNESS = {
@@ -45,11 +47,13 @@ WITNESS = {
 
 
 def text(kind):
-    randomizer, top, target, rounds = kind
+    randomizer, top, target, rounds, *added = kind
+    noise = "".join(f'[added]\nkind = "{name}"\nscale = {scale}\n' for name, scale in added)
     return (
         f'title = "A title"\nview = "sums"\n{top}\n[population]\nusers = 60\nparticipation = 0.9\n'
         "minimum_batch = 20\ncolluding = 0.02\n"
         f"[randomizer]\n{randomizer}\n[target]\n{target}\n[accounting]\nrounds = {rounds}\n"
+        f"{noise}"
     )
 
 
@@ -79,7 +83,7 @@ def quick(monkeypatch):
 
 
 # Of the others the ordinary tests see parts: the ends hold in ``tests/views``.
-IN_LONG = {"a delta", "rounds", "items", "normal, rounds"}
+IN_LONG = {"a delta", "rounds", "items", "normal, rounds", "noise added, items"}
 
 
 @pytest.mark.parametrize(
@@ -142,6 +146,28 @@ def test_what_the_view_says_is_compared(tmp_path, quick):
         assert caught(changed(change))
 
 
+def test_the_aggregators_noise_is_compared_and_counts_for_nothing_where_it_fails(tmp_path, quick):
+    _, content = made(tmp_path, KINDS["noise added"])
+    path = tmp_path / "certificate.json"
+    assert content["view"]["added"] == {"kind": "discrete-laplace", "scale": 2.5}
+    said = [" ".join(s["claims"][0]["assumptions"]) for s in content["scenarios"]]
+    assert ["adds discrete Laplace noise" in words for words in said] == [True, True, False]
+    # Of one report alone, whose noise nobody adds.
+    assert content["scenarios"][2]["claims"][0]["value"] >= 0.99
+    for change in (
+        lambda c: c["view"].pop("added"),
+        lambda c: c["view"]["added"].update(scale=2.6),
+        lambda c: c["deployment"]["content"]["added"].update(scale=2.4),
+        lambda c: c["deployment"]["content"]["added"].update(kind="discrete-gaussian"),
+        lambda c: (c["view"].pop("added"), c["deployment"]["content"].pop("added")),
+        lambda c: c["scenarios"][0]["claims"][0]["assumptions"].pop(3),
+        lambda c: c["scenarios"][2].update(claims=c["scenarios"][1]["claims"]),
+    ):
+        new = json.loads(json.dumps(content))
+        change(new)
+        assert caught(outcome(resigned(new), path))
+
+
 def test_a_value_that_is_too_small_and_an_end_that_is_are_found_out(tmp_path, quick):
     _, content = made(tmp_path, KINDS["items"])
     path = tmp_path / "certificate.json"
@@ -172,6 +198,18 @@ def test_words_of_the_verifier_are_those_of_the_library():
         other = normal if view is bits else bits
         assert view_statement(other, analysis, end) is None
     assert view_statement(bits, "sums", "lower") is None
+    noisy = view_of(KRR2, 1, "replace-one", {"kind": "discrete-gaussian", "scale": 2.0})
+    for analysis, end, theorem in (
+        ("sums", "upper", theorems.SUMS_ADDED),
+        ("sums-dataset", "lower", theorems.SUMS_ADDED_DATASET),
+        ("sums-local", "upper", theorems.SUMS_LOCAL),
+    ):
+        assert view_statement(noisy, analysis, end).to_dict() == theorem.to_dict()
+    for kind, scale in (("discrete-laplace", 2.0), ("discrete-gaussian", 0.3)):
+        noise = sd.AddedNoise(kind=kind, scale=scale)
+        view = sd.shuffle(sd.OUE(d=4, eps0=2.0), 30, view="sums", ones=2, added=noise)
+        there = view_of(view.mechanism.to_dict(), 2, "replace-one", noise.to_dict())
+        assert view_assumptions(there, rounds=1) == view.assumptions()
     for mechanism, relation, ones in (
         (sd.RAPPOR(d=4, eps0=2.0), "replace-one", 1),
         (sd.RAPPOR(d=4, eps0=2.0), "replace-special", 1),
@@ -207,6 +245,22 @@ def test_words_of_the_verifier_are_those_of_the_library():
         (("rounds = 1", 'trust = "published"'), "accounting.trust = 'published'"),
         (("rounds = 1", 'rounds = 1\n[data]\ncolumn = "x"\ndomain = ["a", "b", "c"]'), "data: "),
         (("rounds = 1", "rounds = 5_000_000"), "rounds"),
+        (
+            ("[target]", '[added]\nkind = "laplace"\nscale = 1.0\n[target]'),
+            "added.kind = 'laplace'",
+        ),
+        (
+            ("[target]", '[added]\nkind = "discrete-laplace"\nscale = 0.0\n[target]'),
+            "added.scale = 0.0",
+        ),
+        (
+            ('view = "sums"', "added = { kind = 'discrete-laplace', scale = 1.0 }"),
+            'added: wanted such a table with view = "sums"',
+        ),
+        (
+            (RAPPOR, NORMAL + '\n[added]\nkind = "discrete-laplace"\nscale = 1.0'),
+            "none where numbers with normal noise",
+        ),
     ],
 )
 def test_what_is_refused_is_refused_in_a_line(change, words, tmp_path):

@@ -308,11 +308,19 @@ def test_on_the_command_line():
     done = run(*bits, "--view", "sums", "--relation", "replace-special", "--json")
     view = sd.shuffle(sd.OUE(d=5, eps0=2.0), 30, view="sums", relation="replace-special")
     assert json.loads(done.stdout)["upper"] == view.epsilon(delta=1e-3).upper
+    done = run("delta", "binary-rr", "--eps0", 1, "-n", 30, "--epsilon", 0.2, "--json",
+               "--view", "sums", "--added", "discrete-gaussian:2")  # fmt: skip
+    noise = sd.AddedNoise(kind="discrete-gaussian", scale=2.0)
+    view = sd.shuffle(sd.BinaryRR(eps0=1.0), 30, view="sums", added=noise)
+    assert json.loads(done.stdout)["upper"] == view.delta(epsilon=0.2).upper
     for more, words in (
         (("--ones", 2), "view = 'messages'"),
         (("--view", "sums", "--analysis", "blanket"), "analysis = 'blanket'"),
         (("--view", "sums", "--ones", 9), "ones = 9"),
         (("--view", "sums", "--relation", "none"), "relation = 'none'"),
+        (("--added", "discrete-laplace:2"), "view = 'messages'"),
+        (("--view", "sums", "--added", "discrete-laplace"), "added = 'discrete-laplace'"),
+        (("--view", "sums", "--added", "laplace:2"), "added.kind = 'laplace'"),
     ):
         done = run(*bits, *more)
         assert done.exit_code == 2

@@ -14,7 +14,9 @@ bits exchanged: 1-q for p, 1-p for q, N - m for m.
 
 To leave some of the others out is to give their bits away: for m1 <= m <= m2, D_m is at most D
 among m1 who hold a 1 and N - m2 who hold a 0. Intervals are halved until each is decided at every
-eps. Sums of normal variables are at the end: (P, Q) is N(mu, 1) against N(0, 1).
+eps. Where an aggregator adds noise of its own to a sum, S stands for the others' ones and that
+noise: its masses are log-concave as well, and all of this holds alike (docs/theory-sums.md, section
+6). Sums of normal variables are at the end: (P, Q) is N(mu, 1) against N(0, 1).
 """
 
 from __future__ import annotations
@@ -38,6 +40,8 @@ _CUT = 30.0
 _MOST_USERS = 10_000_000
 # About a minute: a unit is a mass of a convolution.
 _MOST_WORK = 60_000_000
+# Integers on either side that noise is followed to.
+_FARTHEST = 200_000
 # Deltas below e^-1000 are not asked for by any certificate.
 _LOWEST = -1000.0
 _NEAR = 2
@@ -96,6 +100,44 @@ def coordinate_of(mechanism: Parameters) -> Coordinate | None:
     return Coordinate(low.share, high.share, 1, symmetric=name != "channel", several=False)
 
 
+class _Noise(NamedTuple):
+    """What an aggregator adds: masses from ``first`` on, what is not among them, and 1/r.
+
+    ``steepest`` bounds f(j-1)/f(j) of anything that discrete Laplace noise is added to.
+    """
+
+    first: int
+    mass: arb_poly
+    size: int
+    missing: arb
+    steepest: arb | None
+
+
+def _noise(added: Parameters, cut: arb) -> _Noise:
+    """From the definition: proportional to e^(-|z|/t), or to e^(-z^2/(2 t^2))."""
+    scale = positive(added, "scale")
+    laplace = added["kind"] == "discrete-laplace"
+    log_cut, weights = float(cut.log().mid()), [arb(1)]
+    # As far as masses are not below the cut, and once more.
+    width = float(scale.mid())
+    reach = -log_cut * width if laplace else math.sqrt(-2.0 * log_cut) * width
+    if reach > _FARTHEST:
+        raise NotCertified("added: noise too wide for the verifier")
+    weights += [
+        (-(z / scale) if laplace else -(z * z) / (2 * scale * scale)).exp()
+        for z in range(1, math.ceil(reach) + 2)
+    ]
+    # Each is at most this share of the one before: e^(-1/t), e^(-(2z+1)/(2 t^2)).
+    end = len(weights) - 1
+    share = (-1 / scale if laplace else -(2 * end + 1) / (2 * scale * scale)).exp()
+    rest = 2 * weights[-1] * share / (1 - share)
+    inside = 2 * sum(weights[1:], arb(0)) + 1
+    total = inside + arb(rest.upper() / 2, rest.upper() / 2)
+    mass = [w / total for w in [*weights[:0:-1], *weights]]
+    steepest = (1 / scale).exp() if laplace else None
+    return _Noise(-end, arb_poly(mass), len(mass), (rest / inside).upper(), steepest)
+
+
 class _Law(NamedTuple):
     """Tails T(j) = P(S >= j) at first <= j <= first + len(tails) - 1, each at most ``missing`` low.
 
@@ -106,6 +148,7 @@ class _Law(NamedTuple):
     mass: list[arb]
     tails: list[arb]
     missing: arb
+    steepest: arb | None = None
 
     def tail(self, j: int) -> arb:
         """P(S >= j), what is missing left out."""
@@ -154,9 +197,12 @@ def _outward(top: arb, cut: arb, most: int, ratio: Any) -> tuple[list[arb], arb]
 class _Others:
     """Laws of S, with what a smallest value asks of precision."""
 
-    def __init__(self, coordinate: Coordinate, log_smallest: float) -> None:
+    def __init__(
+        self, coordinate: Coordinate, log_smallest: float, added: Parameters | None
+    ) -> None:
         self._coordinate = coordinate
         self._cut = arb(max(log_smallest, _LOWEST) - _CUT).exp() / 100_000
+        self._added = None if added is None else _noise(added, self._cut)
         self.work = 0
 
     def law(self, ones: int, zeros: int) -> _Law:
@@ -167,13 +213,19 @@ class _Others:
         self.work += 50 + 4 * (len(first) + len(second))
         if self.work > _MOST_WORK:
             raise NotCertified("sums: too many data sets for the verifier")
-        mass = (arb_poly(first) * arb_poly(second)).coeffs()
+        product, at, missing = arb_poly(first) * arb_poly(second), start + other, lost + gone
+        noise, steepest = self._added, None
+        if noise is not None:
+            self.work += 8 * noise.size
+            product, at = product * noise.mass, at + noise.first
+            missing, steepest = missing + noise.missing, noise.steepest
+        mass = product.coeffs()
         # Trailing zeros of a product are not there.
         total, tails = arb(0), []
         for one in reversed(mass):
             total = total + one
             tails.append(total)
-        return _Law(start + other, mass, tails[::-1], lost + gone)
+        return _Law(at, mass, tails[::-1], missing, steepest)
 
 
 def _threshold(law: _Law, first: arb, second: arb) -> tuple[int, int]:
@@ -214,6 +266,9 @@ def _divergence(law: _Law, first: arb, second: arb) -> tuple[arb, arb]:
     if not second > 0 or not first < 0:
         # mutate: equivalent, ``first`` is not above 0 for any eps >= 0
         return arb(0), second.nonnegative_part() + first.nonnegative_part()
+    if law.steepest is not None and first + second * law.steepest <= 0:
+        # P(S' = j) <= a Q(S' = j) for every j.
+        return arb(0), arb(0)
     begin, end = _threshold(law, first, second)
     low, high = arb(0), arb(0)
     rest = law.missing
@@ -249,7 +304,12 @@ def _check(n: int, epsilons: Sequence[float]) -> None:
 
 
 def sums_hold(
-    mechanism: Parameters, *, n: int, epsilons: Sequence[float], logs: Sequence[float]
+    mechanism: Parameters,
+    *,
+    n: int,
+    epsilons: Sequence[float],
+    logs: Sequence[float],
+    added: Parameters | None = None,
 ) -> tuple[bool, bool, float]:
     """Whether delta of one coordinate is at most what is claimed at every eps, for all data sets.
 
@@ -263,6 +323,8 @@ def sums_hold(
         eps >= 0.
     logs : sequence of float
         Natural logarithms of the deltas claimed there; -inf for 0.
+    added : mapping, optional
+        Noise of the aggregator's own: kind and scale.
 
     Returns
     -------
@@ -283,7 +345,8 @@ def sums_hold(
         ways = [coordinate] if coordinate.symmetric else [coordinate, coordinate.flipped]
         worst = (True, False, -math.inf)
         for way in ways:
-            found = _search(way, n - 1, epsilons, logs, smallest)
+            source = _Others(way, smallest, added)
+            found = _search(source, way, n - 1, epsilons, logs)
             if not found[0]:
                 return found
             worst = (True, False, max(worst[2], found[2]))
@@ -298,10 +361,13 @@ def _known(mechanism: Parameters) -> Coordinate:
 
 
 def _search(
-    way: Coordinate, others: int, epsilons: Sequence[float], logs: Sequence[float], smallest: float
+    source: _Others,
+    way: Coordinate,
+    others: int,
+    epsilons: Sequence[float],
+    logs: Sequence[float],
 ) -> tuple[bool, bool, float]:
     """All m from 0 to ``others``, in halves until each is decided at every eps."""
-    source = _Others(way, smallest)
     factors = [_factors(way, epsilon) for epsilon in epsilons]
     excess = -math.inf
     waiting = [(0, others, list(range(len(logs))))]
@@ -342,10 +408,19 @@ class others_bracket:  # noqa: N801 (called as a function is)
         The victim holds a 0 in the first data set, a 1 in the second.
     log_smallest : float
         About the log of the smallest delta that will be asked for.
+    added : mapping, optional
+        Noise of the aggregator's own: kind and scale.
     """
 
     def __init__(
-        self, mechanism: Parameters, *, n: int, ones: int, swap: bool, log_smallest: float
+        self,
+        mechanism: Parameters,
+        *,
+        n: int,
+        ones: int,
+        swap: bool,
+        log_smallest: float,
+        added: Parameters | None = None,
     ) -> None:
         _check(n, ())
         if not 0 <= ones <= n - 1:
@@ -355,7 +430,8 @@ class others_bracket:  # noqa: N801 (called as a function is)
             found = _known(mechanism)
             self._way = found.flipped if swap else found
             held = n - 1 - ones if swap else ones
-            self._law = _Others(self._way, log_smallest).law(held, n - 1 - held)
+            source = _Others(self._way, log_smallest, added)
+            self._law = source.law(held, n - 1 - held)
 
     def __call__(self, epsilon: float) -> tuple[float, float]:
         """Floats below and above log delta at an eps >= 0."""

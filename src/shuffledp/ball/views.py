@@ -36,7 +36,15 @@ LOCAL = "sums-local"
 _REPLACE, _ZERO = "replace-one", "replace-special"
 # What the analyst sees, in words.
 SEEN = "the analyst sees the sum of each coordinate over all n reports and nothing else of them"
+_SEEN_NOISY = (
+    "the analyst sees the sum of each coordinate over all n reports with noise on it, and nothing "
+    "else of them"
+)
 Parameters = Mapping[str, Any]
+
+_KINDS = {"discrete-laplace": "Laplace", "discrete-gaussian": "Gaussian"}
+# Of the noise that an aggregator adds; as deployment files have it.
+_SCALES = (0.05, 2000.0)
 
 _STATEMENTS = {
     SUMS: Statement(
@@ -66,6 +74,24 @@ _STATEMENTS = {
 }
 
 
+# The same where the aggregator adds noise of its own.
+_NOISY = {
+    SUMS: Statement(
+        "sums-added",
+        "sums of coordinates with the aggregator's own noise: those that a neighbour changes, each "
+        "as one bit of n users",
+        "docs/theory-sums.md, Theorem 6.1, Lemmas 6.2 and 6.3",
+        "proved here",
+    ),
+    SUMS_DATASET: Statement(
+        "sums-added-dataset",
+        "exact divergence of the noisy sums of one pair of neighbouring datasets",
+        "definition of the divergence; docs/theory-sums.md, Lemma 6.4",
+        "proved here",
+    ),
+}
+
+
 class View(NamedTuple):
     """What the analyst sees of a deployment with sums.
 
@@ -77,11 +103,19 @@ class View(NamedTuple):
         Most 1s of a report before it is randomized.
     relation : {"replace-one", "replace-special"}
         Which data sets are neighbours.
+    added : mapping or None
+        Noise of the aggregator's own on every sum: kind and scale.
     """
 
     mechanism: Parameters
     ones: int
     relation: str
+    added: Parameters | None = None
+
+    @property
+    def seen(self) -> str:
+        """What the analyst sees, in words."""
+        return SEEN if self.added is None else _SEEN_NOISY
 
     @property
     def normal(self) -> bool:
@@ -122,17 +156,19 @@ class View(NamedTuple):
         return found
 
 
-def view_of(mechanism: Parameters, ones: Any, relation: Any) -> View:
+def view_of(mechanism: Parameters, ones: Any, relation: Any, added: Any = None) -> View:
     """The view of a deployment; NotCertified where there is none of this mechanism.
 
     Parameters
     ----------
     mechanism : mapping
         {"name": ..., **parameters}.
-    ones, relation
+    ones, relation, added
         As they stand in the deployment.
     """
-    found = View(mechanism, ones, relation)
+    if added is not None:
+        _check_added(mechanism, added)
+    found = View(mechanism, ones, relation, added)
     if found.normal:
         most, relations = 1, (_REPLACE,)
     else:
@@ -142,6 +178,28 @@ def view_of(mechanism: Parameters, ones: Any, relation: Any) -> View:
     if relation not in relations or isinstance(ones, bool) or not 1 <= ones <= most:
         raise NotCertified(f"ones = {ones!r}, relation = {relation!r}: not of {mechanism['name']}")
     return found
+
+
+def _check_added(mechanism: Parameters, added: Any) -> None:
+    """Refuse noise that is not known."""
+    fits = isinstance(added, Mapping) and set(added) == {"kind", "scale"}
+    if mechanism["name"] == "gaussian" or not fits or added["kind"] not in _KINDS:
+        raise NotCertified(f"added = {added!r}: not of {mechanism['name']}")
+    scale = added["scale"]
+    number = isinstance(scale, int | float) and not isinstance(scale, bool)
+    if not number or not _SCALES[0] <= scale <= _SCALES[1]:
+        raise NotCertified(f"added.scale = {scale!r}: wanted 0.05 to 2,000")
+
+
+def _added_words(added: Parameters) -> str:
+    """The noise's law, and who knows it."""
+    size = _exact(float(added["scale"]))
+    law = f"|z|/{size}" if added["kind"] == "discrete-laplace" else f"z^2/(2*{size}^2)"
+    return (
+        f"to every coordinate's sum the aggregator adds discrete {_KINDS[added['kind']]} noise z "
+        f"of its own, exactly with probability proportional to exp(-{law}); nobody else knows the "
+        "noise, or the sum without it"
+    )
 
 
 def view_relation(view: View) -> tuple[dict[str, Any], str]:
@@ -161,7 +219,9 @@ def view_statement(view: View, analysis: str, end: str) -> Statement | None:
     }[end]
     if analysis not in wanted:
         return None
-    return _STATEMENTS[analysis]
+    return (
+        _STATEMENTS[analysis] if view.added is None else _NOISY.get(analysis, _STATEMENTS[analysis])
+    )
 
 
 def view_assumptions(view: View, *, rounds: int) -> tuple[str, ...]:
@@ -172,8 +232,10 @@ def view_assumptions(view: View, *, rounds: int) -> tuple[str, ...]:
         found.append("the special value is the report of zeros alone, randomized as every other")
     found += [
         "all n reports are randomized as stated, each with randomness of its own, and are added up",
-        SEEN,
+        view.seen,
     ]
+    if view.added is not None:
+        found.append(_added_words(view.added))
     if view.normal:
         low, high = view.mechanism["low"], view.mechanism["high"]
         found.append(

@@ -8,7 +8,8 @@ a = e^eps, b = a - 1. Then (docs/theory-binary.md, Theorem 2.1)
     h_k = alpha P(S = k - 1) - (alpha + b) P(S = k),
 
 and h changes its sign once, from - to +. Everything is computed under the law tilted by
-tau = 1 + b/alpha, whose mode is the best j: P(S = k) = e^K tau^-k P_tau(S = k).
+tau = 1 + b/alpha, whose mode is the best j: P(S = k) = e^K tau^-k P_tau(S = k). With noise added to
+the number of ones S stands for that sum; all of this holds alike (docs/theory-sums.md, section 6).
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.blas import dtbsv  # pyright: ignore[reportAttributeAccessIssue]
 
+from shuffledp.binary.noise import AddedNoise
+from shuffledp.binary.noise import Part as _Part
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
@@ -29,6 +32,8 @@ _WIDE, _WIDER = 12.2, 80
 _NEAR = 3
 # Tilts and tilted odds up to here: powers of the one, and counts times the other, are in range.
 _LARGEST_TILT, _LARGEST_ODDS = 1e40, 1e280
+# Where odds are known to less, nothing is said of the masses.
+_LOOSEST = 1e-2
 # Powers of the tilt up to e^650 are in range.
 _LARGEST_POWER = 650.0
 
@@ -43,12 +48,18 @@ class Problem(NamedTuple):
         1.
     alpha, b : tuple of float
         Lower and upper bound of v0 - e^eps v1, and of e^eps - 1. alpha[1] > 0.
+    noise : AddedNoise, optional
+        What is added to the number of ones.
+    loose : float
+        How far the others' true odds may be from these, relatively.
     """
 
     odds_high: float
     odds_low: float
     alpha: tuple[float, float]
     b: tuple[float, float]
+    noise: AddedNoise | None = None
+    loose: float = 0.0
 
 
 class Divergence(NamedTuple):
@@ -56,18 +67,6 @@ class Divergence(NamedTuple):
 
     log_low: float
     log_high: float
-
-
-class _Part(NamedTuple):
-    """Masses of a tilted binomial law from ``start`` on.
-
-    ``rel`` bounds their relative errors, ``missing`` the mass that is not here.
-    """
-
-    start: int
-    mass: Array
-    rel: float
-    missing: float
 
 
 def divergence(problem: Problem, high: int, low: int) -> Divergence:
@@ -81,19 +80,37 @@ def divergence(problem: Problem, high: int, low: int) -> Divergence:
         Others whose bit is 1 with the larger, and with the smaller, probability; >= 0.
     """
     tau = _tilt(problem)
-    first = _binomial(high, problem.odds_high, tau)
-    second = _binomial(low, problem.odds_low, tau)
+    noise, reach, found = problem.noise, _NEAR, None
+    first = _binomial(high, problem.odds_high, tau, problem.loose)
+    second = _binomial(low, problem.odds_low, tau, problem.loose)
+    if noise is not None:
+        if noise.nothing_left(problem.b[0] / problem.alpha[1]):
+            # The ratio of two neighbouring masses is below tau everywhere: h_k <= 0 for all k.
+            return Divergence(-math.inf, -math.inf)
+        # A mode of the sum is about as far from its mean as noise is wide.
+        reach += math.ceil(noise.scale)
+        short, first = sorted((first, second), key=lambda part: part.mass.size)
+        second = noise.joined(short, tau)
     mean = _mean(first) + _mean(second)
-    reach, found = _NEAR, None
+    # Of the number of ones alone both ends are known at last.
+    most = math.inf if noise is None else 4 * (first.mass.size + second.mass.size)
     while found is None:
-        if (reach + 1) * math.log(tau) > _LARGEST_POWER:
+        if (reach + 1) * math.log(tau) > _LARGEST_POWER or reach > most:
             # Deltas far below e^-1000: nothing is said of them.
             return Divergence(-math.inf, 0.0)
-        found = _around(problem, (first, second), tau, round(mean), reach, high + low)
+        ends = (0, high + low + 1) if noise is None else None
+        found = _around(problem, (first, second), tau, round(mean), reach, ends)
         reach *= 4
     bottom, top, at = found
     level = _level(problem, high, low, tau, at)
     return Divergence(_log(bottom, level, up=False), _log(top, level, up=True))
+
+
+def steep(problem: Problem) -> bool:
+    """Whether powers of the tilt leave the range of floats, so that nothing would be said."""
+    reach = _NEAR + (0 if problem.noise is None else math.ceil(problem.noise.scale))
+    # Room for one look farther.
+    return (4 * reach + 1) * math.log(_tilt(problem)) > _LARGEST_POWER
 
 
 def _tilt(problem: Problem) -> float:
@@ -101,7 +118,8 @@ def _tilt(problem: Problem) -> float:
     alpha, b = problem.alpha[1], problem.b[1]
     tau = 1.0 + b / alpha if b < alpha * _LARGEST_TILT else _LARGEST_TILT
     odds = problem.odds_high if math.isfinite(problem.odds_high) else problem.odds_low
-    return max(min(tau, _LARGEST_ODDS / max(odds, 1.0)), 1.0)
+    tau = max(min(tau, _LARGEST_ODDS / max(odds, 1.0)), 1.0)
+    return tau if problem.noise is None else problem.noise.most_tilted(tau)
 
 
 def _mean(part: _Part) -> float:
@@ -117,9 +135,12 @@ def _level(problem: Problem, high: int, low: int, tau: float, at: int) -> tuple[
         share = 1.0 if math.isinf(odds) else odds / (1.0 + odds)
         terms.append(count * math.log1p(share * more))
     terms.append(-at * math.log1p(more))
-    size = math.fsum(abs(term) for term in terms)
+    size, err = math.fsum(abs(term) for term in terms), 0.0
+    if problem.noise is not None:
+        found, err = problem.noise.log_mean(tau)
+        terms.append(found)
     # Share and product to 4 u, log1p of a positive number no more than that, itself to 4 u.
-    return math.fsum(terms), 12 * U * size
+    return math.fsum(terms), 12 * U * size + err
 
 
 def _log(value: float, level: tuple[float, float], *, up: bool) -> float:
@@ -132,28 +153,49 @@ def _log(value: float, level: tuple[float, float], *, up: bool) -> float:
 
 
 def _around(
-    problem: Problem, parts: tuple[_Part, _Part], tau: float, middle: int, reach: int, others: int
+    problem: Problem,
+    parts: tuple[_Part, _Part],
+    tau: float,
+    middle: int,
+    reach: int,
+    ends: tuple[int, int] | None,
 ) -> tuple[float, float, int] | None:
     """Lower and upper bound of D e^-K tau^middle; None where the signs of h are not certain.
 
     With h_k <= 0 up to k = low and h_k >= 0 beyond k = top, D = F_top + sum of (h_k)_+ between.
+    ``ends``: h_k <= 0 up to the one and h_k >= 0 beyond the other in any case.
     """
-    low, top = max(middle - reach, 0), min(middle + reach, others + 1)
+    low, top = middle - reach, middle + reach
+    known_low, known_top = False, False
+    if ends is not None:
+        known_low, known_top = low <= ends[0], top >= ends[1]
+        low, top = max(low, ends[0]), min(top, ends[1])
     counts = np.arange(low - 1.0, top + 2.0)
     mass, rel, missing = _masses(parts, counts)
-    tail, tail_rel, tail_missing = _tail(parts, tau, top)
     # tau^(middle - k) to relative (2 reach + 4) u.
     scale = tau ** (middle - counts)
     rel_scale = (2.0 * abs(reach) + 8.0) * U
     below, above = mass * max(1.0 - rel, 0.0), mass * (1.0 + rel) + missing
     less, more = scale * (1.0 - rel_scale), scale * (1.0 + rel_scale)
     own_low, own_high = below * less, above * more
-    tail_low = tail * max(1.0 - tail_rel, 0.0) * float(less[-2])
-    tail_high = (tail * (1.0 + tail_rel) + tail_missing) * float(more[-2])
     step_low, step_high = _steps(problem, own_low, own_high)
     # steps[i] is h of k = low + i, the last one of k = top + 1; own[i] is P at k = low - 1 + i.
-    if (low > 0 and step_high[0] > 0.0) or (top <= others and step_low[-1] < 0.0):
+    if ends is None:
+        # The sign changes once: it is known beyond any place where it is certain.
+        falls, rises = np.flatnonzero(step_high < 0.0), np.flatnonzero(step_low > 0.0)
+        if falls.size == 0 or rises.size == 0:
+            return None
+        first, last = int(falls[-1]), int(rises[0])
+        own_low, own_high, less, more = (
+            x[first : last + 2] for x in (own_low, own_high, less, more)
+        )
+        step_low, step_high = step_low[first : last + 1], step_high[first : last + 1]
+        low, top = low + first, low + last - 1
+    elif (not known_low and step_high[0] > 0.0) or (not known_top and step_low[-1] < 0.0):
         return None
+    tail, tail_rel, tail_missing = _tail(parts, tau, top)
+    tail_low = tail * max(1.0 - tail_rel, 0.0) * float(less[-2])
+    tail_high = (tail * (1.0 + tail_rel) + tail_missing) * float(more[-2])
     upper = problem.alpha[1] * own_high[-2] - problem.b[0] * tail_low
     upper = max(upper, 0.0) + 4 * U * problem.alpha[1] * own_high[-2]
     upper += math.fsum(np.maximum(step_high[1:-1], 0.0))
@@ -176,7 +218,7 @@ def _steps(problem: Problem, low: Array, high: Array) -> tuple[Array, Array]:
     return bottom - 8 * U * size, top + 8 * U * size
 
 
-def _binomial(count: int, odds: float, tau: float) -> _Part:
+def _binomial(count: int, odds: float, tau: float, loose: float = 0.0) -> _Part:
     """The law of ``count`` bits with odds tau times these: by ratios outward from its mode."""
     if count == 0 or odds == 0.0:
         return _Part(0, np.ones(1), 0.0, 0.0)
@@ -204,7 +246,12 @@ def _binomial(count: int, odds: float, tau: float) -> _Part:
     rel = 5.0 * U * max(up.size, down.size) * (1.0 + 1e-6)
     # Masses below 1e-300 may have lost bits.
     missing = min(1.01 * beyond / total + mass.size * 1e-300, 1.0)
-    return _Part(start, mass / total, min(2.0 * rel + missing + 8 * U, 1.0), missing)
+    rel = min(2.0 * rel + missing + 8 * U, 1.0)
+    if count * loose > _LOOSEST:
+        return _Part(start, mass / total, 1.0, 1.0)
+    # odds^k/(1 + odds)^count moves by (1 + loose)^count at the most.
+    rel = min(rel + 1.01 * count * loose, 1.0)
+    return _Part(start, mass / total, rel, missing)
 
 
 def _geometric(last: float, ratio: float) -> float:

@@ -11,7 +11,8 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from shuffledp.binary.crowd import Problem, divergence
+from shuffledp.binary.crowd import Problem, divergence, steep
+from shuffledp.binary.noise import AddedNoise
 from shuffledp.binary.search import Found, largest
 from shuffledp.errors import NotCertified
 from shuffledp.pair import UNIT_ROUNDOFF
@@ -34,6 +35,8 @@ _SMALLEST = 1e-12
 _LARGEST = 600.0
 # Halvings of an interval of eps, and when they stop: far below any width that is asked for.
 _HALVINGS, _CLOSE = 100, 1e-10
+# By how much less eps is looked at where nothing is said at one.
+_A_LITTLE_LESS = (1e-9, 1e-3, 0.5)
 # A step of log eps that shows the slope of log delta, and the least slope that is believed.
 _STEP, _FLATTEST = 1e-3, 1e-3
 
@@ -86,6 +89,8 @@ class Curve:
         The mechanism.
     n : int
         Users, the victim included.
+    noise : AddedNoise, optional
+        What is added to the number of ones; ends are then those of the odds' brackets alike.
 
     Raises
     ------
@@ -93,7 +98,7 @@ class Curve:
         For more than a million users.
     """
 
-    def __init__(self, bits: Bits, n: int) -> None:
+    def __init__(self, bits: Bits, n: int, *, noise: AddedNoise | None = None) -> None:
         if n > LARGEST_COUNT:
             msg = (
                 f"analysis = 'binary-exact', n = {n:,}: all data sets are searched for up to "
@@ -101,7 +106,7 @@ class Curve:
             )
             raise NotCertified(msg)
         self._ways = (bits,) if bits.symmetric else (bits, bits.flipped())
-        self._n = n
+        self._n, self._noise = n, noise
 
     def point(self, epsilon: float, *, rtol: float, most: float = math.inf) -> Point:
         """Both ends of log delta at this eps >= 0.
@@ -125,18 +130,39 @@ class Curve:
             raise ValueError("ways: wanted at least one")
         return best
 
+    def _problem(self, way: Bits, epsilon: float, *, outer: bool) -> Problem | None:
+        if self._noise is None:
+            return problem(way, epsilon, outer=outer)
+        return noisy_problem(way, epsilon, self._noise)
+
     def _way(self, way: Bits, epsilon: float, width: float, enough: float) -> Point:
         """Victim ``high`` against ``low``."""
-        outer = problem(way, min(epsilon, _LARGEST), outer=True)
+        outer = self._outer(way, min(epsilon, _LARGEST))
         others = self._n - 1
         if outer is None:
             return Point(epsilon, -math.inf, -math.inf, way.high, way.low, ((way.low, others),))
         found = largest(outer, others, width=width, enough=enough)
+        for less in _A_LITTLE_LESS if self._noise is not None else ():
+            if found.log_high < 0.0:
+                break
+            # Nothing was said, as right at noise's own guarantee: delta only falls.
+            outer = self._outer(way, min(epsilon, _LARGEST) * (1.0 - less))
+            if outer is not None:
+                lower = largest(outer, others, width=width, enough=enough)
+                found = found._replace(log_high=lower.log_high)
         return self._with_lower(way, epsilon, found)
+
+    def _outer(self, way: Bits, epsilon: float) -> Problem | None:
+        """At this eps, or at a smaller one where deltas are too small: delta only falls."""
+        while True:
+            found = self._problem(way, epsilon, outer=True)
+            if found is None or self._noise is None or not steep(found):
+                return found
+            epsilon *= 0.5
 
     def _with_lower(self, way: Bits, epsilon: float, found: Found) -> Point:
         """The lower end is that of the mechanism's own inputs, not of wider ones."""
-        inner, others = problem(way, epsilon, outer=False), self._n - 1
+        inner, others = self._problem(way, epsilon, outer=False), self._n - 1
         low = -math.inf
         if inner is not None and epsilon <= _LARGEST:
             low = divergence(inner, found.high, others - found.high).log_low
@@ -211,7 +237,7 @@ class Curve:
         low = self._n - 1 - high
 
         def enough(epsilon: float) -> bool:
-            asked = problem(way, epsilon, outer=False)
+            asked = self._problem(way, epsilon, outer=False)
             if asked is None:
                 return False
             return divergence(asked, high, low).log_low >= log_target + slack
@@ -226,7 +252,7 @@ class Curve:
         """log delta where all others hold the same value."""
         found, others = -math.inf, self._n - 1
         for way in self._ways:
-            asked = problem(way, epsilon, outer=True)
+            asked = self._problem(way, epsilon, outer=True)
             if asked is not None:
                 for high in {0, others}:
                     found = max(found, divergence(asked, high, others - high).log_low)
@@ -343,6 +369,41 @@ def problem(bits: Bits, epsilon: float, *, outer: bool) -> Problem | None:
         return None
     step = 4 * U * b
     return Problem(high, low, (alpha - err, alpha + err), (max(b - step, 0.0), b + step))
+
+
+def noisy_problem(bits: Bits, epsilon: float, noise: AddedNoise) -> Problem | None:
+    """As ``problem``, with noise added to the number of ones: of one data set, both ends.
+
+    No data set's divergence is known to fall where the odds are nearer to each other, so that both
+    ends are computed for all odds in their brackets (docs/theory-sums.md, Lemma 6.4).
+
+    Parameters
+    ----------
+    bits : Bits
+        The mechanism, its odds in brackets.
+    epsilon : float
+        eps >= 0; at most 600 counts.
+    noise : AddedNoise
+        What is added.
+    """
+    outer = problem(bits, epsilon, outer=True)
+    if outer is None:
+        return None
+    inner = problem(bits, epsilon, outer=False)
+    # alpha = v0 - a v1 is the larger the farther the odds are apart.
+    low = -(1.0 + outer.b[1]) if inner is None else inner.alpha[0]
+    loose = max(_apart(bits.odds_low), _apart(bits.odds_high))
+    return outer._replace(
+        alpha=(min(low, outer.alpha[0]), outer.alpha[1]), noise=noise, loose=loose
+    )
+
+
+def _apart(odds: tuple[float, float]) -> float:
+    """The relative width of a bracket, rounded up."""
+    low, high = odds
+    if low == high:
+        return 0.0
+    return (high - low) / low * (1.0 + 8 * U) if low > 0.0 else 1.0
 
 
 def _share(odds: float) -> float:

@@ -246,7 +246,7 @@ def statement_fault(certificate: Certificate, claim: AnyClaim, scenario: str) ->
         what = "number" if claim.value is None else "witness"
         return f"no {what} is given for an end that is not trivial"
     if is_sums(certificate):
-        return sums_fault(certificate, claim)
+        return sums_fault(certificate, claim, scenario)
     if isinstance(claim.witness, SumsWitness):
         return "witness: wanted none of sums, where messages are seen"
     content = certificate.deployment.content

@@ -31,7 +31,6 @@ from shuffledp.deployment.widened import relation_of
 from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.randomizers import randomizer_from_dict
 from shuffledp.shuffle.rounds import NO_SINGLE_PAIR
-from shuffledp.views import SUMS_ALONE
 
 _UNIT = "one user's one report"
 _UNIT_MESSAGES = "all messages of one user in one run of the protocol"
@@ -166,7 +165,13 @@ def _view(deployment: Deployment) -> View | None:
     if deployment.view == "messages":
         return None
     seen = deployment.sums(1)
-    return View(key="sums", ones=seen.ones, changed=seen.changed, words=SUMS_ALONE)
+    return View(
+        key="sums",
+        ones=seen.ones,
+        changed=seen.changed,
+        words=seen.seen,
+        added=deployment.added,
+    )
 
 
 def _sums_witness(found: Any) -> SumsWitness | None:

@@ -18,6 +18,7 @@ from pydantic import (
 )
 
 from shuffledp._check import exact
+from shuffledp.deployment.added import AddedTable
 from shuffledp.deployment.messages import one_line
 from shuffledp.deployment.model import Deployment
 from shuffledp.errors import ParameterError, unreadable
@@ -274,13 +275,23 @@ class Release(Strict):
 class View(Strict):
     """What the analyst sees where it is not all messages, as a value and in words.
 
-    ``changed`` is how many coordinates a neighbour may change in one round.
+    ``changed`` is how many coordinates a neighbour may change in one round, ``added`` the noise of
+    the aggregator's own on every sum.
     """
 
     key: Literal["sums"]
     ones: Annotated[int, Field(ge=1)]
     changed: Annotated[int, Field(ge=1)]
     words: str
+    added: AddedTable | None = None
+
+    @model_serializer(mode="wrap")
+    def _without_no_noise(self, handler: Any) -> dict[str, Any]:
+        """Of no noise nothing is said: certificates say what they said before."""
+        found = handler(self)
+        if self.added is None:
+            del found["added"]
+        return found
 
 
 class Certificate(Shown, Strict):

@@ -18,7 +18,6 @@ from shuffledp.ball.sums import log_delta_normal, others_bracket, sums_hold
 from shuffledp.ball.views import (
     LOCAL,
     NORMAL,
-    SEEN,
     SUMS,
     View,
     guarantee_holds,
@@ -55,9 +54,19 @@ def is_sums(certificate: Certificate) -> bool:
     return certificate.deployment.content.view == "sums"
 
 
-def _view(certificate: Certificate) -> View:
+# Where whoever adds up fails there is no noise of theirs.
+_FAILED = "aggregator fails"
+
+
+def _view(certificate: Certificate, scenario: str = "") -> View:
     content = certificate.deployment.content
-    return view_of(content.randomizer, content.ones, content.relation)
+    added = None if scenario == _FAILED else content.added
+    return view_of(
+        content.randomizer,
+        content.ones,
+        content.relation,
+        None if added is None else added.model_dump(),
+    )
 
 
 def sums_view_fault(certificate: Certificate) -> str:
@@ -65,12 +74,15 @@ def sums_view_fault(certificate: Certificate) -> str:
     if not is_sums(certificate):
         return "" if certificate.view is None else "the deployment's analyst sees messages"
     view, said = _view(certificate), certificate.view
-    wanted = {"key": "sums", "ones": view.ones, "changed": view.changed, "words": SEEN}
+    wanted = {"key": "sums", "ones": view.ones, "changed": view.changed, "words": view.seen}
+    wanted["added"] = view.added
     if said is None:
         return "wanted what the analyst sees: sums"
     for key, value in wanted.items():
-        if json.dumps(getattr(said, key)) != json.dumps(value):
-            return f"view.{key} = {getattr(said, key)!r}: wanted {value!r}"
+        given = getattr(said, key)
+        given = given.model_dump() if key == "added" and given is not None else given
+        if json.dumps(given) != json.dumps(value):
+            return f"view.{key} = {given!r}: wanted {value!r}"
     return ""
 
 
@@ -88,9 +100,9 @@ def sums_guarantee_fault(certificate: Certificate) -> str:
     return "" if guarantee_holds(view, eps0) else "a log ratio of two reports may be larger"
 
 
-def sums_fault(certificate: Certificate, claim: Any) -> str:
+def sums_fault(certificate: Certificate, claim: Any, scenario: str) -> str:
     """What is wrong with what a claim says beside its number; empty if nothing is."""
-    view, witness, end = _view(certificate), claim.witness, claim.end
+    view, witness, end = _view(certificate, scenario), claim.witness, claim.end
     if not isinstance(witness, SumsWitness):
         return "witness: wanted one of sums"
     wanted = view_statement(view, witness.analysis, end)
@@ -147,7 +159,8 @@ def decide_sums(
     report : callable
         Told what is being recomputed.
     """
-    view, rounds, witness = _view(certificate), _rounds(certificate, claim), claim.witness
+    view, rounds = _view(certificate, scenario.name), _rounds(certificate, claim)
+    witness = claim.witness
     epsilon, target = at
     upper = claim.end == "upper"
     if witness.analysis == LOCAL:
@@ -185,7 +198,9 @@ def _one(
     if not upper:
         bracket = _bracket(view, n, witness, target[0])(epsilon)
         return compared(bracket, target, _held(n, witness), upper=False)
-    holds, refuted, excess = sums_hold(view.mechanism, n=n, epsilons=[epsilon], logs=[target[0]])
+    holds, refuted, excess = sums_hold(
+        view.mechanism, n=n, epsilons=[epsilon], logs=[target[0]], added=view.added
+    )
     verdict: Verdict = "holds" if holds else "does not hold" if refuted else "undecided"
     side = "below" if excess <= 0.0 else "above"
     return (
@@ -201,6 +216,7 @@ def _bracket(view: View, n: int, witness: SumsWitness, log_smallest: float) -> o
         ones=witness.others or 0,
         swap=bool(witness.swap),
         log_smallest=log_smallest,
+        added=view.added,
     )
 
 
@@ -217,7 +233,11 @@ def _values_hold(
     report(f"one coordinate, {len(values)} values, all data sets")
     asked = [(k * step, logs_of(value)[0]) for k, value in enumerate(values) if value < 1.0]
     holds, refuted, excess = sums_hold(
-        view.mechanism, n=n, epsilons=[e for e, _ in asked], logs=[log for _, log in asked]
+        view.mechanism,
+        n=n,
+        epsilons=[e for e, _ in asked],
+        logs=[log for _, log in asked],
+        added=view.added,
     )
     if holds:
         return "holds", f"{len(values)} values of one coordinate, all data sets"

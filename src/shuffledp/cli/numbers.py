@@ -16,7 +16,7 @@ from shuffledp.cli.types import Number, Whole
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.randomizers import Randomizer
-from shuffledp.views import MESSAGES_RTOL, VIEWS, shuffle
+from shuffledp.views import MESSAGES_RTOL, VIEWS, AddedNoise, shuffle
 
 _N = click.Option(["-n", "--n"], type=Whole(), required=True, help="Users in the shuffle.")
 _DELTA = click.Option(
@@ -41,6 +41,12 @@ _VIEW = (
         default="replace-one",
         help="With sums: replace-one, or replace-special (a vector of zeros).",
     ),
+    click.Option(
+        ["--added"],
+        metavar="KIND:SCALE",
+        help="With sums: noise of the aggregator's own on each, as discrete-laplace:4 (e^(-|z|/4)) "
+        "or discrete-gaussian:4 (e^(-z^2/32)).",
+    ),
 )
 _JSON = click.Option(["--json", "as_json"], is_flag=True, help="Print JSON and nothing else.")
 
@@ -63,10 +69,31 @@ def _delta(
     _show(bound, as_json=as_json)
 
 
-def _viewed(request: Request, analysis: str | None, *, view: str, ones: int, relation: str) -> Any:
+def added_noise(given: str | None) -> AddedNoise | None:
+    """The aggregator's noise as it is typed: kind:scale."""
+    if given is None:
+        return None
+    kind, _, scale = given.partition(":")
+    try:
+        number = float(scale)
+    except ValueError:
+        raise rejected("added", given, "KIND:SCALE, as discrete-laplace:4") from None
+    return AddedNoise(kind=kind, scale=number)  # type: ignore[arg-type]
+
+
+def _viewed(
+    request: Request,
+    analysis: str | None,
+    *,
+    view: str,
+    ones: int,
+    relation: str,
+    added: str | None,
+) -> Any:
     """The accountant of what the analyst sees."""
+    noise = added_noise(added)
     messages: Any = request.build(request.n)
-    asked: dict[str, Any] = {"view": view, "ones": ones, "relation": relation}
+    asked: dict[str, Any] = {"view": view, "ones": ones, "relation": relation, "added": noise}
     if view == "sums":
         if analysis is not None:
             raise rejected("analysis", analysis, "none with sums, of which there is one")
@@ -75,8 +102,8 @@ def _viewed(request: Request, analysis: str | None, *, view: str, ones: int, rel
         # The width that a round of messages is computed to is not worth the time here.
         rtol = None if messages.rtol == MESSAGES_RTOL else messages.rtol
         return shuffle(messages.source, messages.n, rtol=rtol, trust=messages.trust, **asked)
-    if ones != 1 or relation != "replace-one":
-        raise rejected("view", view, "sums, for --ones and --relation to mean something")
+    if ones != 1 or relation != "replace-one" or noise is not None:
+        raise rejected("view", view, "sums, for --ones, --relation and --added to mean something")
     return messages
 
 

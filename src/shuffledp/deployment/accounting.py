@@ -139,11 +139,13 @@ def _eps0(deployment: Deployment) -> float:
 
 def _summed(deployment: Deployment, name: str, n: int, how: str, report: Report) -> Situation:
     """A situation of sums: nothing of it is published."""
-    rounds = deployment.accounting.rounds
-    bound, composed = with_margin(deployment, sums_at_target(deployment, n)), None
+    rounds, failed = deployment.accounting.rounds, name in FAILURES
+    bound = with_margin(deployment, sums_at_target(deployment, n, failed=failed))
+    composed = None
     if rounds > 1:
         report(f"{name}: {rounds:,} rounds")
-        composed = with_margin(deployment, sums_at_target(deployment, n, rounds=rounds))
+        found = sums_at_target(deployment, n, rounds=rounds, failed=failed)
+        composed = with_margin(deployment, found)
     return Situation(name, n, how, bound, None, composed)
 
 

@@ -19,7 +19,7 @@ from shuffledp.randomizers import (
     randomizer_names,
 )
 from shuffledp.shuffle import Shuffled, generic, shuffle
-from shuffledp.views import Sums, summed
+from shuffledp.views import AddedNoise, Sums, summed
 
 GENERIC = "generic"
 
@@ -59,7 +59,13 @@ def accountant(randomizer: Mapping[str, Any], settings: Mapping[str, Any]) -> Sh
 
 
 def sums(
-    randomizer: Mapping[str, Any], n: int, *, ones: int, relation: str, rounds: int = 1
+    randomizer: Mapping[str, Any],
+    n: int,
+    *,
+    ones: int,
+    relation: str,
+    rounds: int = 1,
+    added: Mapping[str, Any] | None = None,
 ) -> Sums:
     """Sums of n honest reports; refused where nothing is certified of them.
 
@@ -73,7 +79,9 @@ def sums(
             f'view = "sums": {randomizer["name"]}: wanted one mechanism, a report a user'
         )
     try:
-        found = summed(_built(randomizer), n, ones=ones, relation=relation, rtol=None)
+        noise = None if added is None else AddedNoise(**added)
+        made = _built(randomizer)
+        found = summed(made, n, ones=ones, relation=relation, rtol=None, added=noise)
     except NotCertified as error:
         raise ParameterError(f'view = "sums": {error}') from None
     try:

@@ -23,6 +23,7 @@ from pydantic import (
 
 from shuffledp import _check
 from shuffledp._check import exact
+from shuffledp.deployment.added import AddedTable
 from shuffledp.deployment.data import Data
 from shuffledp.deployment.mechanisms import (
     GENERIC,
@@ -261,7 +262,9 @@ class Deployment(Table):
         default=None,
         description="with sums: a user's data replaced by another, or by a report of zeros",
     )
-
+    added: AddedTable | None = Field(
+        default=None, description="with sums: a table of noise that the aggregator adds to each"
+    )
     shuffler: ShufflerTable | None = Field(
         default=None, description="a table of what is believed of the shuffler, if less than all"
     )
@@ -288,7 +291,7 @@ class Deployment(Table):
         if self.view == "messages":
             for key in ("view", "ones", "relation"):
                 del found[key]
-        for key, usual in (("shuffler", None), ("changed", 1)):
+        for key, usual in (("shuffler", None), ("changed", 1), ("added", None)):
             if getattr(self, key) == usual:
                 del found[key]
         return found
@@ -300,6 +303,8 @@ class Deployment(Table):
             for key in ("ones", "relation"):
                 if getattr(self, key) is not None:
                     raise ParameterError(f'{key} = {getattr(self, key)!r}: wanted view = "sums"')
+            if self.added is not None:
+                raise ParameterError('added: wanted such a table with view = "sums" alone')
             return self
         if self.accounting.trust != "all":
             raise ParameterError(
@@ -356,9 +361,15 @@ class Deployment(Table):
         """Messages of a batch among which a user's own is hidden."""
         return self.honest(batch) + (0 if self.shuffler is None else self.shuffler.dummies)
 
-    def sums(self, n: int, *, rounds: int = 1) -> Any:
-        """Sums of n honest reports in so many rounds."""
-        asked: dict[str, Any] = {"ones": self.ones, "relation": self.relation, "rounds": rounds}
+    def sums(self, n: int, *, rounds: int = 1, failed: bool = False) -> Any:
+        """Sums of n honest reports in so many rounds; without noise where the aggregator fails."""
+        added = None if self.added is None or failed else self.added.model_dump()
+        asked: dict[str, Any] = {
+            "ones": self.ones,
+            "relation": self.relation,
+            "rounds": rounds,
+            "added": added,
+        }
         return sums(self.randomizer, n, **asked)
 
     def accountant(

@@ -22,10 +22,15 @@ def alone_words(deployment: Deployment) -> str:
     return f"every {sent} is seen with its sender: nothing hides it"
 
 
-def sums_at_target(deployment: Deployment, n: int, *, rounds: int = 1) -> Bound:
-    """What the deployment's target asks for, of sums of n honest reports in so many rounds."""
+def sums_at_target(
+    deployment: Deployment, n: int, *, rounds: int = 1, failed: bool = False
+) -> Bound:
+    """What the deployment's target asks for, of sums of n honest reports in so many rounds.
+
+    ``failed``: the aggregator does not add its noise.
+    """
     target = deployment.target
-    view = deployment.sums(n, rounds=rounds)
+    view = deployment.sums(n, rounds=rounds, failed=failed)
     return certified(view, quantity=target.quantity, value=target.value)
 
 

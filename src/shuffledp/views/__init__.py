@@ -1,5 +1,6 @@
 """Views: what the analyst sees of the reports, where it is not the multiset of all messages."""
 
+from shuffledp.binary.noise import AddedNoise
 from shuffledp.views.certified import certified, local_guarantee
 from shuffledp.views.front import MESSAGES_RTOL, VIEWS, shuffle
 from shuffledp.views.sums import SUMS_ALONE, Sums, summed
@@ -8,6 +9,7 @@ __all__ = [
     "MESSAGES_RTOL",
     "SUMS_ALONE",
     "VIEWS",
+    "AddedNoise",
     "Sums",
     "certified",
     "local_guarantee",

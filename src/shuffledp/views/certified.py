@@ -15,7 +15,8 @@ from typing import Any, Literal
 
 from shuffledp import theorems
 from shuffledp.binary.curve import Curve, Point
-from shuffledp.bound import Bound, delta_from_log
+from shuffledp.binary.noise import AddedNoise
+from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.composition import Candidate, LatticeRound, Round, compose, direction, on_lattice
 from shuffledp.divergence import LogInterval, PairProfile
 from shuffledp.errors import NotCertified
@@ -25,6 +26,7 @@ from shuffledp.randomizers import OUE, RAPPOR, Gaussian
 from shuffledp.randomizers.bits import Bits
 from shuffledp.reductions import dataset_pair
 from shuffledp.views.coordinates import Coordinates
+from shuffledp.views.noisy import between, noisy_candidates, pure_guarantee
 from shuffledp.views.sums import Sums
 
 __all__ = ["certified", "local_guarantee"]
@@ -163,13 +165,22 @@ def _one(view: Sums, quantity: Quantity, value: float) -> Bound:
     """One coordinate in one round: the largest divergence of all data sets."""
     made = view.coordinates
     wide, narrow = _bits(made)
-    above, below = Curve(wide, view.n), Curve(narrow, view.n)
+    caps = made.wide.eps0, made.narrow.eps0
+    if view.added is not None:
+        # Neither is above the other among the same others: both ends are of all between them.
+        wide = narrow = between(wide, narrow)
+        caps = (_pure(view),) * 2
+    above = Curve(wide, view.n, noise=view.added)
+    below = Curve(narrow, view.n, noise=view.added)
     if quantity == "epsilon":
         log = math.log(value)
-        upper = above.upper(log - _ROOM, rtol=_RTOL, cap=made.wide.eps0)
-        lower = below.lower(log + _ROOM, rtol=_RTOL, cap=made.narrow.eps0)
+        upper = above.upper(log - _ROOM, rtol=_RTOL, cap=caps[0])
+        lower = below.lower(log + _ROOM, rtol=_RTOL, cap=caps[1])
         point, width = lower.point, upper.width
-        ends, logs = (min(lower.epsilon, upper.epsilon), upper.epsilon), (None, None)
+        # With discrete Laplace noise nothing is left at the pure guarantee; the reports' own, where
+        # that is less, is another theorem's.
+        end = upper.epsilon if view.added is None else min(upper.epsilon, caps[0])
+        ends, logs = (min(lower.epsilon, end), end), (None, None)
     else:
         high = above.point(value, rtol=_RTOL, most=_WIDTH)
         point = below.point(value, rtol=_RTOL, most=_WIDTH)
@@ -185,6 +196,12 @@ def _one(view: Sums, quantity: Quantity, value: float) -> Bound:
         {"upper": {"analysis": "sums"}, "lower": lowest},
         (width if math.isfinite(width) else None, None),
     )
+
+
+def _pure(view: Sums) -> float:
+    """Pure guarantee of one coordinate with the aggregator's noise; inf if there is none."""
+    wide, narrow = _bits(view.coordinates)
+    return pure_guarantee(between(wide, narrow), view.coordinates.wide.eps0, view.added)
 
 
 def _held(made: Coordinates, point: Point) -> dict[str, Any]:
@@ -206,26 +223,34 @@ class AllDatasets:
         The coordinate, rounded outward.
     n : int
         Users.
+    noise : AddedNoise, optional
+        What the aggregator adds.
     """
 
     bits: Bits
     n: int
+    noise: AddedNoise | None = None
 
     def log_delta(self, epsilon: float, *, width: float = _WIDTH) -> LogInterval:
         """Certified bracket of log delta(eps), its upper end raised for a verifier."""
         del width
-        found = Curve(self.bits, self.n).point(epsilon, rtol=1.0, most=_WIDTH)
+        found = self._curve.point(epsilon, rtol=1.0, most=_WIDTH)
         return LogInterval(found.log_low, min(found.log_high + _ROOM, 0.0))
 
     def rough_log_delta(self, epsilon: float) -> float:
         """About log delta(eps): where all others hold the same value."""
-        return Curve(self.bits, self.n).alike(epsilon)
+        return self._curve.alike(epsilon)
 
     def log_floor(self) -> float:
         """Lower bound of log delta at every eps."""
-        if self.bits.odds_low[0] > 0.0 and math.isfinite(self.bits.odds_high[1]):
+        finite = self.bits.odds_low[0] > 0.0 and math.isfinite(self.bits.odds_high[1])
+        if self.noise is not None or finite:
             return -math.inf
-        return Curve(self.bits, self.n).point(_FAR, rtol=1.0, most=_WIDTH).log_low
+        return self._curve.point(_FAR, rtol=1.0, most=_WIDTH).log_low
+
+    @property
+    def _curve(self) -> Curve:
+        return Curve(self.bits, self.n, noise=self.noise)
 
 
 def _several(view: Sums, quantity: Quantity, value: float) -> Bound:
@@ -278,17 +303,23 @@ def _witness(lattice: LatticeRound, found: Bound, times: int) -> dict[str, Any]:
 def _round(view: Sums) -> Round:
     """One coordinate as a round, by all data sets from above and by two from below."""
     made = view.coordinates
-    wide, _ = _bits(made)
+    wide, narrow = _bits(made)
+    added, upper, lower = view.added, *_theorems(view)
+    if added is None:
+        candidates = _candidates(made, view.n)
+    else:
+        wide = between(wide, narrow)
+        candidates = noisy_candidates(wide, view.n, added)
     return Round(
         label=f"sum of {view.mechanism.name}",
-        groups=((AllDatasets(wide, view.n),),),
-        candidates=_candidates(made, view.n),
-        eps0=made.wide.eps0,
-        key=("sum", view.mechanism, view.n),
+        groups=((AllDatasets(wide, view.n, added),),),
+        candidates=candidates,
+        eps0=_pure(view),
+        key=("sum", view.mechanism, view.n, added),
         relation=REPLACEMENT,
         width=_STEADY,
-        upper_theorem=theorems.SUMS,
-        lower_theorem=theorems.SUMS_DATASET,
+        upper_theorem=upper,
+        lower_theorem=lower,
         at={"n": view.n},
     )
 
@@ -301,6 +332,13 @@ def _candidates(made: Coordinates, n: int) -> tuple[Candidate, ...]:
         forward, backward = PairProfile(pair), PairProfile(pair.swap())
         found.append(Candidate(forward, backward, {"others": others}))
     return tuple(found[: 1 if n == 1 else 2])
+
+
+def _theorems(view: Sums) -> tuple[Theorem, Theorem]:
+    """Of the upper and of the lower end."""
+    if view.added is None:
+        return theorems.SUMS, theorems.SUMS_DATASET
+    return theorems.SUMS_ADDED, theorems.SUMS_ADDED_DATASET
 
 
 def _bound(
@@ -318,8 +356,8 @@ def _bound(
         lower=min(ends),
         upper=ends[1],
         at={fixed: value, "n": view.n, "rounds": view.rounds},
-        lower_theorem=theorems.SUMS_DATASET if witness["lower"] else None,
-        upper_theorem=theorems.SUMS if math.isfinite(ends[1]) else None,
+        lower_theorem=_theorems(view)[1] if witness["lower"] else None,
+        upper_theorem=_theorems(view)[0] if math.isfinite(ends[1]) else None,
         relation=view.relation,
         assumptions=view.assumptions(),
         log_lower=logs[0],

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal, overload
 
 from shuffledp import _check
+from shuffledp.binary.noise import AddedNoise
 from shuffledp.described import by_name
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.models import MOST_CHANGED, PERFECT, Setting, Shuffler
@@ -64,6 +65,7 @@ def shuffle(
     view: Literal["sums"],
     ones: int = 1,
     relation: Relation | str = "replace-one",
+    added: AddedNoise | None = None,
 ) -> Sums: ...
 
 
@@ -77,6 +79,7 @@ def shuffle(
     view: str = "messages",
     ones: int = 1,
     relation: Relation | str = "replace-one",
+    added: AddedNoise | None = None,
     shuffler: Shuffler = PERFECT,
     changed: int = 1,
 ) -> Shuffled | Sums | Setting:
@@ -104,6 +107,8 @@ def shuffle(
     relation : {"replace-one", "replace-special"} or Relation
         With sums, which datasets are neighbours: one user's data replaced by another, or by a
         report of zeros.
+    added : AddedNoise, optional
+        With sums of bits, noise of the aggregator's own on every coordinate's sum.
     shuffler : Shuffler
         Whoever stands between users and analyst, where it is not one perfect shuffler: of messages.
     changed : int
@@ -126,8 +131,8 @@ def shuffle(
     """
     changed = _check.count("changed", changed, high=MOST_CHANGED)
     if _check.choice("view", view, VIEWS) == "messages":
-        if ones != 1 or relation != "replace-one":
-            raise rejected("view", view, '"sums", for ones and relation to mean something')
+        if ones != 1 or relation != "replace-one" or added is not None:
+            raise rejected("view", view, '"sums", for ones, relation and added to mean something')
         rtol = MESSAGES_RTOL if rtol is None else rtol
         plain = shuffle_messages(randomizer, n, rtol=rtol, trust=trust)
         if isinstance(shuffler, Shuffler) and shuffler == PERFECT and changed == 1:
@@ -139,4 +144,11 @@ def shuffle(
     if _check.choice("trust", trust, ("all", "published")) != "all":
         msg = f"trust = {trust!r}: the bound of sums is proved in docs/theory-sums.md alone"
         raise NotCertified(msg)
-    return summed(randomizer, n, ones=ones, relation=relation, rtol=rtol)  # type: ignore[arg-type]
+    return summed(
+        randomizer,  # type: ignore[arg-type]
+        n,
+        ones=ones,
+        relation=relation,
+        rtol=rtol,
+        added=added,
+    )

@@ -9,12 +9,14 @@ from typing import Any, Protocol
 
 from shuffledp import _check, theorems
 from shuffledp._check import exact
+from shuffledp.binary.curve import LARGEST_COUNT
+from shuffledp.binary.noise import AddedNoise
 from shuffledp.bound import Bound, Theorem, refuse_contradiction
 from shuffledp.composition import Candidate, Round, central, compose
 from shuffledp.curves import Plotting
 from shuffledp.described import by_name
 from shuffledp.divergence import PairProfile
-from shuffledp.errors import rejected
+from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import REPLACEMENT, Relation, ReplaceSpecial, relation_named
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian, Randomizer
@@ -22,6 +24,7 @@ from shuffledp.reductions import dataset_pair
 from shuffledp.shuffle import Shuffled
 from shuffledp.sides import ONE_ROUND, SAME, own_assumptions
 from shuffledp.views.coordinates import Coordinates, coordinates_of
+from shuffledp.views.noisy import between, noisy_round, pure_guarantee
 from shuffledp.work import Answers, Beside
 
 ADDED_UP = (
@@ -29,6 +32,10 @@ ADDED_UP = (
 )
 SUMS_ALONE = (
     "the analyst sees the sum of each coordinate over all n reports and nothing else of them"
+)
+NOISY_ALONE = (
+    "the analyst sees the sum of each coordinate over all n reports with noise on it, and nothing "
+    "else of them"
 )
 _ROUNDS = (
     "{:,} rounds, each with randomness of its own; what is reported may depend on all sums before"
@@ -78,6 +85,8 @@ class Sums(Plotting):
         How often everybody reports.
     rtol : float or None
         Requested relative width of eps; by default what is worth the time, 5e-4 or so.
+    added : AddedNoise or None
+        Noise of the aggregator's own on every coordinate's sum.
     """
 
     mechanism: Randomizer
@@ -86,6 +95,7 @@ class Sums(Plotting):
     relation: Relation = REPLACEMENT
     rounds: int = 1
     rtol: float | None = None
+    added: AddedNoise | None = None
 
     @by_name
     def epsilon(self, *, delta: float) -> Bound:
@@ -142,12 +152,19 @@ class Sums(Plotting):
         """The same among another number of users."""
         return replace(self, n=_check.count("n", n))
 
+    @property
+    def seen(self) -> str:
+        """What the analyst sees, in words."""
+        return SUMS_ALONE if self.added is None else NOISY_ALONE
+
     def assumptions(self) -> tuple[str, ...]:
         """What the numbers ask a reader to believe."""
         words = [self.relation.sentence]
         if self.relation == _ZEROED:
             words.append(_ZERO_VECTOR)
-        words += [ADDED_UP, SUMS_ALONE]
+        words += [ADDED_UP, self.seen]
+        if self.added is not None:
+            words.append(self.added.words)
         if not isinstance(self.mechanism, Gaussian) and self.coordinates.count > 1:
             item = _OR_ITEM if self.relation == _ZEROED else _ITEM
             words.append(item if self.coordinates.exact else _ONES.format(self.ones))
@@ -159,6 +176,8 @@ class Sums(Plotting):
     @property
     def _attained(self) -> Theorem:
         normal = isinstance(self.mechanism, Gaussian)
+        if self.added is not None:
+            return theorems.SUMS_ADDED_DATASET
         return theorems.SUM_OF_NORMALS if normal else theorems.SUMS_DATASET
 
     @property
@@ -186,6 +205,74 @@ class Sums(Plotting):
     # ------------------------------------------------------------------------------- both ends
 
     def _bound(self, ask: Callable[[Answering], Bound], at: dict[str, float]) -> Bound:
+        if self.added is not None:
+            found = self._searched(at)
+            return found if self.changed == self.falling else self._both_ways(found, ask)
+        found = self._composed(ask, at)
+        if not self._apart(found):
+            return found
+        return _nearer(found, self._searched(at))
+
+    def _both_ways(self, found: Bound, ask: Callable[[Answering], Bound]) -> Bound:
+        """With a lower end of coordinates that fall and rise, where bits are not symmetric."""
+        below: list[tuple[Answering, dict[str, Any]]] = _FOUND.of(self).answer(
+            "below", self._noisy_below
+        )
+        lower, witness = max(
+            ((ask(view), witness) for view, witness in below), key=lambda one: one[0].lower
+        )
+        if lower.lower <= found.lower:
+            return found
+        refuse_contradiction(lower.lower, found.upper)
+        return replace(
+            found,
+            lower=min(lower.lower, found.upper),
+            log_lower=lower.log_lower,
+            lower_theorem=self._attained,
+            lower_width=lower.lower_width,
+            witness={"lower": witness},
+        )
+
+    def _noisy_below(self) -> list[tuple[Answering, dict[str, Any]]]:
+        """As ``_below``, with the aggregator's noise."""
+        made, noise = self.coordinates, self.added
+        wide, narrow = made.wide.bits(), made.narrow.bits()
+        if wide is None or narrow is None or noise is None:
+            raise NotCertified("sums: both values of a coordinate are alike to rounding")
+        bits = between(wide, narrow)
+        eps0 = pure_guarantee(bits, made.wide.eps0, noise)
+        found: list[tuple[Answering, dict[str, Any]]] = []
+        for down, up in self._changes():
+            for falls, rises in made.others(down, up, self.ones):
+                parts = [
+                    (
+                        noisy_round(
+                            bits, self.n, noise, falls=way, ones=held == made.one, eps0=eps0
+                        ),
+                        times * self.rounds,
+                    )
+                    for way, held, times in ((True, falls, down), (False, rises, up))
+                    if times
+                ]
+                witness = _pair_witness(down, up, falls, rises)
+                found.append((compose(parts, rtol=_LOOSER), witness))
+        return found
+
+    def _apart(self, found: Bound) -> bool:
+        """Whether the ends are so far apart that looking at all data sets is worth its time."""
+        if isinstance(self.mechanism, Gaussian) or self.n > LARGEST_COUNT:
+            return False
+        return found.upper > (1.0 + _WORTH_A_SEARCH) * found.lower
+
+    def _searched(self, at: dict[str, float]) -> Bound:
+        """Both ends by every data set of a coordinate, as certificates have them."""
+        # Certificates are made of sums.
+        from shuffledp.views.certified import certified
+
+        ((fixed, value),) = at.items()
+        return certified(self, quantity="epsilon" if fixed == "delta" else "delta", value=value)
+
+    def _composed(self, ask: Callable[[Answering], Bound], at: dict[str, float]) -> Bound:
         work = _FOUND.of(self)
         above: list[tuple[Answering, Theorem]] = work.answer("above", self._above)
         upper, theorem = min(
@@ -270,12 +357,7 @@ class Sums(Plotting):
             (_pair(bit, one, zero, falls, self.n), down * self.rounds),
             (_pair(bit, zero, one, rises, self.n), up * self.rounds),
         ]
-        witness = {
-            "analysis": "sums-dataset",
-            "falling": down,
-            "rising": up,
-            "others": {"falling": falls, "rising": rises},
-        }
+        witness = _pair_witness(down, up, falls, rises)
         changed = [(part, times) for part, times in parts if times]
         rtol = _LOOSER if self.rtol is None else self.rtol
         return compose(changed, rtol=rtol), witness
@@ -286,6 +368,16 @@ class Sums(Plotting):
         width = (noise.high - noise.low) / times
         one = central.gaussian(sigma=sigma, sensitivity=width, relation=self.relation)
         return compose([one], rounds=self.rounds, rtol=self.rtol)
+
+
+def _pair_witness(down: int, up: int, falls: Any, rises: Any) -> dict[str, Any]:
+    """Which data sets: coordinates that fall and rise, and what all others hold there."""
+    return {
+        "analysis": "sums-dataset",
+        "falling": down,
+        "rising": up,
+        "others": {"falling": falls, "rising": rises},
+    }
 
 
 def _pair(bit: Randomizer, x0: Any, x1: Any, x2: Any, n: int) -> Round:
@@ -306,7 +398,13 @@ def _pair(bit: Randomizer, x0: Any, x1: Any, x2: Any, n: int) -> Round:
 
 
 def summed(
-    mechanism: Randomizer, n: int, *, ones: int, relation: Relation | str, rtol: float | None
+    mechanism: Randomizer,
+    n: int,
+    *,
+    ones: int,
+    relation: Relation | str,
+    rtol: float | None,
+    added: AddedNoise | None = None,
 ) -> Sums:
     """A checked ``Sums``; the arguments are those of ``shuffle(view="sums")``."""
     if not isinstance(mechanism, Randomizer):
@@ -319,17 +417,48 @@ def summed(
     if found not in allowed:
         keys = " or ".join(f'"{r.key}"' for r in allowed)
         raise rejected("relation", found.key, f"{keys} for sums of {mechanism.name}")
+    if added is not None and not isinstance(added, AddedNoise):
+        raise rejected("added", added, 'none, or AddedNoise(kind="discrete-laplace", scale=2.0)')
+    if added is not None and gaussian:
+        raise rejected("added", added, "none where numbers with normal noise are added up")
     return Sums(
         mechanism=mechanism,
         n=_check.count("n", n),
         ones=_check.count("ones", ones, high=min(count, _MOST_ONES)),
         relation=found,
         rtol=None if rtol is None else _check.real("rtol", rtol, low=1e-6, high=0.1),
+        added=added,
     )
+
+
+def _nearer(found: Bound, other: Bound) -> Bound:
+    """Of two brackets of the same the nearer end at either side, with what it rests on."""
+    refuse_contradiction(max(found.lower, other.lower), min(found.upper, other.upper))
+    if other.upper < found.upper:
+        found = replace(
+            found,
+            upper=other.upper,
+            log_upper=other.log_upper,
+            upper_theorem=other.upper_theorem,
+            upper_width=other.upper_width,
+            notes=other.notes,
+        )
+    if other.lower > found.lower:
+        found = replace(
+            found,
+            lower=other.lower,
+            log_lower=other.log_lower,
+            lower_theorem=other.lower_theorem,
+            lower_width=other.lower_width,
+            witness=other.witness,
+        )
+    return found
 
 
 # Three or four pairs of datasets are tried, each a composition that takes seconds.
 _LOOSER = 2e-3
+# Ends farther apart than this, relatively, are looked at once more: a second or two of work.
+_WORTH_A_SEARCH = 5e-3
 # Coordinates times rounds is what is composed: 1e9 at the most.
 _MOST_ONES, _MOST_ROUNDS = 500, 10**6
 _FOUND: Beside[Sums, Answers] = Beside(lambda _: Answers())

@@ -47,12 +47,18 @@ def accountant(randomizer: Mapping[str, Any], settings: Mapping[str, Any]) -> No
 
 
 def sums(
-    randomizer: Mapping[str, Any], n: int, *, ones: int, relation: str, rounds: int = 1
+    randomizer: Mapping[str, Any],
+    n: int,
+    *,
+    ones: int,
+    relation: str,
+    rounds: int = 1,
+    added: Mapping[str, Any] | None = None,
 ) -> None:
     """Refuse what has no sums; nothing is accounted for in the browser."""
     del n, rounds
     try:
-        view_of(randomizer, ones, relation)
+        view_of(randomizer, ones, relation, added)
     except NotCertified as error:
         raise ParameterError(f'view = "sums": {error}') from None
 

@@ -1,0 +1,32 @@
+"""The table ``added`` of a deployment: noise that the aggregator adds to every coordinate's sum."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from shuffledp import _check
+
+KINDS = ("discrete-laplace", "discrete-gaussian")
+# As ``binary.noise`` has them, which a test compares: a browser reads this file without NumPy.
+SMALLEST_SCALE, LARGEST_SCALE = 0.05, 2000.0
+
+
+class AddedTable(BaseModel):
+    """Noise on the integers that the aggregator adds to the sum of every coordinate."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+    kind: Annotated[
+        Literal["discrete-laplace", "discrete-gaussian"],
+        BeforeValidator(lambda v: _check.choice("added.kind", v, KINDS)),
+    ] = Field(
+        description="discrete-laplace: exp(-|z|/scale); discrete-gaussian: exp(-z^2/(2 scale^2))"
+    )
+    scale: Annotated[
+        float,
+        BeforeValidator(
+            lambda v: _check.real("added.scale", v, low=SMALLEST_SCALE, high=LARGEST_SCALE)
+        ),
+    ] = Field(description="in units of the sums, from 0.05 to 2,000")
