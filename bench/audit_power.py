@@ -1,8 +1,7 @@
-"""Level, power, tightness and speed of audits, measured.
+"""Level, power and speed of audits, measured.
 
     python bench/audit_power.py level --repeats 1000 > level.csv
     python bench/audit_power.py power --repeats 40 --out docs/figures
-    python bench/audit_power.py bounds
     python bench/audit_power.py speed --reports 10000000
 
 `power` also draws docs/figures/audit_power.png: the share of audits that refute each of five
@@ -15,7 +14,6 @@ from __future__ import annotations
 import argparse
 import csv
 import itertools
-import math
 import sys
 import time
 from pathlib import Path
@@ -155,50 +153,6 @@ def draw(rows, path):
     figure.savefig(path, dpi=150)
 
 
-# Published lower confidence bounds (DP-Sniper's reference results, eval_sp2021, logistic
-# regression; 2e8 reports under each input, confidence 0.9; naive Laplace noise, eps = 0.1).
-SNIPER = {"laplace, eps 0.1": (sd.Laplace(eps0=0.1), 200_000_000, 0.1, 0.09680373477842874)}
-# LDP-Auditor's rule: limits of Clopper and Pearson at alpha/2 each, 1e6 trials, alpha = 0.01.
-AUDITOR = (1_000_000, 0.01)
-
-
-def bound_only(mechanism, reports, alpha, seed):
-    """All of alpha on the best event of the worst pair; counts of that event from its exact law."""
-    plan = AuditPlan(
-        randomizer=mechanism, reports=reports, alpha=alpha, spend=(0.0, 1.0, 0.0), events=1
-    )
-    found = design(plan)
-    pair = found.pairs[0]
-    inside = pair.events[0]
-    i, j = pair.pair
-    generator = np.random.default_rng(seed)
-    p, q = (float(found.reading.mass[k][inside].sum()) for k in (i, j))
-    counts = (int(generator.binomial(reports, p)), int(generator.binomial(reports, q)))
-    best = limits.Ratio(counts[0], reports, counts[1], reports, pair.shares[0])
-    even = limits.Ratio(counts[0], reports, counts[1], reports, 0.5)
-    return best.epsilon(alpha), even.epsilon(alpha), math.log(p / q)
-
-
-def bounds(options):
-    """Lower confidence bounds of eps0 beside published ones, at the same numbers of reports."""
-    del options
-    for name, (mechanism, reports, alpha, theirs) in SNIPER.items():
-        ours = [bound_only(mechanism, reports, alpha, seed)[0] for seed in range(21)]
-        print(f"{name}: {reports:,} reports: ours {np.median(ours):.6f}, published {theirs:.6f}")
-    reports, alpha = AUDITOR
-    for mechanism in (
-        sd.KRR(k=25, eps0=1.0),
-        sd.KRR(k=25, eps0=4.0),
-        sd.RAPPOR(d=25, eps0=1.0),
-        sd.OUE(d=25, eps0=1.0),
-        sd.SubsetSelection(d=25, eps0=1.0),
-        sd.OLH(domain=25, eps0=1.0),
-    ):
-        found = [bound_only(mechanism, reports, alpha, seed) for seed in range(21)]
-        ours, even, _claimed = np.median(found, axis=0)
-        print(f"{mechanism.name} eps0 {mechanism.eps0:g}: ours {ours:.4f}, level halved {even:.4f}")
-
-
 def speed(options):
     """Seconds for so many reports of our own randomizer, from the first call to the result."""
     for mechanism in (sd.KRR(k=10, eps0=1.0), sd.Laplace(eps0=1.0), sd.RAPPOR(d=8, eps0=1.0)):
@@ -226,12 +180,12 @@ def speed(options):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("level", "power", "bounds", "speed"))
+    parser.add_argument("what", choices=("level", "power", "speed"))
     parser.add_argument("--repeats", type=int, default=40)
     parser.add_argument("--reports", type=int)
     parser.add_argument("--out", default="docs/figures")
     options = parser.parse_args()
-    {"level": level, "power": power, "bounds": bounds, "speed": speed}[options.what](options)
+    {"level": level, "power": power, "speed": speed}[options.what](options)
 
 
 if __name__ == "__main__":

@@ -1,16 +1,18 @@
 """The numbers of docs/audits.md: those of the committed measurements, or made again here."""
 
 import csv
+import itertools
+import math
 import re
 from pathlib import Path
 
 import numpy as np
 import pytest
-from bench import audit_power
+from bench import audit_bounds
 
-import shuffledp as sd
 from audit.test_gallery import GALLERY
 from shuffledp.audit import limits
+from shuffledp.audit.tally import LOW_BITS
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 TEXT = (DOCS / "audits.md").read_text(encoding="utf-8")
@@ -54,31 +56,91 @@ def test_measured_power_is_no_less_than_that_of_the_best_single_test():
     assert all(int(r["refuted"]) == int(r["audits"]) for r in rows if r["reports"] == "20000")
 
 
-@pytest.mark.parametrize(
-    ("words", "mechanism"),
-    [
-        ("k-rr, k = 25", sd.KRR(k=25, eps0=1.0)),
-        ("k-rr, k = 25", sd.KRR(k=25, eps0=4.0)),
-        ("rappor, d = 25", sd.RAPPOR(d=25, eps0=1.0)),
-        ("oue, d = 25", sd.OUE(d=25, eps0=1.0)),
-        ("subset, d = 25", sd.SubsetSelection(d=25, eps0=1.0)),
-        ("olh, 25", sd.OLH(domain=25, eps0=1.0)),
-    ],
-)
-def test_bounds_at_the_size_of_ldp_auditor(words, mechanism):
-    found = [audit_power.bound_only(mechanism, *audit_power.AUDITOR, seed) for seed in range(21)]
-    ours, even, _ = np.median(found, axis=0)
-    numbers = [f"{np.floor(v * 1000) / 1000:.3f}" for v in (ours, even)]
-    assert [words, f"{mechanism.eps0:g}", *numbers] in ROWS
-    assert ours >= even
+def down(value, digits):
+    return f"{np.floor(float(value) * 10**digits) / 10**digits:.{digits}f}"
 
 
-def test_bound_beside_dp_sniper():
-    mechanism, reports, alpha, theirs = audit_power.SNIPER["laplace, eps 0.1"]
-    ours = np.median([audit_power.bound_only(mechanism, reports, alpha, s)[0] for s in range(21)])
-    assert f"ours {np.floor(ours * 1e4) / 1e4:.4f}" in TEXT
-    assert f"theirs {theirs:.4f}" in TEXT
-    assert ours > theirs
+def test_bounds_are_at_least_as_tight_as_those_of_ldp_auditors_method():
+    rows = table("audit_bounds.csv")
+    assert len(rows) == 6 * 2 * 8
+    for row in rows:
+        assert float(row["ours"]) >= float(row["ldp_auditor_method"])
+        assert float(row["ours"]) < float(row["eps0"])
+    shown = [row for row in ROWS if row[0] in audit_bounds.PROTOCOLS]
+    assert len(shown) == 48
+    for row in rows:
+        if row["eps0"] in {"0.25", "1", "4", "10"}:
+            numbers = [down(row[key], 3) for key in ("ldp_auditor_method", "ours")]
+            assert [row["protocol"], row["k"], row["eps0"], *numbers] in shown
+
+
+@pytest.mark.parametrize("protocol", audit_bounds.PROTOCOLS)
+def test_bounds_beside_ldp_auditor_are_made_as_the_page_says(protocol):
+    for row in table("audit_bounds.csv"):
+        if row["protocol"] == protocol and row["k"] == "25" and row["eps0"] in {"1", "4"}:
+            k, eps = int(row["k"]), float(row["eps0"])
+            chances = audit_bounds.attack(protocol, k, eps)
+            theirs = audit_bounds.expected(*chances, audit_bounds.TRIALS, audit_bounds.LEVEL, 0.5)
+            claimed = audit_bounds.mechanism(protocol, k, eps)
+            ours = audit_bounds.best_event(claimed, audit_bounds.TRIALS, audit_bounds.LEVEL)
+            numbers = [float(row[key]) for key in ("ldp_auditor_method", "ours")]
+            assert [theirs, ours] == pytest.approx(numbers, abs=1e-6)
+
+
+def guesses(supported, k):
+    """P(value 0 is guessed) where these are supported."""
+    return 1.0 / k if not supported else (0 in supported) / len(supported)
+
+
+def test_the_attack_that_stands_beside_ours_by_enumeration():
+    """All bit vectors, all hash functions, all subsets, of four values."""
+    k, eps = 4, 1.3
+    e = math.exp(eps)
+    for protocol in ("SUE", "OUE"):
+        half = math.exp(0.5 * eps)
+        p, q = (half / (half + 1), 1 / (half + 1)) if protocol == "SUE" else (0.5, 1 / (e + 1))
+        for value, chance in zip((0, 3), audit_bounds.attack(protocol, k, eps), strict=True):
+            total = 0.0
+            for ones in itertools.product((0, 1), repeat=k):
+                law = [p if x == value else q for x in range(k)]
+                mass = math.prod(c if one else 1.0 - c for c, one in zip(law, ones, strict=True))
+                total += mass * guesses([x for x in range(k) if ones[x]], k)
+            assert total == pytest.approx(chance, rel=1e-12)
+    for protocol, g in (("BLH", 2), ("OLH", round(e) + 1)):
+        for value, chance in zip((0, 3), audit_bounds.attack(protocol, k, eps), strict=True):
+            total = 0.0
+            for hashed in itertools.product(range(g), repeat=k):
+                for y in range(g):
+                    mass = (e if y == hashed[value] else 1.0) / (e + g - 1) / g**k
+                    total += mass * guesses([x for x in range(k) if hashed[x] == y], k)
+            assert total == pytest.approx(chance, rel=1e-12)
+    size = max(1, round(k / (math.exp(0.1) + 1)))
+    sets = list(itertools.combinations(range(k), size))
+    weights = {value: [math.exp(0.1) if value in s else 1.0 for s in sets] for value in (0, 3)}
+    for value, chance in zip((0, 3), audit_bounds.attack("SS", k, 0.1), strict=True):
+        mass = np.array(weights[value]) / sum(weights[value])
+        total = sum(m * guesses(s, k) for m, s in zip(mass, sets, strict=True))
+        assert total == pytest.approx(chance, rel=1e-12)
+
+
+def test_bounds_beside_dp_sniper():
+    made = {name: numbers for name, *numbers in audit_bounds.sniper_rows()}
+    for row in table("audit_sniper.csv"):
+        numbers = [float(v) for key, v in row.items() if key != "case"]
+        assert numbers == pytest.approx(made[row["case"]], abs=1e-6)
+        regression, network, theirs, ours = numbers
+        assert ours >= theirs
+        shown = [f"{regression:.4f}", f"{network:.4f}", down(theirs, 4), down(ours, 4)]
+        assert [row["case"], *shown] in ROWS
+    assert f"publishes {audit_bounds.SNIPER_FLOATS:.4f} at eps" in TEXT
+
+
+def test_the_bound_on_floating_point_noise_follows_from_its_counts():
+    n = audit_bounds.SNIPER_REPORTS
+    level = audit_bounds.SNIPER_LEVEL / (2 * len(LOW_BITS))
+    bound = limits.Ratio(5_816_844, n, 0, n, 0.5).epsilon(level)
+    assert f"**{down(bound, 2)}**" in TEXT
+    assert "5,816,844" in TEXT
 
 
 def test_the_gallery_is_as_large_as_the_page_says():
