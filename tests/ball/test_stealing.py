@@ -13,7 +13,7 @@ from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.stealing import any_local, cases_of
 from shuffledp.stealing.bound import completed
 from shuffledp.stealing.cases import Constant, Cut, Tuned
-from shuffledp.stealing.positive_sum import Contour, log_positive_sum, tilt
+from shuffledp.stealing.positive_sum import Contour, PositiveSums, tilt
 from stealing.exact import grown, worst
 from stealing.test_all_datasets import TOTAL, bounded_by, random_rows
 
@@ -174,7 +174,7 @@ def test_the_same_sum_in_floats_is_above_and_close(name):
     gains = case.certified_gains(epsilon, choice)
     common = tilt(gains.reservoir, at.alpha)
     floats = [
-        log_positive_sum(common, tilt(completed(law, gains.reservoir), at.alpha), 1e-15, n, at)
+        PositiveSums(common, n).log(tilt(completed(law, gains.reservoir), at.alpha), 1e-15, at)
         for law in gains.types
     ]
     mechanism = {"name": name, **parameters}

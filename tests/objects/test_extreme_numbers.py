@@ -101,6 +101,18 @@ def test_the_smallest_local_guarantees(name, eps0):
     both(sd.shuffle(mechanism, 1, rtol=1e-2), 1e-6, 0.0, inverse=False)
 
 
+def test_noise_on_an_interval_among_the_last_floats():
+    """Next to nothing but losses: a tilt's proposal has no logarithm there."""
+    noise = sd.Gaussian(sigma=1.0, low=0.0, high=5e-324)
+    both(sd.shuffle(noise, 10**8, rtol=1e-2), 5e-324, 0.0, inverse=True)
+
+
+def test_rounds_of_a_protocol_that_hides_nothing():
+    """A pole next to 0, where smoothing as wide as its kernel allows leaves the floats."""
+    protocol = sd.BalcerCheu(p=5e-324)
+    both(sd.shuffle(protocol, 1, rtol=1e-2).compose(rounds=10**6), 1e-6, 0.0, inverse=False)
+
+
 def test_inputs_among_the_last_floats():
     """A piece of the staircase is narrower than any float."""
     both(sd.shuffle(sd.Staircase(eps0=1.0, low=-5e-324, high=1.0), 1), 1e-6, 0.0, inverse=False)

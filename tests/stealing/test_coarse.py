@@ -15,7 +15,7 @@ from shuffledp.ball._flint import float_above
 from shuffledp.stealing import Contour, cases_of, coarse
 from shuffledp.stealing.bound import Gains, log_bound
 from shuffledp.stealing.measures import Measure
-from shuffledp.stealing.positive_sum import log_positive_sum, tilt
+from shuffledp.stealing.positive_sum import PositiveSums, tilt
 from shuffledp.stealing.stack import Stack
 
 FLOATS = st.floats(-3.0, 3.0, allow_nan=False)
@@ -128,7 +128,7 @@ def test_a_sum_is_above_what_it_is_compared_with():
     reservoir, law = random_law(rng, 0.3, 3), random_law(rng, 0.7, 4)
     alpha = 0.1
     at = Contour(alpha, 0.04 / alpha, 0.4 * alpha, 300)
-    certified = log_positive_sum(tilt(reservoir, alpha), tilt(law, alpha), 1e-12, 100, at)
+    certified = PositiveSums(tilt(reservoir, alpha), 100).log(tilt(law, alpha), 1e-12, at)
     assert math.log(sharp_sum(reservoir, law, 100, alpha)) <= certified + 2e-3
 
 

@@ -11,6 +11,7 @@ import pytest
 from scipy.stats import binom
 
 import shuffledp as sd
+from shuffledp.sides.sources import default_uppers
 from stealing.exact import grown
 
 DELTA = 1e-6
@@ -53,6 +54,29 @@ def test_both_ends_meet(randomizer: sd.Randomizer, n: int, gap: float) -> None:
     blanket = account.epsilon(delta=DELTA, analysis="blanket")
     assert bound.upper <= blanket.upper
     assert account.delta(epsilon=bound.upper).upper <= DELTA
+
+
+@pytest.mark.parametrize(
+    "randomizer",
+    [
+        sd.SubsetSelection(d=16, eps0=4.0),
+        sd.HadamardResponse(domain=50, eps0=2.0),
+        sd.Piecewise(eps0=3.0),
+        sd.Channel(matrix=((0.5, 0.3, 0.2), (0.2, 0.5, 0.3), (0.3, 0.2, 0.5))),
+    ],
+    ids=lambda value: value.name,
+)
+def test_an_analysis_left_out_is_no_better(randomizer: sd.Randomizer) -> None:
+    """Estimates say which analyses are not worth their time, also where ends are close."""
+    account = sd.shuffle(randomizer, n=2_000)
+    bound = account.epsilon(delta=DELTA)
+    for analysis in default_uppers(randomizer):
+        try:
+            alone = account.epsilon(delta=DELTA, analysis=analysis)
+        except sd.NotCertified:
+            continue
+        assert bound.upper <= alone.upper
+        assert account.delta(epsilon=alone.upper).upper <= DELTA
 
 
 @pytest.mark.parametrize("eps0", [0.5, 1.0, 2.0, 4.0])

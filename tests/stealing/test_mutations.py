@@ -18,8 +18,9 @@ from shuffledp.stealing import any_local, cases_of
 from shuffledp.stealing.bound import Gains, log_bound
 from shuffledp.stealing.cases import Constant, Cut, FiniteCase, Tuned
 from shuffledp.stealing.cells import Rows
+from shuffledp.stealing.cover import Bend, Triple, cover
+from shuffledp.stealing.groups import Bent, stack_of
 from shuffledp.stealing.measures import Measure, Split, difference, labelled, reservoir
-from shuffledp.stealing.noise import Bend, Triple, cover, rows_of
 from shuffledp.stealing.positive_sum import Contour
 
 # Relative error of the comparisons' own floats.
@@ -147,7 +148,8 @@ def test_cells_that_a_bend_leaves_out_are_lost(epsilon: float) -> None:
     noise = sd.Gaussian(sigma=1.0).interval_density(-40.0)
     assert noise is not None
     bend = Bend(2, 0.9, 0.5, 0.0)
-    rows = rows_of(noise.law((0.0, 0.5, 1.0)), (2, 0, 1), (bend,), noise.distances, 320)
+    law = noise.law((0.0, 0.5, 1.0))
+    rows = stack_of(law, [Bent((2, 0, 1), (bend,), 320)], noise.distances)[0]
     # g = phi(y - 1) - a phi(y) > 0 for y > 1/2 + eps, here where |y - 1/2| > 1/2.
     start = 0.5 + epsilon
     exact = float(norm.sf(start - 1.0) - math.exp(epsilon) * norm.sf(start))

@@ -6,11 +6,12 @@ import math
 
 import numpy as np
 import pytest
+from flint import arb, ctx
 from scipy.integrate import quad
 
 from shuffledp.stealing.bound import completed
 from shuffledp.stealing.measures import Measure
-from shuffledp.stealing.positive_sum import Contour, log_chernoff, log_positive_sum, tilt
+from shuffledp.stealing.positive_sum import Contour, PositiveSums, log_chernoff, spreads, tilt
 
 N = 200
 
@@ -48,7 +49,7 @@ def test_above_the_integral_at_any_step(alpha: float, step: float) -> None:
     at = Contour(alpha, h, step * alpha, math.ceil(4.0 / (h * step * alpha)))
     pair = tilt(reservoir, alpha), tilt(completed(labelled, reservoir), alpha)
     truth = exact_log_j(reservoir, completed(labelled, reservoir), alpha, h)
-    value = log_positive_sum(*pair, 1e-15, N, at)
+    value = PositiveSums(pair[0], N).log(pair[1], 1e-15, at)
     assert truth <= value <= log_chernoff(*pair, 1e-15, N, at)
     if step <= 0.05:
         # psi in place of the modulus costs a per cent of J at n = 200.
@@ -61,7 +62,7 @@ def test_few_nodes_are_still_above(nodes: int) -> None:
     alpha, h = 0.1, 2.0
     pair = tilt(reservoir, alpha), tilt(completed(labelled, reservoir), alpha)
     truth = exact_log_j(reservoir, completed(labelled, reservoir), alpha, h)
-    assert truth <= log_positive_sum(*pair, 1e-15, N, Contour(alpha, h, 0.05, nodes))
+    assert truth <= PositiveSums(pair[0], N).log(pair[1], 1e-15, Contour(alpha, h, 0.05, nodes))
 
 
 def test_what_is_missing_is_at_the_top() -> None:
@@ -79,10 +80,10 @@ def test_huge_losses_do_not_spoil_the_sum() -> None:
     far = Measure(np.append(labelled.mass, 1e-3), np.append(labelled.gain, -1e100), 0.0, 0.0)
     at = Contour(0.1, 3.0, 0.01, 200)
     pair = tilt(reservoir, 0.1), tilt(completed(far, reservoir), 0.1)
-    value = log_positive_sum(*pair, 1e-15, N, at)
+    value = PositiveSums(pair[0], N).log(pair[1], 1e-15, at)
     plain = tilt(reservoir, 0.1), tilt(completed(labelled, reservoir), 0.1)
     assert math.isfinite(value)
-    assert value <= log_positive_sum(*plain, 1e-15, N, at) + 1e-9
+    assert value <= PositiveSums(plain[0], N).log(plain[1], 1e-15, at) + 1e-9
 
 
 @pytest.mark.parametrize("n", [10**4, 10**9, 10**15])
@@ -95,7 +96,36 @@ def test_rounding_stays_small_at_any_n(n: int) -> None:
     whole = Measure(whole.mass, whole.gain - mean, 0.0, 0.0)
     alpha = 2.0 / math.sqrt(n)
     at = Contour(alpha, 0.05 / alpha, 0.3 * alpha, 300)
-    value = log_positive_sum(tilt(reservoir, alpha), tilt(whole, alpha), 4e-16, n, at)
-    larger = log_positive_sum(tilt(reservoir, alpha), tilt(whole, alpha), 4e-16, n + n // 1000, at)
+    value = PositiveSums(tilt(reservoir, alpha), n).log(tilt(whole, alpha), 4e-16, at)
+    larger = PositiveSums(tilt(reservoir, alpha), n + n // 1000).log(tilt(whole, alpha), 4e-16, at)
     assert math.isfinite(value)
     assert abs(larger - value) < 0.05
+
+
+@pytest.mark.parametrize(
+    ("atoms", "scale", "step", "nodes"),
+    [(5, 1.0, 1e-9, 50), (300, 1.0, 0.01, 90), (40, 1e3, 1e-3, 60), (3, 1.0, 2.0, 200)],
+)
+def test_spreads_are_below_the_truth_in_balls(
+    atoms: int, scale: float, step: float, nodes: int
+) -> None:
+    """1 - |phi|^2 by giant and baby steps, at every node; and next to nothing below."""
+    rng = np.random.default_rng(atoms)
+    mass = rng.random(atoms)
+    law = tilt(Measure(mass / mass.sum(), scale * rng.standard_normal(atoms), 0.0, 0.0), 1e-9)
+    found = spreads(law, step, nodes)
+    assert found.shape == (nodes + 1,)
+    before, ctx.prec = ctx.prec, 200
+    try:
+        for j in range(1, nodes + 1, max(1, nodes // 20)):
+            t = arb(step) * j
+            atom = zip(law.weights.tolist(), law.offsets.tolist(), strict=True)
+            each = [(arb(p), t * arb(x)) for p, x in atom]
+            total = sum((p for p, _ in each), arb(0))
+            real = sum((p * angle.cos() for p, angle in each), arb(0))
+            imag = sum((p * angle.sin() for p, angle in each), arb(0))
+            truth = total * total - real * real - imag * imag
+            assert arb(float(found[j])) <= truth
+            assert float(found[j]) >= float(truth) * (1.0 - 1e-8)
+    finally:
+        ctx.prec = before

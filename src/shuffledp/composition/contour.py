@@ -31,6 +31,8 @@ _ATTEMPTS = 5
 _FEW = 20_000
 _STALLED = 0.7
 _WIDEST = 0.1
+# e^{h^2/8} of the kernel from below stays a float; any h is valid (Theorem 6.5).
+_WIDEST_KERNEL = 60.0
 _BETAS = (0.03, 0.2, 0.5, 0.8, 0.95, 1.05, 1.2, 1.6, 2.5, 5.0, 17.0)
 _OVERFLOW = 300.0
 
@@ -197,10 +199,10 @@ def _plan(
     log_guard = math.log(1.0 / guard)
     # In units of the integrand at t = 0, whose integral is about 1/(spread of the contour).
     period = _period(tilt, log_guard, growth, room)
-    h = c / math.sqrt(kernel)
+    h = min(c / math.sqrt(kernel), _WIDEST_KERNEL)
     stop = rows.early_stop(h, log_guard, 2.0 * math.pi / period)
     if stop is None:
-        edge = math.sqrt(2.0 * (log_guard + 0.5 * c * c)) / h
+        edge = math.sqrt(2.0 * (log_guard + 0.5 * h * h * kernel)) / h
     else:
         edge, h = stop.edge, stop.smoothing
     if not edge * period < LARGEST_NODES * 2.0 * math.pi:

@@ -26,14 +26,19 @@ import numpy as np
 
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.stealing.measures import Measure
-from shuffledp.stealing.positive_sum import Contour, Tilted, or_infinite, spread, tilt, within_range
+from shuffledp.stealing.positive_sum import (
+    Contour,
+    or_infinite,
+    spreads,
+    tilt,
+    within_range,
+)
 
 U = UNIT_ROUNDOFF
 # Choices of one type in each group that are looked at.
 MOST_CHOICES = 4096
 # Terms below e^-700 of the largest count as that.
 _NEVER = 700.0
-_BLOCK = 1 << 18
 
 
 @dataclass(frozen=True, eq=False)
@@ -111,9 +116,9 @@ def log_crowd_bound(gains: CrowdGains, at: Contour) -> float:
     common = tilt(_raised(reservoir), at.alpha)
     t = at.step * np.arange(at.nodes + 1)
     rel = 4.0 * common.rel + 16 * U
-    joined = 0.5 * np.clip(_spread(common, t) * (1.0 - rel), 0.0, 1.0)
+    joined = 0.5 * np.clip(spreads(common, at.step, at.nodes) * (1.0 - rel), 0.0, 1.0)
     groups = [
-        [_on_line(group, law, reservoir, joined, t, at.alpha) for law in group.types]
+        [_on_line(group, law, reservoir, joined, at) for law in group.types]
         for group in gains.groups
     ]
     # Masses whose tilted size is below e^-700 are no part of ``mass``.
@@ -157,9 +162,7 @@ def _raised(law: Measure) -> Measure:
     return Measure(mass, law.gain, law.lost, 0.0)
 
 
-def _on_line(
-    group: Group, law: Measure, reservoir: Measure, joined: Array, t: Array, alpha: float
-) -> _Type:
+def _on_line(group: Group, law: Measure, reservoir: Measure, joined: Array, at: Contour) -> _Type:
     """A type's masses raised, with the largest left-over at gain 0, at the nodes.
 
     The masses then sum to a little more than one (docs/theory-stealing.md, Lemma 4.1).
@@ -172,27 +175,20 @@ def _on_line(
     whole = Measure(mass, np.append(top.gain, 0.0), law.lost, 0.0)
     excess = math.fsum([-1.0, *(share * m for m in common.mass), *whole.mass])
     excess += 8 * U * abs(excess) + 4 * U
-    inside, tilted = tilt(common, alpha), tilt(whole, alpha)
+    inside, tilted = tilt(common, at.alpha), tilt(whole, at.alpha)
     rise = share * inside.rise + tilted.rise
     err = share * inside.rise_err + tilted.rise_err
     err += 4 * U * (share * abs(inside.rise) + abs(tilted.rise) + abs(excess))
     log_mass = math.log1p(rise + err + excess)
     rel = 4.0 * (inside.rel + tilted.rel) + 16 * U
     part = share * inside.mass / (share * inside.mass + tilted.mass)
-    stolen = 0.5 * np.clip(_spread(tilted, t) * (1.0 - rel), 0.0, 1.0)
+    stolen = 0.5 * np.clip(spreads(tilted, at.step, at.nodes) * (1.0 - rel), 0.0, 1.0)
     missing = np.clip((part * joined + (1.0 - part) * stolen) * (1.0 - rel), 0.0, 0.75)
     falls = group.count * np.log1p(-missing)
     power = group.count * log_mass
     return _Type(
         power + 8 * U * abs(power), falls * (1.0 - 16 * U), group.count * part * (1.0 - rel)
     )
-
-
-def _spread(law: Tilted, t: Array) -> Array:
-    """``spread``, in blocks so that memory stays bounded."""
-    block = max(1, _BLOCK // law.weights.size)
-    parts = [spread(law, t[start : start + block]) for start in range(0, t.size, block)]
-    return np.concatenate(parts)
 
 
 def _log_sum(choice: tuple[_Type, ...], joined: Array, t: Array, at: Contour) -> float:

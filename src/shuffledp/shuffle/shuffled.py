@@ -259,6 +259,7 @@ class Shuffled(Plotting):
             ),
             enough=4.0 * self.rtol,
             capped=cap < self.eps0,
+            hopeless=lambda side, best: side.hopeless(best.value, math.log(delta)),
         )
 
         work = _WORK.of(self)
@@ -329,6 +330,7 @@ class Shuffled(Plotting):
             start,
             lambda work, key: work.log_delta(key, epsilon, width=width),
             enough=min(4.0 * width, LOOSE),
+            hopeless=lambda side, best: side.hopeless(epsilon, best.value),
         )
 
     @by_name
@@ -441,14 +443,17 @@ class Shuffled(Plotting):
         *,
         enough: float,
         capped: bool = False,
+        hopeless: Callable[[Side, Found], bool] | None = None,
     ) -> Found:
         """The best end of all analyses that apply, or that of the one named.
 
         ``capped``: an end at the start's value is the cap, which the analysis itself may not give.
+        ``hopeless``: whether an analysis would not better what another one has found.
         """
         best, upper, work = start, end == "upper", _WORK.of(self)
         for key in self._keys(end, analysis):
-            if self._side_if_any(key, analysis) is None:
+            side = self._side_if_any(key, analysis)
+            if side is None or (hopeless and best is not start and hopeless(side, best)):
                 continue
             found = run(work, key)
             if capped and found.value >= start.value:

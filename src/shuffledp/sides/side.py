@@ -19,6 +19,8 @@ from shuffledp.divergence import (
 
 # Up to so many profiles a loose bracket of each costs more than it saves.
 _FEW = 2
+# Estimates of log delta are within some per cent: what is estimated that far above is not below.
+_FAR_ABOVE = 0.5
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,13 @@ class Side:
         low = max(bracket.low for bracket in brackets) if upper else low
         gap = 0.0 if high == low else math.expm1(min(high - low, 700.0))
         return Found(ends[which], self.theorem, gap, self.witnesses[which], self.assumptions)
+
+    def hopeless(self, epsilon: float, log_delta: float) -> bool:
+        """Whether the curve of delta seems far above that point; an estimate, certifies nothing."""
+        return any(
+            profile.rough_log_delta(epsilon, above=log_delta) > log_delta + _FAR_ABOVE
+            for profile in self.profiles
+        )
 
     def _brackets(self, epsilon: float, width: float) -> list[LogInterval]:
         """Of all profiles; of many, those that loose brackets rule out stay loose."""

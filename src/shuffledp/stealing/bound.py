@@ -19,9 +19,9 @@ from shuffledp.stealing.coarse import log_coarse
 from shuffledp.stealing.measures import Measure
 from shuffledp.stealing.positive_sum import (
     Contour,
+    PositiveSums,
     Tilted,
     log_chernoff,
-    log_positive_sum,
     or_infinite,
     tilt,
     within_range,
@@ -102,31 +102,31 @@ def _log_worst(gains: Gains, n: int, at: Contour, enough: float, spare: float) -
         or_infinite(_log_add(log_chernoff(reservoir, tilted, over, n, at) + more, law.lost))
         for tilted, over, law in zip(laws, excess, gains.types, strict=True)
     ]
+    sums = PositiveSums(reservoir, n)
     best = enough
     for j in sorted(range(len(laws)), key=coarse.__getitem__, reverse=True):
         if coarse[j] <= best:
             break
-        pair = _Pair(reservoir, laws[j], excess[j], more, gains.types[j].lost)
-        best = max(best, _log_sum(pair, n, at, best))
+        label = _Label(laws[j], excess[j], more, gains.types[j].lost)
+        best = max(best, _log_sum(sums, label, at, best))
     return best
 
 
-class _Pair(NamedTuple):
-    """Tilted measures whose J is asked for, and what comes to it."""
+class _Label(NamedTuple):
+    """A tilted labelled part whose J is asked for, and what comes to it."""
 
-    reservoir: Tilted
-    labelled: Tilted
+    law: Tilted
     excess: float
     more: float
     lost: float
 
 
-def _log_sum(pair: _Pair, n: int, at: Contour, best: float) -> float:
+def _log_sum(sums: PositiveSums, label: _Label, at: Contour, best: float) -> float:
     """log of J + lost, by rough sums where these are below the best already."""
     value = math.inf
     for contour in (*at.rougher(), at):
-        value = log_positive_sum(pair.reservoir, pair.labelled, pair.excess, n, contour)
-        value = or_infinite(_log_add(value + pair.more, pair.lost))
+        value = sums.log(label.law, label.excess, contour)
+        value = or_infinite(_log_add(value + label.more, label.lost))
         if value <= best:
             break
     return value
@@ -141,6 +141,7 @@ def _log_worst_of_many(
     coarse = np.where(np.isnan(coarse), math.inf, coarse)
     reservoir = tilt(raised(common) if heavy else common, at.alpha)
     more = 0.0 if heavy else math.log1p(common.rel) + 4 * U
+    sums = PositiveSums(reservoir, n)
     best = enough
     for j in np.argsort(-coarse, kind="stable").tolist():
         if coarse[j] <= best + spare:
@@ -148,8 +149,8 @@ def _log_worst_of_many(
         law = types[j]
         whole = completed_above(law, common) if heavy else completed(law, common)
         excess = excess_of(whole, raised(common) if heavy else common)
-        pair = _Pair(reservoir, tilt(whole, at.alpha), excess, more, law.lost)
-        best = max(best, _log_sum(pair, n, at, best))
+        label = _Label(tilt(whole, at.alpha), excess, more, law.lost)
+        best = max(best, _log_sum(sums, label, at, best))
     return best
 
 

@@ -141,13 +141,29 @@ class FiniteCase:
     stand_ins: bool
 
     @cached_property
-    def _likely(self) -> list[int]:
-        """Rows of the types with the largest int (R_x0 - R_x1)^2/R_x."""
+    def _spreads(self) -> Array:
+        """int (R_x0 - R_x1)^2/R_x of each type, shape (types,)."""
         p0, p1, others = self.law.mass[0], self.law.mass[1], self.law.mass[2:]
         change = (p0 - p1) ** 2
         with np.errstate(divide="ignore", invalid="ignore"):
-            spread = np.where(change > 0.0, change / others, 0.0).sum(axis=1)
-        return [2 + int(j) for j in np.argsort(-spread, kind="stable")[:_LIKELY]]
+            return np.where(change > 0.0, change / others, 0.0).sum(axis=1)
+
+    @property
+    def spread(self) -> float:
+        """sqrt of the largest of these: what eps is in proportion to, to first order."""
+        return math.sqrt(float(self._spreads.max(initial=0.0)))
+
+    @cached_property
+    def _likely(self) -> list[int]:
+        """Rows of the types with the largest int (R_x0 - R_x1)^2/R_x."""
+        return [2 + int(j) for j in np.argsort(-self._spreads, kind="stable")[:_LIKELY]]
+
+    def borrowed(self, choice: Tuned, lender: FiniteCase) -> Tuned:
+        """Another case's choice, its weights on the types of the same rank in likelihood."""
+        weights = [0.0] * self.types
+        for mine, its in zip(self._likely, lender._likely, strict=False):
+            weights[mine - 2] = choice.weights[its - 2]
+        return choice._replace(weights=tuple(weights))
 
     @property
     def blanket_loss(self) -> float:

@@ -7,7 +7,7 @@ that mean is larger in convex order, so E(sum)_+ only grows (docs/theory-stealin
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -118,6 +118,9 @@ class Rows:
         return g.positive, some, masses, np.where(masses > 0.0, gains, 0.0)
 
 
+_ARRAYS = ("first", "second", "third", "low", "high", "low1", "high1")
+
+
 @dataclass(frozen=True, eq=False)
 class RowStack:
     """Rows of many types one after the other.
@@ -139,11 +142,30 @@ class RowStack:
     @classmethod
     def of(cls, types: Sequence[Rows]) -> RowStack:
         """The types in this order."""
-        names = ("first", "second", "third", "low", "high", "low1", "high1")
-        arrays = (np.concatenate([getattr(t, name) for t in types]) for name in names)
+        arrays = (np.concatenate([getattr(t, name) for t in types]) for name in _ARRAYS)
         rows = Rows(*arrays, rel=max(t.rel for t in types), outside=0.0)
         starts = np.cumsum([0, *(t.third.size for t in types)])
         return cls(rows, starts, np.array([t.outside for t in types]))
+
+    @classmethod
+    def joined(cls, stacks: Iterable[RowStack]) -> RowStack:
+        """The types of all stacks in this order."""
+        stacks = list(stacks)
+        arrays = (np.concatenate([getattr(s.rows, name) for s in stacks]) for name in _ARRAYS)
+        rows = Rows(*arrays, rel=max(s.rows.rel for s in stacks), outside=0.0)
+        sizes = np.concatenate([np.diff(s.starts) for s in stacks])
+        return cls(rows, np.cumsum([0, *sizes]), np.concatenate([s.outside for s in stacks]))
+
+    def __len__(self) -> int:
+        return self.outside.size
+
+    def __getitem__(self, index: int) -> Rows:
+        part = slice(int(self.starts[index]), int(self.starts[index + 1]))
+        arrays = (getattr(self.rows, name)[part] for name in _ARRAYS)
+        return Rows(*arrays, rel=self.rows.rel, outside=float(self.outside[index]))
+
+    def __iter__(self) -> Iterator[Rows]:
+        return (self[i] for i in range(len(self)))
 
     def measure(self, epsilon: float, *, share: float, join: float) -> Stack:
         """As ``Rows.measure``, of all types."""

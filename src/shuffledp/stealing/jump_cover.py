@@ -14,18 +14,18 @@ import numpy as np
 from shuffledp.pair import Array
 from shuffledp.randomizers.chords import Chords
 from shuffledp.stealing.cells import Rows
-from shuffledp.stealing.jumps import Alone
-from shuffledp.stealing.noise import (
+from shuffledp.stealing.cover import (
     Bend,
     Melting,
     Triple,
-    _first_moves,
-    _grid,
-    _other_moves,
-    _raised,
-    _second_moves,
-    _stronger,
+    first_moves,
+    grid,
+    other_moves,
+    raised_mass,
+    second_moves,
+    stronger,
 )
+from shuffledp.stealing.jumps import Alone
 
 # What the cover may cost in log delta at the worst triple, and as a share of the slack elsewhere.
 _FINEST, _SHARE = 0.012, 0.5
@@ -64,21 +64,21 @@ def jump_cover(
         Cells of triples.
     """
     tilts = (at.alpha, at.forward[0], at.forward[-1])
-    edges = (_second_moves, _first_moves, _other_moves)
+    edges = (second_moves, first_moves, other_moves)
     levels = [
         np.array([_exponents(law, epsilon, at, tilts) for law in rows(_probes(edge))])
         for edge in edges
     ]
     best = np.max([level.max(axis=0) for level in levels], axis=0)
     steepest = max(tilts) * n
-    thin = _thinned(rows([_other_moves(0.0)])[0], epsilon, at)
+    thin = _thinned(rows([other_moves(0.0)])[0], epsilon, at)
     b = chords.noise
     costs = (
         lambda h: math.exp(epsilon) * (h / b) ** 2 / 8.0 * _NEAR,
-        lambda h: _raised(chords, h),
+        lambda h: raised_mass(chords, h),
         lambda h: (h / b) ** 2 / 8.0 * max(_FAR * thin, _JUMP / steepest),
     )
-    bends = (_lower, _stronger, _thinner)
+    bends = (_lower, stronger, _thinner)
     triples: list[Triple] = []
     for k in range(_COARSER + 1):
         triples = []
@@ -140,8 +140,8 @@ def _probes(edge: Callable[[float], Triple]) -> list[Triple]:
 
 def _both_ways(allowed: Callable[[float], float], cost: Callable[[float], float]) -> list[float]:
     """A grid from 0 to 1/2 and, the other way, from 1 to 1/2."""
-    up = _grid(allowed, cost, 0.5)
-    down = _grid(lambda v: allowed(1.0 - v), cost, 0.5)
+    up = grid(allowed, cost, 0.5)
+    down = grid(lambda v: allowed(1.0 - v), cost, 0.5)
     return up + [1.0 - v for v in down[-2::-1]]
 
 

@@ -27,6 +27,8 @@ _BEYOND = (0.1, 0.6, 1.2, 2.2, 4.0)
 _ROUGH = 0.3
 # Exponents that a tilt may reach at the largest gain.
 _EXPONENT = 500.0
+# What the tilted sum counts as at the least: its logarithm and quotients stay floats.
+_SMALLEST = 1e-300
 
 
 class Apart(Protocol):
@@ -160,8 +162,11 @@ def _saddle(common: Measure, law: Measure, n: int, x: float) -> tuple[float, flo
     def slope(log_alpha: float) -> float:
         alpha = math.exp(log_alpha)
         weights = mass * np.exp(alpha * gain)
-        rise = float((mass * np.expm1(alpha * gain)).sum())
-        return alpha * x + n * alpha * float(weights @ gain) / (1.0 + rise) - 2.0
+        return alpha * x + n * alpha * float(weights @ gain) / size(alpha) - 2.0
+
+    def size(alpha: float) -> float:
+        # Of next to nothing but losses the sum is a rounding error; any alpha is valid.
+        return max(1.0 + float((mass * np.expm1(alpha * gain)).sum()), _SMALLEST)
 
     high = math.log(_EXPONENT / top)
     spread = math.sqrt(n * max(float(mass @ (gain * gain)), 1e-300))
@@ -173,5 +178,4 @@ def _saddle(common: Measure, law: Measure, n: int, x: float) -> tuple[float, flo
     else:
         log_alpha = float(brentq(slope, low, high, xtol=1e-3))  # type: ignore[arg-type]
     alpha = math.exp(log_alpha)
-    rise = float((mass * np.expm1(alpha * gain)).sum())
-    return alpha, alpha * x + n * math.log1p(rise) - 2.0 * log_alpha
+    return alpha, alpha * x + n * math.log(size(alpha)) - 2.0 * log_alpha

@@ -28,9 +28,9 @@ from shuffledp.stealing.measures import Measure
 from shuffledp.stealing.positive_sum import (
     LARGEST_EXPONENT,
     Contour,
+    PositiveSums,
     Tilted,
     log_chernoff,
-    log_positive_sum,
     tilt,
 )
 
@@ -368,6 +368,7 @@ def _log_worst(
     coarse = [
         log_chernoff(common, law, more, n, rough) for law, more in zip(laws, excess, strict=True)
     ]
+    sums = PositiveSums(common, n)
     best = enough
     for j in sorted(range(len(laws)), key=coarse.__getitem__, reverse=True):
         if coarse[j] <= best:
@@ -376,7 +377,7 @@ def _log_worst(
         value = coarse[j]
         if contour.nodes <= _MOST_NODES:
             for finer in (*contour.rougher(), contour):
-                value = min(value, log_positive_sum(common, laws[j], excess[j], n, finer))
+                value = min(value, sums.log(laws[j], excess[j], finer))
                 if value <= best:
                     break
         best = max(best, value)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from shuffledp.randomizers import JointLaw, Randomizer
 from shuffledp.randomizers.base import WorstTriples
 from shuffledp.stealing.cases import Case, FiniteCase
 from shuffledp.stealing.cells import Rows
-from shuffledp.stealing.noise import IntervalCase, ShiftCase, grouped
+from shuffledp.stealing.groups import grouped
+from shuffledp.stealing.noise import IntervalCase, ShiftCase
 
 # Ratios beyond it are left out of the cells: seen for sure.
 _LARGEST_RATIO = 1e130
@@ -82,12 +84,18 @@ def promising(randomizer: Randomizer) -> bool:
         return False
 
 
+@lru_cache(maxsize=4)
+def _label_laws(randomizer: Randomizer) -> tuple[JointLaw, ...]:
+    """Some hundred laws, with exact masses: asked for at every question, for ``promising`` too."""
+    return randomizer.label_laws()
+
+
 def _labels_loss(randomizer: Randomizer, x0: Any, x1: Any) -> float:
     """sqrt(chi_B/max chi_x), the labels' laws given one by one."""
     law = randomizer.law((x0, x1))
     blanket = _chi(law.mass[0] - law.mass[1], law.blanket)
     worst = max(
-        _chi(label.mass[0] - label.mass[1], label.mass[2]) for label in randomizer.label_laws()
+        _chi(label.mass[0] - label.mass[1], label.mass[2]) for label in _label_laws(randomizer)
     )
     return math.sqrt(blanket / worst) if worst > 0.0 else math.inf
 
@@ -117,7 +125,7 @@ def _shift_case(randomizer: Randomizer, triples: WorstTriples) -> Case:
     ((first, second, others), *_rest) = triples.triples
     if not others:
         common = randomizer.law((first, second))
-        labels = randomizer.label_laws()
+        labels = _label_laws(randomizer)
         return ShiftCase(
             _atoms(common, 0, 1, None),
             [_atoms(law, 0, 1, 2) for law in labels],

@@ -36,7 +36,7 @@ _WIDER = 1.6
 _ROUGH = (0.5, 0.15)
 # Nodes reach 3.2/h, where e^{-h^2 t^2/2} leaves a share of 1e-4 or less.
 _REACH = 3.2
-# Nodes evaluated together, so that memory stays bounded: 2^20 sines, 8 MB.
+# Angles evaluated together, so that memory stays bounded: 2^20 sines, 8 MB.
 _BLOCK = 1 << 20
 # Terms below e^-700 of the largest count as that: they are added, so this is outward.
 NEVER = 700.0
@@ -144,33 +144,68 @@ def tilt(measure: Measure, alpha: float) -> Tilted:
 def log_chernoff(reservoir: Tilted, labelled: Tilted, excess: float, n: int, at: Contour) -> float:
     """A coarse upper bound of log J: psi <= 1, so J <= (c0 + d0)^n e^{(h alpha)^2/2}/(2 alpha n).
 
-    The parameters are those of ``log_positive_sum``.
+    The parameters are those of ``PositiveSums.log``, and the reservoir and n it is made of.
     """
     log_power = _log_power(reservoir, labelled, excess, n)
     rest = 0.5 * (at.smoothing * at.alpha) ** 2 - math.log(2.0 * at.alpha) - math.log(n)
     return log_power + rest + 16 * U * (1.0 + abs(log_power) + math.log(n) + abs(rest))
 
 
-def log_positive_sum(
-    reservoir: Tilted, labelled: Tilted, excess: float, n: int, at: Contour
-) -> float:
-    """Upper bound of log J.
+class PositiveSums:
+    """J of one reservoir beside many labelled parts: its share of each node is computed once.
 
     Parameters
     ----------
-    reservoir, labelled : Tilted
-        At the contour's alpha; the left-over is an atom of the labelled one with gain 0.
-    excess : float
-        Upper bound of (mass of both before tilting) - 1.
+    reservoir : Tilted
+        At the contours' alpha.
     n : int
         Users, the victim included.
-    at : Contour
-        Where the sum is taken; any choice is valid.
     """
-    log_power = _log_power(reservoir, labelled, excess, n)
-    log_sum = math.log(_sum(reservoir, labelled, n, at))
-    total = log_power + log_sum - math.log(n)
-    return total + 8 * U * (abs(log_power) + abs(log_sum) + math.log(n) + 1.0)
+
+    def __init__(self, reservoir: Tilted, n: int) -> None:
+        self._reservoir, self._n = reservoir, n
+        self._spreads: dict[tuple[float, int], Array] = {}
+
+    def log(self, labelled: Tilted, excess: float, at: Contour) -> float:
+        """Upper bound of log J.
+
+        Parameters
+        ----------
+        labelled : Tilted
+            At the same alpha; the left-over is an atom of it with gain 0.
+        excess : float
+            Upper bound of (mass of both before tilting) - 1.
+        at : Contour
+            Where the sum is taken; any choice is valid.
+        """
+        n = self._n
+        log_power = _log_power(self._reservoir, labelled, excess, n)
+        log_sum = math.log(self._sum(labelled, at))
+        total = log_power + log_sum - math.log(n)
+        return total + 8 * U * (abs(log_power) + abs(log_sum) + math.log(n) + 1.0)
+
+    def _sum(self, labelled: Tilted, at: Contour) -> float:
+        """(D/2 pi) sum_j psi^n w, rounded up, nodes left out included."""
+        alpha, smoothing, step, nodes = at
+        reservoir = self._reservoir
+        share = reservoir.mass / (reservoir.mass + labelled.mass)
+        # c0 and d0 have relative errors up to rel: so has each part of 1 - psi.
+        rel = 4.0 * (reservoir.rel + labelled.rel) + 16 * U
+        if (step, nodes) not in self._spreads:
+            self._spreads[step, nodes] = spreads(reservoir, step, nodes)
+        t = step * np.arange(nodes + 1)
+        lost = share * self._spreads[step, nodes] + (1.0 - share) * spreads(labelled, step, nodes)
+        lost = np.clip(0.5 * lost * (1.0 - rel), 0.0, 0.75)
+        exponent = self._n * np.log1p(-lost) + 0.5 * smoothing**2 * (alpha - t) * (alpha + t)
+        exponent += 16 * U * (np.abs(exponent) + smoothing**2 * (alpha**2 + t**2))
+        terms = np.exp(np.maximum(exponent, -NEVER)) / (alpha**2 + t**2)
+        terms[1:] *= 2.0
+        total = math.fsum(terms) * step / (2.0 * math.pi)
+        far = nodes * step
+        # The sum over |t| > far of a falling w is at most its integral over |t| >= far.
+        rest = math.exp(0.5 * smoothing**2 * (alpha - far) * (alpha + far))
+        rest /= math.pi * smoothing**2 * far**3
+        return (total + rest) * (1.0 + 64 * U) + 1e-300
 
 
 def _log_power(reservoir: Tilted, labelled: Tilted, excess: float, n: int) -> float:
@@ -181,49 +216,55 @@ def _log_power(reservoir: Tilted, labelled: Tilted, excess: float, n: int) -> fl
     return n * (log_mass + 4 * U * abs(log_mass)) + 4 * U * n * abs(log_mass)
 
 
-def _sum(reservoir: Tilted, labelled: Tilted, n: int, at: Contour) -> float:
-    """(D/2 pi) sum_j psi^n w, rounded up, nodes left out included."""
-    alpha, smoothing, step, nodes = at
-    share = reservoir.mass / (reservoir.mass + labelled.mass)
-    # c0 and d0 have relative errors up to rel: so has each part of 1 - psi.
-    rel = 4.0 * (reservoir.rel + labelled.rel) + 16 * U
-    total = 0.0
-    block = max(1, _BLOCK // (reservoir.weights.size + labelled.weights.size))
-    for start in range(0, nodes + 1, block):
-        t = step * np.arange(start, min(start + block, nodes + 1))
-        lost = 0.5 * (share * spread(reservoir, t) + (1.0 - share) * spread(labelled, t))
-        lost = np.clip(lost * (1.0 - rel), 0.0, 0.75)
-        exponent = n * np.log1p(-lost) + 0.5 * smoothing**2 * (alpha - t) * (alpha + t)
-        exponent += 16 * U * (np.abs(exponent) + smoothing**2 * (alpha**2 + t**2))
-        terms = np.exp(np.maximum(exponent, -NEVER)) / (alpha**2 + t**2)
-        terms[t > 0.0] *= 2.0
-        total += math.fsum(terms)
-    total *= step / (2.0 * math.pi)
-    far = nodes * step
-    # The sum over |t| > far of a falling w is at most its integral over |t| >= far.
-    rest = math.exp(0.5 * smoothing**2 * (alpha - far) * (alpha + far))
-    rest /= math.pi * smoothing**2 * far**3
-    return (total + rest) * (1.0 + 64 * U) + 1e-300
+def spreads(law: Tilted, step: float, nodes: int) -> Array:
+    """Lower bounds of 1 - |phi(t)|^2 at t = 0, step, .. nodes step, for given weights and offsets.
 
+    1 - |phi|^2 = 2 A - A^2 - B^2 with A = sum p (1 - cos), B = sum p sin. With t = x + y in giant
+    and baby steps both are matrix products, of terms without cancellation near t = 0:
 
-def spread(law: Tilted, t: Array) -> Array:
-    """Lower bound of 1 - |phi(t)|^2 for the given weights and offsets.
-
-    1 - |phi|^2 = 2 A - A^2 - B^2 with A = sum p (1 - cos), B = sum p sin.
+        1 - cos(x + y) = (1 - cos x) + cos x (1 - cos y) + sin x sin y,
+        sin(x + y) = sin x cos y + cos x sin y.
     """
-    angle = t[:, None] * law.offsets[None, :]
-    half = np.sin(0.5 * angle)
-    a = 2.0 * (half * half) @ law.weights
-    b = np.sin(angle) @ law.weights
-    first = t * float(np.abs(law.offsets) @ law.weights)
-    second = t * t * float((law.offsets * law.offsets) @ law.weights)
-    sums = (law.weights.size + 8.0) * U + 2.0 * ELEMENTARY
-    # An angle is off by a relative 4 U: its sine by that times the angle, 1 - cos by that times
-    # the angle or its square.
-    a_err = sums * a + 8 * U * np.minimum(first, second)
-    b_err = (sums + 8 * U) * first
-    size = 2.0 * a + a * a + b * b
-    err = 2.0 * (1.0 + a) * a_err + (2.0 * np.abs(b) + b_err) * b_err + 8 * U * size
+    columns = math.isqrt(nodes) + 1
+    rows = nodes // columns + 1
+    chunk = max(1, _BLOCK // law.weights.size)
+    y = step * np.arange(columns)
+    baby = _waves(law, y)
+    first = float(np.abs(law.offsets) @ law.weights)
+    second = float((law.offsets * law.offsets) @ law.weights)
     # Weights that do not quite sum to one: (sum p)^2 - |sum p e^{i t g}|^2 is meant.
     off = abs(math.fsum(law.weights) - 1.0)
-    return 2.0 * a - a * a - b * b - err - 4.0 * off * a
+    sums = (law.weights.size + 32.0) * U
+    found = []
+    for start in range(0, rows, chunk):
+        x = step * (columns * np.arange(start, min(start + chunk, rows)))
+        giant = _waves(law, x)
+        sine, cosine = giant.sine * law.weights, giant.cosine * law.weights
+        near, far = baby.fall @ law.weights, giant.fall @ law.weights
+        a = far[:, None] + (cosine @ baby.fall.T + sine @ baby.sine.T)
+        b = sine @ baby.cosine.T + cosine @ baby.sine.T
+        t = x[:, None] + y[None, :]
+        # |sin x sin y| <= (1 - cos x) + (1 - cos y): the terms of A are no larger in all.
+        size = 2.0 * (far[:, None] + near[None, :]) * (1.0 + 1e-9)
+        # An angle is off by a relative 4 U: its sine by that times the angle, 1 - cos by that times
+        # the angle or its square.
+        a_err = sums * size + 8 * U * np.minimum(first * t, second * t * t)
+        b_err = (sums + 8 * U) * first * t
+        err = 2.0 * (1.0 + np.abs(a)) * a_err + (2.0 * np.abs(b) + b_err) * b_err
+        err += 8 * U * (2.0 * np.abs(a) + a * a + b * b)
+        found.append(2.0 * a - a * a - b * b - err - 4.0 * off * np.abs(a))
+    return np.concatenate(found).reshape(-1)[: nodes + 1]
+
+
+class _Waves(NamedTuple):
+    """1 - cos, cos and sin of all angles, shape (nodes, atoms), each to a few units."""
+
+    fall: Array
+    cosine: Array
+    sine: Array
+
+
+def _waves(law: Tilted, t: Array) -> _Waves:
+    angle = t[:, None] * law.offsets[None, :]
+    half = np.sin(0.5 * angle)
+    return _Waves(2.0 * half * half, np.cos(angle), np.sin(angle))

@@ -14,7 +14,7 @@ from scipy.optimize import brentq
 
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.stealing.bound import log_bound
-from shuffledp.stealing.cases import Case
+from shuffledp.stealing.cases import Case, FiniteCase
 from shuffledp.stealing.positive_sum import Contour
 from shuffledp.stealing.proposal import Proposal, estimated, nothing, propose
 from shuffledp.stealing.tuning import Search
@@ -22,6 +22,8 @@ from shuffledp.stealing.tuning import Search
 U = UNIT_ROUNDOFF
 # How near, in log delta, the certified bound at the returned eps is to the target: 1e-6 of eps.
 _NEAR = 3e-5
+# Estimates at points so far apart, in log eps, say how steep the bound is.
+_APART = 0.01
 # So far above the estimate a first certified bound is given up, in log delta.
 _HOPELESS = 1.0
 # Certified bounds on the way to one delta; where they run out the best one so far is returned.
@@ -31,6 +33,11 @@ _GUESS, _GUESSES = -20.0, 3
 # How much deeper than the guess delta may be before the cases are made anew for less of it, and
 # the least delta they are made for.
 _DEEPER, _DEEPEST = 10.0, -1500.0
+# Among more cases than that, estimates look at those of the largest spreads, to first order the
+# worst ones.
+_FEW_CASES = 4
+# Cases whose spreads, and whose estimates of log delta, differ by less are alike.
+_ALIKE = 1e-6
 # eps is looked for between these.
 _LARGEST, _SMALLEST = 40.0, 1e-12
 
@@ -91,7 +98,7 @@ class Curve:
             return 0.0
         guess, value = _GUESS, 0.0
         for _ in range(_GUESSES):
-            found = self._first(self.cases(2.0 * _GUESS), epsilon, guess)
+            found = self._first(_leading(self.cases(2.0 * _GUESS)), epsilon, guess)
             value = max((p.log_delta for p in found), default=0.0)
             guess = max(min(value, -0.1), 2.0 * _DEEPEST)
         return value
@@ -129,6 +136,7 @@ class Curve:
         best: Certified | None = None
         low, high = 0.0, top
         known: list[tuple[float, float]] = []
+        guess = self._steepness(point, log_target)
         for _ in range(_STEPS):
             found = self.log_delta(point)
             if found is None:
@@ -144,7 +152,7 @@ class Curve:
                     break
             else:
                 low = point
-            moved = math.exp(known[-1][0] + known[-1][1] / _slope(known, log_target))
+            moved = math.exp(known[-1][0] + known[-1][1] / _slope(known, guess))
             point = moved if low < moved < high else 0.5 * (low + high)
             if not point < top:
                 break
@@ -168,31 +176,61 @@ class Curve:
 
     def _proposals(self, cases: Sequence[Case], epsilon: float) -> list[Proposal] | None:
         """A choice for every case: the best one for those whose bound is the largest."""
-        guess, found = _GUESS, []
-        for _ in range(_GUESSES):
-            found = self._first(cases, epsilon, guess)
+        guess, found, some = _GUESS, [], _leading(cases)
+        for k in range(_GUESSES):
+            found = self._first(some if k + 1 < _GUESSES else cases, epsilon, guess)
             if not found:
                 return None
             guess = min(max(p.log_delta for p in found), -0.1)
             guess = max(guess, 2.0 * _DEEPEST)
-        refined: set[int] = set()
+        refined: list[int] = []
         while True:
             worst = max(range(len(found)), key=lambda i: found[i].log_delta)
             if worst in refined:
                 return found
-            refined.add(worst)
-            better = propose(cases[worst], epsilon, guess, self._n) or found[worst]
-            found[worst] = self._search.sharpened(cases[worst], epsilon, better, guess)
+            lent = (self._lent(cases, found, i, worst, epsilon) for i in refined)
+            better = next((p for p in lent if p is not None), None)
+            if better is None:
+                better = propose(cases[worst], epsilon, guess, self._n) or found[worst]
+                better = self._search.sharpened(cases[worst], epsilon, better, guess)
+            found[worst] = better
+            refined.append(worst)
+
+    def _lent(
+        self, cases: Sequence[Case], found: list[Proposal], i: int, j: int, epsilon: float
+    ) -> Proposal | None:
+        """Case i's proposal for case j, if they seem alike, as pairs of a symmetric law are."""
+        lender, case, proposal = cases[i], cases[j], found[i]
+        if not (isinstance(lender, FiniteCase) and isinstance(case, FiniteCase)):
+            return None
+        if not math.isclose(lender.spread, case.spread, rel_tol=_ALIKE):
+            return None
+        choice = case.borrowed(proposal.choice, lender)
+        own = estimated(lender, epsilon, proposal.choice, self._n)
+        other = estimated(case, epsilon, choice, self._n)
+        if own is None or other is None or abs(own.log_delta - other.log_delta) > _ALIKE:
+            return None
+        return proposal._replace(choice=choice)
+
+    def _estimate(self, log_epsilon: float, log_target: float) -> float:
+        """About log delta at this eps, from what serves where it is about the target."""
+        deep = log_target <= 2.0 * _GUESS + _DEEPER
+        cases = _leading(self.cases(2.0 * (log_target if deep else _GUESS)))
+        found = self._first(cases, math.exp(log_epsilon), log_target)
+        return max((max(p.log_delta, -1e4) for p in found), default=1.0)
+
+    def _steepness(self, point: float, log_target: float) -> float:
+        """About -d log delta / d log eps: by estimates, within a factor of a normal law's tail."""
+        usual = 2.0 * abs(log_target) + 1.0
+        at = math.log(point)
+        rise = self._estimate(at - _APART, log_target) - self._estimate(at, log_target)
+        return min(max(rise / _APART, 0.1 * usual), 10.0 * usual)
 
     def _crossing(self, log_target: float, top: float) -> float | None:
         """About where the bound crosses the target; None if that is not below ``top``."""
-        cases = self.cases(
-            2.0 * _GUESS if log_target > 2.0 * _GUESS + _DEEPER else 2.0 * log_target
-        )
 
         def above(log_epsilon: float) -> float:
-            found = self._first(cases, math.exp(log_epsilon), log_target)
-            return max((max(p.log_delta, -1e4) for p in found), default=1.0) - log_target
+            return self._estimate(log_epsilon, log_target) - log_target
 
         low, high = math.log(_SMALLEST), math.log(top)
         if above(high) > 0.0:
@@ -229,9 +267,16 @@ class Curve:
         return best._replace(log_delta=min(best.log_delta, 0.0))
 
 
-def _slope(known: Sequence[tuple[float, float]], log_target: float) -> float:
-    """-d log delta / d log eps: of the last two points, or of a normal law's tail."""
-    guess = 2.0 * abs(log_target) + 1.0
+def _leading(cases: Sequence[Case]) -> Sequence[Case]:
+    """Of many cases those that are likely to be the worst, to first order: for estimates."""
+    finite = [case for case in cases if isinstance(case, FiniteCase)]
+    if len(finite) < len(cases) or len(cases) <= _FEW_CASES:
+        return cases
+    return sorted(finite, key=lambda case: -case.spread)[:_FEW_CASES]
+
+
+def _slope(known: Sequence[tuple[float, float]], guess: float) -> float:
+    """-d log delta / d log eps: of the last two points, or the guess."""
     if len(known) < 2:
         return guess
     (x0, y0), (x1, y1) = known[-2:]
