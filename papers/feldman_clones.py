@@ -4,7 +4,7 @@
 
 Figure 2 has the printed settings. Of Figures 3 and 4 the text has the curves and what they show,
 but not n, eps0 and delta: these are ours. Figure 2's curve of Balle, Kairouz, McMahan, Thakkar and
-Thakurta is left out: its formula is not in the text.
+Thakurta has the order that is printed, e^(2.5 eps0)/sqrt(n), and constants that are rebuilt.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from papers.common import (
     BLACK,
     BLUE,
     GREEN,
+    GREY,
     ORANGE,
     PURPLE,
     SKY,
@@ -29,6 +30,7 @@ from papers.common import (
     run,
     steps,
 )
+from papers.printed.feldman import bkmtt
 from shuffledp.closed_forms import renyi
 
 DELTA = 1e-6
@@ -44,6 +46,7 @@ CLOSED = Line("fmt-3.1", "Clones, Theoretical (Thm 3.1)", GREEN, on="generic")
 CLONES = Line("clone", "Clones (Thm 3.2)", BLUE, on="generic")
 BLANKET = Line("bennett-generic", "BBGN'19 (Bennett, generic)", SKY, on="generic")
 CHEU = Line("csuzz19", "CSUZZ'19, 2RR", PURPLE, end="estimate")
+BKMTT = Line("bkmtt20", "BKMTT'20 (constants rebuilt)", GREY, end="estimate")
 FIGURE_2 = (OURS, LOWER, BINARY, CLONES, CLOSED, BLANKET, CHEU)
 LOCAL = [0.01, 0.03, 0.1, 0.3, 0.6, *steps(1.0, 8.0, 8)]
 
@@ -68,7 +71,16 @@ def figure_2() -> list[Panel]:
         delta=DELTA,
     )  # fmt: skip
     last.xscale = "linear"
+    _add_bkmtt(panels[0], [(0.1, int(n)) for n in panels[0].x])
+    _add_bkmtt(panels[1], [(6.0, int(n)) for n in panels[1].x])
+    _add_bkmtt(last, [(eps0, 10**6) for eps0 in last.x])
     return [*panels, last]
+
+
+def _add_bkmtt(panel: Panel, settings: list[tuple[float, int]]) -> None:
+    """It ends where it is no better than no shuffler."""
+    found = [(eps0, bkmtt(eps0=eps0, n=n, delta=DELTA)) for eps0, n in settings]
+    panel.curves.append((BKMTT, [eps if eps < eps0 else math.nan for eps0, eps in found]))
 
 
 ORDERS = [2, 3, 4, 6, 8, 12, 16, 24, 32, 64, 128, 256, 512, 1024]

@@ -20,8 +20,8 @@ DELTA = 1e-6
 ROUNDS = [1, 3, 10, 30, 100, 300, 1000, 3000, 10_000]
 SETTINGS = ((1.0, 10_000), (4.0, 100_000), (6.0, 1_000_000))
 ORDERS = [1.0 + 10.0 ** (k / 8.0) for k in range(-8, 41)]
-OURS = Line("ours", "stronger clone, composed curve, our evaluation", BLACK, thick=True)
-LOWER = Line("lower", "binary RR, certified lower end, our evaluation", ORANGE, end="lower")
+OURS = Line("ours", "any mechanism, composed curve, our evaluation", BLACK, thick=True)
+LOWER = Line("lower", "any mechanism, certified lower end, our evaluation", ORANGE, end="lower")
 CLONE = Line("clone", "clone, composed curve, our evaluation", BLUE)
 RENYI = Line("renyi", "clone, Renyi divergence", GREEN, marker="s")
 BEST = Line("best", "clone (ε, δ), best composition", SKY, marker="^")

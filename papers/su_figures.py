@@ -2,17 +2,17 @@
 
     python -m papers.su_figures
 
-Mechanisms, eps0 = 0.1 and 4, weights, pairs and curves are as printed. Axes, n, delta, the number
-of joint copies, the list of D and the rate of sampling are not: ours are eps over n at delta =
-1e-6, two and three copies, D = 2 to 100 and rates of 0.1 and 0.5. Their upper bound is the
-blanket's, here by the certified contour and by their own grid; their lower bound has all others at
-one third value.
+Mechanisms, eps0 = 0.1 and 4, weights, pairs and curves are as printed; axes (e^eps - 1 over n from
+1e3 to 1e5), delta = 1e-6, two and four joint copies, D = 3, 5, 10, 20 and rates of 0.1 to 0.8 are
+those of the authors' released code. Their upper bound is the blanket's, here by the certified
+contour and by their own grid; their lower bound has all others at one third value.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -36,12 +36,13 @@ from papers.common import (
     run,
 )
 from papers.printed.items import laplace_cdf
+from papers.printed.su_claims import RATES
 from shuffledp.baselines import grid
 from shuffledp.reductions import blanket_pair
 
 DELTA, RTOL, DOMAIN = 1e-6, 1e-3, 64
 LOW, HIGH = 0.1, 4.0
-USERS = counts(1000, 10**6, 7)
+USERS = counts(1000, 10**5, 7)
 BEST = Line("best", "upper end, our evaluation", BLACK, thick=True)
 DATASET = Line("dataset", "lower end, our evaluation", YELLOW, end="lower")
 BLANKET = Line("blanket", "optimal decomposition", GREEN)
@@ -52,8 +53,9 @@ BASELINES = (
     Line("clone", "standard clone, numerical", BLUE),
 )
 ALL = (BEST, DATASET, BLANKET, THIRD, *BASELINES)
-# Copies of which each has an equal part of eps0; how many there were is not in the text.
-COPIES = ((2, GREY), (3, "#444444"))
+# Copies of which each has an equal part of eps0.
+COPIES = ((2, GREY), (4, "#444444"))
+YLABEL = "exp(ε) - 1"  # the axis of their figures
 GRID = Line("grid", "optimal decomposition, their FFT and grid", GREEN, end="estimate", marker="x")
 # Beyond it the FFT takes minutes, or more points than there is memory for.
 GRID_USERS = 10_000
@@ -76,11 +78,12 @@ def accountant(randomizer: sd.Randomizer, n: int) -> sd.Shuffled:
 
 def panel_of(title: str, lines: list[tuple[Line, sd.Randomizer]]) -> Panel:
     """eps over n of named analyses of mechanisms."""
-    panel = Panel(title, USERS, "n (users)", "central ε (nats)")
+    panel = Panel(title, USERS, "n (users)", YLABEL)
     made: dict[int, list[sd.Shuffled]] = {}
     for line, randomizer in lines:
         own = made.setdefault(id(randomizer), [accountant(randomizer, n) for n in USERS])
-        panel.curves.append((line, [epsilon_of(acc, line, DELTA) for acc in own]))
+        found = [epsilon_of(acc, line, DELTA) for acc in own]
+        panel.curves.append((line, [math.expm1(value) for value in found]))
     return panel
 
 
@@ -96,7 +99,7 @@ def of_mechanism(name: str, eps0: float) -> Panel:
         for k, colour in COPIES
     ]
     panel = panel_of(f"{name}, ε₀ = {eps0:g}", [*((line, one) for line in ALL), *joint])
-    on_grid = [by_grid(one, n, eps0) if n <= GRID_USERS else math.nan for n in USERS]
+    on_grid = [math.expm1(by_grid(one, n, eps0)) if n <= GRID_USERS else math.nan for n in USERS]
     panel.curves.append((GRID, on_grid))
     return panel
 
@@ -125,14 +128,33 @@ def parallel(eps0: float) -> Panel:
     lines: list[tuple[Line, sd.Randomizer]] = [
         (BEST, mixed), (DATASET, mixed), (BLANKET, mixed), (THIRD, mixed),
         (Line("blanket", "10-RR alone", PURPLE), parts[0]),
-        (Line("blanket", "BLH alone", SKY), parts[1]),
-        (Line("clone", "standard clone, numerical", BLUE), mixed),
+        (Line("blanket", "BLH alone", GREY), parts[1]),
+        *((line, mixed) for line in BASELINES[1:]),
+        (replace(BASELINES[0], colour="#444444"), mixed),
     ]  # fmt: skip
     return panel_of(f"10-RR and BLH by halves, ε₀ = {eps0:g}", lines)
 
 
+SIZES = ((3, ORANGE), (5, PURPLE), (10, BLUE), (20, GREEN))
+LIMIT = 100  # stands for a large domain: the error of the limit is about 2^-D
+
+
 def rappor_domains(eps0: float) -> Panel:
-    """Figure 5: RAPPOR's bound over D, by how much it is below that at D = 100."""
+    """Figure 5: RAPPOR's bound over D, its limit and lower bound, and the clone."""
+    lines: list[tuple[Line, sd.Randomizer]] = [
+        (Line("blanket", f"D = {d}", colour), sd.RAPPOR(d=d, eps0=eps0)) for d, colour in SIZES
+    ]
+    limit = sd.RAPPOR(d=LIMIT, eps0=eps0)
+    lines += [
+        (Line("blanket", f"D = {LIMIT}", BLACK), limit),
+        (replace(THIRD, colour=YELLOW), limit),
+        (replace(BASELINES[2], colour=SKY), limit),
+    ]
+    return panel_of(f"RAPPOR, ε₀ = {eps0:g}", lines)
+
+
+def rappor_differences(eps0: float) -> Panel:
+    """The same: by how much eps is below that at D = 100, in per cent."""
     panel = Panel(f"RAPPOR, ε₀ = {eps0:g}", USERS, "n (users)", "ε below that at D = 100, %",
                   yscale="linear")  # fmt: skip
     found = {
@@ -140,10 +162,10 @@ def rappor_domains(eps0: float) -> Panel:
             accountant(sd.RAPPOR(d=d, eps0=eps0), n).epsilon(delta=DELTA, analysis="blanket").upper
             for n in USERS
         ]
-        for d in (2, 3, 5, 10, 100)
+        for d in (*(d for d, _ in SIZES), LIMIT)
     }
-    for colour, (d, values) in zip((ORANGE, PURPLE, BLUE, GREEN), found.items(), strict=False):
-        below = [100 * (1 - v / w) for v, w in zip(values, found[100], strict=True)]
+    for d, colour in SIZES:
+        below = [100 * (1 - v / w) for v, w in zip(found[d], found[LIMIT], strict=True)]
         panel.curves.append((Line("blanket", f"D = {d}", colour), below))
     return panel
 
@@ -151,15 +173,13 @@ def rappor_domains(eps0: float) -> Panel:
 def poisson(eps0: float) -> Panel:
     """Figure 6: 10-RR sampled with a rate, then shuffled."""
     lines: list[tuple[Line, sd.Randomizer]] = []
-    for rate, upper, lower in ((0.1, BLUE, SKY), (0.5, GREEN, YELLOW)):
+    for rate, colour in zip(RATES, (BLUE, GREEN, PURPLE, ORANGE), strict=True):
         mechanism = sd.PoissonSubsample(sd.KRR(k=10, eps0=eps0), rate=rate)
         lines += [
-            (Line("best", f"rate {rate:g}, upper end", upper), mechanism),
-            (Line("one-dataset", f"rate {rate:g}, lower bound", lower, end="lower"), mechanism),
+            (Line("blanket", f"rate {rate:g}, optimal decomposition", colour), mechanism),
+            (Line("one-dataset", f"rate {rate:g}, lower bound", YELLOW, end="lower"), mechanism),
         ]
-    lines.append(
-        (Line("best", "not sampled, upper end", BLACK, thick=True), sd.KRR(k=10, eps0=eps0))
-    )
+    lines.append((Line("blanket", "not sampled", BLACK, thick=True), sd.KRR(k=10, eps0=eps0)))
     return panel_of(f"10-RR, Poisson sampling, ε₀ = {eps0:g}", lines)
 
 
@@ -194,7 +214,7 @@ def laplace_law() -> Panel:
     return panel
 
 
-SETTINGS = "(mechanisms and ε₀ as printed; n and δ = 1e-6 ours)"
+SETTINGS = "(mechanisms, ε₀ as printed; n, δ = 1e-6, copies of their released code)"
 
 
 def main(out: Path) -> None:
@@ -203,10 +223,12 @@ def main(out: Path) -> None:
         panels = [of_mechanism(name, eps0) for eps0 in (LOW, HIGH) for name in names]
         title = f"Su, Cheng, Wang 2025, Fig. {figure} {SETTINGS}"
         print(*draw(out, f"su_fig{figure}", title, panels, columns=len(names)))
-    for figure, make in ((4, parallel), (5, rappor_domains), (6, poisson), (7, hamming)):
-        settings = SETTINGS if figure == 4 else "(mechanism as printed; ε₀, n and δ = 1e-6 ours)"
-        title = f"Su, Cheng, Wang 2025, Fig. {figure} {settings}"
-        print(*draw(out, f"su_fig{figure}", title, [make(LOW), make(HIGH)]))
+    for figure, *makers in (
+        (4, parallel), (5, rappor_domains, rappor_differences), (6, poisson), (7, hamming),
+    ):  # fmt: skip
+        title = f"Su, Cheng, Wang 2025, Fig. {figure} (settings of their released code)"
+        panels = [make(eps0) for make in makers for eps0 in (LOW, HIGH)]
+        print(*draw(out, f"su_fig{figure}", title, panels, columns=2))
     title = "Su, Cheng, Wang 2025, Fig. 8 (all as printed)"
     print(*draw(out, "su_fig8", title, [laplace_law()]))
 
