@@ -258,7 +258,7 @@ def _fft_users() -> Found:
 def _mean() -> Found:
     from papers.shuffle_index_figures import figure_4e
 
-    (panel,) = figure_4e()
+    panel, *_ = figure_4e()
     *noise, (_, response) = panel.curves
     best = [max(column) for column in zip(*(values for _, values in noise), strict=True)]
     over = [r / b for r, b in zip(response, best, strict=True)]
