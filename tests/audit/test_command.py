@@ -262,3 +262,31 @@ def test_more_reports_than_memory_has_room_for_are_not_asked_for():
     plan = AuditPlan(randomizer=sd.KRR(k=4, eps0=1.0), reports=10**9)
     with pytest.raises(ParameterError, match=r"reports = 1000000000: wanted at most 250,000,000"):
         plan.order()
+
+
+# The same reports, written in another way where they are true.
+WAYS = {
+    "alike": ("print(y)", "not refuted"),
+    "alike, with spaces": ("print(y, ' ' * 3)", "not refuted"),
+    "in two ways by chance": ("print(y, ' ' * source.randrange(3))", "not refuted"),
+    "a space after the truth": ("print(y, ' ' * keep)", "refuted"),
+    "floats for some values": ("print(float(y) if x == 2 else y)", "refuted"),
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_how_reports_are_written_may_not_tell_the_value(folder, way):
+    line, verdict = WAYS[way]
+    path = folder / "client.py"
+    path.write_text(
+        CLIENT.replace("EPS0", "1.0")
+        .replace("SEED", "None")
+        .replace("print(x if", "y = (x if")
+        .replace("% 4)", f"% 4)\n    {line}")
+    )
+    command = f"{sys.executable} {path}"
+    done = run(folder, "--command", command, "-N", "800", "--alpha", "1e-4", "--json")
+    table = json.loads(done.output)
+    assert table["verdict"] == verdict
+    found = {row["cell"].split(" (mod")[0] for row in table["parts"]["program"]["refutations"]}
+    assert not found or all(cell.startswith("reports written with") for cell in found)

@@ -17,7 +17,7 @@ import numpy.typing as npt
 
 from shuffledp.audit import limits
 from shuffledp.audit.plan import BOXES, AuditPlan, Design, PairDesign
-from shuffledp.audit.tally import LOW_BITS, Tally
+from shuffledp.audit.tally import LOW_BITS, SPARE, Tally
 from shuffledp.described import shown
 
 Floats = npt.NDArray[np.floating]
@@ -70,6 +70,7 @@ def findings(plan: AuditPlan, tally: Tally, found: Design) -> list[Finding]:
         *_of_all_cells(plan, tally, found),
         *_of_guarantee(plan, tally, found),
         *_of_independence(plan, tally, found),
+        *_of_writing(plan, tally, found),
     ]
     adjusted = limits.holm([finding.p for finding in every])
     return [
@@ -182,6 +183,29 @@ def _of_guarantee(plan: AuditPlan, tally: Tally, found: Design) -> list[Finding]
             seen = int(counts[j]) / max(n[j], 1)
             claimed = (0.0, min(1.0, grow * seen + pair.delta))
             made.append(Finding(GUARANTEE, subject, name, p, n[i], int(counts[i]), claimed))
+    return made
+
+
+def _of_writing(plan: AuditPlan, tally: Tally, found: Design) -> list[Finding]:
+    """The guarantee for how reports are written: spare characters, alone and in the best event."""
+    if tally.written is None:
+        return []
+    made, n = [], tally.reports.tolist()
+    for pair in found.pairs:
+        i, j = pair.pair
+        inside = np.append(pair.events[pair.best], np.False_)
+        events = [tally.written[:, chosen].sum(axis=1) for chosen in (inside, slice(None))]
+        options = []
+        for words, counts in zip((" among the best event", ""), events, strict=True):
+            for spare in range(SPARE):
+                first, second = int(counts[i, spare]), int(counts[j, spare])
+                ratio = limits.Ratio(first, n[i], second, n[j], 0.5)
+                p = ratio.p_value(pair.epsilon * (1.0 + 1e-12), delta=pair.delta)
+                options.append((p, spare, words, first))
+        p, spare, words, first = min(options, key=lambda option: option[0])
+        name = f"reports written with {spare} (mod {SPARE}) spare characters{words}"
+        subject = f"{_under(plan, i)} against {shown(plan.values()[j])}"
+        made.append(Finding(GUARANTEE, subject, name, min(1.0, len(options) * p), n[i], first))
     return made
 
 

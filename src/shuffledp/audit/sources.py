@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from shuffledp import _check
 from shuffledp.audit.plan import AuditPlan
+from shuffledp.audit.tally import SPARE, Written
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.randomizers import OUE, RAPPOR, Randomizer, SamplingRAPPOR
 from shuffledp.randomizers.composed import PartsRandomizer
@@ -77,9 +78,21 @@ class Command:
 
     def __call__(self, values: Any) -> Any:
         """One call: values in, reports out."""
+        return parsed_reports(self.randomizer, self._lines(values), name="command")
+
+    def written(self, values: Any) -> Written:
+        """The same, with how the reports were written: equal ones ought to be written alike."""
+        lines = self._lines(values)
+        reports = parsed_reports(self.randomizer, lines, name="command")
+        kept = lines[: len(reports)]
+        short = [len(json.dumps(_whole(json.loads(line)), separators=(",", ":"))) for line in kept]
+        lengths = np.array([len(line) for line in kept]) - np.array(short)
+        return Written(reports, lengths % SPARE)
+
+    def _lines(self, values: Any) -> list[bytes]:
         asked = [json.dumps(_plain(v)) for v in values]
-        lines = Lines(self.words, self.timeout, self.longest)("\n".join(asked) + "\n", len(asked))
-        return parsed_reports(self.randomizer, lines, name="command")
+        run = Lines(self.words, self.timeout, self.longest)
+        return run("\n".join(asked) + "\n", len(asked))
 
 
 @dataclass(frozen=True)
@@ -201,6 +214,13 @@ def _chunks(pipe: Any, into: list[tuple[float, bytes]]) -> None:
 
 def _size(file: Any) -> int:
     return os.fstat(file.fileno()).st_size
+
+
+def _whole(row: Any) -> Any:
+    """A report as it is written shortest: whole numbers without a point."""
+    if isinstance(row, list):
+        return [_whole(value) for value in row]
+    return int(row) if isinstance(row, float) and row.is_integer() and abs(row) < 2**53 else row
 
 
 def _plain(value: Any) -> Any:

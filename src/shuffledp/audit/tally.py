@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -19,6 +20,10 @@ Labels = npt.NDArray[np.integer]
 # Float reports that are no multiple of 2^-k of the largest audited input's last place: a sum of
 # that input and noise in floats is always one, a sum of 0 and noise often is not (Mironov 2012).
 LOW_BITS = (-1, 0, 1, 2, 4)
+
+# A report's line is compared with the shortest one of the same report: by the spare characters,
+# modulo this, so that a constant number of them hides no other.
+SPARE = 8
 
 Tell = Callable[[int], None]
 Keep = Callable[["Tally"], None]
@@ -41,6 +46,9 @@ class Tally(ByContent):
         The same of reports that are equal to the last bit; zeros where they are not compared.
     low_bits : ndarray of int, shape (I, len(LOW_BITS))
         Floats that are no multiple of a power of two.
+    written : ndarray of int, shape (I, C + 1, SPARE), or None
+        By input and cell, reports with so many spare characters (modulo SPARE); None where it is
+        not known how they were written.
     """
 
     counts: Counts
@@ -48,6 +56,7 @@ class Tally(ByContent):
     agree: Counts
     equal: Counts
     low_bits: Counts
+    written: Counts | None = None
 
     @property
     def reports(self) -> Counts:
@@ -67,7 +76,19 @@ class Tally(ByContent):
 
     def to_dict(self) -> dict[str, Any]:
         """For files."""
-        return {name: getattr(self, name).tolist() for name in _FIELDS}
+        table = {name: getattr(self, name).tolist() for name in _FIELDS}
+        return table | {"written": None if self.written is None else self.written.tolist()}
+
+
+@dataclass(frozen=True)
+class Written:
+    """Reports of a call, and how many characters of their lines are spare."""
+
+    reports: Any
+    spare: Labels
+
+    def __len__(self) -> int:
+        return len(self.reports)
 
 
 _FIELDS = ("counts", "after", "agree", "equal", "low_bits")
@@ -82,18 +103,22 @@ def tally_from_dict(table: dict[str, Any], plan: AuditPlan) -> Tally:
         If they are not counts of that plan.
     """
     like = Tally.empty(len(plan.asked), len(design(plan).reading.names))
-    made = []
-    for name in _FIELDS:
-        try:
-            array = np.array(table[name], dtype=np.int64)
-        except (KeyError, TypeError, ValueError, OverflowError):
-            raise ParameterError(f"tally.{name}: wanted whole numbers") from None
-        if array.shape != getattr(like, name).shape or bool((array < 0).any()):
-            raise rejected(f"tally.{name} shape", array.shape, f"{getattr(like, name).shape}")
-        made.append(array)
+    made = [_counts(name, table.get(name), getattr(like, name).shape) for name in _FIELDS]
+    if table.get("written") is not None:
+        made.append(_counts("written", table["written"], (*like.counts.shape, SPARE)))
     tally = Tally(*made)
     _check_sums(tally, plan)
     return tally
+
+
+def _counts(name: str, value: Any, shape: tuple[int, ...]) -> Counts:
+    try:
+        array = np.array(value, dtype=np.int64)
+    except (TypeError, ValueError, OverflowError):
+        raise ParameterError(f"tally.{name}: wanted whole numbers") from None
+    if array.shape != shape or bool((array < 0).any()):
+        raise rejected(f"tally.{name} shape", array.shape, f"{shape}")
+    return array
 
 
 def _check_sums(tally: Tally, plan: AuditPlan) -> None:
@@ -114,6 +139,8 @@ def _check_sums(tally: Tally, plan: AuditPlan) -> None:
         or int(tally.agree[..., 1].sum()) > done,
         "equal": bool((tally.equal[:, 0] > tally.equal[:, 1]).any()),
         "low_bits": bool((tally.low_bits > each[:, None]).any()),
+        "written": tally.written is not None
+        and bool((tally.written.sum(axis=2) != tally.counts).any()),
     }
     for name, found in impossible.items():
         if found:
@@ -136,6 +163,8 @@ def one_call(
     before : tuple or None
         Of the call before, where this is the second of two.
     """
+    spare = reports.spare if isinstance(reports, Written) else None
+    reports = reports.reports if isinstance(reports, Written) else reports
     reading = found.reading
     many, cells = len(reading.mass), len(reading.names) + 1
     labels = reading.classify(reports)
@@ -158,6 +187,10 @@ def one_call(
             _equal(tally, 1, before[2][:size], raw[:size])
     if raw is not None and raw.dtype.kind == "f":
         tally.low_bits[:] = _low_bits(found, raw, index, many)
+    if spare is not None:
+        places = (index * cells + labels) * SPARE + spare
+        counts = np.bincount(places, minlength=many * cells * SPARE).reshape(many, cells, SPARE)
+        tally = dataclasses.replace(tally, written=counts)
     return tally, (index, labels, raw)
 
 
@@ -198,6 +231,9 @@ def added(tallies: Iterator[Tally], start: Tally) -> Tally:
     for tally in tallies:
         for name in _FIELDS:
             getattr(start, name)[...] += getattr(tally, name)
+        if tally.written is not None:
+            before = 0 if start.written is None else start.written
+            start = dataclasses.replace(start, written=before + tally.written)
     return start
 
 
@@ -240,7 +276,7 @@ def collected(
     table = _table(plan.values())
     total = Tally.empty(len(plan.asked), len(found.reading.names))
     if start is not None:
-        added(iter([start]), total)
+        total = added(iter([start]), total)
     before: tuple[Labels, Labels, Any] | None = None
     done = int(total.counts.sum())
     for call in range(-(-done // plan.call_size), -(-len(order) // plan.call_size)):
@@ -251,7 +287,7 @@ def collected(
                 "reports of a call", len(reports), f"{len(inputs):,}, one for each value"
             )
         tally, kept = one_call(found, inputs, reports, before)
-        added(iter([tally]), total)
+        total = added(iter([tally]), total)
         before = kept if call % 2 == 0 else None
         done += len(inputs)
         if keep is not None and before is None:

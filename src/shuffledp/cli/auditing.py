@@ -74,7 +74,7 @@ def of_program(
         _say(checkpoint, f"{done:,} of {plan.total:,} reports")
     tally = audits.collected(
         plan,
-        program_of(plan.randomizer, given),
+        _written(program_of(plan.randomizer, given)),
         tell=Left(status, "reports", plan.total, done),
         start=start,
         keep=_keeper(checkpoint, PROGRAM, plan, lambda tally: tally.to_dict()),
@@ -114,6 +114,11 @@ def program_of(randomizer: Any, given: dict[str, Any]) -> Callable[[Any], Any]:
     if given["command"]:
         return Command.parsed(given["command"], randomizer, timeout=given["timeout"])
     return randomizer.randomize
+
+
+def _written(program: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Of a command, its lines as well as its reports."""
+    return getattr(program, "written", program)
 
 
 def _of_file(plan: Any, given: dict[str, Any]) -> Any:
