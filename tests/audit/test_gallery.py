@@ -132,3 +132,25 @@ def test_honest_programs_are_refuted_no_more_often_than_the_level(claimed, alpha
         tally = collected(plan, programs.honest(claimed, start=1000 * r), found=found)
         refuted += result_of(plan, tally, found=found).verdict == "refuted"
     assert limits.upper_tail(refuted, repeats, alpha) > 1e-3
+
+
+def test_the_smallest_violation_that_is_named_is_found_as_often_as_is_said():
+    """A program with that probability, and all else as claimed: nine audits of ten refute it."""
+    claimed = sd.KRR(k=4, eps0=1.0)
+    plan = AuditPlan(randomizer=claimed, reports=1_500, alpha=0.05)
+    found, inner = design(plan), programs.honest(claimed)
+    main = result_of(plan, collected(plan, inner, found=found), found=found).pairs[0]
+    generator = np.random.default_rng(3)
+
+    def program(values):
+        values = np.asarray(values)
+        truth = generator.random(len(values)) < main.detectable[1]
+        wrong = np.where(truth, 0, generator.integers(1, 4, len(values)))
+        return np.where(values == main.pair[0], wrong, inner(values))
+
+    refuted = sum(
+        result_of(plan, collected(plan, program, found=found), found=found).verdict == "refuted"
+        for _ in range(30)
+    )
+    # Of 30 audits with power 0.9 fewer than 21 refute one time in a thousand.
+    assert refuted >= 21

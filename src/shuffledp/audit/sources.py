@@ -7,6 +7,7 @@ numbers, or lists of them. No shell is involved; time and output are limited; a 
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import shlex
@@ -39,6 +40,8 @@ _LONGEST_TIME = 86_400.0
 # Bytes that a pipe holds on Linux (pipe(7)): no read gives more.
 _CHUNK = 1 << 16
 _SHOWN = 200
+# Different lines of a file whose meaning is remembered: all of small domains, 10 MB of others.
+_MOST_SEEN = 1 << 16
 
 
 @dataclass(frozen=True)
@@ -83,14 +86,13 @@ class Command:
     def written(self, values: Any) -> Written:
         """The same, with how the reports were written: equal ones ought to be written alike."""
         lines = self._lines(values)
-        reports = parsed_reports(self.randomizer, lines, name="command")
-        kept = lines[: len(reports)]
-        short = [len(json.dumps(_whole(json.loads(line)), separators=(",", ":"))) for line in kept]
-        lengths = np.array([len(line) for line in kept]) - np.array(short)
-        return Written(reports, lengths % SPARE)
+        rows = _rows(lines, "command")
+        lengths = np.fromiter(map(len, lines[: len(rows)]), dtype=np.int64, count=len(rows))
+        short = np.fromiter(map(_shortest, rows), dtype=np.int64, count=len(rows))
+        return Written(_array(self.randomizer, rows, "command"), (lengths - short) % SPARE)
 
     def _lines(self, values: Any) -> list[bytes]:
-        asked = [json.dumps(_plain(v)) for v in values]
+        asked = _asked(values)
         run = Lines(self.words, self.timeout, self.longest)
         return run("\n".join(asked) + "\n", len(asked))
 
@@ -216,11 +218,22 @@ def _size(file: Any) -> int:
     return os.fstat(file.fileno()).st_size
 
 
-def _whole(row: Any) -> Any:
-    """A report as it is written shortest: whole numbers without a point."""
+def _shortest(row: Any) -> int:
+    """Characters of a report without spaces, whole numbers without a point: of equal ones equal."""
     if isinstance(row, list):
-        return [_whole(value) for value in row]
-    return int(row) if isinstance(row, float) and row.is_integer() and abs(row) < 2**53 else row
+        return 1 + sum(_shortest(value) + 1 for value in row)
+    whole = isinstance(row, float) and row.is_integer()
+    return len(repr(row)) - (2 if whole and abs(row) < 1e16 else 0)
+
+
+def _asked(values: Any) -> list[str]:
+    """Values as JSON, each different number written once."""
+    array = values if isinstance(values, np.ndarray) else None
+    if array is None or array.ndim != 1 or array.dtype.kind not in "iuf":
+        return [json.dumps(_plain(v)) for v in values]
+    kinds, places = np.unique(array, return_inverse=True)
+    texts = np.array([json.dumps(v) for v in kinds.tolist()], dtype=object)
+    return texts[places].tolist()
 
 
 def _plain(value: Any) -> Any:
@@ -238,6 +251,10 @@ def parsed_reports(randomizer: Randomizer, lines: Sequence[bytes], *, name: str)
 
     Bits of unary encodings may be lists of 0 and 1, one for each item, in place of packed bytes.
     """
+    return _array(randomizer, _rows(lines, name), name)
+
+
+def _rows(lines: Sequence[bytes], name: str) -> list[Any]:
     kept = list(lines)
     while kept and not kept[-1].strip():
         kept.pop()
@@ -249,7 +266,7 @@ def parsed_reports(randomizer: Randomizer, lines: Sequence[bytes], *, name: str)
         place = next((i for i, line in enumerate(kept) if not _one(line)), 0)
         shown = kept[place][:80].decode(errors="replace")
         raise rejected(f"{name}: line {place + 1}", shown, "one report a line, as JSON")
-    return _array(randomizer, rows, name)
+    return rows
 
 
 def _one(line: bytes) -> bool:
@@ -305,35 +322,45 @@ class Recorded:
 
 def recorded(path: str | Path, plan: AuditPlan) -> Recorded:
     """Read a file of reports for the inputs of a plan; lines with other values are refused."""
+    known = {json.dumps(_plain_json(v)): i for i, v in enumerate(plan.values())}
+    inputs: list[int] = []
+    rows: list[Any] = []
+    seen: dict[bytes, tuple[int, Any]] = {}
     try:
-        lines = Path(path).read_bytes().split(b"\n")
+        with Path(path).open("rb") as file:
+            for place, line in enumerate(file, start=1):
+                found = seen.get(line)
+                if found is None:
+                    if not line.strip():
+                        continue
+                    found = _recorded_line(line, f"line {place} of {str(path)!r}", known)
+                    if len(seen) < _MOST_SEEN:
+                        seen[line] = found
+                inputs.append(found[0])
+                rows.append(found[1])
     except OSError as error:
         raise ParameterError(f"reports {str(path)!r}: {unreadable(error)}") from None
-    wanted = '{"value": ..., "report": ...}'
-    known = {json.dumps(_plain_json(v)): i for i, v in enumerate(plan.values())}
-    inputs, rows = [], []
-    for place, line in enumerate(lines, start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-            key, report = json.dumps(row["value"]), row["report"]
-        except (ValueError, TypeError, KeyError):
-            shown = line[:80].decode(errors="replace")
-            raise rejected(f"line {place} of {str(path)!r}", shown, wanted) from None
-        if key not in known:
-            audited = ", ".join(known)
-            raise rejected(f"value in line {place} of {str(path)!r}", key, f"one of {audited}")
-        inputs.append(known[key])
-        rows.append(report)
     index = np.array(inputs, dtype=np.uint8)
     counts = np.bincount(index, minlength=len(known))
     each = int(counts.min())
     kept = np.zeros(len(index), dtype=bool)
     for i in range(len(known)):
         kept[np.flatnonzero(index == i)[:each]] = True
-    chosen = [row for row, use in zip(rows, kept.tolist(), strict=True) if use]
+    chosen = list(itertools.compress(rows, kept.tolist()))
     return Recorded(index[kept], _array(plan.randomizer, chosen, f"{str(path)!r}"), each)
+
+
+def _recorded_line(line: bytes, where: str, known: dict[str, int]) -> tuple[int, Any]:
+    """Which input a line is of, and its report."""
+    try:
+        row = json.loads(line)
+        key, report = json.dumps(row["value"]), row["report"]
+    except (ValueError, TypeError, KeyError):
+        shown = line.strip()[:80].decode(errors="replace")
+        raise rejected(where, shown, '{"value": ..., "report": ...}') from None
+    if key not in known:
+        raise rejected(f"value in {where}", key, f"one of {', '.join(known)}")
+    return known[key], report
 
 
 def _plain_json(value: Any) -> Any:

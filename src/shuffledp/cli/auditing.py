@@ -96,7 +96,8 @@ def _program_plan(claimed: Any, alpha: float, given: dict[str, Any]) -> Any:
             f"randomizer.name = {table['name']!r}: wanted one mechanism that sends one report; "
             "an audit tests its law"
         )
-    honest = situations(claimed)[0][1]
+    # Who sees sums sees no messages: what a shuffle of them shows says nothing of the deployment.
+    honest = situations(claimed)[0][1] if claimed.view == "messages" else 0
     numbers: dict[str, Any] = {"alpha": alpha, "seed": given["seed"]}
     if given["count"] is not None:
         numbers["reports"] = given["count"]
