@@ -91,6 +91,7 @@ def test_the_section_of_a_deployments_report(saved, tmp_path):
     assert "Audit of the program" in text
     assert "Made with another deployment file" in text
     assert text.index("Verification") < text.index("Audit of the program")
+    assert text.index("The program is refuted.") < text.index("What is certified")
     alone = CliRunner().invoke(main, [*words, "--audit", str(audited)])
     assert alone.exit_code == 2
     assert "--report beside it" in alone.output
@@ -114,3 +115,4 @@ def test_the_commands_own_report(tmp_path):
     text = (tmp_path / "r.md").read_text()
     assert "Audit of the program" in text
     assert "another deployment file" not in text
+    assert "The program is refuted" not in text

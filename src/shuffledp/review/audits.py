@@ -7,6 +7,7 @@ program is refuted, or it is not refuted, and nothing else.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +66,17 @@ def audit_report(saved: Any, *, date: str) -> Document:
     where += [line(f"{key}: ", Code(_source(value))) for key, value in saved.source.items()]
     blocks += [Heading("Where this comes from", 2), Bullets(tuple(where))]
     return Document(title, blocks)
+
+
+def audited_verdict(audited: Sequence[Audited]) -> list[Block]:
+    """A refuted program at the top of its deployment's report: what follows is not of it."""
+    if all(found.saved.verdict != "refuted" for found in audited):
+        return []
+    words = (
+        " An audit refutes that what runs is what this report is about; see the audit below. The "
+        "numbers are of the declared mechanism, and hold for it alone."
+    )
+    return [Status("missed", line(Strong("The program is refuted."), words))]
 
 
 def audited_section(found: Audited, level: int) -> list[Block]:

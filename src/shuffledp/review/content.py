@@ -7,7 +7,7 @@ from typing import Any
 
 from shuffledp._check import exact
 from shuffledp.bound import outward, width_words
-from shuffledp.review.audits import audited_section
+from shuffledp.review.audits import audited_section, audited_verdict
 from shuffledp.review.blocks import (
     Block,
     Bullets,
@@ -98,7 +98,7 @@ def report(entries: Sequence[Entry], *, date: str) -> Document:
 def _of_one(entry: Entry, level: int, prefix: str, date: str) -> list[Block]:
     certificate = entry.certificate
     cited = statements(certificate)
-    blocks = [*_verdict(certificate), *_summary(entry)]
+    blocks = [*_verdict(certificate), *audited_verdict(entry.audited), *_summary(entry)]
     blocks += _warnings(entry, level)
     blocks += [Heading("What is certified", level), *situations(certificate, cited, prefix)]
     blocks += _figure(entry, level, prefix)
