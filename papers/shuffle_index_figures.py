@@ -145,7 +145,7 @@ def figure_5a() -> list[Panel]:
     return [panel]
 
 
-MEAN_DEVIATIONS = [0.7, 1.0, 1.5, 2.2, 3.3, 5.0]
+MEAN_DEVIATIONS = [0.5, 0.7, 1.0, 1.4, 2.0, 3.0, 4.5]  # of the noise; 0.25, 1, 4 among variances
 SIZES = (3, 4, 6, 10)
 
 
