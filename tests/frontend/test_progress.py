@@ -5,6 +5,7 @@ import pty
 import subprocess
 import sys
 import time
+from itertools import pairwise
 
 import click
 import pytest
@@ -97,6 +98,30 @@ def test_lines_come_when_they_are_due_and_say_the_latest(monkeypatch):
     result = CliRunner().invoke(group, ["work", "0.8"])
     assert result.stdout == "done\n"
     assert result.stderr.splitlines() == ["working: first", "working: second (0 s)"]
+
+
+def test_in_a_log_lines_are_seconds_apart():
+    due = [seconds for seconds, _ in zip(progress._times(), range(20), strict=False)]
+    assert due[:4] == [1.0, 5.0, 10.0, 15.0]
+    assert due == sorted(set(due))
+    assert max(b - a for a, b in pairwise(due) if a < 60.0) == 5.0
+    assert due[-1] - due[-2] == 30.0
+
+
+def test_where_the_total_is_known_the_time_left_is_said(monkeypatch):
+    now = [100.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: now[0])
+    status = progress._Current("")
+    tell = progress.Left(status, "repetitions", 1000)
+    for done, seconds, said in (
+        (100, 10.0, "100 of 1,000 repetitions, about 2 min left"),
+        (500, 40.0, "500 of 1,000 repetitions, about 40 s left"),
+        (501, 4000.0, "501 of 1,000 repetitions, about 66 min left"),
+        (1000, 5000.0, "1,000 of 1,000 repetitions"),
+    ):
+        now[0] = 100.0 + seconds
+        tell(done)
+        assert status.message == said
 
 
 def test_nothing_before_it_is_due(monkeypatch):

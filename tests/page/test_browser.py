@@ -225,7 +225,6 @@ def picture(driver, name):
     assert complaints(driver) == []
 
 
-@core
 def test_it_is_quick(browser, url):
     """Targets: loaded within half a second, k-RR within a tenth. A loaded machine gets more."""
     browser.get(url)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,32 +12,11 @@ from typing import Any
 import click
 
 from shuffledp import __version__
-from shuffledp.cli.progress import Progress
+from shuffledp.cli.progress import Left, Progress
 from shuffledp.errors import ParameterError, rejected, unreadable
 
 # What tells one source of reports from another.
 _SOURCE = ("command", "reports", "own", "shuffler")
-
-
-class Left:
-    """How much is done, and for how long it will go on at this rate."""
-
-    def __init__(self, status: Progress, what: str, total: int, done: int = 0) -> None:
-        self._status, self._what, self._total = status, what, total
-        self._first, self._start = done, time.monotonic()
-
-    def __call__(self, done: int) -> None:
-        """So many are done."""
-        rate = (time.monotonic() - self._start) / max(1, done - self._first)
-        left = f", about {_duration(rate * (self._total - done))} left"
-        more = left if done < self._total else ""
-        self._status.update(f"{done:,} of {self._total:,} {self._what}{more}")
-
-
-def _duration(seconds: float) -> str:
-    if seconds < 90.0:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60.0:.0f} min" if seconds < 5400.0 else f"{seconds / 3600.0:.1f} h"
 
 
 def source_of(deployment: str | None, given: dict[str, Any]) -> dict[str, Any]:

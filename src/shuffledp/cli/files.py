@@ -157,11 +157,11 @@ def _account_all(files: tuple[str, ...], asked: Asked) -> list[Sequence[Any]]:
         progress("accounting") as status,
     ):
         draw = plots is not None or (bool(reports) and figure != "none")
-        done = [
-            _account_for(source, draw=draw, verified=asked.verified,
-                         tell=teller(status, source.stem))
-            for source in sources
-        ]  # fmt: skip
+        done = []
+        for k, source in enumerate(sources, 1):
+            of = f"{k} of {len(sources)}, " if len(sources) > 1 else ""
+            tell = teller(status, f"{of}{source.stem}")
+            done.append(_account_for(source, draw=draw, verified=asked.verified, tell=tell))
         if directory is not None:
             for name, write in _writers(done, plots, figure).items():
                 write(held.path(directory / name))
@@ -258,9 +258,10 @@ def verify(
                 raise ParameterError(f"{name} = {path!r}: {words}")
         of_table = None if table is None else _digest("table", table, "table of estimates")
         every = []
-        for file, name in zip(files, given.names, strict=True):
+        for k, (file, name) in enumerate(zip(files, given.names, strict=True), 1):
+            of = f"{k} of {len(files)}, {name}" if len(files) > 1 else "verify"
             with progress(f"verifying {name}") as status:
-                tell = teller(status, "verify")
+                tell = teller(status, of)
                 checks = verifier.verify(
                     file, deployment=deployment, table_hash=of_table, report=tell
                 )

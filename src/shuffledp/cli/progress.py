@@ -1,8 +1,8 @@
 """What a command says on stderr while it works: never on stdout, never before a second has gone.
 
 On a terminal it is a spinner that leaves nothing behind. Elsewhere, in a log, it is one line after
-a second, after ten, and then every minute: enough to tell work from a hang. ``--quiet`` or
-SHUFFLEDP_QUIET=1 turns both off.
+a second, then every five seconds, and after a minute every half: enough to tell work from a hang.
+``--quiet`` or SHUFFLEDP_QUIET=1 turns both off.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import Protocol
 import click
 
 # Seconds after which a line is due: what takes longer than a second is not silent.
-_DUE = (1.0, 10.0)
-_EVERY = 60.0
+_DUE = (1.0, *(5.0 * k for k in range(1, 12)))
+# Then every so many seconds: an hour's log has 130 lines.
+_EVERY = 30.0
 
 
 class Progress(Protocol):
@@ -82,7 +83,8 @@ def _times() -> Iterator[float]:
     yield from _DUE
     seconds = _EVERY
     while True:
-        yield seconds
+        if seconds > _DUE[-1]:
+            yield seconds
         seconds += _EVERY
 
 
@@ -106,3 +108,24 @@ _FRAME = 0.2
 def teller(status: Progress, prefix: str) -> Callable[[str], None]:
     """What tells it what is being computed."""
     return lambda message: status.update(f"{prefix}: {message}")
+
+
+class Left:
+    """How much is done, and for how long it will go on at this rate."""
+
+    def __init__(self, status: Progress, what: str, total: int, done: int = 0) -> None:
+        self._status, self._what, self._total = status, what, total
+        self._first, self._start = done, time.monotonic()
+
+    def __call__(self, done: int) -> None:
+        """So many are done."""
+        rate = (time.monotonic() - self._start) / max(1, done - self._first)
+        left = f", about {_duration(rate * (self._total - done))} left"
+        more = left if done < self._total else ""
+        self._status.update(f"{done:,} of {self._total:,} {self._what}{more}")
+
+
+def _duration(seconds: float) -> str:
+    if seconds < 90.0:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60.0:.0f} min" if seconds < 5400.0 else f"{seconds / 3600.0:.1f} h"

@@ -17,7 +17,7 @@ import click
 from shuffledp import _check
 from shuffledp.cli import report
 from shuffledp.cli.extras import load_certificate, load_deployment, load_plots, load_protocol
-from shuffledp.cli.progress import Progress, progress
+from shuffledp.cli.progress import Left, Progress, progress
 from shuffledp.cli.review import no_warn_option, print_cautions, silenced, warned
 from shuffledp.cli.text import print_json, say_unshown
 from shuffledp.cli.types import Number, Whole
@@ -325,7 +325,7 @@ def simulate(
     engine = source.engine()
     with progress("reading") as status:
         randomizer, question, values = protocol.read_values(files, engine, chosen, asked)
-        tell = _counter(status, of=repetitions, word="repetitions")
+        tell = Left(status, "repetitions", repetitions)
         found = protocol.simulated(
             randomizer,
             question,
@@ -408,15 +408,13 @@ def _bytes(text: str) -> int:
     return int(size)
 
 
-def _counter(
-    status: Progress, *, of: int | None = None, word: str = "rows"
-) -> Callable[[int], None]:
+def _counter(status: Progress) -> Callable[[int], None]:
     done = 0
 
     def tell(count: int) -> None:
         nonlocal done
-        done = count if of is not None else done + count
-        status.update(f"{done:,}{'' if of is None else f' of {of:,}'} {word}")
+        done += count
+        status.update(f"{done:,} rows")
 
     return tell
 
