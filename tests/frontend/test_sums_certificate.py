@@ -273,6 +273,51 @@ def test_what_is_refused_is_refused_in_a_line(change, words, tmp_path):
     assert not (tmp_path / "out").exists()
 
 
+DAP = '[dap]\nvdaf = "Prio3SumVec"\nbits = 3\nmin_batch_size = 20\n'
+
+
+def test_a_dap_task_is_held_against_what_is_accounted_for(tmp_path):
+    path = tmp_path / "task.toml"
+    plain = text(KINDS["one coordinate"])
+    path.write_text(plain + DAP)
+    done = run("account", path, "--out", tmp_path, "--figure", "none", "--verify")
+    assert done.exit_code == 0, done.output
+    assert "VERIFIED: all" in done.output
+    assert "DAP task with Prio3SumVec of 3 bits" in " ".join(done.output.split())
+    content = json.loads((tmp_path / "task.certificate.json").read_text())
+    assert content["deployment"]["content"]["dap"]["min_batch_size"] == 20
+    new = json.loads(json.dumps(content))
+    new["deployment"]["content"]["dap"].update(vdaf="Prio3MultihotCountVec", max_weight=3)
+    assert caught(outcome(resigned(new), tmp_path / "certificate.json"))
+
+
+@pytest.mark.parametrize(
+    ("old", "now", "words"),
+    [
+        ("bits = 3", "bits = 4", "dap.bits = 4: wanted 3"),
+        ("size = 20", "size = 21", "wanted population.minimum_batch, which is 20"),
+        ("Prio3SumVec", "Prio3Histogram", "seldom holds exactly one 1"),
+        ("Prio3SumVec", "Prio3Count", "dap.vdaf = 'Prio3Count': wanted Prio3SumVec or"),
+        ("Prio3SumVec", "Prio3MultihotCountVec", "dap.max_weight = None: wanted 3"),
+        ("bits = 3", "bits = 3\nmax_weight = 3", "none with Prio3SumVec"),
+        ("bits = 3", "bits = 3\nchunk = 3", "chunk"),
+        ('view = "sums"\nrelation = "replace-special"', "", "dap: wanted such a table with view"),
+        ("minimum_batch = 20", "", "which is none"),
+        (RAPPOR, NORMAL, "dap: wanted no"),
+    ],
+)
+def test_a_dap_task_that_is_another_is_refused(old, now, words, tmp_path):
+    path = tmp_path / "task.toml"
+    whole = text(KINDS["one coordinate"]) + DAP
+    if now == NORMAL:
+        whole = text(KINDS["normal"]) + DAP
+    path.write_text(whole.replace(old, now, 1) if now != NORMAL else whole)
+    done = run("account", path, "--out", tmp_path / "out")
+    assert done.exit_code == 2
+    assert words in done.stderr, done.stderr
+    assert done.stderr.count("\n") == 1
+
+
 def test_what_knows_messages_alone_refuses_the_file(tmp_path):
     path = tmp_path / "deployment.toml"
     path.write_text(text(KINDS["items"]))

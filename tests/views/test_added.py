@@ -14,6 +14,7 @@ import pytest
 from flint import arb, ctx
 
 import shuffledp as sd
+from shuffledp.binary import noise as noise_laws
 from shuffledp.binary.curve import Curve
 from shuffledp.binary.noise import KINDS, LARGEST_SCALE, SMALLEST_SCALE
 from shuffledp.deployment import added as table
@@ -255,3 +256,23 @@ def test_what_is_said_and_what_is_refused():
 def test_files_and_laws_have_the_same_limits():
     assert table.KINDS == KINDS
     assert (table.SMALLEST_SCALE, table.LARGEST_SCALE) == (SMALLEST_SCALE, LARGEST_SCALE)
+
+
+def test_what_is_outside_a_short_window_counts(monkeypatch):
+    """Windows cut where much is left: brackets are wider, and still hold the definition."""
+    monkeypatch.setattr(noise_laws, "_DEEP", 4.0)
+    monkeypatch.setattr(noise_laws, "_WIDE", 1.2)
+    rng = random.Random("short windows")
+    wider = 0
+    for _ in range(25):
+        added = random_noise(rng, high=1.5)
+        view = sd.shuffle(random_bit(rng), rng.randint(1, 4), view="sums", added=added)
+        truth = Exact(view)
+        for epsilon in (0.0, 0.3):
+            ((low, high),) = truth(epsilon)
+            bits = view.coordinates.wide.bits()
+            found = Curve(bits, view.n, noise=added).point(epsilon, rtol=1e-3)
+            assert arb(found.log_low).exp() <= high or found.log_low == -math.inf
+            assert low <= arb(found.log_high).exp(), (view, epsilon)
+            wider += found.log_high - found.log_low > 1e-6
+    assert wider > 10

@@ -13,12 +13,16 @@ from typing import Any, Literal, NamedTuple
 
 from shuffledp import _check
 from shuffledp.calibration.result import Calibration
+from shuffledp.calibration.sums import required_reports
 from shuffledp.calibration.target import FINE, ROUGH, Source, Target, among, target_of
 from shuffledp.calibration.values import first_good, search, towards
 from shuffledp.calibration.whole import Uppers, first_whole
 from shuffledp.composition import STEPS, one_round_target
 from shuffledp.described import by_name
 from shuffledp.errors import NotCertified, ParameterError, rejected
+from shuffledp.neighbours import Relation
+from shuffledp.randomizers import Randomizer
+from shuffledp.views import VIEWS, AddedNoise, shuffle
 
 Family = Callable[[float], Source]
 Find = Literal["largest", "smallest"]
@@ -193,8 +197,15 @@ def required_users(
     rounds: int = 1,
     most: int = _check.LARGEST_COUNT,
     trust: Literal["all", "published"] = "all",
+    view: str = "messages",
+    ones: int = 1,
+    relation: Relation | str = "replace-one",
+    added: AddedNoise | None = None,
 ) -> Calibration:
     """The smallest n that meets a target: n meets it, n - 1 does not (delta falls in n).
+
+    Of sums, the smallest batch to a thousandth: n meets it, a number at most a thousandth less does
+    not.
 
     Parameters
     ----------
@@ -208,6 +219,8 @@ def required_users(
         Largest n to try.
     trust : {"all", "published"}
         Which theorems may be used.
+    view, ones, relation, added
+        As for ``shuffle``: what the analyst sees, and of sums what is added up.
 
     Raises
     ------
@@ -216,6 +229,17 @@ def required_users(
     """
     rounds = _check.count("rounds", rounds, high=10**9)
     most = _check.count("most", most)
+    if isinstance(randomizer, Randomizer) and view == "sums":
+        if _check.choice("trust", trust, ("all", "published")) != "all":
+            msg = f"trust = {trust!r}: the bound of sums is proved in docs/theory-sums.md alone"
+            raise NotCertified(msg)
+        asked: dict[str, Any] = {"ones": ones, "relation": relation, "added": added}
+        one = shuffle(randomizer, 1, view="sums", trust="all", **asked)
+        return required_reports(one.compose(rounds=rounds), epsilon=epsilon, delta=delta, most=most)
+    if _check.choice("view", view, VIEWS) == "sums":
+        raise rejected("view", view, "messages, for anything but a randomizer")
+    if ones != 1 or relation != "replace-one" or added is not None:
+        raise rejected("view", view, '"sums", for ones, relation and added to mean something')
 
     def uppers(accuracy: float) -> tuple[Target, Callable[[int], float]]:
         target = target_of(epsilon, delta, accuracy, trust)

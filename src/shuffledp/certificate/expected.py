@@ -149,6 +149,13 @@ def assumptions_of(content: Any) -> list[str]:
             f"rows {' or '.join(reasons.values())} are left out: which rows these are, and how "
             "many, is not hidden; neighbouring datasets leave out the same"
         )
+    if content.dap is not None:
+        task = content.dap
+        found.append(
+            f"DAP task with {task.vdaf} of {task.bits:,} bits and min_batch_size = "
+            f"{task.min_batch_size:,}: every report is randomized before it is sharded and is in "
+            "one batch alone, a batch is collected once, and one of the aggregators is honest"
+        )
     if setting is not None:
         found += setting.assumptions(exact(setting.distance))
     return found

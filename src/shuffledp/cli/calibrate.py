@@ -21,6 +21,7 @@ from shuffledp.cli.mechanisms import (
     mechanism_group,
     source_from_dict,
 )
+from shuffledp.cli.numbers import VIEW, added_noise
 from shuffledp.cli.progress import progress
 from shuffledp.cli.text import bound_text, print_json
 from shuffledp.cli.types import Number, Whole
@@ -52,6 +53,7 @@ _EXAMPLES = """shuffledp calibrate k-rr --k 10 -n 10000 --epsilon 1 --delta 1e-6
   shuffledp calibrate k-rr --k 10 --eps0 4 --epsilon 1 --delta 1e-6
   shuffledp calibrate k-rr --k 10 --eps0 4 --find rounds -n 10000 --epsilon 1 --delta 1e-6
   shuffledp calibrate k-rr --k 10 --eps0 4 -n 10000 --epsilon 1 --rounds 5
+  shuffledp calibrate rappor --d 10 --eps0 10 --epsilon 0.5 --delta 1e-9 --view sums
   shuffledp calibrate pure-dump --d 50 -n 10000 --epsilon 1 --delta 1e-6
   shuffledp calibrate joint --randomizers '[{"name": "k-rr", "k": 4}, {"name": "duchi"}]' \\
       -n 10000 --epsilon 1 --delta 1e-6"""
@@ -68,14 +70,17 @@ def _calibrate(
     trust: Any,
     rtol: float,
     as_json: bool,
+    **view: Any,
 ) -> None:
     given = {"n": n, "epsilon": epsilon, "delta": delta, "rounds": rounds}
     key = _key(description, given, find)
     settings = {name: value for name, value in given.items() if value is not None}
     settings["trust"] = trust
+    seen = _seen(key, **view)
     with progress(f"calibrating {key} of {description['name']}"):
         if key in _TARGETS:
-            found: Any = _target(source_from_dict(description), key, settings, rtol)
+            source = source_from_dict(description)
+            found: Any = _target(source, key, {**settings, **seen}, rtol)
         else:
             found = _noise(description, key, settings, rtol)
     if as_json:
@@ -106,6 +111,16 @@ def _key(description: dict[str, Any], given: dict[str, Any], find: str | None) -
     if others:
         raise ParameterError(f"{', '.join(others)} missing: wanted to solve for {find}")
     return find
+
+
+def _seen(key: str, *, view: str, ones: int, relation: str, added: str | None) -> dict[str, Any]:
+    """What the analyst sees; of sums the number of reports alone is solved for."""
+    noise = added_noise(added)
+    if view == "messages" and ones == 1 and relation == "replace-one" and noise is None:
+        return {}
+    if view == "sums" and key != "n":
+        raise rejected("view", view, "messages, to solve for anything but n")
+    return {"view": view, "ones": ones, "relation": relation, "added": noise}
 
 
 def _typed(name: str) -> str:
@@ -252,6 +267,7 @@ calibrate = mechanism_group(
             help="What to solve for: a parameter, n, rounds, epsilon or delta.  [default: what is "
             "left out]",
         ),
+        *VIEW,
         click.Option(["--json", "as_json"], is_flag=True, help="Print as JSON and nothing else."),
     ),
     partial=True,

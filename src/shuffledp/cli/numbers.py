@@ -25,7 +25,7 @@ _DELTA = click.Option(
 _ANALYSIS = click.Option(
     ["--analysis"], help="One analysis alone in place of the best (see: shuffledp analyses)."
 )
-_VIEW = (
+VIEW = (
     click.Option(
         ["--view"],
         type=click.Choice(VIEWS),
@@ -123,7 +123,7 @@ epsilon = per_mechanism(
     _epsilon,
     summary="eps at a given delta: certified lower and upper end.",
     example="shuffledp epsilon k-rr --k 10 --eps0 4 -n 10000 --delta 1e-6",
-    options=(_N, _DELTA, _ANALYSIS, *_VIEW, _JSON),
+    options=(_N, _DELTA, _ANALYSIS, *VIEW, _JSON),
 )
 delta = per_mechanism(
     "delta",
@@ -134,7 +134,7 @@ delta = per_mechanism(
         _N,
         click.Option(["--epsilon"], type=Number(), required=True, help="eps >= 0, in nats."),
         _ANALYSIS,
-        *_VIEW,
+        *VIEW,
         _JSON,
     ),
 )

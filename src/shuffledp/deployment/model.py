@@ -24,6 +24,7 @@ from pydantic import (
 from shuffledp import _check
 from shuffledp._check import exact
 from shuffledp.deployment.added import AddedTable
+from shuffledp.deployment.dap import DapTable
 from shuffledp.deployment.data import Data
 from shuffledp.deployment.mechanisms import (
     GENERIC,
@@ -265,6 +266,9 @@ class Deployment(Table):
     added: AddedTable | None = Field(
         default=None, description="with sums: a table of noise that the aggregator adds to each"
     )
+    dap: DapTable | None = Field(
+        default=None, description="with sums: a table with the DAP task that adds the reports up"
+    )
     shuffler: ShufflerTable | None = Field(
         default=None, description="a table of what is believed of the shuffler, if less than all"
     )
@@ -291,7 +295,7 @@ class Deployment(Table):
         if self.view == "messages":
             for key in ("view", "ones", "relation"):
                 del found[key]
-        for key, usual in (("shuffler", None), ("changed", 1), ("added", None)):
+        for key, usual in (("shuffler", None), ("changed", 1), ("added", None), ("dap", None)):
             if getattr(self, key) == usual:
                 del found[key]
         return found
@@ -303,8 +307,9 @@ class Deployment(Table):
             for key in ("ones", "relation"):
                 if getattr(self, key) is not None:
                     raise ParameterError(f'{key} = {getattr(self, key)!r}: wanted view = "sums"')
-            if self.added is not None:
-                raise ParameterError('added: wanted such a table with view = "sums" alone')
+            for key in ("added", "dap"):
+                if getattr(self, key) is not None:
+                    raise ParameterError(f'{key}: wanted such a table with view = "sums" alone')
             return self
         if self.accounting.trust != "all":
             raise ParameterError(
@@ -316,6 +321,12 @@ class Deployment(Table):
                 'data: wanted no such table with view = "sums": `run` shuffles messages'
             )
         self.sums(1, rounds=self.accounting.rounds)
+        if self.dap is not None:
+            self.dap.check(
+                name=self.randomizer["name"],
+                bits=self.randomizer.get("d", 1),
+                minimum_batch=self.population.minimum_batch,
+            )
         return self
 
     @property
@@ -437,6 +448,8 @@ class Deployment(Table):
             )
         if self.data is not None and any(self.data.left_out()):
             found.append(_left_out(*self.data.left_out()))
+        if self.dap is not None:
+            found.append(self.dap.assumption())
         if self.shuffler is not None:
             found += self.shuffler.assumptions()
         return tuple(found)

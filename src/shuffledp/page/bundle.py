@@ -32,7 +32,15 @@ _PARTS = {
         "verifier.py",
         "widened.py",
     ),
-    "deployment": ("added.py", "data.py", "groups.py", "messages.py", "model.py", "shufflers.py"),
+    "deployment": (
+        "added.py",
+        "dap.py",
+        "data.py",
+        "groups.py",
+        "messages.py",
+        "model.py",
+        "shufflers.py",
+    ),
     "page/browser": ("__init__.py", "driver.py", "ranges.py"),
 }
 _BARE = ("certificate", "deployment", "page")

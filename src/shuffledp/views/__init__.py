@@ -1,7 +1,7 @@
 """Views: what the analyst sees of the reports, where it is not the multiset of all messages."""
 
 from shuffledp.binary.noise import AddedNoise
-from shuffledp.views.certified import certified, local_guarantee
+from shuffledp.views.certified import certified, local_guarantee, log_upper
 from shuffledp.views.front import MESSAGES_RTOL, VIEWS, shuffle
 from shuffledp.views.sums import SUMS_ALONE, Sums, summed
 
@@ -13,6 +13,7 @@ __all__ = [
     "Sums",
     "certified",
     "local_guarantee",
+    "log_upper",
     "shuffle",
     "summed",
 ]

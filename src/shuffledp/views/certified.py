@@ -14,7 +14,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from shuffledp import theorems
-from shuffledp.binary.curve import Curve, Point
+from shuffledp.binary.curve import LARGEST_COUNT, Curve, Point
 from shuffledp.binary.noise import AddedNoise
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.composition import Candidate, LatticeRound, Round, compose, direction, on_lattice
@@ -29,7 +29,7 @@ from shuffledp.views.coordinates import Coordinates
 from shuffledp.views.noisy import between, noisy_candidates, pure_guarantee
 from shuffledp.views.sums import Sums
 
-__all__ = ["certified", "local_guarantee"]
+__all__ = ["certified", "local_guarantee", "log_upper"]
 
 Quantity = Literal["epsilon", "delta"]
 
@@ -106,6 +106,39 @@ def certified(view: Sums, *, quantity: Quantity, value: float) -> Bound:
         return _normal(view, quantity, value)
     found = _one(view, quantity, value) if view.changed == 1 else _several(view, quantity, value)
     return _capped(view, found)
+
+
+def log_upper(view: Sums, *, epsilon: float, log_target: float) -> float:
+    """log of the certified upper end of delta alone: for solvers, which need no lower end.
+
+    Parameters
+    ----------
+    view : Sums
+        What is added up, and how often.
+    epsilon : float
+        eps >= 0 in nats.
+    log_target : float
+        log of the delta that is looked for: curves are followed as far as that takes.
+
+    Raises
+    ------
+    NotCertified
+        For more than a million reports of bits with noise added to their sums.
+    """
+    if epsilon >= local_guarantee(view):
+        return -math.inf
+    many = view.n > LARGEST_COUNT and view.added is None
+    if isinstance(view.mechanism, Gaussian) or many or view.changed == 1:
+        found = (
+            view.delta(epsilon=epsilon)
+            if many
+            else certified(view, quantity="delta", value=epsilon)
+        )
+        return 0.0 if found.log_upper is None else found.log_upper
+    part, times = _round(view), view.changed
+    lattice = on_lattice(part, log_target=log_target, rounds=times, lower=False)
+    found = compose([(lattice, times)]).delta(epsilon=epsilon)
+    return 0.0 if found.log_upper is None else found.log_upper
 
 
 def _normal(view: Sums, quantity: Quantity, value: float) -> Bound:

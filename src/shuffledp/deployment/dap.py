@@ -1,0 +1,91 @@
+"""The table ``dap`` of a deployment: a DAP service's task, held against what is accounted for.
+
+Names are those of the IETF's drafts on DAP and on VDAFs (Prio3). A report is randomized before it
+is sharded: a VDAF that accepts no vector with more than one 1 would refuse reports by their noise.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
+
+from shuffledp import _check
+from shuffledp.errors import ParameterError, rejected
+
+_ONE, _VECTOR, _WEIGHED = "Prio3Count", "Prio3SumVec", "Prio3MultihotCountVec"
+VDAFS = (_ONE, _VECTOR, _WEIGHED)
+
+
+def _vdaf(value: object) -> object:
+    if value == "Prio3Histogram":
+        wanted = f"{_VECTOR} or {_WEIGHED}: a randomized report seldom holds exactly one 1"
+        raise rejected("dap.vdaf", value, wanted)
+    return _check.choice("dap.vdaf", value, VDAFS)
+
+
+class DapTable(BaseModel):
+    """A DAP task whose aggregate shares are the sums that are accounted for."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+    vdaf: Annotated[
+        Literal["Prio3Count", "Prio3SumVec", "Prio3MultihotCountVec"], BeforeValidator(_vdaf)
+    ] = Field(
+        description="Prio3Count, Prio3SumVec (of one bit an element) or Prio3MultihotCountVec"
+    )
+    bits: Annotated[int, BeforeValidator(lambda v: _check.count("dap.bits", v)), Field(ge=1)] = (
+        Field(description="length of a report's vector, 1 for Prio3Count")
+    )
+    min_batch_size: Annotated[
+        int, BeforeValidator(lambda v: _check.count("dap.min_batch_size", v)), Field(ge=1)
+    ] = Field(description="the task's min_batch_size: population.minimum_batch")
+    max_weight: (
+        Annotated[int, BeforeValidator(lambda v: _check.count("dap.max_weight", v)), Field(ge=1)]
+        | None
+    ) = Field(default=None, description="of Prio3MultihotCountVec: bits, no report being refused")
+
+    def check(self, *, name: str, bits: int, minimum_batch: int | None) -> None:
+        """Refuse a task that is not what is accounted for.
+
+        Parameters
+        ----------
+        name : str
+            The mechanism.
+        bits : int
+            Coordinates of its reports.
+        minimum_batch : int or None
+            ``population.minimum_batch``.
+        """
+        if name == "gaussian":
+            raise ParameterError(
+                "dap: wanted no such table for gaussian, whose reports are no bits"
+            )
+        if self.bits != bits:
+            raise rejected("dap.bits", self.bits, f"{bits}, the bits of a report of {name}")
+        if (self.vdaf == _ONE) != (bits == 1):
+            wanted = _ONE if bits == 1 else f"{_VECTOR} or {_WEIGHED}"
+            raise rejected("dap.vdaf", self.vdaf, f"{wanted}, for {bits} bits a report")
+        if self.min_batch_size != minimum_batch:
+            found = "none" if minimum_batch is None else str(minimum_batch)
+            raise rejected(
+                "dap.min_batch_size",
+                self.min_batch_size,
+                f"population.minimum_batch, which is {found}: the batch that is accounted for",
+            )
+        wanted = bits if self.vdaf == _WEIGHED else None
+        if self.max_weight != wanted:
+            said = (
+                f"none with {self.vdaf}"
+                if wanted is None
+                else f"{wanted}: a randomized report may hold as many ones, and would be refused"
+            )
+            raise rejected("dap.max_weight", self.max_weight, said)
+
+    def assumption(self) -> str:
+        """What the task asks a reader to believe, in words."""
+        return (
+            f"DAP task with {self.vdaf} of {self.bits:,} bits and min_batch_size = "
+            f"{self.min_batch_size:,}: every report is randomized before it is sharded and is in "
+            "one batch alone, a batch is collected once, and one of the aggregators is honest"
+        )
