@@ -261,11 +261,12 @@ def test_files_and_laws_have_the_same_limits():
 def test_what_is_outside_a_short_window_counts(monkeypatch):
     """Windows cut where much is left: brackets are wider, and still hold the definition."""
     monkeypatch.setattr(noise_laws, "_DEEP", 4.0)
-    monkeypatch.setattr(noise_laws, "_WIDE", 1.2)
+    monkeypatch.setattr(noise_laws, "_WIDE", 0.5)
     rng = random.Random("short windows")
     wider = 0
-    for _ in range(25):
-        added = random_noise(rng, high=1.5)
+    for _ in range(20):
+        # Discrete Gaussian noise far wider than the three integers that its window has more.
+        added = sd.AddedNoise(kind=rng.choice(KINDS), scale=math.exp(rng.uniform(-2.5, 2.3)))
         view = sd.shuffle(random_bit(rng), rng.randint(1, 4), view="sums", added=added)
         truth = Exact(view)
         for epsilon in (0.0, 0.3):
