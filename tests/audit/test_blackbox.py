@@ -90,6 +90,8 @@ def test_a_command_without_a_declared_law(tmp_path):
     refuted = CliRunner().invoke(main, [*words, "--claimed", "0.1"])
     assert refuted.exit_code == 1
     assert CliRunner().invoke(main, ["audit", "--check", out]).exit_code == 0
+    mixed = [*words[:3], "--pair", '1, "a"', "-N", "400"]
+    assert CliRunner().invoke(main, mixed).exit_code == 0
     for pair in ("1", "1,1", "x,y", "1,2,3"):
         bad = CliRunner().invoke(main, [*words[:3], "--pair", pair])
         assert bad.exit_code == 2

@@ -31,6 +31,7 @@ from shuffledp.audit import (
     result_of,
     tally_from_dict,
 )
+from shuffledp.audit.blackbox import unknown_from_dict
 from shuffledp.audit.estimates import estimates_start
 from shuffledp.audit.saved import digest_of
 from shuffledp.audit.shuffler_counts import shuffler_start
@@ -229,6 +230,21 @@ def test_an_interrupted_audit_can_be_judged_and_keeps_its_level(tmp_path):
     counts["counts"][0][0] += 1
     with pytest.raises(ParameterError, match=r"tally\.counts"):
         tally_from_dict(counts, bare)
+
+
+def test_a_program_without_a_law_continues(tmp_path):
+    tables = []
+    done = audit_unknown(programs.honest(K), PAIR, keep=lambda t: tables.append(json.dumps(t)))
+    assert len(tables) == 4
+    stopped = {"plan": PAIR.to_dict(), "tally": json.loads(tables[1])}
+    start = unknown_from_dict(stopped)
+    assert sum(map(sum, start.second)) == 1_000
+    assert start.epsilon < 1.0
+    # Six calls were made: seeds of this program go by the call.
+    assert audit_unknown(programs.honest(K, start=6), PAIR, start=start) == done
+    stopped["tally"]["second"][0][0] += 1
+    with pytest.raises(ParameterError, match=r"unknown\.tally\.second"):
+        unknown_from_dict(stopped)
 
 
 def test_estimates_and_shufflers_continue(tmp_path):

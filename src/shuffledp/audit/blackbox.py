@@ -6,6 +6,7 @@ whatever the choice was (docs/theory-audit.md, section 6).
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from collections.abc import Callable, Sequence
@@ -144,11 +145,7 @@ class Unknown:
         return {
             "verdict": self.verdict,
             "plan": self.plan.to_dict(),
-            "tally": {
-                "categories": self.categories.to_dict(),
-                "first": [list(row) for row in self.first],
-                "second": [list(row) for row in self.second],
-            },
+            "tally": _tally(self.categories, self.first, self.second),
             "epsilon": self.epsilon,
             "delta": [list(row) for row in self.delta],
             "event": self.event,
@@ -221,35 +218,92 @@ def audit_unknown(
     plan: UnknownPlan,
     *,
     tell: Callable[[int], None] | None = None,
+    start: Unknown | None = None,
+    keep: Callable[[dict[str, Any]], None] | None = None,
 ) -> Unknown:
-    """The same for a plan."""
+    """The same for a plan.
+
+    Parameters
+    ----------
+    program, plan, tell
+        As in ``unknown``.
+    start : Unknown, optional
+        Of the same plan, that stopped once its event was chosen.
+    keep : callable, optional
+        Given categories and counts after every call that is counted.
+    """
+    told = tell or _nobody
+    if start is None:
+        categories, first = _chosen(program, plan, told)
+        second = np.zeros_like(first)
+    else:
+        categories, first, second = start.categories, np.array(start.first), np.array(start.second)
+    cells, of = len(categories.names), categories.of
+    each, counted = plan.reports - plan.choosing, int(second.sum())
+    for inputs, rows in _asked(program, plan, each, part=1, skipped=counted):
+        second += _counted(inputs, of(rows), cells)
+        if keep is not None:
+            keep(_tally(categories, first, second))
+        told(2 * plan.choosing + int(second.sum()))
+    return unknown_of(plan, categories, first, second)
+
+
+def _nobody(done: int) -> None:
+    """Told how many reports are in, and says nothing."""
+    del done
+
+
+def _values(pair: tuple[Any, Any]) -> Any:
+    """The two values as an array, neither of them changed into the other's kind."""
+    numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in pair)
+    if numbers and type(pair[0]) is type(pair[1]):
+        return np.array(pair)
+    if all(isinstance(v, list | tuple) for v in pair):
+        with contextlib.suppress(ValueError):  # rows of different lengths
+            rows = np.array(pair)
+            if rows.dtype.kind in "iuf":
+                return rows
+    made = np.empty(2, dtype=object)
+    made[0], made[1] = pair
+    return made
+
+
+def _chosen(
+    program: Callable[[Any], Any], plan: UnknownPlan, told: Callable[[int], None]
+) -> tuple[Categories, Counts]:
+    """Categories of the reports that choose the event, and their counts."""
     choosing, done = [], 0
     for inputs, rows in _asked(program, plan, plan.choosing, part=0):
         choosing.append((inputs, rows))
         done += len(inputs)
-        if tell is not None:
-            tell(done)
+        told(done)
     categories = categories_of(np.concatenate([rows for _, rows in choosing]))
     cells, of = len(categories.names), categories.of
-    first, second = np.zeros((2, 2, cells), dtype=np.int64)
-    for inputs, rows in choosing:
-        first += _counted(inputs, of(rows), cells)
-    for inputs, rows in _asked(program, plan, plan.reports - plan.choosing, part=1):
-        second += _counted(inputs, of(rows), cells)
-        done += len(inputs)
-        if tell is not None:
-            tell(done)
-    return unknown_of(plan, categories, first, second)
+    counts = [_counted(inputs, of(rows), cells) for inputs, rows in choosing]
+    return categories, np.sum(counts, axis=0)
 
 
-def _asked(program: Callable[[Any], Any], plan: UnknownPlan, each: int, *, part: int) -> Any:
-    """Calls of both values in an order of their own: (which value, reports)."""
+def _tally(categories: Categories, first: Any, second: Any) -> dict[str, Any]:
+    """Raw counts as files have them."""
+    counts = {"first": np.asarray(first).tolist(), "second": np.asarray(second).tolist()}
+    return {"categories": categories.to_dict(), **counts}
+
+
+def _order(plan: UnknownPlan, each: int, part: int) -> tuple[Counts, int]:
+    """Which value is asked for at each place, and how many at once."""
     generator = np.random.Generator(np.random.Philox(key=[plan.seed, part]))
     order = np.repeat(np.arange(2, dtype=np.uint8), each)
     generator.shuffle(order)
-    size = min(_LARGEST_CALL, -(-len(order) // _CALLS))
-    values = np.array(plan.pair)
-    for start in range(0, len(order), size):
+    return order, min(_LARGEST_CALL, -(-len(order) // _CALLS))
+
+
+def _asked(
+    program: Callable[[Any], Any], plan: UnknownPlan, each: int, *, part: int, skipped: int = 0
+) -> Any:
+    """Calls of both values in an order of their own: (which value, reports)."""
+    order, size = _order(plan, each, part)
+    values = _values(plan.pair)
+    for start in range(skipped, len(order), size):
         inputs = order[start : start + size]
         rows = np.asarray(program(values[inputs]))
         if len(rows) != len(inputs):
@@ -264,9 +318,9 @@ def _counted(inputs: Counts, labels: Counts, cells: int) -> Counts:
 
 def unknown_of(plan: UnknownPlan, categories: Categories, first: Any, second: Any) -> Unknown:
     """Choose the event by the first counts, and bound by the second."""
-    learned, n = (int(np.asarray(part)[0].sum()) for part in (first, second))
+    learned, n = int(np.asarray(first)[0].sum()), np.asarray(second).sum(axis=1).tolist()
     each = plan.alpha / (1 + len(plan.epsilons))
-    choices = [_best(first, learned, n, each, i) for i in (0, 1)]
+    choices = [_best(first, learned, plan.reports - plan.choosing, each, i) for i in (0, 1)]
     way = max((0, 1), key=lambda i: choices[i][0])
     _, inside, share = choices[way]
     ratio = _ratio(second, n, inside, share, way)
@@ -311,11 +365,19 @@ def unknown_from_dict(table: dict[str, Any]) -> Unknown:
     cells, parts = len(categories.names), []
     for key, wanted in (("first", plan.choosing), ("second", plan.reports - plan.choosing)):
         counts = np.array(whole(f"unknown.tally.{key}", tally[key], (2, cells)), dtype=np.int64)
-        if bool((counts.sum(axis=1) != wanted).any()):
-            sums = counts.sum(axis=1).tolist()
+        sums = counts.sum(axis=1).tolist()
+        if sums != [wanted] * 2 and not (key == "second" and _stopped(plan, sums)):
             raise rejected(f"unknown.tally.{key}", sums, f"{wanted:,} reports of each value")
         parts.append(counts)
     return unknown_of(plan, categories, *parts)
+
+
+def _stopped(plan: UnknownPlan, sums: list[int]) -> bool:
+    """Whether these are the counts after some calls."""
+    order, size = _order(plan, plan.reports - plan.choosing, 1)
+    done = sum(sums)
+    prefix = np.bincount(order[:done], minlength=2).tolist()
+    return done < len(order) and done % size == 0 and prefix == sums
 
 
 def any_reports(lines: Sequence[bytes]) -> Any:
@@ -350,9 +412,9 @@ def _best(counts: Any, learned: int, n: int, level: float, way: int) -> tuple[fl
     return best
 
 
-def _ratio(counts: Any, n: int, inside: Any, share: float, way: int) -> Ratio:
+def _ratio(counts: Any, n: list[int], inside: Any, share: float, way: int) -> Ratio:
     tops, bottoms = (int(counts[i][inside].sum()) for i in (way, 1 - way))
-    return Ratio(tops, n, bottoms, n, share)
+    return Ratio(tops, n[way], bottoms, n[1 - way], share)
 
 
 def _for_delta(counts: Any, n: int, epsilon: float) -> tuple[Any, int]:

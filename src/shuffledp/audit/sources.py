@@ -92,7 +92,7 @@ class Command:
         return Written(_array(self.randomizer, rows, "command"), (lengths - short) % SPARE)
 
     def _lines(self, values: Any) -> list[bytes]:
-        asked = _asked(values)
+        asked = asked_lines(values)
         run = Lines(self.words, self.timeout, self.longest)
         return run("\n".join(asked) + "\n", len(asked))
 
@@ -226,7 +226,7 @@ def _shortest(row: Any) -> int:
     return len(repr(row)) - (2 if whole and abs(row) < 1e16 else 0)
 
 
-def _asked(values: Any) -> list[str]:
+def asked_lines(values: Any) -> list[str]:
     """Values as JSON, each different number written once."""
     array = values if isinstance(values, np.ndarray) else None
     if array is None or array.ndim != 1 or array.dtype.kind not in "iuf":

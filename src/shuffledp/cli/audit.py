@@ -135,7 +135,7 @@ def _sensible(chosen: list[str], deployment: str | None, given: dict[str, Any]) 
 
 def _alone(deployment: str | None, given: dict[str, Any]) -> None:
     """Of a program without a declared law nothing else can be asked."""
-    for name in ("estimates", "outside", "checkpoint"):
+    for name in ("estimates", "outside"):
         if given[name]:
             raise ParameterError(f"{name}: wanted a declared law, not --pair")
     if deployment is not None:
@@ -168,7 +168,7 @@ def _parts(claimed: Any, given: dict[str, Any], status: Progress, kept: Any) -> 
     alpha = given["alpha"] / max(1, asked + others)
     parts: dict[str, Any] = {}
     if given["pair"]:
-        parts["unknown"] = auditing.of_unknown(alpha, given, status)
+        parts["unknown"] = auditing.of_unknown(alpha, given, status, kept)
     elif asked:
         parts["program"] = auditing.of_program(claimed, alpha, given, status, kept)
     if given["outside"]:

@@ -214,11 +214,12 @@ def _less(claimed: Any, alpha: float, batches: int) -> float:
     return rest
 
 
-def of_unknown(alpha: float, given: dict[str, Any], status: Progress) -> Any:
+def of_unknown(alpha: float, given: dict[str, Any], status: Progress, checkpoint: Any) -> Any:
     """A command of which no law is declared."""
     from shuffledp.audit import UnknownPlan, audit_unknown
-    from shuffledp.audit.blackbox import any_reports
-    from shuffledp.audit.sources import Lines, split
+    from shuffledp.audit.blackbox import any_reports, unknown_from_dict
+    from shuffledp.audit.saved import UNKNOWN
+    from shuffledp.audit.sources import Lines, asked_lines, split
 
     plan = UnknownPlan(
         pair=pair_of(given["pair"]),
@@ -231,10 +232,21 @@ def of_unknown(alpha: float, given: dict[str, Any], status: Progress) -> Any:
     run = Lines(split(given["command"]), given["timeout"])
 
     def program(values: Any) -> Any:
-        asked = [json.dumps(v) for v in values.tolist()]
+        asked = asked_lines(values)
         return any_reports(run("\n".join(asked) + "\n", len(asked)))
 
-    return audit_unknown(program, plan, tell=Left(status, "reports", 2 * plan.reports))
+    known = None if checkpoint is None else checkpoint.start(UNKNOWN, plan.to_dict())
+    start = None if known is None else unknown_from_dict(known)
+    done = 0 if start is None else 2 * plan.choosing + sum(map(sum, start.second))
+    if done:
+        _say(checkpoint, f"{done:,} of {2 * plan.reports:,} reports")
+    return audit_unknown(
+        program,
+        plan,
+        tell=Left(status, "reports", 2 * plan.reports, done),
+        start=start,
+        keep=_keeper(checkpoint, UNKNOWN, plan, lambda tally: tally),
+    )
 
 
 def pair_of(text: str) -> tuple[Any, Any]:

@@ -97,10 +97,9 @@ def audit_blocks(saved: Any, level: int) -> list[Block]:
     """Verdict, every part, and what was not checked."""
     kind = "missed" if saved.verdict == "refuted" else "none"
     levels = math.fsum(_alpha(part) for part in saved.parts.values())
-    words = (
-        f" at level {levels:.6g}, all parts together. That a program is not refuted does not show "
-        "that it is private: no number of reports can."
-    )
+    words = f" at level {levels:.6g}, all parts together."
+    if saved.verdict != "refuted":
+        words += " That does not show that the program is private: no number of reports can."
     blocks: list[Block] = [Status(kind, line(Strong(_capital(saved.verdict)), words))]
     if saved.stopped:
         said = "The audit was stopped before it was done, and is judged as far as it went."
@@ -244,7 +243,7 @@ def _refutations(found: Any) -> list[Block]:
     rows: list[tuple[Line, ...]] = []
     for finding in found[:_MOST]:
         count = "" if finding.count is None else f"{finding.count:,} of "
-        claimed = "" if finding.claimed is None else f"at most {finding.claimed[1]:.6g}"
+        claimed = _claimed(finding.claimed)
         seen = "" if finding.observed is None else f"{finding.observed:.6g}"
         cells = (
             finding.kind,
@@ -259,6 +258,13 @@ def _refutations(found: Any) -> list[Block]:
     head = ("refuted", "inputs", "cell", "reports in it", "claimed", "observed", "adjusted p")
     more = f" (the first {_MOST} of {len(found):,})" if len(found) > _MOST else ""
     return [Table(f"What is refuted{more}", head, tuple(rows), frozenset({0, 1, 2}))]
+
+
+def _claimed(ends: tuple[float, float] | None) -> str:
+    if ends is None:
+        return ""
+    low, high = ends
+    return f"{high:.6g}" if high - low <= 1e-6 * high else f"at most {high:.6g}"
 
 
 def _source(value: Any) -> str:
