@@ -20,6 +20,7 @@ from shuffledp.audit import (
     EstimatesPlan,
     Saved,
     ShufflerPlan,
+    Tally,
     UnknownPlan,
     audit,
     audit_domain,
@@ -27,12 +28,17 @@ from shuffledp.audit import (
     audit_shuffler,
     audit_unknown,
     collected,
+    design,
+    judge,
+    limits,
     read_saved,
     result_of,
     tally_from_dict,
 )
-from shuffledp.audit.blackbox import unknown_from_dict
+from shuffledp.audit.blackbox import unknown_from_dict, unknown_of
+from shuffledp.audit.categories import Categories
 from shuffledp.audit.estimates import estimates_start
+from shuffledp.audit.plan import BOXES
 from shuffledp.audit.saved import digest_of
 from shuffledp.audit.shuffler_counts import shuffler_start
 from shuffledp.cli import main
@@ -322,3 +328,51 @@ def test_the_command_continues_from_its_checkpoint(tmp_path):
     assert done.exit_code == 0
     assert "continues from" in done.output
     assert not (tmp_path / "c.json").exists()
+
+
+def test_of_a_stopped_audit_every_input_has_its_own_number():
+    plan = AuditPlan(randomizer=sd.KRR(k=2, eps0=1.0), reports=1_000)
+    found, tally = design(plan), Tally.empty(2, 2)
+    tally.counts[:] = [[120, 30, 0], [40, 50, 0]]
+    every = judge.findings(plan, tally, found)
+    assert {(f.subject, f.reports) for f in every if f.kind == "law"} == {
+        ("input 0", 150),
+        ("input 1", 90),
+    }
+    pair = found.pairs[0]
+    share = pair.shares[pair.best]
+    ratio = limits.Ratio(120, 150, 40, 90, share)
+    (tested,) = (f for f in every if f.kind == "guarantee" and f.count == 120)
+    assert tested.p == ratio.p_value(1.0 * (1.0 + 1e-12))
+    (main, *_) = judge.pair_limits(plan, tally, found, len(every))
+    level = plan.alpha * plan.spend[1] * pair.weights[pair.best]
+    low, high = ratio.ends(level)
+    assert (high, low) in main.points
+    lows, highs = judge.cell_limits(plan, tally, found)
+    each = plan.alpha * plan.spend[2] * (1.0 - BOXES) / 8.0
+    assert lows[1, 0] == limits.lower_limit(40, 90, each)
+    assert highs[0, 1] == limits.upper_limit(30, 150, each)
+
+
+def test_of_a_stopped_black_box_every_value_has_its_own_number():
+    cells = Categories("outputs", (0, 1))
+    first, second = [[800, 200, 0], [200, 800, 0]], [[240, 60, 0], [20, 80, 0]]
+    plan = UnknownPlan(pair=(0, 1), reports=2_000)
+    found = unknown_of(plan, cells, first, second)
+    assert found.counts in {(240, 20), (80, 60)}
+    sizes = (300, 100) if found.counts == (240, 20) else (100, 300)
+    bounds = {
+        limits.Ratio(found.counts[0], sizes[0], found.counts[1], sizes[1], share).epsilon(0.05)
+        for share in (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95)
+    }
+    assert found.epsilon in bounds
+
+
+def test_values_outside_with_fewer_reports_are_refused(whole, tmp_path):
+    bare = {k: {"plan": p["plan"], "tally": p["tally"]} for k, p in whole["parts"].items()}
+    table = json.loads(json.dumps(whole | {"stopped": True, "parts": bare}))
+    table["parts"]["outside"]["tally"][0][1] += 1
+    table["sha256"] = digest_of(table["parts"])
+    path = written(tmp_path, table)
+    with pytest.raises(ParameterError, match=r"outside\.tally"):
+        read_saved(path)

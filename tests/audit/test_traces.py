@@ -1,13 +1,29 @@
 """What leaves a shuffler beside the messages: lengths, pauses and fields may not tell who sent."""
 
+import dataclasses
+import itertools
 import random
 import sys
 
+import numpy as np
 import pytest
 
-from shuffledp.audit import Left, ShufflerPlan, audit_shuffler, limits
-from shuffledp.audit.shuffler import lines_program
+import shuffledp as sd
+from shuffledp.audit import (
+    AuditPlan,
+    Left,
+    ShufflerPlan,
+    Tally,
+    audit_shuffler,
+    design,
+    limits,
+)
+from shuffledp.audit.judge import findings
+from shuffledp.audit.permutations import matches_law
+from shuffledp.audit.shuffler import _count_trace, lines_program
+from shuffledp.audit.shuffler_counts import Trace
 from shuffledp.audit.sources import Lines
+from shuffledp.audit.tally import SPARE
 from shuffledp.errors import ParameterError
 
 PLAN = ShufflerPlan(messages=128, batches=40, shards=8, alpha=0.01)
@@ -101,7 +117,7 @@ def test_lines_of_a_command(way, tmp_path):
         "out = random.SystemRandom().sample(lines, len(lines))\n" + program + "\n"
     )
     run = Lines((sys.executable, str(path)))
-    plan = ShufflerPlan(messages=64, batches=10, alpha=1e-4, longest=24)
+    plan = ShufflerPlan(messages=64, batches=8, alpha=1e-4, longest=24)
     result = audit_shuffler(lines_program(run.timed), plan)
     assert result.verdict == verdict
     assert {f.kind for f in result.refutations} <= {"traces"}
@@ -118,3 +134,49 @@ def test_messages_of_a_batch_are_different_and_as_long_as_asked():
     audit_shuffler(program, plan)
     assert {len(m) for batch in seen for m in batch} == set(range(16, 41))
     assert all(len(set(batch)) == 500 for batch in seen)
+
+
+VALUES = [(0.0, 0.0, 1.0, 0.0), (3.0, 1.0, 2.0, 0.0), (1.0, 1.0, 0.0, 0.0), (2.0, 0.0, 2.0, 1.0)]
+
+
+@pytest.mark.parametrize("values", VALUES)
+def test_lemma_7_2_by_enumeration_of_all_orders(values):
+    """The larger half is hypergeometric, the extremes are uniform, whatever the values."""
+    halves, extremes = np.zeros(3), np.zeros((2, 8))
+    for came in itertools.permutations(range(4)):
+        trace = Trace()
+        _count_trace(trace, 4, np.array(came), np.array(values))
+        halves[trace.halves[0]] += 1
+        extremes += trace.extremes
+    assert halves.tolist() == [4, 16, 4]  # of 24: C(2, k) C(2, 2 - k)/6
+    assert extremes[:, ::2].tolist() == [[6.0] * 4] * 2
+
+
+@pytest.mark.parametrize("common", range(5))
+def test_lemma_7_2_c_values_of_two_batches_by_enumeration(common):
+    """Of four values so many are the same: matches are no more than fixed places."""
+    first = np.arange(4.0)
+    second = np.where(np.arange(4) < common, first, first + 10.0)
+    found = np.zeros(5)
+    for came in itertools.permutations(range(4)):
+        found[np.count_nonzero(first == second[list(came)])] += 1
+    fixed = np.append(matches_law(4), 0.0)[:5]
+    for count in range(5):
+        assert found[count:].sum() / 24 <= fixed[count:].sum() + 1e-12
+
+
+def test_the_p_value_of_how_reports_are_written_pays_for_all_events():
+    claimed = sd.KRR(k=2, eps0=1.0)
+    plan = AuditPlan(randomizer=claimed, reports=1_000)
+    found = design(plan)
+    tally = Tally.empty(2, 2)
+    tally.counts[:] = [[700, 300, 0], [300, 700, 0]]
+    written = np.zeros((2, 3, SPARE), dtype=np.int64)
+    written[:, :2, 0] = tally.counts[:, :2]
+    written[0, 0, :2] = (450, 250)
+    every = findings(plan, dataclasses.replace(tally, written=written), found)
+    first, second = (f for f in every if "spare" in f.cell)
+    alone = limits.Ratio(250, 1_000, 0, 1_000, 0.5).p_value(1.0 * (1.0 + 1e-12))
+    assert first.p == pytest.approx(16 * alone)
+    assert second.p == 1.0
+    assert "with 1 (mod 8) spare characters" in first.cell
