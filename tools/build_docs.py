@@ -61,7 +61,7 @@ GROUPS = {
     "Accounting": (
         *("shuffle", "Shuffled", "Bound", "Theorem", "generic", "Sums", "crowd", "Crowd"),
         *("ratios", "variation_ratio", "metric_curve", "analyses", "Analysis", "Comparison"),
-        *("Shuffler", "Setting"),
+        *("Shuffler", "Setting", "AddedNoise"),
     ),
     "Rounds and training": (
         *("compose", "Composed", "central", "sgd", "BatchedSGD", "sgd_noise", "ShuffledSGD"),
