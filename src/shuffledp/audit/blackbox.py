@@ -318,7 +318,8 @@ def _counted(inputs: Counts, labels: Counts, cells: int) -> Counts:
 
 def unknown_of(plan: UnknownPlan, categories: Categories, first: Any, second: Any) -> Unknown:
     """Choose the event by the first counts, and bound by the second."""
-    learned, n = int(np.asarray(first)[0].sum()), np.asarray(second).sum(axis=1).tolist()
+    first, second = np.asarray(first), np.asarray(second)
+    learned, n = int(first[0].sum()), second.sum(axis=1).tolist()
     each = plan.alpha / (1 + len(plan.epsilons))
     choices = [_best(first, learned, plan.reports - plan.choosing, each, i) for i in (0, 1)]
     way = max((0, 1), key=lambda i: choices[i][0])
