@@ -112,6 +112,12 @@ LOCAL = Theorem(
     "Dwork, Roth 2014, Proposition 2.1",
     "published",
 )
+REPORTS_ALONE = Theorem(
+    "reports-alone",
+    "what all reports that may change give away without a shuffler: shuffling is post-processing",
+    "docs/theory.md, Corollary 2.7; docs/theory-shufflers.md, Lemma 5.2",
+    "proved here",
+)
 FAMILY = Theorem(
     "family",
     "binary randomized response and 3-RR are among the randomizers the bound is for",

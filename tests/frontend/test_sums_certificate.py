@@ -323,8 +323,9 @@ def test_what_knows_messages_alone_refuses_the_file(tmp_path):
     path.write_text(text(KINDS["items"]))
     with pytest.raises(ParameterError, match='view = "sums", which `account` and `verify` alone'):
         load(path)
-    done = run("run", path, "--data", tmp_path / "none.csv", "--out", tmp_path / "out")
+    done = run("run", path, "--input", tmp_path / "none.csv", "--output", tmp_path / "out.csv")
     assert done.exit_code == 2
+    assert 'view = "sums", which `account` and `verify` alone know' in done.stderr
     with pytest.raises(ParameterError, match="wanted messages"):
         load(path, sums=True).deployment.accountant(5)
 

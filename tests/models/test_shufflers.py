@@ -256,6 +256,32 @@ def test_users_of_different_shards():
 # -------------------------------------------------------------------- words, values, bad input
 
 
+def test_the_theorem_is_that_of_what_decides():
+    """Steps of several users, or their reports alone (Lemma 5.2)."""
+    together = sd.shuffle(sd.KRR(k=10, eps0=1.0), 20, changed=3)
+    # Nothing is left of one user at 1.2; the steps are at 0.4.
+    assert together.delta(epsilon=1.2).upper_theorem.key == "blanket"
+    assert together.delta(epsilon=3.1).upper_theorem.key == "local"
+    alone = sd.shuffle(sd.KRR(k=3, eps0=4.0), 2, changed=2)
+    found = alone.delta(epsilon=7.5)
+    assert found.upper_theorem.key == "reports-alone"
+    exactly = (math.exp(8.0) - math.exp(7.5)) / (math.exp(8.0) + 1.0)
+    assert found.upper == pytest.approx(exactly, rel=1e-9)
+    assert found.upper >= exactly
+
+
+def test_public_shards_have_each_an_order_of_its_own():
+    for shuffler, wanted in (
+        (sd.Shuffler(shards=2), True),
+        (sd.Shuffler(shards=2, assignment="secret"), False),
+        (sd.Shuffler(dummies=3), False),
+    ):
+        words = sd.shuffle(sd.KRR(k=3, eps0=1.0), 20, shuffler=shuffler).delta(epsilon=0.5)
+        orders = [one for one in words.assumptions if "uniformly random order" in one]
+        assert len(orders) == 1
+        assert ("every shard in a uniformly random order of its own" in orders[0]) is wanted
+
+
 def test_what_is_printed():
     shuffler = sd.Shuffler(distance=1e-7, shards=4, dummies=10, fills=True)
     acc = sd.shuffle(sd.KRR(k=3, eps0=1.0), 103, shuffler=shuffler, changed=2)

@@ -61,6 +61,10 @@ _FILLED = Statement(
     "proved here",
 )
 _UNIFORM = "the analyst sees the messages in a uniformly random order and nothing else of them"
+_EACH = (
+    "the analyst sees the messages of every shard in a uniformly random order of its own, and "
+    "nothing else of them"
+)
 _SAME = "every user runs the same randomizer, chosen before any message is seen"
 _IN_ORDER = (
     "every user runs the same eps0-LDP randomizer, or the i-th message of the shuffled users is "
@@ -178,6 +182,8 @@ class Declared:
         found = [relation if word == one else word for word in words]
         if self.distance:
             found = [_SAME if word == _IN_ORDER else word for word in found if word != _UNIFORM]
+        elif self.apart:
+            found = [_EACH if word == _UNIFORM else word for word in found]
         return tuple(found)
 
     def then(self, theorem: Statement, end: str, *, local: bool, failed: bool) -> Statement:

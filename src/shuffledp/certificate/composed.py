@@ -8,7 +8,7 @@ rests on convex polygons that are below delta of one round for a pair of dataset
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from fractions import Fraction
 from functools import partial
 from typing import Any
@@ -21,6 +21,7 @@ from shuffledp.ball.rounds import (
     log_delta_of_rounds,
     violation_below,
 )
+from shuffledp.ball.statements import GENERIC
 from shuffledp.certificate.checks import Verdict
 from shuffledp.certificate.model import Certificate, ComposedClaim, ComposedWitness, Scenario
 from shuffledp.errors import NotCertified
@@ -89,6 +90,9 @@ def decide_composed(
     if witness.step is None or not multiples_are_exact(witness):
         return "does not hold", "no values of one round on a lattice are given"
     if upper:
+        mechanism = certificate.deployment.content.randomizer
+        if fault := _free_fault(witness, mechanism):
+            return "does not hold", fault
         verdict, how = _values_hold(witness, list(calls), scenario.n, compare, report)
         if verdict != "holds":
             return verdict, how
@@ -181,6 +185,18 @@ def _values_hold(
     if undecided:
         return "undecided", undecided
     return "holds", f"{len(values)} values of one round ({witness.analysis})"
+
+
+def _free_fault(witness: ComposedWitness, mechanism: Mapping[str, Any]) -> str:
+    """Why free numbers of label stealing say nothing of the deployment; empty if they do.
+
+    They are about one mechanism's laws. A deployment of any eps0-LDP randomizer is compared with
+    binary randomized response by other analyses; its own label stealing has no free numbers.
+    """
+    given = witness.frees is not None and any(free is not None for free in witness.frees)
+    if given and mechanism["name"] == GENERIC:
+        return "free numbers of label stealing are of one mechanism, not of any eps0-LDP randomizer"
+    return ""
 
 
 def _asked(witness: ComposedWitness, calls: list[dict[str, Any]], k: int) -> list[dict[str, Any]]:

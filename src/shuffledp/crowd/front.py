@@ -18,6 +18,7 @@ from shuffledp.curves import Plotting
 from shuffledp.described import by_name
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.index import Estimate
+from shuffledp.models import PERFECT, Shuffler
 from shuffledp.neighbours import Relation
 from shuffledp.randomizers import Randomizer
 from shuffledp.shuffle import Trust, settings
@@ -279,6 +280,9 @@ def crowd(
     victim: int | None = None,
     rtol: float = 1e-6,
     trust: Trust = "all",
+    view: str = "messages",
+    shuffler: Shuffler = PERFECT,
+    changed: int = 1,
 ) -> Crowd:
     """Groups of users with their own mechanisms behind one shuffler.
 
@@ -290,6 +294,8 @@ def crowd(
         Index of the group whose members are protected; None: the worst of all groups.
     rtol, trust
         As for ``shuffle``.
+    view, shuffler, changed
+        All messages, one perfect shuffler and one user who changes: of crowds no others are known.
 
     Raises
     ------
@@ -304,6 +310,13 @@ def crowd(
     >>> round(bound.lower, 4), round(bound.upper, 4)
     (0.0752, 0.0752)
     """
+    for name, value, usual in (
+        ("view", view, "messages"),
+        ("shuffler", shuffler, PERFECT),
+        ("changed", changed, 1),
+    ):
+        if value != usual:
+            raise rejected(name, value, f"{usual!r}, which is all that is known of crowds")
     if isinstance(groups, str | Randomizer) or not isinstance(groups, Iterable):
         raise rejected("groups", groups, "pairs of a randomizer and a number of users")
     found = tuple(_checked_group(i, group) for i, group in enumerate(groups))

@@ -11,9 +11,8 @@ from shuffledp.deployment.model import Deployment
 from shuffledp.errors import ParameterError
 from shuffledp.models.mixing import local_guarantee
 from shuffledp.models.recomputable import recomputable
-from shuffledp.models.shuffler import UNIFORM, Shuffler
+from shuffledp.models.shuffler import Shuffler
 from shuffledp.neighbours import REPLACEMENT, Relation, Together
-from shuffledp.sides import IN_ORDER, SAME
 
 LOCAL = "local"
 
@@ -65,11 +64,12 @@ def widened_at_target(deployment: Deployment, n: int, *, failed: bool) -> Bound:
 def dressed(deployment: Deployment, bound: Bound, one: Relation, *, failed: bool) -> Bound:
     """The bound with this deployment's relation, assumptions and steps."""
     relation = relation_of(deployment, one)
-    apart = bool(shuffler_of(deployment).distance)
-    words = [relation.sentence if word == one.sentence else word for word in bound.assumptions]
-    if apart:
-        # The order is said by the deployment's own assumptions, and who runs what matters.
-        words = [SAME if word == IN_ORDER else word for word in words if word != UNIFORM]
+    shuffler = shuffler_of(deployment)
+    apart = bool(shuffler.distance)
+    # Of an order that is not uniform the deployment's own assumptions say what is known.
+    words = shuffler.ordered(
+        relation.sentence if word == one.sentence else word for word in bound.assumptions
+    )
     local = bound.witness.get("upper", {}).get("analysis") == LOCAL
     upper = [theorems.TOGETHER] if deployment.changed > 1 else []
     upper += [theorems.NEAR_UNIFORM] if apart and not failed and not local else []

@@ -21,12 +21,11 @@ from shuffledp.models.mixing import (
     log_mixed,
     steps_of,
 )
-from shuffledp.models.shuffler import PERFECT, UNIFORM, Shuffler
+from shuffledp.models.shuffler import PERFECT, Shuffler
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, Relation, Together
 from shuffledp.randomizers import Randomizer
 from shuffledp.shuffle import Shuffled, Trust
-from shuffledp.sides import IN_ORDER, SAME
 from shuffledp.work import Answers, Beside
 
 # So many users who change at once: each adds a step, and e^(k eps) has to stay a float.
@@ -165,7 +164,7 @@ class Setting(Plotting):
                 lower,
                 lower=min(lower.lower, upper),
                 upper=upper,
-                upper_theorem=theorems.LOCAL if capped else self._theorem(one.upper_theorem),
+                upper_theorem=self._upper_theorem(upper, one),
                 upper_width=width,
                 witness={**lower.witness, "upper": {} if capped else self._witness(upper)},
             ),
@@ -206,9 +205,7 @@ class Setting(Plotting):
                 upper=high,
                 log_lower=min(log_lower, log_upper),
                 log_upper=log_upper,
-                upper_theorem=(
-                    theorems.LOCAL if epsilon >= self.eps0 else self._theorem(one.upper_theorem)
-                ),
+                upper_theorem=self._upper_theorem(epsilon, one),
                 upper_width=one.upper_width,
                 witness={**lower.witness, "upper": self._witness(epsilon)},
             ),
@@ -314,6 +311,17 @@ class Setting(Plotting):
         steps, _ = self._steps(epsilon)
         return {"steps": list(steps)} if self.changed > 1 else {"steps": [epsilon]}
 
+    def _upper_theorem(self, epsilon: float, one: Bound) -> Theorem | None:
+        """What the upper end at this eps rests on: the reports alone where they say the least."""
+        if epsilon >= self.eps0:
+            return theorems.LOCAL
+        if self._log_together(epsilon) >= log_local(self.eps0, epsilon):
+            return theorems.REPORTS_ALONE
+        if self.changed > 1 and one.upper_theorem == theorems.LOCAL:
+            # Nothing is left of one user at this eps; of the steps to it something is.
+            one = self._ideal.delta(epsilon=self._steps(epsilon)[0][0])
+        return self._theorem(one.upper_theorem)
+
     def _theorem(self, theorem: Theorem | None) -> Theorem | None:
         """One user's theorem, and the steps from there."""
         if theorem is None:
@@ -366,10 +374,7 @@ class Setting(Plotting):
     def _words(self, words: tuple[str, ...]) -> tuple[str, ...]:
         """Assumptions with this relation, and the shuffler's in the place of the perfect one's."""
         one = self.source.relation.sentence
-        rest = [w for w in words if w != one]
-        if self.shuffler.distance:
-            # The messages have one law, in the users' order, whatever the order they are seen in.
-            rest = [SAME if w == IN_ORDER else w for w in rest if w != UNIFORM]
+        rest = self.shuffler.ordered(w for w in words if w != one)
         return (self.relation.sentence, *rest, *self.shuffler.assumptions(self.n))
 
 

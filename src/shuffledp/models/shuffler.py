@@ -6,6 +6,7 @@ Every number that rests on it says so: its assumptions are sentences of this val
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any, Literal
 
@@ -15,12 +16,17 @@ from shuffledp.described import Described
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.models.mixing import several
 from shuffledp.neighbours import OrAbsent, Relation
+from shuffledp.sides import IN_ORDER, SAME
 
 _UNIFORM = 0.0
 ASSIGNMENTS = ("public", "secret")
 Assignment = Literal["public", "secret"]
 
 UNIFORM = "the analyst sees the messages in a uniformly random order and nothing else of them"
+EACH_UNIFORM = (
+    "the analyst sees the messages of every shard in a uniformly random order of its own, and "
+    "nothing else of them"
+)
 _WITHIN = (
     "the analyst sees the messages in an order whose law, given the messages, is within total "
     "variation {} of uniform and depends on no more of the data, and nothing else of them"
@@ -137,6 +143,20 @@ class Shuffler(Described):
         Those of all shards, whoever changes: an order may tell of the messages of other shards.
         """
         return several(self.distance, self.shards if self.assignment == "public" else 1)
+
+    def ordered(self, words: Iterable[str]) -> list[str]:
+        """Assumptions of one perfect shuffler, with what is known of the order said once.
+
+        Parameters
+        ----------
+        words : iterable of str
+            What an analysis of one uniform order takes for granted.
+        """
+        if self.distance:
+            # The messages have one law, in the users' order, whatever the order they are seen in.
+            return [SAME if word == IN_ORDER else word for word in words if word != UNIFORM]
+        public = self.shards > 1 and self.assignment == "public"
+        return [EACH_UNIFORM if public and word == UNIFORM else word for word in words]
 
     def relation(self, one: Relation) -> Relation:
         """Which data one user may have in a neighbour, given what a mechanism says of it."""

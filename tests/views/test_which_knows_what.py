@@ -1,0 +1,143 @@
+"""The guide's table of which question knows which view: every cell that a call can show."""
+
+import re
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+import shuffledp as sd
+from shuffledp.cli import main
+from shuffledp.errors import NotCertified, ParameterError
+
+GUIDE = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
+TABLE = GUIDE[GUIDE.index("## Which question knows which view") :]
+ROWS = {
+    cells[0]: cells[1:]
+    for cells in (
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in TABLE[: TABLE.index("\nNone of")].splitlines()
+        if line.startswith("| ") and "messages" not in line
+    )
+}
+KRR, BITS = sd.KRR(k=3, eps0=1.0), sd.RAPPOR(d=3, eps0=1.0)
+VIEWS = [
+    sd.shuffle(KRR, 20),
+    sd.shuffle(BITS, 20, view="sums"),
+    sd.crowd([(KRR, 20)]),
+    sd.shuffle(KRR, 20, shuffler=sd.Shuffler(distance=1e-3), changed=2),
+]
+POPULATION = "[population]\nusers = 20\n"
+GROUPS = '[[group]]\nusers = 20\n[group.randomizer]\nname = "k-rr"\nk = 3\neps0 = 1.0\n'
+MECHANISM = '[randomizer]\nname = "{}"\n{}\neps0 = 1.0\n'
+FILES = [
+    POPULATION + MECHANISM.format("k-rr", "k = 3"),
+    'view = "sums"\n' + POPULATION + MECHANISM.format("rappor", "d = 3"),
+    GROUPS + GROUPS.replace("1.0", "2.0"),
+    "changed = 2\n" + POPULATION + MECHANISM.format("k-rr", "k = 3") + "[shuffler]\nshards = 2\n",
+]
+
+
+def cells(start):
+    (found,) = [cells for name, cells in ROWS.items() if name.startswith(start)]
+    return [cell.startswith("yes") for cell in found]
+
+
+def works(call):
+    try:
+        call()
+    except (ParameterError, NotCertified, TypeError, AttributeError):
+        return False
+    return True
+
+
+def run(*words):
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+def test_methods_are_there_or_not():
+    for start in ("`epsilon`", "`compose(rounds", "`with_n`", "`compare`"):
+        (name,) = [name for name in ROWS if name.startswith(start)]
+        for method in re.findall(r"`([a-z_]+)[`(]", name):
+            assert [hasattr(view, method) for view in VIEWS] == cells(start), method
+
+
+def test_rounds_of_each():
+    assert [works(lambda v=v: v.compose(rounds=2)) for v in VIEWS] == [True, True, True, False]
+    for shuffler, known in (
+        (sd.Shuffler(shards=2), True),
+        (sd.Shuffler(shards=2, assignment="secret"), False),
+        (sd.Shuffler(dummies=3), True),
+    ):
+        one = sd.shuffle(KRR, 20, shuffler=shuffler)
+        assert works(lambda one=one: one.compose(rounds=2)) is known
+    assert [works(lambda v=v: sd.compose([v])) for v in VIEWS] == cells("`sd.compose`")
+
+
+def test_values_that_are_solved_for():
+    target = {"epsilon": 0.5, "delta": 1e-2}
+    calls = (
+        lambda: sd.required_users(KRR, **target),
+        lambda: sd.required_users(sd.BinaryRR(eps0=1.0), view="sums", **target),
+        lambda: sd.required_users(VIEWS[2], **target),
+        lambda: sd.required_users(KRR, shuffler=sd.Shuffler(shards=2), **target),
+    )
+    assert [works(call) for call in calls] == cells("`required_users`")
+
+
+def test_nothing_can_be_had_together():
+    for call in (
+        lambda: sd.crowd([(KRR, 9)], view="sums"),
+        lambda: sd.crowd([(KRR, 9)], shuffler=sd.Shuffler(shards=2)),
+        lambda: sd.crowd([(KRR, 9)], changed=2),
+        lambda: sd.shuffle(BITS, 9, view="sums", shuffler=sd.Shuffler(shards=2)),
+        lambda: sd.shuffle(BITS, 9, view="sums", changed=2),
+        lambda: sd.shuffle(sd.PureDUMP(d=4, blankets=1), 9, shuffler=sd.Shuffler(shards=2)),
+        lambda: sd.shuffle(sd.PureDUMP(d=4, blankets=1), 9, view="sums"),
+    ):
+        with pytest.raises(
+            (ParameterError, NotCertified), match=r"^(view|shuffler|changed|random)"
+        ):
+            call()
+    assert works(lambda: sd.shuffle(sd.PureDUMP(d=4, blankets=1), 9, changed=2))
+
+
+def test_files(tmp_path):
+    """Every file is accounted for, and taken by other commands or refused in a line."""
+    taken = {"account": [], "rounds": [], "run": [], "plan": []}
+    for k, text in enumerate(FILES):
+        path = tmp_path / f"{k}.toml"
+        whole = f'title = "t"\n{text}[target]\ndelta = 1e-2\n'
+        path.write_text(whole)
+        rounds = tmp_path / f"rounds{k}.toml"
+        rounds.write_text(whole + "[accounting]\nrounds = 2\n")
+        values, output = tmp_path / "values.csv", tmp_path / "y.csv"
+        values.write_text("x\n" + "1\n" * 20)
+        ways = {
+            "account": ("account", path, "--out", tmp_path, "--figure", "none"),
+            "rounds": ("account", rounds, "--out", tmp_path, "--figure", "none"),
+            "run": (
+                "run",
+                path,
+                "--input",
+                values,
+                "--column",
+                "x",
+                "--output",
+                tmp_path / "y.csv",
+            ),
+            "plan": ("plan", path),
+        }
+        for way, words in ways.items():
+            done = run(*words)
+            assert done.exit_code in {0, 2}, done.output
+            refused = done.exit_code == 2
+            assert not refused or done.stderr.count("\n") == 1
+            # `run` of messages wants their domain: that is said of the data, not of the view.
+            known = not refused or (way == "run" and "data" in done.stderr)
+            taken[way].append(known)
+    assert taken["account"] == cells("`account`")
+    assert taken["rounds"] == cells("several rounds in a deployment file")
+    assert taken["run"] == cells("`run`")
+    # A plan is a file of its own, without a mechanism: none of these views has a key there.
+    assert taken["plan"][1:] == cells("`plan`")[1:]
