@@ -83,7 +83,7 @@ def quick(monkeypatch):
 
 
 # Of the others the ordinary tests see parts: the ends hold in ``tests/views``.
-IN_LONG = {"a delta", "rounds", "items", "normal, rounds", "noise added, items"}
+IN_LONG = {"a delta", "rounds", "items", "normal, rounds", "noise added", "noise added, items"}
 
 
 @pytest.mark.parametrize(

@@ -124,7 +124,7 @@ def test_files(tmp_path):
                 "--column",
                 "x",
                 "--output",
-                tmp_path / "y.csv",
+                output,
             ),
             "plan": ("plan", path),
         }
