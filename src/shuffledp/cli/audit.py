@@ -44,8 +44,12 @@ _BELONG = (
 @click.option("--estimates", type=Whole(), metavar="R", help="Also estimate from R batches.")
 @click.option("--batches", type=Whole(), default=100, show_default=True, help="For --shuffler.")
 @click.option("--messages", type=Whole(), help="Of a batch for --shuffler.  [default: 1,000]")
-@click.option("--shards", type=Whole(), default=1, show_default=True, help="Messages come in so.")
-@click.option("--longest", type=Whole(), default=64, show_default=True, help="Message, characters.")
+@click.option(
+    "--shards", type=Whole(), default=1, show_default=True, help="Groups in which messages come in."
+)
+@click.option(
+    "--longest", type=Whole(), default=64, show_default=True, help="Characters of a message."
+)
 @click.option("--pair", metavar="X,Y", help="Two values (JSON): no law is declared, bound eps0.")
 @click.option("--epsilon", "epsilons", type=Numbers(), metavar="E,E,...", help="Bound delta there.")
 @click.option("--claimed", type=Number(), metavar="EPS0", help="With --pair: refute this eps0.")
