@@ -1,9 +1,14 @@
-"""Both ends beside the blanket's: the table and the picture of docs/ends-that-meet.md."""
+"""Both ends beside the blanket's: the tables and the picture of docs/ends-that-meet.md.
+
+Ten to twenty minutes. tests/test_ends_table.py makes some cells again, a long test all of them.
+"""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 import matplotlib as mpl
 
@@ -14,7 +19,7 @@ import shuffledp as sd
 from bench.figures import BLUE, DIRECTORY, ORANGE, STYLE
 
 NOTE = DIRECTORY.parent / "ends-that-meet.md"
-BLOCK = re.compile(r"(<!-- table -->\n).*?(?=\n!\[both ends)", re.DOTALL)
+BLOCK = r"(<!-- {0} -->\n).*?(?=<!-- end of {0} -->)"
 PICTURE = DIRECTORY / "ends_meet.png"
 DELTAS = (1e-6, 1e-12)
 USERS = (10**4, 10**5, 10**6, 10**8)
@@ -60,13 +65,58 @@ DRAWN = (
     sd.Gaussian(sigma=1.0),
 )
 DRAWN_USERS = tuple(int(10 ** (0.5 * k)) for k in range(5, 17))
+# Excess in per cent: below it both ends are one line.
+LEAST_DRAWN = 1e-3
+# Targets whose number of users is asked for: eps, at one delta.
+TARGETS, TARGET_DELTA = (1.0, 0.1), 1e-8
+# Where ends are apart: few messages that hide much, and noise that single reports tell apart.
+FEW: tuple[tuple[sd.Randomizer, int, float], ...] = (
+    (sd.BinaryRR(eps0=4.0), 1_000, 1e-6),
+    (sd.BLH(domain=100, eps0=4.0), 1_200, 1e-6),
+    (sd.BLH(domain=100, eps0=4.0), 4_000, 1e-6),
+    (sd.OLH(domain=100, eps0=4.0), 1_200, 1e-6),
+    (sd.RAPPOR(d=10, eps0=4.0), 1_200, 1e-6),
+    (sd.Laplace(eps0=4.0), 300, 1e-6),
+    (sd.Laplace(eps0=4.0), 1_000, 1e-6),
+    (sd.Gaussian(sigma=1.0), 1_000, 1e-6),
+    (sd.Gaussian(sigma=1.0), 10_000, 1e-12),
+    (sd.Gaussian(sigma=1.0), 100_000, 1e-12),
+    (sd.Gaussian(sigma=0.7), 10_000, 1e-6),
+    (sd.Gaussian(sigma=0.7), 100_000, 1e-6),
+    (sd.Gaussian(sigma=0.5), 100_000, 1e-6),
+    (sd.Gaussian(sigma=0.5), 1_000_000, 1e-6),
+    (sd.Gaussian(sigma=0.5), 10_000_000, 1e-6),
+    (sd.Gaussian(sigma=0.4), 10_000_000, 1e-6),
+)
+
+
+class Row(NamedTuple):
+    """A row of the large table: what is shuffled, and the analysis that was the best before."""
+
+    title: str
+    account: Callable[[int], sd.Shuffled]
+    before: str
+
+
+def rows() -> list[Row]:
+    """The rows of the large table, for each delta."""
+    found = [
+        Row(_title(one), lambda n, one=one: sd.shuffle(one, n=n), "blanket") for one in MECHANISMS
+    ]
+    for eps0 in GENERIC:
+        title = f"any {eps0:g}-LDP mechanism"
+        found.append(Row(title, lambda n, e=eps0: sd.generic(eps0=e, n=n), "stronger-clone"))
+    return found
 
 
 def write() -> list[Path]:
-    """The table and the picture; their paths."""
+    """The tables and the picture; their paths."""
     DIRECTORY.mkdir(parents=True, exist_ok=True)
     text = NOTE.read_text(encoding="utf-8")
-    NOTE.write_text(BLOCK.sub(lambda found: found[1] + "\n" + table(), text), encoding="utf-8")
+    for name, made in (("table", table()), ("users", users()), ("few", few())):
+        block = re.compile(BLOCK.format(name), re.DOTALL)
+        text = block.sub(lambda found, made=made: f"{found[1]}\n{made}\n", text)
+    NOTE.write_text(text, encoding="utf-8")
     with plt.rc_context(STYLE):
         figure = _picture()
     figure.savefig(PICTURE, dpi=110, metadata={"Software": None})
@@ -83,15 +133,58 @@ def table() -> str:
             f"| delta = {delta:g} | " + " | ".join(heads) + " |",
             "|---|" + "---|" * len(heads),
         ]
-        for randomizer in MECHANISMS:
-            cells = [_cell(sd.shuffle(randomizer, n=n), delta, "blanket") for n in USERS]
-            lines.append(f"| {_title(randomizer)} | " + " | ".join(cells) + " |")
-        for eps0 in GENERIC:
-            accounts = (sd.generic(eps0=eps0, n=n) for n in USERS)
-            cells = [_cell(account, delta, "stronger-clone") for account in accounts]
-            lines.append(f"| any {eps0:g}-LDP mechanism | " + " | ".join(cells) + " |")
+        for row in rows():
+            cells = [cell(row.account(n), delta, row.before) for n in USERS]
+            lines.append(f"| {row.title} | " + " | ".join(cells) + " |")
         lines.append("")
-    return "\n".join(lines)
+    return "\n".join(lines).rstrip("\n") + "\n"
+
+
+def users() -> str:
+    """The smallest n that meets the targets: by the blanket, and now."""
+    heads = " | ".join(f"eps = {epsilon:g}: blanket | now | share" for epsilon in TARGETS)
+    lines = [f"| mechanism | {heads} |", "|---|" + "--:|" * (3 * len(TARGETS))]
+    return "\n".join([*lines, *(users_line(one) for one in DRAWN)]) + "\n"
+
+
+def users_line(randomizer: sd.Randomizer) -> str:
+    """One row of the table of users."""
+    cells = " | ".join(_users(randomizer, epsilon) for epsilon in TARGETS)
+    return f"| {_title(randomizer)} | {cells} |"
+
+
+def _users(randomizer: sd.Randomizer, epsilon: float) -> str:
+    now = int(sd.required_users(randomizer, epsilon=epsilon, delta=TARGET_DELTA).value)
+
+    def missed(n: int) -> bool:
+        found = sd.shuffle(randomizer, n=n).delta(epsilon=epsilon, analysis="blanket")
+        return found.upper > TARGET_DELTA
+
+    low, high = now - 1, 2 * now
+    while missed(high):
+        low, high = high, 2 * high
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (middle, high) if missed(middle) else (low, middle)
+    return f"{high:,} | {now:,} | {now / high:.2f}"
+
+
+def few() -> str:
+    """The same where ends are apart, with the analysis that the upper end rests on."""
+    lines = [
+        "| mechanism | n | delta | lower end, excess % (blanket) | upper end by |",
+        "|---|---|---|---|---|",
+    ]
+    return "\n".join([*lines, *(few_line(*one) for one in FEW)]) + "\n"
+
+
+def few_line(randomizer: sd.Randomizer, n: int, delta: float) -> str:
+    """One row of the table of what is apart."""
+    account = sd.shuffle(randomizer, n=n)
+    theorem = account.epsilon(delta=delta).upper_theorem
+    said = cell(account, delta, "blanket")
+    key = "" if theorem is None else theorem.key
+    return f"| {_title(randomizer)} | {n:,} | {delta:g} | {said} | `{key}` |"
 
 
 def _title(randomizer: sd.Randomizer) -> str:
@@ -104,7 +197,7 @@ def _title(randomizer: sd.Randomizer) -> str:
     return f"{randomizer.name}{more} {parameter:g}"
 
 
-def _cell(account: sd.Shuffled, delta: float, before: str) -> str:
+def cell(account: sd.Shuffled, delta: float, before: str) -> str:
     """Excess of the upper end over the lower one, and of the analysis that was best before."""
     bound = account.epsilon(delta=delta)
     old = account.epsilon(delta=delta, analysis=before)
@@ -115,23 +208,25 @@ def _cell(account: sd.Shuffled, delta: float, before: str) -> str:
 
 
 def _picture() -> plt.Figure:
-    """Upper over lower end against n: the default, and the blanket."""
-    figure, panels = plt.subplots(2, 4, figsize=(9.0, 4.6), sharex=True, layout="constrained")
+    """By how many per cent the upper end lies above the lower one: the default, the blanket."""
+    figure, panels = plt.subplots(
+        2, 4, figsize=(9.0, 4.6), sharex=True, sharey=True, layout="constrained"
+    )
     for randomizer, axes in zip(DRAWN, panels.flat, strict=True):
-        lower, upper, blanket = [], [], []
+        now, before = [], []
         for n in DRAWN_USERS:
             account = sd.shuffle(randomizer, n=n)
             bound = account.epsilon(delta=1e-6)
-            lower.append(bound.lower)
-            upper.append(bound.upper)
-            blanket.append(account.epsilon(delta=1e-6, analysis="blanket").upper)
-        axes.loglog(DRAWN_USERS, blanket, color=ORANGE, ls="--", lw=1.2, label="blanket")
-        axes.loglog(DRAWN_USERS, upper, color=BLUE, lw=1.4, label="upper end")
-        axes.loglog(DRAWN_USERS, lower, color="black", ls=":", lw=1.4, label="lower end")
+            blanket = account.epsilon(delta=1e-6, analysis="blanket")
+            for excess, end in ((now, bound.upper), (before, blanket.upper)):
+                excess.append(max(100.0 * (end / bound.lower - 1.0), LEAST_DRAWN))
+        axes.loglog(DRAWN_USERS, before, color=ORANGE, ls="--", marker="s", ms=2.5, label="blanket")
+        axes.loglog(DRAWN_USERS, now, color=BLUE, marker="o", ms=2.5, label="upper end")
+        axes.set_ylim(LEAST_DRAWN, 100.0)
         axes.set_title(_title(randomizer), fontsize=9)
     for axes in panels[-1]:
         axes.set_xlabel("users n")
     for axes in panels[:, 0]:
-        axes.set_ylabel("central eps (nats)")
+        axes.set_ylabel("above lower end, %")
     panels[0, 0].legend(fontsize=7)
     return figure

@@ -23,6 +23,7 @@ from shuffledp.stealing.jumps import Alone, groups_of, log_bound_alone
 from shuffledp.stealing.measures import Measure
 from shuffledp.stealing.noise import IntervalCase
 from stealing.exact import grown, worst
+from stealing.one_jump import SMOOTHING, Formula, toy
 from stealing.test_all_datasets import TOTAL, bounded_by, law_of, random_rows
 
 
@@ -338,3 +339,26 @@ def test_two_users_have_no_such_bound() -> None:
     curve = jump_curve(lambda level: cases_of(sd.Gaussian(sigma=1.0), level)[0][0], 2)
     assert curve.log_delta(0.5) is None
     assert curve.epsilon(-10.0, cap=1.0) is None
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_the_bound_is_that_of_the_theorem(seed: int) -> None:
+    """Every term, each of which matters in some of the toys."""
+    rng = random.Random(seed)
+    common, types, n, numbers = toy(rng)
+    alpha, forward = rng.choice([0.1, 0.3]), (rng.choice([0.05, 0.15]),)
+    backward = rng.choice([(), (0.2,), (0.1, 0.4)])
+    positive = rng.choice([0.0, 0.5])
+    # Rough sums, with more smoothing, are taken where they are less.
+    least, most = (
+        Formula(common, types, n, **numbers, smoothings=some).value(alpha, forward, backward)
+        for some in ((SMOOTHING, 0.15, 0.5), (SMOOTHING,))
+    )
+    paid = positive * (1.0 - sum(m for m, _ in common)) ** (n - 2)
+    first, *rest = [Measure(*np.array(law).T, 0.0, 0.0) for law in (common, *types)]
+    at = Alone(
+        0.5, 0.5, **numbers, alpha=alpha, smooth=SMOOTHING, forward=forward, backward=backward
+    )
+    found = math.exp(log_bound_alone(Gains(first, rest, positive), n, at))
+    assert (least + paid) * (1.0 - 1e-6) <= found <= (least + paid) * 1.02
+    assert found <= (most + paid) * (1.0 + 1e-4)

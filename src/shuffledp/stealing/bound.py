@@ -125,8 +125,8 @@ def _log_sum(sums: PositiveSums, label: _Label, at: Contour, best: float) -> flo
     """log of J + lost, by rough sums where these are below the best already."""
     value = math.inf
     for contour in (*at.rougher(), at):
-        value = sums.log(label.law, label.excess, contour)
-        value = or_infinite(_log_add(value + label.more, label.lost))
+        found = sums.log(label.law, label.excess, contour)
+        value = min(value, or_infinite(_log_add(found + label.more, label.lost)))
         if value <= best:
             break
     return value

@@ -109,7 +109,7 @@ def family_of(gains: Gains, floor: float) -> Family:
 
 
 def log_bound_alone(gains: Gains, n: int, at: Alone) -> float:
-    """Upper bound of log delta, for every data set (Theorem 9.2).
+    """Upper bound of log delta, for every data set (Theorem 9.3).
 
     Parameters
     ----------

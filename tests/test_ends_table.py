@@ -1,0 +1,86 @@
+"""The tables of docs/ends-that-meet.md are those that ``make figures`` makes."""
+
+import re
+from pathlib import Path
+
+import pytest
+from bench import ends_meet
+
+TEXT = (Path(__file__).parents[1] / "docs" / "ends-that-meet.md").read_text(encoding="utf-8")
+# Quick to make again: mechanisms with few outputs.
+QUICK = {"k-rr 4", "oue 2", "any 2-LDP mechanism"}
+
+
+def printed(name):
+    """Rows of one block of the page, cells without spaces around."""
+    found = re.search(ends_meet.BLOCK.format(name), TEXT, re.DOTALL)
+    assert found is not None
+    lines = [line for line in found[0].splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+def sections():
+    """(delta, {title: cells}) of the large table."""
+    found = []
+    for row in printed("table"):
+        if row[0].startswith("delta = "):
+            found.append((float(row[0].removeprefix("delta = ")), {}))
+            assert row[1:] == ["n = 1e4", "n = 1e5", "n = 1e6", "n = 1e8"]
+        elif set(row[0]) != {"-"}:
+            assert row[0] not in found[-1][1]
+            found[-1][1][row[0]] = row[1:]
+    return found
+
+
+def test_every_row_is_there_and_no_other():
+    """So that no row is edited in, or left from an older script."""
+    titles = [row.title for row in ends_meet.rows()]
+    assert [delta for delta, _ in sections()] == list(ends_meet.DELTAS)
+    for _, rows in sections():
+        assert list(rows) == titles
+        assert all(len(cells) == len(ends_meet.USERS) for cells in rows.values())
+    few = printed("few")[2:]
+    assert [row[1] for row in few] == [f"{n:,}" for _, n, _ in ends_meet.FEW]
+    assert [float(row[2]) for row in few] == [delta for _, _, delta in ends_meet.FEW]
+
+
+def test_no_upper_end_is_above_what_it_was_before():
+    cells = [cell for _, rows in sections() for row in rows.values() for cell in row]
+    for cell in (*cells, *(row[3] for row in printed("few")[2:])):
+        now, before = re.fullmatch(r"[\d.e-]+, ([\d.e+-]+) \(([\d.e+-]+)\)", cell).groups()
+        assert 0.0 <= float(now) <= float(before)
+
+
+@pytest.mark.parametrize("row", [row for row in ends_meet.rows() if row.title in QUICK])
+def test_some_cells_made_again(row):
+    delta, rows = sections()[0]
+    assert ends_meet.cell(row.account(10**4), delta, row.before) == rows[row.title][0]
+
+
+def test_users_of_one_mechanism_made_again():
+    rows = printed("users")[2:]
+    assert len(rows) == len(ends_meet.DRAWN)
+    # Binary randomized response: the quickest.
+    assert "| " + " | ".join(rows[0]) + " |" == ends_meet.users_line(ends_meet.DRAWN[0])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("place", range(1, len(ends_meet.DRAWN)))
+def test_users_of_all_made_again(place):
+    row = printed("users")[2:][place]
+    assert "| " + " | ".join(row) + " |" == ends_meet.users_line(ends_meet.DRAWN[place])
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("row", ends_meet.rows(), ids=lambda row: row.title)
+def test_all_cells_made_again(row):
+    for delta, rows in sections():
+        made = [ends_meet.cell(row.account(n), delta, row.before) for n in ends_meet.USERS]
+        assert made == rows[row.title]
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("place", range(len(ends_meet.FEW)))
+def test_what_is_apart_made_again(place):
+    cells = printed("few")[2:][place]
+    assert "| " + " | ".join(cells) + " |" == ends_meet.few_line(*ends_meet.FEW[place])
