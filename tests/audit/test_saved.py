@@ -119,7 +119,12 @@ def _moved(row):
     row[least] += 1
 
 
-@pytest.mark.parametrize("edit", EDITS)
+# The others are as slow, and refused by the same comparison.
+QUICK = {"a verdict", "a central bound", "two counts", "a sum", "a place", "the mechanism"}
+CASES = [e if e in QUICK else pytest.param(e, marks=pytest.mark.long) for e in EDITS]
+
+
+@pytest.mark.parametrize("edit", CASES)
 def test_what_does_not_follow_from_the_counts_is_said(whole, tmp_path, edit):
     table = copy.deepcopy(whole)
     EDITS[edit](table)
@@ -128,7 +133,7 @@ def test_what_does_not_follow_from_the_counts_is_said(whole, tmp_path, edit):
     assert done.exit_code == 2
     assert done.output.count("\n") == 1
     # With a checksum made anew what is said of the counts still does not follow from them.
-    if edit != "a place":
+    if edit != "a place" and digest_of(table["parts"]) != whole["sha256"]:
         written(tmp_path, table | {"sha256": digest_of(table["parts"])})
         with pytest.raises(ParameterError):
             read_saved(path)
@@ -140,7 +145,8 @@ LEAVES = st.one_of(
 )  # fmt: skip
 
 
-@settings(max_examples=15)
+@pytest.mark.long
+@settings(max_examples=60)
 @given(data=st.data())
 def test_no_edit_of_plans_and_counts_is_a_traceback(whole, tmp_path_factory, data):
     table = copy.deepcopy(whole)
@@ -224,7 +230,7 @@ def test_an_interrupted_audit_continues_to_the_same_counts(tmp_path):
 def test_an_interrupted_audit_can_be_judged_and_keeps_its_level(tmp_path):
     path, bare = tmp_path / "kept.json", dataclasses.replace(PLAN, n=None)
     refuted = 0
-    for seed in range(12):
+    for seed in range(5):
         program = programs.honest(K, start=100 * seed)
         result = result_of(bare, tally_from_dict(interrupted(program, path, bare), bare))
         refuted += result.verdict == "refuted"

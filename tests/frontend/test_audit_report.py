@@ -23,7 +23,7 @@ from shuffledp.review import audit_report, to_html, to_markdown
 DEPLOYMENT = """
 title = "Four answers"
 [population]
-users = 200
+users = 40
 [randomizer]
 name = "k-rr"
 k = 4
