@@ -12,7 +12,7 @@ from flint import arb
 import shuffledp as sd
 from divergence.oracle import ball, exponential, worst_delta
 from randomizers.sources import LEAST_P_VALUE, fits
-from shuffledp.randomizers import exact, lattice
+from shuffledp.randomizers import discrete_gaussian, exact, lattice
 from shuffledp.randomness import SeededSource
 from shuffledp.reductions import blanket_pair, dataset_pair
 
@@ -139,16 +139,16 @@ def test_runs_against_balls(randomizer):
     law = randomizer.law(inputs, cells=300)
     edges = law.edges
     if isinstance(randomizer, DL):
-        starts = lattice._run_starts(list(inputs), top, 300)
+        starts = lattice.run_starts(list(inputs), top, 300)
         runs = [(-2000, 0), *zip(starts[:-1], starts[1:] - 1, strict=True), (top, top + 2000)]
     else:
         low, high = -randomizer._reach, top + randomizer._reach
         y = np.arange(low, high + 1)
-        table = lattice._masses(randomizer.sigma, top + randomizer._reach)
+        table = discrete_gaussian._masses(randomizer.sigma, top + randomizer._reach)
         farther = np.where(2 * y >= top, 0, top)
         rows = np.array([table[np.abs(y - x)] for x in (*inputs, farther)])
         logs = np.array([-0.5 * ((y - x) / randomizer.sigma) ** 2 for x in (*inputs, farther)])
-        at = lattice._group_starts(rows, logs, y, {*inputs, -(-top // 2)}, 300)
+        at = lattice.group_starts(rows, logs, y, {*inputs, -(-top // 2)}, 300)
         runs = list(zip(y[at], np.append(y[at[1:]] - 1, high), strict=True))
     assert len(runs) == law.blanket.size < 1500
     for j in range(0, len(runs), max(1, len(runs) // 60)):

@@ -13,6 +13,8 @@ from shuffledp.randomizers.base import (
 )
 from shuffledp.randomizers.channel import Channel
 from shuffledp.randomizers.density import Density
+from shuffledp.randomizers.discrete_gaussian import DiscreteGaussian
+from shuffledp.randomizers.discrete_laplace import DiscreteLaplace
 from shuffledp.randomizers.duchi import Duchi
 from shuffledp.randomizers.extremal import Extremal
 from shuffledp.randomizers.gaussian import Gaussian
@@ -26,7 +28,6 @@ from shuffledp.randomizers.joint import Joint
 from shuffledp.randomizers.krr import KRR, BinaryRR
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.laplace_ball import LaplaceBall
-from shuffledp.randomizers.lattice import DiscreteGaussian, DiscreteLaplace
 from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.metric import MetricLaplace
 from shuffledp.randomizers.parallel import Parallel

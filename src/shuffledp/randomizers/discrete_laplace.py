@@ -1,0 +1,185 @@
+"""Discrete Laplace noise: two-sided geometric, clamped to the inputs' range or not."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from shuffledp import _check
+from shuffledp.pair import UNIT_ROUNDOFF, Array
+from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, WorstTriples
+from shuffledp.randomizers.chords import IntervalDensity, LaplaceChords
+from shuffledp.randomizers.exact import two_sided_geometric
+from shuffledp.randomizers.lattice import (
+    MOST_ATOMS,
+    Integers,
+    LatticeNoise,
+    check_lattice,
+    run_starts,
+    run_wiggle,
+)
+from shuffledp.randomizers.law import CellEdges, JointLaw
+from shuffledp.randomizers.means import Floats
+from shuffledp.randomness import RandomSource
+from shuffledp.theorems import SHIFTED_TRIPLES
+
+U = UNIT_ROUNDOFF
+# Runs of integers for label stealing, which groups them by how much the gains vary.
+_STEALING_CELLS = 2048
+# Largest input up to which label stealing takes all triples that span the range; then a cover.
+_MOST_SPANNING = 128
+
+
+@dataclass(frozen=True, kw_only=True)
+class DiscreteLaplace(LatticeNoise):
+    """Two-sided geometric noise, f(k) = (1 - a)/(1 + a) a^|k|, a = e^{-eps0/top}.
+
+    Added to an integer in 0 .. top. Likelihood ratios are constant below 0 and above top, so
+    clamping reports to 0 .. top loses nothing: the law of the ratios is the same. The blanket has
+    gamma = 2 a^{ceil(top/2)}/(1 + a), times (1 + 1/a)/2 where top is even.
+
+    Clamped, an end stands for everything beyond it, whose mean does not depend on the input (the
+    noise has no memory): the estimator counts a report of 0 as -a/(1 - a), one of top as
+    top + a/(1 - a).
+
+    Parameters
+    ----------
+    top : int
+        The largest input, 1 to 1e9.
+    eps0 : float
+        Local privacy in nats, 0 < eps0 <= 300; eps0/top for neighbouring integers.
+    clamped : bool
+        Whether reports are clamped to 0 .. top.
+
+    Notes
+    -----
+    Ghosh, Roughgarden, Sundararajan 2009. Reports are int64, drawn from their exact probabilities
+    (to 2^-1280).
+    """
+
+    name: ClassVar[str] = "discrete-laplace"
+    summary: ClassVar[str] = "two-sided geometric noise on integers"
+    top: int
+    eps0: float
+    clamped: bool = False
+
+    def __post_init__(self) -> None:
+        check_lattice(self)
+        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+
+    def _unclamped(self) -> Randomizer | None:
+        return DiscreteLaplace(top=self.top, eps0=self.eps0) if self.clamped else None
+
+    def worst_triples(self) -> WorstTriples | None:
+        """Those that span the range of inputs: x0 or x1 next to the other's, or that between."""
+        if self.top > _MOST_SPANNING:
+            return WorstTriples((), SHIFTED_TRIPLES, before=self._unclamped())
+        top = self.top
+        others = tuple((0, top, (x,)) for x in range(top + 1))
+        seconds = tuple((top, v, (0,)) for v in range(1, top))
+        firsts = tuple((u, top, (0,)) for u in range(1, top))
+        found = (*others, *seconds, *firsts)
+        return WorstTriples(found, SHIFTED_TRIPLES, apart=True, before=self._unclamped())
+
+    def interval_density(self, log_delta: float) -> IntervalDensity | None:
+        """Scale 1/eps0 in units of the range; inputs and outputs are multiples of 1/top."""
+        del log_delta
+        return IntervalDensity(
+            law=self._law_at_places,
+            distances=lambda log_density: np.maximum(-log_density, 0.0) / self.eps0,
+            chords=LaplaceChords(1.0 / self.eps0),
+            bounded=True,
+            quantum=1.0 / self.top,
+        )
+
+    def _law_at_places(self, places: tuple[float, ...]) -> JointLaw:
+        return self._law_at([round(p * self.top) for p in places], _STEALING_CELLS, edges=True)
+
+    @property
+    def rate(self) -> float:
+        """eps0/top = -log a."""
+        return self.eps0 / self.top
+
+    def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
+        """Outputs up to 0, each integer between (or runs of them), and outputs from top on."""
+        return self._law_at(self._inputs(inputs), cells, edges=self.top - 1 > MOST_ATOMS)
+
+    def _law_at(self, at: list[int], cells: int, *, edges: bool) -> JointLaw:
+        starts = run_starts(at, self.top, cells)
+        first, last = starts[:-1], starts[1:] - 1
+        rows = [self._run_mass(x, first, last) for x in at]
+        farther = np.where(2 * first >= self.top, 0, self.top)
+        rows.append(self._run_mass(farther, first, last))
+        ends = np.array([[self._beyond(x), self._beyond(self.top - x)] for x in at])
+        blanket_ends = np.full((1, 2), self._beyond(self.top))
+        ends = np.concatenate([ends, blanket_ends])
+        mass = np.column_stack([ends[:, 0], np.array(rows), ends[:, 1]])
+        found = None
+        if edges:
+            found = self._edges(at, np.append(0, np.append(first, self.top)), last, farther)
+        return JointLaw(mass[:-1], mass[-1], 64 * U * (1.0 + self.eps0), edges=found)
+
+    def _run_mass(self, x: int | Integers, first: Integers, last: Integers) -> Array:
+        """a^near (1 - a^length)/(1 + a) for runs of integers on one side of x."""
+        near = np.where(first >= x, first - x, x - last)
+        grown = -np.expm1(-self.rate * (last - first + 1))
+        return np.exp(-self.rate * near) * grown / (1.0 + math.exp(-self.rate))
+
+    def _beyond(self, distance: int) -> float:
+        """P(K >= distance)."""
+        return math.exp(-self.rate * distance) / (1.0 + math.exp(-self.rate))
+
+    def _edges(
+        self, at: list[int], first: Integers, last: Integers, farther: Integers
+    ) -> CellEdges:
+        last = np.append(0, np.append(last, self.top))
+        farther = np.append(self.top, np.append(farther, 0))
+        logs = np.array(
+            [[-self.rate * np.abs(y - x) for y in (first, last)] for x in (*at, farther)]
+        )
+        return CellEdges(
+            left=logs[:-1, 0],
+            right=logs[:-1, 1],
+            blanket_left=logs[-1, 0],
+            blanket_right=logs[-1, 1],
+            err=16 * U * (1.0 + self.eps0),
+            log_linear=True,
+            wiggle=run_wiggle(logs[:, 0], logs[:, 1], last - first + 1),
+        )
+
+    def variance(self, frequency: float = 0.0) -> float:
+        """2a/(1 - a)^2; clamped a/(1 - a)^2 (2 - P(K <= -x) - P(K >= top - x)), largest in between.
+
+        The latter at x = top/2, or next to it.
+        """
+        del frequency
+        # a/(1 - a)^2 = 1/(2 sinh(rate/2))^2.
+        unit = 1.0 / (2.0 * math.sinh(0.5 * self.rate)) ** 2
+        if not self.clamped:
+            return 2.0 * unit
+        middle = self.top // 2
+        return unit * (2.0 - self._beyond(middle) - self._beyond(self.top - middle))
+
+    def variance_over(self, values: np.ndarray) -> float:
+        """Clamped: averaged over these inputs."""
+        if not self.clamped:
+            return self.variance()
+        x = np.asarray(values, dtype=np.float64)
+        unit = 1.0 / (2.0 * math.sinh(0.5 * self.rate)) ** 2
+        ends = np.exp(-self.rate * x) + np.exp(-self.rate * (self.top - x))
+        return unit * (2.0 - float(ends.mean()) / (1.0 + math.exp(-self.rate)))
+
+    def _noise(self, size: int, source: RandomSource) -> Integers:
+        return two_sided_geometric(self.eps0, self.top, size, source)
+
+    def _unbiased(self, reports: ArrayLike) -> Floats:
+        column = self._reports(reports)
+        if not self.clamped:
+            return column
+        overshoot = 1.0 / math.expm1(self.rate)
+        column = np.where(column == 0.0, -overshoot, column)
+        return np.where(column == self.top, self.top + overshoot, column)
