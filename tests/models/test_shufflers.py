@@ -33,10 +33,15 @@ def largest(pairs, value):
     return lambda alpha: max(value(a, b, alpha) for a, b in pairs)
 
 
+def seeds(few, many):
+    """The first few in every run, all of them in long ones."""
+    return [pytest.param(s, marks=[pytest.mark.long] * (s >= few)) for s in range(many)]
+
+
 # ------------------------------------------------------------------- an order that is not uniform
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6, 200))
 def test_orders_near_uniform(seed):
     rng = exact.rng_of(seed)
     inputs, outputs, n = rng.choice([(2, 2, 4), (3, 2, 3), (2, 3, 3), (3, 3, 2)])
@@ -52,7 +57,7 @@ def test_orders_near_uniform(seed):
     assert bound.lower == 0.0 or worst(powers(bound.lower)[0]) >= Fraction(0.05)
 
 
-@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("seed", seeds(8, 60))
 def test_any_table_of_permutations_near_uniform(seed):
     """Shufflers drawn at random, whose order depends on the messages: no theorem is used."""
     rng = exact.rng_of(100 + seed)
@@ -123,7 +128,7 @@ def test_formula_of_the_distance():
 # --------------------------------------------------------------- shards, dummies, absent users
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", seeds(4, 120))
 def test_public_shards(seed):
     rng = exact.rng_of(200 + seed)
     inputs, n, count = rng.choice([(2, 5, 2), (3, 4, 2), (2, 6, 3)])
@@ -160,7 +165,7 @@ def test_secret_shards():
     assert public.delta(epsilon=0.1).upper > acc.delta(epsilon=0.1).upper
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3, 120))
 def test_dummies_of_any_inputs(seed):
     rng = exact.rng_of(300 + seed)
     inputs, n, dummies = rng.choice([(2, 2, 3), (3, 2, 2), (2, 3, 2)])
@@ -173,7 +178,7 @@ def test_dummies_of_any_inputs(seed):
         assert_between(acc.delta(epsilon=epsilon), worst, epsilon)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3, 120))
 def test_absent_users_are_filled_in(seed):
     """Replaced by another value, or absent: then a mixture of the rows stands in its place."""
     rng = exact.rng_of(400 + seed)
@@ -198,7 +203,7 @@ def test_absent_users_are_filled_in(seed):
 # --------------------------------------------------------------------------- several users
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", seeds(6, 200))
 def test_several_users(seed):
     rng = exact.rng_of(500 + seed)
     inputs, outputs, n, k = rng.choice([(2, 2, 5, 2), (2, 2, 5, 3), (3, 2, 4, 2), (2, 3, 4, 3)])
@@ -214,7 +219,7 @@ def test_several_users(seed):
     assert bound.lower == 0.0 or worst(powers(bound.lower)[0]) >= Fraction(0.02)
 
 
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", seeds(3, 60))
 def test_all_at_once(seed):
     """Two users of shards with dummies behind a shuffler that is not uniform."""
     rng = exact.rng_of(600 + seed)

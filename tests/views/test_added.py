@@ -145,12 +145,22 @@ def check(view, shares, *, also_epsilon):
     assert truth(ends.lower)[0][1] >= target or ends.lower == 0.0, (view, target)
 
 
+def bits_of(seed):
+    """So many random bits a seed, each with all its data sets."""
+    return 6 if seed == 0 else 25
+
+
+def vectors_of(seed):
+    """The same of vectors."""
+    return 1 if seed == 0 else 5
+
+
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(s, marks=pytest.mark.long) for s in range(1, 60))]
 )
 def test_one_noisy_bit_against_every_dataset(seed):
     rng = random.Random(f"noisy bit {seed}")
-    for k in range(6 if seed == 0 else 25):
+    for k in range(bits_of(seed)):
         view = sd.shuffle(
             random_bit(rng), rng.randint(1, 6), view="sums", added=random_noise(rng, high=1.0)
         )
@@ -162,7 +172,7 @@ def test_one_noisy_bit_against_every_dataset(seed):
 )
 def test_noisy_vectors_against_every_pair_of_datasets(seed):
     rng = random.Random(f"noisy vectors {seed}")
-    for _ in range(1 if seed == 0 else 5):
+    for _ in range(vectors_of(seed)):
         make, ones = rng.choice((sd.RAPPOR, sd.OUE)), rng.choice((1, 2))
         view = sd.shuffle(
             make(d=2, eps0=math.exp(rng.uniform(-1.0, 1.5))),

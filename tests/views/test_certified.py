@@ -20,12 +20,15 @@ def many_bits():
     ctx.prec = before
 
 
+CASES_OF_A_SEED = 5
+
+
 @pytest.mark.parametrize(
     "seed", [1, *(pytest.param(s, marks=pytest.mark.long) for s in range(2, 200))]
 )
 def test_random_sums_against_every_pair_of_datasets(seed):
     rng = random.Random(f"certified sums {seed}")
-    for _ in range(5):
+    for _ in range(CASES_OF_A_SEED):
         mechanism, n, ones, relation = random_case(rng)
         view = sd.shuffle(mechanism, n, view="sums", ones=ones, relation=relation)
         epsilon = rng.choice((0.05, 0.3, 0.7, 0.95)) * mechanism.eps0

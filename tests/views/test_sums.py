@@ -124,12 +124,17 @@ def random_case(rng):
     return mechanism, n, min(ones, d), rng.choice(("replace-one", "replace-special"))
 
 
+def cases_of(seed):
+    """So many random cases a seed, each with all its data sets."""
+    return 1 if seed == 0 else 10
+
+
 @pytest.mark.parametrize(
     "seed", [0, *(pytest.param(s, marks=pytest.mark.long) for s in range(1, 200))]
 )
 def test_random_sums_against_every_pair_of_datasets(seed):
     rng = random.Random(f"sums {seed}")
-    for _ in range(1 if seed == 0 else 10):
+    for _ in range(cases_of(seed)):
         mechanism, n, ones, relation = random_case(rng)
         view = sd.shuffle(mechanism, n, view="sums", ones=ones, relation=relation, rtol=2e-3)
         epsilon = rng.choice((0.05, 0.3, 0.7, 0.95)) * mechanism.eps0
