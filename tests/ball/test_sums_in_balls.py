@@ -156,6 +156,24 @@ def test_brackets_of_random_data_sets_with_noise_hold_the_definition():
         assert high - low < 1e-9
 
 
+def test_what_is_cut_off_of_noise_counts(monkeypatch):
+    """Cut where much is left, a bracket is wider and still holds the definition."""
+    monkeypatch.setattr(balls, "_CUT", -27.0)
+    rng, wider = random.Random("cut noise"), 0
+    for _ in range(12):
+        mechanism = {"name": "binary-rr", "eps0": math.exp(rng.uniform(-1.0, 1.0))}
+        n = rng.randint(1, 4)
+        added = random_noise(rng) | {"scale": math.exp(rng.uniform(0.0, 0.7))}
+        low, high = others_bracket(
+            mechanism, n=n, ones=0, swap=False, log_smallest=-30.0, added=added
+        )(0.1)
+        least, most = noisy(mechanism, n, 0, 0.1, added, swap=False)
+        assert low == -math.inf or arb(low).exp() <= most
+        assert least <= arb(high).exp(), (mechanism, n, added)
+        wider += high - low > 1e-8
+    assert wider > 6
+
+
 def test_all_data_sets_with_noise():
     rng = random.Random("all noisy data sets")
     for _ in range(6):
