@@ -21,6 +21,8 @@ Complex = npt.NDArray[np.complexfloating[Any, Any]]
 _EXACT = 128
 # e^690 is in range, and so are a few hundred times as much.
 _LARGEST_LOG = 690.0
+# So far below it nothing is clipped.
+_MODERATE = _LARGEST_LOG - 1.0
 
 
 def halved_sum(terms: Array) -> tuple[float, float]:
@@ -62,6 +64,9 @@ def grown(log_size: Array, relative: Array) -> Array:
 
     An error that is clipped would be an error that is too small.
     """
+    if np.max(relative, initial=0.0) < 1.0 and np.max(log_size, initial=0.0) < _MODERATE:
+        # Nearly always; the same numbers with half of the work.
+        return np.exp(np.maximum(log_size, -745.0)) * np.expm1(relative) + 1e-320
     small = np.exp(np.clip(log_size, -745.0, _LARGEST_LOG)) * np.expm1(np.minimum(relative, 1.0))
     large = np.exp(np.clip(log_size + relative, -745.0, _LARGEST_LOG))
     found = np.where(relative < 1.0, small, large) + 1e-320
