@@ -11,7 +11,6 @@ from shuffledp.review.audits import audited_section, audited_verdict
 from shuffledp.review.blocks import (
     Block,
     Bullets,
-    Checks,
     Code,
     Document,
     Figure,
@@ -47,6 +46,7 @@ from shuffledp.review.grounds import (
     Cited,
     anchor,
     assumptions,
+    checklist,
     key,
     sentence,
     sources,
@@ -98,16 +98,13 @@ def report(entries: Sequence[Entry], *, date: str) -> Document:
 def _of_one(entry: Entry, level: int, prefix: str, date: str) -> list[Block]:
     certificate = entry.certificate
     cited = statements(certificate)
-    blocks = [*_verdict(certificate), *audited_verdict(entry.audited), *_summary(entry)]
+    status = target_status(verdict_of(certificate), certificate.quantity)
+    blocks = [*status, *audited_verdict(entry.audited), *_summary(entry)]
     blocks += _warnings(entry, level)
     blocks += [Heading("What is certified", level), *situations(certificate, cited, prefix)]
     blocks += _figure(entry, level, prefix)
     blocks += [
-        Heading("Assumptions, to be checked", level),
-        Paragraph(
-            line("The numbers hold if all of these do. Nobody can compute them: tick, initial.")
-        ),
-        Checks(tuple(line(words) for words in assumptions(certificate))),
+        *checklist(assumptions(certificate), level),
         Heading("Theorems", level),
         *theorems(cited, level, prefix),
         Heading("Verification", level),
@@ -122,11 +119,11 @@ def _of_one(entry: Entry, level: int, prefix: str, date: str) -> list[Block]:
 # --------------------------------------------------------------------------- what comes first
 
 
-def _verdict(certificate: Any) -> list[Block]:
-    verdict = verdict_of(certificate)
+def target_status(verdict: Any, quantity: str) -> list[Block]:
+    """Whether the target of the deployment file is met, or that it has none."""
     if verdict is not None:
         return [Status(verdict.kind, line(Strong(f"{verdict.title}."), f" {verdict.words}."))]
-    word = WORDS[certificate.quantity]
+    word = WORDS[quantity]
     words = (
         f" The deployment file does not say how large {word} may be (target.at_most): whether this "
         "is enough is for the reader to decide."

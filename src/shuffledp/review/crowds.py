@@ -10,7 +10,6 @@ from typing import Any
 from shuffledp.review.blocks import (
     Block,
     Bullets,
-    Checks,
     Code,
     Document,
     Figure,
@@ -19,7 +18,6 @@ from shuffledp.review.blocks import (
     Paragraph,
     Ref,
     Signatures,
-    Status,
     Strong,
     Table,
     Terms,
@@ -33,12 +31,13 @@ from shuffledp.review.claims import (
     failure,
     released,
 )
-from shuffledp.review.content import ROLES, failed_words, odds_words, situations
+from shuffledp.review.content import ROLES, failed_words, odds_words, situations, target_status
 from shuffledp.review.drawing import Item, Level, Mark, Picture
 from shuffledp.review.entry import Entry
 from shuffledp.review.glossary import TERMS
 from shuffledp.review.grounds import (
     assumptions,
+    checklist,
     sentence,
     sources,
     statements,
@@ -143,7 +142,8 @@ def crowd_report(entries: Sequence[CrowdEntry], *, date: str) -> Document:
 def _of_one(one: CrowdEntry, level: int, prefix: str, date: str) -> list[Block]:
     entry, certificate = one.entry, one.entry.certificate
     groups = [certificate.of_group(k) for k in range(len(certificate.members))]
-    blocks = [*_limit(certificate), *_summary(certificate, groups), *_warned(entry, level)]
+    status = target_status(crowd_verdict(certificate), certificate.quantity)
+    blocks = [*status, *_summary(certificate, groups), *_warned(entry, level)]
     blocks += [Heading("What is certified", level), _table(one, groups, prefix), _odds(groups)]
     blocks += _figure(one, groups, level, prefix)
     for k, group in enumerate(groups):
@@ -157,29 +157,13 @@ def _of_one(one: CrowdEntry, level: int, prefix: str, date: str) -> list[Block]:
         blocks += theorems(cited, level, f"{name}-")
     said = list(dict.fromkeys(words for group in groups for words in assumptions(group)))
     blocks += [
-        Heading("Assumptions, to be checked", level),
-        Paragraph(
-            line("The numbers hold if all of these do. Nobody can compute them: tick, initial.")
-        ),
-        Checks(tuple(line(words) for words in said)),
+        *checklist(said, level),
         Heading("Verification", level),
         *verification(entry),
         Heading("Where this comes from", level),
         sources(entry, date),
     ]
     return blocks
-
-
-def _limit(certificate: Any) -> list[Block]:
-    verdict = crowd_verdict(certificate)
-    if verdict is not None:
-        return [Status(verdict.kind, line(Strong(f"{verdict.title}."), f" {verdict.words}."))]
-    word = WORDS[certificate.quantity]
-    words = (
-        f" The deployment file does not say how large {word} may be (target.at_most): whether this "
-        "is enough is for the reader to decide."
-    )
-    return [Status("none", line(Strong("No target is set."), words))]
 
 
 def _now(group: Any) -> Ends:

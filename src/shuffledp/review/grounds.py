@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+from collections.abc import Iterable
 from typing import Any
 
 from shuffledp.review.blocks import (
     Block,
     Bullets,
+    Checks,
     Code,
     Heading,
     Paragraph,
@@ -38,6 +40,16 @@ def assumptions(certificate: Any) -> list[str]:
     several = certificate.rounds > 1
     # That there is one round is said of the table of one round alone.
     return [words for words in dict.fromkeys(said) if not (several and words == ONE_ROUND)]
+
+
+def checklist(words: Iterable[str], level: int) -> list[Block]:
+    """Assumptions as boxes to tick."""
+    asked = "The numbers hold if all of these do. Nobody can compute them: tick, initial."
+    return [
+        Heading("Assumptions, to be checked", level),
+        Paragraph(line(asked)),
+        Checks(tuple(line(each) for each in words)),
+    ]
 
 
 def key(theorem: Any) -> tuple[str, ...]:
