@@ -10,6 +10,7 @@ from dp_accounting.pld import privacy_loss_distribution as distribution
 
 import shuffledp as sd
 from shuffledp.accounting import (
+    BatchesDpEvent,
     ShuffleDpEvent,
     ShufflePLDAccountant,
     ShuffleRdpAccountant,
@@ -228,3 +229,65 @@ def test_certified_takes_shuffle_events_alone(wrong):
         certified(wrong)
     with pytest.raises(sd.ParameterError):
         certified(da.NoOpDpEvent())
+
+
+def run_of(sampler, relation="add-or-remove-one", **more):
+    given = {"n": 100, "noise": 1.0, "clip": 1.0, "epochs": 3, "batch": 10, "delta": 1e-6}
+    return sd.sgd(sampler=sampler, relation=relation, **(given | more))
+
+
+ADDED = da.NeighboringRelation.ADD_OR_REMOVE_ONE
+ZEROED = da.NeighboringRelation.REPLACE_SPECIAL
+
+
+def test_batches_travel():
+    run = run_of("balls-and-bins", per_epoch=2)
+    event = BatchesDpEvent.of(run)
+    assert da.DpEvent.from_named_tuple(event.to_named_tuple()) == event
+    one = event.accountant()
+    assert (one.epochs, one.per_epoch, one.relation, one.sampler) == (
+        1, 2, run.relation, "balls-and-bins"
+    )  # fmt: skip
+    with pytest.raises(sd.ParameterError, match="training"):
+        BatchesDpEvent({"sampler": "poisson"}, 10).accountant()
+    with pytest.raises(sd.ParameterError, match="run"):
+        BatchesDpEvent.of(WEEKLY)
+
+
+def test_poisson_batches_are_those_of_dp_accounting_in_both_directions():
+    """So that they may be composed with its own events: removal first, then addition."""
+    ours = BatchesDpEvent.of(run_of("poisson")).pld(GRID)
+    theirs = distribution.from_gaussian_mechanism(
+        1.0, sampling_prob=0.1, value_discretization_interval=GRID, neighboring_relation=ADDED
+    ).self_compose(10)
+    for epsilon in (0.2, 0.5, 0.9):
+        for side in ("_pmf_remove", "_pmf_add"):
+            mine, other = (getattr(p, side).get_delta_for_epsilon(epsilon) for p in (ours, theirs))
+            assert other * (1.0 - 1e-2) - 1e-9 <= mine <= other * (1.0 + 1e-2) + 1e-4
+    assert ours._pmf_remove.get_delta_for_epsilon(1.0) > 1e-3
+    assert ours._pmf_add.get_delta_for_epsilon(1.0) < 1e-12
+
+
+def test_epochs_of_batches_add_up():
+    run = run_of("poisson")
+    event = da.SelfComposedDpEvent(BatchesDpEvent.of(run), run.epochs)
+    accountant = ShufflePLDAccountant(ADDED, GRID).compose(event)
+    assert run.bound.lower <= accountant.get_epsilon(1e-6) <= run.bound.upper + 2 * GRID
+    exact = certified(accountant.ledger).epsilon(delta=1e-6)
+    assert (exact.lower, exact.upper) == (run.bound.lower, run.bound.upper)
+    renyi = ShuffleRdpAccountant([2.0, 4.0, 8.0], ADDED).compose(event)
+    assert renyi.get_epsilon(1e-6) >= run.bound.lower
+
+
+@pytest.mark.parametrize("relation", [da.NeighboringRelation.REPLACE_ONE, ZEROED])
+def test_batches_count_under_their_own_relation_alone(relation):
+    event = BatchesDpEvent.of(run_of("poisson"))
+    for accountant in (
+        ShufflePLDAccountant(relation, GRID),
+        ShuffleRdpAccountant(neighboring_relation=relation),
+    ):
+        with pytest.raises(da.UnsupportedEventError, match="ADD_OR_REMOVE_ONE"):
+            accountant.compose(event)
+    # A shuffle event has no name under the relation of batches.
+    with pytest.raises(sd.ParameterError):
+        certified(da.ComposedDpEvent([EVENT, event])).epsilon(delta=1e-6)

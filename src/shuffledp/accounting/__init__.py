@@ -1,10 +1,18 @@
-"""Shuffled mechanisms inside dp_accounting: an event and two accountants (extra: dp-accounting).
+"""Shuffled mechanisms and batches inside dp_accounting: events, accountants (extra: dp-accounting).
 
 Interoperability: PLD and RDP accountants add up in float arithmetic. ``certified`` turns the same
 events into a composition whose ends are certified.
 """
 
 from shuffledp.accounting.accountants import ShufflePLDAccountant, ShuffleRdpAccountant
-from shuffledp.accounting.event import ShuffleDpEvent, certified
+from shuffledp.accounting.batches import BatchesDpEvent
+from shuffledp.accounting.certified import certified
+from shuffledp.accounting.event import ShuffleDpEvent
 
-__all__ = ["ShuffleDpEvent", "ShufflePLDAccountant", "ShuffleRdpAccountant", "certified"]
+__all__ = [
+    "BatchesDpEvent",
+    "ShuffleDpEvent",
+    "ShufflePLDAccountant",
+    "ShuffleRdpAccountant",
+    "certified",
+]

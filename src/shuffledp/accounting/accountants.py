@@ -11,9 +11,10 @@ from dp_accounting.pld import privacy_loss_distribution
 from dp_accounting.pld.pld_privacy_accountant import PLDAccountant
 from dp_accounting.rdp.rdp_privacy_accountant import RdpAccountant
 
+from shuffledp.accounting.batches import BatchesDpEvent
 from shuffledp.accounting.event import ShuffleDpEvent
 from shuffledp.errors import NotCertified
-from shuffledp.neighbours import REPLACEMENT
+from shuffledp.neighbours import REPLACEMENT, AddOrRemove, ReplaceSpecial
 
 Relation = privacy_accountant.NeighboringRelation
 Problem = privacy_accountant.PrivacyAccountant.CompositionErrorDetails
@@ -21,19 +22,27 @@ Problem = privacy_accountant.PrivacyAccountant.CompositionErrorDetails
 _SMALLEST_DELTA = 1e-13
 
 
-def _wrong_relation(event: ShuffleDpEvent, relation: Any) -> Problem | None:
+Event = ShuffleDpEvent | BatchesDpEvent
+# Our relation -> dp_accounting's name for it.
+_NAMES: dict[Any, Any] = {
+    REPLACEMENT: Relation.REPLACE_ONE,
+    ReplaceSpecial(): Relation.REPLACE_SPECIAL,
+    AddOrRemove(): Relation.ADD_OR_REMOVE_ONE,
+}
+
+
+def _wrong_relation(event: Event, relation: Any) -> Problem | None:
     """Why the event may not be counted; None where it may."""
-    if relation is not Relation.REPLACE_ONE:
+    kind, own = type(event).__name__, event.relation
+    name = _NAMES.get(own)
+    if name is None:
         words = (
-            f"neighboring_relation must be `REPLACE_ONE` for `ShuffleDpEvent`. Found {relation}."
-        )
-        return Problem(invalid_event=event, error_message=words)
-    own = event.accountant().source.relation
-    if own != REPLACEMENT:
-        words = (
-            f"`ShuffleDpEvent` is for neighbours with {own.words}, which is not `REPLACE_ONE`; "
+            f"`{kind}` is for neighbours with {own.words}, which is not `REPLACE_ONE`; "
             "`shuffledp.compose` and `shuffledp.accounting.certified` carry such relations along."
         )
+        return Problem(invalid_event=event, error_message=words)
+    if relation is not name:
+        words = f"neighboring_relation must be `{name.name}` for `{kind}`. Found {relation}."
         return Problem(invalid_event=event, error_message=words)
     return None
 
@@ -60,7 +69,7 @@ class ShufflePLDAccountant(PLDAccountant):
         count: int,
         do_compose: bool,  # noqa: FBT001 (the base's)
     ) -> Problem | None:
-        if isinstance(event, ShuffleDpEvent):
+        if isinstance(event, Event):
             problem = _wrong_relation(event, self.neighboring_relation)
             if problem is None and do_compose and count:
                 self._pld = self._pld.compose(self._one(event).self_compose(count))
@@ -69,12 +78,12 @@ class ShufflePLDAccountant(PLDAccountant):
             return self._randomized_response(event, count, do_compose=do_compose)
         return super()._maybe_compose(event, count, do_compose)
 
-    def _one(self, event: ShuffleDpEvent) -> Any:
-        """The PLD of one round, made once."""
+    def _one(self, event: Event) -> Any:
+        """The PLD of one event, made once."""
         key = repr(event).encode()
         if key not in self._known:
             grid = self._value_discretization_interval
-            self._known[key] = event.accountant().pld(discretization=grid)
+            self._known[key] = event.pld(grid)
         return self._known[key]
 
     def _randomized_response(
@@ -130,12 +139,12 @@ class ShuffleRdpAccountant(RdpAccountant):
         count: int,
         do_compose: bool,  # noqa: FBT001 (the base's)
     ) -> Problem | None:
-        if not isinstance(event, ShuffleDpEvent):
+        if not isinstance(event, Event):
             return super()._maybe_compose(event, count, do_compose)
         problem = _wrong_relation(event, self._neighboring_relation)
         if problem is None and do_compose and count:
             key = repr(event).encode()
             if key not in self._known:
-                self._known[key] = np.array(event.accountant().rdp(self._orders.tolist()))
+                self._known[key] = np.array(event.rdp(self._orders.tolist()))
             self._rdp = self._rdp + count * self._known[key]
         return problem

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import attr
 from dp_accounting import dp_event
 
-from shuffledp.composition import Composed, compose
-from shuffledp.errors import ParameterError, rejected
+from shuffledp.errors import rejected
+from shuffledp.neighbours import Relation
 from shuffledp.randomizers import Randomizer, randomizer_from_dict
 from shuffledp.shuffle import Shuffled, generic, shuffle
 
@@ -58,6 +58,19 @@ class ShuffleDpEvent(dp_event.DpEvent):
             raise rejected("mechanism", mechanism, "a shuffled mechanism, or a randomizer and n")
         return cls(mechanism.to_dict(), n)
 
+    @property
+    def relation(self) -> Relation:
+        """Which datasets are neighbours."""
+        return self.accountant().source.relation
+
+    def pld(self, discretization: float) -> Any:
+        """Its PLD on a grid."""
+        return self.accountant().pld(discretization=discretization)
+
+    def rdp(self, orders: Sequence[float]) -> list[float]:
+        """Renyi divergences, certified from above."""
+        return self.accountant().rdp(orders)
+
     def accountant(self) -> Shuffled:
         """The front door's object of this event."""
         text = json.dumps(dict(self.mechanism), sort_keys=True, default=list)
@@ -72,35 +85,3 @@ def _accountant(mechanism: str, n: int, published: bool) -> Shuffled:  # noqa: F
     if given.get("name") == GENERIC:
         return generic(**{k: v for k, v in given.items() if k != "name"}, **settings)
     return shuffle(randomizer_from_dict(given), **settings)
-
-
-def certified(event: dp_event.DpEvent) -> Composed:
-    """The composition of an event made of shuffle events alone, with certified ends.
-
-    Parameters
-    ----------
-    event : DpEvent
-        ShuffleDpEvent, or ComposedDpEvent and SelfComposedDpEvent of such; an accountant's
-        ``ledger``, for one.
-
-    Raises
-    ------
-    ParameterError
-        If there is any other event inside.
-    """
-    parts = list(_flat(event, 1))
-    if not parts:
-        raise ParameterError("event: wanted at least one ShuffleDpEvent")
-    return compose(parts)
-
-
-def _flat(event: dp_event.DpEvent, count: int) -> list[tuple[Shuffled, int]]:
-    if isinstance(event, ShuffleDpEvent):
-        return [(event.accountant(), count)]
-    if isinstance(event, dp_event.NoOpDpEvent):
-        return []
-    if isinstance(event, dp_event.SelfComposedDpEvent):
-        return _flat(event.event, count * event.count)
-    if isinstance(event, dp_event.ComposedDpEvent):
-        return [part for inner in event.events for part in _flat(inner, count)]
-    raise rejected("event", event, "ShuffleDpEvent, ComposedDpEvent or SelfComposedDpEvent")
