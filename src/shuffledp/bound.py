@@ -209,7 +209,7 @@ class Bound(Drawn, ByContent):
         return f"Bound({self._line()})"
 
     def __str__(self) -> str:
-        fixed = ", ".join(f"{name} = {value:g}" for name, value in self.at.items())
+        fixed = ", ".join(f"{name} = {_all_digits(value)}" for name, value in self.at.items())
         low, high = outward(self.lower, up=False, digits=8), outward(self.upper, up=True, digits=8)
         lines = [f"{low} <= {self.quantity} <= {high}   at {fixed}"]
         for side, theorem in (("upper", self.upper_theorem), ("lower", self.lower_theorem)):
@@ -223,7 +223,15 @@ class Bound(Drawn, ByContent):
 
 def _fixed(name: str, value: float) -> str:
     """What was held fixed, with all digits of a whole number."""
-    return f"{value:,.0f}" if name == "n" else f"{value:g}"
+    return f"{value:,.0f}" if name == "n" else _all_digits(value)
+
+
+def _all_digits(value: float) -> str:
+    """As short as possible; what was held fixed is printed as it was."""
+    short = f"{value:g}"
+    if float(short) == value:
+        return short
+    return f"{value:.0f}" if float(value).is_integer() else repr(float(value))
 
 
 def outward(value: float | None, *, up: bool, digits: int = 6) -> str:

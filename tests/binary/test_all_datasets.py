@@ -5,11 +5,12 @@ import random
 from decimal import Decimal
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
 import shuffledp as sd
 from binary import exact
-from shuffledp.binary.crowd import divergence
+from shuffledp.binary.crowd import Problem, _steps, divergence
 from shuffledp.binary.curve import Curve, problem
 from shuffledp.binary.search import largest
 from shuffledp.errors import NotCertified, ParameterError
@@ -225,3 +226,23 @@ def test_deltas_far_below_floats_and_ends_of_the_range():
     seen = sd.shuffle(sd.Channel(matrix=[(1.0, 0.0), (0.25, 0.75)]), 5)
     assert seen.delta(epsilon=800.0, analysis="binary-exact").upper >= 0.75
     assert seen.epsilon(delta=0.5, analysis="binary-exact").upper == math.inf
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_steps_are_bounded_for_every_alpha_of_the_interval(seed):
+    """h falls in alpha where P(k) > P(k - 1), and rises elsewhere: either end may be the one."""
+    rng = random.Random(seed)
+    for _ in range(40):
+        middle, width = rng.uniform(-0.5, 1.0), rng.choice([1e-15, 1e-3, 0.5])
+        alpha = (middle - width, max(middle + width, 1e-9))
+        b = rng.uniform(0.0, 2.0)
+        mass = np.array([rng.random() for _ in range(6)])
+        low, high = mass * (1.0 - 1e-6), mass * (1.0 + 1e-6)
+        problem = Problem(1.0, 0.5, alpha, (b * (1.0 - 1e-9), b))
+        bottom, top = _steps(problem, low, high)
+        for _ in range(20):
+            a = rng.choice([*alpha, rng.uniform(*alpha)])
+            at = np.array([rng.uniform(x, y) for x, y in zip(low, high, strict=True)])
+            h = a * at[:-1] - (a + b) * at[1:]
+            assert bool((bottom <= h).all())
+            assert bool((h <= top).all())

@@ -11,7 +11,14 @@ from scipy.integrate import quad
 
 from shuffledp.stealing.bound import completed
 from shuffledp.stealing.measures import Measure
-from shuffledp.stealing.positive_sum import Contour, PositiveSums, log_chernoff, spreads, tilt
+from shuffledp.stealing.positive_sum import (
+    Contour,
+    PositiveSums,
+    Tilted,
+    log_chernoff,
+    spreads,
+    tilt,
+)
 
 N = 200
 
@@ -104,7 +111,14 @@ def test_rounding_stays_small_at_any_n(n: int) -> None:
 
 @pytest.mark.parametrize(
     ("atoms", "scale", "step", "nodes"),
-    [(5, 1.0, 1e-9, 50), (300, 1.0, 0.01, 90), (40, 1e3, 1e-3, 60), (3, 1.0, 2.0, 200)],
+    [
+        (5, 1.0, 1e-9, 50),
+        (300, 1.0, 0.01, 90),
+        (40, 1e3, 1e-3, 60),
+        (3, 1.0, 2.0, 200),
+        # Squares of such gains are no floats.
+        (97, 1e-170, 3e168, 200),
+    ],
 )
 def test_spreads_are_below_the_truth_in_balls(
     atoms: int, scale: float, step: float, nodes: int
@@ -129,3 +143,19 @@ def test_spreads_are_below_the_truth_in_balls(
             assert float(found[j]) >= float(truth) * (1.0 - 1e-8)
     finally:
         ctx.prec = before
+
+
+def test_a_labelled_part_that_is_next_to_nothing() -> None:
+    """Beside a reservoir of almost all mass its share is not what is left of one."""
+    n = 10**15
+    common = Tilted(1.0, 0.0, 0.0, np.ones(1), np.zeros(1), 0.0)
+    label = Tilted(1.0 / n, 0.0, 0.0, np.full(2, 0.5), np.array([-1.0, 1.0]), 0.0)
+    at = Contour(0.01, 0.3, 0.5, 40)
+    t = at.step * np.arange(at.nodes + 1)
+    lost = 0.5 * np.sin(t) ** 2 / (n + 1.0)
+    terms = np.exp(-n * lost + 0.5 * at.smoothing**2 * (at.alpha**2 - t * t)) / (
+        at.alpha**2 + t * t
+    )
+    sums = (2.0 * math.fsum(terms) - float(terms[0])) * at.step / (2.0 * math.pi)
+    found = PositiveSums(common, n).log(label, 1.0 / n, at)
+    assert found >= math.log(sums) - math.log(n) + n * math.log1p(1.0 / n) - 1e-9

@@ -287,3 +287,20 @@ def test_what_is_outside_a_short_window_counts(monkeypatch):
             assert low <= arb(found.log_high).exp(), (view, epsilon)
             wider += found.log_high - found.log_low > 1e-6
     assert wider > 10
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "n", "scale", "ask"),
+    [
+        (sd.BinaryRR(eps0=0.001), 1, 0.5, {"epsilon": 0.001}),
+        (sd.BinaryRR(eps0=0.001), 1, 0.5, {"delta": 1e-60}),
+        (sd.OUE(d=2, eps0=0.001), 5, 0.2, {"epsilon": 0.0005001249999947866}),
+        # Powers of the odds leave the floats: nothing is said there, and no warning raised.
+        (sd.Channel(matrix=((1.0, 0.0), (0.0, 1.0))), 10, 0.25, {"delta": 1e-20}),
+    ],
+)
+def test_questions_next_to_what_no_noise_allows(mechanism, n, scale, ask):
+    added = sd.AddedNoise(kind="discrete-gaussian", scale=scale)
+    account = sd.shuffle(mechanism, n, view="sums", added=added)
+    found = account.delta(**ask) if "epsilon" in ask else account.epsilon(**ask)
+    assert found.lower <= found.upper

@@ -152,6 +152,7 @@ def _log(value: float, level: tuple[float, float], *, up: bool) -> float:
     return min(total + err, 0.0) if up else total - err
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _around(
     problem: Problem,
     parts: tuple[_Part, _Part],
@@ -199,23 +200,37 @@ def _around(
     upper = problem.alpha[1] * own_high[-2] - problem.b[0] * tail_low
     upper = max(upper, 0.0) + 4 * U * problem.alpha[1] * own_high[-2]
     upper += math.fsum(np.maximum(step_high[1:-1], 0.0))
-    lower = problem.alpha[0] * own_low[-2] - problem.b[1] * tail_high
+    own = own_low if problem.alpha[0] > 0.0 else own_high
+    lower = problem.alpha[0] * own[-2] - problem.b[1] * tail_high
     lower -= 4 * U * abs(problem.alpha[0]) * own_high[-2] + 4 * U * problem.b[1] * tail_high
     # F_j = F_top + h_(j+1) + .. + h_top for every j of the range.
     sums = np.concatenate([[0.0], np.cumsum(step_low[1:-1][::-1])])
     lower += float(sums.max()) - 4 * U * (reach + 2.0) * float(np.abs(step_low[1:-1]).sum())
-    return lower, upper * (1.0 + 8 * U), middle
+    upper *= 1.0 + 8 * U
+    # What is not a number, beyond the floats, bounds nothing.
+    return (
+        -math.inf if math.isnan(lower) else float(lower),
+        math.inf if math.isnan(upper) else float(upper),
+        middle,
+    )
 
 
 def _steps(problem: Problem, low: Array, high: Array) -> tuple[Array, Array]:
-    """Lower and upper bounds of h_k = alpha P(k - 1) - (alpha + b) P(k), scaled alike."""
-    (alpha_low, alpha_high), (b_low, b_high) = problem.alpha, problem.b
-    bottom = alpha_low * low[:-1] if alpha_low > 0.0 else alpha_low * high[:-1]
-    total = alpha_low + b_high
-    bottom = bottom - (total * high[1:] if total > 0.0 else total * low[1:])
-    top = alpha_high * high[:-1] - (alpha_high + b_low) * low[1:]
-    size = (alpha_high + b_high + abs(alpha_low)) * (high[:-1] + high[1:])
-    return bottom - 8 * U * size, top + 8 * U * size
+    """Lower and upper bounds of h_k = alpha P(k - 1) - (alpha + b) P(k), scaled alike.
+
+    The least over all masses within their bounds is concave in alpha, the largest convex: both are
+    attained at an end of alpha's interval, at either of them.
+    """
+    b_low, b_high = problem.b
+    least, most = [], []
+    for alpha in problem.alpha:
+        first = (low, high) if alpha >= 0.0 else (high, low)
+        bottom, top = alpha + b_high, alpha + b_low
+        least.append(alpha * first[0][:-1] - bottom * (high if bottom >= 0.0 else low)[1:])
+        most.append(alpha * first[1][:-1] - top * (low if top >= 0.0 else high)[1:])
+    size = (max(map(abs, problem.alpha)) + b_high) * (high[:-1] + high[1:])
+    bottom, top = np.minimum(*least) - 8 * U * size, np.maximum(*most) + 8 * U * size
+    return np.where(np.isnan(bottom), -math.inf, bottom), np.where(np.isnan(top), math.inf, top)
 
 
 def _binomial(count: int, odds: float, tau: float, loose: float = 0.0) -> _Part:

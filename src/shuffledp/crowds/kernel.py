@@ -181,9 +181,10 @@ def _on_line(group: Group, law: Measure, reservoir: Measure, joined: Array, at: 
     err += 4 * U * (share * abs(inside.rise) + abs(tilted.rise) + abs(excess))
     log_mass = math.log1p(rise + err + excess)
     rel = 4.0 * (inside.rel + tilted.rel) + 16 * U
-    part = share * inside.mass / (share * inside.mass + tilted.mass)
+    total = share * inside.mass + tilted.mass
+    part, other = share * inside.mass / total, tilted.mass / total
     stolen = 0.5 * np.clip(spreads(tilted, at.step, at.nodes) * (1.0 - rel), 0.0, 1.0)
-    missing = np.clip((part * joined + (1.0 - part) * stolen) * (1.0 - rel), 0.0, 0.75)
+    missing = np.clip((part * joined + other * stolen) * (1.0 - rel), 0.0, 0.75)
     falls = group.count * np.log1p(-missing)
     power = group.count * log_mass
     return _Type(

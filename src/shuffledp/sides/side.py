@@ -19,7 +19,7 @@ from shuffledp.divergence import (
 
 # Up to so many profiles a loose bracket of each costs more than it saves.
 _FEW = 2
-# Estimates of log delta are within some per cent: what is estimated that far above is not below.
+# Where an estimate is that far above, a loose bracket decides.
 _FAR_ABOVE = 0.5
 
 
@@ -84,9 +84,13 @@ class Side:
         return Found(ends[which], self.theorem, gap, self.witnesses[which], self.assumptions)
 
     def hopeless(self, epsilon: float, log_delta: float) -> bool:
-        """Whether the curve of delta seems far above that point; an estimate, certifies nothing."""
+        """Whether delta is certainly above that point; looked at if it seems far above.
+
+        Nothing rests on it but that no end is given away.
+        """
         return any(
             profile.rough_log_delta(epsilon, above=log_delta) > log_delta + _FAR_ABOVE
+            and profile.log_delta(epsilon).low > log_delta
             for profile in self.profiles
         )
 

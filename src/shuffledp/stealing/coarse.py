@@ -31,6 +31,8 @@ _RADII = (1e9, 8.0, 4.0, 2.0, 1.2)
 _MANY = 10_000_000
 # A factor of J that is never worth paying.
 _DEAR = 100.0
+# Of a sum's loss of modulus at its turn: below it floats have lost bits.
+_SMALLEST_LOSS = 1e-290
 # h T of what is left beyond T: e^{-(hT)^2/2} = 0.04 to 1e-8; the best of them is taken.
 _SMOOTHINGS = (2.5, 3.5, 5.0, 6.0)
 # Fourth moments enter a small correction: a part in a thousand is more than all of their errors.
@@ -202,8 +204,10 @@ def _up_to(a: Array, b: Array, end: Array, far: int, n: int, alpha: float) -> Ar
     Of all radii the largest is taken at each node; beyond the nodes, up to where the far one
     turns, it is at least what that one is at the last node.
     """
-    a_far, b_far, last = np.where(a[far] > 0.0, a[far], 1.0), b[far], end[far]
-    most = 0.25 * a_far * a_far / b_far
+    # Where squares leave the range of floats nothing is said.
+    known = 0.25 * a[far] * a[far] / b[far] > _SMALLEST_LOSS
+    a_far, b_far = np.where(known, a[far], 1.0), np.where(known, b[far], 1.0)
+    last, most = end[far], 0.25 * a_far * a_far / b_far
     enough = np.minimum(_GONE / n, 0.9 * np.minimum(most, 0.5))
     reach = np.sqrt(2.0 * enough / (a_far * (1.0 + np.sqrt(1.0 - enough / most))))
     t = reach[:, None] * (np.arange(_NODES + 1) / _NODES)[None, :]
@@ -220,7 +224,7 @@ def _up_to(a: Array, b: Array, end: Array, far: int, n: int, alpha: float) -> Ar
         # Beyond that Corollary 3.2 is better.
         paid = np.exp(np.minimum(0.5 * (wide / last * alpha) ** 2, _DEAR))
         best = np.minimum(best, paid * main + _after(wide, paid, last, reach / _NODES))
-    return best
+    return np.where(known, best, math.inf)
 
 
 def _after(wide: float, paid: Array, last: Array, step: Array) -> Array:

@@ -40,6 +40,8 @@ _REACH = 3.2
 _BLOCK = 1 << 20
 # Terms below e^-700 of the largest count as that: they are added, so this is outward.
 NEVER = 700.0
+# Floats below it may have lost bits.
+_SMALLEST = 1e-280
 
 
 class Contour(NamedTuple):
@@ -188,13 +190,14 @@ class PositiveSums:
         """(D/2 pi) sum_j psi^n w, rounded up, nodes left out included."""
         alpha, smoothing, step, nodes = at
         reservoir = self._reservoir
-        share = reservoir.mass / (reservoir.mass + labelled.mass)
+        total = reservoir.mass + labelled.mass
+        share, other = reservoir.mass / total, labelled.mass / total
         # c0 and d0 have relative errors up to rel: so has each part of 1 - psi.
         rel = 4.0 * (reservoir.rel + labelled.rel) + 16 * U
         if (step, nodes) not in self._spreads:
             self._spreads[step, nodes] = spreads(reservoir, step, nodes)
         t = step * np.arange(nodes + 1)
-        lost = share * self._spreads[step, nodes] + (1.0 - share) * spreads(labelled, step, nodes)
+        lost = share * self._spreads[step, nodes] + other * spreads(labelled, step, nodes)
         lost = np.clip(0.5 * lost * (1.0 - rel), 0.0, 0.75)
         exponent = self._n * np.log1p(-lost) + 0.5 * smoothing**2 * (alpha - t) * (alpha + t)
         exponent += 16 * U * (np.abs(exponent) + smoothing**2 * (alpha**2 + t**2))
@@ -231,7 +234,9 @@ def spreads(law: Tilted, step: float, nodes: int) -> Array:
     y = step * np.arange(columns)
     baby = _waves(law, y)
     first = float(np.abs(law.offsets) @ law.weights)
-    second = float((law.offsets * law.offsets) @ law.weights)
+    # Relative to the widest, so that no square underflows.
+    widest = float(np.abs(law.offsets).max(initial=1e-300))
+    second = float((law.offsets / widest) ** 2 @ law.weights)
     # Weights that do not quite sum to one: (sum p)^2 - |sum p e^{i t g}|^2 is meant.
     off = abs(math.fsum(law.weights) - 1.0)
     sums = (law.weights.size + 32.0) * U
@@ -248,11 +253,13 @@ def spreads(law: Tilted, step: float, nodes: int) -> Array:
         size = 2.0 * (far[:, None] + near[None, :]) * (1.0 + 1e-9)
         # An angle is off by a relative 4 U: its sine by that times the angle, 1 - cos by that times
         # the angle or its square.
-        a_err = sums * size + 8 * U * np.minimum(first * t, second * t * t)
+        a_err = sums * size + 8 * U * np.minimum(first * t, second * (widest * t) ** 2)
         b_err = (sums + 8 * U) * first * t
         err = 2.0 * (1.0 + np.abs(a)) * a_err + (2.0 * np.abs(b) + b_err) * b_err
         err += 8 * U * (2.0 * np.abs(a) + a * a + b * b)
-        found.append(2.0 * a - a * a - b * b - err - 4.0 * off * np.abs(a))
+        least = 2.0 * a - a * a - b * b - err - 4.0 * off * np.abs(a)
+        # What is left of so little may be of lost bits.
+        found.append(np.where(np.abs(least) > _SMALLEST, least, np.minimum(least, 0.0)))
     return np.concatenate(found).reshape(-1)[: nodes + 1]
 
 
