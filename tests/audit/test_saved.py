@@ -85,6 +85,7 @@ def test_every_part_is_judged_again_from_its_counts_alone(whole, tmp_path):
     # Of a stopped audit nothing but plans and counts is read: all else comes out the same.
     bare = {k: {"plan": p["plan"], "tally": p["tally"]} for k, p in whole["parts"].items()}
     stopped = whole | {"stopped": True, "parts": bare}
+    del stopped["verdict"]
     assert stopped["sha256"] == digest_of(bare)
     again = read_saved(written(tmp_path, stopped))
     assert json.loads(json.dumps(again.to_dict()))["parts"] == whole["parts"]
@@ -377,8 +378,19 @@ def test_of_a_stopped_black_box_every_value_has_its_own_number():
 def test_values_outside_with_fewer_reports_are_refused(whole, tmp_path):
     bare = {k: {"plan": p["plan"], "tally": p["tally"]} for k, p in whole["parts"].items()}
     table = json.loads(json.dumps(whole | {"stopped": True, "parts": bare}))
+    del table["verdict"]
     table["parts"]["outside"]["tally"][0][1] += 1
     table["sha256"] = digest_of(table["parts"])
     path = written(tmp_path, table)
     with pytest.raises(ParameterError, match=r"outside\.tally"):
         read_saved(path)
+
+
+def test_what_says_a_result_is_compared_whatever_it_calls_itself(whole, tmp_path):
+    """Only counts are taken from a checkpoint: a result beside "stopped" is refused."""
+    table = json.loads(json.dumps(whole)) | {"stopped": True}
+    path = written(tmp_path, table)
+    found = CliRunner().invoke(main, ["audit", "--check", str(path)])
+    assert found.exit_code == 2
+    assert "stopped" in found.stderr
+    assert found.stderr.count("\n") == 1

@@ -2,6 +2,7 @@
 
 import dataclasses
 import itertools
+import json
 import random
 import sys
 
@@ -20,7 +21,7 @@ from shuffledp.audit import (
 )
 from shuffledp.audit.judge import findings
 from shuffledp.audit.permutations import matches_law
-from shuffledp.audit.shuffler import _count_trace, lines_program
+from shuffledp.audit.shuffler import _count_trace, _line, lines_program
 from shuffledp.audit.shuffler_counts import Trace
 from shuffledp.audit.sources import Lines
 from shuffledp.audit.tally import SPARE
@@ -180,3 +181,10 @@ def test_the_p_value_of_how_reports_are_written_pays_for_all_events():
     assert first.p == pytest.approx(16 * alone)
     assert second.p == 1.0
     assert "with 1 (mod 8) spare characters" in first.cell
+
+
+@pytest.mark.parametrize("mark", ["12e4567890123456", "1234567890123456", "00ffe1", "Infinity"])
+def test_a_message_written_as_it_is_may_look_like_a_number(mark):
+    """An honest shuffler that does not quote what it writes lost such messages."""
+    assert _line(mark.encode(), 0.0).message == mark
+    assert _line(json.dumps(mark).encode(), 0.0).message == mark

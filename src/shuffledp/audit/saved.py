@@ -98,6 +98,10 @@ STOPPED = (
 STOPPED_TEXT = f"**Not done.** {STOPPED}.\n"
 
 
+# The keys of a checkpoint.
+_CHECKPOINT = ("format", "stopped", "source", "sha256", "parts")
+
+
 def read_saved(path: str | Path) -> Saved:
     """Judge a saved audit, or a checkpoint, again from its raw counts.
 
@@ -115,10 +119,10 @@ def read_saved(path: str | Path) -> Saved:
         raise ParameterError(f"{name}: plans and counts are not those that were saved (sha256)")
     try:
         parts = _judged(given)
-    except (TypeError, AttributeError, KeyError, IndexError, ZeroDivisionError) as error:
-        raise rejected(name, type(error).__name__, "a file of an audit") from None
     except NotCertified as error:
         raise ParameterError(f"{name}: {error}") from None
+    except (TypeError, AttributeError, LookupError, ArithmeticError) as error:
+        raise rejected(name, type(error).__name__, "a file of an audit") from None
     left = [_NEVER_CHECKED]
     for key, part in parts.items():
         left += _left_of(key, part)
@@ -168,6 +172,13 @@ def _check_table(name: str, table: dict[str, Any]) -> None:
         raise rejected(f"{name}: sha256", table.get("sha256"), "the SHA-256 of plans and counts")
     if not isinstance(table.get("source", {}), dict):
         raise rejected(f"{name}: source", table["source"], "a table")
+    if table.get("stopped", False) is not False:
+        # What says a result is compared with its counts: only a checkpoint has nothing to compare.
+        said = {key for key in table if key not in _CHECKPOINT}
+        said |= {key for part in parts.values() for key in part if key not in ("plan", "tally")}
+        if said or table["stopped"] is not True:
+            wanted = "nothing but plans and counts in a checkpoint"
+            raise rejected(f"{name}: stopped", ", ".join(sorted(said)) or table["stopped"], wanted)
 
 
 def digest_of(parts: Mapping[str, Any]) -> str:

@@ -104,10 +104,14 @@ class ShufflerResult:
         for finding in self.refutations:
             seen = "" if finding.count is None else f", {finding.count:,} of {finding.reports:,}"
             lines.append(f"- {finding.cell}{seen} (adjusted p {finding.adjusted:.3g})")
-        lines.append(
-            f"- Smallest violation found with power {_POWER:g}: neighbours that keep their order "
-            f"with probability {math.ceil(self.detectable * 1e4) / 1e4:.4f} in place of 1/2."
-        )
+        if math.isfinite(self.detectable):
+            lines.append(
+                f"- Smallest violation found with power {_POWER:g}: neighbours that keep their "
+                f"order with probability {math.ceil(self.detectable * 1e4) / 1e4:.4f} in place of "
+                "1/2."
+            )
+        else:
+            lines.append("- So few batches would have shown no violation.")
         return "\n".join(lines) + "\n"
 
 
@@ -301,10 +305,13 @@ def lines_program(run: Callable[[str, int], list[tuple[bytes, float]]]) -> Shuff
 
 
 def _line(line: bytes, pause: float) -> Left:
+    text = line.decode(errors="replace")
     try:
         found = json.loads(line)
     except ValueError:
-        found = line.decode(errors="replace")
+        found = text
+    # A message written as it is may look like a number, 12e4 for one.
+    found = found if isinstance(found, str | dict) else text
     fields = {}
     if isinstance(found, dict) and isinstance(found.get("message"), str):
         fields = {f"field {k}": _field(v) for k, v in found.items() if k != "message"}
