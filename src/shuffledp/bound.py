@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any, Literal
 
@@ -303,6 +303,42 @@ def refuse_contradiction(low: float, high: float) -> None:
     if low > high * (1.0 + _ROUNDING):
         msg = f"the ends contradict each other ({low!r} > {high!r}): a fault in shuffledp"
         raise NotCertified(msg)
+
+
+def with_lower_of(found: Bound, other: Bound) -> Bound:
+    """A bound with the lower end of another, its theorem and its width; the witness stays.
+
+    Raises
+    ------
+    NotCertified
+        If that end is above the upper one by more than rounding.
+    """
+    refuse_contradiction(other.lower, found.upper)
+    return replace(
+        found,
+        lower=min(other.lower, found.upper),
+        log_lower=other.log_lower,
+        lower_theorem=other.lower_theorem,
+        lower_width=other.lower_width,
+    )
+
+
+def with_upper_of(found: Bound, other: Bound) -> Bound:
+    """A bound with the upper end of another, its theorem and its width; the witness stays.
+
+    Raises
+    ------
+    NotCertified
+        If that end is below the lower one by more than rounding.
+    """
+    refuse_contradiction(found.lower, other.upper)
+    return replace(
+        found,
+        upper=max(other.upper, found.lower),
+        log_upper=other.log_upper,
+        upper_theorem=other.upper_theorem,
+        upper_width=other.upper_width,
+    )
 
 
 def _number(value: float | None) -> float | None:

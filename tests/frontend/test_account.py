@@ -11,7 +11,7 @@ from shuffledp import ParameterError
 from shuffledp.cli import main
 from shuffledp.deployment import account, is_crowd, json_schema, load, load_crowd
 from shuffledp.deployment.accounting import situations
-from shuffledp.deployment.model import parse
+from shuffledp.deployment.files import parse
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 GOOD = {

@@ -13,7 +13,7 @@ from shuffledp.certificate import Release, issue
 from shuffledp.cli import main
 from shuffledp.deployment import DeploymentFile, account
 from shuffledp.deployment.accounting import Account, Situation
-from shuffledp.deployment.model import parse
+from shuffledp.deployment.files import parse
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.review import BY_DEFAULT, NAMES, Case, cautions, check_names, judged, verdict_of
 

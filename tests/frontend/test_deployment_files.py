@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import shuffledp as sd
 from shuffledp.cli import main
 from shuffledp.deployment import load
-from shuffledp.deployment.model import tomllib
+from shuffledp.deployment.files import tomllib
 from shuffledp.deployment.plan import deployment_text, given_only, parse_plan
 from shuffledp.errors import ParameterError
 from shuffledp.planner import Row

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from shuffledp.cli.extras import NEEDED
-from shuffledp.deployment.model import tomllib
+from shuffledp.deployment.files import tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]

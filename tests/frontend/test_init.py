@@ -18,13 +18,8 @@ from multimessage.test_deployments import PROTOCOLS
 from shuffledp import ParameterError
 from shuffledp.cli import main
 from shuffledp.deployment import load, parse
-from shuffledp.deployment.model import (
-    Accounting,
-    Population,
-    Target,
-    checked_randomizer,
-    tomllib,
-)
+from shuffledp.deployment.files import tomllib
+from shuffledp.deployment.model import Accounting, Population, Target, checked_randomizer
 from shuffledp.deployment.template import commented_text
 
 module = importlib.import_module("shuffledp.cli.init")

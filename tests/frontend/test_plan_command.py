@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from shuffledp import ParameterError
 from shuffledp.cli import main
 from shuffledp.deployment import account, load
-from shuffledp.deployment.model import tomllib
+from shuffledp.deployment.files import tomllib
 from shuffledp.deployment.plan import load_plan, parse_plan
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -18,7 +18,7 @@ from click.testing import CliRunner
 from shuffledp.certificate import issue, to_json
 from shuffledp.cli import main
 from shuffledp.deployment import Curve, Deployment, DeploymentFile, account
-from shuffledp.deployment.model import parse
+from shuffledp.deployment.files import parse
 from shuffledp.review import Entry, Verified, cautions, report, to_html, to_markdown
 from shuffledp.review.claims import all_rounds, one_round
 from shuffledp.review.meaning import odds, percent, right_guesses

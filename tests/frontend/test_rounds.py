@@ -11,7 +11,7 @@ from shuffledp.certificate import checksum, issue, read, to_json
 from shuffledp.certificate.verifier import verify
 from shuffledp.cli import main
 from shuffledp.deployment import account, load
-from shuffledp.deployment.model import parse
+from shuffledp.deployment.files import parse
 from shuffledp.deployment.rounds import _times, after_rounds
 
 RANDOMIZERS = {

@@ -15,7 +15,7 @@ from shuffledp import theorems
 from shuffledp.ball.assumptions import allowed_assumptions, relation_of
 from shuffledp.ball.parameters import check_parameters, parameters_of
 from shuffledp.ball.statements import lower_statement, upper_statement
-from shuffledp.deployment.model import parse, tomllib
+from shuffledp.deployment.files import parse, tomllib
 from shuffledp.multimessage import protocol_class, protocol_names
 from shuffledp.randomizers import randomizer_class
 from shuffledp.shuffle.rounds import NO_SINGLE_PAIR

@@ -8,7 +8,7 @@ import pytest
 import shuffledp as sd
 from shuffledp.cli.mechanisms import mechanism_class, parameter_types, source_from_dict
 from shuffledp.cli.text import bound_text
-from shuffledp.deployment.model import parse, tomllib
+from shuffledp.deployment.files import parse, tomllib
 from shuffledp.page.form import LONGEST_FIELD, MOST_POINTS, catalogue, points, question
 from shuffledp.page.work import reply
 

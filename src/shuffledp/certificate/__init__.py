@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from shuffledp.certificate.crowd_issue import issue_crowd
 from shuffledp.certificate.crowd_model import CrowdCertificate, crowd_dict, crowd_json, read_any
+from shuffledp.certificate.files import read
 from shuffledp.certificate.issue import issue
 from shuffledp.certificate.model import (
     Certificate,
@@ -15,7 +16,6 @@ from shuffledp.certificate.model import (
     Release,
     Scenario,
     checksum,
-    read,
     to_dict,
     to_json,
 )

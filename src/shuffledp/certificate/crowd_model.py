@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_serializer
 
+from shuffledp.certificate.files import as_written, loaded, plain
 from shuffledp.certificate.model import (
     Certificate,
     Count,
@@ -19,10 +20,7 @@ from shuffledp.certificate.model import (
     Statement,
     Strict,
     Witness,
-    as_written,
     checksum,
-    loaded,
-    plain,
 )
 from shuffledp.deployment.groups import CrowdDeployment
 from shuffledp.notebook import Record, Sheet, Shown

@@ -54,14 +54,9 @@ from shuffledp.certificate.decide import (
     target_fault,
 )
 from shuffledp.certificate.expected import nothing_claimed, ordered
+from shuffledp.certificate.files import first_difference
 from shuffledp.certificate.mechanism import guarantee_check, parameters_check
-from shuffledp.certificate.model import (
-    Certificate,
-    Claim,
-    Scenario,
-    checksum,
-    first_difference,
-)
+from shuffledp.certificate.model import Certificate, Claim, Scenario, checksum
 from shuffledp.certificate.model import Statement as Written
 from shuffledp.deployment.groups import load_crowd
 from shuffledp.errors import NotCertified, ParameterError

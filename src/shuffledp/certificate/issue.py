@@ -26,7 +26,8 @@ from shuffledp.certificate.model import (
     to_dict,
 )
 from shuffledp.deployment.accounting import Account, Situation
-from shuffledp.deployment.model import GENERIC, Deployment, DeploymentFile, is_protocol
+from shuffledp.deployment.files import DeploymentFile
+from shuffledp.deployment.model import GENERIC, Deployment, is_protocol
 from shuffledp.deployment.widened import relation_of
 from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.randomizers import randomizer_from_dict

@@ -1,34 +1,28 @@
-"""The certificate file: its format, reading it strictly, writing it exactly."""
+"""The certificate: its tables, and how it is written, exactly."""
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable
-from pathlib import Path
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
-    ValidationError,
     model_serializer,
     model_validator,
 )
 
 from shuffledp._check import exact
 from shuffledp.deployment.added import AddedTable
-from shuffledp.deployment.messages import one_line
 from shuffledp.deployment.model import Deployment
-from shuffledp.errors import ParameterError, unreadable
+from shuffledp.errors import ParameterError
 from shuffledp.notebook import Record, Sheet, Shown
 
 FORMAT = "shuffledp-certificate/1"
 # With several rounds; those of one round are still written in the first format.
 FORMAT_ROUNDS = "shuffledp-certificate/2"
-_LARGEST_FILE = 1 << 28
-_LONGEST_SHOWN = 80  # of a value in a message, as in errors.py
 
 Count = Annotated[int, Field(ge=1, le=10**15)]
 Held = Annotated[int, Field(ge=0, le=10**15)]
@@ -36,7 +30,6 @@ NonNegative = Annotated[float, Field(ge=0.0)]
 Vertices = Annotated[
     list[tuple[Annotated[int, Field(ge=0)], NonNegative]], Field(min_length=2, max_length=5000)
 ]
-Written = TypeVar("Written", bound=BaseModel)
 # A value, a record of values, or a record whose attributes are records.
 Input = int | float | tuple[int | float | tuple[int | float, ...], ...]
 
@@ -407,116 +400,3 @@ def checksum(content: dict[str, Any]) -> str:
     rest = {key: value for key, value in content.items() if key != "checksum"}
     text = json.dumps(rest, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def read(path: str | Path) -> Certificate:
-    """Read a certificate; anything that is not one is refused.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such file, it is not JSON, or it is not a certificate of this format.
-    """
-    return plain(path, loaded(path))
-
-
-def plain(path: str | Path, found: Any) -> Certificate:
-    """What was read as a certificate of one mechanism; ``path`` starts every message."""
-    if isinstance(found, dict) and found.get("format") not in {FORMAT, FORMAT_ROUNDS}:
-        raise ParameterError(f"{path}: format = {found.get('format')!r}: wanted {FORMAT!r}")
-    return as_written(path, found, Certificate, to_dict)
-
-
-def loaded(path: str | Path) -> Any:
-    """A JSON file's content: no NaN, no key given twice.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such file, or it is not JSON.
-    """
-    path = Path(path)
-    try:
-        if path.stat().st_size > _LARGEST_FILE:
-            raise ParameterError(f"{path}: wanted a certificate of at most {_LARGEST_FILE:,} bytes")
-        return json.loads(
-            path.read_text(encoding="utf-8-sig"),
-            parse_constant=_no_constant,
-            object_pairs_hook=_unique_keys,
-        )
-    except (json.JSONDecodeError, _NotJSONError, RecursionError) as error:
-        raise ParameterError(f"{path}: not valid JSON: {error}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        why = f"{unreadable(error)}; wanted a certificate, a JSON file"
-        raise ParameterError(f"certificate {str(path)!r}: {why}") from None
-
-
-def as_written(
-    path: str | Path, found: Any, kind: type[Written], content: Callable[[Written], Any]
-) -> Written:
-    """What was read as one of these; ``content`` is what one is written as.
-
-    Raises
-    ------
-    ParameterError
-        If it is none, or would be written otherwise: nothing filled in, rounded or put in order.
-    """
-    try:
-        # Through JSON mode, where a list may stand for a tuple and the rest stays strict.
-        certificate = kind.model_validate_json(json.dumps(found))
-    except ValidationError as error:
-        raise ParameterError(f"{path}: {one_line(error, kind)}") from None
-    odd = first_difference(found, content(certificate))
-    if odd:
-        raise ParameterError(f"{path}: {odd}")
-    return certificate
-
-
-def first_difference(given: Any, wanted: Any, path: str = "") -> str:
-    """Where two JSON values differ first, in words; empty if they are the same, types included.
-
-    Parameters
-    ----------
-    given, wanted
-        As ``json.loads`` makes them.
-    path : str
-        Where they are, for the words.
-    """
-    if isinstance(given, dict) and isinstance(wanted, dict):
-        for key in [*given, *(key for key in wanted if key not in given)]:
-            where = f"{path}.{key}" if path else key
-            if key not in given:
-                return f"{where} is missing: wanted {_short(wanted[key])}"
-            if key not in wanted:
-                return f"{where} = {_short(given[key])}: wanted no such key"
-            odd = first_difference(given[key], wanted[key], where)
-            if odd:
-                return odd
-        return ""
-    if isinstance(given, list) and isinstance(wanted, list) and len(given) == len(wanted):
-        pairs = enumerate(zip(given, wanted, strict=True))
-        return next(filter(None, (first_difference(*p, f"{path}[{i}]") for i, p in pairs)), "")
-    same = json.dumps(given) == json.dumps(wanted)
-    return "" if same else f"{path} = {_short(given)}: wanted {_short(wanted)}"
-
-
-def _short(value: Any) -> str:
-    text = json.dumps(value)
-    return text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 3] + "..."
-
-
-class _NotJSONError(ValueError):
-    """NaN, Infinity or a key given twice: Python's parser would let them pass."""
-
-
-def _no_constant(word: str) -> Any:
-    raise _NotJSONError(f"{word}, wanted a finite number")
-
-
-def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise _NotJSONError(f"key {twice!r} is given twice")
-    return found

@@ -26,22 +26,16 @@ from shuffledp.certificate.expected import (
     release_fault,
     situations_of,
 )
+from shuffledp.certificate.files import first_difference
 from shuffledp.certificate.mechanism import guarantee_check, parameters_check
-from shuffledp.certificate.model import (
-    Certificate,
-    Scenario,
-    checksum,
-    first_difference,
-    format_of,
-    to_dict,
-)
+from shuffledp.certificate.model import Certificate, Scenario, checksum, format_of, to_dict
 from shuffledp.certificate.sums import (
     is_sums,
     sums_relation,
     sums_view_fault,
 )
 from shuffledp.certificate.widened import widened_relation
-from shuffledp.deployment.model import load
+from shuffledp.deployment.files import load
 from shuffledp.errors import NotCertified
 
 __all__ = ["CITED", "Check", "Checks", "not_checked", "verify"]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from shuffledp.deployment.accounting import Account, Curve, Situation, account, curve_over_n
 from shuffledp.deployment.crowds import CrowdAccount, account_crowd
+from shuffledp.deployment.files import DeploymentFile, load, parse
 from shuffledp.deployment.groups import CrowdDeployment, CrowdFile, is_crowd, load_crowd
-from shuffledp.deployment.model import Deployment, DeploymentFile, json_schema, load, parse
+from shuffledp.deployment.model import Deployment
+from shuffledp.deployment.schema import json_schema
 
 __all__ = [
     "Account",

@@ -26,6 +26,7 @@ from typing import Annotated, Any
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from shuffledp import _check
+from shuffledp.deployment.files import read_toml
 from shuffledp.deployment.messages import one_line
 from shuffledp.deployment.model import (
     GENERIC,
@@ -37,7 +38,6 @@ from shuffledp.deployment.model import (
     Title,
     checked_randomizer,
     is_protocol,
-    read_toml,
 )
 from shuffledp.errors import ParameterError
 

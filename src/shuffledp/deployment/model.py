@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
-import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import (
@@ -16,7 +12,6 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
-    ValidationError,
     model_serializer,
     model_validator,
 )
@@ -33,17 +28,10 @@ from shuffledp.deployment.mechanisms import (
     domain_fault,
     is_protocol,
     mechanism_names,
-    parameter_kinds,
     sums,
 )
-from shuffledp.deployment.messages import one_line
 from shuffledp.deployment.shufflers import MOST_CHANGED, ShufflerTable
-from shuffledp.errors import ParameterError, rejected, unreadable
-
-if sys.version_info >= (3, 11):
-    import tomllib
-else:
-    import tomli as tomllib  # pyright: ignore[reportMissingImports]
+from shuffledp.errors import ParameterError, rejected
 
 if TYPE_CHECKING:
     from shuffledp.shuffle import Shuffled
@@ -469,122 +457,6 @@ def _sent(unit: str) -> str:
     return "reports" if unit == "reports" else "messages"
 
 
-@dataclass(frozen=True)
-class DeploymentFile:
-    """A deployment and the file it came from.
-
-    Attributes
-    ----------
-    path : Path
-        Where it was read.
-    sha256 : str
-        Hash of the file's bytes, in hexadecimal.
-    deployment : Deployment
-        What it says.
-    """
-
-    path: Path
-    sha256: str
-    deployment: Deployment
-
-    @property
-    def stem(self) -> str:
-        """File name without its ending: what the certificate and the figure are named after."""
-        return self.path.stem
-
-
 def as_written(value: float) -> Fraction:
     """The decimal number a float was written as: 0.1 is 1/10, not the float next to it."""
     return Fraction(repr(value))
-
-
-def load(path: str | Path, *, sums: bool = False) -> DeploymentFile:
-    """Read and check a deployment file.
-
-    Parameters
-    ----------
-    path : path
-        A TOML file.
-    sums : bool
-        Whether whoever asks knows what to do where the analyst sees sums.
-
-    Raises
-    ------
-    ParameterError
-        If there is no such file, it is not TOML, or a key or value is not what was wanted; the
-        message is one line that names the file, the key, its value, and what was wanted.
-    """
-    path = Path(path)
-    table, content = read_toml(path, "deployment file")
-    if "group" in table:
-        raise ParameterError(
-            f"{path}: group: a crowd of groups, which `account` and `verify` alone know"
-        )
-    found = parse(table, where=str(path))
-    if found.view != "messages" and not sums:
-        raise ParameterError(f'{path}: view = "sums", which `account` and `verify` alone know')
-    if found.widened and not sums:
-        what = "shuffler" if found.shuffler is not None else f"changed = {found.changed:,}"
-        raise ParameterError(f"{path}: {what}, which `account` and `verify` alone know")
-    return DeploymentFile(path, hashlib.sha256(content).hexdigest(), found)
-
-
-def read_toml(path: Path, what: str) -> tuple[dict[str, Any], bytes]:
-    """A TOML file's table and its bytes; ``what`` it is, for the message if it is not."""
-    try:
-        content = path.read_bytes()
-        # Some editors put a byte-order mark first.
-        return tomllib.loads(content.decode("utf-8-sig")), content
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ParameterError(f"{path}: not valid TOML: {error}") from None
-    except (OSError, UnicodeDecodeError) as error:
-        why = unreadable(error)
-        raise ParameterError(f"{what} {str(path)!r}: {why}; wanted a TOML file") from None
-
-
-def parse(table: Mapping[str, Any], *, where: str) -> Deployment:
-    """Check a deployment that was read already; ``where`` starts every message."""
-    try:
-        return Deployment.model_validate(table)
-    except ValidationError as error:
-        raise ParameterError(f"{where}: {one_line(error, Deployment)}") from None
-
-
-def json_schema() -> dict[str, Any]:
-    """JSON Schema of the deployment file, one case a randomizer."""
-    schema = Deployment.model_json_schema()
-    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    cases = [_table_schema(name, *parameter_kinds(name)) for name in mechanism_names()]
-    schema["properties"]["randomizer"] = {
-        "description": Deployment.model_fields["randomizer"].description,
-        "oneOf": cases,
-    }
-    return schema
-
-
-def _table_schema(name: str, required: dict[str, str], optional: dict[str, str]) -> dict[str, Any]:
-    properties: dict[str, Any] = {"name": {"const": name}}
-    for key, kind in {**required, **optional}.items():
-        properties[key] = _kind_schema(kind)
-    return {
-        "type": "object",
-        "properties": properties,
-        "required": ["name", *required],
-        "additionalProperties": False,
-    }
-
-
-def _kind_schema(kind: str) -> dict[str, Any]:
-    """What a parameter may be, from its annotation; a matrix where nothing else is known."""
-    kinds = {"int": "integer", "float": "number", "bool": "boolean", "str": "string"}
-    plain = kind.removesuffix(" | None")
-    if plain in kinds:
-        return {"type": kinds[plain] if plain == kind else [kinds[plain], "null"]}
-    table = {"type": "object", "required": ["name"]}
-    numbers = {"type": "array", "items": {"type": "number"}}
-    known = {
-        "Randomizer": table,
-        "tuple[Randomizer, ...]": {"type": "array", "items": table},
-        "tuple[float, ...]": numbers,
-    }
-    return known.get(plain, {"type": "array", "items": numbers})

@@ -12,16 +12,9 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from shuffledp import _check
 from shuffledp._check import exact
+from shuffledp.deployment.files import parse, read_toml, tomllib
 from shuffledp.deployment.messages import one_line
-from shuffledp.deployment.model import (
-    LARGEST_ROUNDS,
-    Population,
-    Table,
-    Title,
-    parse,
-    read_toml,
-    tomllib,
-)
+from shuffledp.deployment.model import LARGEST_ROUNDS, Population, Table, Title
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.planner import Plan, Task, make_task, plan
 from shuffledp.planner.result import Row

@@ -8,7 +8,8 @@ from typing import Any
 
 import tomli_w
 
-from shuffledp.deployment.model import Deployment, parse
+from shuffledp.deployment.files import parse
+from shuffledp.deployment.model import Deployment
 from shuffledp.deployment.plan import given_only, same_text
 from shuffledp.errors import ParameterError
 

@@ -383,7 +383,7 @@ def _parts() -> Any:
     try:
         from shuffledp import certificate, deployment
         from shuffledp.deployment import plan as planning
-        from shuffledp.deployment.model import tomllib
+        from shuffledp.deployment.files import tomllib
         from shuffledp.protocol import columns, run
         from shuffledp.protocol.engines import memory
     except ModuleNotFoundError as error:

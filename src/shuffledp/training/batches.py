@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from shuffledp import _check, theorems
 from shuffledp._check import exact
-from shuffledp.bound import Bound, Theorem, refuse_contradiction
+from shuffledp.bound import Bound, Theorem, with_lower_of
 from shuffledp.composition import STEPS, WIDTH, Candidate, Composed, Round, central, compose
 from shuffledp.composition.curve import Source
 from shuffledp.composition.gaussian import GaussianCurve
@@ -171,15 +171,7 @@ class BatchedSGD:
         if self._epoch_by_epoch():
             return found
         below = ask(compose([self._summed()], rounds=self.epochs))
-        refuse_contradiction(below.lower, found.upper)
-        return replace(
-            found,
-            lower=min(below.lower, found.upper),
-            log_lower=below.log_lower,
-            lower_theorem=below.lower_theorem,
-            lower_width=below.lower_width,
-            witness={**found.witness, **below.witness},
-        )
+        return replace(with_lower_of(found, below), witness={**found.witness, **below.witness})
 
     def _from_pairs(self) -> bool:
         """One epoch, of which a pair of datasets is known; Poisson's steps are composed."""

@@ -11,7 +11,7 @@ from shuffledp import _check, theorems
 from shuffledp._check import exact
 from shuffledp.binary.curve import LARGEST_COUNT
 from shuffledp.binary.noise import AddedNoise
-from shuffledp.bound import Bound, Theorem, refuse_contradiction
+from shuffledp.bound import Bound, Theorem, refuse_contradiction, with_lower_of, with_upper_of
 from shuffledp.composition import Candidate, Round, central, compose
 from shuffledp.curves import Plotting
 from shuffledp.described import by_name
@@ -223,15 +223,8 @@ class Sums(Plotting):
         )
         if lower.lower <= found.lower:
             return found
-        refuse_contradiction(lower.lower, found.upper)
-        return replace(
-            found,
-            lower=min(lower.lower, found.upper),
-            log_lower=lower.log_lower,
-            lower_theorem=self._attained,
-            lower_width=lower.lower_width,
-            witness={"lower": witness},
-        )
+        nearer = with_lower_of(found, lower)
+        return replace(nearer, lower_theorem=self._attained, witness={"lower": witness})
 
     def _noisy_below(self) -> list[tuple[Answering, dict[str, Any]]]:
         """As ``_below``, with the aggregator's noise."""
@@ -433,26 +426,12 @@ def summed(
 
 def _nearer(found: Bound, other: Bound) -> Bound:
     """Of two brackets of the same the nearer end at either side, with what it rests on."""
-    refuse_contradiction(max(found.lower, other.lower), min(found.upper, other.upper))
+    nearer = found
     if other.upper < found.upper:
-        found = replace(
-            found,
-            upper=other.upper,
-            log_upper=other.log_upper,
-            upper_theorem=other.upper_theorem,
-            upper_width=other.upper_width,
-            notes=other.notes,
-        )
+        nearer = replace(with_upper_of(nearer, other), notes=other.notes)
     if other.lower > found.lower:
-        found = replace(
-            found,
-            lower=other.lower,
-            log_lower=other.log_lower,
-            lower_theorem=other.lower_theorem,
-            lower_width=other.lower_width,
-            witness=other.witness,
-        )
-    return found
+        nearer = replace(with_lower_of(nearer, other), witness=other.witness)
+    return nearer
 
 
 # Three or four pairs of datasets are tried, each a composition that takes seconds.
