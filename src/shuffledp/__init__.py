@@ -10,7 +10,13 @@ True
 from shuffledp._version import __version__
 from shuffledp.analyses import Analysis, analyses
 from shuffledp.bound import Bound, Theorem
-from shuffledp.calibration import Calibration, calibrate, most_rounds, required_users
+from shuffledp.calibration import (
+    Calibration,
+    calibrate,
+    most_rounds,
+    required_added,
+    required_users,
+)
 from shuffledp.calibration.required import Required, required_messages, required_noise
 from shuffledp.compare import RandomizerComparison, compare_randomizers
 from shuffledp.composition import Composed, central, compose
@@ -170,6 +176,7 @@ __all__ = [
     "randomizer_from_dict",
     "randomizer_names",
     "ratios",
+    "required_added",
     "required_messages",
     "required_noise",
     "required_users",

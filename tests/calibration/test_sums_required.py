@@ -98,9 +98,60 @@ def test_on_the_command_line():
 
     asked = ("--eps0", 2, "--epsilon", 0.5, "--delta", 1e-6, "--view", "sums")
     assert json.loads(run(*asked, "--json").stdout)["value"] == 494
-    done = run("--epsilon", 0.5, "--delta", 1e-6, "-n", 100, "--view", "sums")
+    asked = ("--epsilon", 0.5, "--delta", 1e-6, "-n", 100, "--view", "sums", "--eps0", 2)
+    done = run(*asked, "--find", "rounds")
     assert done.exit_code == 2
     assert "view = 'sums'" in done.stderr
     assert done.stderr.count("\n") == 1
     done = run("--eps0", 2, "--epsilon", 0.5, "--delta", 1e-6, "--added", "discrete-laplace:2")
     assert done.exit_code == 2
+
+
+@pytest.mark.parametrize("kind", ["discrete-laplace", "discrete-gaussian"])
+@pytest.mark.parametrize(
+    ("mechanism", "n"), [(sd.Channel(((1.0, 0.0), (0.0, 1.0))), 100), (sd.BinaryRR(eps0=2.0), 60)]
+)
+def test_the_least_noise_of_the_aggregators_own(mechanism, n, kind):
+    found = sd.required_added(mechanism, n=n, epsilon=0.5, delta=1e-6, kind=kind)
+    assert found.what == "added.scale"
+    assert 0.0 < found.value / found.beyond - 1.0 <= 1e-3
+    ends = [
+        sd.shuffle(mechanism, n, added=sd.AddedNoise(kind=kind, scale=scale), **SUMS)
+        for scale in (found.value, found.beyond)
+    ]
+    at, before = (log_upper(one, epsilon=0.5, log_target=math.log(1e-6)) for one in ends)
+    assert (at, before) == (found.log_delta, found.log_delta_beyond)
+    assert at <= math.log(1e-6) < before
+    # No data set of the next smaller noise is far below the target.
+    assert ends[1].delta(epsilon=0.5).lower > 0.9e-6
+
+
+def test_of_two_bits_that_change_the_noise_is_larger_and_of_none_the_least():
+    target = {"n": 6, "epsilon": 1.0, "delta": 1e-2, "rtol": 0.2}
+    one = sd.required_added(sd.BinaryRR(eps0=2.0), **target)
+    two = sd.required_added(sd.RAPPOR(d=2, eps0=4.0), **target)
+    assert two.value > 1.3 * one.value
+    none = sd.required_added(sd.BinaryRR(eps0=2.0), n=40, epsilon=2.0, delta=1e-4)
+    assert (none.value, none.beyond) == (0.05, None)
+    with pytest.raises(NotCertified, match=r"added.scale = 2000: sums of binary-rr"):
+        sd.required_added(sd.BinaryRR(eps0=9.0), n=2, epsilon=1e-9, delta=1e-9)
+    with pytest.raises(ParameterError, match="randomizer"):
+        sd.required_added(sd.Gaussian(sigma=1.0), **target)
+    with pytest.raises(ParameterError, match="kind"):
+        sd.required_added(sd.BinaryRR(eps0=2.0), kind="laplace", **target)
+
+
+def test_eps0_beside_noise_of_the_aggregators_own_on_the_command_line():
+    line = "calibrate binary-rr -n 60 --epsilon 0.5 --delta 1e-6 --view sums"
+    done = CliRunner().invoke(main, [*line.split(), "--added", "discrete-laplace:1", "--json"])
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.stdout)
+    assert found["what"] == "eps0"
+    noise = sd.AddedNoise(kind="discrete-laplace", scale=1.0)
+    for eps0, meets in ((found["value"], True), (found["beyond"], False)):
+        view = sd.shuffle(sd.BinaryRR(eps0=eps0), 60, added=noise, **SUMS)
+        log = log_upper(view, epsilon=0.5, log_target=math.log(1e-6))
+        assert (log <= math.log(1e-6)) is meets
+    for words in ("--added discrete-laplace", "--added discrete-laplace:1 --find rounds --eps0 2"):
+        refused = CliRunner().invoke(main, [*line.split(), *words.split()])
+        assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)

@@ -243,7 +243,7 @@ def test_words_of_the_verifier_are_those_of_the_library():
         ((RAPPOR, 'name = "generic"\neps0 = 1.0'), 'view = "sums": generic'),
         ((RAPPOR, 'name = "pure-dump"\nd = 5\nblankets = 1.0'), 'view = "sums": pure-dump'),
         (("rounds = 1", 'trust = "published"'), "accounting.trust = 'published'"),
-        (("rounds = 1", 'rounds = 1\n[data]\ncolumn = "x"\ndomain = ["a", "b", "c"]'), "data: "),
+        (("rounds = 1", 'rounds = 1\n[data]\ncolumn = "x"\nranges = [[0, 1]]'), "data.ranges: "),
         (("rounds = 1", "rounds = 5_000_000"), "rounds"),
         (
             ("[target]", '[added]\nkind = "laplace"\nscale = 1.0\n[target]'),
@@ -321,11 +321,11 @@ def test_a_dap_task_that_is_another_is_refused(old, now, words, tmp_path):
 def test_what_knows_messages_alone_refuses_the_file(tmp_path):
     path = tmp_path / "deployment.toml"
     path.write_text(text(KINDS["items"]))
-    with pytest.raises(ParameterError, match='view = "sums", which `account` and `verify` alone'):
+    with pytest.raises(ParameterError, match='view = "sums", which `account`, `run`, `simulate`'):
         load(path)
-    done = run("run", path, "--input", tmp_path / "none.csv", "--output", tmp_path / "out.csv")
+    done = run("audit", "--deployment", path, "--reports", path, "--shuffler", "none")
     assert done.exit_code == 2
-    assert 'view = "sums", which `account` and `verify` alone know' in done.stderr
+    assert 'view = "sums", which `account`, `run`, `simulate` and `verify` alone' in done.stderr
     with pytest.raises(ParameterError, match="wanted messages"):
         load(path, sums=True).deployment.accountant(5)
 

@@ -37,7 +37,7 @@ def written(folder, content, name="deployment.toml"):
 
 
 def certified(folder, content):
-    source = load(written(folder, content), sums=True)
+    source = load(written(folder, content), sums=True, widened=True)
     return to_dict(issue(source, account(source.deployment)))
 
 
@@ -61,7 +61,7 @@ def test_accounts_against_all_datasets(tmp_path, seed):
         target=f"epsilon = {epsilon}",
         shuffler=f"distance = {float(gamma)}\nshards = 2\ndummies = {dummies}",
     )
-    source = load(written(tmp_path, content), sums=True)
+    source = load(written(tmp_path, content), sums=True, widened=True)
     now = account(source.deployment).named("now")
     assert now is not None
     assert now.n == 2 + dummies
@@ -234,7 +234,7 @@ def test_the_verifier_asks_no_less_than_the_theorem(seed):
 )  # fmt: skip
 def test_refused_by_name(tmp_path, given, words):
     with pytest.raises(ParameterError, match=words) as error:
-        load(written(tmp_path, text(**given)), sums=True)
+        load(written(tmp_path, text(**given)), sums=True, widened=True)
     assert "\n" not in str(error.value)
 
 

@@ -104,11 +104,28 @@ def test_sums_are_what_the_command_line_says():
     assert reply("epsilon", full)["body"]["view"] == "messages"
 
 
+def test_noise_on_sums_is_what_the_command_line_says():
+    full = {"mechanism": "binary-rr", "eps0": "2", "n": "40", "delta": "1e-3", "view": "sums"}
+    found = reply("epsilon", full | {"added": "discrete-laplace:2"})["body"]
+    noise = sd.AddedNoise(kind="discrete-laplace", scale=2.0)
+    view = sd.shuffle(sd.BinaryRR(eps0=2.0), 40, view="sums", added=noise)
+    assert bound_text(view.epsilon(delta=1e-3)) == found["text"]
+    assert found["command"].endswith("--view sums --added discrete-laplace:2")
+    assert noise.words in found["assumptions"]
+    toml = reply("deployment", full | {"added": "discrete-laplace:2"})["body"]["toml"]
+    written = parse(tomllib.loads(toml), where="page")
+    assert written.added is not None
+    assert written.added.model_dump() == noise.to_dict()
+
+
 @pytest.mark.parametrize(
     ("change", "words"),
     [
         ({"view": "all"}, "view = 'all'"),
         ({"ones": "2"}, "ones = '2': wanted none but with view = 'sums'"),
+        ({"added": "discrete-laplace:2"}, "added = 'discrete-laplace:2': wanted none but"),
+        ({"view": "sums", "added": "laplace"}, "added = 'laplace': wanted KIND:SCALE"),
+        ({"view": "sums", "added": "discrete-laplace:0"}, "added.scale = 0"),
         ({"view": "sums", "ones": "9"}, "ones = 9"),
         ({"view": "sums", "rounds": "2"}, "rounds = 2: wanted 1 with view = 'sums'"),
         ({"view": "sums", "analysis": "clone"}, "analysis = 'clone'"),

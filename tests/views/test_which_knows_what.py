@@ -83,6 +83,30 @@ def test_values_that_are_solved_for():
         lambda: sd.required_users(KRR, shuffler=sd.Shuffler(shards=2), **target),
     )
     assert [works(call) for call in calls] == cells("`required_users`")
+    line = ("calibrate", "binary-rr", "-n", 20, "--epsilon", 0.5, "--delta", 1e-2)
+    for more in (
+        ("--view", "sums"),
+        ("--view", "sums", "--added", "discrete-laplace:0.5"),
+        ("--view", "sums", "--eps0", 2, "--added", "discrete-laplace"),
+    ):
+        assert run(*line, *more).exit_code == 0
+    assert cells("other values") == [True, True, False, False]
+    refused = run(*line, "--view", "sums", "--eps0", 2, "--find", "rounds")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+
+
+@pytest.mark.parametrize("key", ["view", "added", "ones", "relation", "shuffler", "changed"])
+def test_a_plan_says_that_it_is_of_messages(tmp_path, key):
+    with pytest.raises(ParameterError, match=f"^{key}: wanted none, plans are of messages"):
+        sd.plan("frequencies", values=4, n=100, epsilon=1.0, delta=1e-6, **{key: "sums"})
+    path = tmp_path / "plan.toml"
+    path.write_text(
+        f'title = "t"\n{key} = "sums"\n[task]\nkind = "mean"\n[population]\nusers = 9\n'
+        "[target]\nepsilon = 1.0\ndelta = 1e-6\n"
+    )
+    done = run("plan", path)
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert f"{key}: wanted none, plans are of messages" in done.stderr
 
 
 def test_nothing_can_be_had_together():

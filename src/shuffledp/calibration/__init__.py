@@ -1,6 +1,16 @@
 """Solve for any one of eps0, noise, users or rounds, given the privacy target and the rest."""
 
+from shuffledp.calibration.parameter_of_sums import parameter_of_sums, required_added
 from shuffledp.calibration.result import Calibration
 from shuffledp.calibration.solve import calibrate, fewest, meeting, most_rounds, required_users
 
-__all__ = ["Calibration", "calibrate", "fewest", "meeting", "most_rounds", "required_users"]
+__all__ = [
+    "Calibration",
+    "calibrate",
+    "fewest",
+    "meeting",
+    "most_rounds",
+    "parameter_of_sums",
+    "required_added",
+    "required_users",
+]

@@ -11,7 +11,15 @@ from typing import Any
 import click
 
 from shuffledp import _check
-from shuffledp.calibration import Calibration, fewest, most_rounds, required_users
+from shuffledp.binary.noise import KINDS
+from shuffledp.calibration import (
+    Calibration,
+    fewest,
+    most_rounds,
+    parameter_of_sums,
+    required_added,
+    required_users,
+)
 from shuffledp.calibration import calibrate as solve
 from shuffledp.cli.mechanisms import (
     GENERIC,
@@ -25,8 +33,10 @@ from shuffledp.cli.numbers import VIEW, added_noise
 from shuffledp.cli.progress import progress
 from shuffledp.cli.text import bound_text, print_json
 from shuffledp.cli.types import Number, Whole
-from shuffledp.errors import ParameterError, rejected
+from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.multimessage import MultiMessage
+from shuffledp.randomizers import Randomizer
+from shuffledp.views import shuffle
 
 _TARGETS = ("n", "rounds", "epsilon", "delta")
 # Which end of the values that meet the target has the least noise. Searches are over factors.
@@ -41,11 +51,14 @@ _RANGES: dict[str, tuple[float, float]] = {
     "rate": (1e-12, 1.0),
 }
 _LEAST_COIN = 2.0**-40
+# What is solved for where --added has no scale.
+_ADDED = "added.scale"
 
 _SUMMARY = """Solve for any one of noise, users, rounds, eps and delta, given the others.
 
 What is left out is solved for: the largest eps0, the smallest noise such as sigma, the smallest
-n. --find names it where several are left out, or rounds. Printed are a value whose certified
+n; of sums with --added KIND the scale of that noise. --find names it where several are left out,
+or rounds. Printed are a value whose certified
 bound meets the target, and the next one, which does not. A parameter that is left out in all
 parts of a mechanism is the same in all of them."""
 _EXAMPLES = """shuffledp calibrate k-rr --k 10 -n 10000 --epsilon 1 --delta 1e-6
@@ -54,6 +67,8 @@ _EXAMPLES = """shuffledp calibrate k-rr --k 10 -n 10000 --epsilon 1 --delta 1e-6
   shuffledp calibrate k-rr --k 10 --eps0 4 --find rounds -n 10000 --epsilon 1 --delta 1e-6
   shuffledp calibrate k-rr --k 10 --eps0 4 -n 10000 --epsilon 1 --rounds 5
   shuffledp calibrate rappor --d 10 --eps0 10 --epsilon 0.5 --delta 1e-9 --view sums
+  shuffledp calibrate binary-rr --eps0 2 -n 200 --epsilon 0.5 --delta 1e-6 --view sums \\
+      --added discrete-laplace
   shuffledp calibrate pure-dump --d 50 -n 10000 --epsilon 1 --delta 1e-6
   shuffledp calibrate joint --randomizers '[{"name": "k-rr", "k": 4}, {"name": "duchi"}]' \\
       -n 10000 --epsilon 1 --delta 1e-6"""
@@ -73,14 +88,21 @@ def _calibrate(
     **view: Any,
 ) -> None:
     given = {"n": n, "epsilon": epsilon, "delta": delta, "rounds": rounds}
-    key = _key(description, given, find)
+    kind = _noise_kind(view["view"], view["added"], find)
+    key = _ADDED if kind is not None else _key(description, given, find)
     settings = {name: value for name, value in given.items() if value is not None}
     settings["trust"] = trust
-    seen = _seen(key, **view)
+    if kind is not None:
+        view["added"] = None
+    seen = _seen(**view)
     with progress(f"calibrating {key} of {description['name']}"):
-        if key in _TARGETS:
+        if kind is not None:
+            found: Any = _added(description, settings, seen, kind)
+        elif seen and key != "n":
+            found = _of_sums(description, key, settings, seen, rtol)
+        elif key in _TARGETS:
             source = source_from_dict(description)
-            found: Any = _target(source, key, {**settings, **seen}, rtol)
+            found = _target(source, key, {**settings, **seen}, rtol)
         else:
             found = _noise(description, key, settings, rtol)
     if as_json:
@@ -113,14 +135,84 @@ def _key(description: dict[str, Any], given: dict[str, Any], find: str | None) -
     return find
 
 
-def _seen(key: str, *, view: str, ones: int, relation: str, added: str | None) -> dict[str, Any]:
-    """What the analyst sees; of sums the number of reports alone is solved for."""
+def _noise_kind(view: str, added: str | None, find: str | None) -> str | None:
+    """The law of the aggregator's noise whose scale is looked for: that of --added KIND alone."""
+    if find is not None or view != "sums" or added is None or ":" in added:
+        return None
+    return _check.choice("added", added, KINDS)
+
+
+def _seen(*, view: str, ones: int, relation: str, added: str | None) -> dict[str, Any]:
+    """What the analyst sees, where it is not messages."""
     noise = added_noise(added)
     if view == "messages" and ones == 1 and relation == "replace-one" and noise is None:
         return {}
-    if view == "sums" and key != "n":
-        raise rejected("view", view, "messages, to solve for anything but n")
     return {"view": view, "ones": ones, "relation": relation, "added": noise}
+
+
+def _added(
+    description: dict[str, Any], settings: dict[str, Any], seen: dict[str, Any], kind: str
+) -> Calibration:
+    """The least noise of the aggregator's own."""
+    missing = [*dict.fromkeys(_missing(description))]
+    missing += [name for name in ("n", "epsilon", "delta") if name not in settings]
+    if missing:
+        names = ", ".join(_typed(name) for name in missing)
+        raise ParameterError(f"{names} missing: wanted to solve for the scale of --added {kind}")
+    _trusted(settings.pop("trust"))
+    source = source_from_dict(description)
+    known = {key: value for key, value in seen.items() if key in {"ones", "relation"}}
+    return required_added(_randomizer(source), kind=kind, **settings, **known)
+
+
+def _of_sums(
+    description: dict[str, Any],
+    key: str,
+    settings: dict[str, Any],
+    seen: dict[str, Any],
+    rtol: float,
+) -> Any:
+    """A parameter of the mechanism whose sums are seen, or eps or delta of them, a bound."""
+    if seen["view"] != "sums":
+        wanted = "sums, for --ones, --relation and --added to mean something"
+        raise rejected("view", seen["view"], wanted)
+    if key == "rounds":
+        raise rejected("view", "sums", "messages, to solve for rounds")
+    _trusted(settings.pop("trust"))
+    rounds, n = settings.pop("rounds", 1), settings.pop("n")
+
+    def view(source: Source) -> Any:
+        return shuffle(_randomizer(source), n, **seen).compose(rounds=rounds)
+
+    if key in _TARGETS:
+        made = view(source_from_dict(description))
+        return made.epsilon(**settings) if key == "epsilon" else made.delta(**settings)
+    solvable = [one for one in _solvable(description) if one in {"eps0", "sigma"}]
+    if key not in solvable:
+        wanted = ", ".join([*solvable, "n", "epsilon", "delta"])
+        raise ParameterError(f"{_typed(key)}: what can be solved for of sums is {wanted}")
+    low, high = _RANGES[key]
+    return parameter_of_sums(
+        lambda value: view(source_from_dict(_filled(description, key, value))),
+        what=key,
+        find=_NOISE[key],  # type: ignore[arg-type]
+        low=low,
+        high=high,
+        rtol=max(rtol, 1e-3),
+        **settings,
+    )
+
+
+def _randomizer(source: Source) -> Randomizer:
+    if not isinstance(source, Randomizer):
+        raise rejected("view", "sums", "messages, for anything but a randomizer")
+    return source
+
+
+def _trusted(trust: str) -> None:
+    if trust != "all":
+        msg = f"trust = {trust!r}: the bound of sums is proved in docs/theory-sums.md alone"
+        raise NotCertified(msg)
 
 
 def _typed(name: str) -> str:

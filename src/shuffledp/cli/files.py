@@ -308,7 +308,7 @@ class _Done:
 
 def _load_all(files: tuple[str, ...]) -> list[Any]:
     deployments = load_deployment()
-    sources = [deployments.load(file, sums=True) for file in files]
+    sources = [deployments.load(file, sums=True, widened=True) for file in files]
     stem, times = Counter(source.stem for source in sources).most_common(1)[0]
     if times > 1:
         raise ParameterError(f"file name {stem!r} is given {times} times: wanted different names")
@@ -343,7 +343,7 @@ def report_of(text: str, *, stem: str) -> tuple[str, str, str]:
         path = Path(folder) / f"{stem}.toml"
         path.write_bytes(text.encode())
         try:
-            source = load_deployment().load(path, sums=True)
+            source = load_deployment().load(path, sums=True, widened=True)
         except ParameterError as error:
             raise ParameterError(str(error).removeprefix(f"{path}: ")) from None
         done = _account_for(source, draw=True, verified=False, tell=lambda _: None)

@@ -198,7 +198,7 @@ def run(
       alphabet = "ABC..."              # or: find the most frequent text,
       length = 3                       # by a prefix tree (parallel of olh)
     """  # noqa: D301
-    protocol, files = load_protocol(), load_deployment().load(deployment)
+    protocol, files = load_protocol(), load_deployment().load(deployment, sums=True)
     off = silenced(no_warn)
     _check.open_unit("confidence", confidence)
     plots = load_plots() if figure else None
@@ -318,7 +318,7 @@ def simulate(
     **given: Any,
 ) -> None:
     """Measured error and coverage over repeated runs beside what theory says; not private."""
-    protocol, files = load_protocol(), load_deployment().load(deployment)
+    protocol, files = load_protocol(), load_deployment().load(deployment, sums=True)
     source = _Input.taken(given)
     chosen = source.column(files, columns, domain)
     asked = protocol.asked_of(files.deployment, **_asked(**given))

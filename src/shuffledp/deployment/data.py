@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from shuffledp.errors import rejected
+from shuffledp.errors import ParameterError, rejected
 
 _MOST_ITEMS = 100_000_000
 
@@ -99,6 +99,23 @@ class Data(_Column):
     moments: int | None = Field(
         default=None, ge=1, le=8, description="for additive noise: estimate so many moments"
     )
+
+    def check_sums(self, name: str) -> None:
+        """ParameterError for what `run` cannot do where nobody sees the mechanism's reports."""
+        if name == "gaussian":
+            raise ParameterError(
+                'data: wanted no such table with view = "sums" for gaussian: `run` rounds every '
+                "report, and a sum of rounded numbers is not what is accounted for"
+            )
+        for key in ("columns", "alphabet", "ranges", "moments"):
+            if getattr(self, key) is not None:
+                raise ParameterError(
+                    f'data.{key}: wanted none with view = "sums", which tell shares and means alone'
+                )
+        if self.hashed:
+            raise ParameterError(
+                'data.hashed = true: wanted a listed domain with view = "sums", a sum for each item'
+            )
 
     def left_out(self) -> tuple[bool, bool]:
         """Whether rows may be left out: for want of a value, for one outside the domain."""

@@ -45,7 +45,7 @@ class DeploymentFile:
         return self.path.stem
 
 
-def load(path: str | Path, *, sums: bool = False) -> DeploymentFile:
+def load(path: str | Path, *, sums: bool = False, widened: bool = False) -> DeploymentFile:
     """Read and check a deployment file.
 
     Parameters
@@ -54,6 +54,8 @@ def load(path: str | Path, *, sums: bool = False) -> DeploymentFile:
         A TOML file.
     sums : bool
         Whether whoever asks knows what to do where the analyst sees sums.
+    widened : bool
+        Whether they do with a declared shuffler, or several users who change.
 
     Raises
     ------
@@ -69,8 +71,10 @@ def load(path: str | Path, *, sums: bool = False) -> DeploymentFile:
         )
     found = parse(table, where=str(path))
     if found.view != "messages" and not sums:
-        raise ParameterError(f'{path}: view = "sums", which `account` and `verify` alone know')
-    if found.widened and not sums:
+        raise ParameterError(
+            f'{path}: view = "sums", which `account`, `run`, `simulate` and `verify` alone know'
+        )
+    if found.widened and not widened:
         what = "shuffler" if found.shuffler is not None else f"changed = {found.changed:,}"
         raise ParameterError(f"{path}: {what}, which `account` and `verify` alone know")
     return DeploymentFile(path, hashlib.sha256(content).hexdigest(), found)

@@ -304,11 +304,9 @@ class Deployment(Table):
                 f"accounting.trust = {self.accounting.trust!r}: wanted 'all' with view = \"sums\", "
                 "whose bound is proved in docs/theory-sums.md alone"
             )
-        if self.data is not None:
-            raise ParameterError(
-                'data: wanted no such table with view = "sums": `run` shuffles messages'
-            )
         self.sums(1, rounds=self.accounting.rounds)
+        if self.data is not None:
+            self.data.check_sums(self.randomizer["name"])
         if self.dap is not None:
             self.dap.check(
                 name=self.randomizer["name"],

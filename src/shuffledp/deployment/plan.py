@@ -16,7 +16,7 @@ from shuffledp.deployment.files import parse, read_toml, tomllib
 from shuffledp.deployment.messages import one_line
 from shuffledp.deployment.model import LARGEST_ROUNDS, Population, Table, Title
 from shuffledp.errors import ParameterError, rejected
-from shuffledp.planner import Plan, Task, make_task, plan
+from shuffledp.planner import Plan, Task, make_task, plan, refuse_other_views
 from shuffledp.planner.result import Row
 from shuffledp.planner.solve import accuracy
 
@@ -102,6 +102,14 @@ class PlanFile(Table):
     population: Population = Field(description="a table with users")
     target: PlanTarget = Field(description="a table with epsilon and delta")
     limits: Limits = Limits()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _messages_alone(cls, table: Any) -> Any:
+        """Views that a deployment file may have, and a plan may not."""
+        if isinstance(table, Mapping):
+            refuse_other_views(table)
+        return table
 
     @property
     def hidden(self) -> int:

@@ -22,6 +22,7 @@ from shuffledp.cli.mechanisms import (
     mechanism_class,
     mechanism_options,
 )
+from shuffledp.cli.numbers import added_noise
 from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole, matrix_of
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.views import VIEWS
@@ -65,7 +66,7 @@ _STARTS: dict[str, str] = {
     "randomizer": '{"name": "k-rr", "k": 4, "eps0": 2.0}',
     "randomizers": '[{"name": "k-rr", "k": 4, "eps0": 1.0}, {"name": "duchi", "eps0": 1.0}]',
 }
-_VIEW = ("view", "ones", "relation")
+_VIEW = ("view", "ones", "relation", "added")
 _OWN = ("mechanism", "n", "delta", "rounds", "trust", "analysis", "rtol", *_VIEW)
 
 
@@ -90,7 +91,7 @@ class Question:
     rtol : float
         Relative width wanted.
     view : dict
-        What the analyst sees: "messages" alone, or "sums" with ones and relation.
+        What the analyst sees: "messages" alone, or "sums" with ones, relation and added noise.
     command : str
         What gives the same on the command line.
     """
@@ -156,7 +157,7 @@ def _view(fields: Mapping[str, str], rounds: int) -> dict[str, Any]:
     """What the analyst sees, as the command line takes it; of sums one round."""
     view = _check.choice("view", fields.get("view") or "messages", VIEWS)
     if view == "messages":
-        for key in ("ones", "relation"):
+        for key in _VIEW[1:]:
             if fields.get(key):
                 raise rejected(key, fields[key], "none but with view = 'sums'")
         return {"view": view}
@@ -167,7 +168,9 @@ def _view(fields: Mapping[str, str], rounds: int) -> dict[str, Any]:
     if (fields.get("trust") or "all") != "all":
         raise rejected("trust", fields["trust"], "'all' with view = 'sums'")
     relation = _check.choice("relation", fields.get("relation") or RELATIONS[0], RELATIONS)
-    return {"view": view, "ones": _typed("ones", fields, Whole(), 1), "relation": relation}
+    ones = _typed("ones", fields, Whole(), 1)
+    added = added_noise(fields.get("added") or None)
+    return {"view": view, "ones": ones, "relation": relation, "added": added}
 
 
 def number(key: str, fields: Mapping[str, str], *, whole: bool = False) -> Any:

@@ -144,7 +144,7 @@ def deployment(fields: Fields) -> dict[str, Any]:
     n, label = _check.count("n", ask.n), mechanism_label(source.to_dict())
     tables = {
         "title": f"{label}, {n:,} users",
-        **({} if ask.view["view"] == "messages" else ask.view),
+        **_view_tables(ask.view),
         "population": {"users": n},
         "randomizer": source.to_dict(),
         "target": {"delta": ask.delta},
@@ -154,6 +154,14 @@ def deployment(fields: Fields) -> dict[str, Any]:
     if ask.analysis is not None:
         head = f"# account takes the best analysis that applies, not {ask.analysis!r} alone\n\n"
     return {"toml": tables_text(tables, head=head)}
+
+
+def _view_tables(view: Mapping[str, Any]) -> dict[str, Any]:
+    """What the analyst sees, as a deployment file says it: of messages nothing."""
+    if view["view"] == "messages":
+        return {}
+    added = view["added"]
+    return {**view, "added": added.to_dict()} if added else {k: v for k, v in view.items() if v}
 
 
 def report(fields: Fields) -> dict[str, Any]:

@@ -77,6 +77,7 @@ def plan(
     >>> found.recommended.source.name
     'k-rr'
     """
+    refuse_other_views(parameters)
     if isinstance(task, str):
         task = make_task(task, **parameters)
     n = _check.count("n", n)
@@ -122,6 +123,22 @@ def plan(
         local=_local(task, n, epsilon / rounds),
         central=task.central(n, epsilon / rounds),
     )
+
+
+def refuse_other_views(given: Iterable[str]) -> None:
+    """ParameterError for what asks for anything but messages behind one perfect shuffler.
+
+    Parameters
+    ----------
+    given : iterable of str
+        Names of what was given.
+    """
+    for key in ("view", "added", "ones", "relation", "dap", "group", "shuffler", "changed"):
+        if key in given:
+            raise ParameterError(
+                f"{key}: wanted none, plans are of messages behind one perfect shuffler; "
+                "`calibrate --view sums` solves for users, eps0 or the aggregator's noise of sums"
+            )
 
 
 def errors_over_n(

@@ -24,6 +24,8 @@ from shuffledp.work import Answers, Beside
 
 # Rows of a block: a simulation's random stream belongs to a block, whoever works on it.
 BLOCK_ROWS = 1 << 16
+# The stream of an aggregator's noise in a simulation: no block has that number.
+AGGREGATOR = 2**62
 _LARGEST_EXACT = 2.0**53
 
 

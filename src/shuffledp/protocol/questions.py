@@ -20,6 +20,7 @@ from shuffledp.protocol.moments import HIGHEST, noise_covariance, noise_moments,
 from shuffledp.protocol.postprocess import project_to_simplex
 from shuffledp.randomizers import Hierarchy, Joint, Randomizer
 from shuffledp.randomizers.composed import field
+from shuffledp.randomness import RandomSource
 
 _MOST_ROWS = 4096
 _TOP = 10
@@ -55,6 +56,11 @@ class Asked:
 
 class Question(ABC):
     """From sums to an answer; and, for simulations, the truth and the exact errors."""
+
+    def released(self, sums: Aggregate, source: RandomSource) -> Aggregate:
+        """What the analyst gets of the sums: all of them, where the reports are seen."""
+        del source
+        return sums
 
     @abstractmethod
     def answer(self, sums: Aggregate, users: int) -> Answer:

@@ -17,6 +17,7 @@ from shuffledp.deployment import Account, Deployment, DeploymentFile, account
 from shuffledp.deployment.model import GENERIC, Population
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.outputs import writing
+from shuffledp.protocol.aggregated import aggregated
 from shuffledp.protocol.answers import Answer, Row, largest_rows, rows_of, table
 from shuffledp.protocol.casts import Kind
 from shuffledp.protocol.columns import Column
@@ -29,7 +30,7 @@ from shuffledp.protocol.engines import (
     TextFormat,
 )
 from shuffledp.protocol.engines.base import LocalEngine, enough
-from shuffledp.protocol.jobs import Job, Mechanism, Outcome, mechanism_of
+from shuffledp.protocol.jobs import AGGREGATOR, Job, Mechanism, Outcome, mechanism_of
 from shuffledp.protocol.questions import Asked, Question, found_in, question
 from shuffledp.protocol.records import Record, Values
 from shuffledp.protocol.reports import (
@@ -40,6 +41,7 @@ from shuffledp.protocol.reports import (
     report_batches,
 )
 from shuffledp.protocol.simulation import simulate_question as simulated
+from shuffledp.randomness import SeededSource, SystemSource
 
 __all__ = [
     "Asked",
@@ -176,6 +178,8 @@ def run(
     about = column.about()
     tree = about.get("alphabet") is not None
     wanted = None if tree else question(mechanism, about, asked)
+    if deployment.view == "sums":
+        wanted = _of_sums(deployment, wanted, settings)
     least = deployment.population.minimum_batch or 1
     reports = settings.reports
     # Everything that can go wrong does so before the reports are in their place.
@@ -184,11 +188,25 @@ def run(
         outcome = engine.run(job, replace(settings, reports=kept, minimum_batch=least))
         deployment = seen(deployment, outcome.users)
         if wanted is not None:
-            answer = wanted.answer(outcome.aggregate(), outcome.users)
+            drawn_from = SystemSource() if seed is None else SeededSource(seed, stream=AGGREGATOR)
+            released = wanted.released(outcome.aggregate(), drawn_from)
+            answer = wanted.answer(released, outcome.users)
         else:
             answer = _found(kept, mechanism, about, asked)
         rows = rows_of(answer, confidence=confidence)
         return Result(mechanism, outcome, rows, account(deployment), _notes(answer))
+
+
+def _of_sums(deployment: Deployment, wanted: Question | None, settings: Settings) -> Question:
+    """What is asked, of sums; ParameterError where reports would have to be seen."""
+    if wanted is None:
+        raise ParameterError('alphabet: wanted none with view = "sums": trees read reports twice')
+    if settings.reports is not None:
+        raise ParameterError(
+            f'reports = {str(settings.reports)!r}: wanted none with view = "sums", where nobody '
+            "sees a report"
+        )
+    return aggregated(wanted, deployment.sums(deployment.population.arriving))
 
 
 def _notes(answer: Answer) -> tuple[str, ...]:
@@ -321,6 +339,9 @@ def read_values(
     mechanism = _mechanism(source.deployment)
     column.check(mechanism)
     wanted = question(mechanism, column.about(), asked)
+    deployment = source.deployment
+    if deployment.view == "sums":
+        wanted = aggregated(wanted, deployment.sums(deployment.population.arriving))
     if engine.untyped:
         column = column.of_text()
     parts, before = [], 0

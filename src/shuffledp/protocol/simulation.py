@@ -14,8 +14,9 @@ import numpy.typing as npt
 from shuffledp import _check
 from shuffledp.errors import rejected
 from shuffledp.protocol.columns import hash_of, size_of
-from shuffledp.protocol.jobs import Mechanism, summed
+from shuffledp.protocol.jobs import AGGREGATOR, Mechanism, summed
 from shuffledp.protocol.questions import Asked, Question, question
+from shuffledp.randomness import SeededSource
 
 Floats = npt.NDArray[np.floating[Any]]
 _CONFIDENCE = 0.95
@@ -156,6 +157,7 @@ def _one(
     reports = mechanism.simulate(values, seed=seed)
     hashes = hash_of(asked.candidates, size_of(mechanism) or 1) if asked.candidates else None
     sums = summed(mechanism, reports, asked=hashes, moments=asked.moments)
+    sums = wanted.released(sums, SeededSource(seed, stream=AGGREGATOR))
     answer = wanted.answer(sums, len(values))
     held, all_held = (
         (low - _ROUNDING <= truth) & (truth <= high + _ROUNDING)

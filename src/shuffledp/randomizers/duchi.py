@@ -138,12 +138,14 @@ class BitMean:
 
     def ends(self, tail: float) -> tuple[Floats, Floats]:
         """Limits of the bits' mean probability, as values; in [low, high]."""
-        found = hoeffding_ends(self.ones, self.count, tail)
+        low, high = hoeffding_ends(self.ones, self.count, tail)
+        return np.array([self.value(low)]), np.array([self.value(high)])
+
+    def value(self, chance: float) -> float:
+        """The mean value whose bits have this mean probability; in [low, high]."""
         # On [-1, 1]: p = 1/2 + x tanh(eps0/2)/2.
-        slope = math.tanh(0.5 * self.eps0)
-        centred = np.clip((2.0 * np.array(found) - 1.0) / slope, -1.0, 1.0)
-        low, high = 0.5 * self.low + 0.5 * self.high + (0.5 * self.high - 0.5 * self.low) * centred
-        return np.array([low]), np.array([high])
+        centred = min(max((2.0 * chance - 1.0) / math.tanh(0.5 * self.eps0), -1.0), 1.0)
+        return 0.5 * self.low + 0.5 * self.high + (0.5 * self.high - 0.5 * self.low) * centred
 
 
 @dataclass(frozen=True, kw_only=True)

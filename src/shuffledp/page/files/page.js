@@ -81,7 +81,7 @@ function showParameters(typed) {
 
 const sums = () => $("view").value === "sums";
 function showView() {
-  for (const id of ["ones-row", "relation-row"]) $(id).hidden = !sums();
+  for (const id of ["ones-row", "relation-row", "added-row"]) $(id).hidden = !sums();
 }
 
 // What is typed, defaults left out: the same goes into the address and to the server.
@@ -92,7 +92,7 @@ function fields() {
     const value = p.kind === "flag" ? (field.checked ? "1" : "") : field.value.trim();
     if (value !== "") found[p.key] = value;
   }
-  for (const key of ["n", "delta", "rounds", "trust", "analysis", "view", ...(sums() ? ["ones", "relation"] : [])]) {
+  for (const key of ["n", "delta", "rounds", "trust", "analysis", "view", ...(sums() ? ["ones", "relation", "added"] : [])]) {
     const value = $(key).value.trim();
     const usual = { rounds: "1", trust: "all", analysis: "", view: "messages", ones: "1", relation: "replace-one" }[key];
     if (value !== usual && value !== "") found[key] = value;
@@ -105,7 +105,7 @@ function fromAddress() {
   const known = catalogue.mechanisms.some((m) => m.name === typed.mechanism);
   $("mechanism").value = known ? typed.mechanism : "k-rr";
   if (!known && $("mechanism").selectedIndex < 0) $("mechanism").selectedIndex = 0;
-  for (const key of ["n", "delta", "rounds", "trust", "analysis", "view", "ones", "relation"]) if (key in typed) $(key).value = typed[key];
+  for (const key of ["n", "delta", "rounds", "trust", "analysis", "view", "ones", "relation", "added"]) if (key in typed) $(key).value = typed[key];
   for (const [key, usual] of [["view", "messages"], ["relation", "replace-one"]]) if ($(key).selectedIndex < 0) $(key).value = usual;
   if ($("trust").selectedIndex < 0) $("trust").value = "all";
   if ($("analysis").selectedIndex < 0) $("analysis").value = "";

@@ -1,0 +1,252 @@
+"""Sums with the aggregator's noise, run: what is drawn, estimated and written."""
+
+import csv
+import itertools
+import math
+from collections import Counter
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from scipy.stats import binom, chi2
+
+import shuffledp as sd
+from shuffledp.cli import main
+from shuffledp.counts import hoeffding_ends
+from shuffledp.errors import ParameterError
+from shuffledp.estimates import Aggregate
+from shuffledp.protocol.aggregated import aggregated, draw
+from shuffledp.protocol.noisy_counts import AroundNoise, NoisyCounts, variance_of
+from shuffledp.protocol.questions import Asked, question
+from shuffledp.randomizers.duchi import BitMean
+from shuffledp.randomness import SeededSource
+
+LAPLACE, GAUSSIAN = "discrete-laplace", "discrete-gaussian"
+
+
+def masses(kind, scale, reach):
+    """P(z) for z = -reach .. reach, by its definition."""
+    weights = [
+        math.exp(-abs(z) / scale if kind == LAPLACE else -z * z / (2 * scale * scale))
+        for z in range(-reach, reach + 1)
+    ]
+    total = math.fsum(weights)
+    return np.array([w / total for w in weights])
+
+
+@pytest.mark.parametrize(
+    ("kind", "scale"), [(LAPLACE, 0.05), (LAPLACE, 3.7), (GAUSSIAN, 0.3), (GAUSSIAN, 6.5)]
+)
+def test_what_is_drawn_has_the_law_that_is_declared(kind, scale):
+    size = 40_000
+    drawn = draw(sd.AddedNoise(kind=kind, scale=scale), size, SeededSource(5))
+    reach = math.ceil(60 * scale) + 3
+    law = masses(kind, scale, reach)
+    seen = np.bincount(drawn + reach, minlength=law.size)
+    often = law * size >= 10
+    expected = np.append(law[often], law[~often].sum()) * size
+    found = np.append(seen[often], seen[~often].sum())
+    kept = expected > 0.01
+    assert found[~kept].sum() == 0
+    score = (np.square(found - expected)[kept] / expected[kept]).sum()
+    assert score < chi2.isf(1e-6, max(kept.sum() - 1, 1))
+    z = np.arange(-reach, reach + 1)
+    exact = math.fsum(law * z * z)
+    assert variance_of(sd.AddedNoise(kind=kind, scale=scale)) == pytest.approx(exact, rel=1e-9)
+
+
+def reached(n, m, rates, law):
+    """P(S + Z = w), w = -reach .. n + reach, S = Bin(m, p) + Bin(n - m, q)."""
+    first, second = (
+        binom.pmf(np.arange(k + 1), k, p) for k, p in ((m, rates[0]), (n - m, rates[1]))
+    )
+    return np.convolve(np.convolve(first, second), law)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "kind", "scale", "n"),
+    [
+        (sd.RAPPOR(d=3, eps0=2.0), LAPLACE, 1.5, 12),
+        (sd.OUE(d=3, eps0=2.0), GAUSSIAN, 2.0, 40),
+        (sd.BinaryRR(eps0=1.0), LAPLACE, 0.2, 25),
+    ],
+)
+def test_limits_hold_every_share_as_often_as_stated(mechanism, kind, scale, n):
+    """Of all n + 1 numbers of holders, by enumeration of all that can be seen."""
+    tail, rates = 0.02, mechanism.support
+    noise = sd.AddedNoise(kind=kind, scale=scale)
+    reach = math.ceil(60 * scale) + 3
+    seen = np.arange(-reach, n + reach + 1)
+    low, high = NoisyCounts(seen.astype(float), n, rates, noise).ends(tail)
+    law, least = masses(kind, scale, reach), 1.0
+    for m in range(n + 1):
+        chance = reached(n, m, (rates.own, rates.other), law)
+        missed = [float(chance[side].sum()) for side in (low * n > m + 1e-9, high * n < m - 1e-9)]
+        assert max(missed) <= tail
+        least = min(least, 1.0 - max(missed))
+    # And they are no farther out than that takes: some m is missed nearly as often.
+    assert least < 1.0 - 0.3 * tail
+
+
+def test_limits_of_many_counts_lie_between_those_of_some():
+    n, rates = 3_000, sd.OUE(d=3, eps0=3.0).support
+    noise = sd.AddedNoise(kind=GAUSSIAN, scale=30.0)
+    many = np.arange(150.0, 1_500.0, 9.0)
+    low, high = NoisyCounts(many, n, rates, noise).ends(0.025)
+    for place in (0, 61, 120, many.size - 1):
+        one = NoisyCounts(many[place : place + 1], n, rates, noise).ends(0.025)
+        assert [low[place], high[place]] == pytest.approx([*one[0], *one[1]], abs=8e-4)
+
+
+def test_limits_of_a_mean_hold_it_whatever_the_values_are():
+    n, eps0, tail = 6, 1.0, 0.05
+    noise = sd.AddedNoise(kind=LAPLACE, scale=1.2)
+    reach = 80
+    law, slope = masses(LAPLACE, 1.2, reach), math.tanh(0.5 * eps0)
+    seen = range(-reach, n + reach + 1)
+    ends = [AroundNoise(BitMean(w, n, eps0, -1.0, 1.0), noise, n).ends(tail) for w in seen]
+    lows, highs = (np.array([float(end[k][0]) for end in ends]) for k in (0, 1))
+    for values in itertools.combinations_with_replacement((-1.0, -0.3, 0.8, 1.0), n):
+        chance = law
+        for x in values:
+            one = 0.5 + 0.5 * x * slope
+            chance = np.convolve(chance, [1.0 - one, one])
+        mean = math.fsum(values) / n
+        assert chance[lows > mean + 1e-12].sum() <= tail
+        assert chance[highs < mean - 1e-12].sum() <= tail
+    # Next to no noise: hardly wider than without any.
+    small = AroundNoise(
+        BitMean(300, 1000, 2.0, 0.0, 1.0), sd.AddedNoise(kind=LAPLACE, scale=0.05), 1000
+    )
+    plain = BitMean(300, 1000, 2.0, 0.0, 1.0)
+    width = [float(one.ends(tail)[1][0] - one.ends(tail)[0][0]) for one in (small, plain)]
+    assert width[1] <= width[0] <= 1.01 * width[1]
+    assert hoeffding_ends(0.0, n, tail)[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        sd.RAPPOR(d=3, eps0=2.0),
+        sd.OUE(d=3, eps0=2.0),
+        sd.KRR(k=2, eps0=1.0),
+        sd.Duchi(eps0=1.5, low=2.0, high=6.0),
+    ],
+)
+def test_estimates_have_the_mean_and_the_variance_that_are_printed(mechanism):
+    """By repetition with seeds: unbiased, and the noise's variance is part of the errors."""
+    noise = sd.AddedNoise(kind=LAPLACE, scale=9.0)
+    n, repetitions = 60, 400
+    duchi = isinstance(mechanism, sd.Duchi)
+    values = np.linspace(2.0, 6.0, n) if duchi else np.arange(n) % 2
+    view = sd.shuffle(mechanism, n, view="sums", added=noise)
+    wanted = aggregated(question(mechanism, {}, Asked()), view)
+    found = []
+    for seed in range(repetitions):
+        sums = mechanism.aggregate(mechanism.simulate(values, seed=seed))
+        released = wanted.released(sums, SeededSource(seed, stream=2**62))
+        assert released.count == n
+        found.append(wanted.answer(released, n))
+    errors = np.array([one.estimates for one in found]) - wanted.truth(values)
+    variance = wanted.variances(values)
+    assert np.all(np.abs(errors.mean(axis=0)) <= 4.5 * np.sqrt(variance / repetitions))
+    assert errors.var(axis=0) == pytest.approx(variance, rel=0.35)
+    # Without the noise's part they would be smaller by far more than that.
+    assert np.all(variance > 2.0 * question(mechanism, {}, Asked()).variances(values))
+    stated = np.mean([np.square(one.noise) for one in found], axis=0)
+    assert stated == pytest.approx(variance, rel=0.2)
+
+
+def test_each_sum_has_noise_of_its_own_and_nothing_else_is_released():
+    noise = sd.AddedNoise(kind=GAUSSIAN, scale=50.0)
+    unary = sd.RAPPOR(d=40, eps0=2.0)
+    view = sd.shuffle(unary, 10, view="sums", added=noise)
+    wanted = aggregated(question(unary, {}, Asked()), view)
+    sums = Aggregate(10, np.full(40, 5.0))
+    assert len(Counter(wanted.released(sums, SeededSource(1)).sums)) > 20
+    duchi = sd.Duchi(eps0=1.0)
+    wanted = aggregated(
+        question(duchi, {}, Asked()), sd.shuffle(duchi, 4, view="sums", added=noise)
+    )
+    assert wanted.released(Aggregate(4, np.array([0.0, 9.0])), SeededSource(1)).sums[1] == 0.0
+    bits = sd.BinaryRR(eps0=1.0)
+    wanted = aggregated(question(bits, {}, Asked()), sd.shuffle(bits, 9, view="sums", added=noise))
+    # Of one bit there is one sum: the other count says the same.
+    assert wanted.released(Aggregate(9, np.array([4.0, 5.0])), SeededSource(1)).sums.sum() == 9.0
+    plain = aggregated(question(bits, {}, Asked()), sd.shuffle(bits, 9, view="sums"))
+    kept = plain.released(Aggregate(9, np.array([4.0, 5.0])), SeededSource(1))
+    assert list(kept.sums) == [4.0, 5.0]
+
+
+def test_what_sums_do_not_tell_is_refused():
+    normal = sd.Gaussian(sigma=1.0)
+    view = sd.shuffle(normal, 9, view="sums")
+    with pytest.raises(ParameterError, match="gaussian: wanted reports of bits"):
+        aggregated(question(normal, {}, Asked()), view)
+    unary = sd.RAPPOR(d=2**20, eps0=2.0)
+    hashed = question(unary, {"hashed": True}, Asked(candidates=("a", "b")))
+    with pytest.raises(ParameterError, match="listed items"):
+        aggregated(hashed, sd.shuffle(unary, 9, view="sums"))
+
+
+FILE = """title = "votes, added up"
+view = "sums"
+[population]
+users = 40
+[randomizer]
+name = "binary-rr"
+eps0 = 1.0
+[added]
+kind = "discrete-laplace"
+scale = 2.5
+[target]
+delta = 1e-3
+[data]
+column = "vote"
+domain = ["no", "yes"]
+"""
+
+
+def run(*words):
+    return CliRunner().invoke(main, [str(word) for word in words])
+
+
+def test_run_adds_the_noise_and_its_certificate_is_verified(tmp_path):
+    path, values, out = tmp_path / "votes.toml", tmp_path / "votes.csv", tmp_path / "found.csv"
+    path.write_text(FILE)
+    values.write_text("vote\n" + "yes\nno\n" * 20)
+    ways = ("run", path, "--input", values, "--output", out)
+    refused = run(*ways, "--reports", tmp_path / "reports.parquet")
+    assert (refused.exit_code, refused.stderr.count("\n")) == (2, 1)
+    assert "nobody sees a report" in refused.stderr
+    assert not out.exists()
+    done = run(*ways)
+    assert done.exit_code == 0, done.output
+    assert "discrete Laplace noise" in done.stdout
+    rows = list(csv.DictReader(out.read_text().splitlines()))
+    assert [row["item"] for row in rows] == ["no", "yes"]
+    gap = math.tanh(0.5)
+    least = variance_of(sd.AddedNoise(kind=LAPLACE, scale=2.5)) / (40 * gap) ** 2
+    assert all(float(row["noise_standard_error"]) ** 2 > least for row in rows)
+    certificate = tmp_path / "found.certificate.json"
+    told = run("verify", certificate, "--deployment", path, "--table", out)
+    assert told.exit_code == 0, told.output
+    repeated = run("simulate", path, "--input", values, "-R", "20")
+    assert repeated.exit_code == 0, repeated.output
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (('domain = ["no", "yes"]', "hashed = true"), "data.hashed"),
+        (('domain = ["no", "yes"]', "moments = 2"), "data.moments"),
+        (('name = "binary-rr"\neps0 = 1.0\n[added]\nkind = "discrete-laplace"\nscale = 2.5',
+          'name = "gaussian"\nsigma = 2.0'), "data: wanted no such table"),
+    ],
+)  # fmt: skip
+def test_files_that_cannot_be_run_are_refused_in_a_line(tmp_path, change, words):
+    path = tmp_path / "votes.toml"
+    path.write_text(FILE.replace(*change))
+    done = run("run", path, "--input", tmp_path / "x.csv", "--output", tmp_path / "y.csv")
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert words in done.stderr
