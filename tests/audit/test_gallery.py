@@ -22,7 +22,7 @@ GALLERY = {
     "eps0 in nats, claimed in bits": (K, lambda: programs.nats_for_bits(K, eps0=1.0), 3_000, "law"),
     "Laplace in floating point": (NOISE, lambda: programs.numpy_laplace(1.0), 1_000, "guarantee"),
     "truncated noise": (NOISE, lambda: programs.truncated_laplace(1.0, 3.0), 3_000, "law"),
-    "noise on a grid": (NOISE, lambda: programs.grid_laplace(1.0, 10), 20_000, "independence"),
+    "noise on a grid": (NOISE, lambda: programs.grid_laplace(1.0, 10), 40_000, "resolution"),
     "noise on a coarse grid": (NOISE, lambda: programs.grid_laplace(1.0, 1), 1_000, "law"),
     "clipped after the noise": (NOISE, lambda: programs.clipped_after(NOISE), 500, "law"),
     "scale for half the sensitivity": (NOISE, lambda: programs.numpy_laplace(0.5), 500, "law"),

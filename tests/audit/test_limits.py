@@ -222,3 +222,24 @@ def test_power_and_what_is_detectable():
     assert exact_upper(count, 40, 0.3) == 0
     assert limits.detectable(10, 0.99, 1e-12, power=0.9) == math.inf
     assert limits.power_of(10, 0.99, 1e-12, 1.0) == 0.0
+
+
+@pytest.mark.parametrize(("m", "n"), [(1, 1), (3, 2), (4, 6), (7, 5)])
+def test_more_often_is_a_p_value_whatever_the_probability_is(m, n):
+    """Over all outcomes of two binomial counts with the same probability, exactly."""
+    outcomes = [(a, b) for a in range(m + 1) for b in range(n + 1)]
+    found = {(a, b): limits.more_often((a, m), (b, n)) for a, b in outcomes}
+    for e in (Fraction(1, 100), Fraction(1, 3), Fraction(1, 2), Fraction(9, 10)):
+        mass = {
+            (a, b): math.comb(m, a) * math.comb(n, b) * e ** (a + b) * (1 - e) ** (m + n - a - b)
+            for a, b in outcomes
+        }
+        for level in sorted(set(found.values())):
+            assert sum(mass[k] for k in outcomes if found[k] <= level) <= Fraction(level)
+    for a, b in outcomes:
+        total = math.comb(m + n, a + b)
+        exact = sum(
+            Fraction(math.comb(m, k) * math.comb(n, a + b - k), total)
+            for k in range(a, min(m, a + b) + 1)
+        )
+        assert exact <= Fraction(found[a, b]) <= exact * (1 + Fraction(1, 10**8))

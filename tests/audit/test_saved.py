@@ -28,6 +28,7 @@ from shuffledp.audit import (
     audit_shuffler,
     audit_unknown,
     collected,
+    counted,
     design,
     judge,
     limits,
@@ -387,10 +388,77 @@ def test_values_outside_with_fewer_reports_are_refused(whole, tmp_path):
 
 
 def test_what_says_a_result_is_compared_whatever_it_calls_itself(whole, tmp_path):
-    """Only counts are taken from a checkpoint: a result beside "stopped" is refused."""
+    """A result beside "stopped" is compared like any other; without a verdict it is refused."""
     table = json.loads(json.dumps(whole)) | {"stopped": True}
+    assert read_saved(written(tmp_path, table)).stopped
+    for edited in (table | {"verdict": "not refuted"}, table | {"stopped": "no"}):
+        with pytest.raises(ParameterError):
+            read_saved(written(tmp_path, edited))
+    del table["verdict"]
     path = written(tmp_path, table)
     found = CliRunner().invoke(main, ["audit", "--check", str(path)])
     assert found.exit_code == 2
     assert "stopped" in found.stderr
     assert found.stderr.count("\n") == 1
+
+
+def test_keys_that_are_none_of_an_audit_are_refused(whole, tmp_path):
+    path = written(tmp_path, whole | {"certified": True})
+    with pytest.raises(ParameterError, match="keys = 'certified'"):
+        read_saved(path)
+    text = json.dumps(whole)
+    path.write_text(text[:-1] + ', "verdict": "not refuted"}')
+    with pytest.raises(ParameterError, match="keys = 'verdict': wanted each of them once"):
+        read_saved(path)
+    path.write_text(text[:-1] + ', "x": ' + "9" * 5_000 + "}")
+    with pytest.raises(ParameterError, match="not JSON"):
+        read_saved(path)
+    path.write_text('{"format": "shuffledp-audit/1", "plan": ' + "[" * 900 + "]" * 900 + "}")
+    with pytest.raises(ParameterError):
+        read_saved(path)
+
+
+def test_what_is_judged_of_a_checkpoint_says_so_wherever_it_is_written(tmp_path):
+    kept, bare = [], dataclasses.replace(PLAN, n=None)
+    collected(bare, programs.honest(K), keep=lambda t: kept.append(t.to_dict()))
+    plan, tally = bare.to_dict(), kept[0]
+    parts = {"program": {"plan": plan, "tally": tally}}
+    table = {"format": "shuffledp-audit/2", "stopped": True, "parts": parts}
+    path = written(tmp_path, table | {"sha256": digest_of(parts)})
+    out, again = tmp_path / "o.json", tmp_path / "p.json"
+    for source, target in ((path, out), (out, again)):
+        words = ["audit", "--check", str(source), "--output", str(target)]
+        done = CliRunner().invoke(main, words)
+        assert done.exit_code == 0
+        assert "**Not done.**" in done.output
+    assert out.read_text() == again.read_text()
+    table = json.loads(out.read_text())
+    assert table["stopped"] is True
+    for where in (table, table["parts"]["program"]):
+        edited = json.loads(out.read_text())
+        (edited if where is table else edited["parts"]["program"])["stopped"] = False
+        with pytest.raises(ParameterError, match="stopped"):
+            read_saved(written(tmp_path, edited))
+    single = result_of(bare, tally_from_dict(tally, bare)).to_dict()
+    assert read_saved(written(tmp_path, single)).stopped
+    del single["stopped"]
+    with pytest.raises(ParameterError, match="not all of the plan"):
+        read_saved(written(tmp_path, single))
+
+
+def test_reports_of_a_command_are_counted_in_calls(tmp_path):
+    plan = dataclasses.replace(PLAN, n=None)
+    order = plan.order()
+    alone = result_of(plan, counted(plan, order, programs.honest(K)(order)))
+    saved = Saved({"program": alone}, {"reports": {"file": "r.jsonl"}})
+    found = read_saved(written(tmp_path, saved.to_dict()))
+    assert any("in which order" in words for words in found.not_checked)
+    table = Saved({"program": alone}, {"command": "./client"}).to_dict()
+    with pytest.raises(ParameterError, match="calls of the plan, as source says"):
+        read_saved(written(tmp_path, table))
+    other = EstimatesPlan(
+        batches=5, audit=dataclasses.replace(plan, randomizer=sd.KRR(k=4, eps0=2.0))
+    )
+    parts = {"program": alone, "estimates": audit_estimates(programs.honest(K), other)}
+    with pytest.raises(ParameterError, match="another mechanism"):
+        read_saved(written(tmp_path, Saved(parts).to_dict()))

@@ -5,6 +5,7 @@ import random
 
 import numpy as np
 import pytest
+from scipy.stats import poisson
 
 from shuffledp.audit import limits
 from shuffledp.audit.permutations import matches_law, of_sum, successions_law
@@ -157,6 +158,9 @@ def test_sums_of_draws():
     assert of_sum(law, 10, 0) == 1.0
     assert of_sum(law, 0, 0) == 1.0
     assert of_sum(law, 3, 9) <= 1e-14
+    for times, count in ((300, 350), (100_000, 101_000), (99_999, 99_000)):
+        exact = float(poisson.sf(count - 1, times))
+        assert exact <= of_sum(matches_law(1_000), times, count) <= exact * (1.0 + 1e-8) + 1e-9
 
 
 @pytest.mark.parametrize(

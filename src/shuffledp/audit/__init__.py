@@ -11,13 +11,14 @@ from collections.abc import Callable
 from typing import Any
 
 from shuffledp.audit.blackbox import Unknown, UnknownPlan, audit_unknown, unknown
+from shuffledp.audit.checkpoint import Checkpoint
 from shuffledp.audit.domain import DomainResult, audit_domain, outside_values
 from shuffledp.audit.estimates import EstimatesPlan, EstimatesResult, audit_estimates
 from shuffledp.audit.judge import Finding, PairLimits
 from shuffledp.audit.lift import Central, Supported
 from shuffledp.audit.plan import AuditPlan, design, plan_from_dict
 from shuffledp.audit.result import AuditResult, result_of
-from shuffledp.audit.saved import Checkpoint, Saved, read_saved, result_from_file
+from shuffledp.audit.saved import Saved, read_saved, result_from_file
 from shuffledp.audit.shuffler import Left, ShufflerResult, audit_shuffler
 from shuffledp.audit.shuffler_counts import ShufflerPlan
 from shuffledp.audit.sources import Command, Recorded, recorded

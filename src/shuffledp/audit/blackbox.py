@@ -17,9 +17,15 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp import _check
-from shuffledp.audit.categories import Categories, categories_from_dict, categories_of
+from shuffledp.audit.categories import (
+    Categories,
+    categories_from_dict,
+    categories_of,
+    concatenated,
+)
 from shuffledp.audit.limits import Ratio
 from shuffledp.audit.plan import plain, tuples
+from shuffledp.audit.possible import check_halves
 from shuffledp.audit.tables import table_of, whole
 from shuffledp.bound import outward
 from shuffledp.described import Described, shown
@@ -132,6 +138,11 @@ class Unknown:
     def alpha(self) -> float:
         """All bounds hold together with probability at least 1 - alpha."""
         return self.plan.alpha
+
+    @property
+    def complete(self) -> bool:
+        """Whether all reports of the plan were counted."""
+        return sum(self.second[0]) == sum(self.second[1]) == self.plan.reports - self.plan.choosing
 
     @property
     def verdict(self) -> str:
@@ -277,10 +288,10 @@ def _chosen(
         choosing.append((inputs, rows))
         done += len(inputs)
         told(done)
-    categories = categories_of(np.concatenate([rows for _, rows in choosing]))
-    cells, of = len(categories.names), categories.of
-    counts = [_counted(inputs, of(rows), cells) for inputs, rows in choosing]
-    return categories, np.sum(counts, axis=0)
+    together = concatenated([rows for _, rows in choosing])
+    categories = categories_of(together)
+    inputs = np.concatenate([of_call for of_call, _ in choosing])
+    return categories, _counted(inputs, categories.of(together), len(categories.names))
 
 
 def _tally(categories: Categories, first: Any, second: Any) -> dict[str, Any]:
@@ -306,6 +317,7 @@ def _asked(
     for start in range(skipped, len(order), size):
         inputs = order[start : start + size]
         rows = np.asarray(program(values[inputs]))
+        rows = rows.astype(np.int64) if rows.dtype.kind == "b" else rows
         if len(rows) != len(inputs):
             raise rejected("reports of a call", len(rows), f"{len(inputs):,}, one for each value")
         yield inputs, rows
@@ -370,6 +382,7 @@ def unknown_from_dict(table: dict[str, Any]) -> Unknown:
         if sums != [wanted] * 2 and not (key == "second" and _stopped(plan, sums)):
             raise rejected(f"unknown.tally.{key}", sums, f"{wanted:,} reports of each value")
         parts.append(counts)
+    check_halves(categories, *parts)
     return unknown_of(plan, categories, *parts)
 
 

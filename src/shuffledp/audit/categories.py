@@ -100,6 +100,13 @@ def categories_of(reports: Any) -> Categories:
     return Categories(TEXT, tuple(chosen))
 
 
+def concatenated(calls: list[Any]) -> Any:
+    """Reports of several calls as one array; as texts where they are of different kinds."""
+    if len({(rows.ndim, rows.shape[1:], rows.dtype.kind in "iuf") for rows in calls}) == 1:
+        return np.concatenate(calls)
+    return np.array([text for rows in calls for text in _texts(rows)])
+
+
 def _texts(rows: Any) -> list[str]:
     """Reports as they would be written: equal texts are equal reports."""
     return [str(row) for row in np.asarray(rows).tolist()]

@@ -66,6 +66,11 @@ class DomainResult:
         return tuple(v for v, c in zip(self.values, self.counts, strict=True) if c is not None)
 
     @property
+    def complete(self) -> bool:
+        """Every value was given."""
+        return len(self.values) == len(self.counts)
+
+    @property
     def refutations(self) -> tuple[Finding, ...]:
         """What is refuted, the smallest p-value first."""
         found = [f for f in self.findings if f.adjusted <= self.alpha]
@@ -147,6 +152,7 @@ def audit_domain(
     level = _check.real("alpha", alpha, low=1e-12, high=0.5)
     found = design(plan)
     chosen = outside_values(plan) if values is None else tuple(values)
+    _check_outside(plan, chosen)
     made: list[Counts | None] = []
     for value in chosen:
         try:
@@ -155,9 +161,27 @@ def audit_domain(
         except Exception:  # noqa: BLE001, whatever it says, it is a refusal
             made.append(None)
             continue
+        if not len(labels):  # it sends nothing: a refusal as well
+            made.append(None)
+            continue
+        if len(labels) != plan.reports:
+            wanted = f"{plan.reports:,} or none at all of the value {shown(value)}"
+            raise rejected("reports of a call", len(labels), wanted)
         counts = np.bincount(labels, minlength=len(found.reading.names) + 1)
         made.append(tuple(counts.tolist()))
     return domain_of(plan, tally, chosen, made, alpha=level)
+
+
+def _check_outside(plan: AuditPlan, values: Sequence[Any]) -> None:
+    """Different values, none of which the declared mechanism takes itself."""
+    if not values or len({repr(plain(v)) for v in values}) < len(values):
+        raise rejected("outside values", list(values), "at least one, all different")
+    for value in values:
+        try:
+            plan.randomizer.simulate(np.array([value]), seed=0)
+        except (NotCertified, ValueError, TypeError, OverflowError):
+            continue
+        raise rejected("outside value", value, f"one outside the domain of {plan.randomizer.name}")
 
 
 def domain_of(
@@ -197,7 +221,9 @@ def domain_from_dict(table: dict[str, Any], plan: AuditPlan, tally: Tally) -> Do
     alpha = _check.real("outside.plan.alpha", asked["alpha"], low=1e-12, high=0.5)
     if any(row is not None and sum(row) != plan.reports for row in made):
         raise rejected("outside.tally", "its sums", f"{plan.reports:,} reports of each value")
-    return domain_of(plan, tally, [tuples(v) for v in values], made, alpha=alpha)
+    chosen = [tuples(v) for v in values]
+    _check_outside(plan, chosen)
+    return domain_of(plan, tally, chosen, made, alpha=alpha)
 
 
 def _compared(

@@ -21,10 +21,11 @@ from shuffledp import _check
 from shuffledp.audit import limits
 from shuffledp.audit.judge import Finding
 from shuffledp.audit.plan import AuditPlan, plan_from_dict
-from shuffledp.audit.tables import floats, number, table_of
+from shuffledp.audit.sums import plain_sums, sums_from
+from shuffledp.audit.tables import table_of
 from shuffledp.described import Described, shown
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate, PartsAggregate, joined
+from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate
 
 Floats = npt.NDArray[np.floating]
 
@@ -131,6 +132,11 @@ class EstimatesResult:
     quantities: tuple[Quantity, ...]
     exact: bool
     findings: tuple[Finding, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether all batches of the plan were made."""
+        return len(self.sums) == self.plan.batches
 
     @property
     def refutations(self) -> tuple[Finding, ...]:
@@ -261,43 +267,13 @@ def estimates_start(table: dict[str, Any]) -> tuple[EstimatesPlan, list[Aggregat
     numbers = {key: given[key] for key in keys[1:]}
     plan = EstimatesPlan(audit=plan_from_dict(given["audit"]), **numbers)
     rows = table.get("tally")
-    if not isinstance(rows, list) or len(rows) > plan.batches:
-        raise rejected("estimates.tally", rows, f"sums of at most {plan.batches} batches")
-    users = len(plan.asked())
-    empty = plan.audit.randomizer.aggregate(plan.audit.randomizer.simulate(plan.asked(), seed=0))
+    if not isinstance(rows, list) or not 1 <= len(rows) <= plan.batches:
+        raise rejected("estimates.tally", rows, f"sums of 1 to {plan.batches} batches")
+    mechanism = plan.audit.randomizer
+    like = mechanism.aggregate(mechanism.simulate(plan.asked(), seed=0))
     return plan, [
-        _aggregate(row, empty, users, f"estimates.tally[{i}]") for i, row in enumerate(rows)
+        sums_from(row, mechanism, like, f"estimates.tally[{i}]") for i, row in enumerate(rows)
     ]
-
-
-def plain_sums(sums: Sequence[Aggregate]) -> list[dict[str, Any]]:
-    """Sums of batches as files have them."""
-    return [_plain(one) for one in sums]
-
-
-def _plain(one: Aggregate) -> dict[str, Any]:
-    table = {"count": int(one.count), "sums": np.asarray(one.sums).tolist()}
-    if isinstance(one, PartsAggregate):
-        return table | {"parts": [_plain(part) for part in one.parts]}
-    return table
-
-
-def _aggregate(row: Any, like: Aggregate, users: int | None, name: str) -> Aggregate:
-    """One batch's sums, if they are shaped like those of any batch."""
-    many = isinstance(like, PartsAggregate)
-    given = table_of(name, row, ("count", "sums", "parts") if many else ("count", "sums"))
-    count, sums = number(f"{name}.count", given["count"]), floats(f"{name}.sums", given["sums"])
-    if sums.shape != np.shape(like.sums) or (users is not None and count != users):
-        raise rejected(
-            name, f"{count} users, {sums.shape}", f"{users} users, {np.shape(like.sums)}"
-        )
-    kept = sums.astype(np.asarray(like.sums).dtype)
-    if not isinstance(like, PartsAggregate):
-        return Aggregate(count, kept)
-    if not isinstance(given["parts"], list) or len(given["parts"]) != len(like.parts):
-        raise rejected(f"{name}.parts", "another number", f"{len(like.parts)}")
-    pairs = zip(given["parts"], like.parts, strict=True)
-    return joined(count, [_aggregate(part, own, None, f"{name}.parts") for part, own in pairs])
 
 
 def _truth(found: Any, asked: Any, size: int) -> tuple[Floats, list[str]]:

@@ -23,6 +23,7 @@ from shuffledp.described import shown
 Floats = npt.NDArray[np.floating]
 
 LAW, GUARANTEE, INDEPENDENCE = "law", "guarantee", "independence"
+RESOLUTION = "resolution"
 POWER = 0.9
 
 
@@ -33,7 +34,7 @@ class Finding:
     Attributes
     ----------
     kind : str
-        "law", "guarantee" or "independence".
+        "law", "guarantee", "independence" or "resolution".
     subject, cell : str
         Which inputs, and which cell, event or statistic.
     count, reports : int
@@ -227,12 +228,10 @@ def _of_independence(plan: AuditPlan, tally: Tally, found: Design) -> list[Findi
         count, pairs = (int(v) for v in tally.agree[lag].reshape(-1, 2).sum(axis=0))
         made.append(Finding(INDEPENDENCE, "all inputs", name, limits.combined(parts), pairs, count))
         if reading.equal is not None:
-            count, pairs = (int(v) for v in tally.equal[lag])
-            p = limits.upper_tail(count, pairs, reading.equal) if pairs else 1.0
             words = name.replace("in the same cell", "equal").replace("in one cell", "equal")
-            made.append(
-                Finding(INDEPENDENCE, "all inputs", words, p, pairs, count, (0.0, reading.equal))
-            )
+            made.append(_repeated(tally.equal[lag], words))
+            if lag == 0:
+                made.append(_of_resolution(tally.equal[lag, 1], reading.equal))
     for i in range(many):
         for j in range(many):
             counts = grouped(tally.after[i, j, :-1], found.coarsest).astype(np.int64)
@@ -241,6 +240,29 @@ def _of_independence(plan: AuditPlan, tally: Tally, found: Design) -> list[Findi
             words = f"{_under(plan, j)} asked after {shown(plan.values()[i])}"
             made.append(Finding(INDEPENDENCE, words, "all cells", p, int(counts.sum())))
     return made
+
+
+def _repeated(equal: Any, words: str) -> Finding:
+    """Near pairs that are equal more often than far ones of the same two inputs.
+
+    Given how many of both are equal, those that are near are hypergeometric, whatever the
+    probability is (docs/theory-audit.md, Lemma 4.2); the union bound over the inputs.
+    """
+    (near, far), groups = equal.reshape(2, -1, 2), equal[0].size // 2
+    p = 1.0
+    for (a, m), (b, others) in zip(near.tolist(), far.tolist(), strict=True):
+        if a:
+            p = min(p, limits.more_often((a, m), (b, others)))
+    count, pairs = (int(v) for v in near.sum(axis=0))
+    return Finding(INDEPENDENCE, "all inputs", words, min(1.0, groups * p), pairs, count)
+
+
+def _of_resolution(far: Any, equal: float) -> Finding:
+    """Far pairs that are equal more often than six digits make them."""
+    count, pairs = (int(v) for v in far.reshape(-1, 2).sum(axis=0))
+    p = limits.upper_tail(count, pairs, equal) if pairs else 1.0
+    words = "equal though far apart: rounded to fewer than six digits, or noise from a grid"
+    return Finding(RESOLUTION, "all inputs", words, p, pairs, count, (0.0, equal))
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 import numpy as np
 import numpy.typing as npt
 from scipy.special import betainc, betaincc, betaincinv, chdtrc, gammaln
+from scipy.stats import hypergeom
 
 Floats = npt.NDArray[np.floating]
 Counts = npt.NDArray[np.integer]
@@ -88,6 +89,22 @@ def holm(p_values: Sequence[float]) -> list[float]:
         largest = max(largest, min(1.0, (len(p_values) - place) * p_values[i]))
         adjusted[i] = largest
     return adjusted
+
+
+def more_often(first: tuple[int, int], second: tuple[int, int]) -> float:
+    """p-value of "both probabilities are equal", one side: the first is not the larger one.
+
+    Given the sum of both counts the first is hypergeometric (Fisher's exact test).
+
+    Parameters
+    ----------
+    first, second : tuple of two ints
+        Counts, and of how many.
+    """
+    (a, m), (b, n) = first, second
+    if a <= 0:
+        return 1.0
+    return _up(float(hypergeom.sf(a - 1, m + n, a + b, m)))
 
 
 def combined(p_values: Sequence[float]) -> float:

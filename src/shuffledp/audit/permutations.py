@@ -15,11 +15,13 @@ from scipy.stats import hypergeom
 
 from shuffledp.audit import limits
 from shuffledp.audit.judge import Finding
-from shuffledp.audit.shuffler_counts import BINS, ShufflerPlan, ShufflerTally
+from shuffledp.audit.shuffler_counts import ShufflerPlan, ShufflerTally, bin_sizes
 
 Floats = npt.NDArray[np.floating]
 
 MIXING, MESSAGES, TRACES = "mixing", "messages", "traces"
+# Far below the least p-value that any level here asks for, 1e-12.
+_END = 1e-30
 # P(k matches) <= 1/k!: what lies beyond this many is below 1e-80.
 _MATCHES = 60
 
@@ -52,20 +54,33 @@ def _derangements(n: int) -> list[float]:
 
 
 def of_sum(law: Floats, times: int, count: int) -> float:
-    """P(a sum of so many independent draws >= count), rounded up."""
+    """P(a sum of so many independent draws >= count), rounded up.
+
+    By repeated squaring; of every sum the ends that hold less than 1e-30 are left out, so that
+    100,000 draws take seconds. Each end that is left out of a power is left out of all draws that
+    are made of it: less than 2e-30 for each squaring and draw.
+    """
     if times == 0:
         return 1.0
-    total = np.array([1.0])
-    power, rest = law, times
+    total, power = (0, np.array([1.0])), _middle(0, law)
+    rest = times
     while rest:
         if rest & 1:
-            total = np.convolve(total, power)
+            total = _middle(total[0] + power[0], np.convolve(total[1], power[1]))
         rest >>= 1
         if rest:
-            power = np.convolve(power, power)
-    tail = float(total[count:].sum()) if count < total.size else 0.0
+            power = _middle(2 * power[0], np.convolve(power[1], power[1]))
+    start, found = total
+    tail = float(found[max(count - start, 0) :].sum()) if count > 0 else 1.0
     # Draws beyond 60 are left out of the law: below 1e-80 each.
-    return min(1.0, tail * (1.0 + limits.SLACK) + times * 1e-80 + 1e-15 * times)
+    return min(1.0, tail * (1.0 + limits.SLACK) + times * (1e-80 + 20 * 2e-30) + 1e-15 * times)
+
+
+def _middle(start: int, law: Floats) -> tuple[int, Floats]:
+    """Probabilities of start, start + 1, .. without the ends that hold less than 1e-30 each."""
+    low = int(np.searchsorted(np.cumsum(law), _END))
+    high = law.size - int(np.searchsorted(np.cumsum(law[::-1]), _END))
+    return start + low, law[low : max(high, low + 1)]
 
 
 def of_messages(plan: ShufflerPlan, tally: ShufflerTally) -> Iterator[Finding]:
@@ -114,9 +129,8 @@ def _hypergeometric(counts: Sequence[int], n: int, size: int) -> list[float]:
 
 
 def bins_law(n: int) -> Floats:
-    """Probabilities of the places' parts: of n places, those with place * BINS // n = b."""
-    edges = [-(-n * b // BINS) for b in range(BINS + 1)]
-    return np.diff(edges) / n
+    """Probabilities of the places' parts."""
+    return bin_sizes(n) / n
 
 
 def of_traces(plan: ShufflerPlan, tally: ShufflerTally) -> Iterator[Finding]:

@@ -6,6 +6,7 @@ Cells, events, how the level is divided and the order of the inputs are function
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import math
 from collections.abc import Mapping
@@ -172,6 +173,9 @@ class AuditPlan(Described):
 def plan_from_dict(table: dict[str, Any]) -> AuditPlan:
     """The plan that ``AuditPlan.to_dict`` describes."""
     given = dict(table)
+    names = [field.name for field in dataclasses.fields(AuditPlan)]
+    if set(given) != set(names):
+        raise rejected("plan", sorted(map(str, given)), f"the keys of a plan, {', '.join(names)}")
     for key in ("inputs", "deltas", "spend"):
         if given.get(key) is not None:
             given[key] = tuples(given[key])

@@ -94,6 +94,7 @@ class AuditResult:
             "central": [_central(c) for c in self.central],
             "supported": None if self.supported is None else _supported(self.supported),
             "tally": self.tally.to_dict(),
+            **({} if self.complete else {"stopped": True}),
         }
 
     def text(self) -> str:

@@ -11,8 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -21,11 +20,11 @@ from shuffledp.audit.blackbox import unknown_from_dict
 from shuffledp.audit.domain import domain_from_dict
 from shuffledp.audit.estimates import estimates_from_dict
 from shuffledp.audit.plan import plan_from_dict
+from shuffledp.audit.possible import in_one_call
 from shuffledp.audit.result import FORMAT, AuditResult, result_of
 from shuffledp.audit.shuffler import shuffler_from_dict
 from shuffledp.audit.tally import tally_from_dict
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
-from shuffledp.outputs import writing
 
 SAVED_FORMAT = "shuffledp-audit/2"
 PROGRAM, OUTSIDE, ESTIMATES = "program", "outside", "estimates"
@@ -34,8 +33,6 @@ SHUFFLER, UNKNOWN = "shuffler", "unknown"
 PARTS = (PROGRAM, OUTSIDE, ESTIMATES, SHUFFLER, UNKNOWN)
 # Numbers that other versions of SciPy compute a little otherwise.
 _CLOSE = 1e-6
-# Seconds between two checkpoints: what is lost, and a small part of the time it takes to write one.
-_EVERY = 10.0
 _NEVER_CHECKED = (
     "that the counts are those of the program that is named, and that its reports were independent"
 )
@@ -73,6 +70,7 @@ class Saved:
         parts = {name: part.to_dict() for name, part in self.parts.items()}
         return {
             "format": SAVED_FORMAT,
+            **({"stopped": True} if self.stopped else {}),
             "source": dict(self.source),
             "verdict": self.verdict,
             "sha256": digest_of(parts),
@@ -98,8 +96,10 @@ STOPPED = (
 STOPPED_TEXT = f"**Not done.** {STOPPED}.\n"
 
 
-# The keys of a checkpoint.
-_CHECKPOINT = ("format", "stopped", "source", "sha256", "parts")
+# The keys of a file; one without a verdict is a checkpoint.
+_KEYS = {"format", "stopped", "source", "verdict", "sha256", "parts"}
+# Sources whose reports are asked for in the plan's order, call by call.
+_IN_CALLS = ("command", "own")
 
 
 def read_saved(path: str | Path) -> Saved:
@@ -115,53 +115,99 @@ def read_saved(path: str | Path) -> Saved:
     table = read_table(path)
     stopped = bool(table.get("stopped", False))
     given = table["parts"]
-    if "sha256" in table and table["sha256"] != digest_of(given):
-        raise ParameterError(f"{name}: plans and counts are not those that were saved (sha256)")
+    source = table.get("source", {})
     try:
+        _check_digest(table)
         parts = _judged(given)
-    except NotCertified as error:
+        _check_parts(parts, source, stopped=stopped)
+        if "verdict" in table or not stopped:
+            _compare(table, parts)
+    except (NotCertified, ParameterError) as error:
         raise ParameterError(f"{name}: {error}") from None
-    except (TypeError, AttributeError, LookupError, ArithmeticError) as error:
+    except (TypeError, AttributeError, LookupError, ArithmeticError, RecursionError) as error:
         raise rejected(name, type(error).__name__, "a file of an audit") from None
     left = [_NEVER_CHECKED]
     for key, part in parts.items():
         left += _left_of(key, part)
     left += [f"the part {key!r}, which is no audit" for key in given if key not in PARTS]
-    if not stopped:
-        again = {key: part.to_dict() for key, part in parts.items()}
-        saved = {key: given[key] for key in parts}
-        differences = [*_differences("parts", saved, again)]
-        said = table.get("verdict")
-        judged = Saved(parts).verdict
-        if said != judged:
-            differences.insert(0, f"verdict: {said!r} is said, {judged!r} follows from the counts")
-        if differences:
-            more = f"; and {len(differences) - 1:,} more" if len(differences) > 1 else ""
-            raise ParameterError(f"{name}: {differences[0]}{more}")
-    return Saved(parts, table.get("source") or {}, stopped, tuple(left))
+    return Saved(parts, source, stopped, tuple(left))
+
+
+def _check_digest(table: Mapping[str, Any]) -> None:
+    if "sha256" in table and table["sha256"] != digest_of(table["parts"]):
+        raise ParameterError("plans and counts are not those that were saved (sha256)")
+
+
+def _check_parts(parts: Mapping[str, Any], source: Mapping[str, Any], *, stopped: bool) -> None:
+    """Counts that belong together: all of their plans' if the file does not say otherwise."""
+    short = [key for key, part in parts.items() if not part.complete]
+    if short and not stopped:
+        raise ParameterError(
+            f"stopped: wanted true, not all of the plan of {short[0]!r} is counted"
+        )
+    if PROGRAM not in parts:
+        return
+    main = parts[PROGRAM]
+    if any(key in source for key in _IN_CALLS) and in_one_call(main.tally):
+        raise rejected("tally", "those of one call", "calls of the plan, as source says")
+    if ESTIMATES in parts and parts[ESTIMATES].plan.audit.randomizer != main.plan.randomizer:
+        raise rejected("estimates", "another mechanism", repr(main.plan.randomizer))
+
+
+def _compare(table: Mapping[str, Any], parts: Mapping[str, Any]) -> None:
+    """Everything that is said against what follows from the counts."""
+    again = {key: part.to_dict() for key, part in parts.items()}
+    saved = {key: table["parts"][key] for key in parts}
+    differences = _differences("parts", saved, again)
+    said, judged = table.get("verdict"), Saved(parts).verdict
+    if said != judged:
+        differences.insert(0, f"verdict: {said!r} is said, {judged!r} follows from the counts")
+    if differences:
+        more = f"; and {len(differences) - 1:,} more" if len(differences) > 1 else ""
+        raise ParameterError(f"{differences[0]}{more}")
 
 
 def read_table(path: str | Path) -> dict[str, Any]:
     """What a file says; a bare result of Python's (``AuditResult.to_dict``) is its only part."""
     name = f"audit {str(path)!r}"
     try:
-        table = json.loads(Path(path).read_text(encoding="utf-8"))
+        text = Path(path).read_text(encoding="utf-8")
+        table = json.loads(text, object_pairs_hook=_once)
     except (OSError, UnicodeDecodeError) as error:
         raise ParameterError(f"{name}: {unreadable(error)}") from None
     except json.JSONDecodeError as error:
         raise ParameterError(f"{name}: not JSON (line {error.lineno})") from None
+    except ParameterError as error:
+        raise ParameterError(f"{name}: {error}") from None
+    except ValueError as error:  # a number of more digits than Python reads
+        raise ParameterError(f"{name}: not JSON ({error})") from None
     except RecursionError:
         raise ParameterError(f"{name}: nested too deeply") from None
     if isinstance(table, dict) and table.get("format") == FORMAT:
-        return {"parts": {PROGRAM: table}, "verdict": table.get("verdict")}
+        stopped = table.get("stopped", False)
+        if not isinstance(stopped, bool):
+            raise rejected(f"{name}: stopped", stopped, "true or false")
+        verdict = table.get("verdict")
+        return {"parts": {PROGRAM: table}, "verdict": verdict, "stopped": stopped}
     if not isinstance(table, dict) or table.get("format") != SAVED_FORMAT:
         raise rejected(name, "another file", f"one of the format {SAVED_FORMAT}")
     _check_table(name, table)
     return table
 
 
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """A table whose keys occur once: of two with one name a reader may see either."""
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        names = [key for key, _ in pairs]
+        raise rejected("keys", next(k for k in names if names.count(k) > 1), "each of them once")
+    return made
+
+
 def _check_table(name: str, table: dict[str, Any]) -> None:
     """The form of a saved audit."""
+    if unknown := sorted(set(table) - _KEYS):
+        raise rejected(f"{name}: keys", ", ".join(unknown), f"none but {', '.join(sorted(_KEYS))}")
     parts = table.get("parts")
     if not isinstance(parts, dict) or not any(key in PARTS for key in parts):
         raise rejected(name, "no parts", "some of " + ", ".join(PARTS))
@@ -172,13 +218,15 @@ def _check_table(name: str, table: dict[str, Any]) -> None:
         raise rejected(f"{name}: sha256", table.get("sha256"), "the SHA-256 of plans and counts")
     if not isinstance(table.get("source", {}), dict):
         raise rejected(f"{name}: source", table["source"], "a table")
-    if table.get("stopped", False) is not False:
+    if table.get("stopped", False) not in (True, False):
+        raise rejected(f"{name}: stopped", table["stopped"], "true or false")
+    if table.get("stopped", False) and "verdict" not in table:
         # What says a result is compared with its counts: only a checkpoint has nothing to compare.
-        said = {key for key in table if key not in _CHECKPOINT}
-        said |= {key for part in parts.values() for key in part if key not in ("plan", "tally")}
-        if said or table["stopped"] is not True:
+        every = [(key, part) for key, part in parts.items() if key in PARTS]
+        said = {f"{k}.{key}" for k, part in every for key in part if key not in ("plan", "tally")}
+        if said:
             wanted = "nothing but plans and counts in a checkpoint"
-            raise rejected(f"{name}: stopped", ", ".join(sorted(said)) or table["stopped"], wanted)
+            raise rejected(f"{name}: stopped", ", ".join(sorted(said)), wanted)
 
 
 def digest_of(parts: Mapping[str, Any]) -> str:
@@ -217,6 +265,8 @@ def _judged(given: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _left_of(key: str, part: Any) -> list[str]:
+    if key == PROGRAM and in_one_call(part.tally):
+        return ["in which order the reports were made, and whether in one call: their file says so"]
     if key == OUTSIDE and part.refused:
         return [f"that the program refused {len(part.refused)} values outside the domain"]
     if key == SHUFFLER and part.tally.traces:
@@ -269,80 +319,3 @@ def result_from_file(path: str | Path) -> AuditResult:
     if PROGRAM not in saved.parts:
         raise rejected(f"audit {str(path)!r}", sorted(saved.parts), f"the part {PROGRAM}")
     return saved.parts[PROGRAM]
-
-
-# ------------------------------------------------------------------------------- checkpoints
-
-
-class Checkpoint:
-    """Raw counts of an audit that runs, in a file that is always whole.
-
-    Parameters
-    ----------
-    path : str or Path
-        Written every ten seconds, and when the audit ends or is interrupted; one that is there
-        already is continued.
-    source : dict
-        Where the reports come from; a checkpoint of another source is refused.
-    """
-
-    def __init__(
-        self,
-        path: str | Path,
-        source: Mapping[str, Any],
-        *,
-        every: float = _EVERY,
-        clock: Callable[[], float] = time.monotonic,
-    ) -> None:
-        self.path, self.source = Path(path), dict(source)
-        # The first counts are written at once.
-        self._every, self._clock, self._last = every, clock, -math.inf
-        self._parts: dict[str, dict[str, Any]] = {}
-        self._written = True
-        if self.path.exists():
-            table = read_table(self.path)
-            name = f"checkpoint {str(path)!r}"
-            if table.get("sha256") != digest_of(table["parts"]):
-                raise ParameterError(f"{name}: damaged, its counts are not those that were kept")
-            if not table.get("stopped", False):
-                raise ParameterError(f"{name}: an audit that is done; wanted a checkpoint")
-            if table.get("source") != self.source:
-                words = "of another program or other options, wanted the same or another file"
-                raise ParameterError(f"{name}: {words}")
-            self._parts = table["parts"]
-
-    def start(self, part: str, plan: Mapping[str, Any]) -> dict[str, Any] | None:
-        """What is counted of a part already; None where nothing is."""
-        known = self._parts.get(part)
-        if known is None:
-            return None
-        if known["plan"] != json.loads(json.dumps(plan)):
-            words = f"its {part} has another plan, wanted the same options or another file"
-            raise ParameterError(f"checkpoint {str(self.path)!r}: {words}")
-        return known
-
-    def keep(self, part: str, plan: Mapping[str, Any], tally: Any) -> None:
-        """Remember counts, and write them if it is time."""
-        self._parts[part] = {"plan": dict(plan), "tally": tally}
-        self._written = False
-        if self._clock() - self._last >= self._every:
-            self.write()
-
-    def write(self) -> None:
-        """Put it on the disk, whole."""
-        if self._written:
-            return
-        table = {
-            "format": SAVED_FORMAT,
-            "stopped": True,
-            "source": self.source,
-            "sha256": digest_of(self._parts),
-            "parts": self._parts,
-        }
-        with writing([("checkpoint", self.path)]) as held:
-            held.write(self.path, json.dumps(table, allow_nan=False) + "\n")
-        self._last, self._written = self._clock(), True
-
-    def remove(self) -> None:
-        """The audit is done: nobody continues it."""
-        self.path.unlink(missing_ok=True)

@@ -69,6 +69,11 @@ class ShufflerResult:
     detectable: float
 
     @property
+    def complete(self) -> bool:
+        """Whether all batches of the plan were sent."""
+        return self.tally.done == self.plan.batches
+
+    @property
     def refutations(self) -> tuple[Finding, ...]:
         """What is refuted, the smallest p-value first."""
         found = [finding for finding in self.findings if finding.adjusted <= self.plan.alpha]

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from shuffledp import _check
 from shuffledp.audit.tables import number, table_of, whole
@@ -179,25 +180,81 @@ def _trace(row: Any, name: str, most: int) -> Trace:
     halves = whole(f"{name}.halves", given["halves"], (None,))
     extremes = whole(f"{name}.extremes", given["extremes"], (2, BINS))
     repeated, pairs = (number(f"{name}.{key}", given[key]) for key in ("repeated", "pairs"))
-    if len(halves) > most or {sum(one) for one in extremes} != {len(halves)} or 2 * pairs > most:
+    differing = len(halves)
+    if differing > most or {sum(one) for one in extremes} != {differing} or 2 * pairs > differing:
         raise rejected(name, "its sums", f"those of {most} batches")
     return Trace(halves, extremes, repeated, pairs)
 
 
 def _check_tally(plan: ShufflerPlan, tally: ShufflerTally) -> None:
     """Counts that so many batches can have."""
-    n, whole_batches = plan.messages, tally.whole
-    sizes = {"kept": n // 2, "adjacent": n - 1, "fixed": n}
-    halves = [h for trace in tally.traces.values() for h in trace.halves]
-    wrong = [name for name, size in sizes.items() if getattr(tally, name) > size * whole_batches]
-    wrong += ["done"] * (not whole_batches <= tally.done <= plan.batches)
-    wrong += ["repeated"] * (tally.repeated > tally.pairs * n or 2 * tally.pairs > whole_batches)
-    wrong += ["positions"] * bool((tally.positions.sum(axis=1) != whole_batches).any())
-    wrong += ["blocks"] * any(
-        max((*first, *last), default=0) > n // scale
-        for scale, (first, last) in tally.blocks.items()
-    )
-    wrong += ["traces"] * (max(halves, default=0) > n // 2)
+    wrong = [*_of_batches(plan, tally), *_of_orders(plan, tally), *_of_traces(plan, tally)]
     if wrong:
-        words = f"counts that {tally.done:,} batches of {n:,} messages can have"
+        words = f"counts that {tally.done:,} batches of {plan.messages:,} messages can have"
         raise rejected(f"shuffler.tally.{wrong[0]}", "its counts", words)
+
+
+def _of_batches(plan: ShufflerPlan, tally: ShufflerTally) -> list[str]:
+    """A batch is whole, or it is counted why it is not; two are compared where both are."""
+    done, broken = tally.done, tally.done - tally.whole
+    beside = tally.foreign + tally.copies + tally.replays
+    stopped_odd = done < plan.batches and done % 2 == 1
+    return [
+        *["done"] * (not 1 <= done <= plan.batches or stopped_odd),
+        *["whole"] * (broken < 0),
+        *["lost"] * (tally.lost > broken * plan.messages),
+        *["lost"] * (tally.lost + beside < broken or (broken == 0 and beside > 0)),
+        # The first batch has none before it.
+        *["replays"] * (tally.replays > 0 and (done < 2 or broken == 0)),
+        *["early"] * (plan.minimum is None and tally.early > 0),
+        # A batch that is not whole is in one pair at most.
+        *["pairs"] * (not done // 2 - broken <= tally.pairs <= min(done, tally.whole) // 2),
+    ]
+
+
+def _of_orders(plan: ShufflerPlan, tally: ShufflerTally) -> list[str]:
+    """What so many permutations can have."""
+    n, many = plan.messages, tally.whole
+    sizes = bin_sizes(n)
+    places = np.minimum(sizes, 3) * many
+    return [
+        *["kept"] * (tally.kept > n // 2 * many),
+        *["adjacent"] * (tally.adjacent > (n - 1) * many),
+        # No permutation keeps all messages but one in their places.
+        *["fixed"] * (tally.fixed > n * many or tally.fixed == n * many - 1),
+        *["repeated"] * (tally.repeated > n * tally.pairs or tally.repeated == n * tally.pairs - 1),
+        *["positions"] * bool((tally.positions.sum(axis=1) != many).any()),
+        *["positions"] * bool((tally.positions.sum(axis=0) > places).any()),
+        *["blocks"] * _impossible_blocks(plan, tally),
+    ]
+
+
+def _impossible_blocks(plan: ShufflerPlan, tally: ShufflerTally) -> bool:
+    """A block within another one keeps no more than it; two halves keep as many."""
+    n, wrong = plan.messages, False
+    before: Any = None
+    for scale in plan.scales:
+        found = np.array(tally.blocks[scale], dtype=np.int64)
+        size = n // scale
+        wrong |= bool((found > size).any())
+        if scale == 2:
+            # One message of an odd number is in neither half.
+            wrong |= bool((np.abs(found[0] - found[1]) > n - 2 * size).any())
+        if before is not None:
+            wrong |= bool((found > before).any())
+        before = found
+    return wrong
+
+
+def _of_traces(plan: ShufflerPlan, tally: ShufflerTally) -> list[str]:
+    """What left beside the messages of whole batches."""
+    n, wrong = plan.messages, bool(tally.traces) and tally.whole == 0
+    for trace in tally.traces.values():
+        wrong |= max(trace.halves, default=0) > n // 2
+        wrong |= trace.pairs > tally.pairs or trace.repeated > n * trace.pairs
+    return ["traces"] * wrong
+
+
+def bin_sizes(n: int) -> npt.NDArray[np.int64]:
+    """Of n places so many are in each part: place * BINS // n = b."""
+    return np.diff([-(-n * b // BINS) for b in range(BINS + 1)])

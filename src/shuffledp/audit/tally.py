@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp.audit.plan import AuditPlan, Design, design
+from shuffledp.audit.possible import check_tally, near_and_far
+from shuffledp.audit.tables import table_of, whole
 from shuffledp.described import ByContent
-from shuffledp.errors import ParameterError, rejected
+from shuffledp.errors import rejected
 
 Counts = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.integer]
@@ -42,8 +44,9 @@ class Tally(ByContent):
     agree : ndarray of int, shape (2, I, I, 2)
         Disjoint pairs of reports, neighbours in a call and the same place of two calls, by their
         inputs: how many lie in the same cell, and how many there are.
-    equal : ndarray of int, shape (2, 2)
-        The same of reports that are equal to the last bit; zeros where they are not compared.
+    equal : ndarray of int, shape (2, 2, I, I, 2)
+        Half of the same pairs as they are, of the others reports that are far apart: how many are
+        equal to the last bit, and how many there are; zeros where they are not compared.
     low_bits : ndarray of int, shape (I, len(LOW_BITS))
         Floats that are no multiple of a power of two.
     written : ndarray of int, shape (I, C + 1, SPARE), or None
@@ -70,7 +73,7 @@ class Tally(ByContent):
             np.zeros((inputs, cells + 1), dtype=np.int64),
             np.zeros((inputs, inputs, cells + 1), dtype=np.int64),
             np.zeros((2, inputs, inputs, 2), dtype=np.int64),
-            np.zeros((2, 2), dtype=np.int64),
+            np.zeros((2, 2, inputs, inputs, 2), dtype=np.int64),
             np.zeros((inputs, len(LOW_BITS)), dtype=np.int64),
         )
 
@@ -102,49 +105,19 @@ def tally_from_dict(table: dict[str, Any], plan: AuditPlan) -> Tally:
     ParameterError
         If they are not counts of that plan.
     """
-    like = Tally.empty(len(plan.asked), len(design(plan).reading.names))
-    made = [_counts(name, table.get(name), getattr(like, name).shape) for name in _FIELDS]
-    if table.get("written") is not None:
+    found = design(plan)
+    like = Tally.empty(len(plan.asked), len(found.reading.names))
+    table_of("tally", table, (*_FIELDS, "written"))
+    made = [_counts(name, table[name], getattr(like, name).shape) for name in _FIELDS]
+    if table["written"] is not None:
         made.append(_counts("written", table["written"], (*like.counts.shape, SPARE)))
     tally = Tally(*made)
-    _check_sums(tally, plan)
+    check_tally(tally, plan, atoms=found.reading.equal is None, floats=found.unit > 0.0)
     return tally
 
 
 def _counts(name: str, value: Any, shape: tuple[int, ...]) -> Counts:
-    try:
-        array = np.array(value, dtype=np.int64)
-    except (TypeError, ValueError, OverflowError):
-        raise ParameterError(f"tally.{name}: wanted whole numbers") from None
-    if array.shape != shape or bool((array < 0).any()):
-        raise rejected(f"tally.{name} shape", array.shape, f"{shape}")
-    return array
-
-
-def _check_sums(tally: Tally, plan: AuditPlan) -> None:
-    """As many reports under each input as the plan asks for, or had asked for when it stopped."""
-    each = tally.reports
-    done = int(each.sum())
-    wanted = np.full(len(each), plan.reports)
-    if done < plan.total:
-        wanted = np.bincount(plan.order()[:done], minlength=len(each))
-    if bool((each != wanted).any()):
-        raise rejected("tally.counts", each.tolist(), f"{wanted.tolist()} reports")
-    if done < plan.total and done % (2 * plan.call_size):
-        raise rejected("tally.counts", done, f"pairs of calls of {plan.call_size:,} reports")
-    # What is counted twice over: no report follows more than once, no pair agrees that is none.
-    impossible = {
-        "after": bool((tally.after.sum(axis=0) > tally.counts).any()),
-        "agree": bool((tally.agree[..., 0] > tally.agree[..., 1]).any())
-        or int(tally.agree[..., 1].sum()) > done,
-        "equal": bool((tally.equal[:, 0] > tally.equal[:, 1]).any()),
-        "low_bits": bool((tally.low_bits > each[:, None]).any()),
-        "written": tally.written is not None
-        and bool((tally.written.sum(axis=2) != tally.counts).any()),
-    }
-    for name, found in impossible.items():
-        if found:
-            raise rejected(f"tally.{name}", "its sums", f"no more than {done:,} reports allow")
+    return np.array(whole(f"tally.{name}", value, shape), dtype=np.int64)
 
 
 def one_call(
@@ -179,12 +152,12 @@ def one_call(
     even = len(labels) // 2 * 2
     _compare(tally, 0, (index[:even:2], labels[:even:2]), (index[1:even:2], labels[1:even:2]))
     if raw is not None:
-        _equal(tally, 0, raw[:even:2], raw[1:even:2])
+        _equal(tally, 0, (index[:even:2], raw[:even:2]), (index[1:even:2], raw[1:even:2]))
     if before is not None:
         size = min(len(labels), len(before[0]))
         _compare(tally, 1, (before[0][:size], before[1][:size]), (index[:size], labels[:size]))
         if raw is not None and before[2] is not None:
-            _equal(tally, 1, before[2][:size], raw[:size])
+            _equal(tally, 1, (before[0][:size], before[2][:size]), (index[:size], raw[:size]))
     if raw is not None and raw.dtype.kind == "f":
         tally.low_bits[:] = _low_bits(found, raw, index, many)
     if spare is not None:
@@ -209,8 +182,14 @@ def _compare(
     tally.agree[lag, :, :, 1] += np.bincount(groups, minlength=many**2).reshape(many, many)
 
 
-def _equal(tally: Tally, lag: int, first: Any, second: Any) -> None:
-    tally.equal[lag] += (int(np.count_nonzero(first == second)), len(first))
+def _equal(tally: Tally, lag: int, first: tuple[Labels, Any], second: tuple[Labels, Any]) -> None:
+    many = len(tally.counts)
+    inputs = near_and_far(first[0], second[0])
+    for place, (x, y) in enumerate(near_and_far(first[1], second[1])):
+        groups = inputs[place][0] * many + inputs[place][1]
+        for row, chosen in enumerate((groups[x == y], groups)):
+            made = np.bincount(chosen, minlength=many**2).reshape(many, many)
+            tally.equal[lag, place, :, :, row] += made
 
 
 def _low_bits(found: Design, raw: Any, index: Labels, many: int) -> Counts:
@@ -218,12 +197,19 @@ def _low_bits(found: Design, raw: Any, index: Labels, many: int) -> Counts:
     unit = found.unit
     if unit <= 0.0:
         return made
+    # Of half precision the unit would be 0.
+    raw = raw.astype(np.promote_types(raw.dtype, np.float64), copy=False)
     with np.errstate(over="ignore", invalid="ignore"):
         for place, shift in enumerate(LOW_BITS):
             scaled = raw / (unit * 2.0**-shift)
-            off = np.isfinite(scaled) & (scaled != np.floor(scaled))
+            off = np.isfinite(scaled) & ((scaled != np.floor(scaled)) | _vanished(scaled, raw))
             made[:, place] = np.bincount(index[off], minlength=many)
     return made
+
+
+def _vanished(scaled: Any, raw: Any) -> Any:
+    """So small that the quotient is 0: no multiple of what it was divided by."""
+    return (scaled == 0.0) & (raw != 0.0)
 
 
 def added(tallies: Iterator[Tally], start: Tally) -> Tally:

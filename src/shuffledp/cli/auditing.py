@@ -140,8 +140,9 @@ def of_estimates(
 ) -> Any:
     """Estimates from batches of known values."""
     from shuffledp.audit import EstimatesPlan, audit_estimates
-    from shuffledp.audit.estimates import estimates_start, plain_sums
+    from shuffledp.audit.estimates import estimates_start
     from shuffledp.audit.saved import ESTIMATES
+    from shuffledp.audit.sums import plain_sums
 
     settings = EstimatesPlan(audit=plan, batches=given["estimates"], alpha=alpha)
     known = None if checkpoint is None else checkpoint.start(ESTIMATES, settings.to_dict())

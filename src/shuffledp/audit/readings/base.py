@@ -44,7 +44,8 @@ class Reading:
     line : bool
         Whether cells are consecutive intervals of the real line.
     equal : float or None
-        Where reports have no atoms: at most this is the probability that two are equal.
+        Where reports have no atoms: at most this is the probability that two are equal once they
+        are rounded to six digits.
     """
 
     names: tuple[str, ...]

@@ -37,6 +37,13 @@ _HALVINGS = 80
 # Far enough out, in units of the interval, for every mechanism here; it is found by doubling.
 _FARTHEST = 1e12
 
+# Of the interval of inputs: cells that are narrower would be told apart by rounding alone.
+_CLOSEST = 1e-6
+# Numbers of six digits are at most so far apart, relatively: the first digit may be a 1.
+_SIX_DIGITS = 1e-5
+# The density is not constant within a cell, which holds a sixteenth of the reports at most.
+_MARGIN = 2.0
+
 # (x, y) -> P(Y <= y) under x, and P(Y > y), for arrays y.
 Chances = Callable[[float, Floats], tuple[Floats, Floats]]
 
@@ -75,8 +82,9 @@ def on_line(
     """
     tail = min(_FAR / reports, 0.03)
     levels = np.concatenate([[tail], _BULK, [1.0 - tail]])
-    cuts = [np.array([*span, *inputs])] + [_quantiles(chances, x, levels, span) for x in inputs]
-    edges = np.unique(np.concatenate(cuts))
+    fixed = np.unique([*span, *inputs])
+    cuts = np.concatenate([_quantiles(chances, x, levels, span) for x in inputs])
+    edges = _apart(fixed, cuts, 0.0 if whole else _CLOSEST * (span[1] - span[0]))
     slack = 1e-9 * (span[1] - span[0])
     if whole:
         # A report that is no whole number lies in no cell.
@@ -120,8 +128,31 @@ def on_line(
         rel=REL,
         err=0.0 if whole else err,
         line=True,
-        equal=err if continuous else None,
+        equal=max(err, _rounded(edges, mass)) if continuous else None,
     )
+
+
+def _apart(fixed: Floats, others: Floats, least: float) -> Floats:
+    """All fixed points, and of the others those that are farther than this from all before them."""
+    kept = fixed.tolist()
+    for edge in np.sort(others).tolist():
+        if min(abs(edge - point) for point in kept) > least:
+            kept.append(edge)
+    return np.sort(kept)
+
+
+def _rounded(edges: Floats, mass: Floats) -> float:
+    """About how often two reports are equal that are written with six digits: an allowance.
+
+    In a cell of width w around y, numbers of six digits are at most 1e-5 |y| apart, and two of its
+    reports are equal with probability 1e-5 |y|/w if the density were constant there.
+    """
+    far = np.maximum(np.abs(edges[:-1]), np.abs(edges[1:]))
+    shares = np.append(np.minimum(1.0, _SIX_DIGITS * far / np.diff(edges)), 0.0)
+    # What is beyond the last edge is as far spread as the cell before it.
+    shares = np.insert(shares, 0, shares[0])
+    shares[-1] = shares[-2]
+    return float(_MARGIN * (mass**2 * shares).sum(axis=1).max())
 
 
 def _quantiles(chances: Chances, x: float, levels: Floats, span: tuple[float, float]) -> Floats:

@@ -1,0 +1,69 @@
+"""Reports that are rounded: no dependence, and where they are coarse a heading of their own."""
+
+import numpy as np
+import pytest
+
+import shuffledp as sd
+from audit import programs
+from shuffledp.audit import AuditPlan, audit
+
+NOISE = sd.Laplace(eps0=1.0)
+BELL = sd.Gaussian(sigma=2.0)
+
+
+def digits(count):
+    """As many significant digits, as printf's %g writes them."""
+
+    def rounded(reports):
+        scale = 10.0 ** (count - 1 - np.floor(np.log10(np.abs(reports))))
+        return np.round(reports * scale) / scale
+
+    return rounded
+
+
+def audited(mechanism, rounded, reports):
+    inner = programs.honest(mechanism)
+    plan = AuditPlan(randomizer=mechanism, reports=reports)
+    return audit(lambda values: rounded(inner(values)), plan)
+
+
+FINE = {
+    "six digits": digits(6),
+    "float32": lambda y: y.astype(np.float32),
+    "float32 in float64": lambda y: y.astype(np.float32).astype(np.float64),
+    "four decimals": lambda y: np.round(y, 4),
+}
+
+
+@pytest.mark.parametrize("way", FINE)
+@pytest.mark.parametrize("mechanism", [NOISE, BELL], ids=["laplace", "gaussian"])
+def test_fine_rounding_is_not_refuted_at_the_usual_size(mechanism, way):
+    assert audited(mechanism, FINE[way], 100_000).verdict == "not refuted"
+
+
+@pytest.mark.parametrize("rounded", [digits(3), lambda y: y.astype(np.float16)])
+def test_coarse_rounding_is_said_to_be_rounding(rounded):
+    found = audited(NOISE, rounded, 100_000)
+    assert found.refutations[0].kind == "resolution"
+    assert "rounded to fewer than six digits" in found.refutations[0].cell
+    assert "independence" not in {f.kind for f in found.refutations}
+
+
+def test_rounded_reports_that_come_again_are_dependent():
+    inner = programs.honest(NOISE)
+
+    def twice(values):
+        reports = digits(3)(inner(values))
+        reports[1::50] = reports[0::50][: len(reports[1::50])]
+        return reports
+
+    found = audit(twice, AuditPlan(randomizer=NOISE, reports=5_000))
+    assert "independence" in {f.kind for f in found.refutations if "equal" in f.cell}
+
+
+def test_equal_reports_of_a_constant_are_no_dependence():
+    """All are equal, near or far: the law is refuted, and that they are rounded."""
+    plan = AuditPlan(randomizer=NOISE, reports=1_000)
+    found = audit(lambda values: np.full(len(values), 0.3), plan)
+    kinds = [f.kind for f in found.refutations if "equal" in f.cell]
+    assert kinds == ["resolution"]
