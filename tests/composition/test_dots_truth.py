@@ -3,11 +3,12 @@
 import math
 from fractions import Fraction
 
+import mpmath
 import numpy as np
 import pytest
 
 from composition.exact_rounds import ball, curve_of_law, hockey
-from shuffledp.composition.dots import lower_pair, upper_pair
+from shuffledp.composition.dots import Chain, lower_pair, on_chords, upper_pair
 from shuffledp.composition.loss import LossLaw
 
 GRID = 40
@@ -125,3 +126,20 @@ def test_hockey_oracle_itself():
     pairs = [(Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))]
     assert hockey(pairs, Fraction(1)) == Fraction(1, 2)
     assert hockey(pairs, Fraction(3)) == 0
+
+
+def test_chords_are_no_lower_than_their_vertices_however_far_apart_these_are():
+    """A second height may be any number of powers below the first."""
+    for heights in ((0.9, 1e-22), (0.9, 0.8), (1e-3, 1e-30), (0.5, 0.0), (1e-200, 1e-220)):
+        chain = Chain([0.0, 2.0], list(heights), 0.0)
+        at = np.array([0.0, 1e-9, 0.5, 1.0, 1.999999, 2.0, 3.0])
+        found = on_chords(chain, at)
+        assert found[0] >= heights[0]
+        assert found[-2] >= heights[1]
+        assert found[-1] >= heights[1]
+        with mpmath.workdps(60):
+            for e, value in zip(at, found, strict=True):
+                a = mpmath.exp(min(mpmath.mpf(float(e)), 2))
+                share = (a - 1) / (mpmath.exp(2) - 1)
+                exact = heights[0] * (1 - share) + heights[1] * share
+                assert exact <= mpmath.mpf(float(value)) <= exact * (1 + mpmath.mpf(10) ** -13)

@@ -20,6 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg.blas import dtbsv  # pyright: ignore[reportAttributeAccessIssue]
 
+from shuffledp.binary.alone import Alone, log_alone
 from shuffledp.binary.noise import AddedNoise
 from shuffledp.binary.noise import Part as _Part
 from shuffledp.pair import UNIT_ROUNDOFF, Array
@@ -81,6 +82,13 @@ def divergence(problem: Problem, high: int, low: int) -> Divergence:
     """
     tau = _tilt(problem)
     noise, reach, found = problem.noise, _NEAR, None
+    alone = Alone(-math.inf, 0.0)
+    if noise is not None:
+        alone = with_noise_alone(problem)
+        random = (high and math.isfinite(problem.odds_high), low and problem.odds_low > 0.0)
+        if not any(random) and alone.log_low > -math.inf:
+            # The others' number of ones is known: what is left is one bit with noise.
+            return Divergence(*alone)
     first = _binomial(high, problem.odds_high, tau, problem.loose)
     second = _binomial(low, problem.odds_low, tau, problem.loose)
     if noise is not None:
@@ -96,14 +104,29 @@ def divergence(problem: Problem, high: int, low: int) -> Divergence:
     most = math.inf if noise is None else 4 * (first.mass.size + second.mass.size)
     while found is None:
         if (reach + 1) * math.log(tau) > _LARGEST_POWER or reach > most:
-            # Deltas far below e^-1000: nothing is said of them.
-            return Divergence(-math.inf, 0.0)
+            # Deltas far below e^-1000: nothing is said of them but what noise alone does.
+            return Divergence(-math.inf, alone.log_high)
         ends = (0, high + low + 1) if noise is None else None
         found = _around(problem, (first, second), tau, round(mean), reach, ends)
         reach *= 4
     bottom, top, at = found
     level = _level(problem, high, low, tau, at)
-    return Divergence(_log(bottom, level, up=False), _log(top, level, up=True))
+    log_high = min(_log(top, level, up=True), alone.log_high)
+    return Divergence(min(_log(bottom, level, up=False), log_high), log_high)
+
+
+def with_noise_alone(problem: Problem) -> Alone:
+    """Both ends of log D without any others; the upper one holds among any.
+
+    Parameters
+    ----------
+    problem : Problem
+        With noise.
+    """
+    if problem.noise is None:
+        return Alone(-math.inf, 0.0)
+    low, high = (math.log(b) if b > 0.0 else -math.inf for b in problem.b)
+    return log_alone(problem.noise, problem.alpha, (low, high))
 
 
 def steep(problem: Problem) -> bool:

@@ -11,7 +11,7 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
-from shuffledp.binary.crowd import Problem, divergence, steep
+from shuffledp.binary.crowd import Problem, divergence, steep, with_noise_alone
 from shuffledp.binary.noise import AddedNoise
 from shuffledp.binary.search import Found, largest
 from shuffledp.errors import NotCertified
@@ -141,7 +141,9 @@ class Curve:
         others = self._n - 1
         if outer is None:
             return Point(epsilon, -math.inf, -math.inf, way.high, way.low, ((way.low, others),))
-        found = largest(outer, others, width=width, enough=enough)
+        found = self._no_more_than_alone(
+            way, epsilon, largest(outer, others, width=width, enough=enough)
+        )
         for less in _A_LITTLE_LESS if self._noise is not None else ():
             if found.log_high < 0.0:
                 break
@@ -151,6 +153,14 @@ class Curve:
                 lower = largest(outer, others, width=width, enough=enough)
                 found = found._replace(log_high=lower.log_high)
         return self._with_lower(way, epsilon, found)
+
+    def _no_more_than_alone(self, way: Bits, epsilon: float, found: Found) -> Found:
+        """At this very eps noise alone leaves no more than that, whatever else is added up."""
+        asked = self._problem(way, min(epsilon, _LARGEST), outer=True)
+        if self._noise is None or asked is None:
+            return found
+        most = with_noise_alone(asked).log_high
+        return found._replace(log_high=min(found.log_high, most))
 
     def _outer(self, way: Bits, epsilon: float) -> Problem | None:
         """At this eps, or at a smaller one where deltas are too small: delta only falls."""

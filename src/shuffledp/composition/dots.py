@@ -122,8 +122,11 @@ def on_chords(chain: Chain, eps: Array) -> Array:
     if len(chain.eps) == 1:
         return np.full(eps.size, chain.value[0])
     vertex, height = np.array(chain.eps), np.array(chain.value)
-    share = np.expm1(eps - vertex[at - 1]) / np.expm1(vertex[at] - vertex[at - 1])
-    found = height[at - 1] + (height[at] - height[at - 1]) * np.minimum(share, 1.0)
+    first, second = vertex[at - 1], vertex[at]
+    here = np.minimum(eps, second)
+    # Both shares by themselves: a difference would lose a second height far below the first.
+    share = np.expm1(here - first), np.exp(here - first) * np.expm1(second - here)
+    found = (height[at] * share[0] + height[at - 1] * share[1]) / np.expm1(second - first)
     return np.minimum(found * (1.0 + 64 * U), 1.0)
 
 
