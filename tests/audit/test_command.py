@@ -1,5 +1,6 @@
 """``shuffledp audit``: commands, files, saved counts, and every way of being given nonsense."""
 
+import hashlib
 import json
 import sys
 
@@ -8,8 +9,8 @@ import pytest
 from click.testing import CliRunner
 
 import shuffledp as sd
-from shuffledp.audit import AuditPlan, Command, audit, plan_from_dict, result_from_file
-from shuffledp.cli import main
+from shuffledp.audit import AuditPlan, Checkpoint, Command, audit, plan_from_dict, result_from_file
+from shuffledp.cli import auditing, main
 from shuffledp.errors import NotCertified, ParameterError
 
 DEPLOYMENT = """
@@ -76,6 +77,10 @@ def test_an_honest_client_is_not_refuted_and_its_counts_can_be_judged_again(fold
     assert json.loads(again.output) == table
     assert table["source"]["command"] == words[1]
     assert set(table["source"]["deployment"]) == {"file", "sha256"}
+    files = table["source"]["command files"]
+    digest = hashlib.sha256((folder / "client.py").read_bytes()).hexdigest()
+    assert list(files) == words[1].split()
+    assert files[str(folder / "client.py")] == digest
 
 
 @pytest.mark.parametrize(
@@ -290,3 +295,21 @@ def test_how_reports_are_written_may_not_tell_the_value(folder, way):
     assert table["verdict"] == verdict
     found = {row["cell"].split(" (mod")[0] for row in table["parts"]["program"]["refutations"]}
     assert not found or all(cell.startswith("reports written with") for cell in found)
+
+
+def test_a_checkpoint_of_another_program_of_the_same_name_is_refused(folder):
+    """The file is read, and what the command names first: not the words alone."""
+    kept = folder / "c.json"
+    command = client(folder, eps0=1.0)
+    words = ("--command", command, "-N", "400", "--checkpoint", str(kept))
+    (folder / "client.py").write_text((folder / "client.py").read_text() + "os._exit(3)\n")
+    source = auditing.source_of(str(folder / "d.toml"), {"command": command})
+    Checkpoint(kept, source).keep("program", {}, {})
+    client(folder, eps0=2.0)
+    done = run(folder, *words)
+    assert done.exit_code == 2
+    assert "(other: command files)" in done.output
+    assert done.output.count("\n") == 1
+    assert auditing.program_files("python3 -u") == auditing.program_files("python3 -c pass")
+    assert auditing.program_files("/no/such/program a b") == {}
+    assert "directory" in auditing._sha256(folder)

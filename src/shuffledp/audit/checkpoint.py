@@ -50,8 +50,11 @@ class Checkpoint:
             if not table.get("stopped", False):
                 raise ParameterError(f"{name}: an audit that is done; wanted a checkpoint")
             if table.get("source") != self.source:
+                before = table.get("source", {})
+                keys = sorted({*before, *self.source})
+                other = ", ".join(k for k in keys if before.get(k) != self.source.get(k))
                 words = "of another program or other options, wanted the same or another file"
-                raise ParameterError(f"{name}: {words}")
+                raise ParameterError(f"{name}: {words} (other: {other})")
             self._parts = table["parts"]
 
     def start(self, part: str, plan: Mapping[str, Any]) -> dict[str, Any] | None:

@@ -91,8 +91,11 @@ def of_messages(plan: ShufflerPlan, tally: ShufflerTally) -> Iterator[Finding]:
         ("messages that never came in", tally.foreign),
         ("messages that left more than once", tally.copies),
         ("messages of an earlier batch", tally.replays),
+        ("dummies that were not added", tally.missing),
         ("messages of a batch below the minimum", tally.early),
     ):
+        if name.startswith("dummies") and not plan.dummies:
+            continue
         yield Finding(MESSAGES, "all", name, 0.0 if count else 1.0, sent, count, (0.0, 0.0))
 
 
@@ -109,7 +112,7 @@ def of_mixing(plan: ShufflerPlan, tally: ShufflerTally) -> Iterator[Finding]:
     for scale, (first, last) in tally.blocks.items():
         size = n // scale
         for words, counts in (("first", first), ("last", last)):
-            p = limits.combined(_hypergeometric(counts, n, size))
+            p = limits.combined(_hypergeometric(counts, n, size, size))
             name = f"messages of the {words} 1/{scale} that leave {words}"
             yield Finding(MIXING, "all", name, p, whole * size, sum(counts))
     for name, count, law, times in (
@@ -120,10 +123,24 @@ def of_mixing(plan: ShufflerPlan, tally: ShufflerTally) -> Iterator[Finding]:
         yield Finding(MIXING, "all", name, of_sum(law, times, count), times * n, count)
 
 
-def _hypergeometric(counts: Sequence[int], n: int, size: int) -> list[float]:
-    """Two-sided p-values of how many of a block of this size stay in it, for each batch."""
-    drawn = np.asarray(counts)
-    tails = hypergeom.sf(drawn - 1, n, size, size), hypergeom.cdf(drawn, n, size, size)
+def of_dummies(plan: ShufflerPlan, tally: ShufflerTally) -> Iterator[Finding]:
+    """Whether dummies leave anywhere among the messages (Lemma 7.3)."""
+    n, d = plan.messages, plan.dummies
+    if not d:
+        return
+    first, runs = tally.dummies
+    for name, counts, law in (
+        ("dummies in the first half of what leaves", first, (n + d, d, (n + d) // 2)),
+        ("runs in which dummies leave", runs, (n + d, n + 1, d)),
+    ):
+        p = limits.combined(_hypergeometric(counts, *law))
+        yield Finding(MIXING, "all", name, p, d * len(counts), sum(counts))
+
+
+def _hypergeometric(counts: Sequence[int], n: int, marked: int, drawn: int) -> list[float]:
+    """Two-sided p-values of how many of so many marked ones are drawn, for each batch."""
+    found = np.asarray(counts, dtype=np.int64)
+    tails = hypergeom.sf(found - 1, n, marked, drawn), hypergeom.cdf(found, n, marked, drawn)
     doubled = 2.0 * np.minimum(*tails) * (1.0 + limits.SLACK) + limits.SMALLEST
     return np.minimum(1.0, doubled).tolist()
 
@@ -140,7 +157,7 @@ def of_traces(plan: ShufflerPlan, tally: ShufflerTally) -> Iterator[Finding]:
         trace = tally.traces[name]
         times = len(trace.halves)
         if times:
-            p = limits.combined(_hypergeometric(trace.halves, n, n // 2))
+            p = limits.combined(_hypergeometric(trace.halves, n, n // 2, n // 2))
             words = f"{name}: messages of the first half among the larger half"
             yield Finding(TRACES, "all", words, p, times * (n // 2), sum(trace.halves))
             for row, which in enumerate(("largest", "smallest")):

@@ -269,8 +269,9 @@ def _left_of(key: str, part: Any) -> list[str]:
         return ["in which order the reports were made, and whether in one call: their file says so"]
     if key == OUTSIDE and part.refused:
         return [f"that the program refused {len(part.refused)} values outside the domain"]
-    if key == SHUFFLER and part.tally.traces:
-        return ["how the times and lengths of messages were measured"]
+    if key == SHUFFLER:
+        measured = ["how the times and lengths of messages were measured"]
+        return [*part.plan.uncovered, *(measured if part.tally.traces else [])]
     return []
 
 

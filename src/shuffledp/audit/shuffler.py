@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from shuffledp.audit import limits
 from shuffledp.audit.judge import Finding
-from shuffledp.audit.permutations import of_messages, of_mixing, of_traces
+from shuffledp.audit.permutations import of_dummies, of_messages, of_mixing, of_traces
 from shuffledp.audit.shuffler_counts import (
     BINS,
     MARK,
@@ -117,6 +117,7 @@ class ShufflerResult:
             )
         else:
             lines.append("- So few batches would have shown no violation.")
+        lines += [f"- Not covered: {words}." for words in plan.uncovered]
         return "\n".join(lines) + "\n"
 
 
@@ -154,10 +155,14 @@ def audit_shuffler(
     for batch in range(tally.done, plan.batches):
         sent = _marked(plan, batch)
         left = _left(program(list(sent)))
-        places = _received(sent, [one.message for one in left], earlier, tally)
+        found = _received(sent, [one.message for one in left], earlier, tally, plan.dummies)
         earlier.append(_kept_marks(sent))
-        now = None if places is None else _Batch(places, _values(left))
-        if now is not None:
+        now = None
+        if found is not None:
+            if plan.dummies:
+                _count_dummies(tally, plan, found)
+            kept = [left[place] for place in np.sort(found).tolist()]
+            now = _Batch(np.argsort(np.argsort(found)), _values(kept))
             _count(tally, plan, now, before if batch % 2 else None)
         before = now
         tally.done = batch + 1
@@ -214,27 +219,43 @@ def _marked(plan: ShufflerPlan, batch: int) -> list[str]:
 
 
 def _received(
-    sent: Sequence[str], out: Sequence[str], earlier: Iterable[frozenset[str]], tally: ShufflerTally
+    sent: Sequence[str],
+    out: Sequence[str],
+    earlier: Iterable[frozenset[str]],
+    tally: ShufflerTally,
+    dummies: int,
 ) -> Places | None:
     """Where each message left, or None where messages are missing or there are others."""
     index = {mark: place for place, mark in enumerate(sent)}
     seen: dict[str, int] = {}
-    whole = len(out) == len(sent)
+    whole, strangers = True, 0
     for place, mark in enumerate(out):
         if mark not in index:
             known = any(mark in marks for marks in earlier)
             tally.replays += known
-            tally.foreign += not known
-            whole = False
+            strangers += not known
+            whole &= not known
         elif mark in seen:
             tally.copies += 1
             whole = False
         else:
             seen[mark] = place
     tally.lost += len(sent) - len(seen)
-    if not whole or len(seen) < len(sent):
+    tally.foreign += max(strangers - dummies, 0)
+    tally.missing += max(dummies - strangers, 0)
+    if not whole or len(seen) < len(sent) or strangers != dummies:
         return None
     return np.array([seen[mark] for mark in sent], dtype=np.int64)
+
+
+def _count_dummies(tally: ShufflerTally, plan: ShufflerPlan, found: Places) -> None:
+    """Where dummies left among the messages, which left at these places."""
+    own = np.zeros(plan.messages + plan.dummies, dtype=np.bool_)
+    own[found] = True
+    half = own.size // 2
+    tally.dummies[0].append(int(half - np.count_nonzero(own[:half])))
+    starts = ~own & np.append(np.True_, own[:-1])
+    tally.dummies[1].append(int(np.count_nonzero(starts)))
 
 
 def _count(tally: ShufflerTally, plan: ShufflerPlan, now: _Batch, before: _Batch | None) -> None:
@@ -277,7 +298,8 @@ def _count_trace(trace: Trace, n: int, came: Places, values: Any) -> None:
 
 def shuffler_result(plan: ShufflerPlan, tally: ShufflerTally) -> ShufflerResult:
     """Judge the counts of a plan."""
-    every = [*of_messages(plan, tally), *of_mixing(plan, tally), *of_traces(plan, tally)]
+    every = [*of_messages(plan, tally), *of_mixing(plan, tally)]
+    every += [*of_dummies(plan, tally), *of_traces(plan, tally)]
     adjusted = limits.holm([finding.p for finding in every])
     findings = tuple(
         dataclasses.replace(finding, adjusted=value)

@@ -44,6 +44,12 @@ class ShufflerPlan(Described):
         Of the marks of the messages.
     longest : int
         Characters of the longest message, 16 to 1,024; lengths are drawn uniformly from 16.
+    dummies : int
+        Messages of its own that it adds to every batch, at most 1e6.
+    one_of : int
+        Every batch is one shard's of so many, each shuffled on its own.
+    fills : bool
+        It fills in for users who send nothing; here all send.
     """
 
     messages: int = 1_000
@@ -53,6 +59,9 @@ class ShufflerPlan(Described):
     alpha: float = 0.05
     seed: int = 0
     longest: int = MARK
+    dummies: int = 0
+    one_of: int = 1
+    fills: bool = False
 
     def __post_init__(self) -> None:
         _check.count("messages", self.messages, low=16, high=10**6)
@@ -60,11 +69,35 @@ class ShufflerPlan(Described):
         _check.count("shards", self.shards, high=self.messages // 8)
         _check.count("seed", self.seed, low=0, high=2**63 - 1)
         _check.count("longest", self.longest, low=MARK, high=_LONGEST)
+        _check.count("dummies", self.dummies, low=0, high=10**6)
+        _check.count("one_of", self.one_of)
+        if not isinstance(self.fills, bool):
+            raise rejected("fills", self.fills, "true or false")
         object.__setattr__(self, "alpha", _check.real("alpha", self.alpha, low=1e-12, high=0.5))
         if self.minimum is not None:
             _check.count("minimum", self.minimum, low=2)
             if self.minimum > self.messages:
                 raise rejected("minimum", self.minimum, f"at most messages = {self.messages:,}")
+
+    @property
+    def uncovered(self) -> tuple[str, ...]:
+        """What the tests say nothing of, of what is declared."""
+        found = []
+        if self.one_of > 1:
+            found.append(
+                f"every batch was one shard's of {self.one_of:,}: who is in which shard, how large "
+                "shards are, and the minimum batch, which is that of all together"
+            )
+        if self.dummies:
+            found.append(
+                "whether dummies can be told from messages by what they say or by what leaves "
+                "beside them"
+            )
+        if self.fills:
+            found.append(
+                "what is filled in for users who send nothing, and the minimum batch: all sent"
+            )
+        return tuple(found)
 
     @property
     def scales(self) -> tuple[int, ...]:
@@ -113,8 +146,13 @@ class ShufflerTally:
     lost, foreign, copies, replays : int
         Messages that do not leave, leave though they never came, leave more than once, or leave
         though they belong to an earlier batch.
+    missing : int
+        Dummies that were not added.
     early : int
         Messages that left a batch below the minimum.
+    dummies : list of two lists of ints
+        For each whole batch with dummies, those in the first half of all places, and in how many
+        runs all of them leave.
     traces : dict of str to Trace
         What left beside messages.
     done : int
@@ -133,7 +171,9 @@ class ShufflerTally:
     foreign: int = 0
     copies: int = 0
     replays: int = 0
+    missing: int = 0
     early: int = 0
+    dummies: list[list[int]] = field(default_factory=lambda: [[], []])
     traces: dict[str, Trace] = field(default_factory=dict)
     done: int = 0
 
@@ -156,7 +196,7 @@ def shuffler_start(table: dict[str, Any]) -> tuple[ShufflerPlan, ShufflerTally]:
     plan = ShufflerPlan(**table_of("shuffler.plan", table.get("plan"), names))
     fields = [f.name for f in dataclasses.fields(ShufflerTally)]
     given = table_of("shuffler.tally", table.get("tally"), fields)
-    plain = [name for name in fields if name not in {"positions", "blocks", "traces"}]
+    plain = [name for name in fields if name not in {"positions", "blocks", "dummies", "traces"}]
     tally = ShufflerTally()
     for name in plain:
         setattr(tally, name, number(f"shuffler.tally.{name}", given[name]))
@@ -167,6 +207,8 @@ def shuffler_start(table: dict[str, Any]) -> tuple[ShufflerPlan, ShufflerTally]:
     for scale in plan.scales:
         first, last = whole("shuffler.tally.blocks", scales[str(scale)], (2, many))
         tally.blocks[scale] = (first, last)
+    beside = many if plan.dummies else 0
+    tally.dummies = whole("shuffler.tally.dummies", given["dummies"], (2, beside))
     if not isinstance(given["traces"], dict) or len(given["traces"]) > MOST_TRACES:
         raise rejected("shuffler.tally.traces", given["traces"], f"at most {MOST_TRACES}")
     for name, row in given["traces"].items():
@@ -197,7 +239,7 @@ def _check_tally(plan: ShufflerPlan, tally: ShufflerTally) -> None:
 def _of_batches(plan: ShufflerPlan, tally: ShufflerTally) -> list[str]:
     """A batch is whole, or it is counted why it is not; two are compared where both are."""
     done, broken = tally.done, tally.done - tally.whole
-    beside = tally.foreign + tally.copies + tally.replays
+    beside = tally.foreign + tally.copies + tally.replays + tally.missing
     stopped_odd = done < plan.batches and done % 2 == 1
     return [
         *["done"] * (not 1 <= done <= plan.batches or stopped_odd),
@@ -206,10 +248,23 @@ def _of_batches(plan: ShufflerPlan, tally: ShufflerTally) -> list[str]:
         *["lost"] * (tally.lost + beside < broken or (broken == 0 and beside > 0)),
         # The first batch has none before it.
         *["replays"] * (tally.replays > 0 and (done < 2 or broken == 0)),
+        *["missing"] * (tally.missing > broken * plan.dummies),
+        *["dummies"] * _impossible_dummies(plan, tally),
         *["early"] * (plan.minimum is None and tally.early > 0),
         # A batch that is not whole is in one pair at most.
         *["pairs"] * (not done // 2 - broken <= tally.pairs <= min(done, tally.whole) // 2),
     ]
+
+
+def _impossible_dummies(plan: ShufflerPlan, tally: ShufflerTally) -> bool:
+    """More than fit into half of the places, or more runs than there are gaps."""
+    n, d = plan.messages, plan.dummies
+    half = (n + d) // 2
+    first, runs = tally.dummies
+    most, least = min(d, half), max(0, d - (n + d - half))
+    return any(not least <= k <= most for k in first) or any(
+        not 1 <= k <= min(d, n + 1) for k in runs
+    )
 
 
 def _of_orders(plan: ShufflerPlan, tally: ShufflerTally) -> list[str]:

@@ -154,7 +154,7 @@ def _audited(
 
     if check is not None:
         return read_saved(check), None
-    claimed = None if deployment is None else load_deployment().load(deployment).deployment
+    claimed = None if deployment is None else _claimed(deployment)
     source = auditing.source_of(deployment, given)
     if given["checkpoint"] is None:
         return Saved(_parts(claimed, given, status, None), source), None
@@ -163,6 +163,10 @@ def _audited(
         return Saved(_parts(claimed, given, status, kept), source), kept
     finally:
         kept.write()
+
+
+def _claimed(deployment: str) -> Any:
+    return load_deployment().load(deployment, widened=True).deployment
 
 
 def _parts(claimed: Any, given: dict[str, Any], status: Progress, kept: Any) -> dict[str, Any]:

@@ -5,24 +5,34 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
+from numpy import __version__ as numpy_version
 
 from shuffledp import __version__
 from shuffledp.cli.progress import Left, Progress
 from shuffledp.errors import ParameterError, rejected, unreadable
 
+# A program that is larger is not read: a second or two at most.
+_LARGEST_PROGRAM = 1 << 30
+# Messages of a batch, if nothing else is asked for.
+_MESSAGES = 1_000
 # What tells one source of reports from another.
 _SOURCE = ("command", "reports", "own", "shuffler")
 
 
 def source_of(deployment: str | None, given: dict[str, Any]) -> dict[str, Any]:
     """Where the reports come from, for files: nothing is computed from it."""
-    source: dict[str, Any] = {"by": f"shuffledp {__version__}"}
+    # The order of the inputs is drawn by NumPy.
+    source: dict[str, Any] = {"by": f"shuffledp {__version__}, NumPy {numpy_version}"}
     source |= {name: given[name] for name in _SOURCE if given.get(name)}
+    for name in ("command", "shuffler"):
+        if given.get(name):
+            source[f"{name} files"] = program_files(given[name])
     for name, path in (("deployment", deployment), ("reports", given.get("reports"))):
         if path is not None:
             try:
@@ -31,6 +41,34 @@ def source_of(deployment: str | None, given: dict[str, Any]) -> dict[str, Any]:
                 raise ParameterError(f"{name} = {path!r}: {unreadable(error)}") from None
             source[name] = {"file": Path(path).name, "sha256": digest}
     return source
+
+
+def program_files(line: str) -> dict[str, str]:
+    """SHA-256 of the program that a command names first, and of the file after it, if there is one.
+
+    The file after it is the first word that does not begin with a dash: what an interpreter is
+    given. Nothing else that the program may load or ask is looked at.
+    """
+    from shuffledp.audit.sources import split
+
+    words = split(line)
+    rest = [word for word in words[1:] if not word.startswith("-")]
+    paths = [(words[0], shutil.which(words[0]))]
+    paths += [(word, word) for word in rest[:1] if Path(word).is_file()]
+    return {word: _sha256(Path(path)) for word, path in paths if path is not None}
+
+
+def _sha256(path: Path) -> str:
+    digest = hashlib.sha256()
+    try:
+        if path.stat().st_size > _LARGEST_PROGRAM:
+            return f"not read, larger than {_LARGEST_PROGRAM:,} bytes"
+        with path.open("rb") as file:
+            while block := file.read(1 << 20):
+                digest.update(block)
+    except OSError as error:
+        return f"not read, {unreadable(error)}"
+    return digest.hexdigest()
 
 
 def of_program(
@@ -75,7 +113,9 @@ def _program_plan(claimed: Any, alpha: float, given: dict[str, Any]) -> Any:
             "an audit tests its law"
         )
     # Who sees sums sees no messages: what a shuffle of them shows says nothing of the deployment.
-    honest = situations(claimed)[0][1] if claimed.view == "messages" else 0
+    # Nor does one of uniform orders where another shuffler is declared, or several users change.
+    usual = claimed.view == "messages" and not claimed.widened
+    honest = situations(claimed)[0][1] if usual else 0
     numbers: dict[str, Any] = {"alpha": alpha, "seed": given["seed"]}
     if given["count"] is not None:
         numbers["reports"] = given["count"]
@@ -168,12 +208,10 @@ def of_shuffler(
     from shuffledp.audit.shuffler_counts import shuffler_start
     from shuffledp.audit.sources import Lines, split
 
-    minimum = None if claimed is None else claimed.population.minimum_batch
     plan = ShufflerPlan(
-        messages=given["messages"] or max(1_000, minimum or 0),
+        **(_declared(claimed, given["messages"])),
         batches=given["batches"],
         shards=given["shards"],
-        minimum=minimum,
         alpha=_less(claimed, alpha, given["batches"]),
         seed=given["seed"],
         longest=given["longest"],
@@ -193,6 +231,34 @@ def of_shuffler(
     )
 
 
+def _declared(claimed: Any, messages: int | None) -> dict[str, Any]:
+    """Messages of a batch, and what a shuffler is declared to do beside ordering them.
+
+    Shards whose users are public leave one by one: a batch is one of theirs, and the minimum that
+    of all together. Where they are secret, all shards are one order (theory-shufflers.md, 2.2).
+    """
+    if claimed is None:
+        return {"messages": messages or _MESSAGES}
+    population, declared = claimed.population, claimed.shuffler
+    minimum = population.minimum_batch
+    if declared is None:
+        return {"messages": messages or max(_MESSAGES, minimum or 0), "minimum": minimum}
+    apart = declared.shards if declared.apart else 1
+    chosen = messages or max(_MESSAGES, -(-(minimum or 0) // apart))
+    if declared.fills:
+        chosen = population.users // apart
+        if messages not in (None, chosen):
+            wanted = f"{chosen:,}, one of every user, where absent ones are filled in"
+            raise rejected("messages", messages, wanted)
+    return {
+        "messages": chosen,
+        "minimum": None if apart > 1 or declared.fills else minimum,
+        "dummies": declared.dummies,
+        "one_of": apart,
+        "fills": declared.fills,
+    }
+
+
 def _less(claimed: Any, alpha: float, batches: int) -> float:
     """The level for uniform orders, where orders are declared to be near uniform ones.
 
@@ -201,13 +267,6 @@ def _less(claimed: Any, alpha: float, batches: int) -> float:
     declared = None if claimed is None else claimed.shuffler
     if declared is None:
         return alpha
-    for name, usual in (("shards", 1), ("dummies", 0), ("fills", False)):
-        value = getattr(declared, name)
-        if value != usual:
-            raise ParameterError(
-                f"shuffler.{name} = {value!r}: wanted {usual!r}, a shuffler that orders all "
-                "messages of a batch and adds none; one shard's may be audited without --deployment"
-            )
     rest = alpha - batches * float(declared.distance)
     if rest < 0.5 * alpha:
         most = int(0.5 * alpha / float(declared.distance))

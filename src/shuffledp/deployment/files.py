@@ -76,7 +76,7 @@ def load(path: str | Path, *, sums: bool = False, widened: bool = False) -> Depl
         )
     if found.widened and not widened:
         what = "shuffler" if found.shuffler is not None else f"changed = {found.changed:,}"
-        raise ParameterError(f"{path}: {what}, which `account` and `verify` alone know")
+        raise ParameterError(f"{path}: {what}, which `account`, `audit` and `verify` alone know")
     return DeploymentFile(path, hashlib.sha256(content).hexdigest(), found)
 
 

@@ -223,7 +223,8 @@ def _shuffler(part: Any) -> list[Block]:
     )
     beside = ", ".join(sorted(part.tally.traces)) or "nothing"
     seen = f"Looked at beside the messages: {beside}."
-    return [*_refutations(part.refutations), Bullets((line(words), line(seen)))]
+    left = [line(f"Not covered: {words}.") for words in part.plan.uncovered]
+    return [*_refutations(part.refutations), Bullets((line(words), line(seen), *left))]
 
 
 def _unknown(part: Any) -> list[Block]:

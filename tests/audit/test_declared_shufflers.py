@@ -1,0 +1,169 @@
+"""Shufflers as a deployment declares them: dummies, shards of their own, fillers."""
+
+import dataclasses
+import itertools
+import json
+import math
+import random
+import sys
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from shuffledp.audit import ShufflerPlan, audit_shuffler, limits
+from shuffledp.audit.permutations import _hypergeometric
+from shuffledp.audit.shuffler_counts import shuffler_start
+from shuffledp.cli import main
+from shuffledp.errors import ParameterError
+
+PLAN = ShufflerPlan(messages=64, batches=30, minimum=20, alpha=0.01, dummies=24)
+NAMES = itertools.count()
+
+
+def made(count):
+    return [f"dummy {next(NAMES)}" for _ in range(count)]
+
+
+def uniform(generator, count=24):
+    return lambda m: generator.sample(both := [*m, *made(count)], len(both)) if len(m) > 19 else []
+
+
+def spread(messages):
+    """A uniform order of the messages, and a dummy after every second one of the first."""
+    out = random.Random(messages[0]).sample(messages, len(messages))
+    dummies = made(24)
+    for place, dummy in enumerate(dummies):
+        out.insert(min(len(out), 2 + 3 * place), dummy)
+    return out if len(messages) > 19 else []
+
+
+def at_the_end(messages):
+    out = random.Random(messages[0]).sample(messages, len(messages))
+    return [*out, *made(24)] if len(messages) > 19 else []
+
+
+FAULTS = {
+    "all at the end": (at_the_end, "dummies in the first half of what leaves"),
+    "evenly spread": (spread, "runs in which dummies leave"),
+    "one more": (uniform(random.Random(1), 25), "messages that never came in"),
+    "one less": (uniform(random.Random(2), 23), "dummies that were not added"),
+    "none": (uniform(random.Random(3), 0), "dummies that were not added"),
+    "messages in order": (
+        lambda m: [*m[:40], *made(24), *m[40:]] if len(m) > 19 else [],
+        "neighbours in the same order",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_faults_with_dummies_are_found(fault):
+    program, cell = FAULTS[fault]
+    found = audit_shuffler(program, PLAN)
+    assert cell in {f.cell for f in found.refutations}
+    assert "Not covered: whether dummies" in found.text()
+
+
+def test_uniform_orders_with_dummies_are_refuted_no_more_often_than_the_level():
+    plan = ShufflerPlan(messages=32, batches=8, alpha=0.5, dummies=5)
+    refuted = 0
+    for seed in range(25):
+        found = audit_shuffler(uniform(random.Random(seed), 5), plan)
+        refuted += found.verdict == "refuted"
+        table = json.loads(json.dumps(found.to_dict()))
+        assert shuffler_start(table)[1].to_dict() == found.tally.to_dict()
+    assert limits.upper_tail(refuted, 25, 0.5) > 1e-3
+
+
+@pytest.mark.parametrize(("n", "d"), [(3, 2), (4, 3), (2, 5), (5, 1)])
+def test_lemma_7_3_by_enumeration(n, d):
+    """Of all places of the dummies: those in the first half, and their runs, with p-values."""
+    halves, runs = Counter(), Counter()
+    for places in itertools.combinations(range(n + d), d):
+        halves[sum(p < (n + d) // 2 for p in places)] += 1
+        runs[sum(p - 1 not in places for p in places)] += 1
+    total = math.comb(n + d, d)
+    for found, law in ((halves, (n + d, d, (n + d) // 2)), (runs, (n + d, n + 1, d))):
+        values = sorted(found)
+        p = dict(zip(values, _hypergeometric(values, *law), strict=True))
+        for value in values:
+            tails = [
+                sum(found[k] for k in values if (k >= value) == up or k == value) for up in (0, 1)
+            ]
+            exact = min(Fraction(1), 2 * min(Fraction(t, total) for t in tails))
+            assert exact <= Fraction(p[value]) <= exact * (1 + Fraction(1, 10**8))
+
+
+def test_counts_that_no_shuffler_with_dummies_has_are_refused():
+    table = json.loads(json.dumps(audit_shuffler(uniform(random.Random(0)), PLAN).to_dict()))
+    for row, value in itertools.product((0, 1), (25, -1, 10**6)):
+        edited = json.loads(json.dumps(table))
+        edited["tally"]["dummies"][row][3] = value
+        with pytest.raises(ParameterError, match="dummies"):
+            shuffler_start(edited)
+    edited = json.loads(json.dumps(table))
+    edited["tally"]["missing"] = 1
+    with pytest.raises(ParameterError):
+        shuffler_start(edited)
+    for wrong in ({"dummies": -1}, {"one_of": 0}, {"fills": 1}):
+        with pytest.raises(ParameterError, match=next(iter(wrong))):
+            dataclasses.replace(PLAN, **wrong)
+
+
+PROGRAM = """
+import json, random, sys
+lines = sys.stdin.read().splitlines()
+if len(lines) >= LEAST:
+    lines += [json.dumps("dummy %d" % random.getrandbits(60)) for _ in range(DUMMIES)]
+    print("\\n".join(random.SystemRandom().sample(lines, len(lines))))
+"""
+DEPLOYMENT = """
+title = "Four answers"
+[population]
+users = 120
+minimum_batch = 80
+[randomizer]
+name = "k-rr"
+k = 4
+eps0 = 1.0
+[target]
+delta = 1e-6
+[shuffler]
+"""
+# What is declared, what the program does, messages and verdict, and what is said of it.
+DECLARED = {
+    "dummies": ("dummies = 7", (80, 7), "64", "not refuted", "dummies can be told"),
+    "dummies that are not there": ("dummies = 7", (80, 0), "100", "refuted", "not added"),
+    "public shards": ("shards = 4", (0, 0), "64", "not refuted", "one shard's of 4"),
+    "secret shards": (
+        'shards = 4\nassignment = "secret"', (80, 0), "100", "not refuted", "not refuted",
+    ),
+    "fillers": ("fills = true", (0, 0), "120", "not refuted", "what is filled in"),
+    "not all of the users": ("fills = true", (0, 0), "60", "error", "messages = 60: wanted 120"),
+    "small batches": ("dummies = 7", (0, 7), "100", "refuted", "below the minimum"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("way", DECLARED)
+def test_what_a_deployment_declares_is_audited(way, tmp_path):
+    table, (least, dummies), messages, verdict, words = DECLARED[way]
+    (tmp_path / "d.toml").write_text(DEPLOYMENT + table + "\n")
+    path = tmp_path / "s.py"
+    path.write_text(PROGRAM.replace("LEAST", str(least)).replace("DUMMIES", str(dummies)))
+    messages = "100" if way == "dummies" else messages
+    run = ["audit", "--deployment", str(tmp_path / "d.toml"), "--alpha", "1e-4", "--batches", "4"]
+    run += ["--shuffler", f"{sys.executable} {path}", "--messages", messages]
+    done = CliRunner().invoke(main, [*run, "--output", str(tmp_path / "o.json")])
+    assert words in done.output
+    if verdict == "error":
+        assert done.exit_code == 2
+        return
+    assert done.exit_code == (verdict == "refuted")
+    again = CliRunner().invoke(main, ["audit", "--check", str(tmp_path / "o.json")])
+    assert again.exit_code == done.exit_code
+    plan = json.loads((tmp_path / "o.json").read_text())["parts"]["shuffler"]["plan"]
+    assert plan["messages"] == int(messages)
+    assert (plan["minimum"] is None) == (way in {"public shards", "fillers"})
+    assert np.isfinite(plan["alpha"])
