@@ -239,8 +239,14 @@ class Together(Relation):
 
     def __post_init__(self) -> None:
         _check.count("count", self.count, low=2)
-        if self.one.kind != self.kind or isinstance(self.one, Together):
+        known = self.one.kind in (REPLACEMENT.kind, ReplaceSpecial.kind)
+        if not known or isinstance(self.one, Together):
             raise rejected("one", self.one, "a relation of one user's data")
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """That of each user's."""
+        return self.one.kind
 
     @property
     def change(self) -> str:

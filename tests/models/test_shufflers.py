@@ -404,8 +404,13 @@ def test_bad_settings_are_named():
             sd.shuffle(mechanism, 10, changed=changed)
     with pytest.raises(ParameterError, match="shuffler"):
         sd.shuffle(mechanism, 10, shuffler="perfect")  # type: ignore[call-overload]
-    with pytest.raises(ParameterError, match="changed = 2"):
-        sd.shuffle(sd.RAPPOR(d=4, eps0=1.0), 10, view="sums", changed=2)  # type: ignore[call-overload]
+    with pytest.raises(ParameterError, match="shuffler = "):
+        sd.shuffle(
+            sd.RAPPOR(d=4, eps0=1.0),
+            10,
+            view="sums",
+            shuffler=sd.Shuffler(shards=2),  # type: ignore[call-overload]
+        )
     with pytest.raises(NotCertified, match="fills"):
         sd.shuffle(sd.MetricLaplace(scale=0.25, distance=0.1), 10, shuffler=sd.Shuffler(fills=True))
     with pytest.raises(NotCertified, match="multi-message"):

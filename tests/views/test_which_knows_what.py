@@ -113,9 +113,8 @@ def test_nothing_can_be_had_together():
     for call in (
         lambda: sd.crowd([(KRR, 9)], view="sums"),
         lambda: sd.crowd([(KRR, 9)], shuffler=sd.Shuffler(shards=2)),
-        lambda: sd.crowd([(KRR, 9)], changed=2),
         lambda: sd.shuffle(BITS, 9, view="sums", shuffler=sd.Shuffler(shards=2)),
-        lambda: sd.shuffle(BITS, 9, view="sums", changed=2),
+        lambda: sd.shuffle(BITS, 9, view="sums", shuffler=sd.Shuffler(shards=2), changed=2),
         lambda: sd.shuffle(sd.PureDUMP(d=4, blankets=1), 9, shuffler=sd.Shuffler(shards=2)),
         lambda: sd.shuffle(sd.PureDUMP(d=4, blankets=1), 9, view="sums"),
     ):
@@ -123,7 +122,14 @@ def test_nothing_can_be_had_together():
             (ParameterError, NotCertified), match=r"^(view|shuffler|changed|random)"
         ):
             call()
-    assert works(lambda: sd.shuffle(sd.PureDUMP(d=4, blankets=1), 9, changed=2))
+    for call in (
+        lambda: sd.shuffle(sd.PureDUMP(d=4, blankets=1), 9, changed=2),
+        lambda: sd.shuffle(BITS, 9, view="sums", changed=2).compose(rounds=2).with_n(8),
+        lambda: sd.crowd([(KRR, 9)], changed=2),
+    ):
+        assert works(call)
+    for method in ("epsilon", "delta", "profile", "plot"):
+        assert hasattr(sd.crowd([(KRR, 9)], changed=2), method)
 
 
 def test_files(tmp_path):

@@ -256,6 +256,11 @@ def _steps(problem: Problem, low: Array, high: Array) -> tuple[Array, Array]:
     return np.where(np.isnan(bottom), -math.inf, bottom), np.where(np.isnan(top), math.inf, top)
 
 
+def binomial(count: int, odds: float, loose: float = 0.0) -> _Part:
+    """The law of the number of ones among bits with these odds, known to ``loose`` relatively."""
+    return _binomial(count, odds, 1.0, loose)
+
+
 def _binomial(count: int, odds: float, tau: float, loose: float = 0.0) -> _Part:
     """The law of ``count`` bits with odds tau times these: by ratios outward from its mode."""
     if count == 0 or odds == 0.0:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,14 +11,14 @@ from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
 from shuffledp import _check
-from shuffledp.bound import Bound, delta_from_log
+from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.composition import Composed, compose
-from shuffledp.crowd.member import Member
+from shuffledp.crowd.member import ALIKE, Member
 from shuffledp.curves import Plotting
 from shuffledp.described import by_name
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.index import Estimate
-from shuffledp.models import PERFECT, Shuffler
+from shuffledp.models import MOST_CHANGED, PERFECT, Chained, Shuffler
 from shuffledp.neighbours import Relation
 from shuffledp.randomizers import Randomizer
 from shuffledp.shuffle import Trust, settings
@@ -213,6 +213,42 @@ class Crowd(Plotting):
         rest = math.fsum(count * s for count, s in shares) - max(s for _, s in shares)
         return math.sqrt(2.0 / rest) if rest > 0.0 else math.inf
 
+    # ------------------------------------------------------- what several users who change ask
+
+    def log_uppers(self, log_target: float) -> Callable[[float], float]:
+        """log of delta's upper end for one user of the groups asked about, at any eps.
+
+        Parameters
+        ----------
+        log_target : float
+            Not needed: every eps is evaluated by itself.
+        """
+        del log_target
+        members = [self._member(k) for k in self._asked()]
+        return lambda epsilon: max(one.upper_log_delta(epsilon).value for one in members)
+
+    def log_lowers(self, changed: int) -> None:
+        """Of data sets that differ in several users of a crowd nothing is known."""
+        del changed
+
+    def alone(self) -> float:
+        """Local guarantee of one user's report."""
+        return self.eps0
+
+    def upper_theorem_at(self, epsilon: float) -> Theorem | None:
+        """What one user's upper end at this eps rests on."""
+        members = [self._member(k) for k in self._asked()]
+        return _largest([one.upper_log_delta(epsilon) for one in members]).theorem
+
+    def assumptions(self) -> tuple[str, ...]:
+        """What upper ends of any group asked about take for granted, by whatever analysis."""
+        words = [w for k in self._asked() for w in (*self._member(k).words, ALIKE)]
+        return tuple(dict.fromkeys(words))
+
+    def together(self, changed: int) -> None:
+        """No crowd of one user is one of several."""
+        del changed
+
     def to_dict(self) -> dict[str, Any]:
         """JSON-able form: groups as tables, and the victim's."""
         return {
@@ -283,7 +319,7 @@ def crowd(
     view: str = "messages",
     shuffler: Shuffler = PERFECT,
     changed: int = 1,
-) -> Crowd:
+) -> Crowd | Chained:
     """Groups of users with their own mechanisms behind one shuffler.
 
     Parameters
@@ -294,8 +330,11 @@ def crowd(
         Index of the group whose members are protected; None: the worst of all groups.
     rtol, trust
         As for ``shuffle``.
-    view, shuffler, changed
-        All messages, one perfect shuffler and one user who changes: of crowds no others are known.
+    view, shuffler
+        All messages, and one perfect shuffler: of crowds no others are known.
+    changed : int
+        So many users' values may change at once, all of the group ``victim`` where one is given: 1
+        to 1,000.
 
     Raises
     ------
@@ -310,11 +349,8 @@ def crowd(
     >>> round(bound.lower, 4), round(bound.upper, 4)
     (0.0752, 0.0752)
     """
-    for name, value, usual in (
-        ("view", view, "messages"),
-        ("shuffler", shuffler, PERFECT),
-        ("changed", changed, 1),
-    ):
+    changed = _check.count("changed", changed, high=MOST_CHANGED)
+    for name, value, usual in (("view", view, "messages"), ("shuffler", shuffler, PERFECT)):
         if value != usual:
             raise rejected(name, value, f"{usual!r}, which is all that is known of crowds")
     if isinstance(groups, str | Randomizer) or not isinstance(groups, Iterable):
@@ -327,4 +363,12 @@ def crowd(
     rtol, trust = settings(rtol, trust)
     made = Crowd(found, chosen, rtol, trust)
     _ = made.relation
-    return made
+    if changed == 1:
+        return made
+    if trust == "published":
+        raise NotCertified("trust = 'published': what changed rests on is proved here")
+    # Of one group no more users can change than it has.
+    most = made.n if chosen is None else found[chosen][1]
+    if changed > most:
+        raise rejected("changed", changed, f"at most {most:,}, the users who are asked about")
+    return Chained(made, changed)

@@ -135,7 +135,7 @@ def log_upper(view: Sums, *, epsilon: float, log_target: float) -> float:
             else certified(view, quantity="delta", value=epsilon)
         )
         return 0.0 if found.log_upper is None else found.log_upper
-    part, times = _round(view), view.changed
+    part, times = one_coordinate(view), view.changed
     lattice = on_lattice(part, log_target=log_target, rounds=times, lower=False)
     found = compose([(lattice, times)]).delta(epsilon=epsilon)
     return 0.0 if found.log_upper is None else found.log_upper
@@ -237,6 +237,31 @@ def _pure(view: Sums) -> float:
     return pure_guarantee(between(wide, narrow), view.coordinates.wide.eps0, view.added)
 
 
+def pure_of_coordinates(view: Sums) -> float:
+    """Pure guarantee of all coordinates that one user changes, with the aggregator's noise.
+
+    Parameters
+    ----------
+    view : Sums
+        With noise added.
+    """
+    return _pure(view) * view.changed * (1.0 + 4 * U)
+
+
+def all_datasets(view: Sums) -> AllDatasets:
+    """One coordinate, the largest divergence of all data sets.
+
+    Parameters
+    ----------
+    view : Sums
+        Of bits.
+    """
+    wide, narrow = _bits(view.coordinates)
+    if view.added is not None:
+        wide = between(wide, narrow)
+    return AllDatasets(wide, view.n, view.added)
+
+
 def _held(made: Coordinates, point: Point) -> dict[str, Any]:
     """The data set of a point: how many of the others hold a 1, and the victim's order."""
     ones = sum(count for value, count in point.others if value == made.one)
@@ -288,7 +313,7 @@ class AllDatasets:
 
 def _several(view: Sums, quantity: Quantity, value: float) -> Bound:
     """Coordinates by one coordinate's values on a lattice of eps."""
-    part, times, falling = _round(view), view.changed, view.falling
+    part, times, falling = one_coordinate(view), view.changed, view.falling
     log_target = math.log(value) if quantity == "epsilon" else _FIRST_LEVEL
     while True:
         lattice = on_lattice(part, log_target=log_target, rounds=times)
@@ -333,7 +358,7 @@ def _witness(lattice: LatticeRound, found: Bound, times: int) -> dict[str, Any]:
     return {"upper": upper, "lower": lower}
 
 
-def _round(view: Sums) -> Round:
+def one_coordinate(view: Sums) -> Round:
     """One coordinate as a round, by all data sets from above and by two from below."""
     made = view.coordinates
     wide, narrow = _bits(made)

@@ -8,12 +8,13 @@ from shuffledp import _check
 from shuffledp.binary.noise import AddedNoise
 from shuffledp.described import by_name
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.models import MOST_CHANGED, PERFECT, Setting, Shuffler
+from shuffledp.models import MOST_CHANGED, PERFECT, Chained, Setting, Shuffler
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import Relation
 from shuffledp.randomizers import Randomizer
 from shuffledp.shuffle import Shuffled, Trust
 from shuffledp.shuffle import shuffle as shuffle_messages
+from shuffledp.views.several import asked_of_several
 from shuffledp.views.sums import Sums, summed
 
 VIEWS = ("messages", "sums")
@@ -69,6 +70,21 @@ def shuffle(
 ) -> Sums: ...
 
 
+@overload
+def shuffle(
+    randomizer: Randomizer,
+    n: int,
+    *,
+    rtol: float | None = None,
+    trust: Literal["all"] = "all",
+    view: Literal["sums"],
+    ones: int = 1,
+    relation: Relation | str = "replace-one",
+    added: AddedNoise | None = None,
+    changed: int,
+) -> Chained: ...
+
+
 @by_name
 def shuffle(
     randomizer: Randomizer | MultiMessage,
@@ -82,7 +98,7 @@ def shuffle(
     added: AddedNoise | None = None,
     shuffler: Shuffler = PERFECT,
     changed: int = 1,
-) -> Shuffled | Sums | Setting:
+) -> Shuffled | Sums | Setting | Chained:
     """A randomizer, or a multi-message protocol, among n users behind a shuffler or an aggregator.
 
     Parameters
@@ -113,7 +129,7 @@ def shuffle(
         Whoever stands between users and analyst, where it is not one perfect shuffler: of messages.
     changed : int
         So many users' values may change at once, or one person's who sends so many of the n
-        reports: 1 to 1,000, of messages.
+        reports: 1 to 1,000.
 
     Raises
     ------
@@ -138,13 +154,12 @@ def shuffle(
         if isinstance(shuffler, Shuffler) and shuffler == PERFECT and changed == 1:
             return plain
         return Setting(randomizer, plain.n, shuffler, changed, rtol=plain.rtol, trust=plain.trust)
-    for name, value, usual in (("shuffler", shuffler, PERFECT), ("changed", changed, 1)):
-        if value != usual:
-            raise rejected(name, value, 'none with view = "sums": of messages alone')
+    if shuffler != PERFECT:
+        raise rejected("shuffler", shuffler, 'none with view = "sums": of messages alone')
     if _check.choice("trust", trust, ("all", "published")) != "all":
         msg = f"trust = {trust!r}: the bound of sums is proved in docs/theory-sums.md alone"
         raise NotCertified(msg)
-    return summed(
+    found = summed(
         randomizer,  # type: ignore[arg-type]
         n,
         ones=ones,
@@ -152,3 +167,4 @@ def shuffle(
         rtol=rtol,
         added=added,
     )
+    return found if changed == 1 else Chained(asked_of_several(found), changed)
