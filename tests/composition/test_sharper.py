@@ -10,6 +10,7 @@ from scipy.stats import binom
 import shuffledp as sd
 from shuffledp.composition import compose
 from shuffledp.composition.curve import Envelope
+from shuffledp.deployment.rounds import after_rounds
 from shuffledp.divergence import LogInterval
 from shuffledp.sides.stealing import StealingCurve
 from shuffledp.stealing import Along, Curve, cases_of
@@ -59,6 +60,9 @@ def test_two_adaptive_rounds_of_all_datasets(eps0, n):
         # 1e-9 is far above the rounding of these sums.
         assert worst * (1.0 - 1e-9) <= bound.upper
         assert bound.lower <= worst * (1.0 + 1e-9)
+        # What a certificate claims, of one round's values at few points.
+        stated = after_rounds(one, rounds=2, quantity="delta", value=eps)
+        assert worst * (1.0 - 1e-9) <= stated.upper
         loose = compose([one.as_round(sharper=False)], rounds=2).delta(epsilon=eps)
         stolen += bound.upper < 0.98 * loose.upper
     assert stolen >= 2

@@ -5,7 +5,7 @@ import functools
 import json
 import re
 
-from shuffledp.ball import alone, api, triples
+from shuffledp.ball import alone, along, api, triples
 from shuffledp.ball import rounds as balls
 from shuffledp.certificate import checksum, composed, decide, verifier
 from shuffledp.errors import ParameterError
@@ -155,7 +155,8 @@ def remember(patch):
     log_delta = kept(api.log_delta)
     for module in (decide, composed):
         patch.setattr(module, "log_delta", log_delta)
-    patch.setattr(decide, "log_delta_stealing", kept(triples.log_delta_stealing))
+    for module in (decide, along):
+        patch.setattr(module, "log_delta_stealing", kept(triples.log_delta_stealing))
     patch.setattr(decide, "log_delta_alone", kept(alone.log_delta_alone))
     for name in ("law_above", "law_below"):
         patch.setattr(composed, name, kept(getattr(balls, name)))

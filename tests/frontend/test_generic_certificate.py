@@ -4,8 +4,6 @@ import pytest
 
 from frontend.test_verify_all import claims
 from frontend.test_verify_forged import certificate, first, verdicts
-from shuffledp.certificate.composed import _free_fault
-from shuffledp.certificate.model import ComposedWitness
 
 
 def lower(found):
@@ -36,16 +34,6 @@ def test_a_certificate_without_a_member_is_refused(tmp_path):
     (claim,) = claims(content, 0, "lower")
     del claim["witness"]["member"]
     assert lower(verdicts(tmp_path, content)).verdict != "holds"
-
-
-def test_free_numbers_are_not_of_any_randomizer():
-    """Of label stealing's values: they are about one mechanism, whatever stands in the file."""
-    witness = ComposedWitness.model_construct(frees=[None, object()])
-    assert "of one mechanism" in _free_fault(witness, {"name": "generic", "eps0": 1.0})
-    assert _free_fault(witness, {"name": "binary-rr", "eps0": 1.0}) == ""
-    for frees in (None, [None, None]):
-        witness = ComposedWitness.model_construct(frees=frees)
-        assert _free_fault(witness, {"name": "generic", "eps0": 1.0}) == ""
 
 
 def test_one_mechanism_has_no_members(tmp_path):

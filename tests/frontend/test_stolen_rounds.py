@@ -1,6 +1,7 @@
 """Certificates of several rounds whose values of one round rest on label stealing."""
 
 import copy
+import json
 import math
 import random
 
@@ -8,11 +9,19 @@ import numpy as np
 import pytest
 
 from frontend.edits import caught, outcome, remember, resigned
+from shuffledp.ball.pairs import ordered_pairs
 from shuffledp.ball.rounds import first_by_symmetry
 from shuffledp.certificate import issue, to_dict
+from shuffledp.certificate.composed import _values_hold
+from shuffledp.certificate.decide import _compare, mechanism_of
+from shuffledp.certificate.model import ComposedWitness
 from shuffledp.deployment import account, load
 
 KINDS = {
+    "channel": "matrix = [[0.7, 0.3], [0.2, 0.8]]",
+    "generic": "eps0 = 2.0",
+    "hybrid": "eps0 = 2.0",
+    "discrete-laplace": "top = 3\neps0 = 2.0",
     "binary-rr": "eps0 = 2.0",
     "rappor": "d = 4\neps0 = 2.0",
     "duchi": "eps0 = 1.5",
@@ -39,6 +48,11 @@ def honest(tmp_path_factory):
     return certificate(tmp_path_factory.mktemp("rounds"), "binary-rr")
 
 
+@pytest.fixture(scope="module")
+def two_pairs(tmp_path_factory):
+    return certificate(tmp_path_factory.mktemp("pairs"), "channel")
+
+
 @pytest.fixture(scope="module", autouse=True)
 def _balls_once():
     """Most of an edited certificate is as it was."""
@@ -60,6 +74,10 @@ def test_honest_rounds_are_verified_and_sharp(honest, tmp_path):
 @pytest.mark.parametrize(
     ("name", "target", "more"),
     [
+        ("generic", "delta = 1e-6", ""),
+        ("hybrid", "delta = 1e-6", ""),
+        ("discrete-laplace", "delta = 1e-6", ""),
+        ("generic", "epsilon = 0.3", ""),
         ("rappor", "delta = 1e-6", ""),
         ("duchi", "epsilon = 0.5", ""),
         ("binary-rr", "epsilon = 0.5", ""),
@@ -97,6 +115,63 @@ def test_edited_rounds_are_refused(honest, tmp_path, edit):
     new = copy.deepcopy(honest)
     edit(upper(new)["witness"])
     assert caught(outcome(resigned(new), tmp_path / "c.json"))
+
+
+@pytest.mark.long
+def test_several_pairs_are_verified_and_each_has_numbers(two_pairs, tmp_path):
+    claim, lower = two_pairs["scenarios"][0]["composed"][:2]
+    assert claim["witness"]["analysis"] == "label-stealing"
+    assert claim["witness"]["pairs"] == "all"
+    assert {len(one) for one in claim["witness"]["frees"] if one is not None} == {2}
+    assert lower["value"] < claim["value"] < 1.03 * lower["value"]
+    found = outcome(two_pairs, tmp_path / "c.json")
+    assert not caught(found), found
+
+
+@pytest.mark.parametrize(
+    "edit",
+    [
+        lambda w: w["frees"][5].pop(),
+        lambda w: w["frees"][5].append(w["frees"][5][0]),
+        lambda w: w["frees"].__setitem__(5, w["frees"][5][0]),
+        lambda w: w["frees"].__setitem__(5, w["frees"][5][:1]),
+        lambda w: w["frees"].__setitem__(5, []),
+        lambda w: w["frees"][5][1].update(alpha=30.0 * w["frees"][5][1]["alpha"]),
+        lambda w: w["frees"][5][0].update(alpha=30.0 * w["frees"][5][0]["alpha"]),
+        lambda w: w["frees"][5][1].pop("weights"),
+    ],
+)
+def test_edited_numbers_of_pairs_are_refused(two_pairs, tmp_path, edit):
+    new = copy.deepcopy(two_pairs)
+    edit(upper(new)["witness"])
+    assert caught(outcome(resigned(new), tmp_path / "c.json"))
+
+
+@pytest.mark.parametrize(
+    ("which", "stride"),
+    [
+        ("honest", 17),
+        pytest.param("honest", 1, marks=pytest.mark.long),
+        pytest.param("two_pairs", 1, marks=pytest.mark.long),
+    ],
+)
+def test_every_value_of_the_curve_is_looked_at(which, stride, request):
+    """Each in turn 2 % smaller: no other one makes up for it."""
+    content = request.getfixturevalue(which)
+    scenario = content["scenarios"][0]
+    mechanism = mechanism_of(content["deployment"]["content"]["randomizer"])
+    witness = ComposedWitness.model_validate_json(json.dumps(upper(content)["witness"]))
+    calls = [
+        {"mechanism": mechanism, "analysis": "blanket", "x0": x0, "x1": x1}
+        for x0, x1 in ordered_pairs(mechanism)
+    ]
+    values = list(witness.values)
+    for k, value in list(enumerate(values))[::stride]:
+        one = witness.model_copy(update={"values": [*values[:k], 0.98 * value, *values[k + 1 :]]})
+        verdict, how = _values_hold(one, calls, scenario["n"], _compare, lambda _: None)
+        assert value == 0.0 or verdict != "holds", (k, how)
+        if verdict != "holds" and k:
+            assert f"eps = {k * witness.step:.6g}" in how
 
 
 def test_a_smaller_end_is_refused(honest, tmp_path):

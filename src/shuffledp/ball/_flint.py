@@ -7,7 +7,7 @@ import math
 from shuffledp.errors import not_installed
 
 try:
-    from flint import acb, acb_mat, arb, arb_poly, ctx, fmpq, fmpq_mat, nmod_mat
+    from flint import acb, acb_mat, arb, arb_mat, arb_poly, ctx, fmpq, fmpq_mat, nmod_mat
 except ImportError as error:  # pragma: no cover (the tests need python-flint)
     raise ImportError(not_installed("the ball-arithmetic verifier", ["flint"], "verify")) from error
 
@@ -15,6 +15,7 @@ __all__ = [
     "acb",
     "acb_mat",
     "arb",
+    "arb_mat",
     "arb_poly",
     "ctx",
     "float_above",

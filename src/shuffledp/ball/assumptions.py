@@ -72,9 +72,12 @@ def allowed_assumptions(
         one = _of_one_round(mechanism, analysis, neighbours)
         return (one,) if rounds == 1 else (_after(one, rounds),)
     # The sum of the guarantees is a cap on the analysis that is composed, and states its words.
-    capped = ("blanket", "clone", "stronger-clone") if analysis == "local" else (analysis,)
+    capped = (analysis,)
+    if analysis == "local":
+        capped = ("blanket", "clone", "stronger-clone", "label-stealing")
     known = [key for key in capped if upper_statement(mechanism, key) is not None]
-    lists = [_after(_of_one_round(mechanism, key, neighbours), rounds) for key in known]
+    each = (_of_one_round(mechanism, key, neighbours, several=True) for key in known)
+    lists = [_after(words, rounds) for words in each]
     return tuple(dict.fromkeys(lists))
 
 
@@ -82,7 +85,9 @@ def _after(words: Words, rounds: int) -> Words:
     return (*(one for one in words if one != _ONE_ROUND), _ROUNDS.format(rounds))
 
 
-def _of_one_round(mechanism: Parameters, analysis: str, neighbours: str) -> Words:
+def _of_one_round(
+    mechanism: Parameters, analysis: str, neighbours: str, *, several: bool = False
+) -> Words:
     name = mechanism["name"]
     if analysis == "local":
         return (neighbours, _HONEST)
@@ -91,7 +96,8 @@ def _of_one_round(mechanism: Parameters, analysis: str, neighbours: str) -> Word
         return (neighbours, _COUNTED, _SEEN, _ONE_RUN, others)
     words = (neighbours, _HONEST, _SHUFFLER, _ONE_ROUND)
     if analysis == "label-stealing" and name == GENERIC:
-        return (*words, _SAME_FAMILY)
+        # Of several rounds, where it is taken if it is less than the clone's, both are assumed.
+        return (*words, *((_IN_ORDER,) if several else ()), _SAME_FAMILY)
     if analysis in {"blanket", "label-stealing", ALONE, "binary-exact"}:
         return (*words, _SAME)
     return (*words, _ADAPTIVE if mechanism.get("adaptive") else _IN_ORDER)

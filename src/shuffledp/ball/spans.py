@@ -22,24 +22,26 @@ from .outputs import positive, rational_ball
 __all__ = [
     "INTERVAL_NOISE",
     "Bend",
+    "COARSE",
     "Cells",
     "Noise",
+    "Spans",
     "Triple",
+    "cells_at",
     "cells_of",
     "end_points",
     "noise_on",
+    "spans_of",
     "triples_of",
 ]
 
 INTERVAL_NOISE = ("gaussian", "laplace", "clamped-laplace")
 Atom = tuple[arb, arb]
 
-# Cells of the worst triples and of others, and how near the worst a triple is that gets the former.
-_CELLS, _FEW_CELLS, _CLOSE = 900, 200, 0.02
-# How much wider they are where there is hardly any mass.
+# How much wider cells are where there is hardly any mass.
 _WIDER = 4
-# Share of eps that a grid may cost at the worst triple, and of the slack elsewhere.
-_FINEST, _SHARE = 6e-6, 0.4
+# How near the worst a triple is that gets many cells.
+_CLOSE = 0.02
 _PROBES, _MOST_POINTS = 17, 600
 # Ratios of narrower noise are too heavy (the same limit as for claims).
 _NARROWEST = 0.25
@@ -126,6 +128,22 @@ class Triple(NamedTuple):
     cells: int
 
 
+class Detail(NamedTuple):
+    """Cells of the worst triples and of others; what grids may cost.
+
+    ``finest`` is a share of eps at the worst triple, ``share`` one of the slack elsewhere.
+    """
+
+    cells: int
+    few: int
+    finest: float
+    share: float
+
+
+# Of one claim: a part in a million of eps. Of values of one round: what is seen in 1e-3 of them.
+DETAILED, COARSE = Detail(900, 200, 6e-6, 0.4), Detail(260, 80, 1e-4, 0.4)
+
+
 def noise_on(mechanism: Mapping[str, Any], log_delta: float) -> Noise:
     """The noise in units of the interval, for a delta of about this size."""
     low, high = Fraction(mechanism["low"]), Fraction(mechanism["high"])
@@ -141,9 +159,9 @@ def noise_on(mechanism: Mapping[str, Any], log_delta: float) -> Noise:
     return Noise(True, scale, width, far, reach)  # noqa: FBT003
 
 
-def end_points() -> Triple:
+def end_points(detail: Detail = DETAILED) -> Triple:
     """The pair of the end points against the blanket."""
-    return Triple(Fraction(1), Fraction(0), None, None, _CELLS)
+    return Triple(Fraction(1), Fraction(0), None, None, detail.cells)
 
 
 # -------------------------------------------------------------------------------------- cells
@@ -156,14 +174,48 @@ class Cells(NamedTuple):
     outside: arb
 
 
+class Span(NamedTuple):
+    """A cell or an end of the line, whatever eps is: mass, ratios to the third law and their rises.
+
+    ``ratios`` and ``rises`` are (x0's, x1's) at both ends, ``masses`` x0's and x1's, ``width`` half
+    of the cell's; of an end of the line, where ratios are constant, masses and width are None.
+    """
+
+    mass: arb
+    ratios: tuple[tuple[arb, arb], tuple[arb, arb]]
+    rises: tuple[tuple[arb, arb], tuple[arb, arb]]
+    masses: tuple[arb, arb] | None
+    half: arb | None
+
+
+class Spans(NamedTuple):
+    """All spans of a triple and x0's mass outside them."""
+
+    spans: list[Span]
+    outside: arb
+
+
 def cells_of(noise: Noise, triple: Triple, grow: arb) -> Cells:
     """Two atoms a cell: the ends of a range of the gain, with its mean (Lemma 4.2)."""
+    return cells_at(spans_of(noise, triple), grow)
+
+
+def cells_at(found: Spans, grow: arb) -> Cells:
+    """Those of the same spans at any eps."""
+    atoms: list[Atom] = []
+    for one in found.spans:
+        atoms += _atoms(one, grow)
+    return Cells(atoms, found.outside)
+
+
+def spans_of(noise: Noise, triple: Triple) -> Spans:
+    """What of a triple's cells does not depend on eps."""
     bend = triple.bend
     x0, x1 = rational_ball(triple.x0), rational_ball(triple.x1)
     edges = _edges(noise, triple)
     first_factor = bend.factor.max(arb(1)) if bend is not None and bend.row == 0 else arb(1)
     outside = first_factor * 2 * noise.beyond(rational_ball(noise.far)) if noise.normal else arb(0)
-    atoms: list[Atom] = []
+    found: list[Span] = []
     for left, right in itertools.pairwise(edges):
         l, r = rational_ball(left), rational_ball(right)
         x = triple.x
@@ -180,12 +232,10 @@ def cells_of(noise: Noise, triple: Triple, grow: arb) -> Cells:
         if not mass > 0:
             outside += p0
             continue
-        atoms += _atoms(
-            noise, (x0, x1, own), (k0 / k2, k1 / k2 * grow), (l, r), mass, p0 - grow * p1
-        )
+        found.append(_span(noise, (x0, x1, own), (k0 / k2, k1 / k2), (l, r), mass, (p0, p1)))
     if not noise.normal:
-        atoms += _ends(noise, triple, edges, grow)
-    return Cells(atoms, outside)
+        found += _ends(noise, triple, edges)
+    return Spans(found, outside)
 
 
 def _factor(
@@ -236,38 +286,47 @@ def _pairs(ordered: list[Fraction]) -> list[tuple[Fraction, Fraction]]:
     return list(itertools.pairwise(ordered))
 
 
-def _atoms(
+def _span(
     noise: Noise,
     places: tuple[arb, arb, arb],
     factors: tuple[arb, arb],
     ends: tuple[arb, arb],
     mass: arb,
-    gained: arb,
-) -> list[Atom]:
-    """A cell's gains f0 r0 - f1 r1, r the ratios to the third law, on two points."""
+    masses: tuple[arb, arb],
+) -> Span:
+    """A cell's ratios f0 r0 and f1 r1 to the third law, and how fast they rise."""
     (x0, x1, x), (l, r) = places, ends
-    values, rises = [], []
+    ratios, rises = [], []
+    slopes = noise.slope(x0, x, l, r), noise.slope(x1, x, l, r)
     for y in ends:
         one = factors[0] * noise.log_ratio(x0, x, y).exp()
         two = factors[1] * noise.log_ratio(x1, x, y).exp()
-        values.append(one - two)
-        rises.append((noise.slope(x0, x, l, r) * one, noise.slope(x1, x, l, r) * two))
+        ratios.append((one, two))
+        rises.append((slopes[0] * one, slopes[1] * two))
+    return Span(mass, (ratios[0], ratios[1]), (rises[0], rises[1]), masses, (r - l) / 2)
+
+
+def _atoms(one: Span, grow: arb) -> list[Atom]:
+    """A cell's gains f0 r0 - a f1 r1 on two points; at an end of the line they are constant."""
+    values = [first - grow * second for first, second in one.ratios]
+    if one.masses is None or one.half is None:
+        return [(one.mass, values[0])]
     # Each part of the derivative is monotone on the cell.
-    first, second = rises[0][0].union(rises[1][0]), rises[0][1].union(rises[1][1])
-    rise = first - second
+    first, second = (one.rises[0][i].union(one.rises[1][i]) for i in (0, 1))
+    rise = first - grow * second
     span = values[0].union(values[1])
     if not (rise >= 0 or rise <= 0):
         # Between the ends the gain moves no farther than half a cell at the steepest rise.
-        span = span + arb(0, (abs(rise).upper() * (r - l) / 2).upper())
+        span = span + arb(0, (abs(rise).upper() * one.half).upper())
     low, high = arb(span.lower()), arb(span.upper())
     if not high - low > abs(high) * _NOTHING:
-        return [(mass, high)]
-    mean = (gained / mass).max(low).min(high)
+        return [(one.mass, high)]
+    mean = ((one.masses[0] - grow * one.masses[1]) / one.mass).max(low).min(high)
     part = (mean - low) / (high - low)
-    return [(mass * part, high), (mass * (1 - part), low)]
+    return [(one.mass * part, high), (one.mass * (1 - part), low)]
 
 
-def _ends(noise: Noise, triple: Triple, edges: list[Fraction], grow: arb) -> list[Atom]:
+def _ends(noise: Noise, triple: Triple, edges: list[Fraction]) -> list[Span]:
     """Laplace noise below and above all edges, where ratios are constant."""
     found = []
     for y in (edges[0], edges[-1]):
@@ -280,23 +339,26 @@ def _ends(noise: Noise, triple: Triple, edges: list[Fraction], grow: arb) -> lis
             _factor(triple.bend, row, (triple.x0, triple.x1, x)[row], (outer, outer), noise)
             for row in range(3)
         )
-        ratios = [
+        first, second = (
             noise.log_ratio(rational_ball(place), own, at).exp() for place in (triple.x0, triple.x1)
-        ]
+        )
+        ratios, flat = (k0 / k2 * first, k1 / k2 * second), (arb(0), arb(0))
         mass = k2 * noise.beyond(abs(at - own))
-        found.append((mass, (k0 * ratios[0] - grow * k1 * ratios[1]) / k2))
+        found.append(Span(mass, (ratios, ratios), (flat, flat), None, None))
     return found
 
 
 # -------------------------------------------------------------------------------------- covers
 
 
-def triples_of(noise: Noise, epsilon: float, *, two_inputs: bool) -> Iterator[Triple]:
-    """Triples that dominate those of all inputs (Theorem 6.3)."""
+def triples_of(
+    noise: Noise, epsilon: float, *, two_inputs: bool, detail: Detail = DETAILED
+) -> Iterator[Triple]:
+    """Triples that dominate those of all inputs (Theorem 6.3), fine enough for about this eps."""
     zero, one = Fraction(0), Fraction(1)
     if two_inputs:
-        yield Triple(one, zero, zero, None, _CELLS)
-        yield Triple(zero, one, zero, None, _CELLS)
+        yield Triple(one, zero, zero, None, detail.cells)
+        yield Triple(zero, one, zero, None, detail.cells)
         return
     lines: tuple[tuple[Callable[[Fraction], Triple], Callable[[float], float], Any], ...] = (
         (lambda v: Triple(one, v, zero, None, 0), lambda h: _lowered(noise, h, 0.0), _weaker),
@@ -318,13 +380,13 @@ def triples_of(noise: Noise, epsilon: float, *, two_inputs: bool) -> Iterator[Tr
             return max(0.0, 1.0 - ((1.0 - part) * spread[i] + part * spread[i + 1]) / worst)
 
         def allowed(v: float, slack: Callable[[float], float] = slack) -> float:
-            return epsilon * max(_FINEST, _SHARE * slack(v))
+            return epsilon * max(detail.finest, detail.share * slack(v))
 
         points = _grid(allowed, cost)
         steps = [b - a for a, b in itertools.pairwise(points)]
         for j, v in enumerate(points):
             h = max(steps[max(j - 1, 0)], steps[min(j, len(steps) - 1)])
-            cells = _CELLS if slack(float(v)) < _CLOSE else _FEW_CELLS
+            cells = detail.cells if slack(float(v)) < _CLOSE else detail.few
             yield make(v)._replace(bend=bend(noise, h), cells=cells)
 
 

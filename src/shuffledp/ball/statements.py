@@ -295,9 +295,6 @@ _STEALING_FAMILY = Statement(
     "proved here",
 )
 
-# Label stealing of these has few classes of outputs, one pair and two or three types.
-_QUICK_STEPS = ("alike-triples", "mixed-triples")
-
 _STEPS: dict[str, str] = {
     **dict.fromkeys(("k-rr", "rappor", "oue", "subset"), "symmetric"),
     **dict.fromkeys(("blh", "olh", "local-hash"), "symmetric-hashing"),
@@ -360,10 +357,8 @@ def upper_statement(mechanism: Parameters, analysis: str, *, last: str = "") -> 
     name = mechanism["name"]
     protocol, family = name in PROTOCOLS, name == GENERIC
     wanted = {"local", "multi-message"} if protocol else {"local", "clone", "stronger-clone"}
-    # A bound at one eps: values of one round at many are claimed by it where it is quick.
     several = last == "composition"
-    settled = not protocol and stealing_pairs(mechanism) is not None
-    if settled and (not several or stealing_step(mechanism) in _QUICK_STEPS):
+    if not protocol and stealing_pairs(mechanism) is not None:
         wanted.add("label-stealing")
         if name == "gaussian" and not last:
             wanted.add(ALONE)
@@ -377,7 +372,8 @@ def upper_statement(mechanism: Parameters, analysis: str, *, last: str = "") -> 
         found = _STEALING_FAMILY if family else found.then(_STATEMENTS[step])
         if several:
             # At each eps the least of both.
-            found = found.then(_blanket(mechanism))
+            other = _STATEMENTS["stronger-clone"] if family else _blanket(mechanism)
+            found = found.then(other)
     if analysis == "blanket":
         found = _blanket(mechanism)
     if last == "composition" and analysis == "local":

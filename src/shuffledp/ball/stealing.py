@@ -18,7 +18,7 @@ from typing import Any
 
 from shuffledp.errors import NotCertified, ParameterError
 
-from ._flint import acb, arb, float_above
+from ._flint import acb, arb, float_above, float_below
 
 __all__ = [
     "Atom",
@@ -29,9 +29,12 @@ __all__ = [
     "log_chernoff",
     "log_power",
     "log_sum",
+    "number",
     "squares_of",
     "step_for",
     "tilted",
+    "with_more",
+    "without",
 ]
 
 # (mass, gain).
@@ -45,6 +48,8 @@ _MOST_NODES = 50_000
 # A product of so many rotations loses half a bit each: rectangles grow as they turn.
 _FRESH = 64
 _MOST_WORK = 60_000_000
+# Some ulps of a float, relatively.
+_ROUNDING = 1e-14
 
 
 @dataclass(frozen=True)
@@ -72,7 +77,13 @@ class Measures:
     lost_labelled: list[arb]
 
 
-def log_bound(measures: Iterable[Measures], contours: Sequence[Mapping[str, Any]], n: int) -> float:
+def log_bound(
+    measures: Iterable[Measures],
+    contours: Sequence[Mapping[str, Any]],
+    n: int,
+    *,
+    enough: float = -math.inf,
+) -> float:
     """Upper end of log delta: the largest of all pairs' bounds. Working precision: the caller's.
 
     Parameters
@@ -83,6 +94,8 @@ def log_bound(measures: Iterable[Measures], contours: Sequence[Mapping[str, Any]
         "alpha" and "smoothing" of each, finite and > 0.
     n : int
         Users, the victim included, 2 <= n.
+    enough : float
+        A bound up to that need not be told from a smaller one.
 
     Raises
     ------
@@ -95,13 +108,13 @@ def log_bound(measures: Iterable[Measures], contours: Sequence[Mapping[str, Any]
         raise ParameterError(f"n = {n}: label stealing wanted at least two users")
     best = -math.inf
     for found, contour in zip(measures, contours, strict=True):
-        best = max(
-            best, _log_one(found, n, _number(contour, "alpha"), _number(contour, "smoothing"))
-        )
+        alpha, smoothing = number(contour, "alpha"), number(contour, "smoothing")
+        best = max(best, _log_one(found, n, alpha, smoothing, enough))
     return best
 
 
-def _number(contour: Mapping[str, Any], key: str) -> float:
+def number(contour: Mapping[str, Any], key: str) -> float:
+    """A number of the certificate's that has to be positive."""
     value = contour.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise ParameterError(f"{key} = {value!r}: wanted a finite number > 0")
@@ -110,7 +123,7 @@ def _number(contour: Mapping[str, Any], key: str) -> float:
     return float(value)
 
 
-def _log_one(found: Measures, n: int, alpha: float, smoothing: float) -> float:
+def _log_one(found: Measures, n: int, alpha: float, smoothing: float, enough: float) -> float:
     reservoir = sum((mass for mass, _ in found.reservoir), arb(0))
     tail = found.unhidden
     if found.reservoir:
@@ -122,31 +135,41 @@ def _log_one(found: Measures, n: int, alpha: float, smoothing: float) -> float:
     laws = [tilted(_with_left_over(atoms, reservoir), alpha) for atoms in found.types]
     lost = found.lost_labelled
     coarse = [
-        _with(log_chernoff(common, law, n, alpha, smoothing), seen)
+        with_more(log_chernoff(common, law, n, alpha, smoothing), seen)
         for law, seen in zip(laws, lost, strict=True)
     ]
     step = step_for(common, laws, n, alpha)
     fine = Line(common, alpha, smoothing, step)
     rough = Line(common, alpha, max(smoothing, _ROUGH / alpha), step)
-    best = -math.inf
+    # What is no more than this is not looked at any closer.
+    best = without(enough, paid)
     for j in sorted(range(len(laws)), key=coarse.__getitem__, reverse=True):
         if coarse[j] <= best:
             break
         # Any smoothing is valid.
-        value = _with(log_sum(rough, laws[j], n), lost[j])
+        value = with_more(log_sum(rough, laws[j], n), lost[j])
         if value > best:
-            value = min(value, _with(log_sum(fine, laws[j], n), lost[j]), coarse[j])
+            value = min(value, with_more(log_sum(fine, laws[j], n), lost[j]), coarse[j])
         best = max(best, value)
-    if not math.isfinite(best):
+    if not laws or not math.isfinite(best):
         return math.inf
-    return _with(best, paid)
+    return with_more(best, paid)
 
 
-def _with(log: float, more: arb) -> float:
+def with_more(log: float, more: arb) -> float:
     """log(e^log + more), rounded up."""
     if more.is_zero() or not math.isfinite(log):
         return log
     return float_above((arb(log).exp() + more).log())
+
+
+def without(log: float, paid: arb) -> float:
+    """A float to which what is paid may be added without leaving e^log; -inf if there is none."""
+    if log == -math.inf:
+        return log
+    rest = arb(log).exp() - paid
+    # A little less: the sum is rounded up.
+    return float_below(rest.log() - _ROUNDING * abs(log)) if rest > 0 else -math.inf
 
 
 def _with_left_over(atoms: list[Atom], reservoir: arb) -> list[Atom]:

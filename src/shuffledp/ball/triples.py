@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from shuffledp.errors import NotCertified, ParameterError
@@ -22,10 +22,17 @@ from .laws import finite_law
 from .outputs import Law, OutputClass, positive
 from .pairs import PARTS
 from .registry import RECORDS
-from .spans import INTERVAL_NOISE, cells_of, end_points, noise_on, triples_of
+from .spans import INTERVAL_NOISE, Cells, cells_of, end_points, noise_on, triples_of
 from .stealing import Atom, Measures, log_bound
 
-__all__ = ["is_listed", "log_delta_stealing", "stealing_numbers", "stealing_pairs", "stealing_step"]
+__all__ = [
+    "is_listed",
+    "log_delta_stealing",
+    "measures_of",
+    "stealing_numbers",
+    "stealing_pairs",
+    "stealing_step",
+]
 
 Parameters = Mapping[str, Any]
 Numbers = Mapping[str, Any]
@@ -131,6 +138,7 @@ def log_delta_stealing(
     n: int,
     epsilon: float,
     guess: float | None = None,
+    enough: float = -math.inf,
 ) -> float:
     """A float certainly not below log of the label-stealing bound at eps.
 
@@ -146,6 +154,8 @@ def log_delta_stealing(
         eps >= 0 in nats.
     guess : float, optional
         About log delta: how much of unbounded noise has to be looked at.
+    enough : float
+        Where the bound is no more than that, any number up to it may be returned, which is quicker.
 
     Raises
     ------
@@ -164,7 +174,7 @@ def log_delta_stealing(
     with ctx.workprec(_BITS):
         make = _maker(mechanism, arb(epsilon), guess)
         found = (make(pair, free) for pair, free in zip(pairs, numbers, strict=True))
-        return log_bound(found, numbers, n)
+        return log_bound(found, numbers, n, enough=enough)
 
 
 def _maker(
@@ -455,11 +465,30 @@ def _ceiling(free: Numbers) -> arb | None:
 
 def _of_interval(mechanism: Parameters, eps: arb, free: Numbers, log_delta: float) -> Measures:
     """Section 6: split as for lattice noise, with a cover of all inputs."""
+    noise, grow = noise_on(mechanism, log_delta), eps.exp()
+    triples = triples_of(noise, float(eps.mid()), two_inputs=bool(mechanism.get("binary")))
+    types = (cells_of(noise, triple, grow) for triple in triples)
+    return measures_of(cells_of(noise, end_points(), grow), types, free, normal=noise.normal)
+
+
+def measures_of(ends: Cells, covers: Iterable[Cells], free: Numbers, *, normal: bool) -> Measures:
+    """Noise on an interval from cells of the end points and of a cover of all inputs.
+
+    Parameters
+    ----------
+    ends : Cells
+        The pair of the end points against the blanket.
+    covers : iterable of Cells
+        Of triples that dominate those of all inputs.
+    free : mapping
+        The free numbers.
+    normal : bool
+        Whether something is left out of the cells.
+    """
     kappa, theta = _share(free, "kappa"), _share(free, "theta", below=False)
     if not kappa > 0:
         raise ParameterError("kappa = 0: wanted a reservoir")
     ceiling = _ceiling(free)
-    noise, grow = noise_on(mechanism, log_delta), eps.exp()
 
     def split(atoms: list[Atom], share: arb, join: arb) -> Cut:
         found, lost = [], arb(0)
@@ -471,17 +500,14 @@ def _of_interval(mechanism: Parameters, eps: arb, free: Numbers, log_delta: floa
             found.append((share * mass, gain))
         return found, lost
 
-    ends = cells_of(noise, end_points(), grow)
     reservoir, lost = split(ends.atoms, kappa, theta)
     lost += theta * ends.outside
-    if noise.normal:
+    if normal:
         # The blanket outside the cells, its gain taken out: at most anybody's mass there.
         reservoir.append((arb(0).union(arb((kappa * ends.outside).upper())), arb(0)))
     types: list[list[Atom]] = []
     seen_for_sure: list[arb] = []
-    two_inputs = bool(mechanism.get("binary"))
-    for triple in triples_of(noise, float(eps.mid()), two_inputs=two_inputs):
-        cells = cells_of(noise, triple, grow)
+    for cells in covers:
         found, gave = split(cells.atoms, 1 - kappa, 1 - theta)
         types.append(found)
         seen_for_sure.append(gave + (1 - theta) * cells.outside)

@@ -8,11 +8,12 @@ rests on convex polygons that are below delta of one round for a pair of dataset
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from fractions import Fraction
 from functools import partial
 from typing import Any
 
+from shuffledp.ball.along import StealingAlong
 from shuffledp.ball.api import log_delta
 from shuffledp.ball.rounds import (
     first_by_symmetry,
@@ -21,9 +22,14 @@ from shuffledp.ball.rounds import (
     log_delta_of_rounds,
     violation_below,
 )
-from shuffledp.ball.statements import GENERIC
 from shuffledp.certificate.checks import Verdict
-from shuffledp.certificate.model import Certificate, ComposedClaim, ComposedWitness, Scenario
+from shuffledp.certificate.model import (
+    Certificate,
+    ComposedClaim,
+    ComposedWitness,
+    Scenario,
+    listed,
+)
 from shuffledp.errors import NotCertified
 
 __all__ = [
@@ -90,9 +96,6 @@ def decide_composed(
     if witness.step is None or not multiples_are_exact(witness):
         return "does not hold", "no values of one round on a lattice are given"
     if upper:
-        mechanism = certificate.deployment.content.randomizer
-        if fault := _free_fault(witness, mechanism):
-            return "does not hold", fault
         verdict, how = _values_hold(witness, list(calls), scenario.n, compare, report)
         if verdict != "holds":
             return verdict, how
@@ -171,13 +174,14 @@ def _values_hold(
     values, step = witness.values or [], witness.step or 0.0
     if not values:
         return "does not hold", "no values of one round are given"
-    undecided = ""
+    undecided, along = "", _along(witness, calls)
     for k, value in enumerate(values):
         report(f"one round, value {k + 1} of {len(values)}")
         if value >= 1.0 or (k == 0 and witness.frees and first_by_symmetry(step, values)):
             continue
         target = logs_of(value)
-        verdict, how = compare(_asked(witness, calls, k), n, k * step, target, upper=True)
+        asked = calls if along is None else _asked(witness, calls, k, along)
+        verdict, how = compare(asked, n, k * step, target, upper=True)
         if verdict == "does not hold":
             return verdict, f"one round at eps = {k * step:.6g}: {how}"
         if verdict == "undecided":
@@ -187,25 +191,26 @@ def _values_hold(
     return "holds", f"{len(values)} values of one round ({witness.analysis})"
 
 
-def _free_fault(witness: ComposedWitness, mechanism: Mapping[str, Any]) -> str:
-    """Why free numbers of label stealing say nothing of the deployment; empty if they do.
+def _along(witness: ComposedWitness, calls: list[dict[str, Any]]) -> StealingAlong | None:
+    """What label stealing of one mechanism at many eps shares, for values as small as these."""
+    if witness.frees is None:
+        return None
+    values, step = witness.values or [], witness.step or 0.0
+    least = min((value for value in values if value > 0.0), default=1.0)
+    steps = next((k for k, value in enumerate(values) if value < values[0] / math.e), 1)
+    mechanism = calls[0]["mechanism"]
+    return StealingAlong(mechanism, scale=max(steps, 1) * step, log_least=logs_of(least)[0])
 
-    They are about one mechanism's laws. A deployment of any eps0-LDP randomizer is compared with
-    binary randomized response by other analyses; its own label stealing has no free numbers.
-    """
-    given = witness.frees is not None and any(free is not None for free in witness.frees)
-    if given and mechanism["name"] == GENERIC:
-        return "free numbers of label stealing are of one mechanism, not of any eps0-LDP randomizer"
-    return ""
 
-
-def _asked(witness: ComposedWitness, calls: list[dict[str, Any]], k: int) -> list[dict[str, Any]]:
+def _asked(
+    witness: ComposedWitness, calls: list[dict[str, Any]], k: int, along: StealingAlong
+) -> list[dict[str, Any]]:
     """What a value has to hold for: label stealing with its own free numbers, or all pairs."""
     free = None if witness.frees is None else witness.frees[k]
     if free is None:
         return calls
-    mechanism = calls[0]["mechanism"]
-    return [{"mechanism": mechanism, "analysis": "label-stealing", "free": [free.model_dump()]}]
+    numbers = [one.model_dump() for one in listed(free)]
+    return [{"along": along, "analysis": "label-stealing", "free": numbers}]
 
 
 def _polygons_hold(

@@ -11,7 +11,7 @@ from shuffledp.ball.alone import log_delta_alone
 from shuffledp.ball.api import log_delta
 from shuffledp.ball.binary import holds_for_all, log_delta_others
 from shuffledp.ball.pairs import ordered_pairs, without_limit
-from shuffledp.ball.statements import ALONE, BITS, BITS_LOWER
+from shuffledp.ball.statements import ALONE, BITS, BITS_LOWER, GENERIC
 from shuffledp.ball.triples import log_delta_stealing
 from shuffledp.certificate.checks import SILENT, Check, Report, Verdict
 from shuffledp.certificate.composed import decide_composed
@@ -190,15 +190,19 @@ def _calls(certificate: Certificate, claim: AnyClaim) -> Iterable[dict[str, Any]
     witness = claim.witness
     if witness is None or isinstance(witness, SumsWitness):
         return
-    if witness.analysis in {"clone", "stronger-clone"}:
+    by_blanket = isinstance(witness, ComposedWitness) and witness.frees is not None
+    # Of values by label stealing those without free numbers are the blanket's, or of a family the
+    # clone's.
+    instead = "stronger-clone" if parameters["name"] == GENERIC else "blanket"
+    analysis = instead if by_blanket else witness.analysis
+    if analysis in {"clone", "stronger-clone"}:
         eps0 = parameters.get("eps0", certificate.local_guarantee)
         if eps0 is None:
             raise ParameterError("eps0 is missing: a clone bound wanted a local guarantee")
         if "eps0" not in parameters and left_over(parameters, eps0) > -math.inf:
             raise NotCertified(f"{eps0!r} is no local guarantee of every two values")
-        yield {"mechanism": {"name": "generic", "eps0": eps0}, "analysis": witness.analysis}
+        yield {"mechanism": {"name": "generic", "eps0": eps0}, "analysis": analysis}
         return
-    by_blanket = isinstance(witness, ComposedWitness) and witness.frees is not None
     if witness.analysis in {STEALING, ALONE} and not by_blanket:
         yield {
             "mechanism": mechanism_of(parameters),
@@ -225,8 +229,6 @@ def _calls(certificate: Certificate, claim: AnyClaim) -> Iterable[dict[str, Any]
         return
     if witness.analysis == MESSAGES:
         return
-    # Of values by label stealing those without free numbers are the blanket's.
-    analysis = "blanket" if by_blanket else witness.analysis
     for x0, x1 in ordered_pairs(parameters):
         yield {"mechanism": _member(parameters), "analysis": analysis, "x0": x0, "x1": x1}
 
@@ -329,8 +331,11 @@ def _stolen(
 ) -> tuple[Verdict, tuple[float, float], float]:
     """A bound by label stealing with the claim's own free numbers: an upper end, no bracket."""
     guess = target[0] if math.isfinite(target[0]) else None
-    bound = log_delta_alone if call["analysis"] == ALONE else log_delta_stealing
-    high = bound(call["mechanism"], call["free"], n=n, epsilon=epsilon, guess=guess)
+    if "along" in call:
+        high = call["along"].log_delta(call["free"], n=n, epsilon=epsilon, log_claimed=target[0])
+    else:
+        bound = log_delta_alone if call["analysis"] == ALONE else log_delta_stealing
+        high = bound(call["mechanism"], call["free"], n=n, epsilon=epsilon, guess=guess)
     bracket = (-math.inf, high)
     if high <= target[0]:
         return "holds", bracket, 0.0

@@ -35,6 +35,7 @@ from shuffledp.certificate.model import (
     ComposedWitness,
     SumsWitness,
     Witness,
+    listed,
 )
 from shuffledp.certificate.sums import is_sums, sums_fault
 from shuffledp.certificate.widened import (
@@ -378,14 +379,22 @@ def _free_fault(parameters: Mapping[str, Any], witness: Witness) -> str:
     pairs = stealing_pairs(parameters) or []
     if witness.free is not None and len(witness.free) != len(pairs):
         return f"witness.free: {len(witness.free)} sets of numbers, wanted {len(pairs)}"
-    if frees is not None and (len(pairs) != 1 or len(frees) != len(_values(witness))):
+    if frees is not None and len(frees) != len(_values(witness)):
         return f"witness.frees: {len(frees)} sets of numbers, wanted one for each value"
     if not stolen:
         return ""
     wanted, allowed = stealing_numbers(parameters)
-    for numbers in witness.free or frees or ():
-        given = set() if numbers is None else set(numbers.model_dump())
-        if numbers is not None and not set(wanted) <= given <= {*wanted, *allowed}:
+    sets = witness.free or []
+    for one in frees or ():
+        if one is None:
+            continue
+        # One way to write it: a list where there are several pairs.
+        if isinstance(one, list) == (len(pairs) == 1) or len(listed(one)) != len(pairs):
+            return f"witness.frees: wanted numbers for each of {len(pairs)} pairs"
+        sets = [*sets, *listed(one)]
+    for numbers in sets:
+        given = set(numbers.model_dump())
+        if not set(wanted) <= given <= {*wanted, *allowed}:
             return f"witness.free: {', '.join(sorted(given))} given, wanted {', '.join(wanted)}"
     return ""
 

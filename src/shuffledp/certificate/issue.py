@@ -184,11 +184,16 @@ def _composed_witness(deployment: Deployment, found: Any) -> ComposedWitness | N
         return None
     extra = {key: found[key] for key in ("basic", "step", "values", "vertices") if key in found}
     if "frees" in found:
-        extra["frees"] = [
-            None if numbers is None else FreeNumbers.model_validate(numbers)
-            for numbers in found["frees"]
-        ]
+        extra["frees"] = [_frees(numbers) for numbers in found["frees"]]
     return ComposedWitness(**vars(witness_of(deployment, found)), **extra)
+
+
+def _frees(numbers: Any) -> Any:
+    """Of a value by label stealing: one set of numbers, or one for each pair; None without."""
+    if numbers is None:
+        return None
+    found = [FreeNumbers.model_validate(one) for one in numbers]
+    return found[0] if len(found) == 1 else found
 
 
 def witness_of(deployment: Deployment, found: Any) -> Any:

@@ -24,6 +24,9 @@ FORMAT = "shuffledp-certificate/1"
 # With several rounds; those of one round are still written in the first format.
 FORMAT_ROUNDS = "shuffledp-certificate/2"
 
+# Values of one round by label stealing, each of which a reader computes in a second or two.
+MOST_STOLEN = 400
+
 Count = Annotated[int, Field(ge=1, le=10**15)]
 Held = Annotated[int, Field(ge=0, le=10**15)]
 NonNegative = Annotated[float, Field(ge=0.0)]
@@ -179,14 +182,23 @@ class Claim(Strict):
     assumptions: list[str]
 
 
+Frees = FreeNumbers | Annotated[list[FreeNumbers], Field(min_length=2, max_length=200)] | None
+
+
+def listed(frees: FreeNumbers | list[FreeNumbers]) -> list[FreeNumbers]:
+    """Free numbers of a value, for each pair."""
+    return frees if isinstance(frees, list) else [frees]
+
+
 class ComposedWitness(Witness):
     """What reproduces an end after all rounds: one round's curve at eps = 0, step, 2 step, ...
 
     ``values`` (upper end) are not below delta of one round at these eps. ``vertices`` (lower end)
     are those of convex functions of e^eps, index and value, below delta of one round for the pair
     of datasets, and for its swap where that is another one; ``swap`` says which of the two the end
-    is of. ``frees``, of label stealing, has the free numbers of each value, or null where the
-    blanket's bound is enough. ``basic``: eps/rounds and delta/rounds hold for one round, or one
+    is of. ``frees``, of label stealing, has the free numbers of each value (a list of them where
+    there are several pairs), or null where the blanket's bound, of a family the clone's, is enough.
+    ``basic``: eps/rounds and delta/rounds hold for one round, or one
     round alone loses that.
     """
 
@@ -194,7 +206,7 @@ class ComposedWitness(Witness):
     step: Annotated[float, Field(gt=0.0)] | None = None
     values: Annotated[list[NonNegative], Field(min_length=2, max_length=5000)] | None = None
     vertices: Annotated[list[Vertices], Field(min_length=1, max_length=2)] | None = None
-    frees: Annotated[list[FreeNumbers | None], Field(min_length=2, max_length=5000)] | None = None
+    frees: Annotated[list[Frees], Field(min_length=2, max_length=MOST_STOLEN)] | None = None
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, handler: Any) -> dict[str, Any]:

@@ -66,8 +66,8 @@ class Sharper(Protocol):
         """About the same, not certified."""
         ...
 
-    def reproduced(self, epsilon: float) -> tuple[float, dict[str, Any]] | None:
-        """The same, with what a verifier needs to compute it again; None where there is none."""
+    def reproduced(self, epsilon: float) -> tuple[float, list[dict[str, Any]]] | None:
+        """What a verifier needs to compute one again, and what it gets; None where none is."""
         ...
 
 

@@ -70,8 +70,8 @@ class LatticeRound(Given):
     reproduces : dict
         Which pair of datasets.
     free : tuple
-        Of a round with a sharper bound: for each value its free numbers, or None where the first
-        group's bound is enough. Else empty.
+        Of a round with a sharper bound: for each value the free numbers of every pair, or None
+        where the first group's bound is enough. Else empty.
     """
 
     grid: Grid = _NO_GRID
@@ -80,7 +80,7 @@ class LatticeRound(Given):
     lower_step: float = 1.0
     lower: LossPair = field(default=NO_LOSS, compare=False)
     reproduces: dict[str, Any] = field(default_factory=dict, compare=False)
-    free: tuple[dict[str, Any] | None, ...] = field(default=(), compare=False)
+    free: tuple[list[dict[str, Any]] | None, ...] = field(default=(), compare=False)
 
     def below(
         self, level: float, refine: int, tilt: float, around: float
@@ -119,7 +119,7 @@ def on_lattice(
     slow = part.steps < STEPS
     room = _ROOM_SLOW if slow else _ROOM
     level = max(log_target - math.log(rounds) - _DEPTH, LOWEST_LEVEL)
-    bound = part.sharper if sharper else None
+    bound = _AsRead(part.sharper) if sharper and part.sharper is not None else None
     source = Envelope([part.groups[0]], bound)
     curve = Curve(source, eps0=part.eps0, width=part.width, steps=part.steps)
     reach = _reach(curve, level)
@@ -159,12 +159,35 @@ def on_lattice(
     )
 
 
+class _AsRead:
+    """A sharper bound as a reader computes it, who has nothing but its free numbers."""
+
+    def __init__(self, bound: Sharper) -> None:
+        self._bound = bound
+        self._known: dict[float, tuple[float, list[dict[str, Any]]] | None] = {}
+
+    def log_upper(self, epsilon: float) -> float:
+        """What the numbers give; 0 where there are none."""
+        found = self.reproduced(epsilon)
+        return 0.0 if found is None else found[0]
+
+    def rough(self, epsilon: float) -> float:
+        """The bound's own."""
+        return self._bound.rough(epsilon)
+
+    def reproduced(self, epsilon: float) -> tuple[float, list[dict[str, Any]]] | None:
+        """The bound's own, once."""
+        if epsilon not in self._known:
+            self._known[epsilon] = self._bound.reproduced(epsilon)
+        return self._known[epsilon]
+
+
 def _seen(
     part: Round, sharper: Sharper, grid: Grid, values: Array, room: float
-) -> tuple[dict[str, Any] | None, ...]:
+) -> tuple[list[dict[str, Any]] | None, ...]:
     """For each value what a reader computes that is no larger: free numbers, or None."""
     plain = Curve(Envelope([part.groups[0]]), eps0=part.eps0, width=part.width, steps=part.steps)
-    found: list[dict[str, Any] | None] = []
+    found: list[list[dict[str, Any]] | None] = []
     if values[0] >= _by_symmetry(grid.step, float(values[1])) * (1.0 + 1e-14):
         found.append(None)
     rest = list(zip(grid.points().tolist(), values.tolist(), strict=True))[len(found) :]

@@ -86,12 +86,12 @@ class StealingCurve:
         """About the same, not certified."""
         return _ALONG.of(self).rough(epsilon)
 
-    def reproduced(self, epsilon: float) -> tuple[float, dict[str, Any]] | None:
-        """The bound of a mechanism with one pair to look at, and its free numbers."""
-        found = _ALONG.of(self).bounded(epsilon)
-        if found is None or len(found.numbers) != 1:
+    def reproduced(self, epsilon: float) -> tuple[float, list[dict[str, Any]]] | None:
+        """The bound as a reader computes it, and the free numbers of each pair looked at."""
+        found = _ALONG.of(self).reproduced(epsilon)
+        if found is None:
             return None
-        return found.log_delta, _free_numbers(*found.numbers[0])
+        return found.log_delta, [_free_numbers(*numbers) for numbers in found.numbers]
 
 
 def named_cases(source: Source, log_delta: float) -> list[tuple[Case, dict[str, Any]]]:

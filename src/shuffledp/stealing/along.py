@@ -92,13 +92,24 @@ class Along:
         return (1.0 - share) * ends[0] + share * ends[1] + bend
 
     def bounded(self, epsilon: float) -> Bounded | None:
-        """The bound and what reproduces it; None where there is none."""
+        """The bound and the numbers it is at; None where there is none."""
+        return self._if_any(epsilon, apart=False)
+
+    def reproduced(self, epsilon: float) -> Bounded | None:
+        """The largest bound of all cases, each at its own numbers at this very eps.
+
+        ``bounded`` may leave out a case because of its bound at the anchor before, which says
+        nothing of the sum at the numbers here: and these are all that a reader has.
+        """
+        return self._if_any(epsilon, apart=True)
+
+    def _if_any(self, epsilon: float, *, apart: bool) -> Bounded | None:
         try:
-            return self._bounded(epsilon)
+            return self._bounded(epsilon, apart=apart)
         except NotCertified:
             return None
 
-    def _bounded(self, epsilon: float) -> Bounded | None:
+    def _bounded(self, epsilon: float, *, apart: bool) -> Bounded | None:
         between = self._between(epsilon)
         if between is None:
             return None
@@ -106,34 +117,37 @@ class Along:
         if right.log_delta == -math.inf:
             # The last anchor is beyond the local guarantee: nothing there to share.
             proposed = self._curve.proposals(epsilon)
-            return None if proposed is None else self._with(epsilon, *proposed, k, left)
+            return None if proposed is None else self._with(epsilon, proposed, k, left, apart=apart)
         made = [
             Proposal(q.choice, _between(p.contour, q.contour, share), q.log_delta)
             for p, q in zip(left.proposals, right.proposals, strict=True)
         ]
-        return self._with(epsilon, right.cases, made, k, left)
+        return self._with(epsilon, (right.cases, made), k, left, apart=apart)
 
     def _with(
         self,
         epsilon: float,
-        cases: Sequence[Case],
-        proposals: Sequence[Proposal],
+        proposed: Proposed,
         k: int,
         left: _Anchor,
+        *,
+        apart: bool,
     ) -> Bounded:
         """The largest bound of all cases.
 
         delta of a case falls in eps: where its bound at the anchor before is no larger than that of
-        the others here it need not be evaluated.
+        the others here it need not be evaluated, unless each is asked for at its own numbers.
         """
+        cases, proposals = proposed
         order = sorted(range(len(proposals)), key=lambda i: -proposals[i].log_delta)
         best = -math.inf
+        numbers = [(p.choice, p.contour) for p in proposals]
         for place, i in enumerate(order):
-            if place and self._bound_at(k, i, left) <= best:
+            if place and not apart and self._bound_at(k, i, left) <= best:
                 continue
-            best = max(best, self._evaluated(cases[i], epsilon, proposals[i], best))
-        numbers = tuple((p.choice, p.contour) for p in proposals)
-        return Bounded(min(best, 0.0), numbers)
+            value, contour = self._evaluated(cases[i], epsilon, proposals[i], best)
+            best, numbers[i] = max(best, value), (proposals[i].choice, contour)
+        return Bounded(min(best, 0.0), tuple(numbers))
 
     def _certified_at(self, k: int, anchor: _Anchor) -> float:
         """Certified log delta at an anchor; of a cover, which takes longer, the estimate."""
@@ -147,10 +161,13 @@ class Along:
         if (k, i) not in self._bounds:
             self._bounds[k, i] = self._evaluated(
                 anchor.cases[i], self._eps(k), anchor.proposals[i], -math.inf
-            )
+            )[0]
         return self._bounds[k, i]
 
-    def _evaluated(self, case: Case, epsilon: float, proposal: Proposal, enough: float) -> float:
+    def _evaluated(
+        self, case: Case, epsilon: float, proposal: Proposal, enough: float
+    ) -> tuple[float, Contour]:
+        """The certified bound and where its sum was taken."""
         gains = case.certified_gains(epsilon, proposal.choice)
         top = gains.top()
         contour = proposal.contour
@@ -158,7 +175,7 @@ class Along:
             contour = contour.smoothed(_SMOOTHED)
         if contour.alpha * top > LARGEST_EXPONENT:
             contour = contour_of(0.99 * LARGEST_EXPONENT / top, 0.0)
-        return log_bound(gains, self._n, contour, enough=enough, spare=_SPARE)
+        return log_bound(gains, self._n, contour, enough=enough, spare=_SPARE), contour
 
     # ---------------------------------------------------------------------------- the anchors
 

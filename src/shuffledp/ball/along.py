@@ -1,0 +1,101 @@
+"""The label-stealing bound at many eps of one mechanism, as values of one round ask for it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from shuffledp.errors import ParameterError
+
+from ._flint import arb, ctx
+from .spans import (
+    COARSE,
+    INTERVAL_NOISE,
+    Spans,
+    cells_at,
+    end_points,
+    noise_on,
+    spans_of,
+    triples_of,
+)
+from .together import log_bound_together
+from .triples import log_delta_stealing, measures_of
+
+__all__ = ["StealingAlong"]
+
+# Bits of noise on an interval, where thousands of cells are looked at for each value.
+_BITS = 128
+
+
+class StealingAlong:
+    """What bounds at many eps share: of noise on an interval a cover of all inputs, and its cells.
+
+    Parameters
+    ----------
+    mechanism : mapping
+        {"name": ..., **parameters}, as for ``log_delta_stealing``.
+    scale : float
+        About the eps at which delta has fallen by a factor e: the cover is as fine as for this.
+    log_least : float
+        About log of the least delta that will be asked for.
+    """
+
+    def __init__(self, mechanism: Mapping[str, Any], *, scale: float, log_least: float) -> None:
+        self._mechanism, self._scale, self._log_least = mechanism, scale, log_least
+
+    def log_delta(
+        self, numbers: Sequence[Mapping[str, Any]], *, n: int, epsilon: float, log_claimed: float
+    ) -> float:
+        """A float certainly not below log of the bound, or any up to ``log_claimed`` if it is less.
+
+        Parameters
+        ----------
+        numbers : sequence of mappings
+            Free numbers for each pair of ``stealing_pairs``, in that order.
+        n : int
+            Users, the victim included, 2 <= n <= 10**15.
+        epsilon : float
+            eps >= 0 in nats.
+        log_claimed : float
+            log of the delta that is claimed there.
+
+        Raises
+        ------
+        ParameterError
+            For numbers out of range.
+        NotCertified
+            Where no theorem says which pairs to look at, or it would be too much work.
+        """
+        if self._mechanism["name"] not in INTERVAL_NOISE:
+            return log_delta_stealing(
+                self._mechanism,
+                numbers,
+                n=n,
+                epsilon=epsilon,
+                guess=log_claimed,
+                enough=log_claimed,
+            )
+        if len(numbers) != 1:
+            raise ParameterError(f"free: {len(numbers)} sets of numbers, wanted 1")
+        if n < 2 or not (math.isfinite(epsilon) and epsilon >= 0.0):
+            raise ParameterError(f"n = {n}, epsilon = {epsilon!r}: wanted n >= 2, epsilon >= 0")
+        with ctx.workprec(_BITS):
+            grow = arb(epsilon).exp()
+            ends, covers, normal = self._cover
+            found = measures_of(
+                cells_at(ends, grow),
+                (cells_at(one, grow) for one in covers),
+                numbers[0],
+                normal=normal,
+            )
+            return log_bound_together(found, numbers[0], n, enough=log_claimed)
+
+    @cached_property
+    def _cover(self) -> tuple[Spans, list[Spans], bool]:
+        noise = noise_on(self._mechanism, self._log_least)
+        binary = bool(self._mechanism.get("binary"))
+        triples = triples_of(noise, self._scale, two_inputs=binary, detail=COARSE)
+        covers = [spans_of(noise, triple) for triple in triples]
+        return spans_of(noise, end_points(COARSE)), covers, noise.normal
