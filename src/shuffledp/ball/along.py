@@ -94,8 +94,9 @@ class StealingAlong:
 
     @cached_property
     def _cover(self) -> tuple[Spans, list[Spans], bool]:
-        noise = noise_on(self._mechanism, self._log_least)
-        binary = bool(self._mechanism.get("binary"))
-        triples = triples_of(noise, self._scale, two_inputs=binary, detail=COARSE)
-        covers = [spans_of(noise, triple) for triple in triples]
-        return spans_of(noise, end_points(COARSE)), covers, noise.normal
+        with ctx.workprec(_BITS):
+            noise = noise_on(self._mechanism, self._log_least)
+            binary = bool(self._mechanism.get("binary"))
+            triples = triples_of(noise, self._scale, two_inputs=binary, detail=COARSE)
+            covers = [spans_of(noise, triple) for triple in triples]
+            return spans_of(noise, end_points(COARSE)), covers, noise.normal

@@ -141,7 +141,7 @@ class Detail(NamedTuple):
 
 
 # Of one claim: a part in a million of eps. Of values of one round: what is seen in 1e-3 of them.
-DETAILED, COARSE = Detail(900, 200, 6e-6, 0.4), Detail(260, 80, 1e-4, 0.4)
+DETAILED, COARSE = Detail(900, 200, 6e-6, 0.4), Detail(160, 50, 3e-4, 0.5)
 
 
 def noise_on(mechanism: Mapping[str, Any], log_delta: float) -> Noise:

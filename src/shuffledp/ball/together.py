@@ -21,7 +21,7 @@ __all__ = ["log_bound_together"]
 
 # Steps of the grid next to 0 in deviations, which adds a part in 10^4 to variances, and from where
 # on, in deviations, they grow with the gain.
-_STEP, _EVEN = 0.03, 1.5
+_STEP, _EVEN = 0.04, 1.5
 
 
 def log_bound_together(
