@@ -20,9 +20,9 @@ from ._flint import arb
 from .outputs import positive, rational_ball
 
 __all__ = [
+    "COARSE",
     "INTERVAL_NOISE",
     "Bend",
-    "COARSE",
     "Cells",
     "Noise",
     "Spans",
@@ -140,8 +140,8 @@ class Detail(NamedTuple):
     share: float
 
 
-# Of one claim: a part in a million of eps. Of values of one round: what is seen in 1e-3 of them.
-DETAILED, COARSE = Detail(900, 200, 6e-6, 0.4), Detail(160, 50, 3e-4, 0.5)
+# Of one claim: a part in a million of eps. Of values of one round: half a per cent of these.
+DETAILED, COARSE = Detail(900, 200, 6e-6, 0.4), Detail(200, 64, 2e-4, 0.25)
 
 
 def noise_on(mechanism: Mapping[str, Any], log_delta: float) -> Noise:

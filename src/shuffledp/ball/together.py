@@ -21,7 +21,7 @@ __all__ = ["log_bound_together"]
 
 # Steps of the grid next to 0 in deviations, which adds a part in 10^4 to variances, and from where
 # on, in deviations, they grow with the gain.
-_STEP, _EVEN = 0.04, 1.5
+_STEP, _EVEN = 0.03, 1.5
 
 
 def log_bound_together(
@@ -80,11 +80,10 @@ def _grid(laws: Sequence[Sequence[Atom]]) -> list[float]:
         for _, gain in atoms:
             lowest, highest = min(lowest, float(gain.lower())), max(highest, float(gain.upper()))
     unit = _EVEN * (widest or max(highest, -lowest, 1.0))
-    first, last = (
-        math.asinh(1.001 * end / unit) * _EVEN / _STEP for end in (lowest, highest)
-    )
+    first, last = (math.asinh(1.001 * end / unit) * _EVEN / _STEP for end in (lowest, highest))
     return [
-        unit * math.sinh(k * _STEP / _EVEN) for k in range(math.floor(first) - 1, math.ceil(last) + 2)
+        unit * math.sinh(k * _STEP / _EVEN)
+        for k in range(math.floor(first) - 1, math.ceil(last) + 2)
     ]
 
 
@@ -118,9 +117,7 @@ def _log_sums(
 ) -> list[float]:
     """Theorem 3.1 of every law."""
     rows = [reservoir, *laws]
-    weights = arb_mat(
-        len(rows), len(points), [w / law.total for law in rows for w in law.weights]
-    )
+    weights = arb_mat(len(rows), len(points), [w / law.total for law in rows for w in law.weights])
     turns = [arb(line.step) * x for x in points]
     nodes = range(line.nodes + 1)
     angles = [j * turn for turn in turns for j in nodes]

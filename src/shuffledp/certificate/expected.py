@@ -7,6 +7,7 @@ them. Fractions are those of the decimal numbers in the file.
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 from collections.abc import Mapping, Sequence
@@ -33,6 +34,7 @@ from shuffledp.certificate.model import (
     Claim,
     ComposedClaim,
     ComposedWitness,
+    FreeNumbers,
     SumsWitness,
     Witness,
     listed,
@@ -383,15 +385,18 @@ def _free_fault(parameters: Mapping[str, Any], witness: Witness) -> str:
         return f"witness.frees: {len(frees)} sets of numbers, wanted one for each value"
     if not stolen:
         return ""
+    given = [one for one in frees or () if one is not None]
+    # One way to write it: a list where there are several pairs.
+    if any(isinstance(one, list) == (len(pairs) == 1) for one in given) or any(
+        len(listed(one)) != len(pairs) for one in given
+    ):
+        return f"witness.frees: wanted numbers for each of {len(pairs)} pairs"
+    return _names_fault(parameters, [*(witness.free or ()), *itertools.chain(*map(listed, given))])
+
+
+def _names_fault(parameters: Mapping[str, Any], sets: Sequence[FreeNumbers]) -> str:
+    """Whether each set of free numbers has the names that it has for this mechanism."""
     wanted, allowed = stealing_numbers(parameters)
-    sets = witness.free or []
-    for one in frees or ():
-        if one is None:
-            continue
-        # One way to write it: a list where there are several pairs.
-        if isinstance(one, list) == (len(pairs) == 1) or len(listed(one)) != len(pairs):
-            return f"witness.frees: wanted numbers for each of {len(pairs)} pairs"
-        sets = [*sets, *listed(one)]
     for numbers in sets:
         given = set(numbers.model_dump())
         if not set(wanted) <= given <= {*wanted, *allowed}:

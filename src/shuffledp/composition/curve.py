@@ -58,6 +58,11 @@ class Source(Protocol):
 class Sharper(Protocol):
     """Upper values of a curve alone, at each eps from a bound that has no bracket of its own."""
 
+    @property
+    def covered(self) -> bool:
+        """Whether a cover of a continuum of inputs is looked at, by a reader another one."""
+        ...
+
     def log_upper(self, epsilon: float) -> float:
         """Certified upper bound of log delta at eps >= 0, 0 where it has none."""
         ...

@@ -30,6 +30,8 @@ _PER_SCALE = 8.0
 _ROOM, _ROOM_SLOW = 2e-4, 2e-3
 # Of that, what is left for the reader.
 _SEEN = 0.25
+# Where a reader of a sharper bound covers a continuum of inputs with a coarser grid of its own.
+_ROOM_COVERED, _SEEN_COVERED = 1e-2, 0.75
 _DEPTH = 11.0
 _MARGIN = 25.0
 _STRICT = 1e-9
@@ -117,7 +119,8 @@ def on_lattice(
         sharper bound can see.
     """
     slow = part.steps < STEPS
-    room = _ROOM_SLOW if slow else _ROOM
+    covered = slow and sharper and part.sharper is not None and part.sharper.covered
+    room = _ROOM_COVERED if covered else _ROOM_SLOW if slow else _ROOM
     level = max(log_target - math.log(rounds) - _DEPTH, LOWEST_LEVEL)
     bound = _AsRead(part.sharper) if sharper and part.sharper is not None else None
     source = Envelope([part.groups[0]], bound)
@@ -127,7 +130,8 @@ def on_lattice(
     count = min(max(math.ceil(per_scale * reach / curve.scale), _FEWEST), _MOST)
     grid = Grid(_short(reach / count, up=True), count)
     # The lower curve is 0 from the last point on: eps0 is a little beyond that, room included.
-    below = Grid(_short(reach / (count + _MARGIN * room), up=False), count)
+    nearer = _ROOM_SLOW if slow else _ROOM
+    below = Grid(_short(reach / (count + _MARGIN * nearer), up=False), count)
     eps = grid.points()
     _, high = _brackets(curve, eps, room)
     # Vertices where next to nothing bends are left out: chords lie above, and fewer losses remain.
@@ -137,7 +141,7 @@ def on_lattice(
         # For a reader who sees the first one by symmetry: beyond rounding.
         values[0] = min(values[0] * (1.0 + 1e-12), 1.0)
     candidate = part.candidate(curve.scale) if lower else None
-    vertices, laws = _lower(part, candidate, below, room)
+    vertices, laws = _lower(part, candidate, below, nearer)
     return LatticeRound(
         label=part.label,
         relation=part.relation,
@@ -155,7 +159,9 @@ def on_lattice(
         lower_step=below.step,
         lower=laws,
         reproduces={} if candidate is None else dict(candidate.witness),
-        free=() if bound is None else _seen(part, bound, grid, values, room),
+        free=()
+        if bound is None
+        else _seen(part, bound, grid, values, _SEEN_COVERED * room if covered else _SEEN * room),
     )
 
 
@@ -171,6 +177,11 @@ class _AsRead:
         found = self.reproduced(epsilon)
         return 0.0 if found is None else found[0]
 
+    @property
+    def covered(self) -> bool:
+        """Whether a cover of a continuum of inputs is looked at."""
+        return self._bound.covered
+
     def rough(self, epsilon: float) -> float:
         """The bound's own."""
         return self._bound.rough(epsilon)
@@ -183,7 +194,7 @@ class _AsRead:
 
 
 def _seen(
-    part: Round, sharper: Sharper, grid: Grid, values: Array, room: float
+    part: Round, sharper: Sharper, grid: Grid, values: Array, left: float
 ) -> tuple[list[dict[str, Any]] | None, ...]:
     """For each value what a reader computes that is no larger: free numbers, or None."""
     plain = Curve(Envelope([part.groups[0]]), eps0=part.eps0, width=part.width, steps=part.steps)
@@ -193,7 +204,7 @@ def _seen(
     rest = list(zip(grid.points().tolist(), values.tolist(), strict=True))[len(found) :]
     for epsilon, value in rest:
         # A reader of another precision has to see it too.
-        limit = math.log(value) - _SEEN * room if value > 0.0 else -math.inf
+        limit = math.log(value) - left if value > 0.0 else -math.inf
         bound = sharper.reproduced(epsilon)
         if bound is not None and value > 0.0 and bound[0] <= limit:
             found.append(bound[1])

@@ -78,6 +78,11 @@ class StealingCurve:
     source: Source
     n: int
 
+    @property
+    def covered(self) -> bool:
+        """Whether a cover of a continuum of inputs is looked at."""
+        return _ALONG.of(self).slow
+
     def log_upper(self, epsilon: float) -> float:
         """Certified upper bound of log delta at eps >= 0, 0 where there is none."""
         return _ALONG.of(self).log_upper(epsilon)

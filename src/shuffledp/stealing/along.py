@@ -151,7 +151,7 @@ class Along:
 
     def _certified_at(self, k: int, anchor: _Anchor) -> float:
         """Certified log delta at an anchor; of a cover, which takes longer, the estimate."""
-        if anchor.log_delta == -math.inf or self._slow:
+        if anchor.log_delta == -math.inf or self.slow:
             return anchor.log_delta
         worst = max(range(len(anchor.proposals)), key=lambda i: anchor.proposals[i].log_delta)
         return min(self._bound_at(k, worst, anchor), 0.0)
@@ -224,13 +224,13 @@ class Along:
         return self._anchors[k]
 
     @property
-    def _slow(self) -> bool:
+    def slow(self) -> bool:
         """Whether a bound looks at a cover of inputs."""
         return any(isinstance(case, IntervalCase) for case in self._rough.cases(_ANY_LEVEL))
 
     @property
     def _spacing(self) -> tuple[float, int, float]:
-        return _WIDE if self._slow else _CLOSE
+        return _WIDE if self.slow else _CLOSE
 
     @property
     def scale(self) -> float:
