@@ -8,6 +8,7 @@ import random
 import numpy as np
 import pytest
 
+import shuffledp as sd
 from frontend.edits import caught, outcome, remember, resigned
 from shuffledp.ball.pairs import ordered_pairs
 from shuffledp.ball.rounds import first_by_symmetry
@@ -21,6 +22,7 @@ KINDS = {
     "channel": "matrix = [[0.7, 0.3], [0.2, 0.8]]",
     "generic": "eps0 = 2.0",
     "hybrid": "eps0 = 2.0",
+    "laplace": "eps0 = 1.0",
     "discrete-laplace": "top = 3\neps0 = 2.0",
     "binary-rr": "eps0 = 2.0",
     "rappor": "d = 4\neps0 = 2.0",
@@ -90,6 +92,25 @@ def test_other_rounds_are_verified(tmp_path, name, target, more):
     assert stolen == (not more)
     assert ("frees" in upper(content)["witness"]) == stolen
     assert not caught(outcome(content, tmp_path / "c.json"))
+
+
+@pytest.mark.long
+def test_noise_is_verified_with_one_cover_and_edits_are_refused(tmp_path):
+    content = certificate(tmp_path, "laplace")
+    claim, lower = content["scenarios"][0]["composed"][:2]
+    assert claim["witness"]["analysis"] == "label-stealing"
+    assert lower["value"] < claim["value"] < 1.05 * lower["value"]
+    composed = sd.shuffle(sd.Laplace(eps0=1.0), n=3000).compose(rounds=5).epsilon(delta=1e-6)
+    assert composed.lower < claim["value"] < 1.02 * composed.upper
+    assert not caught(outcome(content, tmp_path / "c.json"))
+    for edit in (
+        lambda w: w["values"].__setitem__(5, 0.97 * w["values"][5]),
+        lambda w: w["frees"][5].update(alpha=3.0 * w["frees"][5]["alpha"]),
+        lambda w: w["frees"][5].update(ceiling=1.0),
+    ):
+        new = copy.deepcopy(content)
+        edit(upper(new)["witness"])
+        assert caught(outcome(resigned(new), tmp_path / "c.json"))
 
 
 @pytest.mark.parametrize(
