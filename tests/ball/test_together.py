@@ -65,12 +65,12 @@ def test_all_datasets_of_random_channels():
                 rows.append([*row, total - sum(row)])
         n, epsilon = rng.randint(2, 4), rng.uniform(0.0, 0.8)
         mechanism = {"name": "channel", "matrix": [[p / total for p in row] for row in rows]}
-        free = {key: rng.uniform(0.1, 0.9) for key in ("gain", "loss", "silent")}
-        free["weights"] = [rng.random() for _ in range(inputs)]
+        shares = {key: rng.uniform(0.1, 0.9) for key in ("gain", "loss", "silent")}
+        free = {**shares, "weights": [rng.random() for _ in range(inputs)]}
         contour = {"alpha": rng.uniform(0.5, 3.0), "smoothing": 0.1}
         with ctx.workprec(128):
             law = finite_law(mechanism, (0, 1, *range(inputs)))
-            measures = _of_law(law, arb(epsilon).exp(), free, stand_ins=False)
+            measures = _of_law(law, arb(epsilon), free, stand_ins=False)
             found = log_bound_together(measures, contour, n, enough=-math.inf)
             other = log_bound([measures], [contour], n)
         truth = worst(rows, total, 0, 1, n, grown(epsilon))
