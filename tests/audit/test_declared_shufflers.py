@@ -93,7 +93,7 @@ def test_lemma_7_3_by_enumeration(n, d):
                 sum(found[k] for k in values if (k >= value) == up or k == value) for up in (0, 1)
             ]
             exact = min(Fraction(1), 2 * min(Fraction(t, total) for t in tails))
-            assert exact <= Fraction(p[value]) <= exact * (1 + Fraction(1, 10**8))
+            assert exact <= Fraction(p[value]) <= exact * (1 + Fraction(1, 10**5))
 
 
 def test_counts_that_no_shuffler_with_dummies_has_are_refused():

@@ -61,3 +61,20 @@ def test_mechanisms_of_other_values_want_to_be_told():
     assert found.refused == ([5.0, 0.0],)
     with pytest.raises(ParameterError, match="alpha"):
         audit_domain(plan.randomizer.randomize, plan, tally, alpha=0.7)
+
+
+def test_a_program_that_writes_nothing_refuses():
+    """And one that writes some reports and not others answers what cannot be judged."""
+    result = taken(K, lambda v: np.asarray(v)[:0])
+    assert result.refused == outside_values(result.plan)
+    assert result.to_dict()["tally"] == [None] * 3
+    with pytest.raises(ParameterError, match="2,000 or none at all of the value 10"):
+        taken(K, lambda v: np.zeros(len(v) // 2, dtype=np.int64))
+
+
+@pytest.mark.parametrize("values", [(), (3,), (11, 9), (11, 11), (11, 11.0, 11)])
+def test_values_that_are_not_outside_are_refused(values):
+    plan = AuditPlan(randomizer=K, reports=200)
+    tally = collected(plan, programs.honest(K))
+    with pytest.raises(ParameterError, match="outside value"):
+        audit_domain(K.randomize, plan, tally, values=values)

@@ -242,4 +242,23 @@ def test_more_often_is_a_p_value_whatever_the_probability_is(m, n):
             Fraction(math.comb(m, k) * math.comb(n, a + b - k), total)
             for k in range(a, min(m, a + b) + 1)
         )
-        assert exact <= Fraction(found[a, b]) <= exact * (1 + Fraction(1, 10**8))
+        assert exact <= Fraction(found[a, b]) <= exact * (1 + Fraction(1, 10**5))
+
+
+DRAWS = [
+    (40, 75_000, 11, 74_999),
+    (1_100, 75_000, 900, 74_998),
+    (300, 10**8, 150, 10**8),
+    (3_000, 5 * 10**6, 2_600, 5 * 10**6),
+    (5, 10**8, 0, 10**8),
+]
+
+
+@pytest.mark.parametrize(("a", "m", "b", "n"), DRAWS)
+def test_hypergeometric_tails_of_many_are_rounded_up(a, m, b, n):
+    term, found = math.comb(m, a) * math.comb(n, b), 0
+    for k in range(a, a + b + 1):
+        found += term
+        term = term * (m - k) * (a + b - k) // ((k + 1) * (n - (a + b) + k + 1))
+    exact = Fraction(found, math.comb(m + n, a + b))
+    assert exact <= Fraction(limits.more_often((a, m), (b, n))) <= exact * (1 + Fraction(1, 10**5))

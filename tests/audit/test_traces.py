@@ -88,6 +88,9 @@ def test_more_fields_than_are_looked_at_are_refused():
     many = {str(i): 0.0 for i in range(9)}
     with pytest.raises(ParameterError, match="at most 8"):
         audit_shuffler(lambda m: [Left(x, many) for x in m], PLAN)
+    # Fields that are called otherwise in every batch are as many.
+    with pytest.raises(ParameterError, match="at most 8"):
+        audit_shuffler(lambda m: [Left(x, {m[0]: 0.0}) for x in m], PLAN)
 
 
 LINES = {

@@ -141,7 +141,7 @@ def _hypergeometric(counts: Sequence[int], n: int, marked: int, drawn: int) -> l
     """Two-sided p-values of how many of so many marked ones are drawn, for each batch."""
     found = np.asarray(counts, dtype=np.int64)
     tails = hypergeom.sf(found - 1, n, marked, drawn), hypergeom.cdf(found, n, marked, drawn)
-    doubled = 2.0 * np.minimum(*tails) * (1.0 + limits.SLACK) + limits.SMALLEST
+    doubled = 2.0 * np.minimum(*tails) * (1.0 + limits.DRAWN) + limits.SMALLEST
     return np.minimum(1.0, doubled).tolist()
 
 

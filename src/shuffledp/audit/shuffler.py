@@ -275,6 +275,8 @@ def _count(tally: ShufflerTally, plan: ShufflerPlan, now: _Batch, before: _Batch
         tally.repeated += int(np.count_nonzero(places == before.places))
         tally.pairs += 1
     for name, values in now.traces.items():
+        if name not in tally.traces and len(tally.traces) == MOST_TRACES:
+            raise rejected("fields beside messages", f"{MOST_TRACES + 1}", f"at most {MOST_TRACES}")
         trace = tally.traces.setdefault(name, Trace())
         _count_trace(trace, n, np.argsort(places), values)
         old = None if before is None else before.traces.get(name)
