@@ -9,7 +9,18 @@ import pytest
 from click.testing import CliRunner
 
 import shuffledp as sd
-from shuffledp.audit import AuditPlan, Checkpoint, Command, audit, plan_from_dict, result_from_file
+from shuffledp.audit import (
+    AuditPlan,
+    Checkpoint,
+    Command,
+    Saved,
+    audit,
+    plan_from_dict,
+    read_saved,
+    result_from_file,
+    result_of,
+    tally_from_dict,
+)
 from shuffledp.cli import auditing, main
 from shuffledp.errors import NotCertified, ParameterError
 
@@ -313,3 +324,16 @@ def test_a_checkpoint_of_another_program_of_the_same_name_is_refused(folder):
     assert auditing.program_files("python3 -u") == auditing.program_files("python3 -c pass")
     assert auditing.program_files("/no/such/program a b") == {}
     assert "directory" in auditing._sha256(folder)
+
+
+def test_how_a_command_wrote_its_reports_is_not_left_out(folder):
+    out = folder / "audit.json"
+    words = ("--command", client(folder), "-N", "200", "--alpha", "1e-6", "--output", str(out))
+    assert run(folder, *words).exit_code == 0
+    table = json.loads(out.read_text())
+    table["parts"]["program"]["tally"]["written"] = None
+    plan = plan_from_dict(table["parts"]["program"]["plan"])
+    bare = result_of(plan, tally_from_dict(table["parts"]["program"]["tally"], plan))
+    out.write_text(json.dumps(Saved({"program": bare}, table["source"]).to_dict()))
+    with pytest.raises(ParameterError, match="how a command wrote"):
+        read_saved(out)

@@ -49,6 +49,22 @@ def test_coarse_rounding_is_said_to_be_rounding(rounded):
     assert "independence" not in {f.kind for f in found.refutations}
 
 
+@pytest.mark.parametrize(("low", "high"), [(0.0, 1.0), (0.0, 3.0), (-1.0, 2.0), (-4.0, 0.0)])
+def test_noise_from_a_grid_is_told_from_rounded_reports(low, high):
+    """Added to a value that is on no grid it leaves its last bits as they are."""
+    mechanism = sd.Laplace(eps0=1.0, low=low, high=high)
+    plan = AuditPlan(randomizer=mechanism, reports=2_000, alpha=0.001)
+    assert all(low <= x <= high for x in plan.asked)
+    for bits in (4, 12, 24, 40):
+        noisy = programs.grid_laplace(high - low, bits)
+        found = audit(noisy, plan)
+        assert "guarantee" in {f.kind for f in found.refutations}
+        after = audit(lambda v, made=noisy: made(np.zeros(len(v))), plan)
+        assert "guarantee" not in {f.kind for f in after.refutations}
+    inner = programs.honest(mechanism)
+    assert audit(lambda v: np.round(inner(v) * 2**20) / 2**20, plan).verdict == "not refuted"
+
+
 def test_rounded_reports_that_come_again_are_dependent():
     inner = programs.honest(NOISE)
 

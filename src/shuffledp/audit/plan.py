@@ -74,7 +74,7 @@ class AuditPlan(Described):
         Of the order in which the inputs are asked for; the program's randomness is its own.
     inputs : tuple, optional
         Inputs of the mechanism's law, the worst pair first. By default the worst pair and one
-        input more, or all of a small domain.
+        input more (of intervals one that is on no grid), or all of a small domain.
     n : int, optional
         Messages of the shuffle to which the local findings are lifted.
     deltas : tuple of float
@@ -210,10 +210,24 @@ def default_inputs(randomizer: Randomizer) -> tuple[Any, ...]:
         pairs = {x for pair in randomizer.worst_pairs().pairs for x in pair}
         if len(pairs) <= _ALL_INPUTS:
             return tuple(sorted(pairs))
-    third = [x2 for *_, x2 in triples if x2 not in found]
+    third = [_off_grids(x2, found) for *_, x2 in triples if x2 not in found]
     if randomizer.name in _PAIR_ONLY:
         third = []
     return (*found, *third[:1])
+
+
+def _off_grids(x: Any, pair: list[Any]) -> Any:
+    """An input between two floats that is on no grid that is coarser than floats: about a third.
+
+    Noise from a grid that is added to it is told from reports that are rounded (docs/audits.md).
+    """
+    if not all(isinstance(v, float) for v in (x, *pair)) or not min(pair) < x < max(pair):
+        return x
+    low, high = min(pair), max(pair)
+    part, power = math.frexp(low + (high - low) / 3.0)
+    # The last one of the 53 bits of a float is set: it is no multiple of anything larger.
+    odd = math.ldexp(float(int(part * 2.0**53) | 1), power - 53)
+    return odd if low < odd < high else x
 
 
 # Mechanisms whose inputs 0 .. k-1 are items.

@@ -150,6 +150,8 @@ def _check_parts(parts: Mapping[str, Any], source: Mapping[str, Any], *, stopped
     main = parts[PROGRAM]
     if any(key in source for key in _IN_CALLS) and in_one_call(main.tally):
         raise rejected("tally", "those of one call", "calls of the plan, as source says")
+    if "command files" in source and main.tally.written is None:
+        raise rejected("tally.written", None, "how a command wrote its reports")
     if ESTIMATES in parts and parts[ESTIMATES].plan.audit.randomizer != main.plan.randomizer:
         raise rejected("estimates", "another mechanism", repr(main.plan.randomizer))
 
