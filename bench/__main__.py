@@ -12,10 +12,11 @@ def main() -> None:
         "what",
         nargs="?",
         default="measure",
-        choices=("measure", "figures", "baselines", "throughput"),
+        choices=("measure", "figures", "baselines", "throughput", "views"),
         help="measure (default): print the benchmark; figures: write the pictures and the tables "
         "of README.md and docs/; baselines: the papers' own algorithms against ours (minutes); "
-        "throughput: reports a second (also part of measure)",
+        "throughput: reports a second; views: sums, crowds, shufflers, batches (both also part of "
+        "measure)",
     )
     parser.add_argument("--full", action="store_true", help="many more runs, up to 20 minutes")
     parser.add_argument("--out", type=Path, help="also write the report to this file")
@@ -32,13 +33,18 @@ def main() -> None:
         from bench import baselines
 
         text = baselines.report()
+    elif given.what == "views":
+        from bench import views
+
+        text = views.report(limit=120.0, budget=600.0)
     else:
-        from bench import throughput
+        from bench import throughput, views
         from bench.report import report
 
         text = throughput.report()
         if given.what == "measure":
-            text = report(full=given.full) + "\n\n" + text
+            others = views.report(limit=30.0, budget=1100.0 if given.full else 120.0)
+            text = report(full=given.full) + "\n\n" + others + "\n\n" + text
     print(text)
     if given.out is not None:
         given.out.write_text(text + "\n", encoding="utf-8")

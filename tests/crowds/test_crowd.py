@@ -234,3 +234,17 @@ def test_sums_of_steps_are_below_the_exact_divergence(seed):
         likelier = victim[0, 1:] - math.exp(epsilon) * victim[1, 1:]
         if seed % 4 == 0 and truth > 1e-9 and likelier[1] > 0.0:
             assert low >= truth * (1.0 - 1e-6)
+
+
+def test_duchis_bits_are_sent_as_bits_and_that_is_said():
+    """The numbers they stand for differ by eps0 and interval: those would tell the groups."""
+    kinds = [(sd.Duchi(eps0=1.0), 600), (sd.Duchi(eps0=3.0, low=0.0, high=2.0), 600)]
+    for victim in (0, 1):
+        bound = sd.crowd(kinds, victim=victim).epsilon(delta=1e-4)
+        assert any("sent as the bit 0 or 1" in words for words in bound.assumptions)
+        # As bits they are binary randomized response's.
+        same = [(sd.BinaryRR(eps0=m.eps0), count) for m, count in kinds]
+        bits = sd.crowd(same, victim=victim).epsilon(delta=1e-4)
+        assert bits.lower <= bound.upper
+        assert bound.lower <= bits.upper
+        assert not any("duchi" in words for words in bits.assumptions)

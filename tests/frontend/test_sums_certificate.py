@@ -357,3 +357,21 @@ def test_messages_say_nothing_of_a_view(tmp_path):
     content = to_dict(issue(source, account(source.deployment)))
     assert "view" not in content
     assert not {"view", "ones", "relation"} & set(content["deployment"]["content"])
+
+
+def test_one_bit_is_one_bit_and_what_only_the_failure_asks_is_said_of_it(tmp_path):
+    path = tmp_path / "votes.toml"
+    path.write_text(
+        'title = "t"\nview = "sums"\n[population]\nusers = 20\nminimum_batch = 20\n'
+        '[randomizer]\nname = "binary-rr"\neps0 = 1.0\n[target]\ndelta = 1e-2\n'
+        '[added]\nkind = "discrete-laplace"\nscale = 1.0\n'
+        '[dap]\nvdaf = "Prio3Count"\nbits = 1\nmin_batch_size = 20\n'
+    )
+    report = tmp_path / "report.md"
+    done = run("account", path, "--out", tmp_path, "--figure", "none", "--verify",
+               "--report", report)  # fmt: skip
+    assert done.exit_code == 0, done.output
+    for text in (" ".join(done.stdout.split()), " ".join(report.read_text().split())):
+        assert "Prio3Count of 1 bit and" in text
+        assert "aggregator fails: the analyst sees the sum of each coordinate over all n" in text
+        assert "aggregator fails: every user" not in text

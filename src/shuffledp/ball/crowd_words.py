@@ -77,6 +77,12 @@ _ALIKE = (
 )
 
 
+_BITS_SENT = (
+    "reports of duchi are sent as the bit 0 or 1, not as the number that it stands for, which "
+    "would tell groups of different eps0 or intervals apart"
+)
+
+
 def own_users(groups: Groups, victim: int) -> int:
     """Users of all groups with the victim's mechanism."""
     own = groups[victim][0]
@@ -135,7 +141,10 @@ def crowd_lower_statement(groups: Groups, victim: int, analysis: str) -> Stateme
 def crowd_assumptions(groups: Groups, victim: int, analysis: str) -> tuple[str, ...]:
     """What an upper end asks a reader to believe."""
     words = (relation_of(groups[victim][0])[1], _HONEST, _SHUFFLER, _ONE_ROUND, _FIXED, _GROUPS)
-    return (*words, _ALIKE) if analysis in OF_ALL else words
+    if analysis not in OF_ALL:
+        return words
+    numbers = any(mechanism["name"] == "duchi" for mechanism, _ in groups)
+    return (*words, _ALIKE, *((_BITS_SENT,) if numbers else ()))
 
 
 def alone_assumptions(mechanism: Parameters) -> tuple[str, ...]:

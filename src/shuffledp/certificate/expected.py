@@ -155,7 +155,7 @@ def assumptions_of(content: Any) -> list[str]:
     if content.dap is not None:
         task = content.dap
         found.append(
-            f"DAP task with {task.vdaf} of {task.bits:,} bits and min_batch_size = "
+            f"DAP task with {task.vdaf} of {_bits(task.bits)} and min_batch_size = "
             f"{task.min_batch_size:,}: every report is randomized before it is sharded and is in "
             "one batch alone, a batch is collected once, and one of the aggregators is honest"
         )
@@ -454,3 +454,8 @@ def _stealing_pairs(parameters: Mapping[str, Any]) -> Any:
     pairs = stealing_pairs(parameters)
     listed = is_listed(parameters) or parameters["name"] in PARTS
     return "all" if pairs is None or listed else pairs
+
+
+def _bits(count: int) -> str:
+    """So many, in words."""
+    return "1 bit" if count == 1 else f"{count:,} bits"

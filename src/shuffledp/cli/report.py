@@ -157,8 +157,7 @@ def _print_grounds(account: Any) -> None:
         )
     )
     click.echo("assumptions")
-    said = [account.deployment.assumptions(), *(b.assumptions for b in bounds)]
-    for words in once(a for group in said for a in group):
+    for words in _assumed(account):
         if words == ONE_ROUND and account.deployment.accounting.rounds > 1:
             continue  # of the first table only, which says so
         click.echo(wrapped("  - ", words))
@@ -167,6 +166,20 @@ def _print_grounds(account: Any) -> None:
             click.echo(wrapped("note ", f"{s.name}: {note}"))
         for note in () if s.composed is None else s.composed.notes:
             click.echo(wrapped("note ", f"{s.name}, all rounds: {note}"))
+
+
+def _assumed(account: Any) -> list[str]:
+    """Assumptions, each once; those of the failure of a trust alone by that situation's name."""
+    said = list(account.deployment.assumptions())
+    asked = [
+        (s.name, words)
+        for s in account.situations
+        for bound in (s.bound, s.published, s.composed, s.composed_published)
+        if bound is not None
+        for words in bound.assumptions
+    ]
+    usual = {*said, *(words for name, words in asked if name != account.failed.name)}
+    return once([*said, *(w if w in usual else f"{name}: {w}" for name, w in asked)])
 
 
 def _widths(bounds: Sequence[Bound]) -> list[float]:

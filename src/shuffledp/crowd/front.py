@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, overload
 
 from scipy.optimize import brentq
 from scipy.special import log_ndtr
@@ -13,7 +13,7 @@ from scipy.special import log_ndtr
 from shuffledp import _check
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.composition import Composed, compose
-from shuffledp.crowd.member import ALIKE, Member
+from shuffledp.crowd.member import Member
 from shuffledp.curves import Plotting
 from shuffledp.described import by_name
 from shuffledp.errors import NotCertified, rejected
@@ -242,7 +242,7 @@ class Crowd(Plotting):
 
     def assumptions(self) -> tuple[str, ...]:
         """What upper ends of any group asked about take for granted, by whatever analysis."""
-        words = [w for k in self._asked() for w in (*self._member(k).words, ALIKE)]
+        words = [w for k in self._asked() for w in self._member(k).words_of_all]
         return tuple(dict.fromkeys(words))
 
     def together(self, changed: int) -> None:
@@ -307,6 +307,31 @@ def _checked_group(i: int, group: Any) -> tuple[Randomizer, int]:
     if not isinstance(mechanism, Randomizer):
         raise rejected(f"groups[{i}]", group, wanted)
     return mechanism, _check.count(f"groups[{i}] users", count)
+
+
+@overload
+def crowd(
+    groups: Iterable[tuple[Randomizer, int]],
+    *,
+    victim: int | None = None,
+    rtol: float = 1e-6,
+    trust: Trust = "all",
+    view: str = "messages",
+    shuffler: Shuffler = PERFECT,
+) -> Crowd: ...
+
+
+@overload
+def crowd(
+    groups: Iterable[tuple[Randomizer, int]],
+    *,
+    victim: int | None = None,
+    rtol: float = 1e-6,
+    trust: Trust = "all",
+    view: str = "messages",
+    shuffler: Shuffler = PERFECT,
+    changed: int,
+) -> Crowd | Chained: ...
 
 
 @by_name

@@ -22,7 +22,7 @@ from shuffledp.crowds.solve import (
 )
 from shuffledp.divergence import PairProfile, narrowest, solve_epsilon
 from shuffledp.errors import NotCertified
-from shuffledp.randomizers import JointLaw, Randomizer
+from shuffledp.randomizers import Duchi, JointLaw, Randomizer
 from shuffledp.reductions.from_law import blanket_pair_of
 from shuffledp.shuffle import Shuffled, Trust
 from shuffledp.sides import HONEST, ONE_ROUND, Found
@@ -41,6 +41,11 @@ FIXED = "every user runs the mechanism of the group, chosen before any message i
 ALIKE = (
     "reports of all groups are values of one set, written alike whichever group they are from: "
     "nothing of a message but its value is seen"
+)
+# Numbers that bits stand for are of another set in every group.
+BITS_SENT = (
+    "reports of duchi are sent as the bit 0 or 1, not as the number that it stands for, which "
+    "would tell groups of different eps0 or intervals apart"
 )
 _ZERO = Found(0.0, None, None, {}, ())
 
@@ -91,6 +96,12 @@ class Member:
             GROUPS,
             *dict.fromkeys(own),
         )
+
+    @property
+    def words_of_all(self) -> tuple[str, ...]:
+        """The same of ends that rest on all groups: what tells none of them apart."""
+        numbers = any(isinstance(mechanism, Duchi) for mechanism, _ in self.groups)
+        return (*self.words, ALIKE, *((BITS_SENT,) if numbers else ()))
 
     # ------------------------------------------------------------------------ upper ends
 
@@ -181,7 +192,7 @@ class Member:
 
     def _by_blanket(self, value: float) -> Found:
         witness = {"analysis": "common-blanket", "group": self.victim}
-        return Found(value, theorems.COMMON_BLANKET, None, witness, (*self.words, ALIKE))
+        return Found(value, theorems.COMMON_BLANKET, None, witness, self.words_of_all)
 
     def _stealing(self) -> Curve | None:
         if self.table is None or not self._trusted(theorems.CROWD_STEALING):
@@ -196,7 +207,7 @@ class Member:
         ]
         free = [{**one, "shares": list(one["shares"])} for one in free]
         witness: dict[str, Any] = {"analysis": "crowd-stealing", "group": self.victim, "free": free}
-        return Found(value, theorems.CROWD_STEALING, None, witness, (*self.words, ALIKE))
+        return Found(value, theorems.CROWD_STEALING, None, witness, self.words_of_all)
 
     # ------------------------------------------------------------------------ lower ends
 

@@ -62,10 +62,10 @@ class DapTable(BaseModel):
                 "dap: wanted no such table for gaussian, whose reports are no bits"
             )
         if self.bits != bits:
-            raise rejected("dap.bits", self.bits, f"{bits}, the bits of a report of {name}")
+            raise rejected("dap.bits", self.bits, f"{bits}, the length of a report of {name}")
         if (self.vdaf == _ONE) != (bits == 1):
             wanted = _ONE if bits == 1 else f"{_VECTOR} or {_WEIGHED}"
-            raise rejected("dap.vdaf", self.vdaf, f"{wanted}, for {bits} bits a report")
+            raise rejected("dap.vdaf", self.vdaf, f"{wanted}, for {_bits(bits)} a report")
         if self.min_batch_size != minimum_batch:
             found = "none" if minimum_batch is None else str(minimum_batch)
             raise rejected(
@@ -85,7 +85,12 @@ class DapTable(BaseModel):
     def assumption(self) -> str:
         """What the task asks a reader to believe, in words."""
         return (
-            f"DAP task with {self.vdaf} of {self.bits:,} bits and min_batch_size = "
+            f"DAP task with {self.vdaf} of {_bits(self.bits)} and min_batch_size = "
             f"{self.min_batch_size:,}: every report is randomized before it is sharded and is in "
             "one batch alone, a batch is collected once, and one of the aggregators is honest"
         )
+
+
+def _bits(count: int) -> str:
+    """So many, in words."""
+    return "1 bit" if count == 1 else f"{count:,} bits"

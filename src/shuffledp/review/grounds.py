@@ -18,7 +18,7 @@ from shuffledp.review.blocks import (
     Table,
     line,
 )
-from shuffledp.review.claims import claims_of
+from shuffledp.review.claims import FAILURES, claims_of
 from shuffledp.review.entry import Entry
 from shuffledp.sides import ONE_ROUND
 from shuffledp.verdicts import headline
@@ -33,10 +33,15 @@ def sentence(words: str) -> str:
 
 
 def assumptions(certificate: Any) -> list[str]:
-    """All that a reader is asked to believe, each once."""
-    said = list(certificate.assumptions)
-    for _, claim in claims_of(certificate):
-        said += claim.assumptions
+    """All that a reader is asked to believe, each once; what only the failure asks, by its name."""
+    said, usual = list(certificate.assumptions), set(certificate.assumptions)
+    for scenario, claim in claims_of(certificate):
+        if scenario.name not in FAILURES:
+            usual.update(claim.assumptions)
+    for scenario, claim in claims_of(certificate):
+        said += [
+            words if words in usual else f"{scenario.name}: {words}" for words in claim.assumptions
+        ]
     several = certificate.rounds > 1
     # That there is one round is said of the table of one round alone.
     return [words for words in dict.fromkeys(said) if not (several and words == ONE_ROUND)]
