@@ -368,3 +368,43 @@ def test_every_field_of_a_result_that_is_changed_is_refused(whole, tmp_path, sha
                 continue
             with pytest.raises(ParameterError):
                 read_saved(path)
+
+
+def nothing(value):
+    """The same table with all counts 0."""
+    if isinstance(value, dict):
+        return {key: nothing(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [nothing(one) for one in value]
+    return 0 if isinstance(value, int | float) else value
+
+
+@pytest.mark.parametrize("part", ["program", "estimates", "shuffler", "unknown"])
+def test_audits_of_nothing_are_refused(whole, tmp_path, part):
+    """No report, no batch; a shuffler of which no batch is whole though nothing is lost."""
+    edited = copy.deepcopy(whole[0])
+    tally = nothing(edited["parts"][part]["tally"])
+    if part == "estimates":
+        tally = []
+    if part == "unknown":
+        first = edited["parts"][part]["tally"]
+        tally = first | {"second": tally["second"]}
+    edited["parts"][part]["tally"] = tally
+    assert read(tmp_path, edited, part) is None
+    if part == "shuffler":
+        sized = {key: ([[], []] if key == "dummies" else one) for key, one in tally.items()}
+        sized["blocks"] = {scale: [[], []] for scale in tally["blocks"]}
+        sized["traces"] = {}
+        for done, lost, judged in ((4, 0, False), (4, 3, False), (4, 4, True), (5, 9, False)):
+            edited["parts"][part]["tally"] = sized | {"done": done, "lost": lost}
+            assert (read(tmp_path, edited, part) is not None) == judged, (done, lost)
+
+
+def test_no_values_outside_are_refused(whole, tmp_path):
+    edited = copy.deepcopy(whole[0])
+    edited["parts"]["outside"] = {"plan": {"alpha": 0.01, "values": []}, "tally": []}
+    assert read(tmp_path, edited, "outside") is None
+    edited["parts"]["outside"] = {"plan": {"alpha": 0.01, "values": [1]}, "tally": [None]}
+    assert read(tmp_path, edited, "outside") is None
+    edited["parts"]["outside"] = {"plan": {"alpha": 0.01, "values": [9]}, "tally": [None]}
+    assert read(tmp_path, edited, "outside").parts["outside"].refused == (9,)

@@ -413,6 +413,10 @@ def test_keys_that_are_none_of_an_audit_are_refused(whole, tmp_path):
     path.write_text(text[:-1] + ', "x": ' + "9" * 5_000 + "}")
     with pytest.raises(ParameterError, match="not JSON"):
         read_saved(path)
+    for number in ("NaN", "-Infinity", "1e999"):
+        path.write_text(text.replace('"by": "a test"', f'"by": {number}'))
+        with pytest.raises(ParameterError, match="wanted a finite one"):
+            read_saved(path)
     path.write_text('{"format": "shuffledp-audit/1", "plan": ' + "[" * 900 + "]" * 900 + "}")
     with pytest.raises(ParameterError):
         read_saved(path)

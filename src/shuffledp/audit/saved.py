@@ -98,6 +98,16 @@ STOPPED_TEXT = f"**Not done.** {STOPPED}.\n"
 
 # The keys of a file; one without a verdict is a checkpoint.
 _KEYS = {"format", "stopped", "source", "verdict", "sha256", "parts"}
+# What plans and counts of other kinds than an audit's lead to.
+_NO_AUDIT = (
+    TypeError,
+    ValueError,
+    AttributeError,
+    LookupError,
+    ArithmeticError,
+    RecursionError,
+    MemoryError,
+)
 # Sources whose reports are asked for in the plan's order, call by call.
 _IN_CALLS = ("command", "own")
 
@@ -124,7 +134,7 @@ def read_saved(path: str | Path) -> Saved:
             _compare(table, parts)
     except (NotCertified, ParameterError) as error:
         raise ParameterError(f"{name}: {error}") from None
-    except (TypeError, AttributeError, LookupError, ArithmeticError, RecursionError) as error:
+    except _NO_AUDIT as error:
         raise rejected(name, type(error).__name__, "a file of an audit") from None
     left = [_NEVER_CHECKED]
     for key, part in parts.items():
@@ -174,7 +184,9 @@ def read_table(path: str | Path) -> dict[str, Any]:
     name = f"audit {str(path)!r}"
     try:
         text = Path(path).read_text(encoding="utf-8")
-        table = json.loads(text, object_pairs_hook=_once)
+        table = json.loads(
+            text, object_pairs_hook=_once, parse_float=_finite, parse_constant=_finite
+        )
     except (OSError, UnicodeDecodeError) as error:
         raise ParameterError(f"{name}: {unreadable(error)}") from None
     except json.JSONDecodeError as error:
@@ -195,6 +207,14 @@ def read_table(path: str | Path) -> dict[str, Any]:
         raise rejected(name, "another file", f"one of the format {SAVED_FORMAT}")
     _check_table(name, table)
     return table
+
+
+def _finite(text: str) -> float:
+    """A number that JSON has: Python reads NaN, Infinity and 1e999 as well."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise rejected("number", text, "a finite one")
+    return value
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
