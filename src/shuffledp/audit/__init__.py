@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from shuffledp.audit.blackbox import Unknown, UnknownPlan, audit_unknown, unknown
+from shuffledp.audit.blackbox import Unknown, audit_unknown, unknown
 from shuffledp.audit.checkpoint import Checkpoint
 from shuffledp.audit.domain import DomainResult, audit_domain, outside_values
 from shuffledp.audit.estimates import EstimatesPlan, EstimatesResult, audit_estimates
@@ -23,6 +23,7 @@ from shuffledp.audit.shuffler import Left, ShufflerResult, audit_shuffler
 from shuffledp.audit.shuffler_counts import ShufflerPlan
 from shuffledp.audit.sources import Command, Recorded, recorded
 from shuffledp.audit.tally import Tally, collected, counted, tally_from_dict
+from shuffledp.audit.unknown_plan import UnknownPlan
 
 __all__ = [
     "AuditPlan",

@@ -16,7 +16,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shuffledp import _check
 from shuffledp.audit.categories import (
     Categories,
     categories_from_dict,
@@ -24,78 +23,20 @@ from shuffledp.audit.categories import (
     concatenated,
 )
 from shuffledp.audit.limits import Ratio
-from shuffledp.audit.plan import plain, tuples
+from shuffledp.audit.plan import tuples
 from shuffledp.audit.possible import check_halves
 from shuffledp.audit.tables import table_of, whole
+from shuffledp.audit.unknown_plan import UnknownPlan
 from shuffledp.bound import outward
-from shuffledp.described import Described, shown
+from shuffledp.described import shown
 from shuffledp.errors import rejected
 
 Counts = npt.NDArray[np.integer]
 
 _SHARES = (0.05, 0.1, 0.2, 0.35, 0.5, 0.65, 0.8, 0.9, 0.95)
-# Reports under each value that choose the event: half of them, as many as fit the memory.
-_MOST_CHOOSING = 1_000_000
 # Calls of the program at least for either part, and reports of one call at most.
 _CALLS, _LARGEST_CALL = 4, 1 << 20
 _SHOWN = 4
-
-
-@dataclass(frozen=True, kw_only=True)
-class UnknownPlan(Described):
-    """Which values, how many reports, and what is bounded.
-
-    Parameters
-    ----------
-    pair : tuple
-        Two values; the bound is on the better of both directions.
-    reports : int
-        For each of the two values, 100 to 1e9; half of them, at most a million, choose the event.
-    alpha : float
-        One minus the confidence.
-    epsilons : tuple of float
-        Where delta is bounded.
-    claimed : float, optional
-        eps0 that the program is said to have.
-    seed : int
-        Of the order in which the values are asked for.
-    """
-
-    pair: tuple[Any, Any]
-    reports: int = 100_000
-    alpha: float = 0.05
-    epsilons: tuple[float, ...] = ()
-    claimed: float | None = None
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        pair = tuple(self.pair) if isinstance(self.pair, tuple | list) else ()
-        if len(pair) != 2 or repr(pair[0]) == repr(pair[1]):
-            raise rejected("pair", self.pair, "two different values")
-        object.__setattr__(self, "pair", pair)
-        _check.count("reports", self.reports, low=100, high=10**9)
-        object.__setattr__(self, "alpha", _check.open_unit("alpha", self.alpha))
-        wanted = tuple(_check.epsilon("epsilons", e) for e in self.epsilons)
-        object.__setattr__(self, "epsilons", wanted)
-        if self.claimed is not None:
-            object.__setattr__(self, "claimed", _check.positive("claimed", self.claimed))
-        _check.count("seed", self.seed, low=0, high=2**63 - 1)
-
-    @property
-    def choosing(self) -> int:
-        """Reports under each value that choose the event."""
-        return min(self.reports // 2, _MOST_CHOOSING)
-
-    def to_dict(self) -> dict[str, Any]:
-        """For files."""
-        return {
-            "pair": [plain(v) for v in self.pair],
-            "reports": self.reports,
-            "alpha": self.alpha,
-            "epsilons": list(self.epsilons),
-            "claimed": self.claimed,
-            "seed": self.seed,
-        }
 
 
 @dataclass(frozen=True)
