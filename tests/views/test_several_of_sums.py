@@ -3,12 +3,13 @@
 import itertools
 import math
 import random
+from fractions import Fraction
 
 import pytest
 from flint import arb, ctx
 
 import shuffledp as sd
-from shuffledp.binary.thresholds import Thresholds
+from shuffledp.binary.thresholds import Thresholds, _apart
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.neighbours import Together
 from shuffledp.randomizers.bits import Bits
@@ -245,3 +246,15 @@ def test_what_is_refused():
     twice = sd.shuffle(sd.BinaryRR(eps0=2.0), 9, view="sums", changed=2).compose(rounds=2)
     assert twice.one.rounds == 2
     assert twice.with_n(12).n == 12
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_brackets_of_odds_are_as_wide_as_is_said(seed):
+    rng = random.Random(seed)
+    low = math.exp(rng.uniform(-300.0, 300.0))
+    high = low
+    for _ in range(rng.randrange(6)):
+        high = math.nextafter(high, math.inf)
+    assert Fraction(_apart((low, high))) * Fraction(low) >= Fraction(high) - Fraction(low)
+    assert _apart((low, high)) <= 8 * 2.0**-52
+    assert _apart((0.0, low)) == _apart((low, math.inf)) == math.inf
