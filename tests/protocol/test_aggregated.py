@@ -13,7 +13,7 @@ from scipy.stats import binom, chi2
 import shuffledp as sd
 from shuffledp.cli import main
 from shuffledp.counts import hoeffding_ends
-from shuffledp.errors import ParameterError
+from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.estimates import Aggregate
 from shuffledp.protocol.aggregated import aggregated, draw
 from shuffledp.protocol.noisy_counts import AroundNoise, NoisyCounts, variance_of
@@ -131,6 +131,7 @@ def test_limits_of_a_mean_hold_it_whatever_the_values_are():
         sd.OUE(d=3, eps0=2.0),
         sd.KRR(k=2, eps0=1.0),
         sd.Duchi(eps0=1.5, low=2.0, high=6.0),
+        sd.Channel(((0.3, 0.7), (0.9, 0.1))),
     ],
 )
 def test_estimates_have_the_mean_and_the_variance_that_are_printed(mechanism):
@@ -155,6 +156,24 @@ def test_estimates_have_the_mean_and_the_variance_that_are_printed(mechanism):
     assert np.all(variance > 2.0 * question(mechanism, {}, Asked()).variances(values))
     stated = np.mean([np.square(one.noise) for one in found], axis=0)
     assert stated == pytest.approx(variance, rel=0.2)
+
+
+def test_the_central_mechanism_alone_has_the_intervals_of_its_noise():
+    bit = sd.Channel(((1.0, 0.0), (0.0, 1.0)))
+    noise = sd.AddedNoise(kind=LAPLACE, scale=3.0)
+    wanted = aggregated(question(bit, {}, Asked()), sd.shuffle(bit, 50, view="sums", added=noise))
+    answer = wanted.answer(Aggregate(50, np.array([18.0, 32.0])), 50)
+    assert list(answer.estimates) == pytest.approx([0.36, 0.64])
+    assert answer.noise == pytest.approx(math.sqrt(variance_of(noise)) / 50)
+    low, high = answer.interval(confidence=0.9)
+    law = masses(LAPLACE, 3.0, 200)
+    # Of 32 the least m with P(m + Z >= 32) >= 5 %: law[200 + k] is P(Z = k).
+    far = next(k for k in range(200) if law[200 + k :].sum() < 0.05) - 1
+    assert low == pytest.approx([(18 - far) / 50, (32 - far) / 50])
+    assert high == pytest.approx([(18 + far) / 50, (32 + far) / 50])
+    three = sd.Channel(((0.5, 0.5), (0.9, 0.1), (0.2, 0.8)))
+    with pytest.raises(NotCertified, match="two inputs"):
+        aggregated(question(three, {}, Asked()), sd.shuffle(three, 9, view="sums", added=noise))
 
 
 def test_each_sum_has_noise_of_its_own_and_nothing_else_is_released():

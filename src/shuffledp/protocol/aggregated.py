@@ -17,11 +17,12 @@ import numpy.typing as npt
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.estimates import Aggregate, Law
 from shuffledp.protocol.answers import Answer
-from shuffledp.protocol.noisy_counts import AroundNoise, NoisyCounts, variance_of
+from shuffledp.protocol.noisy_counts import AroundNoise, EachItem, NoisyCounts, variance_of
 from shuffledp.protocol.questions import Frequencies, Mean, Question
-from shuffledp.randomizers import Duchi, Gaussian
+from shuffledp.randomizers import Channel, Duchi, Gaussian
 from shuffledp.randomizers.chances import quotient
 from shuffledp.randomizers.exact import discrete_gaussian, geometric
+from shuffledp.randomizers.frequency import Support
 from shuffledp.randomizers.unary import OUE, RAPPOR
 from shuffledp.randomness import RandomSource
 from shuffledp.views import AddedNoise, Sums
@@ -71,12 +72,47 @@ def aggregated(wanted: Question, view: Sums) -> Aggregated:
             'view = "sums": gaussian: wanted reports of bits to run; a sum of numbers that were '
             "rounded one by one is not the sum that is accounted for"
         )
+    if view.added is not None and not isinstance(view.mechanism, Duchi):
+        supports(view.mechanism)
     known = isinstance(wanted, Frequencies) and wanted.codes is None
     if not (known or isinstance(wanted, Mean)):
         raise ParameterError(
             'view = "sums": wanted shares of listed items or a mean to be asked, which sums tell'
         )
     return Aggregated(wanted, view)
+
+
+def supports(mechanism: Any) -> tuple[Support, ...]:
+    """How counts tell of items: one law for all of them, or for a channel of two bits one for each.
+
+    Parameters
+    ----------
+    mechanism : Randomizer
+        Of bits.
+
+    Raises
+    ------
+    NotCertified
+        If its counts have no such law.
+    """
+    if not isinstance(mechanism, Channel):
+        return (mechanism.support,)
+    rows = mechanism.probabilities
+    if rows.shape != (2, 2) or rows[0, 0] == rows[1, 0]:
+        msg = f"{mechanism.name}: wanted two inputs and two outputs, to run with noise on its sums"
+        raise NotCertified(msg)
+    order = (0, 1) if _straight(mechanism) else (1, 0)
+    found = []
+    for item, output in enumerate(order):
+        own, other = float(rows[item, output]), float(rows[1 - item, output])
+        misses = float(rows[item, 1 - output]), float(rows[1 - item, 1 - output])
+        found.append(Support(own, misses[0], other, misses[1], own - other))
+    return tuple(found)
+
+
+def _straight(mechanism: Any) -> bool:
+    """Whether output 1 is the one that input 1 favours."""
+    return bool(mechanism.probabilities[1, 1] > mechanism.probabilities[0, 1])
 
 
 @dataclass(frozen=True)
@@ -155,7 +191,7 @@ class Aggregated(Question):
             # The mean moves by 2 half C/n with the number of ones.
             factor = 2.0 * mechanism.half * mechanism.scale
         else:
-            factor = 1.0 / mechanism.support.gap  # type: ignore[attr-defined]
+            factor = 1.0 / supports(mechanism)[0].gap
         return variance_of(added) * (factor / n) ** 2
 
     def _law(self, sums: Aggregate, found: Answer) -> Law | None:
@@ -164,7 +200,16 @@ class Aggregated(Question):
             return found.law
         if isinstance(mechanism, Duchi):
             return AroundNoise(found.law, added, sums.count)  # type: ignore[arg-type]
-        return NoisyCounts(sums.sums, sums.count, mechanism.support, added)  # type: ignore[attr-defined]
+        each = supports(mechanism)
+        if len(each) == 1:
+            return NoisyCounts(sums.sums, sums.count, each[0], added)
+        # Of each item the count of the output that it favours.
+        places = (0, 1) if _straight(mechanism) else (1, 0)
+        laws = [
+            NoisyCounts(sums.sums[[place]], sums.count, one, added)
+            for place, one in zip(places, each, strict=True)
+        ]
+        return EachItem(tuple(laws))
 
     def _scatter(self, found: Answer, n: int) -> Floats:
         """At most (mean - low)(high - mean): of values in [low, high] nothing more is seen."""

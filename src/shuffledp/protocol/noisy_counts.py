@@ -26,7 +26,7 @@ from shuffledp.randomizers.duchi import BitMean
 from shuffledp.randomizers.frequency import Support
 from shuffledp.views import AddedNoise
 
-__all__ = ["AroundNoise", "NoisyCounts", "variance_of"]
+__all__ = ["AroundNoise", "EachItem", "NoisyCounts", "variance_of"]
 
 Floats = npt.NDArray[np.floating[Any]]
 # Windows of a binomial law: e^-(9^2/2) = 1e-18 is left out; room for the skew of rare events.
@@ -156,6 +156,29 @@ class NoisyCounts(ByContent):
         # P(Z >= w - s) for s = start + more + 0, 1, ...
         z = round(w) - start - more - np.arange(both.size) + reach
         return float(both @ beyond[np.clip(z, 0, beyond.size - 1)])
+
+
+@dataclass(frozen=True)
+class EachItem:
+    """Laws of several items, one after the other.
+
+    Attributes
+    ----------
+    laws : tuple of NoisyCounts
+        Each of one item.
+    """
+
+    laws: tuple[NoisyCounts, ...]
+
+    @property
+    def noise(self) -> float:
+        """The smallest of theirs."""
+        return min(law.noise for law in self.laws)
+
+    def ends(self, tail: float) -> tuple[Floats, Floats]:
+        """Limits of all of them."""
+        low, high = zip(*(law.ends(tail) for law in self.laws), strict=True)
+        return np.concatenate(low), np.concatenate(high)
 
 
 def _between(counts: Floats, knots: Floats, limits: Floats) -> Floats:
