@@ -8,11 +8,11 @@ import pytest
 from scipy.stats import binom
 
 import shuffledp as sd
+from shuffledp.analyses.stealing import StealingCurve
 from shuffledp.composition import compose
 from shuffledp.composition.curve import Envelope
 from shuffledp.deployment.rounds import after_rounds
 from shuffledp.divergence import LogInterval
-from shuffledp.sides.stealing import StealingCurve
 from shuffledp.stealing import Along, Curve, cases_of
 
 TIGHT = [

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from shuffledp import Gaussian
+from shuffledp.analyses.of_pairs import distinct
 from shuffledp.divergence import PairProfile
 from shuffledp.pair import InnerMoments, RatioRanges, ShuffledPair
 from shuffledp.reductions import blanket_pair
-from shuffledp.sides.pairs import _distinct
 
 HALF = np.array([0.25, 0.5])
 
@@ -91,7 +91,7 @@ def test_pairs_that_differ_in_their_errors_are_all_kept():
     pair = blanket_pair(Gaussian(sigma=2.0), 0.0, 1.0, n=1000, cells=1 << 16)
     ranges = replace(pair.ranges, a_high=pair.ranges.a_high * 1.01, bend=None)
     pairs = [pair, replace(pair, ranges=ranges), replace(pair, rel=1e-7), pair]
-    profiles, witnesses = _distinct([(p, {"i": i}) for i, p in enumerate(pairs)])
+    profiles, witnesses = distinct([(p, {"i": i}) for i, p in enumerate(pairs)])
     assert [w["i"] for w in witnesses] == [0, 1, 2]
     highest = [p.log_delta(0.05, width=1e-6).high for p in profiles]
     assert highest[1] > highest[0]

@@ -12,6 +12,7 @@ import shuffledp as sd
 from frontend.test_verify_all import TABLES
 from multimessage.test_deployments import PROTOCOLS
 from shuffledp import theorems
+from shuffledp.analyses import analysis_named
 from shuffledp.ball.assumptions import allowed_assumptions, relation_of
 from shuffledp.ball.parameters import check_parameters, parameters_of
 from shuffledp.ball.statements import lower_statement, upper_statement
@@ -19,7 +20,6 @@ from shuffledp.deployment.files import parse, tomllib
 from shuffledp.multimessage import protocol_class, protocol_names
 from shuffledp.randomizers import randomizer_class
 from shuffledp.shuffle.rounds import NO_SINGLE_PAIR
-from shuffledp.sides import require, theorem_of, words_for
 
 NESTED = """name = "parallel"
 weights = [0.25, 0.5, 0.25]
@@ -68,7 +68,7 @@ def all_randomizers():
 
 def applies(source, key):
     try:
-        require(source, key)
+        analysis_named(key).require(source)
     except sd.NotCertified:
         return False
     return True
@@ -110,9 +110,9 @@ def test_upper_ends_say_the_same(kind, key):
         # The verifier finds out from numbers that there is no local guarantee.
         assert found is None or "clone" in key
         return
-    theorem = theorem_of(source, key)
+    theorem = analysis_named(key).theorem_for(source)
     assert found.to_dict() == theorem.to_dict()
-    assert allowed_assumptions(described, key) == (words_for(source, key),)
+    assert allowed_assumptions(described, key) == (analysis_named(key).assumptions(source),)
     for step, last in ((theorems.COMPOSITION, "composition"), (theorems.BASIC, "basic")):
         joined = upper_statement(described, key, last=last)
         assert joined.to_dict() == theorem.with_step(step).to_dict()
@@ -122,7 +122,7 @@ def test_upper_ends_say_the_same(kind, key):
 def test_lower_ends_and_relations_say_the_same(kind):
     given = deployment(TEXTS[kind])
     source, described = given.accountant(50).source, given.randomizer
-    theorem = theorem_of(source, "dataset")
+    theorem = analysis_named("dataset").theorem_for(source)
     assert lower_statement(described).to_dict() == theorem.to_dict()
     composed = theorem.with_step(theorems.REPETITION)
     assert lower_statement(described, last="repetition").to_dict() == composed.to_dict()

@@ -2,8 +2,9 @@
 
 With ``--new NAME ...`` only those that begin with one of these names and have no answer are asked,
 and no answer that is kept is touched.
-An answer is kept with both ends, both numerical widths and the processor's seconds it took;
-a refusal by the name of its error.
+An answer is kept with both ends, both numerical widths and the processor's seconds it took; what a
+search found with what it leads to, and the next value, which does not do; a refusal by the name of
+its error.
 """
 
 import json
@@ -14,6 +15,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
 ANSWERS = Path(__file__).with_name("answers.json")
+ENDS = ("lower", "upper", "log_lower", "log_upper", "lower_width", "upper_width")
 
 
 def answer(ask: Any) -> dict[str, Any]:
@@ -25,12 +27,11 @@ def answer(ask: Any) -> dict[str, Any]:
         bound = ask()
     except (sd.NotCertified, sd.ParameterError) as error:
         return {"error": type(error).__name__, "seconds": round(time.process_time() - started, 3)}
-    kept = {
-        key: getattr(bound, key)
-        for key in ("lower", "upper", "log_lower", "log_upper", "lower_width", "upper_width")
-    }
+    search = isinstance(bound, sd.Calibration)
+    names = ("value", "log_delta", "beyond") if search else ENDS
+    kept = {key: getattr(bound, key) for key in names}
     return {
-        "quantity": bound.quantity,
+        "quantity": "search" if search else bound.quantity,
         **{key: value for key, value in kept.items() if value is not None},
         "seconds": round(time.process_time() - started, 3),
     }

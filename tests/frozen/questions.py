@@ -162,21 +162,85 @@ def searches() -> Iterator[tuple[str, Question]]:
         for n, times in ((1000, 1), (10**5, 1), (10**5, 10)):
             yield (
                 f"calibrate {label} n={n} rounds={times}",
-                lambda f=family, n=n, t=times: (
-                    sd.calibrate(f, n=n, epsilon=0.5, delta=1e-6, rounds=t).bound
+                lambda f=family, n=n, t=times: sd.calibrate(
+                    f, n=n, epsilon=0.5, delta=1e-6, rounds=t
                 ),
             )
         yield (
             f"required_users {label}",
-            lambda one=one: sd.required_users(one, epsilon=0.2, delta=1e-8).bound,
+            lambda one=one: sd.required_users(one, epsilon=0.2, delta=1e-8),
         )
         yield (
             f"most_rounds {label}",
-            lambda one=one: sd.most_rounds(one, n=10**5, epsilon=0.5, delta=1e-6).bound,
+            lambda one=one: sd.most_rounds(one, n=10**5, epsilon=0.5, delta=1e-6),
         )
+
+
+def views() -> Iterator[tuple[str, Question]]:
+    """Sums, noise of the aggregator, several users at once, shufflers, crowds."""
+    bits = sd.RAPPOR(d=10, eps0=2.0)
+    for n, relation in itertools.product((500, 10**5), ("replace-one", "replace-special")):
+        yield (
+            f"sums rappor n={n} {relation}",
+            lambda n=n, r=relation: sd.shuffle(bits, n, view="sums", relation=r).epsilon(
+                delta=1e-9
+            ),
+        )
+    for kind in ("discrete-laplace", "discrete-gaussian"):
+        yield (
+            f"sums rappor n=500 added {kind}",
+            lambda k=kind: sd.shuffle(
+                bits, 500, view="sums", added=sd.AddedNoise(kind=k, scale=5.0)
+            ).epsilon(delta=1e-6),
+        )
+    krr = sd.KRR(k=10, eps0=2.0)
+    for changed in (2, 5):
+        yield (
+            f"k-rr n=10000 changed={changed}",
+            lambda c=changed: sd.shuffle(krr, 10**4, changed=c).epsilon(delta=1e-6),
+        )
+    for label, shuffler in {
+        "distance": sd.Shuffler(distance=1e-9),
+        "shards": sd.Shuffler(shards=4),
+        "dummies": sd.Shuffler(dummies=1000),
+        "fills": sd.Shuffler(fills=True),
+    }.items():
+        yield (
+            f"k-rr n=10000 shuffler {label}",
+            lambda s=shuffler: sd.shuffle(krr, 10**4, shuffler=s).epsilon(delta=1e-6),
+        )
+    groups = [(sd.KRR(k=10, eps0=1.0), 3000), (sd.KRR(k=10, eps0=3.0), 1000)]
+    for victim in (None, 0, 1):
+        yield (
+            f"crowd k-rr victim={victim}",
+            lambda v=victim: sd.crowd(groups, victim=v).epsilon(delta=1e-6),
+        )
+
+
+def batches() -> Iterator[tuple[str, Question]]:
+    """Training, by each way to make batches."""
+    for sampler in ("balls-and-bins", "shuffle", "poisson"):
+        for noise in (0.5, 1.0):
+            yield (
+                f"sgd {sampler} noise={noise}",
+                lambda s=sampler, z=noise: (
+                    sd.sgd(
+                        n=10**4, noise=z, clip=1.0, epochs=1, batch=100, delta=1e-6, sampler=s
+                    ).bound
+                ),
+            )
 
 
 def questions() -> dict[str, Question]:
     """Every question under its name."""
-    parts = (single_rounds, protocols, named_analyses, families, rounds, searches)
+    parts = (
+        single_rounds,
+        protocols,
+        named_analyses,
+        families,
+        rounds,
+        searches,
+        views,
+        batches,
+    )
     return dict(itertools.chain.from_iterable(part() for part in parts))

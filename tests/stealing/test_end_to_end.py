@@ -11,7 +11,7 @@ import pytest
 from scipy.stats import binom
 
 import shuffledp as sd
-from shuffledp.sides.sources import default_uppers
+from shuffledp.analyses import usual
 from stealing.exact import grown
 
 DELTA = 1e-6
@@ -70,9 +70,9 @@ def test_an_analysis_left_out_is_no_better(randomizer: sd.Randomizer) -> None:
     """Estimates say which analyses are not worth their time, also where ends are close."""
     account = sd.shuffle(randomizer, n=2_000)
     bound = account.epsilon(delta=DELTA)
-    for analysis in default_uppers(randomizer):
+    for analysis in usual(randomizer, 2_000, "upper"):
         try:
-            alone = account.epsilon(delta=DELTA, analysis=analysis)
+            alone = account.epsilon(delta=DELTA, analysis=analysis.key)
         except sd.NotCertified:
             continue
         assert bound.upper <= alone.upper

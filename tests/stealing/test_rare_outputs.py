@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
+from shuffledp.analyses.ends import refuse_contradiction
 from shuffledp.crowds.case import Choice
 from shuffledp.crowds.rows import table_of
 from shuffledp.crowds.solve import Curve
 from shuffledp.errors import NotCertified
-from shuffledp.sides.ends import refuse_contradiction
 from shuffledp.stealing.measures import Measure
 from shuffledp.stealing.positive_sum import (
     LARGEST_EXPONENT,

@@ -12,6 +12,7 @@ from typing import Any
 import click
 
 from shuffledp import generic, protocol_names, randomizer_names, shuffle
+from shuffledp.analyses import Family
 from shuffledp.cli.group import OneLineGroup
 from shuffledp.cli.progress import progress
 from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole
@@ -21,7 +22,6 @@ from shuffledp.randomizers.composed import PartsRandomizer
 from shuffledp.randomizers.frequency import ItemRandomizer
 from shuffledp.randomizers.means import MeanRandomizer
 from shuffledp.shuffle import Shuffled
-from shuffledp.sides import Family
 
 Action = Callable[..., Any]
 GENERIC = Family.name

@@ -11,6 +11,8 @@ from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
 from shuffledp import _check
+from shuffledp.analyses import Found
+from shuffledp.analyses.ends import Ends
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.composition import Composed, compose
 from shuffledp.crowd.member import Member
@@ -22,8 +24,6 @@ from shuffledp.models import MOST_CHANGED, PERFECT, Chained, Shuffler
 from shuffledp.neighbours import Relation
 from shuffledp.randomizers import Randomizer
 from shuffledp.shuffle import Trust, settings
-from shuffledp.sides import Found
-from shuffledp.sides.ends import Ends
 from shuffledp.work import Answers, Beside
 
 LARGEST_GROUPS = 50

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from shuffledp import theorems
+from shuffledp.analyses import HONEST, ONE_ROUND, Found
 from shuffledp.bound import Bound, Theorem
 from shuffledp.composition import Round
 from shuffledp.crowds.rows import Table, table_of
@@ -25,7 +26,6 @@ from shuffledp.errors import NotCertified
 from shuffledp.randomizers import Duchi, JointLaw, Randomizer
 from shuffledp.reductions.from_law import blanket_pair_of
 from shuffledp.shuffle import Shuffled, Trust
-from shuffledp.sides import HONEST, ONE_ROUND, Found
 from shuffledp.work import Answers
 
 Groups = tuple[tuple[Randomizer, int], ...]

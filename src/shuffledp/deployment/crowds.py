@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from shuffledp.analyses import HONEST, ONE_ROUND
 from shuffledp.bound import Bound
 from shuffledp.crowd import Crowd, crowd
 from shuffledp.deployment.accounting import (
@@ -23,7 +24,6 @@ from shuffledp.index import Estimate
 from shuffledp.neighbours import Relation
 from shuffledp.randomizers import randomizer_from_dict
 from shuffledp.shuffle import Trust
-from shuffledp.sides import HONEST, ONE_ROUND
 
 Report = Callable[[str], None]
 _ALONE = "every message is seen with its sender: nothing hides it"

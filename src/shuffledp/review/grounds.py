@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Iterable
 from typing import Any
 
+from shuffledp.analyses import ONE_ROUND
 from shuffledp.review.blocks import (
     Block,
     Bullets,
@@ -20,7 +21,6 @@ from shuffledp.review.blocks import (
 )
 from shuffledp.review.claims import FAILURES, claims_of
 from shuffledp.review.entry import Entry
-from shuffledp.sides import ONE_ROUND
 from shuffledp.verdicts import headline
 
 # A theorem -> which ends rest on it, in which situations.

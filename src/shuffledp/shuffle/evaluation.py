@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from shuffledp.sides import Found, Side, Source
-from shuffledp.sides.named import make_named_side
+from shuffledp.analyses import Found, Side, Source, analysis_named
 from shuffledp.work import Answers
 
 
@@ -30,7 +29,7 @@ class Evaluation:
     def side(self, key: str) -> Side:
         """The curves of one analysis; NotCertified where they cannot be made."""
         return self.answers.answer(
-            ("side", key), lambda: make_named_side(self.source, key, n=self.n, cells=self.cells)
+            ("side", key), lambda: analysis_named(key).side(self.source, n=self.n, cells=self.cells)
         )
 
     def epsilon(

@@ -9,6 +9,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from shuffledp import _check
+from shuffledp.analyses import RatioFamily
 from shuffledp.bound import Bound
 from shuffledp.described import by_name
 from shuffledp.errors import rejected
@@ -18,7 +19,6 @@ from shuffledp.randomizers import Randomizer
 from shuffledp.reductions import VariationRatio, ratio_of
 from shuffledp.shuffle.front import settings, shuffle
 from shuffledp.shuffle.shuffled import Shuffled, Trust
-from shuffledp.sides import RatioFamily
 
 
 @by_name

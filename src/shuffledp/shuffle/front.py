@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from shuffledp import _check
+from shuffledp.analyses import (
+    Family,
+)
 from shuffledp.described import by_name
 from shuffledp.errors import rejected
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
 from shuffledp.shuffle.shuffled import Shuffled, Trust
-from shuffledp.sides import (
-    Family,
-)
 
 _TRUSTS = ("all", "published")
 

@@ -7,14 +7,14 @@ from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from shuffledp.analyses import ONE_ROUND, Side, Source
+from shuffledp.analyses.datasets import DATASET, dataset_pairs
 from shuffledp.composition import STEPS, WIDTH, Candidate, Round
 from shuffledp.composition.renyi import RenyiTail
 from shuffledp.divergence import PairProfile
 from shuffledp.errors import NotCertified
 from shuffledp.pair import ShuffledPair
 from shuffledp.randomizers import Randomizer
-from shuffledp.sides import ONE_ROUND, Side, Source, dataset_pairs, theorem_of
-from shuffledp.sides.stealing import StealingCurve
 
 # Where a bound of the Renyi divergence is finite at one order it is so at some tail.
 _ANY_ORDER = 2.0
@@ -62,7 +62,7 @@ def round_of(
     key : hashable
         Equal for equal rounds, whose repetitions are counted together.
     sharper : Side, optional
-        That of label stealing, whose bound is taken wherever it is the least.
+        One whose bound is no pair's, taken wherever it is the least.
     """
     if not sides:
         msg = f"{label}: no analysis gives a curve of it, so that rounds cannot be composed"
@@ -86,14 +86,14 @@ def round_of(
         width=min(WIDTH, max(60.0 * rtol, _NARROWEST)),
         rtol=max(rtol, min(worth, worth / _USUAL * rtol)),
         groups=[side.profiles for side in sides],
-        sharper=None if sharper is None else StealingCurve(source, n),
+        sharper=None if sharper is None else sharper.for_rounds(),
         candidates=Datasets(source, n, cells),
         eps0=eps0,
         key=key,
         relation=source.relation,
         assumptions=tuple(assumptions),
         upper_theorem=theorem,
-        lower_theorem=theorem_of(source, "dataset"),
+        lower_theorem=DATASET.theorem_for(source),
         at={"n": n},
         **_local_tail(source),
     )

@@ -8,7 +8,20 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, overload
 
 from shuffledp import _check, theorems
-from shuffledp.analyses import analysis_named
+from shuffledp.analyses import (
+    HONEST,
+    Analysis,
+    End,
+    Found,
+    Side,
+    Source,
+    analysis_named,
+    closing,
+    own_assumptions,
+    usual,
+)
+from shuffledp.analyses.approximate import estimate
+from shuffledp.analyses.ends import Ends
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.composition import Composed, Round, compose
 from shuffledp.curves import Plotting
@@ -22,19 +35,6 @@ from shuffledp.randomizers.base import DEFAULT_CELLS
 from shuffledp.shuffle.comparison import Comparison, compare
 from shuffledp.shuffle.evaluation import Evaluation
 from shuffledp.shuffle.rounds import round_of
-from shuffledp.sides import (
-    HONEST,
-    Found,
-    Side,
-    Source,
-    default_exact,
-    default_uppers,
-    own_assumptions,
-    require,
-    theorem_of,
-)
-from shuffledp.sides.approximations import estimate, estimates
-from shuffledp.sides.ends import Ends
 from shuffledp.work import Beside
 
 Trust = Literal["all", "published"]
@@ -51,7 +51,6 @@ _FINE_RTOL = 1e-7
 _GAP, _LOG_GAP = 0.01, 0.005
 # With fewer users it closes little.
 _MANY = 5_000
-_CLOSING = "lone-jump"
 # P(L > eps) - delta next to eps = 0, at the least; brackets of delta may take this much of rtol.
 _FALL, _SHARE = 0.3, 0.6
 
@@ -242,10 +241,13 @@ class Shuffled(Plotting):
 
     def _closer(self, upper: Found, run: Callable[[Evaluation, str], Found]) -> Found:
         """The end, or a lower one by what is worth its time only where ends are apart."""
-        if self.n < _MANY or not self._applies(_CLOSING):
+        if self.n < _MANY:
             return upper
-        found = run(_WORK.of(self), _CLOSING)
-        return found if found.value < upper.value else upper
+        for analysis in closing():
+            if self._applies(analysis):
+                found = run(_WORK.of(self), analysis.key)
+                upper = found if found.value < upper.value else upper
+        return upper
 
     def _upper_epsilon(self, delta: float, analysis: str | None) -> Found:
         """The end, where ``delta`` says no more than the target if a few steps up lead there."""
@@ -407,11 +409,11 @@ class Shuffled(Plotting):
     def _round(self, *, sharper: bool) -> Round:
         found = [self._side_if_any(key, None) for key in self._keys("upper", None)]
         sides = [side for side in found if side is not None]
-        stealing = [side for side in sides if side.analysis.key == "label-stealing"]
+        curves = [side for side in sides if side.for_rounds() is not None]
         return round_of(
             self.source,
             [side for side in sides if side.profiles],
-            sharper=stealing[0] if sharper and stealing else None,
+            sharper=curves[0] if sharper and curves else None,
             label=getattr(self.source, "name", "generic"),
             eps0=self.eps0,
             n=self.n,
@@ -481,9 +483,11 @@ class Shuffled(Plotting):
     def _estimate(self, quantity: Literal["epsilon", "delta"], at: float, key: str) -> Estimate:
         """The analysis' number without its certificate."""
         analysis = analysis_named(key)
-        if estimates(key):
+        if analysis.approximation is not None:
             cap = self._local_epsilon(at) if quantity == "epsilon" else math.inf
-            return estimate(self.source, key, quantity, at, n=self.n, cells=self._cells(), cap=cap)
+            return estimate(
+                self.source, analysis, quantity, at, n=self.n, cells=self._cells(), cap=cap
+            )
         if quantity == "epsilon":
             bound = self.epsilon(delta=at, analysis=key)
         else:
@@ -500,26 +504,25 @@ class Shuffled(Plotting):
     def _width(self) -> float:
         return max(min(10.0 * self.rtol, LOOSE), 1e-12)
 
-    def _keys(self, end: str, analysis: str | None) -> list[str]:
+    def _keys(self, end: End, analysis: str | None) -> list[str]:
         if analysis is not None:
             chosen = analysis_named(analysis)
             if chosen.end != end and chosen.other_end is not None:
                 chosen = analysis_named(chosen.other_end)
-            if chosen.key != "local" and chosen.end == end:
-                require(self.source, chosen.key)
+            # The local guarantee is the cap that every search begins with.
+            if chosen.kind != "local" and chosen.end == end:
+                chosen.require(self.source)
                 return [chosen.key]
             return []
-        exact = default_exact(self.source, self.n)
-        if end == "lower":
-            return ["dataset", *(["binary-exact-lower"] if exact else [])]
-        keys = (*(["binary-exact"] if exact else []), *default_uppers(self.source))
-        return [key for key in keys if self._applies(key)]
+        found = usual(self.source, self.n, end)
+        # A lower end is a data set's, whatever is trusted of theorems on upper ends.
+        return [one.key for one in found if end == "lower" or self._applies(one)]
 
-    def _applies(self, key: str) -> bool:
+    def _applies(self, analysis: Analysis) -> bool:
         try:
-            require(self.source, key)
+            analysis.require(self.source)
             # Where nothing is proved of the mechanism's worst pairs there is no theorem.
-            return self._trusted(theorem_of(self.source, key))
+            return self._trusted(analysis.theorem_for(self.source))
         except NotCertified:
             return False
 
@@ -547,7 +550,7 @@ class Shuffled(Plotting):
                 raise
             return None
         # Only once its pairs are made is it known all that they rest on.
-        wanted = analysis is not None or side.analysis.end != "upper"
+        wanted = analysis is not None or side.end != "upper"
         return side if wanted or self._trusted(side.theorem) else None
 
     def _cells(self) -> int:

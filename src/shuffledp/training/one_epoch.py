@@ -6,12 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from shuffledp.analyses import Found
+from shuffledp.analyses.ends import Ends
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.composition.curve import Source
 from shuffledp.divergence import LOOSE, LogInterval, PairProfile, narrowest, solve_epsilon
 from shuffledp.neighbours import Relation
-from shuffledp.sides import Found
-from shuffledp.sides.ends import Ends
 
 # As for one shuffled round: eps to 1e-6, delta to ten times that.
 RTOL = 1e-6

@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from shuffledp import _check, theorems
 from shuffledp._check import exact
+from shuffledp.analyses import ONE_ROUND, SAME, own_assumptions
 from shuffledp.binary.curve import LARGEST_COUNT
 from shuffledp.binary.noise import AddedNoise
 from shuffledp.bound import Bound, Theorem, refuse_contradiction, with_lower_of, with_upper_of
@@ -22,7 +23,6 @@ from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.reductions import dataset_pair
 from shuffledp.shuffle import Shuffled
-from shuffledp.sides import ONE_ROUND, SAME, own_assumptions
 from shuffledp.views.coordinates import Coordinates, coordinates_of
 from shuffledp.views.noisy import between, noisy_round, pure_guarantee
 from shuffledp.work import Answers, Beside

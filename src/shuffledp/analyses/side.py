@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
-from shuffledp.analyses import Analysis
 from shuffledp.bound import Theorem
+from shuffledp.composition.curve import Sharper
 from shuffledp.divergence import (
     EpsilonInterval,
     LogInterval,
@@ -16,6 +16,8 @@ from shuffledp.divergence import (
     slope,
     solve_epsilon,
 )
+
+End = Literal["upper", "lower", "estimate"]
 
 # Up to so many profiles a loose bracket of each costs more than it saves.
 _FEW = 2
@@ -36,9 +38,26 @@ class Found:
 
 @dataclass(frozen=True)
 class Side:
-    """The profiles of one analysis and what each of them stands for."""
+    """One analysis of one source: the end that it certifies, here by profiles of pairs.
 
-    analysis: Analysis
+    Attributes
+    ----------
+    key : str
+        The analysis.
+    end : {"upper", "lower", "estimate"}
+        Which end it certifies.
+    theorem : Theorem
+        What certifies it.
+    profiles : tuple of PairProfile
+        The curves, where it is one of pairs.
+    witnesses : tuple of dict
+        What each of them stands for.
+    assumptions : tuple of str
+        Under which it holds, in words.
+    """
+
+    key: str
+    end: End
     theorem: Theorem
     profiles: tuple[PairProfile, ...]
     witnesses: tuple[dict[str, Any], ...]
@@ -60,7 +79,7 @@ class Side:
         width : float, optional
             Relative width of delta that will be asked for at the end.
         """
-        upper = self.analysis.end == "upper"
+        upper = self.end == "upper"
         found = solve_epsilon(
             self.profiles, math.log(delta), cap=cap, rtol=rtol, need_all=upper, width=width
         )
@@ -75,7 +94,7 @@ class Side:
     def log_delta(self, epsilon: float, *, width: float) -> Found:
         """The end of log delta at this eps, numerically about a relative ``width`` wide."""
         brackets = self._brackets(epsilon, width)
-        upper = self.analysis.end == "upper"
+        upper = self.end == "upper"
         ends = [bracket.high if upper else bracket.low for bracket in brackets]
         which = max(range(len(ends)), key=ends.__getitem__)
         low, high = brackets[which]
@@ -93,6 +112,10 @@ class Side:
             and profile.log_delta(epsilon).low > log_delta
             for profile in self.profiles
         )
+
+    def for_rounds(self) -> Sharper | None:
+        """A curve of the bound for rounds, where it is not one of profiles."""
+        return None
 
     def _brackets(self, epsilon: float, width: float) -> list[LogInterval]:
         """Of all profiles; of many, those that loose brackets rule out stay loose."""

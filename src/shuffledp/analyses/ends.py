@@ -6,9 +6,10 @@ from dataclasses import dataclass
 from typing import Literal
 
 from shuffledp import theorems
+from shuffledp.analyses.side import Found
+from shuffledp.analyses.words import HONEST
 from shuffledp.bound import Bound, refuse_contradiction
 from shuffledp.neighbours import Relation
-from shuffledp.sides import HONEST, Found
 
 _LOCAL_ACTIVE = "the local guarantee is the active bound: shuffling certifies nothing more"
 

@@ -1,4 +1,4 @@
-"""The upper end by label stealing, among the sides of the other analyses."""
+"""Label stealing: the upper end by it, and by its form with one distinguished gain."""
 
 from __future__ import annotations
 
@@ -8,24 +8,40 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
+from shuffledp import theorems
+from shuffledp.analyses import words as said
+from shuffledp.analyses.analysis import Analysis
+from shuffledp.analyses.side import Found, Side
+from shuffledp.analyses.source import (
+    Family,
+    Source,
+    has_lone_jumps,
+    one_randomizer,
+    settled_triples,
+)
+from shuffledp.bound import Theorem
+from shuffledp.composition.curve import Sharper
 from shuffledp.errors import NotCertified
 from shuffledp.randomizers import Randomizer
-from shuffledp.sides import Found, Side, Source
-from shuffledp.stealing import Along, Case, Certified, Contour, Curve, any_local, cases_of
+from shuffledp.stealing import (
+    Along,
+    Case,
+    Certified,
+    Contour,
+    Curve,
+    any_local,
+    cases_of,
+    promising,
+)
 from shuffledp.stealing.jump_curve import CertifiedAlone, jump_curve
 from shuffledp.work import Beside
-
-Cases = Callable[[float], list[tuple[Case, dict[str, Any]]]]
 
 
 @dataclass(frozen=True)
 class StealingSide(Side):
-    """Upper ends by the label-stealing bound; infinite where it has none.
+    """Upper ends by the label-stealing bound of a source among n users; infinite where none."""
 
-    ``cases(log_delta)`` gives the pairs of inputs, with the others' inputs, and words for them.
-    """
-
-    cases: Cases = field(kw_only=True)
+    source: Source = field(kw_only=True)
     n: int = field(kw_only=True)
 
     def epsilon(
@@ -44,12 +60,16 @@ class StealingSide(Side):
         found = None if epsilon <= 0.0 else _if_any(lambda: curve.log_delta(epsilon))
         return self._found(found, words, math.inf if found is None else found.log_delta)
 
+    def for_rounds(self) -> Sharper:
+        """The bound at many eps."""
+        return StealingCurve(self.source, self.n)
+
     def _curve(self) -> tuple[Curve, list[dict[str, Any]]]:
         """The curve, and words for its cases once it has made them."""
         words: list[dict[str, Any]] = []
 
         def cases(log_delta: float) -> list[Case]:
-            made = self.cases(log_delta)
+            made = named_cases(self.source, log_delta)
             words[:] = [said for _, said in made]
             return [case for case, _ in made]
 
@@ -119,7 +139,7 @@ _ALONG: Beside[StealingCurve, Along] = Beside(
 class JumpSide(Side):
     """Upper ends by the bound with one distinguished gain; infinite where it has none."""
 
-    case: Callable[[float], Case] = field(kw_only=True)
+    randomizer: Randomizer = field(kw_only=True)
     n: int = field(kw_only=True)
 
     def epsilon(
@@ -127,15 +147,18 @@ class JumpSide(Side):
     ) -> Found:
         """An eps below the cap that was evaluated, with a certified bound of at most delta."""
         del rtol, width
-        found = jump_curve(self.case, self.n).epsilon(math.log(delta), cap=cap)
+        found = jump_curve(self._case, self.n).epsilon(math.log(delta), cap=cap)
         return self._found(found, math.inf if found is None else found.epsilon)
 
     def log_delta(self, epsilon: float, *, width: float) -> Found:
         """The bound at this eps."""
         del width
-        curve = jump_curve(self.case, self.n)
+        curve = jump_curve(self._case, self.n)
         found = None if epsilon <= 0.0 else curve.log_delta(epsilon)
         return self._found(found, math.inf if found is None else found.log_delta)
+
+    def _case(self, log_delta: float) -> Case:
+        return cases_of(self.randomizer, log_delta)[0][0]
 
     def _found(self, found: CertifiedAlone | None, value: float) -> Found:
         witness: dict[str, Any] = {"analysis": "lone-jump"}
@@ -162,3 +185,77 @@ def _free_numbers(choice: Any, contour: Contour) -> dict[str, Any]:
     numbers = {key: list(v) if isinstance(v, tuple) else v for key, v in numbers}
     numbers = {key: v for key, v in numbers.items() if not (isinstance(v, float) and math.isinf(v))}
     return {**numbers, "alpha": contour.alpha, "smoothing": contour.smoothing}
+
+
+class _LabelStealing(Analysis):
+    """Of mechanisms of which the others' worst inputs are known, and of all eps0-LDP ones."""
+
+    def require(self, source: Source) -> None:
+        """One randomizer whose worst triples are known, or all eps0-LDP ones, not adaptive."""
+        super().require(source)
+        settled_triples(source)
+
+    def theorem_for(self, source: Source) -> Theorem:
+        """That of the randomizer's triples, or of all eps0-LDP laws."""
+        if isinstance(source, Family):
+            return theorems.LABEL_STEALING_FAMILY
+        return super().theorem_for(source)
+
+    def _chosen(self, source: Source) -> str:
+        return said.SAME_FAMILY if isinstance(source, Family) else super()._chosen(source)
+
+    def side(self, source: Source, *, n: int, cells: int) -> Side:
+        """The least bound over its free numbers, of the worst pair."""
+        del cells
+        self.require(source)
+        theorem, words = self.theorem_for(source), self.assumptions(source)
+        return StealingSide(self.key, self.end, theorem, (), (), words, source=source, n=n)
+
+
+class _LoneJump(Analysis):
+    """Of Gaussian noise on an interval."""
+
+    def require(self, source: Source) -> None:
+        """Noise that is not very narrow, where single gains without bound may decide."""
+        super().require(source)
+        if not has_lone_jumps(source):
+            msg = f"analysis = {self.key!r}: wanted Gaussian noise that is not very narrow"
+            raise NotCertified(msg)
+
+    def side(self, source: Source, *, n: int, cells: int) -> Side:
+        """The bound with one gain apart."""
+        del cells
+        self.require(source)
+        randomizer = one_randomizer(source, self.key)
+        theorem, words = self.theorem_for(source), self.assumptions(source)
+        return JumpSide(self.key, self.end, theorem, (), (), words, randomizer=randomizer, n=n)
+
+
+def _usual(source: Source, n: int) -> bool:
+    del n
+    if isinstance(source, Randomizer):
+        return promising(source)
+    return isinstance(source, Family) and not source.adaptive
+
+
+LABEL_STEALING = _LabelStealing(
+    "label-stealing",
+    "upper",
+    theorems.LABEL_STEALING,
+    "one randomizer for all users, any inputs of the others; not adaptive; for randomizers of "
+    "which the others' worst inputs are known, and for all eps0-LDP randomizers",
+    kind="algorithm",
+    worst="triples",
+    usual=_usual,
+)
+LONE_JUMP = _LoneJump(
+    "lone-jump",
+    "upper",
+    theorems.LONE_JUMP,
+    "Gaussian noise on an interval, one randomizer for all users, any inputs of the others; "
+    "not adaptive; tried where the other ends are apart",
+    kind="algorithm",
+    slow=True,
+    closing=True,
+    worst="triples",
+)

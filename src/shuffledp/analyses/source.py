@@ -1,0 +1,139 @@
+"""What a bound can be of, and what analyses ask of it."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from shuffledp import theorems
+from shuffledp.errors import NotCertified
+from shuffledp.multimessage import MultiMessage
+from shuffledp.neighbours import REPLACEMENT, Relation
+from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.randomizers import KRR, BinaryRR, Randomizer
+from shuffledp.randomizers.bits import Bits
+from shuffledp.reductions import VariationRatio, ratio_of
+
+
+@dataclass(frozen=True)
+class Family:
+    """Everything eps0-LDP, for ``generic``: no randomizer of its own."""
+
+    name: ClassVar[str] = "generic"
+    eps0: float
+    adaptive: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """As certificates and deployment files name it."""
+        return {"name": self.name, "eps0": self.eps0, "adaptive": self.adaptive}
+
+    @property
+    def relation(self) -> Relation:
+        """Any value for any other."""
+        return REPLACEMENT
+
+
+@dataclass(frozen=True)
+class RatioFamily:
+    """Everything with given p, beta and q, for ``variation_ratio``: no randomizer of its own."""
+
+    ratio: VariationRatio
+    adaptive: bool
+
+    @property
+    def eps0(self) -> float:
+        """log p: what the victim's report alone gives away."""
+        return self.ratio.eps0
+
+    @property
+    def relation(self) -> Relation:
+        """Any two values whose laws have these numbers."""
+        return REPLACEMENT
+
+
+Source = Randomizer | Family | RatioFamily | MultiMessage
+
+
+def one_randomizer(source: Source, key: str, *, lacks: str = "common blanket") -> Randomizer:
+    """The randomizer that every user runs; NotCertified for a family or a protocol.
+
+    Parameters
+    ----------
+    source : Randomizer or family
+        What each user runs.
+    key : str
+        The analysis that asks.
+    lacks : str
+        What a family of randomizers does not have in common, for the message.
+    """
+    if not isinstance(source, Randomizer):
+        msg = f"analysis = {key!r}: wanted a randomizer; a family of them has no {lacks}"
+        raise NotCertified(msg)
+    return source
+
+
+def pure_eps0(source: Source, key: str) -> float:
+    """The local guarantee; NotCertified where there is no finite one."""
+    if isinstance(source, RatioFamily):
+        raise NotCertified(f"analysis = {key!r}: wanted an eps0-LDP randomizer, not p, beta and q")
+    if isinstance(source, MultiMessage):
+        raise NotCertified(f"analysis = {key!r}: wanted an eps0-LDP randomizer, not a protocol")
+    if not math.isfinite(source.eps0):
+        msg = f"analysis = {key!r}: wanted an eps0-LDP randomizer; this one has no finite eps0"
+        raise NotCertified(msg)
+    return float(source.eps0)
+
+
+def binary_eps0(source: Source, key: str) -> float:
+    """eps0 of binary randomized response, or of a family that it belongs to."""
+    if isinstance(source, Family | BinaryRR) or (isinstance(source, KRR) and source.k == 2):
+        return float(source.eps0)
+    raise NotCertified(f"analysis = {key!r}: wanted binary randomized response (k-RR with k = 2)")
+
+
+def bits_of(source: Source, key: str) -> Bits:
+    """The odds of a one-bit mechanism; NotCertified for all others."""
+    bits = source.bits() if isinstance(source, Randomizer) else None
+    if bits is None:
+        msg = f"analysis = {key!r}: wanted a randomizer with two outputs, whose inputs' laws differ"
+        raise NotCertified(msg)
+    return bits
+
+
+def settled_triples(source: Source) -> None:
+    """NotCertified unless the others' worst inputs are known: label stealing rests on them."""
+    if isinstance(source, RatioFamily) or (isinstance(source, Family) and source.adaptive):
+        what = "p, beta and q" if isinstance(source, RatioFamily) else "an adaptive choice of them"
+        raise NotCertified(f"analysis = 'label-stealing': wanted one randomizer, not {what}")
+    if isinstance(source, Randomizer) and source.worst_triples() is None:
+        msg = (
+            f"analysis = 'label-stealing': of {source.name} it is not settled which inputs of the "
+            "others are the worst"
+        )
+        raise NotCertified(msg)
+
+
+def has_lone_jumps(source: Source) -> bool:
+    """Whether single gains without bound may decide: noise whose worst triples span an interval."""
+    if not isinstance(source, Randomizer) or math.isfinite(source.eps0):
+        return False
+    triples = source.worst_triples()
+    return triples is not None and triples.theorem is theorems.SPANNING_TRIPLES
+
+
+def ratios(source: Source) -> tuple[tuple[VariationRatio, dict[str, Any]], ...]:
+    """p, beta and q of every pair that has to be looked at, and words for the pair."""
+    if isinstance(source, RatioFamily):
+        return ((source.ratio, {}),)
+    if isinstance(source, MultiMessage):
+        raise NotCertified("a multi-message protocol has no p, beta and q of one report")
+    if isinstance(source, Family):
+        return ((generic_ratio(source.eps0), {}),)
+    return tuple((ratio, {"x0": x0, "x1": x1}) for ratio, (x0, x1) in ratio_of(source))
+
+
+def generic_ratio(eps0: float) -> VariationRatio:
+    """p = q = e^eps0, rounded up, and the largest beta: any eps0-LDP randomizer."""
+    grow = math.exp(eps0) * (1.0 + 16 * UNIT_ROUNDOFF)
+    return VariationRatio(p=grow, beta=1.0, q=grow)
