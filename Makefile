@@ -48,7 +48,10 @@ PIP_INSTALL = $(PY) -m pip install --quiet --disable-pip-version-check
 PYTEST = $(PY) -m pytest -n $(JOBS) -q
 
 .PHONY: demo test lint types imports wheel browser unit test-long test-spark test-page bench docs figures format clean
+# But for the checks before the tests, which know nothing of each other.
+ifndef AT_ONCE
 .NOTPARALLEL:
+endif
 .DEFAULT_GOAL := test
 
 # ------------------------------------------------------------------------------ environments
@@ -98,7 +101,9 @@ demo: $(HAS_ALL)
 # ------------------------------------------------------------------------------------- tests
 
 # pytest comes last, so that its closing line is the last thing on the screen.
-test: lint types imports wheel browser unit
+test: $(HAS_DEV)
+	@$(MAKE) --no-print-directory -j $(JOBS) AT_ONCE=yes types wheel lint imports
+	@$(MAKE) --no-print-directory browser unit
 
 lint: $(HAS_DEV)
 	@echo "==> ruff"

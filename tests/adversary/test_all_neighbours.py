@@ -63,7 +63,7 @@ def work(rows, n):
     return math.comb(len(rows[0]) + n - 1, n) * math.comb(len(rows) + n - 2, n - 1) * len(rows) ** 2
 
 
-@pytest.mark.many(16)
+@pytest.mark.many(8)
 @pytest.mark.parametrize("name", NAMES)
 def test_every_pair_of_datasets_is_inside(name):
     mechanism = cases.mechanism(name, 0)
@@ -99,6 +99,7 @@ def test_extreme_local_guarantees(monkeypatch, name, eps0):
             check(mechanism, rows, n, rng, QUICK)
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize("kind", [sd.Laplace, sd.ClampedLaplace, sd.TruncatedLaplace])
 @pytest.mark.parametrize("margin", [0.0, 0.75])
 def test_upper_ends_of_continuous_reports_put_into_cells(kind, margin):

@@ -22,6 +22,7 @@ from adversary.neighbours import Neighbours
 from adversary.questions import KINDS, Tally, ask, exact_rows, violations
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "continuous"])
 def test_nothing_on_the_wrong_side(kind):
     tally, rng = Tally(), random.Random(f"quick {kind}")

@@ -92,6 +92,7 @@ def test_gaussian_between_cruder_laws():
     assert high - low < 0.05
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize("mechanism", [LAPLACE, GAUSSIAN], ids=["laplace", "gaussian"])
 def test_narrow_brackets_lie_in_wide_ones(mechanism):
     for analysis, x2 in (("blanket", None), ("dataset", 0.3)):
@@ -138,6 +139,7 @@ def test_inputs_are_checked():
         log_delta(LAPLACE, **question, x1=0.0)
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize("end", ["upper", "lower"])
 def test_claims(end):
     question = {

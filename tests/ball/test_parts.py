@@ -126,6 +126,7 @@ base = "k-rr"
 }
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize("name", TABLES)
 def test_certificates_are_verified(name, tmp_path):
     path = tmp_path / "parts.toml"

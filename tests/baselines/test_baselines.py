@@ -207,6 +207,7 @@ def test_certified_fft_through_the_front_door():
 # --------------------------------------------------------------------------------------- estimates
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize(
     ("key", "like"),
     [

@@ -89,7 +89,7 @@ def test_generic_moments_are_the_published_ones(eps0):
                 assert found.high - found.low <= 1e-11 * float(value.mid())
 
 
-@pytest.mark.many(14)
+@pytest.mark.many(6)
 @pytest.mark.parametrize("bound", [blanket.log_hoeffding, blanket.log_bennett])
 @pytest.mark.parametrize(
     ("randomizer", "moments"),

@@ -132,6 +132,7 @@ def test_zcdp_is_above_every_order():
     assert gauss.lower <= 0.5 <= gauss.upper < 0.5001
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize(
     ("alpha", "rounds"), [(1e-4, 1), (0.01, 1), (0.2, 1), (0.5, 1), (0.9, 1), (0.05, 20)]
 )

@@ -32,6 +32,7 @@ def check(bound, exact, eps):
     assert not ball(bound.lower) > ball(exact + slack)
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize("seed", range(6))
 def test_random_channels(seed):
     rng = np.random.default_rng(seed)

@@ -215,7 +215,7 @@ def random_gains(rng):
     return CrowdGains(law(2, 0.4), groups, 0.0)
 
 
-@pytest.mark.many(8)
+@pytest.mark.many(4)
 @pytest.mark.parametrize("seed", range(12))
 def test_the_sum_is_above_the_integral_for_every_choice_of_types(seed):
     rng = random.Random(seed)

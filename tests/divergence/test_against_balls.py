@@ -47,7 +47,7 @@ def scale_of(n):
     return min(0.9 * EPS0, 4.0 / math.sqrt(n))
 
 
-@pytest.mark.many(6)
+@pytest.mark.many(3)
 @pytest.mark.parametrize("n", COUNTS)
 @pytest.mark.parametrize("randomizer", FINITE, ids=lambda r: r.name)
 def test_finite(randomizer, n):

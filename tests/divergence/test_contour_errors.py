@@ -117,6 +117,7 @@ def aliased(x, alpha, period):
     return halves
 
 
+@pytest.mark.many(17)
 @pytest.mark.parametrize("alpha", [1e-4, 1.0, 50.0])
 @pytest.mark.parametrize("periods", [0.01, 0.5, 4.0, 30.0])
 @pytest.mark.parametrize("factor", [0.1, 0.5, 1.5, 4.0])

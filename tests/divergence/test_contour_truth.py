@@ -47,7 +47,7 @@ def bracket(pair, epsilon, width, tilt=None):
     return expected_positive_part(law, pair.n, chosen, width=width)
 
 
-@pytest.mark.many(23)
+@pytest.mark.many(10)
 @pytest.mark.parametrize("seed", range(70))
 def test_small_pairs(seed):
     pair, true, epsilon = draw(seed, largest=60 if seed % 7 == 0 else 30)
@@ -107,7 +107,7 @@ LATTICES = [
 ]
 
 
-@pytest.mark.many(8)
+@pytest.mark.many(4)
 @pytest.mark.parametrize(("atoms", "n", "lost", "width"), LATTICES)
 def test_lattices(atoms, n, lost, width):
     rng = random.Random(f"{atoms} {n} {lost}")
@@ -249,6 +249,7 @@ def forced(law, n, tilt, *, rare, alpha):
     )
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize("seed", range(8))
 def test_any_tilt_and_either_form(seed):
     pair, true, epsilon = draw(5000 + seed, largest=12)

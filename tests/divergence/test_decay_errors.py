@@ -68,6 +68,7 @@ def random_cells(rng, count, spread, *, lattice=False):
     return cells_of(w, start, start + width, mean=mean)
 
 
+@pytest.mark.many(14)
 @pytest.mark.parametrize("seed", range(60))
 def test_modulus_is_below_its_bound(seed):
     """Lattices as well, where |phi| comes back to 1."""

@@ -42,7 +42,7 @@ def coarse(monkeypatch, law, n, tilt, *, smoothing, period, last):
         return expected_positive_part(law, n, tilt, width=1e-3)
 
 
-@pytest.mark.many(13)
+@pytest.mark.many(7)
 @pytest.mark.parametrize("seed", range(40))
 def test_coarse_rules(seed, monkeypatch):
     """Smoothing, aliasing on both sides and truncation, each far larger than anything else."""

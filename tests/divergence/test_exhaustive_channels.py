@@ -65,13 +65,14 @@ def check(matrix, n, epsilon):
     return float(most / Fraction(bound.upper)) if bound.upper else 0.0
 
 
-@pytest.mark.many(8)
+@pytest.mark.many(4)
 @pytest.mark.parametrize("batch", range(CHANNELS // BATCH))
 def test_every_pair_of_datasets_of_random_channels_lies_inside(batch):
     ratios = [check(*random_channel(batch * BATCH + i)) for i in range(BATCH)]
     assert max(ratios) <= 1.0
 
 
+@pytest.mark.many(4)
 @pytest.mark.parametrize("batch", range(8))
 def test_epsilon_against_every_pair_of_datasets(batch):
     """At the upper end delta is not above the target for any datasets; at the lower for some."""
@@ -87,6 +88,7 @@ def test_epsilon_against_every_pair_of_datasets(batch):
             assert worst_delta(rows, n, [exponential(bound.lower)[0]])[0] >= Fraction(delta)
 
 
+@pytest.mark.many(9)
 @pytest.mark.parametrize("n", [1, 2, 3, 4, 5, 6])
 @pytest.mark.parametrize("k", [2, 3, 4])
 def test_krr_against_every_pair_of_datasets(k, n):

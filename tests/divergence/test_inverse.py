@@ -86,6 +86,7 @@ def target(curves, rng):
     return min(max(top * rng.choice([1.0, 0.999, 0.3, 1e-3, 1e-9]), 1e-300), 0.999)
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("upper", [True, False])
 @pytest.mark.parametrize("batch", range(8))
 def test_ends_hold_and_the_claimed_one_was_evaluated(batch, upper):

@@ -161,6 +161,7 @@ def run(kind, seed, widths=WIDTHS):
     return truth is not None
 
 
+@pytest.mark.many(4)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("batch", range(2))
 def test_random_laws(kind, batch):
@@ -252,6 +253,7 @@ def run_cells(kind, seed):
 CELLS = ("few cells", "few merged", "many cells", "many merged")
 
 
+@pytest.mark.many(4)
 @pytest.mark.parametrize("kind", CELLS)
 @pytest.mark.parametrize("batch", range(2))
 def test_cells_of_random_laws(kind, batch):

@@ -161,7 +161,7 @@ def omitted(size, alpha, h, step, count):
     return step * float((weight * kernel).sum()), step * float((weight * (kernel + h * h)).sum())
 
 
-@pytest.mark.many(8)
+@pytest.mark.many(4)
 @pytest.mark.parametrize("period", [3.0, 20.0, 300.0])
 @pytest.mark.parametrize("spread", [1e-6, 0.02, 0.2, 3.0])
 def test_what_the_middle_zone_leaves_out(period, spread):
@@ -214,6 +214,7 @@ class Known:
         return -min(self.rate * t * t, 60.0)
 
 
+@pytest.mark.many(14)
 @pytest.mark.parametrize("period", [3.0, 20.0, 100.0])
 @pytest.mark.parametrize("alpha", [0.1, 1.0, 5.0])
 @pytest.mark.parametrize("log_guard", [1.0, 6.0, 15.0])

@@ -192,6 +192,7 @@ def test_json_alone_writes_nothing(toml, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["t.toml"]
 
 
+@pytest.mark.long
 def test_several_files_give_a_comparison(toml, tmp_path):
     other = tmp_path / "u.toml"
     other.write_text(TOML.replace("eps0 = 2.0", "eps0 = 1.0"))

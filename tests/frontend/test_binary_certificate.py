@@ -38,7 +38,7 @@ def ends(content):
     return content["scenarios"][0]["claims"][:2]
 
 
-@pytest.mark.many(8)
+@pytest.mark.many(4)
 @pytest.mark.parametrize("name", KINDS)
 @pytest.mark.parametrize("target", ["delta = 1e-6", "epsilon = 0.3"])
 def test_honest_ends_are_verified_and_better_ones_not(tmp_path, name, target):

@@ -57,7 +57,7 @@ def tampered(path, tmp_path, change, *, resign=True):
     return new
 
 
-@pytest.mark.many(8)
+@pytest.mark.many(4)
 @pytest.mark.parametrize("target", ["delta = 1e-5", "epsilon = 0.3"])
 @pytest.mark.parametrize("name", RANDOMIZERS)
 def test_what_was_issued_is_verified(tmp_path, name, target):

@@ -76,6 +76,7 @@ def test_calibrated_to_a_central_eps():
         assert 0.29 < row.bound.upper <= 0.3
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize("epsilon", [1e-3, 0.05, 4.0])
 @pytest.mark.parametrize("build", [lambda e: sd.KRR(k=3, eps0=e), lambda e: sd.OUE(d=9, eps0=e)])
 def test_calibration_of_one(build, epsilon):

@@ -177,7 +177,7 @@ def check_every_edit(folder, kind, *, only=("",), loose=True):
     return tried, let
 
 
-@pytest.mark.many(3)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("kind", QUICK)
 def test_every_field_changed_alone(kind, tmp_path, monkeypatch):
     remember(monkeypatch)

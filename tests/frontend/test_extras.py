@@ -68,6 +68,7 @@ def test_a_curve_is_drawn_with_plot_alone(tmp_path):
     assert (tmp_path / "x.svg").exists()
 
 
+@pytest.mark.many(1)
 def test_verify_needs_its_own_extra_alone(certificate):
     assert "VERIFIED" in alone("verify", ["verify", certificate])
 

@@ -49,6 +49,7 @@ def test_letters_without_a_font_are_one_line(tmp_path):
 TITLES = ["costs $5, not $6", r"$\\frac$ and $\frac$", "a_b^c {x} 50%", "Größe, δ ≤ ε₀", PRIVATE]
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("title", TITLES)
 @pytest.mark.parametrize("kind", ["png", "svg", "pdf"])
 def test_titles_are_drawn_as_they_are_written(tmp_path, title, kind):

@@ -3,11 +3,14 @@
 import subprocess
 import sys
 
+import pytest
+
 COMMAND = [sys.executable, "-W", "error", "-m", "shuffledp"]
 WITHOUT_EXTRAS = """
 import sys
 for name in ("matplotlib", "pydantic", "flint"):
     sys.modules[name] = None
+
 from shuffledp.cli import main
 main(sys.argv[1:])
 """
@@ -31,6 +34,7 @@ def test_bad_input_without_traceback():
     assert done.stdout == ""
 
 
+@pytest.mark.long
 def test_the_core_works_without_extras_and_names_the_one_that_is_missing(tmp_path):
     base = [sys.executable, "-W", "error", "-c", WITHOUT_EXTRAS]
     krr = ["k-rr", "--k", "3", "--eps0", "1", "-n", "50"]

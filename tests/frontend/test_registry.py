@@ -170,6 +170,7 @@ for key, name in (("k", "rounds"), ("k", "protocol"), ("eps0", "protocol")):
     del CASES[name]["randomizer"][key]
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize("name", CASES)
 def test_an_entry_is_one_of_the_schema_with_the_certificates_numbers(name):
     text = entry(CASES[name])

@@ -87,6 +87,7 @@ def test_few_and_many_rounds_are_verified(tmp_path, rounds):
     assert {c.verdict for c in verify(written(tmp_path, rounds=rounds))} == {"holds"}
 
 
+@pytest.mark.many(1)
 def test_the_ends_are_those_of_compose_but_for_the_lattice(weekly):
     certificate = read(weekly)
     best = sd.shuffle(sd.KRR(k=5, eps0=2.0), n=18000).compose(rounds=12).epsilon(delta=1e-5)

@@ -37,7 +37,7 @@ def upper(content):
     return content["scenarios"][0]["claims"][0]
 
 
-@pytest.mark.many(8)
+@pytest.mark.many(4)
 @pytest.mark.parametrize(
     ("name", "target"),
     [
@@ -88,6 +88,7 @@ def test_each_free_number_edited(tmp_path, name):
     assert fell > 0
 
 
+@pytest.mark.many(9)
 @pytest.mark.parametrize(
     "edit",
     [

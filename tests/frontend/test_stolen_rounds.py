@@ -63,6 +63,7 @@ def _balls_once():
         yield
 
 
+@pytest.mark.many(1)
 def test_honest_rounds_are_verified_and_sharp(honest, tmp_path):
     claim, lower = honest["scenarios"][0]["composed"][:2]
     assert claim["witness"]["analysis"] == claim["theorem"]["key"] == "label-stealing"

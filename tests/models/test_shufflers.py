@@ -41,6 +41,7 @@ def seeds(few, many):
 # ------------------------------------------------------------------- an order that is not uniform
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize("seed", seeds(6, 200))
 def test_orders_near_uniform(seed):
     rng = exact.rng_of(seed)
@@ -203,6 +204,7 @@ def test_absent_users_are_filled_in(seed):
 # --------------------------------------------------------------------------- several users
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize("seed", seeds(6, 200))
 def test_several_users(seed):
     rng = exact.rng_of(500 + seed)
@@ -421,6 +423,7 @@ def test_bad_settings_are_named():
         )
 
 
+@pytest.mark.long
 def test_reports_that_hardly_overlap():
     """Rare outputs of an unbounded mechanism: no overflow, ends in order."""
     bound = sd.shuffle(sd.Gaussian(sigma=1.0), 3, changed=3).delta(epsilon=2.0)

@@ -87,6 +87,7 @@ def test_replace_is_making_it_anew(name, field):
         assert dataclasses.replace(found, **{key: ARGUMENTS[name][key] for key in more}) == old
 
 
+@pytest.mark.many(7)
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("name", VALUES)
 def test_copies_are_equal_and_hash_alike(name, way):

@@ -131,6 +131,7 @@ def test_a_crowd_is_verified_as_the_library_verifies_it(tmp_path):
     assert any("written alike" in words for words in found[0][1]["not_checked"])
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize("table", TABLES[:3])
 def test_other_parameters_are_never_verified(tmp_path, table):
     good = certificate(tmp_path, table)

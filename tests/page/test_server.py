@@ -78,6 +78,7 @@ ASKED = [
 ]
 
 
+@pytest.mark.many(4)
 @pytest.mark.parametrize("fields", ASKED, ids=lambda fields: " ".join(fields.values())[:40])
 def test_an_answer_is_what_the_command_line_prints(server, fields):
     status, body = ask(server, "epsilon", fields)

@@ -54,6 +54,7 @@ def column_for(mechanism):
     return Column(name="two" if isinstance(mechanism, sd.BinaryRR) else "x")
 
 
+@pytest.mark.many(5)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.name)
 def test_one_seed_gives_the_same_sums_everywhere(mechanism, values, files):
     job = Job(mechanism.to_dict(), column_for(mechanism), seed=11)
@@ -74,6 +75,7 @@ def test_one_seed_gives_the_same_sums_everywhere(mechanism, values, files):
     assert not np.array_equal(again.sums, found[0].sums)
 
 
+@pytest.mark.many(5)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=lambda m: m.name)
 def test_private_runs_estimate_the_truth(mechanism, values, files, tmp_path):
     """Within six standard errors; the report file holds what was summed."""
@@ -347,7 +349,7 @@ def whole_numbers(path, rows, size, *, groups=True):
     return path
 
 
-@pytest.mark.many(1)
+@pytest.mark.long
 @pytest.mark.parametrize("engine", ["FileEngine", "DuckEngine"])
 @pytest.mark.parametrize("name", ["x.parquet", "x.csv"])
 def test_reading_holds_no_column(engine, name, tmp_path):

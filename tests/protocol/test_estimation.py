@@ -132,7 +132,7 @@ def test_moments_in_batches_and_noise_moments():
         moments(mechanism, np.array([1.0]))
 
 
-@pytest.mark.many(4)
+@pytest.mark.many(2)
 @pytest.mark.parametrize(
     "mechanism",
     [

@@ -40,6 +40,7 @@ NAMES = [
 ]
 
 
+@pytest.mark.many(14)
 @pytest.mark.parametrize("engine", [FileEngine, DuckEngine], ids=["files", "duckdb"])
 @pytest.mark.parametrize("ending", [".parquet", ".csv"])
 @pytest.mark.parametrize("name", NAMES)
@@ -430,6 +431,7 @@ def parquet_case(rng):
     return out.getvalue(), values
 
 
+@pytest.mark.long
 def test_500_parquet_files(tmp_path):
     """With page checksums a damaged page is found; what is read is what was written."""
     rng = random.Random(20261122)

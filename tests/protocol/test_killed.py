@@ -149,6 +149,7 @@ def moments(count, seed):
 SIGNALS = [signal.SIGKILL, signal.SIGTERM, signal.SIGHUP]
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize("number", SIGNALS, ids=lambda n: n.name)
 def test_ended_in_the_middle(place, out, operations, number):
     assert ended(place, out, number, operations // 2) == set()
@@ -189,6 +190,7 @@ def test_nohup_is_not_ended_by_a_hangup(place, out, operations):
     assert finished(out) == FINISHED
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize("kilobytes", [0, *random.Random(3).sample(range(1, 1400), 1)])
 def test_a_disk_that_is_full(place, out, kilobytes):
     """Files may grow so far: the reports take 1.5 MB, and what is spilled as much."""

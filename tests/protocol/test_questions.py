@@ -159,6 +159,7 @@ def read(path):
         return list(csv.DictReader(file))
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize("kind", FILES)
 def test_run_and_the_collectors_half(place, kind):
     result = call("run", place / f"{kind}.toml", "--input", place / "in.parquet", "--output",
@@ -203,6 +204,7 @@ def test_a_record_says_which_column_a_number_is_about(place):
     assert rows[4]["post_processed"] == rows[4]["estimate"]
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize("kind", FILES)
 def test_unbiased_and_covering_at_their_level(place, kind):
     """60 runs, all numbers together; number by number in test_questions_alone."""
@@ -360,6 +362,7 @@ def test_files_on_another_disk_and_files_of_one_name(place, capsys, monkeypatch)
         assert (place / name).read_bytes() == before
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize(("limit", "kind"), [(20_000, "joint"), (2_000, "ranges")])
 def test_a_disk_that_takes_no_more_is_one_line_and_leaves_nothing(place, limit, kind):
     """A limit on the size of files stands for a full disk: while spilling, and while writing."""

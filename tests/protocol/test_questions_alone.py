@@ -54,7 +54,7 @@ def found():
     return made
 
 
-@pytest.mark.many(8)
+@pytest.mark.long
 @pytest.mark.parametrize("name", CASES)
 def test_unbiased(found, name):
     errors, _, _ = found[name]

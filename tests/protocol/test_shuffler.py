@@ -23,6 +23,7 @@ def through(reports, seed, *, expected, cut=3):
         return np.concatenate(list(shuffler.batches()))
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize("expected", [1, 10**6])
 def test_every_permutation_is_equally_likely(expected):
     """All 120 orders of five reports; one bucket, and many buckets."""

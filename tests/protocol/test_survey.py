@@ -148,6 +148,7 @@ TABLES = {
 }
 
 
+@pytest.mark.many(4)
 @pytest.mark.parametrize("kind", TABLES)
 def test_tables_of_every_kind(kind):
     domain = pd.Index(PAGES) if kind == "pandas" else np.array(PAGES)

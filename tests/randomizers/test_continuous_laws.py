@@ -132,6 +132,7 @@ def test_masses_blanket_and_tails(randomizer, cells):
             assert abs(inside - 1) < arb(2) ** -200
 
 
+@pytest.mark.many(23)
 @pytest.mark.parametrize("randomizer", [*LAPLACE, *GAUSSIAN], ids=repr)
 @pytest.mark.parametrize("kind", ["blanket", "low", "middle"])
 def test_ratio_ranges_hold_every_point_of_the_cell(randomizer, kind):
@@ -188,6 +189,7 @@ def test_ratio_ranges_hold_every_point_of_the_cell(randomizer, kind):
     assert len(kept) >= pair.w.size
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("randomizer", [*LAPLACE, *GAUSSIAN], ids=repr)
 def test_mass_one_and_mean(randomizer):
     low, high = randomizer.low, randomizer.high

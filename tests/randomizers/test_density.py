@@ -246,7 +246,7 @@ def small_delta(name, x0, x1, x2, n, epsilon):
     )
 
 
-@pytest.mark.many(4)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("name", MADE)
 @pytest.mark.parametrize("n", [1, 2, pytest.param(3, marks=pytest.mark.long)])
 def test_small_n_by_integration(name, n):
@@ -381,6 +381,7 @@ LAWS = {
 }
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize("name", LAWS)
 def test_sampler_and_estimator(name):
     randomizer, law = made(name), LAWS[name]

@@ -61,18 +61,19 @@ class Oracle:
         return (low.gamma_upper(a, regularized=1) - high.gamma_upper(a, regularized=1)) / 2
 
 
-@pytest.mark.many(8)
+@pytest.mark.many(4)
 @pytest.mark.parametrize("randomizer", MECHANISMS, ids=repr)
 def test_masses_blanket_and_tails(randomizer):
     check_masses(randomizer, Oracle(randomizer), (0.0, 1.0, 0.25), cells=600, count=40)
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize("randomizer", MECHANISMS[::3], ids=repr)
 def test_masses_of_fine_cells(randomizer):
     check_masses(randomizer, Oracle(randomizer), (0.0, 1.0), cells=1 << 15, count=25)
 
 
-@pytest.mark.many(17)
+@pytest.mark.many(9)
 @pytest.mark.parametrize("randomizer", MECHANISMS, ids=repr)
 @pytest.mark.parametrize("x2", [None, 0.0, 0.5])
 def test_ranges_hold_every_point_of_a_cell(randomizer, x2):
@@ -112,6 +113,7 @@ def test_any_law_is_a_law(shape, scale, x):
     assert abs(math.fsum(pair.w * pair.b) - 1.0) <= pair.rel + pair.tail[1] + 1e-13
 
 
+@pytest.mark.many(9)
 @pytest.mark.parametrize("log_ratio_of", [(0.0, 1.0), (0.0, 0.5), (0.3, 1.0)])
 @pytest.mark.parametrize("shape", [0.2, 0.9, 1.0, 1.1, 2.0, 7.0])
 def test_log_ratios_are_monotone_on_cells(shape, log_ratio_of):
@@ -138,6 +140,7 @@ def test_log_ratios_are_monotone_on_cells(shape, log_ratio_of):
     assert np.all(spread <= wiggle[sure] + 1e-5)
 
 
+@pytest.mark.many(4)
 @pytest.mark.parametrize(
     ("named", "general"),
     [
@@ -161,6 +164,7 @@ def test_end_points_dominate_other_pairs(randomizer):
     check_convex_order(randomizer, (0.0, 0.2, 0.5, 0.9, 1.0))
 
 
+@pytest.mark.many(17)
 @pytest.mark.parametrize("randomizer", MECHANISMS, ids=repr)
 @pytest.mark.parametrize("delta", [0.9, 0.3, 1e-2, 1e-6, 1e-30])
 def test_local_epsilon(randomizer, delta):
@@ -192,6 +196,7 @@ def test_eps0_is_attained():
     assert sd.GeneralizedGaussian(shape=1.01, scale=0.25).eps0 == math.inf
 
 
+@pytest.mark.many(5)
 @pytest.mark.parametrize(
     "shape", [1 / 32, 0.1, 0.5, 1.0, 1.7, 2.0, 5.0, 50.0, 1000.0], ids=lambda b: f"b={b:g}"
 )

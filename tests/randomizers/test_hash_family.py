@@ -43,6 +43,7 @@ def test_one_report_hits_the_whole_domain(domain, l):
     assert m <= domain - 1
 
 
+@pytest.mark.many(7)
 @pytest.mark.parametrize("eps0", [0.05, 1.0, 3.3, 30.0])
 @pytest.mark.parametrize(("domain", "l"), FAMILIES)
 def test_masses_are_those_of_the_law(domain, l, eps0):

@@ -144,6 +144,7 @@ def outputs(part, node):
                 yield p, np.array([[*a, z]], dtype=np.uint8)
 
 
+@pytest.mark.many(5)
 @pytest.mark.parametrize("consistent", [True, False])
 @pytest.mark.parametrize(
     ("base", "domain", "values", "ranges"),

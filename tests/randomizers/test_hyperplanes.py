@@ -168,6 +168,7 @@ def test_sums_count_the_reports_that_favour_each_item(kind, domain, q, table, mo
     assert not none.sums.any()
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("eps0", [0.3, 2.0, 5.0, 8.0])
 def test_large_domains_are_decoded_item_by_item_alike(kind, eps0):

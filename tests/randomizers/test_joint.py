@@ -193,6 +193,7 @@ def test_extremal_parts_differ_where_they_share_least(pattern, grow):
             assert cases.blanket_delta(rows, *pair, n, alpha) <= top
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize(
     "part",
     [

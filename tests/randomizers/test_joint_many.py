@@ -64,6 +64,7 @@ def test_too_many_classes_for_a_law_but_not_for_the_accountant():
     assert bound.upper < 0.3
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("most", [12, 100])
 def test_merged_cells_bracket_the_exact_divergence(seed, most):

@@ -277,7 +277,7 @@ def test_local_epsilon(sigma, delta):
     assert total <= ball(delta)
 
 
-@pytest.mark.many(8)
+@pytest.mark.many(4)
 @pytest.mark.parametrize(
     "randomizer", [*SMALL[:4], SMALL[5], SMALL[6], SMALL[7], *SMALL[9:11]], ids=repr
 )

@@ -69,7 +69,7 @@ class OneCoin:
         return (np.broadcast_to(chances, size) > self.level).astype(np.int64)
 
 
-@pytest.mark.many(8)
+@pytest.mark.many(4)
 @pytest.mark.parametrize("scale", SCALES)
 @pytest.mark.parametrize("distance", DISTANCES)
 def test_neighbours_stay_within_the_separation(scale, distance):

@@ -49,6 +49,7 @@ def users(domain, s, *, values=(-1, 1), padding=False):
                 yield list(zip(keys, v, strict=True))
 
 
+@pytest.mark.many(11)
 @pytest.mark.parametrize("padding", [False, True])
 @pytest.mark.parametrize(("domain", "s"), SIZES)
 @pytest.mark.parametrize("eps0", EPS0)

@@ -40,6 +40,7 @@ def circle(c, grow, inputs):
     return rows
 
 
+@pytest.mark.many(20)
 @pytest.mark.parametrize("c", SHARES)
 @pytest.mark.parametrize("eps0", [1e-3, 1.0, 8.0, 300.0])
 def test_law_on_the_circle(c, eps0):

@@ -91,7 +91,7 @@ RANDOMIZERS = [
 ]
 
 
-@pytest.mark.many(20)
+@pytest.mark.many(10)
 @pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
 def test_sampler_has_the_law(randomizer):
     rows, place = outputs(randomizer)
@@ -104,6 +104,7 @@ def test_sampler_has_the_law(randomizer):
             assert fits(counts, [float(p) for p in rows[(x + 1) % len(rows)]]) < LEAST_P_VALUE
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
 def test_system_randomness_has_the_same_law(randomizer):
     rows, place = outputs(randomizer)

@@ -130,6 +130,7 @@ def law_of(r, x):
     return stats.norm(loc=x, scale=r.noise)
 
 
+@pytest.mark.many(5)
 @pytest.mark.parametrize("r", MECHANISMS, ids=repr)
 def test_reports_have_the_law(r):
     places = (0.0, 1.0) if getattr(r, "binary", False) else (0.0, 0.37, 1.0)

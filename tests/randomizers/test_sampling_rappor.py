@@ -36,6 +36,7 @@ def rows_of(d, s, w):
     return [[sum(single[x][k] for x in c) / s for k in range(2**d)] for c in sets], sets
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize(("d", "s"), SIZES)
 @pytest.mark.parametrize("eps0", [1e-3, 1.0, 4.0, 60.0])
 def test_law_is_the_definition(d, s, eps0):

@@ -43,6 +43,7 @@ def grid(randomizer, at):
     return sorted(y for y in jumps if -PERIODS <= y <= PERIODS + 1)
 
 
+@pytest.mark.many(12)
 @pytest.mark.parametrize("randomizer", MECHANISMS, ids=repr)
 @pytest.mark.parametrize("third", [Fraction(1, 2), Fraction(1, 4), Fraction(0)])
 def test_law_of_the_ratios(randomizer, third):

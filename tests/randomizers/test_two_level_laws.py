@@ -68,6 +68,7 @@ def test_laws(randomizer):
     assert sd.randomizer_from_dict(randomizer.to_dict()) == randomizer
 
 
+@pytest.mark.long
 @settings(max_examples=5)
 @given(mechanisms(), st.integers(1, 10**9), st.floats(-60.0, -1.0))
 def test_brackets(randomizer, n, log_delta):

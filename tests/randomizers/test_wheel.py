@@ -65,6 +65,7 @@ def make(points, arc, s, items, eps0):
     return sd.Wheel(domain=max(items, 2 * s), s=s, eps0=eps0, p=arc / points)
 
 
+@pytest.mark.many(5)
 @pytest.mark.parametrize(("points", "arc", "s", "items"), SMALL)
 @pytest.mark.parametrize("eps0", [0.5, 2.0, 20.0])
 def test_coverage_of_disjoint_sets(circle, points, arc, s, items, eps0):
@@ -126,6 +127,7 @@ def positive(gains, n):
     return sum(max(total, 0.0) * p for total, p in sums.items()) / n
 
 
+@pytest.mark.many(4)
 @pytest.mark.parametrize(("points", "arc", "s", "items"), SMALL)
 @pytest.mark.parametrize("eps0", [0.7, 2.5])
 def test_envelope_dominates_every_pair(circle, points, arc, s, items, eps0):

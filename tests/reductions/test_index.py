@@ -139,7 +139,7 @@ def test_estimate_prints_its_warning():
         acc.delta(epsilon=0.0, analysis="shuffle-index", certified=False)
 
 
-@pytest.mark.many(10)
+@pytest.mark.many(5)
 @pytest.mark.parametrize("shape", [1.5, 2.0, 3.0, 4.0, 8.0])
 @pytest.mark.parametrize("deviation", [0.2, 0.3, 0.5, 0.7, 1.0, 3.0])
 def test_both_indices_are_in_order_or_refused(shape, deviation):

@@ -59,7 +59,7 @@ def test_the_readme_lists_them_as_they_are():
 # ----------------------------------------------------------------- small cases, exhaustively exact
 
 
-@pytest.mark.many(8)
+@pytest.mark.many(4)
 @pytest.mark.parametrize("name", CHANNELS)
 @pytest.mark.parametrize("n", [1, 2, 4])
 def test_all_analyses_around_the_exact_worst_case(name, n):
@@ -137,7 +137,7 @@ BALLS = {
 }
 
 
-@pytest.mark.many(8)
+@pytest.mark.many(4)
 @pytest.mark.parametrize("name", BALLS)
 @pytest.mark.parametrize(("n", "epsilon"), [(100, 0.4), (20_000, 0.03)])
 def test_all_uppers_above_and_all_lowers_below_in_balls(name, n, epsilon):

@@ -330,7 +330,7 @@ def test_exact_blanket_repaired_stronger_clone_clone(channel, n, share):
         assert lows[smaller] <= highs[larger]
 
 
-@pytest.mark.many(9)
+@pytest.mark.many(5)
 @pytest.mark.parametrize("eps0", [0.1, 1.0, 4.0])
 @pytest.mark.parametrize("n", [100, 10_000, 10**8])
 @pytest.mark.parametrize(

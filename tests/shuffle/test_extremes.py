@@ -53,6 +53,7 @@ def test_krr_everywhere_long(n, eps0):
     run_krr(n, eps0, DELTAS)
 
 
+@pytest.mark.many(5)
 @pytest.mark.parametrize("eps0", FEW_LOCAL)
 @pytest.mark.parametrize("n", FEW_COUNTS)
 def test_krr_everywhere(n, eps0):
@@ -73,7 +74,7 @@ def test_all_finite_randomizers(n, eps0):
         check(sd.shuffle(randomizer, n=n, rtol=1e-3), eps0, 1e-9)
 
 
-@pytest.mark.many(8)
+@pytest.mark.many(3)
 @pytest.mark.parametrize("eps0", [1e-4, 1.0, 30.0, 300.0])
 @pytest.mark.parametrize("n", FEW_COUNTS)
 def test_generic_everywhere(n, eps0):
@@ -155,6 +156,7 @@ def test_a_pair_that_is_always_told_apart():
         assert sd.shuffle(clear, n=n).epsilon(delta=1e-3).upper == math.inf
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize("randomizer", [sd.Laplace(eps0=1.0), sd.Gaussian(sigma=1.0)], ids=repr)
 @pytest.mark.parametrize("n", [1, 1000, 10**15])
 def test_continuous_corners(randomizer, n):

@@ -71,6 +71,7 @@ def sharp_sum(reservoir: Measure, law: Measure, n: int, alpha: float) -> float:
     return float(((size(c) + size(d)) ** n).mean() / (2.0 * n * alpha))
 
 
+@pytest.mark.many(20)
 @pytest.mark.parametrize("seed", range(40))
 def test_coarse_bounds_are_above_the_integral(seed):
     """Above the integral up to where sums are cut, for light, heavy and two-point gains."""

@@ -17,7 +17,7 @@ from stealing.exact import grown
 DELTA = 1e-6
 
 
-@pytest.mark.many(5)
+@pytest.mark.many(3)
 @pytest.mark.parametrize(
     ("randomizer", "n", "gap"),
     [

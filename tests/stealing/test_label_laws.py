@@ -68,6 +68,7 @@ INTERVALS = [
 ]
 
 
+@pytest.mark.many(4)
 @pytest.mark.parametrize("randomizer", INTERVALS, ids=lambda r: f"{r.name}-{r.eps0}")
 def test_corners_dominate_all_triples_of_an_interval(randomizer: sd.Randomizer) -> None:
     rng = random.Random(1)

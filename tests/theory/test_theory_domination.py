@@ -87,6 +87,7 @@ def merged(t):
     return tuple((x[0] + x[1], *x[2:]) for x in t)
 
 
+@pytest.mark.many(12)
 @pytest.mark.parametrize("seed", range(25))
 def test_domination_bounds_every_n_and_a(seed):
     """Smaller references that vanish, mergers, and random triples that happen to dominate."""

@@ -199,6 +199,7 @@ def unimodal(rng, K, *, zero_tail):
     return [v / total for v in steps]
 
 
+@pytest.mark.many(13)
 @pytest.mark.parametrize("seed", range(30))
 def test_lattice_noise_on_a_bounded_window(seed):
     """Theorem 4.8 and, for noise of bounded support, Theorem 4.6(r) to (t) (sections 4.3, 4.4).
@@ -216,6 +217,7 @@ def test_lattice_noise_on_a_bounded_window(seed):
                 assert blanket_bound(rows, x0, x1, a, n) <= ends
 
 
+@pytest.mark.many(6)
 @pytest.mark.parametrize("seed", range(12))
 def test_claim_of_the_additive_noise_theorem(seed):
     """Claim (b) of Theorem 4.6, on the lattice: sum (f_x0 - c f_x1 - t B)_+ for all c, t >= 0."""

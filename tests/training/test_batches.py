@@ -89,6 +89,7 @@ def test_one_step_is_the_gaussian_mechanism():
     assert wide.lower <= found.upper
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize("sampler", ["balls-and-bins", "shuffle", "poisson"])
 def test_ends_are_in_order_and_less_than_one_batch_alone(sampler):
     run = sd.sgd(n=40, noise=0.8, clip=1.0, epochs=1, batch=2, delta=1e-4, sampler=sampler)
