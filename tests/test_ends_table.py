@@ -1,10 +1,14 @@
 """The tables of docs/ends-that-meet.md are those that ``make figures`` makes."""
 
+import math
 import re
 from pathlib import Path
 
 import pytest
 from bench import ends_meet
+
+import shuffledp as sd
+from shuffledp.deployment.rounds import _composed, after_rounds
 
 TEXT = (Path(__file__).parents[1] / "docs" / "ends-that-meet.md").read_text(encoding="utf-8")
 # Quick to make again: mechanisms with few outputs.
@@ -30,6 +34,44 @@ def sections():
             assert row[0] not in found[-1][1]
             found[-1][1][row[0]] = row[1:]
     return found
+
+
+def test_what_the_blanket_loses_at_large_n():
+    """sqrt(chi_B/max chi_x), from the laws of all inputs that symmetry does not make alike."""
+    block = TEXT.split("<!-- limits -->")[1].split("<!-- end of limits -->")[0]
+    rows = dict(re.findall(r"\| ([a-z-]+ \d) \| ([\d.]+) \|", block))
+    found = {row.title: row.account(2).source for row in ends_meet.rows() if row.title in rows}
+    assert set(found) == set(rows)
+    for title, randomizer in found.items():
+        inputs = (-1.0, 1.0) if title.startswith("duchi") else (0, 1, 2)
+        inputs = (0, 1) if title.startswith("binary") else inputs
+        mass = randomizer.law(inputs).mass
+        blanket = randomizer.law(inputs).blanket
+        change = (mass[0] - mass[1]) ** 2
+        ratio = (change / blanket).sum() / max((change / row).sum() for row in mass)
+        assert f"{math.sqrt(ratio):.3f}" == rows[title]
+
+
+@pytest.mark.long
+def test_rounds_made_again():
+    block = TEXT.split("<!-- rounds -->")[1].split("<!-- end of rounds -->")[0]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in block.strip().splitlines()[2:]
+    ]
+    accounts = {
+        "any 2-LDP mechanism": sd.generic(eps0=2.0, n=10_000),
+        "binary-rr 2": sd.shuffle(sd.BinaryRR(eps0=2.0), n=10_000),
+        "hybrid 2": sd.shuffle(sd.Hybrid(eps0=2.0), n=10_000),
+    }
+    assert [row[0] for row in rows] == list(accounts)
+    for (_, *cells), account in zip(rows, accounts.values(), strict=True):
+        exact = account.compose(rounds=4).epsilon(delta=1e-6)
+        stated = after_rounds(account, rounds=4, quantity="epsilon", value=1e-6)
+        before = _composed(account.as_round(sharper=False), 4, "epsilon", 1e-6)
+        ends = (exact.lower, exact.upper, stated.upper, before.upper)
+        assert cells == [f"{end:.4f}" for end in ends]
+        assert exact.lower <= exact.upper <= stated.upper < before.upper
 
 
 def test_every_row_is_there_and_no_other():

@@ -24,7 +24,7 @@ _LOWEST = -560.0
 _SHARE = 1e-3
 # Classes of outputs of all pairs with all others' inputs that a verifier looks at in two seconds:
 # of all ordered pairs, most of which come close, and of triples, most of which a glance rules out.
-_MOST_LISTED, _MOST_SHIFTED = 500, 5000
+_MOST_LISTED, _MOST_SHIFTED = 500, 2000
 # Of Laplace noise: its cover has the more inputs the smaller one round's eps is, 700 at these.
 _MOST_SPANNING, _WIDEST = 1_000_000, 4.0
 
