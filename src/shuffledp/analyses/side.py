@@ -21,6 +21,10 @@ End = Literal["upper", "lower", "estimate"]
 
 # Up to so many profiles a loose bracket of each costs more than it saves.
 _FEW = 2
+# Estimates of log delta at the same eps are as near as that to each other's order: a lower end of
+# the second largest would be lower by no more.
+_NEAR = 0.5
+_UNKNOWN = LogInterval(-math.inf, math.inf)
 # Where an estimate is that far above, a loose bracket decides.
 _FAR_ABOVE = 0.5
 
@@ -93,8 +97,8 @@ class Side:
 
     def log_delta(self, epsilon: float, *, width: float) -> Found:
         """The end of log delta at this eps, numerically about a relative ``width`` wide."""
-        brackets = self._brackets(epsilon, width)
         upper = self.end == "upper"
+        brackets = self._brackets(epsilon, width) if upper else self._best(epsilon, width)
         ends = [bracket.high if upper else bracket.low for bracket in brackets]
         which = max(range(len(ends)), key=ends.__getitem__)
         low, high = brackets[which]
@@ -128,6 +132,25 @@ class Side:
                 found = narrowest(self.profiles[i], epsilon, width)[0]
                 low, high = max(bracket.low, found.low), min(bracket.high, found.high)
                 brackets[i] = LogInterval(low, high)
+        return brackets
+
+    def _best(self, epsilon: float, width: float) -> list[LogInterval]:
+        """Of those that may be the largest by an estimate: each one's own low end is a lower end.
+
+        Of a profile that is not looked at nothing is said.
+        """
+        rough = [profile.rough_log_delta(epsilon) for profile in self.profiles]
+        order = sorted(range(len(rough)), key=lambda i: -rough[i])
+        near = [i for i in order if not rough[i] < rough[order[0]] - _NEAR]
+        brackets = [_UNKNOWN] * len(rough)
+        largest = -math.inf
+        for i in near:
+            profile = self.profiles[i]
+            # A loose bracket first of all but the one that seems the largest.
+            if i != order[0] and profile.log_delta(epsilon).high < largest:
+                continue
+            brackets[i] = narrowest(profile, epsilon, width)[0]
+            largest = max(largest, brackets[i].low)
         return brackets
 
     def slope(self, epsilon: float, cap: float) -> float:
