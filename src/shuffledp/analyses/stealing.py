@@ -99,9 +99,9 @@ class StealingCurve:
     n: int
 
     @property
-    def covered(self) -> bool:
-        """Whether a cover of a continuum of inputs is looked at."""
-        return _ALONG.of(self).slow
+    def many(self) -> bool:
+        """Whether many types are looked at together."""
+        return _ALONG.of(self).many
 
     def log_upper(self, epsilon: float) -> float:
         """Certified upper bound of log delta at eps >= 0, 0 where there is none."""

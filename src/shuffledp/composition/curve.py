@@ -59,8 +59,8 @@ class Sharper(Protocol):
     """Upper values of a curve alone, at each eps from a bound that has no bracket of its own."""
 
     @property
-    def covered(self) -> bool:
-        """Whether a cover of a continuum of inputs is looked at, by a reader another one."""
+    def many(self) -> bool:
+        """Whether many types are looked at together, which a reader does in its own way."""
         ...
 
     def log_upper(self, epsilon: float) -> float:

@@ -30,8 +30,9 @@ _PER_SCALE = 8.0
 _ROOM, _ROOM_SLOW = 2e-4, 2e-3
 # Of that, what is left for the reader.
 _SEEN = 0.25
-# Where a reader of a sharper bound covers a continuum of inputs with a coarser grid of its own.
-_ROOM_COVERED, _SEEN_COVERED = 1e-2, 0.75
+# Where a reader of a sharper bound covers a continuum of inputs with a coarser grid of its own; and
+# where many types are told apart by moments, which may be sharper than a reader's sum by 1e-3.
+_ROOM_COVERED, _ROOM_MANY, _SEEN_COVERED = 1e-2, 3e-3, 0.75
 _DEPTH = 11.0
 _MARGIN = 25.0
 _STRICT = 1e-9
@@ -119,8 +120,10 @@ def on_lattice(
         sharper bound can see.
     """
     slow = part.steps < STEPS
-    covered = slow and sharper and part.sharper is not None and part.sharper.covered
-    room = _ROOM_COVERED if covered else _ROOM_SLOW if slow else _ROOM
+    covered = sharper and part.sharper is not None and part.sharper.many
+    room = _ROOM_SLOW if slow else _ROOM
+    if covered:
+        room = _ROOM_COVERED if slow else _ROOM_MANY
     level = max(log_target - math.log(rounds) - _DEPTH, LOWEST_LEVEL)
     bound = _AsRead(part.sharper) if sharper and part.sharper is not None else None
     source = Envelope([part.groups[0]], bound)
@@ -178,9 +181,9 @@ class _AsRead:
         return 0.0 if found is None else found[0]
 
     @property
-    def covered(self) -> bool:
-        """Whether a cover of a continuum of inputs is looked at."""
-        return self._bound.covered
+    def many(self) -> bool:
+        """Whether many types are looked at together."""
+        return self._bound.many
 
     def rough(self, epsilon: float) -> float:
         """The bound's own."""

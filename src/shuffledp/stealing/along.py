@@ -16,7 +16,7 @@ from scipy.optimize import brentq
 
 from shuffledp.errors import NotCertified
 from shuffledp.stealing.bound import log_bound
-from shuffledp.stealing.cases import Case
+from shuffledp.stealing.cases import Case, FamilyCase, FiniteCase
 from shuffledp.stealing.noise import IntervalCase
 from shuffledp.stealing.positive_sum import LARGEST_EXPONENT, Contour
 from shuffledp.stealing.proposal import Proposal, contour_of
@@ -227,6 +227,12 @@ class Along:
     def slow(self) -> bool:
         """Whether a bound looks at a cover of inputs."""
         return any(isinstance(case, IntervalCase) for case in self._rough.cases(_ANY_LEVEL))
+
+    @property
+    def many(self) -> bool:
+        """Whether types are more than those of one law or of a family."""
+        cases = self._rough.cases(_ANY_LEVEL)
+        return not all(isinstance(case, FiniteCase | FamilyCase) for case in cases)
 
     @property
     def _spacing(self) -> tuple[float, int, float]:
