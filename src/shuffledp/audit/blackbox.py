@@ -343,7 +343,7 @@ def any_reports(lines: Sequence[bytes]) -> Any:
     try:
         rows = json.loads(b"[" + b",".join(kept) + b"]")
         array = np.array(rows)
-    except ValueError:
+    except (ValueError, RecursionError):
         rows, array = [], np.zeros(0)
     if len(rows) == len(kept) and array.dtype.kind in "iuf":
         return array

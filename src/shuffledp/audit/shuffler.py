@@ -337,7 +337,7 @@ def _line(line: bytes, pause: float) -> Left:
     text = line.decode(errors="replace")
     try:
         found = json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = text
     # A message written as it is may look like a number, 12e4 for one.
     found = found if isinstance(found, str | dict) else text

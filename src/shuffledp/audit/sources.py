@@ -36,7 +36,7 @@ Labels = npt.NDArray[np.integer]
 _LONGEST_LINE = 1 << 18
 # Seconds between two looks at a command that runs.
 _LOOK = 0.02
-_LONGEST_TIME = 86_400.0
+LONGEST_TIME = 86_400.0
 # Bytes that a pipe holds on Linux (pipe(7)): no read gives more.
 _CHUNK = 1 << 16
 _SHOWN = 200
@@ -68,7 +68,7 @@ class Command:
     def __post_init__(self) -> None:
         if not self.words:
             raise rejected("command", "", "a program and its arguments")
-        _check.positive("timeout", self.timeout, high=_LONGEST_TIME)
+        _check.positive("timeout", self.timeout, high=LONGEST_TIME)
         _check.count("longest", self.longest, high=_LONGEST_LINE)
         if isinstance(self.randomizer, PartsRandomizer) or not _jsonable(self.randomizer):
             name = self.randomizer.name
@@ -114,6 +114,9 @@ class Lines:
     words: tuple[str, ...]
     timeout: float = 600.0
     longest: int = 4096
+
+    def __post_init__(self) -> None:
+        _check.positive("timeout", self.timeout, high=LONGEST_TIME)
 
     def __call__(self, text: str, count: int) -> list[bytes]:
         """Run it once: its lines, for an input of ``count`` lines."""
@@ -260,7 +263,7 @@ def _rows(lines: Sequence[bytes], name: str) -> list[Any]:
         kept.pop()
     try:
         rows = json.loads(b"[" + b",".join(kept) + b"]")
-    except ValueError:
+    except (ValueError, RecursionError):
         rows = None
     if rows is None or len(rows) != len(kept):
         place = next((i for i, line in enumerate(kept) if not _one(line)), 0)
@@ -272,7 +275,7 @@ def _rows(lines: Sequence[bytes], name: str) -> list[Any]:
 def _one(line: bytes) -> bool:
     try:
         json.loads(line)
-    except ValueError:
+    except (ValueError, RecursionError):
         return False
     return True
 
@@ -355,7 +358,7 @@ def _recorded_line(line: bytes, where: str, known: dict[str, int]) -> tuple[int,
     try:
         row = json.loads(line)
         key, report = json.dumps(row["value"]), row["report"]
-    except (ValueError, TypeError, KeyError):
+    except (ValueError, TypeError, KeyError, RecursionError):
         shown = line.strip()[:80].decode(errors="replace")
         raise rejected(where, shown, '{"value": ..., "report": ...}') from None
     if key not in known:

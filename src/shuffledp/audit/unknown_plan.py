@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from shuffledp import _check
 from shuffledp.audit.plan import plain
@@ -12,6 +15,17 @@ from shuffledp.errors import rejected
 
 # Reports under each value that choose the event: half of them, as many as fit the memory.
 _MOST_CHOOSING = 1_000_000
+
+
+def _finite(value: Any) -> bool:
+    """Whether every number of a value is finite: files, which are JSON, have no others."""
+    if isinstance(value, dict):
+        return all(map(_finite, value.values()))
+    if isinstance(value, list | tuple):
+        return all(map(_finite, value))
+    if isinstance(value, np.ndarray | np.generic) and value.dtype.kind == "f":
+        return bool(np.isfinite(value).all())
+    return not isinstance(value, float) or math.isfinite(value)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,6 +59,8 @@ class UnknownPlan(Described):
         pair = tuple(self.pair) if isinstance(self.pair, tuple | list) else ()
         if len(pair) != 2 or repr(pair[0]) == repr(pair[1]):
             raise rejected("pair", self.pair, "two different values")
+        if not all(map(_finite, pair)):
+            raise rejected("pair", self.pair, "two values without numbers that are not finite")
         object.__setattr__(self, "pair", pair)
         _check.count("reports", self.reports, low=100, high=10**9)
         object.__setattr__(self, "alpha", _check.open_unit("alpha", self.alpha))

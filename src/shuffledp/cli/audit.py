@@ -93,9 +93,13 @@ def audit(
     Exit status: 0 not refuted, 1 refuted, 2 the input was refused.
     """  # noqa: D301
     chosen = [name for name in _SOURCES if given.get(name) or (name == "check" and check)]
+    auditing.check_timeout(given["timeout"])
     _sensible(chosen, deployment, given)
     check_reports(pages)
     inputs = [deployment, check, given["reports"]]
+    for name in ("command", "shuffler"):
+        if given[name]:
+            inputs += auditing.named_files(given[name])
     outputs = [("output", output), ("text", text_file), *(("report", page) for page in pages)]
     with files_written([*outputs, ("checkpoint", given["checkpoint"])], inputs=inputs) as held:
         with progress("auditing") as status:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import json
+import math
+import os
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -43,6 +45,14 @@ def source_of(deployment: str | None, given: dict[str, Any]) -> dict[str, Any]:
     return source
 
 
+def check_timeout(seconds: float) -> None:
+    """Refuse a time that is none before anything runs, whatever is audited."""
+    from shuffledp import _check
+    from shuffledp.audit.sources import LONGEST_TIME
+
+    _check.positive("timeout", seconds, high=LONGEST_TIME)
+
+
 def program_files(line: str) -> dict[str, str]:
     """SHA-256 of the program that a command names first, and of the file after it, if there is one.
 
@@ -54,8 +64,24 @@ def program_files(line: str) -> dict[str, str]:
     words = split(line)
     rest = [word for word in words[1:] if not word.startswith("-")]
     paths = [(words[0], shutil.which(words[0]))]
-    paths += [(word, word) for word in rest[:1] if Path(word).is_file()]
+    paths += [(word, word) for word in rest[:1] if os.path.isfile(word)]  # noqa: PTH113 (long words)
     return {word: _sha256(Path(path)) for word, path in paths if path is not None}
+
+
+def named_files(line: str) -> list[str]:
+    """Files that a command names, as a word or in one (``--config=FILE``, ``sh -c 'FILE ...'``).
+
+    They are the audited program, or what it reads: no result may be written in their place. These
+    are all that ``program_files`` hashes, and every other word that is a file.
+    """
+    from shuffledp.audit.sources import split
+
+    found = []
+    for word in split(line):
+        parts = [word, *word.split(), *(part.partition("=")[2] for part in word.split())]
+        found += [part for part in parts if os.path.isfile(part)]  # noqa: PTH113 (long words)
+    program = shutil.which(split(line)[0])
+    return [*found, *([] if program is None else [program])]
 
 
 def _sha256(path: Path) -> str:
@@ -312,12 +338,20 @@ def of_unknown(alpha: float, given: dict[str, Any], status: Progress, checkpoint
 def pair_of(text: str) -> tuple[Any, Any]:
     """Two values as JSON, with a comma between them."""
     try:
-        found = json.loads(f"[{text}]")
-    except ValueError:
+        found = json.loads(f"[{text}]", parse_float=_finite, parse_constant=_finite)
+    except (ValueError, RecursionError):
         found = []
     if len(found) != 2:
         raise rejected("pair", text, "two values as JSON with a comma between them, such as 0,1")
     return found[0], found[1]
+
+
+def _finite(text: str) -> float:
+    """A number that JSON has: Python reads NaN, Infinity and 1e999 as well."""
+    value = float(text)
+    if not math.isfinite(value):
+        raise ValueError(text)
+    return value
 
 
 def _keeper(
