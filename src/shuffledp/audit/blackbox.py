@@ -27,6 +27,7 @@ from shuffledp.audit.plan import tuples
 from shuffledp.audit.possible import check_halves
 from shuffledp.audit.tables import table_of, whole
 from shuffledp.audit.unknown_plan import UnknownPlan
+from shuffledp.audit.words import in_markdown
 from shuffledp.bound import outward
 from shuffledp.described import shown
 from shuffledp.errors import rejected
@@ -107,7 +108,7 @@ class Unknown:
     def text(self) -> str:
         """For a reader, in Markdown."""
         plan, counted = self.plan, sum(self.second[0])
-        x0, x1 = (shown(v) for v in plan.pair)
+        x0, x1 = (in_markdown(shown(v)) for v in plan.pair)
         start = "Nothing is declared, so nothing can be refuted"
         if plan.claimed is not None:
             start = (
@@ -124,7 +125,7 @@ class Unknown:
             "",
             (
                 f"- eps0 >= {low:.4f} of {x0} and {x1}, with confidence "
-                f"{100.0 * (1.0 - plan.alpha):g} %: {self.event}; {self.counts[0]:,} reports under "
+                f"{100.0 * (1.0 - plan.alpha):g} %: {in_markdown(self.event)}; {self.counts[0]:,} reports under "
                 f"one value, {self.counts[1]:,} under the other."
             ),
         ]

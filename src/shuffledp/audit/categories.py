@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp.audit.tables import floats, table_of
+from shuffledp.audit.words import one_line
 from shuffledp.errors import rejected
 
 Labels = npt.NDArray[np.integer]
@@ -45,7 +46,7 @@ class Categories:
             shown = [f"{e:.6g}" for e in self.marks]
             inner = [f"({a}, {b}]" for a, b in itertools.pairwise(shown)]
             return (f"up to {shown[0]}", *inner, f"above {shown[-1]}", "no finite number")
-        return (*(f"output {k}" for k in self.marks), "any other output")
+        return (*(f"output {one_line(str(k))}" for k in self.marks), "any other output")
 
     @property
     def of(self) -> Callable[[Any], Labels]:

@@ -16,6 +16,7 @@ from scipy.stats import hypergeom
 from shuffledp.audit import limits
 from shuffledp.audit.judge import Finding
 from shuffledp.audit.shuffler_counts import ShufflerPlan, ShufflerTally, bin_sizes
+from shuffledp.audit.words import one_line
 
 Floats = npt.NDArray[np.floating]
 
@@ -154,17 +155,17 @@ def of_traces(plan: ShufflerPlan, tally: ShufflerTally) -> Iterator[Finding]:
     """Whether what leaves beside a message tells where it came in."""
     n = plan.messages
     for name in sorted(tally.traces):
-        trace = tally.traces[name]
+        trace, shown = tally.traces[name], one_line(name)
         times = len(trace.halves)
         if times:
             p = limits.combined(_hypergeometric(trace.halves, n, n // 2, n // 2))
-            words = f"{name}: messages of the first half among the larger half"
+            words = f"{shown}: messages of the first half among the larger half"
             yield Finding(TRACES, "all", words, p, times * (n // 2), sum(trace.halves))
             for row, which in enumerate(("largest", "smallest")):
                 p = limits.multinomial(np.array(trace.extremes[row]), bins_law(n), bins_law(n))
-                words = f"{name}: where the message with the {which} came in"
+                words = f"{shown}: where the message with the {which} came in"
                 yield Finding(TRACES, "all", words, p, times)
         if trace.pairs:
             p = of_sum(matches_law(n), trace.pairs, trace.repeated)
-            words = f"{name}: places of two batches with the same one"
+            words = f"{shown}: places of two batches with the same one"
             yield Finding(TRACES, "all", words, p, trace.pairs * n, trace.repeated)

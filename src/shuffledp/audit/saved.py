@@ -19,11 +19,12 @@ from typing import Any
 from shuffledp.audit.blackbox import unknown_from_dict
 from shuffledp.audit.domain import domain_from_dict
 from shuffledp.audit.estimates import estimates_from_dict
-from shuffledp.audit.plan import plan_from_dict
+from shuffledp.audit.plan import SPEND, plan_from_dict
 from shuffledp.audit.possible import in_one_call
 from shuffledp.audit.result import FORMAT, AuditResult, result_of
-from shuffledp.audit.shuffler import shuffler_from_dict
+from shuffledp.audit.shuffler import ALWAYS_BESIDE, shuffler_from_dict
 from shuffledp.audit.tally import tally_from_dict
+from shuffledp.audit.words import in_markdown, one_line
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 
 SAVED_FORMAT = "shuffledp-audit/2"
@@ -83,7 +84,7 @@ class Saved:
         if self.stopped:
             said.insert(0, STOPPED_TEXT)
         if self.not_checked:
-            words = "\n".join(f"- {words}" for words in self.not_checked)
+            words = "\n".join(f"- {in_markdown(words)}" for words in self.not_checked)
             said.append(f"## Not checked\n\n{words}\n")
         return "\n".join(said)
 
@@ -110,6 +111,8 @@ _NO_AUDIT = (
 )
 # Sources whose reports are asked for in the plan's order, call by call.
 _IN_CALLS = ("command", "own")
+# Sources that a program's part is made from.
+_OF_PROGRAMS = (*_IN_CALLS, "reports")
 
 
 def read_saved(path: str | Path) -> Saved:
@@ -136,10 +139,12 @@ def read_saved(path: str | Path) -> Saved:
         raise ParameterError(f"{name}: {error}") from None
     except _NO_AUDIT as error:
         raise rejected(name, type(error).__name__, "a file of an audit") from None
-    left = [_NEVER_CHECKED]
+    left = [_NEVER_CHECKED, *_not_begun(parts, source)]
     for key, part in parts.items():
         left += _left_of(key, part)
-    left += [f"the part {key!r}, which is no audit" for key in given if key not in PARTS]
+    left += [
+        f"the part {one_line(repr(key))}, which is no audit" for key in given if key not in PARTS
+    ]
     return Saved(parts, source, stopped, tuple(left))
 
 
@@ -155,6 +160,7 @@ def _check_parts(parts: Mapping[str, Any], source: Mapping[str, Any], *, stopped
         raise ParameterError(
             f"stopped: wanted true, not all of the plan of {short[0]!r} is counted"
         )
+    _check_source(parts, source, stopped=stopped)
     if PROGRAM not in parts:
         return
     main = parts[PROGRAM]
@@ -166,6 +172,29 @@ def _check_parts(parts: Mapping[str, Any], source: Mapping[str, Any], *, stopped
         raise rejected("estimates", "another mechanism", repr(main.plan.randomizer))
 
 
+def _check_source(parts: Mapping[str, Any], source: Mapping[str, Any], *, stopped: bool) -> None:
+    """What a file says it is of has its part; lines of a command have lengths and pauses."""
+    for keys, wanted in (((SHUFFLER,), (SHUFFLER,)), (_OF_PROGRAMS, (PROGRAM, UNKNOWN))):
+        named = any(key in source for key in keys)
+        if named and not stopped and not any(key in parts for key in wanted):
+            words = f"the part {' or '.join(wanted)}, as source says"
+            raise rejected("parts", ", ".join(parts), words)
+    if SHUFFLER in source and SHUFFLER in parts:
+        tally = parts[SHUFFLER].tally
+        if tally.whole and not set(ALWAYS_BESIDE) <= set(tally.traces):
+            words = f"{' and '.join(ALWAYS_BESIDE)} too: every line of a command has them"
+            raise rejected("shuffler.tally.traces", ", ".join(tally.traces) or "none", words)
+
+
+def _not_begun(parts: Mapping[str, Any], source: Mapping[str, Any]) -> list[str]:
+    """Of an audit that stopped, what its source names and nothing is counted of."""
+    named = {SHUFFLER: SHUFFLER in source, PROGRAM: any(key in source for key in _OF_PROGRAMS)}
+    missing = [key for key, there in named.items() if there and key not in parts]
+    if UNKNOWN in parts and PROGRAM in missing:
+        missing.remove(PROGRAM)
+    return [f"the part {key!r}, which source names and nothing is counted of" for key in missing]
+
+
 def _compare(table: Mapping[str, Any], parts: Mapping[str, Any]) -> None:
     """Everything that is said against what follows from the counts."""
     again = {key: part.to_dict() for key, part in parts.items()}
@@ -173,7 +202,9 @@ def _compare(table: Mapping[str, Any], parts: Mapping[str, Any]) -> None:
     differences = _differences("parts", saved, again)
     said, judged = table.get("verdict"), Saved(parts).verdict
     if said != judged:
-        differences.insert(0, f"verdict: {said!r} is said, {judged!r} follows from the counts")
+        differences.insert(
+            0, f"verdict: {_brief(said)} is said, {_brief(judged)} follows from the counts"
+        )
     if differences:
         more = f"; and {len(differences) - 1:,} more" if len(differences) > 1 else ""
         raise ParameterError(f"{differences[0]}{more}")
@@ -270,6 +301,8 @@ def _judged(given: Mapping[str, Any]) -> dict[str, Any]:
             if not isinstance(table.get(key), dict):
                 raise rejected("audit", f"no {key}", "a plan and its tally")
         plan = plan_from_dict(table["plan"])
+        if plan.spend != SPEND:
+            raise rejected("plan.spend", plan.spend, f"{SPEND}, the parts that files are judged by")
         parts[PROGRAM] = result_of(plan, tally_from_dict(table["tally"], plan))
     if OUTSIDE in given:
         if PROGRAM not in parts:
@@ -293,7 +326,10 @@ def _left_of(key: str, part: Any) -> list[str]:
         return [f"that the program refused {len(part.refused)} values outside the domain"]
     if key == SHUFFLER:
         measured = ["how the times and lengths of messages were measured"]
-        return [*part.plan.uncovered, *(measured if part.tally.traces else [])]
+        unseen = [name for name in ALWAYS_BESIDE if name not in part.tally.traces]
+        missing = [f"whether the {' or '.join(unseen)} of a line tells something: not looked at"]
+        left = [*(measured if part.tally.traces else []), *(missing if unseen else [])]
+        return [*part.plan.uncovered, *left]
     return []
 
 
@@ -302,7 +338,7 @@ def _differences(where: str, saved: Any, again: Any) -> list[str]:
     if isinstance(again, dict) and isinstance(saved, dict):
         found = []
         for key in dict.fromkeys([*again, *saved]):
-            place = f"{where}.{key}"
+            place = f"{where}.{one_line(key)}"
             if key not in saved:
                 found.append(f"{place} is missing")
             elif key not in again:

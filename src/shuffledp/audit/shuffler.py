@@ -30,11 +30,14 @@ from shuffledp.audit.shuffler_counts import (
     Trace,
     shuffler_start,
 )
+from shuffledp.audit.words import in_markdown
 from shuffledp.errors import rejected
 
 Places = npt.NDArray[np.int64]
 
 _POWER = 0.9
+# What is seen beside every line of a command.
+ALWAYS_BESIDE = ("length", "pause")
 # Messages of a batch that are looked for in later ones, and in how many of them.
 _REMEMBERED, _BATCHES_REMEMBERED = 1_000, 16
 
@@ -108,7 +111,7 @@ class ShufflerResult:
         ]
         for finding in self.refutations:
             seen = "" if finding.count is None else f", {finding.count:,} of {finding.reports:,}"
-            lines.append(f"- {finding.cell}{seen} (adjusted p {finding.adjusted:.3g})")
+            lines.append(f"- {in_markdown(finding.cell)}{seen} (adjusted p {finding.adjusted:.3g})")
         if math.isfinite(self.detectable):
             lines.append(
                 f"- Smallest violation found with power {_POWER:g}: neighbours that keep their "
@@ -323,7 +326,9 @@ def lines_program(run: Callable[[str, int], list[tuple[bytes, float]]]) -> Shuff
     """A command that reads messages as JSON text, one a line, and writes them so.
 
     A line that leaves may also be an envelope, {"message": ..., ...}: its other fields are traces,
-    as are what is left of a line's length without its message, and the pause before it.
+    as are what is left of a line's length without its message, and the pause before it. Of a line
+    that is not JSON's a last carriage return is no part of the message (some programs end lines
+    with two characters, and what comes in has none); its length counts it.
     """
 
     def program(messages: list[str]) -> list[Left]:
@@ -334,7 +339,7 @@ def lines_program(run: Callable[[str, int], list[tuple[bytes, float]]]) -> Shuff
 
 
 def _line(line: bytes, pause: float) -> Left:
-    text = line.decode(errors="replace")
+    text = line.removesuffix(b"\r").decode(errors="replace")
     try:
         found = json.loads(line)
     except (ValueError, RecursionError):
@@ -347,7 +352,8 @@ def _line(line: bytes, pause: float) -> Left:
         found = found["message"]
     message = str(found)
     spare = len(line) - len(json.dumps(message))
-    return Left(message, {"length": float(spare), "pause": pause, **fields})
+    length, before = ALWAYS_BESIDE
+    return Left(message, {length: float(spare), before: pause, **fields})
 
 
 def _field(value: Any) -> float | str:

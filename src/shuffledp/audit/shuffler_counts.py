@@ -11,6 +11,7 @@ import numpy.typing as npt
 
 from shuffledp import _check
 from shuffledp.audit.tables import number, table_of, whole
+from shuffledp.audit.words import one_line
 from shuffledp.described import Described
 from shuffledp.errors import rejected
 
@@ -212,7 +213,7 @@ def shuffler_start(table: dict[str, Any]) -> tuple[ShufflerPlan, ShufflerTally]:
     if not isinstance(given["traces"], dict) or len(given["traces"]) > MOST_TRACES:
         raise rejected("shuffler.tally.traces", given["traces"], f"at most {MOST_TRACES}")
     for name, row in given["traces"].items():
-        tally.traces[name] = _trace(row, f"shuffler.tally.traces.{name}", many)
+        tally.traces[name] = _trace(row, f"shuffler.tally.traces.{one_line(name)}", many)
     _check_tally(plan, tally)
     return plan, tally
 
@@ -281,6 +282,29 @@ def _of_orders(plan: ShufflerPlan, tally: ShufflerTally) -> list[str]:
         *["positions"] * bool((tally.positions.sum(axis=1) != many).any()),
         *["positions"] * bool((tally.positions.sum(axis=0) > places).any()),
         *["blocks"] * _impossible_blocks(plan, tally),
+        *_unlike_the_identity(plan, tally),
+    ]
+
+
+def _unlike_the_identity(plan: ShufflerPlan, tally: ShufflerTally) -> list[str]:
+    """Counts that a batch which leaves as it came in does not have, though so many ones do.
+
+    A batch all of whose n - 1 neighbours leave as neighbours left as it came: of W batches that
+    lack D neighbours together at least W - D did. A message that is not in its place breaks at most
+    two neighbours, one pair of them that are disjoint, and one place alike of two batches.
+    """
+    n, many = plan.messages, tally.whole
+    apart, moved = (n - 1) * many - tally.adjacent, n * many - tally.fixed
+    same = max(0, many - apart)
+    places = ((0, 0), (1, n // 2 * BINS // n), (2, BINS - 1))
+    full = [sum(k == n // s for k in row) for s, rows in tally.blocks.items() for row in rows]
+    return [
+        *["adjacent"] * (apart > 2 * moved),
+        *["fixed"] * (tally.fixed < n * same),
+        *["kept"] * (tally.kept < max(n // 2 * same, n // 2 * many - moved)),
+        *["repeated"] * (tally.repeated < n * tally.pairs - min(moved, n * apart)),
+        *["positions"] * any(int(tally.positions[row, b]) < same for row, b in places),
+        *["blocks"] * any(count < same for count in full),
     ]
 
 

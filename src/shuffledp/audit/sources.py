@@ -26,6 +26,7 @@ import numpy.typing as npt
 from shuffledp import _check
 from shuffledp.audit.plan import AuditPlan
 from shuffledp.audit.tally import SPARE, Written
+from shuffledp.audit.words import one_line
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.randomizers import OUE, RAPPOR, Randomizer, SamplingRAPPOR
 from shuffledp.randomizers.composed import PartsRandomizer
@@ -171,7 +172,7 @@ class Lines:
         if status != 0:
             err.seek(0)
             said = err.read(_SHOWN).decode(errors="replace").strip().split("\n")[0]
-            words = f": {said}" if said else ""
+            words = f": {one_line(said)}" if said else ""
             raise ParameterError(f"command {self.words[0]!r}: status {status}{words}")
 
     def _wait(self, process: subprocess.Popen[bytes], size: Callable[[], int], most: int) -> int:

@@ -128,7 +128,6 @@ def of_program(
 
 def _program_plan(claimed: Any, alpha: float, given: dict[str, Any]) -> Any:
     from shuffledp.audit import AuditPlan
-    from shuffledp.deployment.accounting import situations
     from shuffledp.deployment.model import GENERIC, is_protocol
     from shuffledp.randomizers import randomizer_from_dict
 
@@ -138,18 +137,23 @@ def _program_plan(claimed: Any, alpha: float, given: dict[str, Any]) -> Any:
             f"randomizer.name = {table['name']!r}: wanted one mechanism that sends one report; "
             "an audit tests its law"
         )
-    # Who sees sums sees no messages: what a shuffle of them shows says nothing of the deployment.
-    # Nor does one of uniform orders where another shuffler is declared, or several users change.
-    usual = claimed.view == "messages" and not claimed.widened
-    honest = situations(claimed)[0][1] if usual else 0
     numbers: dict[str, Any] = {"alpha": alpha, "seed": given["seed"]}
     if given["count"] is not None:
         numbers["reports"] = given["count"]
     if given["deltas"] is not None:
         numbers["deltas"] = tuple(given["deltas"])
-    return AuditPlan(
-        randomizer=randomizer_from_dict(table), n=honest if honest > 1 else None, **numbers
-    )
+    return AuditPlan(randomizer=randomizer_from_dict(table), n=messages_of(claimed), **numbers)
+
+
+def messages_of(claimed: Any) -> int | None:
+    """Messages of the shuffle to which an audit of a deployment is lifted; None: to none."""
+    from shuffledp.deployment.accounting import situations
+
+    # Who sees sums sees no messages: what a shuffle of them shows says nothing of the deployment.
+    # Nor does one of uniform orders where another shuffler is declared, or several users change.
+    usual = claimed.view == "messages" and not claimed.widened
+    honest = situations(claimed)[0][1] if usual else 0
+    return honest if honest > 1 else None
 
 
 def program_of(randomizer: Any, given: dict[str, Any]) -> Callable[[Any], Any]:

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from shuffledp import __version__
+from shuffledp.cli.auditing import messages_of
 from shuffledp.cli.extras import load_verifier
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.review import (
@@ -150,11 +151,22 @@ def audits_of(paths: Sequence[str], sources: Sequence[Any]) -> list[list[Audited
                 same = program.plan.randomizer == randomizer_from_dict(table)
             if same:
                 whole = source.sha256 == file_digest
-                found[place].append(Audited(saved, Path(path).name, digest, whole))
+                n, own = _lifted(saved), messages_of(source.deployment)
+                if whole and n not in (None, own):
+                    words = "no n" if own is None else f"{own:,}, the messages of {source.stem!r}"
+                    raise rejected(f"audit {path!r}: n", n, words)
+                found[place].append(
+                    Audited(saved, Path(path).name, digest, whole, n in (None, own))
+                )
                 used = True
         if not used:
             raise rejected("audit", path, "an audit of a deployment that is reported on")
     return found
+
+
+def _lifted(saved: Any) -> int | None:
+    """Messages of the shuffle that an audit's bounds are lifted to."""
+    return saved.parts["program"].plan.n if "program" in saved.parts else None
 
 
 def sha256(text: str) -> str:

@@ -6,6 +6,7 @@ program is refuted, or it is not refuted, and nothing else.
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,6 +29,8 @@ from shuffledp.review.blocks import (
 
 # Refuted hypotheses and pairs of inputs that are shown; the file has all.
 _MOST = 12
+# Characters of a field's name; of longer ones the beginning is shown, and a checksum.
+_LONGEST_NAME = 80
 _TITLES = {
     "program": "One report",
     "outside": "Values outside the domain",
@@ -49,12 +52,15 @@ class Audited:
         Where it was read.
     of_this_file : bool
         Whether it was made with the same deployment file, byte for byte.
+    same_messages : bool
+        Whether its bounds after shuffling, if it has some, are of this deployment's messages.
     """
 
     saved: Any
     file: str
     sha256: str
     of_this_file: bool
+    same_messages: bool = True
 
 
 def audit_report(saved: Any, *, date: str) -> Document:
@@ -81,7 +87,7 @@ def audited_verdict(audited: Sequence[Audited]) -> list[Block]:
 
 def audited_section(found: Audited, level: int) -> list[Block]:
     """An audit as a section of a deployment's report."""
-    blocks = [Heading("Audit of the program", level), *audit_blocks(found.saved, level + 1)]
+    blocks = [Heading("Audit of the program", level), *_of_this(found, level + 1)]
     words = [line("Read from ", Code(found.file), f", sha256 {found.sha256}.")]
     if not found.of_this_file:
         words.append(
@@ -91,6 +97,21 @@ def audited_section(found: Audited, level: int) -> list[Block]:
             )
         )
     return [*blocks, Bullets(tuple(words))]
+
+
+def _of_this(found: Audited, level: int) -> list[Block]:
+    """All of an audit that speaks of the deployment: bounds of another batch do not."""
+    if found.same_messages:
+        return audit_blocks(found.saved, level)
+    parts = dict(found.saved.parts)
+    main = parts["program"]
+    words = (
+        f" of this audit are of {main.plan.n:,} messages, which are not this deployment's: they "
+        "are left out here."
+    )
+    parts["program"] = dataclasses.replace(main, central=())
+    left = Paragraph(line(Strong("The bounds after shuffling"), words))
+    return [*audit_blocks(dataclasses.replace(found.saved, parts=parts), level), left]
 
 
 def audit_blocks(saved: Any, level: int) -> list[Block]:
@@ -221,10 +242,15 @@ def _shuffler(part: Any) -> list[Block]:
         "Smallest violation that would have been found with power 0.9: neighbours that keep their "
         f"order with probability {_up(part.detectable)} in place of 1/2."
     )
-    beside = ", ".join(sorted(part.tally.traces)) or "nothing"
+    beside = ", ".join(map(_name, sorted(part.tally.traces))) or "nothing"
     seen = f"Looked at beside the messages: {beside}."
     left = [line(f"Not covered: {words}.") for words in part.plan.uncovered]
     return [*_refutations(part.refutations), Bullets((line(words), line(seen), *left))]
+
+
+def _name(words: str) -> str:
+    """A field's name, which a program chose: a long one is cut."""
+    return words if len(words) <= _LONGEST_NAME else shown(words)
 
 
 def _unknown(part: Any) -> list[Block]:
