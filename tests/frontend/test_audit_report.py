@@ -15,6 +15,9 @@ from shuffledp.audit import (
     audit_domain,
     audit_estimates,
     audit_shuffler,
+    plan_from_dict,
+    result_of,
+    tally_from_dict,
     unknown,
 )
 from shuffledp.cli import main
@@ -90,6 +93,12 @@ def test_the_section_of_a_deployments_report(saved, tmp_path):
     text = report.read_text()
     assert "Audit of the program" in text
     assert "Made with another deployment file" in text
+    # Its bounds after shuffling are of 50 messages, the deployment's of 40.
+    assert "are of 50 messages, which are not this deployment&#x27;s" in text
+    assert "Central eps after shuffling" not in text
+    toml.write_text(DEPLOYMENT.replace("40", "50"))
+    done = CliRunner().invoke(main, [*words, "--report", str(report), "--audit", str(audited)])
+    assert "Central eps after shuffling 50 messages" in report.read_text()
     assert text.index("Verification") < text.index("Audit of the program")
     assert text.index("The program is refuted.") < text.index("What is certified")
     alone = CliRunner().invoke(main, [*words, "--audit", str(audited)])
@@ -116,3 +125,18 @@ def test_the_commands_own_report(tmp_path):
     assert "Audit of the program" in text
     assert "another deployment file" not in text
     assert "The program is refuted" not in text
+    # With the same file it has this file's messages, and the level is divided as always.
+    table = json.loads((tmp_path / "a.json").read_text())
+    for key, value, said in (
+        ("n", 10**12, "n = 1000000000000: wanted 40"),
+        ("spend", [0, 0, 0], "spend"),
+    ):
+        edited = json.loads(json.dumps(table["parts"]["program"]["plan"])) | {key: value}
+        plan = plan_from_dict(edited)
+        part = result_of(plan, tally_from_dict(table["parts"]["program"]["tally"], plan))
+        forged = Saved({"program": part}, table["source"]).to_dict()
+        (tmp_path / "a.json").write_text(json.dumps(forged))
+        found = CliRunner().invoke(main, [*words, "--audit", output])
+        assert found.exit_code == 2
+        assert said in found.stderr
+        assert found.stderr.count("\n") == 1

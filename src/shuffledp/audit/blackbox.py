@@ -125,8 +125,8 @@ class Unknown:
             "",
             (
                 f"- eps0 >= {low:.4f} of {x0} and {x1}, with confidence "
-                f"{100.0 * (1.0 - plan.alpha):g} %: {in_markdown(self.event)}; {self.counts[0]:,} reports under "
-                f"one value, {self.counts[1]:,} under the other."
+                f"{100.0 * (1.0 - plan.alpha):g} %: {in_markdown(self.event)}; "
+                f"{self.counts[0]:,} reports under one value, {self.counts[1]:,} under the other."
             ),
         ]
         lines += [f"- delta >= {outward(d, up=False)} at eps = {e:g}" for e, d in self.delta]

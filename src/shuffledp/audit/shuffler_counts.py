@@ -46,7 +46,7 @@ class ShufflerPlan(Described):
     longest : int
         Characters of the longest message, 16 to 1,024; lengths are drawn uniformly from 16.
     dummies : int
-        Messages of its own that it adds to every batch, at most 1e6.
+        Messages of its own that it adds to every batch that leaves, at most 1e6.
     one_of : int
         Every batch is one shard's of so many, each shuffled on its own.
     fills : bool

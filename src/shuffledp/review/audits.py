@@ -6,7 +6,6 @@ program is refuted, or it is not refuted, and nothing else.
 
 from __future__ import annotations
 
-import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,7 +86,8 @@ def audited_verdict(audited: Sequence[Audited]) -> list[Block]:
 
 def audited_section(found: Audited, level: int) -> list[Block]:
     """An audit as a section of a deployment's report."""
-    blocks = [Heading("Audit of the program", level), *_of_this(found, level + 1)]
+    own = audit_blocks(found.saved, level + 1, lifted=found.same_messages)
+    blocks = [Heading("Audit of the program", level), *own]
     words = [line("Read from ", Code(found.file), f", sha256 {found.sha256}.")]
     if not found.of_this_file:
         words.append(
@@ -99,23 +99,11 @@ def audited_section(found: Audited, level: int) -> list[Block]:
     return [*blocks, Bullets(tuple(words))]
 
 
-def _of_this(found: Audited, level: int) -> list[Block]:
-    """All of an audit that speaks of the deployment: bounds of another batch do not."""
-    if found.same_messages:
-        return audit_blocks(found.saved, level)
-    parts = dict(found.saved.parts)
-    main = parts["program"]
-    words = (
-        f" of this audit are of {main.plan.n:,} messages, which are not this deployment's: they "
-        "are left out here."
-    )
-    parts["program"] = dataclasses.replace(main, central=())
-    left = Paragraph(line(Strong("The bounds after shuffling"), words))
-    return [*audit_blocks(dataclasses.replace(found.saved, parts=parts), level), left]
+def audit_blocks(saved: Any, level: int, *, lifted: bool = True) -> list[Block]:
+    """Verdict, every part, and what was not checked.
 
-
-def audit_blocks(saved: Any, level: int) -> list[Block]:
-    """Verdict, every part, and what was not checked."""
+    Bounds after shuffling are left out where they are of another batch than what is read about.
+    """
     kind = "missed" if saved.verdict == "refuted" else "none"
     levels = math.fsum(_alpha(part) for part in saved.parts.values())
     words = f" at level {levels:.6g}, all parts together."
@@ -128,6 +116,8 @@ def audit_blocks(saved: Any, level: int) -> list[Block]:
     for name, part in saved.parts.items():
         blocks.append(Heading(_TITLES[name], level))
         blocks += _of(name, part)
+        if name == "program" and part.central:
+            blocks.append(_central(part) if lifted else _of_another_batch(part))
     if saved.not_checked:
         blocks.append(Heading("Not checked", level))
         blocks.append(Bullets(tuple(line(_capital(w) + ".") for w in saved.not_checked)))
@@ -189,8 +179,6 @@ def _program(part: Any) -> list[Block]:
         said.append(line(f"The observed cells support eps0 <= {end}, if all of these hold:"))
         said += [line(f"{words};") for words in part.supported.conditions]
     blocks.append(Bullets(tuple(said)))
-    if part.central:
-        blocks.append(_central(part))
     return blocks
 
 
@@ -216,6 +204,14 @@ def _central(part: Any) -> Table:
         rows.append(tuple((cell,) for cell in cells))
     caption = f"Central eps after shuffling {part.plan.n:,} messages, nats"
     return Table(caption, tuple(head), tuple(rows), frozenset())
+
+
+def _of_another_batch(part: Any) -> Paragraph:
+    words = (
+        f" of this audit are of {part.plan.n:,} messages, which are not this deployment's: they "
+        "are left out here."
+    )
+    return Paragraph(line(Strong("The bounds after shuffling"), words))
 
 
 def _outside(part: Any) -> list[Block]:
