@@ -2,6 +2,7 @@
 
 import json
 import random
+import shutil
 import sys
 
 import numpy as np
@@ -22,7 +23,7 @@ from shuffledp.audit.shuffler import _line, shuffler_result
 from shuffledp.audit.shuffler_counts import shuffler_start
 from shuffledp.audit.sources import Lines
 from shuffledp.audit.words import in_markdown, one_line
-from shuffledp.cli import main
+from shuffledp.cli import auditing, main
 from shuffledp.errors import ParameterError
 
 
@@ -42,6 +43,19 @@ def test_the_audited_program_is_not_written_over(tmp_path, option, source, way):
     assert done.exit_code == 2
     assert "is read too" in done.output
     assert path.read_text() == "print(1)\n"
+
+
+def test_modules_and_long_words_are_files_too(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "p").mkdir()
+    for name in ("c.py", "p/c.py", "p/__main__.py"):
+        (tmp_path / name).write_text("print(1)\n")
+        module = name.removesuffix("/__main__.py").removesuffix(".py").replace("/", ".")
+        done = run("--command", f"python3 -m {module}", "--pair", "0,1", "--text", name)
+        assert done.exit_code == 2
+        assert "is read too" in done.output
+    assert auditing.named_files("true " + "x" * 5_000) == [shutil.which("true")]
+    assert set(auditing.program_files("true " + "x" * 5_000)) == {"true"}
 
 
 @pytest.mark.parametrize("pair", ["NaN,0", "NaN,1e999", "0,1e999", "[0,-Infinity],1", "[" * 2000])
@@ -230,6 +244,19 @@ def test_batches_that_leave_as_they_came_have_all_counts_of_it(tmp_path, what):
     tally[what] = IDENTITY[what]
     with pytest.raises(ParameterError, match=r"shuffler\.tally\."):
         shuffler_start(table["parts"]["shuffler"])
+
+
+@pytest.mark.parametrize("what", ["kept", "repeated", "adjacent"])
+def test_few_messages_out_of_place_change_little(what):
+    """Two exchanged in each of two batches: four moved, and as many counts at most."""
+    plan = ShufflerPlan(messages=32, batches=2, alpha=0.01)
+    found = audit_shuffler(lambda m: [m[1], m[0], *m[2:]], plan)
+    table = json.loads(json.dumps(found.to_dict()))
+    assert found.tally.fixed == 60
+    assert shuffler_start(table)[1].to_dict() == found.tally.to_dict()
+    table["tally"][what] = {"kept": 27, "repeated": 27, "adjacent": 53}[what]
+    with pytest.raises(ParameterError, match=rf"shuffler\.tally\.{what}"):
+        shuffler_start(table)
 
 
 def test_what_permutations_do_is_possible():

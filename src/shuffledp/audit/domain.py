@@ -21,6 +21,7 @@ from shuffledp.audit.judge import GUARANTEE, Finding
 from shuffledp.audit.plan import LOCAL_DELTA, AuditPlan, Design, design, plain, tuples
 from shuffledp.audit.tables import table_of, whole
 from shuffledp.audit.tally import Tally
+from shuffledp.audit.words import in_markdown
 from shuffledp.described import shown
 from shuffledp.errors import NotCertified, rejected
 
@@ -97,9 +98,10 @@ class DomainResult:
         lines = ["## Values outside the domain", "", f"**{self.verdict}** at level {self.alpha:g}."]
         for words, values in (("refused", self.refused), ("taken", self.taken)):
             if values:
-                lines.append(f"- {words}: {', '.join(shown(v) for v in values)}")
+                lines.append(f"- {words}: {', '.join(in_markdown(shown(v)) for v in values)}")
         lines += [
-            f"- {f.subject}: {f.cell}, {f.count:,} of {f.reports:,} (adjusted p {f.adjusted:.3g})"
+            f"- {in_markdown(f'{f.subject}: {f.cell}')}, {f.count:,} of {f.reports:,} "
+            f"(adjusted p {f.adjusted:.3g})"
             for f in self.refutations[:_SHOWN]
         ]
         return "\n".join(lines) + "\n"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import itertools
 import json
 import math
 import os
@@ -69,19 +70,22 @@ def program_files(line: str) -> dict[str, str]:
 
 
 def named_files(line: str) -> list[str]:
-    """Files that a command names, as a word or in one (``--config=FILE``, ``sh -c 'FILE ...'``).
+    """Files that a command names: words, parts of one (``--config=FILE``), ``python -m MODULE``.
 
     They are the audited program, or what it reads: no result may be written in their place. These
     are all that ``program_files`` hashes, and every other word that is a file.
     """
     from shuffledp.audit.sources import split
 
-    found = []
-    for word in split(line):
-        parts = [word, *word.split(), *(part.partition("=")[2] for part in word.split())]
-        found += [part for part in parts if os.path.isfile(part)]  # noqa: PTH113 (long words)
-    program = shutil.which(split(line)[0])
-    return [*found, *([] if program is None else [program])]
+    words = split(line)
+    parts = [part for word in words for part in (word, *word.split())]
+    parts += [part.partition("=")[2] for part in parts]
+    for before, word in itertools.pairwise(tuple(parts)):
+        if before == "-m":
+            module = word.replace(".", os.sep)
+            parts += [f"{module}.py", os.path.join(module, "__main__.py")]  # noqa: PTH118 (a text)
+    parts.append(shutil.which(words[0]) or "")
+    return [part for part in parts if os.path.isfile(part)]  # noqa: PTH113 (long words)
 
 
 def _sha256(path: Path) -> str:
