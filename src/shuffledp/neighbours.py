@@ -220,6 +220,51 @@ class OrAbsent(Relation):
 
 
 @dataclass(frozen=True)
+class OfGroup(Relation):
+    """One user of one group of a crowd, as the group's mechanism says; all groups stay the same.
+
+    Attributes
+    ----------
+    group : int
+        Its index.
+    one : Relation
+        What may happen to the user's data.
+    """
+
+    key: ClassVar[str] = "of-group"
+    group: int
+    one: Relation = REPLACEMENT
+
+    def __post_init__(self) -> None:
+        _check.count("group", self.group, low=0)
+        if isinstance(self.one, OfGroup | Together):
+            raise rejected("one", self.one, "a relation of one user's data")
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]
+        """That of the user's data."""
+        return self.one.kind
+
+    @property
+    def noun(self) -> str:  # type: ignore[override]
+        """What is changed of a user's."""
+        return self.one.noun
+
+    @property
+    def change(self) -> str:
+        """What happens, and to whom it may not."""
+        return f"{self.one.change}; only users of group {self.group} change, and stay in it"
+
+    def covers(self, x0: Value, x1: Value) -> bool:
+        """Of what one user of the group holds."""
+        return self.one.covers(x0, x1)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Key, the group, and the relation of one user's data."""
+        return {"key": self.key, "group": self.group, "one": self.one.to_dict()}
+
+
+@dataclass(frozen=True)
 class Together(Relation):
     """Up to so many users' data changed at once, each as one relation says.
 
@@ -256,7 +301,8 @@ class Together(Relation):
     @property
     def words(self) -> str:
         """The relation in words: "up to 3 users' values each replaced by another"."""
-        return f"up to {self.count:,} users' {self.one.noun}s {self.change}"
+        noun = self.one.noun if self.one.noun == "data" else f"{self.one.noun}s"
+        return f"up to {self.count:,} users' {noun} {self.change}"
 
     def covers(self, x0: Value, x1: Value) -> bool:
         """Of two lists of all users' data: at most so many differ, each within the relation."""
@@ -431,6 +477,7 @@ def relation_from_dict(given: Mapping[str, Any]) -> Relation:
         EachRound.key: {"rounds"},
         OrAbsent.key: {"one"},
         Together.key: {"count", "one"},
+        OfGroup.key: {"group", "one"},
     }.get(key, set())
     if set(rest) != wanted:
         names = ", ".join(sorted({"key"} | wanted))
@@ -439,8 +486,10 @@ def relation_from_dict(given: Mapping[str, Any]) -> Relation:
         return Within(**rest)
     if key == Records.key:
         return Records(tuple(relation_from_dict(p) for p in rest["parts"]), rest["most"])
-    if key in {OrAbsent.key, Together.key}:
+    if key in {OrAbsent.key, Together.key, OfGroup.key}:
         one = relation_from_dict(rest["one"])
+        if key == OfGroup.key:
+            return OfGroup(rest["group"], one)
         return OrAbsent(one) if key == OrAbsent.key else Together(rest["count"], one)
     if key == EachRound.key:
         return EachRound(
@@ -454,6 +503,7 @@ __all__ = [
     "REPLACEMENT",
     "AddOrRemove",
     "EachRound",
+    "OfGroup",
     "OrAbsent",
     "Records",
     "Relation",

@@ -29,8 +29,10 @@ from shuffledp.neighbours import (
     REPLACEMENT,
     AddOrRemove,
     EachRound,
+    OfGroup,
     Records,
     ReplaceSpecial,
+    Together,
     Within,
     each_round,
     records,
@@ -45,6 +47,8 @@ RELATIONS = [
     Within(2.0, of="vector"),
     Records((REPLACEMENT,) * 3, 1),
     Records((Within(0.25), REPLACEMENT, Records((REPLACEMENT,) * 2, 1)), 2),
+    OfGroup(1, Within(0.1)),
+    Together(2, OfGroup(0)),
     EachRound((("k-rr", REPLACEMENT), ("metric-laplace", Within(1e-9)))),
 ]
 

@@ -173,7 +173,8 @@ class Declared:
             change += ", or absent from one of them"
         if self.changed == 1:
             return one, f"{head}{noun} {change}{tail}"
-        many = f"up to {self.changed:,} users' {noun}s each {change}"
+        nouns = noun if noun == "data" else f"{noun}s"
+        many = f"up to {self.changed:,} users' {nouns} each {change}"
         together = {"key": "together", "count": self.changed, "one": one}
         return together, f"neighbouring datasets: {many}{tail}"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, overload
 
 from scipy.optimize import brentq
@@ -14,14 +14,14 @@ from shuffledp import _check
 from shuffledp.analyses import Found
 from shuffledp.analyses.ends import Ends
 from shuffledp.bound import Bound, Theorem, delta_from_log
-from shuffledp.composition import Composed, compose
+from shuffledp.composition import Composed, Round, compose
 from shuffledp.crowd.member import Member
 from shuffledp.curves import Plotting
 from shuffledp.described import by_name
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.index import Estimate
 from shuffledp.models import MOST_CHANGED, PERFECT, Chained, Shuffler
-from shuffledp.neighbours import Relation
+from shuffledp.neighbours import OfGroup, Relation
 from shuffledp.randomizers import Randomizer
 from shuffledp.shuffle import Trust, settings
 from shuffledp.work import Answers, Beside
@@ -69,7 +69,16 @@ class Crowd(Plotting):
         relations = {self.groups[k][0].relation for k in self._asked()}
         if len(relations) > 1:
             raise rejected("victim", None, "one group: its groups have different neighbours")
-        return relations.pop()
+        one = relations.pop()
+        return one if self.victim is None or len(self.groups) == 1 else OfGroup(self.victim, one)
+
+    def _said(self, bound: Bound) -> Bound:
+        """With the assumption on neighbours that is this crowd's relation."""
+        return replace(bound, assumptions=self._of_the_group(bound.assumptions))
+
+    def _of_the_group(self, words: Iterable[str]) -> tuple[str, ...]:
+        own = {self.groups[k][0].relation.sentence for k in self._asked()}
+        return tuple(self.relation.sentence if word in own else word for word in words)
 
     def of(self, victim: int) -> Crowd:
         """The same crowd for members of one group.
@@ -90,7 +99,7 @@ class Crowd(Plotting):
         delta : float
             Target, 0 < delta < 1.
         """
-        return self._epsilon(_check.open_unit("delta", delta), closing=True)
+        return self._said(self._epsilon(_check.open_unit("delta", delta), closing=True))
 
     @by_name
     def delta(self, *, epsilon: float) -> Bound:
@@ -101,7 +110,7 @@ class Crowd(Plotting):
         epsilon : float
             eps >= 0 in nats.
         """
-        return self._delta(_check.epsilon("epsilon", epsilon), closing=True)
+        return self._said(self._delta(_check.epsilon("epsilon", epsilon), closing=True))
 
     @by_name
     def recomputable_epsilon(self, *, delta: float) -> Bound:
@@ -166,9 +175,21 @@ class Crowd(Plotting):
         rtol : float, optional
             As for ``Shuffled.compose``.
         """
+        return compose([self], rounds=rounds, rtol=rtol)
+
+    def as_round(self) -> Round:
+        """One round of a composition, with this crowd.
+
+        Raises
+        ------
+        ParameterError
+            If no group is named.
+        """
         if self.victim is None and len(self.groups) > 1:
             raise rejected("victim", None, "the index of a group: rounds are composed for one")
-        return compose([self._member(self._asked()[0])], rounds=rounds, rtol=rtol)
+        one = self._member(self._asked()[0]).as_round()
+        words = self._of_the_group(one.assumptions)
+        return replace(one, relation=self.relation, assumptions=words)
 
     @by_name
     def estimate(self, *, delta: float) -> Estimate:
@@ -243,7 +264,7 @@ class Crowd(Plotting):
     def assumptions(self) -> tuple[str, ...]:
         """What upper ends of any group asked about take for granted, by whatever analysis."""
         words = [w for k in self._asked() for w in self._member(k).words_of_all]
-        return tuple(dict.fromkeys(words))
+        return tuple(dict.fromkeys(self._of_the_group(words)))
 
     def together(self, changed: int) -> None:
         """No crowd of one user is one of several."""
