@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import random
 from fractions import Fraction
@@ -189,3 +190,17 @@ def test_few_messages_are_searched_for(randomizer: sd.Randomizer, n: int, gap: f
     # The bound is a function of eps, searched or not.
     again = sd.shuffle(randomizer, n=n).delta(epsilon=bound.upper)
     assert again.upper <= DELTA
+
+
+def test_a_choice_that_was_estimated_too_low_is_made_again() -> None:
+    """Few messages: the first choice's bound was up to e^25 times what was estimated."""
+    mechanism = sd.Extremal(pattern=((1, 0, 1), (0, 1, 1)), eps0=1.0)
+    account = sd.shuffle(mechanism, n=40)
+    bound = account.epsilon(delta=DELTA)
+    assert bound.upper <= 1.01 * bound.lower
+    assert bound.witness["upper"]["analysis"] == "label-stealing"
+    found = [
+        account.delta(epsilon=0.1 * k, analysis="label-stealing").log_upper for k in range(3, 10)
+    ]
+    assert None not in found
+    assert all(b < a - 1.0 for a, b in itertools.pairwise(x for x in found if x is not None))
