@@ -37,7 +37,7 @@ def exact_delta(epsilon, changing):
 def test_ends_hold_for_whom_they_name(victim, changing):
     bound = sd.crowd(GROUPS, victim=victim).delta(epsilon=0.3)
     assert bound.lower - 1e-12 <= exact_delta(0.3, changing) <= bound.upper + 1e-12
-    named = [k for k in (0, 1) if f"only users of group {k} change" in bound.relation.words]
+    named = [k for k in (0, 1) if f"the user is one of group {k} and" in bound.relation.words]
     assert named == ([] if victim is None else [victim])
     assert bound.assumptions[0] == bound.relation.sentence
     assert not any(words == REPLACEMENT.sentence for words in bound.assumptions[1:])
@@ -54,6 +54,9 @@ def test_rounds_and_several_users_say_it():
     assert rounds.relation == OfGroup(1)
     both = sd.crowd(GROUPS, victim=1, changed=2).delta(epsilon=0.3)
     assert both.relation == Together(2, OfGroup(1))
+    assert both.relation.words.endswith(
+        "the users are of group 1 and stay in it, all groups are the same"
+    )
     for bound in (rounds, both):
         assert bound.assumptions[0] == bound.relation.sentence
         assert REPLACEMENT.sentence not in bound.assumptions

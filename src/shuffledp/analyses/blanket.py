@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 from shuffledp import theorems
 from shuffledp.analyses.of_pairs import Named, OfPairs
-from shuffledp.analyses.source import Family, Source, one_randomizer
+from shuffledp.analyses.source import Source, of_reports, one_randomizer
 from shuffledp.bound import Theorem
-from shuffledp.randomizers import Randomizer
 from shuffledp.reductions import blanket_pair
 
 
@@ -41,11 +40,6 @@ def _blanket_pairs(source: Source, n: int, cells: int) -> list[Named]:
     ]
 
 
-def _usual(source: Source, n: int) -> bool:
-    del n
-    return isinstance(source, Randomizer | Family)
-
-
 BLANKET = _Blanket(
     "blanket",
     "upper",
@@ -54,5 +48,5 @@ BLANKET = _Blanket(
     "no local guarantee needed",
     worst="pairs",
     pairs=_blanket_pairs,
-    usual=_usual,
+    usual=of_reports,
 )

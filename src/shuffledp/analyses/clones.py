@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from shuffledp import theorems
 from shuffledp.analyses.of_pairs import Named, OfPairs
-from shuffledp.analyses.source import Family, Source, pure_eps0
-from shuffledp.randomizers import Randomizer
+from shuffledp.analyses.source import Source, of_reports, pure_eps0
 from shuffledp.reductions import clone_pair, stronger_clone_pair
 
 ANY = "any eps0-LDP randomizers chosen in one order, adaptive too (shuffle, then randomize)"
@@ -31,11 +30,6 @@ def _stronger_clone_pairs(source: Source, n: int, cells: int) -> list[Named]:
     return [(stronger_clone_pair(eps0=pure_eps0(source, key), n=n), {"analysis": key})]
 
 
-def _usual(source: Source, n: int) -> bool:
-    del n
-    return isinstance(source, Randomizer | Family)
-
-
 STRONGER_CLONE = _Clones(
     "stronger-clone",
     "upper",
@@ -43,7 +37,7 @@ STRONGER_CLONE = _Clones(
     ANY,
     any_randomizer=True,
     pairs=_stronger_clone_pairs,
-    usual=_usual,
+    usual=of_reports,
 )
 CLONE = _Clones(
     "clone",
@@ -52,5 +46,5 @@ CLONE = _Clones(
     ANY,
     any_randomizer=True,
     pairs=_clone_pairs,
-    usual=_usual,
+    usual=of_reports,
 )

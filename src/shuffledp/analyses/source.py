@@ -55,6 +55,12 @@ class RatioFamily:
 Source = Randomizer | Family | RatioFamily | MultiMessage
 
 
+def of_reports(source: Source, n: int) -> bool:
+    """Of one report a user: a randomizer, or all eps0-LDP ones."""
+    del n
+    return isinstance(source, Randomizer | Family)
+
+
 def one_randomizer(source: Source, key: str, *, lacks: str = "common blanket") -> Randomizer:
     """The randomizer that every user runs; NotCertified for a family or a protocol.
 

@@ -10,6 +10,7 @@ from typing import Any
 from shuffledp.errors import ParameterError
 
 from ._flint import arb, ctx
+from .noise_triples import measures_of
 from .spans import (
     COARSE,
     INTERVAL_NOISE,
@@ -21,7 +22,7 @@ from .spans import (
     triples_of,
 )
 from .together import log_bound_together
-from .triples import log_delta_stealing, measures_of
+from .triples import log_delta_stealing
 
 __all__ = ["StealingAlong"]
 

@@ -22,6 +22,7 @@ __all__ = [
     "Parameters",
     "check_inputs",
     "hit_or_miss",
+    "largest",
     "positive",
     "rational_ball",
     "whole",
@@ -123,3 +124,11 @@ def hit_or_miss(
 def rational_ball(value: Fraction) -> arb:
     """Return the ball of a rational number at the working precision."""
     return arb(fmpq(value.numerator, value.denominator))
+
+
+def largest(values: Sequence[arb]) -> arb:
+    """A ball of the largest of some balls."""
+    found = values[0]
+    for value in values[1:]:
+        found = found.max(value)
+    return found

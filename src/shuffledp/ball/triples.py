@@ -9,44 +9,39 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import arb, ctx
+from .free import Numbers, share, weights
 from .kinds import is_mixed, stand_ins
 from .labels import label_laws, label_mechanism, label_pairs
-from .lattice import gaussian_law, geometric_law
 from .laws import finite_law
+from .noise_triples import of_interval, of_shifts
 from .outputs import Law, OutputClass, positive
 from .pairs import PARTS
 from .registry import RECORDS
-from .spans import INTERVAL_NOISE, Cells, cells_of, end_points, noise_on, triples_of
+from .spans import INTERVAL_NOISE
 from .stealing import Atom, Measures, log_bound
 
 __all__ = [
     "is_listed",
     "log_delta_stealing",
-    "measures_of",
     "stealing_numbers",
     "stealing_pairs",
     "stealing_step",
 ]
 
 Parameters = Mapping[str, Any]
-Numbers = Mapping[str, Any]
 Pair = tuple[Any, Any]
 
 _BITS = 256
-# What is cut off of unbounded noise, against the delta that is claimed.
-_DEEPER, _LEAST_CUT = 25.0, -3000.0
 # Where nothing is claimed.
 _LOG_CUT = -60.0
 # As in the theorems' statements: sizes that are looked at one by one.
 _MOST_INPUTS, _MOST_SHIFTS = 12, 28
-# Discrete Laplace noise: more inputs would take more than about a minute.
-_MOST_SPANNING = 128
 _LISTED = {"channel": lambda m: len(m["matrix"]), "extremal": lambda m: len(m["pattern"])}
 _LATTICE = {"discrete-laplace", "discrete-gaussian"}
 
@@ -185,10 +180,10 @@ def _maker(
     if name == "generic":
         return lambda _, free: _of_family(positive(mechanism, "eps0"), eps, free)
     if name in _LATTICE:
-        return lambda pair, free: _of_shifts(mechanism, pair, eps, free, guess)
+        return lambda pair, free: of_shifts(mechanism, pair, eps, free, guess)
     if name in INTERVAL_NOISE:
         log_delta = _LOG_CUT if guess is None else guess
-        return lambda _, free: _of_interval(mechanism, eps, free, log_delta)
+        return lambda _, free: of_interval(mechanism, eps, free, log_delta)
     if label_laws(mechanism) is not None:
         return lambda pair, free: _of_labels(mechanism, pair, eps, free)
     inner = _inner(mechanism)
@@ -207,31 +202,6 @@ def _maker(
     return make
 
 
-# ------------------------------------------------------------------------------- free numbers
-
-
-def _share(free: Numbers, key: str, *, least: float = 0.0, below: bool = True) -> arb:
-    """A number from 0 to 1; ``below``: less than 1."""
-    value = free.get(key)
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ParameterError(f"{key} = {value!r}: wanted a number from 0 to 1")
-    if not (least <= value < 1.0 or (value == 1.0 and not below)):
-        raise ParameterError(f"{key} = {value!r}: wanted a number from 0 to 1")
-    return arb(value)
-
-
-def _weights(free: Numbers, types: int) -> list[arb]:
-    given = free.get("weights")
-    if not isinstance(given, Sequence) or len(given) != types:
-        raise ParameterError(f"weights = {given!r}: wanted {types} of them")
-    for value in given:
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            raise ParameterError(f"weights = {given!r}: wanted numbers >= 0")
-        if not (math.isfinite(value) and value >= 0.0):
-            raise ParameterError(f"weights = {given!r}: wanted numbers >= 0")
-    return [arb(value) for value in given]
-
-
 # --------------------------------------------------------------------------- finite mechanisms
 
 
@@ -242,15 +212,15 @@ def _of_law(law: Law, eps: arb, free: Numbers, *, stand_ins: bool) -> Measures:
     same for all outputs with the same R_x0 : R_x1 : B, which tell none of these inputs apart.
     """
     types = len(law[0].probability) - 2
-    weights = _weights(free, types)
-    shares = {key: _share(free, key) for key in ("gain", "loss", "silent")}
+    tuned = weights(free, types)
+    shares = {key: share(free, key) for key in ("gain", "loss", "silent")}
     grow = eps.exp()
     reservoir: list[Atom] = []
     labelled: list[list[Atom]] = [[] for _ in range(types)]
     unhidden, lost = arb(0), [arb(0)] * types
     for part in _parts(law, stand_ins=stand_ins):
         kappa = shares[_sign(part[0], grow)]
-        join = _join(part, kappa, weights)
+        join = _join(part, kappa, tuned)
         for one in part:
             beta = kappa * one.blanket
             p0, p1, *rows = one.probability
@@ -268,13 +238,6 @@ def _of_law(law: Law, eps: arb, free: Numbers, *, stand_ins: bool) -> Measures:
                 else:
                     lost[j] += seen
     return Measures(reservoir, labelled, unhidden, arb(0), lost)
-
-
-def _largest(values: Sequence[arb]) -> arb:
-    found = values[0]
-    for value in values[1:]:
-        found = found.max(value)
-    return found
 
 
 def _parts(law: Law, *, stand_ins: bool) -> list[list[OutputClass]]:
@@ -317,7 +280,7 @@ def _join(part: list[OutputClass], kappa: arb, weights: list[arb]) -> arb:
 
 def _of_family(eps0: arb, eps: arb, free: Numbers) -> Measures:
     """Theorem 5.3: beta = (kappa/E) (R_x0 + R_x1)/2, s = theta, and five extreme laws of ratios."""
-    kappa, theta = _share(free, "kappa"), _share(free, "theta", below=False)
+    kappa, theta = share(free, "kappa"), share(free, "theta", below=False)
     e, grow = eps0.exp(), eps.exp()
     if not kappa > 0:
         raise ParameterError("kappa = 0: wanted a reservoir")
@@ -353,7 +316,7 @@ def _of_family(eps0: arb, eps: arb, free: Numbers) -> Measures:
 
 def _of_labels(mechanism: Parameters, pair: Pair, eps: arb, free: Numbers) -> Measures:
     """Sections 5.4, 5.5: beta = kappa B of the worst pair, labels against whole laws, s = theta."""
-    kappa, theta = _share(free, "kappa"), _share(free, "theta", below=False)
+    kappa, theta = share(free, "kappa"), share(free, "theta", below=False)
     if not kappa > 0:
         raise ParameterError("kappa = 0: wanted a reservoir")
     grow = eps.exp()
@@ -374,143 +337,3 @@ def _of_labels(mechanism: Parameters, pair: Pair, eps: arb, free: Numbers) -> Me
         for law in laws
     ]
     return Measures(reservoir, types, (1 - theta) * positives, lost, [arb(0)] * len(types))
-
-
-# -------------------------------------------------------------------------------- lattice noise
-
-
-def _of_shifts(
-    mechanism: Parameters, pair: Pair, eps: arb, free: Numbers, guess: float | None
-) -> Measures:
-    """Section 5.2: labels against whole laws, every (x0 - x, x1 - x); the unclamped law."""
-    kappa, theta = _share(free, "kappa"), _share(free, "theta", below=False)
-    if not kappa > 0:
-        raise ParameterError("kappa = 0: wanted a reservoir")
-    ceiling = _ceiling(free)
-    geometric = mechanism["name"] == "discrete-laplace"
-    if geometric and mechanism["top"] > _MOST_SPANNING:
-        raise NotCertified("label-stealing of discrete noise on so many integers is not recomputed")
-    top, inputs = mechanism["top"], tuple(range(mechanism["top"] + 1))
-    if geometric:
-        law = geometric_law(mechanism, inputs)
-    else:
-        log_cut = _LOG_CUT if guess is None else max(guess - _DEEPER, _LEAST_CUT)
-        law = gaussian_law({**mechanism, "clamped": False}, inputs, log_cut=log_cut)
-    grow = eps.exp()
-    seen = [one for one in law if not one.beyond]
-    # Outputs that are cut off: gain 0 there, at most the victim's own mass lost.
-    gone = [one for one in law if one.beyond]
-    far = _largest([p for one in gone for p in one.probability]) if gone else arb(0)
-
-    def atoms(x0: int, x1: int, against: Callable[[OutputClass], arb], join: arb) -> Cut:
-        found, lost = [], join * far
-        for one in seen:
-            mass = against(one)
-            gain = join * (one.probability[x0] - grow * one.probability[x1]) / mass
-            if ceiling is not None:
-                lost += mass * (gain - ceiling).max(arb(0))
-                gain = gain.min(ceiling)
-            found.append((mass, gain))
-        return found, lost
-
-    reservoir, lost = atoms(*pair, lambda one: kappa * one.blanket, theta)
-    if gone:
-        # The blanket there is between 0 and anybody's mass; its gain was taken out.
-        upper = (kappa * far).upper()
-        reservoir.append((arb(0).union(arb(upper)), arb(0)))
-    types: list[list[Atom]] = []
-    seen_for_sure: list[arb] = []
-    for u, v, x in _shifts(top, spanning=geometric):
-        found, gave = atoms(
-            u + x, v + x, lambda one, x=x: (1 - kappa) * one.probability[x], 1 - theta
-        )
-        types.append(found)
-        seen_for_sure.append(gave)
-    positives = [(o.probability[pair[0]] - grow * o.probability[pair[1]]).max(arb(0)) for o in seen]
-    unhidden = (1 - theta) * (sum(positives, arb(0)) + far)
-    return Measures(reservoir, types, unhidden, lost, seen_for_sure)
-
-
-def _shifts(top: int, *, spanning: bool) -> Iterator[tuple[int, int, int]]:
-    """u = x0 - x and v = x1 - x, mirror images once, with an x for which all are in the range.
-
-    Of symmetric log-concave noise x1 is moved outward until all three span the range, unless it is
-    between x and x0. ``spanning``: two-sided geometric noise, of which x0 is moved outward then.
-    """
-    for u, v in itertools.product(range(-top, top + 1), repeat=2):
-        low, high = min(u, v, 0), max(u, v, 0)
-        # f is symmetric: of (u, v) and (-u, -v) one is enough.
-        once = u != v and (u, v) >= (-u, -v)
-        inner = 0 < v < u < top and not spanning
-        if once and (high - low == top or inner):
-            yield u, v, -low
-
-
-Cut = tuple[list[Atom], arb]
-
-
-def _ceiling(free: Numbers) -> arb | None:
-    value = free.get("ceiling")
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise ParameterError(f"ceiling = {value!r}: wanted a finite number >= 0")
-    if not (math.isfinite(value) and value >= 0.0):
-        raise ParameterError(f"ceiling = {value!r}: wanted a finite number >= 0")
-    return arb(value)
-
-
-# --------------------------------------------------------------------------- noise on an interval
-
-
-def _of_interval(mechanism: Parameters, eps: arb, free: Numbers, log_delta: float) -> Measures:
-    """Section 6: split as for lattice noise, with a cover of all inputs."""
-    noise, grow = noise_on(mechanism, log_delta), eps.exp()
-    triples = triples_of(noise, float(eps.mid()), two_inputs=bool(mechanism.get("binary")))
-    types = (cells_of(noise, triple, grow) for triple in triples)
-    return measures_of(cells_of(noise, end_points(), grow), types, free, normal=noise.normal)
-
-
-def measures_of(ends: Cells, covers: Iterable[Cells], free: Numbers, *, normal: bool) -> Measures:
-    """Noise on an interval from cells of the end points and of a cover of all inputs.
-
-    Parameters
-    ----------
-    ends : Cells
-        The pair of the end points against the blanket.
-    covers : iterable of Cells
-        Of triples that dominate those of all inputs.
-    free : mapping
-        The free numbers.
-    normal : bool
-        Whether something is left out of the cells.
-    """
-    kappa, theta = _share(free, "kappa"), _share(free, "theta", below=False)
-    if not kappa > 0:
-        raise ParameterError("kappa = 0: wanted a reservoir")
-    ceiling = _ceiling(free)
-
-    def split(atoms: list[Atom], share: arb, join: arb) -> Cut:
-        found, lost = [], arb(0)
-        for mass, value in atoms:
-            gain = join / share * value
-            if ceiling is not None:
-                lost += share * mass * (gain - ceiling).max(arb(0))
-                gain = gain.min(ceiling)
-            found.append((share * mass, gain))
-        return found, lost
-
-    reservoir, lost = split(ends.atoms, kappa, theta)
-    lost += theta * ends.outside
-    if normal:
-        # The blanket outside the cells, its gain taken out: at most anybody's mass there.
-        reservoir.append((arb(0).union(arb((kappa * ends.outside).upper())), arb(0)))
-    types: list[list[Atom]] = []
-    seen_for_sure: list[arb] = []
-    for cells in covers:
-        found, gave = split(cells.atoms, 1 - kappa, 1 - theta)
-        types.append(found)
-        seen_for_sure.append(gave + (1 - theta) * cells.outside)
-    positives = [mass * value.max(arb(0)) for mass, value in ends.atoms]
-    unhidden = (1 - theta) * (sum(positives, arb(0)) + ends.outside)
-    return Measures(reservoir, types, unhidden, lost, seen_for_sure)

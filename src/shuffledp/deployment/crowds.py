@@ -21,7 +21,7 @@ from shuffledp.deployment.model import Target
 from shuffledp.deployment.views import FAILURES
 from shuffledp.errors import NotCertified
 from shuffledp.index import Estimate
-from shuffledp.neighbours import Relation
+from shuffledp.neighbours import Relation, member_of
 from shuffledp.randomizers import randomizer_from_dict
 from shuffledp.shuffle import Trust
 
@@ -106,8 +106,7 @@ def hidden_words(deployment: CrowdDeployment, k: int) -> str:
 
 def member_words(relation: Relation, k: int) -> str:
     """Who are neighbours, where somebody of group k is protected."""
-    words = f"the user is one of group {k} and stays in it, all groups are the same"
-    return f"{relation.sentence}; {words}"
+    return f"{relation.sentence}; {member_of(k)}"
 
 
 def _hidden(deployment: CrowdDeployment, k: int, one: Crowd) -> Situation:
