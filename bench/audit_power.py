@@ -2,11 +2,12 @@
 
     python bench/audit_power.py level --repeats 1000 > level.csv
     python bench/audit_power.py power --repeats 40 --out docs/figures
+    python bench/audit_power.py draw --out docs/figures
     python bench/audit_power.py speed --reports 10000000
 
 `power` also draws docs/figures/audit_power.png: the share of audits that refute each of five
 faulty programs, over the number of reports, beside the exact power of the best single binomial
-test at Holm's first level, which is less than that of all tests together.
+test at Holm's first level, which is less than that of all tests together. `draw` draws it alone.
 """
 
 from __future__ import annotations
@@ -134,16 +135,20 @@ def draw(rows, path):
     """Measured points with Clopper-Pearson intervals, the single test's exact power as a line."""
     import matplotlib.pyplot as plt
 
+    from shuffledp.drawing.bands import COLOURS, DASHES, MARKERS
+
     figure, axes = plt.subplots(figsize=(7.0, 4.2), layout="constrained")
-    for color, (name, group) in enumerate(itertools.groupby(rows, key=lambda row: row[0])):
+    for place, (name, group) in enumerate(itertools.groupby(rows, key=lambda row: row[0])):
+        colour, marker, dashes = COLOURS[place], MARKERS[place], DASHES[place]
         kept = list(group)
-        x = np.array([row[1] for row in kept]) * 1.03 ** (color - 2)
+        x = np.array([row[1] for row in kept]) * 1.03 ** (place - 2)
         share = np.array([row[3] / row[2] for row in kept])
         low = [limits.lower_limit(row[3], row[2], 0.025) for row in kept]
         high = [limits.upper_limit(row[3], row[2], 0.025) for row in kept]
         errors = [share - low, np.array(high) - share]
-        axes.errorbar(x, share, yerr=errors, fmt="o", ms=4, color=f"C{color}", label=name, lw=1)
-        axes.plot(x, [float(row[4]) for row in kept], color=f"C{color}", lw=1.2)
+        axes.errorbar(x, share, yerr=errors, fmt=marker, ms=5, color=colour, lw=1)
+        axes.plot(x, [float(row[4]) for row in kept], color=colour, ls=dashes, lw=1.4)
+        axes.plot([], [], marker=marker, ms=5, color=colour, ls=dashes, lw=1.4, label=name)
     axes.set_xscale("log")
     axes.set_xlabel("reports under each input")
     axes.set_ylabel("share of audits that refute")
@@ -151,6 +156,14 @@ def draw(rows, path):
     axes.legend(fontsize=8, frameon=False, loc="lower right")
     axes.spines[["top", "right"]].set_visible(False)
     figure.savefig(path, dpi=150)
+
+
+def drawn_again(options):
+    """The figure of the measurements that are kept."""
+    out = Path(options.out)
+    with (out / "audit_power.csv").open(newline="") as file:
+        rows = [(n, int(k), int(m), int(c), t) for n, k, m, c, t in list(csv.reader(file))[1:]]
+    draw(rows, out / "audit_power.png")
 
 
 def speed(options):
@@ -180,12 +193,13 @@ def speed(options):
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("what", choices=("level", "power", "speed"))
+    parser.add_argument("what", choices=("level", "power", "draw", "speed"))
     parser.add_argument("--repeats", type=int, default=40)
     parser.add_argument("--reports", type=int)
     parser.add_argument("--out", default="docs/figures")
     options = parser.parse_args()
-    {"level": level, "power": power, "speed": speed}[options.what](options)
+    made = {"level": level, "power": power, "draw": drawn_again, "speed": speed}
+    made[options.what](options)
 
 
 if __name__ == "__main__":
