@@ -1,6 +1,6 @@
 """Mutation test: break the code on purpose, one small change at a time; the tests must notice.
 
-    python tools/mutate.py src/shuffledp/divergence/contour.py tests/test_contour.py --limit 40
+    python tools/mutate.py src/shuffledp/contour/rule.py tests/contour --limit 40
 
 Each mutant is written to a temporary copy of src, which the tests see through PYTHONPATH. The
 working tree is never touched. A mutant that no test kills is a survivor: either a test is missing

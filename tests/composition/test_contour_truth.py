@@ -7,8 +7,8 @@ import pytest
 
 from composition.exact_rounds import assert_inside, composed_delta, random_law
 from shuffledp.composition import LossLaw
-from shuffledp.composition.contour import _contour, log_delta, log_finite
-from shuffledp.divergence import LogInterval
+from shuffledp.composition.delta import _contour, log_delta, log_finite
+from shuffledp.numerics import LogInterval
 
 
 def contour(parts, eps, width):

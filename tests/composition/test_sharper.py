@@ -12,7 +12,7 @@ from shuffledp.analyses.stealing import StealingCurve
 from shuffledp.composition import compose
 from shuffledp.composition.curve import Envelope
 from shuffledp.deployment.rounds import after_rounds
-from shuffledp.divergence import LogInterval
+from shuffledp.numerics import LogInterval
 from shuffledp.stealing import Along, Curve, cases_of
 
 TIGHT = [

@@ -17,7 +17,7 @@ from divergence.oracle import ball, blanket_delta, exponential, histogram_law, w
 from divergence.test_exhaustive_channels import random_channel, row_fractions
 from shuffledp.divergence import chords
 from shuffledp.divergence.chords import certified_ends
-from shuffledp.divergence.contour import LogInterval
+from shuffledp.numerics import LogInterval
 
 NOTHING = LogInterval(-math.inf, 0.0)
 

@@ -10,10 +10,12 @@ import pytest
 from flint import arb
 
 from divergence.oracle import assert_inside, ball, positive_part, positive_part_on_lattice, truth
-from shuffledp.divergence import PairProfile, contour, nodes
-from shuffledp.divergence.contour import expected_positive_part
+from shuffledp.contour import ONE_ROUND
+from shuffledp.contour.integrand import integrand
+from shuffledp.divergence import PairProfile, nodes
 from shuffledp.divergence.gain import atom_gains
 from shuffledp.divergence.nodes import _BulkPowers, node_blocks
+from shuffledp.divergence.positive_part import GainSum, expected_positive_part
 from shuffledp.divergence.tilt import find_tilt, log_expm1, log_moment, tilted_law
 from shuffledp.pair import ShuffledPair
 from strategies import exact_pair
@@ -207,7 +209,7 @@ def test_perturbed_coins(n, sign):
 def test_the_cases_go_through_every_regime(monkeypatch):
     """Bulk in direct and in centred form, the rare form, the middle zone."""
     seen = set()
-    call, stop = nodes._BulkPowers.__call__, contour._stop_by_range
+    call, stop = nodes._BulkPowers.__call__, GainSum._stop_by_range
 
     def spied_call(self, x, *, centred):
         seen.add("centred" if centred else "direct")
@@ -219,7 +221,7 @@ def test_the_cases_go_through_every_regime(monkeypatch):
         return found
 
     monkeypatch.setattr(nodes._BulkPowers, "__call__", spied_call)
-    monkeypatch.setattr(contour, "_stop_by_range", spied_stop)
+    monkeypatch.setattr(GainSum, "_stop_by_range", spied_stop)
     for atoms, n, lost, width in LATTICES:
         if atoms > 10 and n > 100:
             continue
@@ -385,7 +387,8 @@ def test_a_node_sum_is_the_transform():
     for rare in (True, False):
         chosen = forced(law, n, tilt, rare=rare, alpha=tilt.alpha)
         row = 0
-        for block in node_blocks(law, n, chosen, step=step, count=count, smoothing=h):
+        for found in node_blocks(law, n, chosen, step=step, count=count):
+            block = integrand(found, ONE_ROUND, chosen.alpha, h)
             for upper, err in zip(block.upper.ravel(), block.err.ravel(), strict=True):
                 if row > count:
                     assert upper == 0.0

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from shuffledp import Gaussian, Laplace
-from shuffledp.divergence.decay import RATIO, Decay
+from shuffledp.contour.stop import RATIO
+from shuffledp.divergence.decay import Decay
 from shuffledp.divergence.gain import CellGains, cell_gains
 from shuffledp.reductions import blanket_pair
 

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from divergence.oracle import ball
-from shuffledp.divergence.decay import RATIO, Decay, SplitDecay
+from shuffledp.contour.stop import RATIO
+from shuffledp.divergence.decay import Decay, SplitDecay
 from shuffledp.divergence.gain import CellGains
 
 

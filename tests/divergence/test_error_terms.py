@@ -9,10 +9,12 @@ import pytest
 
 from divergence.oracle import assert_inside, ball, exponential, positive_part, truth
 from shuffledp.bound import delta_from_log
-from shuffledp.divergence import PairProfile, contour
-from shuffledp.divergence.contour import expected_positive_part
+from shuffledp.contour import ONE_ROUND, Rule, bracket, rule
+from shuffledp.contour.stop import smoothed_away
+from shuffledp.divergence import PairProfile
 from shuffledp.divergence.enumeration import Enumeration
 from shuffledp.divergence.gain import atom_gains
+from shuffledp.divergence.positive_part import expected_positive_part
 from shuffledp.divergence.tilt import find_tilt, log_moment
 from shuffledp.pair import ShuffledPair
 from strategies import exact_pair
@@ -35,10 +37,10 @@ def coarse(monkeypatch, law, n, tilt, *, smoothing, period, last):
     """The bracket of one rule alone: h = smoothing/alpha, L = period/alpha, last node at last/h."""
     h, length = smoothing / tilt.alpha, period / tilt.alpha
     count = max(1, math.ceil(last / h * length / (2.0 * math.pi)))
-    rest = contour._smoothed_away(tilt.alpha, h, count * 2.0 * math.pi / length)
-    rule = contour.Rule(h, length, count, *rest)
+    rest = smoothed_away(ONE_ROUND, tilt.alpha, h, count * 2.0 * math.pi / length)
+    rule = Rule(h, length, count, *rest)
     with monkeypatch.context() as patch:
-        patch.setattr(contour, "_plan", lambda *a, **k: rule)
+        patch.setattr(bracket, "planned", lambda *a, **k: rule)
         return expected_positive_part(law, n, tilt, width=1e-3)
 
 
@@ -69,8 +71,8 @@ def test_coarse_rules_are_sharp_enough_to_bite(monkeypatch):
         low, high = (float(x) for x in truth(true, pair.n, epsilon))
         tilt = find_tilt(law, pair.n)
         with monkeypatch.context() as patch:
-            patch.setattr(contour, "_truncation", lambda *a: (0.0, 0.0))
-            patch.setattr(contour, "_aliasing", lambda *a: 0.0)
+            patch.setattr(rule, "truncated", lambda *a: (0.0, 0.0))
+            patch.setattr(rule, "aliasing", lambda *a: 0.0)
             for period, last in ((3.0, 6.0), (40.0, 0.5)):
                 found = coarse(patch, law, pair.n, tilt, smoothing=0.02, period=period, last=last)
                 wrong += found.high < math.log(low) or found.low > math.log(high)

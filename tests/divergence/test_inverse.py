@@ -12,8 +12,8 @@ import pytest
 
 from divergence.test_chords import Hinges, Power, bracket, mechanism
 from shuffledp.divergence import inverse
-from shuffledp.divergence.contour import LogInterval
 from shuffledp.divergence.profile import PairProfile
+from shuffledp.numerics import LogInterval
 
 
 def solve_epsilon(profiles, *args, **options):

@@ -18,8 +18,8 @@ from flint import arb
 from divergence.laws import Case, contour_truth, counted_truth, pair_of, random_case, split
 from divergence.oracle import ball, positive_part_on_lattice
 from shuffledp.divergence import PairProfile
-from shuffledp.divergence.contour import expected_positive_part
 from shuffledp.divergence.gain import atom_gains
+from shuffledp.divergence.positive_part import expected_positive_part
 from shuffledp.divergence.tilt import find_tilt, log_moment
 from shuffledp.merging import as_cells, merged_to
 from shuffledp.pair import RatioRanges, ShuffledPair

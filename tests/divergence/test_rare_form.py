@@ -5,8 +5,8 @@ import math
 import pytest
 
 import shuffledp as sd
-from shuffledp.divergence.contour import expected_positive_part
 from shuffledp.divergence.gain import atom_gains
+from shuffledp.divergence.positive_part import expected_positive_part
 from shuffledp.divergence.tilt import find_tilt, tilted_law
 from shuffledp.reductions import blanket_pair
 

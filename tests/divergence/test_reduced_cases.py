@@ -19,12 +19,13 @@ from divergence.oracle import (
     worst_blanket,
     worst_delta,
 )
-from shuffledp.divergence import contour, profile
-from shuffledp.divergence.contour import expected_positive_part
-from shuffledp.divergence.decay import RATIO
+from shuffledp.contour import ONE_ROUND
+from shuffledp.contour.stop import RATIO
 from shuffledp.divergence.enumeration import Enumeration
 from shuffledp.divergence.gain import GainLaw, atom_gains
+from shuffledp.divergence.positive_part import GainSum, expected_positive_part
 from shuffledp.divergence.tilt import Tilt, find_tilt, log_moment
+from shuffledp.numerics import log_difference
 from shuffledp.pair import ShuffledPair
 
 U = 2.0**-53
@@ -144,12 +145,16 @@ def test_a_moment_lost_in_its_rounding_gives_no_nan(n, rare):
 def test_a_difference_of_two_near_numbers_is_rounded_down(log_x, gap):
     y = math.exp(max(log_x - gap, -700.0))
     log_x = math.log(y) + gap
-    found = profile._log_subtract(log_x, y)
+    found = log_difference(log_x, math.log(y))
     true = ball(log_x).exp() - ball(y)
     assert found == -math.inf or ball(found) <= true.log() + arb(4 * U * (1 + abs(found)))
 
 
 # ---------------------------------------------------------------- where the nodes stop early
+
+
+def early(total, h, step, log_guard):
+    return total.early_stop(ONE_ROUND, smoothing=h, step=step, log_guard=log_guard)
 
 
 def omitted(size, alpha, h, step, count):
@@ -185,7 +190,7 @@ def test_what_the_middle_zone_leaves_out(period, spread):
         cut = math.pi / (3.0 * spread)
         for h in (3.0 / cut, 5.0 / cut, 20.0 / cut):
             for log_guard in (0.5, 4.0, 12.0):
-                stop = contour._stop_by_range(law, n, tilt, h, step, log_guard)
+                stop = early(GainSum(law, n, tilt), h, step, log_guard)
                 if stop is None:
                     continue
                 count = max(math.ceil(stop.edge / step), 1)
@@ -200,6 +205,20 @@ def test_what_the_middle_zone_leaves_out(period, spread):
                     assert upper <= stop.rest_upper
                     assert lower <= stop.rest_lower
     assert seen or period == 300.0
+
+
+# Laws with a decay of their own are asked for nothing else.
+CONSTANT = GainLaw(
+    w=np.ones(1),
+    g=np.zeros(1),
+    g_err=np.zeros(1),
+    rel=0.0,
+    mean=0.0,
+    mean_err=0.0,
+    active=np.zeros(1, dtype=bool),
+    low=-1.0,
+    high=1.0,
+)
 
 
 class Known:
@@ -226,7 +245,7 @@ def test_what_the_windows_leave_out(period, alpha, log_guard):
     for rate in (0.3, 1.0, 4.0):
         for h in (0.05, 0.3):
             known = Known(rate, n)
-            stop = contour._stop_by_decay(n, tilt, h, step, log_guard, known)
+            stop = early(GainSum(CONSTANT, n, tilt, known), h, step, log_guard)
             if stop is None:
                 continue
             count = max(math.ceil(stop.edge / step), 1)

@@ -10,16 +10,17 @@ import pytest
 
 import shuffledp as sd
 from divergence.oracle import ball
-from shuffledp.composition import contour as rounds
+from shuffledp.composition import delta as rounds
 from shuffledp.composition import nodes as composition_nodes
 from shuffledp.composition.loss import LossLaw
 from shuffledp.composition.tilt import tilted
-from shuffledp.divergence import contour
-from shuffledp.divergence.contour import expected_positive_part
+from shuffledp.contour import ROUNDS
 from shuffledp.divergence.gain import cell_gains, plain_law
-from shuffledp.divergence.nodes import Block, node_blocks
-from shuffledp.divergence.rounding import capped, grown, halved_sum
+from shuffledp.divergence.nodes import node_blocks
+from shuffledp.divergence.positive_part import expected_positive_part
 from shuffledp.divergence.tilt import find_tilt
+from shuffledp.numerics import LogInterval
+from shuffledp.numerics.rounding import capped, grown, halved_sum
 from shuffledp.pair import RatioRanges, ShuffledPair
 from shuffledp.reductions import blanket_pair
 
@@ -62,31 +63,6 @@ def test_what_is_no_number_has_no_sum(bad):
         total, error = halved_sum(np.array([1.0, bad, 2.0, -bad]))
     assert math.isnan(total)
     assert error == math.inf
-
-
-def sequential(upper):
-    """The block of a row of nodes with these values, all errors 0."""
-    zero = np.zeros_like(upper)
-    return Block(True, upper, upper, np.abs(upper), np.abs(upper), zero, zero)
-
-
-def test_sums_over_nodes_presume_no_order():
-    """One after another, as some build of NumPy may add: 2^15 terms lose 2^15 u, not 256 u."""
-    rng = np.random.default_rng(1)
-    terms = np.append(2.0**15, rng.random(1 << 15) * 1e-3)
-
-    def one_by_one(self):
-        return np.cumsum(np.asarray(self).ravel())[-1] if self.size else 0.0
-
-    class Ordered(np.ndarray):
-        sum = one_by_one
-
-    for values in (terms, terms.view(Ordered)):
-        found = contour._sum_blocks(iter([sequential(values)]))
-        exact = 2 * sum(map(Fraction, terms.tolist())) - Fraction(terms[0])
-        for value, err in ((found.upper, found.upper_err), (found.lower, found.lower_err)):
-            assert abs(Fraction(float(value)) - exact) <= Fraction(float(err))
-            assert err <= 64 * U * float(np.abs(terms).sum())
 
 
 # ---------------------------------------------------------------------------------------- errors
@@ -144,14 +120,15 @@ def test_nodes_are_off_by_no_more_than_the_mass():
     for n in (5, 400):
         tilt = find_tilt(law, n)
         mass = 0.0
-        for block in node_blocks(law, n, tilt, step=0.05, count=2000, smoothing=1e-3):
+        for block in node_blocks(law, n, tilt, step=0.05, count=2000):
             if block.first:
-                mass = float(block.upper.flat[0] + block.err.flat[0])
+                mass = float(block.value.flat[0].real + block.err.flat[0])
             assert np.isfinite(block.err).all()
             assert (block.err <= mass * (1.0 + 1e-6)).all()
-            assert (block.size <= mass * (1.0 + 1e-6)).all()
+            size = np.abs(block.value)
+            assert (size <= mass * (1.0 + 1e-6)).all()
             # Where the error is the mass there is no value.
-            assert (block.size[block.err >= mass * 0.999] <= 1e-6 * mass).all()
+            assert (size[block.err >= mass * 0.999] <= 1e-6 * mass).all()
 
 
 def test_random_extreme_pairs_have_ordered_ends():
@@ -238,17 +215,17 @@ def test_what_intervals_without_nodes_cost(h, guard):
     """Nodes far apart: one at the edge and one where smoothing begins count with their step."""
     loss = np.sort(np.random.default_rng(0).uniform(-1.0, 1.0, 400))
     parts = [(LossLaw(loss, np.full(400, 1.0 / 400)), 1000)]
-    rows = composition_nodes.Rows(parts, rounds.find_tilt(parts, 100.0), 100.0)
+    rows = composition_nodes.LossSum(parts, rounds.find_tilt(parts, 100.0), 100.0, room=900.0)
 
     def kernel(t):
-        return 1.0 / math.hypot(rows.rho, t) / math.hypot(rows.rho + 1.0, t)
+        return 1.0 / math.hypot(rows.alpha, t) / math.hypot(rows.alpha + 1.0, t)
 
     grid = [2.0 / math.sqrt(rows.variance)]
     while grid[-1] * 1.3 < math.sqrt(2.0 * (guard + 1.0)) / h:
         grid.append(grid[-1] * 1.3)
     cut, found = grid[-1] * 1.3, 0
     for step in (1e-6, 0.3, 3.0, 10.0):
-        stop = rows.early_stop(h, guard, step * grid[0])
+        stop = rows.early_stop(ROUNDS, smoothing=h, step=step * grid[0], log_guard=guard)
         if stop is None:
             continue
         found += 1
@@ -272,7 +249,7 @@ def test_room_above_eps_is_rounded_outward(count, size, monkeypatch):
 
     def noted(parts, epsilon, *, width, room):
         seen["room"] = room
-        return contour.LogInterval(-math.inf, 0.0)
+        return LogInterval(-math.inf, 0.0)
 
     monkeypatch.setattr(rounds, "_contour", noted)
     monkeypatch.setattr(rounds, "_FEW", 0)

@@ -5,20 +5,22 @@ import time
 import pytest
 
 import shuffledp as sd
-from shuffledp.divergence import contour
+from shuffledp.contour import bracket
+from shuffledp.divergence import positive_part
+from shuffledp.divergence.positive_part import EFFORT
 
 
 @pytest.fixture
 def work(monkeypatch):
     """Nodes times atoms of every rule that is applied."""
     done = []
-    apply = contour._apply
+    apply = bracket.applied
 
-    def counted(law, n, tilt, rule, growth):
-        done.append(contour._work(law, rule))
-        return apply(law, n, tilt, rule, growth)
+    def counted(transform, payoff, table, rule):
+        done.append(bracket.work(transform, rule))
+        return apply(transform, payoff, table, rule)
 
-    monkeypatch.setattr(contour, "_apply", counted)
+    monkeypatch.setattr(bracket, "applied", counted)
     return done
 
 
@@ -27,7 +29,7 @@ def test_a_narrow_bracket_is_bounded_work(work):
     """rtol = 1e-12 took 8 million nodes in each of twenty brackets."""
     mechanism = sd.KRR(k=10, eps0=4.0)
     tight = sd.shuffle(mechanism, n=10_000, rtol=1e-12).delta(epsilon=0.3)
-    assert max(work) <= contour._MORE * contour.FINE_WORK <= 40_000_000
+    assert max(work) <= bracket._MORE * EFFORT.fine_work <= 40_000_000
     plain = sd.shuffle(mechanism, n=10_000).delta(epsilon=0.3)
     assert plain.lower <= tight.lower * (1 + 1e-9)
     assert tight.upper <= plain.upper * (1 + 1e-9)
@@ -38,7 +40,7 @@ def test_what_is_not_narrow_is_as_before(monkeypatch):
     """Down to nine digits of delta nothing is held back."""
     asked = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=10_000)
     before = [asked.delta(epsilon=e) for e in (0.1, 0.3)]
-    monkeypatch.setattr(contour, "FINE_WORK", 1)
+    monkeypatch.setattr(positive_part, "EFFORT", EFFORT._replace(fine_work=1))
     again = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=10_000)
     assert [again.delta(epsilon=e) for e in (0.1, 0.3)] == before
 
@@ -55,7 +57,7 @@ def test_what_is_not_narrow_is_as_before(monkeypatch):
 )
 def test_the_smallest_rtol_is_seconds_and_says_what_it_reached(mechanism, n, work):
     tight = sd.shuffle(mechanism, n=n, rtol=1e-12).epsilon(delta=1e-6)
-    assert sum(work) <= 30 * contour.FINE_WORK
+    assert sum(work) <= 30 * EFFORT.fine_work
     plain = sd.shuffle(mechanism, n=n, rtol=1e-6).epsilon(delta=1e-6)
     assert plain.lower <= tight.lower * (1 + 1e-9)
     assert tight.upper <= plain.upper

@@ -8,14 +8,8 @@ from typing import Any, Literal
 
 from shuffledp.bound import Theorem
 from shuffledp.composition.curve import Sharper
-from shuffledp.divergence import (
-    EpsilonInterval,
-    LogInterval,
-    PairProfile,
-    narrowest,
-    slope,
-    solve_epsilon,
-)
+from shuffledp.divergence import EpsilonInterval, PairProfile, narrowest, slope, solve_epsilon
+from shuffledp.numerics import LogInterval
 
 End = Literal["upper", "lower", "estimate"]
 

@@ -13,8 +13,8 @@ from scipy.special import log_ndtr
 from shuffledp import _check, theorems
 from shuffledp._check import exact
 from shuffledp.bound import Theorem
-from shuffledp.composition.contour import log_delta
 from shuffledp.composition.curve import Curve, reach
+from shuffledp.composition.delta import log_delta
 from shuffledp.composition.gaussian import GaussianCurve
 from shuffledp.composition.loss import LossLaw, LossPair
 from shuffledp.composition.part import (
@@ -26,9 +26,10 @@ from shuffledp.composition.part import (
 )
 from shuffledp.composition.renyi import Curves
 from shuffledp.described import by_name
-from shuffledp.divergence import LARGEST_EPSILON, LogInterval
+from shuffledp.divergence import LARGEST_EPSILON
 from shuffledp.errors import ParameterError, not_installed, rejected
 from shuffledp.neighbours import PLAIN_KEYS, REPLACEMENT, Relation, relation_named
+from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.work import Beside
 

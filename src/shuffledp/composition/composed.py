@@ -11,8 +11,8 @@ import numpy as np
 
 from shuffledp import _check, theorems
 from shuffledp.bound import Bound, Theorem
-from shuffledp.composition.contour import Parts, log_delta
 from shuffledp.composition.core import Ends, Rounds, joined
+from shuffledp.composition.delta import Parts, log_delta
 from shuffledp.composition.dots import lower_pair
 from shuffledp.composition.gaussian import error_of_log, log_delta_gaussian, mu_through
 from shuffledp.composition.gdp import dominating_mu

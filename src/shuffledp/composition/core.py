@@ -9,15 +9,15 @@ from typing import Any, NamedTuple
 
 from shuffledp import _check, theorems
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
-from shuffledp.composition.contour import Parts, log_delta, log_infinite
 from shuffledp.composition.curve import LOWEST_LEVEL
+from shuffledp.composition.delta import Parts, log_delta, log_infinite
 from shuffledp.composition.loss import LossPair
 from shuffledp.composition.part import Part
 from shuffledp.composition.solve import crossing, normal_guess
 from shuffledp.composition.tilt import find_tilt
 from shuffledp.described import by_name
-from shuffledp.divergence import LogInterval
 from shuffledp.neighbours import Relation, each_round
+from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.work import Answers, Beside
 

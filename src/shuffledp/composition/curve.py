@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from scipy.optimize import brentq
 
-from shuffledp.divergence import LARGEST_EPSILON, LOOSE, LogInterval
+from shuffledp.divergence import LARGEST_EPSILON, LOOSE
+from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF

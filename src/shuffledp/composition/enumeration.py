@@ -9,7 +9,7 @@ import numpy as np
 from scipy.special import gammaln
 
 from shuffledp.composition.loss import LossLaw
-from shuffledp.divergence import LogInterval
+from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.special import erfcx, ndtr
 
-from shuffledp.divergence import LogInterval
+from shuffledp.numerics import LogInterval
 from shuffledp.pair import Array
 
 # ndtr, erfcx and exp are taken to be within 1e-13; arguments and differences add to that.

@@ -15,8 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from shuffledp.composition.central import Given
-from shuffledp.composition.contour import log_delta
 from shuffledp.composition.curve import LOWEST_LEVEL, STEPS, Curve, Envelope, Sharper
+from shuffledp.composition.delta import log_delta
 from shuffledp.composition.dots import Chain, convex_values, on_chords, pair_below, upper_pair
 from shuffledp.composition.loss import NO_LOSS, LossPair
 from shuffledp.composition.part import NO_DOTS, Candidate, Dots, Round

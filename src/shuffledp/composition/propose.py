@@ -10,7 +10,7 @@ from scipy.optimize import brentq
 from shuffledp.composition.curve import Envelope
 from shuffledp.composition.gaussian import log_delta_gaussian, mu_through
 from shuffledp.composition.part import Round
-from shuffledp.divergence import LogInterval
+from shuffledp.numerics import LogInterval
 
 # Between the bulk of one round's losses, which many rounds add up, and the tail, which few rounds
 # keep: with e^-8 twelve rounds of ten mechanisms were met within 1 %, Gaussian noise within 15 %.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from scipy.special import ndtri
 
-from shuffledp.composition.contour import Parts
+from shuffledp.composition.delta import Parts
 from shuffledp.composition.tilt import tilted
 
 _STEPS = 100

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from shuffledp.composition.gaussian import error_of_log, log_delta_gaussian
-from shuffledp.divergence import LogInterval
+from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF

@@ -1,6 +1,5 @@
 """Divergence: ShuffledPair and eps -> certified log delta, and back from delta to eps."""
 
-from shuffledp.divergence.contour import LogInterval
 from shuffledp.divergence.inverse import EpsilonInterval, solve_epsilon
 from shuffledp.divergence.meeting import met_at, slope
 from shuffledp.divergence.profile import LARGEST_EPSILON, LOOSE, PairProfile, narrowest
@@ -9,7 +8,6 @@ __all__ = [
     "LARGEST_EPSILON",
     "LOOSE",
     "EpsilonInterval",
-    "LogInterval",
     "PairProfile",
     "met_at",
     "narrowest",

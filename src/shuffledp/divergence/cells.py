@@ -15,12 +15,12 @@ from typing import NamedTuple
 import numpy as np
 
 from shuffledp.divergence.chernoff import log_chernoff
-from shuffledp.divergence.contour import LogInterval, integrated
 from shuffledp.divergence.decay import Decay, SplitDecay
 from shuffledp.divergence.estimate import Part, rough_parts, total_of
 from shuffledp.divergence.few import MOST_MESSAGES, SHARP, VERY_FEW, few_messages
 from shuffledp.divergence.gain import CellGains, GainLaw, compressed_gains, mean_law
 from shuffledp.divergence.layers import Hint, divides
+from shuffledp.divergence.positive_part import integrated
 from shuffledp.divergence.tilt import (
     Tilt,
     active_moment,
@@ -28,6 +28,7 @@ from shuffledp.divergence.tilt import (
     log_moment,
     weighted_exponential,
 )
+from shuffledp.numerics import LogInterval, added, common
 from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
 
 U = UNIT_ROUNDOFF
@@ -67,29 +68,11 @@ def _bracket(pair: ShuffledPair, cells: CellGains, width: float, hint: Hint) -> 
     if n <= MOST_MESSAGES:
         found = few_messages(cells, n, rel=pair.rel, width=width, cheap=n > VERY_FEW)
     if found.width > max(width, SHARP):
-        found = _both(found, _layered(pair, cells, hint, width))
+        found = common(found, _layered(pair, cells, hint, width))
     if VERY_FEW < n <= MOST_MESSAGES and found.width > max(width, SHARP):
-        found = _both(found, few_messages(cells, n, rel=pair.rel, width=width))
+        found = common(found, few_messages(cells, n, rel=pair.rel, width=width))
     cap = alone.high + math.log(n)
     return LogInterval(found.low, min(found.high, cap + 4 * U * (1.0 + abs(cap))))
-
-
-def _both(x: LogInterval, y: LogInterval) -> LogInterval:
-    """What two brackets of one number say together."""
-    return LogInterval(max(x.low, y.low), min(x.high, y.high))
-
-
-def log_sum(x: LogInterval, y: LogInterval) -> LogInterval:
-    """The bracket of a sum."""
-    return LogInterval(_log_add(x.low, y.low, -1.0), _log_add(x.high, y.high, 1.0))
-
-
-def _log_add(x: float, y: float, outward: float) -> float:
-    top, rest = max(x, y), min(x, y)
-    if not math.isfinite(top) or rest == -math.inf:
-        return top
-    total = top + math.log1p(math.exp(rest - top))
-    return total + outward * 8 * U * (1.0 + abs(total))
 
 
 class _Layer(NamedTuple):
@@ -207,7 +190,7 @@ def _layered(pair: ShuffledPair, cells: CellGains, hint: Hint, width: float) -> 
         spare = total - part.value if total > -math.inf else 0.0
         wanted = min(share * math.exp(min(max(spare, 0.0), 300.0)), _LOOSEST)
         enough = total + math.log(share) - _SLIGHT
-        found = log_sum(found, _integrated(pair, layer, part, wanted, enough=enough))
+        found = added(found, _integrated(pair, layer, part, wanted, enough=enough))
     return found
 
 

@@ -23,11 +23,11 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from shuffledp.contour.stop import RATIO
 from shuffledp.divergence.gain import CellGains
 from shuffledp.pair import UNIT_ROUNDOFF, Array, Indices
 
 U = UNIT_ROUNDOFF
-RATIO = 1.3
 _LARGEST_TILT_STEP = 0.02
 _CELLS_PER_WINDOW = 12.0
 # Share of a cell's width, at either end, by which rounding may have moved it.

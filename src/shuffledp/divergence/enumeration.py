@@ -7,7 +7,7 @@ import math
 import numpy as np
 from scipy.special import gammaln
 
-from shuffledp.divergence.contour import LogInterval
+from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF, Array, ShuffledPair
 
 U = UNIT_ROUNDOFF

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from shuffledp.divergence.chords import certified_ends
-from shuffledp.divergence.contour import LogInterval
 from shuffledp.divergence.profile import LOOSE, PairProfile
+from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF

@@ -11,7 +11,6 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from shuffledp.divergence.contour import LogInterval
 from shuffledp.divergence.evaluated import (
     Accuracy,
     Evaluated,
@@ -23,6 +22,7 @@ from shuffledp.divergence.evaluated import (
 )
 from shuffledp.divergence.profile import LARGEST_EPSILON, LOOSE, PairProfile, narrowest
 from shuffledp.divergence.proposal import proposal
+from shuffledp.numerics import LogInterval
 
 # Nothing below certifies: each constant decides only where a certified bracket is asked for next
 # and when to stop, and was set by counting brackets over the questions of `make bench`.

@@ -1,4 +1,4 @@
-"""The integrand on a long row of nodes alpha + i t_j, with a bound on the error at each.
+"""The transform of n gains on a long row of nodes alpha + i t_j, with a bound on the error at each.
 
 t_j = j D with j = p Q + q (giant and baby steps), so that e^{s g} = e^{x_p} e^{y_q} and the sum
 over atoms is one matrix product:
@@ -22,15 +22,21 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from shuffledp.contour import Nodes
 from shuffledp.divergence.gain import GainLaw
-from shuffledp.divergence.rounding import capped, grown
 from shuffledp.divergence.tilt import Tilt, weighted_exponential
+from shuffledp.numerics.elementary import (
+    SERIES,
+    Complex,
+    complex_expm1,
+    complex_expm1_minus,
+    complex_log1p,
+)
+from shuffledp.numerics.rounding import capped, grown
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
-Complex = npt.NDArray[np.complexfloating[Any, Any]]
 Real = npt.NDArray[np.floating[Any]]
-_SERIES = 0.25
 _LARGEST_SHIFT = 690.0
 _LARGEST_STEP = 100.0
 # Values beyond e^200 units are no values: by Chernoff's bound the true ones are O(1) units. Below
@@ -47,21 +53,6 @@ _FUNCTION = 32.0
 _quiet = np.errstate(over="ignore", invalid="ignore")
 
 
-class Block(NamedTuple):
-    """Real parts of the upper and lower integrand on a block of nodes, their sizes and errors."""
-
-    first: bool
-    upper: Array
-    lower: Array
-    size: Array
-    size_low: Array
-    err: Array
-    err_low: Array
-
-
-NodeBlocks = Iterator[Block]
-
-
 class _Powers(NamedTuple):
     """M(s)^n (or M(s)^n - w0^n) in units of the scale: value, size of the error, error."""
 
@@ -69,10 +60,8 @@ class _Powers(NamedTuple):
     err: Array
 
 
-def node_blocks(
-    law: GainLaw, n: int, tilt: Tilt, *, step: float, count: int, smoothing: float
-) -> NodeBlocks:
-    """Yield the integrand on t_j = j * step, j = 0 .. count, in blocks of bounded memory."""
+def node_blocks(law: GainLaw, n: int, tilt: Tilt, *, step: float, count: int) -> Iterator[Nodes]:
+    """Yield the transform on t_j = j * step, j = 0 .. count, in blocks of bounded memory."""
     columns = max(16, math.isqrt(count) + 1)
     rows = count // columns + 1
     y = np.arange(columns) * step
@@ -89,11 +78,11 @@ def node_blocks(
             continue
         x = np.arange(start, stop) * (columns * step)
         powers = evaluate(x, centred=stop <= switch)
-        powers = _Powers(*capped(powers.value, powers.err, mass))
+        value, err = capped(powers.value, powers.err, mass)
         t = x[:, None] + y[None, :]
         # Nodes past the last one asked for are left out, not added.
         inside = np.arange(start * columns, stop * columns).reshape(t.shape) <= count
-        yield _integrand(powers, t, inside, tilt.alpha, smoothing, first=start == 0)
+        yield Nodes(start == 0, t, inside, value, err)
 
 
 def _axis_mass(axis: _Powers, log_growth: float) -> float:
@@ -104,35 +93,6 @@ def _axis_mass(axis: _Powers, log_growth: float) -> float:
     return min(bound, found)
 
 
-@_quiet
-def _integrand(
-    powers: _Powers, t: Array, inside: npt.NDArray[np.bool_], alpha: float, h: float, *, first: bool
-) -> Block:
-    """Multiply by e^{h^2 s^2/2} alpha^2/s^2 (upper), and by 1 - h^2 s^2 (lower)."""
-    tau = t / alpha
-    decay = 0.5 * (h * t) ** 2
-    turn = h * h * alpha * t
-    weight = np.exp(-np.minimum(decay, 740.0)) * inside
-    kernel = np.exp(1j * turn) * (weight / (1.0 + 1j * tau) ** 2)
-    value = powers.value * kernel
-    factor = (1.0 - (h * alpha) ** 2 + 2.0 * decay) - 2j * turn
-    size = np.abs(value)
-    # t is known to 4 u, so its square to 8 u, and the exponent has roundings of its own.
-    extra = U * (64.0 + 16.0 * decay + 8.0 * turn)
-    err = powers.err * np.abs(kernel) * (1.0 + 1e-9) + size * extra
-    bulge = np.abs(factor)
-    noise = 64.0 * U * (1.0 + (h * alpha) ** 2 + 2.0 * decay)
-    return Block(
-        first=first,
-        upper=value.real,
-        lower=(value * factor).real,
-        size=size,
-        size_low=size * (bulge + noise),
-        err=err,
-        err_low=err * (bulge + noise) + size * noise,
-    )
-
-
 class _BulkPowers:
     """exp(n (log M(s) - log_m)) from M(s) - 1."""
 
@@ -140,7 +100,7 @@ class _BulkPowers:
         self.law, self.n, self.tilt = law, n, tilt
         self.y = y
         phase = 1j * np.outer(y, law.g)
-        self.baby = _complex_expm1(phase)
+        self.baby = complex_expm1(phase)
         self.baby_size = np.abs(self.baby) @ law.w
         self.baby_square = np.sqrt(np.abs(self.baby) ** 2 @ law.w)
         self.constants = _error_constants(law, tilt.alpha)
@@ -156,13 +116,13 @@ class _BulkPowers:
         reach = min((c.first - c.mean) / c.centred, _LARGEST_PHASE / largest)
         whole = _rows_within(reach, alpha, stride, rows)
         if whole:
-            self.baby_rest = _complex_expm1_minus(1j * np.outer(self.y, self.law.g))
-        return _rows_within(min(reach, _SERIES / largest), alpha, stride, rows), whole
+            self.baby_rest = complex_expm1_minus(1j * np.outer(self.y, self.law.g))
+        return _rows_within(min(reach, SERIES / largest), alpha, stride, rows), whole
 
     def __call__(self, x: Real, *, centred: bool) -> _Powers:
         law, n = self.law, self.n
         z = (self.tilt.alpha + 1j * x)[:, None] * law.g[None, :]
-        giant = _complex_expm1(z)
+        giant = complex_expm1(z)
         weighted = giant * law.w
         s = np.hypot(self.tilt.alpha, x[:, None] + self.y[None, :])
         excess = weighted @ self.baby.T - law.lost
@@ -175,7 +135,7 @@ class _BulkPowers:
         size += law.lost
         c = self.constants
         if centred:
-            rest = _complex_expm1_minus(z) * law.w
+            rest = complex_expm1_minus(z) * law.w
             excess += rest.sum(axis=1)[:, None]
             excess += (self.baby_rest @ law.w)[None, :]
             mean = (self.tilt.alpha + 1j * (x[:, None] + self.y[None, :])) * law.mean
@@ -194,12 +154,12 @@ class _BulkPowers:
     def _subtraction(self, s: Array) -> Array:
         """e^z - 1 - z by subtraction, for atoms too far out for the series: 96 u |z| each."""
         size = np.abs(self.law.g)
-        far = size * float(s.max()) > 0.9 * _SERIES
+        far = size * float(s.max()) > 0.9 * SERIES
         return 96.0 * U * float((self.law.w * size)[far].sum()) * s
 
     @_quiet
     def _power(self, excess: Complex, error: Array, n: int) -> _Powers:
-        real, imag, modulus = _complex_log1p(excess)
+        real, imag, modulus = complex_log1p(excess)
         tilt = self.tilt
         scaled = n * (real - tilt.log_m)
         angle = n * imag
@@ -235,7 +195,7 @@ class _RarePowers:
         self.up_w, self.up_g = law.w[up], law.g[up]
         self.down_w, self.down_g = law.w[down], law.g[down]
         self.up_baby = np.exp(1j * np.outer(y, self.up_g))
-        self.down_baby = _complex_expm1(1j * np.outer(y, self.down_g))
+        self.down_baby = complex_expm1(1j * np.outer(y, self.down_g))
         self.down_size = np.abs(self.down_baby) @ self.down_w
         self.up_mass = math.fsum(self.up_w) + law.lost
         self.rise = float((self.up_w * np.exp(tilt.alpha * self.up_g)).sum())
@@ -259,7 +219,7 @@ class _RarePowers:
         giant_up = np.asarray(np.exp(contour * self.up_g) * self.up_w, dtype=np.complex128)
         v = giant_up @ self.up_baby.T
         v_err = self.function * self.rise + self.up_drift.at(s)
-        giant = _complex_expm1(contour * self.down_g) * self.down_w
+        giant = complex_expm1(contour * self.down_g) * self.down_w
         row = np.abs(giant).sum(axis=1)[:, None]
         rest = giant @ self.down_baby.T + giant.sum(axis=1)[:, None]
         rest += (self.down_baby @ self.down_w)[None, :] - self.up_mass
@@ -270,12 +230,12 @@ class _RarePowers:
     @_quiet
     def _power(self, v: Complex, v_err: Array, rest: Complex, rest_err: Array) -> _Powers:
         n, scale = self.n, self.tilt.log_scale
-        real, imag, modulus = _complex_log1p(rest)
+        real, imag, modulus = complex_log1p(rest)
         rest_err = rest_err + 24.0 * U * np.abs(rest) * (1.0 + np.abs(rest))
         good = modulus > np.maximum(_FLOOR, 2.0 * rest_err)
         safe = np.where(good, 1.0 + rest, 1.0)
         ratio = np.where(good, v, 0.0) / safe
-        up_real, up_imag, up_modulus = _complex_log1p(np.asarray(ratio, dtype=np.complex128))
+        up_real, up_imag, up_modulus = complex_log1p(np.asarray(ratio, dtype=np.complex128))
         # M_-^n is e^shift units large and its factor e^-shift small: shared out, neither overflows.
         # Where the factor is large the front alone has room for what there is.
         shift = np.where(n * up_real > 1.0, 0.0, self.shift)
@@ -283,7 +243,7 @@ class _RarePowers:
         # Where the ratio's power is beyond e^100 the front takes the rest: e^-100 is less than u.
         beyond = np.maximum(n * up_real - _LARGEST_STEP, 0.0)
         log_front = n * real - scale - shift + beyond
-        step = _complex_expm1(np.maximum(n * up_real - beyond, -745.0) + 1j * n * up_imag) * lift
+        step = complex_expm1(np.maximum(n * up_real - beyond, -745.0) + 1j * n * up_imag) * lift
         front = np.exp(np.clip(log_front, -745.0, _LARGEST_SCALED))
         value = front * np.exp(1j * n * imag) * step
         rounding = U * (192.0 + 8.0 * abs(scale) + 16.0 * n * (np.abs(real) + np.abs(imag)))
@@ -376,41 +336,3 @@ def _error_constants(
         whole=whole,
         flat=flat,
     )
-
-
-def _complex_expm1(z: Complex) -> Complex:
-    """e^z - 1 with small relative error near 0."""
-    half = np.sin(0.5 * z.imag)
-    wave = np.sin(z.imag)
-    grow = np.expm1(z.real)
-    out = np.empty_like(z)
-    out.real = grow * (1.0 - 2.0 * half * half) - 2.0 * half * half
-    out.imag = (1.0 + grow) * wave
-    return out
-
-
-def _complex_expm1_minus(z: Complex) -> Complex:
-    """e^z - 1 - z; by its series for |z| <= 0.25 (0.25^13/15! is below u/1e5 of the first term)."""
-    small = np.abs(z) <= _SERIES
-    if bool(small.all()):
-        return _series_expm1_minus(z)
-    out = _complex_expm1(z) - z
-    out[small] = _series_expm1_minus(z[small])
-    return out
-
-
-def _series_expm1_minus(z: Complex) -> Complex:
-    total = np.ones_like(z)
-    for k in range(14, 2, -1):
-        total = 1.0 + total * (z / k)
-    return 0.5 * z * z * total
-
-
-def _complex_log1p(z: Complex) -> tuple[Array, Array, Array]:
-    """Real and imaginary part of log(1 + z), and |1 + z|."""
-    x, y = z.real, z.imag
-    modulus = np.hypot(1.0 + x, y)
-    near = np.abs(z) < 0.5
-    inner = np.where(near, 2.0 * x + x * x + y * y, 0.0)
-    real = np.where(near, 0.5 * np.log1p(inner), np.log(np.maximum(modulus, 1e-300)))
-    return real, np.arctan2(y, 1.0 + x), modulus

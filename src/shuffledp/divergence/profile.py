@@ -9,7 +9,6 @@ from typing import Protocol
 import numpy as np
 
 from shuffledp.divergence.cells import expected_positive_part_of_cells
-from shuffledp.divergence.contour import LogInterval, expected_positive_part
 from shuffledp.divergence.enumeration import Enumeration, composition_count
 from shuffledp.divergence.estimate import (
     Coarse,
@@ -18,6 +17,7 @@ from shuffledp.divergence.estimate import (
 )
 from shuffledp.divergence.gain import GainLaw, atom_gains, cell_gains, trimmed
 from shuffledp.divergence.layers import MORE_ROUGH_CELLS, ROUGH_CELLS, Hint
+from shuffledp.divergence.positive_part import expected_positive_part
 from shuffledp.divergence.scattered import (
     is_scattered,
     prepared,
@@ -25,6 +25,7 @@ from shuffledp.divergence.scattered import (
     scattered_trim,
 )
 from shuffledp.divergence.tilt import find_tilt
+from shuffledp.numerics import LogInterval, log_add, log_difference, log_of
 from shuffledp.pair import UNIT_ROUNDOFF, Indices, InnerMoments, RatioRanges, ShuffledPair
 
 U = UNIT_ROUNDOFF
@@ -155,7 +156,7 @@ class PairProfile:
                 main = self._enumerate(epsilon).high
             else:
                 main = rough_log_expectation(atom_gains(self.pair, epsilon), self.pair.n)
-        return min(_log_add(main - math.log(self.pair.n), seen), 0.0)
+        return min(log_add(main - math.log(self.pair.n), log_of(seen)), 0.0)
 
     def _coarse_estimate(self, epsilon: float, seen: float, level: float) -> float:
         """With more of the far cells where little is left of delta."""
@@ -163,7 +164,7 @@ class PairProfile:
         main = rough_log_expectation_of_layers(
             coarse.law(epsilon), self.pair.n, Hint(self._cuts_near(epsilon, level))
         )
-        return min(_log_add(main - math.log(self.pair.n), seen + coarse.seen), 0.0)
+        return min(log_add(main - math.log(self.pair.n), log_of(seen + coarse.seen)), 0.0)
 
     def _coarse_at(self, level: float) -> Coarse:
         if level not in self._coarse:
@@ -232,8 +233,9 @@ class PairProfile:
         low, high = main.low + shift - slack, main.high + shift + slack
         seen_low, seen_high = self._outside(epsilon)
         lost_p, lost_q = pair.tail
-        high = _log_add(high, seen_high + lost_p * (1.0 + 4 * U))
-        low = _log_subtract(_log_add(low, seen_low), lost_q * math.exp(epsilon) * (1.0 + 4 * U))
+        high = log_add(high, log_of(seen_high + lost_p * (1.0 + 4 * U)))
+        left_out = log_of(lost_q * math.exp(epsilon) * (1.0 + 4 * U))
+        low = log_difference(log_add(low, log_of(seen_low)), left_out)
         return _outward(low, min(high, 0.0))
 
     def _outside(self, epsilon: float) -> tuple[float, float]:
@@ -327,21 +329,3 @@ def _outward(low: float, high: float) -> LogInterval:
     if math.isfinite(high):
         high = min(high + 8 * U * (1.0 + abs(high)), 0.0)
     return LogInterval(low, high)
-
-
-def _log_add(log_x: float, y: float) -> float:
-    """log(e^log_x + y) for y >= 0."""
-    if y <= 0.0:
-        return log_x
-    log_y = math.log(y)
-    top, rest = max(log_x, log_y), min(log_x, log_y)
-    return top + math.log1p(math.exp(rest - top))
-
-
-def _log_subtract(log_x: float, y: float) -> float:
-    """log(e^log_x - y)_+ for y >= 0."""
-    if y <= 0.0 or log_x == -math.inf:
-        return log_x
-    log_y = math.log(y)
-    gap = log_y - log_x + 8 * U * (1.0 + abs(log_y) + abs(log_x))
-    return log_x + math.log1p(-math.exp(gap)) if gap < 0.0 else -math.inf

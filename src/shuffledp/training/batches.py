@@ -15,9 +15,10 @@ from shuffledp.composition import STEPS, WIDTH, Candidate, Composed, Round, cent
 from shuffledp.composition.curve import Source
 from shuffledp.composition.gaussian import GaussianCurve
 from shuffledp.composition.subsampled import SubsampledGaussianCurve
-from shuffledp.divergence import LOOSE, LogInterval, PairProfile
+from shuffledp.divergence import LOOSE, PairProfile
 from shuffledp.errors import rejected
 from shuffledp.neighbours import AddOrRemove, Relation, ReplaceSpecial, relation_named
+from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian
 from shuffledp.reductions import dataset_pair

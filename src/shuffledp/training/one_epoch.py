@@ -10,8 +10,9 @@ from shuffledp.analyses import Found
 from shuffledp.analyses.ends import Ends
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.composition.curve import Source
-from shuffledp.divergence import LOOSE, LogInterval, PairProfile, narrowest, solve_epsilon
+from shuffledp.divergence import LOOSE, PairProfile, narrowest, solve_epsilon
 from shuffledp.neighbours import Relation
+from shuffledp.numerics import LogInterval
 
 # As for one shuffled round: eps to 1e-6, delta to ten times that.
 RTOL = 1e-6

@@ -11,9 +11,10 @@ from shuffledp._check import exact
 from shuffledp.bound import Bound
 from shuffledp.composition import Candidate, Composed, Round, central, compose
 from shuffledp.composition.gaussian import GaussianCurve, error_of_log, log_delta_gaussian
-from shuffledp.divergence import LOOSE, LogInterval, PairProfile
+from shuffledp.divergence import LOOSE, PairProfile
 from shuffledp.errors import NotCertified
 from shuffledp.neighbours import REPLACEMENT
+from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian
 from shuffledp.reductions import clone_pair, dataset_pair, stronger_clone_pair

@@ -18,9 +18,10 @@ from shuffledp.binary.curve import LARGEST_COUNT, Curve, Point
 from shuffledp.binary.noise import AddedNoise
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.composition import Candidate, LatticeRound, Round, compose, direction, on_lattice
-from shuffledp.divergence import LogInterval, PairProfile
+from shuffledp.divergence import PairProfile
 from shuffledp.errors import NotCertified
 from shuffledp.neighbours import REPLACEMENT
+from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import OUE, RAPPOR, Gaussian
 from shuffledp.randomizers.bits import Bits

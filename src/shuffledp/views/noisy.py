@@ -10,8 +10,8 @@ from shuffledp.binary.crowd import divergence
 from shuffledp.binary.curve import noisy_problem
 from shuffledp.binary.noise import AddedNoise
 from shuffledp.composition import Candidate, Round
-from shuffledp.divergence import LogInterval
 from shuffledp.neighbours import REPLACEMENT
+from shuffledp.numerics import LogInterval
 from shuffledp.randomizers.bits import Bits
 
 __all__ = ["OneDataset", "between", "noisy_candidates", "noisy_round", "pure_guarantee"]

@@ -1,0 +1,12 @@
+"""Numerics: numbers known between two ends, and floats whose own rounding is known."""
+
+from shuffledp.numerics.intervals import (
+    LogInterval,
+    added,
+    common,
+    log_add,
+    log_difference,
+    log_of,
+)
+
+__all__ = ["LogInterval", "added", "common", "log_add", "log_difference", "log_of"]

@@ -1,0 +1,63 @@
+"""Numbers >= 0 known between two ends, by their logarithms."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+from shuffledp.pair import UNIT_ROUNDOFF
+
+U = UNIT_ROUNDOFF
+
+
+class LogInterval(NamedTuple):
+    """log of a lower and an upper end of a number >= 0; -inf stands for 0."""
+
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        """high - low, 0 for a point, inf where the lower end is 0 and the upper is not."""
+        if self.high == self.low:
+            return 0.0
+        return self.high - self.low
+
+
+def common(x: LogInterval, y: LogInterval) -> LogInterval:
+    """What two brackets of one number say together."""
+    return LogInterval(max(x.low, y.low), min(x.high, y.high))
+
+
+def added(x: LogInterval, y: LogInterval) -> LogInterval:
+    """The bracket of the sum of two numbers."""
+    return LogInterval(log_add(x.low, y.low, outward=-1.0), log_add(x.high, y.high, outward=1.0))
+
+
+def log_of(x: float) -> float:
+    """log x for x >= 0, -inf for 0."""
+    return math.log(x) if x > 0.0 else -math.inf
+
+
+def log_add(x: float, y: float, *, outward: float = 0.0) -> float:
+    """log(e^x + e^y); -inf stands for 0.
+
+    The logarithm of the rest is at most log 2, its argument and the sum round by u each: 8 u of
+    1 + |result| is more than all of it, and is added ``outward`` times.
+    """
+    top, rest = max(x, y), min(x, y)
+    if not math.isfinite(top) or rest == -math.inf:
+        return top
+    total = top + math.log1p(math.exp(rest - top))
+    return total + outward * 8 * U * (1.0 + abs(total))
+
+
+def log_difference(x: float, y: float) -> float:
+    """log (e^x - e^y)_+, or something smaller; -inf stands for 0.
+
+    What is taken off is made larger by the rounding of both logarithms.
+    """
+    if y == -math.inf or x == -math.inf:
+        return x
+    gap = y - x + 8 * U * (1.0 + abs(y) + abs(x))
+    return x + math.log1p(-math.exp(gap)) if gap < 0.0 else -math.inf
