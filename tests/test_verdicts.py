@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import product
 
-from shuffledp.verdicts import headline
+from shuffledp.values.verdicts import headline
 
 WORDS = ("holds", "does not hold", "undecided")
 

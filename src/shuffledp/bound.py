@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any, Literal
 
-from shuffledp.described import ByContent
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import REPLACEMENT, Relation
-from shuffledp.notebook import Drawn, Record, Sheet
+from shuffledp.values.described import ByContent
+from shuffledp.values.notebook import Drawn, Record, Sheet
 
 Provenance = Literal["published", "proved here", "assumed"]
 _WEAKNESS: tuple[Provenance, ...] = ("published", "proved here", "assumed")

@@ -10,13 +10,13 @@ from typing import Any
 
 from shuffledp import _check
 from shuffledp.bound import Bound, outward
-from shuffledp.described import ByContent, by_name
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.notebook import Drawn, Record, Sheet
 from shuffledp.randomizers import Randomizer, randomizer_class, randomizer_names
 from shuffledp.randomizers.frequency import ItemRandomizer
 from shuffledp.randomizers.means import MeanRandomizer
 from shuffledp.shuffle import shuffle
+from shuffledp.values.described import ByContent, by_name
+from shuffledp.values.notebook import Drawn, Record, Sheet
 
 # Words for the number of values a user may hold, in the constructors of mechanisms.
 _SIZES = frozenset({"k", "d", "domain"})

@@ -12,9 +12,9 @@ import numpy as np
 
 from shuffledp import _check
 from shuffledp.bound import Bound
-from shuffledp.described import by_name
 from shuffledp.errors import ParameterError
-from shuffledp.notebook import pictures
+from shuffledp.values.described import by_name
+from shuffledp.values.notebook import pictures
 
 # The profile is drawn from there, in eps, to where delta is this.
 _SMALLEST_DELTA = 1e-12

@@ -22,11 +22,11 @@ from scipy.optimize import brentq
 from scipy.special import erfcx, lambertw
 
 from shuffledp import _check
-from shuffledp.described import ByContent, by_name
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.pair import ShuffledPair
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS, Input
+from shuffledp.values.described import ByContent, by_name
 
 NOT_CERTIFIED = "not certified: an estimate, which may be on either side of the true value"
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)

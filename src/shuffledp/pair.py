@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp import _check
-from shuffledp.described import ByContent
 from shuffledp.errors import ParameterError, rejected
+from shuffledp.values.described import ByContent
 
 Array = npt.NDArray[np.floating[Any]]
 

@@ -19,7 +19,7 @@ from shuffledp.contour.aliasing import Growth, aliasing, growth_table, period
 from shuffledp.contour.bracket import chernoff
 from shuffledp.contour.integrand import Block, Sums, integrand, summed
 from shuffledp.contour.rule import applied, assembled, planned, truncated
-from shuffledp.contour.stop import RATIO, smoothed_away, stop_by_windows
+from shuffledp.contour.stop import RATIO, Stop, smoothed_away, stop_by_windows
 
 U = 2.0**-53
 payoffs = pytest.mark.parametrize("payoff", [ONE_ROUND, ROUNDS], ids=["one round", "rounds"])
@@ -315,13 +315,55 @@ def test_logarithms_of_the_ends_are_rounded_outward(payoff, log_size):
 
 
 @payoffs
+@pytest.mark.parametrize("h", [1e-3, 0.5, 3.0])
+def test_the_front_factor_is_rounded_outward(payoff, h):
+    """32 u of 1 + h^2 kappa, where the logarithms themselves are next to 0."""
+    rng = np.random.default_rng(5)
+    for _ in range(40):
+        value = float(np.exp(rng.uniform(-4.0, 4.0)))
+        lift = ball(h) ** 2 * kappa(payoff, ball(1))
+        length = float(10.0 ** rng.uniform(-1.0, 1.0))
+        rule = Rule(h, length, 4, 0.0, 0.0)
+        front = 1 / ball(length) / kappa(payoff, ball(1)) * (lift / 2).exp()
+        found, _ = assembled(Point(1.0, 1.0), payoff, rule, Sums(value, 0.0, value, 0.0, 1.0), 0.0)
+        true = (ball(value) * front).log()
+        # Some ten roundings of the factor itself may be used up.
+        need = 22 * U * (1 + lift)
+        assert ball(found.low) <= true - need
+        assert ball(found.high) >= true + need
+
+
+class Stopped(Point):
+    """Says where it may stop, and keeps what it was asked."""
+
+    def early_stop(self, payoff, *, smoothing, step, log_guard):
+        self.asked = smoothing, step, log_guard
+        return Stop(30.0, 1.5 * smoothing, 0.25, 0.5)
+
+
+@payoffs
+def test_a_rule_that_stops_early_is_that_of_the_stop(payoff):
+    """The windows count nodes of the very step that the rule has."""
+    point = Stopped(1.0, 1.0, log_scale=1.0)
+    rule = planned(point, payoff, growth_table(point, payoff), c=0.1, guard=1e-4, most=1 << 20)
+    assert rule is not None
+    smoothing, step, log_guard = point.asked
+    assert rule.step == pytest.approx(step, rel=1e-12)
+    assert smoothing == pytest.approx(0.1 / payoff.scale(1.0))
+    assert log_guard == pytest.approx(math.log(1e4))
+    assert rule.smoothing == 1.5 * smoothing
+    assert rule.count * rule.step >= 30.0
+    assert (rule.rest_upper, rule.rest_lower) == (0.25, 0.5)
+
+
+@payoffs
 @pytest.mark.parametrize("x", [0.3, 1.0, 3.0])
 @pytest.mark.parametrize("alpha", [0.2, 1.0, 4.0])
 def test_a_sum_that_is_one_number(payoff, x, alpha):
     """S = x for certain: the whole machine, with every part of it visible in closed form."""
     true, finite = exact(payoff, ball(x)).log(), 0
+    point = Point(x, alpha, log_scale=alpha * x)
     for c, length, last in itertools.product((0.05, 0.5), (3.0, 12.0), (1.0, 4.0)):
-        point = Point(x, alpha, log_scale=alpha * x)
         h, turns = c / payoff.scale(alpha), length / alpha + x
         count = max(2, math.ceil(last / h * turns / (2.0 * math.pi)))
         step = 2.0 * math.pi / turns

@@ -21,7 +21,7 @@ from shuffledp.divergence import PairProfile
 from shuffledp.divergence.gain import atom_gains
 from shuffledp.divergence.positive_part import expected_positive_part
 from shuffledp.divergence.tilt import find_tilt, log_moment
-from shuffledp.merging import as_cells, merged_to
+from shuffledp.numerics.merging import as_cells, merged_to
 from shuffledp.pair import RatioRanges, ShuffledPair
 
 U = 2.0**-53

@@ -15,7 +15,7 @@ from shuffledp.compare import RandomizerRow
 from shuffledp.curves import _described, _order, _users
 from shuffledp.drawing.bands import apart, tradeoff
 from shuffledp.neighbours import REPLACEMENT
-from shuffledp.notebook import Sheet, html_table
+from shuffledp.values.notebook import Sheet, html_table
 
 ACC = sd.shuffle(sd.KRR(k=4, eps0=2.0), n=1000)
 BOUND = ACC.epsilon(delta=1e-6)

@@ -17,7 +17,7 @@ from shuffledp.deployment import account, account_crowd, load, load_crowd
 from shuffledp.errors import ParameterError, ShuffleDPError
 from shuffledp.page.browser import mechanisms as stand_in
 from shuffledp.page.bundle import bundle
-from shuffledp.verdicts import headline
+from shuffledp.values.verdicts import headline
 
 # Standard library, pydantic and python-flint are all there is in the browser.
 ALONE = """

@@ -12,14 +12,14 @@ from scipy.stats import binom, chi2
 
 import shuffledp as sd
 from shuffledp.cli import main
-from shuffledp.counts import hoeffding_ends
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.estimates import Aggregate
 from shuffledp.protocol.aggregated import aggregated, draw
 from shuffledp.protocol.noisy_counts import AroundNoise, NoisyCounts, variance_of
 from shuffledp.protocol.questions import Asked, question
 from shuffledp.randomizers.duchi import BitMean
 from shuffledp.randomness import SeededSource
+from shuffledp.statistics.counts import hoeffding_ends
+from shuffledp.statistics.estimates import Aggregate
 
 LAPLACE, GAUSSIAN = "discrete-laplace", "discrete-gaussian"
 

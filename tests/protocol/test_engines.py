@@ -13,11 +13,11 @@ import pytest
 
 import shuffledp as sd
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.estimates import MeanEstimate
 from shuffledp.protocol import Column, Job, Outcome, read_reports, write_reports
 from shuffledp.protocol.engines import ArrayEngine, DuckEngine, Settings
 from shuffledp.protocol.jobs import BLOCK_ROWS, in_blocks
 from shuffledp.protocol.reports import from_arrow, to_arrow
+from shuffledp.statistics.estimates import MeanEstimate
 
 ROWS = BLOCK_ROWS + 5000
 MECHANISMS = [

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 import shuffledp as sd
-from shuffledp.counts import Counts, Step, hoeffding_ends, log_reached
 from shuffledp.protocol import Asked, question
+from shuffledp.statistics.counts import Counts, Step, hoeffding_ends, log_reached
 
 chances = st.sampled_from([0.0, 1e-9, 1e-4, 0.01, 0.2, 0.5, 0.77, 0.999, 1.0])
 
@@ -145,7 +145,7 @@ def test_many_counts_are_solved_between_some_of_them(monkeypatch):
     rates = steps(0.3), steps(0.01)
     law = Counts(counts, np.full(counts.size, float(n)), n, *rates)
     found = law.ends(1e-6)
-    monkeypatch.setattr("shuffledp.counts._MOST_COUNTS", 10**6)
+    monkeypatch.setattr("shuffledp.statistics.counts._MOST_COUNTS", 10**6)
     exact = law.ends(1e-6)
     sigma = math.sqrt(n * 0.01) / 0.29
     inner = (found[0] > 0.0) & (found[1] < 1.0)

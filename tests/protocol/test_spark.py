@@ -12,11 +12,11 @@ import tomli_w
 import shuffledp as sd
 from shuffledp.deployment import load
 from shuffledp.errors import ParameterError
-from shuffledp.estimates import MeanEstimate
 from shuffledp.protocol import Asked, Column, Job, PrefixTree, Record
 from shuffledp.protocol.engines import ArrayEngine, Settings
 from shuffledp.protocol.engines.spark import SparkEngine
 from shuffledp.protocol.run import estimate_reports, run
+from shuffledp.statistics.estimates import MeanEstimate
 
 pytestmark = pytest.mark.spark
 

@@ -9,7 +9,7 @@ from flint import arb
 
 import shuffledp as sd
 from randomizers import definitions
-from shuffledp.estimates import Aggregate
+from shuffledp.statistics.estimates import Aggregate
 
 CLOSE = 1e-11
 

@@ -19,7 +19,7 @@ from divergence.oracle import (
     positive_part_on_lattice,
 )
 from shuffledp.divergence import PairProfile
-from shuffledp.merging import as_cells, merged_near, merged_to, product
+from shuffledp.numerics.merging import as_cells, merged_near, merged_to, product
 from shuffledp.reductions import blanket_pair, from_parts
 from strategies import exact_pair
 

@@ -98,7 +98,7 @@ def test_end_points_dominate_other_pairs(randomizer):
 
 
 def as_cells(pair):
-    from shuffledp.merging import as_cells as with_ranges
+    from shuffledp.numerics.merging import as_cells as with_ranges
 
     return with_ranges(pair)
 

@@ -34,7 +34,7 @@ from shuffledp.stealing import (
     promising,
 )
 from shuffledp.stealing.jump_curve import CertifiedAlone, jump_curve
-from shuffledp.work import Beside
+from shuffledp.values.work import Beside
 
 
 @dataclass(frozen=True)

@@ -29,8 +29,8 @@ from shuffledp.audit.tables import table_of, whole
 from shuffledp.audit.unknown_plan import UnknownPlan
 from shuffledp.audit.words import in_markdown
 from shuffledp.bound import outward
-from shuffledp.described import shown
 from shuffledp.errors import rejected
+from shuffledp.values.described import shown
 
 Counts = npt.NDArray[np.integer]
 

@@ -22,8 +22,8 @@ from shuffledp.audit.plan import LOCAL_DELTA, AuditPlan, Design, design, plain, 
 from shuffledp.audit.tables import table_of, whole
 from shuffledp.audit.tally import Tally
 from shuffledp.audit.words import in_markdown
-from shuffledp.described import shown
 from shuffledp.errors import NotCertified, rejected
+from shuffledp.values.described import shown
 
 Counts = tuple[int, ...]
 

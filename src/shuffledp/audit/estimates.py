@@ -23,9 +23,9 @@ from shuffledp.audit.judge import Finding
 from shuffledp.audit.plan import AuditPlan, plan_from_dict
 from shuffledp.audit.sums import plain_sums, sums_from
 from shuffledp.audit.tables import table_of
-from shuffledp.described import Described, shown
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate
+from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate
+from shuffledp.values.described import Described, shown
 
 Floats = npt.NDArray[np.floating]
 

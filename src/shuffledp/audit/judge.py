@@ -18,7 +18,7 @@ import numpy.typing as npt
 from shuffledp.audit import limits
 from shuffledp.audit.plan import BOXES, AuditPlan, Design, PairDesign
 from shuffledp.audit.tally import LOW_BITS, SPARE, Tally
-from shuffledp.described import shown
+from shuffledp.values.described import shown
 
 Floats = npt.NDArray[np.floating]
 

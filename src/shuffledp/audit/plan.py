@@ -20,10 +20,10 @@ from shuffledp import _check
 from shuffledp.audit.limits import Ratio
 from shuffledp.audit.readings import Reading, read, value_of
 from shuffledp.audit.readings.parts import coarse
-from shuffledp.described import Described
 from shuffledp.errors import rejected
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.randomizers import Randomizer, randomizer_from_dict
+from shuffledp.values.described import Described
 
 Bools = npt.NDArray[np.bool_]
 Labels = npt.NDArray[np.integer]

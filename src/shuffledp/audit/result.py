@@ -16,7 +16,7 @@ from shuffledp.audit.judge import (
 )
 from shuffledp.audit.plan import AuditPlan, Design, design
 from shuffledp.audit.tally import Tally
-from shuffledp.described import shown
+from shuffledp.values.described import shown
 
 FORMAT = "shuffledp-audit/1"
 REFUTED, NOT_REFUTED = "refuted", "not refuted"

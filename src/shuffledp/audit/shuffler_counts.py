@@ -12,8 +12,8 @@ import numpy.typing as npt
 from shuffledp import _check
 from shuffledp.audit.tables import number, table_of, whole
 from shuffledp.audit.words import one_line
-from shuffledp.described import Described
 from shuffledp.errors import rejected
+from shuffledp.values.described import Described
 
 # Blocks of a batch of which it is counted how many of the first ones stay first.
 _SCALES = (2, 4, 16)

@@ -9,7 +9,6 @@ import numpy as np
 
 from shuffledp.audit.tables import floats, number, table_of
 from shuffledp.errors import rejected
-from shuffledp.estimates import Aggregate, PartsAggregate, joined
 from shuffledp.randomizers import (
     KRR,
     PCKVGRR,
@@ -22,6 +21,7 @@ from shuffledp.randomizers import (
     SubsetSelection,
 )
 from shuffledp.randomizers.frequency import ItemRandomizer
+from shuffledp.statistics.estimates import Aggregate, PartsAggregate, joined
 
 # Sums of floats in another order: far above their rounding, far below any report.
 _ROUNDING = 1e-9

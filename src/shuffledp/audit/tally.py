@@ -13,8 +13,8 @@ import numpy.typing as npt
 from shuffledp.audit.plan import AuditPlan, Design, design
 from shuffledp.audit.possible import check_tally, near_and_far
 from shuffledp.audit.tables import table_of, whole
-from shuffledp.described import ByContent
 from shuffledp.errors import rejected
+from shuffledp.values.described import ByContent
 
 Counts = npt.NDArray[np.int64]
 Labels = npt.NDArray[np.integer]

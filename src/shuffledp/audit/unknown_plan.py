@@ -10,8 +10,8 @@ import numpy as np
 
 from shuffledp import _check
 from shuffledp.audit.plan import plain
-from shuffledp.described import Described
 from shuffledp.errors import rejected
+from shuffledp.values.described import Described
 
 # Reports under each value that choose the event: half of them, as many as fit the memory.
 _MOST_CHOOSING = 1_000_000

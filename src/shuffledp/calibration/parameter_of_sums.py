@@ -11,10 +11,10 @@ from shuffledp.binary.noise import KINDS, LARGEST_SCALE, SMALLEST_SCALE
 from shuffledp.calibration.result import Calibration
 from shuffledp.calibration.target import target_of
 from shuffledp.calibration.values import search
-from shuffledp.described import by_name
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import Relation
 from shuffledp.randomizers import Gaussian, Randomizer
+from shuffledp.values.described import by_name
 from shuffledp.views import AddedNoise, Sums, log_upper, shuffle
 
 __all__ = ["parameter_of_sums", "required_added"]

@@ -9,11 +9,11 @@ from typing import Any
 
 from shuffledp import _check
 from shuffledp.bound import outward
-from shuffledp.described import ByContent, by_name
 from shuffledp.divergence import LOOSE, PairProfile
 from shuffledp.errors import NotCertified
 from shuffledp.multimessage import MultiMessage
 from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.values.described import ByContent, by_name
 
 U = UNIT_ROUNDOFF
 _WIDTHS = (LOOSE, 1e-4, 1e-7, 1e-10)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp.calibration.target import Source
-from shuffledp.described import ByContent
+from shuffledp.values.described import ByContent
 
 
 @dataclass(frozen=True, eq=False, repr=False)

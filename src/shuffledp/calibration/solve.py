@@ -18,10 +18,10 @@ from shuffledp.calibration.target import FINE, ROUGH, Source, Target, among, tar
 from shuffledp.calibration.values import first_good, search, towards
 from shuffledp.calibration.whole import Uppers, first_whole
 from shuffledp.composition import STEPS, one_round_target
-from shuffledp.described import by_name
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.neighbours import Relation
 from shuffledp.randomizers import Randomizer
+from shuffledp.values.described import by_name
 from shuffledp.views import VIEWS, AddedNoise, shuffle
 
 Family = Callable[[float], Source]

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from shuffledp.notebook import Record, Sheet, Shown
-from shuffledp.verdicts import headline
+from shuffledp.values.notebook import Record, Sheet, Shown
+from shuffledp.values.verdicts import headline
 
 __all__ = ["CITED", "SILENT", "Check", "Checks", "Report", "Verdict", "said"]
 

@@ -23,7 +23,7 @@ from shuffledp.certificate.model import (
     checksum,
 )
 from shuffledp.deployment.groups import CrowdDeployment
-from shuffledp.notebook import Record, Sheet, Shown
+from shuffledp.values.notebook import Record, Sheet, Shown
 
 FORMAT_CROWD = "shuffledp-crowd-certificate/1"
 Share = Annotated[float, Field(ge=0.0, le=1.0)]

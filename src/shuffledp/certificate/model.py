@@ -18,7 +18,7 @@ from shuffledp._check import exact
 from shuffledp.deployment.added import AddedTable
 from shuffledp.deployment.model import Deployment
 from shuffledp.errors import ParameterError
-from shuffledp.notebook import Record, Sheet, Shown
+from shuffledp.values.notebook import Record, Sheet, Shown
 
 FORMAT = "shuffledp-certificate/1"
 # With several rounds; those of one round are still written in the first format.

@@ -27,7 +27,7 @@ from shuffledp.cli.review import beside, crowd_text, print_cautions, sha256, ver
 from shuffledp.cli.text import end_text, print_json
 from shuffledp.errors import ParameterError
 from shuffledp.review import CrowdEntry, Entry, Verified, crowd_cautions, crowd_verdict
-from shuffledp.verdicts import headline
+from shuffledp.values.verdicts import headline
 
 # Significant digits.
 _DIGITS = {"epsilon": 6, "delta": 4}

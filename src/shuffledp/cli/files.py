@@ -45,7 +45,7 @@ from shuffledp.cli.review import (
 from shuffledp.cli.text import end_text, print_json
 from shuffledp.errors import ParameterError, unreadable
 from shuffledp.review import Entry, Verified
-from shuffledp.verdicts import headline
+from shuffledp.values.verdicts import headline
 
 HOLDS, FAILS, UNDECIDED = 0, 1, 3
 

@@ -20,7 +20,7 @@ from shuffledp.bound import Bound, outward, width_words
 from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.text import end_text
 from shuffledp.review import verdict_of
-from shuffledp.verdicts import headline
+from shuffledp.values.verdicts import headline
 
 _WIDTH = 80
 _COLOUR = {"holds": "green", "does not hold": "bold red", "undecided": "yellow"}

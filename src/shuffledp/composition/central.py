@@ -25,13 +25,13 @@ from shuffledp.composition.part import (
     shown,
 )
 from shuffledp.composition.renyi import Curves
-from shuffledp.described import by_name
 from shuffledp.divergence import LARGEST_EPSILON
 from shuffledp.errors import ParameterError, not_installed, rejected
 from shuffledp.neighbours import PLAIN_KEYS, REPLACEMENT, Relation, relation_named
 from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
-from shuffledp.work import Beside
+from shuffledp.values.described import by_name
+from shuffledp.values.work import Beside
 
 U = UNIT_ROUNDOFF
 RelationLike = Relation | str

@@ -8,9 +8,9 @@ from typing import Any
 from shuffledp import _check
 from shuffledp.composition.composed import Composed
 from shuffledp.composition.part import Part
-from shuffledp.described import by_name
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.neighbours import each_round
+from shuffledp.values.described import by_name
 
 LARGEST_ROUNDS = 10**9
 

@@ -22,9 +22,9 @@ from shuffledp.composition.renyi import Curves, divergence
 from shuffledp.composition.tradeoff import attained, guaranteed
 from shuffledp.composition.zcdp import best_rho
 from shuffledp.curves import Plotting
-from shuffledp.described import by_name
 from shuffledp.divergence import LARGEST_EPSILON
 from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.values.described import by_name
 
 U = UNIT_ROUNDOFF
 LARGEST_ORDER = 1e6

@@ -15,11 +15,11 @@ from shuffledp.composition.loss import LossPair
 from shuffledp.composition.part import Part
 from shuffledp.composition.solve import crossing, normal_guess
 from shuffledp.composition.tilt import find_tilt
-from shuffledp.described import by_name
 from shuffledp.neighbours import Relation, each_round
 from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
-from shuffledp.work import Answers, Beside
+from shuffledp.values.described import by_name
+from shuffledp.values.work import Answers, Beside
 
 U = UNIT_ROUNDOFF
 # Halving the steps of dots divides the width by four: twice is enough for 5e-4 of what is usual,

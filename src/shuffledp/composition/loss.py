@@ -8,9 +8,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shuffledp.described import ByContent
 from shuffledp.errors import rejected
 from shuffledp.pair import UNIT_ROUNDOFF, Array
+from shuffledp.values.described import ByContent
 
 U = UNIT_ROUNDOFF
 

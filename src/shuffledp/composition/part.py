@@ -15,7 +15,7 @@ from shuffledp.composition.renyi import Curves, Tail
 from shuffledp.neighbours import Relation
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.concentrated import pure_rho
-from shuffledp.work import Answers, Beside
+from shuffledp.values.work import Answers, Beside
 
 # Relative width of delta at each point of a curve: a tenth of the width of eps that is aimed at.
 WIDTH = 6e-5

@@ -17,14 +17,14 @@ from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.composition import Composed, Round, compose
 from shuffledp.crowd.member import Member
 from shuffledp.curves import Plotting
-from shuffledp.described import by_name
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.index import Estimate
 from shuffledp.models import MOST_CHANGED, PERFECT, Chained, Shuffler
 from shuffledp.neighbours import OfGroup, Relation
 from shuffledp.randomizers import Randomizer
 from shuffledp.shuffle import Trust, settings
-from shuffledp.work import Answers, Beside
+from shuffledp.values.described import by_name
+from shuffledp.values.work import Answers, Beside
 
 LARGEST_GROUPS = 50
 _CHEN = "Chen, Cao, Ge 2024, hiding in a heterogeneous crowd"

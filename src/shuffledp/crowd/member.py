@@ -26,7 +26,7 @@ from shuffledp.errors import NotCertified
 from shuffledp.randomizers import Duchi, JointLaw, Randomizer
 from shuffledp.reductions.from_law import blanket_pair_of
 from shuffledp.shuffle import Shuffled, Trust
-from shuffledp.work import Answers
+from shuffledp.values.work import Answers
 
 Groups = tuple[tuple[Randomizer, int], ...]
 SHUFFLER = (

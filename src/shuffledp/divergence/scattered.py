@@ -13,7 +13,7 @@ from dataclasses import replace
 import numpy as np
 
 from shuffledp.divergence.gain import CellGains, floored, mean_gain
-from shuffledp.merging import as_cells, merged_to
+from shuffledp.numerics.merging import as_cells, merged_to
 from shuffledp.pair import UNIT_ROUNDOFF, Array, ShuffledPair
 
 U = UNIT_ROUNDOFF

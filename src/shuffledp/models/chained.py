@@ -15,13 +15,13 @@ from typing import Any, Protocol
 from shuffledp import _check, theorems
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
 from shuffledp.curves import Plotting
-from shuffledp.described import by_name
 from shuffledp.errors import NotCertified
 from shuffledp.models.crossing import crossing
 from shuffledp.models.mixing import local_guarantee, log_chain, log_local, steps_of
 from shuffledp.models.setting import MOST_CHANGED, MOST_ROUNDS, spread_of
 from shuffledp.neighbours import Relation, Together
-from shuffledp.work import Answers, Beside
+from shuffledp.values.described import by_name
+from shuffledp.values.work import Answers, Beside
 
 # More steps of different lengths cost an evaluation each.
 _MOST_STEPS = 12

@@ -10,7 +10,6 @@ from shuffledp import _check, theorems
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
 from shuffledp.composition import Composed
 from shuffledp.curves import Plotting
-from shuffledp.described import by_name
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.models.crossing import crossing
 from shuffledp.models.lower import Several
@@ -26,7 +25,8 @@ from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, Relation, Together
 from shuffledp.randomizers import Randomizer
 from shuffledp.shuffle import Shuffled, Trust
-from shuffledp.work import Answers, Beside
+from shuffledp.values.described import by_name
+from shuffledp.values.work import Answers, Beside
 
 # So many users who change at once: each adds a step, and e^(k eps) has to stay a float.
 MOST_CHANGED, MOST_ROUNDS = 1_000, 10**6

@@ -13,10 +13,10 @@ from typing import Any, Literal
 from shuffledp import _check
 from shuffledp._check import exact
 from shuffledp.analyses import IN_ORDER, SAME
-from shuffledp.described import Described
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.models.mixing import several
 from shuffledp.neighbours import OrAbsent, Relation
+from shuffledp.values.described import Described
 
 _UNIFORM = 0.0
 ASSIGNMENTS = ("public", "secret")

@@ -21,13 +21,13 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.bound import Theorem
-from shuffledp.described import Described
 from shuffledp.errors import rejected
-from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate, shares_of
 from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
+from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate, shares_of
 from shuffledp.theorems import MESSAGE_DATASET, MULTI_MESSAGE
+from shuffledp.values.described import Described
 
 U = UNIT_ROUNDOFF
 UNIT = 1 << 64

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.counts import Counts, Step
 from shuffledp.errors import rejected
-from shuffledp.estimates import Aggregate, FrequencyEstimate
 from shuffledp.multimessage.base import MessagePair, Messages, Named
 from shuffledp.multimessage.dump import UniformBlankets, point_ratios
 from shuffledp.randomizers.values import smallest_type, whole_values
 from shuffledp.randomness import RandomSource
+from shuffledp.statistics.counts import Counts, Step
+from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,9 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.counts import Counts, Step
 from shuffledp.errors import rejected
-from shuffledp.estimates import Aggregate, MeanEstimate
 from shuffledp.multimessage.base import (
     UNIT,
     MessagePair,
@@ -24,6 +22,8 @@ from shuffledp.multimessage.base import (
 )
 from shuffledp.randomizers.values import whole_reports, whole_values
 from shuffledp.randomness import RandomSource
+from shuffledp.statistics.counts import Counts, Step
+from shuffledp.statistics.estimates import Aggregate, MeanEstimate
 
 
 class _Bits(MultiMessage):

@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.counts import Counts, Step
 from shuffledp.errors import rejected
-from shuffledp.estimates import Aggregate, FrequencyEstimate
 from shuffledp.multimessage.base import (
     UNIT,
     MessagePair,
@@ -28,6 +26,8 @@ from shuffledp.multimessage.base import (
 from shuffledp.randomizers.frequency import histogram
 from shuffledp.randomizers.values import smallest_type, whole_reports, whole_values
 from shuffledp.randomness import RandomSource
+from shuffledp.statistics.counts import Counts, Step
+from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate
 
 
 class UniformBlankets(MultiMessage):

@@ -10,9 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.counts import Counts, Step
 from shuffledp.errors import rejected
-from shuffledp.estimates import Aggregate, FrequencyEstimate
 from shuffledp.multimessage.base import (
     UNIT,
     MessagePair,
@@ -25,6 +23,8 @@ from shuffledp.multimessage.base import (
 )
 from shuffledp.randomizers.values import blocks, packed_reports, whole_values
 from shuffledp.randomness import RandomSource
+from shuffledp.statistics.counts import Counts, Step
+from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate
 
 
 @dataclass(frozen=True, kw_only=True)

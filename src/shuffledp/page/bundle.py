@@ -16,7 +16,8 @@ from shuffledp import __version__
 __all__ = ["bundle"]
 
 _PARTS = {
-    "": ("errors.py", "_check.py", "notebook.py", "verdicts.py"),
+    "": ("errors.py", "_check.py"),
+    "values": ("__init__.py", "notebook.py", "verdicts.py"),
     "ball": None,  # all of it
     "certificate": (
         "checks.py",

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from shuffledp.bound import outward
-from shuffledp.described import ByContent
 from shuffledp.multimessage import MultiMessage
-from shuffledp.notebook import Drawn, Record, Sheet
 from shuffledp.planner.tasks import Source, Task
+from shuffledp.values.described import ByContent
+from shuffledp.values.notebook import Drawn, Record, Sheet
 
 Trust = Literal["all", "published"]
 

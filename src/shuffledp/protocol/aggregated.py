@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.estimates import Aggregate, Law
 from shuffledp.protocol.answers import Answer
 from shuffledp.protocol.noisy_counts import AroundNoise, EachItem, NoisyCounts, variance_of
 from shuffledp.protocol.questions import Frequencies, Mean, Question
@@ -25,6 +24,7 @@ from shuffledp.randomizers.exact import discrete_gaussian, geometric
 from shuffledp.randomizers.frequency import Support
 from shuffledp.randomizers.unary import OUE, RAPPOR
 from shuffledp.randomness import RandomSource
+from shuffledp.statistics.estimates import Aggregate, Law
 from shuffledp.views import AddedNoise, Sums
 
 __all__ = ["Aggregated", "aggregated", "draw"]

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shuffledp.estimates import Law, limits, two_sided
+from shuffledp.statistics.estimates import Law, limits, two_sided
 
 Floats = npt.NDArray[np.floating[Any]]
 # Below so many counts a Poisson law has a skewness above 1/sqrt(20) = 0.22: a normal interval of

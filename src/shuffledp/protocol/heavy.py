@@ -19,8 +19,8 @@ import numpy.typing as npt
 
 from shuffledp import _check
 from shuffledp.errors import rejected
-from shuffledp.estimates import Aggregate, FrequencyEstimate
 from shuffledp.randomizers import OLH, Parallel, Randomizer
+from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate
 
 Floats = npt.NDArray[np.floating[Any]]
 Integers = npt.NDArray[np.int64]

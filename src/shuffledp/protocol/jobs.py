@@ -12,7 +12,6 @@ import pyarrow as pa
 
 from shuffledp import _check
 from shuffledp.errors import rejected
-from shuffledp.estimates import Aggregate, PartsAggregate, joined
 from shuffledp.multimessage import MultiMessage, protocol_from_dict, protocol_names
 from shuffledp.protocol.columns import hash_of, size_of
 from shuffledp.protocol.moments import power_sums
@@ -20,7 +19,8 @@ from shuffledp.protocol.records import Values
 from shuffledp.randomizers import Randomizer, randomizer_from_dict
 from shuffledp.randomizers.frequency import ItemRandomizer
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
-from shuffledp.work import Answers, Beside
+from shuffledp.statistics.estimates import Aggregate, PartsAggregate, joined
+from shuffledp.values.work import Answers, Beside
 
 # Rows of a block: a simulation's random stream belongs to a block, whoever works on it.
 BLOCK_ROWS = 1 << 16

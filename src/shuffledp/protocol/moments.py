@@ -15,9 +15,9 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp import _check
-from shuffledp.described import ByContent
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.randomizers import Gaussian, GeneralizedGaussian, Laplace, Randomizer
+from shuffledp.values.described import ByContent
 
 Floats = npt.NDArray[np.floating[Any]]
 HIGHEST = 8

@@ -2,7 +2,7 @@
 
 Of n users m hold an item; S, the number of reports that support it, is Bin(m, p*) + Bin(n - m, q*),
 and the analyst sees W = S + Z. Limits are those m at which W, or more, has the probability that is
-left to the side (Clopper, Pearson 1934), as ``shuffledp.counts`` has them without noise:
+left to the side (Clopper, Pearson 1934), as ``shuffledp.statistics.counts`` has them without noise:
 
     P(W >= w) = sum_s P(S = s) P(Z >= w - s).
 """
@@ -20,10 +20,10 @@ from scipy.signal import fftconvolve
 from scipy.special import ndtri
 from scipy.stats import binom
 
-from shuffledp.counts import hoeffding_ends
-from shuffledp.described import ByContent
 from shuffledp.randomizers.duchi import BitMean
 from shuffledp.randomizers.frequency import Support
+from shuffledp.statistics.counts import hoeffding_ends
+from shuffledp.values.described import ByContent
 from shuffledp.views import AddedNoise
 
 __all__ = ["AroundNoise", "EachItem", "NoisyCounts", "variance_of"]

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from shuffledp import _check
 from shuffledp.errors import rejected
-from shuffledp.estimates import FrequencyEstimate
+from shuffledp.statistics.estimates import FrequencyEstimate
 
 Floats = npt.NDArray[np.floating[Any]]
 

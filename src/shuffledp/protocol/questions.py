@@ -11,7 +11,6 @@ import numpy as np
 
 from shuffledp import _check
 from shuffledp.errors import NotCertified, ParameterError, rejected
-from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate, parts_of
 from shuffledp.multimessage import MultiMessage
 from shuffledp.protocol.answers import Answer, Beside, Floats
 from shuffledp.protocol.columns import hash_of, size_of
@@ -21,6 +20,7 @@ from shuffledp.protocol.postprocess import project_to_simplex
 from shuffledp.randomizers import Hierarchy, Joint, Randomizer
 from shuffledp.randomizers.composed import field
 from shuffledp.randomness import RandomSource
+from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate, parts_of
 
 _MOST_ROWS = 4096
 _TOP = 10

@@ -16,11 +16,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
-from shuffledp.estimates import Aggregate
 from shuffledp.multimessage import MultiMessage
 from shuffledp.protocol.columns import hash_of, size_of
 from shuffledp.protocol.jobs import Mechanism, Outcome, mechanism_of, summed
 from shuffledp.randomizers.values import RefusedRows
+from shuffledp.statistics.estimates import Aggregate
 
 _KEY = b"shuffledp"
 _COLUMN = "report"

@@ -13,9 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.bound import Theorem
-from shuffledp.described import Described
 from shuffledp.errors import NotCertified, ParameterError, rejected
-from shuffledp.estimates import Aggregate, FrequencyEstimate, MeanEstimate, shares_of
 from shuffledp.neighbours import REPLACEMENT, Relation, records
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.bits import Bits
@@ -23,6 +21,8 @@ from shuffledp.randomizers.chords import IntervalDensity
 from shuffledp.randomizers.concentrated import pure_rho
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
+from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate, shares_of
+from shuffledp.values.described import Described
 
 _REGISTRY: dict[str, type[Randomizer]] = {}
 _MADE_OF_CODE: set[str] = set()

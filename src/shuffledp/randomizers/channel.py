@@ -16,7 +16,6 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
-from shuffledp.estimates import Aggregate, FrequencyEstimate, shares_of
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.bits import Bits, row_bits
@@ -26,6 +25,7 @@ from shuffledp.randomizers.frequency import counted, histogram
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports, whole_values
 from shuffledp.randomness import Choice, RandomSource
+from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, shares_of
 from shuffledp.theorems import ALL_PAIRS
 
 _ROW_SLACK = 1e-9

@@ -12,9 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.counts import hoeffding_ends
 from shuffledp.errors import NotCertified
-from shuffledp.estimates import Aggregate
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.bits import Bits, response_bits
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
@@ -24,6 +22,8 @@ from shuffledp.randomizers.levels import Part, grown, place, two_level_law
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.values import real_values, whole_reports
 from shuffledp.randomness import RandomSource
+from shuffledp.statistics.counts import hoeffding_ends
+from shuffledp.statistics.estimates import Aggregate
 from shuffledp.theorems import LEAST_OVERLAP, MIXED_TRIPLES
 
 _HALF = b"\x80"

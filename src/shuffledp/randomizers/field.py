@@ -14,8 +14,8 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp import _check
-from shuffledp.described import DerivedInt, given
 from shuffledp.errors import rejected
+from shuffledp.values.described import DerivedInt, given
 
 Integers = npt.NDArray[np.int64]
 # Blocks of reports: constants (users,), coefficients (users, m) and how often each report occurs.

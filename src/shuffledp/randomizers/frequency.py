@@ -11,11 +11,11 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.counts import Counts, Step
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.estimates import Aggregate, FrequencyEstimate
 from shuffledp.randomizers.base import Randomizer, Reports
 from shuffledp.randomizers.values import whole_values
+from shuffledp.statistics.counts import Counts, Step
+from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate
 
 Floats = npt.NDArray[np.floating[Any]]
 _SMALLEST_GAP = 1e-150

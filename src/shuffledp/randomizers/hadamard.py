@@ -11,9 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.counts import Counts, Step
-from shuffledp.described import ByContent
-from shuffledp.estimates import Aggregate, FrequencyEstimate, Law, shares_of
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.discrete import distinct
@@ -21,7 +18,10 @@ from shuffledp.randomizers.frequency import ItemRandomizer, counted, histogram, 
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
 from shuffledp.randomness import RandomSource
+from shuffledp.statistics.counts import Counts, Step
+from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, Law, shares_of
 from shuffledp.theorems import HADAMARD_PAIRS, OTHER_BLOCK, SYMMETRIC_PAIRS
+from shuffledp.values.described import ByContent
 
 # Counts of noise from which a normal law serves: the tail of a symmetric one at z is off by
 # z^4/24 times the kurtosis, about 1/counts: 5 % of it at z = 4.

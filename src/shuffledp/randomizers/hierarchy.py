@@ -12,9 +12,7 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.described import ByContent
 from shuffledp.errors import rejected
-from shuffledp.estimates import Aggregate, PartsAggregate, parts_of
 from shuffledp.randomizers.base import (
     DEFAULT_CELLS,
     Parts,
@@ -37,7 +35,9 @@ from shuffledp.randomizers.sampled import sampled_variance
 from shuffledp.randomizers.tree import Tree
 from shuffledp.randomizers.values import whole_values
 from shuffledp.randomness import RandomSource
+from shuffledp.statistics.estimates import Aggregate, PartsAggregate, parts_of
 from shuffledp.theorems import JOINT_PAIRS, PART_TRIPLES
+from shuffledp.values.described import ByContent
 
 Floats = npt.NDArray[np.floating[Any]]
 _UNIT = 1 << 64

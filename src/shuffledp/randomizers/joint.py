@@ -12,8 +12,7 @@ import numpy as np
 
 from shuffledp import _check
 from shuffledp.errors import NotCertified
-from shuffledp.estimates import Aggregate, PartsAggregate, PartsEstimate, joined, parts_of
-from shuffledp.merging import near_classes
+from shuffledp.numerics.merging import near_classes
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers import composed
 from shuffledp.randomizers.base import (
@@ -28,6 +27,13 @@ from shuffledp.randomizers.composed import PartsRandomizer
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.part_labels import joint_laws
 from shuffledp.randomness import RandomSource
+from shuffledp.statistics.estimates import (
+    Aggregate,
+    PartsAggregate,
+    PartsEstimate,
+    joined,
+    parts_of,
+)
 from shuffledp.theorems import JOINT_PAIRS, PART_TRIPLES
 
 U = UNIT_ROUNDOFF

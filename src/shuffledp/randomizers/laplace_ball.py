@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 from scipy.special import gammainccinv, gammaln, kve
 
 from shuffledp import _check
-from shuffledp.described import DerivedFloat, given
 from shuffledp.errors import rejected
 from shuffledp.neighbours import REPLACEMENT, Relation, Within
 from shuffledp.pair import UNIT_ROUNDOFF
@@ -31,6 +30,7 @@ from shuffledp.randomizers.vectors import (
 )
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import METRIC_LABELS
+from shuffledp.values.described import DerivedFloat, given
 
 U = UNIT_ROUNDOFF
 _LARGEST_DIMENSION = 16

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.described import ByContent
 from shuffledp.errors import rejected
 from shuffledp.pair import UNIT_ROUNDOFF, Array
+from shuffledp.values.described import ByContent
 
 _TOTAL_SLACK = 1e-9
 

@@ -9,9 +9,9 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 
-from shuffledp.estimates import Aggregate, Law, MeanEstimate
 from shuffledp.randomizers.base import Randomizer, Reports
 from shuffledp.randomizers.frequency import counted
+from shuffledp.statistics.estimates import Aggregate, Law, MeanEstimate
 
 Floats = npt.NDArray[np.floating[Any]]
 

@@ -13,7 +13,6 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.described import DerivedFloat, given
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import REPLACEMENT, Relation, Within
 from shuffledp.pair import UNIT_ROUNDOFF, Array
@@ -27,6 +26,7 @@ from shuffledp.randomizers.noise import bits_for
 from shuffledp.randomizers.values import real_values
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import METRIC_ENVELOPE
+from shuffledp.values.described import DerivedFloat, given
 
 U = UNIT_ROUNDOFF
 # The lattice's step is at most this fraction of the distance, in binary digits, where the sampler

@@ -12,7 +12,6 @@ import numpy as np
 
 from shuffledp import _check
 from shuffledp.errors import rejected
-from shuffledp.estimates import Aggregate, PartsAggregate, PartsEstimate, joined, parts_of
 from shuffledp.randomizers import composed
 from shuffledp.randomizers.base import (
     DEFAULT_CELLS,
@@ -29,6 +28,13 @@ from shuffledp.randomizers.part_labels import parallel_laws
 from shuffledp.randomizers.sampled import sampled_estimate, sampled_variance
 from shuffledp.randomizers.values import RefusedRows
 from shuffledp.randomness import RandomSource
+from shuffledp.statistics.estimates import (
+    Aggregate,
+    PartsAggregate,
+    PartsEstimate,
+    joined,
+    parts_of,
+)
 from shuffledp.theorems import JOINT_PAIRS, PART_TRIPLES
 
 _UNIT = 1 << 64

@@ -13,7 +13,6 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import rejected
-from shuffledp.estimates import MeanEstimate
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.corners import overlap_corners
 from shuffledp.randomizers.discrete import distinct
@@ -27,6 +26,7 @@ from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomizers.levels import Part, coin, grown, two_level_law
 from shuffledp.randomizers.values import smallest_type, whole_reports
 from shuffledp.randomness import RandomSource
+from shuffledp.statistics.estimates import MeanEstimate
 from shuffledp.theorems import CORNER_TRIPLES, LEAST_OVERLAP
 
 _LARGEST_SET = 10**6

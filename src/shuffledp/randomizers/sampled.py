@@ -7,16 +7,16 @@ import math
 import numpy as np
 
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.estimates import (
+from shuffledp.randomizers.base import Randomizer
+from shuffledp.randomizers.channel import Channel
+from shuffledp.randomizers.frequency import FrequencyRandomizer, ItemRandomizer
+from shuffledp.statistics.estimates import (
     Aggregate,
     AnyEstimate,
     FrequencyEstimate,
     MeanEstimate,
     PartsEstimate,
 )
-from shuffledp.randomizers.base import Randomizer
-from shuffledp.randomizers.channel import Channel
-from shuffledp.randomizers.frequency import FrequencyRandomizer, ItemRandomizer
 
 
 def sampled_estimate(part: Randomizer, sums: Aggregate, *, n: int, rate: float) -> AnyEstimate:

@@ -12,7 +12,6 @@ from typing import Any, ClassVar
 import numpy as np
 
 from shuffledp import _check
-from shuffledp.described import DerivedFloat, given
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.additive import IntervalNoise
 from shuffledp.randomizers.base import DEFAULT_CELLS, WorstTriples
@@ -22,6 +21,7 @@ from shuffledp.randomizers.interval import checked_interval
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import CORNER_TRIPLES
+from shuffledp.values.described import DerivedFloat, given
 
 U = UNIT_ROUNDOFF
 Inputs = list[Fraction]

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.estimates import Aggregate, AnyEstimate, PartsAggregate, joined, parts_of
 from shuffledp.neighbours import Relation
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import composed
@@ -28,6 +27,7 @@ from shuffledp.randomizers.parallel import aggregate_of
 from shuffledp.randomizers.sampled import sampled_estimate, sampled_variance
 from shuffledp.randomizers.values import RefusedRows
 from shuffledp.randomness import RandomSource
+from shuffledp.statistics.estimates import Aggregate, AnyEstimate, PartsAggregate, joined, parts_of
 
 U = UNIT_ROUNDOFF
 _UNIT = 1 << 64

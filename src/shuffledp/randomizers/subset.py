@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.described import DerivedInt, given
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.chances import digits_up, exponential, quotient, times
@@ -21,6 +20,7 @@ from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.values import blocks, refuse_rows, row_reports, smallest_type
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import SYMMETRIC_PAIRS
+from shuffledp.values.described import DerivedInt, given
 
 # Up to here the binomial coefficient is multiplied out: lgamma loses bits for large d.
 _FACTORS = 10_000

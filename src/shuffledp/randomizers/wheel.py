@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.described import DerivedFloat, given
 from shuffledp.errors import rejected
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.discrete import alike_triples, distinct
@@ -23,6 +22,7 @@ from shuffledp.randomizers.sets import item_sets
 from shuffledp.randomizers.values import blocks, row_reports
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import ENVELOPE
+from shuffledp.values.described import DerivedFloat, given
 
 # The circle has a prime number of points, the field that hash functions are polynomials over.
 CIRCLE = 2**31 - 1

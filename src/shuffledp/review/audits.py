@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shuffledp.described import shown
 from shuffledp.review.blocks import (
     Block,
     Bullets,
@@ -25,6 +24,7 @@ from shuffledp.review.blocks import (
     Table,
     line,
 )
+from shuffledp.values.described import shown
 
 # Refuted hypotheses and pairs of inputs that are shown; the file has all.
 _MOST = 12

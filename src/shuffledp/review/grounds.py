@@ -21,7 +21,7 @@ from shuffledp.review.blocks import (
 )
 from shuffledp.review.claims import FAILURES, claims_of
 from shuffledp.review.entry import Entry
-from shuffledp.verdicts import headline
+from shuffledp.values.verdicts import headline
 
 # A theorem -> which ends rest on it, in which situations.
 Cited = dict[tuple[str, ...], dict[str, list[str]]]

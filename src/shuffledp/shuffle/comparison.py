@@ -9,10 +9,10 @@ from typing import Any, Protocol
 
 from shuffledp.analyses import Analysis, End, analyses
 from shuffledp.bound import Bound, outward
-from shuffledp.described import ByContent
 from shuffledp.errors import NotCertified
 from shuffledp.index import Estimate
-from shuffledp.notebook import Drawn, Record, Sheet
+from shuffledp.values.described import ByContent
+from shuffledp.values.notebook import Drawn, Record, Sheet
 
 
 @dataclass(frozen=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shuffledp.analyses import Found, Side, Source, analysis_named
-from shuffledp.work import Answers
+from shuffledp.values.work import Answers
 
 
 class Evaluation:

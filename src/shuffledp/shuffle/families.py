@@ -11,7 +11,6 @@ import numpy as np
 from shuffledp import _check
 from shuffledp.analyses import RatioFamily
 from shuffledp.bound import Bound
-from shuffledp.described import by_name
 from shuffledp.errors import rejected
 from shuffledp.multimessage import MessagePair, MultiMessage
 from shuffledp.pair import UNIT_ROUNDOFF
@@ -19,6 +18,7 @@ from shuffledp.randomizers import Randomizer
 from shuffledp.reductions import VariationRatio, ratio_of
 from shuffledp.shuffle.front import settings, shuffle
 from shuffledp.shuffle.shuffled import Shuffled, Trust
+from shuffledp.values.described import by_name
 
 
 @by_name

@@ -6,11 +6,11 @@ from shuffledp import _check
 from shuffledp.analyses import (
     Family,
 )
-from shuffledp.described import by_name
 from shuffledp.errors import rejected
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
 from shuffledp.shuffle.shuffled import Shuffled, Trust
+from shuffledp.values.described import by_name
 
 _TRUSTS = ("all", "published")
 

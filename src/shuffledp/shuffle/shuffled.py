@@ -25,7 +25,6 @@ from shuffledp.analyses.ends import Ends
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.composition import Composed, Round, compose
 from shuffledp.curves import Plotting
-from shuffledp.described import by_name
 from shuffledp.divergence import LOOSE, met_at
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.index import Estimate
@@ -35,7 +34,8 @@ from shuffledp.randomizers.base import DEFAULT_CELLS
 from shuffledp.shuffle.comparison import Comparison, compare
 from shuffledp.shuffle.evaluation import Evaluation
 from shuffledp.shuffle.rounds import round_of
-from shuffledp.work import Beside
+from shuffledp.values.described import by_name
+from shuffledp.values.work import Beside
 
 Trust = Literal["all", "published"]
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from shuffledp._check import exact
 from shuffledp.bound import Bound, outward
 from shuffledp.errors import rejected
-from shuffledp.notebook import Drawn, Record, Sheet, Shown
 from shuffledp.planner import Plan
 from shuffledp.theorems import BASIC
+from shuffledp.values.notebook import Drawn, Record, Sheet, Shown
 
 if TYPE_CHECKING:
     from shuffledp.certificate import Certificate

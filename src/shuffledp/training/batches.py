@@ -24,7 +24,7 @@ from shuffledp.randomizers import Gaussian
 from shuffledp.reductions import dataset_pair
 from shuffledp.training.one_epoch import OneEpoch
 from shuffledp.training.shuffled import EpochCurve
-from shuffledp.work import Answers, Beside
+from shuffledp.values.work import Answers, Beside
 
 U = UNIT_ROUNDOFF
 Sampler = Literal["balls-and-bins", "shuffle", "poisson"]

@@ -7,11 +7,11 @@ from dataclasses import replace
 from typing import Literal, overload
 
 from shuffledp import _check
-from shuffledp.described import by_name
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import Relation
 from shuffledp.training.batches import SAMPLERS, BatchedSGD, Sampler, batched
 from shuffledp.training.shuffled import ShuffledSGD
+from shuffledp.values.described import by_name
 
 Trust = Literal["all", "published"]
 

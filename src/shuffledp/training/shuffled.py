@@ -18,7 +18,7 @@ from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian
 from shuffledp.reductions import clone_pair, dataset_pair, stronger_clone_pair
-from shuffledp.work import Answers, Beside
+from shuffledp.values.work import Answers, Beside
 
 U = UNIT_ROUNDOFF
 Trust = Literal["all", "published"]

@@ -6,7 +6,6 @@ from typing import Literal, overload
 
 from shuffledp import _check
 from shuffledp.binary.noise import AddedNoise
-from shuffledp.described import by_name
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.models import MOST_CHANGED, PERFECT, Chained, Setting, Shuffler
 from shuffledp.multimessage import MultiMessage
@@ -14,6 +13,7 @@ from shuffledp.neighbours import Relation
 from shuffledp.randomizers import Randomizer
 from shuffledp.shuffle import Shuffled, Trust
 from shuffledp.shuffle import shuffle as shuffle_messages
+from shuffledp.values.described import by_name
 from shuffledp.views.several import asked_of_several
 from shuffledp.views.sums import Sums, summed
 

@@ -15,7 +15,6 @@ from shuffledp.binary.noise import AddedNoise
 from shuffledp.bound import Bound, Theorem, refuse_contradiction, with_lower_of, with_upper_of
 from shuffledp.composition import Candidate, Round, central, compose
 from shuffledp.curves import Plotting
-from shuffledp.described import by_name
 from shuffledp.divergence import PairProfile
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import REPLACEMENT, Relation, ReplaceSpecial, relation_named
@@ -23,9 +22,10 @@ from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.reductions import dataset_pair
 from shuffledp.shuffle import Shuffled
+from shuffledp.values.described import by_name
+from shuffledp.values.work import Answers, Beside
 from shuffledp.views.coordinates import Coordinates, coordinates_of
 from shuffledp.views.noisy import between, noisy_round, pure_guarantee
-from shuffledp.work import Answers, Beside
 
 ADDED_UP = (
     "all n reports are randomized as stated, each with randomness of its own, and are added up"

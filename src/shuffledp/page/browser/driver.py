@@ -14,7 +14,7 @@ from shuffledp import __version__
 from shuffledp.certificate.checks import CITED
 from shuffledp.certificate.verifier import not_checked, verify
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.verdicts import headline
+from shuffledp.values.verdicts import headline
 
 # A certificate of many rounds is some megabytes; the page is no place for much more.
 LARGEST = 32 << 20

@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import betaincinv, ndtri_exp
 
-from shuffledp.described import ByContent
+from shuffledp.values.described import ByContent
 
 Floats = npt.NDArray[np.floating[Any]]
 Places = npt.NDArray[np.intp]

@@ -11,8 +11,8 @@ import numpy.typing as npt
 from scipy.special import ndtri
 
 from shuffledp import _check
-from shuffledp.described import ByContent
 from shuffledp.errors import rejected
+from shuffledp.values.described import ByContent
 
 Floats = npt.NDArray[np.floating[Any]]
 
