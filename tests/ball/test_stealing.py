@@ -12,7 +12,7 @@ from shuffledp.ball.triples import log_delta_stealing
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.stealing import any_local, cases_of
 from shuffledp.stealing.bound import completed
-from shuffledp.stealing.cases import Constant, Cut, Tuned
+from shuffledp.stealing.choices import Constant, Cut, Tuned
 from shuffledp.stealing.positive_sum import Contour, PositiveSums, tilt
 from stealing.exact import grown, worst
 from stealing.test_all_datasets import TOTAL, bounded_by, random_rows

@@ -13,7 +13,8 @@ import shuffledp as sd
 from shuffledp.randomizers import JointLaw
 from shuffledp.stealing import any_local, cases_of
 from shuffledp.stealing.bound import log_bound
-from shuffledp.stealing.cases import Constant, Cut, FiniteCase, Tuned
+from shuffledp.stealing.cases import FiniteCase
+from shuffledp.stealing.choices import Constant, Cut, Tuned
 from shuffledp.stealing.positive_sum import Contour
 from stealing.exact import Rows, grown, worst
 

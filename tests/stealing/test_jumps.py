@@ -15,7 +15,8 @@ import shuffledp as sd
 from shuffledp.errors import NotCertified
 from shuffledp.stealing import cases_of
 from shuffledp.stealing.bound import Gains
-from shuffledp.stealing.cases import Cut, FiniteCase, Tuned
+from shuffledp.stealing.cases import FiniteCase
+from shuffledp.stealing.choices import Cut, Tuned
 from shuffledp.stealing.jump_cover import jump_cover
 from shuffledp.stealing.jump_curve import jump_curve
 from shuffledp.stealing.jump_proposal import propose_alone

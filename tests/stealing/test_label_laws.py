@@ -17,7 +17,7 @@ from shuffledp.randomizers import JointLaw
 from shuffledp.randomizers.corners import cube_corners, overlap_corners, shift_corners
 from shuffledp.stealing import cases_of
 from shuffledp.stealing.bound import log_bound
-from shuffledp.stealing.cases import Cut
+from shuffledp.stealing.choices import Cut
 from shuffledp.stealing.proposal import propose
 from stealing.exact import grown, worst
 from stealing.test_all_datasets import bounded_by, random_contour, whole

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass, field
 from typing import Any
+from weakref import WeakValueDictionary
 
 from shuffledp import theorems
 from shuffledp.analyses.analysis import Analysis
@@ -13,6 +14,7 @@ from shuffledp.analyses.side import Found, Side
 from shuffledp.analyses.source import Source, binary_eps0, bits_of
 from shuffledp.binary.curve import Curve, Point, quick
 from shuffledp.randomizers import Randomizer
+from shuffledp.randomizers.bits import Bits
 from shuffledp.reductions import OnesScan
 
 # log delta is asked for ten times as wide, relatively, as eps (``Shuffled``).
@@ -55,6 +57,17 @@ class BinarySide(Side):
         return Found(value, self.theorem, apart, witness, self.assumptions)
 
 
+# Both ends come of the same searches: their sides share a curve as long as they live.
+_CURVES: WeakValueDictionary[tuple[Bits, int], Curve] = WeakValueDictionary()
+
+
+def _curve(bits: Bits, n: int) -> Curve:
+    found = _CURVES.get((bits, n))
+    if found is None:
+        found = _CURVES[bits, n] = Curve(bits, n)
+    return found
+
+
 class _BinaryExact(Analysis):
     """Of mechanisms with two outputs."""
 
@@ -67,7 +80,7 @@ class _BinaryExact(Analysis):
         """One end of the largest delta of all data sets."""
         del cells
         self.require(source)
-        curve = Curve(bits_of(source, self.key), n)
+        curve = _curve(bits_of(source, self.key), n)
         theorem, words = self.theorem_for(source), self.assumptions(source)
         return BinarySide(self.key, self.end, theorem, (), (), words, curve=curve)
 

@@ -19,8 +19,9 @@ _FEW = 2
 # the second largest would be lower by no more.
 _NEAR = 0.5
 _UNKNOWN = LogInterval(-math.inf, math.inf)
-# Where an estimate is that far above, a loose bracket decides.
-_FAR_ABOVE = 0.5
+# Where an estimate is that far above, a loose bracket decides; where it is that much farther, no
+# bracket is asked: estimates are off by some per cent of delta, not by a factor of seven.
+_FAR_ABOVE, _CERTAINLY_ABOVE = 0.5, 2.0
 
 
 @dataclass(frozen=True)
@@ -101,15 +102,17 @@ class Side:
         return Found(ends[which], self.theorem, gap, self.witnesses[which], self.assumptions)
 
     def hopeless(self, epsilon: float, log_delta: float) -> bool:
-        """Whether delta is certainly above that point; looked at if it seems far above.
+        """Whether delta is above that point: certainly, or by an estimate that is very far above.
 
         Nothing rests on it but that no end is given away.
         """
-        return any(
-            profile.rough_log_delta(epsilon, above=log_delta) > log_delta + _FAR_ABOVE
-            and profile.log_delta(epsilon).low > log_delta
-            for profile in self.profiles
-        )
+        for profile in self.profiles:
+            apart = profile.rough_log_delta(epsilon, above=log_delta) - log_delta
+            if apart > _CERTAINLY_ABOVE:
+                return True
+            if apart > _FAR_ABOVE and profile.log_delta(epsilon).low > log_delta:
+                return True
+        return False
 
     def for_rounds(self) -> Sharper | None:
         """A curve of the bound for rounds, where it is not one of profiles."""

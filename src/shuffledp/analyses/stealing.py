@@ -49,14 +49,14 @@ class StealingSide(Side):
     ) -> Found:
         """An eps that was evaluated, with a certified bound of at most delta."""
         del rtol, width
-        curve, words = self._curve()
+        curve, words = _CURVE.of(self)
         found = _if_any(lambda: curve.epsilon(math.log(delta), cap=cap))
         return self._found(found, words, math.inf if found is None else found.epsilon)
 
     def log_delta(self, epsilon: float, *, width: float) -> Found:
         """The bound at this eps."""
         del width
-        curve, words = self._curve()
+        curve, words = _CURVE.of(self)
         found = None if epsilon <= 0.0 else _if_any(lambda: curve.log_delta(epsilon))
         return self._found(found, words, math.inf if found is None else found.log_delta)
 
@@ -64,23 +64,29 @@ class StealingSide(Side):
         """The bound at many eps."""
         return StealingCurve(self.source, self.n)
 
-    def _curve(self) -> tuple[Curve, list[dict[str, Any]]]:
-        """The curve, and words for its cases once it has made them."""
-        words: list[dict[str, Any]] = []
-
-        def cases(log_delta: float) -> list[Case]:
-            made = named_cases(self.source, log_delta)
-            words[:] = [said for _, said in made]
-            return [case for case, _ in made]
-
-        return Curve(cases, self.n), words
-
     def _found(self, found: Certified | None, words: list[dict[str, Any]], value: float) -> Found:
         witness: dict[str, Any] = {"analysis": "label-stealing"}
         if found is not None:
             witness |= words[found.which] | _free_numbers(found.choice, found.contour)
             witness["free"] = [_free_numbers(*numbers) for numbers in found.numbers]
         return Found(value, self.theorem, None, witness, self.assumptions)
+
+
+def _curve_of(source: Source, n: int) -> tuple[Curve, list[dict[str, Any]]]:
+    """The curve, and words for its cases once it has made them."""
+    words: list[dict[str, Any]] = []
+
+    def cases(log_delta: float) -> list[Case]:
+        made = named_cases(source, log_delta)
+        words[:] = [said for _, said in made]
+        return [case for case, _ in made]
+
+    return Curve(cases, n), words
+
+
+_CURVE: Beside[StealingSide, tuple[Curve, list[dict[str, Any]]]] = Beside(
+    lambda side: _curve_of(side.source, side.n)
+)
 
 
 @dataclass(frozen=True)

@@ -37,6 +37,8 @@ _LARGEST_TILT, _LARGEST_ODDS = 1e40, 1e280
 _LOOSEST = 1e-2
 # Powers of the tilt up to e^650 are in range.
 _LARGEST_POWER = 650.0
+# Laws that are kept: some thousand numbers each at the most.
+_MOST_PARTS = 64
 
 
 class Problem(NamedTuple):
@@ -70,7 +72,31 @@ class Divergence(NamedTuple):
     log_high: float
 
 
-def divergence(problem: Problem, high: int, low: int) -> Divergence:
+class Parts:
+    """Laws of the number of ones of each kind, of one problem: those that were asked for last.
+
+    Parameters
+    ----------
+    problem : Problem
+        The others' laws, and the tilt.
+    """
+
+    def __init__(self, problem: Problem) -> None:
+        self._problem = problem
+        self.tau = _tilt(problem)
+        self._kept: dict[tuple[int, float], _Part] = {}
+
+    def of(self, count: int, odds: float) -> _Part:
+        """That of ``count`` bits with these odds, tilted."""
+        key = (count, odds)
+        if key not in self._kept:
+            if len(self._kept) >= _MOST_PARTS:
+                self._kept.clear()
+            self._kept[key] = _binomial(count, odds, self.tau, self._problem.loose)
+        return self._kept[key]
+
+
+def divergence(problem: Problem, high: int, low: int, parts: Parts | None = None) -> Divergence:
     """Both ends of log D among ``high`` others of the one kind and ``low`` of the other.
 
     Parameters
@@ -79,8 +105,11 @@ def divergence(problem: Problem, high: int, low: int) -> Divergence:
         The victim's two laws and the others'.
     high, low : int
         Others whose bit is 1 with the larger, and with the smaller, probability; >= 0.
+    parts : Parts, optional
+        Of this problem, where many divergences of it are asked for: neighbouring ones share laws.
     """
-    tau = _tilt(problem)
+    parts = Parts(problem) if parts is None else parts
+    tau = parts.tau
     noise, reach, found = problem.noise, _NEAR, None
     alone = Alone(-math.inf, 0.0)
     if noise is not None:
@@ -89,8 +118,7 @@ def divergence(problem: Problem, high: int, low: int) -> Divergence:
         if not any(random) and alone.log_low > -math.inf:
             # The others' number of ones is known: what is left is one bit with noise.
             return Divergence(*alone)
-    first = _binomial(high, problem.odds_high, tau, problem.loose)
-    second = _binomial(low, problem.odds_low, tau, problem.loose)
+    first, second = parts.of(high, problem.odds_high), parts.of(low, problem.odds_low)
     if noise is not None:
         if noise.nothing_left(problem.b[0] / problem.alpha[1]):
             # The ratio of two neighbouring masses is below tau everywhere: h_k <= 0 for all k.
@@ -99,7 +127,7 @@ def divergence(problem: Problem, high: int, low: int) -> Divergence:
         reach += math.ceil(noise.scale)
         short, first = sorted((first, second), key=lambda part: part.mass.size)
         second = noise.joined(short, tau)
-    mean = _mean(first) + _mean(second)
+    mean = _mean(first) + _mean(second) if noise is not None else _mean_of(problem, high, low, tau)
     # Of the number of ones alone both ends are known at last.
     most = math.inf if noise is None else 4 * (first.mass.size + second.mass.size)
     while found is None:
@@ -143,6 +171,15 @@ def _tilt(problem: Problem) -> float:
     odds = problem.odds_high if math.isfinite(problem.odds_high) else problem.odds_low
     tau = max(min(tau, _LARGEST_ODDS / max(odds, 1.0)), 1.0)
     return tau if problem.noise is None else problem.noise.most_tilted(tau)
+
+
+def _mean_of(problem: Problem, high: int, low: int, tau: float) -> float:
+    """About the tilted mean of the number of ones."""
+    found = 0.0
+    for count, odds in ((high, problem.odds_high), (low, problem.odds_low)):
+        tilted = odds * tau
+        found += count if math.isinf(tilted) else count * tilted / (1.0 + tilted)
+    return found
 
 
 def _mean(part: _Part) -> float:
@@ -284,9 +321,10 @@ def _binomial(count: int, odds: float, tau: float, loose: float = 0.0) -> _Part:
         beyond += _geometric(float(above[-1]), (count - end) / (end + 1.0) * tilted)
     if start > 0:
         beyond += _geometric(float(below[-1]), start / (count - start + 1.0) / tilted)
-    total = math.fsum(mass)
+    # Positive terms, in any order: off by their number times u.
+    total = float(mass.sum())
     # A ratio is off by 4 u (its odds included), a partial product by that and u for each factor.
-    rel = 5.0 * U * max(up.size, down.size) * (1.0 + 1e-6)
+    rel = (5.0 * max(up.size, down.size) + 0.5 * mass.size) * U * (1.0 + 1e-6)
     # Masses below 1e-300 may have lost bits.
     missing = min(1.01 * beyond / total + mass.size * 1e-300, 1.0)
     rel = min(2.0 * rel + missing + 8 * U, 1.0)

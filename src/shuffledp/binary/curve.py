@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import NamedTuple
 
+from shuffledp.binary.approach import Ends, both_ends
 from shuffledp.binary.crowd import Problem, divergence, steep, with_noise_alone
 from shuffledp.binary.noise import AddedNoise
+from shuffledp.binary.places import Crossing, Point, last_that, place_of, point_at, slope_of
 from shuffledp.binary.search import Found, largest
 from shuffledp.errors import NotCertified
 from shuffledp.pair import UNIT_ROUNDOFF
@@ -33,51 +34,10 @@ _STEPS = 12
 _SMALLEST = 1e-12
 # Beyond it delta is bounded by that at it: larger numbers leave the range of floats.
 _LARGEST = 600.0
-# Halvings of an interval of eps, and when they stop: far below any width that is asked for.
-_HALVINGS, _CLOSE = 100, 1e-10
 # By how much less eps is looked at where nothing is said at one.
 _A_LITTLE_LESS = (1e-9, 1e-3, 0.5)
 # A step of log eps that shows the slope of log delta, and the least slope that is believed.
 _STEP, _FLATTEST = 1e-3, 1e-3
-
-
-class Point(NamedTuple):
-    """log delta at an eps, both ends, and what attains the lower one.
-
-    Attributes
-    ----------
-    epsilon, log_low, log_high : float
-        log_low <= log delta(epsilon) <= log_high.
-    x0, x1 : input
-        The pair, in the order of the divergence.
-    others : tuple of (input, int)
-        How many of the others hold which input.
-    """
-
-    epsilon: float
-    log_low: float
-    log_high: float
-    x0: object
-    x1: object
-    others: tuple[tuple[object, int], ...]
-
-
-class Crossing(NamedTuple):
-    """Where delta crosses a target: an eps on one side of it.
-
-    Attributes
-    ----------
-    epsilon : float
-        Certified for its side; 0 or inf where nothing was found.
-    width : float
-        (that)/(an eps certified for the other side) - 1, for an upper end.
-    point : Point or None
-        The evaluation it rests on.
-    """
-
-    epsilon: float
-    width: float
-    point: Point | None
 
 
 class Curve:
@@ -107,6 +67,9 @@ class Curve:
             raise NotCertified(msg)
         self._ways = (bits,) if bits.symmetric else (bits, bits.flipped())
         self._n, self._noise = n, noise
+        self._points: dict[tuple[float, float], Point] = {}
+        self._slopes: dict[float, float] = {}
+        self._both: dict[tuple[float, float, float], Ends | None] = {}
 
     def point(self, epsilon: float, *, rtol: float, most: float = math.inf) -> Point:
         """Both ends of log delta at this eps >= 0.
@@ -120,8 +83,13 @@ class Curve:
         most : float
             And no farther apart than this.
         """
+        width = min(self.width(epsilon, rtol), most)
+        if (epsilon, width) not in self._points:
+            self._points[epsilon, width] = self._point(epsilon, width)
+        return self._points[epsilon, width]
+
+    def _point(self, epsilon: float, width: float) -> Point:
         best: Point | None = None
-        width = min(self._width(epsilon, rtol), most)
         for way in self._ways:
             enough = -math.inf if best is None else best.log_low + width
             found = self._way(way, epsilon, width, enough)
@@ -191,16 +159,19 @@ class Curve:
         cap : float
             eps by the local guarantee, or inf.
         """
+        ends = self._ends(log_target, rtol=rtol, cap=cap)
+        if ends is not None:
+            return ends.upper
         slack = 4 * U * (1.0 + abs(log_target))
         low, high = 0.0, min(cap, _LARGEST)
         point, best, seen = self._alike_crossing(log_target, high), None, None
-        slope, farther = self._alike_slope(point, cap), 1.2
+        slope, farther = self.slope(point, cap), 1.2
         known: list[tuple[float, float]] = []
         for _ in range(_STEPS):
             if not (low < point < high and point >= _SMALLEST):
                 break
-            at = _place(point, cap)
-            width = self._width(point, rtol)
+            at = place_of(point, cap)
+            width = self.width(point, rtol)
             seen = self.point(point, rtol=rtol)
             gap = seen.log_high - (log_target - slack)
             if gap <= 0.0:
@@ -211,8 +182,8 @@ class Curve:
                 # Where rounding is all that is in the way it takes more than is missing.
                 low, farther = point, 2.0 * farther
             known.append((at, gap))
-            slope = _slope(known, slope, 20.0 * width)
-            point = _point(at + (gap + farther * width) / slope, cap)
+            slope = slope_of(known, slope, 20.0 * width)
+            point = point_at(at + (gap + farther * width) / slope, cap)
             if not low < point < high:
                 point = 0.5 * (low + high)
         if best is None:
@@ -228,6 +199,9 @@ class Curve:
         log_target, rtol, cap
             As for ``upper``.
         """
+        ends = self._ends(log_target, rtol=rtol, cap=cap)
+        if ends is not None:
+            return ends.lower
         guess = self._alike_crossing(log_target, min(cap, _LARGEST))
         best = Crossing(0.0, math.inf, None)
         for _ in range(2):
@@ -238,25 +212,48 @@ class Curve:
             best, guess = Crossing(at, 0.0, seen), at
         return best
 
+    def _ends(self, log_target: float, *, rtol: float, cap: float) -> Ends | None:
+        """Both, where the short way finds them."""
+        if self._noise is not None:
+            return None
+        question = (log_target, rtol, cap)
+        if question not in self._both:
+            top = min(cap, _LARGEST)
+            start = min(self._normal(log_target), 0.5 * top)
+            self._both[question] = both_ends(self, log_target, start=start, rtol=rtol, cap=cap)
+        return self._both[question]
+
+    def _normal(self, log_target: float) -> float:
+        """About the crossing by the central limit theorem, all others holding the same value."""
+        found = 0.0
+        for way in self._ways:
+            high, low = _share(way.odds_high[1]), _share(way.odds_low[0])
+            room = max(min(high * (1.0 - high), low * (1.0 - low)), 1.0 / self._n)
+            found = max(found, (high - low) / math.sqrt(room))
+        return max(found * math.sqrt(-2.0 * log_target / self._n), _SMALLEST)
+
     def _crossing(self, seen: Point, log_target: float, top: float) -> float:
         """Almost the largest eps up to ``top`` with delta >= target, for a point's data set."""
         slack = 4 * U * (1.0 + abs(log_target))
+        value = self.held(seen)
+        return last_that(lambda e: value(e) >= log_target + slack, _SMALLEST, top)
+
+    def held(self, seen: Point) -> Callable[[float], float]:
+        """eps -> lower end of log delta of the data set of a point."""
         way = next(w for w in self._ways if w.high == seen.x0)
         # All may hold the same one: then the other is not listed.
         high = sum(count for value, count in seen.others if value == way.high)
         low = self._n - 1 - high
 
-        def enough(epsilon: float) -> bool:
+        def value(epsilon: float) -> float:
             asked = self._problem(way, epsilon, outer=False)
-            if asked is None:
-                return False
-            return divergence(asked, high, low).log_low >= log_target + slack
+            return -math.inf if asked is None else divergence(asked, high, low).log_low
 
-        return _last(enough, _SMALLEST, top)
+        return value
 
     def _alike_crossing(self, log_target: float, top: float) -> float:
         """Where the data sets of one value alone cross the target: a first guess."""
-        return max(_last(lambda e: self.alike(e) >= log_target, _SMALLEST, top), _SMALLEST)
+        return max(last_that(lambda e: self.alike(e) >= log_target, _SMALLEST, top), _SMALLEST)
 
     def alike(self, epsilon: float) -> float:
         """log delta where all others hold the same value."""
@@ -268,71 +265,29 @@ class Curve:
                     found = max(found, divergence(asked, high, others - high).log_low)
         return found
 
-    def _width(self, epsilon: float, rtol: float) -> float:
+    def width(self, epsilon: float, rtol: float) -> float:
         """How far apart both ends of log delta may be: a function of eps, and smaller for less."""
-        slope = 1.0
-        if _SMALLEST <= epsilon <= _LARGEST:
-            # Next to eps = 0 delta hardly moves with log eps: no narrower than its own rtol.
-            slope = max(self._alike_slope(epsilon, math.inf), 1.0)
+        if epsilon not in self._slopes:
+            some = _SMALLEST <= epsilon <= _LARGEST
+            self._slopes[epsilon] = self.slope(epsilon, math.inf) if some else 1.0
+        # Next to eps = 0 delta hardly moves with log eps: no narrower than its own rtol.
+        slope = max(self._slopes[epsilon], 1.0)
         return max(_SHARE * rtol * slope, _LEAST_WIDTH)
 
-    def _alike_slope(self, epsilon: float, cap: float) -> float:
+    def slope(self, epsilon: float, cap: float) -> float:
         """About -d log delta by place at an eps."""
-        place = _place(epsilon, cap) if epsilon < cap else math.inf
+        place = place_of(epsilon, cap) if epsilon < cap else math.inf
         if not math.isfinite(place):
             return 1.0
-        first, second = self.alike(epsilon), self.alike(_point(place + _STEP, cap))
+        first, second = self.alike(epsilon), self.alike(point_at(place + _STEP, cap))
         slope = (first - second) / _STEP
         return slope if math.isfinite(slope) and slope > _FLATTEST else 1.0
-
-
-def _last(holds: Callable[[float], bool], low: float, high: float) -> float:
-    """The last number at which it was seen to hold, by halving; 0 where it does not at ``low``."""
-    if not holds(low):
-        return 0.0
-    for _ in range(_HALVINGS):
-        # Geometric while the ends are far apart; both ends may be close to the upper one.
-        middle = math.sqrt(low * high) if high > 2.0 * low else 0.5 * (low + high)
-        if not low < middle < high:
-            break
-        if holds(middle):
-            low = middle
-        else:
-            high = middle
-        if high - low <= _CLOSE * min(low, 1.0):
-            break
-    return low
-
-
-def _place(epsilon: float, cap: float) -> float:
-    """log eps, or log eps/(cap - eps) where there is a cap: log delta is nearly linear in it."""
-    if math.isinf(cap):
-        return math.log(epsilon)
-    return math.log(epsilon / cap) - math.log1p(-epsilon / cap)
-
-
-def _point(place: float, cap: float) -> float:
-    """The inverse of ``_place``."""
-    if math.isinf(cap):
-        return math.exp(min(place, 6.0))
-    return cap / (1.0 + math.exp(-place)) if place > -700.0 else 0.0
 
 
 def _larger(first: Point, second: Point) -> Point:
     """The point of the pair with the larger lower end; the larger of both upper ends."""
     chosen = first if first.log_low >= second.log_low else second
     return chosen._replace(log_high=max(first.log_high, second.log_high))
-
-
-def _slope(known: list[tuple[float, float]], guess: float, noise: float) -> float:
-    """-d log delta by place of the last two points, where these are far enough apart to tell."""
-    if len(known) < 2:
-        return guess
-    (x0, y0), (x1, y1) = known[-2:]
-    if abs(y1 - y0) <= noise or x1 == x0:
-        return guess
-    found = (y0 - y1) / (x1 - x0)
-    return found if 0.1 * guess < found < 10.0 * guess else guess
 
 
 def quick(bits: Bits, n: int) -> bool:

@@ -12,7 +12,7 @@ import heapq
 import math
 from typing import NamedTuple
 
-from shuffledp.binary.crowd import Problem, divergence
+from shuffledp.binary.crowd import Parts, Problem, divergence
 
 # Evaluations of one divergence before what is known so far is returned.
 MOST_EVALUATIONS = 20_000
@@ -76,19 +76,19 @@ class _Search:
     """Divergences evaluated so far, and the largest of their lower ends."""
 
     def __init__(self, problem: Problem, others: int) -> None:
-        self._problem, self._others = problem, others
+        self._problem, self._others, self._parts = problem, others, Parts(problem)
         self.log_low, self.high, self.evaluations = -math.inf, 0, 0
 
     def look(self, m: int) -> None:
         """D(m), for the lower end."""
-        found = divergence(self._problem, m, self._others - m)
+        found = divergence(self._problem, m, self._others - m, self._parts)
         self.evaluations += 1
         if found.log_low > self.log_low:
             self.log_low, self.high = found.log_low, m
 
     def above(self, first: int, last: int) -> float:
         """Upper bound of log D(m) for all first <= m <= last."""
-        found = divergence(self._problem, first, self._others - last)
+        found = divergence(self._problem, first, self._others - last, self._parts)
         self.evaluations += 1
         if first == last and found.log_low > self.log_low:
             self.log_low, self.high = found.log_low, first

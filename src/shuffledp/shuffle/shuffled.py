@@ -131,6 +131,7 @@ class Shuffled(Plotting):
             _ZERO,
             lambda work, key: work.epsilon(key, delta, cap=cap, rtol=self.rtol),
             enough=4.0 * self.rtol,
+            reached=upper.value / (1.0 + self.rtol),
         )
         if closing and analysis is None and upper.value > (1.0 + _GAP) * lower.value:
             best = upper.value
@@ -193,6 +194,7 @@ class Shuffled(Plotting):
                 start,
                 lambda work, key: work.log_delta(key, epsilon, width=width),
                 enough=LOOSE,
+                reached=upper.value - width,
             )
             if closing and analysis is None and upper.value > lower.value + _LOG_GAP:
                 upper = self._closer(
@@ -446,11 +448,13 @@ class Shuffled(Plotting):
         enough: float,
         capped: bool = False,
         hopeless: Callable[[Side, Found], bool] | None = None,
+        reached: float = math.inf,
     ) -> Found:
         """The best end of all analyses that apply, or that of the one named.
 
         ``capped``: an end at the start's value is the cap, which the analysis itself may not give.
         ``hopeless``: whether an analysis would not better what another one has found.
+        ``reached``: a lower end that no other one is above by as much as its width.
         """
         best, upper, work = start, end == "upper", _WORK.of(self)
         for key in self._keys(end, analysis):
@@ -464,6 +468,8 @@ class Shuffled(Plotting):
                 best = found
             if upper and found.width is not None and found.width <= enough:
                 break  # the tightest came out narrow enough: no other is better
+            if not upper and best.value >= reached:
+                break  # the ends have met
         return best
 
     def _bounds(self, analysis: str | None, *, certified: bool) -> bool:

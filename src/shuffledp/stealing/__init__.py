@@ -4,7 +4,8 @@ Theorems and proofs: docs/theory-stealing.md.
 """
 
 from shuffledp.stealing.along import Along, Bounded
-from shuffledp.stealing.cases import Case, any_local
+from shuffledp.stealing.cases import Case
+from shuffledp.stealing.family import any_local
 from shuffledp.stealing.of_randomizer import cases_of, promising
 from shuffledp.stealing.positive_sum import Contour
 from shuffledp.stealing.solve import Certified, Curve

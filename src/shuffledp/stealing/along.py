@@ -16,7 +16,8 @@ from scipy.optimize import brentq
 
 from shuffledp.errors import NotCertified
 from shuffledp.stealing.bound import log_bound
-from shuffledp.stealing.cases import Case, FamilyCase, FiniteCase
+from shuffledp.stealing.cases import Case, FiniteCase
+from shuffledp.stealing.family import FamilyCase
 from shuffledp.stealing.noise import IntervalCase
 from shuffledp.stealing.positive_sum import LARGEST_EXPONENT, Contour
 from shuffledp.stealing.proposal import Proposal, contour_of

@@ -70,18 +70,19 @@ def log_bound(
     at : Contour
         Any choice is valid.
     enough : float
-        The bound need not be sharp where it is below that.
+        Where the bound is below that, this is what is returned.
     spare : float
         By so much, in log delta, the bound of many types may be looser to save time.
     """
     reservoir = gains.reservoir
     mass = math.fsum(reservoir.mass)
     tail = gains.positive * math.exp((n - 1) * math.log1p(-mass * (1.0 - 4 * U)) * (1.0 - 8 * U))
-    # A contour proposed for some types may be too far out for the gains of others.
-    best = _log_worst(gains, n, within_range(at, gains.top()), enough, spare)
     # A leading message from what was dropped: n gains, int g_+ <= 1 each.
-    other = reservoir.lost + n * reservoir.dropped
-    return _log_add(best, (tail + other) * (1.0 + 16 * U))
+    paid = (tail + reservoir.lost + n * reservoir.dropped) * (1.0 + 16 * U)
+    below = _log_less(enough, paid)
+    # A contour proposed for some types may be too far out for the gains of others.
+    worst = _log_worst(gains, n, within_range(at, gains.top()), below, spare)
+    return enough if worst <= below and below > -math.inf else _log_add(worst, paid)
 
 
 def _log_worst(gains: Gains, n: int, at: Contour, enough: float, spare: float) -> float:
@@ -103,13 +104,22 @@ def _log_worst(gains: Gains, n: int, at: Contour, enough: float, spare: float) -
         for tilted, over, law in zip(laws, excess, gains.types, strict=True)
     ]
     sums = PositiveSums(reservoir, n)
-    best = enough
+    best, slack = enough, None
     for j in sorted(range(len(laws)), key=coarse.__getitem__, reverse=True):
         if coarse[j] <= best:
             break
         label = _Label(laws[j], excess[j], more, gains.types[j].lost)
-        best = max(best, _log_sum(sums, label, at, best))
+        found = _log_sum(sums, label, at, best, _expected(coarse[j], slack, best))
+        slack = coarse[j] - found if slack is None else slack
+        best = max(best, found)
     return best
+
+
+def _expected(coarse: float, slack: float | None, best: float) -> float:
+    """About log of J + lost, if it is below a coarse bound by as much as the first type's was."""
+    if slack is not None:
+        return coarse - slack
+    return math.inf if best == -math.inf else -math.inf
 
 
 class _Label(NamedTuple):
@@ -121,10 +131,14 @@ class _Label(NamedTuple):
     lost: float
 
 
-def _log_sum(sums: PositiveSums, label: _Label, at: Contour, best: float) -> float:
-    """log of J + lost, by rough sums where these are below the best already."""
+def _log_sum(sums: PositiveSums, label: _Label, at: Contour, best: float, expected: float) -> float:
+    """log of J + lost, by rough sums where these should be below the best already."""
     value = math.inf
     for contour in (*at.rougher(), at):
+        # What more smoothing costs.
+        paid = 0.5 * at.alpha**2 * (contour.smoothing**2 - at.smoothing**2)
+        if contour is not at and expected + paid > best:
+            continue
         found = sums.log(label.law, label.excess, contour)
         value = min(value, or_infinite(_log_add(found + label.more, label.lost)))
         if value <= best:
@@ -142,7 +156,7 @@ def _log_worst_of_many(
     reservoir = tilt(raised(common) if heavy else common, at.alpha)
     more = 0.0 if heavy else math.log1p(common.rel) + 4 * U
     sums = PositiveSums(reservoir, n)
-    best = enough
+    best, slack = enough, None
     for j in np.argsort(-coarse, kind="stable").tolist():
         if coarse[j] <= best + spare:
             return max(best, float(coarse[j]))
@@ -150,7 +164,9 @@ def _log_worst_of_many(
         whole = completed_above(law, common) if heavy else completed(law, common)
         excess = excess_of(whole, raised(common) if heavy else common)
         label = _Label(tilt(whole, at.alpha), excess, more, law.lost)
-        best = max(best, _log_sum(sums, label, at, best))
+        found = _log_sum(sums, label, at, best, _expected(float(coarse[j]), slack, best))
+        slack = float(coarse[j]) - found if slack is None else slack
+        best = max(best, found)
     return best
 
 
@@ -216,3 +232,14 @@ def _log_add(log_x: float, y: float) -> float:
     top, rest = max(log_x, log_y), min(log_x, log_y)
     value = top + math.log1p(math.exp(rest - top))
     return value + 8 * U * (1.0 + abs(value) + abs(top))
+
+
+def _log_less(log_x: float, y: float) -> float:
+    """log(e^log_x - y) for y >= 0, rounded down; -inf where nothing is left."""
+    if y <= 0.0 or log_x == -math.inf:
+        return log_x
+    log_ratio = math.log(y) - log_x
+    if log_ratio >= 0.0:
+        return -math.inf
+    value = log_x + math.log(-math.expm1(log_ratio)) if log_ratio < -1e-9 else -math.inf
+    return value - 16 * U * (1.0 + abs(value) + abs(log_x)) if value > -math.inf else value

@@ -7,92 +7,50 @@ worth trying. All choices are valid (docs/theory-stealing.md, Theorems 2.3, 5.1 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
 from shuffledp.pair import Array, Indices
 from shuffledp.randomizers import JointLaw
 from shuffledp.stealing.bound import Gains
-from shuffledp.stealing.measures import Measure, Split, difference, labelled, reservoir
+from shuffledp.stealing.choices import LARGER, MOST, Tuned, Variations, least_share
+from shuffledp.stealing.measures import (
+    Difference,
+    Split,
+    difference,
+    labelled,
+    reservoir,
+)
+from shuffledp.stealing.sketch import Sketch
 
-# The empty reservoir may cost this share of delta.
-_TAIL = 0.002
-# Reservoirs that are tried, against the smallest that keeps the empty one from mattering.
-LARGER = (5.0, 2.0, 1.0, 15.0)
-# The share of the blanket a reservoir may have: at 1 the labelled part of a type whose law is the
-# blanket somewhere would have gains without bound.
-MOST = 0.97
 # Shares are apart if they differ by more than this, far above rounding.
 _APART = 1e-9
 # Types that estimates look at.
 _LIKELY = 3
+# Of a difference of masses less than this share of them is rounding.
+_ROUNDING = 1e-13
 # Outputs that speak against the victim's x0 need little of a reservoir.
 _AGAINST = (0.2, 1.0, 0.03)
-
-
-class Constant(NamedTuple):
-    """One share of the blanket for all outputs, and one probability to join.
-
-    Attributes
-    ----------
-    kappa : float
-        beta = kappa B.
-    theta : float
-        Probability with which the victim joins the reservoir.
-    """
-
-    kappa: float
-    theta: float
-
-
-class Tuned(NamedTuple):
-    """Shares of the blanket in the reservoir, and which types it is tuned to.
-
-    Attributes
-    ----------
-    gain, loss, silent : float
-        Share where g > 0, where g < 0, and where both inputs have the same law.
-    weights : tuple of float
-        One for each type: the victim joins with s = beta H/(1 + beta H), where
-        H = sum_j w_j/(R_j - beta). For one type alone that is beta/R_j, by which nothing is lost
-        beside its own data set.
-    """
-
-    gain: float
-    loss: float
-    silent: float
-    weights: tuple[float, ...]
-
-
-class Cut(NamedTuple):
-    """As ``Constant``, with gains cut at a ceiling.
-
-    Attributes
-    ----------
-    kappa, theta : float
-        As there.
-    ceiling : float
-        Gains above it count as it, the rest as lost.
-    """
-
-    kappa: float
-    theta: float
-    ceiling: float
-
-
-Choice = Constant | Tuned | Cut
-Variations = Sequence[Callable[[Any], Iterable[Any]]]
 
 
 class Case(Protocol):
     """A victim's ordered pair among others of certain types."""
 
+    @property
+    def spread(self) -> float:
+        """About what eps is in proportion to, to first order: sqrt int (R_x0 - R_x1)^2/R_x."""
+        ...
+
     def gains(self, epsilon: float, choice: Any) -> Gains:
         """The measures at this eps, of all types or of those that are likely to matter."""
+        ...
+
+    def sketch(self, epsilon: float, choice: Any) -> Sketch:
+        """Those of the types that are likely to matter, side by side in floats: for estimates."""
         ...
 
     def certified_gains(self, epsilon: float, choice: Any) -> Gains:
@@ -114,13 +72,6 @@ class Case(Protocol):
     def varied(self, choice: Any, epsilon: float, log_target: float, n: int) -> Variations:
         """Groups of variations: of each the best is taken on to the next."""
         ...
-
-
-def least_share(blanket: float, log_target: float, n: int) -> float:
-    """The share of the blanket that leaves no other user in it with probability 0.002 delta."""
-    if blanket <= 0.0:
-        return math.inf
-    return -math.expm1((log_target + math.log(_TAIL)) / (n - 1)) / blanket
 
 
 @dataclass(frozen=True, eq=False)
@@ -186,24 +137,56 @@ class FiniteCase:
         """Those of the types that are likely to matter: for choosing, not for certifying."""
         return self._gains(self._likely, epsilon, choice)
 
+    def sketch(self, epsilon: float, choice: Tuned) -> Sketch:
+        """The same in floats, not rounded outward."""
+        law, g = self.law, self._difference(epsilon)
+        beta, join = self._split(g, choice)
+        stay = (1.0 - join) * g.high
+        rest = law.mass[self._likely] - beta
+        # What is left of equal masses is rounding.
+        some = rest > _ROUNDING * beta
+        joined = np.where(beta > 0.0, join * g.high / np.where(beta > 0.0, beta, 1.0), 0.0)
+        stolen = np.where(some, stay / np.where(some, rest, 1.0), 0.0)
+        count = len(self._likely)
+        mass = np.concatenate([np.tile(beta, (count, 1)), np.where(some, rest, 0.0)], axis=1)
+        gain = np.concatenate([np.tile(joined, (count, 1)), stolen], axis=1)
+        positive = (1.0 - join) * g.positive
+        lost = float((np.where(some, 0.0, positive)).sum(axis=1).max())
+        return Sketch(mass, gain, beta.size, lost, float(positive.sum()))
+
     def certified_gains(self, epsilon: float, choice: Tuned) -> Gains:
         """Those of all types."""
         return self._gains(list(range(2, 2 + self.types)), epsilon, choice)
 
     def _gains(self, rows: list[int], epsilon: float, choice: Tuned) -> Gains:
         """beta = kappa B with kappa by the sign of g, s tuned to the weighted types."""
-        law = self.law
-        g = difference(law, epsilon)
-        share = np.where(g.high > 0.0, choice.gain, choice.loss)
-        beta = np.where(self._silent, choice.silent, share) * law.blanket
-        split = Split(beta, self._join(beta, choice.weights))
+        law, g = self.law, self._difference(epsilon)
+        split = Split(*self._split(g, choice))
         return Gains(
             reservoir(law, g, split),
             [labelled(law, row, g, split) for row in rows],
             math.fsum((1.0 - split.join) * g.positive) * (1.0 + 2.0**-50),
         )
 
-    @property
+    def _split(self, g: Difference, choice: Tuned) -> tuple[Array, Array]:
+        """beta and s."""
+        share = np.where(g.high > 0.0, choice.gain, choice.loss)
+        beta = np.where(self._silent, choice.silent, share) * self.law.blanket
+        return beta, self._join(beta, choice.weights)
+
+    def _difference(self, epsilon: float) -> Difference:
+        """At the eps that was asked for last: choices are looked at one after the other."""
+        kept = self._differences
+        if epsilon not in kept:
+            kept.clear()
+            kept[epsilon] = difference(self.law, epsilon)
+        return kept[epsilon]
+
+    @cached_property
+    def _differences(self) -> dict[float, Difference]:
+        return {}
+
+    @cached_property
     def _silent(self) -> np.ndarray:
         return self.law.mass[0] == self.law.mass[1]
 
@@ -212,11 +195,17 @@ class FiniteCase:
         part = self._parts
         beta = np.asarray(np.bincount(part, weights=beta), dtype=float)
         heard = np.zeros(beta.size)
-        for weight, mass in zip(weights, self.law.mass[2:], strict=True):
+        for weight, mass in zip(weights, self._alike, strict=True):
             if weight > 0.0:
-                rest = np.asarray(np.bincount(part, weights=mass), dtype=float) - beta
+                rest = mass - beta
                 heard += weight * beta / np.where(rest > 0.0, rest, 1.0) * (rest > 0.0)
         return np.where(beta > 0.0, heard / (1.0 + heard), 0.0)[part]
+
+    @cached_property
+    def _alike(self) -> list[Array]:
+        """Masses of the types' parts."""
+        part = self._parts
+        return [np.asarray(np.bincount(part, weights=m), dtype=float) for m in self.law.mass[2:]]
 
     @cached_property
     def _parts(self) -> Indices:
@@ -277,7 +266,7 @@ class FiniteCase:
         n: int,
     ) -> Tuned | None:
         """A reservoir ``factor`` times the least, ``ratio`` times as dense where g < 0."""
-        g, blanket = difference(self.law, epsilon).high, self.law.blanket
+        g, blanket = self._difference(epsilon).high, self.law.blanket
         against = (g <= 0.0) & ~self._silent
         mass = float(blanket[~against].sum()) + ratio * float(blanket[against].sum())
         share = factor * least_share(mass, log_target, n)
@@ -302,116 +291,3 @@ def _clusters(shares: Array) -> Indices:
     found = np.empty(shares.size, dtype=np.intp)
     found[order] = number
     return found
-
-
-@dataclass(frozen=True, eq=False)
-class FamilyCase:
-    """A family of mechanisms, by laws that dominate all of its members (Theorem 5.3).
-
-    Attributes
-    ----------
-    common : JointLaw
-        Rows x0, x1 and a reservoir whose gains dominate every member's.
-    others : tuple of JointLaw
-        Rows x0, x1 and x for each extreme law of the ratios, with the reservoir as blanket.
-    """
-
-    common: JointLaw
-    others: tuple[JointLaw, ...]
-
-    def gains(self, epsilon: float, choice: Constant) -> Gains:
-        """beta = kappa times the reservoir, s = theta everywhere."""
-        g = difference(self.common, epsilon)
-        split = _constant(self.common, choice)
-        return Gains(
-            reservoir(self.common, g, split),
-            [
-                labelled(law, 2, difference(law, epsilon), _constant(law, choice))
-                for law in self.others
-            ],
-            (1.0 - choice.theta) * math.fsum(g.positive) * (1.0 + 2.0**-50),
-        )
-
-    def certified_gains(self, epsilon: float, choice: Constant) -> Gains:
-        """All types are in ``gains``."""
-        return self.gains(epsilon, choice)
-
-    def least_share(self, log_target: float, n: int) -> float:
-        """Of the reservoir that dominates every member's."""
-        return least_share(float(self.common.blanket.sum()), log_target, n)
-
-    def along(self, scale: float) -> FamilyCase:
-        """The case itself."""
-        del scale
-        return self
-
-    def first(self, epsilon: float, log_target: float, n: int) -> Constant | None:
-        """A reservoir of middling size, with the theta that makes both parts' gains alike."""
-        return next(iter(self._sizes(epsilon, log_target, n)), None)
-
-    def varied(self, choice: Constant, epsilon: float, log_target: float, n: int) -> Variations:
-        """Other sizes."""
-        del choice
-        return (lambda _: self._sizes(epsilon, log_target, n),)
-
-    def _sizes(self, epsilon: float, log_target: float, n: int) -> Iterator[Constant]:
-        least = least_share(float(self.common.blanket.sum()), log_target, n)
-        for kappa in (factor * least for factor in LARGER):
-            if kappa <= MOST:
-                yield Constant(kappa, balanced(self.gains(epsilon, Constant(kappa, 0.5))))
-
-
-def balanced(halves: Gains) -> float:
-    """theta with theta V_beta = (1 - theta) V_t, V = int g^2 over the part, from theta = 1/2."""
-    joined = _second(halves.reservoir)
-    stolen = max(_second(law) for law in halves.types)
-    return stolen / (joined + stolen) if joined + stolen > 0.0 else 0.5
-
-
-def _second(law: Measure) -> float:
-    return float(law.mass @ (law.gain * law.gain))
-
-
-def _constant(law: JointLaw, choice: Constant) -> Split:
-    return Split(choice.kappa * law.blanket, np.full(law.blanket.size, choice.theta))
-
-
-def any_local(eps0: float) -> FamilyCase:
-    """Every eps0-LDP mechanism, run by all users alike.
-
-    In units of the other's law R_x the victim's two laws lie in a hexagon; the laws of mean (1, 1)
-    on its six vertices mix five extreme ones. The reservoir is (R_x0 + R_x1)/(2 e^eps0).
-
-    Parameters
-    ----------
-    eps0 : float
-        Local privacy in nats.
-    """
-    grow = math.exp(eps0)
-    more, less = grow, 1.0 / grow
-    extremes = (
-        ((1 / (grow + 1), 1.0, more), (grow / (grow + 1), 1.0, less)),
-        ((1 / (grow + 1), more, 1.0), (grow / (grow + 1), less, 1.0)),
-        (
-            (1 / (grow + 2), more, 1.0),
-            (1 / (grow + 2), 1.0, more),
-            (grow / (grow + 2), less, less),
-        ),
-        (
-            (1 / (2 * grow + 1), more, more),
-            (grow / (2 * grow + 1), 1.0, less),
-            (grow / (2 * grow + 1), less, 1.0),
-        ),
-        ((1 / (grow + 1), more, more), (grow / (grow + 1), less, less)),
-    )
-    own = grow / (grow + 1)
-    both = np.array([[own, 1 / (grow + 1)], [1 / (grow + 1), own]])
-    common = JointLaw(both, np.full(2, 0.5 * less))
-    return FamilyCase(common, tuple(_extreme(rows, less) for rows in extremes))
-
-
-def _extreme(rows: tuple[tuple[float, float, float], ...], less: float) -> JointLaw:
-    """Rows x0, x1 and x of a law of (mass, R_x0/R_x, R_x1/R_x)."""
-    mass, first, second = np.array(rows).T
-    p0, p1 = mass * first, mass * second
-    return JointLaw(np.array([p0, p1, mass]), 0.5 * less * (p0 + p1))

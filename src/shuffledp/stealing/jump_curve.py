@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from shuffledp.errors import NotCertified
 from shuffledp.pair import UNIT_ROUNDOFF
-from shuffledp.stealing.cases import Cut
+from shuffledp.stealing.choices import Cut
 from shuffledp.stealing.jump_cover import jump_cover, places_of
 from shuffledp.stealing.jump_proposal import jumps_worth, propose_alone
 from shuffledp.stealing.jumps import Alone, log_bound_alone

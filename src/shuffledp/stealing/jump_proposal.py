@@ -10,7 +10,7 @@ import numpy as np
 from scipy.optimize import brentq
 
 from shuffledp.stealing.bound import Gains
-from shuffledp.stealing.cases import MOST, Cut, least_share
+from shuffledp.stealing.choices import MOST, Cut, least_share
 from shuffledp.stealing.jumps import Alone, Family, family_of, log_bound_alone
 from shuffledp.stealing.measures import Measure
 

@@ -16,16 +16,20 @@ from shuffledp.pair import Array
 from shuffledp.randomizers import JointLaw
 from shuffledp.randomizers.chords import Chords, IntervalDensity
 from shuffledp.stealing.bound import Gains
-from shuffledp.stealing.cases import LARGER, MOST, Cut, Variations, balanced, least_share
 from shuffledp.stealing.cells import Rows, RowStack
+from shuffledp.stealing.choices import LARGER, MOST, Cut, Variations, least_share
 from shuffledp.stealing.cover import FEW_GROUPS, FINEST, GROUPS, Triple, cover
+from shuffledp.stealing.family import balanced
 from shuffledp.stealing.groups import Bent, stack_of
 from shuffledp.stealing.measures import Measure
+from shuffledp.stealing.sketch import Sketch, sketch_of
 
 # The cover of a curve is that of its scale; next to the worst triple it costs 2e-4 of that.
 _FINEST_OF_CURVE = 2e-4
 # Groups of a curve's: the spread within adds 5e-4 to variances, half of that to eps.
 _GROUPS_OF_CURVE = (120, 40)
+# Covers that are kept: one question is about eps near each other.
+_COVERS = 2
 # Triples that estimates look at.
 _LIKELY = 4
 # Shares of delta that cutting gains may cost.
@@ -41,10 +45,17 @@ class _Apart(ABC):
 
     def __init__(self, common: Rows, *, bounded: bool) -> None:
         self._common, self._bounded = common, bounded
+        self._kept: tuple[float, Gains] | None = None
 
     @abstractmethod
     def likely(self) -> list[Rows]:
         """Labels of triples that are likely to matter."""
+
+    @property
+    def spread(self) -> float:
+        """sqrt of the largest int (R_x0 - R_x1)^2/R_x of the likely triples."""
+        laws = self.likely()
+        return max(float(_spreads(law.first, law.second, law.third)) for law in laws)
 
     @property
     def blanket_mass(self) -> float:
@@ -52,8 +63,29 @@ class _Apart(ABC):
         return float(self._common.third.sum())
 
     def gains(self, epsilon: float, choice: Cut) -> Gains:
-        """Those of triples that are likely to matter: for choosing, not for certifying."""
-        return self._gains(self.likely(), epsilon, choice)
+        """Those of triples that are likely to matter: for choosing, not for certifying.
+
+        Masses are in proportion to the share, gains to the probability over it.
+        """
+        whole, kappa, theta = self._whole(epsilon), choice.kappa, choice.theta
+        return Gains(
+            _scaled(whole.reservoir, kappa, theta).cut(choice.ceiling),
+            [_scaled(law, 1.0 - kappa, 1.0 - theta).cut(choice.ceiling) for law in whole.types],
+            (1.0 - theta) * whole.positive,
+        )
+
+    def _whole(self, epsilon: float) -> Gains:
+        """Of share and probability one, at the eps asked for last."""
+        if self._kept is None or self._kept[0] != epsilon:
+            types = [law.measure(epsilon, share=1.0, join=1.0) for law in self.likely()]
+            common = self._common.measure(epsilon, share=1.0, join=1.0)
+            positive = float(self._common.difference(epsilon).positive.sum())
+            self._kept = epsilon, Gains(common, types, positive + self._common.outside)
+        return self._kept[1]
+
+    def sketch(self, epsilon: float, choice: Cut) -> Sketch:
+        """The same side by side."""
+        return sketch_of(self.gains(epsilon, choice))
 
     def _gains(self, laws: list[Rows], epsilon: float, choice: Cut) -> Gains:
         stay, steal = 1.0 - choice.kappa, 1.0 - choice.theta
@@ -159,7 +191,7 @@ class IntervalCase(_Apart):
 
     Notes
     -----
-    Laws and covers are kept as long as the case is: a case serves one request.
+    The covers used last are kept: they are megabytes.
     """
 
     def __init__(self, noise: IntervalDensity, *, least: float = 0.0) -> None:
@@ -226,6 +258,8 @@ class IntervalCase(_Apart):
             return self._gains(self._ends, epsilon, choice)
         level = math.floor(2.0 * math.log2(self._least or epsilon))
         if level not in self._covers:
+            if len(self._covers) >= _COVERS:
+                self._covers.clear()
             triples = cover(
                 2.0 ** (0.5 * level),
                 self._noise.chords,
@@ -236,6 +270,13 @@ class IntervalCase(_Apart):
             )
             self._covers[level] = self._stack(triples)
         return self._all_gains(self._covers[level], epsilon, choice)
+
+
+def _scaled(law: Measure, share: float, join: float) -> Measure:
+    """Of another share of the third law and another probability, but for rounding."""
+    return Measure(
+        share * law.mass, join / share * law.gain, join * law.lost, law.rel, share * law.dropped
+    )
 
 
 def _spreads(first: Array, second: Array, third: Array) -> Array:

@@ -249,7 +249,8 @@ def spreads(law: Tilted, step: float, nodes: int) -> Array:
         a = far[:, None] + (cosine @ baby.fall.T + sine @ baby.sine.T)
         b = sine @ baby.cosine.T + cosine @ baby.sine.T
         t = x[:, None] + y[None, :]
-        # |sin x sin y| <= (1 - cos x) + (1 - cos y): the terms of A are no larger in all.
+        # A cosine that is off by 8 U moves a and b by that of |near| and of ``first`` t, far below
+        # ``sums``. |sin x sin y| <= (1 - cos x) + (1 - cos y): the terms of A are no larger in all.
         size = 2.0 * (far[:, None] + near[None, :]) * (1.0 + 1e-9)
         # An angle is off by a relative 4 U: its sine by that times the angle, 1 - cos by that times
         # the angle or its square.
@@ -264,7 +265,7 @@ def spreads(law: Tilted, step: float, nodes: int) -> Array:
 
 
 class _Waves(NamedTuple):
-    """1 - cos, cos and sin of all angles, shape (nodes, atoms), each to a few units."""
+    """1 - cos, cos and sin of all angles, shape (nodes, atoms), each to a few units (cos: of 1)."""
 
     fall: Array
     cosine: Array
@@ -272,6 +273,7 @@ class _Waves(NamedTuple):
 
 
 def _waves(law: Tilted, t: Array) -> _Waves:
-    angle = t[:, None] * law.offsets[None, :]
-    half = np.sin(0.5 * angle)
-    return _Waves(2.0 * half * half, np.cos(angle), np.sin(angle))
+    half = 0.5 * (t[:, None] * law.offsets[None, :])
+    sine, cosine = np.sin(half), np.cos(half)
+    fall = 2.0 * sine * sine
+    return _Waves(fall, 1.0 - fall, 2.0 * sine * cosine)

@@ -10,24 +10,23 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from scipy.optimize import brentq
-
 from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.stealing.approach import NEAR, Standing, crossing, lower_by, slope_of
 from shuffledp.stealing.bound import log_bound
-from shuffledp.stealing.cases import Case, FamilyCase, FiniteCase
+from shuffledp.stealing.cases import Case, FiniteCase
+from shuffledp.stealing.family import FamilyCase
+from shuffledp.stealing.noise import IntervalCase
 from shuffledp.stealing.positive_sum import Contour
 from shuffledp.stealing.proposal import Proposal, estimated, nothing, propose
 from shuffledp.stealing.tuning import Search
 
 U = UNIT_ROUNDOFF
-# How near, in log delta, the certified bound at the returned eps is to the target: 1e-6 of eps.
-_NEAR = 3e-5
-# Estimates at points so far apart, in log eps, say how steep the bound is.
-_APART = 0.01
 # So far above the estimate a first certified bound is given up, in log delta.
 _HOPELESS = 1.0
 # Certified bounds on the way to one delta; where they run out the best one so far is returned.
 _STEPS = 8
+# A first eps is bettered where choices at it say that it is so far off, in log delta.
+_FAR = 0.5
 # Where log delta is guessed to be before anything is known, and rounds of guessing.
 _GUESS, _GUESSES = -20.0, 3
 # How much deeper than the guess delta may be before the cases are made anew for less of it, and
@@ -60,6 +59,8 @@ class Certified(NamedTuple):
         Where its sum was taken.
     numbers : tuple of (choice, contour)
         Those of all cases, in order: the bound is the largest of theirs.
+    case : Case
+        That of ``which``.
     """
 
     epsilon: float
@@ -68,6 +69,7 @@ class Certified(NamedTuple):
     choice: Any
     contour: Contour
     numbers: tuple[tuple[Any, Contour], ...]
+    case: Case
 
 
 Proposed = tuple[Sequence[Case], Sequence[Proposal]]
@@ -89,9 +91,17 @@ class Curve:
         self._cases_for, self._n = cases_for, n
         self._cases: dict[float, Sequence[Case]] = {}
         self._search = Search(n)
+        self._known: dict[float, Certified | None] = {}
+        self._guesses: dict[float, float] = {}
+        self._last: tuple[float, Proposed | None] | None = None
 
     def log_delta(self, epsilon: float) -> Certified | None:
         """Upper bound of log delta at this eps > 0; None where no reservoir is large enough."""
+        if epsilon not in self._known:
+            self._known[epsilon] = self._log_delta(epsilon)
+        return self._known[epsilon]
+
+    def _log_delta(self, epsilon: float) -> Certified | None:
         found = self.proposals(epsilon)
         if found is None:
             return None
@@ -134,6 +144,11 @@ class Curve:
 
     def proposals(self, epsilon: float) -> Proposed | None:
         """The cases, in enough detail for this eps, and a choice for each; None without one."""
+        if self._last is None or self._last[0] != epsilon:
+            self._last = epsilon, self._all_proposals(epsilon)
+        return self._last[1]
+
+    def _all_proposals(self, epsilon: float) -> Proposed | None:
         if self._n < 2:
             return None
         level = 2.0 * _GUESS
@@ -158,14 +173,14 @@ class Curve:
         """
         top = min(cap, _LARGEST)
         # Below the least eps that is looked at, as of a subsample rarer than delta, nothing is won.
-        point = None if self._n < 2 or top <= _SMALLEST else self._crossing(log_target, top)
-        if point is None:
+        start = None if self._n < 2 or top <= _SMALLEST else self._crossing(log_target, top)
+        if start is None:
             return None
+        point, guess = self._nearer(start, log_target)
         slack = 4 * U * (1.0 + abs(log_target))
         best: Certified | None = None
         low, high = 0.0, top
         known: list[tuple[float, float]] = []
-        guess = self._steepness(point, log_target)
         for _ in range(_STEPS):
             found = self.log_delta(point)
             if found is None:
@@ -174,18 +189,39 @@ class Curve:
             if gap > _HOPELESS and not known:
                 # The estimate is far below what can be certified: more points would not help.
                 return None
-            known.append((math.log(point), gap + 0.5 * _NEAR))
+            known.append((math.log(point), gap + 0.5 * NEAR))
             if gap <= 0.0:
                 best, high = found, point
-                if gap >= -_NEAR:
+                if gap >= -NEAR:
                     break
             else:
                 low = point
-            moved = math.exp(known[-1][0] + known[-1][1] / _slope(known, guess))
+            slope = slope_of(known, guess)
+            moved = math.exp(known[-1][0] + known[-1][1] / slope)
+            if len(known) == 1:
+                # Afterwards two certified bounds say more than estimates do.
+                at = Standing(found.case, point, found.choice, self._guesses.get(point, _GUESS))
+                moved = lower_by(known[0][1], at, self._n, slope)
             point = moved if low < moved < high else 0.5 * (low + high)
             if not point < top:
                 break
         return best
+
+    def _nearer(self, start: tuple[float, float], log_target: float) -> tuple[float, float]:
+        """The first eps by better choices, where it may be far off or bounds take long."""
+        point, slope = start
+        found = self.proposals(point)
+        if found is None:
+            return start
+        case, best = max(zip(*found, strict=True), key=lambda one: one[1].log_delta)
+        gap = best.log_delta - log_target
+        if not math.isfinite(gap) or (abs(gap) < _FAR and not isinstance(case, IntervalCase)):
+            return start
+        at = Standing(case, point, best.choice, self._guesses.get(point, _GUESS))
+        moved = lower_by(gap, at, self._n, slope)
+        better = self.proposals(moved)
+        near = math.inf if better is None else max(p.log_delta for p in better[1]) - log_target
+        return (moved, slope) if abs(near) < abs(gap) else start
 
     def cases(self, level: float) -> Sequence[Case]:
         """Those in enough detail for a log delta."""
@@ -205,13 +241,11 @@ class Curve:
 
     def _proposals(self, cases: Sequence[Case], epsilon: float) -> list[Proposal] | None:
         """A choice for every case: the best one for those whose bound is the largest."""
-        guess, found, some = _GUESS, [], _leading(cases)
-        for k in range(_GUESSES):
-            found = self._first(some if k + 1 < _GUESSES else cases, epsilon, guess)
-            if not found:
-                return None
-            guess = min(max(p.log_delta for p in found), -0.1)
-            guess = max(guess, 2.0 * _DEEPEST)
+        guessed = self._guessed(cases, epsilon)
+        if guessed is None:
+            return None
+        guess, found = guessed
+        self._guesses[epsilon] = guess
         refined: list[int] = []
         while True:
             worst = max(range(len(found)), key=lambda i: found[i].log_delta)
@@ -224,6 +258,19 @@ class Curve:
                 better = self._search.sharpened(cases[worst], epsilon, better, guess)
             found[worst] = better
             refined.append(worst)
+
+    def _guessed(
+        self, cases: Sequence[Case], epsilon: float, *, rounds: int = _GUESSES
+    ) -> tuple[float, list[Proposal]] | None:
+        """About log delta at this eps by first choices, and these; None where a case has none."""
+        guess, found, some = _GUESS, [], _leading(cases)
+        for k in range(rounds):
+            found = self._first(some if k + 1 < rounds else cases, epsilon, guess)
+            if not found:
+                return None
+            guess = min(max(p.log_delta for p in found), -0.1)
+            guess = max(guess, 2.0 * _DEEPEST)
+        return guess, found
 
     def _lent(
         self, cases: Sequence[Case], found: list[Proposal], i: int, j: int, epsilon: float
@@ -248,30 +295,18 @@ class Curve:
         found = self._first(cases, math.exp(log_epsilon), log_target)
         return max((max(p.log_delta, -1e4) for p in found), default=1.0)
 
-    def _steepness(self, point: float, log_target: float) -> float:
-        """About -d log delta / d log eps: by estimates, within a factor of a normal law's tail."""
-        usual = 2.0 * abs(log_target) + 1.0
-        at = math.log(point)
-        rise = self._estimate(at - _APART, log_target) - self._estimate(at, log_target)
-        return min(max(rise / _APART, 0.1 * usual), 10.0 * usual)
-
-    def _crossing(self, log_target: float, top: float) -> float | None:
-        """About where the bound crosses the target; None if that is not below ``top``."""
+    def _crossing(self, log_target: float, top: float) -> tuple[float, float] | None:
+        """About where the bound crosses the target, and -d log delta/d log eps, by estimates."""
 
         def above(log_epsilon: float) -> float:
             return self._estimate(log_epsilon, log_target) - log_target
 
-        low, high = math.log(_SMALLEST), math.log(top)
-        if above(high) > 0.0:
-            return None
-        # Where the central limit theorem puts the crossing for a spread of one.
-        middle = min(0.5 * math.log(-2.0 * log_target / self._n), high - 1.0)
-        while middle < high and above(middle) > 0.0:
-            low, middle = middle, middle + 1.0
-        middle = min(middle, high)
-        if above(low) <= 0.0:
-            return math.exp(low)
-        return math.exp(float(brentq(above, low, middle, xtol=1e-4)))  # type: ignore[arg-type]
+        # Where the central limit theorem puts the crossing, for a spread of one and for this one.
+        middle = 0.5 * math.log(-2.0 * log_target / self._n)
+        spread = max(case.spread for case in self.cases(2.0 * _GUESS))
+        start = middle + math.log(spread) if 0.0 < spread < math.inf else middle
+        places = (math.log(_SMALLEST), start, middle, math.log(top))
+        return crossing(above, places, usual=2.0 * abs(log_target) + 1.0)
 
     def _certified(
         self, cases: Sequence[Case], epsilon: float, proposals: Sequence[Proposal]
@@ -289,7 +324,7 @@ class Curve:
                 enough=-math.inf if best is None else best.log_delta,
             )
             if best is None or value > best.log_delta:
-                best = Certified(epsilon, value, i, *numbers[i], numbers)
+                best = Certified(epsilon, value, i, *numbers[i], numbers, cases[i])
         if best is None:
             msg = "cases: wanted at least one"
             raise ValueError(msg)
@@ -302,12 +337,3 @@ def _leading(cases: Sequence[Case]) -> Sequence[Case]:
     if len(finite) < len(cases) or len(cases) <= _FEW_CASES:
         return cases
     return sorted(finite, key=lambda case: -case.spread)[:_FEW_CASES]
-
-
-def _slope(known: Sequence[tuple[float, float]], guess: float) -> float:
-    """-d log delta / d log eps: of the last two points, or the guess."""
-    if len(known) < 2:
-        return guess
-    (x0, y0), (x1, y1) = known[-2:]
-    found = (y0 - y1) / (x1 - x0) if x1 != x0 else guess
-    return found if 0.05 * guess < found < 20.0 * guess else guess

@@ -14,7 +14,8 @@ from scipy.optimize import minimize
 
 from shuffledp.pair import Array
 from shuffledp.stealing.bound import log_bound
-from shuffledp.stealing.cases import MOST, Case, Constant, Cut, Tuned
+from shuffledp.stealing.cases import Case
+from shuffledp.stealing.choices import MOST, Constant, Cut, Tuned
 from shuffledp.stealing.positive_sum import LARGEST_EXPONENT, Contour
 from shuffledp.stealing.proposal import Proposal, estimated, propose
 
@@ -27,6 +28,8 @@ _PLACES = 6.0
 _FAR_CALLS, _NEAR_CALLS = 24, 6
 # First steps from afar in logs of shares, in weights' logits and in log alpha; from near.
 _SHARE_STEP, _WEIGHT_STEP, _ALPHA_STEP, _NEAR = -0.6, 1.5, 0.06, 0.2
+# Searches that are kept.
+_MOST_FOUND = 64
 # Rounds of guessing how large delta is, from here.
 _GUESS, _GUESSES, _DEEPEST = -20.0, 3, -3000.0
 # Logits of weights that stand for 0, and the least log of a share.
@@ -73,6 +76,8 @@ class Search:
         place = round(_PLACES * math.log2(epsilon))
         key = (id(case), place)
         if key not in self._found:
+            if len(self._found) >= _MOST_FOUND:
+                self._found.clear()
             # With the case, so that its id stays its own.
             self._found[key] = (case, self._from_afar(case, 2.0 ** (place / _PLACES)))
         start = self._found[key][1] or found
