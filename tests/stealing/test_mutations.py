@@ -17,8 +17,8 @@ from shuffledp.randomizers.law import JointLaw
 from shuffledp.stealing import any_local, cases_of
 from shuffledp.stealing.bound import Gains, log_bound
 from shuffledp.stealing.cases import FiniteCase
-from shuffledp.stealing.choices import Constant, Cut, Tuned
 from shuffledp.stealing.cells import Rows
+from shuffledp.stealing.choices import Constant, Cut, Tuned
 from shuffledp.stealing.cover import Bend, Triple, cover
 from shuffledp.stealing.groups import Bent, stack_of
 from shuffledp.stealing.measures import Measure, Split, difference, labelled, reservoir

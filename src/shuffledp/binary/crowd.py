@@ -321,10 +321,9 @@ def _binomial(count: int, odds: float, tau: float, loose: float = 0.0) -> _Part:
         beyond += _geometric(float(above[-1]), (count - end) / (end + 1.0) * tilted)
     if start > 0:
         beyond += _geometric(float(below[-1]), start / (count - start + 1.0) / tilted)
-    # Positive terms, in any order: off by their number times u.
-    total = float(mass.sum())
+    total = math.fsum(mass.tolist())
     # A ratio is off by 4 u (its odds included), a partial product by that and u for each factor.
-    rel = (5.0 * max(up.size, down.size) + 0.5 * mass.size) * U * (1.0 + 1e-6)
+    rel = 5.0 * U * max(up.size, down.size) * (1.0 + 1e-6)
     # Masses below 1e-300 may have lost bits.
     missing = min(1.01 * beyond / total + mass.size * 1e-300, 1.0)
     rel = min(2.0 * rel + missing + 8 * U, 1.0)

@@ -183,7 +183,7 @@ def completed(law: Measure, reservoir: Measure) -> Measure:
     reservoir : Measure
         The part common to all.
     """
-    parts = [*(-reservoir.mass), *(-law.mass)]
+    parts = [*(-reservoir.mass).tolist(), *(-law.mass).tolist()]
     most = math.fsum([1.0, *parts])
     doubt = reservoir.rel * math.fsum(reservoir.mass) + law.rel * math.fsum(law.mass)
     left = max(most - doubt * (1.0 + 8 * U) - 8 * U * abs(most), 0.0)
@@ -212,7 +212,7 @@ def completed_above(law: Measure, reservoir: Measure) -> Measure:
     reservoir : Measure
         The part common to all, masses not raised.
     """
-    left = math.fsum([1.0, *(-reservoir.mass), *(-law.mass)])
+    left = math.fsum([1.0, *(-reservoir.mass).tolist(), *(-law.mass).tolist()])
     top = raised(law)
     mass = np.append(top.mass, max(left, 0.0) * (1.0 + 4 * U) + 1e-300)
     return Measure(mass, np.append(top.gain, 0.0), law.lost, law.rel)
@@ -220,7 +220,7 @@ def completed_above(law: Measure, reservoir: Measure) -> Measure:
 
 def excess_of(law: Measure, reservoir: Measure) -> float:
     """Upper bound of the sum of all masses less 1."""
-    total = math.fsum([-1.0, *reservoir.mass, *law.mass])
+    total = math.fsum([-1.0, *reservoir.mass.tolist(), *law.mass.tolist()])
     return total + 4 * U * abs(total) + U * U
 
 
