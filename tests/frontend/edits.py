@@ -4,26 +4,17 @@ import copy
 import functools
 import json
 import re
+from typing import get_args
 
 from shuffledp.ball import alone, along, api, triples
 from shuffledp.ball import rounds as balls
 from shuffledp.certificate import checksum, composed, decide, verifier
+from shuffledp.certificate.model import Witness
 from shuffledp.errors import ParameterError
 
 # What stands where only some words are allowed: each is tried in place of the others.
 WORDS = {
-    "analysis": [
-        "binary-exact",
-        "binary-exact-lower",
-        "label-stealing",
-        "lone-jump",
-        "blanket",
-        "clone",
-        "stronger-clone",
-        "local",
-        "dataset",
-        "multi-message",
-    ],
+    "analysis": list(get_args(Witness.model_fields["analysis"].annotation)),
     "base": ["oue", "k-rr", "rappor", "olh"],
     "end": ["upper", "lower"],
     "format": ["shuffledp-certificate/1", "shuffledp-certificate/2"],

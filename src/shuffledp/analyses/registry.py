@@ -26,6 +26,7 @@ from shuffledp.analyses.clone_formulas import (
 )
 from shuffledp.analyses.clones import CLONE, STRONGER_CLONE
 from shuffledp.analyses.datasets import DATASET, MERGED_DATASET, ONE_DATASET
+from shuffledp.analyses.exhaustive import EXHAUSTIVE, EXHAUSTIVE_LOWER
 from shuffledp.analyses.limits import GAUSSIAN, SHUFFLE_INDEX, SHUFFLE_INDEX_LOWER
 from shuffledp.analyses.local import LOCAL
 from shuffledp.analyses.messages import MULTI_MESSAGE
@@ -43,6 +44,7 @@ from shuffledp.errors import rejected
 
 _ALL = (
     BINARY_EXACT,
+    EXHAUSTIVE,
     LABEL_STEALING,
     BLANKET,
     VARIATION_RATIO,
@@ -65,6 +67,7 @@ _ALL = (
     FMT_4_2,
     EFMRTT19,
     BINARY_EXACT_LOWER,
+    EXHAUSTIVE_LOWER,
     DATASET,
     ONE_DATASET,
     MERGED_DATASET,

@@ -11,6 +11,7 @@ from typing import Any
 
 from .messages import PROTOCOLS
 from .parameters import parameters_of
+from .searches import search_of
 from .statements import ALONE, GENERIC, Parameters, upper_statement
 
 __all__ = ["allowed_assumptions", "relation_of"]
@@ -98,7 +99,7 @@ def _of_one_round(
     if analysis == "label-stealing" and name == GENERIC:
         # Of several rounds, where it is taken if it is less than the clone's, both are assumed.
         return (*words, *((_IN_ORDER,) if several else ()), _SAME_FAMILY)
-    if analysis in {"blanket", "label-stealing", ALONE, "binary-exact"}:
+    if analysis in {"blanket", "label-stealing", ALONE} or search_of(analysis) is not None:
         return (*words, _SAME)
     return (*words, _ADAPTIVE if mechanism.get("adaptive") else _IN_ORDER)
 

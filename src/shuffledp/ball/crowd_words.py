@@ -11,7 +11,7 @@ from typing import Any
 
 from .assumptions import relation_of
 from .groups import kinds_of
-from .statements import Statement, bits_statement, lower_statement, upper_statement
+from .statements import Statement, lower_statement, named_statement, upper_statement
 
 __all__ = [
     "COMMON",
@@ -135,7 +135,7 @@ def crowd_lower_statement(groups: Groups, victim: int, analysis: str) -> Stateme
         return _STATEMENTS[DATASET] if known and analysis == DATASET else None
     if analysis == "dataset":
         return lower_statement(groups[victim][0])
-    return bits_statement(groups[victim][0]) if analysis == "binary-exact-lower" else None
+    return named_statement(groups[victim][0], analysis)
 
 
 def crowd_assumptions(groups: Groups, victim: int, analysis: str) -> tuple[str, ...]:

@@ -13,25 +13,21 @@ from typing import Any, Literal
 
 from shuffledp.errors import NotCertified
 
-from .binary import binary_inputs
 from .messages import PROTOCOLS
 from .registry import RECORDS
+from .searches import LOWER, SEARCHES, search_of
 from .triples import stealing_pairs, stealing_step
 
 __all__ = [
-    "BITS",
-    "BITS_LOWER",
     "GENERIC",
     "Statement",
-    "bits_statement",
     "lower_statement",
+    "named_statement",
     "upper_statement",
     "worst_pair_step",
 ]
 
 GENERIC = "generic"
-# One-bit reports: all data sets, and the one that a lower end is of.
-BITS, BITS_LOWER = "binary-exact", "binary-exact-lower"
 ALONE = "lone-jump"
 Parameters = Mapping[str, Any]
 Provenance = Literal["published", "proved here"]
@@ -133,6 +129,18 @@ _ROWS: tuple[tuple[str, str, str, Provenance], ...] = (
         "binary-exact-lower",
         "exact divergence of one pair of neighbouring datasets, others of two values",
         "definition of the divergence; docs/theory-binary.md, Theorem 2.1",
+        "published",
+    ),
+    (
+        "exhaustive",
+        "the largest divergence of all neighbouring datasets, each of them enumerated",
+        "definition of differential privacy; docs/theory.md, Theorem 3.11",
+        "published",
+    ),
+    (
+        "exhaustive-lower",
+        "exact divergence of one pair of neighbouring datasets, enumerated",
+        "definition of differential privacy; docs/theory.md, Theorem 3.11",
         "published",
     ),
     # Why the inputs of the others that are looked at are enough.
@@ -349,8 +357,8 @@ def upper_statement(mechanism: Parameters, analysis: str, *, last: str = "") -> 
     mechanism : mapping
         {"name": ..., **parameters}.
     analysis : str
-        "binary-exact", "label-stealing", "lone-jump", "blanket", "clone", "stronger-clone",
-        "local" or "multi-message".
+        "label-stealing", "lone-jump", "blanket", "clone", "stronger-clone", "local",
+        "multi-message", or the upper end of one of ``SEARCHES``.
     last : {"", "composition", "basic"}
         The step from one round to all. A local guarantee that is added up has none.
     """
@@ -362,8 +370,8 @@ def upper_statement(mechanism: Parameters, analysis: str, *, last: str = "") -> 
         wanted.add("label-stealing")
         if name == "gaussian" and not last:
             wanted.add(ALONE)
-    if not protocol and last != "composition" and binary_inputs(mechanism) is not None:
-        wanted.add("binary-exact")
+    if not protocol and not several:
+        wanted |= {search.upper for search in SEARCHES if search.applies(mechanism)}
     if analysis not in (wanted if protocol or family else wanted | {"blanket"}):
         return None
     found = _STATEMENTS[analysis]
@@ -406,6 +414,17 @@ def lower_statement(mechanism: Parameters, *, last: str = "") -> Statement:
     return _STATEMENTS[key].then(_STATEMENTS[last]) if last else _STATEMENTS[key]
 
 
-def bits_statement(mechanism: Parameters) -> Statement | None:
-    """The theorem of a lower end by others of two values; None where reports are no bits."""
-    return None if binary_inputs(mechanism) is None else _STATEMENTS[BITS_LOWER]
+def named_statement(mechanism: Parameters, analysis: str) -> Statement | None:
+    """The theorem of a lower end by the data set that its witness names; None where there is none.
+
+    Parameters
+    ----------
+    mechanism : mapping
+        {"name": ..., **parameters}.
+    analysis : str
+        The lower end of one of ``SEARCHES``.
+    """
+    search = search_of(analysis)
+    if search is None or analysis not in LOWER or not search.applies(mechanism):
+        return None
+    return _STATEMENTS[analysis]

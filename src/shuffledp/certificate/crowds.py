@@ -29,8 +29,8 @@ from shuffledp.ball.crowds import log_delta_common, log_delta_crowd, others_of
 from shuffledp.ball.groups import Kind, kinds_of
 from shuffledp.ball.statements import (
     Statement,
-    bits_statement,
     lower_statement,
+    named_statement,
     upper_statement,
 )
 from shuffledp.ball.steps import MOST_OTHERS, log_delta_steps
@@ -269,7 +269,7 @@ def _statement(group: _Group, scenario: CrowdScenario, claim: CrowdClaim) -> Sta
     if failed:
         if analysis == "dataset":
             return lower_statement(group.mechanism)
-        return bits_statement(group.mechanism) if analysis == "binary-exact-lower" else None
+        return named_statement(group.mechanism, analysis)
     wanted = crowd_upper_statement if claim.end == "upper" else crowd_lower_statement
     return wanted(group.groups, group.k, analysis)
 

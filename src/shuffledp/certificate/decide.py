@@ -9,9 +9,9 @@ from typing import Any
 
 from shuffledp.ball.alone import log_delta_alone
 from shuffledp.ball.api import log_delta
-from shuffledp.ball.binary import holds_for_all, log_delta_others
 from shuffledp.ball.pairs import ordered_pairs, without_limit
-from shuffledp.ball.statements import ALONE, BITS, BITS_LOWER, GENERIC
+from shuffledp.ball.searches import LOWER, Search, search_of
+from shuffledp.ball.statements import ALONE, GENERIC
 from shuffledp.ball.triples import log_delta_stealing
 from shuffledp.certificate.checks import SILENT, Check, Report, Verdict
 from shuffledp.certificate.composed import decide_composed
@@ -210,7 +210,7 @@ def _calls(certificate: Certificate, claim: AnyClaim) -> Iterable[dict[str, Any]
             "free": _free_numbers(witness),
         }
         return
-    if witness.analysis in {BITS, BITS_LOWER}:
+    if search_of(witness.analysis) is not None:
         yield {
             "mechanism": mechanism_of(parameters),
             "analysis": witness.analysis,
@@ -250,7 +250,7 @@ def _free_numbers(witness: Witness) -> Any:
 
 
 def _held(witness: Witness) -> dict[str, Any]:
-    """Who holds what, of one-bit reports; nothing where all data sets are looked at."""
+    """Who holds what, of one data set; nothing where all of them are looked at."""
     if witness.others is None:
         return {}
     return {"x0": witness.x0, "x1": witness.x1, "others": witness.others}
@@ -305,8 +305,9 @@ def _one(
     bracket, width = (-math.inf, 0.0), math.inf
     if call["analysis"] in {STEALING, ALONE}:
         return _stolen(call, n, epsilon, target)
-    if call["analysis"] in {BITS, BITS_LOWER}:
-        return _bits(call, n, epsilon, target)
+    search = search_of(call["analysis"])
+    if search is not None:
+        return _searched(search, call, n, epsilon, target)
     asked: dict[str, Any] = {"n": n, **call}
     # An honest claim is about what there is: it saves looking for where to cut.
     guess = target[0] if math.isfinite(target[0]) else None
@@ -343,19 +344,19 @@ def _stolen(
     return "does not hold" if high > target[1] + FAR else "undecided", bracket, 0.0
 
 
-def _bits(
-    call: dict[str, Any], n: int, epsilon: float, target: tuple[float, float]
+def _searched(
+    search: Search, call: dict[str, Any], n: int, epsilon: float, target: tuple[float, float]
 ) -> tuple[Verdict, tuple[float, float], float]:
-    """One-bit reports: all data sets by halving, or the one that is named."""
+    """All data sets, or the one that is named."""
     mechanism = call["mechanism"]
-    if call["analysis"] == BITS:
-        holds, seen = holds_for_all(mechanism, n=n, epsilon=epsilon, log_claimed=target[0])
+    if call["analysis"] == search.upper:
+        holds, seen = search.holds(mechanism, n=n, epsilon=epsilon, log_claimed=target[0])
         # Where it fails a data set was seen whose delta is not below that.
         wrong = not holds and seen > target[1]
         verdict: Verdict = "holds" if holds else "does not hold" if wrong else "undecided"
         return verdict, (seen, seen), 0.0
     data = {key: call[key] for key in ("x0", "x1", "others")}
-    bracket = log_delta_others(mechanism, **data, n=n, epsilon=epsilon)
+    bracket = search.bracket(mechanism, **data, n=n, epsilon=epsilon)
     if bracket[0] >= target[1]:
         return "holds", bracket, 0.0
     return "does not hold" if bracket[1] < target[0] else "undecided", bracket, 0.0
@@ -370,10 +371,10 @@ def _how(
         side = "above" if bracket[1] > target[0] else "below"
         key = call["analysis"]
         return f"{key}, its free numbers as given: the bound is {slack:.1e} {side} the claim"
-    if call["analysis"] == BITS:
+    if search_of(call["analysis"]) is not None and call["analysis"] not in LOWER:
         slack = math.expm1(min(700.0, abs(bracket[1] - target[0])))
         side = "above" if bracket[1] > target[0] else "below"
-        return f"{BITS}, all data sets: the bound is {slack:.1e} {side} the claim"
+        return f"{call['analysis']}, all data sets: the bound is {slack:.1e} {side} the claim"
     if "others" in call:
         held = ", ".join(f"{count:,} others {x}" for x, count in call["others"])
         where = f" ({call['x0']}, {call['x1']}; {held})"

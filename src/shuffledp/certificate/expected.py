@@ -16,16 +16,15 @@ from typing import Any, NamedTuple
 
 from shuffledp._check import exact
 from shuffledp.ball.assumptions import allowed_assumptions
-from shuffledp.ball.binary import binary_inputs
 from shuffledp.ball.messages import PROTOCOLS
 from shuffledp.ball.pairs import PARTS, are_neighbours, ordered_pairs
+from shuffledp.ball.searches import LOWER, search_of
 from shuffledp.ball.statements import (
     ALONE,
-    BITS_LOWER,
     GENERIC,
     Statement,
-    bits_statement,
     lower_statement,
+    named_statement,
     upper_statement,
 )
 from shuffledp.ball.triples import is_listed, stealing_numbers, stealing_pairs
@@ -296,8 +295,8 @@ def _statement(certificate: Certificate, claim: AnyClaim, witness: Witness) -> S
     if claim.end == "upper":
         last = "" if not composed else "basic" if basic else "composition"
         return upper_statement(parameters, witness.analysis, last=last)
-    if witness.analysis == BITS_LOWER:
-        return None if composed else bits_statement(parameters)
+    if witness.analysis in LOWER:
+        return None if composed else named_statement(parameters, witness.analysis)
     if witness.analysis != "dataset":
         return None
     return lower_statement(parameters, last="repetition" if composed and not basic else "")
@@ -352,21 +351,13 @@ def _dataset_fault(parameters: Mapping[str, Any], witness: Witness) -> str:
 
 
 def _others_fault(parameters: Mapping[str, Any], witness: Witness) -> str:
-    """Whether the others of a one-bit data set are given, of the two inputs that matter."""
-    if (witness.others is None) == (witness.analysis == BITS_LOWER):
-        return "witness.others: wanted who holds what, of one-bit reports alone"
-    if witness.others is None:
+    """Whether the others of a data set that is named are given, and as they are written."""
+    if (witness.others is None) == (witness.analysis in LOWER):
+        return "witness.others: wanted who holds what, of a data set that is named alone"
+    search = search_of(witness.analysis)
+    if witness.others is None or search is None:
         return ""
-    inputs = binary_inputs(parameters) or ()
-    pair = [witness.x0, witness.x1]
-    known = [json.dumps(list(inputs)), json.dumps(list(inputs[::-1]))]
-    # One way to write it: the others in the order of the victim's inputs.
-    same = json.dumps([x for x, _ in witness.others]) == json.dumps(pair)
-    if json.dumps(pair) not in known or not same:
-        return (
-            f"witness: wanted the inputs {known[0]} as x0 and x1, and of the others in that order"
-        )
-    return ""
+    return search.fault(parameters, witness.x0, witness.x1, witness.others)
 
 
 def _free_fault(parameters: Mapping[str, Any], witness: Witness) -> str:
@@ -419,7 +410,7 @@ def _alone_fault(witness: Witness) -> str:
 def _one_round_shape(parameters: Mapping[str, Any], witness: Witness) -> dict[str, Any]:
     """Keys that a witness does not choose freely, and what they have to be."""
     wanted: dict[str, Any] = dict.fromkeys(("x0", "x1", "x2", "pairs", "member"))
-    if witness.analysis == BITS_LOWER:
+    if witness.analysis in LOWER:
         return {"x2": None, "pairs": None, "member": None, "swap": False}
     if witness.analysis != "dataset":
         settled = {"blanket": _pairs, "label-stealing": _stealing_pairs, ALONE: _stealing_pairs}

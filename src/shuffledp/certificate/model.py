@@ -111,13 +111,15 @@ class Witness(Strict):
     why they are enough. "all", of a matrix or a report made of parts: they are not listed.
     ``member`` names the randomizer of a family that a lower end is of. ``free`` are the numbers of
     label stealing, for each of the pairs; "all" means all ordered pairs (0, 1), (0, 2), ...
-    ``others``, of one-bit reports: inputs of the others, and how many hold each. ``alone`` are the
-    numbers of the bound with one distinguished gain.
+    ``others``, of a data set that is named: inputs of the others, and how many hold each. ``alone``
+    are the numbers of the bound with one distinguished gain.
     """
 
     analysis: Literal[
         "binary-exact",
         "binary-exact-lower",
+        "exhaustive",
+        "exhaustive-lower",
         "label-stealing",
         "lone-jump",
         "blanket",
@@ -134,7 +136,7 @@ class Witness(Strict):
     pairs: list[tuple[Input, Input]] | Literal["all"] | None = None
     member: Literal["binary-rr", "3-rr"] | None = None
     free: Annotated[list[FreeNumbers], Field(min_length=1, max_length=200)] | None = None
-    others: Annotated[list[tuple[Input, Held]], Field(min_length=2, max_length=2)] | None = None
+    others: Annotated[list[tuple[Input, Held]], Field(max_length=100)] | None = None
     alone: AloneNumbers | None = None
 
     @model_serializer(mode="wrap")
