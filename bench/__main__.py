@@ -14,7 +14,8 @@ def main() -> None:
         default="measure",
         choices=("measure", "figures", "tables", "baselines", "throughput", "views"),
         help="measure (default): print the benchmark; figures: write the pictures and the tables "
-        "of README.md and docs/; tables: these alone, in seconds; baselines: the papers' own algorithms against ours (minutes); "
+        "of README.md and docs/; tables: README.md's and docs/mechanisms.md alone; "
+        "baselines: the papers' own algorithms against ours (minutes); "
         "throughput: reports a second; views: sums, crowds, shufflers, batches (both also part of "
         "measure)",
     )
