@@ -301,6 +301,7 @@ def test_every_key_works_somewhere_and_says_why_not_elsewhere(key):
         sd.generic(eps0=0.4, n=2000, adaptive=True),
         sd.variation_ratio(p=1.5, beta=0.1, q=1.5, n=2000),
         sd.shuffle(sd.PureDUMP(d=4, blankets=3), n=50),
+        sd.shuffle(sd.KRR(k=3, eps0=0.4), n=6),
     ]
     certified = BY_KEY[key].certified
     # An FFT needs a delta that rounding leaves visible, Erlingsson et al. one below 1/100.
