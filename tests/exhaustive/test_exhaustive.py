@@ -240,6 +240,10 @@ def test_outputs_that_say_the_same_are_merged():
     merged, error = merged_outputs(np.array(double) / UNIT)
     assert merged.shape == (2, 2)
     assert 0.0 < error < 1e-14
+    given = statistic_of(channel(double), 5, "exhaustive")
+    assert given.rel >= channel(double).law((0, 1)).rel + error
+    nearly = np.array([[0.25, 0.5, 0.25], [0.25 + 1e-9, 0.5, 0.25 - 1e-9]])
+    assert merged_outputs(nearly)[0].shape == (2, 3)
     found = curve(channel(double), 5)
     holds(found.point(0.2), every.largest(double, 5, 0.2))
     # As many ratios are zero, and some outputs never occur.
@@ -284,3 +288,67 @@ def test_equal_values_give_equal_bits():
     assert [b.upper for b in first.profile([0.1, 0.3], analysis="exhaustive")] == [
         second.delta(epsilon=e, analysis="exhaustive").upper for e in (0.1, 0.3)
     ]
+
+
+def off(rows, error, rng):
+    """Rows each entry of which is off by at most the error, relatively, most by all of it."""
+    return np.array([[x * (1.0 + error * rng.choice((-1, 1, 1))) for x in row] for row in rows])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_errors_of_the_law_are_outward(seed):
+    """Laws that are off by as much as is said of them: both ends hold for the true one."""
+    rng = random.Random(seed)
+    rows, n, error = random_rows(rng, 2, 3), 4, 1e-3
+    plain = statistic_of(channel(rows), n, "exhaustive")
+    for epsilon in (0.0, 0.2):
+        worst = every.largest(rows, n, epsilon)
+        # All of the victim's larger entries and all smaller ones off the same way: the worst case.
+        for sign in (-1.0, 1.0):
+            for moved in (plain.rows * (1.0 + sign * error), off(plain.rows, error, rng)):
+                given = plain._replace(rows=moved, rel=1.001 * error)
+                found = Curve(given, n, "exhaustive").point(epsilon)
+                assert Decimal(found.log_low) <= log(worst) <= Decimal(found.log_high)
+                assert found.log_high - found.log_low < 1.0 or worst < Fraction(1, 10)
+
+
+@pytest.mark.parametrize("sign", [-1.0, 1.0])
+@pytest.mark.parametrize("which", ["exp", "log", "sums"])
+def test_errors_of_functions_and_sums_are_outward(which, sign, monkeypatch):
+    """A unit of rounding as large as 1e-6, and a function, or sums, off by a few of it."""
+    unit = 1e-6
+    rows, n = random_rows(random.Random(5), 3, 3), 4
+    found = curve(channel(rows), n)
+    count, sums = found._most.shape[1], found._sums
+
+    class Off:
+        """Functions of which one is off."""
+
+        inf = math.inf
+        exp = staticmethod(lambda x: math.exp(x) * (1.0 + 3.0 * sign * unit * (which == "exp")))
+        log = staticmethod(lambda x: math.log(x) * (1.0 + sign * unit * (which == "log")))
+
+    monkeypatch.setattr("shuffledp.exhaustive.curve.U", unit)
+    monkeypatch.setattr("shuffledp.exhaustive.curve.math", Off)
+    if which == "sums":
+        found._sum = (count + 8) * unit
+        monkeypatch.setattr(found, "_sums", lambda *a: sums(*a) * (1.0 + sign * count * unit))
+    for epsilon in (0.1, 0.7):
+        worst = every.largest(rows, n, epsilon)
+        point = found.point(epsilon)
+        assert Decimal(point.log_low) <= log(worst) <= Decimal(point.log_high)
+    crossing = found.crossing(1e-2)
+    assert every.largest(rows, n, crossing.low) >= Fraction(1, 100)
+    assert every.largest(rows, n, crossing.high) <= Fraction(1, 100)
+
+
+def test_what_underflow_took_is_outward(monkeypatch):
+    """Entries that were taken for 0: both ends hold where they are below what is said of them."""
+    monkeypatch.setattr("shuffledp.exhaustive.curve.LEAST", 0.05)
+    plain = statistic_of(channel([[512, 488, 24], [300, 700, 24]]), 1, "exhaustive")
+    # The victim alone sends the third output, which was lost; both send it, and one was lost.
+    unseen = np.array([[512, 488, 0], [512, 512, 0]]) / UNIT
+    found = Curve(plain._replace(rows=unseen), 1, "exhaustive").point(0.5)
+    assert found.log_high >= math.log(24 / UNIT)
+    seen = np.array([[512, 488, 24], [512, 488, 0]]) / UNIT
+    assert Curve(plain._replace(rows=seen), 1, "exhaustive").point(0.5).log_low == -math.inf
