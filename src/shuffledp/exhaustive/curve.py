@@ -20,7 +20,7 @@ from shuffledp.exhaustive.counts import Whole
 from shuffledp.exhaustive.datasets import LEAST, laws_of
 from shuffledp.exhaustive.statistic import Statistic
 from shuffledp.pair import UNIT_ROUNDOFF, Array
-from shuffledp.work import Answers
+from shuffledp.values.work import Answers
 
 U = UNIT_ROUNDOFF
 # Beyond it delta is bounded by that at it: e^eps leaves the range of floats.
