@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 import shuffledp as sd
-from bench import cases, machine
+from bench import cases, cost, machine
 from bench.timing import SLOW, Cell, measure, peak_memory
 
 POINTS = 100
@@ -59,12 +59,27 @@ def report(*, full: bool) -> str:
             _width_table(mechanisms, cells),
             f"\n## In FFTs of length 2^18, at n = 1e4 and n = 1e6 ({POINTS}-point profile in ms)\n",
             _unit_table(mechanisms, cells, memory, fft),
-            "\n## What the sharper upper end costs: default, both ends : blanket, upper end\n",
-            _sharper_table(mechanisms, cells),
+            cost_report(rounds=rounds, limit=limit, budget=0.3 * budget),
             f"\n## {cases.ROUNDS:,} rounds: both certified ends of eps, from a fresh object\n",
             _rounds_table(cells, fft),
         ]
     )
+
+
+def cost_report(*, rounds: int, limit: float, budget: float) -> str:
+    """What the sharper upper end costs.
+
+    Parameters
+    ----------
+    rounds : int
+        Runs of each at the most.
+    limit, budget : float
+        CPU seconds for one run and for all of them.
+    """
+    measured = cost.cells()
+    _, done = measure(measured, rounds=rounds, limit=limit, budget=budget)
+    head = "\n## What the sharper upper end costs\n"
+    return "\n".join([head, cost.HEAD.format(rounds=done), table(cost.rows(measured))])
 
 
 def _cells(mechanisms: dict[str, sd.Randomizer], *, full: bool) -> dict[Any, Cell]:
@@ -127,20 +142,6 @@ def _rounds_table(cells: dict[Any, Cell], fft: float) -> str:
         row = [name, f"{cases.SMALL:,}", ends, f"{cell.median:.2f}", f"{cell.median / fft:.0f}"]
         lines.append("| " + " | ".join(row) + " |")
     return "\n".join(lines)
-
-
-def _sharper_table(mechanisms: dict[str, sd.Randomizer], cells: dict[Any, Cell]) -> str:
-    """Ratios of times within one run; of mechanisms for which label stealing is the default."""
-    rows = [["mechanism", "n = 1e4", "n = 1e6", "target"]]
-    for name, r in mechanisms.items():
-        if sd.shuffle(r, n=cases.SMALL).as_round().sharper is None:
-            continue
-        ratios = []
-        for n in (10**4, 10**6):
-            both, upper = (cells[name, kind, n].median for kind in ("both", "upper"))
-            ratios.append(f"{both / upper:.1f}" if both and upper else "-")
-        rows.append([name, *ratios, f"{cases.SHARPER_TARGETS[name in cases.CONTINUOUS]:g}"])
-    return table(rows)
 
 
 def _profile(r: sd.Randomizer, n: int) -> Callable[[], list[sd.Bound]]:

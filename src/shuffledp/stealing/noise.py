@@ -151,17 +151,17 @@ class ShiftCase(_Apart):
     ----------
     common : Rows
         The pair of the end points against the blanket.
-    laws : list of Rows
+    laws : RowStack
         Every (x0, x1) against x.
     bounded : bool
         Whether likelihood ratios are bounded; else large gains are cut.
     """
 
-    def __init__(self, common: Rows, laws: list[Rows], *, bounded: bool) -> None:
+    def __init__(self, common: Rows, laws: RowStack, *, bounded: bool) -> None:
         super().__init__(common, bounded=bounded)
-        self._laws = RowStack.of(laws)
-        spreads = [float(_spreads(law.first, law.second, law.third)) for law in laws]
-        order = np.argsort(-np.array(spreads))
+        self._laws, rows = laws, laws.rows
+        squares = _squares(rows.first, rows.second, rows.third)
+        order = np.argsort(-np.add.reduceat(squares, laws.starts[:-1]))
         self._likely = [laws[i] for i in order[:_LIKELY]]
 
     def along(self, scale: float) -> ShiftCase:
@@ -281,9 +281,13 @@ def _scaled(law: Measure, share: float, join: float) -> Measure:
 
 def _spreads(first: Array, second: Array, third: Array) -> Array:
     """sqrt of the sum of (first - second)^2/third along the last axis."""
+    return np.sqrt(_squares(first, second, third).sum(axis=-1))
+
+
+def _squares(first: Array, second: Array, third: Array) -> Array:
+    """(first - second)^2/third, 0 where the third is."""
     change = first - second
-    square = np.where(third > 0.0, change * change / np.where(third > 0.0, third, 1.0), 0.0)
-    return np.sqrt(square.sum(axis=-1))
+    return np.where(third > 0.0, change * change / np.where(third > 0.0, third, 1.0), 0.0)
 
 
 def _ceiling(gains: Gains, cost: float) -> float:

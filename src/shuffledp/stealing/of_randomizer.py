@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any
 
@@ -13,7 +14,7 @@ from shuffledp.pair import Array
 from shuffledp.randomizers import JointLaw, Randomizer
 from shuffledp.randomizers.base import WorstTriples
 from shuffledp.stealing.cases import Case, FiniteCase
-from shuffledp.stealing.cells import Rows
+from shuffledp.stealing.cells import Rows, RowStack
 from shuffledp.stealing.groups import grouped
 from shuffledp.stealing.noise import IntervalCase, ShiftCase
 
@@ -128,35 +129,52 @@ def _shift_case(randomizer: Randomizer, triples: WorstTriples) -> Case:
         labels = _label_laws(randomizer)
         return ShiftCase(
             _atoms(common, 0, 1, None),
-            [_atoms(law, 0, 1, 2) for law in labels],
+            _stack([(law, (0, 1, 2)) for law in labels]),
             bounded=math.isfinite(randomizer.eps0),
         )
     inputs = sorted({x for x0, x1, others in triples.triples for x in (x0, x1, *others)})
     law = randomizer.law(tuple(inputs))
     row = {x: i for i, x in enumerate(inputs)}
     common = _atoms(law, row[first], row[second], None)
-    laws = [
-        _atoms(law, row[x0], row[x1], row[x]) for x0, x1, others in triples.triples for x in others
+    labels = [
+        (law, (row[x0], row[x1], row[x])) for x0, x1, others in triples.triples for x in others
     ]
-    return ShiftCase(common, laws, bounded=math.isfinite(randomizer.eps0))
+    return ShiftCase(common, _stack(labels), bounded=math.isfinite(randomizer.eps0))
+
+
+def _stack(labels: list[tuple[JointLaw, tuple[int, int, int]]]) -> RowStack:
+    """Rows of each law, all classes of all laws at once."""
+    if any(law.edges is not None for law, _ in labels):
+        return RowStack.of([_atoms(law, *rows) for law, rows in labels])
+    masses = np.concatenate([law.mass[list(rows)] for law, rows in labels], axis=1)
+    sizes = [law.blanket.size for law, _ in labels]
+    rel = np.repeat([law.rel for law, _ in labels], sizes)
+    outside = [float(law.tails()[rows[0]]) for law, rows in labels]
+    rows = _classes(masses[0], masses[1], masses[2], rel)
+    return RowStack(rows, np.cumsum([0, *sizes]), np.array(outside))
 
 
 def _atoms(law: JointLaw, first: int, second: int, third: int | None) -> Rows:
     """Classes as cells without width; cells in groups."""
     if law.edges is not None:
         return grouped(law, (first, second, third))
-    p0, p1 = law.mass[first], law.mass[second]
     reference = law.blanket if third is None else law.mass[third]
+    found = _classes(law.mass[first], law.mass[second], reference, np.full(1, law.rel))
+    return replace(found, outside=float(law.tails()[first]))
+
+
+def _classes(p0: Array, p1: Array, reference: Array, rel: Array) -> Rows:
+    """Classes as cells without width, their masses off by ``rel``."""
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         ratios = [np.where(reference > 0.0, p / reference, math.inf) for p in (p0, p1)]
         known = (ratios[0] <= _LARGEST_RATIO) & (ratios[1] <= _LARGEST_RATIO)
         change = ratios[0] - ratios[1]
-        err = 4.0 * law.rel * (ratios[0] + ratios[1])
+        err = 4.0 * rel * (ratios[0] + ratios[1])
         ends = (
             change - err,
             change + err,
-            ratios[1] * (1.0 - 4.0 * law.rel),
-            ratios[1] * (1.0 + 4.0 * law.rel),
+            ratios[1] * (1.0 - 4.0 * rel),
+            ratios[1] * (1.0 + 4.0 * rel),
         )
     low, high, low1, high1 = (np.where(known, end, math.inf) for end in ends)
-    return Rows(p0, p1, reference, low, high, low1, high1, law.rel, float(law.tails()[first]))
+    return Rows(p0, p1, reference, low, high, low1, high1, float(rel.max()), 0.0)
