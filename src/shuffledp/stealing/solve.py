@@ -32,6 +32,8 @@ _GUESS, _GUESSES = -20.0, 3
 # How much deeper than the guess delta may be before the cases are made anew for less of it, and
 # the least delta they are made for.
 _DEEPER, _DEEPEST = 10.0, -1500.0
+# Levels of detail that are kept.
+_LEVELS = 4
 # Among more cases than that, estimates look at those of the largest spreads, to first order the
 # worst ones.
 _FEW_CASES = 4
@@ -226,6 +228,8 @@ class Curve:
     def cases(self, level: float) -> Sequence[Case]:
         """Those in enough detail for a log delta."""
         if level not in self._cases:
+            if len(self._cases) >= _LEVELS:
+                self._cases.clear()
             self._cases[level] = self._cases_for(level)
         return self._cases[level]
 
