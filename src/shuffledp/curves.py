@@ -1,9 +1,10 @@
-"""acc.plot(): the curve of delta over eps, or of eps over n, with both certified ends."""
+"""What all accounts answer: eps at a delta, delta at an eps, and ``plot()`` of these curves."""
 
 from __future__ import annotations
 
 import math
 import time
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from fractions import Fraction
 from typing import Any, Protocol, cast
@@ -112,6 +113,74 @@ class Plotting:
         xs = _given("ns", whole) or _users(source.n, points)
         kept, bounds = _swept(xs, lambda n: source.with_n(int(n)).epsilon(delta=delta))
         return draw.draw_curve(ax, kept, bounds, label=said, marked=source.n)
+
+
+class Accountant(Plotting, ABC):
+    """An account of what some views of some data release: both ends of eps and of delta.
+
+    Whose data changes is its ``relation``. Subclasses give ``_epsilon_at`` and ``_delta_at``.
+    """
+
+    @by_name
+    def epsilon(self, *, delta: float) -> Bound:
+        """Central eps at a given delta, of all that is released, both ends certified.
+
+        Parameters
+        ----------
+        delta : float
+            Target, 0 < delta < 1.
+
+        Returns
+        -------
+        Bound
+            0 <= lower <= upper in nats; upper is inf where nothing finite is certified.
+
+        Raises
+        ------
+        ParameterError
+            If delta is outside its domain.
+        """
+        return self._epsilon_at(_check.open_unit("delta", delta))
+
+    @by_name
+    def delta(self, *, epsilon: float) -> Bound:
+        """Central delta at a given eps, of all that is released, both ends certified.
+
+        Parameters
+        ----------
+        epsilon : float
+            eps >= 0 in nats.
+
+        Returns
+        -------
+        Bound
+            0 <= lower <= upper <= 1, with natural logarithms of both ends where they are known.
+
+        Raises
+        ------
+        ParameterError
+            If eps is outside its domain.
+        """
+        return self._delta_at(_check.epsilon("epsilon", epsilon))
+
+    @by_name
+    def profile(self, epsilons: Iterable[float]) -> list[Bound]:
+        """delta at each eps: the privacy profile.
+
+        Parameters
+        ----------
+        epsilons : iterable of float
+            Values of eps >= 0 in nats.
+        """
+        return [self.delta(epsilon=e) for e in epsilons]
+
+    @abstractmethod
+    def _epsilon_at(self, delta: float) -> Bound:
+        """``epsilon`` at a delta in its domain."""
+
+    @abstractmethod
+    def _delta_at(self, epsilon: float) -> Bound:
+        """``delta`` at an eps in its domain."""
 
 
 def left_of(n: int, share: float) -> int:

@@ -229,6 +229,10 @@ def test_default_fields_are_near_the_growth_and_have_the_least_variance():
                     for q in field.primes_beside(math.exp(eps0) + 1.0)
                 )
                 assert chosen.variance() == best
+    # Just below a prime the next one above is better: 2.9^2 > (3 - 1)(5 - 1), 4.95^2 > 4 6.
+    assert sd.PIRAPPOR(domain=1000, eps0=math.log(2.9)).q == 5
+    assert sd.PIRAPPOR(domain=1000, eps0=math.log(4.95)).q == 7
+    assert sd.PIRAPPOR(domain=1000, eps0=math.log(4.8)).q == 5
     # Where e^eps0 leaves the domain behind, k-RR on a line is better, and has the same law.
     line = sd.ProjectiveGeometry(domain=30, eps0=8.0)
     assert line.q == 29

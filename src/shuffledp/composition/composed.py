@@ -21,7 +21,6 @@ from shuffledp.composition.posterior import least_loss
 from shuffledp.composition.renyi import Curves, divergence
 from shuffledp.composition.tradeoff import attained, guaranteed
 from shuffledp.composition.zcdp import best_rho
-from shuffledp.curves import Plotting
 from shuffledp.divergence import LARGEST_EPSILON
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.values.described import by_name
@@ -37,7 +36,7 @@ _FARTHEST = 700.0
 
 
 @dataclass(frozen=True, repr=False)
-class Composed(Plotting, Rounds):
+class Composed(Rounds):
     """Rounds of mechanisms on the same users, made by ``compose``.
 
     Attributes

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from shuffledp import _check, theorems
+from shuffledp import theorems
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
 from shuffledp.composition.curve import LOWEST_LEVEL
 from shuffledp.composition.delta import Parts, log_delta, log_infinite
@@ -15,10 +14,10 @@ from shuffledp.composition.loss import LossPair
 from shuffledp.composition.part import Part
 from shuffledp.composition.solve import crossing, normal_guess
 from shuffledp.composition.tilt import find_tilt
+from shuffledp.curves import Accountant
 from shuffledp.neighbours import Relation, each_round
 from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
-from shuffledp.values.described import by_name
 from shuffledp.values.work import Answers, Beside
 
 U = UNIT_ROUNDOFF
@@ -43,7 +42,7 @@ class Ends(NamedTuple):
 
 
 @dataclass(frozen=True, repr=False)
-class Rounds:
+class Rounds(Accountant):
     """Rounds of mechanisms on the same users: eps and delta.
 
     Attributes
@@ -84,21 +83,7 @@ class Rounds:
 
     # ------------------------------------------------------------------------- eps and delta
 
-    @by_name
-    def epsilon(self, *, delta: float) -> Bound:
-        """eps of all rounds at a given delta, both ends certified.
-
-        Parameters
-        ----------
-        delta : float
-            Target, 0 < delta < 1.
-
-        Raises
-        ------
-        ParameterError
-            If delta is outside its domain.
-        """
-        delta = _check.open_unit("delta", delta)
+    def _epsilon_at(self, delta: float) -> Bound:
         target = math.log(delta)
         level = self._level(target)
         high, width, refine = self._upper_epsilon(target, level)
@@ -111,21 +96,7 @@ class Rounds:
         ends = Ends(low, high, width, witness)
         return self._bound("epsilon", ends, {"delta": delta}, upper=upper)
 
-    @by_name
-    def delta(self, *, epsilon: float) -> Bound:
-        """delta of all rounds at a given eps, both ends certified.
-
-        Parameters
-        ----------
-        epsilon : float
-            eps >= 0 in nats.
-
-        Raises
-        ------
-        ParameterError
-            If eps is outside its domain.
-        """
-        epsilon = _check.epsilon("epsilon", epsilon)
+    def _delta_at(self, epsilon: float) -> Bound:
         found = self.log_delta(epsilon)
         low, high = delta_from_log(found.low, found.high)
         capped = epsilon >= self.eps0
@@ -133,10 +104,6 @@ class Rounds:
         ends = Ends(low, high, None if capped else found.width, found.witness)
         logs = (min(found.low, found.high), found.high)
         return self._bound("delta", ends, {"epsilon": epsilon}, upper=upper, logs=logs)
-
-    def profile(self, epsilons: Iterable[float]) -> list[Bound]:
-        """delta at each eps."""
-        return [self.delta(epsilon=e) for e in epsilons]
 
     def log_delta(self, epsilon: float, *, lower: bool = True) -> Ends:
         """log delta at eps >= 0, both ends (the lower one trivial without ``lower``)."""

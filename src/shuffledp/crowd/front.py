@@ -16,7 +16,7 @@ from shuffledp.analyses.ends import Ends
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.composition import Composed, Round, compose
 from shuffledp.crowd.member import Member
-from shuffledp.curves import Plotting
+from shuffledp.curves import Accountant
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.index import Estimate
 from shuffledp.models import MOST_CHANGED, PERFECT, Chained, Shuffler
@@ -33,7 +33,7 @@ _NOT_BELOW = "not certified: nothing says on which side of the truth it is"
 
 
 @dataclass(frozen=True)
-class Crowd(Plotting):
+class Crowd(Accountant):
     """Groups of users behind one shuffler, and whose member is protected; made by ``crowd``.
 
     Attributes
@@ -90,27 +90,11 @@ class Crowd(Plotting):
         """
         return Crowd(self.groups, _victim(victim, len(self.groups)), self.rtol, self.trust)
 
-    @by_name
-    def epsilon(self, *, delta: float) -> Bound:
-        """Central eps at a given delta, both ends certified.
+    def _epsilon_at(self, delta: float) -> Bound:
+        return self._said(self._epsilon(delta, closing=True))
 
-        Parameters
-        ----------
-        delta : float
-            Target, 0 < delta < 1.
-        """
-        return self._said(self._epsilon(_check.open_unit("delta", delta), closing=True))
-
-    @by_name
-    def delta(self, *, epsilon: float) -> Bound:
-        """Central delta at a given eps, both ends certified.
-
-        Parameters
-        ----------
-        epsilon : float
-            eps >= 0 in nats.
-        """
-        return self._said(self._delta(_check.epsilon("epsilon", epsilon), closing=True))
+    def _delta_at(self, epsilon: float) -> Bound:
+        return self._said(self._delta(epsilon, closing=True))
 
     @by_name
     def recomputable_epsilon(self, *, delta: float) -> Bound:
@@ -149,17 +133,6 @@ class Crowd(Plotting):
         return ends.bound(
             "delta", delta_from_log(lower.value, upper.value), wanted=10.0 * self.rtol, logs=True
         )
-
-    @by_name
-    def profile(self, epsilons: Iterable[float]) -> list[Bound]:
-        """delta at each eps: the privacy profile.
-
-        Parameters
-        ----------
-        epsilons : iterable of float
-            Values of eps >= 0 in nats.
-        """
-        return [self.delta(epsilon=e) for e in epsilons]
 
     @by_name
     def compose(self, *, rounds: int, rtol: float | None = None) -> Composed:

@@ -8,13 +8,13 @@ the users, where the view knows one, or that of one user.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 from shuffledp import _check, theorems
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
-from shuffledp.curves import Plotting
+from shuffledp.curves import Accountant
 from shuffledp.errors import NotCertified
 from shuffledp.models.crossing import crossing
 from shuffledp.models.mixing import local_guarantee, log_chain, log_local, steps_of
@@ -78,7 +78,7 @@ class OneUser(Protocol):
 
 
 @dataclass(frozen=True)
-class Chained(Plotting):
+class Chained(Accountant):
     """A view of which up to k users' values may change at once.
 
     Attributes
@@ -136,16 +136,7 @@ class Chained(Plotting):
             )
         return self if rounds == 1 else replace(self, one=self.one.compose(rounds=rounds))
 
-    @by_name
-    def epsilon(self, *, delta: float) -> Bound:
-        """Central eps at a given delta, both ends certified.
-
-        Parameters
-        ----------
-        delta : float
-            Target, 0 < delta < 1.
-        """
-        delta = _check.open_unit("delta", delta)
+    def _epsilon_at(self, delta: float) -> Bound:
         exact = self.one.together(self.changed)
         if exact is not None:
             return self._worded(exact.epsilon(delta=delta))
@@ -164,16 +155,7 @@ class Chained(Plotting):
         ends = (min(max(lower, one.lower), upper), upper)
         return self._dressed(one, ends, (None, None), width, several=lower > one.lower)
 
-    @by_name
-    def delta(self, *, epsilon: float) -> Bound:
-        """Central delta at a given eps, both ends certified.
-
-        Parameters
-        ----------
-        epsilon : float
-            eps >= 0 in nats.
-        """
-        epsilon = _check.epsilon("epsilon", epsilon)
+    def _delta_at(self, epsilon: float) -> Bound:
         exact = self.one.together(self.changed)
         if exact is not None:
             return self._worded(exact.delta(epsilon=epsilon))
@@ -187,11 +169,6 @@ class Chained(Plotting):
         refuse_contradiction(*ends)
         logs = (min(logs), log_upper)
         return self._dressed(one, (min(ends), ends[1]), logs, one.upper_width, several=more > own)
-
-    @by_name
-    def profile(self, epsilons: Iterable[float]) -> list[Bound]:
-        """delta at each eps."""
-        return [self.delta(epsilon=e) for e in epsilons]
 
     # -------------------------------------------------------------------- what they rest on
 

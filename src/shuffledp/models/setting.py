@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from shuffledp import _check, theorems
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
 from shuffledp.composition import Composed
-from shuffledp.curves import Plotting
+from shuffledp.curves import Accountant
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.models.crossing import crossing
 from shuffledp.models.lower import Several
@@ -41,7 +40,7 @@ _LARGEST_EPSILON, _LARGEST_STEP = 1e4, 600.0
 
 
 @dataclass(frozen=True)
-class Setting(Plotting):
+class Setting(Accountant):
     """A mechanism in a declared setting; made by ``shuffle(shuffler=..., changed=...)``.
 
     Attributes
@@ -126,21 +125,7 @@ class Setting(Plotting):
         """
         return replace(self, rounds=self.rounds * _check.count("rounds", rounds, high=MOST_ROUNDS))
 
-    @by_name
-    def epsilon(self, *, delta: float) -> Bound:
-        """Central eps at a given delta, both ends certified.
-
-        Parameters
-        ----------
-        delta : float
-            Target, 0 < delta < 1.
-
-        Raises
-        ------
-        ParameterError
-            If delta is outside its domain.
-        """
-        delta = _check.open_unit("delta", delta)
+    def _epsilon_at(self, delta: float) -> Bound:
         one = self._ideal.epsilon(delta=delta)
         at = {"delta": delta}
         if self._plain:
@@ -171,21 +156,7 @@ class Setting(Plotting):
             at,
         )
 
-    @by_name
-    def delta(self, *, epsilon: float) -> Bound:
-        """Central delta at a given eps, both ends certified.
-
-        Parameters
-        ----------
-        epsilon : float
-            eps >= 0 in nats.
-
-        Raises
-        ------
-        ParameterError
-            If eps is outside its domain.
-        """
-        epsilon = _check.epsilon("epsilon", epsilon)
+    def _delta_at(self, epsilon: float) -> Bound:
         one = self._ideal.delta(epsilon=epsilon)
         at = {"epsilon": epsilon}
         if self._plain:
@@ -231,11 +202,6 @@ class Setting(Plotting):
             Target, 0 < delta < 1.
         """
         return self.epsilon(delta=delta).upper
-
-    @by_name
-    def profile(self, epsilons: Iterable[float]) -> list[Bound]:
-        """delta at each eps."""
-        return [self.delta(epsilon=e) for e in epsilons]
 
     # -------------------------------------------------------------------- what they rest on
 

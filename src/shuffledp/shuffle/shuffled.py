@@ -24,7 +24,7 @@ from shuffledp.analyses.approximate import estimate
 from shuffledp.analyses.ends import Ends
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.composition import Composed, Round, compose
-from shuffledp.curves import Plotting
+from shuffledp.curves import Accountant
 from shuffledp.divergence import LOOSE, met_at
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.index import Estimate
@@ -56,7 +56,7 @@ _FALL, _SHARE = 0.3, 0.6
 
 
 @dataclass(frozen=True)
-class Shuffled(Plotting):
+class Shuffled(Accountant):
     """A randomizer among n users behind a shuffler; made by ``shuffle`` or ``generic``.
 
     Attributes
@@ -121,6 +121,12 @@ class Shuffled(Plotting):
         if not self._bounds(analysis, certified=certified):
             return self._estimate("epsilon", delta, str(analysis))
         return self._epsilon(delta, analysis, closing=True)
+
+    def _epsilon_at(self, delta: float) -> Bound:
+        return self._epsilon(delta, None, closing=True)
+
+    def _delta_at(self, epsilon: float) -> Bound:
+        return self._delta(epsilon, None, closing=True)
 
     def _epsilon(self, delta: float, analysis: str | None, *, closing: bool) -> Bound:
         cap = self._local_epsilon(delta)

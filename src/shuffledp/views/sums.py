@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 from shuffledp import _check, theorems
 from shuffledp._check import exact
@@ -14,7 +14,7 @@ from shuffledp.binary.curve import LARGEST_COUNT
 from shuffledp.binary.noise import AddedNoise
 from shuffledp.bound import Bound, Theorem, refuse_contradiction, with_lower_of, with_upper_of
 from shuffledp.composition import Candidate, Round, central, compose
-from shuffledp.curves import Plotting
+from shuffledp.curves import Accountant, Answering
 from shuffledp.divergence import PairProfile
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import REPLACEMENT, Relation, ReplaceSpecial, relation_named
@@ -50,20 +50,8 @@ _NORMAL = "inputs are in [{}, {}]; noise and sums are real numbers, not floats"
 _ROUNDED = 4.0 * UNIT_ROUNDOFF
 
 
-class Answering(Protocol):
-    """What has eps at a delta and delta at an eps, both ends certified."""
-
-    def epsilon(self, *, delta: float) -> Bound:
-        """Bracket of eps."""
-        ...
-
-    def delta(self, *, epsilon: float) -> Bound:
-        """Bracket of delta."""
-        ...
-
-
 @dataclass(frozen=True)
-class Sums(Plotting):
+class Sums(Accountant):
     """A mechanism among n users whose reports are added up; made by ``shuffle(view="sums")``.
 
     Coordinates are independent given the data, so what is released of two neighbours differs in
@@ -97,43 +85,11 @@ class Sums(Plotting):
     rtol: float | None = None
     added: AddedNoise | None = None
 
-    @by_name
-    def epsilon(self, *, delta: float) -> Bound:
-        """Central eps of all rounds at a given delta, both ends certified.
-
-        Parameters
-        ----------
-        delta : float
-            Target, 0 < delta < 1.
-
-        Raises
-        ------
-        ParameterError
-            If delta is outside its domain.
-        """
-        delta = _check.open_unit("delta", delta)
+    def _epsilon_at(self, delta: float) -> Bound:
         return self._bound(lambda view: view.epsilon(delta=delta), {"delta": delta})
 
-    @by_name
-    def delta(self, *, epsilon: float) -> Bound:
-        """Central delta of all rounds at a given eps, both ends certified.
-
-        Parameters
-        ----------
-        epsilon : float
-            eps >= 0 in nats.
-
-        Raises
-        ------
-        ParameterError
-            If eps is outside its domain.
-        """
-        epsilon = _check.epsilon("epsilon", epsilon)
+    def _delta_at(self, epsilon: float) -> Bound:
         return self._bound(lambda view: view.delta(epsilon=epsilon), {"epsilon": epsilon})
-
-    def profile(self, epsilons: Iterable[float]) -> list[Bound]:
-        """delta at each eps."""
-        return [self.delta(epsilon=e) for e in epsilons]
 
     @by_name
     def compose(self, *, rounds: int) -> Sums:

@@ -1,0 +1,50 @@
+"""What all accounts answer: one statement of it, kept by every kind."""
+
+import inspect
+import math
+
+import pytest
+
+import shuffledp as sd
+from shuffledp.curves import Accountant
+
+BITS = sd.BinaryRR(eps0=1.0)
+ONE = sd.shuffle(BITS, 50)
+ACCOUNTS = {
+    "shuffle": ONE,
+    "rounds": sd.shuffle(BITS, 50, trust="published").compose(rounds=2, rtol=0.1),
+    "sums": sd.shuffle(BITS, 50, view="sums"),
+    "crowd": sd.crowd([(BITS, 20), (sd.BinaryRR(eps0=2.0), 30)]),
+    "several": sd.shuffle(BITS, 50, changed=2),
+    "crowd, several": sd.crowd([(BITS, 20), (sd.BinaryRR(eps0=2.0), 30)], changed=2),
+}
+
+
+@pytest.mark.parametrize("kind", ACCOUNTS)
+def test_the_contract(kind):
+    account = ACCOUNTS[kind]
+    assert isinstance(account, Accountant)
+    bound = account.epsilon(delta=1e-2)
+    assert bound.quantity == "epsilon"
+    assert 0.0 <= bound.lower <= bound.upper
+    there = account.delta(epsilon=0.2)
+    assert 0.0 <= there.lower <= there.upper <= 1.0
+    assert account.profile([0.2]) == [there]
+    for ask in (
+        lambda: account.epsilon(delta=0.0),
+        lambda: account.epsilon(delta=math.nan),
+        lambda: account.delta(epsilon=-1.0),
+        lambda: account.epsilon(0.1),
+    ):
+        with pytest.raises(sd.ParameterError, match=r"delta|epsilon"):
+            ask()
+
+
+def test_it_is_stated_once():
+    """Only an account that takes more arguments says more of them."""
+    for account in ACCOUNTS.values():
+        for name in ("epsilon", "delta", "profile"):
+            method = getattr(type(account), name)
+            more = len(inspect.signature(method).parameters) > 2
+            assert more == (method is not getattr(Accountant, name))
+            assert "Parameters\n" in inspect.getdoc(method)
