@@ -97,3 +97,18 @@ def test_both_ends_of_one_bit_take_few_divergences(eps0, n, monkeypatch):
     bound = sd.shuffle(sd.BinaryRR(eps0=eps0), n).epsilon(delta=1e-6, analysis="binary-exact")
     assert 0.0 < bound.lower <= bound.upper <= bound.lower * (1.0 + 5e-7)
     assert len(asked) <= 200
+
+
+@pytest.mark.parametrize("mechanism", [CHANNEL, *APART], ids=named)
+def test_what_is_paid_beside_the_sums_counts_where_a_bound_is_given_up(mechanism):
+    """With a small reservoir the empty one is most of the bound: sums below it say nothing."""
+    case = cases_of(mechanism, -40.0)[0][0]
+    best = propose(case, 0.1, LOG_DELTA, N)
+    choice = best.choice
+    while log_bound(case.gains(0.1, choice), N, best.contour) < best.log_delta + 1.0:
+        choice = choice.scaled(0.9)
+    gains = case.certified_gains(0.1, choice)
+    value = log_bound(gains, N, best.contour)
+    for less in (1e-6, 0.1, 0.5):
+        assert log_bound(gains, N, best.contour, enough=value - less) >= value
+    assert log_bound(gains, N, best.contour, enough=value + 1e-3) == value + 1e-3
