@@ -18,6 +18,7 @@ from randomizers.checks import (
     columns,
     rational_exponential,
 )
+from shuffledp.ball.hyperplanes import RECORDS
 from shuffledp.ball.laws import finite_law
 from shuffledp.randomizers import field
 
@@ -279,3 +280,15 @@ def test_the_verifier_refuses_what_the_class_refuses(kind, wrong):
         finite_law(table, (0, 1))
     with pytest.raises(sd.ParameterError, match=f"^{key} = "):
         kind(**{k: v for k, v in table.items() if k != "name"})
+
+
+def test_the_verifier_s_third_inputs_are_those_of_the_domain():
+    """0 and 1; 2 is on their line if that has three points, the next one is off it."""
+    for name, off in (("pi-rappor", 3), ("projective-geometry", 4)):
+        others = RECORDS[name].others
+        for domain in range(2, 7):
+            expected = tuple(x for x in (0, 1, 2, off) if x in range(domain))
+            assert others({"domain": domain, "q": 3}) == expected
+            kind = sd.PIRAPPOR if name == "pi-rappor" else sd.ProjectiveGeometry
+            triples = kind(domain=domain, eps0=1.0, q=3).worst_triples().triples
+            assert triples == ((0, 1, expected),)
