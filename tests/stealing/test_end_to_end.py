@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 import shuffledp as sd
-from shuffledp.analyses import usual
+from shuffledp.analyses import closing, usual
 from stealing.exact import grown
 
 DELTA = 1e-6
@@ -203,3 +203,30 @@ def test_a_choice_that_was_estimated_too_low_is_made_again() -> None:
     ]
     assert None not in found
     assert all(b < a - 1.0 for a, b in itertools.pairwise(x for x in found if x is not None))
+
+
+KRR3 = sd.KRR(k=3, eps0=1.0)
+
+
+def test_label_stealing_closes_the_ends_of_few_users() -> None:
+    """For k-RR the blanket is as good among many; among 40 its end is 3.8 % above the lower one."""
+    account = sd.shuffle(KRR3, n=40)
+    bound = account.delta(epsilon=0.6955)
+    assert bound.upper_theorem is not None
+    assert bound.upper_theorem.key == "label-stealing"
+    assert bound.upper <= 1e-6 < account.delta(epsilon=0.6955, analysis="blanket").upper
+    many = sd.shuffle(KRR3, n=300).delta(epsilon=0.2)
+    assert many.upper_theorem is not None
+    assert many.upper_theorem.key == "blanket"
+    keys = [[one.key for one in closing(KRR3, n)] for n in (19, 20, 2_000, 2_001)]
+    assert keys == [[], ["label-stealing"], ["label-stealing"], []]
+
+
+@pytest.mark.long
+def test_label_stealing_closes_the_ends_of_eps_among_few() -> None:
+    account = sd.shuffle(KRR3, n=40)
+    bound = account.epsilon(delta=1e-6)
+    assert bound.upper_theorem is not None
+    assert bound.upper_theorem.key == "label-stealing"
+    assert bound.lower < bound.upper <= 1.01 * bound.lower
+    assert account.delta(epsilon=bound.upper).upper <= 1e-6

@@ -317,10 +317,35 @@ def test_ends_meet_where_single_reports_decide() -> None:
     assert checked.upper > bound.upper
 
 
+def test_a_crossing_is_looked_for_far_below_the_largest_eps() -> None:
+    """Where eps is large no numbers are known, although there are at the crossing, 0.116."""
+    curve = jump_curve(lambda level: cases_of(sd.Gaussian(sigma=2.0), level)[0][0], 300)
+    starts = curve._starts(math.log(1e-6), 4.0)
+    assert 3.99 < starts[0] < 4.0
+    assert 0.12 < min(starts) < max(starts[1:]) < 0.5
+    assert len(curve._starts(math.log(1e-6), 0.1)) == 1
+    assert curve.epsilon(math.log(1e-6), cap=0.0) is None
+
+
+@pytest.mark.long
+def test_an_end_is_found_where_the_local_guarantee_is_large() -> None:
+    """The local guarantee is 5.25."""
+    account = sd.shuffle(sd.Gaussian(sigma=1.0), n=1_000)
+    bound = account.epsilon(delta=1e-6, analysis="lone-jump")
+    assert bound.upper < 0.175
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(
     ("sigma", "n", "delta", "gap"),
-    [(0.7, 10_000, 1e-6, 0.012), (0.7, 10**5, 1e-6, 0.006), (0.5, 10**7, 1e-6, 0.025)],
+    [
+        (1.0, 1_000, 1e-6, 0.0115),
+        (1.0, 300, 1e-6, 0.0175),
+        (0.7, 3_000, 1e-6, 0.008),
+        (0.7, 10_000, 1e-6, 0.012),
+        (0.7, 10**5, 1e-6, 0.006),
+        (0.5, 10**7, 1e-6, 0.025),
+    ],
 )
 def test_ends_meet_for_a_delta(sigma: float, n: int, delta: float, gap: float) -> None:
     account = sd.shuffle(sd.Gaussian(sigma=sigma), n=n)

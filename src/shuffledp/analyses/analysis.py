@@ -59,12 +59,13 @@ class Analysis:
         Its cost grows with n; ``compare`` runs it only when asked to.
     other_end : str or None
         The analysis that gives the other end where this one is named.
-    closing : bool
-        Takes seconds: tried unasked only where the ends that the others give are apart.
     worst : {"pairs", "triples"} or None
         What of a randomizer it is applied to, so that it rests on their being the worst.
     usual : callable
         Of a source and n: whether it is tried where no analysis is named.
+    closing : callable
+        Of a source and n: whether it, which takes a second or several, is tried unasked where the
+        ends that the others give are apart.
     approximation : callable or None
         The number without its certificate: a curve of a source, n and a number of cells.
     """
@@ -77,9 +78,9 @@ class Analysis:
     any_randomizer: bool = False
     slow: bool = False
     other_end: str | None = None
-    closing: bool = field(default=False, kw_only=True)
     worst: Worst | None = field(default=None, kw_only=True)
     usual: Callable[[Source, int], bool] = field(default=never, kw_only=True, repr=False)
+    closing: Callable[[Source, int], bool] = field(default=never, kw_only=True, repr=False)
     approximation: Approximation | None = field(default=None, kw_only=True, repr=False)
 
     @property

@@ -113,6 +113,14 @@ def usual(source: Source, n: int, end: End) -> tuple[Analysis, ...]:
     return tuple(one for one in _ALL if one.end == end and one.usual(source, n))
 
 
-def closing() -> tuple[Analysis, ...]:
-    """Those that take seconds, and are tried unasked only where the others' ends are apart."""
-    return tuple(one for one in _ALL if one.closing)
+def closing(source: Source, n: int) -> tuple[Analysis, ...]:
+    """Those that take a second or several, and are tried unasked where the usual ends are apart.
+
+    Parameters
+    ----------
+    source : Randomizer, family or protocol
+        What each user runs.
+    n : int
+        Users (messages in the shuffle).
+    """
+    return tuple(one for one in _ALL if one.closing(source, n) and not one.usual(source, n))

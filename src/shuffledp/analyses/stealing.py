@@ -36,6 +36,12 @@ from shuffledp.stealing import (
 from shuffledp.stealing.jump_curve import CertifiedAlone, jump_curve
 from shuffledp.values.work import Beside
 
+# Numbers of users from and up to which label stealing is tried where the blanket is as good among
+# many: with fewer no reservoir is large enough, with more the ends are less than 1 % apart.
+_FEWEST, _MOST_OF_FEW = 20, 2_000
+# With fewer users the bound with one gain apart is not worth its five seconds.
+_FEWEST_ALONE = 100
+
 
 @dataclass(frozen=True)
 class StealingSide(Side):
@@ -244,6 +250,17 @@ def _usual(source: Source, n: int) -> bool:
     return isinstance(source, Family) and not source.adaptive
 
 
+def _closing(source: Source, n: int) -> bool:
+    """Where the blanket is as good among many: one pair of a randomizer with settled types."""
+    few = _FEWEST <= n <= _MOST_OF_FEW
+    return few and isinstance(source, Randomizer) and source.worst_triples() is not None
+
+
+def _lone(source: Source, n: int) -> bool:
+    """Enough users for a sum beside the gain that is kept."""
+    return n >= _FEWEST_ALONE and has_lone_jumps(source)
+
+
 LABEL_STEALING = _LabelStealing(
     "label-stealing",
     "upper",
@@ -253,6 +270,7 @@ LABEL_STEALING = _LabelStealing(
     kind="algorithm",
     worst="triples",
     usual=_usual,
+    closing=_closing,
 )
 LONE_JUMP = _LoneJump(
     "lone-jump",
@@ -262,6 +280,6 @@ LONE_JUMP = _LoneJump(
     "not adaptive; tried where the other ends are apart",
     kind="algorithm",
     slow=True,
-    closing=True,
+    closing=_lone,
     worst="triples",
 )

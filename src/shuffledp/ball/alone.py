@@ -46,7 +46,7 @@ _LESS = 0.5
 # In log J: types that near the worst may stand for it.
 _SPARE = 1e-3
 # A group of types has jumps down to so much of the first's; the last has the rest.
-_SHARES = (0.95, 0.8, 0.5)
+_SHARES = (0.95, 0.8, 0.5, 0.2, 0.05)
 _MOST_TILTS, _MOST_POINTS = 60, 400
 # A sum that would take more nodes, where few do not do, is left to the bound by moments.
 _MOST_NODES = 2_000

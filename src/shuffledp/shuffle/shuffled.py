@@ -47,10 +47,12 @@ _NO_END = 1e-9
 _SMALLER = 6
 _LEAST_DELTA = 1e-300
 _FINE_RTOL = 1e-7
-# Ends farther apart than that, in eps and in log delta, are worth a slow analysis.
-_GAP, _LOG_GAP = 0.01, 0.005
-# With fewer users it closes little.
-_MANY = 5_000
+# Ends farther apart than that, in eps and in log delta, are worth a slow analysis. Among fewer
+# users than so many, where an answer takes milliseconds, they have to be farther apart in eps,
+# those of delta half as far in eps too.
+_GAP, _LOG_GAP, _MANY, _GAP_OF_FEW = 0.01, 0.005, 5_000, 0.02
+# A slow analysis looks for an end up to so much above the best one.
+_ABOVE = 1.3
 # P(L > eps) - delta next to eps = 0, at the least; brackets of delta may take this much of rtol.
 _FALL, _SHARE = 0.3, 0.6
 
@@ -139,8 +141,10 @@ class Shuffled(Accountant):
             enough=4.0 * self.rtol,
             reached=upper.value / (1.0 + self.rtol),
         )
-        if closing and analysis is None and upper.value > (1.0 + _GAP) * lower.value:
-            best = upper.value
+        gap = _GAP if self.n >= _MANY else _GAP_OF_FEW
+        if closing and analysis is None and upper.value > (1.0 + gap) * lower.value:
+            # First numbers may serve from above the best end on only, and better ones below it.
+            best = min(cap, _ABOVE * upper.value)
             upper = self._closer(
                 upper, lambda work, key: work.epsilon(key, delta, cap=best, rtol=self.rtol)
             )
@@ -193,16 +197,8 @@ class Shuffled(Accountant):
         else:
             width = self._width()
             upper = self._upper_log_delta(epsilon, analysis)
-            start = replace(_ZERO, value=-math.inf)
-            lower = self._best(
-                "lower",
-                analysis,
-                start,
-                lambda work, key: work.log_delta(key, epsilon, width=width),
-                enough=LOOSE,
-                reached=upper.value - width,
-            )
-            if closing and analysis is None and upper.value > lower.value + _LOG_GAP:
+            lower = self._lower_log_delta(epsilon, analysis, reached=upper.value - width)
+            if closing and analysis is None and self._apart(epsilon, lower.value, upper.value):
                 upper = self._closer(
                     upper, lambda work, key: work.log_delta(key, epsilon, width=width)
                 )
@@ -247,11 +243,31 @@ class Shuffled(Accountant):
         """
         return self._upper_epsilon(_check.open_unit("delta", delta), None).value
 
+    def _lower_log_delta(
+        self, epsilon: float, analysis: str | None = None, *, reached: float = math.inf
+    ) -> Found:
+        """log of the lower end of delta, as sharp as it is up to ``reached``."""
+        return self._best(
+            "lower",
+            analysis,
+            replace(_ZERO, value=-math.inf),
+            lambda work, key: work.log_delta(key, epsilon, width=self._width()),
+            enough=LOOSE,
+            reached=reached,
+        )
+
+    def _apart(self, epsilon: float, lower: float, upper: float) -> bool:
+        """Whether ends of log delta at this eps are so far apart that a slow analysis is tried."""
+        if upper <= lower + _LOG_GAP:
+            return False
+        if self.n >= _MANY:
+            return True
+        nearer = epsilon / (1.0 + 0.5 * _GAP_OF_FEW)
+        return upper > self._lower_log_delta(nearer, reached=upper).value
+
     def _closer(self, upper: Found, run: Callable[[Evaluation, str], Found]) -> Found:
         """The end, or a lower one by what is worth its time only where ends are apart."""
-        if self.n < _MANY:
-            return upper
-        for analysis in closing():
+        for analysis in closing(self.source, self.n):
             if self._applies(analysis):
                 found = run(_WORK.of(self), analysis.key)
                 upper = found if found.value < upper.value else upper

@@ -36,11 +36,15 @@ _PROBES = np.array(
 )
 # Groups of cells where the slack is below so much: 300 add less than 1e-4 to the gains' variance.
 _GROUPS, _FEW_GROUPS = ((0.4, 300), (1.5, 150)), 60
-# Mean squares of distances of outputs, in deviations, where a second law is lowered, where a third
-# one is left out, and where jumps are, times how much delta falls with their gain.
-_NEAR, _FAR, _JUMP = 1.5, 6.0, 60.0
+# Mean squares of distances of outputs, in deviations, where a second law is lowered and where a
+# third one is left out.
+_NEAR, _FAR = 1.5, 6.0
+# How much delta falls with the gain of jumps, alpha times the gain, is at least taken as that.
+_LEAST_FALL = 2.0
 # Triples beyond which a cover may cost that much more, and how often.
 _MOST, _MORE, _COARSER = 150, 1.5, 6
+# What the share of jumps counts as at the least: its logarithm stays a float.
+_SMALLEST = 1e-300
 # Exponents beyond it do not count.
 _LARGEST = 300.0
 
@@ -65,31 +69,65 @@ def jump_cover(
     """
     tilts = (at.alpha, at.forward[0], at.forward[-1])
     edges = (second_moves, first_moves, other_moves)
+    probes = [rows(_probes(edge)) for edge in edges]
     levels = [
-        np.array([_exponents(law, epsilon, at, tilts) for law in rows(_probes(edge))])
-        for edge in edges
+        n * np.array([_exponents(law, epsilon, at, tilts) for law in laws]) for laws in probes
     ]
-    best = np.max([level.max(axis=0) for level in levels], axis=0)
+    sizes = [np.array([_jumps(law, epsilon, at) for law in laws]) for laws in probes]
+    slacks = _slacks(levels, sizes)
     steepest = max(tilts) * n
     thin = _thinned(rows([other_moves(0.0)])[0], epsilon, at)
     b = chords.noise
+    jump = _at_jumps(at, b)
     costs = (
         lambda h: math.exp(epsilon) * (h / b) ** 2 / 8.0 * _NEAR,
         lambda h: raised_mass(chords, h),
-        lambda h: (h / b) ** 2 / 8.0 * max(_FAR * thin, _JUMP / steepest),
+        lambda h: (h / b) ** 2 / 8.0 * max(_FAR * thin, jump / steepest),
     )
     bends = (_lower, stronger, _thinner)
     triples: list[Triple] = []
     for k in range(_COARSER + 1):
         triples = []
-        for edge, level, cost, bend in zip(edges, levels, costs, bends, strict=True):
-            slack = n * (best[None, :] - level).min(axis=1)
+        for edge, slack, cost, bend in zip(edges, slacks, costs, bends, strict=True):
             triples += _along(
                 edge, slack, steepest / _MORE**k, cost, lambda h, b=bend: b(chords, h)
             )
         if len(triples) <= _MOST:
             break
     return triples
+
+
+def _slacks(levels: list[Array], sizes: list[Array]) -> list[Array]:
+    """About how far in log delta each probe is below the worst: without jumps, and with one."""
+    best = np.max([level.max(axis=0) for level in levels], axis=0)
+    most = max(float(size.max()) for size in sizes)
+    if not most > 0.0:
+        return [(best - level).min(axis=1) for level in levels]
+    found = []
+    with_one = [
+        level + np.log(np.maximum(size / most, _SMALLEST))[:, None]
+        for level, size in zip(levels, sizes, strict=True)
+    ]
+    worst = np.max([level.max(axis=0) for level in with_one], axis=0)
+    for level, one in zip(levels, with_one, strict=True):
+        found.append(np.minimum((best - level).min(axis=1), (worst - one).min(axis=1)))
+    return found
+
+
+def _at_jumps(at: Alone, noise: float) -> float:
+    """Square of the distance of outputs where jumps are, in deviations, times delta's fall.
+
+    A law thinned by k has k of the jumps, at gains 1/k as large: in log delta that is
+    (1 - k) (alpha x - 1). Ratios of e^{(y - 1/2)/noise^2} are where jumps are, those of the start
+    at the largest tilt, and those of the ceiling at a middling one.
+    """
+
+    def worth(gain: float, tilt: float) -> float:
+        far = noise * math.log(max(gain, 1.0)) + 0.5 / noise
+        return far * far * max(tilt * gain - 1.0, _LEAST_FALL)
+
+    middling = at.forward[len(at.forward) // 2]
+    return max(worth(at.start, max(at.forward)), worth(at.ceiling, middling))
 
 
 def places_of(triples: list[Triple]) -> tuple[tuple[float, ...], ...]:
@@ -151,6 +189,12 @@ def _exponents(law: Rows, epsilon: float, at: Alone, tilts: tuple[float, ...]) -
     return [
         math.log1p(float(mass @ np.expm1(np.minimum(alpha * gain, _LARGEST)))) for alpha in tilts
     ]
+
+
+def _jumps(law: Rows, epsilon: float, at: Alone) -> float:
+    """What the labelled part has in gains beyond the start of jumps."""
+    measure = law.measure(epsilon, share=1.0 - at.kappa, join=1.0 - at.theta)
+    return float(measure.mass @ np.maximum(measure.gain - at.start, 0.0))
 
 
 def _silent(law: Rows, epsilon: float, at: Alone) -> tuple[Array, Array]:

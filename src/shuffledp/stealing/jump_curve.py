@@ -24,15 +24,17 @@ _GUESS, _GUESSES, _DEEPER = -20.0, 2, 10.0
 _DEEPEST = -700.0
 # Where alpha times the gain that jumps start at is less, nothing is gained by keeping them apart.
 _HEAVY = 1.5
-# Places in eps, in a factor of two, at which the number of jumps is chosen.
+# Places in eps, in a factor of two, at which jumps and joining are chosen.
 _PLACES = 4.0
 # How near the certified bound at the returned eps is to the target, and how far the cover is
 # thought to be above the end points.
 _NEAR, _COVER = 3e-3, 0.012
 # Certified bounds on the way to one delta, estimates of where it is.
 _STEPS, _ESTIMATES = 4, 8
-# eps is looked for below.
-_LARGEST = 4.0
+# eps is looked for between these.
+_LARGEST, _SMALLEST = 4.0, 1e-12
+# Where a crossing is looked for beside that of a normal law, if the largest eps is no start.
+_BESIDE = (2.0, 1.4, 1.1)
 # -d log delta / d log eps, between steps.
 _SLOPES = (1.0, 200.0)
 
@@ -63,7 +65,7 @@ class JumpCurve:
     def __init__(self, case_for: Callable[[float], IntervalCase], n: int) -> None:
         self._case_for, self._n = case_for, n
         self._cases: dict[float, IntervalCase] = {}
-        self._worth: dict[int, float] = {}
+        self._worth: dict[int, tuple[float, float]] = {}
 
     def log_delta(self, epsilon: float) -> CertifiedAlone | None:
         """Upper bound of log delta at this eps > 0; None where there is none."""
@@ -118,8 +120,8 @@ class JumpCurve:
             self._cases[level] = self._case_for(level)
         return self._cases[level]
 
-    def _jumps(self, epsilon: float) -> float:
-        """The number of jumps that is best at a place near eps, the same for all eps near it."""
+    def _best_worth(self, epsilon: float) -> tuple[float, float]:
+        """Jumps and joining that are best at a place near eps, the same for all eps near it."""
         place = round(_PLACES * math.log2(epsilon))
         if place not in self._worth:
             near = 2.0 ** (place / _PLACES)
@@ -134,7 +136,8 @@ class JumpCurve:
         found = None
         for _ in range(_GUESSES):
             case = self._case(guess)
-            numbers = propose_alone(case, epsilon, guess, self._n, self._jumps(epsilon))
+            jumps, join = self._best_worth(epsilon)
+            numbers = propose_alone(case, epsilon, guess, self._n, jumps, join=join)
             if numbers is None:
                 return found
             if numbers.alpha * numbers.start < _HEAVY:
@@ -154,9 +157,11 @@ class JumpCurve:
             found = self._estimated(epsilon)
             return 1.0 if found is None else min(found[2], 1.0) - log_target
 
-        here = top * (1.0 - 1e-6)
-        value = gap(here)
-        if value > 0.0:
+        for here in self._starts(log_target, top):
+            value = gap(here)
+            if value <= 0.0:
+                break
+        else:
             return None
         known = [(math.log(here), value)]
         for _ in range(_ESTIMATES):
@@ -168,6 +173,16 @@ class JumpCurve:
                 return None
             known.append((math.log(here), gap(here)))
         return math.exp(known[-1][0]), _slope(known)
+
+    def _starts(self, log_target: float, top: float) -> list[float]:
+        """Where the bound may be below the target: the top, and beside where a normal law is.
+
+        Where eps is large no numbers may be known for it, although there are for smaller ones.
+        """
+        spread = self._case(_GUESS).spread
+        middle = spread * math.sqrt(-2.0 * log_target / self._n)
+        found = [top * (1.0 - 1e-6)] + [f * middle for f in _BESIDE if f * middle < top]
+        return [here for here in found if here > _SMALLEST]
 
 
 def _slope(known: list[tuple[float, float]]) -> float:

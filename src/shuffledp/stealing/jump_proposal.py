@@ -15,16 +15,21 @@ from shuffledp.stealing.jumps import Alone, Family, family_of, log_bound_alone
 from shuffledp.stealing.measures import Measure
 
 # Expected number of jumps among all users that is tried: two at once then hardly matter.
-JUMPS = (1e-3, 3e-4, 3e-3)
+JUMPS = (1e-3, 1e-4, 3e-4, 3e-3)
+# So much more often than what makes both parts' gains alike the victim may join: single gains count
+# for more than the variance says.
+JOIN = 1.15
+# A first bound that is deeper is taken for that.
+_DEEPEST = -700.0
 # Raising the largest losses may move the mean by this share of the sum's deviation.
 _RAISED = 0.02
-# h alpha: e^{(h alpha)^2/2} is what smoothing costs, 0.5 % of delta.
-_SMOOTH = 0.1
+# h alpha: e^{(h alpha)^2/2} is what smoothing costs, 0.2 % of delta.
+_SMOOTH = 0.06
 # Where a jump is looked at, in deviations of the sum beyond the one that would bring it to 0.
 _SHORT = (-4.2, -3.0, -2.1, -1.4, -0.8, -0.3, 0.1)
 _BEYOND = (0.1, 0.6, 1.2, 2.2, 4.0)
-# h alpha of bounds that only choose among these, with half as many tilts.
-_ROUGH = 0.3
+# h alpha of bounds that only choose among these.
+_ROUGH = 0.2
 # Exponents that a tilt may reach at the largest gain.
 _EXPONENT = 500.0
 # What the tilted sum counts as at the least: its logarithm and quotients stay floats.
@@ -45,7 +50,7 @@ class Apart(Protocol):
 
 
 def propose_alone(
-    case: Apart, epsilon: float, log_target: float, n: int, jumps: float
+    case: Apart, epsilon: float, log_target: float, n: int, jumps: float, *, join: float = 1.0
 ) -> Alone | None:
     """Numbers for a bound of about e^log_target; None where no reservoir is large enough.
 
@@ -61,25 +66,39 @@ def propose_alone(
         Users, the victim included.
     jumps : float
         Expected number of jumps among all users.
+    join : float
+        How many times more often the victim joins than would make both parts' gains alike.
     """
     kappa = least_share(case.blanket_mass, log_target, n)
     if not kappa <= MOST:
         return None
-    return _with_jumps(case, epsilon, kappa, jumps / n, n)
+    found = _with_jumps(case, epsilon, kappa, jumps / n, n)
+    return found._replace(theta=min(join * found.theta, MOST))
 
 
-def jumps_worth(case: Apart, epsilon: float, log_target: float, n: int) -> float:
-    """The expected number of jumps that seems best."""
-    found = [(jumps, propose_alone(case, epsilon, log_target, n, jumps)) for jumps in JUMPS]
-    rough = [(_rough(case, epsilon, at, n), jumps) for jumps, at in found if at is not None]
-    return min(rough)[1] if rough else JUMPS[0]
+def jumps_worth(case: Apart, epsilon: float, log_target: float, n: int) -> tuple[float, float]:
+    """The expected number of jumps, and how often to join, that seem best.
+
+    Parameters
+    ----------
+    case, epsilon, log_target, n
+        As for ``propose_alone``; ``log_target`` may be a guess.
+    """
+
+    def rough(target: float, jumps: float, join: float) -> float:
+        at = propose_alone(case, epsilon, target, n, jumps, join=join)
+        return math.inf if at is None else _rough(case, epsilon, at, n)
+
+    target = rough(log_target, JUMPS[0], 1.0)
+    target = min(max(target, _DEEPEST), -0.1) if math.isfinite(target) else log_target
+    value, jumps = min((rough(target, jumps, 1.0), jumps) for jumps in JUMPS)
+    return (jumps, JOIN) if rough(target, jumps, JOIN) < value else (jumps, 1.0)
 
 
 def _rough(case: Apart, epsilon: float, at: Alone, n: int) -> float:
     """About the bound that these numbers give."""
     gains = case.gains(epsilon, Cut(at.kappa, at.theta, math.inf))
-    fewer = at._replace(forward=at.forward[::2], backward=at.backward[::2], smooth=_ROUGH)
-    return log_bound_alone(gains, n, fewer)
+    return log_bound_alone(gains, n, at._replace(smooth=_ROUGH))
 
 
 def _with_jumps(case: Apart, epsilon: float, kappa: float, mass: float, n: int) -> Alone:

@@ -39,8 +39,8 @@ U = UNIT_ROUNDOFF
 _SUM_STEP, _PAYOFF_STEP = 1.2, 0.6
 # Nodes reach 3.2/h, where e^{-h^2 t^2/2} leaves a share of 1e-4 or less.
 _REACH = 3.2
-# Jumps against those of the type with the most, where types go into another group.
-_SHARES = (0.95, 0.8, 0.5)
+# Jumps against those of the type with the most, where types go into another group; few for some.
+_SHARES = (0.95, 0.8, 0.5, 0.2, 0.05)
 # What so small a reservoir's gains spread is left out.
 _SLIGHT = 0.02
 # A sum that would take more nodes is replaced by Chernoff's bound.
@@ -104,8 +104,8 @@ def family_of(gains: Gains, floor: float) -> Family:
     """Upper measures of both parts, left-over at gain 0, and gains of at least -floor."""
     common = gains.reservoir
     first, types = raised(common), [completed_above(law, common) for law in gains.types]
-    whole = Family(first, types, [excess_of(law, first) for law in types])
-    return whole.mapped(lambda gain: np.maximum(gain, -floor))
+    excess = [excess_of(law, first) for law in types]
+    return Family(first, types, excess).mapped(lambda gain: np.maximum(gain, -floor))
 
 
 def log_bound_alone(gains: Gains, n: int, at: Alone) -> float:
@@ -133,7 +133,7 @@ def log_bound_alone(gains: Gains, n: int, at: Alone) -> float:
     groups = groups_of(whole.types, at.start)
     sharp = np.zeros(len(groups))
     shared = _exp(log_worst_of(silent, groups, sharp, n, at.alpha, at.smooth))
-    room = _room(whole.types, groups, at.start)
+    room = _room(whole, groups, at.start)
     one = np.zeros((len(groups), len(groups)))
     behind = _Behind(silent, groups, room, n, at, empty)
     for family, over in ((silent, 0.0), (cut, _overshoot(whole, at.ceiling, n))):
@@ -147,15 +147,16 @@ def log_bound_alone(gains: Gains, n: int, at: Alone) -> float:
     return math.log(total) + 64 * U * (1.0 + abs(math.log(total)))
 
 
-def _room(types: Sequence[Measure], groups: Sequence[Sequence[int]], start: float) -> Array:
+def _room(whole: Family, groups: Sequence[Sequence[int]], start: float) -> Array:
     """log of how much larger a group's h may be than the first's and not matter.
 
-    Its users have jumps of a share r of the first's: N_0 h + r N_0 h_0 <= 2 N_0 h_0.
+    Its users have jumps of a share r of the first's, N_0, and the reservoir has R_0: with h = q h_0
+    q N_0 + r N_0 + R_0 + q R_0 is at most 2 (N_0 + R_0) for q = 1 + (1 - r) N_0/(N_0 + R_0).
     """
-    size = [max(_size(types[j], start) for j in group) for group in groups]
+    size = np.array([max(_size(whole.types[j], start) for j in group) for group in groups])
     if not size[0] > 0.0:
         return np.zeros(len(groups))
-    return np.log(2.0 - np.minimum(np.array(size) / size[0], 1.0))
+    return np.log1p(np.maximum(size[0] - size, 0.0) / (size[0] + _size(whole.reservoir, start)))
 
 
 def _size(law: Measure, start: float) -> float:

@@ -209,6 +209,11 @@ class IntervalCase(_Apart):
         return self._noise.chords
 
     @property
+    def spread(self) -> float:
+        """sqrt of int (R_x0 - R_x1)^2/R_x at the ends: what eps is in proportion to."""
+        return max(float(_spreads(law.first, law.second, law.third)) for law in self._ends)
+
+    @property
     def two_inputs(self) -> bool:
         """Whether the end points are all inputs there are."""
         return self._noise.two_inputs
