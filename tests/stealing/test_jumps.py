@@ -344,7 +344,7 @@ def test_an_end_is_found_where_the_local_guarantee_is_large() -> None:
         (0.7, 3_000, 1e-6, 0.008),
         (0.7, 10_000, 1e-6, 0.012),
         (0.7, 10**5, 1e-6, 0.006),
-        (0.5, 10**7, 1e-6, 0.025),
+        (0.5, 10**7, 1e-6, 0.011),
     ],
 )
 def test_ends_meet_for_a_delta(sigma: float, n: int, delta: float, gap: float) -> None:

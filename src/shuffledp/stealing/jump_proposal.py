@@ -19,6 +19,8 @@ JUMPS = (1e-3, 1e-4, 3e-4, 3e-3)
 # So much more often than what makes both parts' gains alike the victim may join: single gains count
 # for more than the variance says.
 JOIN = 1.15
+# By so much in log delta a rough bound has to be less, for the sharp one to be as well.
+_CLEARLY = 0.005
 # A first bound that is deeper is taken for that.
 _DEEPEST = -700.0
 # Raising the largest losses may move the mean by this share of the sum's deviation.
@@ -92,7 +94,7 @@ def jumps_worth(case: Apart, epsilon: float, log_target: float, n: int) -> tuple
     target = rough(log_target, JUMPS[0], 1.0)
     target = min(max(target, _DEEPEST), -0.1) if math.isfinite(target) else log_target
     value, jumps = min((rough(target, jumps, 1.0), jumps) for jumps in JUMPS)
-    return (jumps, JOIN) if rough(target, jumps, JOIN) < value else (jumps, 1.0)
+    return (jumps, JOIN) if rough(target, jumps, JOIN) < value - _CLEARLY else (jumps, 1.0)
 
 
 def _rough(case: Apart, epsilon: float, at: Alone, n: int) -> float:
