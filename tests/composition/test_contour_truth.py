@@ -103,3 +103,33 @@ def test_wider_is_never_tighter_than_asked_for_free():
     assert wide.low <= fine.high
     assert fine.low <= wide.high
     assert fine.width < wide.width
+
+
+@pytest.mark.parametrize("depth", [-30.0, -128.0, -400.0, -560.0, -575.0, -580.0, -640.0, -730.0])
+def test_logarithms_of_few_rounds_are_rounded_outward(depth):
+    """Far down a logarithm is rounded by more than a unit of 1."""
+    rng = np.random.default_rng(int(-depth))
+    for _ in range(25):
+        top = float(rng.uniform(1.0, 3.0))
+        law = LossLaw(np.array([0.0, top]), np.array([1.0, math.exp(depth) * rng.uniform(1, 2)]))
+        other = LossLaw(np.array([-0.5, 0.25]), np.array([0.5, 0.5]))
+        for parts in ([(law, 1)], [(law, 1), (other, 1)], [(law, 2)]):
+            for eps in (0.05, 0.9, 1.7):
+                exact = composed_delta(parts, eps)
+                assert_inside(log_delta(parts, eps, width=1e-6), exact)
+
+
+@pytest.mark.parametrize("least", [1e-200, 1e-307, 1e-310, 1e-318, 5e-324])
+def test_masses_whose_products_underflow(least):
+    """Two rounds near e^-900, and tilted laws most of whose masses are no floats any more."""
+    law = LossLaw(np.array([-1.0, 1.0]), np.array([1.0, least]))
+    found = log_delta([(law, 2)], 1.5, width=1e-6)
+    assert_inside(found, composed_delta([(law, 2)], 1.5))
+    loss = np.array([0.0, 1.0, 2.0, 3.0, 730.0])
+    law = LossLaw(loss, np.array([0.4, 0.3, 0.2, 0.1, least]))
+    for rounds in (3, 4):
+        for eps in (700.0, 0.999 * 730.0 * rounds):
+            parts = [(law, rounds)]
+            exact = composed_delta(parts, eps)
+            assert_inside(contour(parts, eps, 1e-2), exact)
+            assert_inside(log_delta(parts, eps, width=1e-2), exact)

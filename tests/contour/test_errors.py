@@ -293,6 +293,7 @@ def test_ends_of_one_rule_with_every_error_known(payoff):
         Sums(5.0, 0.25, 4.0, 0.125, 1.25),
         Sums(1e-3, 1e-4, 1e-3, 1e-4, 1.0),
         Sums(5.0, 0.0, 4.0, 0.0, 1.0),
+        Sums(-1e-3, 0.0, -1e-3, 0.0, 1.0),
     ):
         found, _ = assembled(point, payoff, rule, sums, 1e-5)
         alpha, h, step = ball(1.5), ball(0.2), 2 * arb.pi() / ball(9.0)

@@ -309,6 +309,9 @@ def test_sums_of_logarithms(x):
     assert log_add(-math.inf, log_of(0.5)) == math.log(0.5)
     assert log_difference(x, log_of(0.0)) == x
     assert log_difference(-math.inf, log_of(0.5)) == -math.inf
+    # So near to each other that nothing is known of what is left.
+    assert log_difference(x, math.nextafter(x, -math.inf)) == -math.inf
+    assert log_difference(-3.648736329854182e-09, -3.648737262948433e-09) == -math.inf
     for y in (1e-300, 1e-12, 0.3):
         exact = (ball(x).exp() + ball(y)).log()
         assert abs(ball(log_add(x, log_of(y))) - exact) <= 4 * U * (1 + abs(exact))

@@ -31,6 +31,10 @@ RENYI_RTOL = 1e-3
 GDP_RTOL = 1e-3
 RHO_RTOL = 1e-2
 TRADEOFF_POINTS = 61
+# Lower ends of mu and rho are the largest of what single eps, or orders, ask for. Of eps: shares of
+# what delta = 1e-12 takes, and so many on from there to next to the pure guarantee.
+MU_SHARES, MU_BEYOND, _NEARLY = np.array([0.0, 0.05, 0.15, 0.3, 0.5, 0.8]), 5, 0.95
+RHO_ORDERS = (2.0, 8.0, 32.0, 128.0)
 # Log odds beyond this overflow; a posterior below e^-700 may be said to be that.
 _FARTHEST = 700.0
 
@@ -80,7 +84,7 @@ class Composed(Rounds):
             high, order = best_rho(lambda A: min(self._renyi(A)[1], pure), pure=pure, rtol=RHO_RTOL)
         else:
             high, order = self._local_rho(), 8.0
-        low = max(self._renyi(A)[0] / A for A in (2.0, order))
+        low = max(self._renyi(A)[0] / A for A in {*RHO_ORDERS, order})
         ends = Ends(low, high, None, {})
         upper = _through(self._upper_theorem(capped=False))
         return self._bound("rho", ends, {}, upper=upper)
@@ -255,10 +259,14 @@ class Composed(Rounds):
         return list(both), list(tops), witness
 
     def _attained_mu(self) -> float:
-        scale = self._reach()
-        shares = np.array([0.0, 0.05, 0.15, 0.3, 0.5, 0.8])
+        scale, cap = self._reach(), min(_NEARLY * self.eps0, LARGEST_EPSILON)
+        points = scale * MU_SHARES if math.isfinite(scale) else MU_SHARES[:1]
+        if self.eps0 < math.inf and 0.0 < scale < cap:
+            # A pure guarantee ends at once where a normal law goes on: the mu that eps asks for
+            # often grows up to next to there.
+            points = np.append(points, np.geomspace(scale, cap, MU_BEYOND))
         best = 0.0
-        for e in scale * shares if math.isfinite(scale) else shares[:1]:
+        for e in points:
             low = self.log_delta(float(e)).low
             if low > -math.inf:
                 mu = mu_through(float(e), low) * (1.0 - 1e-7)

@@ -30,6 +30,9 @@ U = UNIT_ROUNDOFF
 EFFORT = Effort(attempts=5, nodes=1 << 19, work=1 << 40)
 # Sums of losses listed one by one: as many as take a millisecond.
 _FEW = 20_000
+# Products of masses that are added up directly underflow near e^-744; far above that so many of
+# them lose nothing that is seen.
+_LEAST_DIRECT, _UNDERFLOW = 1e-250, 1e-300
 
 Parts = Sequence[tuple[LossLaw, int]]
 
@@ -81,7 +84,9 @@ def log_finite(parts: Parts, epsilon: float, *, width: float) -> LogInterval:
         return LogInterval(-math.inf, -math.inf)
     if sum(count for _, count in parts) <= 2:
         laws = [law for law, count in parts for _ in range(count)]
-        return _direct(laws[0], laws[1] if len(laws) == 2 else _NOTHING, epsilon)
+        found = _direct(laws[0], laws[1] if len(laws) == 2 else _NOTHING, epsilon)
+        if found is not None:
+            return found
     if combinations(parts) <= _FEW:
         return enumerated(parts, epsilon)
     # Outward: top and eps may nearly cancel, and what is rounded is their own size.
@@ -92,8 +97,8 @@ def log_finite(parts: Parts, epsilon: float, *, width: float) -> LogInterval:
 _NOTHING = LossLaw(np.zeros(1), np.ones(1))
 
 
-def _direct(first: LossLaw, second: LossLaw, epsilon: float) -> LogInterval:
-    """One or two rounds: the sum itself, by partial sums of the second law."""
+def _direct(first: LossLaw, second: LossLaw, epsilon: float) -> LogInterval | None:
+    """One or two rounds: the sum itself, by partial sums of the second law; None if too small."""
     rest = epsilon - first.loss
     at = np.searchsorted(second.loss, rest, side="right")
     # P-mass above, and Q-mass above relative to the first loss there, so that nothing overflows.
@@ -115,20 +120,18 @@ def _direct(first: LossLaw, second: LossLaw, epsilon: float) -> LogInterval:
     edge = np.where(left < right, above[left] - above[right] + 1e-300, 0.0) * 4.0 * blur
     total = float(terms.sum())
     doubt = float((error + first.mass * edge).sum()) * (1 + 1e-9)
-    if total <= 0.0 and doubt <= 0.0:
-        return LogInterval(-math.inf, -math.inf)
-    return _logs(total - doubt, total + doubt, 0.0, 8 * U)
+    if not total + doubt > _LEAST_DIRECT:
+        return None
+    # Millions of products that underflow lose less than that.
+    doubt += _UNDERFLOW
+    low = math.log(total - doubt) if total > doubt else -math.inf
+    high = math.log(total + doubt)
+    return LogInterval(low - 16 * U * (1.0 + abs(low)), high + 16 * U * (1.0 + abs(high)))
 
 
 def _contour(parts: Parts, epsilon: float, *, width: float, room: float) -> LogInterval:
     total = LossSum(parts, find_tilt(parts, epsilon), epsilon, room=room)
     return expectation(total, ROUNDS, width=width, effort=EFFORT)[0]
-
-
-def _logs(lower: float, upper: float, log_scale: float, slack: float) -> LogInterval:
-    high = math.log(upper) + log_scale + slack if upper > 0.0 else math.inf
-    low = math.log(lower) + log_scale - slack if lower > 0.0 else -math.inf
-    return LogInterval(low, high)
 
 
 __all__ = ["log_delta", "log_finite", "log_infinite"]

@@ -15,7 +15,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from shuffledp.composition.loss import LossLaw
-from shuffledp.composition.tilt import Tilt, Tilted, tilted
+from shuffledp.composition.tilt import LEAST, Tilt, Tilted, tilted
 from shuffledp.contour import Nodes, Payoff, Stop
 from shuffledp.contour.stop import RATIO, smoothed_away, stop_by_windows
 from shuffledp.numerics.elementary import Complex, complex_log1p, rotation_minus_one
@@ -74,7 +74,9 @@ class LossSum:
         for law, count in self.parts:
             exponent = b * law.loss
             peak = float(exponent.max())
-            log = peak + math.log(float((law.mass * np.exp(exponent - peak)).sum()))
+            # Products may underflow, each by less than the smallest float.
+            total_mass = float((law.mass * np.exp(exponent - peak)).sum()) + LEAST * law.loss.size
+            log = peak + math.log(total_mass)
             total += count * log
             size += count * (abs(log) + abs(peak) + law.loss.size + 16.0)
         return total - self.log_scale + 16 * U * (size + abs(self.log_scale) + 1.0)
@@ -127,7 +129,10 @@ class LossSum:
                 return None
             t = windows[-1][0] * RATIO
             windows.append((t, self._log_modulus(t)))
-        budget = math.exp(-log_guard) / (math.sqrt(self.variance) * payoff.kappa(alpha))
+        unit = math.sqrt(self.variance) * payoff.kappa(alpha)
+        if not unit > 0.0:
+            return None
+        budget = math.exp(-log_guard) / unit
         if smoothed_away(payoff, alpha, h, windows[-1][0] * RATIO, step)[0] > budget:
             return None
         return stop_by_windows(payoff, alpha, windows, smoothing=h, step=step, budget=budget)

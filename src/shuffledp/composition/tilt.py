@@ -15,6 +15,8 @@ from shuffledp.pair import UNIT_ROUNDOFF, Array
 U = UNIT_ROUNDOFF
 _SEARCH = 400
 _LARGEST_LOG = 600.0
+# The smallest float > 0.
+LEAST = 5e-324
 
 
 @dataclass(frozen=True)
@@ -68,7 +70,8 @@ def tilted(law: LossLaw, rho: float) -> Tilted:
         mean=mean,
         variance=float((weight * (law.loss - mean) ** 2).sum()),
         rel=U * (64.0 + 8.0 * float(np.abs(exponent).max()) + 16.0 * (abs(log_n) + abs(peak))),
-        rest=abs(math.fsum(weight) - 1.0) + 2 * U,
+        # Masses that underflow, in products and quotients, lose less than the smallest float each.
+        rest=abs(math.fsum(weight) - 1.0) + 2 * U + law.loss.size * (LEAST / total + LEAST),
     )
 
 

@@ -102,7 +102,8 @@ def assembled(
     front = rule.step / (2.0 * math.pi) / payoff.kappa(alpha) * math.exp(0.5 * lift)
     front_err = 32 * U * (1.0 + lift)
     cut_upper, cut_lower = truncated(payoff, alpha, rule, sums.mass)
-    upper = front * (sums.upper + sums.upper_err) * (1.0 + front_err) + cut_upper
+    upper = front * (sums.upper + sums.upper_err)
+    upper += abs(upper) * front_err + cut_upper
     lower = front * (sums.lower - sums.lower_err)
     lower -= abs(front * sums.lower) * front_err + cut_lower
     lower -= copies

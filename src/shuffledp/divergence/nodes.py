@@ -113,6 +113,9 @@ class _BulkPowers:
         """
         c, alpha = self.constants, self.tilt.alpha
         largest = float(np.abs(self.law.g).max())
+        if not c.centred > 0.0:
+            # It underflowed, and says nothing.
+            return 0, 0
         reach = min((c.first - c.mean) / c.centred, _LARGEST_PHASE / largest)
         whole = _rows_within(reach, alpha, stride, rows)
         if whole:

@@ -55,9 +55,13 @@ def log_add(x: float, y: float, *, outward: float = 0.0) -> float:
 def log_difference(x: float, y: float) -> float:
     """log (e^x - e^y)_+, or something smaller; -inf stands for 0.
 
-    What is taken off is made larger by the rounding of both logarithms.
+    What is taken off is made larger by the rounding of both logarithms, which is more than that of
+    its exponential; the sum's own is taken off the result.
     """
     if y == -math.inf or x == -math.inf:
         return x
-    gap = y - x + 8 * U * (1.0 + abs(y) + abs(x))
-    return x + math.log1p(-math.exp(gap)) if gap < 0.0 else -math.inf
+    share = math.exp(min(y - x + 8 * U * (1.0 + abs(y) + abs(x)), 0.0))
+    if not share < 1.0:
+        return -math.inf
+    total = x + math.log1p(-share)
+    return total - 8 * U * (1.0 + abs(total))
