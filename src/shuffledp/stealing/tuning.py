@@ -86,7 +86,16 @@ class Search:
             return found
         contour = _tilted(near.contour, start.contour.alpha / near.contour.alpha)
         start = Proposal(start.choice, contour, math.inf)
-        return _minimised(case, epsilon, self._n, start, _NEAR_CALLS, _NEAR) or found
+        better = _minimised(case, epsilon, self._n, start, _NEAR_CALLS, _NEAR)
+        # What the search compared were bounds with few nodes.
+        if better is None or not self._bound(case, epsilon, better) < self._bound(
+            case, epsilon, found
+        ):
+            return found
+        return better
+
+    def _bound(self, case: Case, epsilon: float, proposal: Proposal) -> float:
+        return _bound_at(case, epsilon, self._n, proposal.choice, proposal.contour)
 
     def _from_afar(self, case: Case, epsilon: float) -> Proposal | None:
         guess = _GUESS
@@ -115,10 +124,7 @@ def _minimised(
         choice = space.choice(x)
         if choice is None:
             return _WORST + float(np.abs(x).sum())
-        at = _tilted(rough, math.exp(float(x[-1])))
-        gains = case.gains(epsilon, choice)
-        top = max(float(law.gain.max(initial=0.0)) for law in (gains.reservoir, *gains.types))
-        return log_bound(gains, n, at) if at.alpha * top < LARGEST_EXPONENT else _WORST
+        return _bound_at(case, epsilon, n, choice, _tilted(rough, math.exp(float(x[-1]))))
 
     first = space.first
     result = minimize(
@@ -139,6 +145,13 @@ def _minimised(
     alpha = start.contour.alpha * math.exp(float(result.x[-1]))
     contour = _tilted(near.contour, alpha / near.contour.alpha)
     return Proposal(near.choice, contour, float(result.fun))
+
+
+def _bound_at(case: Case, epsilon: float, n: int, choice: Any, at: Contour) -> float:
+    """The bound, or one that is worse than any where the contour is too far out."""
+    gains = case.gains(epsilon, choice)
+    top = max(float(law.gain.max(initial=0.0)) for law in (gains.reservoir, *gains.types))
+    return log_bound(gains, n, at) if at.alpha * top < LARGEST_EXPONENT else _WORST
 
 
 class _Space:
