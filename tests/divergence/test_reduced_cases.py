@@ -37,9 +37,15 @@ def test_entries_that_are_equal_only_as_floats(n):
     matrix = [[1.0, 2e-20, 1e-17], [1.0, 1e-20, 1e-17], [1.0, 1e-20, 1.1e-17]]
     rows = row_fractions(matrix)
     for epsilon in (0.5, 0.6):
-        bound = sd.shuffle(sd.Channel(matrix=matrix), n=n).delta(epsilon=epsilon)
-        truth = worst_blanket(rows, n, exponential(epsilon)[0])
-        assert Fraction(bound.upper) >= truth
+        asked = sd.shuffle(sd.Channel(matrix=matrix), n=n)
+        low_alpha, high_alpha = exponential(epsilon)
+        blanket = asked.delta(epsilon=epsilon, analysis="blanket")
+        assert Fraction(blanket.upper) >= worst_blanket(rows, n, low_alpha)
+        # By default all data sets are looked at, and both ends meet.
+        bound = asked.delta(epsilon=epsilon)
+        most, least = worst_delta(rows, n, [low_alpha, high_alpha])
+        assert Fraction(bound.lower) <= least
+        assert Fraction(bound.upper) >= most
 
 
 @pytest.mark.parametrize("leftover", [0.0, 1e-17, 4e-16])

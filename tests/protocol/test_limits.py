@@ -12,6 +12,7 @@ from scipy import stats
 import shuffledp as sd
 from shuffledp.protocol import Asked, question
 from shuffledp.statistics.counts import Counts, Step, hoeffding_ends, log_reached
+from shuffledp.statistics.estimates import Aggregate
 
 chances = st.sampled_from([0.0, 1e-9, 1e-4, 0.01, 0.2, 0.5, 0.77, 0.999, 1.0])
 
@@ -114,7 +115,7 @@ def test_every_number_of_holders_is_covered(mechanism, n):
     else:
         rates = (mechanism.support.own, mechanism.support.other)
         sums = np.arange(n + 1.0)
-    found = mechanism.estimate(sd.estimates.Aggregate(n, sums))
+    found = mechanism.estimate(Aggregate(n, sums))
     for confidence in (0.5, 0.95, 1.0 - 1e-6):
         low, high = found.interval(confidence=confidence)
         assert np.all((low <= found.frequencies) & (found.frequencies <= high))
@@ -131,7 +132,7 @@ def test_normal_intervals_would_not_have_covered():
     """What the law is for: one item of k-RR with 0.9 expected counts of noise."""
     n, mechanism = 20_000, sd.KRR(k=100, eps0=10.0)
     counts = np.arange(0.0, 30.0)
-    found = mechanism.estimate(sd.estimates.Aggregate(n, counts))
+    found = mechanism.estimate(Aggregate(n, counts))
     law = stats.binom.pmf(counts, n, mechanism.support.other)
     normal = np.abs(found.frequencies) <= 3.48 * found.standard_errors
     low, _ = found.interval(confidence=1.0 - 0.0005)
@@ -161,7 +162,7 @@ def test_limits_of_extreme_numbers():
     for n, eps0 in ((10**15, 0.01), (10**12, 30.0), (10, 300.0), (1, 1e-6)):
         mechanism = sd.KRR(k=5, eps0=eps0)
         counts = np.array([0.0, n // 5, n // 2, n])
-        low, high = mechanism.estimate(sd.estimates.Aggregate(n, counts)).interval()
+        low, high = mechanism.estimate(Aggregate(n, counts)).interval()
         assert np.all(low <= high)
         assert np.all(np.isfinite(low) & np.isfinite(high))
         law = mechanism.support.law(counts, n)

@@ -13,6 +13,7 @@ from randomizers import composed_cases as cases
 from randomizers.test_joint import response
 from shuffledp.randomizers.tree import Tree
 from shuffledp.reductions import blanket_pair
+from shuffledp.statistics.estimates import joined
 
 
 @pytest.mark.parametrize(
@@ -184,7 +185,7 @@ def test_ranges_are_unbiased_and_of_the_stated_variance(base, domain, values, ra
             for level, (share, one) in zip(allocation, chosen, strict=True):
                 sums[level] = sums[level] + one
                 p *= share
-            found = mechanism.estimate(sd.estimates.joined(n, sums))
+            found = mechanism.estimate(joined(n, sums))
             got = np.array([found.range(*r, consistent=consistent).value for r in ranges])
             moments += p * np.array([got, got**2])
     frequencies = np.bincount(values, minlength=domain) / n

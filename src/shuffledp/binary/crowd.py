@@ -178,7 +178,7 @@ def _mean_of(problem: Problem, high: int, low: int, tau: float) -> float:
     found = 0.0
     for count, odds in ((high, problem.odds_high), (low, problem.odds_low)):
         tilted = odds * tau
-        found += count if math.isinf(tilted) else count * tilted / (1.0 + tilted)
+        found += count * (1.0 if math.isinf(tilted) else tilted / (1.0 + tilted))
     return found
 
 

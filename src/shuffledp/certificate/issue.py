@@ -211,7 +211,7 @@ def witness_of(deployment: Deployment, found: Any) -> Any:
     if analysis == "lone-jump":
         alone = AloneNumbers.model_validate(found["alone"])
         return Witness(analysis=analysis, pairs=_stealing_pairs(deployment), alone=alone)
-    if "others" in found:
+    if analysis != "dataset" and "others" in found:
         others = [(x, int(count)) for x, count in found["others"]]
         return Witness(analysis=analysis, x0=found["x0"], x1=found["x1"], others=others)
     if analysis != "dataset":
