@@ -266,6 +266,37 @@ def test_what_the_windows_leave_out(period, alpha, log_guard):
             assert lower <= stop.rest_lower
 
 
+@pytest.mark.parametrize("analysis", [None, "dataset"])
+def test_others_whose_mass_no_float_holds_well(analysis):
+    """What is left out of the reference lowers the lower end in both orders of a pair."""
+    matrix = [[0.5, 0.5, 1e-306], [0.5, 0.5, 3e-306]]
+    rows = row_fractions(matrix)
+    for n in (1, 2, 4):
+        for epsilon in (0.0, 0.1, 0.5, 1.0):
+            low_alpha, high_alpha = exponential(epsilon)
+            most, least = worst_delta(rows, n, [low_alpha, high_alpha])
+            bound = sd.shuffle(sd.Channel(matrix=matrix), n=n).delta(
+                epsilon=epsilon, analysis=analysis
+            )
+            assert Fraction(bound.lower) <= least
+            if analysis is None:
+                assert Fraction(bound.upper) >= most
+
+
+@pytest.mark.parametrize("epsilon", [650.0, 705.0, 710.0, 1e4])
+def test_eps_of_which_the_exponential_is_no_float(epsilon):
+    """The victim alone gives an output, with 1/2."""
+    matrix = [[0.5, 0.5, 0.0], [0.5, 0.0, 0.5]]
+    for n in (2, 40):
+        bound = sd.shuffle(sd.Channel(matrix=matrix), n=n).delta(epsilon=epsilon)
+        assert bound.lower <= 0.5 <= bound.upper
+
+
+def test_odds_that_are_beyond_the_floats():
+    bound = sd.shuffle(sd.Channel(matrix=[[1e-310, 1.0], [0.0, 1.0]]), n=2).delta(epsilon=0.5)
+    assert bound.lower <= 1e-310 <= bound.upper
+
+
 @pytest.mark.parametrize("tiny", [1e-140, 1e-250, 1e-300, 1e-310])
 @pytest.mark.parametrize("n", [1, 3, 5])
 def test_ratios_that_no_float_holds_well(tiny, n):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -74,8 +75,12 @@ def _odds(zero: float, one: float) -> tuple[bool, Fraction]:
 def _bracket(odds: tuple[bool, Fraction]) -> tuple[float, float]:
     """Floats on both sides."""
     infinite, size = odds
-    near = math.inf if infinite else float(size)
-    return (near, near) if infinite or Fraction(near) == size else _around(near)
+    if infinite:
+        return math.inf, math.inf
+    if size > Fraction(sys.float_info.max):
+        return sys.float_info.max, math.inf
+    near = float(size)
+    return (near, near) if Fraction(near) == size else _around(near)
 
 
 def _around(value: float) -> tuple[float, float]:

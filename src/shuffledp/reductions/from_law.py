@@ -92,7 +92,8 @@ def _pair(
         lost = ~keep & ((p > 0.0) | (q > 0.0))
         # Where a ratio would overflow, the reference's mass t is left out: the output is all but
         # certain to be the victim's. The upper end only grows (docs/theory.md, section 3.3); an
-        # event that ignores the others' part loses at most n t under P and 2 n t under Q.
+        # event that ignores the others' part loses at most n t under P and 2 n t under Q, in either
+        # order of the pair.
         gone = float(reference[lost].sum()) * (1.0 + 1e-9)
         missed = 3.0 * _check.count("n", n) * gone
         return ShuffledPair(
@@ -101,8 +102,8 @@ def _pair(
             b=q[keep] / reference[keep],
             n=n,
             outside=np.column_stack([p[lost], q[lost]]),
-            tail=(float(tail[0]), float(tail[1]) + missed),
-            tail_doubt=(float(tail[0]), float(tail[1]) + missed),
+            tail=(float(tail[0]) + missed, float(tail[1]) + missed),
+            tail_doubt=(float(tail[0]) + missed, float(tail[1]) + missed),
             rel=2.0 * law.rel + 2 * U,
             leftover=(leftover[0] + gone, leftover[1] + 1e-8 * gone),
         )

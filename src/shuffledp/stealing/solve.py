@@ -44,6 +44,8 @@ _MISSED, _ROOMS = 0.1, (1.5, 3.0, 0.5)
 _ALIKE = 1e-6
 # eps is looked for between these.
 _LARGEST, _SMALLEST = 40.0, 1e-12
+# e^700 is a float, with room for what it is multiplied by.
+_LARGEST_FLOAT = 700.0
 
 
 class Certified(NamedTuple):
@@ -99,6 +101,9 @@ class Curve:
 
     def log_delta(self, epsilon: float) -> Certified | None:
         """Upper bound of log delta at this eps > 0; None where no reservoir is large enough."""
+        if epsilon > _LARGEST_FLOAT:
+            # e^eps leaves the range of floats: nothing is won there.
+            return None
         if epsilon not in self._known:
             self._known[epsilon] = self._log_delta(epsilon)
         return self._known[epsilon]
