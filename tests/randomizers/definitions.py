@@ -5,9 +5,10 @@ One row for each input of the WHOLE domain, one column for each output. Only sma
 
 import itertools
 import math
-import operator
 
 from flint import arb, ctx
+
+from randomizers import small_fields
 
 ctx.prec = 300
 
@@ -85,13 +86,13 @@ def hash_family(domain, l, eps0):
 
 
 def affine(domain, q, eps0, exp=lambda x: arb(x).exp()):
-    """PI-RAPPOR: reports (a_1, .., a_t, b) in lexical order, likelier where a . x + b = 0 mod q."""
+    """PI-RAPPOR: reports (a_1, .., a_t, b) in lexical order, likelier where a . x + b = 0."""
     t = next(t for t in itertools.count(1) if q**t >= domain)
     inputs = list(itertools.product(range(q), repeat=t))[:domain]
     grow, unit = exp(eps0), q**t * (exp(eps0) + q - 1)
     return [
         [
-            (grow if (sum(map(operator.mul, a, x)) + b) % q == 0 else 1) / unit
+            (grow if small_fields.dot((*a, b), (*x, 1), q) == 0 else 1) / unit
             for *a, b in itertools.product(range(q), repeat=t + 1)
         ]
         for x in inputs
@@ -99,7 +100,7 @@ def affine(domain, q, eps0, exp=lambda x: arb(x).exp()):
 
 
 def projective(domain, q, eps0, exp=lambda x: arb(x).exp()):
-    """Points, likelier where the product with the own one is 0 mod q: first elements not 0 are 1.
+    """Points, likelier where the product with the own one is 0: first elements not 0 are 1.
 
     In lexical order: the fewer elements follow the 1, the earlier.
     """
@@ -107,7 +108,7 @@ def projective(domain, q, eps0, exp=lambda x: arb(x).exp()):
     vectors = itertools.product(range(q), repeat=t)
     points = [v for v in vectors if next((x for x in v if x), 0) == 1]
     grow = exp(eps0)
-    hit = [[sum(map(operator.mul, x, y)) % q == 0 for y in points] for x in points[:domain]]
+    hit = [[small_fields.dot(x, y, q) == 0 for y in points] for x in points[:domain]]
     return [
         [(grow if h else 1) / (sum(row) * (grow - 1) + len(points)) for h in row] for row in hit
     ]

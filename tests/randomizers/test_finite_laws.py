@@ -37,10 +37,10 @@ def mechanisms(eps0):
     for domain, blocks in ((2, 2), (3, 2), (5, 2), (7, 2), (4, 4), (6, 4), (7, 3)):
         response = sd.HadamardResponse(domain=domain, eps0=eps0, blocks=blocks)
         yield response, definitions.hadamard_blocks(domain, blocks, eps0)
-    for domain, q in ((3, 2), (5, 3)):
+    for domain, q in ((3, 2), (5, 3), (5, 4)):
         made = sd.PIRAPPOR(domain=domain, q=q, eps0=eps0)
         yield made, definitions.affine(domain, q, eps0)
-    for domain, q in ((3, 2), (6, 2), (5, 3)):
+    for domain, q in ((3, 2), (6, 2), (5, 3), (5, 4)):
         made = sd.ProjectiveGeometry(domain=domain, q=q, eps0=eps0)
         yield made, definitions.projective(domain, q, eps0)
     for d, k in ((2, 1), (3, 1), (3, 2), (4, 2), (5, 2), (5, 4), (6, 3)):

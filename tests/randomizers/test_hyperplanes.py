@@ -10,7 +10,7 @@ import pytest
 
 import shuffledp as sd
 from divergence.oracle import exponential, worst_delta
-from randomizers import definitions
+from randomizers import definitions, small_fields
 from randomizers.checks import (
     assert_bracket,
     assert_law,
@@ -20,7 +20,7 @@ from randomizers.checks import (
 )
 from shuffledp.ball.hyperplanes import RECORDS
 from shuffledp.ball.laws import finite_law
-from shuffledp.randomizers import field
+from shuffledp.randomizers import field, galois, pi_rappor, primes
 
 KINDS = {sd.PIRAPPOR: definitions.affine, sd.ProjectiveGeometry: definitions.projective}
 # Fields of two and more elements, all inputs of a space and some, of two and more dimensions.
@@ -38,6 +38,12 @@ SMALL = [
         (9, 3),
         (6, 5),
         (7, 7),
+        (4, 4),
+        (5, 4),
+        (6, 4),
+        (8, 8),
+        (10, 8),
+        (11, 9),
     )
 ]
 NAMED = [pytest.param(*case, id="-".join([case[0].name, *map(str, case[1:])])) for case in SMALL]
@@ -60,7 +66,9 @@ def test_law_of_every_four_inputs_is_that_of_the_definition(kind, domain, q):
     rows = rows_of(kind, domain, q)
     made = kind(domain=domain, eps0=EPS0, q=q)
     assert_private(rows, made.eps0)
-    some = list(itertools.permutations(range(domain), min(4, domain)))[:: 1 + domain**4 // 40]
+    some = list(itertools.permutations(range(domain), min(4, domain)))[
+        :: 1 + domain**4 // (40 if q < 8 else 4)
+    ]
     for inputs in [(0, 1), (1, 1, 0), *some]:
         assert_law(made.law(inputs), columns(rows, inputs))
 
@@ -92,10 +100,12 @@ BRACKETS = [
     (sd.PIRAPPOR, 3, 2, (1, 2, 3)),
     (sd.PIRAPPOR, 4, 2, (2,)),
     (sd.PIRAPPOR, 3, 3, (2,)),
+    (sd.PIRAPPOR, 4, 4, (2,)),
     (sd.ProjectiveGeometry, 3, 2, (1, 2, 3, 4)),
     (sd.ProjectiveGeometry, 7, 2, (2,)),
     (sd.ProjectiveGeometry, 4, 2, (3,)),
     (sd.ProjectiveGeometry, 4, 3, (3,)),
+    (sd.ProjectiveGeometry, 5, 4, (2,)),
 ]
 
 
@@ -169,6 +179,88 @@ def test_sums_count_the_reports_that_favour_each_item(kind, domain, q, table, mo
     assert not none.sums.any()
 
 
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(("q", "t"), [(4, 4), (8, 3), (9, 3), (16, 2), (25, 2), (27, 2)])
+@pytest.mark.parametrize("table", [800, 1 << 20])
+def test_whole_domains_over_powers_of_primes_are_decoded_exactly(kind, q, t, table, monkeypatch):
+    """By additive characters, against products of each report with each item."""
+    monkeypatch.setattr(field, "_TABLE", table)
+    affine = kind is sd.PIRAPPOR
+    made = kind(domain=q**t if affine else (q**t - 1) // (q - 1), eps0=EPS0, q=q)
+    assert (made.digits if affine else made.dimension) == t
+    rng = np.random.default_rng(q)
+    if affine:
+        reports = vectors = rng.integers(0, q, (200, t + 1))
+    else:
+        reports = rng.integers(0, made.outputs, 200)
+        vectors = made.vectors(reports)
+    sums, products = map(np.array, small_fields.tables(q))
+    normals = np.array(made.normals(range(made.domain)))
+    total = np.zeros((len(vectors), made.domain), dtype=int)
+    for left, right in zip(vectors.T, normals.T, strict=True):
+        total = sums[total, products[left[:, None], right]]
+    wanted = (total == 0).sum(axis=0)
+    assert made.aggregate(reports).sums.tolist() == wanted.tolist()
+    # Alike for items in another order, and where one is asked for alone.
+    items = rng.permutation(made.domain)
+    assert made.aggregate(reports, items=items).sums.tolist() == wanted[items].tolist()
+    assert made.aggregate(reports, items=items[:1]).sums.tolist() == wanted[items[:1]].tolist()
+
+
+class EveryDraw:
+    """In place of a source: all numbers below the limit, in order; coins as told."""
+
+    def __init__(self, coin):
+        self.coin = coin
+
+    def coins(self, chance, count):
+        return np.full(count, self.coin)
+
+    def below(self, limit, count):
+        assert count in {0, limit}
+        return np.arange(count)
+
+    def uniform(self, limit, count):
+        """Rows of t elements: all of them, for q^t users."""
+        t = next(t for t in itertools.count(1) if t * limit**t >= count)
+        assert t * limit**t == count
+        return np.array(list(itertools.product(range(limit), repeat=t))).ravel()
+
+
+@pytest.mark.parametrize(("domain", "q"), [(4, 4), (6, 4), (9, 8), (11, 9), (8, 7), (6, 2)])
+def test_what_is_drawn_has_the_law_declared(domain, q, monkeypatch):
+    """All random choices enumerated: the channel is that of the definition, exactly."""
+    monkeypatch.setattr(pi_rappor, "respond", lambda reports, *_: reports)
+    grow = rational_exponential(EPS0)
+    response = sd.PIRAPPOR(domain=domain, eps0=EPS0, q=q)
+    t = response.digits
+    for x, row in enumerate(rows_of(sd.PIRAPPOR, domain, q)):
+        reports = response._sample(np.full(q**t, x), EveryDraw(False)).astype(int)
+        places = (reports @ q ** np.arange(t, -1, -1)).tolist()
+        assert len(set(places)) == q**t
+        # The constant that is 0 at x with E/(E + q - 1), each other one with 1/(E + q - 1).
+        law = [1 / (q**t * (grow + q - 1))] * q ** (t + 1)
+        for place in places:
+            law[place] *= grow
+        assert law == row
+    points = sd.ProjectiveGeometry(domain=domain, eps0=EPS0, q=q)
+    k, c = points.outputs, points.on_hyperplane
+    uniform = k / (c * grow + k - c)
+    assert sorted(points._sample(np.zeros(k, dtype=int), EveryDraw(True))) == list(range(k))
+    for x, row in enumerate(rows_of(sd.ProjectiveGeometry, domain, q)):
+        drawn = Counter(points._sample(np.full(c, x), EveryDraw(False)).tolist())
+        law = [uniform / k + (1 - uniform) * Fraction(drawn[y], c) for y in range(k)]
+        assert law == row
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_power_of_a_prime_may_be_better_than_the_primes_beside_it(kind):
+    """As the classes' notes say."""
+    made = kind(domain=1000, eps0=1.0)
+    assert made.q == 3
+    assert 0.97 < kind(domain=1000, eps0=1.0, q=4).variance() / made.variance() < 0.985
+
+
 @pytest.mark.many(3)
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("eps0", [0.3, 2.0, 5.0, 8.0])
@@ -187,9 +279,9 @@ def test_large_domains_are_decoded_item_by_item_alike(kind, eps0):
 
 
 def test_reports_of_huge_fields_are_drawn_without_a_list():
-    """In a field of 2^31 - 1, for 10^9 items: reports hit their item about as often as said."""
-    for kind in KINDS:
-        made = kind(domain=10**9, eps0=21.0, q=field.LARGEST)
+    """In the largest fields, for 10^9 items: reports hit their item about as often as said."""
+    for kind, q in itertools.product(KINDS, (primes.LARGEST, 2**30, 46337**2)):
+        made = kind(domain=10**9, eps0=21.0, q=q)
         reports = made.simulate(np.full(200, 10**9 - 1), seed=3)
         hits = made.aggregate(reports, items=[10**9 - 1, 5]).sums
         assert abs(hits[0] - 200 * made.support.own) < 40
@@ -197,37 +289,28 @@ def test_reports_of_huge_fields_are_drawn_without_a_list():
 
 
 def test_points_are_numbered_one_to_one():
-    for q, domain in ((2, 31), (3, 40), (5, 31), (11, 12)):
+    for q, domain in ((2, 31), (3, 40), (5, 31), (11, 12), (4, 22), (8, 10), (9, 11)):
         made = sd.ProjectiveGeometry(domain=domain, q=q, eps0=1.0)
         every = np.arange(made.outputs)
         vectors = made.vectors(every)
         for factor in range(1, q):
-            assert (made._numbers(vectors * factor % q) == every).all()
-    large = sd.ProjectiveGeometry(domain=10**9, q=field.LARGEST, eps0=1.0)
-    last = np.array([large.outputs - 1, field.LARGEST - 1, 5, 0])
-    assert (large._numbers(large.vectors(last) * 12345 % field.LARGEST) == last).all()
-
-
-def test_prime_numbers():
-    sieve = [n for n in range(2, 3000) if all(n % d for d in range(2, math.isqrt(n) + 1))]
-    assert [n for n in range(2, 3000) if field.is_prime(n)] == sieve
-    # Numbers that pass for prime with few witnesses, and the largest of all.
-    assert not any(map(field.is_prime, (2047, 1_373_653, 25_326_001, 46_337**2, 2**31 - 3)))
-    assert field.is_prime(field.LARGEST)
-    assert field.primes_beside(1.5) == (2,)
-    assert field.primes_beside(8.4) == (7, 11)
-    assert field.primes_beside(1e300) == (field.LARGEST,)
+            assert (made._numbers(galois.field(q).multiply(vectors, factor)) == every).all()
+    for q in (primes.LARGEST, 2**30, 3**19, 2**16):
+        large = sd.ProjectiveGeometry(domain=10**9, q=q, eps0=1.0)
+        last = np.array([large.outputs - 1, q - 1, 5, 0])
+        multiples = galois.field(q).multiply(large.vectors(last), np.array(12345))
+        assert (large._numbers(multiples) == last).all()
 
 
 def test_default_fields_are_near_the_growth_and_have_the_least_variance():
     for kind in KINDS:
         for eps0 in (1e-200, 0.2, 1.0, 2.0, 3.7):
             chosen = kind(domain=1000, eps0=eps0)
-            assert chosen.q in field.primes_beside(math.exp(eps0) + 1.0)
+            assert chosen.q in primes.primes_beside(math.exp(eps0) + 1.0)
             if eps0 > 1e-100:
                 best = min(
                     kind(domain=1000, eps0=eps0, q=q).variance()
-                    for q in field.primes_beside(math.exp(eps0) + 1.0)
+                    for q in primes.primes_beside(math.exp(eps0) + 1.0)
                 )
                 assert chosen.variance() == best
     # Just below a prime the next one above is better: 2.9^2 > (3 - 1)(5 - 1), 4.95^2 > 4 6.
@@ -249,7 +332,7 @@ def test_message_sizes():
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("q", [1, 4, 9, 2.5, True, 2**31, 6])
+@pytest.mark.parametrize("q", [1, 6, 12, 2.5, True, 2**31, 46337 * 46327])
 def test_fields_that_are_none_are_refused(kind, q):
     with pytest.raises(sd.ParameterError, match=r"^q = "):
         kind(domain=10, eps0=1.0, q=q)
@@ -271,7 +354,12 @@ def test_reports_outside_the_message_space_are_refused(made, bad):
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
-    "wrong", [{"domain": 10**9 + 1}, {"q": 9}, {"q": 2**31 + 11}, {"domain": 1}]
+    "wrong",
+    [
+        {"domain": 10**9 + 1},
+        {"domain": 1},
+        *({"q": q} for q in (6, 12, 1, 2**31, 2**31 + 11, 46337 * 46327)),
+    ],
 )
 def test_the_verifier_refuses_what_the_class_refuses(kind, wrong):
     table = kind(domain=10, eps0=1.0, q=3).to_dict() | wrong

@@ -7,7 +7,7 @@ import math
 from shuffledp.errors import not_installed
 
 try:
-    from flint import acb, acb_mat, arb, arb_mat, arb_poly, ctx, fmpq, fmpq_mat, nmod_mat
+    from flint import acb, acb_mat, arb, arb_mat, arb_poly, ctx, fmpq, fmpq_mat, nmod_mat, nmod_poly
 except ImportError as error:  # pragma: no cover (the tests need python-flint)
     raise ImportError(not_installed("the ball-arithmetic verifier", ["flint"], "verify")) from error
 
@@ -23,6 +23,7 @@ __all__ = [
     "fmpq",
     "fmpq_mat",
     "nmod_mat",
+    "nmod_poly",
 ]
 
 

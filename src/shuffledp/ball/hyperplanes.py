@@ -1,8 +1,9 @@
-"""Mechanisms whose outputs are vectors over a prime field, likelier on the input's hyperplane.
+"""Mechanisms whose outputs are vectors over a finite field, likelier on the input's hyperplane.
 
 PI-RAPPOR (Feldman, Talwar 2021) and the projective geometry response (Feldman, Nelson, Nguyen,
 Talwar 2022), from their definitions. How many vectors are on which hyperplanes follows from the
-ranks of sets of their normals, which `flint` finds.
+ranks of sets of their normals, which `flint` finds: an element of the field of p^m stands for the
+matrix of multiplication by it over the field of p, so ranks there are m times as large.
 """
 
 from __future__ import annotations
@@ -10,30 +11,74 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from shuffledp.errors import ParameterError
 
-from ._flint import arb, nmod_mat
+from ._flint import arb, nmod_mat, nmod_poly
 from .outputs import Law, Parameters, check_inputs, hit_or_miss, positive, whole
 from .record import Record, Step
 
 __all__ = ["RECORDS"]
 
 _DOMAIN, _FIELD, _EPS0 = 10**9, 2**31 - 1, 300.0
+_SIZES = "a prime or a power of a prime, below 2^31"
 Flags = tuple[bool, ...]
 
 
-def _is_prime(q: int) -> bool:
-    """By division: q < 2^31 has a divisor up to 46,340, or none."""
-    return q >= 2 and all(q % d for d in range(2, math.isqrt(q) + 1))
+def _root(q: int) -> tuple[int, int] | None:
+    """(p, m) with q = p^m, p prime: its least divisor, to be found up to 46,340 or it is q."""
+    p = next((d for d in range(2, math.isqrt(q) + 1) if q % d == 0), q)
+    m, left = 0, q
+    while left > 1 and left % p == 0:
+        m, left = m + 1, left // p
+    return (p, m) if m and left == 1 else None
+
+
+def _has_no_factors(coefficients: Sequence[int], p: int) -> bool:
+    _, factors = nmod_poly(coefficients, p).factor()
+    return len(factors) == 1 and factors[0][1] == 1
+
+
+@lru_cache(maxsize=8)
+def _powers(p: int, m: int) -> list[nmod_mat]:
+    """Matrices of multiplication by 1, x, .., x^(m-1) mod p and f.
+
+    f is the polynomial x^m + d_(m-1) x^(m-1) + .. + d_0 without factors mod p whose number
+    d_0 + d_1 p + .. is least; that says which element of the field the number 2 is, and so on.
+    """
+    candidates = (_written(number, p, m)[::-1] for number in range(p**m))
+    low = next(low for low in candidates if _has_no_factors([*low, 1], p))
+    # Row i is x^(i+1): the next unit vector, and x^m from f = 0.
+    rows = [[int(j == i + 1) for j in range(m)] for i in range(m - 1)]
+    companion = nmod_mat([*rows, [-d % p for d in low]], p)
+    return [companion**i for i in range(m)]
+
+
+def _rank(vectors: Sequence[Sequence[int]], p: int, m: int) -> int:
+    """Rank of vectors over the field of p^m, by that of their matrices over the field of p."""
+    if not vectors:
+        return 0
+    powers = _powers(p, m)
+    rows: list[list[int]] = []
+    for vector in vectors:
+        blocks: list[list[int]] = [[] for _ in range(m)]
+        for element in vector:
+            matrix = nmod_mat(m, m, p)
+            for digit, power in zip(_written(element, p, m)[::-1], powers, strict=True):
+                matrix += power * digit
+            for i in range(m):
+                blocks[i] += [int(matrix[i, j]) for j in range(m)]
+        rows += blocks
+    return nmod_mat(rows, p).rank() // m
 
 
 def _field(mechanism: Parameters) -> tuple[int, int, arb]:
     """Domain, size of the field and eps0."""
     domain, q = whole(mechanism, "domain", 2), whole(mechanism, "q", 2)
-    if not (q <= _FIELD and _is_prime(q)):
-        raise ParameterError(f"q = {q!r}: wanted a prime below 2^31")
+    if not (q <= _FIELD and _root(q)):
+        raise ParameterError(f"q = {q!r}: wanted {_SIZES}")
     if domain > _DOMAIN:
         raise ParameterError(f"domain = {domain!r}: wanted at most {_DOMAIN:,}")
     return domain, q, positive(mechanism, "eps0")
@@ -51,10 +96,13 @@ def _orthogonal(normals: Sequence[Sequence[int]], q: int) -> dict[Flags, int]:
     the sets that contain it leaves those orthogonal to no more.
     """
     count, m = len(normals), len(normals[0])
+    base = _root(q)
+    if base is None:
+        raise ParameterError(f"q = {q!r}: wanted {_SIZES}")
     at_least: dict[Flags, int] = {}
     for flags in itertools.product((False, True), repeat=count):
         rows = [list(v) for v, flag in zip(normals, flags, strict=True) if flag]
-        at_least[flags] = q ** (m - (nmod_mat(rows, q).rank() if rows else 0))
+        at_least[flags] = q ** (m - _rank(rows, *base))
     found = {}
     for flags in at_least:
         larger = (
@@ -129,15 +177,15 @@ def _nats(value: Any, mechanism: Parameters) -> bool:
     return type(value) is float and 0.0 < value <= _EPS0
 
 
-def _prime(value: Any, mechanism: Parameters) -> bool:
+def _power(value: Any, mechanism: Parameters) -> bool:
     del mechanism
-    return type(value) is int and 2 <= value <= _FIELD and _is_prime(value)
+    return type(value) is int and 2 <= value <= _FIELD and _root(value) is not None
 
 
 _RANGES = {
     "domain": (f"a whole number from 2 to {_DOMAIN:,}", _whole),
     "eps0": (f"a number from 0 to {_EPS0:g}", _nats),
-    "q": ("a prime below 2^31", _prime),
+    "q": (_SIZES, _power),
 }
 _PAIR_STEP: Step = (
     "hyperplanes",

@@ -1,6 +1,6 @@
-"""Vectors over the field of a prime number of elements: which hyperplanes hold which of them.
+"""Vectors over a finite field: which hyperplanes hold which of them.
 
-The field is never listed: an element is a number 0 .. q-1, a vector a row of such numbers.
+An element is a number 0 .. q-1 as ``galois`` says, a vector a row of such numbers.
 """
 
 from __future__ import annotations
@@ -13,56 +13,15 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shuffledp import _check
-from shuffledp.errors import rejected
-from shuffledp.values.described import DerivedInt, given
+from shuffledp.randomizers import galois
+from shuffledp.randomizers.galois import Field, Integers
 
-Integers = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 # Blocks of reports: constants (users,), coefficients (users, m) and how often each report occurs.
 Blocks = Callable[[], Iterator[tuple[Integers, Integers, Any]]]
 
-# Products of two elements are below 2^62.
-LARGEST = 2**31 - 1
-# No composite number below 3,215,031,751 passes these (Pomerance, Selfridge, Wagstaff 1980).
-_WITNESSES = (2, 3, 5, 7)
 # Entries of the table that is transformed: 8 MB of counts, three times that while it is.
 _TABLE = 1 << 20
-
-
-def is_prime(q: int) -> bool:
-    """Whether q is prime, 2 <= q <= 2^31 - 1 (Miller, Rabin with enough witnesses)."""
-    if q in _WITNESSES:
-        return True
-    if q < 2 or q % 2 == 0:
-        return False
-    twos = (q - 1 & 1 - q).bit_length() - 1
-    for base in _WITNESSES:
-        x = pow(base, q - 1 >> twos, q)
-        # mutate: equivalent, no power q - 1 is -1 for odd q (its factors would be 1 mod 2^(twos+1))
-        powers = itertools.accumulate(range(twos - 1), lambda y, _: y * y % q, initial=x)
-        if x != 1 and q - 1 not in powers:
-            return False
-    return True
-
-
-def primes_beside(x: float) -> tuple[int, ...]:
-    """The largest prime up to x and the smallest from x on; one where they are the same."""
-    start = math.floor(min(max(x, 2.0), float(LARGEST)))
-    below = next(q for q in range(start, 1, -1) if is_prime(q))
-    above = next(
-        q for q in range(math.ceil(min(max(x, 2.0), float(LARGEST))), LARGEST + 1) if is_prime(q)
-    )
-    return tuple(dict.fromkeys((below, above)))
-
-
-def prime(value: int | None, choose: Callable[[], int]) -> int:
-    """The field's size: as given, if it is prime, or as chosen."""
-    if not given(value):
-        return DerivedInt(choose())
-    q = _check.count("q", value, low=2, high=LARGEST)
-    if not is_prime(q):
-        raise rejected("q", value, "a prime number")
-    return q
 
 
 def points(q: int, t: int) -> int:
@@ -79,38 +38,18 @@ def digits(numbers: npt.ArrayLike, q: int, m: int) -> Integers:
     return found
 
 
-def dot(a: npt.NDArray[Any], b: npt.NDArray[Any], q: int) -> Integers:
-    """Products of rows in the field."""
-    total = np.zeros(len(a), dtype=np.int64)
-    for left, right in zip(a.T, b.T, strict=True):
-        total = (total + left * right) % q
-    return total
-
-
-def inverse(x: Integers, q: int) -> Integers:
-    """x^(q - 2): what x has to be multiplied by for 1; 0 for 0, and for q = 2 x itself."""
-    found, power = np.ones_like(x), x % q
-    exponent = max(q - 2, 1)
-    while exponent:
-        if exponent & 1:
-            found = found * power % q
-        power, exponent = power * power % q, exponent >> 1
-    return found
-
-
 def rank(vectors: Sequence[Sequence[int]], q: int) -> int:
-    """Dimension of what the vectors span."""
-    rows = [list(vector) for vector in vectors]
+    """Dimension of what the vectors span, by elimination without division."""
+    space = galois.field(q)
+    rows = np.array(vectors, dtype=np.int64)
     found = 0
-    for column in range(len(rows[0]) if rows else 0):
-        pivot = next((i for i in range(found, len(rows)) if rows[i][column]), None)
-        if pivot is None:
-            continue
-        rows[found], rows[pivot] = rows[pivot], rows[found]
-        unit = pow(rows[found][column], -1, q)
-        for i in range(found + 1, len(rows)):
-            factor = rows[i][column] * unit % q
-            rows[i] = [(x - factor * y) % q for x, y in zip(rows[i], rows[found], strict=True)]
+    while rows.any():
+        # Rows that the first one with an element in the first column that has any clears of it.
+        column = int(np.argmax(rows.any(axis=0)))
+        pivot = int(np.argmax(rows[:, column] != 0))
+        first, rows = rows[pivot], np.delete(rows, pivot, axis=0)
+        taken = space.multiply(space.negative(rows[:, column])[:, None], first)
+        rows = space.add(space.multiply(rows, first[column]), taken)
         found += 1
     return found
 
@@ -142,17 +81,19 @@ def supporters(reports: Blocks, q: int, m: int, items: Integers) -> Integers:
     Items whose high digits agree go together: b and the high part of a . x make one element s of
     the field, reports are counted by (s, low coefficients y), a table of q^(r+1) entries, and
 
-        #{s + w . y = 0}  =  (1/q) sum_c F[c, c w],    F the Fourier transform of the table,
+        #{s + w . y = 0}  =  (1/q) sum_c F[c, c w],
+        F[c, d]  =  sum_{s, y} X(c s + d . y) table[s, y],    X(v) = e^{-2 pi i Tr(v)/p},
 
-    for all w of r digits at once, because the sum over c of e^{-2 pi i c v/q} is q for v = 0, else
-    0. Reports and a table are all that is held, never reports times items.
+    for all w of r digits at once: X is an additive character (Tr the trace to the field of p
+    elements; v itself if q = p), so that the sum over c of X(c v) is q for v = 0, else 0. Reports
+    and a table are all that is held, never reports times items.
 
     Parameters
     ----------
     reports : callable
         Makes the blocks of reports, anew for each group of items: b, a and how often (None: once).
     q : int
-        The field's size, prime.
+        The field's size.
     m : int
         Digits of an item, coefficients of a report.
     items : ndarray of int, shape (K,)
@@ -177,14 +118,12 @@ def _low_digits(q: int, m: int, count: int) -> int:
 
 def _of_head(reports: Blocks, q: int, head: Integers, r: int) -> Integers:
     """Of all items with these high digits, by their r low ones."""
-    high = head.shape[1]
+    high, space = head.shape[1], galois.field(q)
     places = q ** np.arange(r, -1, -1)
     table = np.zeros(q ** (r + 1) if r else 1)
     for constants, coefficients, times in reports():
-        s = (
-            constants
-            + dot(coefficients[:, :high], np.broadcast_to(head, (len(constants), high)), q)
-        ) % q
+        known = np.broadcast_to(head, (len(constants), high))
+        s = space.add(constants, space.dot(coefficients[:, :high], known))
         if not r:
             table[0] += np.count_nonzero(s == 0) if times is None else times[s == 0].sum()
             continue
@@ -192,20 +131,44 @@ def _of_head(reports: Blocks, q: int, head: Integers, r: int) -> Integers:
         table += np.bincount(codes, weights=times, minlength=table.size)
     if not r:
         return table.astype(np.int64)
-    return _solutions(table.reshape((q,) * (r + 1)))
+    return _solutions(table, space, r)
 
 
-def _solutions(table: np.ndarray) -> Integers:
-    """Sum of table[y, s] over s + w . y = 0, for all w.
+def _solutions(table: Floats, space: Field, r: int) -> Integers:
+    """Sum of table[y, s] over s + w . y = 0, for all w; table and sums in rows, as numbers.
 
     The table's numbers are whole and their sum N; rounding errs by less than 100 N 2^-53, which
-    is far below 1/2 for all N < 2^40. F[c, c w] and F[-c, -c w] are conjugate.
+    is far below 1/2 for all N < 2^40 (for p = 2 there is none). F[c, c w] and F[-c, -c w] are
+    conjugate: of each such two the one is taken whose last digit is in the half that is kept.
     """
-    q, r = table.shape[0], table.ndim - 1
-    spectrum = np.fft.rfftn(table)
+    q, p = space.q, space.p
+    half = p // 2 + 1
+    spectrum = _spectrum(table, p).reshape((q,) * r + (q // p * half,))
+    elements = np.arange(q)
+    opposite, places = space.negative(elements), space.dual(elements)
+    groups, digit = np.divmod(places, p)
+    # A last digit of 0 is that of both.
+    taken = np.where(digit == 0, elements <= opposite, digit < half)
     total = np.zeros((q,) * r)
-    for c in range(q // 2 + 1):
-        along = c * np.arange(q) % q
-        share = 1.0 if c in (0, q - c) else 2.0
-        total += share * spectrum[..., c][np.ix_(*[along] * r)].real
+    for c in elements[taken]:
+        along = places[space.multiply(c, elements)]
+        share = 1.0 if c == opposite[c] else 2.0
+        part = spectrum[..., groups[c] * half + digit[c]][np.ix_(*[along] * r)]
+        total += share * np.real(part)
     return np.rint(total / q).astype(np.int64).ravel()
+
+
+def _spectrum(table: Floats, p: int) -> npt.NDArray[Any]:
+    """Sums of table[k] e^{-2 pi i (k . l)/p} by the digits of k and l to base p, as one row.
+
+    l in ascending order, of its last digits 0 .. p//2 alone. For p = 2 they are real (Hadamard's).
+    """
+    places = round(math.log(table.size, p))
+    if p != 2:
+        return np.fft.rfftn(table.reshape((p,) * places)).ravel()
+    found = table
+    for _ in range(places):
+        # The last digit, transformed, becomes the first one: all of them, and they are in order.
+        zero, one = found.reshape(-1, 2).T
+        found = np.concatenate((zero + one, zero - one))
+    return found

@@ -1,4 +1,4 @@
-"""What mechanisms whose reports support the items of a hyperplane over a prime field share."""
+"""What mechanisms whose reports support the items of a hyperplane over a finite field share."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp import _check
-from shuffledp.randomizers import field
 from shuffledp.randomizers.base import WorstPairs, WorstTriples
 from shuffledp.randomizers.frequency import FrequencyRandomizer
+from shuffledp.randomizers.primes import field_size
 from shuffledp.theorems import HYPERPLANE_PAIRS, HYPERPLANE_TRIPLES
 
 
@@ -31,7 +31,7 @@ class HyperplaneResponse(FrequencyRandomizer):
         largest = _check.LARGEST_DOMAIN
         object.__setattr__(self, "domain", _check.count("domain", self.domain, low=2, high=largest))
         object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
-        object.__setattr__(self, "q", field.prime(self.q, self._best_prime))
+        object.__setattr__(self, "q", field_size(self.q, self._best_prime))
 
     @abstractmethod
     def _best_prime(self) -> int:

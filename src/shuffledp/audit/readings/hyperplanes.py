@@ -9,7 +9,7 @@ import numpy as np
 
 from shuffledp.audit.readings.base import Labels, Reading, reads
 from shuffledp.audit.readings.finite import patterns, whole, with_bystanders
-from shuffledp.randomizers import PIRAPPOR, ProjectiveGeometry, field
+from shuffledp.randomizers import PIRAPPOR, ProjectiveGeometry, field, galois
 
 
 @reads(PIRAPPOR, ProjectiveGeometry)
@@ -22,6 +22,7 @@ def _hyperplanes(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Read
     items = with_bystanders(inputs, randomizer.items)
     q, grow = randomizer.size, math.exp(randomizer.eps0)
     normals = randomizer.normals(items)
+    space = galois.field(q)
     counts = field.hits(normals, q)
     affine = isinstance(randomizer, PIRAPPOR)
     if not affine:
@@ -35,10 +36,9 @@ def _hyperplanes(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Read
         return share * (grow if pattern[own] else 1.0)
 
     def supports(given: Any) -> tuple[Any, Any]:
-        vectors, bad = (_rows if affine else _points)(randomizer, given)
-        zeros = [
-            field.dot(vectors, np.tile(normal, (len(vectors), 1)), q) == 0 for normal in normals
-        ]
+        labels, bad = (_rows if affine else _points)(randomizer, given)
+        vectors = labels.astype(np.int64, copy=False)
+        zeros = [space.dot(vectors, np.tile(normal, (len(vectors), 1))) == 0 for normal in normals]
         return np.column_stack(zeros), bad
 
     return patterns(items, chance, len(inputs), supports, "zero at:")

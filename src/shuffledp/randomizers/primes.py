@@ -1,0 +1,81 @@
+"""Prime numbers and their powers below 2^31: the sizes of finite fields."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+from shuffledp import _check
+from shuffledp.errors import rejected
+from shuffledp.values.described import DerivedInt, given
+
+# Products of two elements of a prime field are below 2^62.
+LARGEST = 2**31 - 1
+# No composite number below 3,215,031,751 passes these (Pomerance, Selfridge, Wagstaff 1980).
+_WITNESSES = (2, 3, 5, 7)
+
+
+def is_prime(q: int) -> bool:
+    """Whether q is prime, 2 <= q <= 2^31 - 1 (Miller, Rabin with enough witnesses)."""
+    if q in _WITNESSES:
+        return True
+    if q < 2 or q % 2 == 0:
+        return False
+    twos = (q - 1 & 1 - q).bit_length() - 1
+    for base in _WITNESSES:
+        x = pow(base, q - 1 >> twos, q)
+        # mutate: equivalent, no power q - 1 is -1 for odd q (its factors would be 1 mod 2^(twos+1))
+        powers = itertools.accumulate(range(twos - 1), lambda y, _: y * y % q, initial=x)
+        if x != 1 and q - 1 not in powers:
+            return False
+    return True
+
+
+def prime_power(q: int) -> tuple[int, int] | None:
+    """(p, m) with p prime and p^m = q, or None if there are none; q <= 2^31 - 1."""
+    for m in range(1, q.bit_length()):
+        # A float's root of a number below 2^31 is next to the whole one, if there is one.
+        p = round(q ** (1.0 / m))
+        if p**m == q and is_prime(p):
+            return p, m
+    return None
+
+
+def prime_factors(n: int) -> tuple[int, ...]:
+    """The primes that divide n >= 1, in ascending order, by division."""
+    found = []
+    d = 2
+    while d * d <= n:
+        if n % d:
+            d += 1
+            continue
+        found.append(d)
+        n //= d
+    return tuple(dict.fromkeys([*found, *([n] if n > 1 else [])]))
+
+
+def primes_beside(x: float) -> tuple[int, ...]:
+    """The largest prime up to x and the smallest from x on; one where they are the same."""
+    start = math.floor(min(max(x, 2.0), float(LARGEST)))
+    below = next(q for q in range(start, 1, -1) if is_prime(q))
+    above = next(
+        q for q in range(math.ceil(min(max(x, 2.0), float(LARGEST))), LARGEST + 1) if is_prime(q)
+    )
+    return tuple(dict.fromkeys((below, above)))
+
+
+def field_size(value: int | None, choose: Callable[[], int]) -> int:
+    """The field's size: as given, if there is such a field, or as chosen.
+
+    Raises
+    ------
+    ParameterError
+        If it is no power of a prime number, or not below 2^31.
+    """
+    if not given(value):
+        return DerivedInt(choose())
+    q = _check.count("q", value, low=2, high=LARGEST)
+    if prime_power(q) is None:
+        raise rejected("q", value, "a prime number or a power of a prime")
+    return q
