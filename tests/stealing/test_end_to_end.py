@@ -12,7 +12,7 @@ import pytest
 from scipy.stats import binom
 
 import shuffledp as sd
-from shuffledp.analyses import closing, usual
+from shuffledp.analysis import closing, usual
 from stealing.exact import grown
 
 DELTA = 1e-6

@@ -13,7 +13,7 @@ from scipy.stats import binom
 
 import shuffledp as sd
 from shuffledp.errors import NotCertified
-from shuffledp.stealing import cases_of
+from shuffledp.stealing import cases_of, jump_worst
 from shuffledp.stealing.bound import Gains
 from shuffledp.stealing.cases import FiniteCase
 from shuffledp.stealing.choices import Cut, Tuned
@@ -73,6 +73,13 @@ def check_channel(rng: random.Random, settings: int) -> int:
 def test_random_channels() -> None:
     rng = random.Random(1)
     assert sum(check_channel(rng, 3) for _ in range(12)) > 100
+
+
+def test_random_channels_with_moments(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As where there are many types: moments say which of them have sums."""
+    monkeypatch.setattr(jump_worst, "_FEW", 0)
+    rng = random.Random(5)
+    assert sum(check_channel(rng, 2) for _ in range(3)) > 15
 
 
 @pytest.mark.long
@@ -150,6 +157,12 @@ def test_above_f_for_every_data_set() -> None:
 def test_above_f_for_every_data_set_many() -> None:
     rng = random.Random(4)
     assert len([gap for _ in range(1500) for gap in check_f(rng, 12)]) == 18_000
+
+
+def test_above_f_with_moments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jump_worst, "_FEW", 0)
+    rng = random.Random(6)
+    assert len([gap for _ in range(5) for gap in check_f(rng, 4)]) == 20
 
 
 def one_jump(**changes: Any) -> float:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
-from shuffledp.analyses.ends import refuse_contradiction
+from shuffledp.analysis.ends import refuse_contradiction
 from shuffledp.crowds.case import Choice
 from shuffledp.crowds.rows import table_of
 from shuffledp.crowds.solve import Curve

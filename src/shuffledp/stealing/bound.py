@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shuffledp.numerics import log_add, log_difference, log_of
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.stealing.coarse import log_coarse
 from shuffledp.stealing.measures import Measure
@@ -79,10 +80,14 @@ def log_bound(
     tail = gains.positive * math.exp((n - 1) * math.log1p(-mass * (1.0 - 4 * U)) * (1.0 - 8 * U))
     # A leading message from what was dropped: n gains, int g_+ <= 1 each.
     paid = (tail + reservoir.lost + n * reservoir.dropped) * (1.0 + 16 * U)
-    below = _log_less(enough, paid)
+    below = log_difference(enough, log_of(paid))
     # A contour proposed for some types may be too far out for the gains of others.
     worst = _log_worst(gains, n, within_range(at, gains.top()), below, spare)
-    return enough if worst <= below and below > -math.inf else _log_add(worst, paid)
+    return (
+        enough
+        if worst <= below and below > -math.inf
+        else log_add(worst, log_of(paid), outward=1.0)
+    )
 
 
 def _log_worst(gains: Gains, n: int, at: Contour, enough: float, spare: float) -> float:
@@ -100,7 +105,11 @@ def _log_worst(gains: Gains, n: int, at: Contour, enough: float, spare: float) -
     excess = [excess_of(law, common) for law in whole]
     laws = [tilt(law, at.alpha) for law in whole]
     coarse = [
-        or_infinite(_log_add(log_chernoff(reservoir, tilted, over, n, at) + more, law.lost))
+        or_infinite(
+            log_add(
+                log_chernoff(reservoir, tilted, over, n, at) + more, log_of(law.lost), outward=1.0
+            )
+        )
         for tilted, over, law in zip(laws, excess, gains.types, strict=True)
     ]
     sums = PositiveSums(reservoir, n)
@@ -140,7 +149,9 @@ def _log_sum(sums: PositiveSums, label: _Label, at: Contour, best: float, expect
         if contour is not at and expected + paid > best:
             continue
         found = sums.log(label.law, label.excess, contour)
-        value = min(value, or_infinite(_log_add(found + label.more, label.lost)))
+        value = min(
+            value, or_infinite(log_add(found + label.more, log_of(label.lost), outward=1.0))
+        )
         if value <= best:
             break
     return value
@@ -222,24 +233,3 @@ def excess_of(law: Measure, reservoir: Measure) -> float:
     """Upper bound of the sum of all masses less 1."""
     total = math.fsum([-1.0, *reservoir.mass.tolist(), *law.mass.tolist()])
     return total + 4 * U * abs(total) + U * U
-
-
-def _log_add(log_x: float, y: float) -> float:
-    """log(e^log_x + y) for y >= 0, rounded up."""
-    if y <= 0.0:
-        return log_x
-    log_y = math.log(y)
-    top, rest = max(log_x, log_y), min(log_x, log_y)
-    value = top + math.log1p(math.exp(rest - top))
-    return value + 8 * U * (1.0 + abs(value) + abs(top))
-
-
-def _log_less(log_x: float, y: float) -> float:
-    """log(e^log_x - y) for y >= 0, rounded down; -inf where nothing is left."""
-    if y <= 0.0 or log_x == -math.inf:
-        return log_x
-    log_ratio = math.log(y) - log_x
-    if log_ratio >= 0.0:
-        return -math.inf
-    value = log_x + math.log(-math.expm1(log_ratio)) if log_ratio < -1e-9 else -math.inf
-    return value - 16 * U * (1.0 + abs(value) + abs(log_x)) if value > -math.inf else value

@@ -33,6 +33,8 @@ _MANY = 10_000_000
 _DEAR = 100.0
 # Of a sum's loss of modulus at its turn: below it floats have lost bits.
 _SMALLEST_LOSS = 1e-290
+# Of a sum that is next to nothing, its rise: log(1 - 2^-52) is the least that is said.
+_NOTHING = 2.0 * U - 1.0
 # h T of what is left beyond T: e^{-(hT)^2/2} = 0.04 to 1e-8; the best of them is taken.
 _SMOOTHINGS = (2.5, 3.5, 5.0, 6.0)
 # Fourth moments enter a small correction: a part in a thousand is more than all of their errors.
@@ -90,16 +92,53 @@ def log_coarse(types: Stack, reservoir: Measure, n: int, alpha: float, *, heavy:
     radii = _RADII if n < _MANY else _RADII[:1]
     first = _tilted(_single(common), common.mass, (_NONE, _NONE, _NONE), alpha, radii)
     law = _tilted(types, mass, (left, rest, top), alpha, radii)
-    rise = first.rise + law.rise
-    err = first.rise_err + law.rise_err + 4 * U * (np.abs(rise) + excess)
-    log_mass = np.log1p(rise + err + excess)
-    log_power = n * (log_mass + 8 * U * np.abs(log_mass))
-    log_sum = np.log(_sum(first, law, n, alpha))
-    total = log_power + log_sum - math.log(n) + more
-    total += 16 * U * (np.abs(log_power) + np.abs(log_sum) + math.log(n) + 1.0)
+    total = _log_sums(first, law, excess, n, alpha) + more
     with np.errstate(divide="ignore"):
         total = np.logaddexp(total, np.log(types.lost))
     return total + 16 * U * (1.0 + np.abs(total))
+
+
+def log_coarse_whole(
+    types: Stack,
+    reservoir: Measure,
+    excess: Array,
+    n: int,
+    alpha: float,
+    radii: Sequence[float] = _RADII,
+) -> Array:
+    """Upper bounds of log J of types that have their left-over, masses upper bounds, shape (T,).
+
+    Parameters
+    ----------
+    types : Stack
+        Whole laws.
+    reservoir : Measure
+        The part common to all.
+    excess : ndarray, shape (T,)
+        Upper bounds of the masses of the reservoir and a type less 1.
+    n : int
+        Factors.
+    alpha : float
+        Tilt, with alpha times every gain at most 600.
+    radii : sequence of float
+        Gains farther from the centre than so many deviations are left out; any are valid, and the
+        best of them is taken at each node.
+    """
+    first = _tilted(_single(reservoir), reservoir.mass, (_NONE, _NONE, _NONE), alpha, radii)
+    none = np.zeros(len(types))
+    law = _tilted(types, types.mass, (none, none, none), alpha, radii)
+    return _log_sums(first, law, excess, n, alpha)
+
+
+def _log_sums(first: _Tilted, law: _Tilted, excess: Array, n: int, alpha: float) -> Array:
+    """Upper bounds of log J of a reservoir beside each type, shape (T,)."""
+    rise = first.rise + law.rise
+    err = first.rise_err + law.rise_err + 4 * U * (np.abs(rise) + np.abs(excess))
+    log_mass = np.log1p(np.maximum(rise + err + excess, _NOTHING))
+    log_power = n * (log_mass + 8 * U * np.abs(log_mass))
+    log_sum = np.log(_sum(first, law, n, alpha))
+    total = log_power + log_sum - math.log(n)
+    return total + 16 * U * (np.abs(log_power) + np.abs(log_sum) + math.log(n) + 1.0)
 
 
 def _single(law: Measure) -> Stack:

@@ -15,6 +15,7 @@ from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.stealing.choices import Cut
 from shuffledp.stealing.jump_cover import jump_cover, places_of
 from shuffledp.stealing.jump_proposal import jumps_worth, propose_alone
+from shuffledp.stealing.jump_rough import log_about_alone
 from shuffledp.stealing.jumps import Alone, log_bound_alone
 from shuffledp.stealing.noise import IntervalCase
 
@@ -28,7 +29,7 @@ _HEAVY = 1.5
 _PLACES = 4.0
 # How near the certified bound at the returned eps is to the target, and how far the cover is
 # thought to be above the end points.
-_NEAR, _COVER = 3e-3, 0.012
+_NEAR, _COVER = 3e-4, 0.012
 # Certified bounds on the way to one delta, estimates of where it is.
 _STEPS, _ESTIMATES = 4, 8
 # eps is looked for between these.
@@ -143,7 +144,7 @@ class JumpCurve:
             if numbers.alpha * numbers.start < _HEAVY:
                 return None
             gains = case.gains(epsilon, Cut(numbers.kappa, numbers.theta, math.inf))
-            value = log_bound_alone(gains, self._n, numbers)
+            value = log_about_alone(gains, self._n, numbers)
             found = case, numbers, value
             if not math.isfinite(value):
                 break

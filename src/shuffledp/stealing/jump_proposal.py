@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Protocol
 
 import numpy as np
-from scipy.optimize import brentq
 
+from shuffledp.pair import Array
 from shuffledp.stealing.bound import Gains
 from shuffledp.stealing.choices import MOST, Cut, least_share
-from shuffledp.stealing.jumps import Alone, Family, family_of, log_bound_alone
+from shuffledp.stealing.jump_rough import log_about_alone
+from shuffledp.stealing.jump_worst import Family
+from shuffledp.stealing.jumps import Alone, family_of, log_bound_alone
 from shuffledp.stealing.measures import Measure
 
 # Expected number of jumps among all users that is tried: two at once then hardly matter.
@@ -21,6 +23,8 @@ JUMPS = (1e-3, 1e-4, 3e-4, 3e-3)
 JOIN = 1.15
 # By so much in log delta a rough bound has to be less, for the sharp one to be as well.
 _CLEARLY = 0.005
+# So near moments do not tell what is better.
+_TIE = 5e-4
 # A first bound that is deeper is taken for that.
 _DEEPEST = -700.0
 # Raising the largest losses may move the mean by this share of the sum's deviation.
@@ -28,14 +32,23 @@ _RAISED = 0.02
 # h alpha: e^{(h alpha)^2/2} is what smoothing costs, 0.2 % of delta.
 _SMOOTH = 0.06
 # Where a jump is looked at, in deviations of the sum beyond the one that would bring it to 0.
-_SHORT = (-4.2, -3.0, -2.1, -1.4, -0.8, -0.3, 0.1)
+_SHORT = (-4.2, -3.0, -2.1, -1.7, -1.4, -0.8, -0.3, 0.1)
 _BEYOND = (0.1, 0.6, 1.2, 2.2, 4.0)
 # h alpha of bounds that only choose among these.
 _ROUGH = 0.2
+# log alpha is met to that, in so many steps at the most: halving alone takes 20.
+_NEAR, _NEWTON = 1e-4, 40
+# J is (c + d)^n over alpha and over the tilted deviation of the sum, which grows a little with it.
+_FALL = 2.02
+# Least alpha, in logs, against that of the standard deviation of the sum.
+_LEAST = 6.0
 # Exponents that a tilt may reach at the largest gain.
 _EXPONENT = 500.0
 # What the tilted sum counts as at the least: its logarithm and quotients stay floats.
 _SMALLEST = 1e-300
+
+
+_Bound = Callable[[Gains, int, Alone], float]
 
 
 class Apart(Protocol):
@@ -87,20 +100,25 @@ def jumps_worth(case: Apart, epsilon: float, log_target: float, n: int) -> tuple
         As for ``propose_alone``; ``log_target`` may be a guess.
     """
 
-    def rough(target: float, jumps: float, join: float) -> float:
+    def valued(jumps: float, join: float, by: _Bound = log_about_alone) -> float:
         at = propose_alone(case, epsilon, target, n, jumps, join=join)
-        return math.inf if at is None else _rough(case, epsilon, at, n)
+        if at is None:
+            return math.inf
+        gains = case.gains(epsilon, Cut(at.kappa, at.theta, math.inf))
+        return by(gains, n, at._replace(smooth=_ROUGH))
 
-    target = rough(log_target, JUMPS[0], 1.0)
-    target = min(max(target, _DEEPEST), -0.1) if math.isfinite(target) else log_target
-    value, jumps = min((rough(target, jumps, 1.0), jumps) for jumps in JUMPS)
-    return (jumps, JOIN) if rough(target, jumps, JOIN) < value - _CLEARLY else (jumps, 1.0)
-
-
-def _rough(case: Apart, epsilon: float, at: Alone, n: int) -> float:
-    """About the bound that these numbers give."""
-    gains = case.gains(epsilon, Cut(at.kappa, at.theta, math.inf))
-    return log_bound_alone(gains, n, at._replace(smooth=_ROUGH))
+    target = log_target
+    first = valued(JUMPS[0], 1.0)
+    target = min(max(first, _DEEPEST), -0.1) if math.isfinite(first) else log_target
+    about = [valued(jumps, 1.0) for jumps in JUMPS]
+    # Of what is about as good the fewest jumps: with these a cover costs the least.
+    tied = [(k, v) for k, v in zip(JUMPS, about, strict=True) if not v > min(about) + _TIE]
+    jumps, value = min(tied)
+    saved = value - valued(jumps, JOIN) - _CLEARLY
+    if abs(saved) <= _TIE:
+        saved = valued(jumps, 1.0, log_bound_alone) - valued(jumps, JOIN, log_bound_alone)
+        saved -= _CLEARLY
+    return jumps, JOIN if saved > 0.0 else 1.0
 
 
 def _with_jumps(case: Apart, epsilon: float, kappa: float, mass: float, n: int) -> Alone:
@@ -119,15 +137,21 @@ def _with_jumps(case: Apart, epsilon: float, kappa: float, mass: float, n: int) 
     silent = free.mapped(lambda gain: np.maximum(gain, -floor))
     turned = silent.mapped(np.negative)
     middle = -(n - 1) * mean
+    short = np.array([max(middle + k * deviation, 0.0) for k in _SHORT])
+    beyond = np.array([-(middle + k * deviation) for k in _BEYOND])
+    # The sum of all n users without a jump, and those of n - 1 beside one.
+    alpha, *forward = _tilts(
+        silent, np.array([n, *(n - 1 for _ in short)]), np.append(0.0, short)
+    ).tolist()
     return Alone(
         kappa,
         theta,
         start,
         max(0.5 * n * math.expm1(epsilon), start),
         floor,
-        _tilt(silent, n, 0.0),
-        tuple(_tilt(silent, n - 1, max(middle + k * deviation, 0.0)) for k in _SHORT),
-        tuple(_tilt(turned, n - 1, -(middle + k * deviation)) for k in _BEYOND),
+        alpha,
+        tuple(forward),
+        tuple(_tilts(turned, np.full(beyond.size, n - 1), beyond).tolist()),
         _SMOOTH,
     )
 
@@ -169,34 +193,50 @@ def _floor(gains: Gains, start: float, allowed: float) -> float:
     return floor
 
 
-def _tilt(family: Family, n: int, x: float) -> float:
-    """alpha that makes e^{alpha x} J about least, for the type for which that is the largest."""
-    found = [_saddle(family.reservoir, law, n, x) for law in family.types]
-    return max(found, key=lambda pair: pair[1])[0]
+def _tilts(family: Family, n: Array, x: Array) -> Array:
+    """alpha that makes e^{alpha x} J about least, for the type for which that is the largest.
+
+    For each number of users and each x, shape (K,).
+    """
+    found = [_saddles(family.reservoir, law, n, x) for law in family.types]
+    alpha, value = (np.array(part) for part in zip(*found, strict=True))
+    return np.take_along_axis(alpha, value.argmax(axis=0)[None, :], axis=0)[0]
 
 
-def _saddle(common: Measure, law: Measure, n: int, x: float) -> tuple[float, float]:
+def _saddles(common: Measure, law: Measure, n: Array, x: Array) -> tuple[Array, Array]:
+    """alpha, and alpha x + n log(c + d) - 2 log alpha there, each of shape (K,).
+
+    Where alpha x + n alpha K'(alpha) = 2.02, K = log(c + d): it rises where it is above 0. Newton's
+    method in log alpha, halved where it leaves the bracket; an end if the root is beyond it.
+    """
     mass = np.concatenate([common.mass, law.mass])
     gain = np.concatenate([common.gain, law.gain])
-    top = max(float(gain.max()), 1e-12)
-
-    def slope(log_alpha: float) -> float:
-        alpha = math.exp(log_alpha)
-        weights = mass * np.exp(alpha * gain)
-        return alpha * x + n * alpha * float(weights @ gain) / size(alpha) - 2.0
-
-    def size(alpha: float) -> float:
+    powers = np.stack([mass, mass * gain, mass * gain * gain])
+    plain = powers.sum(axis=1)
+    most = math.log(_EXPONENT / max(float(gain.max()), 1e-12))
+    spread = np.sqrt(n * max(float(plain[2]), 1e-300))
+    low = np.minimum(-np.log(spread) - _LEAST, most - 1.0)
+    high = np.full(x.size, most)
+    # Where two moments put it.
+    mean, square = plain[1] + x / n, max(float(plain[2]), 1e-300)
+    start = (np.sqrt(mean * mean + 8.0 * square / n) - mean) / (2.0 * square)
+    at = np.clip(np.log(np.maximum(start, _SMALLEST)), low, high)
+    for _ in range(_NEWTON):
+        alpha = np.exp(at)
+        moved = np.expm1(alpha[:, None] * gain) @ powers.T
         # Of next to nothing but losses the sum is a rounding error; any alpha is valid.
-        return max(1.0 + float((mass * np.expm1(alpha * gain)).sum()), _SMALLEST)
-
-    high = math.log(_EXPONENT / top)
-    spread = math.sqrt(n * max(float(mass @ (gain * gain)), 1e-300))
-    low = min(-math.log(spread) - 6.0, high - 1.0)
-    if slope(high) < 0.0:
-        log_alpha = high
-    elif slope(low) > 0.0:
-        log_alpha = low
-    else:
-        log_alpha = float(brentq(slope, low, high, xtol=1e-3))  # type: ignore[arg-type]
-    alpha = math.exp(log_alpha)
-    return alpha, alpha * x + n * math.log(size(alpha)) - 2.0 * log_alpha
+        size = np.maximum(1.0 + moved[:, 0], _SMALLEST)
+        first, second = (moved[:, 1] + plain[1]) / size, (moved[:, 2] + plain[2]) / size
+        value = alpha * x + n * alpha * first - _FALL
+        low, high = np.where(value > 0.0, low, at), np.where(value > 0.0, at, high)
+        rate = alpha * x + n * alpha * (first + alpha * (second - first * first))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            to = at - value / rate
+        to = np.where((low <= to) & (to <= high) & (rate > 0.0), to, 0.5 * (low + high))
+        near = float(np.abs(to - at).max()) <= _NEAR
+        at = to
+        if near:
+            break
+    alpha = np.exp(at)
+    size = np.maximum(1.0 + np.expm1(alpha[:, None] * gain) @ mass, _SMALLEST)
+    return alpha, alpha * x + n * np.log(size) - 2.0 * at

@@ -22,29 +22,16 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shuffledp.numerics.rounding import halved_sum
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.stealing.bound import Gains, completed_above, excess_of, raised
+from shuffledp.stealing.jump_worst import Family, LargestSums, Sums
 from shuffledp.stealing.measures import Measure
-from shuffledp.stealing.positive_sum import (
-    LARGEST_EXPONENT,
-    Contour,
-    PositiveSums,
-    Tilted,
-    log_chernoff,
-    tilt,
-)
+from shuffledp.stealing.positive_sum import LARGEST_EXPONENT
 
 U = UNIT_ROUNDOFF
-# Steps against the sum's and the payoff's scales: aliases of e^{-(2 pi/1.2)^2/2} and e^{-2 pi/0.6}.
-_SUM_STEP, _PAYOFF_STEP = 1.2, 0.6
-# Nodes reach 3.2/h, where e^{-h^2 t^2/2} leaves a share of 1e-4 or less.
-_REACH = 3.2
 # Jumps against those of the type with the most, where types go into another group; few for some.
 _SHARES = (0.95, 0.8, 0.5, 0.2, 0.05)
-# What so small a reservoir's gains spread is left out.
-_SLIGHT = 0.02
-# A sum that would take more nodes is replaced by Chernoff's bound.
-_MOST_NODES = 4_000
 
 
 class Alone(NamedTuple):
@@ -79,27 +66,6 @@ class Alone(NamedTuple):
     smooth: float
 
 
-class Family(NamedTuple):
-    """Reservoir and one whole law for each type, the masses of both upper bounds.
-
-    ``excess`` are upper bounds of the masses of the reservoir and a type less 1.
-    """
-
-    reservoir: Measure
-    types: Sequence[Measure]
-    excess: Sequence[float]
-
-    def mapped(self, change: Callable[[Array], Array]) -> Family:
-        """The same masses at other gains."""
-        return Family(
-            _at(self.reservoir, change), [_at(law, change) for law in self.types], self.excess
-        )
-
-
-def _at(law: Measure, change: Callable[[Array], Array]) -> Measure:
-    return Measure(law.mass, change(law.gain), law.lost, law.rel)
-
-
 def family_of(gains: Gains, floor: float) -> Family:
     """Upper measures of both parts, left-over at gain 0, and gains of at least -floor."""
     common = gains.reservoir
@@ -120,6 +86,16 @@ def log_bound_alone(gains: Gains, n: int, at: Alone) -> float:
     at : Alone
         Any choice is valid; where alpha times a gain is beyond 600 the bound is infinite.
     """
+    return log_bound_by(LargestSums, gains, n, at)
+
+
+def log_bound_by(
+    sums_of: Callable[[Family, Sequence[Sequence[int]]], Sums], gains: Gains, n: int, at: Alone
+) -> float:
+    """The bound made of what ``sums_of`` a family and groups of its types says of J.
+
+    An upper bound if that is one: with others it is a number to choose by.
+    """
     common = gains.reservoir
     mass = math.fsum(common.mass)
     empty = math.exp((n - 2) * math.log1p(-mass * (1.0 - 4 * U)) * (1.0 - 8 * U)) * (1.0 + 8 * U)
@@ -132,12 +108,16 @@ def log_bound_alone(gains: Gains, n: int, at: Alone) -> float:
         return math.inf
     groups = groups_of(whole.types, at.start)
     sharp = np.zeros(len(groups))
-    shared = _exp(log_worst_of(silent, groups, sharp, n, at.alpha, at.smooth))
+    sums = sums_of(silent, groups)
+    shared = _exp(sums.log(sharp, n, at.alpha, at.smooth))
     room = _room(whole, groups, at.start)
     one = np.zeros((len(groups), len(groups)))
-    behind = _Behind(silent, groups, room, n, at, empty)
-    for family, over in ((silent, 0.0), (cut, _overshoot(whole, at.ceiling, n))):
-        around = _Around(family, groups, room, n, at, behind, over)
+    behind = _Behind(sums_of(silent.mapped(np.negative), groups), room, n, at, empty)
+    for largest, over in (
+        (sums, 0.0),
+        (sums_of(cut, groups), _overshoot(whole, at.ceiling, n)),
+    ):
+        around = _Around(largest, room, n, at, behind, over)
         shared += 0.5 * (n - 1) * around.beside(whole.reservoir, at.start)
         labels = [around.beside(law, at.start) for law in whole.types]
         one += 0.5 * (n - 1) * np.array([np.max([labels[j] for j in g], axis=0) for g in groups])
@@ -188,7 +168,8 @@ def _overshoot(whole: Family, ceiling: float, n: int) -> float:
     """What cutting the others at the ceiling costs, for one distinguished jump and one user."""
 
     def over(law: Measure) -> float:
-        return math.fsum(law.mass * np.maximum(law.gain - ceiling, 0.0))
+        parts = law.mass * np.maximum(law.gain - ceiling, 0.0)
+        return float(parts.sum()) * (1.0 + parts.size * U)
 
     types = max(over(law) for law in whole.types)
     return (over(whole.reservoir) + types) * _growth(whole, n) * (1.0 + 16 * U)
@@ -201,26 +182,14 @@ def _growth(family: Family, n: int) -> float:
 
 
 class _Behind:
-    """The mean plus e^{-alpha x} J^-(alpha) for large x, the gains negated.
+    """The mean plus e^{-alpha x} J^-(alpha) for large x, ``turned`` the sums of gains negated.
 
     Jumps that are cut in place of silent only lower E(-x - S)_+, and raise the mean.
     """
 
-    def __init__(
-        self,
-        silent: Family,
-        groups: Sequence[Sequence[int]],
-        room: Array,
-        n: int,
-        at: Alone,
-        empty: float,
-    ) -> None:
-        self._empty, self._groups, self._n = empty, groups, n
-        turned = silent.mapped(np.negative)
-        self.rest = [
-            (alpha, log_worst_of(turned, groups, room, n - 1, alpha, at.smooth))
-            for alpha in at.backward
-        ]
+    def __init__(self, turned: Sums, room: Array, n: int, at: Alone, empty: float) -> None:
+        self._empty, self._groups, self._n = empty, turned.groups, n
+        self.rest = [(alpha, turned.log(room, n - 1, alpha, at.smooth)) for alpha in at.backward]
 
     def line(self, family: Family) -> tuple[float, Array] | None:
         """Slope, and start for each group; None unless all means are losses."""
@@ -238,10 +207,8 @@ class _Around:
 
     Parameters
     ----------
-    family : Family
-        The others' gains.
-    groups : sequence of sequences of int
-        Types that are taken together; h is given for data sets of each group alone.
+    sums : Sums
+        Of the others' gains; h is given for data sets of each group of types alone.
     room : ndarray
         log of how much larger h may be for a group than for the first and not matter.
     n : int
@@ -256,28 +223,25 @@ class _Around:
 
     def __init__(
         self,
-        family: Family,
-        groups: Sequence[Sequence[int]],
+        sums: Sums,
         room: Array,
         n: int,
         at: Alone,
         behind: _Behind,
         over: float,
     ) -> None:
-        self._over, self._groups, self._rest = over, len(groups), behind.rest
-        self._line = behind.line(family)
-        self._forward = [
-            (alpha, log_worst_of(family, groups, room, n - 1, alpha, at.smooth))
-            for alpha in at.forward
-        ]
+        self._over, self._groups, self._rest = over, len(sums.groups), behind.rest
+        self._line = behind.line(sums.family)
+        self._forward = [(alpha, sums.log(room, n - 1, alpha, at.smooth)) for alpha in at.forward]
 
     def beside(self, law: Measure, start: float) -> Array:
         """Integral of h over the jumps of a measure, rounded up, for each group of the others."""
         jump = law.gain > start
         if not bool(jump.any()):
             return np.zeros(self._groups)
-        values = self._expected(law.gain[jump])
-        return np.array([math.fsum(law.mass[jump] * value) for value in values]) * (1.0 + 8 * U)
+        mass, values = law.mass[jump], self._expected(law.gain[jump])
+        # Positive terms: any order of summing is off by less than their number in units.
+        return (values @ mass) * (1.0 + (mass.size + 8) * U)
 
     def _expected(self, x: Array) -> Array:
         """Upper bounds of h at each x >= 0, one row for each group.
@@ -314,87 +278,5 @@ def _exp(x: Array) -> Array:
 
 def _mean(law: Measure) -> float:
     """Upper bound of the sum of masses times gains."""
-    parts = law.mass * law.gain
-    return math.fsum(parts) + 4 * U * math.fsum(np.abs(parts)) + 1e-300
-
-
-def log_worst_of(
-    family: Family,
-    groups: Sequence[Sequence[int]],
-    room: Array,
-    n: int,
-    alpha: float,
-    smooth: float,
-) -> Array:
-    """log of the largest J over the types of each group, or so little that it does not matter.
-
-    Parameters
-    ----------
-    family : Family
-        Gains.
-    groups : sequence of sequences of int
-        Groups of types.
-    room : ndarray
-        What is so much more, in logs, than the first group's value need not be sharp.
-    n : int
-        Factors.
-    alpha, smooth : float
-        Tilt and h alpha.
-    """
-    common = tilt(family.reservoir, alpha)
-    if common.mass < _SLIGHT:
-        # Leaving out what the reservoir's gains spread is outward.
-        none = np.zeros(1)
-        common = common._replace(weights=np.ones(1), offsets=none)
-    found: list[float] = []
-    for group, more in zip(groups, room, strict=True):
-        enough = found[0] + float(more) if found else -math.inf
-        found.append(_log_worst(family, common, group, n, alpha, smooth, enough))
-    return np.array(found)
-
-
-def _log_worst(
-    family: Family,
-    common: Tilted,
-    group: Sequence[int],
-    n: int,
-    alpha: float,
-    smooth: float,
-    enough: float,
-) -> float:
-    """log of a group's largest J; types that cannot matter by coarser bounds."""
-    laws = [tilt(family.types[j], alpha) for j in group]
-    excess = [family.excess[j] for j in group]
-    rough = Contour(alpha, smooth / alpha, 0.0, 0)
-    coarse = [
-        log_chernoff(common, law, more, n, rough) for law, more in zip(laws, excess, strict=True)
-    ]
-    sums = PositiveSums(common, n)
-    best = enough
-    for j in sorted(range(len(laws)), key=coarse.__getitem__, reverse=True):
-        if coarse[j] <= best:
-            break
-        contour = contour_for(common, laws[j], n, alpha, smooth)
-        value = coarse[j]
-        if contour.nodes <= _MOST_NODES:
-            for finer in (*contour.rougher(), contour):
-                value = min(value, sums.log(laws[j], excess[j], finer))
-                if value <= best:
-                    break
-        best = max(best, value)
-    return best
-
-
-def contour_for(common: Tilted, law: Tilted, n: int, alpha: float, smooth: float) -> Contour:
-    """Nodes for a tilt: any are valid."""
-    within = n * (_variance(common) + _variance(law)) / (common.mass + law.mass)
-    step = _PAYOFF_STEP * alpha
-    if within > 0.0:
-        step = min(step, _SUM_STEP / math.sqrt(within))
-    h = smooth / alpha
-    return Contour(alpha, h, step, math.ceil(min(_REACH / (h * step), 2.0 * _MOST_NODES)))
-
-
-def _variance(law: Tilted) -> float:
-    """Mass times the variance of the offsets."""
-    return law.mass * float(law.weights @ (law.offsets * law.offsets))
+    total, err = halved_sum(law.mass * law.gain)
+    return total + err + 4 * U * float(law.mass @ np.abs(law.gain)) * (1.0 + 1e-6) + 1e-300

@@ -22,6 +22,7 @@ from typing import NamedTuple
 import numpy as np
 
 from shuffledp.errors import NotCertified
+from shuffledp.numerics.rounding import halved_sum
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.stealing.measures import Measure
 
@@ -42,6 +43,8 @@ _BLOCK = 1 << 20
 NEVER = 700.0
 # Floats below it may have lost bits.
 _SMALLEST = 1e-280
+# What sums of up to 2^32 positive terms in any order are off by, and far more for fewer.
+_GENEROUS = 1.0 + 1e-6
 
 
 class Contour(NamedTuple):
@@ -128,19 +131,23 @@ def tilt(measure: Measure, alpha: float) -> Tilted:
         raise NotCertified(msg)
     weight = measure.mass * np.exp(np.maximum(exponent, -NEVER))
     growth = measure.mass * np.expm1(exponent)
-    moves = math.fsum(weight * np.abs(np.maximum(exponent, -NEVER)))
+    # Sums of positive terms in any order are off by (K - 1) U of themselves: a part in a million is
+    # more than that, and of errors no matter.
+    moves = float(weight @ np.abs(np.maximum(exponent, -NEVER))) * _GENEROUS
+    rise, sum_err = halved_sum(growth)
     # The exponent's own rounding, a relative 2 U, and the elementary function's and a product's.
-    rise_err = (ELEMENTARY + 4 * U) * math.fsum(np.abs(growth)) + 4 * U * moves
+    rise_err = (ELEMENTARY + 4 * U) * float(np.abs(growth).sum()) * _GENEROUS + 4 * U * moves
+    rise_err += sum_err
     # Leaving atoms out makes 1 - |phi|^2 smaller, which is outward.
     kept = (exponent > -NEVER) & (weight > 0.0)
     gain, weight = measure.gain[kept], weight[kept]
-    total = math.fsum(weight)
+    total = float(weight.sum())
     if total <= 0.0:
-        return Tilted(0.0, math.fsum(growth), rise_err, np.ones(1), np.zeros(1), 0.0)
+        return Tilted(0.0, rise, rise_err, np.ones(1), np.zeros(1), 0.0)
     weights = weight / total
     far = float(np.abs(exponent[kept]).max())
-    rel = 2.0 * ((ELEMENTARY + 4 * U) + 2 * U * far)
-    return Tilted(total, math.fsum(growth), rise_err, weights, gain - float(weights @ gain), rel)
+    rel = 2.0 * ((ELEMENTARY + 4 * U) + 2 * U * far + weight.size * U)
+    return Tilted(total, rise, rise_err, weights, gain - float(weights @ gain), rel)
 
 
 def log_chernoff(reservoir: Tilted, labelled: Tilted, excess: float, n: int, at: Contour) -> float:
@@ -203,7 +210,7 @@ class PositiveSums:
         exponent += 16 * U * (np.abs(exponent) + smoothing**2 * (alpha**2 + t**2))
         terms = np.exp(np.maximum(exponent, -NEVER)) / (alpha**2 + t**2)
         terms[1:] *= 2.0
-        total = math.fsum(terms) * step / (2.0 * math.pi)
+        total = float(terms.sum()) * (1.0 + terms.size * U) * step / (2.0 * math.pi)
         far = nodes * step
         # The sum over |t| > far of a falling w is at most its integral over |t| >= far.
         rest = math.exp(0.5 * smoothing**2 * (alpha - far) * (alpha + far))
@@ -238,7 +245,7 @@ def spreads(law: Tilted, step: float, nodes: int) -> Array:
     widest = float(np.abs(law.offsets).max(initial=1e-300))
     second = float((law.offsets / widest) ** 2 @ law.weights)
     # Weights that do not quite sum to one: (sum p)^2 - |sum p e^{i t g}|^2 is meant.
-    off = abs(math.fsum(law.weights) - 1.0)
+    off = abs(float(law.weights.sum()) - 1.0) + (law.weights.size + 2.0) * U
     sums = (law.weights.size + 32.0) * U
     found = []
     for start in range(0, rows, chunk):
