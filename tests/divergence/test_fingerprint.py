@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from shuffledp import Gaussian
-from shuffledp.analyses.of_pairs import distinct
+from shuffledp.analysis.of_pairs import distinct
 from shuffledp.divergence import PairProfile
 from shuffledp.pair import InnerMoments, RatioRanges, ShuffledPair
 from shuffledp.reductions import blanket_pair

@@ -23,7 +23,10 @@ U = UNIT_ROUNDOFF
 
 
 class Block(NamedTuple):
-    """Real parts of the upper and lower integrand on a block of nodes, their sizes and errors."""
+    """Real parts of the upper and lower integrand on a block of nodes, their sizes and errors.
+
+    ``gone`` and ``gone_low`` bound what nodes that were left out come to.
+    """
 
     first: bool
     upper: Array
@@ -32,6 +35,8 @@ class Block(NamedTuple):
     size_low: Array
     err: Array
     err_low: Array
+    gone: float = 0.0
+    gone_low: float = 0.0
 
 
 # What overflows is an error that says nothing, or a value that ``capped`` has left behind.
@@ -57,6 +62,10 @@ def integrand(nodes: Nodes, payoff: Payoff, alpha: float, h: float) -> Block:
     bulge = np.abs(factor)
     # Each part of the factor has some ten roundings; 2 turn <= h^2 (alpha + gap/2)^2 + 2 fade.
     noise = 64.0 * U * (1.0 + bend * (lift + 0.25 * gap * h * h + 2.0 * fade))
+    # |factor| e^-fade on all t, as f e^-f <= 1/e and x e^{-x^2/2} <= 1/sqrt(e) at f = fade, x = ht.
+    swing = 2.0 / math.e + 2.0 * h * (alpha + 0.5 * gap) * math.exp(-0.5)
+    largest = (abs(1.0 - bend * lift) + bend * swing) * (1.0 + 1e-9) + 64.0 * U * bend * lift
+    gone = nodes.left_out * (1.0 + 1e-9)
     return Block(
         first=nodes.first,
         upper=value.real,
@@ -65,6 +74,8 @@ def integrand(nodes: Nodes, payoff: Payoff, alpha: float, h: float) -> Block:
         size_low=size * (bulge + noise),
         err=err,
         err_low=err * (bulge + noise) + size * noise,
+        gone=gone,
+        gone_low=gone * largest,
     )
 
 
@@ -82,7 +93,7 @@ def summed(blocks: Iterator[Block]) -> Sums:
     """Sum F over all nodes -J..J (F at -t is the conjugate of F at t)."""
     parts: list[tuple[float, ...]] = []
     mass = math.inf
-    for first, upper, lower, size, size_low, err, err_low in blocks:
+    for first, upper, lower, size, size_low, err, err_low, gone, gone_low in blocks:
         corner = 0.0, 0.0
         # The node t = 0 counts once; it is the tilted mass.
         if first:
@@ -90,7 +101,8 @@ def summed(blocks: Iterator[Block]) -> Sums:
             corner = -float(upper.flat[0]), -float(lower.flat[0])
         (above, above_err), (below, below_err) = halved_sum(upper), halved_sum(lower)
         # Sums of what is positive: any order rounds them by less than 1e-9.
-        doubt = 2.0 * (float(err.sum()) + above_err), 2.0 * (float(err_low.sum()) + below_err)
+        errors = float(err.sum()) + above_err + gone, float(err_low.sum()) + below_err + gone_low
+        doubt = 2.0 * errors[0], 2.0 * errors[1]
         # Room for the rounding of what is done with the sums themselves.
         each = 2.0 * float(size.sum()), 2.0 * float(size_low.sum())
         parts.append((2.0 * above, corner[0], 2.0 * below, corner[1], *doubt, *each))

@@ -27,6 +27,8 @@ class Nodes(NamedTuple):
         False for nodes past the last one asked for, which are left out.
     value, err : ndarray
         The transform and a bound on its error; its modulus is nowhere above its value at t = 0.
+    left_out : float
+        Bound of the sum of moduli over nodes that no block holds; each block's adds to the others'.
     """
 
     first: bool
@@ -34,6 +36,7 @@ class Nodes(NamedTuple):
     inside: npt.NDArray[np.bool_]
     value: Complex
     err: Array
+    left_out: float = 0.0
 
 
 class Transform(Protocol):
@@ -74,7 +77,10 @@ class Transform(Protocol):
         ...
 
     def nodes(self, step: float, count: int) -> Iterator[Nodes]:
-        """The transform at t = 0, step, ..., count * step, block by block."""
+        """The transform at t = 0, step, ..., count * step, block by block.
+
+        Nodes may be left out, where the blocks bound what they come to.
+        """
         ...
 
     def early_stop(

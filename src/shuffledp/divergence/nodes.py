@@ -24,6 +24,7 @@ import numpy.typing as npt
 
 from shuffledp.contour import Nodes
 from shuffledp.divergence.gain import GainLaw
+from shuffledp.divergence.returns import LEAST_COLUMNS, LEVEL, MOST_ATOMS, Returns, Rows
 from shuffledp.divergence.tilt import Tilt, weighted_exponential
 from shuffledp.numerics.elementary import (
     SERIES,
@@ -46,6 +47,8 @@ _LARGEST_PHASE = 1e6
 _CHUNK = 1 << 15
 _LOST_FRONT = 2.0 * math.exp(_SMALLEST_SCALED)
 _FLOOR = 1e-3
+# Short rows cost more a node: they are worth it where less than a half is kept.
+_ENOUGH = 2
 # Elementary functions are taken to be within 4 ulp (8 u); tests hold them to it.
 _FUNCTION = 32.0
 
@@ -61,28 +64,48 @@ class _Powers(NamedTuple):
 
 
 def node_blocks(law: GainLaw, n: int, tilt: Tilt, *, step: float, count: int) -> Iterator[Nodes]:
-    """Yield the transform on t_j = j * step, j = 0 .. count, in blocks of bounded memory."""
-    columns = max(16, math.isqrt(count) + 1)
-    rows = count // columns + 1
+    """Yield the transform on t_j = j * step, j = 0 .. count, in blocks of bounded memory.
+
+    Of a law of few true atoms, rows on which it is certified to be negligible are left out.
+    """
+    columns, chosen = _rows(law, n, tilt, step, count)
     y = np.arange(columns) * step
     evaluate = _RarePowers(law, n, tilt, y) if tilt.rare else _BulkPowers(law, n, tilt, y)
-    chunk = max(1, _CHUNK // columns)
-    series, switch = evaluate.centred_rows(columns * step, rows)
-    edges = sorted({*range(0, rows, chunk), series, switch, rows})
+    series, switch = evaluate.centred_rows(columns * step, count // columns + 1)
+    kept = chosen.kept
+    marks = np.searchsorted(kept, [series, switch])
+    edges = sorted({*range(0, kept.size, max(1, _CHUNK // columns)), *map(int, marks), kept.size})
     # Everywhere |transform| is at most its value at t = 0; so is the error, whatever else fails.
     mass = _axis_mass(
         evaluate(np.zeros(1), centred=switch > 0), tilt.log_growth(law, n, tilt.alpha)
     )
+    left_out = chosen.gone * math.exp(-LEVEL) * mass * (1.0 + 1e-9) if chosen.gone else 0.0
     for start, stop in itertools.pairwise(edges):
-        if start == stop:
-            continue
-        x = np.arange(start, stop) * (columns * step)
-        powers = evaluate(x, centred=stop <= switch)
+        row = kept[start:stop]
+        x = row * (columns * step)
+        powers = evaluate(x, centred=int(row[-1]) < switch)
         value, err = capped(powers.value, powers.err, mass)
         t = x[:, None] + y[None, :]
         # Nodes past the last one asked for are left out, not added.
-        inside = np.arange(start * columns, stop * columns).reshape(t.shape) <= count
-        yield Nodes(start == 0, t, inside, value, err)
+        inside = row[:, None] * columns + np.arange(columns)[None, :] <= count
+        yield Nodes(start == 0, t, inside, value, err, left_out if start == 0 else 0.0)
+
+
+def _rows(law: GainLaw, n: int, tilt: Tilt, step: float, count: int) -> tuple[int, Rows]:
+    """How many nodes a row has, and which rows are looked at."""
+    columns = max(LEAST_COLUMNS, math.isqrt(count) + 1)
+    every = Rows(np.arange(count // columns + 1), 0)
+    if tilt.rare or law.reach is not None or law.g.size > MOST_ATOMS:
+        return columns, every
+    returns = Returns(law, n, tilt)
+    if not returns.usable:
+        return columns, every
+    # Half of where it is not negligible: longer rows hold much that is, shorter ones cost more.
+    short = max(LEAST_COLUMNS, int(min(0.5 * returns.width() / step, columns)))
+    some = returns.rows(step, short, count // short + 1)
+    if _ENOUGH * some.kept.size * short > every.kept.size * columns:
+        return columns, every
+    return short, some
 
 
 def _axis_mass(axis: _Powers, log_growth: float) -> float:

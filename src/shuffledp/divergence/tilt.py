@@ -186,7 +186,7 @@ def _moment_error(law: GainLaw, s: float, *, centred: bool = False) -> float:
 
 def solve_tilt(law: GainLaw, n: int, *, whole: bool) -> float:
     """The alpha of ``find_tilt``, or a poor but valid one where there is no solution in range."""
-    first = math.log(10.0 / max(float(law.g.max()), 1e-290))
+    first = _first_guess(law, n)
     low, high, theta = -_LARGEST_EXPONENT, _LARGEST_EXPONENT, first
     for _ in range(_NEWTON):
         at = tilted_law(law, n, math.exp(theta), whole=whole)
@@ -203,6 +203,17 @@ def solve_tilt(law: GainLaw, n: int, *, whole: bool) -> float:
         inside = low < theta + step < high and abs(step) > _NEAR_TILT
         theta = theta + step if inside else 0.5 * (max(low, theta - 4.0) + min(high, theta + 4.0))
     return _bisected(law, n, first, whole=whole)
+
+
+def _first_guess(law: GainLaw, n: int) -> float:
+    """log alpha if S were normal, alpha n (E G + alpha Var G) = 2; at most next to 10/max G."""
+    far = math.log(10.0 / max(float(law.g.max()), 1e-290))
+    square = float((law.w * law.g * law.g).sum())
+    bend, drift = n * max(square - law.mean * law.mean, 0.0), -n * law.mean
+    root = math.sqrt(drift * drift + 8.0 * bend) if drift * drift < math.inf else math.inf
+    # Of the two forms of the positive root the one that does not cancel.
+    alpha = 4.0 / (root - drift) if drift < 0.0 else (root + drift) / (2.0 * max(bend, 1e-300))
+    return min(math.log(alpha), far) if 0.0 < alpha < math.inf else far
 
 
 def _tilt_step(at: TiltedLaw) -> float:
