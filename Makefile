@@ -36,6 +36,8 @@ unexport VIRTUAL_ENV CONDA_PREFIX
 unexport PYTHONPATH PYTHONHOME PYTHONWARNINGS PYTHONOPTIMIZE PYTHONSAFEPATH PYTHONSTARTUP
 unexport PIP_USER PIP_TARGET PIP_PREFIX PIP_ROOT PIP_REQUIRE_VIRTUALENV
 unexport PYTEST_ADDOPTS
+# Tests start hundreds of interpreters: none of them is to compile the sources again.
+unexport PYTHONDONTWRITEBYTECODE
 # A worker a core, one thread each; no display.
 export OMP_NUM_THREADS := 1
 export OPENBLAS_NUM_THREADS := 1

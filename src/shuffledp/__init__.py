@@ -7,86 +7,92 @@
 True
 """
 
+import importlib
+import importlib.util
+from typing import TYPE_CHECKING
+
 from shuffledp._version import __version__
-from shuffledp.analyses import Analysis, analyses
-from shuffledp.bound import Bound, Theorem
-from shuffledp.calibration import (
-    Calibration,
-    calibrate,
-    most_rounds,
-    required_added,
-    required_users,
-)
-from shuffledp.calibration.required import Required, required_messages, required_noise
-from shuffledp.compare import RandomizerComparison, compare_randomizers
-from shuffledp.composition import Composed, central, compose
-from shuffledp.crowd import Crowd, crowd
-from shuffledp.errors import NotCertified, ParameterError, ShuffleDPError
-from shuffledp.index import Estimate, ShuffleIndex, shuffle_index
-from shuffledp.models import Setting, Shuffler
-from shuffledp.multimessage import (
-    BalcerCheu,
-    BalcerEtAl,
-    BallsIntoBins,
-    CheuZhilyaev,
-    MixDUMP,
-    MultiMessage,
-    PureDUMP,
-    protocol_from_dict,
-    protocol_names,
-)
-from shuffledp.pair import ShuffledPair
-from shuffledp.planner import Plan, plan
-from shuffledp.randomizers import (
-    BLH,
-    KRR,
-    OLH,
-    OUE,
-    PCKVGRR,
-    PIRAPPOR,
-    RAPPOR,
-    BinaryRR,
-    Channel,
-    ClampedLaplace,
-    Density,
-    DiscreteGaussian,
-    DiscreteLaplace,
-    Duchi,
-    Extremal,
-    Gaussian,
-    GaussianBall,
-    GeneralizedGaussian,
-    HadamardResponse,
-    Hierarchy,
-    Hybrid,
-    Joint,
-    JointLaw,
-    Laplace,
-    LaplaceBall,
-    LocalHash,
-    MetricLaplace,
-    Parallel,
-    Piecewise,
-    PoissonSubsample,
-    PrivUnit,
-    ProjectiveGeometry,
-    Randomizer,
-    SamplingRAPPOR,
-    Staircase,
-    SubsetSelection,
-    TruncatedLaplace,
-    Wheel,
-    WorstPairs,
-    randomizer_from_dict,
-    randomizer_names,
-)
-from shuffledp.shuffle import Shuffled, generic
-from shuffledp.shuffle.comparison import Comparison
-from shuffledp.shuffle.families import metric_curve, ratios, variation_ratio
-from shuffledp.surveys import Survey, Surveys, survey
-from shuffledp.training import BatchedSGD, sgd, sgd_noise
-from shuffledp.training.shuffled import ShuffledSGD
-from shuffledp.views import AddedNoise, Sums, shuffle
+
+if TYPE_CHECKING:
+    from shuffledp.amplification import Shuffled, generic
+    from shuffledp.amplification.comparison import Comparison
+    from shuffledp.amplification.families import metric_curve, ratios, variation_ratio
+    from shuffledp.analysis import Analysis, analyses
+    from shuffledp.bound import Bound, Theorem
+    from shuffledp.calibration import (
+        Calibration,
+        calibrate,
+        most_rounds,
+        required_added,
+        required_users,
+    )
+    from shuffledp.calibration.required import Required, required_messages, required_noise
+    from shuffledp.compare import RandomizerComparison, compare_randomizers
+    from shuffledp.composition import Composed, central, compose
+    from shuffledp.errors import NotCertified, ParameterError, ShuffleDPError
+    from shuffledp.index import Estimate, ShuffleIndex, shuffle_index
+    from shuffledp.models import Setting, Shuffler
+    from shuffledp.multimessage import (
+        BalcerCheu,
+        BalcerEtAl,
+        BallsIntoBins,
+        CheuZhilyaev,
+        MixDUMP,
+        MultiMessage,
+        PureDUMP,
+        protocol_from_dict,
+        protocol_names,
+    )
+    from shuffledp.pair import ShuffledPair
+    from shuffledp.planner import Plan, plan
+    from shuffledp.population import Crowd, crowd
+    from shuffledp.randomizers import (
+        BLH,
+        KRR,
+        OLH,
+        OUE,
+        PCKVGRR,
+        PIRAPPOR,
+        RAPPOR,
+        BinaryRR,
+        Channel,
+        ClampedLaplace,
+        Density,
+        DiscreteGaussian,
+        DiscreteLaplace,
+        Duchi,
+        Extremal,
+        Gaussian,
+        GaussianBall,
+        GeneralizedGaussian,
+        HadamardResponse,
+        Hierarchy,
+        Hybrid,
+        Joint,
+        JointLaw,
+        Laplace,
+        LaplaceBall,
+        LocalHash,
+        MetricLaplace,
+        Parallel,
+        Piecewise,
+        PoissonSubsample,
+        PrivUnit,
+        ProjectiveGeometry,
+        Randomizer,
+        SamplingRAPPOR,
+        Staircase,
+        SubsetSelection,
+        TruncatedLaplace,
+        Wheel,
+        WorstPairs,
+        randomizer_from_dict,
+        randomizer_names,
+    )
+    from shuffledp.surveys import Survey, Surveys, survey
+    from shuffledp.training import BatchedSGD, sgd, sgd_noise
+    from shuffledp.training.shuffled import ShuffledSGD
+    from shuffledp.views import AddedNoise, Sums, shuffle
 
 __all__ = [
     "BLH",
@@ -187,3 +193,156 @@ __all__ = [
     "survey",
     "variation_ratio",
 ]
+
+# Where each name is: a module is imported once something of it is asked for, as SciPy and all
+# analyses take seven times as long to import as NumPy, and one command needs few of them.
+_MODULES = {
+    "shuffledp.amplification": (
+        "Shuffled",
+        "generic",
+    ),
+    "shuffledp.amplification.comparison": ("Comparison",),
+    "shuffledp.amplification.families": (
+        "metric_curve",
+        "ratios",
+        "variation_ratio",
+    ),
+    "shuffledp.analysis": (
+        "Analysis",
+        "analyses",
+    ),
+    "shuffledp.bound": (
+        "Bound",
+        "Theorem",
+    ),
+    "shuffledp.calibration": (
+        "Calibration",
+        "calibrate",
+        "most_rounds",
+        "required_added",
+        "required_users",
+    ),
+    "shuffledp.calibration.required": (
+        "Required",
+        "required_messages",
+        "required_noise",
+    ),
+    "shuffledp.compare": (
+        "RandomizerComparison",
+        "compare_randomizers",
+    ),
+    "shuffledp.composition": (
+        "Composed",
+        "central",
+        "compose",
+    ),
+    "shuffledp.errors": (
+        "NotCertified",
+        "ParameterError",
+        "ShuffleDPError",
+    ),
+    "shuffledp.index": (
+        "Estimate",
+        "ShuffleIndex",
+        "shuffle_index",
+    ),
+    "shuffledp.models": (
+        "Setting",
+        "Shuffler",
+    ),
+    "shuffledp.multimessage": (
+        "BalcerCheu",
+        "BalcerEtAl",
+        "BallsIntoBins",
+        "CheuZhilyaev",
+        "MixDUMP",
+        "MultiMessage",
+        "PureDUMP",
+        "protocol_from_dict",
+        "protocol_names",
+    ),
+    "shuffledp.pair": ("ShuffledPair",),
+    "shuffledp.planner": (
+        "Plan",
+        "plan",
+    ),
+    "shuffledp.population": (
+        "Crowd",
+        "crowd",
+    ),
+    "shuffledp.randomizers": (
+        "BLH",
+        "KRR",
+        "OLH",
+        "OUE",
+        "PCKVGRR",
+        "PIRAPPOR",
+        "RAPPOR",
+        "BinaryRR",
+        "Channel",
+        "ClampedLaplace",
+        "Density",
+        "DiscreteGaussian",
+        "DiscreteLaplace",
+        "Duchi",
+        "Extremal",
+        "Gaussian",
+        "GaussianBall",
+        "GeneralizedGaussian",
+        "HadamardResponse",
+        "Hierarchy",
+        "Hybrid",
+        "Joint",
+        "JointLaw",
+        "Laplace",
+        "LaplaceBall",
+        "LocalHash",
+        "MetricLaplace",
+        "Parallel",
+        "Piecewise",
+        "PoissonSubsample",
+        "PrivUnit",
+        "ProjectiveGeometry",
+        "Randomizer",
+        "SamplingRAPPOR",
+        "Staircase",
+        "SubsetSelection",
+        "TruncatedLaplace",
+        "Wheel",
+        "WorstPairs",
+        "randomizer_from_dict",
+        "randomizer_names",
+    ),
+    "shuffledp.surveys": (
+        "Survey",
+        "Surveys",
+        "survey",
+    ),
+    "shuffledp.training": (
+        "BatchedSGD",
+        "sgd",
+        "sgd_noise",
+    ),
+    "shuffledp.training.shuffled": ("ShuffledSGD",),
+    "shuffledp.views": (
+        "AddedNoise",
+        "Sums",
+        "shuffle",
+    ),
+}
+_PLACES = {name: module for module, names in _MODULES.items() for name in names}
+
+
+def __getattr__(name: str) -> object:
+    """What is public, and the modules themselves, imported when first asked for."""
+    if name in _PLACES:
+        value = getattr(importlib.import_module(_PLACES[name]), name)
+        globals()[name] = value
+        return value
+    if not name.startswith("__") and importlib.util.find_spec(f"{__name__}.{name}"):
+        return importlib.import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

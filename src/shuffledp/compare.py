@@ -9,12 +9,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp import _check
+from shuffledp.amplification import shuffle
 from shuffledp.bound import Bound, outward
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.randomizers import Randomizer, randomizer_class, randomizer_names
 from shuffledp.randomizers.frequency import ItemRandomizer
 from shuffledp.randomizers.means import MeanRandomizer
-from shuffledp.shuffle import shuffle
 from shuffledp.values.described import ByContent, by_name
 from shuffledp.values.notebook import Drawn, Record, Sheet
 

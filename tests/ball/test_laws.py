@@ -109,7 +109,7 @@ CASES = [
             ("pi-rappor", definitions.affine),
             ("projective-geometry", definitions.projective),
         )
-        for d, q in ((2, 2), (3, 2), (4, 2), (7, 2), (6, 3), (4, 5))
+        for d, q in ((2, 2), (3, 2), (4, 2), (7, 2), (6, 3), (4, 5), (6, 4), (10, 8))
     ],
     *[
         (

@@ -35,8 +35,8 @@ MECHANISMS = {
         {"d": 9, "s": 1, "eps0": 2.0},
     ),
     "pi-rappor": (
-        sd.PIRAPPOR(domain=20, q=3, eps0=1.0),
-        {"domain": 20, "eps0": 1.0, "q": 3},
+        sd.PIRAPPOR(domain=20, q=4, eps0=1.0),
+        {"domain": 20, "eps0": 1.0, "q": 4},
     ),
     "projective-geometry": (
         sd.ProjectiveGeometry(domain=20, q=2, eps0=2.0),

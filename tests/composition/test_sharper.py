@@ -8,7 +8,7 @@ import pytest
 from scipy.stats import binom
 
 import shuffledp as sd
-from shuffledp.analyses.stealing import StealingCurve
+from shuffledp.analysis.stealing import StealingCurve
 from shuffledp.composition import compose
 from shuffledp.composition.curve import Envelope
 from shuffledp.deployment.rounds import after_rounds

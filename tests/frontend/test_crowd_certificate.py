@@ -23,11 +23,11 @@ from shuffledp.ball.crowd_words import (
 )
 from shuffledp.certificate import crowd_dict, crowds, issue_crowd, read_any
 from shuffledp.certificate.verifier import not_checked, verify
-from shuffledp.crowd.front import LARGEST_GROUPS
-from shuffledp.crowd.member import Member
 from shuffledp.deployment import account_crowd, groups, load_crowd
 from shuffledp.divergence import narrowest
 from shuffledp.errors import ParameterError
+from shuffledp.population.front import LARGEST_GROUPS
+from shuffledp.population.member import Member
 
 # (groups as (users, randomizer), target, accounting)
 KINDS = {

@@ -20,7 +20,7 @@ from shuffledp.cli import main, numbers
 def slow(bound, *, as_json):
     print("0.1 <= eps <= 0.2")
 numbers._show = slow
-from shuffledp.shuffle import Shuffled
+from shuffledp.amplification import Shuffled
 def epsilon(self, **more):
     time.sleep(1.6)
 Shuffled.epsilon = epsilon

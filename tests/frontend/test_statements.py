@@ -12,14 +12,15 @@ import shuffledp as sd
 from frontend.test_verify_all import TABLES
 from multimessage.test_deployments import PROTOCOLS
 from shuffledp import theorems
-from shuffledp.analyses import analysis_named
+from shuffledp.amplification.rounds import NO_SINGLE_PAIR
+from shuffledp.amplification.search import Search
+from shuffledp.analysis import analysis_named
 from shuffledp.ball.assumptions import allowed_assumptions, relation_of
 from shuffledp.ball.parameters import check_parameters, parameters_of
 from shuffledp.ball.statements import lower_statement, upper_statement
 from shuffledp.deployment.files import parse, tomllib
 from shuffledp.multimessage import protocol_class, protocol_names
 from shuffledp.randomizers import randomizer_class
-from shuffledp.shuffle.rounds import NO_SINGLE_PAIR
 
 NESTED = """name = "parallel"
 weights = [0.25, 0.5, 0.25]
@@ -134,7 +135,7 @@ def test_local_guarantees_say_the_same(kind):
     given = deployment(TEXTS[kind])
     one = given.accountant(50)
     described = given.randomizer
-    local = one._local(1.0, None)
+    local = Search(one.source, 50, rtol=one.rtol, trust=one.trust).local(1.0, None)
     assert upper_statement(described, "local").to_dict() == local.theorem.to_dict()
     assert upper_statement(described, "local", last="composition").to_dict() == (
         theorems.LOCAL.to_dict()

@@ -47,11 +47,11 @@ TABLES = {
         )
     ],
     "pckv-grr": ["domain = 7\ns = 3\neps0 = 1.4", "domain = 4\ns = 3\neps0 = 1.4\npadding = true"],
-    "pi-rappor": ["domain = 30\neps0 = 1.5", "domain = 4\neps0 = 0.5\nq = 2"],
+    "pi-rappor": ["domain = 30\neps0 = 1.5", "domain = 6\neps0 = 0.5\nq = 4"],
     "piecewise": ["eps0 = 1.3\nlow = 0.0\nhigh = 10.0"],
     "poisson-subsample": ['rate = 0.3\nrandomizer = { name = "piecewise", eps0 = 1.0 }'],
     "privunit": ["d = 3\nc = 0.3\neps0 = 1.2", "d = 2\nc = 0.7\neps0 = 1.2"],
-    "projective-geometry": ["domain = 30\neps0 = 1.5", "domain = 7\neps0 = 0.5\nq = 2"],
+    "projective-geometry": ["domain = 30\neps0 = 1.5", "domain = 6\neps0 = 0.5\nq = 4"],
     "rappor": ["d = 6\neps0 = 2.0"],
     "sampling-rappor": ["d = 9\ns = 3\neps0 = 1.5", "d = 4\ns = 3\neps0 = 1.5"],
     "staircase": ["eps0 = 1.2\nlow = -1.0\nhigh = 4.0"],
@@ -149,3 +149,23 @@ def test_more_users_and_digits(tmp_path, name, i, target):
     assert not left or (name == "generalized-gaussian" and target == "epsilon = 0.25")
     assert all(c.verdict == "undecided" for c in left)
     assert all("allowed" in c.how or "panels" in c.how for c in left)
+
+
+@pytest.mark.parametrize("name", ["pi-rappor", "projective-geometry"])
+def test_a_field_of_a_certificate_has_as_many_elements_as_there_are(tmp_path, name):
+    """Of 4 elements: verified; of another field's numbers not, and of none refused by name."""
+    path = certified(tmp_path, name, 1, users=60, rtol="1e-4")
+    content = json.loads(path.read_text())
+    assert content["deployment"]["content"]["randomizer"]["q"] == 4
+    assert {c.verdict for c in verify(path)} == {"holds"}
+
+    def edited(q):
+        content["deployment"]["content"]["randomizer"]["q"] = q
+        content["checksum"] = checksum(content)
+        path.write_text(json.dumps(content))
+        return verify(path)
+
+    assert "does not hold" in {c.verdict for c in edited(8)}
+    for q in (6, 12, 1, 2**31):
+        with pytest.raises(sd.ParameterError, match=rf"randomizer\.q = {q}: wanted"):
+            edited(q)

@@ -10,10 +10,10 @@ from typing import Any
 import attr
 from dp_accounting import dp_event
 
+from shuffledp.amplification import Shuffled, generic, shuffle
 from shuffledp.errors import rejected
 from shuffledp.neighbours import Relation
 from shuffledp.randomizers import Randomizer, randomizer_from_dict
-from shuffledp.shuffle import Shuffled, generic, shuffle
 
 GENERIC = "generic"
 

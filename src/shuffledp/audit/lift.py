@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from shuffledp.amplification import generic, shuffle
 from shuffledp.audit.garble import boxes
 from shuffledp.audit.judge import PairLimits, cell_limits
 from shuffledp.audit.plan import AuditPlan, Design
@@ -23,7 +24,6 @@ from shuffledp.audit.tally import Tally
 from shuffledp.errors import NotCertified
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.randomizers import Channel
-from shuffledp.shuffle import generic, shuffle
 
 Point = tuple[float, float]
 

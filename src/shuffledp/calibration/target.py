@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from shuffledp import _check
-from shuffledp.analyses import Family as AnyLocal
+from shuffledp.amplification import Shuffled, generic, shuffle
+from shuffledp.analysis import Family as AnyLocal
 from shuffledp.composition import compose, estimated
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
-from shuffledp.shuffle import Shuffled, generic, shuffle
 
 Source = Randomizer | MultiMessage | AnyLocal
 # Loose numbers find the place, tight ones decide it.

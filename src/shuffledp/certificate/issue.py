@@ -6,6 +6,7 @@ import math
 from typing import Any, Literal
 
 from shuffledp._version import __version__
+from shuffledp.amplification.rounds import NO_SINGLE_PAIR
 from shuffledp.bound import Bound, Theorem
 from shuffledp.certificate.model import (
     AloneNumbers,
@@ -31,7 +32,6 @@ from shuffledp.deployment.model import GENERIC, Deployment, is_protocol
 from shuffledp.deployment.widened import relation_of
 from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.randomizers import randomizer_from_dict
-from shuffledp.shuffle.rounds import NO_SINGLE_PAIR
 
 _UNIT = "one user's one report"
 _UNIT_MESSAGES = "all messages of one user in one run of the protocol"

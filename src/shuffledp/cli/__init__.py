@@ -1,27 +1,19 @@
 """The command line: ``shuffledp epsilon | delta | curve | account | verify | ...``.
 
-It formats what a Bound says and knows no numerics. Extras (matplotlib, pydantic, python-flint)
-are imported by the commands that need them, when they run.
+It formats what a Bound says and knows no numerics. Each command is imported when it is called;
+extras (matplotlib, pydantic, python-flint) are imported by the commands that need them, when they
+run.
 """
 
 from __future__ import annotations
 
+from functools import partial
+from importlib import import_module
+
 import click
 
 from shuffledp import __version__
-from shuffledp.cli.audit import audit
-from shuffledp.cli.calibrate import calibrate
-from shuffledp.cli.compare import compare
-from shuffledp.cli.compare_bounds import compare_bounds
-from shuffledp.cli.files import account, schema, verify
-from shuffledp.cli.group import OneLineGroup
-from shuffledp.cli.init import init
-from shuffledp.cli.numbers import curve, delta, epsilon
-from shuffledp.cli.page import page
-from shuffledp.cli.plan import plan
-from shuffledp.cli.registry import registry
-from shuffledp.cli.run import estimate, run, simulate
-from shuffledp.cli.tables import analyses, randomizers
+from shuffledp.cli.group import Commands, OneLineGroup
 
 __all__ = ["main"]
 
@@ -39,7 +31,40 @@ certified number exists for it (one line on stderr says why); 3 verify could not
 """
 
 
-@click.group(cls=OneLineGroup, epilog=EPILOG)
+# Where each command is: one command's run need not import what the others are made of.
+_MODULES = {
+    "epsilon": "numbers",
+    "delta": "numbers",
+    "curve": "numbers",
+    "calibrate": "calibrate",
+    "compare": "compare",
+    "compare-bounds": "compare_bounds",
+    "plan": "plan",
+    "init": "init",
+    "account": "files",
+    "verify": "files",
+    "registry": "registry",
+    "audit": "audit",
+    "run": "run",
+    "simulate": "run",
+    "estimate": "run",
+    "page": "page",
+    "randomizers": "tables",
+    "analyses": "tables",
+    "schema": "files",
+}
+
+
+def _imported(name: str) -> click.Command:
+    module = import_module(f"shuffledp.cli.{_MODULES[name]}")
+    return getattr(module, name.replace("-", "_"))
+
+
+@click.group(
+    cls=OneLineGroup,
+    commands=Commands({name: partial(_imported, name) for name in _MODULES}),
+    epilog=EPILOG,
+)
 @click.version_option(__version__, prog_name="shuffledp")
 @click.option(
     "--quiet",
@@ -54,27 +79,3 @@ def main(quiet: bool) -> None:
     less than from the local reports alone; these commands bound how much less, from below and
     from above, rounding errors included. eps is in nats; n counts users.
     """
-
-
-for command in (
-    epsilon,
-    delta,
-    curve,
-    calibrate,
-    compare,
-    compare_bounds,
-    plan,
-    init,
-    account,
-    verify,
-    registry,
-    audit,
-    run,
-    simulate,
-    estimate,
-    page,
-    randomizers,
-    analyses,
-    schema,
-):
-    main.add_command(command)

@@ -7,7 +7,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, MutableMapping, Sequence
 from types import FrameType
 from typing import Any
 
@@ -32,6 +32,39 @@ class _EndedError(BaseException):
 
 class _ClosedPipeError(Exception):
     """Nobody reads stdout any more. Status 1 would say that a claim does not hold."""
+
+
+class Commands(MutableMapping[str, click.Command]):
+    """Commands by name, each made when it is first looked up.
+
+    Parameters
+    ----------
+    makers : mapping
+        Name -> what makes the command of this name.
+    """
+
+    def __init__(self, makers: Mapping[str, Callable[[], click.Command]]) -> None:
+        self._makers = dict(makers)
+        self._made: dict[str, click.Command] = {}
+
+    def __getitem__(self, name: str) -> click.Command:
+        if name not in self._made:
+            self._made[name] = self._makers[name]()
+        return self._made[name]
+
+    def __setitem__(self, name: str, command: click.Command) -> None:
+        self._makers[name] = lambda: command
+        self._made[name] = command
+
+    def __delitem__(self, name: str) -> None:
+        del self._makers[name]
+        self._made.pop(name, None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._makers)
+
+    def __len__(self) -> int:
+        return len(self._makers)
 
 
 class OneLineGroup(click.Group):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import re
 import typing
@@ -12,8 +13,9 @@ from typing import Any
 import click
 
 from shuffledp import generic, protocol_names, randomizer_names, shuffle
-from shuffledp.analyses import Family
-from shuffledp.cli.group import OneLineGroup
+from shuffledp.amplification import Shuffled
+from shuffledp.analysis import Family
+from shuffledp.cli.group import Commands, OneLineGroup
 from shuffledp.cli.progress import progress
 from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole
 from shuffledp.multimessage import MultiMessage, protocol_class
@@ -21,7 +23,6 @@ from shuffledp.randomizers import Randomizer, randomizer_class
 from shuffledp.randomizers.composed import PartsRandomizer
 from shuffledp.randomizers.frequency import ItemRandomizer
 from shuffledp.randomizers.means import MeanRandomizer
-from shuffledp.shuffle import Shuffled
 
 Action = Callable[..., Any]
 GENERIC = Family.name
@@ -124,12 +125,14 @@ def mechanism_group(
     partial : bool
         Parameters may be missing, and have no defaults: what is not given is not in the table.
     """
-    group = _MechanismGroup(
-        name, help=f"{summary}\n\n\b\nExample:\n  {example}", subcommand_metavar="MECHANISM ..."
+    names = (*randomizer_names(), *protocol_names(), GENERIC)
+    makers = {key: functools.partial(_command, key, action, options, partial) for key in names}
+    return _MechanismGroup(
+        name,
+        commands=Commands(makers),
+        help=f"{summary}\n\n\b\nExample:\n  {example}",
+        subcommand_metavar="MECHANISM ...",
     )
-    for mechanism in (*randomizer_names(), *protocol_names(), GENERIC):
-        group.add_command(_command(mechanism, action, options, partial=partial))
-    return group
 
 
 class _MechanismGroup(OneLineGroup):
@@ -218,7 +221,7 @@ def parameter_help(cls: type[Randomizer | MultiMessage]) -> dict[str, str]:
 
 
 def _command(
-    name: str, action: Action, options: tuple[click.Option, ...], *, partial: bool
+    name: str, action: Action, options: tuple[click.Option, ...], partial: bool
 ) -> click.Command:
     types, summary = _types(name)
 

@@ -24,6 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shuffledp.numerics import log_add, log_of
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.stealing.measures import Measure
 from shuffledp.stealing.positive_sum import (
@@ -125,7 +126,7 @@ def log_crowd_bound(gains: CrowdGains, at: Contour) -> float:
     leading = math.log(common.mass * (1.0 + common.rel) + 1e-290)
     best = max(or_infinite(_log_sum(choice, joined, t, at)) for choice in _choices(groups))
     best += leading + 16 * U * (abs(best) + abs(leading) + 1.0)
-    return _log_add(best, paid)
+    return log_add(best, log_of(paid), outward=1.0)
 
 
 def _choices(groups: list[list[_Type]]) -> Iterator[tuple[_Type, ...]]:
@@ -215,13 +216,3 @@ def _log_sum(choice: tuple[_Type, ...], joined: Array, t: Array, at: Contour) ->
     rest /= math.pi * smoothing**2 * far**3
     log_sum = math.log((total + rest) * (1.0 + 64 * U) + 1e-300)
     return power + log_sum + 16 * U * (size + abs(log_sum) + 1.0)
-
-
-def _log_add(log_x: float, y: float) -> float:
-    """log(e^log_x + y) for y >= 0, rounded up."""
-    if y <= 0.0:
-        return log_x
-    log_y = math.log(y)
-    top, rest = max(log_x, log_y), min(log_x, log_y)
-    value = top + math.log1p(math.exp(rest - top))
-    return value + 8 * U * (1.0 + abs(value) + abs(top))

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from shuffledp.amplification import Shuffled, generic
 from shuffledp.bound import Bound, delta_from_log
 from shuffledp.deployment.model import GENERIC, Deployment, as_written, is_protocol
 from shuffledp.deployment.rounds import after_rounds
@@ -19,7 +20,6 @@ from shuffledp.deployment.views import (
     sums_guarantee,
 )
 from shuffledp.deployment.widened import guarantee_of, widened_at_target
-from shuffledp.shuffle import Shuffled, generic
 
 NOW, MINIMUM = "now", "minimum batch"
 _CURVE_RTOL = 1e-3

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from shuffledp.analyses import HONEST, ONE_ROUND
+from shuffledp.amplification import Trust
+from shuffledp.analysis import HONEST, ONE_ROUND
 from shuffledp.bound import Bound
-from shuffledp.crowd import Crowd, crowd
 from shuffledp.deployment.accounting import (
     NOW,
     Account,
@@ -22,8 +22,8 @@ from shuffledp.deployment.views import FAILURES
 from shuffledp.errors import NotCertified
 from shuffledp.index import Estimate
 from shuffledp.neighbours import Relation, member_of
+from shuffledp.population import Crowd, crowd
 from shuffledp.randomizers import randomizer_from_dict
-from shuffledp.shuffle import Trust
 
 Report = Callable[[str], None]
 _ALONE = "every message is seen with its sender: nothing hides it"

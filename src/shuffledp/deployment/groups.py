@@ -41,7 +41,7 @@ from shuffledp.deployment.model import (
 )
 from shuffledp.errors import ParameterError
 
-# As ``crowd.LARGEST_GROUPS``: what reads a file in a browser has no numerics to ask.
+# As ``population.LARGEST_GROUPS``: what reads a file in a browser has no numerics to ask.
 LARGEST_GROUPS = 50
 
 

@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Mapping
 from typing import Any
 
+from shuffledp.amplification import Shuffled, generic, shuffle
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.multimessage import protocol_class, protocol_from_dict, protocol_names
 from shuffledp.randomizers import (
@@ -18,7 +19,6 @@ from shuffledp.randomizers import (
     randomizer_from_dict,
     randomizer_names,
 )
-from shuffledp.shuffle import Shuffled, generic, shuffle
 from shuffledp.views import AddedNoise, Sums, summed
 
 GENERIC = "generic"

@@ -34,7 +34,7 @@ from shuffledp.deployment.shufflers import MOST_CHANGED, ShufflerTable
 from shuffledp.errors import ParameterError, rejected
 
 if TYPE_CHECKING:
-    from shuffledp.shuffle import Shuffled
+    from shuffledp.amplification import Shuffled
 
 LARGEST_ROUNDS = 10**9
 # Which datasets are neighbours, of sums: the first is what is taken where none is given.

@@ -11,10 +11,10 @@ from dataclasses import replace
 from typing import Literal
 
 from shuffledp import theorems
+from shuffledp.amplification import Shuffled
 from shuffledp.bound import Bound, delta_from_log, refuse_contradiction
 from shuffledp.models.crossing import crossing
 from shuffledp.models.mixing import local_guarantee, log_chain, log_local, log_mixed, steps_of
-from shuffledp.shuffle import Shuffled
 
 _LARGEST_EPSILON = 1e4
 

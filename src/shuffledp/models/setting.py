@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass, replace
 
 from shuffledp import _check, theorems
+from shuffledp.amplification import Shuffled, Trust
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
 from shuffledp.composition import Composed
 from shuffledp.curves import Accountant
@@ -23,7 +24,6 @@ from shuffledp.models.shuffler import PERFECT, Shuffler
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, Relation, Together
 from shuffledp.randomizers import Randomizer
-from shuffledp.shuffle import Shuffled, Trust
 from shuffledp.values.described import by_name
 from shuffledp.values.work import Answers, Beside
 

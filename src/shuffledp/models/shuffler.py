@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 from shuffledp import _check
 from shuffledp._check import exact
-from shuffledp.analyses import IN_ORDER, SAME
+from shuffledp.analysis import IN_ORDER, SAME
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.models.mixing import several
 from shuffledp.neighbours import OrAbsent, Relation

@@ -16,7 +16,7 @@ from typing import Any
 import click
 
 from shuffledp import _check, protocol_names, randomizer_names
-from shuffledp.analyses import analyses
+from shuffledp.analysis import analyses
 from shuffledp.cli.mechanisms import (
     GENERIC,
     mechanism_class,

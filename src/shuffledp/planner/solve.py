@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from shuffledp.amplification import shuffle
 from shuffledp.bound import outward
 from shuffledp.calibration import calibrate, meeting
 from shuffledp.composition import compose, on_lattice
 from shuffledp.errors import NotCertified
 from shuffledp.multimessage import MultiMessage
 from shuffledp.planner.tasks import Option, Source
-from shuffledp.shuffle import shuffle
 
 # Relative width of eps: continuous outputs take a hundred times as long.
 FINE, COARSE = 1e-6, 1e-3

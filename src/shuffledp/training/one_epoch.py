@@ -6,8 +6,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from shuffledp.analyses import Found
-from shuffledp.analyses.ends import Ends
+from shuffledp.analysis import Found
+from shuffledp.analysis.ends import Ends
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.composition.curve import Source
 from shuffledp.divergence import LOOSE, PairProfile, narrowest, solve_epsilon

@@ -14,7 +14,7 @@ from shuffledp.composition.gaussian import GaussianCurve, error_of_log, log_delt
 from shuffledp.divergence import LOOSE, PairProfile
 from shuffledp.errors import NotCertified
 from shuffledp.neighbours import REPLACEMENT
-from shuffledp.numerics import LogInterval
+from shuffledp.numerics import LogInterval, log_add
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian
 from shuffledp.reductions import clone_pair, dataset_pair, stronger_clone_pair
@@ -70,7 +70,7 @@ class EpochCurve:
             profile, extra = self.clones[self._best(epsilon)]
             inner = profile.log_delta(epsilon, width=width)
             more = extra + math.log1p(math.exp(epsilon)) + 16 * U * (1.0 + abs(extra))
-            high = _log_add(inner.high, more) + 1e-13
+            high = log_add(inner.high, more) + 1e-13
             found = LogInterval(-math.inf, min(high, found.high, 0.0))
         return found
 
@@ -96,7 +96,7 @@ class EpochCurve:
 
     def _rough(self, index: int, epsilon: float) -> float:
         profile, extra = self.clones[index]
-        return _log_add(profile.rough_log_delta(epsilon), extra + math.log1p(math.exp(epsilon)))
+        return log_add(profile.rough_log_delta(epsilon), extra + math.log1p(math.exp(epsilon)))
 
 
 @dataclass(frozen=True)
@@ -301,10 +301,3 @@ def _log_extra(eps0: float, log_delta0: float, n: int, trust: Trust) -> float:
     inverse = small / (1.0 + small)
     factor = inverse + (n - 1) * 2.0 * small * (1.0 + inverse)
     return log_delta0 + math.log(factor) + 1e-13 * (1.0 + abs(log_delta0) + eps0)
-
-
-def _log_add(x: float, y: float) -> float:
-    top, rest = max(x, y), min(x, y)
-    if rest == -math.inf:
-        return top
-    return top + math.log1p(math.exp(rest - top))

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Literal, overload
 
 from shuffledp import _check
+from shuffledp.amplification import Shuffled, Trust
+from shuffledp.amplification import shuffle as shuffle_messages
 from shuffledp.binary.noise import AddedNoise
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.models import MOST_CHANGED, PERFECT, Chained, Setting, Shuffler
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import Relation
 from shuffledp.randomizers import Randomizer
-from shuffledp.shuffle import Shuffled, Trust
-from shuffledp.shuffle import shuffle as shuffle_messages
 from shuffledp.values.described import by_name
 from shuffledp.views.several import asked_of_several
 from shuffledp.views.sums import Sums, summed

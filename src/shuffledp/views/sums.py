@@ -9,7 +9,8 @@ from typing import Any
 
 from shuffledp import _check, theorems
 from shuffledp._check import exact
-from shuffledp.analyses import ONE_ROUND, SAME, own_assumptions
+from shuffledp.amplification import Shuffled
+from shuffledp.analysis import ONE_ROUND, SAME, own_assumptions
 from shuffledp.binary.curve import LARGEST_COUNT
 from shuffledp.binary.noise import AddedNoise
 from shuffledp.bound import Bound, Theorem, refuse_contradiction, with_lower_of, with_upper_of
@@ -21,7 +22,6 @@ from shuffledp.neighbours import REPLACEMENT, Relation, ReplaceSpecial, relation
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.reductions import dataset_pair
-from shuffledp.shuffle import Shuffled
 from shuffledp.values.described import by_name
 from shuffledp.values.work import Answers, Beside
 from shuffledp.views.coordinates import Coordinates, coordinates_of

@@ -1,0 +1,248 @@
+"""Every analysis side by side, at one delta: eps, validity, time, and the factor lost."""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from shuffledp.analysis import Analysis, End, analyses
+from shuffledp.bound import Bound, outward
+from shuffledp.errors import NotCertified
+from shuffledp.index import Estimate
+from shuffledp.values.described import ByContent
+from shuffledp.values.notebook import Drawn, Record, Sheet
+
+
+@dataclass(frozen=True)
+class Row:
+    """One analysis in a comparison.
+
+    Attributes
+    ----------
+    analysis : Analysis
+        Name, theorem and validity.
+    end : {"upper", "lower", "estimate"}
+        What the number is here: an analysis forced where it is no bound is an estimate.
+    epsilon : float or None
+        Its eps; None where it does not apply or was not run.
+    factor : float or None
+        How many times the best of its kind (the smallest upper end, the largest lower one) it
+        loses; for estimates, the number over the best upper end.
+    seconds : float or None
+        CPU time, from scratch.
+    note : str
+        Why there is no number, or what to know of it.
+    """
+
+    analysis: Analysis
+    end: End
+    epsilon: float | None
+    factor: float | None
+    seconds: float | None = field(compare=False)
+    note: str = ""
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able form."""
+        shown = self.epsilon if self.epsilon is not None and math.isfinite(self.epsilon) else None
+        return {
+            "analysis": self.analysis.key,
+            "end": self.end,
+            "certified": self.end != "estimate",
+            "epsilon": shown,
+            "factor": self.factor,
+            "seconds": self.seconds,
+            "theorem": self.analysis.theorem.to_dict(),
+            "validity": self.analysis.validity,
+            "note": self.note,
+        }
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Comparison(Drawn, ByContent):
+    """All analyses at one delta, as ``acc.compare(delta=...)`` gives them.
+
+    ``plot()`` draws eps of every analysis that applies: upper ends, lower ends and estimates.
+
+    Attributes
+    ----------
+    delta : float
+        The target.
+    n : int
+        Users.
+    rows : tuple of Row
+        In the order of ``analyses()``, those that do not apply included.
+    """
+
+    delta: float
+    n: int
+    rows: tuple[Row, ...]
+
+    def applying(self) -> tuple[Row, ...]:
+        """Rows with a number: upper ends from the best, lower ends from the best, estimates."""
+        order = {"upper": 0, "lower": 1, "estimate": 2}
+        kept = [row for row in self.rows if row.epsilon is not None]
+
+        def place(row: Row) -> tuple[int, float]:
+            value = math.inf if row.epsilon is None else row.epsilon
+            return order[row.end], -value if row.end == "lower" else value
+
+        return tuple(sorted(kept, key=place))
+
+    def to_dict(self) -> dict[str, Any]:
+        """JSON-able form."""
+        return {"delta": self.delta, "n": self.n, "rows": [row.to_dict() for row in self.rows]}
+
+    def records(self) -> list[Record]:
+        """One row for each analysis, those that do not apply included."""
+        return [
+            {
+                "analysis": row.analysis.key,
+                "end": row.end,
+                "certified": row.end != "estimate",
+                "epsilon": row.epsilon,
+                "factor": row.factor,
+                "seconds": row.seconds,
+                "source": row.analysis.theorem.source,
+                "provenance": row.analysis.theorem.provenance,
+                "note": row.note,
+            }
+            for row in self.rows
+        ]
+
+    def sheet(self) -> Sheet:
+        """What a notebook shows: those that apply, then why the others do not."""
+        rows = [
+            (
+                row.analysis.key,
+                row.end,
+                outward(row.epsilon, up=row.end != "lower"),
+                "" if row.factor is None else f"{row.factor:.4g}",
+                "" if row.seconds is None else f"{row.seconds:.3f}",
+                row.note,
+            )
+            for row in self.applying()
+        ]
+        without = tuple(f"{r.analysis.key}: {r.note}" for r in self.rows if r.epsilon is None)
+        caption = f"eps at delta = {self.delta:g}, n = {self.n:,}"
+        head = ("analysis", "end", "eps (nats)", "factor lost", "CPU seconds", "note")
+        return Sheet(caption, head, tuple(rows), without)
+
+    def _draw(self, bands: Any, ax: Any) -> Any:
+        """Eps (nats) of every analysis that applies: upper ends, lower ends and estimates."""
+        rows = self.applying()
+        marks = (
+            ("certified upper end", "upper", "o"),
+            ("certified lower end", "lower", "^"),
+            ("estimate, not certified", "estimate", "D"),
+        )
+        series = [
+            (label, [_positive(r.epsilon) if r.end == end else math.nan for r in rows], marker)
+            for label, end, marker in marks
+            if any(r.end == end for r in rows)
+        ]
+        words = f"central eps (nats) at delta = {self.delta:g}, n = {self.n:,}"
+        names = [row.analysis.key for row in rows]
+        return bands.draw_dots(ax, names, series, xlabel=words)
+
+    def __repr__(self) -> str:
+        count, all_ = len(self.applying()), len(self.rows)
+        return f"Comparison(delta={self.delta:g}, n={self.n}, {count} of {all_} analyses apply)"
+
+    def __str__(self) -> str:
+        lines = [f"eps at delta = {self.delta:g}, n = {self.n:,}"]
+        lines.append(f"{'analysis':30} {'end':9} {'eps':>11} {'factor':>8} {'seconds':>8}")
+        for row in self.applying():
+            epsilon = outward(row.epsilon, up=row.end != "lower")
+            factor = "" if row.factor is None else f"{row.factor:.4g}"
+            seconds = "" if row.seconds is None else f"{row.seconds:.3f}"
+            lines.append(
+                f"{row.analysis.key:30} {row.end:9} {epsilon:>11} {factor:>8} {seconds:>8}"
+            )
+        without = [row for row in self.rows if row.epsilon is None]
+        lines += [f"{row.analysis.key:30} {row.note}" for row in without]
+        return "\n".join(lines)
+
+
+class _Accountant(Protocol):
+    """What a comparison needs of ``Shuffled``."""
+
+    @property
+    def n(self) -> int: ...
+
+    def uses(self, key: str) -> bool:
+        """Whether the analysis is one of those that the best is taken of."""
+        ...
+
+    def with_n(self, n: int) -> Any:
+        """A copy without anything cached."""
+        ...
+
+
+def compare(accountant: _Accountant, *, delta: float, slow: bool) -> Comparison:
+    """Run every analysis on a copy of its own, so that times are from scratch.
+
+    Parameters
+    ----------
+    accountant : Shuffled
+        A randomizer or family among n users.
+    delta : float
+        Target, 0 < delta < 1.
+    slow : bool
+        Also the analyses whose cost grows with n.
+    """
+    rows = [_row(accountant, analysis, delta, slow=slow) for analysis in analyses()]
+    uppers = [r.epsilon for r in rows if r.end == "upper" and r.epsilon is not None]
+    lowers = [r.epsilon for r in rows if r.end == "lower" and r.epsilon is not None]
+    best = {
+        "upper": min(uppers, default=math.inf),
+        "lower": max(lowers, default=0.0),
+    }
+    best["estimate"] = best["upper"]
+    return Comparison(delta, accountant.n, tuple(_with_factor(row, best[row.end]) for row in rows))
+
+
+def _row(accountant: _Accountant, analysis: Analysis, delta: float, *, slow: bool) -> Row:
+    if analysis.slow and not slow and not accountant.uses(analysis.key):
+        note = "not run: its cost grows with n (ask for slow)"
+        return Row(analysis, analysis.end, None, None, None, note)
+    fresh = accountant.with_n(accountant.n)
+    attempts: list[tuple[End, bool]] = [("estimate", False)]
+    if analysis.certified:
+        attempts.insert(0, (analysis.end, True))
+    note = ""
+    for end, certified in attempts:
+        if not certified and analysis.certified and analysis.key != "variation-ratio":
+            continue  # what is certified where it applies is not forced elsewhere
+        started = time.process_time()
+        try:
+            found = fresh.epsilon(delta=delta, analysis=analysis.key, certified=certified)
+        except NotCertified as error:
+            note = str(error)
+            continue
+        seconds = time.process_time() - started
+        return Row(analysis, end, _value(found, end), None, seconds, note or _warning(found))
+    return Row(analysis, analysis.end, None, None, None, note)
+
+
+def _positive(value: float | None) -> float:
+    """What has a place on a logarithmic axis, else nan."""
+    return value if value is not None and 0.0 < value < math.inf else math.nan
+
+
+def _value(found: Bound | Estimate, end: End) -> float:
+    if isinstance(found, Estimate):
+        return found.value
+    return found.lower if end == "lower" else found.upper
+
+
+def _warning(found: Bound | Estimate) -> str:
+    return found.warning if isinstance(found, Estimate) else "; ".join(found.notes)
+
+
+def _with_factor(row: Row, best: float) -> Row:
+    if row.epsilon is None or not 0.0 < best < math.inf or not 0.0 < row.epsilon < math.inf:
+        return row
+    factor = best / row.epsilon if row.end == "lower" else row.epsilon / best
+    return Row(row.analysis, row.end, row.epsilon, factor, row.seconds, row.note)

@@ -1,0 +1,150 @@
+"""A shuffled mechanism as one round of a composition."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from shuffledp.analysis import ONE_ROUND, Side, Source
+from shuffledp.analysis.datasets import DATASET, dataset_pairs
+from shuffledp.composition import STEPS, WIDTH, Candidate, Round
+from shuffledp.composition.renyi import RenyiTail
+from shuffledp.divergence import PairProfile
+from shuffledp.errors import NotCertified
+from shuffledp.pair import ShuffledPair
+from shuffledp.randomizers import Randomizer
+
+# Where a bound of the Renyi divergence is finite at one order it is so at some tail.
+_ANY_ORDER = 2.0
+# How the upper end is computed; it takes nothing for granted.
+NO_SINGLE_PAIR = (
+    "no single pair of inputs is the worst at every eps: the largest over all pairs at each eps is "
+    "what is composed"
+)
+
+
+# The rtol of a mechanism that is not asked for another, and the least width of a curve's values.
+_USUAL, _NARROWEST = 1e-6, 1e-9
+
+
+def round_of(
+    source: Source,
+    sides: Sequence[Side],
+    *,
+    label: str,
+    eps0: float,
+    n: int,
+    cells: int,
+    rtol: float,
+    key: Hashable,
+    sharper: Side | None = None,
+) -> Round:
+    """One round, from the sides of its upper bounds in order of preference.
+
+    Parameters
+    ----------
+    source : Randomizer or family
+        What each user runs.
+    sides : sequence of Side
+        Analyses that apply, the tightest first.
+    label : str
+        For a reader.
+    eps0 : float
+        Local guarantee in nats: no round leaks more.
+    n : int
+        Messages in the shuffle.
+    cells : int
+        For continuous outputs: about how many cells.
+    rtol : float
+        What the mechanism asks of one round, against a default of 1e-6.
+    key : hashable
+        Equal for equal rounds, whose repetitions are counted together.
+    sharper : Side, optional
+        One whose bound is no pair's, taken wherever it is the least.
+    """
+    if not sides:
+        msg = f"{label}: no analysis gives a curve of it, so that rounds cannot be composed"
+        raise NotCertified(msg)
+    first = sides[0]
+    assumptions = [words for words in first.assumptions if words != ONE_ROUND]
+    theorem = first.theorem
+    if sharper is not None:
+        # At each eps the least of both: the curve rests on both.
+        theorem = sharper.theorem.with_step(theorem)
+        assumptions += [w for w in sharper.assumptions if w not in {*assumptions, ONE_ROUND}]
+    if len(first.profiles) > 1:
+        assumptions.append(NO_SINGLE_PAIR)
+    # A value takes ten to a hundred times as long for cells: a quarter of the dots to begin with.
+    slow = any(profile.pair.ranges is not None for side in sides for profile in side.profiles)
+    # As much narrower than what is worth the time as one round is asked to be than usual.
+    worth = 6e-3 if slow else 5e-4
+    return Round(
+        label=label,
+        steps=STEPS / 4.0 if slow else STEPS,
+        width=min(WIDTH, max(60.0 * rtol, _NARROWEST)),
+        rtol=max(rtol, min(worth, worth / _USUAL * rtol)),
+        groups=[side.profiles for side in sides],
+        sharper=None if sharper is None else sharper.for_rounds(),
+        candidates=Datasets(source, n, cells),
+        eps0=eps0,
+        key=key,
+        relation=source.relation,
+        assumptions=tuple(assumptions),
+        upper_theorem=theorem,
+        lower_theorem=DATASET.theorem_for(source),
+        at={"n": n},
+        **_local_tail(source),
+    )
+
+
+def _local_tail(source: Source) -> dict[str, Any]:
+    """Without a pure guarantee: what one report alone says of large losses."""
+    if not isinstance(source, Randomizer) or not math.isfinite(source.local_renyi(_ANY_ORDER)):
+        return {}
+    local = LocalRenyi(source)
+    pure = math.isfinite(source.eps0)
+    return {
+        "tail": None if pure else RenyiTail(local),
+        "local_renyi": local,
+        "local_rho": source.local_rho,
+    }
+
+
+@dataclass(frozen=True)
+class LocalRenyi:
+    """Renyi divergence of one report of a mechanism alone: no round's is larger."""
+
+    source: Randomizer
+
+    def __call__(self, order: float) -> float:
+        """At an order."""
+        return self.source.local_renyi(order)
+
+
+@dataclass(frozen=True)
+class Datasets:
+    """The datasets worth trying for a lower end; none where the source has none."""
+
+    source: Source
+    n: int
+    cells: int
+
+    def __call__(self) -> tuple[Candidate, ...]:
+        """Both directions' profiles of each."""
+        try:
+            pairs = dataset_pairs(self.source, self.n, self.cells)
+        except NotCertified:
+            return ()
+        return tuple(
+            _candidate(pair, witness) for pair, witness in pairs if not witness.get("swap")
+        )
+
+
+def _candidate(pair: ShuffledPair, witness: dict[str, Any]) -> Candidate:
+    """Both directions of a pair; one profile where they are the same."""
+    forward, backward = PairProfile(pair), PairProfile(pair.swap())
+    if forward.fingerprint() == backward.fingerprint():
+        backward = forward
+    return Candidate(forward, backward, witness)

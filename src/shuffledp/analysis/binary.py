@@ -1,0 +1,143 @@
+"""One-bit mechanisms: both ends by all data sets, and a lower one by all numbers of ones."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+from weakref import WeakValueDictionary
+
+from shuffledp import theorems
+from shuffledp.analysis.analysis import Analysis
+from shuffledp.analysis.by_curve import CurveSide
+from shuffledp.analysis.side import Found, Side
+from shuffledp.analysis.source import Source, binary_eps0, bits_of
+from shuffledp.binary.curve import Curve, Point, quick
+from shuffledp.randomizers import Randomizer
+from shuffledp.randomizers.bits import Bits
+from shuffledp.reductions import OnesScan
+
+# log delta is asked for ten times as wide, relatively, as eps (``Shuffled``).
+_WIDER = 10.0
+
+
+@dataclass(frozen=True)
+class BinarySide(Side):
+    """The largest delta of all data sets: its upper or, by the analysis' end, its lower end."""
+
+    curve: Curve = field(kw_only=True)
+
+    def epsilon(
+        self, delta: float, *, cap: float, rtol: float, width: float | None = None
+    ) -> Found:
+        """An eps that was evaluated and is certified for this end."""
+        del width
+        find = self.curve.upper if self._upper else self.curve.lower
+        found = find(math.log(delta), rtol=rtol, cap=cap)
+        apart = found.width if self._upper and math.isfinite(found.width) else None
+        return self._found(found.epsilon, found.point, apart)
+
+    def log_delta(self, epsilon: float, *, width: float) -> Found:
+        """The end at this eps."""
+        point = self.curve.point(epsilon, rtol=width / _WIDER, most=width)
+        apart = None
+        if self._upper and point.log_low > -math.inf:
+            apart = math.expm1(point.log_high - point.log_low)
+        return self._found(point.log_high if self._upper else point.log_low, point, apart)
+
+    @property
+    def _upper(self) -> bool:
+        return self.end == "upper"
+
+    def _found(self, value: float, point: Point | None, apart: float | None) -> Found:
+        witness: dict[str, Any] = {"analysis": self.key}
+        if not self._upper and point is not None:
+            others = [[x, count] for x, count in point.others]
+            witness |= {"x0": point.x0, "x1": point.x1, "others": others}
+        return Found(value, self.theorem, apart, witness, self.assumptions)
+
+
+# Both ends come of the same searches: their sides share a curve as long as they live.
+_CURVES: WeakValueDictionary[tuple[Bits, int], Curve] = WeakValueDictionary()
+
+
+def _curve(bits: Bits, n: int) -> Curve:
+    found = _CURVES.get((bits, n))
+    if found is None:
+        found = _CURVES[bits, n] = Curve(bits, n)
+    return found
+
+
+class _BinaryExact(Analysis):
+    """Of mechanisms with two outputs."""
+
+    def require(self, source: Source) -> None:
+        """A randomizer that sends one bit."""
+        super().require(source)
+        bits_of(source, self.key)
+
+    def side(self, source: Source, *, n: int, cells: int) -> Side:
+        """One end of the largest delta of all data sets."""
+        del cells
+        self.require(source)
+        curve = _curve(bits_of(source, self.key), n)
+        theorem, words = self.theorem_for(source), self.assumptions(source)
+        return BinarySide(self.key, self.end, theorem, (), (), words, curve=curve)
+
+
+class _Ones(Analysis):
+    """Of binary randomized response."""
+
+    def side(self, source: Source, *, n: int, cells: int) -> Side:
+        """The largest delta over the numbers of ones among the others."""
+        del cells
+        self.require(source)
+        scan = OnesScan(eps0=binary_eps0(source, self.key), n=n)
+
+        def ends(epsilon: float, width: float) -> tuple[float, float, dict[str, Any]]:
+            del width
+            low, count = scan.log_delta(epsilon)
+            return low, 0.0, {"ones": count}
+
+        witness = {"analysis": self.key}
+        theorem, words = self.theorem_for(source), self.assumptions(source)
+        return CurveSide(self.key, self.end, theorem, (), (witness,), words, ends=ends)
+
+
+def _quick(source: Source, n: int) -> bool:
+    """Whether all data sets are searched by default: what that takes grows with n."""
+    bits = source.bits() if isinstance(source, Randomizer) else None
+    return bits is not None and quick(bits, n)
+
+
+_BITS = (
+    "one randomizer with two outputs for all users, any inputs of the others; not adaptive; n up "
+    "to 1,000,000"
+)
+BINARY_EXACT = _BinaryExact(
+    "binary-exact",
+    "upper",
+    theorems.BINARY_EXACT,
+    f"{_BITS}; with it the lower end of binary-exact-lower",
+    kind="algorithm",
+    slow=True,
+    other_end="binary-exact-lower",
+    usual=_quick,
+)
+BINARY_EXACT_LOWER = _BinaryExact(
+    "binary-exact-lower",
+    "lower",
+    theorems.BINARY_EXACT_LOWER,
+    _BITS,
+    kind="algorithm",
+    slow=True,
+    usual=_quick,
+)
+ONES = _Ones(
+    "binary-rr-ones",
+    "lower",
+    theorems.ONES,
+    "binary RR, k-RR with k = 2, and all eps0-LDP randomizers together; n up to 100,000",
+    kind="algorithm",
+    slow=True,
+)

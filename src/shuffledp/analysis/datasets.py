@@ -1,0 +1,146 @@
+"""Lower ends: exact for the data sets they name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from shuffledp import theorems
+from shuffledp.analysis.of_pairs import Named, OfPairs
+from shuffledp.analysis.source import Family, RatioFamily, Source, one_randomizer
+from shuffledp.analysis.variation_ratio import numbers
+from shuffledp.bound import Theorem
+from shuffledp.multimessage import MultiMessage
+from shuffledp.pair import ShuffledPair
+from shuffledp.randomizers import KRR, BinaryRR, Randomizer
+from shuffledp.reductions import dataset_pair, merged_dataset_pair, repaired_pair
+
+_LACKS = "dataset of its own"
+
+
+class _Datasets(OfPairs):
+    """The data sets worth trying, of a protocol too."""
+
+    def require(self, source: Source) -> None:
+        """It applies to every source."""
+        del source
+
+    def theorem_for(self, source: Source) -> Theorem:
+        """That of the randomizer, the protocol, or the member of the family that is tried."""
+        if isinstance(source, MultiMessage):
+            return source.lower_theorem()
+        if isinstance(source, RatioFamily):
+            return theorems.ATTAINED
+        return theorems.FAMILY if isinstance(source, Family) else self.theorem
+
+
+class _OwnDatasets(OfPairs):
+    """Data sets of one randomizer."""
+
+    def require(self, source: Source) -> None:
+        """A randomizer: no family, no protocol."""
+        super().require(source)
+        one_randomizer(source, self.key, lacks=_LACKS)
+
+
+def dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
+    """Pairs of the data sets worth trying for a lower bound, each followed by its swap.
+
+    Parameters
+    ----------
+    source : Randomizer, family or protocol
+        What each user runs.
+    n : int
+        Users (messages in the shuffle).
+    cells : int
+        For continuous outputs: about how many cells.
+    """
+    if isinstance(source, MultiMessage):
+        return source.lower_pairs(n)
+    if isinstance(source, RatioFamily):
+        pair = repaired_pair(source.ratio, n=n)
+        witness = {"analysis": "dataset", "member": "attains", **numbers(source.ratio)}
+        return _both_ways(pair, witness)
+    if isinstance(source, Family):
+        return _family_pairs(source.eps0, n, cells)
+    return _pairs_of(source, source.datasets(), n, cells, "dataset")
+
+
+def _family_pairs(eps0: float, n: int, cells: int) -> list[Named]:
+    """Two members of the family of all eps0-LDP randomizers: binary RR, and 3-RR, others at 2.
+
+    To first order none is worse: the integral of (R_x1 - R_x0)^2/R_x over all eps0-LDP randomizers
+    and inputs is at most (E - 1)^2 max(1/E, 2/(E + 2)), binary RR's for E <= 2 and 3-RR's above.
+    """
+    two = BinaryRR(eps0=eps0)
+    members = (("binary-rr", two, two.datasets()), ("3-rr", KRR(k=3, eps0=eps0), ((0, 1, 2),)))
+    return [
+        (pair, {**words, "member": name})
+        for name, member, triples in members
+        for pair, words in _pairs_of(member, triples, n, cells, "dataset")
+    ]
+
+
+def _one_dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
+    """One triple: the first whose x2 is neither x0 nor x1, as in Su et al., or else the first."""
+    randomizer = one_randomizer(source, "one-dataset", lacks=_LACKS)
+    triples = randomizer.datasets()
+    third = next((t for t in triples if t[2] not in (t[0], t[1])), triples[0])
+    return _pairs_of(randomizer, (third,), n, cells, "one-dataset")
+
+
+def _merged_dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
+    key = "variation-ratio-5.1"
+    randomizer = one_randomizer(source, key, lacks=_LACKS)
+    found = []
+    for x0, x1, x2 in randomizer.datasets():
+        pair = merged_dataset_pair(randomizer, x0, x1, x2, n=n, cells=cells)
+        found += _both_ways(pair, {"analysis": key, "x0": x0, "x1": x1, "x2": x2})
+    return found
+
+
+def _pairs_of(
+    randomizer: Randomizer,
+    triples: Sequence[tuple[Any, Any, Any]],
+    n: int,
+    cells: int,
+    key: str,
+) -> list[Named]:
+    found = []
+    for x0, x1, x2 in triples:
+        pair = dataset_pair(randomizer, x0, x1, x2, n=n, cells=cells)
+        found += _both_ways(pair, {"analysis": key, "x0": x0, "x1": x1, "x2": x2})
+    return found
+
+
+def _both_ways(pair: ShuffledPair, witness: dict[str, Any]) -> list[Named]:
+    return [(pair, {**witness, "swap": False}), (pair.swap(), {**witness, "swap": True})]
+
+
+def _always(source: Source, n: int) -> bool:
+    del source, n
+    return True
+
+
+DATASET = _Datasets(
+    "dataset",
+    "lower",
+    theorems.DATASET,
+    "exact for the dataset it names, so a lower bound on the worst case",
+    pairs=dataset_pairs,
+    usual=_always,
+)
+ONE_DATASET = _OwnDatasets(
+    "one-dataset",
+    "lower",
+    theorems.ONE_DATASET,
+    "the same for one choice of the others' input, a third one where there is any",
+    pairs=_one_dataset_pairs,
+)
+MERGED_DATASET = _OwnDatasets(
+    "variation-ratio-5.1",
+    "lower",
+    theorems.VARIATION_RATIO_5_1,
+    "the dataset bound after merging outputs into three classes: never above it",
+    pairs=_merged_dataset_pairs,
+)

@@ -1,0 +1,278 @@
+"""What is certified of the members of one group of a crowd: both ends, by every analysis."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from shuffledp import theorems
+from shuffledp.amplification import Shuffled, Trust
+from shuffledp.analysis import HONEST, ONE_ROUND, Found
+from shuffledp.bound import Bound, Theorem
+from shuffledp.composition import Round
+from shuffledp.crowds.rows import Table, table_of
+from shuffledp.crowds.solve import (
+    Certified,
+    Curve,
+    DataSet,
+    data_sets,
+    lower_epsilon,
+    lower_log_delta,
+)
+from shuffledp.divergence import PairProfile, narrowest, solve_epsilon
+from shuffledp.errors import NotCertified
+from shuffledp.randomizers import Duchi, JointLaw, Randomizer
+from shuffledp.reductions.from_law import blanket_pair_of
+from shuffledp.values.work import Answers
+
+Groups = tuple[tuple[Randomizer, int], ...]
+SHUFFLER = (
+    "the analyst sees the messages of all groups in one uniformly random order and nothing else of "
+    "them"
+)
+GROUPS = (
+    "who is in which group, and how many are in each, is public and the same in both datasets: "
+    "somebody who joins, leaves or changes the group is not covered"
+)
+FIXED = "every user runs the mechanism of the group, chosen before any message is seen"
+ALIKE = (
+    "reports of all groups are values of one set, written alike whichever group they are from: "
+    "nothing of a message but its value is seen"
+)
+# Numbers that bits stand for are of another set in every group.
+BITS_SENT = (
+    "reports of duchi are sent as the bit 0 or 1, not as the number that it stands for, which "
+    "would tell groups of different eps0 or intervals apart"
+)
+_ZERO = Found(0.0, None, None, {}, ())
+
+
+class Member:
+    """What is known of the members of one group.
+
+    Parameters
+    ----------
+    groups : tuple of (Randomizer, int)
+        Each group's mechanism and number of users.
+    victim : int
+        Index of the one.
+    rtol, trust
+        As for ``crowd``.
+    """
+
+    def __init__(self, groups: Groups, victim: int, *, rtol: float, trust: Trust) -> None:
+        self.groups, self.victim, self.rtol, self.trust = groups, victim, rtol, trust
+        self.n = sum(count for _, count in groups)
+        mechanism = groups[victim][0]
+        self.mechanism, self.eps0 = mechanism, float(mechanism.eps0)
+        # Groups with the same mechanism are one.
+        own = sum(count for other, count in self.groups if other == mechanism)
+        self.own = Shuffled(mechanism, own, self.rtol, self.trust)
+        self.alone = own == self.n
+        self.table = self._table()
+        self._answers = Answers()
+
+    def _table(self) -> Table | None:
+        if self.alone:
+            return None
+        try:
+            return table_of([mechanism for mechanism, _ in self.groups])
+        except NotCertified:
+            return None
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What upper ends take for granted."""
+        own = [words for mechanism, _ in self.groups for words in mechanism.assumptions()]
+        return (
+            self.mechanism.relation.sentence,
+            HONEST,
+            SHUFFLER,
+            ONE_ROUND,
+            FIXED,
+            GROUPS,
+            *dict.fromkeys(own),
+        )
+
+    @property
+    def words_of_all(self) -> tuple[str, ...]:
+        """The same of ends that rest on all groups: what tells none of them apart."""
+        numbers = any(isinstance(mechanism, Duchi) for mechanism, _ in self.groups)
+        return (*self.words, ALIKE, *((BITS_SENT,) if numbers else ()))
+
+    # ------------------------------------------------------------------------ upper ends
+
+    def upper_epsilon(self, delta: float, *, closing: bool = True) -> Found:
+        """The least upper end of eps of all analyses.
+
+        Parameters
+        ----------
+        delta : float
+            Target.
+        closing : bool
+            Whether analyses count that a certificate's reader does not recompute.
+        """
+        own = self._of_own(self._own_epsilon(delta, closing=closing), logs=False)
+        cap = min(self.eps0, own.value)
+        found = [own]
+        profiles = self._blankets()
+        if profiles:
+            # The largest of all pairs.
+            bracket = solve_epsilon(
+                profiles, math.log(delta), cap=cap, rtol=self.rtol, need_all=True
+            )
+            found.append(self._by_blanket(bracket.high))
+        stolen = self._stealing()
+        if stolen is not None:
+            best = stolen.epsilon(math.log(delta), cap=min(cap * (1.0 + 1e-9), self.eps0))
+            if best is not None:
+                found.append(self._by_stealing(best, best.epsilon))
+        return min(found, key=lambda one: one.value)
+
+    def upper_log_delta(self, epsilon: float, *, closing: bool = True) -> Found:
+        """The least upper end of log delta."""
+        found = [self._of_own(self._own_delta(epsilon, closing=closing), logs=True)]
+        if epsilon < self.eps0:
+            profiles = self._blankets()
+            if profiles:
+                width = 10.0 * self.rtol
+                highs = [narrowest(profile, epsilon, width)[0].high for profile in profiles]
+                found.append(self._by_blanket(min(max(highs), 0.0)))
+            stolen = self._stealing()
+            best = stolen.log_delta(epsilon) if stolen is not None and epsilon > 0.0 else None
+            if best is not None:
+                found.append(self._by_stealing(best, best.log_delta))
+        return min(found, key=lambda one: one.value)
+
+    def _own_epsilon(self, delta: float, *, closing: bool) -> Bound:
+        own = self.own
+        return own.epsilon(delta=delta) if closing else own.recomputable_epsilon(delta=delta)
+
+    def _own_delta(self, epsilon: float, *, closing: bool) -> Bound:
+        own = self.own
+        return own.delta(epsilon=epsilon) if closing else own.recomputable_delta(epsilon=epsilon)
+
+    def _of_own(self, bound: Bound, *, logs: bool) -> Found:
+        """The own group's, which is the crowd's where there is no other."""
+        value = bound.log_upper if logs else bound.upper
+        theorem = bound.upper_theorem
+        witness = dict(bound.witness.get("upper", {}))
+        if theorem is not None and theorem != theorems.LOCAL and not self.alone:
+            theorem = theorem.with_step(theorems.OWN_GROUP)
+            witness |= {"group": self.victim, "n": self.own.n}
+        return Found(
+            -math.inf if value is None else value,
+            theorem,
+            bound.upper_width,
+            witness or {"analysis": "local"},
+            self.words,
+        )
+
+    def _trusted(self, theorem: Theorem) -> bool:
+        return self.trust == "all" or theorem.provenance == "published"
+
+    def _blankets(self) -> list[PairProfile]:
+        """Profiles of the pairs against what all groups have in common."""
+        return self._answers.answer("blankets", self._make_blankets)
+
+    def _make_blankets(self) -> list[PairProfile]:
+        table = self.table
+        if table is None or not self._trusted(theorems.COMMON_BLANKET):
+            return []
+        blanket = np.min([member.blanket for member in table.members], axis=0)
+        rows = table.members[self.victim].rows
+        found = []
+        for x0, x1 in table.pairs[self.victim]:
+            law = JointLaw(rows[[x0, x1]], blanket, table.rel)
+            found.append(PairProfile(blanket_pair_of(law, n=self.n)))
+        return found
+
+    def _by_blanket(self, value: float) -> Found:
+        witness = {"analysis": "common-blanket", "group": self.victim}
+        return Found(value, theorems.COMMON_BLANKET, None, witness, self.words_of_all)
+
+    def _stealing(self) -> Curve | None:
+        if self.table is None or not self._trusted(theorems.CROWD_STEALING):
+            return None
+        table, counts = self.table, [count for _, count in self.groups]
+        return self._answers.answer("stealing", lambda: Curve(table, counts, self.victim))
+
+    def _by_stealing(self, best: Certified, value: float) -> Found:
+        free = [
+            {**choice._asdict(), "alpha": at.alpha, "smoothing": at.smoothing}
+            for choice, at in best.numbers
+        ]
+        free = [{**one, "shares": list(one["shares"])} for one in free]
+        witness: dict[str, Any] = {"analysis": "crowd-stealing", "group": self.victim, "free": free}
+        return Found(value, theorems.CROWD_STEALING, None, witness, self.words_of_all)
+
+    # ------------------------------------------------------------------------ lower ends
+
+    def lower_epsilon(self, delta: float, *, closing: bool = True) -> Found:
+        """The largest lower end of eps."""
+        if self.alone:
+            return _lower_of(self._own_epsilon(delta, closing=closing), logs=False)
+        cap = min(self.eps0, float(self.mechanism.local_epsilon(delta)))
+        found = self._answers.answer(
+            ("lower", delta), lambda: lower_epsilon(self._sets(), math.log(delta), cap=cap)
+        )
+        return self._by_set(found.value, found.which) if found.which is not None else _ZERO
+
+    def lower_log_delta(self, epsilon: float, *, closing: bool = True) -> Found:
+        """The largest lower end of log delta."""
+        if self.alone:
+            return _lower_of(self._own_delta(epsilon, closing=closing), logs=True)
+        found = lower_log_delta(self._sets(), epsilon)
+        if found.which is None or epsilon >= self.eps0:
+            return replace(_ZERO, value=-math.inf)
+        return self._by_set(found.value, found.which)
+
+    def _sets(self) -> list[DataSet]:
+        table, counts = self.table, [count for _, count in self.groups]
+        if table is None:
+            return []
+        return self._answers.answer("sets", lambda: data_sets(table, counts, self.victim))
+
+    def _by_set(self, value: float, one: DataSet) -> Found:
+        witness = {
+            "analysis": "crowd-dataset",
+            "group": self.victim,
+            "x0": one.x0,
+            "x1": one.x1,
+            "others": [[x, count] for x, count in one.others],
+        }
+        return Found(value, theorems.CROWD_DATASET, None, witness, ())
+
+    # ------------------------------------------------------------------------------ rounds
+
+    def as_round(self) -> Round:
+        """One round of a composition: curves that hold at every eps, no lower end."""
+        own = self.own.as_round()
+        if self.alone:
+            return own
+        theorem = own.upper_theorem
+        assumptions = [words for words in self.words if words != ONE_ROUND]
+        return replace(
+            own,
+            label=f"crowd, group {self.victim}",
+            candidates=_no_candidates,
+            key=("crowd", self.groups, self.victim, self.trust, self.rtol),
+            assumptions=tuple(assumptions),
+            upper_theorem=None if theorem is None else theorem.with_step(theorems.OWN_GROUP),
+            at={"n": self.n},
+        )
+
+
+def _no_candidates() -> tuple[Any, ...]:
+    """No data set of a crowd is composed for a lower end."""
+    return ()
+
+
+def _lower_of(bound: Bound, *, logs: bool) -> Found:
+    value = bound.log_lower if logs else bound.lower
+    witness = dict(bound.witness.get("lower", {}))
+    width, theorem = bound.lower_width, bound.lower_theorem
+    return Found(-math.inf if value is None else value, theorem, width, witness, ())

@@ -1,0 +1,74 @@
+"""What ``import shuffledp`` gives, and what it imports to give it."""
+
+import ast
+import inspect
+import pkgutil
+import subprocess
+import sys
+from importlib import import_module
+
+import pytest
+
+import shuffledp as sd
+
+
+def _for_type_checkers():
+    """Module -> names, as the imports that type checkers alone execute say."""
+    tree = ast.parse(inspect.getsource(sd))
+    (guarded,) = (node for node in tree.body if isinstance(node, ast.If))
+    return {
+        node.module: tuple(name.name for name in node.names)
+        for node in guarded.body
+        if isinstance(node, ast.ImportFrom)
+    }
+
+
+def test_what_type_checkers_see_is_what_is_there():
+    assert _for_type_checkers() == sd._MODULES
+    assert sorted(sd.__all__) == sorted([*sd._PLACES, "__version__"])
+
+
+@pytest.mark.parametrize("name", sd.__all__)
+def test_each_name_is_the_one_of_its_module(name):
+    value = getattr(sd, name)
+    assert value is getattr(sd, name)
+    if name != "__version__":
+        assert value is getattr(import_module(sd._PLACES[name]), name)
+    assert name in dir(sd)
+
+
+def test_no_public_name_is_that_of_a_module_inside():
+    """An import of the module would put it in the place of the function."""
+    inside = {module.name for module in pkgutil.iter_modules(sd.__path__)}
+    assert not inside & set(sd.__all__)
+
+
+def test_modules_are_there_when_asked_for_and_nothing_else_is():
+    assert sd.closed_forms is import_module("shuffledp.closed_forms")
+    for absent in ("shuffel", "__wrapped__", "krr"):
+        with pytest.raises(AttributeError, match=f"has no attribute '{absent}'"):
+            getattr(sd, absent)
+    with pytest.raises(ImportError, match="shuffel"):
+        exec("from shuffledp import shuffel")
+
+
+def _imported_by(program):
+    """Top-level packages, and our own modules, that a fresh interpreter has imported."""
+    ask = f"{program}\nimport sys; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", ask], capture_output=True, text=True, check=True)
+    return set(done.stdout.splitlines()[-1].split())
+
+
+def test_the_import_waits_for_what_is_asked():
+    assert not _imported_by("import shuffledp") & {"numpy", "scipy", "click"}
+
+
+def test_a_command_imports_what_it_needs():
+    """Not the review, the verifier, the audit or the page of other commands."""
+    run = "import sys; sys.argv = ['shuffledp', 'epsilon', 'k-rr', '--help']\n"
+    run += "from shuffledp.cli import main\n"
+    run += "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code"
+    found = _imported_by(run)
+    assert "shuffledp.randomizers.krr" in found
+    others = ("review", "ball", "audit", "page", "planner", "surveys", "certificate", "protocol")
+    assert not found & {f"shuffledp.{name}" for name in others}
