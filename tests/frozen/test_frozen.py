@@ -9,14 +9,16 @@ import pytest
 import shuffledp as sd
 from frozen.freeze import ANSWERS
 from frozen.questions import questions
+from shuffledp.composition.composed import RENYI_RTOL
 
 KEPT = json.loads(ANSWERS.read_text(encoding="utf-8"))
 ASK = questions()
 # Seconds of a processor; the others are asked by `make test-long`.
 QUICK = 0.06
 # Where no width is kept: a formula, the trivial end, or label stealing, whose free numbers are
-# proposed by floats. What is asked for is 1e-6 of eps and 1e-5 of delta.
-PROPOSED = {"delta": 1e-5}
+# proposed by floats. What is asked for is 1e-6 of eps, 1e-5 of delta, and of Renyi divergences what
+# chords may add to the curve.
+PROPOSED = {"delta": 1e-5, "renyi": RENYI_RTOL}
 USUAL, ROUNDING = 1e-6, 1e-12
 
 

@@ -18,7 +18,7 @@ from shuffledp.composition.gaussian import error_of_log, log_delta_gaussian, mu_
 from shuffledp.composition.gdp import dominating_mu
 from shuffledp.composition.pld import composed_pld
 from shuffledp.composition.posterior import least_loss
-from shuffledp.composition.renyi import Curves, divergence
+from shuffledp.composition.renyi import Curves, divergence, log_excess_below, renyi_of
 from shuffledp.composition.tradeoff import attained, guaranteed
 from shuffledp.composition.zcdp import best_rho
 from shuffledp.divergence import LARGEST_EPSILON
@@ -211,10 +211,11 @@ class Composed(Rounds):
             same = curves.forward is curves.backward
             other = found if same else divergence(curves.swap(), order, rtol=RENYI_RTOL)
             upper = [upper[0] + count * found.high, upper[1] + count * other.high]
-            for i, side in enumerate(_likely_pairs(part.pair_curves(), found.peak)):
+            for i, side in enumerate(_likely_pairs(part.pair_curves(), order, found.peak)):
                 # What is left out beyond only makes a lower end lower.
-                near = side._replace(last=min(side.last, max(found.last, other.last)))
-                lower[i] += count * divergence(near, order, rtol=RENYI_RTOL).low
+                last = max(found.last, other.last)
+                low = log_excess_below(side, order, last, rtol=RENYI_RTOL)
+                lower[i] += count * renyi_of(low, order, up=False)
         return max(lower) * (1.0 - 64 * U), max(upper) * (1.0 + 64 * U)
 
     def _local_rho(self) -> float:
@@ -282,11 +283,16 @@ def _through(theorem: Theorem | None) -> Theorem | None:
     return theorem.with_step(theorems.FROM_CURVE)
 
 
-def _likely_pairs(pairs: tuple[Curves, ...], eps: float) -> list[Curves]:
-    """For each direction the pair whose delta at eps is largest by the estimate."""
+def _likely_pairs(pairs: tuple[Curves, ...], order: float, eps: float) -> list[Curves]:
+    """For each direction the pair whose integrand at eps is largest by the estimate."""
+
+    def size(side: Curves) -> float:
+        forward, backward = (x.source.rough_log_delta(eps) for x in (side.forward, side.backward))
+        return float(np.logaddexp((order - 1.0) * eps + forward, -order * eps + backward))
+
     found = []
     for swapped in (False, True):
         sides = [pair.swap() if swapped else pair for pair in pairs]
         if sides:
-            found.append(max(sides, key=lambda side: side.forward.source.rough_log_delta(eps)))
+            found.append(max(sides, key=size))
     return found

@@ -24,12 +24,13 @@ from shuffledp.pair import UNIT_ROUNDOFF, Array
 U = UNIT_ROUNDOFF
 Flags = npt.NDArray[np.bool_]
 _MOST_POINTS = 2500
-_START = 24
 _PAD = 1e-12
 _LOOSEST = 0.3
 # Of the width asked for: what is left to bounds of the tail may take this part of it.
-_LEFT_OUT = 0.01
+_LEFT_OUT = 0.05
 _HALVINGS = 6
+# Panels that add less than this part of what the worst one adds wait until that is halved.
+_LEAST_PART = 0.02
 # Orders (A + t)/A at which a tail is tried: their best is within a few per cent of all t's.
 _RATIOS = tuple(1.1**k for k in range(146))
 
@@ -57,7 +58,7 @@ class Curves(NamedTuple):
 
 
 class Excess(NamedTuple):
-    """Bracket of log(E_Q[(P/Q)^A] - 1), the eps that matters most, and the last one looked at."""
+    """Bracket of log(E_Q[(P/Q)^A] - 1), the eps that matters most, the last one that matters."""
 
     low: float
     high: float
@@ -66,7 +67,7 @@ class Excess(NamedTuple):
 
 
 class Divergence(NamedTuple):
-    """Bracket of a Renyi divergence in nats, the eps that matters most, and the last looked at."""
+    """Bracket of a Renyi divergence in nats, the eps that matters most, the last that matters."""
 
     low: float
     high: float
@@ -109,51 +110,80 @@ def divergence(curves: Curves, order: float, *, rtol: float) -> Divergence:
 
 
 def log_excess(curves: Curves, order: float, *, rtol: float) -> Excess:
-    """Bracket of log(E_Q[(P/Q)^order] - 1), such that the divergence is good to ``rtol``."""
-    eps, last = _first_points(curves, order, rtol)
+    """Bracket of log(E_Q[(P/Q)^order] - 1), such that the divergence is good to ``rtol``.
+
+    All points are of one grid (``_grid``) and its halves, whatever the order: orders share them.
+    """
+    eps, last, far = _first_points(curves, order, rtol)
+    factor = math.log(order) + math.log(order - 1.0)
     while True:
         sides = [_side(curve, eps, c) for curve, c in _sides(curves, order)]
         upper = np.logaddexp(sides[0].upper, sides[1].upper)
         guess = np.logaddexp(sides[0].guess, sides[1].guess)
         total = _log_sum(upper)
+        beyond = _up_to(curves, order, float(eps[-1]), last)
         # log E is (order - 1) times the divergence: where it is large a factor matters little.
         enough = min(rtol * max(1.0, total), _LOOSEST)
-        # Where both are 0 (beyond a local guarantee smaller than eps0) nothing is to be refined.
-        linear = guess - np.where(upper > -math.inf, upper, 0.0)
-        finer = _finer(eps, upper - total, linear, enough) if total > -math.inf else eps
+        finer = eps
+        if total > -math.inf:
+            # Where both are 0 (beyond a local guarantee below eps0) nothing is to be refined.
+            linear = guess - np.where(upper > -math.inf, upper, 0.0)
+            finer = _finer(eps, upper - total, linear, enough)
+        if far.size and beyond - factor > total + math.log(_LEFT_OUT * enough):
+            # The estimates had promised less: one of the points that were left out is looked at.
+            finer, far = np.append(finer, far[0]), far[1:]
         if finer.size == eps.size or eps.size >= _MOST_POINTS:
             break
         eps = finer
     lower = _log_sum(np.logaddexp(sides[0].lower, sides[1].lower))
-    factor = math.log(order) + math.log(order - 1.0)
-    high = float(np.logaddexp(total + factor, _beyond(curves, order, float(eps[-1]), last)))
+    high = float(np.logaddexp(np.logaddexp(total + factor, beyond), _beyond(curves, order, last)))
     pad = _PAD + 8 * U * (abs(high) if math.isfinite(high) else 0.0)
     pad += 16 * U * order * float(eps[-1])
-    return Excess(lower + factor - pad, high + pad, float(eps[int(np.argmax(upper))]), last)
+    matters = np.flatnonzero(upper >= total + math.log(_LEFT_OUT * enough))
+    end = int(matters[-1]) + 1 if matters.size else eps.size - 1
+    return Excess(lower + factor - pad, high + pad, float(eps[int(np.argmax(upper))]), eps[end])
 
 
-def _beyond(curves: Curves, order: float, looked: float, last: float) -> float:
-    """log of what both curves add beyond the last point that is looked at.
+def log_excess_below(curves: Curves, order: float, last: float, *, rtol: float) -> float:
+    """Lower end of log(E_Q[(P/Q)^order] - 1), from eps up to ``last`` alone."""
+    near = curves._replace(last=min(curves.last, last), tail=None)
+    return log_excess(near, order, rtol=rtol).low
 
-    Up to ``last`` they are at most what they are there, h <= h(looked) and h' <= h'(looked); from
-    ``last`` on the forward curve is 0, or what its tail says.
+
+def _up_to(curves: Curves, order: float, looked: float, last: float) -> float:
+    """log of what both curves add from the last point that is looked at.
+
+    Up to ``last`` they are at most what they are there, h <= h(looked) and h' <= h'(looked), and h'
+    from there on as well.
     """
     forward, backward = curves.forward.at(looked).high, curves.backward.at(looked).high
     found = backward - order * looked + math.log(order - 1.0)
     if looked < last:
         found = float(np.logaddexp(found, forward + (order - 1.0) * last + math.log(order)))
+    return found
+
+
+def _beyond(curves: Curves, order: float, last: float) -> float:
+    """log of what the forward curve adds from ``last`` on: nothing, or what its tail says."""
     if last >= curves.forward.eps0:
-        return found
-    tail = math.inf if curves.tail is None else curves.tail(order, last)
-    return float(np.logaddexp(found, tail))
+        return -math.inf
+    return math.inf if curves.tail is None else curves.tail(order, last)
 
 
 def _finer(eps: Array, share: Array, linear: Array, rtol: float) -> Array:
-    """Halve the panels whose chord adds the most to a curve that is log-linear in between."""
+    """Halve the panels whose chord adds the most to a curve that is log-linear in between.
+
+    As many as are needed, were three quarters of what a panel adds gone by halving it.
+    """
     excess = np.exp(np.maximum(share, -700.0)) * -np.expm1(np.minimum(linear, 0.0))
-    bad = excess > max(rtol / eps.size, 0.02 * float(excess.max()))
-    if float(excess.sum()) <= rtol or not bool(bad.any()):
+    needed = float(excess.sum()) - rtol
+    if needed <= 0.0:
         return eps
+    largest = np.argsort(-excess, kind="stable")
+    count = int(np.searchsorted(np.cumsum(0.75 * excess[largest]), needed)) + 1
+    bad = np.zeros(excess.size, dtype=np.bool_)
+    bad[largest[:count]] = True
+    bad &= excess > _LEAST_PART * float(excess.max())
     return np.unique(np.concatenate([eps, _middles(eps, bad)]))
 
 
@@ -178,23 +208,50 @@ def _sides(curves: Curves, order: float) -> tuple[tuple[Curve, float], tuple[Cur
     return (curves.forward, order - 1.0), (curves.backward, -order)
 
 
-def _first_points(curves: Curves, order: float, rtol: float) -> tuple[Array, float]:
-    """Points to begin with, and where the tail takes over.
+def _first_points(curves: Curves, order: float, rtol: float) -> tuple[Array, float, Array]:
+    """Points to begin with, where the tail takes over, and points that are left out far from 0.
 
-    They end where what is left is a small part of what there is at least: by the tail, and, before
-    that, by the curves' values there. Far out a value takes a hundred times as long as near 0.
+    By estimates alone: where all up to another point of the grid adds next to nothing, the points
+    in between are not looked at. Far out a value takes ten times as long as near 0.
     """
-    scale = min(curves.forward.scale, curves.last)
+    # The same for both directions, so that they share points.
+    scale = min(curves.forward.scale, curves.backward.scale, curves.last)
     # int_0^scale e^{(A-1) x} h >= scale h(scale).
-    least = curves.forward.at(scale).low + math.log(scale * order * (order - 1.0))
+    least = curves.forward.source.rough_log_delta(scale) + math.log(scale)
+    if not math.isfinite(least):
+        least = curves.forward.at(scale).low + math.log(scale)
     goal = least + math.log(_LEFT_OUT * min(rtol, 1.0))
-    last = _tail_start(curves, order, goal, scale)
-    points = [0.0]
-    for e in np.geomspace(min(scale, last) / 4.0, last, _START).tolist()[:-1]:
-        points.append(e)
-        if _beyond(curves._replace(tail=_NO_TAIL), order, e, last) <= goal:
-            return np.array(points), last
-    return np.array([*points, last]), last
+    last = _tail_start(curves, order, goal + math.log(order * (order - 1.0)), scale)
+    grid = _grid(scale, last)
+    points = [0, 1]
+    while points[-1] + 1 < len(grid):
+        here = points[-1]
+        beyond = [_roughly_beyond(curves, order, grid[here], e) for e in grid[here + 1 :]]
+        # The first step that does not matter, if any, makes room for longer ones.
+        most = sum(size <= goal for size in beyond)
+        if here + most == len(grid) - 1:
+            break
+        points.append(here + max(most, 1))
+    return np.array([grid[i] for i in points]), last, np.array(grid[points[-1] + 1 :])
+
+
+def _grid(scale: float, last: float) -> list[float]:
+    """0, a quarter of the scale times the powers of 2 before the end, and the end."""
+    first = min(scale, last) / 4.0
+    count = max(math.ceil(math.log2(last / first)), 1)
+    return [0.0, *(first * 2.0**k for k in range(count)), last]
+
+
+def _roughly_beyond(curves: Curves, order: float, here: float, there: float) -> float:
+    """About log int_here^there e^{(A-1) x} h(e^x) + e^{-A x} h'(e^x) dx at most, h its value here.
+
+    Both fall.
+    """
+    sides = []
+    for curve, c in _sides(curves, order):
+        grown = float(_log_integral(c, np.array(there - here)))
+        sides.append(curve.source.rough_log_delta(here) + c * here + grown)
+    return float(np.logaddexp(sides[0], sides[1]))
 
 
 def _tail_start(curves: Curves, order: float, goal: float, scale: float) -> float:
@@ -208,14 +265,6 @@ def _tail_start(curves: Curves, order: float, goal: float, scale: float) -> floa
         middle = 0.5 * (low + high)
         low, high = (low, middle) if curves.tail(order, middle) <= goal else (middle, high)
     return high
-
-
-def _no_tail(order: float, epsilon: float) -> float:
-    del order, epsilon
-    return -math.inf
-
-
-_NO_TAIL: Tail = _no_tail
 
 
 def _middles(eps: Array, bad: Flags) -> Array:
@@ -232,30 +281,69 @@ def _side(curve: Curve, eps: Array, c: float) -> _Panels:
     width = np.diff(eps)
     left, right, pad = _weights(c, eps[:-1], width)
     upper = np.logaddexp(high[:-1] + left, high[1:] + right) + pad
-    return _Panels(upper, _below(eps, low, high, left, right, pad), _log_linear(c, eps, high))
+    return _Panels(upper, _below(c, eps, low, high), _log_linear(c, eps, high))
 
 
-def _below(eps: Array, low: Array, high: Array, left: Array, right: Array, pad: Array) -> Array:
-    """Panel by panel the best of three: the value at the right end, or a neighbouring chord."""
-    whole = np.logaddexp(left, right)
-    best = low[1:] + whole
-    if eps.size >= 3:
-        # From the right: h(a_i) >= L_i+1 + (L_i+1 - U_i+2) (a_i+1 - a_i)/(a_i+2 - a_i+1).
-        ratio = _runs(eps)
-        known = np.isfinite(low[1:-1])
-        inner = np.where(known, low[1:-1], 0.0)
-        fall = -np.expm1(np.minimum(high[2:] - inner, 0.0)) * (1.0 - 64 * U)
-        lifted = low[1:-1] + np.log1p(np.where(known, fall, 0.0) / ratio)
-        best[:-1] = np.maximum(best[:-1], np.logaddexp(lifted + left[:-1], low[1:-1] + right[:-1]))
-        # From the left: h(a_i+1) >= L_i - (U_i-1 - L_i) (a_i+1 - a_i)/(a_i - a_i-1), if above 0.
-        gap = np.where(known, high[:-2] - inner, 700.0)
-        log_drop = _log_expm1(np.clip(gap, 1e-300, 700.0)) + np.log(ratio) + 64 * U
-        sunk = log_drop < 0.0
-        drop = np.exp(np.minimum(log_drop, 0.0))
-        value = low[1:-1] + np.log1p(np.where(sunk, -drop, -0.5))
-        chord = np.logaddexp(low[1:-1] + left[1:], value + right[1:])
-        best[1:] = np.maximum(best[1:], np.where(sunk, chord, -np.inf))
-    return best - pad
+def _below(c: float, eps: Array, low: Array, high: Array) -> Array:
+    """Panel by panel, a half at a time: a neighbouring chord, or the value at the right end.
+
+    Chords continued are below a convex curve: that from the left is the better one in the left
+    half, that from the right in the right half.
+    """
+    width = np.diff(eps)
+    # Of a chord's way in e^x, from the left end of a panel to its right end, up to the middle.
+    share = 1.0 / (1.0 + np.exp(0.5 * width))
+    fall, rise = _continued(eps, low, high)
+    first, second = low[:-1], low[1:]
+    sunk, end = (_fallen(first, part) for part in (fall * share * (1.0 + 8 * U), fall))
+    lifted = second + np.log1p(rise * (1.0 - share) * (1.0 - 8 * U))
+    start = second + np.log1p(rise)
+    one = _weights(c, eps[:-1], 0.5 * width)
+    two = _weights(c, eps[:-1] + 0.5 * width, 0.5 * width)
+    # A chord that has fallen below 0 is not followed.
+    from_left = np.where(
+        end > -np.inf, np.logaddexp(_hats(one, first, sunk), _hats(two, sunk, end)), -np.inf
+    )
+    from_right = np.logaddexp(_hats(one, start, lifted), _hats(two, lifted, second))
+    from_both = np.where(
+        sunk > -np.inf, np.logaddexp(_hats(one, first, sunk), _hats(two, lifted, second)), -np.inf
+    )
+    return np.maximum(np.maximum(from_left, from_right), from_both)
+
+
+def _fallen(log: Array, fall: Array) -> Array:
+    """log of a value after a fall by a part of it; -inf where next to nothing is left."""
+    left = fall < 1.0 - 64 * U
+    return np.where(left, log + np.log1p(-np.where(left, fall, 0.0)), -np.inf)
+
+
+def _hats(weights: tuple[Array, Array, Array], start: Array, end: Array) -> Array:
+    """log of the integral of a chord, its ends' logarithms given, rounded down."""
+    left, right, pad = weights
+    return np.logaddexp(start + left, end + right) - pad
+
+
+def _continued(eps: Array, low: Array, high: Array) -> tuple[Array, Array]:
+    """How far neighbouring chords get over a panel, in parts of the value that they begin at.
+
+    From the left the chord of the panel before falls, at most by ``fall`` of the left end's value:
+    h(a_i+1) >= L_i - (U_i-1 - L_i) (a_i+1 - a_i)/(a_i - a_i-1), in a = e^eps; from the right that
+    of the panel after rises, at least by ``rise`` of the right end's:
+    h(a_i) >= L_i+1 + (L_i+1 - U_i+2) (a_i+1 - a_i)/(a_i+2 - a_i+1). Without a neighbour the one
+    falls without end, the other rises by nothing.
+    """
+    fall, rise = np.full(eps.size - 1, np.inf), np.zeros(eps.size - 1)
+    if eps.size < 3:
+        return fall, rise
+    ratio = _runs(eps)
+    known = np.isfinite(low[1:-1])
+    inner = np.where(known, low[1:-1], 0.0)
+    rise[:-1] = -np.expm1(np.minimum(high[2:] - inner, 0.0)) * (1.0 - 64 * U) / ratio
+    rise[:-1][~known] = 0.0
+    gap = np.where(known, high[:-2] - inner, 700.0)
+    log_fall = _log_expm1(np.clip(gap, 1e-300, 700.0)) + np.log(ratio) + 64 * U
+    fall[1:] = np.where(known, np.exp(np.minimum(log_fall, 700.0)), np.inf)
+    return fall, rise
 
 
 def _runs(eps: Array) -> Array:
@@ -323,4 +411,13 @@ def _log_sum(logs: Array) -> float:
     return top + math.log(float(np.exp(np.maximum(logs - top, -745.0)).sum())) + 4 * U * logs.size
 
 
-__all__ = ["Curves", "Divergence", "RenyiTail", "Tail", "divergence", "log_excess", "renyi_of"]
+__all__ = [
+    "Curves",
+    "Divergence",
+    "RenyiTail",
+    "Tail",
+    "divergence",
+    "log_excess",
+    "log_excess_below",
+    "renyi_of",
+]
