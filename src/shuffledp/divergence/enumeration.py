@@ -11,6 +11,8 @@ from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF, Array, ShuffledPair
 
 U = UNIT_ROUNDOFF
+# Count vectors that are enumerated for every eps without a thought: some ten milliseconds.
+CHEAP_ENUMERATION = 30_000
 
 
 def composition_count(pair: ShuffledPair) -> int:

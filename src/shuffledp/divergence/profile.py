@@ -9,7 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from shuffledp.divergence.cells import expected_positive_part_of_cells
-from shuffledp.divergence.enumeration import Enumeration, composition_count
+from shuffledp.divergence.enumeration import CHEAP_ENUMERATION, Enumeration, composition_count
 from shuffledp.divergence.estimate import (
     Coarse,
     rough_log_expectation,
@@ -20,18 +20,19 @@ from shuffledp.divergence.layers import MORE_ROUGH_CELLS, ROUGH_CELLS, Hint
 from shuffledp.divergence.positive_part import expected_positive_part
 from shuffledp.divergence.scattered import (
     is_scattered,
+    may_be_cells,
     prepared,
     scattered_gains,
     scattered_trim,
 )
 from shuffledp.divergence.tilt import find_tilt
 from shuffledp.numerics import LogInterval, log_add, log_difference, log_of
+from shuffledp.numerics.merging import as_cells
 from shuffledp.pair import UNIT_ROUNDOFF, Indices, InnerMoments, RatioRanges, ShuffledPair
 
 U = UNIT_ROUNDOFF
 LARGEST_EPSILON = 300.0
 LOOSE = 3e-2
-_CHEAP_ENUMERATION = 30_000
 _LARGEST_ENUMERATION = 1_000_000
 _LAST_LEVEL = -724.0
 _DEEP = -45.0
@@ -88,6 +89,7 @@ class PairProfile:
         self._coarse: dict[float, Coarse] = {}
         self._enumeration: Enumeration | None = None
         self._alone: Enumeration | None = None
+        self._without_width: PairProfile | None = None
         self._estimates: dict[float, list[float]] = {}
         self._cuts: dict[tuple[int, float], list[float]] = {}
         self._found: dict[tuple[float, float], LogInterval] = {}
@@ -152,7 +154,7 @@ class PairProfile:
                 return self._coarse_estimate(epsilon, seen, level)
             if self.pair.w.size == 0:
                 main = -math.inf
-            elif self.pair.n == 1 or composition_count(self.pair) <= _CHEAP_ENUMERATION:
+            elif self.pair.n == 1 or composition_count(self.pair) <= CHEAP_ENUMERATION:
                 main = self._enumerate(epsilon).high
             else:
                 main = rough_log_expectation(atom_gains(self.pair, epsilon), self.pair.n)
@@ -192,9 +194,19 @@ class PairProfile:
         if epsilon > LARGEST_EPSILON:
             # delta falls in eps, and e^eps would overflow.
             return LogInterval(-math.inf, self.log_delta(LARGEST_EPSILON, width=width).high)
-        if self.pair.ranges is None:
-            return self._assemble(self.pair, self._positive_part(epsilon, width), epsilon)
-        return self._trimmed_cells(epsilon, width)
+        if self.pair.ranges is not None:
+            return self._trimmed_cells(epsilon, width)
+        found = self._assemble(self.pair, self._positive_part(epsilon, width), epsilon)
+        if found.width <= _MET * width or self.pair.n == 1 or not may_be_cells(self.pair):
+            return found
+        # One contour was not enough for all atoms; cells without width are given several.
+        other = self._cells().log_delta(epsilon, width=width)
+        return LogInterval(max(found.low, other.low), min(found.high, other.high))
+
+    def _cells(self) -> PairProfile:
+        if self._without_width is None:
+            self._without_width = PairProfile(as_cells(self.pair))
+        return self._without_width
 
     def _trimmed_cells(self, epsilon: float, width: float) -> LogInterval:
         """Leave out far cells that cannot matter; keep more of them if delta turns out smaller."""
@@ -257,7 +269,7 @@ class PairProfile:
         if self.pair.w.size == 0:
             return _NOTHING
         count = composition_count(self.pair)
-        if self.pair.n == 1 or count <= _CHEAP_ENUMERATION:
+        if self.pair.n == 1 or count <= CHEAP_ENUMERATION:
             return self._enumerate(epsilon)
         law = atom_gains(self.pair, epsilon)
         found = _one_sided(law, self.pair.n)

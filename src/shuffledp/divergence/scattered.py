@@ -1,8 +1,8 @@
 """Many atoms or merged cells in no order: sorted by G at each eps, they are fine cells like others.
 
 Neighbours in G are put in groups by the kernel, whatever outputs they come from. A cell is given
-the interval up to the middle between it and its neighbours, so that groups know how wide they are
-(docs/theory-parts.md, section 1).
+the interval up to the middle between it and its neighbours, so that groups know how wide they are,
+unless there are few (docs/theory-parts.md, section 1).
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from shuffledp.divergence.enumeration import CHEAP_ENUMERATION, composition_count
 from shuffledp.divergence.gain import CellGains, floored, mean_gain
 from shuffledp.numerics.merging import as_cells, merged_to
 from shuffledp.pair import UNIT_ROUNDOFF, Array, ShuffledPair
@@ -19,6 +20,10 @@ from shuffledp.pair import UNIT_ROUNDOFF, Array, ShuffledPair
 U = UNIT_ROUNDOFF
 MOST_ATOMS = 1024
 _ROUGH_ATOMS = 2048
+# Atoms of less mass than this have gains so far out that layers of them need contours of their own:
+# discrete Gaussian noise has them down to 1e-298, and no bracket on one contour.
+_RAREST = 1e-30
+_LARGEST_RATIO = 1e70
 
 
 def is_scattered(pair: ShuffledPair) -> bool:
@@ -27,10 +32,20 @@ def is_scattered(pair: ShuffledPair) -> bool:
 
 
 def prepared(pair: ShuffledPair) -> ShuffledPair:
-    """Too many atoms for a contour of their own become cells without width."""
-    if pair.ranges is None and pair.n > 1 and pair.w.size > MOST_ATOMS:
+    """Atoms too many or too far apart for one contour become cells without width."""
+    if pair.ranges is not None or pair.n == 1:
+        return pair
+    if pair.w.size > MOST_ATOMS:
         return as_cells(pair)
-    return pair
+    if not may_be_cells(pair) or composition_count(pair) <= CHEAP_ENUMERATION:
+        return pair
+    least = float((pair.w * (pair.a + pair.b)).min())
+    return as_cells(pair) if least < _RAREST else pair
+
+
+def may_be_cells(pair: ShuffledPair) -> bool:
+    """Atoms whose gains have squares and fourth powers in the range of floats."""
+    return pair.w.size > 0 and float((pair.a + pair.b).max()) < _LARGEST_RATIO
 
 
 def coarse(pair: ShuffledPair) -> ShuffledPair:
@@ -62,7 +77,9 @@ def scattered_gains(pair: ShuffledPair, epsilon: float) -> CellGains:
     size = parts[0] + parts[1] + np.abs(parts[2])
     doubt = (a + b) ** 2 * inner.doubt * (1.0 + 1e-9) + 16 * U * size + 4.0 * err * (high - low)
     doubt = np.minimum(doubt, most + err * (high - low))
-    low, high = _widened(mean, low, high)
+    if mean.size > MOST_ATOMS:
+        # Fewer are groups of their own where it matters, far apart as they may be.
+        low, high = _widened(mean, low, high)
     total, total_err = mean_gain(pair, epsilon)
     cells = CellGains(w, mean, low, high, err, total, total_err, variance, doubt)
     return floored(cells, pair.n, pair.rel)

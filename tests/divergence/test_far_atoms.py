@@ -1,0 +1,85 @@
+"""Atoms of next to no mass: counted in full instead, they leave brackets narrow."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shuffledp as sd
+from shuffledp.divergence import PairProfile
+from shuffledp.divergence.scattered import scattered_trim
+from shuffledp.numerics.merging import as_cells
+from shuffledp.pair import ShuffledPair
+
+
+@pytest.mark.parametrize("rate", [1.0, 0.5])
+@pytest.mark.parametrize(("sigma", "n"), [(4.0, 100), (4.0, 1000), (6.0, 200)])
+@pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.4])
+def test_discrete_gaussian_noise_is_its_clamped_twin(sigma, n, rate, epsilon):
+    """Clamping 12 sigma out changes delta by less than 1e-30; the plain one had no lower end."""
+    twins = [
+        sd.DiscreteGaussian(top=2, sigma=sigma),
+        sd.DiscreteGaussian(top=2, sigma=sigma, clamped=True, margin=round(12.0 * sigma)),
+    ]
+    if rate < 1.0:
+        twins = [sd.PoissonSubsample(twin, rate=rate) for twin in twins]
+    plain, clamped = (sd.shuffle(twin, n=n) for twin in twins)
+    found, exact = plain.delta(epsilon=epsilon), clamped.delta(epsilon=epsilon)
+    assert exact.lower <= found.upper * (1.0 + 1e-12) + 1e-30
+    assert found.lower <= exact.upper * (1.0 + 1e-12) + 1e-30
+    assert found.lower == pytest.approx(exact.lower, rel=1e-4)
+    assert found.lower > 0.0
+    assert found.upper_width is None or found.upper_width < 1e-4
+    if rate == 1.0:
+        # Samples of clamped noise have a bound of any randomizer's alone.
+        assert found.upper == pytest.approx(exact.upper, rel=1e-4)
+
+
+@st.composite
+def far_pairs(draw):
+    """Atoms from 1 down to 1e-9 and less, and ratios up to e^12 where they are rare."""
+    size = draw(st.integers(3, 7))
+    w = np.array([10.0 ** draw(st.floats(-9.0, 0.0)) for _ in range(size)])
+    w[0] = 1.0
+    w *= draw(st.sampled_from([0.5, 0.9])) / w.sum()
+    p, q = (w * np.exp([draw(st.floats(-12.0, 12.0)) for _ in range(size)]) for _ in "pq")
+    p, q = p / p.sum(), q / q.sum()
+    return ShuffledPair(w, p / w, q / w, draw(st.integers(2, 5)))
+
+
+@given(pair=far_pairs(), epsilon=st.floats(0.0, 3.0), level=st.floats(-8.0, -0.5))
+def test_what_is_left_out_is_counted(pair, epsilon, level):
+    """Lemma 6.22, at levels where it shows: without some atoms the bracket is still one."""
+    near = scattered_trim(as_cells(pair), epsilon, level)
+    whole, found = (PairProfile(x).log_delta(epsilon) for x in (pair, near))
+    assert found.low <= whole.high
+    assert whole.low <= found.high
+    assert pair.w.size - near.w.size in range(pair.w.size)
+
+
+@given(pair=far_pairs(), epsilon=st.floats(0.0, 3.0))
+def test_atoms_as_cells_enclose_what_enumeration_finds(pair, epsilon):
+    exact = PairProfile(pair).log_delta(epsilon)
+    found = PairProfile(as_cells(pair)).log_delta(epsilon, width=1e-6)
+    assert found.low <= exact.high
+    assert exact.low <= found.high
+
+
+@pytest.mark.parametrize("epsilon", [0.05, 0.3])
+@pytest.mark.parametrize("rare", [1e-33, 1e-20])
+def test_the_whole_law_and_the_near_one_agree(epsilon, rare):
+    """One atom of 1e-40 with a gain of 1e10 (or 1e20) beside k-ary response: the same to 1e-6."""
+    e = math.exp(1.0)
+    w = np.array([0.25, 0.25, 0.2, 1e-40])
+    p = np.array([e, 1.0, 1.0, 0.0]) / (e + 2.0)
+    q = np.array([1.0, e, 1.0, 0.0]) / (e + 2.0)
+    far = np.array([0.0, 0.0, 0.0, rare])
+    with_far = ShuffledPair(w, (p + far) / w, q / w, 300)
+    without = ShuffledPair(w[:3], p[:3] / w[:3], q[:3] / w[:3], 300)
+    found = PairProfile(with_far).log_delta(epsilon, width=1e-6)
+    exact = PairProfile(without).log_delta(epsilon, width=1e-6)
+    assert found.width <= 1e-5
+    assert abs(found.high - exact.high) < 1e-5
+    assert found.low <= exact.high + 1e-12
