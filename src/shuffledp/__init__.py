@@ -270,49 +270,6 @@ _MODULES = {
         "Crowd",
         "crowd",
     ),
-    "shuffledp.randomizers": (
-        "BLH",
-        "KRR",
-        "OLH",
-        "OUE",
-        "PCKVGRR",
-        "PIRAPPOR",
-        "RAPPOR",
-        "BinaryRR",
-        "Channel",
-        "ClampedLaplace",
-        "Density",
-        "DiscreteGaussian",
-        "DiscreteLaplace",
-        "Duchi",
-        "Extremal",
-        "Gaussian",
-        "GaussianBall",
-        "GeneralizedGaussian",
-        "HadamardResponse",
-        "Hierarchy",
-        "Hybrid",
-        "Joint",
-        "JointLaw",
-        "Laplace",
-        "LaplaceBall",
-        "LocalHash",
-        "MetricLaplace",
-        "Parallel",
-        "Piecewise",
-        "PoissonSubsample",
-        "PrivUnit",
-        "ProjectiveGeometry",
-        "Randomizer",
-        "SamplingRAPPOR",
-        "Staircase",
-        "SubsetSelection",
-        "TruncatedLaplace",
-        "Wheel",
-        "WorstPairs",
-        "randomizer_from_dict",
-        "randomizer_names",
-    ),
     "shuffledp.surveys": (
         "Survey",
         "Surveys",
@@ -330,7 +287,10 @@ _MODULES = {
         "shuffle",
     ),
 }
-_PLACES = {name: module for module, names in _MODULES.items() for name in names}
+# Whatever has no other place is a mechanism, or what makes one.
+_PLACES = dict.fromkeys(__all__, "shuffledp.randomizers")
+_PLACES |= {name: module for module, names in _MODULES.items() for name in names}
+del _PLACES["__version__"]
 
 
 def __getattr__(name: str) -> object:

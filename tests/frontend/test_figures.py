@@ -54,7 +54,16 @@ def test_the_axis_says_what_it_counts(more, unit):
     found = accounted(json.dumps({**TABLE, **more}))
     figure = plots.account_figure(found, curve_of(found, lower=0.5), label="a mechanism")
     (axes,) = figure.axes
-    assert axes.get_xlabel() == unit
+    assert axes.get_xlabel() == f"{unit}; certified at the dots, joined by lines"
+
+
+def test_what_is_certified_has_dots():
+    found = accounted(json.dumps(TABLE))
+    curve = curve_of(found, lower=0.5)
+    (axes,) = plots.account_figure(found, curve, label="a mechanism").axes
+    ends = [line for line in axes.lines if list(line.get_xdata()) == list(curve.n)]
+    assert len(ends) == 2
+    assert all(line.get_marker() == "o" for line in ends)
 
 
 def test_ends_that_look_like_one_line_are_said_to_coincide():

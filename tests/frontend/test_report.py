@@ -421,7 +421,8 @@ def test_the_figure_says_its_axes_and_stays_inside(one):
     text = to_html(report([one], date=""))
     svg = re.search(r"<svg.*?</svg>", text, re.DOTALL)[0]
     words = [escapes.unescape(w) for w in re.findall(r"<text[^>]*>([^<]*)</text>", svg)]
-    assert "honest messages in the batch, n (users)" in words
+    (across,) = [word for word in words if word.startswith("honest messages in the batch, n (")]
+    assert re.fullmatch(r".* \(users\); certified at \d+ n, joined by lines", across)
     assert "central eps (nats) at delta = 0.0001" in words
     width, height = map(float, re.search(r'viewBox="0 0 (\S+) (\S+)"', svg).groups())
     for x, y in re.findall(r"[ML](\d+\.\d+) (\d+\.\d+)", svg):

@@ -158,7 +158,7 @@ def test_eps_over_n_and_a_second_curve_beside_it():
     upper, *_ = lines_of(axes)
     assert upper[:, 0].tolist() == [500.0, 1000.0]
     assert upper[1, 1] == BOUND.upper
-    assert axes.get_xlabel() == "users, n"
+    assert axes.get_xlabel() == "users, n; certified at the dots, joined by lines"
     assert "(nats)" in axes.get_ylabel()
     before = len(axes.get_lines())
     other = sd.shuffle(sd.BinaryRR(eps0=2.0), n=1000)

@@ -38,6 +38,8 @@ _SEEN = 0.01
 COINCIDE = "both certified ends coincide in this line"
 # Inches from the axes to their legend: numbers and a label are between them.
 _BELOW = -0.5
+# Fewer points than this are marked: between them lines join what was certified.
+_MARKED = 48
 # Points of a trade-off curve between its corners, which are points of it themselves.
 _TRADEOFF_POINTS = 101
 
@@ -109,9 +111,9 @@ def batch_label(unit: str) -> str:
 
 
 def over_n(axes: Axes, label: str) -> None:
-    """Users along the horizontal axis, on a logarithmic scale."""
+    """Users along the horizontal axis, on a logarithmic scale; bands over them have dots."""
     axes.set_xscale("log")
-    axes.set_xlabel(label)
+    axes.set_xlabel(f"{label}; certified at the dots, joined by lines")
     axes.xaxis.set_major_formatter(FuncFormatter(thousands))
 
 
@@ -182,9 +184,10 @@ def band(
     # A lower end of zero has no place on a logarithmic axis: the band is open there.
     floor = [a if math.isfinite(a) else b for a, b in zip(low, high, strict=True)]
     axes.fill_between(xs, floor, high, color=colour, alpha=0.25, lw=0)
-    axes.plot(xs, high, color=colour, lw=2.0, ls=dashes)
-    axes.plot(xs, low, color=colour, lw=0.9)
-    upper = Line2D([], [], color=colour, lw=2.0, ls=dashes, label="certified upper end")
+    marks: dict[str, Any] = {"marker": "o", "ms": 3.5} if len(xs) < _MARKED else {}
+    axes.plot(xs, high, color=colour, lw=2.0, ls=dashes, **marks)
+    axes.plot(xs, low, color=colour, lw=0.9, **{**marks, "ms": 2.0} if marks else {})
+    upper = Line2D([], [], color=colour, lw=2.0, ls=dashes, label="certified upper end", **marks)
     if not apart(bounds):
         upper.set_label(COINCIDE)
         return [upper]

@@ -50,7 +50,8 @@ def picture_of(certificate: Any, curve: Any, *, label: str, name: str) -> Pictur
     return Picture(
         title=f"Central {word} over the number of {unit}, {label}, at {at}",
         description=f"A band between certified lower and upper ends that falls with n. {said}.",
-        x_label=f"honest {unit} in the batch, n{'' if unit == 'users' else ' (users)'}",
+        x_label=f"honest {unit} in the batch, n{'' if unit == 'users' else ' (users)'}; "
+        f"certified at {len(curve.n)} n, joined by lines",
         y_label=f"{Y_LABELS[quantity]} at {at}",
         logarithmic=quantity == "epsilon",
         items=items,
