@@ -83,3 +83,49 @@ def test_the_whole_law_and_the_near_one_agree(epsilon, rare):
     assert found.width <= 1e-5
     assert abs(found.high - exact.high) < 1e-5
     assert found.low <= exact.high + 1e-12
+
+
+FAR = {
+    # Its only gain above 0 is 1e-110: a tilt that no cube of is a float.
+    "tiny gain": ([0.5, 0.1, 0.01], [2.0, 1e-52, 1e-110], [2.0, 1e-29, 1e-150], 61, 1.0),
+    "squares beyond floats": (
+        [1.0, 5.5e-193, 2.6e-247],
+        [1.0, 2.7e142, 5.0e176],
+        [1.0, 9.9e83, 3.3e110],
+        1000,
+        200.0,
+    ),
+    "one of each": ([0.9, 1.27e-76], [1 / 0.9, 3.3e17], [1 / 0.9, 7.4e16], 900, 0.0),
+    "left-over": ([0.7, 0.3], [1 / 0.7, 0.0], [1 / 0.7, 0.0], 900, 0.1),
+}
+
+
+@pytest.mark.parametrize("name", FAR)
+def test_far_atoms_crash_nothing(name):
+    w, a, b, n, epsilon = FAR[name]
+    pair = ShuffledPair(np.array(w), np.array(a), np.array(b), n)
+    for asked in (epsilon, 0.0, 3.0, 250.0):
+        found = PairProfile(pair).log_delta(asked, width=1e-2)
+        assert found.low <= found.high <= 0.0
+
+
+def test_both_ways_are_asked_where_one_is_not_narrow():
+    """Cells have the better upper end here, atoms the only lower one."""
+    w, a, b, n, epsilon = FAR["one of each"]
+    pair = ShuffledPair(np.array(w), np.array(a), np.array(b), n)
+    found = PairProfile(pair).log_delta(epsilon, width=1e-2)
+    cells = PairProfile(as_cells(pair)).log_delta(epsilon, width=1e-2)
+    assert found.low > -math.inf
+    assert cells.low == -math.inf
+    assert found.high <= cells.high
+
+
+def test_rare_atoms_cost_no_width():
+    """A pair whose contour for atoms was narrow, 1e-82 of mass beside it."""
+    w = np.array([0.5405864301296601, 0.35941356987034007, 1.07e-93, 9.5e-82])
+    a = np.array([0.001851739738065286, 2.779524921626813, 4.2e-06, 0.056])
+    b = np.array([1.845937528086504, 0.005874072729388784, 29.0, 338.0])
+    found = PairProfile(ShuffledPair(w, a, b, 1000)).log_delta(0.05, width=1e-2)
+    near = PairProfile(ShuffledPair(w[:2], a[:2], b[:2], 1000)).log_delta(0.05, width=1e-2)
+    assert found.width <= 1e-2
+    assert abs(found.high - near.high) < 1e-2

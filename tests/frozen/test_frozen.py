@@ -18,7 +18,7 @@ QUICK = 0.06
 # Where no width is kept: a formula, the trivial end, or label stealing, whose free numbers are
 # proposed by floats. What is asked for is 1e-6 of eps, 1e-5 of delta, and of Renyi divergences what
 # chords may add to the curve.
-PROPOSED = {"delta": 1e-5, "renyi": RENYI_RTOL}
+PROPOSED = {"delta": 1e-5, "renyi": RENYI_RTOL, "rho": RENYI_RTOL}
 USUAL, ROUNDING = 1e-6, 1e-12
 
 

@@ -112,7 +112,8 @@ def divergence(curves: Curves, order: float, *, rtol: float) -> Divergence:
 def log_excess(curves: Curves, order: float, *, rtol: float) -> Excess:
     """Bracket of log(E_Q[(P/Q)^order] - 1), such that the divergence is good to ``rtol``.
 
-    All points are of one grid (``_grid``) and its halves, whatever the order: orders share them.
+    Points are of one grid (``_grid``) and its halves, whatever the order, but for those next to
+    where a tail takes over: orders share them.
     """
     eps, last, far = _first_points(curves, order, rtol)
     factor = math.log(order) + math.log(order - 1.0)
@@ -135,10 +136,10 @@ def log_excess(curves: Curves, order: float, *, rtol: float) -> Excess:
         if finer.size == eps.size or eps.size >= _MOST_POINTS:
             break
         eps = finer
-    lower = _log_sum(np.logaddexp(sides[0].lower, sides[1].lower))
+    lower = _log_sum(np.logaddexp(sides[0].lower, sides[1].lower)) - 8 * U * eps.size
     high = float(np.logaddexp(np.logaddexp(total + factor, beyond), _beyond(curves, order, last)))
     pad = _PAD + 8 * U * (abs(high) if math.isfinite(high) else 0.0)
-    pad += 16 * U * order * float(eps[-1])
+    pad += 16 * U * order * max(float(eps[-1]), last)
     matters = np.flatnonzero(upper >= total + math.log(_LEFT_OUT * enough))
     end = int(matters[-1]) + 1 if matters.size else eps.size - 1
     return Excess(lower + factor - pad, high + pad, float(eps[int(np.argmax(upper))]), eps[end])
@@ -236,10 +237,15 @@ def _first_points(curves: Curves, order: float, rtol: float) -> tuple[Array, flo
 
 
 def _grid(scale: float, last: float) -> list[float]:
-    """0, a quarter of the scale times the powers of 2 before the end, and the end."""
-    first = min(scale, last) / 4.0
-    count = max(math.ceil(math.log2(last / first)), 1)
-    return [0.0, *(first * 2.0**k for k in range(count)), last]
+    """0, then eighths, quarters and halves of the scale and so on, by fourths, and the end."""
+    first = 0.25 * scale
+    while first >= last:
+        first *= 0.5
+    found = [0.0, first]
+    while found[-1] < last:
+        octave = found[-1]
+        found += [octave * part for part in (1.25, 1.5, 1.75, 2.0)]
+    return [*(e for e in found if e < last), last]
 
 
 def _roughly_beyond(curves: Curves, order: float, here: float, there: float) -> float:
@@ -281,7 +287,8 @@ def _side(curve: Curve, eps: Array, c: float) -> _Panels:
     width = np.diff(eps)
     left, right, pad = _weights(c, eps[:-1], width)
     upper = np.logaddexp(high[:-1] + left, high[1:] + right) + pad
-    return _Panels(upper, _below(c, eps, low, high), _log_linear(c, eps, high))
+    # What rounding may add is no reason to halve a panel.
+    return _Panels(upper, _below(c, eps, low, high), _log_linear(c, eps, high) + pad)
 
 
 def _below(c: float, eps: Array, low: Array, high: Array) -> Array:
@@ -354,15 +361,27 @@ def _runs(eps: Array) -> Array:
 
 
 def _weights(c: float, start: Array, width: Array) -> tuple[Array, Array, Array]:
-    """log int e^{c x} lam dx over each panel, lam each end's hat function in e^x; their error."""
+    """log int e^{c x} lam dx over each panel, lam each end's hat function in e^x; their error.
+
+    Over short panels, with k = c + 1/2, log(width/2) + k width/3 at the left and
+    log(width/2) + (2 k/3 - 1/2) width at the right, to k^2 width^2/8 + width^2/24
+    (docs/theory-composition.md, Lemma 4.1a). In closed form otherwise, the cancellation counted.
+    """
     run = _log_expm1(width)
     plain, next_up = _log_integral(c, width), _log_integral(c + 1.0, width)
     shift = c * start - run
     left, left_err = _log_minus(width + plain, next_up)
     right, right_err = _log_minus(next_up, plain)
     size = 1.0 + np.abs(plain) + np.abs(next_up) + np.abs(run) + width
-    pad = 16 * U * (1.0 + size * np.maximum(left_err, right_err) + np.abs(c * start))
-    return left + shift, right + shift, pad
+    pad = size * np.maximum(left_err, right_err)
+    k = c + 0.5
+    rest = (k * width) ** 2 / 8.0 + width**2 / 24.0
+    short = rest < 16 * U * pad
+    half = np.log(0.5 * width)
+    left = np.where(short, half + k * width / 3.0 + c * start, left + shift)
+    right = np.where(short, half + (2.0 * k / 3.0 - 0.5) * width + c * start, right + shift)
+    pad = np.where(short, rest + 16 * U * (1.0 + np.abs(half) + np.abs(k) * width), 16 * U * pad)
+    return left, right, pad + 16 * U * (1.0 + np.abs(c * start))
 
 
 def _log_integral(c: float, width: Array) -> Array:
@@ -387,7 +406,8 @@ def _log_minus(x: Array, y: Array) -> tuple[Array, Array]:
 def _log_linear(c: float, eps: Array, high: Array) -> Array:
     """The integral if h were log-linear between the points; only a guess."""
     finite = np.isfinite(high[1:])
-    slope = np.where(finite, (np.where(finite, high[1:], 0.0) - high[:-1]) / np.diff(eps), 0.0)
+    with np.errstate(over="ignore"):
+        slope = np.where(finite, (np.where(finite, high[1:], 0.0) - high[:-1]) / np.diff(eps), 0.0)
     slope = np.where(np.isfinite(slope), slope + c, 0.0)
     width = np.diff(eps)
     size = np.abs(slope) * width

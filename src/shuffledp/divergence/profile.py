@@ -19,6 +19,7 @@ from shuffledp.divergence.gain import GainLaw, atom_gains, cell_gains, trimmed
 from shuffledp.divergence.layers import MORE_ROUGH_CELLS, ROUGH_CELLS, Hint
 from shuffledp.divergence.positive_part import expected_positive_part
 from shuffledp.divergence.scattered import (
+    has_far_atoms,
     is_scattered,
     may_be_cells,
     prepared,
@@ -90,6 +91,7 @@ class PairProfile:
         self._enumeration: Enumeration | None = None
         self._alone: Enumeration | None = None
         self._without_width: PairProfile | None = None
+        self._is_far: bool | None = None
         self._estimates: dict[float, list[float]] = {}
         self._cuts: dict[tuple[int, float], list[float]] = {}
         self._found: dict[tuple[float, float], LogInterval] = {}
@@ -137,6 +139,8 @@ class PairProfile:
         Where it is far below ``above`` that is all it says.
         """
         epsilon = min(epsilon, LARGEST_EPSILON)
+        if self._far_atoms() and may_be_cells(self.pair, epsilon):
+            return self._cells().rough_log_delta(epsilon, above=above)
         known = self._estimates.setdefault(epsilon, [])
         levels = _LEVELS if self.pair.ranges is not None else _LEVELS[-1:]
         for i, level in enumerate(levels):
@@ -196,12 +200,24 @@ class PairProfile:
             return LogInterval(-math.inf, self.log_delta(LARGEST_EPSILON, width=width).high)
         if self.pair.ranges is not None:
             return self._trimmed_cells(epsilon, width)
-        found = self._assemble(self.pair, self._positive_part(epsilon, width), epsilon)
-        if found.width <= _MET * width or self.pair.n == 1 or not may_be_cells(self.pair):
-            return found
-        # One contour was not enough for all atoms; cells without width are given several.
-        other = self._cells().log_delta(epsilon, width=width)
-        return LogInterval(max(found.low, other.low), min(found.high, other.high))
+        # One contour may not be enough for all atoms; cells without width are given several.
+        found, far = _ANYTHING, self._far_atoms()
+        for cells in (far, not far):
+            if not cells:
+                one = self._assemble(self.pair, self._positive_part(epsilon, width), epsilon)
+            elif self.pair.n > 1 and may_be_cells(self.pair, epsilon):
+                one = self._cells().log_delta(epsilon, width=width)
+            else:
+                continue
+            found = LogInterval(max(found.low, one.low), min(found.high, one.high))
+            if found.width <= (width if cells else _MET * width):
+                break
+        return found
+
+    def _far_atoms(self) -> bool:
+        if self._is_far is None:
+            self._is_far = has_far_atoms(self.pair)
+        return self._is_far
 
     def _cells(self) -> PairProfile:
         if self._without_width is None:

@@ -23,7 +23,8 @@ _ROUGH_ATOMS = 2048
 # Atoms of less mass than this have gains so far out that layers of them need contours of their own:
 # discrete Gaussian noise has them down to 1e-298, and no bracket on one contour.
 _RAREST = 1e-30
-_LARGEST_RATIO = 1e70
+# e^170 = 1e74.
+_LARGEST_LOG = 170.0
 
 
 def is_scattered(pair: ShuffledPair) -> bool:
@@ -32,20 +33,28 @@ def is_scattered(pair: ShuffledPair) -> bool:
 
 
 def prepared(pair: ShuffledPair) -> ShuffledPair:
-    """Atoms too many or too far apart for one contour become cells without width."""
-    if pair.ranges is not None or pair.n == 1:
-        return pair
-    if pair.w.size > MOST_ATOMS:
+    """Too many atoms for a contour of their own become cells without width."""
+    if pair.ranges is None and pair.n > 1 and pair.w.size > MOST_ATOMS:
         return as_cells(pair)
-    if not may_be_cells(pair) or composition_count(pair) <= CHEAP_ENUMERATION:
-        return pair
-    least = float((pair.w * (pair.a + pair.b)).min())
-    return as_cells(pair) if least < _RAREST else pair
+    return pair
 
 
-def may_be_cells(pair: ShuffledPair) -> bool:
-    """Atoms whose gains have squares and fourth powers in the range of floats."""
-    return pair.w.size > 0 and float((pair.a + pair.b).max()) < _LARGEST_RATIO
+def has_far_atoms(pair: ShuffledPair) -> bool:
+    """Whether one contour for all atoms is likely to have no accuracy."""
+    if pair.ranges is not None or pair.n == 1:
+        return False
+    both = (pair.w * (pair.a + pair.b))[pair.a + pair.b > 0.0]
+    far = both.size > 0 and float(both.min()) < _RAREST
+    return far and composition_count(pair) > CHEAP_ENUMERATION
+
+
+def may_be_cells(pair: ShuffledPair, epsilon: float) -> bool:
+    """Whether gains, some above 0, tilts and their fourth powers are in the range of floats."""
+    if pair.w.size == 0 or epsilon > _LARGEST_LOG:
+        return False
+    a, b = pair.a, math.exp(epsilon) * pair.b
+    largest, least = float((a + b).max()), float((a - b).max())
+    return largest < math.exp(_LARGEST_LOG) and least > math.exp(-_LARGEST_LOG)
 
 
 def coarse(pair: ShuffledPair) -> ShuffledPair:
