@@ -201,3 +201,40 @@ def test_the_least_upper_bound_is_taken(sharper, group, wanted):
     first, second = Fixed(*sharper), Fixed(*group)
     assert Envelope([[second]], first).log_delta(0.1).high == wanted
     assert Envelope([[second]]).log_delta(0.1).high == group[0]
+
+
+class Flat:
+    """One value everywhere, and an estimate of it that may be wrong."""
+
+    many = False
+
+    def __init__(self, value, promised):
+        self.value, self.promised = value, promised
+
+    def log_delta(self, epsilon, *, width=0.0):
+        return LogInterval(self.value, self.value)
+
+    def log_upper(self, epsilon):
+        return self.value
+
+    def rough_log_delta(self, epsilon):
+        return self.promised
+
+    rough = rough_log_delta
+
+
+@pytest.mark.parametrize("promised", [-20.0, -12.0, -9.0, -5.0, 0.0])
+def test_an_estimate_that_is_too_low_keeps_no_bound_away(promised):
+    """Discrete Gaussian noise: groups promised e^-10.5 and gave e^-8.8, label stealing e^-9.7."""
+    found = Envelope([[Flat(-8.8, promised)]], Flat(-9.7, -9.7)).log_delta(0.01)
+    assert found.high == -9.7
+    # Where it is the groups' bound that is low, and its estimate not far above it.
+    if promised < -9.0:
+        assert Envelope([[Flat(-10.5, promised)]], Flat(-9.7, -9.7)).log_delta(0.01).high == -10.5
+
+
+def test_discrete_gaussian_noise_has_both_ends():
+    """A tenth apart where the estimate was believed; no lower end by one contour of all atoms."""
+    noise = sd.DiscreteGaussian(top=2, sigma=4.0)
+    bound = sd.shuffle(noise, n=10_000).renyi(order=4.0)
+    assert 0.0 < bound.lower <= bound.upper < 1.05 * bound.lower

@@ -111,8 +111,14 @@ class Envelope:
         if self.sharper is None:
             return self._of_groups(epsilon, width)
         rough = max(source.rough_log_delta(epsilon) for source in self.groups[0])
-        if self.sharper.rough(epsilon) > rough + _HOPELESS:
-            return self._of_groups(epsilon, width)
+        promised = self.sharper.rough(epsilon)
+        if promised > rough + _HOPELESS:
+            found = self._of_groups(epsilon, width)
+            if found.high <= promised:
+                return found
+            # The groups' estimate was too low.
+            high = self.sharper.log_upper(epsilon)
+            return found if found.high <= high else LogInterval(high, high)
         high = self.sharper.log_upper(epsilon)
         if high < rough - _CLEAR:
             return LogInterval(high, high)
