@@ -96,6 +96,13 @@ FAR = {
         200.0,
     ),
     "one of each": ([0.9, 1.27e-76], [1 / 0.9, 3.3e17], [1 / 0.9, 7.4e16], 900, 0.0),
+    "sums beyond floats": (
+        [1.0 - 1e-9, 1e-9, 1e-260, 1e-310, 2e-310],
+        [1.0, 1.0, 1e240, 1.7e308, 1e308],
+        [1.0, 1.0, 1e250, 1.7e308, 1e300],
+        1000,
+        160.0,
+    ),
     "left-over": ([0.7, 0.3], [1 / 0.7, 0.0], [1 / 0.7, 0.0], 900, 0.1),
 }
 
@@ -103,7 +110,8 @@ FAR = {
 @pytest.mark.parametrize("name", FAR)
 def test_far_atoms_crash_nothing(name):
     w, a, b, n, epsilon = FAR[name]
-    pair = ShuffledPair(np.array(w), np.array(a), np.array(b), n)
+    a, b = (np.array(x) / math.fsum(np.multiply(w, x)) for x in (a, b))
+    pair = ShuffledPair(np.array(w), np.minimum(a, 1.7e308), np.minimum(b, 1.7e308), n)
     for asked in (epsilon, 0.0, 3.0, 250.0):
         found = PairProfile(pair).log_delta(asked, width=1e-2)
         assert found.low <= found.high <= 0.0

@@ -142,7 +142,8 @@ def log_excess(curves: Curves, order: float, *, rtol: float) -> Excess:
     pad += 16 * U * order * max(float(eps[-1]), last)
     matters = np.flatnonzero(upper >= total + math.log(_LEFT_OUT * enough))
     end = int(matters[-1]) + 1 if matters.size else eps.size - 1
-    return Excess(lower + factor - pad, high + pad, float(eps[int(np.argmax(upper))]), eps[end])
+    peak = int(np.argmax(upper))
+    return Excess(lower + factor - pad, high + pad, float(eps[peak]), float(eps[end]))
 
 
 def log_excess_below(curves: Curves, order: float, last: float, *, rtol: float) -> float:
@@ -237,7 +238,7 @@ def _first_points(curves: Curves, order: float, rtol: float) -> tuple[Array, flo
 
 
 def _grid(scale: float, last: float) -> list[float]:
-    """0, then eighths, quarters and halves of the scale and so on, by fourths, and the end."""
+    """0, a quarter of the scale times powers of 2, fourths of the way between them, and the end."""
     first = 0.25 * scale
     while first >= last:
         first *= 0.5

@@ -23,7 +23,7 @@ _ROUGH_ATOMS = 2048
 # Atoms of less mass than this have gains so far out that layers of them need contours of their own:
 # discrete Gaussian noise has them down to 1e-298, and no bracket on one contour.
 _RAREST = 1e-30
-# e^170 = 1e74.
+# Gains to e^170 = 1e74 and their inverses, as tilts are, have fourth powers among the floats.
 _LARGEST_LOG = 170.0
 
 
@@ -43,7 +43,9 @@ def has_far_atoms(pair: ShuffledPair) -> bool:
     """Whether one contour for all atoms is likely to have no accuracy."""
     if pair.ranges is not None or pair.n == 1:
         return False
-    both = (pair.w * (pair.a + pair.b))[pair.a + pair.b > 0.0]
+    # One after the other: the sum of two ratios may lie beyond the floats.
+    both = pair.w * pair.a + pair.w * pair.b
+    both = both[both > 0.0]
     far = both.size > 0 and float(both.min()) < _RAREST
     return far and composition_count(pair) > CHEAP_ENUMERATION
 
@@ -52,8 +54,9 @@ def may_be_cells(pair: ShuffledPair, epsilon: float) -> bool:
     """Whether gains, some above 0, tilts and their fourth powers are in the range of floats."""
     if pair.w.size == 0 or epsilon > _LARGEST_LOG:
         return False
-    a, b = pair.a, math.exp(epsilon) * pair.b
-    largest, least = float((a + b).max()), float((a - b).max())
+    with np.errstate(over="ignore"):
+        a, b = pair.a, math.exp(epsilon) * pair.b
+        largest, least = float((a + b).max()), float((a - b).max())
     return largest < math.exp(_LARGEST_LOG) and least > math.exp(-_LARGEST_LOG)
 
 
