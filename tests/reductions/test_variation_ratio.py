@@ -1,9 +1,7 @@
 """The variation-ratio question: counterexamples, the repaired bound, the order of the bounds."""
 
 import math
-import random
-from fractions import Fraction
-from itertools import combinations_with_replacement, pairwise
+from itertools import pairwise
 
 import pytest
 from flint import arb
@@ -12,66 +10,29 @@ from hypothesis import strategies as st
 
 import shuffledp as sd
 from divergence.oracle import (
-    assert_inside,
     ball,
     blanket_delta,
     exponential,
-    histogram_law,
-    hockey_stick,
     positive_part,
     row_fractions,
     worst_delta,
 )
-from shuffledp.divergence import PairProfile
+from reductions.exact_pairs import F, bracket, enclosed, published_atoms, repaired_atoms
 from shuffledp.reductions import (
     VariationRatio,
     blanket_pair,
     clone_pair,
-    four_point_pair,
     published_pair,
     published_reason,
     ratio_of,
     repaired_pair,
     stronger_clone_pair,
 )
-from shuffledp.reductions.variation_ratio import _ratio_of_law
 from strategies import channels
 
-F = Fraction
 E3 = [[F(19 if x == y else 1, 21) for y in range(3)] for x in range(3)]
 ERASURE = [[F(57, 100), F(3, 100), F(40, 100)], [F(3, 100), F(57, 100), F(40, 100)]]
 LOG_15 = math.log(15)
-
-
-def repaired_atoms(p, beta, q, a):
-    """Values and probabilities of Theorem 5.4, from its statement; p = None is infinity."""
-    if p is None:
-        beta = min(beta, q - 1)
-        return [(beta / q, q), (beta / q, -q * a), ((1 - beta) / q, q * (1 - a))]
-    beta = min(beta, q - 1, (p - 1) / (p + 1))
-    al = beta / (p - 1)
-    k0 = 1 - (p + 1) * al
-    r = al * p / q
-    return [(r, q * (p - a) / p), (r, q * (1 - a * p) / p), (k0 / q, q * (1 - a))]
-
-
-def published_atoms(p, beta, q, a):
-    al = beta / (p - 1)
-    r, k0 = al * p / q, 1 - al - al * p
-    rest = 1 - 2 * r
-    return [(r, (p - a) * al / r), (r, (1 - a * p) * al / r), (rest, (1 - a) * k0 / rest)]
-
-
-def bracket(pair, epsilon, width=1e-9):
-    return PairProfile(pair).log_delta(epsilon, width=width)
-
-
-def enclosed(pair, atoms_at, n, epsilon):
-    """The profile of the pair holds the exact value of the atoms, both ends of e^eps."""
-    low, high = exponential(epsilon)
-    top = positive_part(atoms_at(low), n) / n
-    bottom = top if low == high else positive_part(atoms_at(high), n) / n
-    assert_inside(bracket(pair, epsilon), bottom, top)
 
 
 # ---------------------------------------------------------------------------- the counterexamples
@@ -369,198 +330,3 @@ def test_the_published_pair_is_that_of_balls_into_bins(protocol, p, beta, q):
         assert mine.low <= theirs.log_upper
         assert theirs.log_lower <= mine.high
         assert mine.high == pytest.approx(theirs.log_upper, abs=1e-4)
-
-
-# ------------------------------------------------ all other messages of one law: what is needed
-
-FOUND = ([4, 1, 5], [1, 4, 5], [4, 4, 2])
-
-
-def divergence(rows, n, a):
-    """H_a of (0, 2, .., 2) against (1, 2, .., 2), and of the swap: the larger one, enumerated."""
-    unit = math.lcm(*(v.denominator for row in rows for v in row))
-    whole = [[int(v * unit) for v in row] for row in rows]
-    laws = [histogram_law(whole, [x] + [2] * (n - 1)) for x in (0, 1)]
-    return max(F(hockey_stick(*pair, a), unit**n) for pair in (laws, laws[::-1])) / a.denominator
-
-
-@pytest.mark.parametrize(("n", "true", "published"), [(2, F(4, 100), 0.016), (5, None, 0.000524)])
-def test_proportional_outside_two_sets_is_not_enough(n, true, published):
-    """R0, R1 proportional to the others' law off two sets, on which R0 : R1 is 4 and 1/4."""
-    rows = [[F(v, 10) for v in row] for row in FOUND]
-    truth = divergence(rows, n, F(3))
-    assert true in (None, truth)
-    assert float(truth) == pytest.approx(0.04 if n == 2 else 0.00256, rel=1e-12)
-    atoms = published_atoms(F(4), F(3, 10), F(5, 2), F(3))
-    assert float(positive_part(atoms, n) / n) == pytest.approx(published, rel=1e-3)
-    acc = sd.variation_ratio(p=4.0, beta=0.3, q=2.5, n=n)
-    low = math.log(3.0) * (1 - 1e-15)
-    for analysis in (None, "repaired-variation-ratio"):
-        assert F(acc.delta(epsilon=low, analysis=analysis).upper) >= truth
-    with pytest.raises(sd.NotCertified, match="too small"):
-        acc.delta(epsilon=low, analysis="variation-ratio")
-
-
-def test_no_flag_makes_the_published_pair_a_bound():
-    """p, beta and q do not tell the others' law, so nothing that a user says can be checked."""
-    with pytest.raises(TypeError, match="one_known_law"):
-        sd.variation_ratio(p=4.0, beta=0.3, q=2.5, n=2, one_known_law=True)
-
-
-def test_random_channels_with_one_law_of_the_others():
-    """Equal where Remark 5.10 says so; elsewhere never above the front door's upper end."""
-    rng = random.Random(510)
-    smaller = 0
-    for _ in range(60):
-        p, q, n = F(rng.randint(5, 20), 4), F(rng.randint(5, 16), 4), rng.randint(2, 5)
-        top = min(F(p - 1, 1) / (p + 1), q - 1, q * (p - 1) / (2 * p))
-        beta = top * F(rng.randint(1, 15), 16)
-        al = beta / (p - 1)
-        r, k0 = al * p / q, 1 - (p + 1) * al
-        rows = [[p * al, al, k0], [al, p * al, k0], [r, r, 1 - 2 * r]]
-        a = 1 + (p - 1) * F(rng.randint(0, 15), 16)
-        truth = divergence(rows, n, a)
-        published = positive_part(published_atoms(p, beta, q, a), n) / n
-        assert published == truth
-        # Any other law of the others with the same p, beta and q, the victim's two as they are.
-        other = _law_above([max(x, y) / q for x, y in zip(*rows[:2], strict=True)], rng)
-        truth = divergence([*rows[:2], other], n, a)
-        smaller += published < truth
-        acc = sd.variation_ratio(p=float(p), beta=math.nextafter(float(beta), 1.0), q=float(q), n=n)
-        assert F(acc.delta(epsilon=math.log(a) * (1 - 1e-15)).upper) >= truth
-    assert smaller > 5
-
-
-def _law_above(least, rng):
-    """A law on the same outputs that is nowhere below these masses."""
-    rest = 1 - sum(least)
-    shares = [F(rng.randint(0, 8)) for _ in least[:-1]] + [F(1)]
-    return [v + rest * s / sum(shares) for v, s in zip(least, shares, strict=True)]
-
-
-@pytest.mark.parametrize("inputs", [(0.0, 0.25), (0.25, 0.0), (1.0, 0.5)])
-def test_numbers_of_an_uneven_continuous_pair(inputs):
-    """Laplace between two inputs, no eps0 to fall back on: p = e^{eps0 |x0-x1|}, q from the end."""
-    eps0 = 2.0
-    law = sd.Laplace(eps0=eps0).law(inputs)
-    found = _ratio_of_law(law, math.inf)
-    gap = abs(inputs[0] - inputs[1])
-    # Next to the end 0 the blanket is the law of the input 1.
-    q = math.exp(eps0)
-    assert math.exp(eps0 * gap) <= found.p <= math.exp(eps0 * gap) * (1 + 1e-12)
-    assert q <= found.q <= q * (1 + 1e-12)
-    variation = -math.expm1(-eps0 * gap / 2)
-    assert variation <= found.total_variation <= variation * (1 + 1e-4)
-
-
-def test_the_local_guarantee_caps_p_and_q():
-    for randomizer in (sd.KRR(k=7, eps0=3.0), sd.BinaryRR(eps0=3.0), sd.Laplace(eps0=3.0)):
-        ((ratio, _),) = ratio_of(randomizer)
-        for number in (ratio.p, ratio.q):
-            assert arb(3).exp() <= arb(number)
-            assert number <= math.exp(3.0) * (1 + 20 * 2.0**-53)
-
-
-def test_the_reason_names_the_largest_beta():
-    assert "(here 0.9)" in published_reason(VariationRatio(p=19.0, beta=0.5, q=19.0))
-    assert "(here 1)" in published_reason(VariationRatio(p=math.inf, beta=0.5, q=19.0))
-
-
-# ------------------------------------------------------------------------------ four classes
-
-
-@pytest.mark.parametrize("k", [2, 3, 7])
-def test_four_classes_of_k_rr_are_its_blanket(k):
-    E, n = 7.0, 40
-    c = 0.125 / k if k == 7 else 1.0 / (E + k - 1)
-    if k == 7:
-        E = 1 / c - k + 1
-    pair = four_point_pair(p=E, clone=c, rest=(k - 2) * c, n=n)
-    own = blanket_pair(sd.KRR(k=k, eps0=math.log(E)), 0, 1, n=n)
-    for epsilon in (0.1, 0.6):
-        found, blanket = bracket(pair, epsilon), bracket(own, epsilon)
-        assert found.low == pytest.approx(blanket.low, abs=1e-6)
-
-
-def four_classes(rows):
-    """p, c and the largest s of the first two rows, by definition, in fractions."""
-    r0, r1 = rows[:2]
-    b = sum(max(x - y, F(0)) for x, y in zip(r0, r1, strict=True))
-    p = max(max(x / y, y / x) for x, y in zip(r0, r1, strict=True))
-    c = b / (p - 1)
-    clones = [c * abs(x - y) / b for x, y in zip(r0, r1, strict=True)]
-    least = [min(column) for column in zip(*rows, strict=True)]
-    # Clones may be too many for the blanket: fewer of them leave more in the third class.
-    c *= min([F(1), *(x / y for x, y in zip(least, clones, strict=True) if y)])
-    clones = [c * abs(x - y) / b for x, y in zip(r0, r1, strict=True)]
-    own = [x - (p if x > y else 1) * z for x, y, z in zip(r0, r1, clones, strict=True)]
-    k0 = sum(own)
-    assert all(x >= 0 for x in own)
-    rest = min((x - z) * k0 / y for x, y, z in zip(least, own, clones, strict=True) if y)
-    return p, c, k0, rest
-
-
-def test_four_classes_bound_every_data_set_of_random_channels():
-    rng = random.Random(14)
-    tried = 0
-    for _ in range(300):
-        whole = [[rng.randint(1, 12) for _ in range(3)] for _ in range(3)]
-        rows = [[F(x, sum(row)) for x in row] for row in whole]
-        if rows[0] == rows[1]:
-            continue
-        p, c, k0, rest = four_classes(rows)
-        # Only where c = b/(p - 1), or the identities of the victim's laws do not hold.
-        full = sum(max(x - y, F(0)) for x, y in zip(*rows[:2], strict=True)) / (p - 1)
-        if c != full or rest <= 0:
-            continue
-        tried += 1
-        n, a = rng.choice((2, 3)), 1 + (p - 1) * F(rng.randint(0, 9), 10)
-        atoms = [(c, p - a), (c, 1 - a * p), (rest, k0 * (1 - a) / rest)]
-        said = positive_part(atoms, n) / n
-        pairs = ([rows[0], rows[1], *rows[2:]], [rows[1], rows[0], *rows[2:]])
-        for x0, x1, *others in pairs:
-            for held in combinations_with_replacement([x0, x1, *others], n - 1):
-                assert exact(x0, x1, held, a) <= said
-    assert tried > 20
-
-
-def exact(x0, x1, held, a):
-    """The divergence of two data sets, by counts of outputs."""
-    laws = []
-    for own in (x0, x1):
-        law = {(0,) * len(own): F(1)}
-        for row in (own, *held):
-            grown = {}
-            for counts, mass in law.items():
-                for y, q in enumerate(row):
-                    key = (*counts[:y], counts[y] + 1, *counts[y + 1 :])
-                    grown[key] = grown.get(key, F(0)) + mass * q
-            law = grown
-        laws.append(law)
-    return sum(max(laws[0][key] - a * laws[1][key], F(0)) for key in laws[0])
-
-
-def test_four_classes_refuse_masses_that_no_laws_have():
-    with pytest.raises(sd.ParameterError, match="clone"):
-        four_point_pair(p=3.0, clone=0.26, rest=0.1, n=5)
-    with pytest.raises(sd.ParameterError, match="left-over"):
-        four_point_pair(p=3.0, clone=0.2, rest=0.0, n=5)
-    with pytest.raises(sd.ParameterError, match="1 - 2 clone"):
-        four_point_pair(p=3.0, clone=0.2, rest=0.7, n=5)
-
-
-@pytest.mark.parametrize(
-    ("p", "clone", "rest"), [(3.0, 0.2, 0.1), (3.0, 0.25, 0.0), (19.0, 0.01, 0.75), (1.5, 0.1, 0.2)]
-)
-def test_the_pair_of_four_classes_holds_its_numbers(p, clone, rest):
-    """Every end is outward of the corollary's variable, for exactly these floats."""
-
-    def atoms_at(a):
-        big, mass, third = F(p), F(clone), F(rest)
-        own = 1 - (big + 1) * mass
-        atoms = [(mass, big - a), (mass, 1 - a * big)]
-        return [*atoms, (third, own * (1 - a) / third)] if third else atoms
-
-    for n in (1, 2, 5):
-        for epsilon in (0.0, 0.2, 0.7):
-            enclosed(four_point_pair(p=p, clone=clone, rest=rest, n=n), atoms_at, n, epsilon)

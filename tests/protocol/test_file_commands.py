@@ -1,0 +1,194 @@
+"""Files on the command line: folders, spellings, domains, truths."""
+
+import csv
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from protocol.small_files import SECRET, written
+from shuffledp.cli import main
+
+DEPLOYMENT = """
+title = "Letters"
+[population]
+users = 6
+[randomizer]
+name = "k-rr"
+k = 4
+eps0 = 3.0
+[target]
+delta = 1e-6
+[data]
+column = "x"
+domain = ["a", "b", "c", "d"]
+"""
+
+
+@pytest.fixture
+def place(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    written(tmp_path / "d.toml", DEPLOYMENT)
+    return tmp_path
+
+
+def call(capsys, *words):
+    with pytest.raises(SystemExit) as stop:
+        main.main([str(word) for word in words])
+    found = capsys.readouterr()
+    return stop.value.code, found.out, found.err
+
+
+def run(capsys, *words):
+    return call(capsys, "run", "d.toml", "--output", "e.csv", *words)
+
+
+def test_folders_and_patterns_on_the_command_line(place, capsys):
+    (place / "in").mkdir()
+    for name in ("a", "b", "[c]"):
+        written(place / "in" / f"{name}.csv", "x\na\nb\n")
+    code, out, err = run(capsys, "--input", "in")
+    assert (code, out.splitlines()[0]) == (0, "6 users in 3 files"), err
+    code, out, err = run(capsys, "--input-glob", "in/[ab].csv")
+    assert (code, out.splitlines()[0]) == (0, "4 users in 2 files"), err
+    assert "4 users have a value, of 6 expected" in err
+    code, out, err = run(capsys, "--input", "in/[c].csv")
+    assert (code, out.splitlines()[0]) == (0, "2 users"), err
+    for words in ([], ["--input", "in", "--input-glob", "in/*"]):
+        code, _, err = run(capsys, *words)
+        assert (code, err.count("\n")) == (2, 1)
+    before = sorted(place.rglob("*"))
+    code, _, err = call(capsys, "run", "d.toml", "--input", "in", "--output", "in/e.csv")
+    assert code == 2
+    assert "input folder" in err
+    assert sorted(place.rglob("*")) == before
+    code, out, _ = call(capsys, "simulate", "d.toml", "--input", "in", "-R", "2")
+    assert code == 0
+    assert "6 users in 3 files" in out
+
+
+def test_how_text_is_written_on_the_command_line(place, capsys):
+    written(place / "in.csv", "1;a\n2;b\n" * 3, "utf-16")
+    words = ["--input", "in.csv", "--encoding", "utf-16", "--delimiter", ";", "--no-header"]
+    assert run(capsys, *words, "--column", "2")[0] == 0
+    code, _, err = run(capsys, "--input", "in.csv")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "--encoding utf-16" in err
+
+
+def test_values_are_shown_by_a_flag_alone(place, capsys):
+    written(place / "in.csv", f"x\na\n{SECRET}\n")
+    before = sorted(place.iterdir())
+    code, out, err = run(capsys, "--input", "in.csv")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert "Jane" not in err
+    assert "row 2" in err
+    assert "Jane" in run(capsys, "--input", "in.csv", "--show-values")[2]
+    assert "Jane" in call(capsys, "simulate", "d.toml", "--input", "in.csv", "--show-values")[2]
+    assert sorted(place.iterdir()) == before
+
+
+@pytest.mark.parametrize(
+    ("column", "items"),
+    [
+        (pa.array([1, 2, 30, 4, 1, 1]), "1\n2\n30\n4\n"),
+        (pa.array([True, False] * 3), "true\nfalse\nx\ny\n"),
+        (pa.array([0, 1] * 3, pa.date32()), "1970-01-01\n1970-01-02\nx\ny\n"),
+    ],
+)
+def test_domain_files_of_values_that_are_no_text(column, items, place, capsys):
+    pq.write_table(pa.table({"x": column}), "in.parquet")
+    written(place / "items.txt", items)
+    words = ["--input", "in.parquet", "--domain", "items.txt"]
+    code, _, err = run(capsys, *words)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "type = 'text'" in err
+    code, _, err = run(capsys, *words, "--type", "text")
+    assert code == 0, err
+    with Path("e.csv").open(encoding="utf-8", newline="") as file:
+        assert [row["item"] for row in csv.DictReader(file)] == items.split()
+
+
+def test_whole_numbers_of_a_domain_file(place, capsys):
+    pq.write_table(pa.table({"x": ["1", "2", "3"] * 2}), "in.parquet")
+    written(place / "items.txt", "1\n2\n3\n4\n")
+    words = ["--input", "in.parquet", "--domain", "items.txt", "--type", "integer"]
+    assert run(capsys, *words)[0] == 0
+    written(place / "items.txt", "1\n2\nthree\n4\n")
+    code, _, err = run(capsys, *words)
+    assert (code, err.count("\n")) == (2, 1)
+    assert "item 3" in err
+
+
+def test_domain_files_as_editors_write_them(place, capsys):
+    """A byte-order mark is no letter; line ends of Windows; a line separator inside an item."""
+    names = ["a", "b", "c", "d\u2028e"]
+    pq.write_table(pa.table({"x": [*names, "a", "a"]}), "in.parquet")
+    for content in (
+        "\ufeff" + "\n".join(names),
+        "\r\n".join(names) + "\r\n",
+        "\n\n" + "\n".join(names) + "\n\n",
+    ):
+        written(place / "items.txt", content)
+        code, _, err = run(capsys, "--input", "in.parquet", "--domain", "items.txt")
+        assert code == 0, err
+        with Path("e.csv").open(encoding="utf-8", newline="") as file:
+            assert [row["item"] for row in csv.DictReader(file)] == names
+    for content, word in (
+        ("\n".join(names).encode("utf-16"), "UTF-16"),
+        ("ä\nb".encode("latin-1"), "another encoding"),
+        ("a\nb\0\n", "zero bytes"),
+        ("a\nb\nc\na\n", "every item once"),
+    ):
+        written(place / "items.txt", content)
+        code, _, err = run(capsys, "--input", "in.parquet", "--domain", "items.txt")
+        assert (code, err.count("\n")) == (2, 1)
+        assert word in err
+
+
+def test_text_without_a_domain_is_told_what_is_missing(place, capsys):
+    written(place / "d.toml", DEPLOYMENT.split("domain", maxsplit=1)[0])
+    pq.write_table(pa.table({"x": ["a", "b"] * 3}), "in.parquet")
+    written(place / "in.csv", "x\na\nb\n")
+    for name in ("in.parquet", "in.csv"):
+        code, _, err = run(capsys, "--input", name)
+        assert (code, err.count("\n")) == (2, 1)
+        assert "public list of items (domain in [data], --domain FILE), or hashed = true" in err
+
+
+@pytest.mark.parametrize(
+    ("truth", "word"),
+    [
+        ("item,value\na,0.5\nb,0.2\n", None),
+        ("\ufeffitem,value\na,0.5\n", None),
+        ("x\na\nb\n", "another header"),
+        ("a,0.5\nb,0.2\n", "another header"),
+        ("item,value\na,0.5\na,0.2\n", "line 3: an item that was there before"),
+        ("item,value\na,30\n", "shares of the users"),
+        ("item,value\nnobody,0.3\n", "none of the 4 estimated"),
+        ("item,value\na,nan\n", "line 2: not a finite number"),
+        ("item,value\na,0.1,0.2\n", "line 2: not an item"),
+        ("item,value\n", "no items"),
+        ("x,name\n1,Jane\n", "another header"),
+    ],
+)
+def test_truth_is_shares_and_nothing_else(truth, word, place, capsys):
+    written(place / "in.csv", "x\n" + "a\nb\nc\n" * 2)
+    written(place / "t.csv", truth)
+    before = sorted(place.iterdir())
+    code, _, err = run(capsys, "--input", "in.csv", "--truth", "t.csv", "--figure", "f.png")
+    if word is None:
+        assert code == 0, err
+        return
+    assert (code, err.count("\n")) == (2, 1)
+    assert word in err
+    assert sorted(place.iterdir()) == before
+
+
+def test_truth_without_a_figure_is_refused(place, capsys):
+    written(place / "in.csv", "x\na\n")
+    written(place / "t.csv", "item,value\na,0.5\n")
+    code, _, err = run(capsys, "--input", "in.csv", "--truth", "t.csv")
+    assert (code, err.count("\n")) == (2, 1)
+    assert "wanted --figure too" in err

@@ -1,0 +1,181 @@
+"""Files that chance wrote, and such that are damaged: read like Python reads them, or one line."""
+
+import csv
+import io
+import random
+import string
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from protocol.small_files import CLEAR, DOMAIN, written
+from shuffledp.errors import ParameterError
+from shuffledp.protocol import Column, Job
+from shuffledp.protocol.engines import FileEngine, Settings, TextFormat
+
+
+def spelled(rng, value, delimiter):
+    """One of the ways to write a field of CSV."""
+    if value is None:
+        return rng.choice(["", '""'])
+    if any(mark in value for mark in (delimiter, '"', "\n", "\r")) or rng.random() < 0.3:
+        return '"' + value.replace('"', '""') + '"'
+    return value
+
+
+def some_text(rng):
+    return "".join(rng.choices(string.ascii_letters + " ,;'\"\t|äß€\n", k=rng.randrange(0, 9)))
+
+
+def csv_case(rng):
+    """A CSV file in a random spelling, its settings, and the values of its column x."""
+    count, width = rng.randrange(0, 60), rng.randrange(1, 5)
+    place = rng.randrange(width)
+    values = [rng.choice([*DOMAIN, *DOMAIN, None]) for _ in range(count)]
+    if width == 1:  # an empty line is no row
+        values = [value or "a" for value in values]
+    delimiter = rng.choice([",", ";", "\t", "|"])
+    names = [f"c{j}" for j in range(width)]
+    names[place] = "x"
+    lines = []
+    for value in values:
+        row = [some_text(rng) for _ in range(width)]
+        row[place] = value
+        lines.append(delimiter.join(spelled(rng, field, delimiter) for field in row))
+    end = rng.choice(["\n", "\r\n"])
+    encoding = rng.choice(["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+    text = end.join([delimiter.join(names), *lines]) + rng.choice(["", end])
+    settings = {"encoding": encoding.removesuffix("-sig"), "delimiter": delimiter}
+    return text.encode(encoding, errors="replace"), settings, values
+
+
+def damaged(rng, content):
+    """Bytes changed, cut, doubled or put in."""
+    found = bytearray(content)
+    for _ in range(rng.randrange(1, 6)):
+        place = rng.randrange(len(found) + 1)
+        kind = rng.randrange(5)
+        if kind == 0 and place < len(found):
+            found[place] = rng.randrange(256)
+        elif kind == 1:
+            del found[place : place + rng.randrange(1, 40)]
+        elif kind == 2:
+            found[place:place] = rng.randbytes(rng.randrange(1, 9))
+        elif kind == 3:
+            found[place:place] = rng.choice([b'"', b"\n", b",", b";", b"\r", b"\0", b"\xff"])
+        else:
+            found += found[place : place + 50]
+        found = found or bytearray(b"x")
+    return bytes(found)
+
+
+def counts_of(path, settings):
+    """What a run over the file counts, or the one line that refuses it; nothing else is raised."""
+    column = Column(name="x", domain=DOMAIN, nulls="drop", outside="drop")
+    try:
+        engine = FileEngine(path, text=TextFormat(**settings))
+        found = engine.run(Job(CLEAR.to_dict(), column), Settings())
+    except ParameterError as error:
+        return str(error)
+    sums = found.aggregate().sums.tolist() if found.count else [0.0] * 4
+    return sums, found.nulls, found.outside
+
+
+def expected(values):
+    return [float(values.count(item)) for item in DOMAIN], values.count(None), 0
+
+
+def test_500_csv_files(tmp_path):
+    """Whole ones give exactly what was written; damaged ones what Python reads, or one line."""
+    rng = random.Random(20261122)
+    refused = 0
+    for case in range(500):
+        content, settings, values = csv_case(rng)
+        path = written(tmp_path / "x.csv", content)
+        if case % 2 == 0:
+            assert counts_of(path, settings) == expected(values)
+            continue
+        content = damaged(rng, content)
+        found = counts_of(written(path, content), settings)
+        if isinstance(found, str):
+            refused += 1
+            assert found.isprintable()
+            assert len(found) < 500
+        else:
+            assert found == by_python(content, settings)
+    assert 50 < refused < 240
+
+
+def by_python(content, settings):
+    """What Python's reader counts, which takes nothing that is not whole."""
+    encoding = settings["encoding"]
+    text = content.decode("utf-8-sig" if encoding == "utf-8" else encoding)
+    lines = io.StringIO(text, newline="")
+    first, *rows = filter(None, csv.reader(lines, delimiter=settings["delimiter"], strict=True))
+    assert {len(row) for row in rows} <= {len(first)}
+    values = [row[first.index("x")] for row in rows]
+    sums, nulls = [float(values.count(item)) for item in DOMAIN], values.count("")
+    return sums, nulls, len(values) - nulls - int(sum(sums))
+
+
+def parquet_case(rng):
+    count = rng.randrange(1, 400)
+    values = [rng.choice([*DOMAIN, None]) for _ in range(count)]
+    kind = rng.choice([pa.string(), pa.large_string(), pa.dictionary(pa.int32(), pa.string())])
+    table = pa.table({"x": pa.array(values, pa.string()).cast(kind), "y": list(range(count))})
+    out = io.BytesIO()
+    pq.write_table(
+        table,
+        out,
+        row_group_size=rng.choice([7, 100, 1000]),
+        compression=rng.choice(["none", "snappy", "zstd", "gzip"]),
+        use_dictionary=rng.choice([True, False]),
+        data_page_version=rng.choice(["1.0", "2.0"]),
+        write_page_checksum=True,
+    )
+    return out.getvalue(), values
+
+
+@pytest.mark.long
+def test_500_parquet_files(tmp_path):
+    """With page checksums a damaged page is found; what is read is what was written."""
+    rng = random.Random(20261122)
+    refused = 0
+    for case in range(500):
+        content, values = parquet_case(rng)
+        path = written(tmp_path / "x.parquet", content)
+        if case % 2 == 0:
+            assert counts_of(path, {}) == expected(values)
+            continue
+        # Not in the footer, which has no checksum: there a changed count is a smaller file.
+        footer = int.from_bytes(content[-8:-4], "little") + 8
+        body = damaged_in_place(rng, content[:-footer])
+        cut = rng.random() < 0.3
+        written(path, content[: rng.randrange(len(content))] if cut else body + content[-footer:])
+        found = counts_of(path, {})
+        if isinstance(found, str):
+            refused += 1
+            assert found.isprintable()
+        else:
+            assert found == expected(values)
+    assert refused > 100
+
+
+def damaged_in_place(rng, body):
+    found = bytearray(body)
+    for _ in range(rng.randrange(1, 4)):
+        found[rng.randrange(4, len(found))] ^= 1 << rng.randrange(8)
+    return bytes(found)
+
+
+def test_footers_of_parquet_that_are_damaged_are_one_line_or_read(tmp_path):
+    rng = random.Random(20261122)
+    for _ in range(300):
+        content, _ = parquet_case(rng)
+        footer = int.from_bytes(content[-8:-4], "little") + 8
+        changed = bytearray(content)
+        for _ in range(rng.randrange(1, 4)):
+            changed[-rng.randrange(1, footer)] = rng.randrange(256)
+        found = counts_of(written(tmp_path / "x.parquet", bytes(changed)), {})
+        assert not isinstance(found, str) or found.isprintable()
