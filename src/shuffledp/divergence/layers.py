@@ -55,17 +55,47 @@ def divides(cuts: list[float], mean: Array, high: Array) -> bool:
     return all(bool(np.any((mean > low) & (high <= top))) for low, top in ends)
 
 
-def layer_scale(law: GainLaw, cut: float, n: int) -> float:
-    """log of transform/alpha at the tilt, for sums with some G above the cut."""
-    law = law.with_active_above(cut)
-    if not bool(law.active.any()) or bool(law.active.all()):
-        return math.inf
-    return _rough_scale(law, n, force_rare=True)
+class _Scales:
+    """Scales of one law between any two cuts, each computed once.
 
+    A scale is log of transform/alpha at the tilt: what Chernoff's bound gives.
+    """
 
-def bulk_scale(law: GainLaw, n: int) -> float:
-    """log of transform/alpha at the tilt, for all sums."""
-    return _rough_scale(law, n, force_rare=False)
+    def __init__(self, law: GainLaw, n: int) -> None:
+        self.law, self._n = law, n
+        self._under: dict[float, GainLaw] = {math.inf: law}
+        self._found: dict[tuple[float, float], float] = {}
+
+    def under(self, cut: float) -> GainLaw:
+        """What lies up to the cut."""
+        if cut not in self._under:
+            self._under[cut] = part_below(self.law, cut)
+        return self._under[cut]
+
+    def below(self, cut: float) -> float:
+        """Of all sums of gains up to the cut."""
+        if (0.0, cut) not in self._found:
+            self._found[0.0, cut] = _rough_scale(self.under(cut), self._n, force_rare=False)
+        return self._found[0.0, cut]
+
+    def between(self, low: float, high: float) -> float:
+        """Of sums of gains up to ``high``, some above ``low`` > 0; inf where all or none are."""
+        if (low, high) not in self._found:
+            law = self.under(high).with_active_above(low)
+            some = bool(law.active.any()) and not bool(law.active.all())
+            scale = _rough_scale(law, self._n, force_rare=True) if some else math.inf
+            self._found[low, high] = scale
+        return self._found[low, high]
+
+    def layers(self, cuts: list[float]) -> list[tuple[float, float, float]]:
+        """Every layer above the first cut: its ends, and its scale."""
+        ends = itertools.pairwise([*cuts, math.inf])
+        return [(low, high, self.between(low, high)) for low, high in ends]
+
+    def largest(self, cuts: list[float]) -> float:
+        """The largest finite scale of a layer above the first cut."""
+        found = (scale for _, _, scale in self.layers(cuts) if scale < math.inf)
+        return max(found, default=-math.inf)
 
 
 def _rough_scale(law: GainLaw, n: int, *, force_rare: bool) -> float:
@@ -76,7 +106,7 @@ def _rough_scale(law: GainLaw, n: int, *, force_rare: bool) -> float:
 def _cuts(law: GainLaw, n: int) -> list[float]:
     """What makes the scales together smallest, and layers above and below it.
 
-    The scale is what Chernoff's bound gives; the nearer it is to the truth, the less cancels.
+    The nearer a scale is to the truth, the less cancels.
     """
     if not float(law.g.min(initial=0.0)) < 0.0 < float(law.g.max(initial=0.0)):
         return []
@@ -84,94 +114,78 @@ def _cuts(law: GainLaw, n: int) -> list[float]:
     if whole.alpha * float(law.g.max()) < _LIGHT:
         # The tilt hardly tells the largest G from others: there is no tail to split off.
         return []
-    first = _first_cut(law, n, whole.log_scale - math.log(whole.alpha))
+    scales = _Scales(law, n)
+    first = _first_cut(scales, whole.log_scale - math.log(whole.alpha))
     if first is None:
         return []
-    return _refined(law, _lower_cuts(law, _upper_cuts(law, [first], n), n), n)
+    clear = _CLEAR * n * max(-law.mean, 0.0)
+    return _refined(scales, _lower_cuts(scales, _upper_cuts(scales, [first], clear)))
 
 
-def _first_cut(law: GainLaw, n: int, whole: float) -> float | None:
+def _first_cut(scales: _Scales, whole: float) -> float | None:
     """Where the scales below and above are about equal: one falls and the other rises with it."""
-    positive = law.g[law.g > 0.0]
+    positive = scales.law.g[scales.law.g > 0.0]
     cuts = np.geomspace(float(positive.min()), float(positive.max()), _SPLIT_LEVELS)[1:-1]
     # Something has to lie below the cut and above it.
-    cuts = cuts[(cuts > float(positive.min())) & (cuts < float(positive.max()))]
-    found = {}
+    cuts = cuts[(cuts > float(positive.min())) & (cuts < float(positive.max()))].tolist()
 
-    def scales(i: int) -> tuple[float, float]:
-        if i not in found:
-            cut = float(cuts[i])
-            found[i] = bulk_scale(part_below(law, cut), n), layer_scale(law, cut, n)
-        return found[i]
+    def both(cut: float) -> tuple[float, float]:
+        return scales.below(cut), scales.between(cut, math.inf)
 
-    low, high = 0, cuts.size
+    low, high = 0, len(cuts)
+    seen = set()
     while low < high:
         middle = (low + high) // 2
-        below, beyond = scales(middle)
+        below, beyond = both(cuts[middle])
+        seen.add(middle)
         low, high = (low, middle) if below >= beyond else (middle + 1, high)
-    for i in (low - 1, low):
-        if 0 <= i < cuts.size:
-            scales(i)
-    total, i = min(
-        ((float(np.logaddexp(*both)), i) for i, both in found.items()), default=(math.inf, 0)
-    )
-    return float(cuts[i]) if total < whole - _SPLIT_GAIN else None
+    seen.update(i for i in (low - 1, low) if 0 <= i < len(cuts))
+    found = [(float(np.logaddexp(*both(cuts[i]))), cuts[i]) for i in seen]
+    total, cut = min(found, default=(math.inf, 0.0))
+    return cut if total < whole - _SPLIT_GAIN else None
 
 
-def _scales(law: GainLaw, cuts: list[float], n: int) -> list[tuple[float, float, float]]:
-    """Every layer above the first cut: its ends, and its scale."""
-    ends = itertools.pairwise([*cuts, float(law.g.max())])
-    return [(low, high, layer_scale(part_below(law, high), low, n)) for low, high in ends]
-
-
-def _largest(layers: list[tuple[float, float, float]]) -> float:
-    return max((scale for _, _, scale in layers if scale < math.inf), default=-math.inf)
-
-
-def _lower_cuts(law: GainLaw, cuts: list[float], n: int) -> list[float]:
+def _lower_cuts(scales: _Scales, cuts: list[float]) -> list[float]:
     """More cuts below the first that make what is left under all cuts smaller."""
-    upper = part_below(law, cuts[0])
-    base, above = bulk_scale(upper, n), _largest(_scales(law, cuts, n))
+    above = scales.largest(cuts)
     # Below what lies above the cut by this much nothing is gained.
-    while len(cuts) < _MOST_LAYERS and base > above - _NEGLIGIBLE:
+    while len(cuts) < _MOST_LAYERS and scales.below(cuts[0]) > above - _NEGLIGIBLE:
         cut = cuts[0] / _LAYER
-        small = part_below(upper, cut)
-        if not float(small.g.max(initial=-1.0)) > 0.0:
+        if not float(scales.under(cut).g.max(initial=-1.0)) > 0.0:
             break
-        under = bulk_scale(small, n)
-        if np.logaddexp(under, layer_scale(upper, cut, n)) >= base - _LAYER_GAIN:
+        two = np.logaddexp(scales.below(cut), scales.between(cut, cuts[0]))
+        if two >= scales.below(cuts[0]) - _LAYER_GAIN:
             break
-        cuts.insert(0, cut)
-        base, upper = under, small
+        cuts = [cut, *cuts]
     return cuts
 
 
-def _upper_cuts(law: GainLaw, cuts: list[float], n: int) -> list[float]:
-    """More cuts above, a factor apart, none next to the largest G."""
-    top = float(law.g.max())
-    clear = _CLEAR * n * max(-law.mean, 0.0)
-    most = layer_scale(law, cuts[0], n)
+def _upper_cuts(scales: _Scales, cuts: list[float], clear: float) -> list[float]:
+    """More cuts above, a factor apart, none next to the largest G.
+
+    Above ``clear`` one message makes S > 0 whatever the others are.
+    """
+    g = scales.law.g
+    top, most = float(g.max()), scales.between(cuts[0], math.inf)
     while len(cuts) < _MOST_LAYERS:
-        ratio = _LAYER if cuts[-1] < clear else _LAYER_BEYOND
-        cut = cuts[-1] * ratio
-        if cut * _LAYER > top or not bool(np.any((law.g > cuts[-1]) & (law.g <= cut))):
+        cut = cuts[-1] * (_LAYER if cuts[-1] < clear else _LAYER_BEYOND)
+        if cut * _LAYER > top or not bool(np.any((g > cuts[-1]) & (g <= cut))):
             break
-        if layer_scale(law, cuts[-1], n) < most - _FAR_BELOW:
+        if scales.between(cuts[-1], math.inf) < most - _FAR_BELOW:
             break
-        cuts.append(cut)
+        cuts = [*cuts, cut]
     return cuts
 
 
-def _refined(law: GainLaw, cuts: list[float], n: int) -> list[float]:
+def _refined(scales: _Scales, cuts: list[float]) -> list[float]:
     """Cuts inside layers that count, where that makes what is relative to them smaller."""
-    base = bulk_scale(part_below(law, cuts[0]), n)
+    top = float(scales.law.g.max())
     for _ in range(_REFINEMENTS):
-        layers = _scales(law, cuts, n)
-        most = max(base, _largest(layers))
+        most = max(scales.below(cuts[0]), scales.largest(cuts))
         found = [
-            math.sqrt(low) * math.sqrt(high)
-            for low, high, scale in layers
-            if most - _NEGLIGIBLE < scale < math.inf and _gains(law, low, high, scale, n)
+            _between(low, high, top)
+            for low, high, scale in scales.layers(cuts)
+            if most - _NEGLIGIBLE < scale < math.inf and _gains(scales, low, high, top)
         ]
         if not found:
             break
@@ -179,9 +193,12 @@ def _refined(law: GainLaw, cuts: list[float], n: int) -> list[float]:
     return cuts
 
 
-def _gains(law: GainLaw, low: float, high: float, scale: float, n: int) -> bool:
+def _between(low: float, high: float, top: float) -> float:
+    return math.sqrt(low) * math.sqrt(min(high, top))
+
+
+def _gains(scales: _Scales, low: float, high: float, top: float) -> bool:
     """Whether a layer is better in two."""
-    middle = math.sqrt(low) * math.sqrt(high)
-    one = layer_scale(part_below(law, middle), low, n)
-    two = layer_scale(part_below(law, high), middle, n)
-    return bool(np.logaddexp(one, two) < scale - _LAYER_GAIN)
+    middle = _between(low, high, top)
+    two = np.logaddexp(scales.between(low, middle), scales.between(middle, high))
+    return bool(two < scales.between(low, high) - _LAYER_GAIN)

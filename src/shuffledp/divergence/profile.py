@@ -17,7 +17,7 @@ from shuffledp.divergence.estimate import (
 )
 from shuffledp.divergence.gain import GainLaw, atom_gains, cell_gains, trimmed
 from shuffledp.divergence.layers import MORE_ROUGH_CELLS, ROUGH_CELLS, Hint
-from shuffledp.divergence.positive_part import expected_positive_part
+from shuffledp.divergence.positive_part import EFFORT, expected_positive_part
 from shuffledp.divergence.scattered import (
     has_far_atoms,
     is_scattered,
@@ -67,7 +67,8 @@ def narrowest(profile: Profile, epsilon: float, width: float) -> tuple[LogInterv
     for _ in range(_REQUESTS):
         if best.width <= _MET * width or width >= LOOSE or best.high == -math.inf:
             break
-        width = min(_COARSER * width, LOOSE)
+        # In between it would be the same work again.
+        width = min(max(_COARSER * width, best.width), LOOSE)
         found = profile.log_delta(epsilon, width=width)
         if found.width < best.width:
             asked = width
@@ -210,7 +211,8 @@ class PairProfile:
             else:
                 continue
             found = LogInterval(max(found.low, one.low), min(found.high, one.high))
-            if found.width <= (width if cells else _MET * width):
+            # What bounded work reaches is reached: the other form would cost as much again.
+            if found.width <= max(width if cells else _MET * width, EFFORT.fine):
                 break
         return found
 
