@@ -21,7 +21,8 @@ def test_delta_at_the_end_of_eps(mechanism, n, rtol):
         # Nor does it take another history than the question itself.
         fresh = dataclasses.replace(accountant)
         assert fresh.delta(epsilon=bound.upper).upper <= delta
-        if isinstance(mechanism, sd.KRR):
+        # An end by label stealing is no bracket: it has no width to reach.
+        if isinstance(mechanism, sd.KRR) and bound.upper_width is not None:
             assert bound.upper_width <= rtol
 
 

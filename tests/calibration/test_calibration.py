@@ -6,6 +6,7 @@ import pytest
 
 import shuffledp as sd
 from shuffledp.calibration import calibrate, most_rounds, required_users
+from shuffledp.calibration.target import Target
 from shuffledp.errors import NotCertified, ParameterError
 
 FAMILIES = {
@@ -125,3 +126,22 @@ def test_bad_input(change, word):
     settings = {"n": 1000, "epsilon": 1.0, "delta": 1e-6, **change}
     with pytest.raises(ParameterError, match=word):
         calibrate(FAMILIES["k-rr"], **settings)
+
+
+def test_rounds_take_few_certified_evaluations(monkeypatch):
+    """Each is a composition; loose ones find place and slope, tight ones close in from there."""
+    counted = []
+    plain = Target.log_upper
+
+    def log_upper(self, *asked):
+        counted.append(self.rtol)
+        return plain(self, *asked)
+
+    monkeypatch.setattr(Target, "log_upper", log_upper)
+    found = sd.calibrate(
+        lambda e: sd.KRR(k=10, eps0=e), n=10_000, epsilon=1.0, delta=1e-6, rounds=10
+    )
+    assert found.log_delta <= math.log(1e-6) < found.log_delta_beyond
+    assert abs(found.beyond / found.value - 1.0) <= 1e-6
+    assert sum(rtol > 1e-6 for rtol in counted) <= 4
+    assert sum(rtol <= 1e-6 for rtol in counted) <= 6

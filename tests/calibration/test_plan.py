@@ -8,7 +8,7 @@ import pytest
 
 import shuffledp as sd
 from shuffledp.calibration.target import Target
-from shuffledp.composition import compose, estimated, one_round_target
+from shuffledp.composition import compose, one_round_target
 from shuffledp.planner import errors_over_n, make_task, solve
 from shuffledp.planner.tasks import Mean, prefix_lengths
 from shuffledp.protocol import PrefixTree
@@ -150,7 +150,7 @@ def test_one_round_of_the_proposal_is_about_as_private_as_all(rounds, mechanism)
 def test_estimates_of_rounds_are_near_the_certified_end():
     one = sd.shuffle(sd.Laplace(eps0=3.0), n=20_000)
     log_upper = one.compose(rounds=6).log_upper(1.0, log_target=-14.0, coarse=True)
-    part = estimated(one.as_round())
+    part = one.as_round().estimated()
     about = compose([(part, 6)]).log_upper(1.0, log_target=-14.0, coarse=True)
     assert about == pytest.approx(log_upper, rel=0.02)
 

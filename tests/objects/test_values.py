@@ -110,7 +110,7 @@ def test_short_to_read(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_reprs_evaluate_back(name):
     value = example(name)
-    again = eval(repr(value), vars(sd).copy())
+    again = eval(repr(value), {public: getattr(sd, public) for public in sd.__all__})
     assert again == value
     assert repr(again) == repr(value)
 

@@ -9,7 +9,7 @@ import pytest
 
 import shuffledp as sd
 from shuffledp.analysis import analysis_named
-from shuffledp.stealing import cases_of, jump_worst
+from shuffledp.stealing import cases_of, jump_proposal, jump_worst
 from shuffledp.stealing.choices import Cut
 from shuffledp.stealing.coarse import log_coarse_whole
 from shuffledp.stealing.jump_cover import jump_cover
@@ -177,3 +177,12 @@ def test_what_is_not_a_number_is_no_bound(types: int, monkeypatch: pytest.Monkey
     assert known[0] <= at[0].log(*at[1:])[0] < math.inf
     monkeypatch.setattr(PositiveSums, "log", lambda *_: math.nan)
     assert at[0].log(*at[1:])[0] == math.inf
+
+
+def test_tilts_of_gains_beyond_the_floats_are_some_tilts():
+    """Squares of gains overflowed: a warning from NumPy where noise is far above the interval."""
+    one = np.ones(1)
+    law = Measure(np.array([1e-200, 1.0]), np.array([1e200, -1e160]), 0.0, 0.0)
+    alpha, _ = jump_proposal._saddles(Measure(one * 1e-3, -one, 0.0, 0.0), law, 1e11 * one, one)
+    assert np.all(alpha > 0.0)
+    assert np.all(np.isfinite(alpha))

@@ -15,7 +15,7 @@ from shuffledp import _check
 from shuffledp.calibration.result import Calibration
 from shuffledp.calibration.sums import required_reports
 from shuffledp.calibration.target import FINE, ROUGH, Source, Target, among, target_of
-from shuffledp.calibration.values import first_good, search, towards
+from shuffledp.calibration.values import Chord, chord_of, first_good, search, towards
 from shuffledp.calibration.whole import Uppers, first_whole
 from shuffledp.composition import STEPS, one_round_target
 from shuffledp.errors import NotCertified, ParameterError, rejected
@@ -88,15 +88,10 @@ def calibrate(
     n, rounds = _check.count("n", n), _check.count("rounds", rounds, high=10**9)
     if not callable(family):
         raise rejected("family", family, "a function from a value to a randomizer")
-    low = _check.positive("low", low)
-    high = _check.positive("high", high)
-    _check.choice("find", find, ("largest", "smallest"))
-    if not low < high:
-        raise rejected("high", high, f"a number above low = {low:g}")
+    private, open_end = _range(low, high, find)
+    low, high = min(private, open_end), max(private, open_end)
     rtol = _check.real("rtol", rtol, low=1e-12, high=0.5)
     known: dict[float, float] = {}
-    # From the private end of the range towards the other one.
-    private, open_end = (low, high) if find == "largest" else (high, low)
     if start is None and rounds > 1:
         start = _proposed(
             family,
@@ -110,9 +105,13 @@ def calibrate(
     good = None if start is None else min(max(_check.positive("start", start), low), high)
     bad: float | None = None
     # Loose brackets come first: they find the place, tight ones then decide it.
+    chord: Chord | None = None
     for accuracy in sorted({max(ROUGH, rtol), rtol}, reverse=True):
         target = target_of(epsilon, delta, accuracy, trust, sharper=sharper)
         known = {}
+        rough = accuracy > rtol
+        # Loose ends of rounds are a few thousandths off: a per cent tells the slope as well.
+        apart = _PROPOSED if rough and rounds > 1 else None
 
         def log_upper(value: float, target: Target = target, seen: Any = known) -> float:
             if value not in seen:
@@ -120,13 +119,26 @@ def calibrate(
             return seen[value]
 
         good, bad = search(
-            log_upper, target, known, good, bad, private, open_end, near=start is not None
+            log_upper,
+            target,
+            known,
+            good,
+            bad,
+            private,
+            open_end,
+            near=start is not None or chord is not None,
+            slope=0.0 if chord is None else chord.slope,
+            apart=apart,
         )
-        if good is None and accuracy > rtol:
+        if good is None and rough:
             # Loose numbers do not decide that there is nothing.
             good = private
         elif good is None:
             raise _unreachable(family(private), target, n, rounds, find=find, end=private)
+        elif rough:
+            # Tight numbers begin where loose ones seem to meet the target.
+            chord = chord_of(known, target, good, bad)
+            good, bad = (good, bad) if chord is None else (chord.value, None)
     if good is None:
         raise rejected("rtol", rtol, "a relative width")
     return Calibration(
@@ -141,6 +153,15 @@ def calibrate(
         rounds=rounds,
         randomizer=family(good),
     )
+
+
+def _range(low: float, high: float, find: Find) -> tuple[float, float]:
+    """The private end of the range of values, and the other one."""
+    low, high = _check.positive("low", low), _check.positive("high", high)
+    _check.choice("find", find, ("largest", "smallest"))
+    if not low < high:
+        raise rejected("high", high, f"a number above low = {low:g}")
+    return (low, high) if find == "largest" else (high, low)
 
 
 def meeting(

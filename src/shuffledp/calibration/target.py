@@ -9,7 +9,7 @@ from typing import Any, Literal
 from shuffledp import _check
 from shuffledp.amplification import Shuffled, generic, shuffle
 from shuffledp.analysis import Family as AnyLocal
-from shuffledp.composition import compose, estimated
+from shuffledp.composition import compose
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
 
@@ -64,7 +64,7 @@ class Target:
     def estimate(self, randomizer: Source, n: int, rounds: int) -> float:
         """About the same, certified by nothing."""
         one = among(randomizer, n, self.rtol, self.trust)
-        part = estimated(one.as_round(sharper=self.sharper))
+        part = one.as_round(sharper=self.sharper).estimated()
         made = compose([(part, rounds)])
         return made.log_upper(self.epsilon, log_target=self.log_delta, coarse=True)
 

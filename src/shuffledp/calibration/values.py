@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import NamedTuple
 
 from shuffledp.calibration.target import Target
 
 Upper = Callable[[float], float]
 
 _FIRST = 1.0
+# Chords in a row that leave more than half of the bracket.
+_PATIENCE = 2
 _STEPS = 200
 # Steps of the search before there are two sides: the first one from a proposal is short, and never
 # longer than the bracket in which a chord says where the target is.
 _STRIDE, _NEAR, _WIDE = 3.0, 1.1, 1.5
+# With a known slope: so much of what it says, that the other side is reached.
+_PAST = 1.04
+# How far beside the chord's crossing to look: a share of the bracket, and less of narrow ones.
+_ASIDE, _BENT = 0.02, 0.25
 
 
 def search(
@@ -26,21 +33,61 @@ def search(
     open_end: float,
     *,
     near: bool,
+    slope: float = 0.0,
+    apart: float | None = None,
 ) -> tuple[float | None, float | None]:
     """A value that meets the target and the next one, which does not; None where there is none.
 
-    ``known`` is what ``log_upper`` has evaluated; ``near`` says that the start is nearly right.
+    Parameters
+    ----------
+    log_upper, target, known
+        What is searched, what is to be met, and all that ``log_upper`` has evaluated.
+    start, bad : float or None
+        Where to begin; a value that is said not to meet the target.
+    private, open_end : float
+        Ends of the range.
+    near : bool
+        Whether the start is nearly right.
+    slope : float
+        About how fast sqrt(-log delta) changes with log value; 0 where that is not known.
+    apart : float, optional
+        How near to each other the two are to be, relatively; ``target.rtol`` by default.
     """
-    good = first_good(log_upper, target, start, private, open_end, near=near)
+    good = first_good(log_upper, target, start, private, open_end, near=near, slope=slope)
     if good is None:
         return None, bad
     # The last value before the good one, if the way to it began on the other side.
     bad = next((v for v in reversed(known) if not target.met(known[v])), bad)
-    factor = _nearness(target, known[good]) if near else _STRIDE
+    factor = _nearness(target, known[good], slope) if near else _STRIDE
     bad = _first_bad(log_upper, target, good, bad, open_end, factor)
     if bad is None:
         return open_end, None
-    return _narrow(log_upper, target, _last_good(known, target, bad), bad, target.rtol)
+    rtol = target.rtol if apart is None else apart
+    return _narrow(log_upper, target, _last_good(known, target, bad), bad, rtol)
+
+
+class Chord(NamedTuple):
+    """Where the chord between two evaluated values meets the target, and its slope.
+
+    The slope is how fast sqrt(-log delta) changes with log value.
+    """
+
+    value: float
+    slope: float
+
+
+def chord_of(
+    known: dict[float, float], target: Target, good: float, bad: float | None
+) -> Chord | None:
+    """The chord between a value that meets the target and one that does not, if it rises."""
+    if bad is None or not all(-math.inf < known[v] < 0.0 for v in (good, bad)):
+        return None
+    high, low = math.sqrt(-known[good]), math.sqrt(-known[bad])
+    if not low < high:
+        return None
+    share = min(max((high - math.sqrt(-target.log_delta)) / (high - low), 0.0), 1.0)
+    wide = math.log(bad / good)
+    return Chord(good * math.exp(share * wide), (high - low) / abs(wide))
 
 
 def first_good(
@@ -51,6 +98,7 @@ def first_good(
     open_end: float,
     *,
     near: bool,
+    slope: float = 0.0,
 ) -> float | None:
     """A value that meets the target: the start (or 1) if it does, else towards the private end."""
     value = _FIRST if start is None else start
@@ -63,7 +111,7 @@ def first_good(
         if value == private:
             return None
         if near and factor == _STRIDE:
-            factor = _nearness(target, upper)
+            factor = _nearness(target, upper, slope)
         value = towards(value, private, factor)
         factor = min(factor * factor, _STRIDE)
     return None
@@ -84,15 +132,18 @@ def _first_bad(
     return None
 
 
-def _nearness(target: Target, log_upper: float) -> float:
+def _nearness(target: Target, log_upper: float, slope: float) -> float:
     """How far the first step from a proposal goes: a little farther than it is off.
 
     sqrt(-log delta) is about proportional to sigma, and to e^(-eps0/2) or a steeper power.
     """
     if not -math.inf < log_upper < 0.0:
         return _NEAR
-    off = abs(math.sqrt(log_upper / target.log_delta) - 1.0)
-    return min(_WIDE, 1.0 + 2.0 * max(off, target.rtol))
+    goal = math.sqrt(-target.log_delta)
+    off = abs(math.sqrt(-log_upper) - goal)
+    if slope > 0.0:
+        return min(_WIDE, math.exp(_PAST * off / slope + target.rtol))
+    return min(_WIDE, 1.0 + 2.0 * max(off / goal, target.rtol))
 
 
 def _last_good(known: dict[float, float], target: Target, open_end: float) -> float:
@@ -111,16 +162,14 @@ def _narrow(
     log_upper: Upper, target: Target, good: float, bad: float, rtol: float
 ) -> tuple[float, float]:
     """Close in: secant steps on log delta while they help, bisection otherwise."""
-    # Where the two are far apart the chord says little: every third step from the first one halves.
-    halving = 0 if abs(math.log(bad / good)) > math.log(_WIDE) else 2
-    for step in range(_STEPS):
-        if abs(bad / good - 1.0) <= rtol:
+    # Where the two are far apart the chord says little, and where it has gained little twice.
+    stuck = _PATIENCE if abs(math.log(bad / good)) > math.log(_WIDE) else 0
+    for _ in range(_STEPS):
+        wide = abs(bad / good - 1.0)
+        if wide <= rtol:
             break
-        middle = (
-            math.sqrt(good * bad)
-            if step % 3 == halving
-            else _proposal(log_upper, target, good, bad)
-        )
+        halve = stuck >= _PATIENCE
+        middle = math.sqrt(good * bad) if halve else _proposal(log_upper, target, good, bad)
         # Not nearer to either end than the width asked for.
         edge = 0.5 * rtol * good
         low, high = min(good, bad) + edge, max(good, bad) - edge
@@ -131,6 +180,7 @@ def _narrow(
             good = middle
         else:
             bad = middle
+        stuck = 0 if halve or abs(bad / good - 1.0) < 0.5 * wide else stuck + 1
     return good, bad
 
 
@@ -141,6 +191,7 @@ def _proposal(log_upper: Upper, target: Target, good: float, bad: float) -> floa
     if not (math.isfinite(heights[0]) and heights[0] > heights[1]):
         return math.sqrt(good * bad)
     share = (heights[0] - goal) / (heights[0] - heights[1])
-    # Land on either side in turn: what is left is then mostly cut off.
-    share += 0.02 * (0.5 - share)
+    # Land on either side in turn: what is left is then mostly cut off. The chord is off by about
+    # the square of how far the two are apart.
+    share += min(_ASIDE, _BENT * abs(math.log(bad / good))) * (0.5 - share)
     return math.exp(math.log(good) + min(max(share, 0.0), 1.0) * math.log(bad / good))

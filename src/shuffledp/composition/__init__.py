@@ -7,7 +7,7 @@ from shuffledp.composition.curve import STEPS, Source
 from shuffledp.composition.lattice import LatticeRound, direction, on_lattice
 from shuffledp.composition.loss import LossLaw, LossPair
 from shuffledp.composition.part import WIDTH, Candidate, Part, Round
-from shuffledp.composition.propose import estimated, one_round_target
+from shuffledp.composition.propose import one_round_target
 
 __all__ = [
     "STEPS",
@@ -23,7 +23,6 @@ __all__ = [
     "central",
     "compose",
     "direction",
-    "estimated",
     "on_lattice",
     "one_round_target",
 ]

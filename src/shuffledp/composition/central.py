@@ -144,6 +144,10 @@ class Given:
     def __repr__(self) -> str:
         return shown(type(self).__name__, self.label, self.at, self.relation)
 
+    def estimated(self) -> Given:
+        """Itself: there is nothing to evaluate."""
+        return self
+
     def scale(self) -> float:
         """Two thirds of the standard deviation of the loss."""
         return self.curves().forward.scale

@@ -22,14 +22,18 @@ from shuffledp.values.work import Answers, Beside
 
 U = UNIT_ROUNDOFF
 # Halving the steps of dots divides the width by four: twice is enough for 5e-4 of what is usual,
-# and one time more for each factor of four that is asked beyond; six times are 64 times the dots.
+# once more of what is not, and of all for each factor of four that is asked beyond; six times are
+# 64 times the dots.
 _REFINED, _LEAST_REFINED, _MOST_REFINED = 1e-3, 2, 6
 # Less than this was won by a refinement: it is not the dots that make the ends part.
 _WON = 1.5
 # A level so far below delta/rounds changes delta by a factor 1 + 1e-6.
 _DEPTH = 14.0
-_FIRST_LEVEL = -45.0
+# How far down estimates are followed first, and the width of what is made of them.
+_FIRST_LEVEL, _ROUGHLY = -45.0, 0.1
 _COARSE = -2
+# Tilts for which dots are placed: where it is a tenth off, few dots lie where they do not matter.
+_TILTS_A_FACTOR_2 = 4
 
 
 class Ends(NamedTuple):
@@ -109,10 +113,14 @@ class Rounds(Accountant):
         """log delta at eps >= 0, both ends (the lower one trivial without ``lower``)."""
         if epsilon >= self.eps0:
             return Ends(-math.inf, -math.inf, 0.0, {})
-        width = min(self.rtol, 1e-3)
+        # Both ends are asked for one eps, the upper one alone for many.
+        width, refine = min(self.rtol, 1e-3), 1 if lower else 0
         level = self._level(_FIRST_LEVEL)
+        rough = _worst(self._estimated(level), epsilon, _ROUGHLY).high
+        level = max(level, self._level(rough))
         while True:
-            laws = self._above(level, 0, math.inf)
+            tilt = self._tilt_at(epsilon, level, each=1)
+            laws = self._above(level, refine, tilt)
             high = _worst(laws, epsilon, width).high
             seen = max(log_infinite(law).high for law in laws)
             if seen <= high - _DEPTH + 4.0 or level <= LOWEST_LEVEL:
@@ -120,9 +128,15 @@ class Rounds(Accountant):
             level = max(1.6 * level, LOWEST_LEVEL)
         if not lower:
             return Ends(-math.inf, high, None, {})
-        near = _worst(self._inner(level, 0, math.inf), epsilon, width).low
-        low, witness = self._lower_log_delta(epsilon, level, width)
+        near = _worst(self._inner(level, refine, tilt), epsilon, width).low
+        low, witness = self._lower_log_delta(epsilon, level, refine, tilt)
         return Ends(low, high, math.expm1(min(high - near, 700.0)), witness)
+
+    def _refined_enough(self, width: float, before: float, wanted: float, refine: int) -> bool:
+        """Whether dots are near enough to each other, or halving their distance no longer helps."""
+        if width <= wanted or refine >= self._most_refined():
+            return True
+        return refine >= _LEAST_REFINED and width > before / _WON
 
     def log_upper(self, epsilon: float, *, log_target: float, coarse: bool = False) -> float:
         """Upper end of log delta at eps alone, made to be compared with a target.
@@ -139,17 +153,14 @@ class Rounds(Accountant):
         if epsilon >= self.eps0:
             return -math.inf
         level, width = self._level(log_target), min(0.3 * self.rtol, 1e-3)
-        laws = self._above(level, _COARSE, math.inf)
-        if not coarse:
-            rho = max(find_tilt(parts, epsilon).rho for parts in laws)
-            laws = self._above(level, 0, 2.0 ** math.ceil(math.log2(rho)))
-        return _worst(laws, epsilon, width).high
+        refine, tilt = (_COARSE, math.inf) if coarse else (1, self._tilt_at(epsilon, level))
+        return _worst(self._above(level, refine, tilt), epsilon, width).high
 
     def _lower_log_delta(
-        self, epsilon: float, level: float, width: float
+        self, epsilon: float, level: float, refine: int, tilt: float
     ) -> tuple[float, dict[str, Any]]:
-        laws, witness = self._below(level, 0, math.inf, around=epsilon / self.rounds)
-        return _worst(laws, epsilon, width).low, witness
+        laws, witness = self._below(level, refine, tilt, around=epsilon / self.rounds)
+        return _worst(laws, epsilon, min(self.rtol, 1e-3)).low, witness
 
     def _upper_epsilon(self, target: float, level: float) -> tuple[float, float | None, int]:
         (tilt, high), refine, before = self._tilt(target, level), 0, math.inf
@@ -158,17 +169,14 @@ class Rounds(Accountant):
             inner = self._inner(level, refine, tilt)
             near = self._cross(inner, target, upper=False, near=high * (1.0 - 0.3 * self.rtol))
             width = high / near - 1.0 if 0.0 < near <= high < math.inf else None
-            if width is None or width <= self.rtol or refine >= self._most_refined():
+            if width is None or self._refined_enough(width, before, self.rtol, refine):
                 return high, width, refine
-            if refine >= _LEAST_REFINED and width > before / _WON:
-                return high, width, refine
-            before = width
-            refine += 1
+            before, refine = width, refine + 1
 
     def _most_refined(self) -> int:
         """How often every interval between dots may be halved for the accuracy asked for."""
         wanted = math.ceil(0.5 * math.log2(_REFINED / self.rtol))
-        return min(max(wanted, _LEAST_REFINED), _MOST_REFINED)
+        return min(max(wanted, _LEAST_REFINED + 1), _MOST_REFINED)
 
     def _lower_epsilon(
         self, target: float, level: float, refine: int, *, around: float
@@ -213,16 +221,32 @@ class Rounds(Accountant):
     # ------------------------------------------------------------------------- the loss laws
 
     def _tilt(self, target: float, level: float) -> tuple[float, float]:
-        """Where the contour will cross, as a power of 2, and about which eps: for the dots."""
+        """Where the contour will cross, and about which eps, by estimates: for the dots."""
         return _TILTS.of(self).answer((target, level), lambda: self._find_tilt(target, level))
 
     def _find_tilt(self, target: float, level: float) -> tuple[float, float]:
-        laws = self._above(level, _COARSE, math.inf)
-        epsilon = self._cross(laws, target, upper=True, rtol=1e-2)
-        rho = math.inf
-        if 0.0 < epsilon < math.inf:
-            rho = max(find_tilt(parts, epsilon).rho for parts in laws)
-        return 2.0 ** math.ceil(math.log2(rho)) if rho < math.inf else rho, epsilon
+        epsilon = self._cross(self._estimated(level), target, upper=True, rtol=1e-2)
+        if not 0.0 < epsilon < math.inf:
+            return math.inf, epsilon
+        return self._tilt_at(epsilon, level), epsilon
+
+    def _tilt_at(self, epsilon: float, level: float, *, each: int = _TILTS_A_FACTOR_2) -> float:
+        """The same at a given eps, on a grid, so that questions nearby share their dots.
+
+        ``each`` is how many a factor 2: few where many eps are asked, at most of them too high.
+        """
+        rho = max(find_tilt(parts, epsilon).rho for parts in self._estimated(level))
+        steps = each * math.log2(rho)
+        return 2.0 ** ((math.ceil(steps) if each == 1 else round(steps)) / each)
+
+    def _estimated(self, level: float) -> list[Parts]:
+        """Loss laws of estimates in place of certified values, with few dots."""
+
+        def found() -> list[Parts]:
+            parts = [(part.estimated(), count) for part, count in self.parts]
+            return _directions([(p.above(level, _COARSE, math.inf).above, k) for p, k in parts])
+
+        return _TILTS.of(self).answer(level, found)
 
     def _above(self, level: float, refine: int, tilt: float) -> list[Parts]:
         return _directions([(p.above(level, refine, tilt).above, k) for p, k in self.parts])

@@ -148,6 +148,27 @@ class Envelope:
         return max(source.log_floor() for source in self.groups[0])
 
 
+@dataclass(frozen=True)
+class Estimates:
+    """A curve's estimates, given out as its values: a tenth of the time, certified by nothing."""
+
+    source: Source
+
+    def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
+        """The estimate, at both ends."""
+        del width
+        value = min(self.source.rough_log_delta(epsilon), 0.0)
+        return LogInterval(value, value)
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        """The estimate."""
+        return self.source.rough_log_delta(epsilon)
+
+    def log_floor(self) -> float:
+        """That of the curve: infinite losses are in its estimates too."""
+        return self.source.log_floor()
+
+
 class Curve:
     """One source, evaluated on a growing grid of eps from 0 upwards.
 
@@ -203,7 +224,8 @@ class Curve:
         """
         eps = np.array(self.march(level, tilt, min(refine, 0)) if march is None else march)
         for _ in range(refine):
-            eps = np.sort(np.concatenate([eps, 0.5 * (eps[:-1] + eps[1:])]))
+            # Between neighbouring floats there is no other.
+            eps = np.unique(np.concatenate([eps, 0.5 * (eps[:-1] + eps[1:])]))
         return self.values_at(eps)
 
     def values_at(self, eps: Array) -> Values:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from shuffledp.bound import Theorem
-from shuffledp.composition.curve import STEPS, Curve, Envelope, Sharper, Source, reach
+from shuffledp.composition.curve import STEPS, Curve, Envelope, Estimates, Sharper, Source, reach
 from shuffledp.composition.dots import lower_pair, upper_pair
 from shuffledp.composition.loss import NO_LOSS, LossPair
 from shuffledp.composition.renyi import Curves, Tail
@@ -48,6 +48,10 @@ class Part(Protocol):
 
     def above(self, level: float, refine: int, tilt: float) -> Dots:
         """A dominating pair, fine down to e^level and where ``tilt`` puts the weight."""
+        ...
+
+    def estimated(self) -> Part:
+        """The same by estimates, quickly, to propose by; itself where it is quick."""
         ...
 
     def scale(self) -> float:
@@ -147,6 +151,22 @@ class Round:
 
     def _curve(self, source: Source) -> Curve:
         return Curve(source, eps0=self.eps0, width=self.width, steps=self.steps)
+
+    def estimated(self) -> Round:
+        """The same round with estimates in place of certified values."""
+        back = self.backward_groups
+        return Round(
+            label=self.label,
+            groups=[[Estimates(Envelope([self.groups[0]], self.sharper))]],
+            candidates=(),
+            eps0=self.eps0,
+            key=("estimated", self.key),
+            relation=self.relation,
+            width=self.width,
+            steps=self.steps,
+            rtol=self.rtol,
+            backward_groups=None if back is None else [[Estimates(Envelope([back[0]]))]],
+        )
 
     def scale(self) -> float:
         """That of the curve."""

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 
 from scipy.optimize import brentq
 
-from shuffledp.composition.curve import Envelope
 from shuffledp.composition.gaussian import log_delta_gaussian, mu_through
-from shuffledp.composition.part import Round
-from shuffledp.numerics import LogInterval
 
 # Between the bulk of one round's losses, which many rounds add up, and the tail, which few rounds
 # keep: with e^-8 twelve rounds of ten mechanisms were met within 1 %, Gaussian noise within 15 %.
@@ -39,39 +35,3 @@ def one_round_target(epsilon: float, log_delta: float, rounds: int) -> tuple[flo
         return float(log_delta_gaussian(mu, eps)) - goal
 
     return float(brentq(gap, 0.0, _FARTHEST * mu * (1.0 + mu))), goal  # type: ignore[arg-type]
-
-
-def estimated(part: Round) -> Round:
-    """The same round with estimates in place of certified values: a tenth of the time."""
-    return Round(
-        label=part.label,
-        groups=[[_Estimates(Envelope([part.groups[0]], part.sharper))]],
-        candidates=(),
-        eps0=part.eps0,
-        key=("estimated", part.key),
-        relation=part.relation,
-        width=part.width,
-        steps=part.steps,
-        rtol=part.rtol,
-    )
-
-
-@dataclass(frozen=True)
-class _Estimates:
-    """A curve's estimates, given out as its values."""
-
-    source: Envelope
-
-    def log_delta(self, epsilon: float, *, width: float = 1.0) -> LogInterval:
-        """The estimate, at both ends."""
-        del width
-        value = min(self.source.rough_log_delta(epsilon), 0.0)
-        return LogInterval(value, value)
-
-    def rough_log_delta(self, epsilon: float) -> float:
-        """The estimate."""
-        return self.source.rough_log_delta(epsilon)
-
-    def log_floor(self) -> float:
-        """That of the curve: infinite losses are in its estimates too."""
-        return self.source.log_floor()

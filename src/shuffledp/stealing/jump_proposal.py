@@ -46,6 +46,8 @@ _LEAST = 6.0
 _EXPONENT = 500.0
 # What the tilted sum counts as at the least: its logarithm and quotients stay floats.
 _SMALLEST = 1e-300
+# Moments beyond it, times users and exponentials, would leave the floats.
+_LARGEST = 1e280
 
 
 _Bound = Callable[[Gains, int, Alone], float]
@@ -203,6 +205,8 @@ def _tilts(family: Family, n: Array, x: Array) -> Array:
     return np.take_along_axis(alpha, value.argmax(axis=0)[None, :], axis=0)[0]
 
 
+# What is beyond the floats is a poor alpha, and any alpha is valid.
+@np.errstate(divide="ignore", invalid="ignore", over="ignore")
 def _saddles(common: Measure, law: Measure, n: Array, x: Array) -> tuple[Array, Array]:
     """alpha, and alpha x + n log(c + d) - 2 log alpha there, each of shape (K,).
 
@@ -211,7 +215,7 @@ def _saddles(common: Measure, law: Measure, n: Array, x: Array) -> tuple[Array, 
     """
     mass = np.concatenate([common.mass, law.mass])
     gain = np.concatenate([common.gain, law.gain])
-    powers = np.stack([mass, mass * gain, mass * gain * gain])
+    powers = np.clip(np.stack([mass, mass * gain, mass * gain * gain]), -_LARGEST, _LARGEST)
     plain = powers.sum(axis=1)
     most = math.log(_EXPONENT / max(float(gain.max()), 1e-12))
     spread = np.sqrt(n * max(float(plain[2]), 1e-300))
@@ -230,8 +234,7 @@ def _saddles(common: Measure, law: Measure, n: Array, x: Array) -> tuple[Array, 
         value = alpha * x + n * alpha * first - _FALL
         low, high = np.where(value > 0.0, low, at), np.where(value > 0.0, at, high)
         rate = alpha * x + n * alpha * (first + alpha * (second - first * first))
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            to = at - value / rate
+        to = at - value / rate
         to = np.where((low <= to) & (to <= high) & (rate > 0.0), to, 0.5 * (low + high))
         near = float(np.abs(to - at).max()) <= _NEAR
         at = to
