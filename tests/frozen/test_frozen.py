@@ -29,7 +29,7 @@ def marks(name):
 def slack(name, kept, end):
     """The numerical width of an end, relatively."""
     width = kept.get(f"{end}_width")
-    if width is None and "rounds=" in name:
+    if width is None and ("rounds=" in name or name.startswith("sgd ")):
         # One width, that of the dots which both ends are made of.
         width = kept.get("upper_width")
     if width is None or not math.isfinite(width):
