@@ -113,7 +113,7 @@ class Rounds(Accountant):
         """log delta at eps >= 0, both ends (the lower one trivial without ``lower``)."""
         if epsilon >= self.eps0:
             return Ends(-math.inf, -math.inf, 0.0, {})
-        # Both ends are asked for one eps, the upper one alone for many: where these are slow, fewer.
+        # Both ends are asked for one eps, the upper one alone for many: slow ones with fewer dots.
         width = min(self.rtol, 1e-3)
         refine = 1 if lower or self.rtol <= width else 0
         level = self._level(_FIRST_LEVEL)
