@@ -34,6 +34,8 @@ _FIRST_LEVEL, _ROUGHLY = -45.0, 0.1
 _COARSE = -2
 # Tilts for which dots are placed: where it is a tenth off, few dots lie where they do not matter.
 _TILTS_A_FACTOR_2 = 4
+# Wider than that is only aimed at where a value of the curve takes long (continuous outputs).
+_QUICK = 1e-3
 
 
 class Ends(NamedTuple):
@@ -114,13 +116,12 @@ class Rounds(Accountant):
         if epsilon >= self.eps0:
             return Ends(-math.inf, -math.inf, 0.0, {})
         # Both ends are asked for one eps, the upper one alone for many: slow ones with fewer dots.
-        width = min(self.rtol, 1e-3)
-        refine = 1 if lower or self.rtol <= width else 0
+        width, refine = min(self.rtol, 1e-3), 1 if lower or self.rtol <= _QUICK else 0
         level = self._level(_FIRST_LEVEL)
         rough = _worst(self._estimated(level), epsilon, _ROUGHLY).high
         level = max(level, self._level(rough))
         while True:
-            tilt = self._tilt_at(epsilon, level, each=1)
+            tilt = self._tilt_at(epsilon, level, many=True)
             laws = self._above(level, refine, tilt)
             high = _worst(laws, epsilon, width).high
             seen = max(log_infinite(law).high for law in laws)
@@ -231,14 +232,16 @@ class Rounds(Accountant):
             return math.inf, epsilon
         return self._tilt_at(epsilon, level), epsilon
 
-    def _tilt_at(self, epsilon: float, level: float, *, each: int = _TILTS_A_FACTOR_2) -> float:
+    def _tilt_at(self, epsilon: float, level: float, *, many: bool = False) -> float:
         """The same at a given eps, on a grid, so that questions nearby share their dots.
 
-        ``each`` is how many a factor 2: few where many eps are asked, at most of them too high.
+        One too high takes more dots than it needs and makes them finer. So where dots are quick it
+        is the next power of two, and where ``many`` eps share them; else as near as 2^(1/8).
         """
         rho = max(find_tilt(parts, epsilon).rho for parts in self._estimated(level))
-        steps = each * math.log2(rho)
-        return 2.0 ** ((math.ceil(steps) if each == 1 else round(steps)) / each)
+        if many or self.rtol <= _QUICK:
+            return 2.0 ** math.ceil(math.log2(rho))
+        return 2.0 ** (round(_TILTS_A_FACTOR_2 * math.log2(rho)) / _TILTS_A_FACTOR_2)
 
     def _estimated(self, level: float) -> list[Parts]:
         """Loss laws of estimates in place of certified values, with few dots."""
