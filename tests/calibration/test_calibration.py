@@ -25,13 +25,68 @@ FAMILIES = {
 def test_largest_eps0(name, n, epsilon, delta):
     found = calibrate(FAMILIES[name], n=n, epsilon=epsilon, delta=delta)
     assert found.log_delta <= math.log(delta) < found.log_delta_beyond
-    assert found.value < found.beyond <= found.value * (1 + 1.1e-6)
+    assert found.value < found.beyond <= found.value * (1 + 1e-4)
     met = sd.shuffle(FAMILIES[name](found.value), n=n).epsilon(delta=delta)
     missed = sd.shuffle(FAMILIES[name](found.beyond), n=n).epsilon(delta=delta)
-    assert met.upper <= epsilon * (1 + 1e-6)
+    assert met.upper <= epsilon
     assert missed.upper > epsilon
     assert found.randomizer == FAMILIES[name](found.value)
     assert found.to_dict()["randomizer"]["eps0"] == found.value
+
+
+ASKED_AGAIN = {
+    # rounds of it: what an accountant says later has to meet the target too
+    "k-rr": (FAMILIES["k-rr"], "largest", 1000),
+    "oue": (FAMILIES["oue"], "largest", 10_000),
+    "binary-rr": (FAMILIES["binary-rr"], "largest", 10_000),
+    "laplace": (lambda e: sd.Laplace(eps0=e), "largest", 10_000),
+    "discrete-laplace": (lambda e: sd.DiscreteLaplace(top=5, eps0=e), "largest", 1000),
+    "cheu-zhilyaev": (lambda f: sd.CheuZhilyaev(d=5, f=f, blankets=4), "smallest", 1000),
+}
+
+
+@pytest.mark.many(4)
+@pytest.mark.parametrize("rounds", [1, 2, 12])
+@pytest.mark.parametrize("name", ASKED_AGAIN)
+def test_who_asks_an_accountant_later_reads_that_the_target_is_met(name, rounds):
+    family, find, n = ASKED_AGAIN[name]
+    epsilon, delta = 1.0, 1e-5
+    found = calibrate(
+        family,
+        n=n,
+        epsilon=epsilon,
+        delta=delta,
+        rounds=rounds,
+        find=find,
+        low=1e-3,
+        high=0.49 if find == "smallest" else 12.0,
+        rtol=1e-4,
+    )
+
+    def asked(value):
+        one = sd.shuffle(family(value), n=n)
+        return one if rounds == 1 else sd.compose([one], rounds=rounds)
+
+    assert asked(found.value).delta(epsilon=epsilon).upper <= delta
+    assert asked(found.value).epsilon(delta=delta).upper <= epsilon
+    if found.beyond is not None:
+        assert asked(found.beyond).log_upper(epsilon) > math.log(delta)
+        # A value further inside is one at which eps, whose search ends sooner, meets it too.
+        assert abs(found.value / found.beyond - 1.0) < 3e-3
+    if rounds > 1:
+        assert asked(found.value).log_upper(epsilon) == found.log_delta
+
+
+@pytest.mark.parametrize("rounds", [1, 12])
+def test_how_near_the_next_value_is_changes_nothing_else(rounds):
+    """Coarse numbers decide nothing, however far apart the values may be."""
+    family = FAMILIES["k-rr"]
+    for rtol in (0.5, 1e-2, 1e-3):
+        found = calibrate(family, n=1000, epsilon=1.0, delta=1e-5, rounds=rounds, rtol=rtol)
+        one = sd.shuffle(family(found.beyond), n=1000)
+        missed = one if rounds == 1 else sd.compose([one], rounds=rounds)
+        assert missed.delta(epsilon=1.0).upper > 1e-5
+        assert found.value < found.beyond <= found.value * (1.0 + rtol) * (1.0 + 1e-3)
 
 
 @pytest.mark.long
@@ -142,6 +197,7 @@ def test_rounds_take_few_certified_evaluations(monkeypatch):
         lambda e: sd.KRR(k=10, eps0=e), n=10_000, epsilon=1.0, delta=1e-6, rounds=10
     )
     assert found.log_delta <= math.log(1e-6) < found.log_delta_beyond
-    assert abs(found.beyond / found.value - 1.0) <= 1e-6
+    # eps' own search ends a tenth of 5e-4 from where it could.
+    assert abs(found.beyond / found.value - 1.0) <= 2e-4
     assert sum(rtol > 1e-6 for rtol in counted) <= 4
     assert sum(rtol <= 1e-6 for rtol in counted) <= 6

@@ -102,8 +102,8 @@ def test_no_registered_name_is_left_out():
 
 
 def evaluated(source):
-    """log of the certified upper end, by a new object of the same accuracy."""
-    return sd.shuffle(source, n=N, rtol=RTOL).log_upper(EPSILON)
+    """log of the certified upper end, by a new object of the accuracy that is usual."""
+    return sd.shuffle(source, n=N).log_upper(EPSILON)
 
 
 def check(family, find, **ends):
@@ -146,7 +146,7 @@ def test_several_rounds(name):
     family = LARGEST[name]
     found = calibrate(family, n=N, epsilon=EPSILON, delta=DELTA, rounds=5, rtol=5e-3)
     bound = sd.shuffle(family(found.value), n=N).compose(rounds=5).epsilon(delta=DELTA)
-    assert bound.upper <= EPSILON * 1.003
+    assert bound.upper <= EPSILON
     assert bound.upper >= EPSILON * (0.95 if name == "laplace" else 0.98)
 
 

@@ -149,9 +149,9 @@ def test_one_round_of_the_proposal_is_about_as_private_as_all(rounds, mechanism)
 
 def test_estimates_of_rounds_are_near_the_certified_end():
     one = sd.shuffle(sd.Laplace(eps0=3.0), n=20_000)
-    log_upper = one.compose(rounds=6).log_upper(1.0, log_target=-14.0, coarse=True)
+    log_upper = one.compose(rounds=6).log_upper_coarse(1.0, log_target=-14.0)
     part = one.as_round().estimated()
-    about = compose([(part, 6)]).log_upper(1.0, log_target=-14.0, coarse=True)
+    about = compose([(part, 6)]).log_upper_coarse(1.0, log_target=-14.0)
     assert about == pytest.approx(log_upper, rel=0.02)
 
 

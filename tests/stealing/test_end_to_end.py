@@ -230,3 +230,23 @@ def test_label_stealing_closes_the_ends_of_eps_among_few() -> None:
     assert bound.upper_theorem.key == "label-stealing"
     assert bound.lower < bound.upper <= 1.0125 * bound.lower
     assert account.delta(epsilon=bound.upper).upper <= 1e-6
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "n", "delta"),
+    [
+        # first numbers of eps were far from where the bound crosses, or there were none for it
+        (sd.BLH(domain=100, eps0=4.0), 10**4, 1e-12),
+        (sd.OUE(d=20, eps0=2.0), 300, 1e-12),
+        (sd.OUE(d=20, eps0=2.0), 50, 1e-15),
+        (sd.RAPPOR(d=10, eps0=4.0), 300, 1e-16),
+        (sd.Laplace(eps0=4.0), 300, 1e-16),
+        (sd.DiscreteLaplace(top=10, eps0=4.0), 300, 1e-16),
+    ],
+)
+def test_eps_is_found_where_delta_says_that_there_is_a_smaller_one(mechanism, n, delta):
+    accountant = sd.shuffle(mechanism, n=n)
+    found = accountant.upper_epsilon(delta=delta)
+    assert found < mechanism.eps0
+    for share in (0.5, 0.7, 0.8, 0.9, 0.95, 0.99):
+        assert accountant.log_upper(share * found) > math.log(delta)

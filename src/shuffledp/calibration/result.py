@@ -19,7 +19,7 @@ class Calibration(ByContent):
     what : str
         What was solved for.
     value : float
-        Meets the target by a certified upper end.
+        Meets the target by a certified upper end: delta's, and of ``calibrate`` eps' as well.
     log_delta : float
         log of that upper end of delta at the target's eps; at most log(delta).
     beyond : float or None

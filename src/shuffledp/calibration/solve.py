@@ -30,6 +30,8 @@ Find = Literal["largest", "smallest"]
 _SMALLEST, _LARGEST = 1e-4, 300.0
 # Proposals are no more than that: a per cent is as near as estimates are.
 _PROPOSED = 1e-2
+# Steps inward: first by what is missing, each later one by twice as much of what still is.
+_INWARD = 8
 
 
 @by_name
@@ -67,7 +69,9 @@ def calibrate(
     low, high : float
         Values to search, 0 < low < high.
     rtol : float
-        How near ``beyond`` is to ``value``.
+        How near ``beyond`` is to the value at which delta meets the target, 1e-12 to 0.5. Where an
+        accountant's eps there ends above the target, by its own width, the result is a value a
+        little inside at which eps meets it too.
     start : float, optional
         Where to begin: near the answer it saves time, and changes nothing else.
     trust : {"all", "published"}
@@ -106,12 +110,13 @@ def calibrate(
     bad: float | None = None
     # Loose brackets come first: they find the place, tight ones then decide it.
     chord: Chord | None = None
-    for accuracy in sorted({max(ROUGH, rtol), rtol}, reverse=True):
+    fine = min(FINE, rtol)
+    for accuracy in (ROUGH, fine):
         target = target_of(epsilon, delta, accuracy, trust, sharper=sharper)
         known = {}
-        rough = accuracy > rtol
+        rough = accuracy > fine
         # Loose ends of rounds are a few thousandths off: a per cent tells the slope as well.
-        apart = _PROPOSED if rough and rounds > 1 else None
+        apart = (_PROPOSED if rounds > 1 else max(ROUGH, rtol)) if rough else rtol
 
         def log_upper(value: float, target: Target = target, seen: Any = known) -> float:
             if value not in seen:
@@ -139,6 +144,16 @@ def calibrate(
             # Tight numbers begin where loose ones seem to meet the target.
             chord = chord_of(known, target, good, bad)
             good, bad = (good, bad) if chord is None else (chord.value, None)
+        else:
+            good = _met_by_epsilon(
+                lambda value, target=target: target.upper_epsilon(
+                    family(value), n, rounds, delta=delta
+                ),
+                log_upper,
+                target,
+                good,
+                private,
+            )
     if good is None:
         raise rejected("rtol", rtol, "a relative width")
     return Calibration(
@@ -153,6 +168,30 @@ def calibrate(
         rounds=rounds,
         randomizer=family(good),
     )
+
+
+def _met_by_epsilon(
+    upper_epsilon: Callable[[float], float],
+    log_upper: Callable[[float], float],
+    target: Target,
+    good: float,
+    private: float,
+) -> float:
+    """The value, or one a little inside, at which eps at the target's delta meets it too.
+
+    eps ends where its search ends, which may be beyond the target though delta meets it.
+    """
+    value, share = good, 0.5
+    for _ in range(_INWARD):
+        over = upper_epsilon(value) - target.epsilon
+        if over <= 0.0 and target.met(log_upper(value)):
+            return value
+        if value == private or not math.isfinite(over):
+            break
+        # eps changes at least in proportion, mostly.
+        share *= 2.0
+        value = towards(value, private, 1.0 + share * max(over / target.epsilon, target.rtol))
+    return good
 
 
 def _range(low: float, high: float, find: Find) -> tuple[float, float]:

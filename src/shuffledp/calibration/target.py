@@ -9,12 +9,12 @@ from typing import Any, Literal
 from shuffledp import _check
 from shuffledp.amplification import Shuffled, generic, shuffle
 from shuffledp.analysis import Family as AnyLocal
-from shuffledp.composition import compose
+from shuffledp.composition import Composed, compose
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
 
 Source = Randomizer | MultiMessage | AnyLocal
-# Loose numbers find the place, tight ones decide it.
+# Loose numbers find the place; tight ones decide it: those that an accountant says by default.
 ROUGH, FINE = 1e-3, 1e-6
 
 
@@ -55,18 +55,28 @@ class Target:
 
     def log_upper_of(self, one: Shuffled, rounds: int) -> float:
         """The same of a mechanism that is there already, in several rounds."""
-        if rounds > 1:
-            return compose([one.as_round(sharper=self.sharper)], rounds=rounds).log_upper(
-                self.epsilon, log_target=self.log_delta, coarse=self.rtol >= ROUGH
-            )
-        return one.log_upper(self.epsilon)
+        if rounds == 1:
+            return one.log_upper(self.epsilon)
+        made = self._together(one, rounds)
+        if self.rtol < ROUGH:
+            return made.log_upper(self.epsilon)
+        return made.log_upper_coarse(self.epsilon, log_target=self.log_delta)
+
+    def upper_epsilon(self, randomizer: Source, n: int, rounds: int, *, delta: float) -> float:
+        """The certified upper end of eps at a delta: the target's, not the hair below."""
+        one = among(randomizer, n, self.rtol, self.trust)
+        asked = one if rounds == 1 else self._together(one, rounds)
+        return asked.upper_epsilon(delta=delta)
 
     def estimate(self, randomizer: Source, n: int, rounds: int) -> float:
-        """About the same, certified by nothing."""
+        """About ``log_upper``, certified by nothing."""
         one = among(randomizer, n, self.rtol, self.trust)
         part = one.as_round(sharper=self.sharper).estimated()
         made = compose([(part, rounds)])
-        return made.log_upper(self.epsilon, log_target=self.log_delta, coarse=True)
+        return made.log_upper_coarse(self.epsilon, log_target=self.log_delta)
+
+    def _together(self, one: Shuffled, rounds: int) -> Composed:
+        return compose([one.as_round(sharper=self.sharper)], rounds=rounds)
 
     def met(self, log_upper: float) -> bool:
         """Whether an upper end of log delta is low enough."""

@@ -58,8 +58,11 @@ def search(
         return None, bad
     # The last value before the good one, if the way to it began on the other side.
     bad = next((v for v in reversed(known) if not target.met(known[v])), bad)
-    factor = _nearness(target, known[good], slope) if near else _STRIDE
-    bad = _first_bad(log_upper, target, good, bad, open_end, factor)
+
+    def nearness(upper: float) -> float:
+        return _nearness(target, upper, slope)
+
+    bad = _first_bad(log_upper, target, good, bad, open_end, nearness if near else None)
     if bad is None:
         return open_end, None
     rtol = target.rtol if apart is None else apart
@@ -118,15 +121,27 @@ def first_good(
 
 
 def _first_bad(
-    log_upper: Upper, target: Target, good: float, bad: float | None, end: float, factor: float
+    log_upper: Upper,
+    target: Target,
+    good: float,
+    bad: float | None,
+    end: float,
+    nearness: Callable[[float], float] | None,
 ) -> float | None:
-    """A value beyond the good one that does not meet the target; None if all do."""
+    """A value beyond the good one that does not meet the target; None if all do.
+
+    Steps are as far as the last value's ``nearness`` says, each with twice the margin of the one
+    before; without, they are long.
+    """
     if bad is not None and not target.met(log_upper(bad)):
         return bad
-    value = good
+    value, more = good, 1.0
     while value != end:
+        factor = _STRIDE
+        if nearness is not None:
+            step = more * math.log(nearness(log_upper(value)))
+            factor, more = math.exp(min(step, math.log(_STRIDE))), 2.0 * more
         value = towards(value, end, factor)
-        factor = min(factor * factor, _STRIDE)
         if not target.met(log_upper(value)):
             return value
     return None

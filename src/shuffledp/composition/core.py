@@ -47,6 +47,14 @@ class Ends(NamedTuple):
     witness: dict[str, Any]
 
 
+class _Upper(NamedTuple):
+    """An upper end of log delta, and down to where, with which tilt, dots were placed for it."""
+
+    high: float
+    level: float
+    tilt: float
+
+
 @dataclass(frozen=True, repr=False)
 class Rounds(Accountant):
     """Rounds of mechanisms on the same users: eps and delta.
@@ -93,10 +101,9 @@ class Rounds(Accountant):
         target = math.log(delta)
         level = self._level(target)
         high, width, refine = self._upper_epsilon(target, level)
-        cap = self.eps0
-        capped = high >= cap
+        capped = high >= self.eps0
         if capped:
-            high, width = cap, None
+            high, width = self.eps0, None
         low, witness = self._lower_epsilon(target, level, refine, around=high / self.rounds)
         upper = self._upper_theorem(capped=capped)
         ends = Ends(low, high, width, witness)
@@ -116,32 +123,26 @@ class Rounds(Accountant):
         if epsilon >= self.eps0:
             return Ends(-math.inf, -math.inf, 0.0, {})
         # Both ends are asked for one eps, the upper one alone for many: slow ones with fewer dots.
-        width, refine = min(self.rtol, 1e-3), 1 if lower or self.rtol <= _QUICK else 0
-        level = self._level(_FIRST_LEVEL)
-        rough = _worst(self._estimated(level), epsilon, _ROUGHLY).high
-        level = max(level, self._level(rough))
-        while True:
-            tilt = self._tilt_at(epsilon, level, many=True)
-            laws = self._above(level, refine, tilt)
-            high = _worst(laws, epsilon, width).high
-            seen = max(log_infinite(law).high for law in laws)
-            if seen <= high - _DEPTH + 4.0 or level <= LOWEST_LEVEL:
-                break
-            level = max(1.6 * level, LOWEST_LEVEL)
+        refine = 1 if lower or self.rtol <= _QUICK else 0
+        above = self._upper_log_delta(epsilon, refine)
         if not lower:
-            return Ends(-math.inf, high, None, {})
-        near = _worst(self._inner(level, refine, tilt), epsilon, width).low
+            return Ends(-math.inf, above.high, None, {})
+        level, tilt = above.level, above.tilt
+        near = _worst(self._inner(level, refine, tilt), epsilon, self._width).low
         low, witness = self._lower_log_delta(epsilon, level, refine, tilt)
-        return Ends(low, high, math.expm1(min(high - near, 700.0)), witness)
+        return Ends(low, above.high, math.expm1(min(above.high - near, 700.0)), witness)
 
-    def _refined_enough(self, width: float, before: float, wanted: float, refine: int) -> bool:
-        """Whether dots are near enough to each other, or halving their distance no longer helps."""
-        if width <= wanted or refine >= self._most_refined():
-            return True
-        return refine >= _LEAST_REFINED and width > before / _WON
+    def upper_epsilon(self, *, delta: float) -> float:
+        """The certified upper end of ``epsilon`` at 0 < delta < 1 by itself: for solvers."""
+        target = math.log(delta)
+        return min(self._upper_epsilon(target, self._level(target))[0], self.eps0)
 
-    def log_upper(self, epsilon: float, *, log_target: float, coarse: bool = False) -> float:
-        """Upper end of log delta at eps alone, made to be compared with a target.
+    def log_upper(self, epsilon: float) -> float:
+        """log of the certified upper end of ``delta`` at eps >= 0, by itself: for solvers."""
+        return -math.inf if epsilon >= self.eps0 else self._upper_log_delta(epsilon, 1).high
+
+    def log_upper_coarse(self, epsilon: float, *, log_target: float) -> float:
+        """The same with a quarter of the dots: still certified, a per cent or so larger.
 
         Parameters
         ----------
@@ -149,20 +150,40 @@ class Rounds(Accountant):
             eps >= 0 in nats.
         log_target : float
             log of the delta it is compared with: curves are followed down to a millionth of it.
-        coarse : bool
-            With a quarter of the dots: still certified, a per cent or so larger.
         """
         if epsilon >= self.eps0:
             return -math.inf
-        level, width = self._level(log_target), min(0.3 * self.rtol, 1e-3)
-        refine, tilt = (_COARSE, math.inf) if coarse else (1, self._tilt_at(epsilon, level))
-        return _worst(self._above(level, refine, tilt), epsilon, width).high
+        return _worst(self._above(self._level(log_target), _COARSE, math.inf), epsilon, 1e-3).high
+
+    @property
+    def _width(self) -> float:
+        """Relative width of delta that contours are asked for at a given eps."""
+        return min(self.rtol, 1e-3)
+
+    def _upper_log_delta(self, epsilon: float, refine: int) -> _Upper:
+        level = self._level(_FIRST_LEVEL)
+        rough = _worst(self._estimated(level), epsilon, _ROUGHLY).high
+        level = max(level, self._level(rough))
+        while True:
+            tilt = self._tilt_at(epsilon, level, many=True)
+            laws = self._above(level, refine, tilt)
+            high = _worst(laws, epsilon, self._width).high
+            seen = max(log_infinite(law).high for law in laws)
+            if seen <= high - _DEPTH + 4.0 or level <= LOWEST_LEVEL:
+                return _Upper(high, level, tilt)
+            level = max(1.6 * level, LOWEST_LEVEL)
+
+    def _refined_enough(self, width: float, before: float, wanted: float, refine: int) -> bool:
+        """Whether dots are near enough to each other, or halving their distance no longer helps."""
+        if width <= wanted or refine >= self._most_refined():
+            return True
+        return refine >= _LEAST_REFINED and width > before / _WON
 
     def _lower_log_delta(
         self, epsilon: float, level: float, refine: int, tilt: float
     ) -> tuple[float, dict[str, Any]]:
         laws, witness = self._below(level, refine, tilt, around=epsilon / self.rounds)
-        return _worst(laws, epsilon, min(self.rtol, 1e-3)).low, witness
+        return _worst(laws, epsilon, self._width).low, witness
 
     def _upper_epsilon(self, target: float, level: float) -> tuple[float, float | None, int]:
         (tilt, high), refine, before = self._tilt(target, level), 0, math.inf

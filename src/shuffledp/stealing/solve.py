@@ -21,7 +21,7 @@ from shuffledp.stealing.proposal import Proposal, estimated, nothing, propose
 from shuffledp.stealing.tuning import Search
 
 U = UNIT_ROUNDOFF
-# So far above the estimate a first certified bound is given up, in log delta.
+# So far above its estimate, and the target, a first certified bound is given up, in log delta.
 _HOPELESS = 1.0
 # Certified bounds on the way to one delta; where they run out the best one so far is returned.
 _STEPS = 8
@@ -42,6 +42,9 @@ _FEW_CASES = 4
 _MISSED, _ROOMS = 0.1, (1.5, 3.0, 0.5)
 # Cases whose spreads, and whose estimates of log delta, differ by less are alike.
 _ALIKE = 1e-6
+# Where estimates find no eps: in log eps, how far below the cap choices are looked for at most, and
+# how near to the last eps that has some.
+_BACK, _NEARLY_LAST = 1.5, 1e-2
 # eps is looked for between these.
 _LARGEST, _SMALLEST = 40.0, 1e-12
 # e^700 is a float, with room for what it is multiplied by.
@@ -180,7 +183,7 @@ class Curve:
         """
         top = min(cap, _LARGEST)
         # Below the least eps that is looked at, as of a subsample rarer than delta, nothing is won.
-        start = None if self._n < 2 or top <= _SMALLEST else self._crossing(log_target, top)
+        start = None if self._n < 2 or top <= _SMALLEST else self._start(log_target, top)
         if start is None:
             return None
         point, guess = self._nearer(start, log_target)
@@ -193,7 +196,7 @@ class Curve:
             if found is None:
                 return best
             gap = found.log_delta - (log_target - slack)
-            if gap > _HOPELESS and not known:
+            if not known and gap > _HOPELESS and self._missed(found):
                 # The estimate is far below what can be certified: more points would not help.
                 return None
             known.append((math.log(point), gap + 0.5 * NEAR))
@@ -213,6 +216,19 @@ class Curve:
             if not point < top:
                 break
         return best
+
+    def _start(self, log_target: float, top: float) -> tuple[float, float] | None:
+        """A first eps, and -d log delta/d log eps there, by estimates."""
+        found = self._crossing(log_target, top)
+        if found is not None and self.proposals(found[0]) is not None:
+            return found
+        # Estimates are by reservoirs for such a delta, and larger ones may do better.
+        return self._last_with_choices(log_target, top)
+
+    def _missed(self, found: Certified) -> bool:
+        """Whether a bound is far above what was estimated at its own eps."""
+        tried = self.proposals(found.epsilon)
+        return tried is None or found.log_delta > _HOPELESS + max(p.log_delta for p in tried[1])
 
     def _nearer(self, start: tuple[float, float], log_target: float) -> tuple[float, float]:
         """The first eps by better choices, where it may be far off or bounds take long."""
@@ -316,6 +332,21 @@ class Curve:
         start = middle + math.log(spread) if 0.0 < spread < math.inf else middle
         places = (math.log(_SMALLEST), start, middle, math.log(top))
         return crossing(above, places, usual=2.0 * abs(log_target) + 1.0)
+
+    def _last_with_choices(self, log_target: float, top: float) -> tuple[float, float] | None:
+        """About the largest eps at which every case has a choice, where these meet the target."""
+        cases = self.cases(2.0 * _GUESS)
+        low, high = math.log(top) - _BACK, math.log(top)
+        if self._guessed(cases, math.exp(low)) is None:
+            return None
+        while high - low > _NEARLY_LAST:
+            middle = 0.5 * (low + high)
+            some = self._guessed(cases, math.exp(middle)) is not None
+            low, high = (middle, high) if some else (low, middle)
+        found = self.proposals(math.exp(low))
+        if found is None or max(p.log_delta for p in found[1]) > log_target:
+            return None
+        return math.exp(low), 2.0 * abs(log_target)
 
     def _certified(
         self, cases: Sequence[Case], epsilon: float, proposals: Sequence[Proposal]
