@@ -11,7 +11,9 @@ from fractions import Fraction
 import pytest
 
 import shuffledp as sd
+from shuffledp.divergence import PairProfile
 from shuffledp.randomizers.composed import options_of
+from shuffledp.reductions import blanket_pair
 
 F = Fraction
 
@@ -172,6 +174,58 @@ def test_reports_made_of_parts_refuse_such_labels():
     part = sd.LaplaceBall(d=2, scale=1.0, radius=1.0, distance=0.5)
     with pytest.raises(sd.NotCertified, match="nothing is proved"):
         options_of(part)
+
+
+def mixed(one, rate):
+    """With a message that says nothing."""
+    return tuple((*(rate * x for x in u), 1 - rate) for u in one)
+
+
+@pytest.mark.parametrize("margin", [0, 1])
+@pytest.mark.parametrize("base", [F(1, 2), F(9, 10), F(1, 50)])
+def test_ends_of_clamped_noise_dominate_inside_larger_reports(base, margin):
+    """Parts 2.1 (3) and 2.4 for noise 1.1: weights base^(k^2) on -5..5, inputs 0..2."""
+    top, far = 2, 5
+    total = sum(base ** (k * k) for k in range(-far, far + 1))
+
+    def row(x):
+        found = dict.fromkeys(range(-margin, top + margin + 1), F(0))
+        for k in range(-far, far + 1):
+            found[min(max(x + k, -margin), top + margin)] += base ** (k * k) / total
+        return tuple(found.values())
+
+    rows = [row(x) for x in range(top + 1)]
+    blanket = tuple(min(column) for column in zip(*rows, strict=True))
+    ends = (rows[0], rows[top], blanket)
+    for x0, x1 in itertools.product(range(top + 1), repeat=2):
+        pair = (rows[x0], rows[x1], blanket)
+        assert dominated(pair, ends)
+        assert dominated(mixed(pair, F(1, 5)), mixed(ends, F(1, 5)))
+
+
+@pytest.mark.parametrize("rate", [0.1, 0.7])
+@pytest.mark.parametrize(
+    "part",
+    [
+        sd.DiscreteGaussian(top=3, sigma=1.0, clamped=True, margin=1),
+        sd.TruncatedLaplace(eps0=2.0, margin=0.3),
+    ],
+)
+def test_samples_of_clamped_noise_have_the_blanket(part, rate):
+    """Noise 1.1 and 1.2 with parts 2.4: no better for any other pair, and far below the clone."""
+    sample = sd.PoissonSubsample(part, rate=rate)
+    assert sample.worst_pairs() == part.worst_pairs()
+    ((low, high),) = part.worst_pairs().pairs
+    inputs = [low + (high - low) * k // 3 if isinstance(low, int) else k / 3 for k in range(4)]
+    for epsilon in (0.1, 0.6):
+        ends = PairProfile(blanket_pair(sample, low, high, n=60)).log_delta(epsilon, width=1e-3)
+        for x0, x1 in itertools.product(inputs, repeat=2):
+            other = PairProfile(blanket_pair(sample, x0, x1, n=60)).log_delta(epsilon, width=1e-3)
+            assert other.low <= ends.high
+    found = sd.shuffle(sample, n=2000).epsilon(delta=1e-6)
+    assert found.upper_theorem.key == "blanket"
+    generic = sd.shuffle(sample, n=2000).epsilon(delta=1e-6, analysis="stronger-clone").upper
+    assert found.upper < 0.7 * generic
 
 
 @pytest.mark.parametrize("width", [1, 2, 3])

@@ -182,7 +182,8 @@ def _met_by_epsilon(
     eps ends where its search ends, which may be beyond the target though delta meets it.
     """
     value, share = good, 0.5
-    for _ in range(_INWARD):
+    # At eps = 0 there is nothing to be relative to: delta alone decides.
+    for _ in range(_INWARD if target.epsilon > 0.0 else 0):
         over = upper_epsilon(value) - target.epsilon
         if over <= 0.0 and target.met(log_upper(value)):
             return value

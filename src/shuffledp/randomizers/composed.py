@@ -36,6 +36,8 @@ _COVERED = {
     "symmetric-hashing",
     "other-block",
     "end-points",
+    "clamped-end-points",
+    "truncated-end-points",
     "least-overlap",
     "least-common",
     "envelope",
