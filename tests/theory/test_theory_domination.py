@@ -203,20 +203,42 @@ def test_ends_of_clamped_noise_dominate_inside_larger_reports(base, margin):
         assert dominated(mixed(pair, F(1, 5)), mixed(ends, F(1, 5)))
 
 
+@pytest.mark.parametrize("odds", [F(3, 2), F(9)])
+@pytest.mark.parametrize("whole", [True, False])
+def test_two_hyperplanes_dominate_inside_larger_reports(whole, odds):
+    """Theory 4.2c in parts 2.1 (1): three inputs, the plane over 3 elements."""
+    normals = [(1, 0), (0, 1), (1, 1)]
+    messages = [
+        v for v in itertools.product(range(3), repeat=2) if whole or v in {*normals, (1, 2)}
+    ]
+
+    def row(u):
+        found = [odds if (u[0] * v[0] + u[1] * v[1]) % 3 == 0 else F(1) for v in messages]
+        return tuple(x / sum(found) for x in found)
+
+    rows = [row(u) for u in normals]
+    blanket = tuple(min(column) for column in zip(*rows, strict=True))
+    first = (rows[0], rows[1], blanket)
+    for x0, x1 in itertools.product(range(3), repeat=2):
+        pair = (rows[x0], rows[x1], blanket)
+        assert dominated(pair, first)
+        assert dominated(mixed(pair, F(1, 5)), mixed(first, F(1, 5)))
+
+
 @pytest.mark.parametrize("rate", [0.1, 0.7])
 @pytest.mark.parametrize(
-    "part",
+    ("part", "inputs"),
     [
-        sd.DiscreteGaussian(top=3, sigma=1.0, clamped=True, margin=1),
-        sd.TruncatedLaplace(eps0=2.0, margin=0.3),
+        (sd.DiscreteGaussian(top=3, sigma=1.0, clamped=True, margin=1), range(4)),
+        (sd.TruncatedLaplace(eps0=2.0, margin=0.3), (0.0, 0.3, 0.6, 1.0)),
+        (sd.PIRAPPOR(domain=4, eps0=1.0), range(4)),
     ],
 )
-def test_samples_of_clamped_noise_have_the_blanket(part, rate):
-    """Noise 1.1 and 1.2 with parts 2.4: no better for any other pair, and far below the clone."""
+def test_samples_have_the_blanket(part, inputs, rate):
+    """Noise 1.1, 1.2, theory 4.2c with parts 2.4: no other pair is worse; far below the clone."""
     sample = sd.PoissonSubsample(part, rate=rate)
     assert sample.worst_pairs() == part.worst_pairs()
     ((low, high),) = part.worst_pairs().pairs
-    inputs = [low + (high - low) * k // 3 if isinstance(low, int) else k / 3 for k in range(4)]
     for epsilon in (0.1, 0.6):
         ends = PairProfile(blanket_pair(sample, low, high, n=60)).log_delta(epsilon, width=1e-3)
         for x0, x1 in itertools.product(inputs, repeat=2):

@@ -34,6 +34,7 @@ _COVERED = {
     "symmetric",
     "symmetric-hadamard",
     "symmetric-hashing",
+    "hyperplanes",
     "other-block",
     "end-points",
     "clamped-end-points",
@@ -43,7 +44,7 @@ _COVERED = {
     "envelope",
     "fewest-shared",
 }
-_CONVEX = {*_COVERED, "two-inputs", "all-pairs", "joint-pairs"}
+_CONVEX = {*_COVERED, "two-inputs", "all-pairs", "joint-pairs", "antipodal"}
 
 Pair = tuple[Input, Input]
 
