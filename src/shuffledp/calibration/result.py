@@ -24,7 +24,8 @@ class Calibration(ByContent):
         log of that upper end of delta at the target's eps; at most log(delta).
     beyond : float or None
         The next value in the direction of less privacy, which was evaluated and whose certified
-        upper end does not meet the target; None where the search range ends before.
+        upper end does not meet the target; None where the search range ends before. Of one round
+        by analyses that take less than a second: slower ones may say a little less of it.
     log_delta_beyond : float or None
         log of its upper end.
     epsilon, delta : float

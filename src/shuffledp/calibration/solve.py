@@ -30,8 +30,9 @@ Find = Literal["largest", "smallest"]
 _SMALLEST, _LARGEST = 1e-4, 300.0
 # Proposals are no more than that: a per cent is as near as estimates are.
 _PROPOSED = 1e-2
-# Steps inward: first by what is missing, each later one by twice as much of what still is.
-_INWARD = 8
+# Steps inward: first by what is missing, each later one by twice as much of what still is. Where
+# more is missing than an eps is wide, as for deltas below the smallest floats, delta decides alone.
+_INWARD, _LONGEST_INWARD = 8, 0.1
 
 
 @by_name
@@ -69,9 +70,9 @@ def calibrate(
     low, high : float
         Values to search, 0 < low < high.
     rtol : float
-        How near ``beyond`` is to the value at which delta meets the target, 1e-12 to 0.5. Where an
-        accountant's eps there ends above the target, by its own width, the result is a value a
-        little inside at which eps meets it too.
+        How near ``beyond`` is to the value at which delta meets the target, 1e-12 to 0.5; it
+        changes nothing else. Where an accountant's eps there ends above the target, by its own
+        width, the result is a value a little inside at which eps meets it too, if there is one.
     start : float, optional
         Where to begin: near the answer it saves time, and changes nothing else.
     trust : {"all", "published"}
@@ -110,11 +111,10 @@ def calibrate(
     bad: float | None = None
     # Loose brackets come first: they find the place, tight ones then decide it.
     chord: Chord | None = None
-    fine = min(FINE, rtol)
-    for accuracy in (ROUGH, fine):
+    for accuracy in (ROUGH, FINE):
         target = target_of(epsilon, delta, accuracy, trust, sharper=sharper)
         known = {}
-        rough = accuracy > fine
+        rough = accuracy > FINE
         # Loose ends of rounds are a few thousandths off: a per cent tells the slope as well.
         apart = (_PROPOSED if rounds > 1 else max(ROUGH, rtol)) if rough else rtol
 
@@ -191,7 +191,8 @@ def _met_by_epsilon(
             break
         # eps changes at least in proportion, mostly.
         share *= 2.0
-        value = towards(value, private, 1.0 + share * max(over / target.epsilon, target.rtol))
+        missing = max(over / target.epsilon, target.rtol)
+        value = towards(value, private, 1.0 + min(share * missing, _LONGEST_INWARD))
     return good
 
 

@@ -39,6 +39,8 @@ _CLOSE, _HOPELESS, _FARTHER = 1.0, 3.0, 0.15
 _SHORT, _NEAR_STEP, _WIDE_STEP, _SLOPE_ERROR = 3.0, 4e-3, 0.6, 0.1
 # How near, in log delta, the estimate at eps = 0 is to the target where 0 itself may be the answer.
 _DOUBTFUL = 2.0
+# The width that settles it, where a loose bracket there has the target inside.
+_AT_ZERO = 1e-7
 # Two profiles compared at an eps this near need not be compared again.
 _SAME = 2e-3
 # Distance of loose brackets beside narrow ones, in log delta; that of the claimed end, in widths.
@@ -203,7 +205,7 @@ def _refine(curve: Evaluated, cap: float, accuracy: Accuracy, start: float) -> E
     rtol = accuracy.rtol
     limit = min(cap, LARGEST_EPSILON)
     point = min(max(start, 1e-300), limit)
-    if curve.rough_log_delta(0.0) < curve.log_target + _DOUBTFUL and _below(curve, 0.0, LOOSE):
+    if _met_at_zero(curve):
         return EpsilonInterval(0.0, 0.0, 0)
     near = Near(point, _slope(curve, point, limit), curve.log_delta(point, width=_FIRST))
     width = LOOSE
@@ -223,6 +225,16 @@ def _refine(curve: Evaluated, cap: float, accuracy: Accuracy, start: float) -> E
         return EpsilonInterval(0.0, 0.0, 0)
     high = cap if high is None else min(high, cap)
     return EpsilonInterval(min(low, high), high, 0)
+
+
+def _met_at_zero(curve: Evaluated) -> bool:
+    """Whether eps = 0 is the answer; narrow brackets only where loose ones leave it open."""
+    if curve.rough_log_delta(0.0) >= curve.log_target + _DOUBTFUL:
+        return False
+    if _below(curve, 0.0, LOOSE):
+        return True
+    seen = curve.log_delta(0.0, width=LOOSE)
+    return seen.low <= curve.log_target <= seen.high and _below(curve, 0.0, _AT_ZERO)
 
 
 def _narrowed(curve: Evaluated, near: Near, accuracy: Accuracy, limit: float) -> tuple[Near, float]:
