@@ -18,11 +18,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 from scipy.special import erfcx, lambertw
 
 from shuffledp import _check
 from shuffledp.errors import NotCertified, rejected
+from shuffledp.numerics.roots import bracketed_root
 from shuffledp.pair import ShuffledPair
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS, Input
@@ -267,8 +267,7 @@ def gaussian_epsilon(pair: ShuffledPair, *, delta: float, cap: float) -> float:
         if top >= high:
             return cap
         low, top = top, min(1.2 * top, high)
-    root: Any = brentq(gap, low, top, xtol=1e-14)
-    return float(root)
+    return bracketed_root(gap, low, top, absolute=1e-14)
 
 
 def _log_loss(t: float) -> float:

@@ -75,3 +75,21 @@ def test_a_reader_that_stops_early_gets_no_traceback():
         process.stdout.readline()
         process.stdout.close()
         assert process.stderr.read() == ""
+
+
+WITHOUT_OPTIMIZE = """
+import sys
+from shuffledp.cli import main
+try:
+    main(sys.argv[1:])
+finally:
+    heavy = ("scipy.optimize", "scipy.linalg", "scipy.stats", "scipy.signal", "matplotlib", "flint")
+    print("imported:", *(name for name in heavy if name in sys.modules))
+"""
+
+
+def test_the_common_command_imports_no_package_that_it_does_not_need():
+    base = [sys.executable, "-c", WITHOUT_OPTIMIZE]
+    done = run("epsilon", "k-rr", "--k", 4, "--eps0", 1, "-n", 1000, "--delta", 1e-6, base=base)
+    assert "upper" in done.stdout
+    assert done.stdout.splitlines()[-1] == "imported:", done.stdout

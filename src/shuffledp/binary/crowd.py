@@ -18,11 +18,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import dtbsv  # pyright: ignore[reportAttributeAccessIssue]
 
 from shuffledp.binary.alone import Alone, log_alone
 from shuffledp.binary.noise import AddedNoise
 from shuffledp.binary.noise import Part as _Part
+from shuffledp.numerics.recursion import geometric_sums
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
@@ -372,9 +372,7 @@ def _tail(parts: tuple[_Part, _Part], tau: float, j: int) -> tuple[float, float,
     last = max(long.start + long.mass.size, first + size)
     masses = _padded(long, first, last - first)
     inverse = 1.0 / tau
-    # W_l - W_(l+1)/tau = Y_(l+1)/tau by forward substitution: positive terms alone.
-    band = np.full((2, masses.size), -inverse, order="F")
-    sums: Array = dtbsv(1, band, inverse * masses[::-1], lower=1, diag=1)[::-1]
+    sums = geometric_sums(inverse * masses[::-1], inverse)[::-1]
     value = float(short.mass[::-1] @ sums[:size])
     rel = short.rel + long.rel + (8.0 * masses.size + size + 8.0) * U
     return value, rel, short.missing + long.missing + 1e-300

@@ -13,10 +13,10 @@ from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import dtbsv  # pyright: ignore[reportAttributeAccessIssue]
 
 from shuffledp import _check
 from shuffledp._check import exact
+from shuffledp.numerics.recursion import geometric_sums
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 __all__ = ["KINDS", "LARGEST_SCALE", "SMALLEST_SCALE", "AddedNoise", "Part"]
@@ -195,8 +195,8 @@ def _with_laplace(part: Part, rate: float, log_tau: float) -> Part:
     size = less + part.mass.size + more
     masses = np.zeros(size)
     masses[less : less + part.mass.size] = part.mass
-    rising = dtbsv(1, _band(up, size), masses, lower=1, diag=1)
-    falling = dtbsv(1, _band(down, size), masses[::-1], lower=1, diag=1)[::-1]
+    rising = geometric_sums(masses, up)
+    falling = geometric_sums(masses[::-1], down)[::-1]
     # Z = 0 is in the first alone.
     both = rising + down * np.append(falling[1:], 0.0)
     weight = _weight(rate, log_tau)
@@ -207,11 +207,6 @@ def _with_laplace(part: Part, rate: float, log_tau: float) -> Part:
     rel = (part.rel + size * (6 * U + err) + 256 * U) * (1.0 + 1e-6)
     missing = part.missing + 1.01 * weight * beyond + size * 1e-300
     return Part(part.start - less, weight * both, rel, missing)
-
-
-def _band(ratio: float, size: int) -> Array:
-    """Of the recursion y_k = x_k + ratio y_(k-1)."""
-    return np.full((2, size), -ratio, order="F")
 
 
 def _gaussian(sigma: float, log_tau: float) -> tuple[Part, float]:

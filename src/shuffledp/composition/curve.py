@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.optimize import brentq
 
 from shuffledp.divergence import LARGEST_EPSILON, LOOSE
 from shuffledp.numerics import LogInterval
+from shuffledp.numerics.roots import bracketed_root
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
@@ -301,7 +301,7 @@ class Curve:
             low, high = low - 2.0, low
         if gap(low) <= 0.0:
             return math.exp(low)
-        return math.exp(float(brentq(gap, low, high, xtol=1e-2)))  # type: ignore[arg-type]
+        return math.exp(bracketed_root(gap, low, high, absolute=1e-2))
 
 
 def _value(log: float, *, up: bool) -> float:

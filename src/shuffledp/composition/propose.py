@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import math
 
-from scipy.optimize import brentq
-
 from shuffledp.composition.gaussian import log_delta_gaussian, mu_through
+from shuffledp.numerics.roots import bracketed_root
 
 # Between the bulk of one round's losses, which many rounds add up, and the tail, which few rounds
 # keep: with e^-8 twelve rounds of ten mechanisms were met within 1 %, Gaussian noise within 15 %.
 _LEVEL = -8.0
 # eps/mu of a Gaussian curve with a delta of 1e-300 is 37: its log is looked for well beyond.
 _FARTHEST = 50.0
+# A search begins here; a hundredth is as good.
+_NEAR = 1e-3
 
 
 def one_round_target(epsilon: float, log_delta: float, rounds: int) -> tuple[float, float]:
@@ -34,4 +35,4 @@ def one_round_target(epsilon: float, log_delta: float, rounds: int) -> tuple[flo
     def gap(eps: float) -> float:
         return float(log_delta_gaussian(mu, eps)) - goal
 
-    return float(brentq(gap, 0.0, _FARTHEST * mu * (1.0 + mu))), goal  # type: ignore[arg-type]
+    return bracketed_root(gap, 0.0, _FARTHEST * mu * (1.0 + mu), absolute=_NEAR), goal

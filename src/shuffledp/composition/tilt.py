@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 
 from shuffledp.composition.loss import LossLaw
+from shuffledp.numerics.roots import bracketed_root
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
@@ -98,7 +98,7 @@ def find_tilt(parts: Sequence[tuple[LossLaw, int]], epsilon: float) -> Tilt:
         low -= 1.0
     theta = start
     if below_top and slope(low) < 0.0 < slope(high):
-        theta = float(brentq(slope, low, high, xtol=1e-3))  # type: ignore[arg-type]
+        theta = bracketed_root(slope, low, high, absolute=1e-3)
     rho = math.exp(theta)
     logs = [(count, tilted(law, rho).log_n) for law, count in parts]
     return Tilt(

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
 from shuffledp.crowds.kernel import CrowdGains, Group, log_crowd_bound
+from shuffledp.numerics.roots import bracketed_root
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers import JointLaw
 from shuffledp.stealing.measures import Measure, Split, difference, labelled, reservoir
@@ -248,7 +248,7 @@ def _saddle(gains: CrowdGains, types: Sequence[Measure]) -> tuple[float, float, 
     elif slope(low) > 0.0:
         log_alpha = low
     else:
-        log_alpha = float(brentq(slope, low, high, xtol=1e-4))  # type: ignore[arg-type]
+        log_alpha = bracketed_root(slope, low, high, absolute=1e-4)
     alpha = math.exp(log_alpha)
     (rise, first, second), *rest = parts(alpha)
     mass = float(gains.reservoir.mass.sum()) + rise

@@ -6,10 +6,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-import numpy as np
-from scipy.optimize import brentq
-
 from shuffledp.divergence.profile import LARGEST_EPSILON
+from shuffledp.numerics.roots import bracketed_root
 
 _RELATIVE = 2e-5
 _NOTHING_LEFT = 1e6
@@ -52,7 +50,9 @@ def _guess(profile: Estimated, log_target: float, cap: float, start: float = 0.0
         low, high = high, min(high + 2.0 * (high - start), cap, LARGEST_EPSILON)
     if gap(high) <= 0.0:
         return high
-    return _root(gap, _start(gap, high) if low == 0.0 else low, high)
+    low = _start(gap, high) if low == 0.0 else low
+    near = _RELATIVE * max(low, 1e-16)
+    return bracketed_root(gap, low, high, absolute=near, relative=_RELATIVE)
 
 
 def _start(gap: Callable[[float], float], high: float) -> float:
@@ -63,8 +63,3 @@ def _start(gap: Callable[[float], float], high: float) -> float:
         if gap(low) <= 0.0:
             return low
     return 0.0
-
-
-def _root(gap: Callable[[float], float], low: float, high: float) -> float:
-    root = brentq(gap, low, high, xtol=_RELATIVE * max(low, 1e-16), rtol=np.float64(_RELATIVE))
-    return float(root)  # type: ignore[arg-type]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
 
 from shuffledp.divergence.gain import GainLaw
+from shuffledp.numerics.roots import bracketed_root
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
@@ -254,8 +254,7 @@ def _bisected(law: GainLaw, n: int, start: float, *, whole: bool) -> float:
     if not slope(low) <= 0.0 <= slope(high):
         # Any tilt is valid; where the equation has no solution in range a poor one must do.
         return math.exp(min(max(start, -_LARGEST_EXPONENT), _LARGEST_EXPONENT))
-    root = brentq(slope, low, high, xtol=1e-3)
-    return math.exp(float(root))  # type: ignore[arg-type]
+    return math.exp(bracketed_root(slope, low, high, absolute=1e-3))
 
 
 class TiltedLaw(NamedTuple):

@@ -11,8 +11,8 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import brentq
 
+from shuffledp.numerics.roots import bracketed_root
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
@@ -24,6 +24,8 @@ _FARTHEST, _STEEPEST = 500.0, 30.0
 # Chernoff bounds are tried at these shares of the normal law's best tilt.
 _TRIED = (0.5, 1.0, 1.6, 2.4)
 _PARTS = 60
+# Of log tau, which any value may be: the bound is a stationary point of it.
+_NEAR = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -153,7 +155,7 @@ def _balance(gains: Array) -> float | None:
         return 0.0
     for log_tau in np.geomspace(1e-8, steepest, _PARTS):
         if sign(float(log_tau)) > 0.0:
-            return float(brentq(sign, before, float(log_tau)))  # type: ignore[arg-type]
+            return bracketed_root(sign, before, float(log_tau), absolute=_NEAR)
         before = float(log_tau)
     return None
 

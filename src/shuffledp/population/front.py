@@ -7,7 +7,6 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
-from scipy.optimize import brentq
 from scipy.special import log_ndtr
 
 from shuffledp import _check
@@ -21,6 +20,7 @@ from shuffledp.errors import NotCertified, rejected
 from shuffledp.index import Estimate
 from shuffledp.models import MOST_CHANGED, PERFECT, Chained, Shuffler
 from shuffledp.neighbours import OfGroup, Relation
+from shuffledp.numerics.roots import bracketed_root
 from shuffledp.population.member import Member
 from shuffledp.randomizers import Randomizer
 from shuffledp.values.described import by_name
@@ -283,8 +283,7 @@ def _gaussian_epsilon(mu: float, log_target: float) -> float:
     if gap(0.0) <= 0.0:
         return 0.0
     high = mu * (0.5 * mu + math.sqrt(-2.0 * log_target) + 1.0)
-    root: Any = brentq(gap, 0.0, high, xtol=1e-14)
-    return float(root)
+    return bracketed_root(gap, 0.0, high, absolute=1e-14)
 
 
 def _victim(victim: Any, groups: int) -> int:

@@ -9,7 +9,6 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.optimize import minimize_scalar
 from scipy.special import betainc, betaincinv
 
 from shuffledp import _check
@@ -92,6 +91,9 @@ class PrivUnit(MeanRandomizer):
             return math.log1p(mass * math.expm1(eps0)) - math.log(first_moment(t, d))
 
         reach = min(1.0 - 1e-9, math.sqrt(2.0 * (eps0 + 40.0) / d))
+        # Here, as its import is a quarter of a command's time.
+        from scipy.optimize import minimize_scalar
+
         found: Any = minimize_scalar(loss, bounds=(-reach, reach), method="bounded")
         return cls(d=d, c=float(betainc(a, a, 0.5 * (1.0 - float(found.x)))), eps0=eps0)
 

@@ -12,9 +12,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from scipy.optimize import brentq
-
 from shuffledp.errors import NotCertified
+from shuffledp.numerics.roots import bracketed_root
 from shuffledp.stealing.bound import log_bound
 from shuffledp.stealing.cases import Case, FiniteCase
 from shuffledp.stealing.family import FamilyCase
@@ -266,7 +265,7 @@ class Along:
         if gap(start) <= 0.0:
             return math.exp(start)
         end = min(start + 2.0, high)
-        return math.exp(float(brentq(gap, start, end, xtol=_NEAR)))  # type: ignore[arg-type]
+        return math.exp(bracketed_root(gap, start, end, absolute=_NEAR))
 
 
 def _made(proposed: Proposed) -> _Anchor:

@@ -6,8 +6,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from scipy.optimize import brentq
-
+from shuffledp.numerics.roots import bracketed_root
 from shuffledp.stealing.bound import log_bound
 from shuffledp.stealing.cases import Case
 from shuffledp.stealing.proposal import estimated
@@ -89,7 +88,7 @@ def crossing(
     middle = min(middle, high)
     if above(low) <= 0.0:
         return math.exp(low), usual
-    found = float(brentq(above, low, middle, xtol=_ABOUT))  # type: ignore[arg-type]
+    found = bracketed_root(above, low, middle, absolute=_ABOUT)
     return math.exp(found), usual
 
 

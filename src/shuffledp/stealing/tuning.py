@@ -10,7 +10,6 @@ import math
 from typing import Any
 
 import numpy as np
-from scipy.optimize import minimize
 
 from shuffledp.pair import Array
 from shuffledp.stealing.bound import log_bound
@@ -127,6 +126,9 @@ def _minimised(
         return _bound_at(case, epsilon, n, choice, _tilted(rough, math.exp(float(x[-1]))))
 
     first = space.first
+    # Here, as its import is a quarter of a command's time.
+    from scipy.optimize import minimize
+
     result = minimize(
         value,
         first,
