@@ -158,7 +158,7 @@ def test_three_values_among_forty_users():
     assert found.witness["lower"]["others"] == [[0, 39]]
     blanket = acc.epsilon(delta=1e-6, analysis="blanket")
     alike = acc.epsilon(delta=1e-6, analysis="dataset")
-    assert 0.68964082 < alike.lower < found.lower
+    assert found.lower * (1.0 - 1e-6) < alike.lower < found.lower
     assert 0.7156 < blanket.upper < 0.71561
     delta = acc.delta(epsilon=0.5)
     assert delta.upper <= delta.lower * (1.0 + 1e-10)

@@ -63,7 +63,7 @@ def test_a_reader_that_stops_early_gets_no_traceback():
         "--eps0",
         "1",
         "-n",
-        "50",
+        "12",
         "--points",
         "4000",
         "--rtol",

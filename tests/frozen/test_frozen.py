@@ -34,7 +34,9 @@ def slack(name, kept, end):
         width = kept.get("upper_width")
     if width is None or not math.isfinite(width):
         return PROPOSED.get(kept["quantity"], USUAL)
-    return width + ROUNDING
+    # An eps whose width came out far narrower than was asked for may come out as asked another time.
+    asked = USUAL if kept["quantity"] == "epsilon" else 0.0
+    return max(width, asked) + ROUNDING
 
 
 def meets_no_less(found, kept):

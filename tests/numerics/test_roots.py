@@ -83,3 +83,8 @@ def test_an_end_may_be_the_root(end: float) -> None:
 def test_the_same_sign_at_both_ends_is_refused() -> None:
     with pytest.raises(ValueError, match=r"same sign at both ends, 0\.0 and 1\.0"):
         bracketed_root(lambda x: x + 1.0, 0.0, 1.0, absolute=1e-3)
+
+
+def test_of_a_smooth_function_the_root_is_nearer_than_the_bracket_is_wide() -> None:
+    found = bracketed_root(lambda x: math.exp(x) - 5.0, 0.0, 10.0, absolute=1e-2)
+    assert abs(found - math.log(5.0)) <= 1e-6

@@ -41,7 +41,7 @@ _LEAST_DELTA = 1e-300
 _FINE_RTOL = 1e-7
 # Ends farther apart than that, in eps and in log delta, are worth a slow analysis. Among fewer
 # users than so many, where an answer takes milliseconds, they have to be farther apart in eps,
-# those of delta half as far in eps too.
+# those of delta half as far in eps too. Where wider ends were asked for, these are wide enough.
 _GAP, _LOG_GAP, _MANY, _GAP_OF_FEW = 0.01, 0.005, 5_000, 0.02
 # A slow analysis looks for an end up to so much above the best one.
 _ABOVE = 1.3
@@ -87,7 +87,7 @@ class Search:
             enough=4.0 * self.rtol,
             reached=upper.value / (1.0 + self.rtol),
         )
-        gap = _GAP if self.n >= _MANY else _GAP_OF_FEW
+        gap = max(_GAP if self.n >= _MANY else _GAP_OF_FEW, self.rtol)
         if closing and analysis is None and upper.value > (1.0 + gap) * lower.value:
             # First numbers may serve from above the best end on only, and better ones below it.
             best = min(cap, _ABOVE * upper.value)
@@ -127,9 +127,9 @@ class Search:
         """Whether ends of log delta at this eps are so far apart that a slow analysis is tried."""
         if upper <= lower + _LOG_GAP:
             return False
-        if self.n >= _MANY:
+        if self.n >= _MANY and self.rtol <= _GAP:
             return True
-        nearer = epsilon / (1.0 + 0.5 * _GAP_OF_FEW)
+        nearer = epsilon / (1.0 + max(0.5 * _GAP_OF_FEW, self.rtol))
         return upper > self._lower_log_delta(nearer, reached=upper).value
 
     def _closer(self, upper: Found, run: Callable[[Evaluation, str], Found]) -> Found:

@@ -1,8 +1,9 @@
 """Solve for any one of eps0, noise, users or rounds, given the privacy target and the rest."""
 
+from shuffledp.calibration.counts import fewest, most_rounds, required_users
 from shuffledp.calibration.parameter_of_sums import parameter_of_sums, required_added
 from shuffledp.calibration.result import Calibration
-from shuffledp.calibration.solve import calibrate, fewest, meeting, most_rounds, required_users
+from shuffledp.calibration.solve import calibrate, meeting
 
 __all__ = [
     "Calibration",

@@ -38,7 +38,8 @@ def bracketed_root(
     Returns
     -------
     float
-        The end of the last bracket where the function is smaller in size.
+        Where the last values put the root in the last bracket: of a smooth function that is far
+        nearer than the bracket is wide.
 
     Raises
     ------
@@ -62,11 +63,13 @@ def bracketed_root(
             b, at_b = a, at_a
         a, at_a = inner, at_inner
         best, at_best = (a, at_a) if abs(at_a) < abs(at_b) else (b, at_b)
-        width = abs(b - a)
-        room = 0.5 * (absolute + relative * abs(best)) / width if width > 0.0 else math.inf
-        if room >= 0.5 or at_best == 0.0:
+        if at_best == 0.0:
             return best
-        share = min(max(_share((a, b, c), (at_a, at_b, at_c)), room), 1.0 - room)
+        room = 0.5 * (absolute + relative * abs(best)) / abs(b - a)
+        share = _share((a, b, c), (at_a, at_b, at_c))
+        if room >= 0.5:
+            return a + share * (b - a)
+        share = min(max(share, room), 1.0 - room)
     return best
 
 
