@@ -18,7 +18,8 @@ from typing import Any
 
 from shuffledp.errors import NotCertified, ParameterError
 
-from ._flint import acb, arb, float_above, float_below
+from ._flint import arb, float_above, float_below
+from .exponentials import squared_moduli
 
 __all__ = [
     "Atom",
@@ -45,8 +46,6 @@ _SUM_STEP, _PAYOFF_STEP, _REACH = 0.9, 0.45, 4.0
 # What tells most types to be no worse than the worst: h alpha = 0.15, which costs 1 % of J.
 _ROUGH = 0.15
 _MOST_NODES = 50_000
-# A product of so many rotations loses half a bit each: rectangles grow as they turn.
-_FRESH = 64
 _MOST_WORK = 60_000_000
 # Some ulps of a float, relatively.
 _ROUNDING = 1e-14
@@ -266,13 +265,5 @@ def step_for(common: Tilted, laws: Sequence[Tilted], n: int, alpha: float) -> fl
 
 def squares_of(law: Tilted, step: float, nodes: int) -> Iterable[arb]:
     """|phi(j step)|^2, j = 0 .. nodes, of the tilted law."""
-    weights = [acb(w / law.total) for w in law.weights]
-    turns = [acb(0, step * gain).exp() for gain in law.gains]
-    now: list[acb] = []
-    for j in range(nodes + 1):
-        if j % _FRESH == 0:
-            now = [acb(0, step * gain * j).exp() for gain in law.gains]
-        else:
-            now = [z * turn for z, turn in zip(now, turns, strict=True)]
-        phi = sum((w * z for w, z in zip(weights, now, strict=True)), acb(0))
-        yield phi.real * phi.real + phi.imag * phi.imag
+    weights = [w / law.total for w in law.weights]
+    return squared_moduli(weights, law.gains, arb(step), nodes)

@@ -11,7 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from ._flint import acb, acb_mat, arb
+from ._flint import acb, arb
+from .exponentials import Balls, Transform
 from .gains import GainLaw
 from .quadrature import Band
 
@@ -88,8 +89,7 @@ class Tilted:
 
     def _make_sums(self, number: int) -> _Sums:
         if number == 0 or self.law.far is None:
-            weight, gain = [acb(w) for w in self.weight], [acb(g) for g in self.gain]
-            return _Sums(weight, gain, self.error if self.errors else None)
+            return _Sums(self.weight, self.gain, self.error if self.errors else None)
         tilt = float(self.alpha.mid())
         high = self.reach * _WIDER**number * tilt
         weight, gain, errors = self.law.far.beyond(Band(tilt, high / _WIDER, high))
@@ -176,26 +176,13 @@ class Tilted:
 class _Sums:
     """phi(t) = sum w e^(i t g) within error(t), for some range of t."""
 
-    weight: list[acb]
-    gain: list[acb]
+    weight: Balls
+    gain: Balls
     error: Callable[[arb], arb] | None
 
     def table(self, step: arb, starts: Sequence[int], count: int) -> list[list[acb]]:
-        """Rows of phi((start + k) step), k < count.
-
-        e^(i (start + k) step g) is a product of two exponentials, so that all rows together are
-        a product of two matrices.
-        """
-        rows = []
-        for start in starts:
-            t = acb(0, start * step)
-            rows.append([w * (t * g).exp() for w, g in zip(self.weight, self.gain, strict=True)])
-        turns = [(acb(0, step) * g).exp() for g in self.gain]
-        columns, power = [], [acb(1)] * len(turns)
-        for _ in range(count):
-            columns.append(power)
-            power = [p * turn for p, turn in zip(power, turns, strict=True)]
-        product = acb_mat(rows) * acb_mat(columns).transpose()
+        """Rows of phi((start + k) step), k < count."""
+        product = Transform(self.weight, self.gain, step, count).rows(starts)
         found = []
         for i, start in enumerate(starts):
             row = [product[i, k] for k in range(count)]
