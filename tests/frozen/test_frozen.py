@@ -34,7 +34,7 @@ def slack(name, kept, end):
         width = kept.get("upper_width")
     if width is None or not math.isfinite(width):
         return PROPOSED.get(kept["quantity"], USUAL)
-    # An eps whose width came out far narrower than was asked for may come out as asked another time.
+    # An eps far narrower than was asked for may come out only as narrow as asked another time.
     asked = USUAL if kept["quantity"] == "epsilon" else 0.0
     return max(width, asked) + ROUNDING
 
