@@ -42,8 +42,10 @@ def slack(name, kept, end):
 def meets_no_less(found, kept):
     """The target is met, by a value at least as good: more of eps0 or rounds, or fewer users."""
     assert found.log_delta <= math.log(found.delta)
-    # As near to the edge as a search for a real number goes.
-    room = 0.0 if float(kept["value"]).is_integer() else 2e-6
+    # As near to the edge as a search for a real number goes. The eps of rounds has to meet the
+    # target too, and ends up to its own width above where delta meets it.
+    near = 2e-6 if found.rounds == 1 else 1e-4
+    room = 0.0 if float(kept["value"]).is_integer() else near
     if found.what == "n":
         assert found.value <= kept["value"]
     else:
