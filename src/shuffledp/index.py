@@ -18,9 +18,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import erfcx, lambertw
 
 from shuffledp import _check
+from shuffledp import _special as special
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.numerics.roots import bracketed_root
 from shuffledp.pair import ShuffledPair
@@ -219,7 +219,7 @@ def band_epsilon(*, chi: float, n: int, delta: float) -> float:
     n, delta = _check.count("n", n), _check.open_unit("delta", delta)
     argument = 1.0 / (2.0 * math.sqrt(2.0 * math.pi) * math.sqrt(n) * delta * chi)
     if math.isfinite(argument):
-        w = float(np.real(lambertw(argument)))
+        w = float(np.real(special.lambertw(argument)))
     else:
         # W e^W = x for x beyond the largest float: W + log W = log x.
         log_x = -math.log(delta) - math.log(2.0 * math.sqrt(2.0 * math.pi * n) * chi)
@@ -276,7 +276,7 @@ def _log_loss(t: float) -> float:
         density = math.exp(-0.5 * t * t - _LOG_SQRT_2PI)
         return math.log(density - t * 0.5 * math.erfc(t / math.sqrt(2.0)))
     if t < _FAR:
-        mills = math.sqrt(0.5 * math.pi) * float(erfcx(t / math.sqrt(2.0)))
+        mills = math.sqrt(0.5 * math.pi) * float(special.erfcx(t / math.sqrt(2.0)))
         return math.log(1.0 - t * mills) - 0.5 * t * t - _LOG_SQRT_2PI
     u = 1.0 / (t * t)
     series = u * (1.0 - 3.0 * u * (1.0 - 5.0 * u * (1.0 - 7.0 * u)))

@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from shuffledp import _check
+from shuffledp import _special as special
 
 Words = npt.NDArray[np.uint64]
 Integers = npt.NDArray[np.int64]
@@ -145,7 +145,7 @@ class RandomSource(ABC):
 
     def normal(self, size: int) -> Floats:
         """Standard normal by inversion."""
-        return ndtri(self.unit(size))
+        return special.ndtri(self.unit(size))
 
     def exponential(self, size: int) -> Floats:
         """Exponential with mean 1 by inversion."""

@@ -77,19 +77,27 @@ def test_a_reader_that_stops_early_gets_no_traceback():
         assert process.stderr.read() == ""
 
 
-WITHOUT_OPTIMIZE = """
+WITHOUT_SCIPY = """
 import sys
 from shuffledp.cli import main
 try:
     main(sys.argv[1:])
 finally:
-    heavy = ("scipy.optimize", "scipy.linalg", "scipy.stats", "scipy.signal", "matplotlib", "flint")
-    print("imported:", *(name for name in heavy if name in sys.modules))
+    print("imported:", *(name for name in ("scipy", "matplotlib", "flint") if name in sys.modules))
 """
 
 
-def test_the_common_command_imports_no_package_that_it_does_not_need():
-    base = [sys.executable, "-c", WITHOUT_OPTIMIZE]
-    done = run("epsilon", "k-rr", "--k", 4, "--eps0", 1, "-n", 1000, "--delta", 1e-6, base=base)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("epsilon", "k-rr", "--k", 4, "--eps0", 1, "-n", 1000, "--delta", 1e-6),
+        ("delta", "k-rr", "--k", 4, "--eps0", 1, "-n", 100_000, "--epsilon", 0.01),
+        ("epsilon", "oue", "--d", 16, "--eps0", 1, "-n", 1000, "--delta", 1e-6),
+        ("epsilon", "laplace", "--eps0", 1, "-n", 10_000, "--delta", 1e-6),
+    ],
+    ids=lambda words: f"{words[0]}-{words[1]}",
+)
+def test_a_common_command_imports_no_package_that_it_does_not_need(words):
+    done = run(*words, base=[sys.executable, "-c", WITHOUT_SCIPY])
     assert "upper" in done.stdout
     assert done.stdout.splitlines()[-1] == "imported:", done.stdout

@@ -13,9 +13,9 @@ import math
 from collections.abc import Iterator
 
 import numpy as np
-from scipy.special import bdtrc, gammaln
 
 from shuffledp import _check
+from shuffledp import _special as special
 from shuffledp.errors import rejected
 from shuffledp.pair import Array
 
@@ -102,7 +102,7 @@ def _counts(size: int, share: float) -> Iterator[tuple[Array, Array]]:
 def _log_binomial(n: int, c: Array, share: float) -> Array:
     if share >= 1.0:
         return np.where(c == n, 0.0, -np.inf)
-    log = gammaln(n + 1.0) - gammaln(c + 1.0) - gammaln(n - c + 1.0)
+    log = special.gammaln(n + 1.0) - special.gammaln(c + 1.0) - special.gammaln(n - c + 1.0)
     return log + c * math.log(share) + (n - c) * math.log1p(-share)
 
 
@@ -110,7 +110,7 @@ def _at_least(c: Array, k: Array) -> Array:
     """P(Bin(c, 1/2) >= k)."""
     inside = (k > 0.0) & (k <= c)
     values = np.where(k <= 0.0, 1.0, 0.0)
-    values[inside] = bdtrc(k[inside] - 1.0, c[inside].astype(np.int64), 0.5)
+    values[inside] = special.bdtrc(k[inside] - 1.0, c[inside].astype(np.int64), 0.5)
     return values
 
 

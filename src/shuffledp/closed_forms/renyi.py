@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import gammaln
 
 from shuffledp import _check
+from shuffledp import _special as special
 from shuffledp.errors import NotCertified
 from shuffledp.pair import Array
 
@@ -37,7 +37,7 @@ def girgis(*, eps0: float, n: int, order: int) -> float:
     terms = np.concatenate(
         [
             [0.0, math.log(math.comb(order, 2)) + 2.0 * log_gap - log_blanket - eps0],
-            _log_choose(order, i) + np.log(i) + gammaln(0.5 * i) + 0.5 * i * log_spread,
+            _log_choose(order, i) + np.log(i) + special.gammaln(0.5 * i) + 0.5 * i * log_spread,
             [eps0 * order - (n - 1) / (8.0 * grow)],
         ]
     )
@@ -82,7 +82,7 @@ def binary_rr(*, eps0: float, n: int, order: int) -> float:
 
 
 def _log_choose(n: int, k: Array) -> Array:
-    return gammaln(n + 1.0) - gammaln(k + 1.0) - gammaln(n - k + 1.0)
+    return special.gammaln(n + 1.0) - special.gammaln(k + 1.0) - special.gammaln(n - k + 1.0)
 
 
 def _log_sum_exp(terms: Array) -> float:

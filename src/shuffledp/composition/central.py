@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.special import log_ndtr
 
 from shuffledp import _check, theorems
+from shuffledp import _special as special
 from shuffledp._check import exact
 from shuffledp.bound import Theorem
 from shuffledp.composition.curve import Curve, reach
@@ -113,7 +113,7 @@ def gaussian_tail(order: float, epsilon: float, mu: float) -> float:
     most A E[e^{(A-1)L}; L > eps] = A e^{A(A-1)mu^2/2} Phi(-(eps - mu^2/2 - (A-1)mu^2)/mu).
     """
     z = (epsilon - 0.5 * mu * mu) / mu - (order - 1.0) * mu
-    log = math.log(order) + 0.5 * order * (order - 1.0) * mu * mu + float(log_ndtr(-z))
+    log = math.log(order) + 0.5 * order * (order - 1.0) * mu * mu + float(special.log_ndtr(-z))
     return log + 1e-9 * (1.0 + abs(log) + z * z)
 
 

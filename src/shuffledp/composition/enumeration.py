@@ -6,10 +6,10 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import gammaln
 
 from shuffledp.composition.loss import LossLaw
 from shuffledp.numerics import LogInterval
+from shuffledp.numerics.factorials import log_factorials
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
@@ -61,13 +61,13 @@ def _sums(law: LossLaw, count: int) -> tuple[Array, Array, Array]:
             if last
             else np.arange(index.size) - np.repeat(np.cumsum(repeats) - repeats, repeats)
         )
-        log_factorial = gammaln(c + 1.0)
+        log_factorial = log_factorials(c)
         term = c * math.log(mass) - log_factorial
         loss = loss[index] + c * one
         log_mass = log_mass[index] + term
         size = size[index] + c * abs(math.log(mass)) + log_factorial
         left = left[index] - c
-    whole = float(gammaln(count + 1.0))
+    whole = math.lgamma(count + 1)
     return loss, log_mass + whole, size + whole
 
 

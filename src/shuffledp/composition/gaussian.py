@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import erfcx, ndtr
 
+from shuffledp import _special as special
 from shuffledp.numerics import LogInterval
 from shuffledp.pair import Array
 
@@ -36,7 +36,7 @@ def log_delta_gaussian(mu: float | Array, epsilon: float | Array) -> Array:
     bulk = -0.5 * near**2 - _LOG_ROOT + np.log(gap)
     # Far to the left of the kink nearly all mass counts.
     density = np.exp(-0.5 * np.maximum(left, -38.0) ** 2 - _LOG_ROOT)
-    head = ndtr(-np.minimum(left, _FAR_LEFT)) - density * _mills(np.maximum(right, 0.0))
+    head = special.ndtr(-np.minimum(left, _FAR_LEFT)) - density * _mills(np.maximum(right, 0.0))
     return np.where(left < _FAR_LEFT, np.log(np.maximum(head, 0.5)), bulk)
 
 
@@ -92,7 +92,7 @@ def mu_through(epsilon: float, log_delta: float) -> float:
 
 def _mills(z: Array) -> Array:
     """(1 - Phi(z))/phi(z)."""
-    return math.sqrt(0.5 * math.pi) * erfcx(z / math.sqrt(2.0))
+    return math.sqrt(0.5 * math.pi) * special.erfcx(z / math.sqrt(2.0))
 
 
 def _one_minus_z_mills(z: Array) -> Array:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import log_ndtr
 
+from shuffledp import _special as special
 from shuffledp.composition.curve import Curve
 from shuffledp.composition.gaussian import error_of_log, log_delta_gaussian, mu_through
 from shuffledp.composition.renyi import Curves
@@ -94,7 +94,7 @@ def _covered(eps: Array, value: Array, mu: float) -> np.ndarray:
     middle = 0.5 * (left + right)
     base = log_delta_gaussian(mu, middle) - error_of_log(mu, middle) - 1e-12
     # The tangent at the middle in a = e^eps is h_mu (1 + ratio (1 - a/a_m)).
-    log_ratio = middle + log_ndtr(-middle / mu - 0.5 * mu) - base
+    log_ratio = middle + special.log_ndtr(-middle / mu - 0.5 * mu) - base
     ratio = np.exp(np.minimum(log_ratio, 700.0))
     doubt = 1e-9 * ratio * (1.0 + (middle / mu) ** 2 * 1e-5)
     rise = -np.expm1(left - middle) * ratio - doubt

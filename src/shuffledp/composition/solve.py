@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from scipy.special import ndtri
-
+from shuffledp import _special as special
 from shuffledp.composition.delta import Parts
 from shuffledp.composition.tilt import tilted
 
@@ -24,7 +23,7 @@ def normal_guess(parts: Parts, log_target: float) -> float:
             found = tilted(law, 0.0)
             mean += count * found.mean
             variance += count * found.variance
-    quantile = -float(ndtri(math.exp(max(log_target, -700.0))))
+    quantile = -float(special.ndtri(math.exp(max(log_target, -700.0))))
     return mean + quantile * math.sqrt(variance)
 
 

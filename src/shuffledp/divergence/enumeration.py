@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import gammaln
 
 from shuffledp.numerics import LogInterval
+from shuffledp.numerics.factorials import log_factorials
 from shuffledp.pair import UNIT_ROUNDOFF, Array, ShuffledPair
 
 U = UNIT_ROUNDOFF
@@ -55,16 +55,18 @@ class Enumeration:
                 starts = np.cumsum(repeats) - repeats
                 c = np.arange(index.size) - np.repeat(starts, repeats)
             rest = left[index] - c
-            term = c * math.log(w[j]) - gammaln(c + 1.0)
+            log_factorial = log_factorials(c)
+            term = c * math.log(w[j]) - log_factorial
             log_p = log_p[index] + term
-            size = size[index] + np.abs(term) + np.abs(gammaln(c + 1.0))
+            size = size[index] + np.abs(term) + log_factorial
             up = up[index] + c * above[j]
             down = down[index] + c * below[j]
             total_a = total_a[index] + c * a[j]
             total_b = total_b[index] + c * b[j]
             left = rest
-        self.log_p = log_p + float(gammaln(n + 1.0))
-        rounding = 16 * U * (size + 4.0 + float(gammaln(n + 1.0)))
+        whole = math.lgamma(n + 1)
+        self.log_p = log_p + whole
+        rounding = 16 * U * (size + 4.0 + whole)
         self.log_high = self.log_p + up * (1.0 + 1e-9) + rounding
         # (1 - x)^c >= 1 - c x.
         self.sure = np.maximum(1.0 - down * (1.0 + 1e-9) - np.expm1(np.minimum(rounding, 1.0)), 0.0)

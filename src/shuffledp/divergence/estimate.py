@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy.special import erfcx, log_ndtr
 
 from shuffledp.divergence.gain import GainLaw, mean_gain, part_below, plain_law, trimmed
 from shuffledp.divergence.layers import ROUGH_CELLS, Hint
 from shuffledp.divergence.scattered import coarse, is_scattered
 from shuffledp.divergence.tilt import find_tilt
+from shuffledp.numerics.normal import log_mean_excess
 from shuffledp.pair import ShuffledPair
 
 _LARGEST_LOSS, _RARE_LOSS = 6.0, 2.5
@@ -59,14 +59,7 @@ def _normal_part(alpha: float, slope: float, variance: float) -> float:
     # Where S hardly varies both are next to infinite; their squares must not overflow.
     distance = min(max(slope / alpha / deviation, -1e100), 1e100)
     z = max(distance - alpha * deviation, -1e100)
-    if z < -1e3:
-        log_tail = math.log(1.0 / (z * z) * (1.0 - 3.0 / (z * z)))
-    elif z < -5.0:
-        log_tail = math.log1p(z * math.sqrt(0.5 * math.pi) * float(erfcx(-z / math.sqrt(2.0))))
-    else:
-        log_part = 0.5 * z * z + float(log_ndtr(z)) + 0.5 * math.log(2.0 * math.pi)
-        log_tail = math.log1p(z * math.exp(log_part)) if z < 5.0 else math.log(z) + log_part
-    return log_tail + math.log(deviation / _SQRT_TAU) - 0.5 * distance**2
+    return log_mean_excess(z) + math.log(deviation / _SQRT_TAU) - 0.5 * distance**2
 
 
 def rough_parts(law: GainLaw, n: int, cuts: Sequence[float]) -> list[Part]:

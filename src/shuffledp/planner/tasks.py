@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
 import numpy as np
-from scipy.special import ndtri
 
 from shuffledp import _check
+from shuffledp import _special as special
 from shuffledp.compare import candidates
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.multimessage import CheuZhilyaev, MixDUMP, MultiMessage, PureDUMP
@@ -106,7 +106,7 @@ class Task(ABC):
 
     def largest(self, error: float) -> float:
         """What all errors together do not exceed with probability 95%, if they were normal."""
-        return error * -float(ndtri(0.5 * (1.0 - _SURE) / self.answers))
+        return error * -float(special.ndtri(0.5 * (1.0 - _SURE) / self.answers))
 
 
 @dataclass(frozen=True, kw_only=True)

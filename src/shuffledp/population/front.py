@@ -7,9 +7,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, overload
 
-from scipy.special import log_ndtr
-
 from shuffledp import _check
+from shuffledp import _special as special
 from shuffledp.amplification import Trust, settings
 from shuffledp.analysis import Found
 from shuffledp.analysis.ends import Ends
@@ -275,8 +274,8 @@ def _gaussian_epsilon(mu: float, log_target: float) -> float:
         return math.inf
 
     def gap(epsilon: float) -> float:
-        first = float(log_ndtr(-epsilon / mu + 0.5 * mu))
-        second = epsilon + float(log_ndtr(-epsilon / mu - 0.5 * mu))
+        first = float(special.log_ndtr(-epsilon / mu + 0.5 * mu))
+        second = epsilon + float(special.log_ndtr(-epsilon / mu - 0.5 * mu))
         # log(e^first - e^second), second < first.
         return first + math.log(max(-math.expm1(second - first), 1e-300)) - log_target
 

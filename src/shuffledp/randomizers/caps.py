@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import betainc, betaincinv, gammaln
 
+from shuffledp import _special as special
 from shuffledp.pair import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF
@@ -26,20 +26,20 @@ _WORST_REL = 1e-9
 def height(mass: float, d: int) -> float:
     """t with P(U_1 >= t) = mass, to a few units of the last place of 1."""
     a = 0.5 * (d - 1)
-    return 1.0 - 2.0 * float(betaincinv(a, a, mass))
+    return 1.0 - 2.0 * float(special.betaincinv(a, a, mass))
 
 
 def first_moment(t: float, d: int) -> float:
     """E[U_1; U_1 >= t] = (1 - t^2)^((d-1)/2) Gamma(d/2) / (sqrt(pi) Gamma((d-1)/2) (d - 1))."""
     a = 0.5 * (d - 1)
-    log = a * math.log1p(-t * t) + float(gammaln(a + 0.5) - gammaln(a))
+    log = a * math.log1p(-t * t) + float(special.gammaln(a + 0.5) - special.gammaln(a))
     return math.exp(log) / (math.sqrt(math.pi) * (d - 1))
 
 
 def second_moment(t: float, d: int) -> float:
     """E[U_1^2; U_1 >= t], by parts: t E[U_1; U_1 >= t] + P(cap at t in d + 2 dimensions)/d."""
     a = 0.5 * (d + 1)
-    return t * first_moment(t, d) + float(betainc(a, a, 0.5 * (1.0 - t))) / d
+    return t * first_moment(t, d) + float(special.betainc(a, a, 0.5 * (1.0 - t))) / d
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ def _beside(t: float, slope: float, d: int) -> float:
     """P(U_2 >= t | U_1 = t), with room for the error of t."""
     share = t / (slope * t) * (1.0 - 1e-9)
     a = 0.5 * (d - 2)
-    return (1.0 + 1e-6) * float(betainc(a, a, 0.5 * max(0.0, 1.0 - share)))
+    return (1.0 + 1e-6) * float(special.betainc(a, a, 0.5 * max(0.0, 1.0 - share)))
 
 
 def _sector(start: float, slope: float, d: int) -> tuple[float, float]:

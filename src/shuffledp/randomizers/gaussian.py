@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import log_ndtr, ndtri
 
 from shuffledp import _check
+from shuffledp import _special as special
 from shuffledp.errors import NotCertified
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
@@ -81,9 +81,12 @@ class Gaussian(MeanRandomizer):
     def local_epsilon(self, delta: float) -> float:
         """eps = d^2/2 - d Phi^-1(delta): delta(eps) <= Phi(d/2 - eps/d), the first term alone."""
         d = self.distance
-        value = max(0.5 * d * d - d * float(ndtri(delta)), 0.0) * (1.0 + 1e-9) + 1e-12
+        value = max(0.5 * d * d - d * float(special.ndtri(delta)), 0.0) * (1.0 + 1e-9) + 1e-12
         for _ in range(_ROUNDS):
-            if float(log_ndtr(0.5 * d - value / d)) * (1.0 - 1e-11) <= math.log(delta) - 1e-11:
+            if (
+                float(special.log_ndtr(0.5 * d - value / d)) * (1.0 - 1e-11)
+                <= math.log(delta) - 1e-11
+            ):
                 return value
             value *= 1.0 + 1e-6
         return math.inf

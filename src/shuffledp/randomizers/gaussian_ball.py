@@ -10,9 +10,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammainc, gammaincc, gammainccinv, gammaincinv, ndtr
 
 from shuffledp import _check
+from shuffledp import _special as special
 from shuffledp.errors import NotCertified
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
@@ -236,9 +236,9 @@ def _squares(freedom: int) -> Array:
     """Cut points of the squared length across, at even probabilities in the bulk."""
     a = 0.5 * freedom
     z = np.concatenate([np.linspace(-_BULK, _BULK, _ACROSS * 3 // 4), [7.0, 9.0, 11.0, 13.6]])
-    chance = ndtr(z[z < 0.0])
-    below = 2.0 * gammaincinv(a, chance)
-    above = 2.0 * gammainccinv(a, ndtr(-z[z >= 0.0]))
+    chance = special.ndtr(z[z < 0.0])
+    below = 2.0 * special.gammaincinv(a, chance)
+    above = 2.0 * special.gammainccinv(a, special.ndtr(-z[z >= 0.0]))
     return np.concatenate([[0.0], below, above])
 
 
@@ -250,7 +250,11 @@ def _normal(z: Array) -> Array:
 def _between(left: Array, right: Array) -> Array:
     """P(left <= Z <= right), from the side where it is small."""
     mirrored = left > 0.0
-    return np.where(mirrored, ndtr(-left) - ndtr(-right), ndtr(right) - ndtr(left))
+    return np.where(
+        mirrored,
+        special.ndtr(-left) - special.ndtr(-right),
+        special.ndtr(right) - special.ndtr(left),
+    )
 
 
 def _chi_square(freedom: int, low: Array, high: Array) -> Array:
@@ -259,7 +263,7 @@ def _chi_square(freedom: int, low: Array, high: Array) -> Array:
     upper = low > freedom
     found = np.where(
         upper,
-        gammaincc(a, 0.5 * low) - gammaincc(a, 0.5 * high),
-        gammainc(a, 0.5 * high) - gammainc(a, 0.5 * low),
+        special.gammaincc(a, 0.5 * low) - special.gammaincc(a, 0.5 * high),
+        special.gammainc(a, 0.5 * high) - special.gammainc(a, 0.5 * low),
     )
     return np.maximum(found, 0.0)

@@ -8,9 +8,9 @@ from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
-from scipy.special import gammaincc, gammainccinv
 
 from shuffledp import _check
+from shuffledp import _special as special
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.additive import LARGEST_EXPONENT, AdditiveNoise, Noise
 from shuffledp.randomizers.interval import checked_interval
@@ -90,9 +90,9 @@ class GeneralizedGaussian(AdditiveNoise):
         if self.shape <= 1.0:
             return self.eps0
         a, b, d = 1.0 / self.shape, self.shape, self.distance
-        level = float(gammainccinv(a, min(2.0 * delta, 1.0) * (1.0 - 1e-9)))
+        level = float(special.gammainccinv(a, min(2.0 * delta, 1.0) * (1.0 - 1e-9)))
         for _ in range(_ROUNDS):
-            if 0.5 * float(gammaincc(a, level)) * (1.0 + 1e-9) <= delta:
+            if 0.5 * float(special.gammaincc(a, level)) * (1.0 + 1e-9) <= delta:
                 break
             level = level * (1.0 + 1e-9) + 1e-300
         else:
@@ -140,7 +140,7 @@ class GeneralizedGaussian(AdditiveNoise):
 def power_quantile(shape: float, u: Array) -> Array:
     """|Z|/s that is exceeded with probability u: the Gamma(1/b) quantile to the power 1/b."""
     a = 1.0 / shape
-    power = gammainccinv(a, u)
+    power = special.gammainccinv(a, u)
     # P(a, x) = x^a/Gamma(a + 1) where x is too small for a float.
     tiny = (1.0 - u) * math.gamma(a + 1.0) if a < 100.0 else np.zeros_like(u)
     return np.where(power > 1e-200, power**a, tiny)

@@ -11,9 +11,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import gammainccinv, gammaln, kve
 
 from shuffledp import _check
+from shuffledp import _special as special
 from shuffledp.errors import rejected
 from shuffledp.neighbours import REPLACEMENT, Relation, Within
 from shuffledp.pair import UNIT_ROUNDOFF
@@ -176,7 +176,7 @@ class LaplaceBall(MeanRandomizer):
         """
         z = 0.5 * self._given / self.scale
         a = 0.5 * self.d
-        k = (self.d - 1.0) / z * float(kve(a, z) / kve(a - 1.0, z))
+        k = (self.d - 1.0) / z * float(special.kve(a, z) / special.kve(a - 1.0, z))
         edges = np.linspace(0.0, math.pi, min(_MOST_CELLS, max(_FEWEST_CELLS, cells)) + 1)
         half = 0.5 * np.diff(edges)[:, None]
         phi = 0.5 * (edges[1:] + edges[:-1])[:, None] + half * _NODES
@@ -231,7 +231,9 @@ class LaplaceBall(MeanRandomizer):
             count = len(place)
             across = source.normal(count * self.d).reshape(count, self.d)
             across /= np.sqrt(np.einsum("ij,ij->i", across, across))[:, None]
-            length = gammainccinv(float(self.d), source.fine_unit(count)) * (self.scale / width)
+            length = special.gammainccinv(float(self.d), source.fine_unit(count)) * (
+                self.scale / width
+            )
             cells = to_lattice(place.ravel(), int(steps), source).reshape(place.shape)
             noise = np.floor(across * length[:, None] * steps)
             reports[users] = -self.radius + width * ((cells + noise + 0.5) / steps)
@@ -253,8 +255,14 @@ def total_variation(separation: float, d: int) -> float:
     edges = np.linspace(0.0, 0.5 * separation, _PARTS + 1)
     s = edges[1:-1]
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
-        log = a * np.log(s) + np.log(kve(a, s)) - s - (a - 1.0) * math.log(2.0) - float(gammaln(a))
+        log = (
+            a * np.log(s)
+            + np.log(special.kve(a, s))
+            - s
+            - (a - 1.0) * math.log(2.0)
+            - float(special.gammaln(a))
+        )
         fall = np.where(np.isfinite(log), np.exp(np.minimum(log, 0.0)), 1.0)
-    top = math.exp(float(gammaln(a) - gammaln(a + 0.5))) / math.sqrt(math.pi)
+    top = math.exp(float(special.gammaln(a) - special.gammaln(a + 0.5))) / math.sqrt(math.pi)
     total = top * edges[1] * (1.0 + math.fsum(fall.tolist())) * (1.0 + 1e-10)
     return min(total, math.tanh(0.5 * separation) * (1.0 + 8 * U), 1.0)

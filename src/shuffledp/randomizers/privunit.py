@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import betainc, betaincinv
 
 from shuffledp import _check
+from shuffledp import _special as special
 from shuffledp.errors import NotCertified
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.caps import first_moment, height, orthogonal_overlap, second_moment
@@ -87,7 +87,7 @@ class PrivUnit(MeanRandomizer):
         a = 0.5 * (d - 1)
 
         def loss(t: float) -> float:
-            mass = float(betainc(a, a, 0.5 * (1.0 - t)))
+            mass = float(special.betainc(a, a, 0.5 * (1.0 - t)))
             return math.log1p(mass * math.expm1(eps0)) - math.log(first_moment(t, d))
 
         reach = min(1.0 - 1e-9, math.sqrt(2.0 * (eps0 + 40.0) / d))
@@ -95,7 +95,7 @@ class PrivUnit(MeanRandomizer):
         from scipy.optimize import minimize_scalar
 
         found: Any = minimize_scalar(loss, bounds=(-reach, reach), method="bounded")
-        return cls(d=d, c=float(betainc(a, a, 0.5 * (1.0 - float(found.x)))), eps0=eps0)
+        return cls(d=d, c=float(special.betainc(a, a, 0.5 * (1.0 - float(found.x)))), eps0=eps0)
 
     @property
     def message_bits(self) -> float:
@@ -170,7 +170,7 @@ class PrivUnit(MeanRandomizer):
         a = 0.5 * (self.d - 1)
         uniform = source.unit(len(away))
         share = np.where(away, self.c + (1.0 - self.c) * uniform, self.c * uniform)
-        return betaincinv(a, a, share)
+        return special.betaincinv(a, a, share)
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
         return self._directions(reports, "reports") / self._usable()

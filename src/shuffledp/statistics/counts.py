@@ -16,8 +16,8 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import betaincinv, ndtri_exp
 
+from shuffledp import _special as special
 from shuffledp.values.described import ByContent
 
 Floats = npt.NDArray[np.floating[Any]]
@@ -164,7 +164,7 @@ def least_holders(
     linear in m, with the slope of a normal law: Newton steps to whole numbers, a little too far, so
     that the bracket closes from both ends. What is returned is its outer end.
     """
-    wanted = float(ndtri_exp(math.log(tail) + math.log1p(-_SLACK)))
+    wanted = float(special.ndtri_exp(math.log(tail) + math.log1p(-_SLACK)))
     slope = _drift(own) - _drift(other)
     quiet = sum((trials * _variance(step) for trials, step in rest), users * 0.0)
 
@@ -223,7 +223,7 @@ def _score_part(counts: Floats, groups: Groups) -> Floats:
     found = np.where(counts <= least, np.inf, -np.inf)
     if bool(inside.any()):
         chosen = [(trials[inside], step) for trials, step in groups]
-        found[inside] = ndtri_exp(log_reached(counts[inside], chosen))
+        found[inside] = special.ndtri_exp(log_reached(counts[inside], chosen))
     return found
 
 
@@ -341,6 +341,8 @@ def hoeffding_ends(ones: float, trials: int, tail: float) -> tuple[float, float]
     Binomial limits: for a given mean, bits of equal probability have the heaviest tails (Hoeffding
     1956, Theorem 5), so these hold whatever the single probabilities are.
     """
-    low = 0.0 if ones <= 0 else float(betaincinv(ones, trials - ones + 1.0, tail))
-    high = 1.0 if ones >= trials else float(betaincinv(ones + 1.0, trials - ones, 1.0 - tail))
+    low = 0.0 if ones <= 0 else float(special.betaincinv(ones, trials - ones + 1.0, tail))
+    high = (
+        1.0 if ones >= trials else float(special.betaincinv(ones + 1.0, trials - ones, 1.0 - tail))
+    )
     return low, high

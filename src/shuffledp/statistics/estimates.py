@@ -8,9 +8,9 @@ from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
-from scipy.special import ndtri
 
 from shuffledp import _check
+from shuffledp import _special as special
 from shuffledp.errors import rejected
 from shuffledp.values.described import ByContent
 
@@ -190,7 +190,7 @@ def limits(
     that is beyond.
     """
     if law is None:
-        z = -float(ndtri(tail))
+        z = -float(special.ndtri(tail))
         return estimates - z * errors, estimates + z * errors
     low, high = (np.reshape(end, estimates.shape) for end in law.ends(tail))
     return np.minimum(low, estimates), np.maximum(high, estimates)

@@ -16,8 +16,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from scipy.special import erfcx
 
+from shuffledp import _special as special
 from shuffledp.pair import Array
 from shuffledp.stealing.bound import Gains
 from shuffledp.stealing.jump_worst import SLIGHT, Family, LargestSums
@@ -107,7 +107,7 @@ def _log_sum(
     )
     k = n * a + 0.5 * (smooth / alpha) ** 2
     p, q = n * (b - 0.5 * a * a), n * (a * b - c - a * a * a / 3.0)
-    first = math.pi / alpha * float(erfcx(alpha * math.sqrt(k)))
+    first = math.pi / alpha * float(special.erfcx(alpha * math.sqrt(k)))
     # int t^(m + 2) e^{-k t^2}/(alpha^2 + t^2) = int t^m e^{-k t^2} - alpha^2 int t^m ../(..).
     plain, powers = math.sqrt(math.pi / k), [first]
     for m in (1.0, 3.0, 5.0, 7.0):
