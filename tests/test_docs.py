@@ -40,6 +40,8 @@ PROGRAMS = {
 }
 # The ends of eps and of delta, which are printed to eight digits.
 LONG_NUMBER = re.compile(r"\b\d+\.\d{7,}\b")
+# A float written with all its digits has 15 to 17 of them.
+ALL_DIGITS = 15
 # Commands that need the tutorial's data, and what earlier ones made of it.
 NEEDS_DATA = ("--input", "--reports", "prepare.py", "cmp")
 
@@ -79,19 +81,32 @@ class Step:
 
 
 def as_written(page, printed):
-    """What was printed, where a number's last digit alone differs from the page's by one.
+    """What was printed, where a number's last digits alone differ from the page's.
 
-    Where an end is certified is proposed by floats, and these differ between processors.
+    Where an end is certified is proposed by floats, and these differ between processors: by one in
+    the last of eight digits, and of a number with all its digits in what is beyond the twelfth.
     """
-    long = {Decimal(number) for number in LONG_NUMBER.findall(page)}
+    long = {number: Decimal(number) for number in LONG_NUMBER.findall(page)}
 
     def same(match):
         found = Decimal(match[0])
-        unit = Decimal((0, (1,), found.as_tuple().exponent))
-        beside = [number for number in (found, found - unit, found + unit) if number in long]
-        return f"{beside[0]:f}" if beside else match[0]
+        near = [written for written, number in long.items() if alike(found, number)]
+        return near[0] if near else match[0]
 
     return LONG_NUMBER.sub(same, printed)
+
+
+def alike(found, number):
+    if min(len(value.as_tuple().digits) for value in (found, number)) >= ALL_DIGITS:
+        return abs(found - number) <= Decimal("1e-12") * number
+    units = [value.as_tuple().exponent for value in (found, number)]
+    return units[0] == units[1] and abs(found - number) <= Decimal((0, (1,), units[0]))
+
+
+def test_of_a_number_with_all_its_digits_the_first_twelve_are_compared():
+    one, other = "scale = 1.4787247356089919", "scale = 1.478724735608992"
+    assert as_written(one, other) == one
+    assert as_written(one, "scale = 1.478724735602992") == "scale = 1.478724735602992"
 
 
 def test_only_the_last_digit_of_a_long_number_may_differ():
