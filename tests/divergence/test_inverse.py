@@ -164,7 +164,7 @@ def test_ends_of_what_was_evaluated():
         evaluated = inverse.Evaluated(cast("PairProfile", curve), -2.0, upper=upper)
         assert evaluated.ends() == (0.0, None)
         evaluated.known.update(known)
-        evaluated._found = None
+        evaluated._ends = None
         low, high = evaluated.ends()
         if upper:
             assert high == 2.5

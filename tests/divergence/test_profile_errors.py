@@ -453,13 +453,13 @@ def test_targets_on_a_bracket_end_are_not_reached():
         low = Curve(lambda e, off=off: target - off, slack=0.0)
         high = Curve(lambda e, off=off: target + off, slack=0.0)
         low, high = (inverse.Evaluated(c, target, upper=True) for c in (low, high))
-        assert inverse._below(low, 1.0, 1e-3) is below
-        assert inverse._above(high, 1.0, 1e-3) is above
-        assert not inverse._below(high, 1.0, 1e-3)
-        assert not inverse._above(low, 1.0, 1e-3)
+        assert low.below(1.0, 1e-3) is below
+        assert high.above(1.0, 1e-3) is above
+        assert not high.below(1.0, 1e-3)
+        assert not low.above(1.0, 1e-3)
     for log_target in (-1e-9, -1.0, -690.0):
-        exact_slack = inverse.target_slack(log_target)
-        assert exact_slack >= 2 * U * max(abs(log_target), 1e-3)
+        curve = inverse.Evaluated(Curve(lambda e: -e), log_target, upper=True)
+        assert curve.slack >= 2 * U * max(abs(log_target), 1e-3)
 
 
 def test_mass_that_is_seen_for_sure_has_no_finite_epsilon():

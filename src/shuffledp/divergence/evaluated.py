@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from shuffledp.divergence.chords import certified_ends
 from shuffledp.divergence.profile import LOOSE, PairProfile
-from shuffledp.numerics import LogInterval
+from shuffledp.numerics import LogInterval, common
 from shuffledp.pair import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF
@@ -18,7 +18,7 @@ NARROWEST = 3e-13
 _SHARE, _NOT_FAR = 0.6, 0.01
 # What is within so many times the width that is asked for is not asked again: it would gain little.
 _MET = 3.0
-ANYTHING = LogInterval(-math.inf, math.inf)
+_ANYTHING = LogInterval(-math.inf, math.inf)
 # How far apart, in log delta, two brackets give a slope: against their widths; not too far.
 _SURE, _REACH = 0.5, 3.0
 
@@ -47,68 +47,58 @@ class Accuracy(NamedTuple):
         return again if _NOT_FAR * wanted <= again <= wanted else wanted
 
 
-class Known:
-    """A profile, and what one question has learned of it: what is known narrower is not asked."""
+class Evaluated:
+    """A profile, and all that one question has learned of it on the way to one target.
 
-    def __init__(self, profile: PairProfile) -> None:
-        self._profile = profile
+    The end that is claimed (the upper one of an upper bound) is a point that was evaluated, so that
+    evaluating it again gives no more than the target; the other one may lie between such points.
+
+    Attributes
+    ----------
+    profile : PairProfile
+        The curve.
+    log_target : float
+        log of the target delta.
+    upper : bool
+        Which end is claimed.
+    outward : float
+        1 where the claimed end lies above the crossing, -1 where below.
+    slack : float
+        log(delta) itself is rounded: by no more than that.
+    known : dict of float to LogInterval
+        The narrowest bracket at each eps that was evaluated.
+    """
+
+    def __init__(self, profile: PairProfile, log_target: float, *, upper: bool) -> None:
+        self.profile, self.log_target, self.upper = profile, log_target, upper
+        self.outward = 1.0 if upper else -1.0
+        self.slack = 4 * U * (1.0 + abs(log_target))
+        # delta(0) <= 1 comes for nothing.
+        self.known: dict[float, LogInterval] = {0.0: LogInterval(-math.inf, 0.0)}
         self._asked: dict[float, tuple[float, ...]] = {}
-        self._best: dict[float, LogInterval] = {}
+        self._ends: Ends | None = None
 
     def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
-        """All brackets at this eps so far, about as narrow together as ``width``."""
-        asked, known = self._asked.get(epsilon, ()), self._best.get(epsilon, ANYTHING)
+        """All brackets at this eps so far, about as narrow together as ``width``.
+
+        What is known narrower is not asked.
+        """
+        asked, known = self._asked.get(epsilon, ()), self.known.get(epsilon, _ANYTHING)
         if width in asked or known.width <= width:
             return known
         if asked and min(asked) < width and known.width <= _MET * width:
             return known
-        found = self._profile.log_delta(epsilon, width=width)
+        self._asked[epsilon] = (*asked, width)
         # A narrower request may do worse: more terms mean more rounding.
-        found = LogInterval(max(found.low, known.low), min(found.high, known.high))
-        self._asked[epsilon], self._best[epsilon] = (*asked, width), found
+        found = common(self.profile.log_delta(epsilon, width=width), known)
+        self.known[epsilon], self._ends = found, None
         return found
-
-    def rough_log_delta(self, epsilon: float, *, above: float = -math.inf) -> float:
-        """The profile's quick estimate."""
-        return self._profile.rough_log_delta(epsilon, above=above)
-
-    def log_floor(self) -> float:
-        """The profile's floor."""
-        return self._profile.log_floor()
-
-
-class Evaluated:
-    """A profile, and all that was evaluated of it on the way to one target.
-
-    The end that is claimed (the upper one of an upper bound) is a point that was evaluated, so that
-    evaluating it again gives no more than the target; the other one may lie between such points.
-    """
-
-    def __init__(self, profile: Known, log_target: float, *, upper: bool) -> None:
-        self._profile, self.log_target, self.upper = profile, log_target, upper
-        # delta(0) <= 1 comes for nothing.
-        self.known: dict[float, LogInterval] = {0.0: LogInterval(-math.inf, 0.0)}
-        self._found: Ends | None = None
-
-    @property
-    def outward(self) -> float:
-        """1 where the claimed end lies above the crossing, -1 where below."""
-        return 1.0 if self.upper else -1.0
-
-    def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
-        """The profile's bracket, kept."""
-        self.known[epsilon] = self._profile.log_delta(epsilon, width=width)
-        self._found = None
-        return self.known[epsilon]
-
-    def rough_log_delta(self, epsilon: float) -> float:
-        """The profile's quick estimate."""
-        return self._profile.rough_log_delta(epsilon)
 
     def shape(self, near: Near) -> Callable[[float], float]:
         """The estimate, moved and tilted to pass through ``near`` and another known point."""
+        rough = self.profile.rough_log_delta
         here = middle(near.value)
-        off = here - self.rough_log_delta(near.point)
+        off = here - rough(near.point)
         drift = 0.0
         others = [
             (abs(middle(found) - here), point, found)
@@ -117,28 +107,31 @@ class Evaluated:
         ]
         if others:
             _, point, found = min(others)
-            other = middle(found) - self.rough_log_delta(point)
+            other = middle(found) - rough(point)
             drift = (other - off) / (point - near.point)
-        return lambda epsilon: self.rough_log_delta(epsilon) + off + drift * (epsilon - near.point)
+        return lambda epsilon: rough(epsilon) + off + drift * (epsilon - near.point)
 
     def ends(self) -> Ends:
         """What all brackets so far certify."""
-        if self._found is None:
-            low, high = certified_ends(self.known, self.log_target)
-            slack = target_slack(self.log_target)
-            if self.upper:
-                below = (e for e, v in self.known.items() if v.high <= self.log_target - slack)
-                high = min(below, default=None)
-            else:
-                above = (e for e, v in self.known.items() if v.low >= self.log_target + slack)
-                low = max(above, default=0.0)
-            self._found = Ends(low, high)
-        return self._found
+        if self._ends is not None:
+            return self._ends
+        low, high = certified_ends(self.known, self.log_target)
+        if self.upper:
+            target = self.log_target - self.slack
+            high = min((e for e, v in self.known.items() if v.high <= target), default=None)
+        else:
+            target = self.log_target + self.slack
+            low = max((e for e, v in self.known.items() if v.low >= target), default=0.0)
+        self._ends = Ends(low, high)
+        return self._ends
 
+    def below(self, epsilon: float, width: float) -> bool:
+        """Whether delta is certainly at most the target, by a bracket of that width."""
+        return self.log_delta(epsilon, width=width).high <= self.log_target - self.slack
 
-def target_slack(log_target: float) -> float:
-    """log(delta) itself is rounded."""
-    return 4 * U * (1.0 + abs(log_target))
+    def above(self, epsilon: float, width: float) -> bool:
+        """Whether delta is certainly at least the target, by a bracket of that width."""
+        return self.log_delta(epsilon, width=width).low >= self.log_target + self.slack
 
 
 def middle(found: LogInterval) -> float:

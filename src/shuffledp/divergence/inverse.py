@@ -11,15 +11,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from shuffledp.divergence.evaluated import (
-    Accuracy,
-    Evaluated,
-    Known,
-    Near,
-    U,
-    middle,
-    target_slack,
-)
+from shuffledp.divergence.evaluated import Accuracy, Evaluated, Near, U, middle
+from shuffledp.divergence.meeting import slope as slope_of
 from shuffledp.divergence.profile import LARGEST_EPSILON, LOOSE, PairProfile, narrowest
 from shuffledp.divergence.proposal import proposal
 from shuffledp.numerics import LogInterval
@@ -94,51 +87,43 @@ def solve_epsilon(
     if cap < _SMALLEST_CAP:
         # As of a subsample whose rate is below delta: the local guarantee says it all.
         return EpsilonInterval(0.0, cap, 0)
+    curves = [Evaluated(profile, log_target, upper=need_all) for profile in profiles]
     if not math.isfinite(cap):
-        for i, profile in enumerate(profiles):
+        for i, curve in enumerate(curves):
             # Outputs seen for sure: delta does not fall below their mass at any eps.
-            if profile.log_floor() >= log_target + target_slack(log_target):
+            if curve.profile.log_floor() >= log_target + curve.slack:
                 return EpsilonInterval(LARGEST_EPSILON, math.inf, i)
-    known = [Known(profile) for profile in profiles]
     accuracy = Accuracy(rtol, width)
-    best, guess = proposal(known, log_target, cap)
+    best, guess = proposal(profiles, log_target, cap)
     compared: set[int] = set()
-    if not need_all and len(known) > 1:
-        best, compared = _highest(known, guess, best, log_target)
-    found = _refine(Evaluated(known[best], log_target, upper=need_all), cap, accuracy, guess)
-    found = found._replace(which=best)
-    for i, profile in enumerate(known):
+    if not need_all and len(curves) > 1:
+        best, compared = _highest(curves, guess, best)
+    found = _refine(curves[best], cap, accuracy, guess)._replace(which=best)
+    for i, curve in enumerate(curves):
         if i == best or (found.high if need_all else found.low) >= cap:
             continue
         if i in compared and abs(found.low - guess) <= _SAME * guess:
             continue
-        at = found.high if need_all else found.low
-        if not _matters(profile, known[found.which], at, log_target, need_all=need_all):
-            continue
-        other = _refine(Evaluated(profile, log_target, upper=need_all), cap, accuracy, found.high)
-        found = _worse(found, other._replace(which=i), need_all=need_all)
-    return _agreed(known, log_target, found, cap, accuracy) if need_all else found
+        if _matters(curve, curves[found.which], found):
+            other = _refine(curve, cap, accuracy, found.high)
+            found = _worse(found, other._replace(which=i), need_all=need_all)
+    return _agreed(curves, found, cap, accuracy) if need_all else found
 
 
 def _agreed(
-    profiles: Sequence[Known],
-    target: float,
-    found: EpsilonInterval,
-    cap: float,
-    accuracy: Accuracy,
+    curves: Sequence[Evaluated], found: EpsilonInterval, cap: float, accuracy: Accuracy
 ) -> EpsilonInterval:
     """``high`` moved up, if need be, to where every curve was evaluated and is below the target."""
-    curves = [Evaluated(profile, target, upper=True) for profile in profiles]
     point, limit = found.high, min(cap, LARGEST_EPSILON)
     for _ in range(_WIDENINGS):
         if len(curves) < 2 or not 0.0 < point < limit:
             break
         beyond = 0.0
-        for curve in (c for c in curves if not _below(c, point, LOOSE)):
-            slope = _slope(curve, point, limit)
+        for curve in (c for c in curves if not c.below(point, LOOSE)):
+            slope = slope_of(curve.profile, point, limit)
             width = min(accuracy.width(point, slope), LOOSE)
-            if not any(_below(curve, point, w) for w in (width, 0.1 * width)):
-                gap = curve.known[point].high - target + target_slack(target)
+            if not any(curve.below(point, w) for w in (width, 0.1 * width)):
+                gap = curve.known[point].high - curve.log_target + curve.slack
                 beyond = max(beyond, 1.02 * gap / slope, 4 * U * point)
         if beyond == 0.0:
             return found._replace(high=point)
@@ -146,14 +131,13 @@ def _agreed(
     return found
 
 
-def _highest(
-    profiles: Sequence[Known], epsilon: float, best: int, log_target: float
-) -> tuple[int, set[int]]:
-    """The profile that is highest, by brackets, of those not out of the question; and these."""
-    least = profiles[best].rough_log_delta(epsilon) - _CLOSE + _FARTHER * log_target
-    likely = {i for i, p in enumerate(profiles) if p.rough_log_delta(epsilon) >= least}
+def _highest(curves: Sequence[Evaluated], epsilon: float, best: int) -> tuple[int, set[int]]:
+    """The curve that is highest, by brackets, of those not out of the question; and these."""
+    rough = [curve.profile.rough_log_delta(epsilon) for curve in curves]
+    least = rough[best] - _CLOSE + _FARTHER * curves[best].log_target
+    likely = {i for i, value in enumerate(rough) if value >= least}
     for i in sorted(likely - {best}):
-        if _larger(profiles[i], profiles[best], epsilon):
+        if _larger(curves[i], curves[best], epsilon):
             best = i
     return best, likely
 
@@ -164,37 +148,23 @@ def _worse(one: EpsilonInterval, two: EpsilonInterval, *, need_all: bool) -> Eps
     return two if two.low > one.low else one
 
 
-def _matters(
-    profile: Known, best: Known, epsilon: float, log_target: float, *, need_all: bool
-) -> bool:
-    """Whether a profile may be above the target where the best one so far is below.
+def _matters(curve: Evaluated, best: Evaluated, found: EpsilonInterval) -> bool:
+    """Whether a curve may be above the target where the best one so far is below.
 
-    For an upper bound every profile has to be certified there. For a lower bound the quick estimate
+    For an upper bound every curve has to be certified there. For a lower bound the quick estimate
     may have chosen the wrong one, which the middles of loose brackets tell.
     """
-    if (
-        not need_all
-        and profile.rough_log_delta(epsilon) < (1.0 + _FARTHER) * log_target - _HOPELESS
-    ):
+    if curve.upper:
+        return not curve.below(found.high, LOOSE)
+    rough = curve.profile.rough_log_delta(found.low)
+    if rough < (1.0 + _FARTHER) * curve.log_target - _HOPELESS:
         return False
-    if _below(Evaluated(profile, log_target, upper=need_all), epsilon, LOOSE):
-        return False
-    return need_all or _larger(profile, best, epsilon)
+    return not curve.below(found.low, LOOSE) and _larger(curve, best, found.low)
 
 
-def _below(curve: Evaluated, epsilon: float, width: float) -> bool:
-    slack = target_slack(curve.log_target)
-    return curve.log_delta(epsilon, width=width).high <= curve.log_target - slack
-
-
-def _above(curve: Evaluated, epsilon: float, width: float) -> bool:
-    slack = target_slack(curve.log_target)
-    return curve.log_delta(epsilon, width=width).low >= curve.log_target + slack
-
-
-def _larger(profile: Known, other: Known, epsilon: float) -> bool:
-    """Whether a profile seems to be above another by more than loose brackets can tell."""
-    one, two = (p.log_delta(epsilon, width=_FIRST) for p in (profile, other))
+def _larger(curve: Evaluated, other: Evaluated, epsilon: float) -> bool:
+    """Whether a curve seems to be above another by more than loose brackets can tell."""
+    one, two = (c.log_delta(epsilon, width=_FIRST) for c in (curve, other))
     if not math.isfinite(one.low + two.low):
         return one.low > two.low or (one.low == two.low and one.high > two.high)
     return middle(one) > middle(two) + 0.05 * max(one.width, two.width)
@@ -207,7 +177,7 @@ def _refine(curve: Evaluated, cap: float, accuracy: Accuracy, start: float) -> E
     point = min(max(start, 1e-300), limit)
     if _met_at_zero(curve):
         return EpsilonInterval(0.0, 0.0, 0)
-    near = Near(point, _slope(curve, point, limit), curve.log_delta(point, width=_FIRST))
+    near = Near(point, slope_of(curve.profile, point, limit), curve.log_delta(point, width=_FIRST))
     width = LOOSE
     if near.value.width <= _POOR:
         near = _newton(curve, near, _FIRST, limit, rtol=rtol)
@@ -221,7 +191,7 @@ def _refine(curve: Evaluated, cap: float, accuracy: Accuracy, start: float) -> E
     patience = _PATIENCE if math.isfinite(near.value.low) else _LITTLE_PATIENCE
     _bisect(curve, limit, _Search(rtol=rtol, reached=reached, narrow=width, patience=patience))
     low, high = curve.ends()
-    if low == 0.0 and _below(curve, 0.0, LOOSE):
+    if low == 0.0 and curve.below(0.0, LOOSE):
         return EpsilonInterval(0.0, 0.0, 0)
     high = cap if high is None else min(high, cap)
     return EpsilonInterval(min(low, high), high, 0)
@@ -229,12 +199,12 @@ def _refine(curve: Evaluated, cap: float, accuracy: Accuracy, start: float) -> E
 
 def _met_at_zero(curve: Evaluated) -> bool:
     """Whether eps = 0 is the answer; narrow brackets only where loose ones leave it open."""
-    if curve.rough_log_delta(0.0) >= curve.log_target + _DOUBTFUL:
+    if curve.profile.rough_log_delta(0.0) >= curve.log_target + _DOUBTFUL:
         return False
-    if _below(curve, 0.0, LOOSE):
+    if curve.below(0.0, LOOSE):
         return True
     seen = curve.log_delta(0.0, width=LOOSE)
-    return seen.low <= curve.log_target <= seen.high and _below(curve, 0.0, _AT_ZERO)
+    return seen.low <= curve.log_target <= seen.high and curve.below(0.0, _AT_ZERO)
 
 
 def _narrowed(curve: Evaluated, near: Near, accuracy: Accuracy, limit: float) -> tuple[Near, float]:
@@ -321,14 +291,6 @@ def _flank(curve: Evaluated, near: Near, rtol: float, limit: float) -> None:
             curve.log_delta(point, width=LOOSE)
 
 
-def _slope(curve: Evaluated, point: float, limit: float) -> float:
-    """-d log delta / d eps, from two estimates."""
-    nearby = min(point * 1.01, 0.5 * (point + limit)) if point < limit else point * 0.99
-    gap = curve.rough_log_delta(point) - curve.rough_log_delta(nearby)
-    slope = gap / (nearby - point) if nearby != point else 0.0
-    return slope if math.isfinite(slope) and slope > 0.0 else 1.0 / point
-
-
 def _margin(end: float, near: Near, width: float) -> float:
     step = max(end, 0.0) * 1.02 if math.isfinite(end) else 8.0 * width
     return max(step / near.slope, 0.02 * width / near.slope, 4 * U * near.point)
@@ -336,12 +298,12 @@ def _margin(end: float, near: Near, width: float) -> float:
 
 def _push(curve: Evaluated, near: Near, width: float, limit: float, *, up: bool) -> None:
     """Evaluate on one side of the crossing until delta is certainly below, or above, the target."""
-    sign, certain = (1.0, _below) if up else (-1.0, _above)
+    sign, certain = (1.0, curve.below) if up else (-1.0, curve.above)
     end = near.value.high - curve.log_target if up else curve.log_target - near.value.low
     margin = _margin(end, near, width)
     for _ in range(_WIDENINGS if up or math.isfinite(near.value.low) else 1):
         point = near.point + sign * margin
-        if not 0.0 < point < limit or certain(curve, point, width):
+        if not 0.0 < point < limit or certain(point, width):
             break
         margin *= 2.0
     if up and curve.ends().high is None:
@@ -360,9 +322,9 @@ class _Search(NamedTuple):
 def _side(curve: Evaluated, point: float, narrow: float) -> int:
     """1 where delta is certainly below the target, -1 where it is above, 0 where undecided."""
     for width in (LOOSE, narrow):
-        if _below(curve, point, width):
+        if curve.below(point, width):
             return 1
-        if _above(curve, point, width):
+        if curve.above(point, width):
             return -1
     return 0
 

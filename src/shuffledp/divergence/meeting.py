@@ -26,12 +26,14 @@ class Estimated(Protocol):
 
 
 def slope(profile: Estimated, epsilon: float, cap: float) -> float:
-    """-d log delta/d eps, about, from two estimates below cap; 1/eps where they do not tell."""
+    """-d log delta/d eps, about, from two estimates up to cap; 1/eps where they do not tell."""
     if not 0.0 < epsilon < math.inf:
         return 0.0
     nearby = min(epsilon * (1.0 + _APART), 0.5 * (epsilon + cap))
+    if not nearby > epsilon:
+        nearby = epsilon * (1.0 - _APART)
     fallen = profile.rough_log_delta(epsilon) - profile.rough_log_delta(nearby)
-    found = fallen / (nearby - epsilon) if nearby > epsilon else 0.0
+    found = fallen / (nearby - epsilon) if nearby != epsilon else 0.0
     return found if math.isfinite(found) and found > 0.0 else 1.0 / epsilon
 
 
