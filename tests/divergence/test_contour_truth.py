@@ -46,7 +46,7 @@ def draw(seed, *, largest=30):
 def bracket(pair, epsilon, width, tilt=None):
     law = atom_gains(pair, epsilon)
     chosen = find_tilt(law, pair.n) if tilt is None else tilt
-    return expected_positive_part(law, pair.n, chosen, width=width)
+    return expected_positive_part(law, pair.n, chosen, width=width)[0]
 
 
 @pytest.mark.many(10)

@@ -55,6 +55,10 @@ class Effort(NamedTuple):
     fine: float = 0.0
     fine_work: int = 0
 
+    def most(self, transform: Transform) -> int:
+        """Nodes of one rule, of this transform."""
+        return min(self.nodes, self.work // transform.size)
+
 
 def expectation(
     transform: Transform, payoff: Payoff, *, width: float, effort: Effort
@@ -67,12 +71,12 @@ def expectation(
     best, settled = LogInterval(-math.inf, chernoff(transform, payoff)), False
     if not 1.0 / _LARGEST_ALPHA < transform.alpha < _LARGEST_ALPHA:
         return best, settled
-    table = growth_table(transform, payoff)
+    table, most = growth_table(transform, payoff), effort.most(transform)
     held = width < effort.fine
     width = _affordable(transform, payoff, table, width, effort)
     c, guard, last = min(0.3, 0.7 * math.sqrt(width)), 1e-3 * width, math.inf
     for _ in range(effort.attempts):
-        rule = _plan(transform, payoff, table, c, guard, effort)
+        rule = planned(transform, payoff, table, c=c, guard=guard, most=most)
         if rule is None or (
             held and last < math.inf and work(transform, rule) > _MORE * effort.fine_work
         ):
@@ -102,18 +106,6 @@ def work(transform: Transform, rule: Rule) -> int:
     return rule.count * (transform.size + _NODE)
 
 
-def _plan(
-    transform: Transform,
-    payoff: Payoff,
-    table: Sequence[Growth],
-    c: float,
-    guard: float,
-    effort: Effort,
-) -> Rule | None:
-    most = min(effort.nodes, effort.work // transform.size)
-    return planned(transform, payoff, table, c=c, guard=guard, most=most)
-
-
 def _affordable(
     transform: Transform,
     payoff: Payoff,
@@ -122,9 +114,10 @@ def _affordable(
     effort: Effort,
 ) -> float:
     """The width asked for; a fine one no narrower than its share of work allows."""
+    most = effort.most(transform)
     while width < effort.fine:
         c, guard = 0.7 * math.sqrt(width), 1e-3 * width
-        rule = _plan(transform, payoff, table, c, guard, effort)
+        rule = planned(transform, payoff, table, c=c, guard=guard, most=most)
         if rule is not None and work(transform, rule) <= effort.fine_work:
             break
         width = min(2.0 * width, effort.fine)

@@ -20,7 +20,7 @@ from shuffledp.divergence.estimate import Part, rough_parts, total_of
 from shuffledp.divergence.few import MOST_MESSAGES, SHARP, VERY_FEW, few_messages
 from shuffledp.divergence.gain import CellGains, GainLaw, compressed_gains, mean_law
 from shuffledp.divergence.layers import Hint, divides
-from shuffledp.divergence.positive_part import integrated
+from shuffledp.divergence.positive_part import expected_positive_part
 from shuffledp.divergence.tilt import (
     Tilt,
     active_moment,
@@ -44,16 +44,12 @@ _USUAL_LOSS, _LARGEST_LOSS = 3.0, 12.0
 _NOTHING = LogInterval(-math.inf, -math.inf)
 
 
+# In extreme laws error terms overflow to inf, which only makes the bracket say less.
+@np.errstate(over="ignore", invalid="ignore")
 def expected_positive_part_of_cells(
     pair: ShuffledPair, cells: CellGains, width: float, hint: Hint
 ) -> LogInterval:
     """Bracket log E[S]_+ of a pair of cells to about the relative ``width``."""
-    # In extreme laws error terms overflow to inf, which only makes the bracket say less.
-    with np.errstate(over="ignore", invalid="ignore"):
-        return _bracket(pair, cells, width, hint)
-
-
-def _bracket(pair: ShuffledPair, cells: CellGains, width: float, hint: Hint) -> LogInterval:
     alone = _one_message(cells, pair.rel)
     n = pair.n
     if n == 1:
@@ -129,7 +125,7 @@ def _integrated(
             decay = None if whole else _decay_of(layer, law, tilt, pair)
             if not whole and decay is None:
                 break
-            found, settled = integrated(law, n, tilt, width=width, decay=decay)
+            found, settled = expected_positive_part(law, n, tilt, width=width, decay=decay)
             best = LogInterval(max(best.low, found.low), min(best.high, found.high))
             if whole or not settled or best.width <= _NEAR_ENOUGH * width or groups == _MOST_GROUPS:
                 break

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 
 from shuffledp.contour import ONE_ROUND, Effort, Nodes, Payoff, Stop, expectation
@@ -31,11 +30,10 @@ _FEW = 15
 _NOTHING_LEFT = 700.0
 
 
-@dataclass(frozen=True)
 class GainSum:
     """S = G_1 + ... + G_n, relative to M(alpha)^n (or to M^n - M_-^n, in the rare form).
 
-    Attributes
+    Parameters
     ----------
     law : GainLaw
         Law of G with 0 strictly inside [law.low, law.high].
@@ -45,40 +43,28 @@ class GainSum:
         The saddle point (any alpha > 0 is valid).
     decay : Decay or SplitDecay, optional
         For laws with a continuous part: bounds on |phi| that spare the far nodes.
+
+    Attributes
+    ----------
+    alpha, log_scale : float
+        The tilt, and about n log M(alpha).
+    scale_error : float
+        0: all errors are counted relative to the scale as the float it is.
+    highest : float
+        n max G.
+    size : int
+        Atoms.
+    must_stop : bool
+        A law with a continuous part decays, unless there are few messages.
     """
 
-    law: GainLaw
-    n: int
-    tilt: Tilt
-    decay: Decay | SplitDecay | None = None
-
-    # All errors are counted relative to the scale as the float it is.
-    scale_error = 0.0
-
-    @property
-    def alpha(self) -> float:
-        """The tilt."""
-        return self.tilt.alpha
-
-    @property
-    def log_scale(self) -> float:
-        """n log M(alpha), about."""
-        return self.tilt.log_scale
-
-    @property
-    def highest(self) -> float:
-        """n max G."""
-        return self.n * self.law.high
-
-    @property
-    def size(self) -> int:
-        """Atoms."""
-        return self.law.g.size
-
-    @property
-    def must_stop(self) -> bool:
-        """A law with a continuous part decays, unless there are few messages."""
-        return self.decay is not None and self.n > _FEW
+    def __init__(
+        self, law: GainLaw, n: int, tilt: Tilt, decay: Decay | SplitDecay | None = None
+    ) -> None:
+        self.law, self.n, self.tilt, self.decay = law, n, tilt, decay
+        self.alpha, self.log_scale, self.scale_error = tilt.alpha, tilt.log_scale, 0.0
+        self.highest, self.size = n * law.high, law.g.size
+        self.must_stop = decay is not None and n > _FEW
 
     def log_growth(self, b: float) -> float:
         """Upper bound of log M(b)^n less the scale's."""
@@ -148,8 +134,10 @@ class GainSum:
 
 def expected_positive_part(
     law: GainLaw, n: int, tilt: Tilt, *, width: float, decay: Decay | SplitDecay | None = None
-) -> LogInterval:
+) -> tuple[LogInterval, bool]:
     """Bracket log E[S]_+ to about ``width`` (relative width of E[S]_+), or as near as work allows.
+
+    Also whether errors of the integrand, not the rule, make the bracket's width.
 
     Parameters
     ----------
@@ -158,17 +146,7 @@ def expected_positive_part(
     width : float
         Requested relative width, > 0.
     """
-    return integrated(law, n, tilt, width=width, decay=decay)[0]
-
-
-def integrated(
-    law: GainLaw, n: int, tilt: Tilt, *, width: float, decay: Decay | SplitDecay | None = None
-) -> tuple[LogInterval, bool]:
-    """The same, and whether errors of the integrand, not the rule, make the bracket's width."""
     if not math.isfinite(tilt.log_m + tilt.log_scale):
         # alpha max G is so large that M(alpha) is out of range: this tilt says nothing.
         return LogInterval(-math.inf, math.inf), False
     return expectation(GainSum(law, n, tilt, decay), ONE_ROUND, width=width, effort=EFFORT)
-
-
-__all__ = ["GainSum", "expected_positive_part", "integrated"]

@@ -84,24 +84,20 @@ class PairProfile:
     """
 
     def __init__(self, pair: ShuffledPair) -> None:
-        self._begin(prepared(pair.merged()))
-
-    def _begin(self, pair: ShuffledPair) -> None:
-        self.pair = pair
+        self.pair = prepared(pair.merged())
+        # Of atoms: how many count vectors there are, and whether one contour may not do for all.
+        self._vectors = composition_count(self.pair) if self.pair.ranges is None else 0
+        self._is_far = has_far_atoms(self.pair)
         self._coarse: dict[float, Coarse] = {}
         self._enumeration: Enumeration | None = None
         self._alone: Enumeration | None = None
         self._without_width: PairProfile | None = None
-        self._is_far: bool | None = None
         self._estimates: dict[float, list[float]] = {}
         self._cuts: dict[tuple[int, float], list[float]] = {}
         self._found: dict[tuple[float, float], LogInterval] = {}
 
-    def __getstate__(self) -> ShuffledPair:
-        return self.pair
-
-    def __setstate__(self, pair: ShuffledPair) -> None:
-        self._begin(pair)
+    def __reduce__(self) -> tuple[type[PairProfile], tuple[ShuffledPair]]:
+        return PairProfile, (self.pair,)
 
     def fingerprint(self) -> tuple[bytes, ...]:
         """Equal only for pairs with the same law, known equally well: such are solved once.
@@ -140,7 +136,7 @@ class PairProfile:
         Where it is far below ``above`` that is all it says.
         """
         epsilon = min(epsilon, LARGEST_EPSILON)
-        if self._far_atoms() and may_be_cells(self.pair, epsilon):
+        if self._is_far and may_be_cells(self.pair, epsilon):
             return self._cells().rough_log_delta(epsilon, above=above)
         known = self._estimates.setdefault(epsilon, [])
         levels = _LEVELS if self.pair.ranges is not None else _LEVELS[-1:]
@@ -159,7 +155,7 @@ class PairProfile:
                 return self._coarse_estimate(epsilon, seen, level)
             if self.pair.w.size == 0:
                 main = -math.inf
-            elif self.pair.n == 1 or composition_count(self.pair) <= CHEAP_ENUMERATION:
+            elif self._enumerable:
                 main = self._enumerate(epsilon).high
             else:
                 main = rough_log_expectation(atom_gains(self.pair, epsilon), self.pair.n)
@@ -202,8 +198,8 @@ class PairProfile:
         if self.pair.ranges is not None:
             return self._trimmed_cells(epsilon, width)
         # One contour may not be enough for all atoms; cells without width are given several.
-        found, far = _ANYTHING, self._far_atoms()
-        for cells in (far, not far):
+        found = _ANYTHING
+        for cells in (self._is_far, not self._is_far):
             if not cells:
                 one = self._assemble(self.pair, self._positive_part(epsilon, width), epsilon)
             elif self.pair.n > 1 and may_be_cells(self.pair, epsilon):
@@ -216,10 +212,10 @@ class PairProfile:
                 break
         return found
 
-    def _far_atoms(self) -> bool:
-        if self._is_far is None:
-            self._is_far = has_far_atoms(self.pair)
-        return self._is_far
+    @property
+    def _enumerable(self) -> bool:
+        """Whether all count vectors are looked at without a thought."""
+        return self.pair.n == 1 or self._vectors <= CHEAP_ENUMERATION
 
     def _cells(self) -> PairProfile:
         if self._without_width is None:
@@ -277,25 +273,19 @@ class PairProfile:
         low = float(np.maximum(p - q - slack, 0.0).sum()) / pad
         return low, float(np.maximum(p - q + slack, 0.0).sum()) * pad
 
+    # In extreme laws error terms overflow to inf, which only makes the bracket say less.
+    @np.errstate(over="ignore", invalid="ignore")
     def _positive_part(self, epsilon: float, width: float) -> LogInterval:
         """log E[S]_+ by the first method that fits."""
-        # In extreme laws error terms overflow to inf, which only makes the bracket say less.
-        with np.errstate(over="ignore", invalid="ignore"):
-            return self._first_that_fits(epsilon, width)
-
-    def _first_that_fits(self, epsilon: float, width: float) -> LogInterval:
         if self.pair.w.size == 0:
             return _NOTHING
-        count = composition_count(self.pair)
-        if self.pair.n == 1 or count <= CHEAP_ENUMERATION:
+        if self._enumerable:
             return self._enumerate(epsilon)
-        law = atom_gains(self.pair, epsilon)
-        found = _one_sided(law, self.pair.n)
+        law, n = atom_gains(self.pair, epsilon), self.pair.n
+        found = _one_sided(law, n)
         if found is None:
-            found = expected_positive_part(
-                law, self.pair.n, find_tilt(law, self.pair.n), width=width
-            )
-        if found.width > width and count <= _LARGEST_ENUMERATION:
+            found = expected_positive_part(law, n, find_tilt(law, n), width=width)[0]
+        if found.width > width and self._vectors <= _LARGEST_ENUMERATION:
             return self._enumerate(epsilon)
         return self._capped(found, epsilon)
 
