@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import shuffledp as sd
 from objects.examples import ARGUMENTS, NAMES, class_of
-from shuffledp.amplification.search import Search
+from shuffledp.amplification.evaluation import Evaluation
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.multimessage import protocol_names
 from shuffledp.randomizers.concentrated import pure_rho
@@ -196,13 +196,13 @@ def test_next_to_zero_brackets_are_no_narrower_than_asked(accountant, epsilon, m
     """It took minutes: delta was bracketed as narrowly as eps itself would have asked for."""
     zero = accountant.delta(epsilon=0.0)
     widths = []
-    bracket = Search._upper_at
+    bracket = Evaluation._upper_at
 
     def noted(self, epsilon, analysis, width):
         widths.append(width)
         return bracket(self, epsilon, analysis, width)
 
-    monkeypatch.setattr(Search, "_upper_at", noted)
+    monkeypatch.setattr(Evaluation, "_upper_at", noted)
     found = accountant.delta(epsilon=epsilon)
     assert found.lower <= zero.upper
     assert found.upper >= zero.lower - 2.0 * epsilon

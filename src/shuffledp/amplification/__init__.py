@@ -1,7 +1,7 @@
 """A randomizer among n users behind a shuffler: eps and delta of all messages."""
 
+from shuffledp.amplification.evaluation import Trust
 from shuffledp.amplification.front import generic, settings, shuffle
-from shuffledp.amplification.search import Trust
 from shuffledp.amplification.shuffled import Shuffled
 
 __all__ = ["Shuffled", "Trust", "generic", "settings", "shuffle"]

@@ -9,8 +9,8 @@ from typing import Protocol, cast
 import numpy as np
 
 from shuffledp import _check
+from shuffledp.amplification.evaluation import Trust
 from shuffledp.amplification.front import settings, shuffle
-from shuffledp.amplification.search import Trust
 from shuffledp.amplification.shuffled import Shuffled
 from shuffledp.analysis import RatioFamily
 from shuffledp.bound import Bound

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shuffledp import _check
-from shuffledp.amplification.search import Trust
+from shuffledp.amplification.evaluation import Trust
 from shuffledp.amplification.shuffled import Shuffled
 from shuffledp.analysis import (
     Family,

@@ -9,9 +9,9 @@ from typing import Any, Literal, overload
 
 from shuffledp import _check
 from shuffledp.amplification.comparison import Comparison, compare
+from shuffledp.amplification.evaluation import Evaluation, Trust
 from shuffledp.amplification.rounds import round_of
-from shuffledp.amplification.search import Search, Trust
-from shuffledp.analysis import Source, analysis_named
+from shuffledp.analysis import End, Source, analysis_named
 from shuffledp.analysis.approximate import estimate
 from shuffledp.analysis.ends import Ends
 from shuffledp.bound import Bound, delta_from_log
@@ -22,6 +22,7 @@ from shuffledp.index import Estimate
 from shuffledp.values.described import by_name
 from shuffledp.values.work import Beside
 
+_ENDS: tuple[End, ...] = ("upper", "lower")
 # Steps of halving eps in search of a bound of delta.
 _SMALLER = 6
 
@@ -100,7 +101,7 @@ class Shuffled(Accountant):
         return self._delta(epsilon, None, closing=True)
 
     def _epsilon(self, delta: float, analysis: str | None, *, closing: bool) -> Bound:
-        lower, upper = _SEARCH.of(self).epsilon(delta, analysis, closing=closing)
+        lower, upper = _WORK.of(self).epsilon(delta, analysis, closing=closing)
         ends = Ends(lower, upper, {"delta": delta, "n": self.n}, self.source.relation)
         return ends.bound("epsilon", (lower.value, upper.value), wanted=self.rtol)
 
@@ -144,11 +145,11 @@ class Shuffled(Accountant):
         return self._delta(epsilon, analysis, closing=True)
 
     def _delta(self, epsilon: float, analysis: str | None, *, closing: bool) -> Bound:
-        search = _SEARCH.of(self)
-        lower, upper = search.log_delta(epsilon, analysis, closing=closing)
+        work = _WORK.of(self)
+        lower, upper = work.log_delta(epsilon, analysis, closing=closing)
         ends = Ends(lower, upper, {"epsilon": epsilon, "n": self.n}, self.source.relation)
         return ends.bound(
-            "delta", delta_from_log(lower.value, upper.value), wanted=search.width, logs=True
+            "delta", delta_from_log(lower.value, upper.value), wanted=work.width, logs=True
         )
 
     @by_name
@@ -185,7 +186,7 @@ class Shuffled(Accountant):
         delta : float
             Target, 0 < delta < 1.
         """
-        return _SEARCH.of(self).upper_epsilon(_check.open_unit("delta", delta), None).value
+        return _WORK.of(self).upper_epsilon(_check.open_unit("delta", delta), None).value
 
     def log_upper(self, epsilon: float) -> float:
         """log of the certified upper end of delta alone: for solvers, which need no lower end.
@@ -198,14 +199,14 @@ class Shuffled(Accountant):
         epsilon = _check.epsilon("epsilon", epsilon)
         if epsilon >= self.eps0:
             return -math.inf
-        search = _SEARCH.of(self)
-        value = search.upper_log_delta(epsilon).value
+        work = _WORK.of(self)
+        value = work.upper_log_delta(epsilon).value
         for k in range(1, _SMALLER + 1):
             if value < 0.0:
                 break
             # Nothing was found, as for deltas far below the smallest float: delta only falls in
             # eps, so that a bound at a smaller one will do.
-            value = search.upper_log_delta(epsilon * 0.5**k).value
+            value = work.upper_log_delta(epsilon * 0.5**k).value
         return value
 
     @by_name
@@ -276,13 +277,12 @@ class Shuffled(Accountant):
         sharper : bool
             False: by the analyses that have a pair alone, without label stealing.
         """
-        answers = _SEARCH.of(self).work.answers
+        answers = _WORK.of(self).answers
         return answers.answer(("round", sharper), lambda: self._round(sharper=sharper))
 
     def _round(self, *, sharper: bool) -> Round:
-        search = _SEARCH.of(self)
-        found = [search.side_if_any(key, None) for key in search.keys("upper", None)]
-        sides = [side for side in found if side is not None]
+        work = _WORK.of(self)
+        sides = list(work.sides("upper"))
         curves = [side for side in sides if side.for_rounds() is not None]
         return round_of(
             self.source,
@@ -291,7 +291,7 @@ class Shuffled(Accountant):
             label=getattr(self.source, "name", "generic"),
             eps0=self.eps0,
             n=self.n,
-            cells=search.cells,
+            cells=work.cells,
             rtol=self.rtol,
             key=(self.source, self.n, self.trust, self.rtol, sharper),
         )
@@ -304,8 +304,8 @@ class Shuffled(Accountant):
         key : str
             Its name.
         """
-        search = _SEARCH.of(self)
-        return key in {*search.keys("upper", None), *search.keys("lower", None)}
+        work = _WORK.of(self)
+        return any(one.key == key for end in _ENDS for one in work.applying(end))
 
     def with_n(self, n: int) -> Shuffled:
         """The same randomizer and settings among another number of users."""
@@ -329,10 +329,10 @@ class Shuffled(Accountant):
         """The analysis' number without its certificate."""
         analysis = analysis_named(key)
         if analysis.approximation is not None:
-            search = _SEARCH.of(self)
-            cap = search.local_epsilon(at) if quantity == "epsilon" else math.inf
+            work = _WORK.of(self)
+            cap = work.local_epsilon(at) if quantity == "epsilon" else math.inf
             return estimate(
-                self.source, analysis, quantity, at, n=self.n, cells=search.cells, cap=cap
+                self.source, analysis, quantity, at, n=self.n, cells=work.cells, cap=cap
             )
         if quantity == "epsilon":
             bound = self.epsilon(delta=at, analysis=key)
@@ -348,6 +348,6 @@ class Shuffled(Accountant):
         )
 
 
-_SEARCH: Beside[Shuffled, Search] = Beside(
-    lambda asked: Search(asked.source, asked.n, rtol=asked.rtol, trust=asked.trust)
+_WORK: Beside[Shuffled, Evaluation] = Beside(
+    lambda asked: Evaluation(asked.source, asked.n, rtol=asked.rtol, trust=asked.trust)
 )
