@@ -31,10 +31,10 @@ from shuffledp.audit import (
 )
 from shuffledp.audit.blackbox import unknown_from_dict
 from shuffledp.audit.estimates import estimates_from_dict
-from shuffledp.audit.possible import asked_of, in_one_call, near_and_far
+from shuffledp.audit.possible import asked_of, in_one_call
 from shuffledp.audit.saved import digest_of
 from shuffledp.audit.shuffler_counts import shuffler_start
-from shuffledp.audit.tally import Written
+from shuffledp.audit.tally import Written, near_and_far
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.randomizers import randomizer_names
 

@@ -17,12 +17,13 @@ from shuffledp.audit.estimates import EstimatesPlan, EstimatesResult, audit_esti
 from shuffledp.audit.judge import Finding, PairLimits
 from shuffledp.audit.lift import Central, Supported
 from shuffledp.audit.plan import AuditPlan, design, plan_from_dict
+from shuffledp.audit.possible import tally_from_dict
 from shuffledp.audit.result import AuditResult, result_of
 from shuffledp.audit.saved import Saved, read_saved, result_from_file
 from shuffledp.audit.shuffler import Left, ShufflerResult, audit_shuffler
 from shuffledp.audit.shuffler_counts import ShufflerPlan
 from shuffledp.audit.sources import Command, Recorded, recorded
-from shuffledp.audit.tally import Tally, collected, counted, tally_from_dict
+from shuffledp.audit.tally import Tally, collected, counted
 from shuffledp.audit.unknown_plan import UnknownPlan
 
 __all__ = [

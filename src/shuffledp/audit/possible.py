@@ -8,31 +8,15 @@ input, and how many pairs are compared, are no counts of the program's at all.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
 from shuffledp.audit.categories import MOST_CATEGORIES, QUANTILE, TEXT
+from shuffledp.audit.plan import AuditPlan, design
+from shuffledp.audit.tables import table_of, whole
+from shuffledp.audit.tally import FIELDS, SPARE, Counts, Tally, near_and_far
 from shuffledp.errors import rejected
-
-if TYPE_CHECKING:
-    from shuffledp.audit.plan import AuditPlan
-    from shuffledp.audit.tally import Tally
-
-Counts = npt.NDArray[np.int64]
-
-
-def near_and_far(first: Any, second: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
-    """Of pairs every other one as it is; of the others, partners half of all places apart.
-
-    No report is in two pairs, so under (I) all are independent, and a pair that is near is equal
-    with the same probability as one that is far and has the same two inputs.
-    """
-    odd, others = first[1::2], second[1::2]
-    shift = len(odd) // 2
-    far = (odd, np.roll(others, shift, axis=0)) if shift else (odd[:0], others[:0])
-    return (first[::2], second[::2]), far
 
 
 @dataclass(frozen=True)
@@ -84,6 +68,29 @@ def asked_of(order: Any, inputs: int, call_size: int) -> Asked:
 def in_one_call(tally: Tally) -> bool:
     """Whether nothing was compared between calls: reports of a file, in the file's order."""
     return int(tally.after.sum()) == int(tally.counts.sum()) - 1
+
+
+def tally_from_dict(table: dict[str, Any], plan: AuditPlan) -> Tally:
+    """The counts of a file, checked against its plan.
+
+    Raises
+    ------
+    ParameterError
+        If they are not counts of that plan.
+    """
+    found = design(plan)
+    like = Tally.empty(len(plan.asked), len(found.reading.names))
+    table_of("tally", table, (*FIELDS, "written"))
+    made = [_counts(name, table[name], getattr(like, name).shape) for name in FIELDS]
+    if table["written"] is not None:
+        made.append(_counts("written", table["written"], (*like.counts.shape, SPARE)))
+    tally = Tally(*made)
+    check_tally(tally, plan, atoms=found.reading.equal is None, floats=found.unit > 0.0)
+    return tally
+
+
+def _counts(name: str, value: Any, shape: tuple[int, ...]) -> Counts:
+    return np.array(whole(f"tally.{name}", value, shape), dtype=np.int64)
 
 
 def check_tally(tally: Tally, plan: AuditPlan, *, atoms: bool, floats: bool) -> None:

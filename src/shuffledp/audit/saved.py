@@ -20,10 +20,9 @@ from shuffledp.audit.blackbox import unknown_from_dict
 from shuffledp.audit.domain import domain_from_dict
 from shuffledp.audit.estimates import estimates_from_dict
 from shuffledp.audit.plan import SPEND, plan_from_dict
-from shuffledp.audit.possible import in_one_call
+from shuffledp.audit.possible import in_one_call, tally_from_dict
 from shuffledp.audit.result import FORMAT, AuditResult, result_of
 from shuffledp.audit.shuffler import ALWAYS_BESIDE, shuffler_from_dict
-from shuffledp.audit.tally import tally_from_dict
 from shuffledp.audit.words import in_markdown, one_line
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 

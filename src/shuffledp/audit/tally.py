@@ -11,8 +11,6 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp.audit.plan import AuditPlan, Design, design
-from shuffledp.audit.possible import check_tally, near_and_far
-from shuffledp.audit.tables import table_of, whole
 from shuffledp.errors import rejected
 from shuffledp.values.described import ByContent
 
@@ -79,7 +77,7 @@ class Tally(ByContent):
 
     def to_dict(self) -> dict[str, Any]:
         """For files."""
-        table = {name: getattr(self, name).tolist() for name in _FIELDS}
+        table = {name: getattr(self, name).tolist() for name in FIELDS}
         return table | {"written": None if self.written is None else self.written.tolist()}
 
 
@@ -94,30 +92,19 @@ class Written:
         return len(self.reports)
 
 
-_FIELDS = ("counts", "after", "agree", "equal", "low_bits")
+FIELDS = ("counts", "after", "agree", "equal", "low_bits")
 
 
-def tally_from_dict(table: dict[str, Any], plan: AuditPlan) -> Tally:
-    """The counts of a file, checked against its plan.
+def near_and_far(first: Any, second: Any) -> tuple[tuple[Any, Any], tuple[Any, Any]]:
+    """Of pairs every other one as it is; of the others, partners half of all places apart.
 
-    Raises
-    ------
-    ParameterError
-        If they are not counts of that plan.
+    No report is in two pairs, so under (I) all are independent, and a pair that is near is equal
+    with the same probability as one that is far and has the same two inputs.
     """
-    found = design(plan)
-    like = Tally.empty(len(plan.asked), len(found.reading.names))
-    table_of("tally", table, (*_FIELDS, "written"))
-    made = [_counts(name, table[name], getattr(like, name).shape) for name in _FIELDS]
-    if table["written"] is not None:
-        made.append(_counts("written", table["written"], (*like.counts.shape, SPARE)))
-    tally = Tally(*made)
-    check_tally(tally, plan, atoms=found.reading.equal is None, floats=found.unit > 0.0)
-    return tally
-
-
-def _counts(name: str, value: Any, shape: tuple[int, ...]) -> Counts:
-    return np.array(whole(f"tally.{name}", value, shape), dtype=np.int64)
+    odd, others = first[1::2], second[1::2]
+    shift = len(odd) // 2
+    far = (odd, np.roll(others, shift, axis=0)) if shift else (odd[:0], others[:0])
+    return (first[::2], second[::2]), far
 
 
 def one_call(
@@ -215,7 +202,7 @@ def _vanished(scaled: Any, raw: Any) -> Any:
 def added(tallies: Iterator[Tally], start: Tally) -> Tally:
     """The sum of all counts."""
     for tally in tallies:
-        for name in _FIELDS:
+        for name in FIELDS:
             getattr(start, name)[...] += getattr(tally, name)
         if tally.written is not None:
             before = 0 if start.written is None else start.written

@@ -18,6 +18,7 @@ from ._flint import arb, fmpq, fmpq_mat
 from .items import law_of_groups
 from .kinds import alike_size, is_mixed
 from .lattice import staircase_at
+from .laws import finite_law
 from .levels import Point, is_one_bit, window_parts
 from .outputs import Law, positive, rational_ball, whole
 from .pairs import ordered_pairs
@@ -119,7 +120,7 @@ def _options(part: Parameters, *, joint: bool) -> list[list[Masses]] | None:
         return None if laws is None else list(laws)
     else:
         return None
-    return [_masses(part_law(part, triple)) for triple in chosen]
+    return [_masses(part_law(part, triple, finite_law)) for triple in chosen]
 
 
 def _masses(law: Law) -> list[Masses]:
@@ -183,7 +184,9 @@ def _levels_of_tree(mechanism: Parameters) -> Iterator[list[Masses]]:
         yield [
             masses
             for part, share, x in zip(parts, shares, row, strict=True)
-            for masses in _scaled(_masses(part_law(part, (0, 1, x))), rational_ball(share))
+            for masses in _scaled(
+                _masses(part_law(part, (0, 1, x), finite_law)), rational_ball(share)
+            )
         ]
 
 

@@ -29,6 +29,7 @@ from .outputs import (
     rational_ball,
     whole,
 )
+from .parts import parts_law
 from .registry import RECORDS
 
 __all__ = ["FINITE_MECHANISMS", "finite_law"]
@@ -266,9 +267,7 @@ def _channel(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
 
 def _parts(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
     """Reports made of parts."""
-    from .parts import parts_law
-
-    return parts_law(mechanism, inputs)
+    return parts_law(mechanism, inputs, finite_law)
 
 
 def _exact_rows(matrix: Any) -> list[list[Fraction]]:

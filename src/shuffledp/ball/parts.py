@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -16,7 +16,6 @@ from typing import Any
 from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import arb
-from .laws import finite_law
 from .outputs import Law, OutputClass, rational_ball
 
 __all__ = ["part_law", "parts_law", "rate_of", "shares_of", "tree_levels"]
@@ -26,32 +25,34 @@ _MOST_CLASSES = 20_000
 _DOMAINS = {"k-rr": "k", "rappor": "d", "oue": "d", "blh": "domain", "olh": "domain"}
 
 Parameters = Mapping[str, Any]
+# The law of one part: `laws.finite_law`, which asks for those of parts in turn.
+LawOf = Callable[[Parameters, Sequence[Any]], Law]
 
 
-def parts_law(mechanism: Parameters, inputs: Sequence[Any]) -> Law:
+def parts_law(mechanism: Parameters, inputs: Sequence[Any], law_of: LawOf) -> Law:
     """Joint law of the output of a mechanism made of parts under several inputs.
 
     Masses are given as fractions for all classes or for none.
     """
-    law = _made(mechanism, inputs)
+    law = _made(mechanism, inputs, law_of)
     if all(c.rational is not None for c in law):
         return law
     return [replace(c, rational=None) for c in law]
 
 
-def _made(mechanism: Parameters, inputs: Sequence[Any]) -> Law:
+def _made(mechanism: Parameters, inputs: Sequence[Any], law_of: LawOf) -> Law:
     name = mechanism["name"]
     if name == "joint":
-        return _joint(mechanism["randomizers"], [tuple(x) for x in inputs])
+        return _joint(mechanism["randomizers"], [tuple(x) for x in inputs], law_of)
     if name == "parallel":
         shares = shares_of(mechanism["weights"])
-        return _parallel(mechanism["randomizers"], shares, [tuple(x) for x in inputs])
+        return _parallel(mechanism["randomizers"], shares, [tuple(x) for x in inputs], law_of)
     if name == "hierarchy":
         parts, widths = tree_levels(mechanism)
         rows = [tuple(x // width for width in widths) for x in inputs]
-        return _parallel(parts, shares_of([1.0] * len(parts)), rows)
+        return _parallel(parts, shares_of([1.0] * len(parts)), rows, law_of)
     rate = rate_of(mechanism)
-    law = _scaled(part_law(mechanism["randomizer"], list(inputs)), rate)
+    law = _scaled(part_law(mechanism["randomizer"], list(inputs), law_of), rate)
     return [*law, _nothing(1 - rate, len(inputs))] if rate < 1 else law
 
 
@@ -60,7 +61,7 @@ def rate_of(mechanism: Parameters) -> Fraction:
     return Fraction(min(max(round(Fraction(mechanism["rate"]) * _UNIT), 1), _UNIT), _UNIT)
 
 
-def _joint(parts: Sequence[Parameters], rows: Sequence[tuple[Any, ...]]) -> Law:
+def _joint(parts: Sequence[Parameters], rows: Sequence[tuple[Any, ...]], law_of: LawOf) -> Law:
     if any(len(row) != len(parts) for row in rows):
         raise ParameterError(f"inputs = {rows!r}: wanted a value for each of {len(parts)} parts")
     groups: dict[str, tuple[Parameters, tuple[Any, ...], int]] = {}
@@ -70,16 +71,16 @@ def _joint(parts: Sequence[Parameters], rows: Sequence[tuple[Any, ...]]) -> Law:
         groups[key] = (part, column, times + 1)
     total: Law = [_nothing(Fraction(1), len(rows))]
     for part, column, times in groups.values():
-        law = _power(part_law(part, list(column)), times)
+        law = _power(part_law(part, list(column), law_of), times)
         if len(total) * len(law) > _MOST_CLASSES:
             raise NotCertified(f"joint: more than {_MOST_CLASSES:,} classes of outputs")
         total = [_times(x, y) for x in total for y in law]
     return total
 
 
-def part_law(part: Parameters, inputs: Sequence[Any]) -> Law:
+def part_law(part: Parameters, inputs: Sequence[Any], law_of: LawOf) -> Law:
     """Of one part; NotCertified where outputs are cut off."""
-    law = finite_law(_named(part), list(inputs))
+    law = law_of(_named(part), list(inputs))
     if any(c.beyond for c in law):
         name = part["name"]
         raise NotCertified(f"{name!r}: the verifier does not know this mechanism as a part")
@@ -104,11 +105,14 @@ def _power(law: Law, times: int) -> Law:
 
 
 def _parallel(
-    parts: Sequence[Parameters], shares: Sequence[Fraction], rows: Sequence[tuple[Any, ...]]
+    parts: Sequence[Parameters],
+    shares: Sequence[Fraction],
+    rows: Sequence[tuple[Any, ...]],
+    law_of: LawOf,
 ) -> Law:
     found: Law = []
     for part, share, column in zip(parts, shares, zip(*rows, strict=True), strict=True):
-        found += _scaled(part_law(part, list(column)), share)
+        found += _scaled(part_law(part, list(column), law_of), share)
     return found
 
 

@@ -5,17 +5,10 @@ Texts are plain: nothing in them is markup, and whoever writes a report escapes 
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from shuffledp.review.drawing import Picture
-
-# Joiners are part of words and signs in some scripts; every other format character is shown.
-_JOINERS = "\u200c\u200d"
-_HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
+from shuffledp.review.drawing import Picture
 
 
 @dataclass(frozen=True)
@@ -137,15 +130,3 @@ class Document:
 def line(*parts: Inline) -> Line:
     """Some words, some of which stand out or lead somewhere."""
     return parts
-
-
-def visible(words: str) -> str:
-    """Control characters and those that turn the direction of what follows, as their numbers.
-
-    A title comes from a file that somebody else may have written: it must not reorder or hide
-    what stands beside it.
-    """
-    return "".join(
-        f"[U+{ord(c):04X}]" if unicodedata.category(c) in _HIDDEN and c not in _JOINERS else c
-        for c in words
-    )

@@ -25,8 +25,8 @@ from shuffledp.review.blocks import (
     Strong,
     Table,
     Terms,
-    visible,
 )
+from shuffledp.review.characters import visible
 
 _PAGE = Template(
     """<!DOCTYPE html>

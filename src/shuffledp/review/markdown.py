@@ -22,8 +22,8 @@ from shuffledp.review.blocks import (
     Strong,
     Table,
     Terms,
-    visible,
 )
+from shuffledp.review.characters import visible
 
 # What means something inside a line of CommonMark, of its tables, or of formulas on some sites; a
 # backslash before any of it makes it a letter. Links need brackets, tags and addresses "<".

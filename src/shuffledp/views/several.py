@@ -11,10 +11,10 @@ from shuffledp.binary.thresholds import MOST_BITS, MOST_NOISES, Thresholds
 from shuffledp.bound import Theorem
 from shuffledp.composition import compose, on_lattice
 from shuffledp.randomizers import Gaussian
-from shuffledp.views.certified import (
+from shuffledp.views.certified import log_upper
+from shuffledp.views.datasets import (
     all_datasets,
     local_guarantee,
-    log_upper,
     one_coordinate,
     pure_of_coordinates,
 )

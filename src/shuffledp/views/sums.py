@@ -8,9 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shuffledp import _check, theorems
-from shuffledp._check import exact
 from shuffledp.amplification import Shuffled
-from shuffledp.analysis import ONE_ROUND, SAME, own_assumptions
 from shuffledp.binary.curve import LARGEST_COUNT
 from shuffledp.binary.noise import AddedNoise
 from shuffledp.bound import Bound, Theorem, refuse_contradiction, with_lower_of, with_upper_of
@@ -18,72 +16,29 @@ from shuffledp.composition import Candidate, Round, central, compose
 from shuffledp.curves import Accountant, Answering
 from shuffledp.divergence import PairProfile
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.neighbours import REPLACEMENT, Relation, ReplaceSpecial, relation_named
+from shuffledp.neighbours import REPLACEMENT, Relation, relation_named
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.reductions import dataset_pair
 from shuffledp.values.described import by_name
 from shuffledp.values.work import Answers, Beside
-from shuffledp.views.coordinates import Coordinates, coordinates_of
+from shuffledp.views.added_up import ZEROED, AddedUp
+from shuffledp.views.coordinates import coordinates_of
+from shuffledp.views.datasets import searched
 from shuffledp.views.noisy import between, noisy_round, pure_guarantee
 
-ADDED_UP = (
-    "all n reports are randomized as stated, each with randomness of its own, and are added up"
-)
-SUMS_ALONE = (
-    "the analyst sees the sum of each coordinate over all n reports and nothing else of them"
-)
-NOISY_ALONE = (
-    "the analyst sees the sum of each coordinate over all n reports with noise on it, and nothing "
-    "else of them"
-)
-_ROUNDS = (
-    "{:,} rounds, each with randomness of its own; what is reported may depend on all sums before"
-)
-_ONES = "a report holds at most {:,} ones before it is randomized"
-_ITEM = "a report holds one 1 before it is randomized"
-_ZEROED = ReplaceSpecial()
-_ZERO_VECTOR = "the special value is the report of zeros alone, randomized as every other"
-_OR_ITEM = "every other report holds one 1 before it is randomized"
-_NORMAL = "inputs are in [{}, {}]; noise and sums are real numbers, not floats"
 # sigma, sqrt(n) and their product.
 _ROUNDED = 4.0 * UNIT_ROUNDOFF
 
 
 @dataclass(frozen=True)
-class Sums(Accountant):
+class Sums(AddedUp, Accountant):
     """A mechanism among n users whose reports are added up; made by ``shuffle(view="sums")``.
 
     Coordinates are independent given the data, so what is released of two neighbours differs in
     independent sums of bits: those of the coordinates that the user's data changes
     (docs/theory-sums.md, Theorem 1.1).
-
-    Attributes
-    ----------
-    mechanism : Randomizer
-        ``RAPPOR``, ``OUE``, a mechanism with one-bit reports, or ``Gaussian``.
-    n : int
-        Users whose reports are added up, the one who is protected included.
-    ones : int
-        The most 1s that a report holds before it is randomized (multi-hot vectors); 1: an item.
-    relation : Relation
-        One user's data replaced ("replace-one"), or replaced by a report of zeros
-        ("replace-special").
-    rounds : int
-        How often everybody reports.
-    rtol : float or None
-        Requested relative width of eps; by default what is worth the time, 5e-4 or so.
-    added : AddedNoise or None
-        Noise of the aggregator's own on every coordinate's sum.
     """
-
-    mechanism: Randomizer
-    n: int
-    ones: int = 1
-    relation: Relation = REPLACEMENT
-    rounds: int = 1
-    rtol: float | None = None
-    added: AddedNoise | None = None
 
     def _epsilon_at(self, delta: float) -> Bound:
         return self._bound(lambda view: view.epsilon(delta=delta), {"delta": delta})
@@ -108,56 +63,6 @@ class Sums(Accountant):
         """The same among another number of users."""
         return replace(self, n=_check.count("n", n))
 
-    @property
-    def seen(self) -> str:
-        """What the analyst sees, in words."""
-        return SUMS_ALONE if self.added is None else NOISY_ALONE
-
-    def assumptions(self) -> tuple[str, ...]:
-        """What the numbers ask a reader to believe."""
-        words = [self.relation.sentence]
-        if self.relation == _ZEROED:
-            words.append(_ZERO_VECTOR)
-        words += [ADDED_UP, self.seen]
-        if self.added is not None:
-            words.append(self.added.words)
-        if not isinstance(self.mechanism, Gaussian) and self.coordinates.count > 1:
-            item = _OR_ITEM if self.relation == _ZEROED else _ITEM
-            words.append(item if self.coordinates.exact else _ONES.format(self.ones))
-        if isinstance(self.mechanism, Gaussian):
-            words.append(_NORMAL.format(exact(self.mechanism.low), exact(self.mechanism.high)))
-        words.append(ONE_ROUND if self.rounds == 1 else _ROUNDS.format(self.rounds))
-        return (*words, *own_assumptions(self.mechanism), SAME)
-
-    @property
-    def _attained(self) -> Theorem:
-        normal = isinstance(self.mechanism, Gaussian)
-        if self.added is not None:
-            return theorems.SUMS_ADDED_DATASET
-        return theorems.SUM_OF_NORMALS if normal else theorems.SUMS_DATASET
-
-    @property
-    def coordinates(self) -> Coordinates:
-        """Of a report of bits; NotCertified where it is none."""
-        return coordinates_of(self.mechanism, ones=self.ones)
-
-    @property
-    def changed(self) -> int:
-        """Coordinates that a neighbour may change, in all rounds; of numbers the rounds."""
-        if isinstance(self.mechanism, Gaussian):
-            return self.rounds
-        return sum(self._changes()[0]) * self.rounds
-
-    @property
-    def falling(self) -> int:
-        """Those of one pair of datasets that are alike: all where bits are symmetric.
-
-        Else the coordinates that go from 1 to 0 (docs/theory-sums.md, Lemma 2.1).
-        """
-        if isinstance(self.mechanism, Gaussian) or self.coordinates.symmetric:
-            return self.changed
-        return min(self.ones, self.coordinates.count) * self.rounds
-
     # ------------------------------------------------------------------------------- both ends
 
     def _bound(self, ask: Callable[[Answering], Bound], at: dict[str, float]) -> Bound:
@@ -180,7 +85,7 @@ class Sums(Accountant):
         if lower.lower <= found.lower:
             return found
         nearer = with_lower_of(found, lower)
-        return replace(nearer, lower_theorem=self._attained, witness={"lower": witness})
+        return replace(nearer, lower_theorem=self.attained, witness={"lower": witness})
 
     def _noisy_below(self) -> list[tuple[Answering, dict[str, Any]]]:
         """As ``_below``, with the aggregator's noise."""
@@ -191,7 +96,7 @@ class Sums(Accountant):
         bits = between(wide, narrow)
         eps0 = pure_guarantee(bits, made.wide.eps0, noise)
         found: list[tuple[Answering, dict[str, Any]]] = []
-        for down, up in self._changes():
+        for down, up in self.changes():
             for falls, rises in made.others(down, up, self.ones):
                 parts = [
                     (
@@ -215,11 +120,8 @@ class Sums(Accountant):
 
     def _searched(self, at: dict[str, float]) -> Bound:
         """Both ends by every data set of a coordinate, as certificates have them."""
-        # Certificates are made of sums.
-        from shuffledp.views.certified import certified
-
         ((fixed, value),) = at.items()
-        return certified(self, quantity="epsilon" if fixed == "delta" else "delta", value=value)
+        return searched(self, quantity="epsilon" if fixed == "delta" else "delta", value=value)
 
     def _composed(self, ask: Callable[[Answering], Bound], at: dict[str, float]) -> Bound:
         work = _FOUND.of(self)
@@ -237,7 +139,7 @@ class Sums(Accountant):
             lower=min(lower.lower, upper.upper),
             upper=upper.upper,
             at={**at, "n": self.n, "rounds": self.rounds},
-            lower_theorem=None if lower.lower_theorem is None else self._attained,
+            lower_theorem=None if lower.lower_theorem is None else self.attained,
             upper_theorem=(
                 None if upper.upper_theorem is None else theorem.with_step(upper.upper_theorem)
             ),
@@ -250,15 +152,6 @@ class Sums(Accountant):
             lower_width=lower.lower_width,
             witness={"lower": {**witness, "of each bit": dict(lower.witness.get("lower", {}))}},
         )
-
-    def _changes(self) -> list[tuple[int, int]]:
-        """(coordinates that fall, coordinates that rise): as many as can be, up to the order."""
-        count, ones = self.coordinates.count, min(self.ones, self.coordinates.count)
-        if self.relation == _ZEROED:
-            return [(ones, 0)]
-        changed = min(2 * ones, count)
-        down = {ones, -(-changed // 2)}
-        return [(d, changed - d) for d in sorted(down)]
 
     def _above(self) -> list[tuple[Answering, Theorem]]:
         """Every changed coordinate is a neighbouring pair of one bit among n users."""
@@ -280,7 +173,7 @@ class Sums(Accountant):
         """Pairs of datasets, by what answers for each."""
         if isinstance(self.mechanism, Gaussian):
             return [(self._noise(self.mechanism, 1.0 + _ROUNDED), {"analysis": "gaussian"})]
-        made, changes = self.coordinates, self._changes()
+        made, changes = self.coordinates, self.changes()
         down, up = changes[0]
         if made.symmetric or made.count == 1:
             # A coordinate that rises among others is one that falls among others of the other
@@ -362,7 +255,7 @@ def summed(
     gaussian = isinstance(mechanism, Gaussian)
     count = 1 if gaussian else coordinates_of(mechanism, ones=1).count
     # Of a single bit, or of a number, no value stands for nothing.
-    allowed = (REPLACEMENT,) if count == 1 else (REPLACEMENT, _ZEROED)
+    allowed = (REPLACEMENT,) if count == 1 else (REPLACEMENT, ZEROED)
     if found not in allowed:
         keys = " or ".join(f'"{r.key}"' for r in allowed)
         raise rejected("relation", found.key, f"{keys} for sums of {mechanism.name}")

@@ -1,0 +1,378 @@
+"""Ends of sums by every data set of a coordinate, with what a certificate's reader needs.
+
+The upper end of several coordinates rests on values on a lattice of eps that are above every data
+set's delta of one coordinate, the lower end on polygons below that of one data set; where one
+coordinate changes, on its delta itself. Both leave room for a verifier of its own precision, which
+has to see that they hold.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any, Literal
+
+from shuffledp import theorems
+from shuffledp.binary.curve import Curve, Point
+from shuffledp.binary.noise import AddedNoise
+from shuffledp.bound import Bound, Theorem, delta_from_log
+from shuffledp.composition import Candidate, LatticeRound, Round, compose, direction, on_lattice
+from shuffledp.divergence import PairProfile
+from shuffledp.errors import NotCertified
+from shuffledp.neighbours import REPLACEMENT
+from shuffledp.numerics import LogInterval
+from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.randomizers import OUE, RAPPOR
+from shuffledp.randomizers.bits import Bits
+from shuffledp.reductions import dataset_pair
+from shuffledp.views.added_up import AddedUp
+from shuffledp.views.coordinates import Coordinates
+from shuffledp.views.noisy import between, noisy_candidates, pure_guarantee
+
+Quantity = Literal["epsilon", "delta"]
+
+# How far apart both ends of log delta of one coordinate may be, and by how much more the upper one
+# is raised: the verifier halves intervals of data sets until it sees that all are below.
+_WIDTH, _ROOM = 4e-3, 2e-3
+# Of eps where one coordinate changes: as much, where delta falls ten times as fast as eps grows.
+_RTOL = 5e-4
+# The first delta that curves are followed to where delta is asked for, and the last.
+_FIRST_LEVEL, _LOWEST = -30.0, -560.0
+# What infinite losses may add to delta.
+_SHARE = 1e-3
+# Values of a curve are this far apart at the most (``Round``); what follows asks for no less.
+_STEADY = 1e-3
+# Where guarantees are infinite, the floor of a curve is what is left here.
+_FAR = 600.0
+U = UNIT_ROUNDOFF
+
+
+def local_guarantee(view: AddedUp) -> float:
+    """Pure guarantee in nats of one user's reports in all rounds, seen alone; inf if there is none.
+
+    Of a 0 and a 1 the outputs' log ratios are at most L_1 = log P(1|1)/P(1|0) and
+    L_0 = log P(0|0)/P(0|1); with f coordinates that fall and r that rise, in one order, at most
+    f L_1 + r L_0.
+
+    Parameters
+    ----------
+    view : AddedUp
+        What is added up.
+    """
+    mechanism = view.mechanism
+    if not isinstance(mechanism, OUE | RAPPOR):
+        return _up(Fraction(view.rounds), mechanism.eps0)
+    ones = min(view.ones, mechanism.d)
+    rising = 0 if view.relation != REPLACEMENT else min(ones, mechanism.d - ones)
+    if isinstance(mechanism, RAPPOR):
+        return _up(Fraction((ones + rising) * view.rounds, 2), mechanism.eps0)
+    # L_1 + L_0 = eps0, L_0 = log(2/(1 + e^-eps0)): no difference of logs, which next to eps0 = 0
+    # would leave nothing but rounding.
+    left = -math.log1p(0.5 * math.expm1(-mechanism.eps0))
+    rest = (ones - rising) * view.rounds
+    whole = _up(Fraction(ones * view.rounds), mechanism.eps0)
+    return whole if rest == 0 else (whole - rest * left * (1.0 - 8 * U)) * (1.0 + 8 * U)
+
+
+def _up(times: Fraction, eps0: float) -> float:
+    """The smallest float that is at least so many times eps0."""
+    if math.isinf(eps0):
+        return math.inf
+    exact = times * Fraction(eps0)
+    product = float(exact)
+    return product if Fraction(product) >= exact else math.nextafter(product, math.inf)
+
+
+def searched(view: AddedUp, *, quantity: Quantity, value: float) -> Bound:
+    """eps (or delta) of sums of bits, with the values that ``shuffledp verify`` recomputes.
+
+    Parameters
+    ----------
+    view : AddedUp
+        What is added up, and how often.
+    quantity : {"epsilon", "delta"}
+        What is bounded.
+    value : float
+        What is held fixed: delta for "epsilon", eps for "delta".
+
+    Raises
+    ------
+    NotCertified
+        For more than a million users.
+    """
+    found = _one(view, quantity, value) if view.changed == 1 else _several(view, quantity, value)
+    return _capped(view, found)
+
+
+def _capped(view: AddedUp, bound: Bound) -> Bound:
+    """No round tells more than its reports do."""
+    eps0 = local_guarantee(view)
+    witness = {**bound.witness, "upper": {"analysis": "sums-local"}}
+    if bound.quantity == "epsilon" and bound.upper >= eps0:
+        lower = min(bound.lower, eps0)
+        return replace(
+            bound,
+            lower=lower,
+            upper=eps0,
+            upper_theorem=theorems.SUMS_LOCAL,
+            witness=witness,
+            upper_width=None,
+        )
+    if bound.quantity == "delta" and bound.at["epsilon"] >= eps0:
+        return replace(
+            bound,
+            lower=0.0,
+            upper=0.0,
+            log_lower=-math.inf,
+            log_upper=-math.inf,
+            upper_theorem=theorems.SUMS_LOCAL,
+            witness=witness | {"lower": {}},
+            lower_theorem=None,
+            upper_width=None,
+        )
+    return bound
+
+
+def _bits(made: Coordinates) -> tuple[Bits, Bits]:
+    """One coordinate, rounded outward and inward."""
+    wide, narrow = made.wide.bits(), made.narrow.bits()
+    if wide is None or narrow is None:
+        # Next to eps0 = 0 the rounding of P(1|0) is all there is between the two.
+        raise NotCertified("sums: both values of a coordinate are alike to rounding")
+    return wide, narrow
+
+
+# ------------------------------------------------------------------------------- one coordinate
+
+
+def _one(view: AddedUp, quantity: Quantity, value: float) -> Bound:
+    """One coordinate in one round: the largest divergence of all data sets."""
+    made = view.coordinates
+    wide, narrow = _bits(made)
+    caps = made.wide.eps0, made.narrow.eps0
+    if view.added is not None:
+        # Neither is above the other among the same others: both ends are of all between them.
+        wide = narrow = between(wide, narrow)
+        caps = (_pure(view),) * 2
+    above = Curve(wide, view.n, noise=view.added)
+    below = Curve(narrow, view.n, noise=view.added)
+    if quantity == "epsilon":
+        log = math.log(value)
+        upper = above.upper(log - _ROOM, rtol=_RTOL, cap=caps[0])
+        lower = below.lower(log + _ROOM, rtol=_RTOL, cap=caps[1])
+        point, width = lower.point, upper.width
+        # With discrete Laplace noise nothing is left at the pure guarantee; the reports' own, where
+        # that is less, is another theorem's.
+        end = upper.epsilon if view.added is None else min(upper.epsilon, caps[0])
+        ends, logs = (min(lower.epsilon, end), end), (None, None)
+    else:
+        high = above.point(value, rtol=_RTOL, most=_WIDTH)
+        point = below.point(value, rtol=_RTOL, most=_WIDTH)
+        logs = (point.log_low, min(high.log_high + _ROOM, 0.0))
+        ends, width = delta_from_log(*logs), math.expm1(high.log_high - high.log_low)
+    zero = ends[0] == 0.0 and logs[0] in (None, -math.inf)
+    lowest = {} if point is None or zero else _held(made, point)
+    return _bound(
+        view,
+        quantity,
+        value,
+        (ends, logs),
+        {"upper": {"analysis": "sums"}, "lower": lowest},
+        (width if math.isfinite(width) else None, None),
+    )
+
+
+def _pure(view: AddedUp) -> float:
+    """Pure guarantee of one coordinate with the aggregator's noise; inf if there is none."""
+    wide, narrow = _bits(view.coordinates)
+    return pure_guarantee(between(wide, narrow), view.coordinates.wide.eps0, view.added)
+
+
+def pure_of_coordinates(view: AddedUp) -> float:
+    """Pure guarantee of all coordinates that one user changes, with the aggregator's noise.
+
+    Parameters
+    ----------
+    view : AddedUp
+        With noise added.
+    """
+    return _pure(view) * view.changed * (1.0 + 4 * U)
+
+
+def all_datasets(view: AddedUp) -> AllDatasets:
+    """One coordinate, the largest divergence of all data sets.
+
+    Parameters
+    ----------
+    view : AddedUp
+        Of bits.
+    """
+    wide, narrow = _bits(view.coordinates)
+    if view.added is not None:
+        wide = between(wide, narrow)
+    return AllDatasets(wide, view.n, view.added)
+
+
+def _held(made: Coordinates, point: Point) -> dict[str, Any]:
+    """The data set of a point: how many of the others hold a 1, and the victim's order."""
+    ones = sum(count for value, count in point.others if value == made.one)
+    return {"analysis": "sums-dataset", "others": ones, "swap": point.x0 != made.one}
+
+
+# ----------------------------------------------------------------------------- many coordinates
+
+
+@dataclass(frozen=True)
+class AllDatasets:
+    """delta of one coordinate, the largest of all data sets and both orders: a curve's source.
+
+    Attributes
+    ----------
+    bits : Bits
+        The coordinate, rounded outward.
+    n : int
+        Users.
+    noise : AddedNoise, optional
+        What the aggregator adds.
+    """
+
+    bits: Bits
+    n: int
+    noise: AddedNoise | None = None
+
+    def log_delta(self, epsilon: float, *, width: float = _WIDTH) -> LogInterval:
+        """Certified bracket of log delta(eps), its upper end raised for a verifier."""
+        del width
+        found = self._curve.point(epsilon, rtol=1.0, most=_WIDTH)
+        return LogInterval(found.log_low, min(found.log_high + _ROOM, 0.0))
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        """About log delta(eps): where all others hold the same value."""
+        return self._curve.alike(epsilon)
+
+    def log_floor(self) -> float:
+        """Lower bound of log delta at every eps."""
+        finite = self.bits.odds_low[0] > 0.0 and math.isfinite(self.bits.odds_high[1])
+        if self.noise is not None or finite:
+            return -math.inf
+        return self._curve.point(_FAR, rtol=1.0, most=_WIDTH).log_low
+
+    @property
+    def _curve(self) -> Curve:
+        return Curve(self.bits, self.n, noise=self.noise)
+
+
+def _several(view: AddedUp, quantity: Quantity, value: float) -> Bound:
+    """Coordinates by one coordinate's values on a lattice of eps."""
+    part, times, falling = one_coordinate(view), view.changed, view.falling
+    log_target = math.log(value) if quantity == "epsilon" else _FIRST_LEVEL
+    while True:
+        lattice = on_lattice(part, log_target=log_target, rounds=times)
+        composed = compose([(lattice, times)])
+        if quantity == "epsilon":
+            found = composed.epsilon(delta=value)
+            break
+        found = composed.delta(epsilon=value)
+        log = -math.inf if found.log_upper is None else found.log_upper
+        # The curve is followed until what it leaves out is next to nothing in this delta.
+        enough = log == -math.inf or times * lattice.pair.forward.infinite <= _SHARE * found.upper
+        if enough or log_target <= _LOWEST:
+            break
+        log_target = max(1.8 * log_target, _LOWEST)
+    below = found
+    if falling != times:
+        # Those that rise have other laws: they are left out, which only lowers the lower end.
+        fewer = compose([(lattice, falling)])
+        below = fewer.epsilon(delta=value) if quantity == "epsilon" else fewer.delta(epsilon=value)
+    return _bound(
+        view,
+        quantity,
+        value,
+        ((min(below.lower, found.upper), found.upper), (below.log_lower, found.log_upper)),
+        _witness(lattice, below, falling),
+        (found.upper_width, None if below is not found else found.lower_width),
+    )
+
+
+def _witness(lattice: LatticeRound, found: Bound, times: int) -> dict[str, Any]:
+    upper = {"analysis": "sums", "step": lattice.grid.step, "values": list(lattice.values)}
+    lower: dict[str, Any] = {}
+    if found.lower > 0.0 or (found.log_lower is not None and found.log_lower > -math.inf):
+        epsilon = found.lower if found.quantity == "epsilon" else found.at["epsilon"]
+        lower = {
+            "analysis": "sums-dataset",
+            "others": lattice.reproduces["others"],
+            "swap": direction(lattice, times, float(epsilon)),
+            "step": lattice.lower_step,
+            "vertices": [list(side) for side in lattice.vertices],
+        }
+    return {"upper": upper, "lower": lower}
+
+
+def one_coordinate(view: AddedUp) -> Round:
+    """One coordinate as a round, by all data sets from above and by two from below."""
+    made = view.coordinates
+    wide, narrow = _bits(made)
+    added, upper, lower = view.added, *_theorems(view)
+    if added is None:
+        candidates = _candidates(made, view.n)
+    else:
+        wide = between(wide, narrow)
+        candidates = noisy_candidates(wide, view.n, added)
+    return Round(
+        label=f"sum of {view.mechanism.name}",
+        groups=((AllDatasets(wide, view.n, added),),),
+        candidates=candidates,
+        eps0=_pure(view),
+        key=("sum", view.mechanism, view.n, added),
+        relation=REPLACEMENT,
+        width=_STEADY,
+        upper_theorem=upper,
+        lower_theorem=lower,
+        at={"n": view.n},
+    )
+
+
+def _candidates(made: Coordinates, n: int) -> tuple[Candidate, ...]:
+    """A coordinate that falls while all others hold a 0 there, or all a 1."""
+    found = []
+    for others, held in ((0, made.zero), (n - 1, made.one)):
+        pair = dataset_pair(made.narrow, made.one, made.zero, held, n=n)
+        forward, backward = PairProfile(pair), PairProfile(pair.swap())
+        found.append(Candidate(forward, backward, {"others": others}))
+    return tuple(found[: 1 if n == 1 else 2])
+
+
+def _theorems(view: AddedUp) -> tuple[Theorem, Theorem]:
+    """Of the upper and of the lower end."""
+    if view.added is None:
+        return theorems.SUMS, theorems.SUMS_DATASET
+    return theorems.SUMS_ADDED, theorems.SUMS_ADDED_DATASET
+
+
+def _bound(
+    view: AddedUp,
+    quantity: Quantity,
+    value: float,
+    found: tuple[tuple[float, float], tuple[float | None, float | None]],
+    witness: dict[str, Any],
+    widths: tuple[float | None, float | None],
+) -> Bound:
+    ends, logs = found
+    fixed = "delta" if quantity == "epsilon" else "epsilon"
+    return Bound(
+        quantity=quantity,
+        lower=min(ends),
+        upper=ends[1],
+        at={fixed: value, "n": view.n, "rounds": view.rounds},
+        lower_theorem=_theorems(view)[1] if witness["lower"] else None,
+        upper_theorem=_theorems(view)[0] if math.isfinite(ends[1]) else None,
+        relation=view.relation,
+        assumptions=view.assumptions(),
+        log_lower=logs[0],
+        log_upper=logs[1],
+        upper_width=widths[0],
+        lower_width=widths[1],
+        witness=witness,
+    )

@@ -1,0 +1,62 @@
+"""No module depends on itself: imports in function bodies and for types alone count as well."""
+
+import ast
+from graphlib import CycleError, TopologicalSorter
+from pathlib import Path
+
+import pytest
+
+SOURCE = Path(__file__).resolve().parent.parent / "src"
+FILES = sorted((SOURCE / "shuffledp").glob("**/*.py"))
+
+
+def name_of(path):
+    parts = path.relative_to(SOURCE).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+MODULES = {name_of(path): path for path in FILES}
+
+
+def imported(name, text, *, package):
+    """Modules of ours that a module's text names in any import statement."""
+    inside = name if package else name.rpartition(".")[0]
+    found = set()
+    for node in ast.walk(ast.parse(text)):
+        if isinstance(node, ast.Import):
+            found |= {alias.name for alias in node.names}
+        if isinstance(node, ast.ImportFrom):
+            up = inside.split(".")[: len(inside.split(".")) - node.level + 1] if node.level else []
+            base = ".".join([*up, *([node.module] if node.module else [])])
+            # Of a package either a module in it, or what it says itself.
+            inner = {f"{base}.{alias.name}" for alias in node.names}
+            found |= {one if one in MODULES else base for one in inner}
+    return {one for one in found if one in MODULES and one != name}
+
+
+@pytest.fixture(scope="module")
+def arrows():
+    """From every module to those that it imports."""
+    return {
+        name: imported(name, path.read_text("utf-8"), package=path.stem == "__init__")
+        for name, path in MODULES.items()
+    }
+
+
+def test_no_import_cycles(arrows):
+    assert len(arrows) > 400
+    assert sum(map(len, arrows.values())) > 2000
+    assert len(list(TopologicalSorter(arrows).static_order())) == len(arrows)
+
+
+def test_cycles_are_seen_wherever_an_import_stands(arrows):
+    text = {
+        "body": "def f():\n    from shuffledp.pair import ShuffledPair\n",
+        "types": "if TYPE_CHECKING:\n    from shuffledp import pair\n",
+        "relative": "from .pair import ShuffledPair\n",
+        "plain": "import shuffledp.pair\n",
+    }
+    for words in text.values():
+        more = imported("shuffledp.errors", words, package=False)
+        with pytest.raises(CycleError):
+            TopologicalSorter({**arrows, "shuffledp.errors": more}).prepare()
