@@ -17,6 +17,7 @@ from pathlib import Path
 import shuffledp as sd
 from bench import cases
 from bench.report import table
+from shuffledp.mechanism import parameters_of
 from shuffledp.randomizers import randomizer_class
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -133,9 +134,7 @@ def _or_none(number: Callable[[], float]) -> str:
 
 
 def _arguments(cls: type[sd.Randomizer]) -> list[str]:
-    import inspect
-
-    return list(inspect.signature(cls).parameters)
+    return [one.name for one in parameters_of(cls)]
 
 
 def _definitions() -> list[str]:

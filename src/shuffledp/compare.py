@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -12,6 +11,7 @@ from shuffledp import _check
 from shuffledp.amplification import shuffle
 from shuffledp.bound import Bound, outward
 from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.mechanism import parameters_of
 from shuffledp.randomizers import Randomizer, randomizer_class, randomizer_names
 from shuffledp.randomizers.frequency import ItemRandomizer
 from shuffledp.randomizers.means import MeanRandomizer
@@ -255,9 +255,9 @@ def candidates(domain: int | None, items: int | None) -> Iterator[tuple[str, Bui
         items = _check.count("items", items)
     for name in randomizer_names():
         cls = randomizer_class(name)
-        parameters = inspect.signature(cls).parameters
-        needed = {key for key, p in parameters.items() if p.default is inspect.Parameter.empty}
-        arguments = _arguments(cls, needed, set(parameters), domain, items)
+        known = parameters_of(cls)
+        needed = {one.name for one in known if one.required}
+        arguments = _arguments(cls, needed, {one.name for one in known}, domain, items)
         if arguments is not None and "eps0" in needed:
             yield name, _builder(cls, arguments)
 

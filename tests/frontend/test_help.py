@@ -9,13 +9,8 @@ from click.testing import CliRunner
 
 import shuffledp as sd
 from shuffledp.cli import main
-from shuffledp.cli.mechanisms import (
-    by_task,
-    mechanism_class,
-    parameter_help,
-    parameter_types,
-    task_of,
-)
+from shuffledp.cli.mechanisms import by_task, task_of
+from shuffledp.mechanism import mechanism_class, parameters_of
 
 NAMES = [*sd.randomizer_names(), *sd.protocol_names()]
 
@@ -24,13 +19,17 @@ def options(command, name):
     return {option.name: option for option in main.commands[command].commands[name].params}
 
 
+def words_of(cls):
+    return {one.name: one.words for one in parameters_of(cls)}
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_every_parameter_is_explained_by_its_own_class(name):
     cls = mechanism_class(name)
     documented = " ".join(inspect.getdoc(cls).replace("``", "").split())
     for command in ("epsilon", "calibrate", "curve"):
         found = options(command, name)
-        for key in parameter_types(cls):
+        for key in words_of(cls):
             words = found[key].help
             assert words, (name, key)
             assert (
@@ -40,14 +39,14 @@ def test_every_parameter_is_explained_by_its_own_class(name):
 
 
 def test_parameters_of_the_same_name_say_what_each_is():
-    assert "Dimension" in parameter_help(sd.GaussianBall)["d"]
-    assert "Bins" in parameter_help(sd.BallsIntoBins)["d"]
-    assert "Special bins" in parameter_help(sd.BallsIntoBins)["s"]
-    assert "Probability that a dummy" in parameter_help(sd.PureDUMP)["rate"]
-    assert "taking part" in parameter_help(sd.PoissonSubsample)["rate"]
-    assert "Bias of the blanket bits" in parameter_help(sd.BalcerCheu)["p"]
-    assert "interval" in parameter_help(sd.Laplace)["low"]
-    assert parameter_help(sd.Laplace)["low"] == parameter_help(sd.Laplace)["high"]
+    assert "Dimension" in words_of(sd.GaussianBall)["d"]
+    assert "Bins" in words_of(sd.BallsIntoBins)["d"]
+    assert "Special bins" in words_of(sd.BallsIntoBins)["s"]
+    assert "Probability that a dummy" in words_of(sd.PureDUMP)["rate"]
+    assert "taking part" in words_of(sd.PoissonSubsample)["rate"]
+    assert "Bias of the blanket bits" in words_of(sd.BalcerCheu)["p"]
+    assert "interval" in words_of(sd.Laplace)["low"]
+    assert words_of(sd.Laplace)["low"] == words_of(sd.Laplace)["high"]
 
 
 GROUPS = {
@@ -97,7 +96,7 @@ def test_a_shell_completes_words(typed, wanted):
 
 def test_required_and_optional_parameters():
     for name in NAMES:
-        for key, (_, default) in parameter_types(mechanism_class(name)).items():
+        for key, _, default, _, _ in parameters_of(mechanism_class(name)):
             assert options("epsilon", name)[key].required is (default is inspect.Parameter.empty)
             assert options("calibrate", name)[key].required is False
     shown = CliRunner().invoke(main, ["calibrate", "laplace", "--help"]).stdout

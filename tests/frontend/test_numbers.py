@@ -9,6 +9,7 @@ from click.testing import CliRunner
 
 import shuffledp as sd
 from shuffledp.cli import main
+from shuffledp.mechanism import mechanism_class, parameters_of
 
 KRR = ["k-rr", "--k", "10", "--eps0", "4"]
 
@@ -58,10 +59,8 @@ def test_generic(trust):
 def test_every_randomizer_has_its_command(name):
     result = run("epsilon", name, "--help")
     assert result.exit_code == 0
-    for key in sd.randomizers.base.inspect.signature(
-        sd.randomizers.randomizer_class(name)
-    ).parameters:
-        assert f"--{key}" in result.stdout
+    for one in parameters_of(mechanism_class(name)):
+        assert f"--{one.name}" in result.stdout
     assert name in run("randomizers").stdout
 
 

@@ -183,7 +183,7 @@ def test_the_stand_in_has_what_is_asked_of_the_other():
         "accountant",
         "domain_fault",
     }
-    for name in (*public, "parameter_kinds"):
+    for name in (*public, "declared"):
         assert hasattr(stand_in, name)
         assert hasattr(mechanisms, name)
     assert stand_in.GENERIC == mechanisms.GENERIC

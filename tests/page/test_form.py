@@ -6,9 +6,10 @@ import json
 import pytest
 
 import shuffledp as sd
-from shuffledp.cli.mechanisms import mechanism_class, parameter_types, source_from_dict
+from shuffledp.cli.mechanisms import source_from_dict
 from shuffledp.cli.text import bound_text
 from shuffledp.deployment.files import parse, tomllib
+from shuffledp.mechanism import mechanism_class, parameters_of
 from shuffledp.page.form import LONGEST_FIELD, MOST_POINTS, catalogue, points, question
 from shuffledp.page.work import reply
 
@@ -23,10 +24,10 @@ def entry(name):
 def test_every_mechanism_and_every_parameter_is_there():
     assert [found["name"] for found in catalogue()["mechanisms"]] == [*NAMES, "generic"]
     for name in NAMES:
-        known = parameter_types(mechanism_class(name))
+        known = parameters_of(mechanism_class(name))
         shown = {p["key"]: p for p in entry(name)["parameters"]}
-        assert list(shown) == list(known)
-        for key, (_, default) in known.items():
+        assert list(shown) == [one.name for one in known]
+        for key, _, default, _, _ in known:
             assert shown[key]["required"] is (default is inspect.Parameter.empty)
             assert shown[key]["help"]
             if shown[key]["default"]:

@@ -9,6 +9,7 @@ from shuffledp.analysis import (
     Family,
 )
 from shuffledp.errors import rejected
+from shuffledp.mechanism import Mechanism
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
 from shuffledp.values.described import by_name
@@ -45,7 +46,7 @@ def shuffle(
     >>> round(acc.epsilon(delta=1e-6).upper, 5)
     0.38049
     """
-    if not isinstance(randomizer, Randomizer | MultiMessage):
+    if not isinstance(randomizer, Mechanism):
         raise rejected("randomizer", randomizer, "a randomizer such as KRR(k=10, eps0=4.0)")
     return Shuffled(randomizer, _check.count("n", n), *settings(rtol, trust))
 

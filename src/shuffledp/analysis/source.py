@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from shuffledp import theorems
 from shuffledp.errors import NotCertified
+from shuffledp.mechanism import LocalEpsilon, Switch
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.pair import UNIT_ROUNDOFF
@@ -18,11 +19,20 @@ from shuffledp.reductions import VariationRatio, ratio_of
 
 @dataclass(frozen=True)
 class Family:
-    """Everything eps0-LDP, for ``generic``: no randomizer of its own."""
+    """Everything eps0-LDP, for ``generic``: no randomizer of its own.
+
+    Parameters
+    ----------
+    eps0 : float
+        Local privacy of one report, in nats.
+    adaptive : bool
+        A randomizer may depend on the messages before it.
+    """
 
     name: ClassVar[str] = "generic"
-    eps0: float
-    adaptive: bool
+    summary: ClassVar[str] = "any eps0-LDP randomizer"
+    eps0: LocalEpsilon
+    adaptive: Switch = False
 
     def to_dict(self) -> dict[str, Any]:
         """As certificates and deployment files name it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import math
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -25,7 +24,6 @@ from shuffledp.cli.mechanisms import (
     GENERIC,
     Source,
     accountant,
-    mechanism_class,
     mechanism_group,
     source_from_dict,
 )
@@ -34,6 +32,7 @@ from shuffledp.cli.progress import progress
 from shuffledp.cli.text import bound_text, print_json
 from shuffledp.cli.types import Number, Whole
 from shuffledp.errors import NotCertified, ParameterError, rejected
+from shuffledp.mechanism import mechanism_class, parameters_of
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
 from shuffledp.views import shuffle
@@ -297,8 +296,7 @@ def _parameters(name: str) -> dict[str, bool]:
     """Parameters of a mechanism, and whether each has to be given."""
     if name == GENERIC:
         return {"eps0": True, "adaptive": False}
-    known = inspect.signature(mechanism_class(name)).parameters
-    return {key: p.default is inspect.Parameter.empty for key, p in known.items()}
+    return {one.name: one.required for one in parameters_of(mechanism_class(name))}
 
 
 def _missing(description: Mapping[str, Any]) -> Iterator[str]:

@@ -16,14 +16,13 @@ from shuffledp.cli.extras import load_deployment, load_template
 from shuffledp.cli.group import OneLineGroup
 from shuffledp.cli.mechanisms import (
     GENERIC,
-    mechanism_class,
     mechanism_group,
     mechanism_label,
-    parameter_help,
     source_from_dict,
 )
 from shuffledp.cli.types import Number, Whole
 from shuffledp.errors import ParameterError, ShuffleDPError, rejected, unreadable
+from shuffledp.mechanism import mechanism_class, parameters_of
 
 _FILE = "deployment.toml"
 _STDOUT = "-"
@@ -95,9 +94,9 @@ def _text(
     summary = "any eps0-LDP randomizer"
     if name != GENERIC:
         cls = mechanism_class(name)
-        said, summary = parameter_help(cls), cls.summary
-    words = {key: text.partition(" Here ")[0].partition(" A file")[0] for key, text in said.items()}
-    return load_template().commented_text(tables, said=words, summary=summary)
+        said = {one.name: one.words for one in parameters_of(cls)}
+        summary = cls.summary
+    return load_template().commented_text(tables, said=said, summary=summary)
 
 
 def _save(text: str, out: str) -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import functools
-import inspect
-import re
 import typing
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +16,9 @@ from shuffledp.analysis import Family
 from shuffledp.cli.group import Commands, OneLineGroup
 from shuffledp.cli.progress import progress
 from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole
-from shuffledp.multimessage import MultiMessage, protocol_class
-from shuffledp.randomizers import Randomizer, randomizer_class
-from shuffledp.randomizers.composed import PartsRandomizer
-from shuffledp.randomizers.frequency import ItemRandomizer
-from shuffledp.randomizers.means import MeanRandomizer
+from shuffledp.mechanism import Mechanism, Parameter, mechanism_class, parameters_of
+from shuffledp.multimessage import MultiMessage
+from shuffledp.randomizers import Randomizer
 
 Action = Callable[..., Any]
 GENERIC = Family.name
@@ -36,7 +32,6 @@ _TYPED = {
     "matrix": "A file: CSV, or JSON as a list of rows.",
     "pattern": "A file: CSV, or JSON as a list of rows.",
 }
-_ENTRY = re.compile(r"^(\w+(?:, \w+)*) : .*\n((?:    .*\n?)+)", re.MULTILINE)
 _TASKS = (
     "Shares of items, one a user",
     "Shares of items, a set a user",
@@ -62,16 +57,6 @@ _COMMON = (
         help="Relative width wanted of the numerical bracket.",
     ),
 )
-
-
-_OF_GENERIC: dict[str, tuple[Any, Any]] = {
-    "eps0": (float, inspect.Parameter.empty),
-    "adaptive": (bool, False),
-}
-_SAID_OF_GENERIC = {
-    "eps0": "Local privacy of one report, in nats.",
-    "adaptive": "A randomizer may depend on the messages before it.",
-}
 
 
 @dataclass(frozen=True)
@@ -157,26 +142,8 @@ def by_task(names: Iterable[str]) -> dict[str, list[str]]:
 
 
 def task_of(name: str) -> str:
-    """What a mechanism is for, from what its class is."""
-    items, sets, numbers, vectors, parts, messages, other = _TASKS
-    if name == GENERIC:
-        return other
-    cls = mechanism_class(name)
-    known = inspect.signature(cls).parameters
-    if issubclass(cls, MultiMessage):
-        return messages
-    if issubclass(cls, PartsRandomizer):
-        return parts
-    if issubclass(cls, ItemRandomizer):
-        return sets if "s" in known else items
-    if issubclass(cls, MeanRandomizer):
-        return vectors if "d" in known else numbers
-    return other
-
-
-def mechanism_class(name: str) -> type[Randomizer | MultiMessage]:
-    """The class of a mechanism or protocol by its name."""
-    return protocol_class(name) if name in protocol_names() else randomizer_class(name)
+    """What a mechanism is for."""
+    return _TASKS[-1] if name == GENERIC else mechanism_class(name).task
 
 
 def source_from_dict(description: Mapping[str, Any]) -> Source:
@@ -184,12 +151,12 @@ def source_from_dict(description: Mapping[str, Any]) -> Source:
     name = description["name"]
     if name == GENERIC:
         return typing.cast(Family, generic(**_without_name(description), n=1).source)
-    return mechanism_class(name)(**_without_name(description))
+    return mechanism_class(name)(**_without_name(description))  # type: ignore[return-value]
 
 
 def accountant(source: Source, n: Any, *, rtol: float, trust: Any) -> Shuffled:
     """The source among n users."""
-    if isinstance(source, Randomizer | MultiMessage):
+    if not isinstance(source, Family):
         return shuffle(source, n=n, rtol=rtol, trust=trust)
     return generic(**_without_name(source.to_dict()), n=n, rtol=rtol, trust=trust)
 
@@ -198,86 +165,62 @@ def _without_name(description: Mapping[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in description.items() if key != "name"}
 
 
-def parameter_types(cls: type[Randomizer | MultiMessage]) -> dict[str, tuple[Any, Any]]:
-    """Constructor parameters of a mechanism: name -> (annotation, default or empty)."""
-    hints = typing.get_type_hints(cls.__init__)
-    return {
-        key: (hints.get(key), parameter.default)
-        for key, parameter in inspect.signature(cls).parameters.items()
-    }
-
-
-def parameter_help(cls: type[Randomizer | MultiMessage]) -> dict[str, str]:
-    """What the class's own documentation says of each parameter."""
-    text = inspect.getdoc(cls) or ""
-    section = text.partition("Parameters\n----------\n")[2]
-    section = re.split(r"\n\w[\w ]*\n-+\n", section)[0]
-    found = {}
-    for names, words in _ENTRY.findall(section):
-        said = " ".join(words.replace("``", "").split())
-        for name in names.split(", "):
-            found[name] = " ".join([said, *([_TYPED[name]] if name in _TYPED else [])])
-    return found
+def described(name: str) -> type[Mechanism | Family]:
+    """What declares a mechanism's parameters and says what it is: its class, or the family."""
+    return Family if name == GENERIC else mechanism_class(name)
 
 
 def _command(
     name: str, action: Action, options: tuple[click.Option, ...], partial: bool
 ) -> click.Command:
-    types, summary = _types(name)
+    cls = described(name)
+    names = [one.name for one in parameters_of(cls)]
 
     def run(**values: Any) -> Any:
-        own = {key: values.pop(key) for key in types}
+        own = {key: values.pop(key) for key in names}
         # Of what may be missing, None says that it is; a flag that is not set is no parameter.
         given = {k: v for k, v in own.items() if v is not None and not (partial and v is False)}
         return action({"name": name, **given}, **values)
 
     made = mechanism_options(name, partial=partial)
-    text = f"{summary}."
+    text = f"{cls.summary}."
     # A click.Parameter keeps no state of a run, so commands may share theirs.
     params: list[click.Parameter] = [*made, *options, *_COMMON]
     return click.Command(name, callback=run, params=params, help=text, short_help=text)
 
 
 def mechanism_options(name: str, *, partial: bool = False) -> list[click.Option]:
-    """An option for each parameter of a mechanism, from its signature and its documentation."""
-    words = _SAID_OF_GENERIC if name == GENERIC else parameter_help(mechanism_class(name))
-    return [
-        _option(key, kind, default, words.get(key), partial=partial)
-        for key, (kind, default) in _types(name)[0].items()
-    ]
+    """An option for each parameter of a mechanism, as its class declares it."""
+    return [_option(one, partial=partial) for one in parameters_of(described(name))]
 
 
-def _types(name: str) -> tuple[dict[str, tuple[Any, Any]], str]:
-    """Parameters of a mechanism, and what it is, in a few words."""
-    if name == GENERIC:
-        return _OF_GENERIC, "any eps0-LDP randomizer"
-    cls = mechanism_class(name)
-    return parameter_types(cls), cls.summary
-
-
-def _option(
-    key: str, annotation: Any, default: Any, text: str | None, *, partial: bool
-) -> click.Option:
-    required = default is inspect.Parameter.empty
+def _option(parameter: Parameter, *, partial: bool) -> click.Option:
+    key, default, required = parameter.name, parameter.default, parameter.required
+    text = " ".join(filter(None, (parameter.words, _TYPED.get(key)))) or None
     names = [f"--{key.replace('_', '-')}", key]
-    if annotation is bool:
+    if parameter.kind is bool:
         return click.Option(names, is_flag=True, default=not required and default, help=text)
-    kinds = typing.get_args(annotation) or (annotation,)  # int | None is a number too
-    kind: click.ParamType = MatrixFile()
-    if annotation is str:
-        kind = click.STRING
-    elif Randomizer in kinds:
-        kind = Tables()
-    elif typing.get_origin(annotation) is tuple and float in kinds:
-        kind = Numbers()
-    elif int in kinds or float in kinds:
-        kind = Whole() if int in kinds else Number()
+    kind = _kind_of(parameter.kind)
     if required:
         return click.Option(names, type=kind, required=not partial, help=text)
     if partial:
         shown = None if default is None else str(default)
         return click.Option(names, type=kind, show_default=shown or False, help=text)
     return click.Option(names, type=kind, default=default, show_default=True, help=text)
+
+
+def _kind_of(annotation: Any) -> click.ParamType:
+    """How a parameter of this type is typed on a command line."""
+    kinds = typing.get_args(annotation) or (annotation,)  # int | None is a number too
+    if annotation is str:
+        return click.STRING
+    if Randomizer in kinds:
+        return Tables()
+    if typing.get_origin(annotation) is tuple and float in kinds:
+        return Numbers()
+    if int in kinds or float in kinds:
+        return Whole() if int in kinds else Number()
+    return MatrixFile()
 
 
 def mechanism_label(description: dict[str, Any]) -> str:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from typing import Any
 
 import click
 
 from shuffledp import analyses as all_analyses
 from shuffledp import protocol_names, randomizer_names
-from shuffledp.cli.mechanisms import by_task, parameter_types, task_of
+from shuffledp.cli.mechanisms import by_task, task_of
 from shuffledp.cli.text import print_json
+from shuffledp.mechanism import parameters_of
 from shuffledp.multimessage import MultiMessage, protocol_class
 from shuffledp.randomizers import Randomizer, randomizer_class
 
@@ -69,7 +69,6 @@ def analyses(as_json: bool) -> None:
 
 def _describe(cls: type[Randomizer | MultiMessage]) -> dict[str, Any]:
     words = [
-        key if default is inspect.Parameter.empty else f"[{key} = {default}]"
-        for key, (_, default) in parameter_types(cls).items()
+        one.name if one.required else f"[{one.name} = {one.default}]" for one in parameters_of(cls)
     ]
     return {"name": cls.name, "summary": cls.summary, "parameters": " ".join(words)}

@@ -6,22 +6,18 @@ then stands here, with the same names.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from typing import Any
 
 from shuffledp.amplification import Shuffled, generic, shuffle
+from shuffledp.analysis import Family
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.multimessage import protocol_class, protocol_from_dict, protocol_names
-from shuffledp.randomizers import (
-    Hierarchy,
-    randomizer_class,
-    randomizer_from_dict,
-    randomizer_names,
-)
+from shuffledp.mechanism import Parameter, mechanism_class, mechanism_from_dict, parameters_of
+from shuffledp.multimessage import MultiMessage, protocol_names
+from shuffledp.randomizers import Hierarchy, Randomizer, randomizer_names
 from shuffledp.views import AddedNoise, Sums, summed
 
-GENERIC = "generic"
+GENERIC = Family.name
 
 
 def mechanism_names() -> tuple[str, ...]:
@@ -36,10 +32,8 @@ def is_protocol(randomizer: Mapping[str, Any]) -> bool:
 
 def described(value: dict[str, Any]) -> dict[str, Any]:
     """All parameters, defaults included, checked by the class that they are for."""
-    if is_protocol(value):
-        return protocol_from_dict(value).to_dict()
     if value["name"] != GENERIC:
-        found = randomizer_from_dict(value).to_dict()
+        found = _built(value).to_dict()
         return {k: [list(r) for r in v] if isinstance(v, tuple) else v for k, v in found.items()}
     for key, given in value.items():
         if key not in {"name", "eps0", "adaptive"}:
@@ -106,19 +100,10 @@ def domain_fault(randomizer: Mapping[str, Any], count: int) -> str:
     return f"{wanted} for {randomizer['name']}"
 
 
-def parameter_kinds(name: str) -> tuple[dict[str, str], dict[str, str]]:
-    """Parameters that have to be given, and those with defaults: name -> annotation."""
-    if name == GENERIC:
-        return {"eps0": "float"}, {"adaptive": "bool"}
-    cls = protocol_class(name) if name in protocol_names() else randomizer_class(name)
-    required, optional = {}, {}
-    for key, parameter in inspect.signature(cls).parameters.items():
-        kind = str(parameter.annotation)
-        (required if parameter.default is inspect.Parameter.empty else optional)[key] = kind
-    return required, optional
+def declared(name: str) -> tuple[Parameter, ...]:
+    """The parameters of a mechanism's table."""
+    return parameters_of(Family if name == GENERIC else mechanism_class(name))
 
 
 def _built(randomizer: Mapping[str, Any]) -> Any:
-    if is_protocol(randomizer):
-        return protocol_from_dict(randomizer)
-    return randomizer_from_dict(randomizer)
+    return mechanism_from_dict(randomizer, MultiMessage if is_protocol(randomizer) else Randomizer)

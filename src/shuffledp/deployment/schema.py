@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import typing
+from types import UnionType
 from typing import Any
 
-from shuffledp.deployment.mechanisms import mechanism_names, parameter_kinds
+from shuffledp.deployment.mechanisms import declared, mechanism_names
 from shuffledp.deployment.model import Deployment
+from shuffledp.mechanism import Parameter, limits
+from shuffledp.randomizers import Randomizer
 
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema of the deployment file, one case a randomizer."""
     schema = Deployment.model_json_schema()
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
-    cases = [_table_schema(name, *parameter_kinds(name)) for name in mechanism_names()]
+    cases = [_table_schema(name) for name in mechanism_names()]
     schema["properties"]["randomizer"] = {
         "description": Deployment.model_fields["randomizer"].description,
         "oneOf": cases,
@@ -20,29 +24,34 @@ def json_schema() -> dict[str, Any]:
     return schema
 
 
-def _table_schema(name: str, required: dict[str, str], optional: dict[str, str]) -> dict[str, Any]:
-    properties: dict[str, Any] = {"name": {"const": name}}
-    for key, kind in {**required, **optional}.items():
-        properties[key] = _kind_schema(kind)
+def _table_schema(name: str) -> dict[str, Any]:
+    """Every parameter as the class declares it."""
+    known = declared(name)
     return {
         "type": "object",
-        "properties": properties,
-        "required": ["name", *required],
+        "properties": {"name": {"const": name}, **{one.name: _schema_of(one) for one in known}},
+        "required": ["name", *(one.name for one in known if one.required)],
         "additionalProperties": False,
     }
 
 
-def _kind_schema(kind: str) -> dict[str, Any]:
-    """What a parameter may be, from its annotation; a matrix where nothing else is known."""
-    kinds = {"int": "integer", "float": "number", "bool": "boolean", "str": "string"}
-    plain = kind.removesuffix(" | None")
-    if plain in kinds:
-        return {"type": kinds[plain] if plain == kind else [kinds[plain], "null"]}
+def _schema_of(parameter: Parameter) -> dict[str, Any]:
+    """Kind, range and words of a parameter."""
+    found = {**_kind_schema(parameter.kind), **limits(parameter.rule)}
+    return found | ({"description": parameter.words} if parameter.words else {})
+
+
+def _kind_schema(kind: Any) -> dict[str, Any]:
+    """What a parameter may be, from its type; a matrix where nothing else is known."""
+    names = {int: "integer", float: "number", bool: "boolean", str: "string", type(None): "null"}
+    kinds = typing.get_args(kind) if isinstance(kind, UnionType) else (kind,)
+    known = [names[one] for one in kinds if one in names]
+    if len(known) == len(kinds):
+        return {"type": known[0] if len(known) == 1 else known}
     table = {"type": "object", "required": ["name"]}
     numbers = {"type": "array", "items": {"type": "number"}}
-    known = {
-        "Randomizer": table,
-        "tuple[Randomizer, ...]": {"type": "array", "items": table},
-        "tuple[float, ...]": numbers,
-    }
-    return known.get(plain, {"type": "array", "items": numbers})
+    if kind is Randomizer:
+        return table
+    if kind == tuple[Randomizer, ...]:
+        return {"type": "array", "items": table}
+    return numbers if kind == tuple[float, ...] else {"type": "array", "items": numbers}

@@ -8,10 +8,8 @@ messages, so the identity applies with n = N + 1 (docs/theory-parts.md, section 
 
 from __future__ import annotations
 
-import dataclasses
-import inspect
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
@@ -22,17 +20,15 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.bound import Theorem
 from shuffledp.errors import rejected
-from shuffledp.neighbours import REPLACEMENT, Relation
+from shuffledp.mechanism import Mechanism, mechanism_class, mechanism_from_dict, mechanism_names
 from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
-from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate, shares_of
+from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate
 from shuffledp.theorems import MESSAGE_DATASET, MULTI_MESSAGE
-from shuffledp.values.described import Described
 
 U = UNIT_ROUNDOFF
 UNIT = 1 << 64
 _MOST = _check.LARGEST_COUNT - 1
-_REGISTRY: dict[str, type[MultiMessage]] = {}
 
 _COUNTED = (
     "n counts users who make their messages as stated, all of which reach the shuffler; blanket "
@@ -74,12 +70,11 @@ class MessagePair(NamedTuple):
 Named = tuple[ShuffledPair, dict[str, Any]]
 
 
-class MultiMessage(Described, ABC):
+class MultiMessage(Mechanism):
     """A protocol in which every user sends one data message and some blanket messages.
 
-    Subclasses are frozen dataclasses that check themselves, carry their laws in the docstring, and
-    set ``name``, which registers them. Probabilities that are parameters are rounded to multiples
-    of 2^-64, so that sampler and law agree exactly.
+    Probabilities that are parameters are rounded to multiples of 2^-64, so that sampler and law
+    agree exactly.
 
     Attributes
     ----------
@@ -89,14 +84,9 @@ class MultiMessage(Described, ABC):
         True where the upper end is the exact loss, whatever the other users hold.
     """
 
-    name: ClassVar[str]
-    summary: ClassVar[str]
+    noun: ClassVar[str] = "protocol"
+    task: ClassVar[str] = "Several messages a user (the shuffler is all they have)"
     exact: ClassVar[bool]
-
-    def __init_subclass__(cls, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "name" in cls.__dict__ and not inspect.isabstract(cls):
-            _REGISTRY[cls.name] = cls
 
     # ------------------------------------------------------------------------- its laws
 
@@ -106,9 +96,9 @@ class MultiMessage(Described, ABC):
         return math.inf
 
     @property
-    def relation(self) -> Relation:
-        """The neighbouring relation of its bounds: any value for any other."""
-        return REPLACEMENT
+    def messages_per_user(self) -> int:
+        """The data message and all blanket messages."""
+        return self.blankets_per_user + 1
 
     @property
     @abstractmethod
@@ -260,33 +250,6 @@ class MultiMessage(Described, ABC):
             raise rejected("shape of the aggregate's sums", found.sums.shape, f"({size},)")
         return found
 
-    @abstractmethod
-    def variance(self, frequency: float = 0.0) -> float:
-        """Variance of the estimate times n, exact for an item of this frequency."""
-
-    def variances_of(self, items: np.ndarray, held: np.ndarray, shares: np.ndarray) -> np.ndarray:
-        """Variance of each item's estimate times n, given who holds what.
-
-        Parameters
-        ----------
-        items : ndarray of int, shape (K,)
-            The items estimated.
-        held, shares : ndarray, shape (m,)
-            All different items that are held, in increasing order, and by what share of the users.
-        """
-        each, places = np.unique(shares_of(items, held, shares), return_inverse=True)
-        return np.array([self.variance(float(f)) for f in each])[places]
-
-    def variance_over(self, values: np.ndarray) -> float:
-        """Of a mean: the variance times n, for these inputs."""
-        del values
-        return self.variance()
-
-    @property
-    @abstractmethod
-    def message_bits(self) -> float:
-        """Bits of one message."""
-
     # -------------------------------------------------------------------------------------
 
     @abstractmethod
@@ -302,40 +265,20 @@ class MultiMessage(Described, ABC):
         del noise
         raise rejected("protocol", self.name, "one whose messages are made with a coin")
 
-    def parameters(self) -> dict[str, Any]:
-        """The arguments that build this protocol again, JSON-able."""
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        return {f.name: getattr(self, f.name) for f in fields if f.init}
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"name": ..., **parameters}: the inverse of ``protocol_from_dict``."""
-        return {"name": self.name, **self.parameters()}
-
 
 def protocol_names() -> tuple[str, ...]:
     """Names of all protocols, sorted."""
-    return tuple(sorted(_REGISTRY))
+    return mechanism_names(MultiMessage)
 
 
 def protocol_class(name: str) -> type[MultiMessage]:
     """The class registered under ``name``; ParameterError names the known ones."""
-    if not isinstance(name, str) or name not in _REGISTRY:
-        raise rejected("protocol name", name, "one of " + ", ".join(protocol_names()))
-    return _REGISTRY[name]
+    return mechanism_class(name, MultiMessage)
 
 
 def protocol_from_dict(description: Mapping[str, Any]) -> MultiMessage:
     """Build a protocol from {"name": ..., **parameters}, refusing unknown or missing keys."""
-    given = dict(description)
-    cls = protocol_class(given.pop("name", None))  # type: ignore[arg-type]
-    known = inspect.signature(cls).parameters
-    for key in given:
-        if key not in known:
-            raise rejected(f"{cls.name} parameter", key, "one of " + ", ".join(known))
-    for key, parameter in known.items():
-        if parameter.default is inspect.Parameter.empty and key not in given:
-            raise rejected(f"{cls.name} parameters", sorted(given), f"a value of {key} too")
-    return cls(**given)
+    return mechanism_from_dict(description, MultiMessage)
 
 
 def probability_word(name: str, value: Any, *, high: float = 1.0, one: bool = False) -> int:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import rejected
+from shuffledp.mechanism import Domain, Whole
 from shuffledp.multimessage.base import MessagePair, Messages, Named
 from shuffledp.multimessage.dump import UniformBlankets, point_ratios
 from shuffledp.randomizers.values import smallest_type, whole_values
@@ -53,14 +54,13 @@ class BallsIntoBins(UniformBlankets):
     name: ClassVar[str] = "balls-into-bins"
     summary: ClassVar[str] = "a ball into a special bin and uniform balls"
     exact: ClassVar[bool] = True
-    d: int
-    s: int
-    blankets: int
+    d: Domain
+    s: Annotated[int, Whole()]
+    blankets: Annotated[int, Whole()]
     rate: float = 1.0
 
     def __post_init__(self) -> None:
-        self._check_common()
-        object.__setattr__(self, "s", _check.count("s", self.s))
+        super().__post_init__()
         if not 2 * self.s <= self.d:
             raise rejected("s", self.s, f"at most d/2 = {self.d // 2} special bins")
 

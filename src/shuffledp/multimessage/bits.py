@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import rejected
+from shuffledp.mechanism import Whole
 from shuffledp.multimessage.base import (
     UNIT,
     MessagePair,
@@ -178,10 +179,7 @@ class BalcerEtAl(_Bits):
 
     name: ClassVar[str] = "balcer-et-al"
     summary: ClassVar[str] = "a bit and fair blanket bits (Balcer et al. 2021)"
-    blankets: int
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "blankets", _check.count("blankets", self.blankets))
+    blankets: Annotated[int, Whole()]
 
     @property
     def blankets_per_user(self) -> int:

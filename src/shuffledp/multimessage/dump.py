@@ -6,13 +6,14 @@ import math
 from abc import abstractmethod
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import rejected
+from shuffledp.mechanism import Domain, Whole
 from shuffledp.multimessage.base import (
     UNIT,
     MessagePair,
@@ -33,15 +34,13 @@ from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate
 class UniformBlankets(MultiMessage):
     """Blanket messages uniform on 0 .. d-1, each sent with a rate; counts of messages."""
 
-    d: int
-    blankets: int
+    d: Domain
+    blankets: Annotated[int, Whole()]
     rate: float
 
-    def _check_common(self, largest_rate: float = 1.0) -> None:
-        largest = _check.LARGEST_DOMAIN
-        object.__setattr__(self, "d", _check.count("d", self.d, low=2, high=largest))
-        object.__setattr__(self, "blankets", _check.count("blankets", self.blankets))
-        word = probability_word("rate", self.rate, high=largest_rate, one=True)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        word = probability_word("rate", self.rate, one=True)
         object.__setattr__(self, "rate", float(self.rate))
         object.__setattr__(self, "_rate_word", word)
 
@@ -159,12 +158,9 @@ class PureDUMP(_Dump):
     name: ClassVar[str] = "pure-dump"
     summary: ClassVar[str] = "the value and uniform dummies (DUMP)"
     exact: ClassVar[bool] = True
-    d: int
-    blankets: int
+    d: Domain
+    blankets: Annotated[int, Whole()]
     rate: float = 1.0
-
-    def __post_init__(self) -> None:
-        self._check_common()
 
     @property
     def _flip(self) -> tuple[float, float, float]:
@@ -220,13 +216,13 @@ class MixDUMP(_Dump):
     name: ClassVar[str] = "mix-dump"
     summary: ClassVar[str] = "the value by randomized response and uniform dummies (DUMP)"
     exact: ClassVar[bool] = False
-    d: int
+    d: Domain
     f: float
-    blankets: int
+    blankets: Annotated[int, Whole()]
     rate: float = 1.0
 
     def __post_init__(self) -> None:
-        self._check_common()
+        super().__post_init__()
         word = probability_word("f", self.f, high=1.0 - 1.0 / self.d)
         object.__setattr__(self, "f", float(self.f))
         object.__setattr__(self, "_f_word", word)

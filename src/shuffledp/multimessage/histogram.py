@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import rejected
+from shuffledp.mechanism import Domain, Whole
 from shuffledp.multimessage.base import (
     UNIT,
     MessagePair,
@@ -57,14 +58,12 @@ class CheuZhilyaev(MultiMessage):
     name: ClassVar[str] = "cheu-zhilyaev"
     summary: ClassVar[str] = "flipped one-hot vectors among flipped zero vectors (fake users)"
     exact: ClassVar[bool] = False
-    d: int
+    d: Domain
     f: float
-    blankets: int
+    blankets: Annotated[int, Whole()]
 
     def __post_init__(self) -> None:
-        largest = _check.LARGEST_DOMAIN
-        object.__setattr__(self, "d", _check.count("d", self.d, low=2, high=largest))
-        object.__setattr__(self, "blankets", _check.count("blankets", self.blankets))
+        super().__post_init__()
         word = probability_word("f", self.f, high=0.5)
         object.__setattr__(self, "f", float(self.f))
         object.__setattr__(self, "_f_word", word)

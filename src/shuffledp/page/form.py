@@ -19,12 +19,12 @@ from shuffledp import _check, protocol_names, randomizer_names
 from shuffledp.analysis import analyses
 from shuffledp.cli.mechanisms import (
     GENERIC,
-    mechanism_class,
     mechanism_options,
 )
 from shuffledp.cli.numbers import added_noise
 from shuffledp.cli.types import MatrixFile, Number, Numbers, Tables, Whole, matrix_of
 from shuffledp.errors import ParameterError, rejected
+from shuffledp.mechanism import mechanism_class
 from shuffledp.views import VIEWS
 
 # The longest text of one field; a request as a whole is bounded by the server.

@@ -10,7 +10,6 @@ from typing import Any
 
 from shuffledp import _check
 from shuffledp.errors import NotCertified, ParameterError, rejected
-from shuffledp.multimessage import MultiMessage
 from shuffledp.planner.result import Curves, Plan, Row, Trust
 from shuffledp.planner.solve import Settled, Target, confirm, settle
 from shuffledp.planner.tasks import Option, Source, Task, make_task
@@ -291,8 +290,7 @@ def _limited(option: Option, limits: _Limits) -> Option:
 
 def _bits(source: Source) -> int:
     """Whole bits of all messages of a user."""
-    each = math.ceil(source.message_bits - 1e-9)
-    return each * (source.blankets_per_user + 1) if isinstance(source, MultiMessage) else each
+    return math.ceil(source.message_bits - 1e-9) * source.messages_per_user
 
 
 def _least_bits(option: Option) -> int:

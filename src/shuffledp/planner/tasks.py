@@ -19,6 +19,7 @@ from shuffledp import _check
 from shuffledp import _special as special
 from shuffledp.compare import candidates
 from shuffledp.errors import ParameterError, rejected
+from shuffledp.mechanism import parameters_of
 from shuffledp.multimessage import CheuZhilyaev, MixDUMP, MultiMessage, PureDUMP
 from shuffledp.randomizers import (
     OLH,
@@ -181,9 +182,10 @@ class Mean(Task):
         ends = {"low": self.low, "high": self.high}
         for name in randomizer_names():
             cls = randomizer_class(name)
-            known = inspect.signature(cls).parameters
-            needed = {key for key, p in known.items() if p.default is inspect.Parameter.empty}
-            if issubclass(cls, MeanRandomizer) and needed == {"eps0"} and set(ends) <= set(known):
+            known = parameters_of(cls)
+            needed = {one.name for one in known if one.required}
+            given = {one.name for one in known}
+            if issubclass(cls, MeanRandomizer) and needed == {"eps0"} and set(ends) <= given:
                 yield Option(name, "eps0", _with(cls, ends))
         width = self.high - self.low
         yield Option(

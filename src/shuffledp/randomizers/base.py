@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import inspect
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
@@ -13,7 +12,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp.bound import Theorem
-from shuffledp.errors import NotCertified, ParameterError, rejected
+from shuffledp.errors import NotCertified
+from shuffledp.mechanism import Mechanism, mechanism_class, mechanism_from_dict, mechanism_names
 from shuffledp.neighbours import REPLACEMENT, Relation, records
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.bits import Bits
@@ -22,11 +22,7 @@ from shuffledp.randomizers.concentrated import pure_rho
 from shuffledp.randomizers.inputs import Inputs
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
-from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate, shares_of
-from shuffledp.values.described import Described
-
-_REGISTRY: dict[str, type[Randomizer]] = {}
-_MADE_OF_CODE: set[str] = set()
+from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate
 
 Input = Any
 Reports = np.ndarray
@@ -101,13 +97,8 @@ class Parts:
     most: int | None = None
 
 
-class Randomizer(Described, ABC):
-    """A local randomizer R: input -> law of the output.
-
-    Subclasses are frozen dataclasses that check their parameters in ``__post_init__``, carry the
-    formula of their law in the docstring, and set ``name``, which registers them for the command
-    line and for files; ``listed=False`` keeps one made of code, which has no description, out of
-    both. Nothing else in the package has to hear of a new one.
+class Randomizer(Mechanism):
+    """A local randomizer R: input -> law of the output; one report a user.
 
     Attributes
     ----------
@@ -115,16 +106,7 @@ class Randomizer(Described, ABC):
         Pure local guarantee of any two values, neighbours or not, in nats; inf where there is none.
     """
 
-    name: ClassVar[str]
-    summary: ClassVar[str]
-    eps0: Any
-
-    def __init_subclass__(cls, *, listed: bool = True, **kwargs: Any) -> None:
-        super().__init_subclass__(**kwargs)
-        if "name" in cls.__dict__ and not listed:
-            _MADE_OF_CODE.add(cls.name)
-        elif "name" in cls.__dict__ and not inspect.isabstract(cls):
-            _REGISTRY[cls.name] = cls
+    noun: ClassVar[str] = "randomizer"
 
     @abstractmethod
     def law(self, inputs: tuple[Input, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
@@ -264,24 +246,6 @@ class Randomizer(Described, ABC):
         del frequency
         raise self._without("an estimator")
 
-    def variances_of(self, items: np.ndarray, held: np.ndarray, shares: np.ndarray) -> np.ndarray:
-        """Per-user variance of each item's estimate, given who holds what.
-
-        Parameters
-        ----------
-        items : ndarray of int, shape (K,)
-            The items estimated.
-        held, shares : ndarray, shape (m,)
-            All different items that are held, in increasing order, and by what share of the users.
-        """
-        each, places = np.unique(shares_of(items, held, shares), return_inverse=True)
-        return np.array([self.variance(float(f)) for f in each])[places]
-
-    def variance_over(self, values: np.ndarray) -> Any:
-        """Of a mean: the per-user variance, averaged over these inputs; the worst if not known."""
-        del values
-        return self.variance()
-
     @property
     def message_bits(self) -> float:
         """Bits of one report (log2 of the message space; 64 for a float)."""
@@ -331,42 +295,17 @@ class Randomizer(Described, ABC):
         """
         return pure_rho(float(self.eps0))
 
-    def parameters(self) -> dict[str, Any]:
-        """The arguments that build this randomizer again, JSON-able."""
-        fields = dataclasses.fields(self)  # type: ignore[arg-type]
-        return {f.metadata.get("argument", f.name): getattr(self, f.name) for f in fields if f.init}
-
-    def to_dict(self) -> dict[str, Any]:
-        """{"name": ..., **parameters}: the inverse of ``randomizer_from_dict``."""
-        return {"name": self.name, **self.parameters()}
-
 
 def randomizer_names() -> tuple[str, ...]:
     """Names of all registered randomizers, sorted."""
-    return tuple(sorted(_REGISTRY))
+    return mechanism_names(Randomizer)
 
 
 def randomizer_class(name: str) -> type[Randomizer]:
     """The class registered under ``name``; ParameterError names the known ones."""
-    if isinstance(name, str) and name in _MADE_OF_CODE:
-        raise rejected("randomizer name", name, "one that parameters describe: it is made of code")
-    if not isinstance(name, str) or name not in _REGISTRY:
-        raise rejected("randomizer name", name, "one of " + ", ".join(randomizer_names()))
-    return _REGISTRY[name]
+    return mechanism_class(name, Randomizer)
 
 
 def randomizer_from_dict(description: Mapping[str, Any]) -> Randomizer:
     """Build a randomizer from {"name": ..., **parameters}, refusing unknown or missing keys."""
-    given = dict(description)
-    if "name" not in given:
-        raise rejected("randomizer", sorted(given), 'a table with a key "name"')
-    cls = randomizer_class(given.pop("name"))
-    known = inspect.signature(cls).parameters
-    for key in given:
-        if key not in known:
-            raise rejected(f"{cls.name} parameter", key, "one of " + ", ".join(known))
-    for key, parameter in known.items():
-        if parameter.default is inspect.Parameter.empty and key not in given:
-            msg = f"{key} is missing: {cls.name} wanted {', '.join(known)}"
-            raise ParameterError(msg)
-    return cls(**given)
+    return mechanism_from_dict(description, Randomizer)

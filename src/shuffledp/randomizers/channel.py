@@ -9,13 +9,14 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
+from shuffledp.mechanism import Made
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.bits import Bits, row_bits
@@ -57,10 +58,10 @@ class Channel(Randomizer):
 
     name: ClassVar[str] = "channel"
     summary: ClassVar[str] = "any finite mechanism, by its matrix"
-    matrix: tuple[tuple[float, ...], ...]
+    matrix: Annotated[tuple[tuple[float, ...], ...], Made(_checked_matrix)]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "matrix", _checked_matrix(self.matrix))
+        super().__post_init__()
         rows = np.array(self.matrix)
         rows /= np.array([math.fsum(row) for row in self.matrix])[:, None]
         rows.setflags(write=False)

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.bound import Theorem
 from shuffledp.errors import NotCertified, rejected
+from shuffledp.mechanism import Made
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.base import (
     Input,
@@ -108,6 +109,8 @@ class PartsRandomizer(Randomizer):
 
     Inputs are tuples with one value for each part.
     """
+
+    task: ClassVar[str] = "Made of other mechanisms"
 
     randomizers: tuple[Randomizer, ...]
 
@@ -351,3 +354,6 @@ def unpacked(reports: Any, count: int, *, choice: bool = False) -> list[np.ndarr
     if column.ndim != 1 or column.dtype.names != tuple(names):
         raise rejected("reports fields", column.dtype.names, ", ".join(names))
     return [column[name] for name in names]
+
+
+PartsOf = Annotated[tuple[Randomizer, ...], Made(checked_parts)]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,11 +15,20 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp._check import exact
 from shuffledp.errors import NotCertified, ParameterError, rejected
+from shuffledp.mechanism import (
+    IntervalHigh,
+    IntervalLow,
+    Number,
+    OrInfinity,
+    OrNone,
+    Positive,
+    Switch,
+    Whole,
+)
 from shuffledp.pair import Array
 from shuffledp.randomizers.additive import finite_reports, places
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.density_law import Shape, called, density_law, middle_half, reaches
-from shuffledp.randomizers.interval import checked_interval
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.noise import bits_for, to_lattice
@@ -35,6 +44,12 @@ _PANELS = 4000
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(8)
 _LARGEST_REL = 1e-9
 _LARGEST_GRID = 9
+
+
+_Reach = Annotated[
+    float | None,
+    OrNone(Number(low=lambda m: 2.0 * (m.high - m.low), high=lambda m: 2e12 * (m.high - m.low))),
+]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -114,42 +129,30 @@ class Density(MeanRandomizer, listed=False):
     logpdf: Function | None = None
     pdf: Function | None = None
     sf: Function | None = None
-    low: float = 0.0
-    high: float = 1.0
-    symmetric: bool = True
-    log_concave: bool = False
+    low: IntervalLow = 0.0
+    high: IntervalHigh = 1.0
+    symmetric: Switch = True
+    log_concave: Switch = False
     turns: tuple[float, ...] = (0.0,)
-    rel: float = 1e-14
-    eps0: float = math.inf
-    reach: float | None = None
-    grid: int = 3
+    rel: Annotated[float, Number(low=2e-16, high=_LARGEST_REL)] = 1e-14
+    eps0: Annotated[float, OrInfinity(Positive(high=_check.LARGEST_EPS0))] = math.inf
+    reach: _Reach = None
+    grid: Annotated[int, Whole(low=2, high=_LARGEST_GRID)] = 3
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if (self.logpdf is None) == (self.pdf is None):
             raise rejected("logpdf", self.logpdf, "a function, or pdf in its place; one of them")
         for key in ("cdf", "logpdf", "pdf", "sf"):
             value = getattr(self, key)
             if not (callable(value) or (value is None and key != "cdf")):
                 raise rejected(key, value, "a function of an array of floats")
-        for key in ("symmetric", "log_concave"):
-            if not isinstance(getattr(self, key), bool):
-                raise rejected(key, getattr(self, key), "True or False")
         if self.sf is None and not self.symmetric:
             msg = (
                 "sf is missing: noise that is not symmetric wanted it, as 1 - cdf loses its digits"
             )
             raise ParameterError(msg)
-        checked_interval(self)
         object.__setattr__(self, "turns", self._checked_turns())
-        object.__setattr__(self, "rel", _check.real("rel", self.rel, low=2e-16, high=_LARGEST_REL))
-        eps0 = self.eps0 if self.eps0 == math.inf else _check.local_epsilon("eps0", self.eps0)
-        object.__setattr__(self, "eps0", eps0)
-        if self.reach is not None:
-            least = 2.0 * (self.high - self.low)
-            reach = _check.real("reach", self.reach, low=least, high=1e12 * least)
-            object.__setattr__(self, "reach", reach)
-        grid = _check.count("grid", self.grid, low=2, high=_LARGEST_GRID)
-        object.__setattr__(self, "grid", grid)
         self.law((self.low, self.high), cells=_FEWEST_CELLS)
 
     def _checked_turns(self) -> tuple[float, ...]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import rejected
+from shuffledp.mechanism import Number, Switch, Whole
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer
 from shuffledp.randomizers.exact import discrete_gaussian
@@ -19,7 +20,7 @@ from shuffledp.randomizers.lattice import (
     MOST_ATOMS,
     Integers,
     LatticeNoise,
-    check_lattice,
+    Top,
     group_starts,
     run_wiggle,
 )
@@ -67,19 +68,15 @@ class DiscreteGaussian(LatticeNoise):
 
     name: ClassVar[str] = "discrete-gaussian"
     summary: ClassVar[str] = "discrete Gaussian noise on integers"
-    top: int
-    sigma: float
-    clamped: bool = False
-    margin: int = 0
+    top: Top
+    sigma: Annotated[float, Number(low=0.01, high=1e6)]
+    clamped: Switch = False
+    margin: Annotated[int, Whole(low=0, high=_MOST_INTEGERS)] = 0
 
     def __post_init__(self) -> None:
-        check_lattice(self)
-        sigma = _check.real("sigma", self.sigma, low=0.01, high=1e6)
-        object.__setattr__(self, "sigma", sigma)
-        margin = _check.count("margin", self.margin, low=0, high=_MOST_INTEGERS)
-        object.__setattr__(self, "margin", margin)
-        if margin and not self.clamped:
-            raise rejected("margin", margin, "0 where reports are not clamped")
+        super().__post_init__()
+        if self.margin and not self.clamped:
+            raise rejected("margin", self.margin, "0 where reports are not clamped")
         size = self.top + 2 * self._reach + 1
         _check.count("integers, top + 75 sigma,", size, high=_MOST_INTEGERS)
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp import _check
+from shuffledp.mechanism import LocalEpsilon, Switch
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, WorstTriples
 from shuffledp.randomizers.chords import IntervalDensity, LaplaceChords
@@ -18,7 +18,7 @@ from shuffledp.randomizers.lattice import (
     MOST_ATOMS,
     Integers,
     LatticeNoise,
-    check_lattice,
+    Top,
     run_starts,
     run_wiggle,
 )
@@ -63,13 +63,9 @@ class DiscreteLaplace(LatticeNoise):
 
     name: ClassVar[str] = "discrete-laplace"
     summary: ClassVar[str] = "two-sided geometric noise on integers"
-    top: int
-    eps0: float
-    clamped: bool = False
-
-    def __post_init__(self) -> None:
-        check_lattice(self)
-        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+    top: Top
+    eps0: LocalEpsilon
+    clamped: Switch = False
 
     def _unclamped(self) -> Randomizer | None:
         return DiscreteLaplace(top=self.top, eps0=self.eps0) if self.clamped else None

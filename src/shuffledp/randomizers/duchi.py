@@ -13,10 +13,10 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import NotCertified
+from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.bits import Bits, response_bits
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
-from shuffledp.randomizers.interval import checked_interval
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomizers.levels import Part, grown, place, two_level_law
 from shuffledp.randomizers.means import Floats, MeanRandomizer
@@ -41,10 +41,6 @@ class IntervalMean(MeanRandomizer):
     eps0: float
     low: float
     high: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
-        checked_interval(self)
 
     @property
     def middle(self) -> float:
@@ -171,9 +167,9 @@ class Duchi(IntervalMean):
 
     name: ClassVar[str] = "duchi"
     summary: ClassVar[str] = "one bit for the mean of values in an interval (Duchi et al.)"
-    eps0: float
-    low: float = -1.0
-    high: float = 1.0
+    eps0: LocalEpsilon
+    low: IntervalLow = -1.0
+    high: IntervalHigh = 1.0
 
     @property
     def message_bits(self) -> float:

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import NotCertified, rejected
+from shuffledp.mechanism import LocalEpsilon, Made
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.bits import Bits, response_bits
 from shuffledp.randomizers.discrete import all_triples, distinct
@@ -53,12 +54,11 @@ class Extremal(FrequencyRandomizer):
 
     name: ClassVar[str] = "extremal"
     summary: ClassVar[str] = "extremal mechanism, by its pattern of zeros and ones"
-    pattern: tuple[tuple[int, ...], ...]
-    eps0: float
+    pattern: Annotated[tuple[tuple[int, ...], ...], Made(_checked_pattern)]
+    eps0: LocalEpsilon
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "pattern", _checked_pattern(self.pattern))
-        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+        super().__post_init__()
         matrix = np.array(self.pattern, dtype=bool)
         matrix.setflags(write=False)
         object.__setattr__(self, "_matrix", matrix)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -50,11 +50,17 @@ class Support:
         return Counts(counts, users, n, own, other)
 
 
+# What a set of items, one a user or several, is called in lists of mechanisms.
+SETS = "Shares of items, a set a user"
+
+
 class ItemRandomizer(Randomizer):
     """A mechanism for items 0 .. items-1, whose reports are summed into numbers for each item.
 
     Subclasses give ``items``, ``_sample``, ``_checked_reports``, ``_supporters`` and the estimator.
     """
+
+    task: ClassVar[str] = "Shares of items, one a user"
 
     @property
     @abstractmethod

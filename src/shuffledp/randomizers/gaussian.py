@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,10 +13,11 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp import _special as special
 from shuffledp.errors import NotCertified
+from shuffledp.mechanism import IntervalHigh, IntervalLow, Positive
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.chords import GaussianChords, IntervalDensity
-from shuffledp.randomizers.interval import checked_interval, interval_input
+from shuffledp.randomizers.interval import interval_input
 from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.means import MeanRandomizer
 from shuffledp.randomizers.noise import FARTHEST_NORMAL, normal_cells, to_lattice
@@ -64,13 +65,12 @@ class Gaussian(MeanRandomizer):
 
     name: ClassVar[str] = "gaussian"
     summary: ClassVar[str] = "Gaussian noise on an interval"
-    sigma: float
-    low: float = 0.0
-    high: float = 1.0
+    sigma: Annotated[float, Positive(high=1e100)]
+    low: IntervalLow = 0.0
+    high: IntervalHigh = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "sigma", _check.positive("sigma", self.sigma, high=1e100))
-        checked_interval(self)
+        super().__post_init__()
         _check.positive("(high - low)/sigma", self.distance, high=_LARGEST_DISTANCE)
 
     @property

@@ -6,7 +6,7 @@ import dataclasses
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,6 +14,7 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp import _special as special
 from shuffledp.errors import NotCertified
+from shuffledp.mechanism import Positive, Whole
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.gaussian import Gaussian
@@ -21,7 +22,7 @@ from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.values import blocks
 from shuffledp.randomizers.vectors import (
-    checked_ball,
+    LARGEST_DIMENSION,
     grown_radius,
     vector_reports,
     vector_values,
@@ -68,15 +69,15 @@ class GaussianBall(MeanRandomizer):
     coordinate drawn as those of ``Gaussian``; the ball of the law is larger by the lattice's step.
     """
 
+    task: ClassVar[str] = "Means of vectors"
     name: ClassVar[str] = "gaussian-ball"
     summary: ClassVar[str] = "Gaussian noise for vectors in a Euclidean ball"
-    d: int
-    sigma: float
-    radius: float = 1.0
+    d: Annotated[int, Whole(low=2, high=LARGEST_DIMENSION)]
+    sigma: Annotated[float, Positive(high=1e100)]
+    radius: Annotated[float, Positive(high=1e100)] = 1.0
 
     def __post_init__(self) -> None:
-        checked_ball(self)
-        object.__setattr__(self, "sigma", _check.positive("sigma", self.sigma, high=1e100))
+        super().__post_init__()
         _check.real("radius/sigma", self.radius / self.sigma, low=1e-9, high=_LARGEST_RATIO)
 
     @property

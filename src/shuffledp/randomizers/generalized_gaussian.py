@@ -5,15 +5,15 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from shuffledp import _check
 from shuffledp import _special as special
+from shuffledp.mechanism import IntervalHigh, IntervalLow, Number, Positive
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.additive import LARGEST_EXPONENT, AdditiveNoise, Noise
-from shuffledp.randomizers.interval import checked_interval
 from shuffledp.randomizers.power_renyi import power_renyi
 from shuffledp.randomness import RandomSource
 
@@ -57,16 +57,13 @@ class GeneralizedGaussian(AdditiveNoise):
 
     name: ClassVar[str] = "generalized-gaussian"
     summary: ClassVar[str] = "noise with density exp(-|z/scale|^shape) on an interval"
-    shape: float
-    scale: float
-    low: float = 0.0
-    high: float = 1.0
+    shape: Annotated[float, Number(low=_LEAST_SHAPE, high=_LARGEST_SHAPE)]
+    scale: Annotated[float, Positive(high=1e100)]
+    low: IntervalLow = 0.0
+    high: IntervalHigh = 1.0
 
     def __post_init__(self) -> None:
-        shape = _check.real("shape", self.shape, low=_LEAST_SHAPE, high=_LARGEST_SHAPE)
-        object.__setattr__(self, "shape", shape)
-        object.__setattr__(self, "scale", _check.positive("scale", self.scale, high=1e100))
-        checked_interval(self)
+        super().__post_init__()
         _check.real("(high - low)/scale", self.distance, low=1e-9, high=_LARGEST_DISTANCE)
 
     @property

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.mechanism import Domain, LocalEpsilon, Whole
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.discrete import distinct
@@ -95,15 +96,9 @@ class HadamardResponse(ItemRandomizer):
 
     name: ClassVar[str] = "hadamard-response"
     summary: ClassVar[str] = "Hadamard response, in B blocks"
-    domain: int
-    eps0: float
-    blocks: int = 1
-
-    def __post_init__(self) -> None:
-        largest = _check.LARGEST_DOMAIN
-        object.__setattr__(self, "domain", _check.count("domain", self.domain, low=2, high=largest))
-        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
-        object.__setattr__(self, "blocks", _check.count("blocks", self.blocks, high=self.domain))
+    domain: Domain
+    eps0: LocalEpsilon
+    blocks: Annotated[int, Whole(high=lambda m: m.domain)] = 1
 
     @property
     def items(self) -> int:

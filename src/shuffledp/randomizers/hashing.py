@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp import _check
+from shuffledp.mechanism import Domain, LocalEpsilon, Positive, Whole
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.discrete import alike_triples, independent_hits, third_inputs
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support
@@ -56,15 +56,9 @@ class LocalHash(FrequencyRandomizer):
 
     name: ClassVar[str] = "local-hash"
     summary: ClassVar[str] = "local hashing with l hash values"
-    domain: int
-    l: int
-    eps0: float
-
-    def __post_init__(self) -> None:
-        largest = _check.LARGEST_DOMAIN
-        object.__setattr__(self, "domain", _check.count("domain", self.domain, low=2, high=largest))
-        object.__setattr__(self, "l", _check.count("l", self.l, low=2))
-        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+    domain: Domain
+    l: Annotated[int, Whole(low=2)]
+    eps0: LocalEpsilon
 
     @property
     def items(self) -> int:
@@ -220,11 +214,11 @@ class OLH(LocalHash):
     name: ClassVar[str] = "olh"
     summary: ClassVar[str] = "optimized local hashing"
     l: int = field(init=False, repr=False)
+    eps0: Annotated[float, Positive(high=30.0)]
 
     def __post_init__(self) -> None:
-        grown = math.exp(_check.positive("eps0", self.eps0, high=30.0))
-        object.__setattr__(self, "l", round(grown) + 1)
         super().__post_init__()
+        object.__setattr__(self, "l", round(math.exp(self.eps0)) + 1)
 
     def parameters(self) -> dict[str, Any]:
         """Domain and eps0; l follows."""

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +12,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import rejected
+from shuffledp.mechanism import LocalEpsilon, OneOf, Whole, parameters_of
 from shuffledp.randomizers.base import (
     DEFAULT_CELLS,
     Parts,
@@ -84,27 +84,22 @@ class Hierarchy(PartsRandomizer):
 
     name: ClassVar[str] = "hierarchy"
     summary: ClassVar[str] = "range queries by a tree, each user at one level"
-    domain: int
-    eps0: float
-    branching: int = 4
-    base: str = "oue"
+    domain: Annotated[int, Whole(low=2, high=_LARGEST_DOMAIN)]
+    eps0: LocalEpsilon
+    branching: Annotated[int, Whole(low=2)] = 4
+    base: Annotated[str, OneOf(BASES)] = "oue"
 
     def __post_init__(self) -> None:
-        domain = _check.count("domain", self.domain, low=2, high=_LARGEST_DOMAIN)
-        object.__setattr__(self, "domain", domain)
-        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
-        branching = _check.count("branching", self.branching, low=2)
-        object.__setattr__(self, "branching", branching)
-        _check.choice("base", self.base, BASES)
-        tree = Tree(domain, branching)
+        super().__post_init__()
+        tree = Tree(self.domain, self.branching)
         object.__setattr__(self, "_tree", tree)
         object.__setattr__(self, "_levels", tuple(self._level(size) for size in tree.sizes))
         object.__setattr__(self, "_words", words_of([1.0] * len(tree.sizes)))
 
     def _level(self, size: int) -> FrequencyRandomizer:
         cls: Any = randomizer_class(self.base)
-        known = inspect.signature(cls).parameters
-        name = next(key for key in ("k", "d", "domain") if key in known)
+        # All of the bases are made of a domain's size and eps0.
+        name = next(one.name for one in parameters_of(cls) if one.name != "eps0")
         return cls(**{name: size, "eps0": self.eps0})
 
     @property

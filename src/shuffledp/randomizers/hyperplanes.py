@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from shuffledp import _check
+from shuffledp.mechanism import Domain, LocalEpsilon
 from shuffledp.randomizers.base import WorstPairs, WorstTriples
 from shuffledp.randomizers.frequency import FrequencyRandomizer
 from shuffledp.randomizers.primes import field_size
@@ -23,14 +23,12 @@ class HyperplaneResponse(FrequencyRandomizer):
     ``_best_prime`` and how reports are drawn and counted.
     """
 
-    domain: int
-    eps0: float
+    domain: Domain
+    eps0: LocalEpsilon
     q: int | None = None
 
     def __post_init__(self) -> None:
-        largest = _check.LARGEST_DOMAIN
-        object.__setattr__(self, "domain", _check.count("domain", self.domain, low=2, high=largest))
-        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+        super().__post_init__()
         object.__setattr__(self, "q", field_size(self.q, self._best_prime))
 
     @abstractmethod

@@ -22,16 +22,6 @@ class HasInterval(Protocol):
         ...
 
 
-def checked_interval(instance: HasInterval) -> None:
-    """Check and store low < high on a frozen dataclass."""
-    low = _check.real("low", instance.low, low=-1e100, high=1e100)
-    high = _check.real("high", instance.high, low=-1e100, high=1e100)
-    if not low < high:
-        raise rejected("high", high, f"a number above low = {low:g}")
-    object.__setattr__(instance, "low", low)
-    object.__setattr__(instance, "high", high)
-
-
 def interval_input(instance: HasInterval, x: Any, *, end_points: bool = False) -> float:
     """The input's place in [0, 1], exact at the end points and in the middle."""
     value = _check.real("input", x, low=instance.low, high=instance.high)

@@ -6,19 +6,18 @@ import dataclasses
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from shuffledp import _check
 from shuffledp.errors import NotCertified
+from shuffledp.mechanism import OrNone, Whole
 from shuffledp.numerics.merging import near_classes
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers import composed
 from shuffledp.randomizers.base import (
     DEFAULT_CELLS,
     Parts,
-    Randomizer,
     Reports,
     WorstPairs,
     WorstTriples,
@@ -65,14 +64,10 @@ class Joint(PartsRandomizer):
 
     name: ClassVar[str] = "joint"
     summary: ClassVar[str] = "several mechanisms on several attributes, in one report"
-    randomizers: tuple[Randomizer, ...]
-    hamming: int | None = field(default=None, kw_only=True)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "randomizers", composed.checked_parts(self.randomizers))
-        if self.hamming is not None:
-            most = _check.count("hamming", self.hamming, high=len(self.randomizers))
-            object.__setattr__(self, "hamming", most)
+    randomizers: composed.PartsOf
+    hamming: Annotated[int | None, OrNone(Whole(high=lambda m: len(m.randomizers)))] = field(
+        default=None, kw_only=True
+    )
 
     @property
     def _differing(self) -> int:

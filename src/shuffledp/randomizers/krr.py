@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp import _check
+from shuffledp.mechanism import Domain, LocalEpsilon
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.bits import Bits, response_bits
 from shuffledp.randomizers.chances import exponential, quotient, word_up
@@ -80,12 +80,8 @@ class KRR(_Response):
 
     name: ClassVar[str] = "k-rr"
     summary: ClassVar[str] = "k-ary randomized response"
-    k: int
-    eps0: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "k", _check.count("k", self.k, low=2, high=_check.LARGEST_DOMAIN))
-        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+    k: Domain
+    eps0: LocalEpsilon
 
     @property
     def items(self) -> int:
@@ -130,10 +126,7 @@ class BinaryRR(_Response):
 
     name: ClassVar[str] = "binary-rr"
     summary: ClassVar[str] = "binary randomized response (Warner)"
-    eps0: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+    eps0: LocalEpsilon
 
     @property
     def items(self) -> int:

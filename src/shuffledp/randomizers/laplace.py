@@ -11,11 +11,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.errors import NotCertified, rejected
+from shuffledp.errors import NotCertified
+from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon, Switch
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.chords import IntervalDensity, LaplaceChords
-from shuffledp.randomizers.interval import checked_interval, interval_input
+from shuffledp.randomizers.interval import interval_input
 from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.means import MeanRandomizer
 from shuffledp.randomizers.noise import bits_for, laplace_cells, laplace_reach, step_of, to_lattice
@@ -57,16 +58,10 @@ class Laplace(MeanRandomizer):
 
     name: ClassVar[str] = "laplace"
     summary: ClassVar[str] = "Laplace noise on an interval"
-    eps0: float
-    low: float = 0.0
-    high: float = 1.0
-    binary: bool = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
-        checked_interval(self)
-        if not isinstance(self.binary, bool):
-            raise rejected("binary", self.binary, "True or False")
+    eps0: LocalEpsilon
+    low: IntervalLow = 0.0
+    high: IntervalHigh = 1.0
+    binary: Switch = False
 
     @classmethod
     def from_scale(cls, scale: float, *, low: float = 0.0, high: float = 1.0) -> Laplace:

@@ -7,7 +7,7 @@ import math
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp import _special as special
 from shuffledp.errors import rejected
+from shuffledp.mechanism import Follows, Number, Positive, Whole
 from shuffledp.neighbours import REPLACEMENT, Relation, Within
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
@@ -23,14 +24,12 @@ from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.noise import to_lattice
 from shuffledp.randomizers.values import blocks
 from shuffledp.randomizers.vectors import (
-    checked_ball,
     grown_radius,
     vector_reports,
     vector_values,
 )
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import METRIC_LABELS
-from shuffledp.values.described import DerivedFloat, given
 
 U = UNIT_ROUNDOFF
 _LARGEST_DIMENSION = 16
@@ -76,22 +75,23 @@ class LaplaceBall(MeanRandomizer):
     ball and the distance of the law are larger by the lattice's step.
     """
 
+    task: ClassVar[str] = "Means of vectors"
     name: ClassVar[str] = "laplace-ball"
     summary: ClassVar[str] = "Laplace noise for vectors in a ball, neighbours at a distance"
-    d: int
-    scale: float
-    radius: float = 1.0
-    distance: float | None = None
+    d: Annotated[int, Whole(low=2, high=_LARGEST_DIMENSION)]
+    scale: Annotated[float, Positive(high=1e100)]
+    radius: Annotated[float, Positive(high=1e100)] = 1.0
+    distance: Annotated[
+        float | None,
+        Follows(
+            Number(low=lambda m: 1e-6 * m.scale, high=lambda m: 2.0 * m.radius),
+            lambda m: 2.0 * m.radius,
+        ),
+    ] = None
 
     def __post_init__(self) -> None:
-        checked_ball(self, largest=_LARGEST_DIMENSION)
-        object.__setattr__(self, "scale", _check.positive("scale", self.scale, high=1e100))
+        super().__post_init__()
         _check.real("2 radius/scale", 2.0 * self.radius / self.scale, low=1e-6, high=299.0)
-        distance = DerivedFloat(2.0 * self.radius)
-        if given(self.distance):
-            least = 1e-6 * self.scale
-            distance = _check.real("distance", self.distance, low=least, high=2.0 * self.radius)
-        object.__setattr__(self, "distance", distance)
 
     @property
     def eps0(self) -> float:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from abc import abstractmethod
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
-from shuffledp.errors import rejected
+from shuffledp.mechanism import Whole
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import Randomizer, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.means import Floats, MeanRandomizer
@@ -26,6 +26,7 @@ Integers = npt.NDArray[np.int64]
 MOST_ATOMS = 1024
 # Cells are single integers where that is not many times more than was asked for.
 _FEW_TIMES = 4
+Top = Annotated[int, Whole(high=_check.LARGEST_DOMAIN)]
 # Largest input up to which label stealing evaluates all shifts that may matter: 460 of them.
 _MOST_SHIFTS = 28
 
@@ -36,7 +37,7 @@ class LatticeNoise(MeanRandomizer):
     Theorem 4.8 of docs/theory.md: the end points are the worst pair of the blanket bound.
     """
 
-    top: int
+    top: Top
     clamped: bool
 
     @abstractmethod
@@ -120,20 +121,6 @@ def _shifts(top: int, before: Randomizer | None) -> WorstTriples | None:
     # The pair of the end points comes first: its reservoir dominates.
     found.sort(key=lambda triple: -abs(triple[0] - triple[1]))
     return WorstTriples(tuple(found), SHIFTED_TRIPLES, apart=True, before=before)
-
-
-def check_lattice(instance: LatticeNoise) -> None:
-    """Set ``top`` to a whole number.
-
-    Raises
-    ------
-    ParameterError
-        For an argument that is none, or out of range.
-    """
-    top = _check.count("top", instance.top, high=_check.LARGEST_DOMAIN)
-    object.__setattr__(instance, "top", top)
-    if not isinstance(instance.clamped, bool):
-        raise rejected("clamped", instance.clamped, "True or False")
 
 
 def run_starts(at: list[int], top: int, cells: int) -> Integers:

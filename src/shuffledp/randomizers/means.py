@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,8 @@ class MeanRandomizer(Randomizer):
     Subclasses give ``_checked``, ``_sample``, ``_unbiased`` and ``variance`` (per user, the worst
     case over inputs where it depends on them; for vectors of each coordinate).
     """
+
+    task: ClassVar[str] = "Means of numbers"
 
     @abstractmethod
     def _unbiased(self, reports: ArrayLike) -> Floats:

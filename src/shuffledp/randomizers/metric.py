@@ -6,7 +6,7 @@ import dataclasses
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import NotCertified, rejected
+from shuffledp.mechanism import Follows, IntervalHigh, IntervalLow, Positive
 from shuffledp.neighbours import REPLACEMENT, Relation, Within
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
-from shuffledp.randomizers.interval import checked_interval
 from shuffledp.randomizers.laplace import FINER as LAPLACE_FINER
 from shuffledp.randomizers.laplace import LEAST_EPS0, Laplace, _cell_edges
 from shuffledp.randomizers.law import CellEdges, JointLaw
@@ -26,7 +26,6 @@ from shuffledp.randomizers.noise import bits_for
 from shuffledp.randomizers.values import real_values
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import METRIC_ENVELOPE
-from shuffledp.values.described import DerivedFloat, given
 
 U = UNIT_ROUNDOFF
 # The lattice's step is at most this fraction of the distance, in binary digits, where the sampler
@@ -85,20 +84,16 @@ class MetricLaplace(MeanRandomizer):
 
     name: ClassVar[str] = "metric-laplace"
     summary: ClassVar[str] = "Laplace noise on an interval, neighbours up to a distance apart"
-    scale: float
-    low: float = 0.0
-    high: float = 1.0
-    distance: float | None = None
+    scale: Annotated[float, Positive(high=1e100)]
+    low: IntervalLow = 0.0
+    high: IntervalHigh = 1.0
+    distance: Annotated[
+        float | None, Follows(Positive(high=lambda m: m.high - m.low), lambda m: m.high - m.low)
+    ] = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "scale", _check.positive("scale", self.scale, high=1e100))
-        checked_interval(self)
-        length = self.high - self.low
+        super().__post_init__()
         _check.local_epsilon("(high - low)/scale", self.eps0)
-        distance = DerivedFloat(length)
-        if given(self.distance):
-            distance = _check.positive("distance", self.distance, high=length)
-        object.__setattr__(self, "distance", distance)
 
     @property
     def eps0(self) -> float:

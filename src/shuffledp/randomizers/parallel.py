@@ -65,13 +65,12 @@ class Parallel(PartsRandomizer):
 
     name: ClassVar[str] = "parallel"
     summary: ClassVar[str] = "one of several mechanisms, drawn for each report"
-    randomizers: tuple[Randomizer, ...]
+    randomizers: composed.PartsOf
     weights: tuple[float, ...] = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        parts = composed.checked_parts(self.randomizers)
-        object.__setattr__(self, "randomizers", parts)
-        object.__setattr__(self, "weights", _checked_weights(self.weights, len(parts)))
+        super().__post_init__()
+        object.__setattr__(self, "weights", _checked_weights(self.weights, len(self.randomizers)))
         object.__setattr__(self, "_words", words_of(self.weights))
 
     @property

@@ -6,17 +6,19 @@ import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import rejected
+from shuffledp.mechanism import LocalEpsilon, Switch, Whole
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.corners import overlap_corners
 from shuffledp.randomizers.discrete import distinct
 from shuffledp.randomizers.frequency import (
+    SETS,
     FrequencyRandomizer,
     Support,
     histogram,
@@ -31,6 +33,9 @@ from shuffledp.theorems import CORNER_TRIPLES, LEAST_OVERLAP
 
 _LARGEST_SET = 10**6
 _HALF = Fraction(1, 2)
+
+
+_SetSize = Annotated[int, Whole(high=lambda m: min(m.domain, _LARGEST_SET))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,20 +72,13 @@ class PCKVGRR(FrequencyRandomizer):
     Gu, Li, Cheng, Xiong, Cao 2020, with their optimal split of the privacy budget.
     """
 
+    task: ClassVar[str] = SETS
     name: ClassVar[str] = "pckv-grr"
     summary: ClassVar[str] = "key-value pairs, one of s, by k-RR (PCKV-GRR)"
-    domain: int
-    s: int
-    eps0: float
-    padding: bool = False
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "domain", _check.count("domain", self.domain, high=10**8))
-        top = min(self.domain, _LARGEST_SET)
-        object.__setattr__(self, "s", _check.count("s", self.s, high=top))
-        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
-        if not isinstance(self.padding, bool):
-            raise rejected("padding", self.padding, "True or False")
+    domain: Annotated[int, Whole(high=10**8)]
+    s: _SetSize
+    eps0: LocalEpsilon
+    padding: Switch = False
 
     @property
     def items(self) -> int:

@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstTriples
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.corners import shift_corners
@@ -55,9 +56,9 @@ class Piecewise(IntervalMean):
 
     name: ClassVar[str] = "piecewise"
     summary: ClassVar[str] = "piecewise constant noise for the mean of values in an interval"
-    eps0: float
-    low: float = -1.0
-    high: float = 1.0
+    eps0: LocalEpsilon
+    low: IntervalLow = -1.0
+    high: IntervalHigh = 1.0
 
     @property
     def message_bits(self) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp import _special as special
 from shuffledp.errors import NotCertified
+from shuffledp.mechanism import LocalEpsilon, Number, Whole
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.caps import first_moment, height, orthogonal_overlap, second_moment
 from shuffledp.randomizers.discrete import distinct
@@ -60,16 +61,12 @@ class PrivUnit(MeanRandomizer):
     same for all users, so that the last digits say little of the vector a report was made from.
     """
 
+    task: ClassVar[str] = "Means of vectors"
     name: ClassVar[str] = "privunit"
     summary: ClassVar[str] = "PrivUnit: unit vectors, from a cap or its complement"
-    d: int
-    c: float
-    eps0: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "d", _check.count("d", self.d, low=2, high=10**6))
-        object.__setattr__(self, "c", _check.real("c", self.c, low=1e-100, high=1.0 - 1e-9))
-        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+    d: Annotated[int, Whole(low=2, high=10**6)]
+    c: Annotated[float, Number(low=1e-100, high=1.0 - 1e-9)]
+    eps0: LocalEpsilon
 
     @classmethod
     def best(cls, *, d: int, eps0: float) -> PrivUnit:

@@ -5,17 +5,17 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp import _check
 from shuffledp.errors import rejected
+from shuffledp.mechanism import Domain, LocalEpsilon, Whole
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.discrete import alike_triples, distinct
-from shuffledp.randomizers.frequency import FrequencyRandomizer, Support
+from shuffledp.randomizers.frequency import SETS, FrequencyRandomizer, Support
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.sets import item_sets
 from shuffledp.randomizers.unary import RAPPOR
@@ -33,6 +33,9 @@ _RAREST = -100.0
 _MOST_CLASSES = 60_000
 # Items of a user up to which all overlaps of three sets are searched: 1,300 of them.
 _MOST_SEARCHED = 6
+
+
+_SetSize = Annotated[int, Whole(high=lambda m: min(m.d - 1, _LARGEST_SET))]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,17 +67,15 @@ class SamplingRAPPOR(FrequencyRandomizer):
     by enumeration of counts; the total variation in Wang et al. 2024, table 2, is another.
     """
 
+    task: ClassVar[str] = SETS
     name: ClassVar[str] = "sampling-rappor"
     summary: ClassVar[str] = "RAPPOR of one of a user's s items"
-    d: int
-    s: int
-    eps0: float
+    d: Domain
+    s: _SetSize
+    eps0: LocalEpsilon
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "d", _check.count("d", self.d, low=2, high=_check.LARGEST_DOMAIN))
-        top = min(self.d - 1, _LARGEST_SET)
-        object.__setattr__(self, "s", _check.count("s", self.s, high=top))
-        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+        super().__post_init__()
         depth = self.s * self._log_one
         if not depth <= _DEEPEST:
             wanted = f"s log(1 + e^(eps0/2)) at most {_DEEPEST:g}, here {depth:g}"

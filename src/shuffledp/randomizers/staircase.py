@@ -7,26 +7,33 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from shuffledp import _check
+from shuffledp.mechanism import Follows, IntervalHigh, IntervalLow, LocalEpsilon, Number
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.additive import IntervalNoise
 from shuffledp.randomizers.base import DEFAULT_CELLS, WorstTriples
 from shuffledp.randomizers.corners import shift_corners
 from shuffledp.randomizers.exact import geometric
-from shuffledp.randomizers.interval import checked_interval
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import CORNER_TRIPLES
-from shuffledp.values.described import DerivedFloat, given
 
 U = UNIT_ROUNDOFF
 Inputs = list[Fraction]
 _LARGEST = 690.0
 _LEAST_WIDTH = 1e-100
+
+
+_Width = Annotated[
+    float | None,
+    Follows(
+        Number(low=_LEAST_WIDTH, high=1.0 - 1e-9), lambda m: 1.0 / (1.0 + math.exp(0.5 * m.eps0))
+    ),
+]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -55,18 +62,10 @@ class Staircase(IntervalNoise):
 
     name: ClassVar[str] = "staircase"
     summary: ClassVar[str] = "staircase noise on an interval"
-    eps0: float
-    low: float = 0.0
-    high: float = 1.0
-    width: float | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
-        checked_interval(self)
-        width = DerivedFloat(1.0 / (1.0 + math.exp(0.5 * self.eps0)))
-        if given(self.width):
-            width = _check.real("width", self.width, low=_LEAST_WIDTH, high=1.0 - 1e-9)
-        object.__setattr__(self, "width", width)
+    eps0: LocalEpsilon
+    low: IntervalLow = 0.0
+    high: IntervalHigh = 1.0
+    width: _Width = None
 
     @property
     def _g(self) -> float:

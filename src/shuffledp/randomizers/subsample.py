@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp import _check
+from shuffledp.mechanism import Made, Positive
 from shuffledp.neighbours import Relation
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import composed
@@ -66,14 +66,12 @@ class PoissonSubsample(composed.PartsRandomizer):
 
     name: ClassVar[str] = "poisson-subsample"
     summary: ClassVar[str] = "a mechanism run with some probability, else an empty message"
-    randomizer: Randomizer
-    rate: float = field(kw_only=True)
+    randomizer: Annotated[Randomizer, Made(composed.checked_part)]
+    rate: Annotated[float, Positive(high=1.0)] = field(kw_only=True)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "randomizer", composed.checked_part(self.randomizer))
-        rate = _check.positive("rate", self.rate, high=1.0)
-        object.__setattr__(self, "rate", rate)
-        object.__setattr__(self, "_word", max(round(rate * _UNIT), 1))
+        super().__post_init__()
+        object.__setattr__(self, "_word", max(round(self.rate * _UNIT), 1))
 
     @property
     def randomizers(self) -> tuple[Randomizer, ...]:  # type: ignore[override]

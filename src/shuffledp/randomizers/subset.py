@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp import _check
+from shuffledp.mechanism import Domain, Follows, LocalEpsilon, Whole
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.chances import digits_up, exponential, quotient, times
@@ -21,10 +21,14 @@ from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.values import blocks, refuse_rows, row_reports, smallest_type
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import SYMMETRIC_PAIRS
-from shuffledp.values.described import DerivedInt, given
 
 # Up to here the binomial coefficient is multiplied out: lgamma loses bits for large d.
 _FACTORS = 10_000
+
+
+_SetSize = Annotated[
+    int | None, Follows(Whole(high=lambda m: m.d - 1), lambda m: _best_size(m.d, m.eps0))
+]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -51,17 +55,9 @@ class SubsetSelection(FrequencyRandomizer):
 
     name: ClassVar[str] = "subset"
     summary: ClassVar[str] = "subset selection, k of d items"
-    d: int
-    eps0: float
-    k: int | None = None
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "d", _check.count("d", self.d, low=2, high=_check.LARGEST_DOMAIN))
-        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
-        k = DerivedInt(_best_size(self.d, self.eps0))
-        if given(self.k):
-            k = _check.count("k", self.k, high=self.d - 1)
-        object.__setattr__(self, "k", k)
+    d: Domain
+    eps0: LocalEpsilon
+    k: _SetSize = None
 
     @property
     def items(self) -> int:

@@ -11,17 +11,17 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp import _check
 from shuffledp.errors import NotCertified
+from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon, Number
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.chords import IntervalDensity
-from shuffledp.randomizers.interval import checked_interval, interval_input
+from shuffledp.randomizers.interval import interval_input
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomizers.means import Floats, MeanRandomizer
@@ -43,15 +43,10 @@ _LEAST_MARGIN = 1e-6
 class _BoundedLaplace(MeanRandomizer):
     """What both share: parameters, inputs, and the Laplace mechanism they come from."""
 
-    eps0: float
-    low: float = 0.0
-    high: float = 1.0
-    margin: float = 0.0
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
-        checked_interval(self)
-        object.__setattr__(self, "margin", _check.real("margin", self.margin, low=0.0, high=1e100))
+    eps0: LocalEpsilon
+    low: IntervalLow = 0.0
+    high: IntervalHigh = 1.0
+    margin: Annotated[float, Number(low=0.0, high=1e100)] = 0.0
 
     @property
     def scale(self) -> float:

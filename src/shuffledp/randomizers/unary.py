@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp import _check
+from shuffledp.mechanism import Domain, LocalEpsilon
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.discrete import alike_triples, independent_hits, third_inputs
@@ -99,12 +99,8 @@ class RAPPOR(_Unary):
 
     name: ClassVar[str] = "rappor"
     summary: ClassVar[str] = "symmetric unary encoding (one-time RAPPOR)"
-    d: int
-    eps0: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "d", _check.count("d", self.d, low=2, high=_check.LARGEST_DOMAIN))
-        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+    d: Domain
+    eps0: LocalEpsilon
 
     @property
     def support(self) -> Support:
@@ -166,12 +162,8 @@ class OUE(_Unary):
 
     name: ClassVar[str] = "oue"
     summary: ClassVar[str] = "optimized unary encoding"
-    d: int
-    eps0: float
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "d", _check.count("d", self.d, low=2, high=_check.LARGEST_DOMAIN))
-        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
+    d: Domain
+    eps0: LocalEpsilon
 
     @property
     def support(self) -> Support:

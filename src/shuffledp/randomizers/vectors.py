@@ -8,7 +8,6 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from shuffledp import _check
 from shuffledp.errors import rejected
 from shuffledp.randomizers.means import Floats
 from shuffledp.randomizers.values import RefusedRows
@@ -30,13 +29,6 @@ class HasBall(Protocol):
     def radius(self) -> float:
         """Radius of the ball around 0."""
         ...
-
-
-def checked_ball(instance: HasBall, *, largest: int = LARGEST_DIMENSION) -> None:
-    """Check and store dimension and radius on a frozen dataclass."""
-    object.__setattr__(instance, "d", _check.count("d", instance.d, low=2, high=largest))
-    radius = _check.positive("radius", instance.radius, high=1e100)
-    object.__setattr__(instance, "radius", radius)
 
 
 def vector_values(instance: HasBall, values: ArrayLike) -> Floats:

@@ -6,29 +6,40 @@ import itertools
 import math
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.errors import rejected
+from shuffledp.mechanism import Follows, LocalEpsilon, Positive, Whole
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.discrete import alike_triples, distinct
-from shuffledp.randomizers.frequency import FrequencyRandomizer, Support
+from shuffledp.randomizers.frequency import SETS, FrequencyRandomizer, Support
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.levels import coin, grown, two_level_law
 from shuffledp.randomizers.sets import item_sets
 from shuffledp.randomizers.values import blocks, row_reports
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import ENVELOPE
-from shuffledp.values.described import DerivedFloat, given
 
 # The circle has a prime number of points, the field that hash functions are polynomials over.
 CIRCLE = 2**31 - 1
 _LARGEST_SET = 1000
 _ENVELOPE = (-1, -2)
 _REL = 16 * 2.0**-53
+
+
+# Two users' sets may have no item in common.
+_TwoSets = Annotated[
+    int,
+    Whole(low=lambda m: 2 * _check.count("s", m.s, high=_LARGEST_SET), high=_check.LARGEST_DOMAIN),
+]
+_Arc = Annotated[
+    float | None,
+    Follows(Positive(high=1.0), lambda m: 1.0 / (2 * m.s - 1 + m.s * math.exp(m.eps0))),
+]
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -70,25 +81,18 @@ class Wheel(FrequencyRandomizer):
     Wang, Qian, Du, Yang, Huang, Xu 2020.
     """
 
+    task: ClassVar[str] = SETS
     name: ClassVar[str] = "wheel"
     summary: ClassVar[str] = "sets of s items as arcs on a circle (Wheel)"
-    domain: int
-    s: int
-    eps0: float
-    p: float | None = None
+    domain: _TwoSets
+    s: Annotated[int, Whole(high=_LARGEST_SET)]
+    eps0: LocalEpsilon
+    p: _Arc = None
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "s", _check.count("s", self.s, high=_LARGEST_SET))
-        largest = _check.LARGEST_DOMAIN
-        domain = _check.count("domain", self.domain, low=2 * self.s, high=largest)
-        object.__setattr__(self, "domain", domain)
-        object.__setattr__(self, "eps0", _check.local_epsilon("eps0", self.eps0))
-        p = DerivedFloat(1.0 / (2 * self.s - 1 + self.s * math.exp(self.eps0)))
-        if given(self.p):
-            p = _check.positive("p", self.p, high=1.0)
-        object.__setattr__(self, "p", p)
+        super().__post_init__()
         if not self.s * self.arc < CIRCLE:
-            raise rejected("p", p, f"less than 1/s = 1/{self.s}")
+            raise rejected("p", self.p, f"less than 1/s = 1/{self.s}")
 
     @property
     def arc(self) -> int:

@@ -69,7 +69,7 @@ def domain_fault(randomizer: Mapping[str, Any], count: int) -> str:
     return ""
 
 
-def parameter_kinds(name: str) -> NoReturn:
+def declared(name: str) -> NoReturn:
     """No schema is written in the browser."""
     raise NotCertified(f"{name}: the browser verifies certificates, and writes no schema")
 

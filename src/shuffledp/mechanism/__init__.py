@@ -1,0 +1,53 @@
+"""Mechanism: what randomizers and protocols have in common, their parameters as declared."""
+
+from shuffledp.mechanism.base import (
+    Mechanism,
+    mechanism_class,
+    mechanism_from_dict,
+    mechanism_names,
+)
+from shuffledp.mechanism.parameters import (
+    Above,
+    Domain,
+    Flag,
+    Follows,
+    IntervalHigh,
+    IntervalLow,
+    LocalEpsilon,
+    Made,
+    Number,
+    OneOf,
+    OrInfinity,
+    OrNone,
+    Parameter,
+    Positive,
+    Switch,
+    Whole,
+    limits,
+    parameters_of,
+)
+
+__all__ = [
+    "Above",
+    "Domain",
+    "Flag",
+    "Follows",
+    "IntervalHigh",
+    "IntervalLow",
+    "LocalEpsilon",
+    "Made",
+    "Mechanism",
+    "Number",
+    "OneOf",
+    "OrInfinity",
+    "OrNone",
+    "Parameter",
+    "Positive",
+    "Switch",
+    "Whole",
+    "limits",
+    "mechanism_class",
+    "mechanism_from_dict",
+    "mechanism_names",
+    "parameters_of",
+]

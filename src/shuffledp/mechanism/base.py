@@ -1,0 +1,175 @@
+"""Mechanism: the base of randomizers and of protocols of several messages; their registry."""
+
+from __future__ import annotations
+
+import dataclasses
+import inspect
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar, TypeVar, cast
+
+import numpy as np
+
+from shuffledp.errors import ParameterError, rejected
+from shuffledp.mechanism.parameters import parameters_of
+from shuffledp.neighbours import REPLACEMENT, Relation
+from shuffledp.statistics.estimates import shares_of
+from shuffledp.values.described import Described
+
+_REGISTRY: dict[str, type[Mechanism]] = {}
+_MADE_OF_CODE: set[str] = set()
+
+Kind = TypeVar("Kind", bound="Mechanism")
+
+
+class Mechanism(Described, ABC):
+    """What every user runs.
+
+    Subclasses are frozen dataclasses whose fields declare their parameters (``parameters``), carry
+    the formula of their law in the docstring, and set ``name``, which registers them for the
+    command line and for files; ``listed=False`` keeps one made of code, which has no description,
+    out of both. Nothing else in the package has to hear of a new one.
+
+    Attributes
+    ----------
+    noun : str
+        What it is called in messages: "randomizer" or "protocol".
+    task : str
+        What it is for, as lists of mechanisms have it.
+    eps0 : float
+        Pure local guarantee of one user's messages, in nats; inf where there is none.
+    """
+
+    noun: ClassVar[str]
+    task: ClassVar[str] = "Any other"
+    name: ClassVar[str]
+    summary: ClassVar[str]
+    eps0: Any
+
+    def __init_subclass__(cls, *, listed: bool = True, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "name" in cls.__dict__ and not listed:
+            _MADE_OF_CODE.add(cls.name)
+        elif "name" in cls.__dict__ and not inspect.isabstract(cls):
+            _REGISTRY[cls.name] = cls
+
+    def __post_init__(self) -> None:
+        """Check the parameters by their rules, in their order, and keep what these return."""
+        for name, _, _, rule, _ in parameters_of(type(self)):
+            if rule is not None:
+                object.__setattr__(self, name, rule(name, getattr(self, name), self))
+
+    @property
+    def relation(self) -> Relation:
+        """The neighbouring relation of its bounds: any value for any other."""
+        return REPLACEMENT
+
+    @property
+    def messages_per_user(self) -> int:
+        """Messages that one user may send."""
+        return 1
+
+    @abstractmethod
+    def assumptions(self) -> tuple[str, ...]:
+        """What its bounds take for granted, in words."""
+
+    @property
+    @abstractmethod
+    def message_bits(self) -> float:
+        """Bits of one message (log2 of the message space; 64 for a float)."""
+
+    @abstractmethod
+    def variance(self, frequency: float = 0.0) -> float:
+        """Variance of the estimate times the number of users.
+
+        Parameters
+        ----------
+        frequency : float
+            For frequencies: the true frequency of the item.
+        """
+
+    def variances_of(self, items: np.ndarray, held: np.ndarray, shares: np.ndarray) -> np.ndarray:
+        """Variance of each item's estimate times the number of users, given who holds what.
+
+        Parameters
+        ----------
+        items : ndarray of int, shape (K,)
+            The items estimated.
+        held, shares : ndarray, shape (m,)
+            All different items that are held, in increasing order, and by what share of the users.
+        """
+        each, places = np.unique(shares_of(items, held, shares), return_inverse=True)
+        return np.array([self.variance(float(f)) for f in each])[places]
+
+    def variance_over(self, values: np.ndarray) -> Any:
+        """Of a mean: the variance per user, averaged over these inputs; the worst if not known."""
+        del values
+        return self.variance()
+
+    def parameters(self) -> dict[str, Any]:
+        """The arguments that build this mechanism again, JSON-able."""
+        fields = dataclasses.fields(self)  # type: ignore[arg-type]
+        return {f.name: getattr(self, f.name) for f in fields if f.init}
+
+    def to_dict(self) -> dict[str, Any]:
+        """{"name": ..., **parameters}: the inverse of ``mechanism_from_dict``."""
+        return {"name": self.name, **self.parameters()}
+
+
+def mechanism_names(kind: type[Mechanism] = Mechanism) -> tuple[str, ...]:
+    """Names of all registered mechanisms of a kind, sorted.
+
+    Parameters
+    ----------
+    kind : type
+        ``Randomizer``, ``MultiMessage``, or both.
+    """
+    return tuple(sorted(name for name, cls in _REGISTRY.items() if issubclass(cls, kind)))
+
+
+def mechanism_class(name: str, kind: type[Kind] = Mechanism) -> type[Kind]:
+    """The class registered under ``name``; ParameterError names the known ones.
+
+    Parameters
+    ----------
+    name : str
+        As command line and files have it.
+    kind : type
+        ``Randomizer``, ``MultiMessage``, or both.
+    """
+    what = f"{_noun(kind)} name"
+    if isinstance(name, str) and name in _MADE_OF_CODE:
+        raise rejected(what, name, "one that parameters describe: it is made of code")
+    names = mechanism_names(kind)
+    if not isinstance(name, str) or name not in names:
+        raise rejected(what, name, "one of " + ", ".join(names))
+    return cast("type[Kind]", _REGISTRY[name])
+
+
+def mechanism_from_dict(description: Mapping[str, Any], kind: type[Kind] = Mechanism) -> Kind:
+    """Build a mechanism from {"name": ..., **parameters}, refusing unknown or missing keys.
+
+    Parameters
+    ----------
+    description : mapping
+        As ``to_dict`` makes it.
+    kind : type
+        ``Randomizer``, ``MultiMessage``, or both.
+    """
+    given = dict(description)
+    if "name" not in given:
+        raise rejected(_noun(kind), sorted(given), 'a table with a key "name"')
+    cls = mechanism_class(given.pop("name"), kind)
+    known = parameters_of(cls)
+    names = ", ".join(one.name for one in known)
+    for key in given:
+        if key not in {one.name for one in known}:
+            raise rejected(f"{cls.name} parameter", key, f"one of {names}")
+    for one in known:
+        if one.required and one.name not in given:
+            raise ParameterError(f"{one.name} is missing: {cls.name} wanted {names}")
+    return cls(**given)
+
+
+def _noun(kind: type[Mechanism]) -> str:
+    return getattr(kind, "noun", "mechanism")
