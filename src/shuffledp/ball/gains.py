@@ -12,6 +12,7 @@ from fractions import Fraction
 from typing import Any, Protocol
 
 from ._flint import arb
+from .layers import Layer
 from .outputs import OutputClass, rational_ball
 
 __all__ = [
@@ -48,12 +49,27 @@ class Run:
         Upper bounds of E e^(alpha G) on the piece, and on what of it is not bulk.
     variation, bulk_variation : arb
         V with |E e^((alpha + iu) G)| <= V/|u| on the piece, and on its bulk.
+    layers : sequence of Layer
+        Uniform parts of the piece's law of G, with density e^(alpha G).
     """
 
     mass: arb
     variation: arb
     bulk_variation: arb
     rest: arb
+    layers: Sequence[Layer] = ()
+
+    def scaled(self, alpha: arb, scale: arb) -> Run:
+        """The same of alpha G, the measure divided by a scale; infinite where nothing is known."""
+        mass, variation = self.mass / scale, self.variation / (alpha * scale)
+        bulk, rest = self.bulk_variation / (alpha * scale), self.rest / scale
+        return Run(
+            mass.upper(),
+            variation.upper() if variation.is_finite() else arb("inf"),
+            bulk.upper() if bulk.is_finite() else arb("inf"),
+            rest.upper(),
+            [layer.scaled(alpha, scale) for layer in self.layers],
+        )
 
 
 @dataclass(frozen=True)

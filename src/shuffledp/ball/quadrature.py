@@ -24,13 +24,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import pairwise
+from typing import Any
 
 from shuffledp.errors import NotCertified
 
 from ._flint import acb, arb, ctx
 from .densities import Noise, Piece
 
-__all__ = ["Band", "Panel", "PanelError", "Sketch", "bounds_of_exponential", "make_panels"]
+__all__ = [
+    "Band",
+    "Panel",
+    "PanelError",
+    "Sketch",
+    "bounds_of_exponential",
+    "gain_at",
+    "make_panels",
+]
 
 NODES = 32
 _RADII = (1.25, 1.5, 2.0, 3.0, 4.0, 6.0, 9.0, 14.0)
@@ -39,6 +48,7 @@ _DEEPEST = 60
 _LARGEST_EXPONENT = 600.0
 _STEEPEST_TURN = 1.4  # radians, less than a right angle
 _LARGEST_SHIFT = 2.8  # deviations of Gaussian noise
+_POINTS, _LIGHT = 100, 4.5  # on a piece; a Gaussian density at three deviations is e^-4.5
 
 
 @dataclass(frozen=True)
@@ -176,6 +186,18 @@ class Sketch:
                 left = max(left, (log - level) / rate)
         return left, max(left, right)
 
+    def where_heavy(self, tilt: float, left: float, right: float) -> tuple[float, float]:
+        """Where r e^(tilt G) is not much smaller than at its largest, between two points."""
+        points = [left + (right - left) * k / _POINTS for k in range(_POINTS + 1)]
+        logs = [self._log_tilted(tilt, y) for y in points]
+        least = max(logs) - _LIGHT
+        heavy = [k for k, log in enumerate(logs) if log >= least]
+        return points[max(heavy[0] - 1, 0)], points[min(heavy[-1] + 1, _POINTS)]
+
+    def _log_tilted(self, tilt: float, y: float) -> float:
+        gain = _exp(self.a1 * y + self.a0) - _exp(self.b1 * y + self.b0)
+        return (self.quadratic * y + self.r1) * y + self.r0 + tilt * gain
+
     def log_error(self, start: complex, end: complex, rho: float, band: Band) -> float:
         """Roughly the logarithm of the rule's error."""
         half = abs(end - start) / 2
@@ -247,7 +269,7 @@ def _panel(noise: Noise, piece: Piece, eps: arb, start: acb, end: acb, rho: floa
     for node, share in _gauss_legendre(ctx.prec):
         y = centre + half * node
         weight.append(half * share * _log_reference(noise, piece, y).exp())
-        gain.append(_gain(noise, piece, eps, y))
+        gain.append(gain_at(noise, piece, eps, y))
     r = arb(rho)
     size = _largest(noise, piece, eps, centre, half, (r + 1 / r) / 2, (r - 1 / r) / 2)
     rule = 8 * abs(half) * r ** (1 - 2 * NODES) / (r - 1)
@@ -311,7 +333,7 @@ def _log_reference(noise: Noise, piece: Piece, y: acb) -> acb:
     return noise.log_norm + noise.quadratic * y**2 + noise.unit * (line.slope * y + line.level)
 
 
-def _gain(noise: Noise, piece: Piece, eps: arb, y: acb) -> acb:
+def gain_at(noise: Noise, piece: Piece, eps: arb, y: Any) -> Any:
     """Return G = a - e^eps b as b e^eps expm1(log(a/b) - eps)."""
     p, q, _ = piece.lines
     log_ratio = noise.unit * ((p.slope - q.slope) * y + (p.level - q.level))

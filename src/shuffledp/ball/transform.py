@@ -13,7 +13,8 @@ from functools import cached_property
 
 from ._flint import acb, arb
 from .exponentials import Balls, Transform
-from .gains import GainLaw
+from .gains import GainLaw, Run
+from .layers import missing, missing_in_floats
 from .quadrature import Band
 
 __all__ = ["Tilted", "moment"]
@@ -21,6 +22,8 @@ __all__ = ["Tilted", "moment"]
 _WIDER = 4.0  # how much farther the next set of nodes reaches
 _MUCH_WIDER = 16.0
 _MANY = 400
+# The tilt's own unit is 1: no transform is far from its mass before a part of that.
+_LEAST_SETTLED = 0.01
 
 
 class Tilted:
@@ -132,15 +135,7 @@ class Tilted:
         if self.law.far is None:
             return None
         weight, gain = ([x[i] for i in self.law.far.atoms] for x in (self.weight, self.gain))
-        runs = []
-        for run in self.law.far.runs(self.alpha):
-            mass, variation = run.mass / self.scale, run.variation / (self.alpha * self.scale)
-            if not variation.is_finite():
-                variation = arb("inf")
-            bulk, rest = run.bulk_variation / (self.alpha * self.scale), run.rest / self.scale
-            if not bulk.is_finite():
-                bulk = arb("inf")
-            runs.append((mass.upper(), variation.upper(), bulk.upper(), rest.upper()))
+        runs = [run.scaled(self.alpha, self.scale) for run in self.law.far.runs(self.alpha)]
         return _Rough(weight, gain, _pair_spread(weight, gain), runs)
 
     def _bulk(self, t: arb) -> _Bulk | None:
@@ -197,48 +192,61 @@ class _Sums:
 
 @dataclass(frozen=True)
 class _Rough:
-    """|phi(t)| <= |true atoms' sum| + for every run the least of mass, V/t and rest + V'/t.
+    """|phi(t)| <= |true atoms' sum| + what is left of every run.
 
-    V is the variation of the run, V' that of its bulk, beside which the mass `rest` is left.
+    That is the least of its mass, V/t, rest + V'/t and mass - what its layers miss: V is the
+    variation of the run, V' that of its bulk, beside which the mass `rest` is left.
     """
 
     weight: list[arb]
     gain: list[arb]
     curvature: arb
-    runs: list[tuple[arb, arb, arb, arb]]
+    runs: list[Run]
 
     def bound(self, middle: arb, radius: arb) -> arb:
         square = _square_modulus(self.weight, self.gain, self.curvature, middle, radius)
         total = arb.min(square.sqrt(), _sum(self.weight))
-        t = middle - radius
-        for mass, variation, bulk, rest in self.runs:
-            total += _smallest([mass, (variation / t).upper(), (rest + bulk / t).upper()])
+        t = arb.max((middle - radius).lower(), arb(0))
+        for run in self.runs:
+            by_parts = [(run.variation / t).upper(), (run.rest + run.bulk_variation / t).upper()]
+            layered = (run.mass - missing(run.layers, t)).upper()
+            total += _smallest([run.mass, layered, *by_parts])
         return total.upper()
 
     @property
     def limit(self) -> arb:
         """Bound |phi| far out."""
         total = _sum(self.weight)
-        for mass, variation, _, _ in self.runs:
-            if not variation.is_finite():
-                total += mass
+        for run in self.runs:
+            if not run.variation.is_finite():
+                total += run.mass
         return total.upper()
 
     def settled_from(self, enough: float) -> float:
         """From which t on the bound is at most enough, in floating point."""
         atoms = float(_sum(self.weight))
-        runs = [tuple(float(x) for x in run) for run in self.runs]
+        runs = [_floats(run) for run in self.runs]
 
         def bound(t: float) -> float:
-            return atoms + sum(min(m, v / t, r + b / t) for m, v, b, r in runs)
+            return atoms + sum(
+                min(m, v / t, r + b / t, m - missing_in_floats(layers, t))
+                for m, v, b, r, layers in runs
+            )
 
-        low, high = 1.0, 1e30
+        low, high = _LEAST_SETTLED, 1e30
         if bound(high) > enough:
             return math.inf
         while high > 1.01 * low:
             middle = math.sqrt(low * high)
             low, high = (low, middle) if bound(middle) <= enough else (middle, high)
         return high
+
+
+def _floats(run: Run) -> tuple[float, float, float, float, list[tuple[float, float]]]:
+    layers = [(float(mass), float(length)) for mass, length in run.layers]
+    parts = (run.mass, run.variation, run.bulk_variation, run.rest)
+    mass, variation, bulk, rest = (float(x) for x in parts)
+    return mass, variation, bulk, rest, layers
 
 
 @dataclass(frozen=True)
