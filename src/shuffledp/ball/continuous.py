@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 
 from ._flint import acb, arb
 from .densities import Noise, Piece, pieces
-from .gains import Far, GainLaw, Run, Sums
+from .gains import ByParts, Far, GainLaw, Run, Sums
 from .layers import Layer, layers_below
-from .powers import Difference, Power, Powers, tilt_in_floats, tilt_of_difference
+from .powers import Atoms, Difference, Power, Powers, tilt_in_floats, tilt_of_difference
 from .quadrature import Band, Panel, Sketch, gain_at, make_panels
 
 __all__ = ["ContinuousPair", "continuous_terms"]
@@ -65,39 +65,33 @@ def continuous_terms(
 
 def _terms(source: _Source, n: int) -> Iterator[Powers]:
     for _ in range(_MOST_LAYERS):
-        band = _band_of(source, n)
+        tilt = tilt_in_floats(source.atoms(), n)
         height = source.height()
         # Below e^eps hardly a gain is positive.
-        if band.real * height <= _HIGH or height <= 1.5 * _LAYER * math.exp(float(source.eps)):
-            yield Power(source.farther(band), n)
+        if tilt * height <= _HIGH or height <= 1.5 * _LAYER * math.exp(float(source.eps)):
+            yield _whole(source, tilt, n)
             return
         rest, part = source.split(height / _LAYER)
         yield _difference(rest, part, n)
         source = rest
 
 
-def _band_of(source: _Source, n: int) -> Band:
-    """Where a source's transform is needed: around its saddle point."""
-    band = Band(0.0, 0.0, 0.0)
-    for _ in range(3):
-        tilt = tilt_in_floats(source.law(band), n)
-        if abs(tilt - band.real) <= 0.05 * tilt:
-            break
-        band = Band(tilt, 0.0, _FIRST_REACH * tilt)
-    return band
+def _whole(source: _Source, tilt: float, n: int) -> Power:
+    """All of a law, by atoms as far out as its transform matters, if that is cheap."""
+    near = Band(tilt, 0.0, _FIRST_REACH * tilt)
+    power = Power(source.law(near), n, tilt)
+    if power.settled_from(arb(source.log_error).exp()) <= _FIRST_REACH:
+        return power
+    return Power(source.farther(near), n, tilt)
 
 
 def _difference(rest: _Source, part: _Source, n: int) -> Difference:
     # The part is compared with itself alone: its errors have to be small for its own size.
     size = part.mass()
     part = replace(part, log_error=rest.log_error + float(size.log().mid()))
-    band = Band(0.0, 0.0, 0.0)
-    for _ in range(3):
-        tilt = tilt_of_difference(rest.law(band), part.law(band), n)
-        if abs(tilt - band.real) <= 0.05 * tilt:
-            break
-        band = Band(tilt, 0.0, _FIRST_REACH * tilt)
-    return Difference(rest.law(band), part.law(band), n)
+    tilt = tilt_of_difference(rest.atoms(), part.atoms(), n)
+    band = Band(tilt, 0.0, _FIRST_REACH * tilt)
+    return Difference(rest.law(band), part.law(band), n, tilt)
 
 
 @dataclass(frozen=True)
@@ -145,6 +139,14 @@ class _Source:
     outline: _Outline
     log_error: float
 
+    def atoms(self) -> Atoms:
+        """The law in floats, from which tilts are proposed."""
+        fixed = zip(self.outline.weight, self.outline.gain, strict=True)
+        found = [(float(w.mid()), float(g.mid())) for w, g in fixed]
+        for piece in self.outline.bounded:
+            found += self._sketch(piece).atoms(*_ends(piece))
+        return found
+
     def law(self, band: Band) -> GainLaw:
         """The law by atoms on the line, accurate on this band."""
         weight, gain = [*self.outline.weight], [*self.outline.gain]
@@ -163,15 +165,17 @@ class _Source:
 
     def _run(self, piece: Piece, panels: list[Panel], band: Band, alpha: arb) -> Run:
         mass = _tilted_mass(panels, alpha)
-        variation = _variation(self.noise, piece, panels, self.eps, alpha)
-        layers = _layers(self.noise, piece, self.eps, alpha)
-        bulk = self._bulk_of(piece)
-        if bulk is None:
-            return Run(mass.upper(), variation, arb(0), mass.upper(), layers)
-        inner = self._panels(bulk, band, 0.0)
-        rest = arb.max((mass - _tilted_mass(inner, alpha)).upper(), arb(0))
-        by_parts = _variation(self.noise, bulk, inner, self.eps, alpha)
-        return Run(mass.upper(), variation, by_parts, rest, layers)
+
+        def by_parts() -> ByParts:
+            variation = _variation(self.noise, piece, panels, self.eps, alpha)
+            bulk = self._bulk_of(piece)
+            if bulk is None:
+                return ByParts(variation, arb(0), mass.upper())
+            inner = self._panels(bulk, band, 0.0)
+            rest = arb.max((mass - _tilted_mass(inner, alpha)).upper(), arb(0))
+            return ByParts(variation, _variation(self.noise, bulk, inner, self.eps, alpha), rest)
+
+        return Run(mass.upper(), by_parts, _layers(self.noise, piece, self.eps, alpha))
 
     def farther(self, band: Band) -> GainLaw:
         """The law on as wide a band as is cheap."""

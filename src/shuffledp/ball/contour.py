@@ -74,7 +74,8 @@ def _scaled_bracket(powers: Powers, rel: float, work: int) -> tuple[arb, arb]:
     off_the_kink = float_above(1 - powers.kink)
     value = off_the_kink / (4 + 2.5 * deviation)  # of E x_+ / N: a guess, to be replaced
     eta = (rel / 1.5) ** 0.5
-    if powers.limit() <= 0.01 * rel * value:
+    enough = 0.01 * rel * value
+    if powers.limit(arb(enough)) <= enough:
         eta /= 20  # far nodes cost next to nothing, so the smoothing need not show
     spent = 0
     best = None
@@ -206,7 +207,8 @@ class _Rule:
 
     def _add_nodes(self, sums: _Sums, leaves: list[tuple[int, int]]) -> None:
         factor = self.step / arb.pi()
-        rows = self.powers.values(self.step, [first for first, _ in leaves], _LEAF)
+        longest = max(end - first for first, end in leaves)
+        rows = self.powers.values(self.step, [first for first, _ in leaves], longest)
         for (first, end), row in zip(leaves, rows, strict=True):
             for j, value in zip(range(first, end), row, strict=False):
                 z = acb(1, j * self.step)

@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from ._flint import arb
 from .layers import Layer
 from .outputs import OutputClass, rational_ball
 
 __all__ = [
+    "ByParts",
     "Far",
     "GainLaw",
     "Run",
@@ -39,35 +40,55 @@ class _Error(Protocol):
 Sums = tuple[list[Any], list[Any], Sequence[_Error]]
 
 
-@dataclass(frozen=True)
-class Run:
-    """A piece of the continuous part, tilted by alpha; the bulk has moderate likelihood ratios.
+class ByParts(NamedTuple):
+    """What integration by parts says of a piece; its bulk has moderate likelihood ratios.
 
     Attributes
     ----------
-    mass, rest : arb
-        Upper bounds of E e^(alpha G) on the piece, and on what of it is not bulk.
     variation, bulk_variation : arb
         V with |E e^((alpha + iu) G)| <= V/|u| on the piece, and on its bulk.
+    rest : arb
+        Upper bound of E e^(alpha G) on what of the piece is not bulk.
+    """
+
+    variation: arb
+    bulk_variation: arb
+    rest: arb
+
+    def scaled(self, alpha: arb, scale: arb) -> ByParts:
+        """The same of alpha G, the measure divided by a scale; infinite where nothing is known."""
+        variation = self.variation / (alpha * scale)
+        bulk = self.bulk_variation / (alpha * scale)
+        return ByParts(
+            variation.upper() if variation.is_finite() else arb("inf"),
+            bulk.upper() if bulk.is_finite() else arb("inf"),
+            (self.rest / scale).upper(),
+        )
+
+
+@dataclass(frozen=True)
+class Run:
+    """A piece of the continuous part, tilted by alpha.
+
+    Attributes
+    ----------
+    mass : arb
+        Upper bound of E e^(alpha G) on the piece.
+    by_parts : callable
+        Makes the numbers that are seldom needed.
     layers : sequence of Layer
         Uniform parts of the piece's law of G, with density e^(alpha G).
     """
 
     mass: arb
-    variation: arb
-    bulk_variation: arb
-    rest: arb
+    by_parts: Callable[[], ByParts]
     layers: Sequence[Layer] = ()
 
     def scaled(self, alpha: arb, scale: arb) -> Run:
-        """The same of alpha G, the measure divided by a scale; infinite where nothing is known."""
-        mass, variation = self.mass / scale, self.variation / (alpha * scale)
-        bulk, rest = self.bulk_variation / (alpha * scale), self.rest / scale
+        """The same of alpha G, the measure divided by a scale."""
         return Run(
-            mass.upper(),
-            variation.upper() if variation.is_finite() else arb("inf"),
-            bulk.upper() if bulk.is_finite() else arb("inf"),
-            rest.upper(),
+            (self.mass / scale).upper(),
+            lambda: self.by_parts().scaled(alpha, scale),
             [layer.scaled(alpha, scale) for layer in self.layers],
         )
 

@@ -17,10 +17,10 @@ from shuffledp.errors import NotCertified
 
 from ._flint import acb, arb, ctx, float_below
 from .densities import check_inputs
-from .gains import Far, GainLaw, Run, Sums
+from .gains import ByParts, Far, GainLaw, Run, Sums
 from .power import PowerNoise, power_noise
 from .power_panels import PowerPanel, Stretch, make_panel, plan, tilted_mass, variation
-from .powers import Power, Powers, tilt_in_floats
+from .powers import Power, Powers, in_floats, tilt_in_floats
 from .quadrature import Band, PanelError
 
 __all__ = ["power_terms"]
@@ -71,11 +71,11 @@ def power_terms(
     source = _Source(noise, eps, stretches, 1 - inside, outside, log_error)
 
     def terms() -> Iterator[Powers]:
-        tilt, last = tilt_in_floats(source.law(Band(0.0, 0.0, 0.0)), n), 0.0
+        tilt, last = tilt_in_floats(in_floats(source.law(Band(0.0, 0.0, 0.0))), n), 0.0
         for _ in range(2):
             if abs(tilt - last) <= 0.05 * tilt:
                 break
-            tilt, last = tilt_in_floats(source.law(Band(tilt, 0.0, tilt)), n), tilt
+            tilt, last = tilt_in_floats(in_floats(source.law(Band(tilt, 0.0, tilt))), n), tilt
         yield Power(source.law(Band(tilt, 0.0, _REACH * tilt)), n)
 
     return terms(), outside
@@ -158,9 +158,9 @@ class _Source:
             own = tilted_mass(panel, alpha)
             inner, ends = variation(self.noise, stretch, self.eps, alpha, panel)
             if not (inner.is_finite() and all(end.is_finite() for end in ends)):
-                found.append(Run(own, arb("inf"), arb(0), own))
+                found.append(_run(own, arb("inf")))
                 if last is not None:
-                    found.append(Run(mass.upper(), (total + last).upper(), arb(0), mass.upper()))
+                    found.append(_run(mass.upper(), (total + last).upper()))
                 mass, total, last = arb(0), arb(0), None
                 continue
             near, away = ends if panel.first_is_near else ends[::-1]
@@ -168,8 +168,13 @@ class _Source:
                 total = near
             mass, total, last = mass + own, total + inner, away
         if last is not None:
-            found.append(Run(mass.upper(), (total + last).upper(), arb(0), mass.upper()))
+            found.append(_run(mass.upper(), (total + last).upper()))
         return found
+
+
+def _run(mass: arb, variation: arb) -> Run:
+    """A run without a bulk."""
+    return Run(mass, lambda: ByParts(variation, arb(0), mass))
 
 
 def _ends(noise: PowerNoise, x0: arb, x1: arb, log_cut: float) -> tuple[arb, arb]:

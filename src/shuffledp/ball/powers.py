@@ -17,10 +17,21 @@ from ._flint import acb, arb
 from .gains import GainLaw
 from .transform import Tilted, moment
 
-__all__ = ["Difference", "Power", "Powers", "tilt_in_floats", "tilt_of_difference"]
+__all__ = [
+    "Atoms",
+    "Difference",
+    "Power",
+    "Powers",
+    "in_floats",
+    "tilt_in_floats",
+    "tilt_of_difference",
+]
 
 _DOUBLINGS = 200
 _MANY = 64
+
+# Weights and gains in floats.
+Atoms = list[tuple[float, float]]
 
 
 class Powers(Protocol):
@@ -59,17 +70,24 @@ class Powers(Protocol):
         """From which t on |p| <= enough, as far as is known without looking."""
         ...
 
-    def limit(self) -> arb:
-        """Bound |p| far out."""
+    def limit(self, enough: arb) -> arb:
+        """Bound |p| far out; no need to try hard where it is at most `enough`."""
         ...
 
 
 class Power:
-    """All sums of n gains."""
+    """All sums of n gains.
 
-    def __init__(self, law: GainLaw, n: int) -> None:
+    Parameters
+    ----------
+    law : GainLaw.
+    n : number of gains.
+    tilt : alpha > 0, any is valid; None: it is looked for.
+    """
+
+    def __init__(self, law: GainLaw, n: int, tilt: float | None = None) -> None:
         self._law, self._n = law, n
-        alpha = _saddle_point(law, n)
+        alpha = _saddle_point(law, n) if tilt is None else arb(tilt)
         self._tilted = Tilted(law, alpha)
         self._log = self._tilted.scale.log()
         self.unit = (n * self._log).exp() / alpha
@@ -94,9 +112,9 @@ class Power:
         """Frequency from which the modulus stays below enough."""
         return self._tilted.settled_from(self._root(enough))
 
-    def limit(self) -> arb:
+    def limit(self, enough: arb) -> arb:
         """Bound the modulus far out."""
-        return (self._tilted.limit() ** self._n).upper()
+        return (self._tilted.limit(self._root(enough)) ** self._n).upper()
 
     def _root(self, enough: arb) -> arb:
         return (enough.log() / self._n).exp().lower()
@@ -110,11 +128,12 @@ class Difference:
     rest, part : GainLaw
         The law is their sum.
     n : number of gains.
+    tilt : alpha > 0, any is valid.
     """
 
-    def __init__(self, rest: GainLaw, part: GainLaw, n: int) -> None:
+    def __init__(self, rest: GainLaw, part: GainLaw, n: int, tilt: float) -> None:
         self._rest_law, self._part_law, self._n = rest, part, n
-        alpha = arb(tilt_of_difference(rest, part, n))
+        alpha = arb(tilt)
         scale = moment(rest, alpha) + moment(part, alpha)
         self._alpha, self._log = alpha, scale.log()
         self._rest, self._part = Tilted(rest, alpha, scale), Tilted(part, alpha, scale)
@@ -156,9 +175,10 @@ class Difference:
         """Frequency from which the modulus stays below enough."""
         return self._rest.settled_from(self._root(enough))
 
-    def limit(self) -> arb:
+    def limit(self, enough: arb) -> arb:
         """Bound the modulus far out."""
-        return (self._factor() * (self._rest.limit() + self._part.share) ** (self._n - 1)).upper()
+        rest = self._rest.limit(self._root(enough))
+        return (self._factor() * (rest + self._part.share) ** (self._n - 1)).upper()
 
     def _factor(self) -> arb:
         return self._n * self._part.share / self._among
@@ -184,7 +204,7 @@ def _saddle_point(law: GainLaw, n: int) -> arb:
     2 +- 1/2 will do; where the tilted deviation is large this still takes many digits of alpha.
     """
     if len(law.weight) > _MANY:
-        return arb(tilt_in_floats(law, n))
+        return arb(tilt_in_floats(in_floats(law), n))
     pairs = list(zip(law.weight, law.gain, strict=True))
     zero = sum((w for w, g in pairs if g.is_zero()), start=arb(0))
 
@@ -214,9 +234,8 @@ def _saddle_point(law: GainLaw, n: int) -> arb:
     return low
 
 
-def tilt_in_floats(law: GainLaw, n: int) -> float:
+def tilt_in_floats(atoms: Atoms, n: int) -> float:
     """The same in floating point, for laws with hundreds of atoms."""
-    atoms = _floats(law)
     zero = math.fsum(w for w, g in atoms if g == 0.0)
 
     def tilted_mean(alpha: float) -> float:
@@ -227,9 +246,8 @@ def tilt_in_floats(law: GainLaw, n: int) -> float:
     return _crossing(tilted_mean, 1.0 / max(abs(g) for _, g in atoms))
 
 
-def tilt_of_difference(rest: GainLaw, part: GainLaw, n: int) -> float:
-    """Roughly the minimum of log((R + T)^n - R^n) - 2 log alpha."""
-    inner, outer = _floats(rest), _floats(part)
+def tilt_of_difference(inner: Atoms, outer: Atoms, n: int) -> float:
+    """Roughly the minimum of log((R + T)^n - R^n) - 2 log alpha, R the inner and T the outer."""
 
     def tilted_mean(alpha: float) -> float:
         (r, r1), (t, t1) = _moments(inner, alpha), _moments(outer, alpha)
@@ -241,11 +259,12 @@ def tilt_of_difference(rest: GainLaw, part: GainLaw, n: int) -> float:
     return _crossing(tilted_mean, 1.0 / max(abs(g) for _, g in outer))
 
 
-def _floats(law: GainLaw) -> list[tuple[float, float]]:
+def in_floats(law: GainLaw) -> Atoms:
+    """A law's atoms, for what is only proposed."""
     return [(float(w.mid()), float(g.mid())) for w, g in zip(law.weight, law.gain, strict=True)]
 
 
-def _moments(atoms: list[tuple[float, float]], alpha: float) -> tuple[float, float]:
+def _moments(atoms: Atoms, alpha: float) -> tuple[float, float]:
     """E e^(alpha G) and E G e^(alpha G)."""
     weight = [w * math.exp(alpha * g) for w, g in atoms]
     return math.fsum(weight), math.fsum(w * g for w, (_, g) in zip(weight, atoms, strict=True))

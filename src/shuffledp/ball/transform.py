@@ -13,7 +13,7 @@ from functools import cached_property
 
 from ._flint import acb, arb
 from .exponentials import Balls, Transform
-from .gains import GainLaw, Run
+from .gains import ByParts, GainLaw, Run
 from .layers import missing, missing_in_floats
 from .quadrature import Band
 
@@ -22,8 +22,8 @@ __all__ = ["Tilted", "moment"]
 _WIDER = 4.0  # how much farther the next set of nodes reaches
 _MUCH_WIDER = 16.0
 _MANY = 400
-# The tilt's own unit is 1: no transform is far from its mass before a part of that.
-_LEAST_SETTLED = 0.01
+# Where bounds are looked for: the tilt's own unit is 1, and nodes are no nearer than a part of it.
+_NEAREST, _FARTHEST = 0.01, 1e30
 
 
 class Tilted:
@@ -111,7 +111,7 @@ class Tilted:
         """Bound |phi| on [middle - radius, middle + radius]; stop trying where it is enough."""
         best = self.share.upper()
         if self._rough is not None:
-            best = arb.min(best, self._rough.bound(middle, radius))
+            best = arb.min(best, self._rough.bound(middle, radius, enough))
             if best <= enough:
                 return best
         if middle + radius <= self.reach:
@@ -125,10 +125,10 @@ class Tilted:
         """From which t on |phi| <= enough, roughly, by the cheap bounds; inf for never."""
         return math.inf if self._rough is None else self._rough.settled_from(float(enough))
 
-    def limit(self) -> arb:
-        """Bound |phi| far out."""
+    def limit(self, enough: arb) -> arb:
+        """Bound |phi| far out; no need to try hard where it is at most `enough`."""
         whole = self.share.upper()
-        return whole if self._rough is None else arb.min(whole, self._rough.limit)
+        return whole if self._rough is None else arb.min(whole, self._rough.limit(enough))
 
     @cached_property
     def _rough(self) -> _Rough | None:
@@ -194,8 +194,9 @@ class _Sums:
 class _Rough:
     """|phi(t)| <= |true atoms' sum| + what is left of every run.
 
-    That is the least of its mass, V/t, rest + V'/t and mass - what its layers miss: V is the
-    variation of the run, V' that of its bulk, beside which the mass `rest` is left.
+    That is its mass less what its layers miss; where this is not enough the least of that, V/t and
+    rest + V'/t: V is the variation of the run, V' that of its bulk, beside which the mass `rest` is
+    left.
     """
 
     weight: list[arb]
@@ -203,50 +204,69 @@ class _Rough:
     curvature: arb
     runs: list[Run]
 
-    def bound(self, middle: arb, radius: arb) -> arb:
+    def bound(self, middle: arb, radius: arb, enough: arb) -> arb:
+        """Bound |phi| within a radius; no need to try hard where it is at most `enough`."""
         square = _square_modulus(self.weight, self.gain, self.curvature, middle, radius)
-        total = arb.min(square.sqrt(), _sum(self.weight))
+        atoms = arb.min(square.sqrt(), _sum(self.weight))
         t = arb.max((middle - radius).lower(), arb(0))
-        for run in self.runs:
-            by_parts = [(run.variation / t).upper(), (run.rest + run.bulk_variation / t).upper()]
-            layered = (run.mass - missing(run.layers, t)).upper()
-            total += _smallest([run.mass, layered, *by_parts])
-        return total.upper()
+        layered = [(run.mass - missing(run.layers, t)).upper() for run in self.runs]
+        total = (atoms + _sum(layered)).upper()
+        if total <= enough:
+            return total
+        left = [
+            _smallest([x, (v / t).upper(), (rest + bulk / t).upper()])
+            for x, (v, bulk, rest) in zip(layered, self._by_parts, strict=True)
+        ]
+        return (atoms + _sum(left)).upper()
 
-    @property
-    def limit(self) -> arb:
+    def limit(self, enough: arb) -> arb:
         """Bound |phi| far out."""
-        total = _sum(self.weight)
-        for run in self.runs:
-            if not run.variation.is_finite():
-                total += run.mass
-        return total.upper()
+        atoms = _sum(self.weight)
+        layered = [run.mass - _sum([layer.mass for layer in run.layers]) for run in self.runs]
+        total = (atoms + _sum(layered)).upper()
+        if total <= enough:
+            return total
+        pairs = zip(layered, self._by_parts, strict=True)
+        return (atoms + _sum([x for x, one in pairs if not one.variation.is_finite()])).upper()
 
     def settled_from(self, enough: float) -> float:
         """From which t on the bound is at most enough, in floating point."""
         atoms = float(_sum(self.weight))
-        runs = [_floats(run) for run in self.runs]
+        runs = [_in_floats(run) for run in self.runs]
+
+        def layered(t: float) -> float:
+            return atoms + sum(mass - missing_in_floats(layers, t) for mass, layers in runs)
+
+        if layered(_FARTHEST) <= enough:
+            return _crossing(layered, enough)
+        parts = [tuple(float(x) for x in one) for one in self._by_parts]
 
         def bound(t: float) -> float:
             return atoms + sum(
-                min(m, v / t, r + b / t, m - missing_in_floats(layers, t))
-                for m, v, b, r, layers in runs
+                min(mass - missing_in_floats(layers, t), v / t, rest + bulk / t)
+                for (mass, layers), (v, bulk, rest) in zip(runs, parts, strict=True)
             )
 
-        low, high = _LEAST_SETTLED, 1e30
-        if bound(high) > enough:
-            return math.inf
-        while high > 1.01 * low:
-            middle = math.sqrt(low * high)
-            low, high = (low, middle) if bound(middle) <= enough else (middle, high)
-        return high
+        return _crossing(bound, enough)
+
+    @cached_property
+    def _by_parts(self) -> list[ByParts]:
+        return [run.by_parts() for run in self.runs]
 
 
-def _floats(run: Run) -> tuple[float, float, float, float, list[tuple[float, float]]]:
-    layers = [(float(mass), float(length)) for mass, length in run.layers]
-    parts = (run.mass, run.variation, run.bulk_variation, run.rest)
-    mass, variation, bulk, rest = (float(x) for x in parts)
-    return mass, variation, bulk, rest, layers
+def _in_floats(run: Run) -> tuple[float, list[tuple[float, float]]]:
+    return float(run.mass), [(float(mass), float(length)) for mass, length in run.layers]
+
+
+def _crossing(bound: Callable[[float], float], enough: float) -> float:
+    """From where on a falling bound is at most enough; inf for nowhere."""
+    low, high = _NEAREST, _FARTHEST
+    if bound(high) > enough:
+        return math.inf
+    while high > 1.01 * low:
+        middle = math.sqrt(low * high)
+        low, high = (low, middle) if bound(middle) <= enough else (middle, high)
+    return high
 
 
 @dataclass(frozen=True)
