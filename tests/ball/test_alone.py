@@ -234,16 +234,23 @@ def test_covers_lie_on_the_right_side_of_every_place(row):
             if any(left < at < right for at in (low, high, place)):
                 continue
             chord = sum(
-                weight * _factor(bend, row, at, cell, noise) * noise.between(ball(at), *ends)
+                weight * _factor(bend, row, at, cell, noise) * between(noise, ball(at), *ends)
                 for weight, at in ((ball(1 - share), low), (ball(share), high))
             )
-            true = noise.between(ball(place), *ends)
+            true = between(noise, ball(place), *ends)
             slack = true * arb(2) ** -60
             assert true <= chord + slack if row == 0 else chord <= true + slack
 
 
 def ball(x):
     return arb(x.numerator) / x.denominator
+
+
+def between(noise, x, left, right):
+    """Mass that noise around x has from left to right; x is not inside."""
+    if left < x:
+        left, right = 2 * x - right, 2 * x - left
+    return noise.beyond(left - x) - noise.beyond(right - x)
 
 
 def honest():

@@ -41,6 +41,25 @@ def test_rows_are_the_transform_at_their_nodes(starts, turned):
             assert rows[i, j].rad() < 1e-28
 
 
+@pytest.mark.parametrize("count", [1, 5, 20, 63, 64])
+def test_rows_that_follow_each_other_are_as_precise_as_others(count):
+    weights, gains = measure(4, 2)
+    step = arb(0.037)
+    # Up to 150 in a row, with a gap.
+    starts = [count * k for k in range(150)] + [200 * count + 1 + count * k for k in range(3)]
+    with ctx.workprec(128):
+        rows = Transform(weights, gains, step, count).rows(starts)
+    worst = 0.0
+    for i, start in enumerate(starts):
+        for j in {0, count // 2, count - 1}:
+            with ctx.workprec(300):
+                exact = alone(weights, gains, step * (start + j))
+            assert rows[i, j].overlaps(exact)
+            worst = max(worst, float(rows[i, j].rad()))
+    # Of 128 bits fewer than 40 are lost, whatever the row.
+    assert worst < 2.0**-88
+
+
 @pytest.mark.parametrize("nodes", [0, 1, 3, 62, 63, 64, 500, 5000])
 @pytest.mark.parametrize("kept", [1 << 18, 30, 1])
 def test_squares_at_every_node_whatever_is_kept_at_a_time(monkeypatch, nodes, kept):

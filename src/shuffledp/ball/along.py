@@ -13,6 +13,7 @@ from ._flint import arb, ctx
 from .noise_triples import measures_of
 from .spans import (
     COARSE,
+    INTERVAL_BITS,
     INTERVAL_NOISE,
     Spans,
     cells_at,
@@ -25,9 +26,6 @@ from .together import log_bound_together
 from .triples import log_delta_stealing
 
 __all__ = ["StealingAlong"]
-
-# Bits of noise on an interval, where thousands of cells are looked at for each value.
-_BITS = 128
 
 
 class StealingAlong:
@@ -82,7 +80,7 @@ class StealingAlong:
             raise ParameterError(f"free: {len(numbers)} sets of numbers, wanted 1")
         if n < 2 or not (math.isfinite(epsilon) and epsilon >= 0.0):
             raise ParameterError(f"n = {n}, epsilon = {epsilon!r}: wanted n >= 2, epsilon >= 0")
-        with ctx.workprec(_BITS):
+        with ctx.workprec(INTERVAL_BITS):
             grow = arb(epsilon).exp()
             ends, covers, normal = self._cover
             found = measures_of(
@@ -95,7 +93,7 @@ class StealingAlong:
 
     @cached_property
     def _cover(self) -> tuple[Spans, list[Spans], bool]:
-        with ctx.workprec(_BITS):
+        with ctx.workprec(INTERVAL_BITS):
             noise = noise_on(self._mechanism, self._log_least)
             binary = bool(self._mechanism.get("binary"))
             triples = triples_of(noise, self._scale, two_inputs=binary, detail=COARSE)

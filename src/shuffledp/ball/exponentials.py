@@ -38,16 +38,28 @@ class Transform:
         self._weights = weights
         self._angles = [acb(0, step) * g for g in gains]
         turns = [angle.exp() for angle in self._angles]
+        self._count = count
         columns, power = [], [acb(1)] * len(turns)
         for _ in range(count):
             columns.append(power)
             power = [p * turn for p, turn in zip(power, turns, strict=True)]
+        # From a row to the next.
+        self._on = power
         self._columns = acb_mat(columns).transpose()
 
     def rows(self, starts: Sequence[int]) -> acb_mat:
         """A row for every start: the nodes start, start + 1, .. times the step."""
         pairs = list(zip(self._weights, self._angles, strict=True))
-        turned = [[w * (start * angle).exp() for w, angle in pairs] for start in starts]
+        turned: list[list[acb]] = []
+        before, turns = math.nan, 0
+        for start in starts:
+            if start == before + self._count and turns + self._count < _LONGEST:
+                turns += 1
+                turned.append([z * on for z, on in zip(turned[-1], self._on, strict=True)])
+            else:
+                turns = 0
+                turned.append([w * (start * angle).exp() for w, angle in pairs])
+            before = start
         return acb_mat(turned) * self._columns
 
 

@@ -21,6 +21,7 @@ from .outputs import positive, rational_ball
 
 __all__ = [
     "COARSE",
+    "INTERVAL_BITS",
     "INTERVAL_NOISE",
     "Bend",
     "Cells",
@@ -35,6 +36,8 @@ __all__ = [
     "triples_of",
 ]
 
+# Thousands of cells are looked at. Logarithms are taken n times: of 10^15 users 2^-70 is left.
+INTERVAL_BITS = 128
 INTERVAL_NOISE = ("gaussian", "laplace", "clamped-laplace")
 Atom = tuple[arb, arb]
 
@@ -76,12 +79,6 @@ class Noise:
     far: Fraction
     reach: Fraction
     bulk: tuple[Fraction, Fraction] = (-_INFINITE, _INFINITE)
-
-    def between(self, x: arb, left: arb, right: arb) -> arb:
-        """Mass that noise around x has from left to right; x is not inside of (left, right)."""
-        if left < x:
-            left, right = 2 * x - right, 2 * x - left
-        return self.beyond(left - x) - self.beyond(right - x)
 
     def beyond(self, z: arb) -> arb:
         """P(Z > z) for z >= 0."""
@@ -216,26 +213,42 @@ def spans_of(noise: Noise, triple: Triple) -> Spans:
     first_factor = bend.factor.max(arb(1)) if bend is not None and bend.row == 0 else arb(1)
     outside = first_factor * 2 * noise.beyond(rational_ball(noise.far)) if noise.normal else arb(0)
     found: list[Span] = []
-    for left, right in itertools.pairwise(edges):
-        l, r = rational_ball(left), rational_ball(right)
+    points = [rational_ball(edge) for edge in edges]
+    tails = _tails(noise, triple, points)
+    for k, (left, right) in enumerate(itertools.pairwise(edges)):
         x = triple.x
         if x is None:
             # The blanket is the farther end's density.
             x = Fraction(1) if left + right < 1 else Fraction(0)
-        own = rational_ball(x)
-        k0, k1, k2 = (
-            _factor(bend, row, (triple.x0, triple.x1, x)[row], (left, right), noise)
-            for row in range(3)
+        rows = triple.x0, triple.x1, x
+        k0, k1, k2 = (_factor(bend, row, at, (left, right), noise) for row, at in enumerate(rows))
+        m0, m1, m2 = (
+            tails[at][k] - tails[at][k + 1] if left >= at else tails[at][k + 1] - tails[at][k]
+            for at in rows
         )
-        p0, p1 = k0 * noise.between(x0, l, r), k1 * noise.between(x1, l, r)
-        mass = k2 * noise.between(own, l, r)
+        p0, p1, mass = k0 * m0, k1 * m1, k2 * m2
         if not mass > 0:
             outside += p0
             continue
-        found.append(_span(noise, (x0, x1, own), (k0 / k2, k1 / k2), (l, r), mass, (p0, p1)))
+        ends = points[k], points[k + 1]
+        places = x0, x1, rational_ball(x)
+        found.append(_span(noise, places, (k0 / k2, k1 / k2), ends, mass, (p0, p1)))
     if not noise.normal:
         found += _ends(noise, triple, edges)
     return Spans(found, outside)
+
+
+def _tails(noise: Noise, triple: Triple, points: list[arb]) -> dict[Fraction, list[arb]]:
+    """P(Z > |y - x|) at all points y, for every input x that noise is around.
+
+    A cell's mass is the difference of two, as no input is inside of a cell.
+    """
+    others = (Fraction(0), Fraction(1)) if triple.x is None else (triple.x,)
+    found = {}
+    for x in {triple.x0, triple.x1, *others}:
+        place = rational_ball(x)
+        found[x] = [noise.beyond(abs(point - place)) for point in points]
+    return found
 
 
 def _factor(

@@ -23,7 +23,7 @@ from .noise_triples import of_interval, of_shifts
 from .outputs import Law, OutputClass, positive
 from .pairs import PARTS
 from .registry import RECORDS
-from .spans import INTERVAL_NOISE
+from .spans import INTERVAL_BITS, INTERVAL_NOISE
 from .stealing import Atom, Measures, log_bound
 
 __all__ = [
@@ -166,7 +166,7 @@ def log_delta_stealing(
         raise ParameterError(f"free: {len(numbers)} sets of numbers, wanted {len(pairs)}")
     if not (math.isfinite(epsilon) and epsilon >= 0.0):
         raise ParameterError(f"epsilon = {epsilon!r}: wanted a finite number >= 0")
-    with ctx.workprec(_BITS):
+    with ctx.workprec(INTERVAL_BITS if mechanism["name"] in INTERVAL_NOISE else _BITS):
         make = _maker(mechanism, arb(epsilon), guess)
         found = (make(pair, free) for pair, free in zip(pairs, numbers, strict=True))
         return log_bound(found, numbers, n, enough=enough)
