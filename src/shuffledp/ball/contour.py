@@ -108,7 +108,7 @@ class _Rule:
     # -- what the rule adds: aliases, k != 0
 
     def _choose_period(self, deviation: float) -> tuple[arb, arb]:
-        sides = [[(arb(b), self._chernoff(arb(b))) for b in betas] for betas in (_RIGHT, _LEFT)]
+        sides = [[(arb(b), self._chernoff(b)) for b in betas] for betas in (_RIGHT, _LEFT)]
         length = max(6.0, 3.0 * deviation)
         for _ in range(_LENGTHENINGS):
             alias = sum((self._aliases(side, arb(length)) for side in sides), start=arb(0))
@@ -117,9 +117,9 @@ class _Rule:
             length *= 1.15
         raise PrecisionError("no period makes the aliases small")
 
-    def _chernoff(self, beta: arb) -> arb:
+    def _chernoff(self, beta: float) -> arb:
         """Bound E psi(x) e^(-beta x)/N: psi(x) <= e^(beta x + beta^2 eta^2/2)/(e beta)."""
-        exponent = self.powers.log_ratio(beta) + beta**2 * self.eta2 / 2 - 1
+        exponent = self.powers.log_ratio(beta) + arb(beta) ** 2 * self.eta2 / 2 - 1
         return (exponent.exp() / beta).upper()
 
     @staticmethod

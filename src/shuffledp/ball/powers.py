@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from ._flint import acb, arb
+from ._flint import acb, arb, ctx
 from .gains import GainLaw
 from .transform import Tilted, moment
 
@@ -29,6 +29,8 @@ __all__ = [
 
 _DOUBLINGS = 200
 _MANY = 64
+# Of logarithms of ratios, which bound what is small anyway, beside those that n of them take.
+_RATIO_BITS = 64
 
 # Weights and gains in floats.
 Atoms = list[tuple[float, float]]
@@ -54,7 +56,7 @@ class Powers(Protocol):
     kink: arb
     atoms: int
 
-    def log_ratio(self, beta: arb) -> arb:
+    def log_ratio(self, beta: float) -> arb:
         """Return log N(beta)/N(1), beta > 0."""
         ...
 
@@ -94,10 +96,15 @@ class Power:
         self.deviation = float((n * self._tilted.variance).sqrt().mid())
         self.kink = self._tilted.zero**n
         self.atoms = len(law.weight)
+        self._ratios: dict[float, arb] = {}
 
-    def log_ratio(self, beta: arb) -> arb:
+    def log_ratio(self, beta: float) -> arb:
         """log of the moment at tilt beta alpha over that at tilt alpha."""
-        return self._n * (moment(self._law, beta * self._tilted.alpha).log() - self._log)
+        if beta not in self._ratios:
+            with ctx.workprec(_RATIO_BITS + self._n.bit_length()):
+                found = moment(self._law, beta * self._tilted.alpha)
+                self._ratios[beta] = self._n * (found.log() - self._log)
+        return self._ratios[beta]
 
     def values(self, step: arb, starts: Sequence[int], count: int) -> list[list[acb]]:
         """Transforms at (start + j) step, j < count, one row a start."""
@@ -143,9 +150,16 @@ class Difference:
         self.deviation = math.hypot(float((n * self._rest.variance).sqrt().mid()), height / 3.0)
         self.kink = arb(0)
         self.atoms = len(rest.weight) + len(part.weight)
+        self._ratios: dict[float, arb] = {}
 
-    def log_ratio(self, beta: arb) -> arb:
+    def log_ratio(self, beta: float) -> arb:
         """log of the moment at tilt beta alpha over that at tilt alpha."""
+        if beta not in self._ratios:
+            with ctx.workprec(_RATIO_BITS + self._n.bit_length()):
+                self._ratios[beta] = self._ratio(beta)
+        return self._ratios[beta]
+
+    def _ratio(self, beta: float) -> arb:
         rest, part = (moment(law, beta * self._alpha) for law in (self._rest_law, self._part_law))
         whole = rest + part
         among = _among(part / whole, self._n)
