@@ -11,7 +11,7 @@ from shuffledp.ball.continuous import ContinuousPair, _layers, _outline, _Source
 from shuffledp.ball.densities import noise_of
 from shuffledp.ball.layers import Layer, layers_below, missing, missing_in_floats
 from shuffledp.ball.powers import Power
-from shuffledp.ball.quadrature import Band
+from shuffledp.ball.quadrature import Band, Sketch, gain_at
 
 FREQUENCIES = [0.0, 1e-6, 0.01, 0.1, 0.5, 1.0, 1.7, 2.3, 3.0, 4.4, 6.0, 9.0, 20.0, 77.0, 1000.0]
 GAUSSIAN = {"name": "gaussian", "sigma": 1.0, "low": 0.0, "high": 1.0}
@@ -74,6 +74,14 @@ def test_one_layer_misses_what_a_uniform_law_does():
     assert float(missing(layer, arb(1e9))) > 0.499999
 
 
+def test_heights_that_say_nothing_have_no_layers():
+    heights = [arb(-1), arb(2), arb(-3), arb(0), arb(1)]
+    layers = layers_below(heights, [arb(k) for k in range(6)])
+    assert sorted(float(m) for m, _ in layers) == [1.0, 2.0]
+    assert layers_below([arb(-1), arb(-1)], [arb(0), arb(1), arb(2)]) == []
+    assert layers_below([], [arb(0)]) == []
+
+
 @pytest.mark.parametrize("t", FREQUENCIES)
 def test_floats_say_about_the_same(t):
     layers = [Layer(arb(0.25), arb(2)), Layer(arb(0.125), arb(0.0625))]
@@ -86,6 +94,10 @@ def source_of(mechanism, eps, x2):
         lambda: noise_of(mechanism), arb(0), arb(1), None if x2 is None else arb(x2)
     )
     return _Source(pair.noise(), arb(eps), _outline(pair, arb(eps), -6.0), -60.0)
+
+
+def gain(source, piece, y):
+    return float(gain_at(source.noise, piece, source.eps, arb(y)).mid())
 
 
 def density_by_sums(source, piece, alpha, t, points=20_000):
@@ -127,6 +139,33 @@ def test_a_density_of_gains_is_above_its_layers(mechanism, x2, alpha):
             if layers:
                 # Where G is monotone they have most of the mass.
                 assert 0.4 * mass < float(sum((m for m, _ in layers), arb(0))) <= mass
+
+
+@pytest.mark.parametrize("beyond", [0.3, 1e-9])
+def test_no_layer_is_outside_of_its_piece(monkeypatch, beyond):
+    """Where floats are beyond an end, as where an end is no float."""
+    with ctx.workprec(160):
+        source = source_of(GAUSSIAN, 0.2, None)
+        for piece in source.outline.bounded:
+            plain = _layers(source.noise, piece, source.eps, arb(0.1))
+            mass = density_by_sums(source, piece, 0.1, 0.0)
+            middle = float(piece.left.mid()) / 2 + float(piece.right.mid()) / 2
+            ends = [
+                (middle, float(piece.right.mid()) + beyond),
+                (float(piece.left.mid()) - beyond, middle),
+            ]
+            for low, high in ends:
+                monkeypatch.setattr(Sketch, "where_heavy", lambda *_, at=(low, high): at)
+                found = _layers(source.noise, piece, source.eps, arb(0.1))
+                inside = sorted(
+                    y for y in (low + (high - low) * k / 32 for k in range(33))
+                    if float(piece.left.mid()) <= y <= float(piece.right.mid())
+                )  # fmt: skip
+                spread = abs(gain(source, piece, inside[0]) - gain(source, piece, inside[-1]))
+                assert all(length <= spread * (1 + 1e-9) for _, length in found)
+                assert float(sum((m for m, _ in found), arb(0))) <= mass
+                monkeypatch.undo()
+            assert plain
 
 
 @MECHANISMS

@@ -326,14 +326,21 @@ def _layers(noise: Noise, piece: Piece, eps: arb, alpha: arb) -> list[Layer]:
     On a cell on which G is monotone that density is r e^(alpha G)/|G'|; over cells that follow
     each other G goes on in the same direction.
     """
-    ends = _ends(piece)
-    low, high = Sketch(noise, piece, eps).where_heavy(float(alpha.mid()), *ends)
+    low, high = Sketch(noise, piece, eps).where_heavy(float(alpha.mid()), *_ends(piece))
     edges = [arb(low + (high - low) * k / _CELLS) for k in range(_CELLS + 1)]
     heights = []
     for left, right in itertools.pairwise(edges):
         value, _ = _over_slope(noise, piece, eps, alpha, left.union(right))
-        heights.append(arb(abs(value).lower()) if value.is_finite() else arb(0))
+        # Floats may be beyond an end, where densities are others'.
+        known = _is_within(piece, left, right) and value.is_finite()
+        heights.append(arb(abs(value).lower()) if known else arb(0))
     return layers_below(heights, [gain_at(noise, piece, eps, y) for y in edges])
+
+
+def _is_within(piece: Piece, left: arb, right: arb) -> bool:
+    """Whether an interval is certainly inside of a piece."""
+    above = piece.left is None or left >= piece.left
+    return above and (piece.right is None or right <= piece.right)
 
 
 def _over_slope(noise: Noise, piece: Piece, eps: arb, alpha: arb, y: arb) -> tuple[arb, arb]:

@@ -42,8 +42,8 @@ def layers_below(heights: Sequence[arb], ends: Sequence[arb]) -> list[Layer]:
     Parameters
     ----------
     heights : sequence of arb
-        Of every cell, what the density is not below; >= 0 and exact. Cells with heights > 0 that
-        follow each other have no gaps and no overlaps.
+        Of every cell, what the density is not below, exact. Cells with heights > 0 that follow each
+        other have no gaps and no overlaps.
     ends : sequence of arb
         The variable at the cells' ends, one more than there are cells.
     """
@@ -53,18 +53,20 @@ def layers_below(heights: Sequence[arb], ends: Sequence[arb]) -> list[Layer]:
         first, last, below = todo.pop()
         if first == last:
             continue
-        least = heights[first]
+        level = heights[first]
         for height in heights[first + 1 : last]:
-            least = arb.min(least, height)
+            level = arb.min(level, height)
         length = abs(ends[last] - ends[first]).lower()
-        if least > below and length > 0:
-            found.append(Layer(((least - below) * length).lower(), arb(length)))
+        if not level > below:
+            level = below
+        elif length > 0:
+            found.append(Layer(((level - below) * length).lower(), arb(length)))
         start = first
         for k in range(first, last):
-            if not heights[k] > least:
-                todo.append((start, k, least))
+            if not heights[k] > level:
+                todo.append((start, k, level))
                 start = k + 1
-        todo.append((start, last, least))
+        todo.append((start, last, level))
     return found
 
 
