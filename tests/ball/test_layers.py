@@ -12,6 +12,7 @@ from shuffledp.ball.densities import noise_of
 from shuffledp.ball.layers import Layer, layers_below, missing, missing_in_floats
 from shuffledp.ball.powers import Power
 from shuffledp.ball.quadrature import Band, Sketch, gain_at
+from shuffledp.ball.transform import Tilted
 
 FREQUENCIES = [0.0, 1e-6, 0.01, 0.1, 0.5, 1.0, 1.7, 2.3, 3.0, 4.4, 6.0, 9.0, 20.0, 77.0, 1000.0]
 GAUSSIAN = {"name": "gaussian", "sigma": 1.0, "low": 0.0, "high": 1.0}
@@ -185,6 +186,21 @@ def test_bound_of_a_power_is_above_its_values(mechanism):
         far = power.settled_from(arb(1e-9))
         assert far < 60.0
         assert power.bound(arb(2.02 * far), arb(1.01 * far), arb(0)) <= 1e-9
+
+
+@MECHANISMS
+def test_far_out_atoms_are_left_and_hardly_more(mechanism):
+    """Where layers are not enough: integration by parts."""
+    with ctx.workprec(180):
+        law = source_of(mechanism, 0.1, None).law(Band(0.05, 0.0, 60.0))
+        tilted = Tilted(law, arb(0.05))
+        for t in (30.0, 300.0, 3000.0, 30000.0):
+            found = tilted.bound(arb(t), arb(0), arb(0))
+            value = abs(tilted.values(arb(t), [1], 1)[0][0])
+            assert not value > found
+        assert value > 0.1
+        assert found < value + 0.1
+        assert not tilted.limit(arb(0)) < value - 0.01
 
 
 def test_fewer_nodes_leave_brackets_where_they_were(monkeypatch):
