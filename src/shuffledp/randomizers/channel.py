@@ -58,7 +58,7 @@ class Channel(Randomizer):
 
     name: ClassVar[str] = "channel"
     summary: ClassVar[str] = "any finite mechanism, by its matrix"
-    matrix: Annotated[tuple[tuple[float, ...], ...], Made(_checked_matrix)]
+    matrix: _Matrix
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -313,3 +313,6 @@ def _checked_matrix(matrix: Any) -> tuple[tuple[float, ...], ...]:
         if not abs(math.fsum(row) - 1.0) <= _ROW_SLACK:
             raise rejected(f"sum of matrix row {x}", math.fsum(row), "1 (within 1e-9)")
     return tuple(tuple(row) for row in array.tolist())
+
+
+_Matrix = Annotated[tuple[tuple[float, ...], ...], Made(_checked_matrix)]

@@ -54,7 +54,7 @@ class Extremal(FrequencyRandomizer):
 
     name: ClassVar[str] = "extremal"
     summary: ClassVar[str] = "extremal mechanism, by its pattern of zeros and ones"
-    pattern: Annotated[tuple[tuple[int, ...], ...], Made(_checked_pattern)]
+    pattern: _Pattern
     eps0: LocalEpsilon
 
     def __post_init__(self) -> None:
@@ -228,3 +228,6 @@ def _checked_pattern(pattern: Any) -> tuple[tuple[int, ...], ...]:
     if not 0 < ones[0] < array.shape[1]:
         raise rejected("ones in each row of pattern", int(ones[0]), "some of the outputs, not all")
     return tuple(tuple(int(v) for v in row) for row in array)
+
+
+_Pattern = Annotated[tuple[tuple[int, ...], ...], Made(_checked_pattern)]
