@@ -13,9 +13,10 @@ from shuffledp.stealing import cases_of, jump_proposal, jump_worst
 from shuffledp.stealing.choices import Cut
 from shuffledp.stealing.coarse import log_coarse_whole
 from shuffledp.stealing.jump_cover import jump_cover
+from shuffledp.stealing.jump_many import Clusters, Many
 from shuffledp.stealing.jump_proposal import jumps_worth, propose_alone
 from shuffledp.stealing.jump_rough import RoughSums, log_about_alone
-from shuffledp.stealing.jump_worst import Family, LargestSums, contour_for
+from shuffledp.stealing.jump_worst import Family, LargestSums, contour_for, contour_of
 from shuffledp.stealing.jumps import family_of, groups_of, log_bound_alone
 from shuffledp.stealing.measures import Measure
 from shuffledp.stealing.noise import IntervalCase
@@ -46,22 +47,34 @@ def test_moments_of_whole_laws_are_above_the_integral(seed: int) -> None:
         assert truth <= min(bound, less) + 1e-9
 
 
-def one_by_one(gains: Family, n: int, alpha: float, smooth: float) -> list[float]:
-    """Bounds of log J of every type, none left out."""
+def one_by_one(
+    gains: Family, n: int, alpha: float, smooth: float, *, rougher: bool = True
+) -> list[float]:
+    """Bounds of log J of every type, none left out; by sums with more smoothing too."""
     common = tilt(gains.reservoir, alpha)
     rough = Contour(alpha, smooth / alpha, 0.0, 0)
     found = []
     for law, excess in zip(gains.types, gains.excess, strict=True):
         tilted = tilt(law, alpha)
         at = contour_for(common, tilted, n, alpha, smooth)
-        sums = [PositiveSums(common, n).log(tilted, excess, c) for c in (*at.rougher(), at)]
+        sums = [
+            PositiveSums(common, n).log(tilted, excess, c)
+            for c in (*(at.rougher() if rougher else ()), at)
+        ]
         found.append(min(log_chernoff(common, tilted, excess, n, rough), *sums))
     return found
 
 
+def all_at_once(gains: Family, n: int, alpha: float) -> np.ndarray:
+    """Bounds of log J of all types side by side, with sums and without."""
+    common, law = tilt(gains.reservoir, alpha), Many(gains.types, gains.excess).tilted(alpha)
+    at = contour_of(n * law.variance(common), alpha, 0.1)
+    return np.minimum(law.log(common, n, at), law.log_chernoff(common, n, alpha, 0.06))
+
+
 @pytest.mark.parametrize("seed", range(8))
 def test_the_largest_of_each_group_is_found(seed: int) -> None:
-    """Every type has a bound below what is found, one by moments or one by a sum."""
+    """Every type has a bound below what is found: by moments, by one sum or by many at once."""
     rng = np.random.default_rng(seed)
     n, smooth = int(rng.choice([20, 300, 4000])), 0.06
     alpha = float(rng.uniform(0.3, 3.0)) / math.sqrt(n)
@@ -69,16 +82,18 @@ def test_the_largest_of_each_group_is_found(seed: int) -> None:
     each = one_by_one(gains, n, alpha, smooth)
     stack, more = stack_of(list(gains.types)), np.array(gains.excess)
     coarse = log_coarse_whole(stack, gains.reservoir, more, n, alpha, (1e9, 4.0))
-    least = np.minimum(coarse, each)
+    least = np.minimum(np.minimum(coarse, each), all_at_once(gains, n, alpha))
     sharp = np.full(3, -math.inf)
     for some in (9, 4):
         groups = [[j for j in g if j < some] for g in ([0, 3, 5], [1, 2, 4, 6], [7, 8])]
         groups = [group for group in groups if group]
         part = Family(gains.reservoir, gains.types[:some], gains.excess[:some])
         sums = LargestSums(part, groups)
+        # Among few, sums with more smoothing too.
+        most = one_by_one(part, n, alpha, smooth, rougher=some == 4)
         found = sums.log(sharp[: len(groups)], n, alpha, smooth)
         for value, group in zip(found, groups, strict=True):
-            assert max(least[j] for j in group) <= value <= max(each[j] for j in group)
+            assert max(least[j] for j in group) <= value <= max(most[j] for j in group)
         # With room a group's value need not be sharp, and is never less.
         loose = sums.log(np.full(len(groups), 0.1), n, alpha, smooth)
         assert loose[0] == found[0]
@@ -176,6 +191,9 @@ def test_what_is_not_a_number_is_no_bound(types: int, monkeypatch: pytest.Monkey
     monkeypatch.setattr(jump_worst, "log_chernoff", lambda *_: math.nan)
     assert known[0] <= at[0].log(*at[1:])[0] < math.inf
     monkeypatch.setattr(PositiveSums, "log", lambda *_: math.nan)
+    monkeypatch.setattr(jump_worst, "log_coarse_whole", lambda law, *_: np.full(len(law), math.nan))
+    for name in ("log", "log_chernoff"):
+        monkeypatch.setattr(Clusters, name, lambda law, *_: np.full(law.mass.size, math.nan))
     assert at[0].log(*at[1:])[0] == math.inf
 
 

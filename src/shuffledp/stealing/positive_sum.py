@@ -195,7 +195,7 @@ class PositiveSums:
 
     def _sum(self, labelled: Tilted, at: Contour) -> float:
         """(D/2 pi) sum_j psi^n w, rounded up, nodes left out included."""
-        alpha, smoothing, step, nodes = at
+        step, nodes = at.step, at.nodes
         reservoir = self._reservoir
         total = reservoir.mass + labelled.mass
         share, other = reservoir.mass / total, labelled.mass / total
@@ -203,19 +203,35 @@ class PositiveSums:
         rel = 4.0 * (reservoir.rel + labelled.rel) + 16 * U
         if (step, nodes) not in self._spreads:
             self._spreads[step, nodes] = spreads(reservoir, step, nodes)
-        t = step * np.arange(nodes + 1)
         lost = share * self._spreads[step, nodes] + other * spreads(labelled, step, nodes)
-        lost = np.clip(0.5 * lost * (1.0 - rel), 0.0, 0.75)
-        exponent = self._n * np.log1p(-lost) + 0.5 * smoothing**2 * (alpha - t) * (alpha + t)
-        exponent += 16 * U * (np.abs(exponent) + smoothing**2 * (alpha**2 + t**2))
-        terms = np.exp(np.maximum(exponent, -NEVER)) / (alpha**2 + t**2)
-        terms[1:] *= 2.0
-        total = float(terms.sum()) * (1.0 + terms.size * U) * step / (2.0 * math.pi)
-        far = nodes * step
-        # The sum over |t| > far of a falling w is at most its integral over |t| >= far.
-        rest = math.exp(0.5 * smoothing**2 * (alpha - far) * (alpha + far))
-        rest /= math.pi * smoothing**2 * far**3
-        return (total + rest) * (1.0 + 64 * U) + 1e-300
+        return float(summed(0.5 * lost * (1.0 - rel), self._n, at))
+
+
+def summed(lost: Array, n: int, at: Contour) -> Array:
+    """(D/2 pi) sum_j psi^n w, rounded up, nodes left out included.
+
+    Parameters
+    ----------
+    lost : ndarray, shape (..., nodes + 1)
+        Lower bounds of 1 - psi at 0, step, .. nodes step.
+    n : int
+        Users, the victim included.
+    at : Contour
+        Where these are.
+    """
+    alpha, smoothing, step, nodes = at
+    t = step * np.arange(nodes + 1)
+    lost = np.clip(lost, 0.0, 0.75)
+    exponent = n * np.log1p(-lost) + 0.5 * smoothing**2 * (alpha - t) * (alpha + t)
+    exponent += 16 * U * (np.abs(exponent) + smoothing**2 * (alpha**2 + t**2))
+    terms = np.exp(np.maximum(exponent, -NEVER)) / (alpha**2 + t**2)
+    terms[..., 1:] *= 2.0
+    total = terms.sum(axis=-1) * (1.0 + t.size * U) * step / (2.0 * math.pi)
+    far = nodes * step
+    # The sum over |t| > far of a falling w is at most its integral over |t| >= far.
+    rest = math.exp(0.5 * smoothing**2 * (alpha - far) * (alpha + far))
+    rest /= math.pi * smoothing**2 * far**3
+    return (total + rest) * (1.0 + 64 * U) + 1e-300
 
 
 def _log_power(reservoir: Tilted, labelled: Tilted, excess: float, n: int) -> float:
@@ -229,6 +245,21 @@ def _log_power(reservoir: Tilted, labelled: Tilted, excess: float, n: int) -> fl
 def spreads(law: Tilted, step: float, nodes: int) -> Array:
     """Lower bounds of 1 - |phi(t)|^2 at t = 0, step, .. nodes step, for given weights and offsets.
 
+    Parameters
+    ----------
+    law : Tilted
+        Weights and offsets.
+    step : float
+        Between nodes.
+    nodes : int
+        Beside 0.
+    """
+    return spreads_of_many(law.weights[None], law.offsets[None], step, nodes)[0]
+
+
+def spreads_of_many(weights: Array, offsets: Array, step: float, nodes: int) -> Array:
+    """The same of many laws, weights and offsets of shape (T, K); shape (T, nodes + 1).
+
     1 - |phi|^2 = 2 A - A^2 - B^2 with A = sum p (1 - cos), B = sum p sin. With t = x + y in giant
     and baby steps both are matrix products, of terms without cancellation near t = 0:
 
@@ -237,28 +268,43 @@ def spreads(law: Tilted, step: float, nodes: int) -> Array:
     """
     columns = math.isqrt(nodes) + 1
     rows = nodes // columns + 1
-    chunk = max(1, _BLOCK // law.weights.size)
+    many = max(1, _BLOCK // (weights.shape[1] * columns))
+    found = [
+        _spreads(weights[k : k + many], offsets[k : k + many], step, (rows, columns))
+        for k in range(0, len(weights), many)
+    ]
+    return np.concatenate(found)[:, : nodes + 1]
+
+
+def _spreads(weights: Array, offsets: Array, step: float, shape: tuple[int, int]) -> Array:
+    """As many as fit in memory, shape (T, rows columns)."""
+    rows, columns = shape
+    chunk = max(1, _BLOCK // weights.size)
     y = step * np.arange(columns)
-    baby = _waves(law, y)
-    first = float(np.abs(law.offsets) @ law.weights)
+    baby = _waves(offsets, y)
+    turned = _Waves(*(np.swapaxes(part, 1, 2) for part in baby))
+    # All of shape (T, 1, 1).
+    first = np.sum(np.abs(offsets) * weights, axis=1)[:, None, None]
     # Relative to the widest, so that no square underflows.
-    widest = float(np.abs(law.offsets).max(initial=1e-300))
-    second = float((law.offsets / widest) ** 2 @ law.weights)
+    widest = np.abs(offsets).max(axis=1, initial=1e-300)[:, None, None]
+    second = np.sum((offsets / widest[:, 0]) ** 2 * weights, axis=1)[:, None, None]
     # Weights that do not quite sum to one: (sum p)^2 - |sum p e^{i t g}|^2 is meant.
-    off = abs(float(law.weights.sum()) - 1.0) + (law.weights.size + 2.0) * U
-    sums = (law.weights.size + 32.0) * U
+    atoms = weights.shape[1]
+    off = (np.abs(weights.sum(axis=1) - 1.0) + (atoms + 2.0) * U)[:, None, None]
+    sums = (atoms + 32.0) * U
+    near = np.swapaxes(baby.fall @ weights[:, :, None], 1, 2)
     found = []
     for start in range(0, rows, chunk):
         x = step * (columns * np.arange(start, min(start + chunk, rows)))
-        giant = _waves(law, x)
-        sine, cosine = giant.sine * law.weights, giant.cosine * law.weights
-        near, far = baby.fall @ law.weights, giant.fall @ law.weights
-        a = far[:, None] + (cosine @ baby.fall.T + sine @ baby.sine.T)
-        b = sine @ baby.cosine.T + cosine @ baby.sine.T
+        giant = _waves(offsets, x)
+        sine, cosine = giant.sine * weights[:, None], giant.cosine * weights[:, None]
+        far = giant.fall @ weights[:, :, None]
+        a = far + (cosine @ turned.fall + sine @ turned.sine)
+        b = sine @ turned.cosine + cosine @ turned.sine
         t = x[:, None] + y[None, :]
         # A cosine that is off by 8 U moves a and b by that of |near| and of ``first`` t, far below
         # ``sums``. |sin x sin y| <= (1 - cos x) + (1 - cos y): the terms of A are no larger in all.
-        size = 2.0 * (far[:, None] + near[None, :]) * (1.0 + 1e-9)
+        size = 2.0 * (far + near) * (1.0 + 1e-9)
         # An angle is off by a relative 4 U: its sine by that times the angle, 1 - cos by that times
         # the angle or its square.
         a_err = sums * size + 8 * U * np.minimum(first * t, second * (widest * t) ** 2)
@@ -268,19 +314,19 @@ def spreads(law: Tilted, step: float, nodes: int) -> Array:
         least = 2.0 * a - a * a - b * b - err - 4.0 * off * np.abs(a)
         # What is left of so little may be of lost bits.
         found.append(np.where(np.abs(least) > _SMALLEST, least, np.minimum(least, 0.0)))
-    return np.concatenate(found).reshape(-1)[: nodes + 1]
+    return np.concatenate(found, axis=1).reshape(len(weights), -1)
 
 
 class _Waves(NamedTuple):
-    """1 - cos, cos and sin of all angles, shape (nodes, atoms), each to a few units (cos: of 1)."""
+    """1 - cos, cos and sin of all angles, shape (T, nodes, K), each to a few units (cos: of 1)."""
 
     fall: Array
     cosine: Array
     sine: Array
 
 
-def _waves(law: Tilted, t: Array) -> _Waves:
-    half = 0.5 * (t[:, None] * law.offsets[None, :])
+def _waves(offsets: Array, t: Array) -> _Waves:
+    half = 0.5 * (t[:, None] * offsets[:, None, :])
     sine, cosine = np.sin(half), np.cos(half)
     fall = 2.0 * sine * sine
     return _Waves(fall, 1.0 - fall, 2.0 * sine * cosine)
