@@ -15,7 +15,7 @@ from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.stealing.choices import Cut
 from shuffledp.stealing.jump_cover import jump_cover, places_of
 from shuffledp.stealing.jump_proposal import jumps_worth, propose_alone
-from shuffledp.stealing.jump_rough import log_about_alone
+from shuffledp.stealing.jump_rough import log_about_and_needed
 from shuffledp.stealing.jumps import Alone, log_bound_alone
 from shuffledp.stealing.noise import IntervalCase
 
@@ -27,9 +27,9 @@ _DEEPEST = -700.0
 _HEAVY = 1.5
 # Places in eps, in a factor of two, at which jumps and joining are chosen.
 _PLACES = 4.0
-# How near the certified bound at the returned eps is to the target, and how far the cover is
-# thought to be above the end points.
-_NEAR, _COVER = 3e-4, 0.012
+# How near the certified bound at the returned eps is to the target, how far below it is aimed at
+# where one is known, and how far the cover is thought to be above the end points.
+_NEAR, _BELOW, _COVER = 3e-4, 5e-5, 0.012
 # Certified bounds on the way to one delta, estimates of where it is.
 _STEPS, _ESTIMATES = 4, 8
 # eps is looked for between these.
@@ -106,7 +106,7 @@ class JumpCurve:
                 best = found
             if -_NEAR <= gap <= 0.0:
                 break
-            known.append((math.log(point), gap + 0.5 * _NEAR))
+            known.append((math.log(point), gap + _BELOW))
             if len(known) > 1:
                 slope = _slope(known)
             point *= math.exp(max(min(known[-1][1] / slope, 0.2), -0.2))
@@ -144,7 +144,7 @@ class JumpCurve:
             if numbers.alpha * numbers.start < _HEAVY:
                 return None
             gains = case.gains(epsilon, Cut(numbers.kappa, numbers.theta, math.inf))
-            value = log_about_alone(gains, self._n, numbers)
+            value, numbers = log_about_and_needed(gains, self._n, numbers)
             found = case, numbers, value
             if not math.isfinite(value):
                 break

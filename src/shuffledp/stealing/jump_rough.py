@@ -12,20 +12,33 @@ whose integral is known. Where the last terms are not small beside the first, su
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from shuffledp import _special as special
-from shuffledp.pair import Array
+from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.stealing.bound import Gains
-from shuffledp.stealing.jump_worst import SLIGHT, Family, LargestSums
-from shuffledp.stealing.jumps import Alone, log_bound_by
+from shuffledp.stealing.jump_many import Many
+from shuffledp.stealing.jump_worst import SLIGHT, Family, LargestSums, contour_of
+from shuffledp.stealing.jumps import Alone, Beside, log_bound_and_tilts, log_bound_by
 from shuffledp.stealing.measures import Measure
+from shuffledp.stealing.positive_sum import spreads_of_many
 
 # Last terms of that share of the first leave much less in log J.
 _SMALL = 3e-3
+# Types of so many gains are looked at in clusters: these are narrow then.
+_MANY_ATOMS = 100
+# Two atoms of a cell count as one: of their spread a few parts in ten thousand are lost.
+_PAIRS = 2
+# Nodes of rough sums, and of what is beyond: that is a few per cent, known to a few of them.
+_NODES, _FAR_NODES = 48, 48
+# e^{-x^2/2} is nothing from there on: 4e-6.
+_FAR = 5.0
+# Tilts are left out that are missed by so much of delta in all.
+_MISSED = 1e-5
 # What a variance and a total count as at the least: quotients stay floats.
 _SMALLEST = 1e-300
 
@@ -33,6 +46,44 @@ _SMALLEST = 1e-300
 def log_about_alone(gains: Gains, n: int, at: Alone) -> float:
     """About ``log_bound_alone``: what numbers are chosen by."""
     return log_bound_by(RoughSums, gains, n, at)
+
+
+def log_about_and_needed(gains: Gains, n: int, at: Alone) -> tuple[float, Alone]:
+    """The same, and the numbers without tilts that are not missed."""
+    value, tilts = log_bound_and_tilts(RoughSums, gains, n, at)
+    if not tilts or not math.isfinite(value):
+        return value, at
+    count = len(at.forward)
+    kept = needed(tilts, count, _MISSED * math.exp(value) / (0.5 * (n - 1)))
+    backward = [alpha for k, alpha in enumerate(at.backward) if count + k in kept]
+    forward = [alpha for k, alpha in enumerate(at.forward) if k in kept]
+    return value, at._replace(forward=tuple(forward), backward=tuple(backward))
+
+
+def needed(tilts: Sequence[Beside], forward: int, allowed: float) -> set[int]:
+    """Tilts that are left where those are taken away, one by one, that are missed the least.
+
+    Parameters
+    ----------
+    tilts : sequence of Beside
+        Of all jumps: the h of each is the least over the tilts.
+    forward : int
+        How many of the tilts are forward ones: one of them stays.
+    allowed : float
+        By how much the integral of h over all jumps may grow.
+    """
+    mass = np.concatenate([beside.mass for beside in tilts])
+    each = np.concatenate([beside.each for beside in tilts], axis=1)
+    least, kept = mass @ each.min(axis=0), list(range(len(each)))
+    while len(kept) > 1:
+        without = [each[[k for k in kept if k != gone]].min(axis=0) @ mass for gone in kept]
+        order = sorted(range(len(kept)), key=without.__getitem__)
+        ahead = [k for k in kept if k < forward]
+        gone = next((i for i in order if kept[i] not in ahead or len(ahead) > 1), None)
+        if gone is None or not without[gone] - least <= allowed:
+            break
+        kept.pop(gone)
+    return set(kept)
 
 
 class RoughSums:
@@ -54,8 +105,50 @@ class RoughSums:
         with np.errstate(over="ignore", invalid="ignore"):
             found = self._about(room, n, alpha, smooth)
         if found is None:
-            # Where moments do not say it, the sums themselves.
-            return LargestSums(self.family, self.groups).log(room, n, alpha, smooth)
+            # Where moments do not say it, sums of few nodes, or of few gains the sums themselves.
+            if min(law.mass.size for law in self.family.types) < _MANY_ATOMS:
+                return LargestSums(self.family, self.groups).log(room, n, alpha, smooth)
+            return self._largest(self._by_clusters(n, alpha, smooth), room)
+        return found
+
+    @functools.cached_property
+    def _many(self) -> Many:
+        """The reservoir, and then the types."""
+        laws, excess = [self.family.reservoir, *self.family.types], [0.0, *self.family.excess]
+        return Many(laws, excess, cluster=_PAIRS)
+
+    def _by_clusters(self, n: int, alpha: float, smooth: float) -> list[float]:
+        """About log J of each type: psi stays beyond the nodes as it is at the last of them."""
+        law = self._many.tilted(alpha)
+        total = law.mass[:1] + law.mass[1:]
+        variance = law.mass * law.spread
+        widest = float(np.max((variance[:1] + variance[1:]) / total))
+        step, h = contour_of(n * widest, alpha, smooth).step, smooth / alpha
+        t = step * np.arange(_NODES + 1)
+        lost = spreads_of_many(law.weights, law.offsets, step, _NODES)
+        # A slight reservoir's spread is left out, as ``LargestSums`` does.
+        lost[0] *= law.mass[0] >= SLIGHT
+        lost *= law.mass[:, None]
+        lost = np.clip(0.5 * (lost[:1] + lost[1:]) / total[:, None], 0.0, 0.75)
+        power = np.exp(n * np.log1p(-lost))
+
+        def weight(s: Array) -> Array:
+            return np.exp(0.5 * h * h * (alpha - s) * (alpha + s)) / (alpha * alpha + s * s)
+
+        sums = step * (power @ weight(t) - 0.5 * weight(t[:1]))
+        # From half a step beyond the last node to where e^{-(ht)^2/2} is nothing, in log t.
+        far = np.geomspace(t[-1] + 0.5 * step, max(_FAR / h, 2.0 * t[-1]), _FAR_NODES)
+        rest = float(np.trapezoid(far * weight(far), np.log(far)))
+        log_sum = np.log((sums + power[:, -1] * rest) / math.pi)
+        # Of next to nothing but losses the sum is a rounding error.
+        rise = np.maximum(law.rise[:1] + law.rise[1:] + law.excess[1:], 2.0 * UNIT_ROUNDOFF - 1.0)
+        log_mass = np.log1p(rise)
+        return (n * log_mass + log_sum - math.log(n)).tolist()
+
+    def _largest(self, values: Sequence[float], room: Array) -> Array:
+        """Of each group, no sharper than ``LargestSums``: what numbers will be worth is asked."""
+        found = np.array([max(values[j] for j in group) for group in self.groups])
+        found[1:] = np.maximum(found[1:], found[0] + room[1:])
         return found
 
     def _about(self, room: Array, n: int, alpha: float, smooth: float) -> Array | None:
@@ -69,10 +162,7 @@ class RoughSums:
         ]
         if not all(map(math.isfinite, values)):
             return None
-        found = np.array([max(values[j] for j in group) for group in self.groups])
-        # No sharper than ``LargestSums``: what these numbers will be worth is asked.
-        found[1:] = np.maximum(found[1:], found[0] + room[1:])
-        return found
+        return self._largest(values, room)
 
 
 _Moments = tuple[float, float, float, float, float]

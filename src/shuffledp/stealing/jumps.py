@@ -16,6 +16,7 @@ J^- being that of the gains negated.
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -66,6 +67,17 @@ class Alone(NamedTuple):
     smooth: float
 
 
+class Beside(NamedTuple):
+    """What each tilt is worth beside jumps, to choose by.
+
+    ``mass``, shape (X,), of the jumps, and ``each``, shape (tilts, X), what their sums bound h by
+    for the first group: forward tilts, then backward ones, infinite where these do not serve.
+    """
+
+    mass: Array
+    each: Array
+
+
 def family_of(gains: Gains, floor: float) -> Family:
     """Upper measures of both parts, left-over at gain 0, and gains of at least -floor."""
     common = gains.reservoir
@@ -96,6 +108,13 @@ def log_bound_by(
 
     An upper bound if that is one: with others it is a number to choose by.
     """
+    return log_bound_and_tilts(sums_of, gains, n, at)[0]
+
+
+def log_bound_and_tilts(
+    sums_of: Callable[[Family, Sequence[Sequence[int]]], Sums], gains: Gains, n: int, at: Alone
+) -> tuple[float, list[Beside]]:
+    """The same, with what each tilt is worth beside the jumps: silent ones, and cut ones."""
     common = gains.reservoir
     mass = math.fsum(common.mass)
     empty = math.exp((n - 2) * math.log1p(-mass * (1.0 - 4 * U)) * (1.0 - 8 * U)) * (1.0 + 8 * U)
@@ -105,7 +124,7 @@ def log_bound_by(
     silent = whole.mapped(lambda gain: np.where(gain > at.start, 0.0, gain))
     cut = whole.mapped(lambda gain: np.minimum(gain, at.ceiling))
     if not _steepest(silent, cut, at) <= LARGEST_EXPONENT:
-        return math.inf
+        return math.inf, []
     groups = groups_of(whole.types, at.start)
     sharp = np.zeros(len(groups))
     sums = sums_of(silent, groups)
@@ -113,18 +132,20 @@ def log_bound_by(
     room = _room(whole, groups, at.start)
     one = np.zeros((len(groups), len(groups)))
     behind = _Behind(sums_of(silent.mapped(np.negative), groups), room, n, at, empty)
+    tilts: list[Beside] = []
     for largest, over in (
         (sums, 0.0),
         (sums_of(cut, groups), _overshoot(whole, at.ceiling, n)),
     ):
         around = _Around(largest, room, n, at, behind, over)
-        shared += 0.5 * (n - 1) * around.beside(whole.reservoir, at.start)
-        labels = [around.beside(law, at.start) for law in whole.types]
+        (own, *labels), beside = around.beside([whole.reservoir, *whole.types], at.start)
+        tilts.append(beside)
+        shared += 0.5 * (n - 1) * own
         one += 0.5 * (n - 1) * np.array([np.max([labels[j] for j in g], axis=0) for g in groups])
     # Of users in two groups each with a jump, as many others are in the one as in the other.
     both = 0.5 * (one + one.T + shared[:, None] + shared[None, :])
     total = paid + float(both.max())
-    return math.log(total) + 64 * U * (1.0 + abs(math.log(total)))
+    return math.log(total) + 64 * U * (1.0 + abs(math.log(total))), tilts
 
 
 def _room(whole: Family, groups: Sequence[Sequence[int]], start: float) -> Array:
@@ -234,36 +255,59 @@ class _Around:
         self._line = behind.line(sums.family)
         self._forward = [(alpha, sums.log(room, n - 1, alpha, at.smooth)) for alpha in at.forward]
 
-    def beside(self, law: Measure, start: float) -> Array:
-        """Integral of h over the jumps of a measure, rounded up, for each group of the others."""
-        jump = law.gain > start
-        if not bool(jump.any()):
-            return np.zeros(self._groups)
-        mass, values = law.mass[jump], self._expected(law.gain[jump])
-        # Positive terms: any order of summing is off by less than their number in units.
-        return (values @ mass) * (1.0 + (mass.size + 8) * U)
+    def beside(self, laws: Sequence[Measure], start: float) -> tuple[list[Array], Beside]:
+        """Integral of h over the jumps of each measure, rounded up, for each group of the others.
 
-    def _expected(self, x: Array) -> Array:
-        """Upper bounds of h at each x >= 0, one row for each group.
+        And what each tilt bounds h by there.
+        """
+        jumps = [law.gain > start for law in laws]
+        pairs = list(zip(laws, jumps, strict=True))
+        values, each = self._expected(np.concatenate([law.gain[jump] for law, jump in pairs]))
+        found, first = [], 0
+        for law, jump in pairs:
+            mass = law.mass[jump]
+            # Positive terms: any order of summing is off by less than their number in units.
+            total = values[:, first : first + mass.size] @ mass
+            found.append(total * (1.0 + (mass.size + 8) * U))
+            first += mass.size
+        return found, Beside(np.concatenate([law.mass[jump] for law, jump in pairs]), each)
+
+    def _expected(self, x: Array) -> tuple[Array, Array]:
+        """Upper bounds of h at each x >= 0, one row for each group; of the first, by each tilt.
 
         For each x the same tilt for all groups: that which is best for the first.
         """
-        best = np.full((self._groups, x.size), math.inf)
-
-        def better(values: Array) -> None:
-            found = values[0] < best[0]
-            best[:, found] = values[:, found]
-
-        for alpha, log_j in self._forward:
-            better(_exp(_sum_up(alpha * x[None, :], log_j[:, None])))
+        ways: list[Callable[[Array, slice], Array]] = [
+            functools.partial(self._ahead, alpha, log_j) for alpha, log_j in self._forward
+        ]
         if self._line is not None:
-            slope, start = self._line
-            line = slope * x[None, :] + start[:, None]
-            line += 8 * U * (slope * x[None, :] + np.abs(start[:, None]))
-            for alpha, log_j in self._rest:
-                rest = _exp(_sum_up(-alpha * x[None, :], log_j[:, None]))
-                better(np.maximum(line + rest + 4 * U * (np.abs(line) + rest), 0.0))
-        return (best + self._over) * (1.0 + 32 * U)
+            ways += [functools.partial(self._behind, *self._line, *rest) for rest in self._rest]
+        each = np.full((len(self._forward) + len(self._rest), x.size), math.inf)
+        for k, way in enumerate(ways):
+            value = way(x, slice(1))[0]
+            # What is not a number is not the best of them.
+            each[k] = np.where(np.isnan(value), math.inf, value)
+        which = each.argmin(axis=0)
+        best = np.full((self._groups, x.size), math.inf)
+        for k, way in enumerate(ways):
+            some = (which == k) & (each[k] < math.inf)
+            best[:, some] = way(x[some], slice(None))
+        return (best + self._over) * (1.0 + 32 * U), each
+
+    @staticmethod
+    def _ahead(alpha: float, log_j: Array, x: Array, groups: slice) -> Array:
+        """e^{alpha x} J for some groups."""
+        return _exp(_sum_up(alpha * x[None, :], log_j[groups, None]))
+
+    @staticmethod
+    def _behind(
+        slope: float, start: Array, alpha: float, log_j: Array, x: Array, groups: slice
+    ) -> Array:
+        """The mean plus e^{-alpha x} J^-(alpha) for some groups."""
+        line = slope * x[None, :] + start[groups, None]
+        line += 8 * U * (slope * x[None, :] + np.abs(start[groups, None]))
+        rest = _exp(_sum_up(-alpha * x[None, :], log_j[groups, None]))
+        return np.maximum(line + rest + 4 * U * (np.abs(line) + rest), 0.0)
 
 
 def _sum_up(one: Array, two: Array) -> Array:
