@@ -25,6 +25,8 @@ NO_SINGLE_PAIR = (
 )
 
 
+# Of the width of eps that is aimed at, the width of a curve's values (composition.part.WIDTH).
+_SHARE = WIDTH / 5e-4
 # The rtol of a mechanism that is not asked for another, and the least width of a curve's values.
 _USUAL, _NARROWEST = 1e-6, 1e-9
 
@@ -83,8 +85,9 @@ def round_of(
     return Round(
         label=label,
         steps=STEPS / 4.0 if slow else STEPS,
-        width=min(WIDTH, max(60.0 * rtol, _NARROWEST)),
+        width=min(_SHARE * worth, max(_SHARE * worth / _USUAL * rtol, _NARROWEST)),
         rtol=max(rtol, min(worth, worth / _USUAL * rtol)),
+        placed=slow,
         groups=[side.profiles for side in sides],
         sharper=None if sharper is None else sharper.for_rounds(),
         candidates=Datasets(source, n, cells),

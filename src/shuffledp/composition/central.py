@@ -21,6 +21,7 @@ from shuffledp.composition.part import (
     NO_DOTS,
     Candidate,
     Dots,
+    Places,
     Round,
     shown,
 )
@@ -152,16 +153,21 @@ class Given:
         """Two thirds of the standard deviation of the loss."""
         return self.curves().forward.scale
 
-    def above(self, level: float, refine: int, tilt: float) -> Dots:
+    @property
+    def placed(self) -> bool:
+        """No: there are no dots to place."""
+        return False
+
+    def above(self, level: float, refine: int, tilt: float, places: Places = ()) -> Dots:
         """The pair itself."""
-        del level, refine, tilt
+        del level, refine, tilt, places
         return Dots(self.pair, self.pair)
 
     def below(
-        self, level: float, refine: int, tilt: float, around: float
+        self, level: float, refine: int, tilt: float, around: float, places: Places = ()
     ) -> tuple[Dots, dict[str, Any]]:
         """Nothing is known of the mechanism but an upper bound."""
-        del level, refine, tilt, around
+        del level, refine, tilt, around, places
         return NO_DOTS, {}
 
     def curves(self) -> Curves:

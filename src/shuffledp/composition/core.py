@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 
 from shuffledp import theorems
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
+from shuffledp.composition.aims import ANYWHERE, COARSE, QUICK, ROUGHLY, Aim, Aims, directions
 from shuffledp.composition.curve import LOWEST_LEVEL
 from shuffledp.composition.delta import Parts, log_delta, log_infinite
-from shuffledp.composition.loss import LossPair
-from shuffledp.composition.part import Part
+from shuffledp.composition.part import Dots, Part
 from shuffledp.composition.solve import crossing, normal_guess
 from shuffledp.composition.tilt import find_tilt
 from shuffledp.curves import Accountant
 from shuffledp.neighbours import Relation, each_round
 from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
-from shuffledp.values.work import Answers, Beside
+from shuffledp.values.work import Beside
 
 U = UNIT_ROUNDOFF
 # Halving the steps of dots divides the width by four: twice is enough for 5e-4 of what is usual,
@@ -29,13 +29,10 @@ _REFINED, _LEAST_REFINED, _MOST_REFINED = 1e-3, 2, 6
 _WON = 1.5
 # A level so far below delta/rounds changes delta by a factor 1 + 1e-6.
 _DEPTH = 14.0
-# How far down estimates are followed first, and the width of what is made of them.
-_FIRST_LEVEL, _ROUGHLY = -45.0, 0.1
-_COARSE = -2
-# Tilts for which dots are placed: where it is a tenth off, few dots lie where they do not matter.
-_TILTS_A_FACTOR_2 = 4
-# Wider than that is only aimed at where a value of the curve takes long (continuous outputs).
-_QUICK = 1e-3
+# How far down estimates are followed first.
+_FIRST_LEVEL = -45.0
+# The dots are there when eps is looked for: to be as near as the quickest ask takes no longer.
+_CLOSE = 5e-5
 
 
 class Ends(NamedTuple):
@@ -48,11 +45,11 @@ class Ends(NamedTuple):
 
 
 class _Upper(NamedTuple):
-    """An upper end of log delta, and down to where, with which tilt, dots were placed for it."""
+    """An upper end of log delta, and down to where, and for what, dots were placed for it."""
 
     high: float
     level: float
-    tilt: float
+    aim: Aim
 
 
 @dataclass(frozen=True, repr=False)
@@ -123,13 +120,12 @@ class Rounds(Accountant):
         if epsilon >= self.eps0:
             return Ends(-math.inf, -math.inf, 0.0, {})
         # Both ends are asked for one eps, the upper one alone for many: slow ones with fewer dots.
-        refine = 1 if lower or self.rtol <= _QUICK else 0
-        above = self._upper_log_delta(epsilon, refine)
+        above = self._upper_log_delta(epsilon, self._refined_at_once(lower=lower), placed=lower)
         if not lower:
             return Ends(-math.inf, above.high, None, {})
-        level, tilt = above.level, above.tilt
-        near = _worst(self._inner(level, refine, tilt), epsilon, self._width).low
-        low, witness = self._lower_log_delta(epsilon, level, refine, tilt)
+        refine, level, aim = self._refined_at_once(lower=True), above.level, above.aim
+        near = _worst(self._inner(level, refine, aim), epsilon, self._width).low
+        low, witness = self._lower_log_delta(epsilon, level, refine, aim)
         return Ends(low, above.high, math.expm1(min(above.high - near, 700.0)), witness)
 
     def upper_epsilon(self, *, delta: float) -> float:
@@ -139,7 +135,10 @@ class Rounds(Accountant):
 
     def log_upper(self, epsilon: float) -> float:
         """log of the certified upper end of ``delta`` at eps >= 0, by itself: for solvers."""
-        return -math.inf if epsilon >= self.eps0 else self._upper_log_delta(epsilon, 1).high
+        if epsilon >= self.eps0:
+            return -math.inf
+        refine = self._refined_at_once(lower=True)
+        return self._upper_log_delta(epsilon, refine, placed=True).high
 
     def log_upper_coarse(self, epsilon: float, *, log_target: float) -> float:
         """The same with a quarter of the dots: still certified, a per cent or so larger.
@@ -153,24 +152,34 @@ class Rounds(Accountant):
         """
         if epsilon >= self.eps0:
             return -math.inf
-        return _worst(self._above(self._level(log_target), _COARSE, math.inf), epsilon, 1e-3).high
+        aim = ANYWHERE
+        if any(part.placed for part, _ in self.parts):
+            level = self._level(log_target)
+            aim = Aim(_AIMS.of(self).tilt_at(epsilon, level), epsilon)
+        return _worst(self._above(self._level(log_target), COARSE, aim), epsilon, 1e-3).high
 
     @property
     def _width(self) -> float:
         """Relative width of delta that contours are asked for at a given eps."""
         return min(self.rtol, 1e-3)
 
-    def _upper_log_delta(self, epsilon: float, refine: int) -> _Upper:
+    def _refined_at_once(self, *, lower: bool) -> int:
+        """How often intervals are halved where delta is asked for; dots one by one are enough."""
+        quick = self.rtol <= QUICK
+        return 1 if quick or (lower and not any(part.placed for part, _ in self.parts)) else 0
+
+    def _upper_log_delta(self, epsilon: float, refine: int, *, placed: bool) -> _Upper:
         level = self._level(_FIRST_LEVEL)
-        rough = _worst(self._estimated(level), epsilon, _ROUGHLY).high
+        rough = _worst(_AIMS.of(self).laws(level), epsilon, ROUGHLY).high
         level = max(level, self._level(rough))
         while True:
-            tilt = self._tilt_at(epsilon, level, many=True)
-            laws = self._above(level, refine, tilt)
+            tilt = _AIMS.of(self).tilt_at(epsilon, level, many=True)
+            aim = Aim(tilt, epsilon if placed else math.nan)
+            laws = self._above(level, refine, aim)
             high = _worst(laws, epsilon, self._width).high
             seen = max(log_infinite(law).high for law in laws)
             if seen <= high - _DEPTH + 4.0 or level <= LOWEST_LEVEL:
-                return _Upper(high, level, tilt)
+                return _Upper(high, level, aim)
             level = max(1.6 * level, LOWEST_LEVEL)
 
     def _refined_enough(self, width: float, before: float, wanted: float, refine: int) -> bool:
@@ -180,16 +189,17 @@ class Rounds(Accountant):
         return refine >= _LEAST_REFINED and width > before / _WON
 
     def _lower_log_delta(
-        self, epsilon: float, level: float, refine: int, tilt: float
+        self, epsilon: float, level: float, refine: int, aim: Aim
     ) -> tuple[float, dict[str, Any]]:
-        laws, witness = self._below(level, refine, tilt, around=epsilon / self.rounds)
+        laws, witness = self._below(level, refine, aim, around=epsilon / self.rounds)
         return _worst(laws, epsilon, self._width).low, witness
 
     def _upper_epsilon(self, target: float, level: float) -> tuple[float, float | None, int]:
-        (tilt, high), refine, before = self._tilt(target, level), 0, math.inf
+        aim, refine, before = self._aim(target, level), 0, math.inf
+        high = aim.epsilon
         while True:
-            high = self._cross(self._above(level, refine, tilt), target, upper=True, near=high)
-            inner = self._inner(level, refine, tilt)
+            high = self._cross(self._above(level, refine, aim), target, upper=True, near=high)
+            inner = self._inner(level, refine, aim)
             near = self._cross(inner, target, upper=False, near=high * (1.0 - 0.3 * self.rtol))
             width = high / near - 1.0 if 0.0 < near <= high < math.inf else None
             if width is None or self._refined_enough(width, before, self.rtol, refine):
@@ -206,8 +216,8 @@ class Rounds(Accountant):
     ) -> tuple[float, dict[str, Any]]:
         if not math.isfinite(around):
             around = 1.0
-        tilt, _ = self._tilt(target, level)
-        laws, witness = self._below(level, refine, tilt, around=around)
+        aim = self._aim(target, level)
+        laws, witness = self._below(level, refine, aim, around=around)
         near = around * self.rounds
         return self._cross(laws, target, upper=False, near=near), witness
 
@@ -235,7 +245,8 @@ class Rounds(Accountant):
         goal = target - slack if upper else target + slack
         top = max(math.fsum(count * law.highest for law, count in parts) for parts in laws)
         start = near if math.isfinite(near) else max(normal_guess(p, target) for p in laws)
-        below, above = crossing(value, goal, start=start, top=top, slope=slope, rtol=0.1 * rtol)
+        close = min(0.1 * rtol, _CLOSE)
+        below, above = crossing(value, goal, start=start, top=top, slope=slope, rtol=close)
         return above if upper else below
 
     def _level(self, target: float) -> float:
@@ -243,51 +254,41 @@ class Rounds(Accountant):
 
     # ------------------------------------------------------------------------- the loss laws
 
-    def _tilt(self, target: float, level: float) -> tuple[float, float]:
-        """Where the contour will cross, and about which eps, by estimates: for the dots."""
-        return _TILTS.of(self).answer((target, level), lambda: self._find_tilt(target, level))
+    def _aim(self, target: float, level: float) -> Aim:
+        """What a target comes to, by estimates: for the dots."""
+        return _AIMS.of(self).answers.answer(
+            ("aim", target, level), lambda: self._find_aim(target, level)
+        )
 
-    def _find_tilt(self, target: float, level: float) -> tuple[float, float]:
-        epsilon = self._cross(self._estimated(level), target, upper=True, rtol=1e-2)
+    def _find_aim(self, target: float, level: float) -> Aim:
+        epsilon = self._cross(_AIMS.of(self).laws(level), target, upper=True, rtol=1e-2)
         if not 0.0 < epsilon < math.inf:
-            return math.inf, epsilon
-        return self._tilt_at(epsilon, level), epsilon
+            return Aim(math.inf, epsilon)
+        return Aim(_AIMS.of(self).tilt_at(epsilon, level), epsilon)
 
-    def _tilt_at(self, epsilon: float, level: float, *, many: bool = False) -> float:
-        """The same at a given eps, on a grid, so that questions nearby share their dots.
+    def _above(self, level: float, refine: int, aim: Aim) -> list[Parts]:
+        return directions([(dots.above, k) for dots, k in self._dots(level, refine, aim)])
 
-        One too high takes more dots than it needs and makes them finer. So where dots are quick it
-        is the next power of two, and where ``many`` eps share them; else as near as 2^(1/8).
-        """
-        rho = max(find_tilt(parts, epsilon).rho for parts in self._estimated(level))
-        if many or self.rtol <= _QUICK:
-            return 2.0 ** math.ceil(math.log2(rho))
-        return 2.0 ** (round(_TILTS_A_FACTOR_2 * math.log2(rho)) / _TILTS_A_FACTOR_2)
+    def _inner(self, level: float, refine: int, aim: Aim) -> list[Parts]:
+        return directions([(dots.below, k) for dots, k in self._dots(level, refine, aim)])
 
-    def _estimated(self, level: float) -> list[Parts]:
-        """Loss laws of estimates in place of certified values, with few dots."""
-
-        def found() -> list[Parts]:
-            parts = [(part.estimated(), count) for part, count in self.parts]
-            return _directions([(p.above(level, _COARSE, math.inf).above, k) for p, k in parts])
-
-        return _TILTS.of(self).answer(level, found)
-
-    def _above(self, level: float, refine: int, tilt: float) -> list[Parts]:
-        return _directions([(p.above(level, refine, tilt).above, k) for p, k in self.parts])
-
-    def _inner(self, level: float, refine: int, tilt: float) -> list[Parts]:
-        return _directions([(p.above(level, refine, tilt).below, k) for p, k in self.parts])
+    def _dots(self, level: float, refine: int, aim: Aim) -> list[tuple[Dots, int]]:
+        found = []
+        for i, (part, count) in enumerate(self.parts):
+            at = _AIMS.of(self).places(i, level, refine, aim)
+            found.append((part.above(level, refine, aim.tilt, at), count))
+        return found
 
     def _below(
-        self, level: float, refine: int, tilt: float, *, around: float
+        self, level: float, refine: int, aim: Aim, *, around: float
     ) -> tuple[list[Parts], dict[str, Any]]:
         pairs, witness = [], {}
         for i, (part, count) in enumerate(self.parts):
-            dots, reproduces = part.below(level, refine, tilt, around)
+            at = _AIMS.of(self).places(i, level, refine, aim)
+            dots, reproduces = part.below(level, refine, aim.tilt, around, at)
             pairs.append((dots.below, count))
             witness[f"round {i + 1}"] = {"label": part.label, "rounds": count, **reproduces}
-        return _directions(pairs), witness
+        return directions(pairs), witness
 
     # ----------------------------------------------------------------------------- the Bound
 
@@ -347,20 +348,12 @@ class Rounds(Accountant):
         )
 
 
-_TILTS: Beside[Rounds, Answers] = Beside(lambda _: Answers())
+_AIMS: Beside[Rounds, Aims] = Beside(lambda asked: Aims(asked.parts, asked.rtol))
 
 
 def _worst(laws: list[Parts], epsilon: float, width: float) -> LogInterval:
     found = [log_delta(parts, epsilon, width=width) for parts in laws]
     return LogInterval(max(x.low for x in found), max(x.high for x in found))
-
-
-def _directions(pairs: list[tuple[LossPair, int]]) -> list[Parts]:
-    """One set of laws for each direction; one alone where both are the same."""
-    forward = [(pair.forward, count) for pair, count in pairs]
-    if all(pair.symmetric for pair, _ in pairs):
-        return [forward]
-    return [forward, [(pair.backward, count) for pair, count in pairs]]
 
 
 def joined(steps: list[Theorem | None], last: Theorem) -> Theorem | None:

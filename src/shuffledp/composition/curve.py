@@ -98,10 +98,14 @@ class Envelope:
         Upper bounds: the maximum over a group is one; groups are in order of preference.
     sharper : Sharper, optional
         Another upper bound, where it is the least.
+    slow : bool
+        Whether the sharper bound takes longer than the groups': then it is not asked for where its
+        estimate promises next to nothing beside a group's value.
     """
 
     groups: Sequence[Sequence[Source]]
     sharper: Sharper | None = None
+    slow: bool = False
 
     def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
         """Bracket of the least of the groups' maxima; of the sharper bound its value alone.
@@ -119,6 +123,10 @@ class Envelope:
             # The groups' estimate was too low.
             high = self.sharper.log_upper(epsilon)
             return found if found.high <= high else LogInterval(high, high)
+        if self.slow and promised > rough - _CLEAR:
+            found = self._of_groups(epsilon, width)
+            if found.high <= promised + _CLEAR:
+                return found
         high = self.sharper.log_upper(epsilon)
         if high < rough - _CLEAR:
             return LogInterval(high, high)
@@ -227,6 +235,19 @@ class Curve:
             # Between neighbouring floats there is no other.
             eps = np.unique(np.concatenate([eps, 0.5 * (eps[:-1] + eps[1:])]))
         return self.values_at(eps)
+
+    def followed(self, points: Sequence[float], level: float) -> list[float]:
+        """Some points, and more beyond them where the value at the last is above e^level.
+
+        Each step is twice the one before: this is for estimates that were too low.
+        """
+        found = [float(e) for e in points if e < self.last] or [0.0]
+        if len(found) < len(points):
+            found.append(self.last)
+        while found[-1] < self.last and not self._low_enough(found[-1], level):
+            step = 2.0 * (found[-1] - found[-2]) if len(found) > 1 else self.scale
+            found.append(min(found[-1] + step, self.last))
+        return found
 
     def values_at(self, eps: Array) -> Values:
         """Values at given eps."""

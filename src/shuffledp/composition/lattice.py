@@ -19,7 +19,7 @@ from shuffledp.composition.curve import LOWEST_LEVEL, STEPS, Curve, Envelope, Sh
 from shuffledp.composition.delta import log_delta
 from shuffledp.composition.dots import Chain, convex_values, on_chords, pair_below, upper_pair
 from shuffledp.composition.loss import NO_LOSS, LossPair
-from shuffledp.composition.part import NO_DOTS, Candidate, Dots, Round
+from shuffledp.composition.part import NO_DOTS, Candidate, Dots, Places, Round
 from shuffledp.errors import NotCertified
 from shuffledp.pair import Array
 
@@ -86,10 +86,10 @@ class LatticeRound(Given):
     free: tuple[list[dict[str, Any]] | None, ...] = field(default=(), compare=False)
 
     def below(
-        self, level: float, refine: int, tilt: float, around: float
+        self, level: float, refine: int, tilt: float, around: float, places: Places = ()
     ) -> tuple[Dots, dict[str, Any]]:
         """The lower laws, the same whatever is asked for."""
-        del level, refine, tilt, around
+        del level, refine, tilt, around, places
         if not self.vertices:
             return NO_DOTS, {}
         return Dots(self.lower, self.lower), dict(self.reproduces)

@@ -7,6 +7,8 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
+import numpy as np
+
 from shuffledp.bound import Theorem
 from shuffledp.composition.curve import STEPS, Curve, Envelope, Estimates, Sharper, Source, reach
 from shuffledp.composition.dots import lower_pair, upper_pair
@@ -30,6 +32,7 @@ class Dots(NamedTuple):
     below: LossPair
 
 
+Places = tuple[float, ...]
 NO_DOTS = Dots(NO_LOSS, NO_LOSS)
 
 
@@ -46,8 +49,16 @@ class Part(Protocol):
     at: Mapping[str, float]
     key: Hashable
 
-    def above(self, level: float, refine: int, tilt: float) -> Dots:
-        """A dominating pair, fine down to e^level and where ``tilt`` puts the weight."""
+    @property
+    def placed(self) -> bool:
+        """Whether dots are put one by one where they matter, as values take long."""
+        ...
+
+    def above(self, level: float, refine: int, tilt: float, places: Places = ()) -> Dots:
+        """A dominating pair, fine down to e^level and where ``tilt`` puts the weight.
+
+        With ``places`` its dots are there, and beyond where that is not far enough.
+        """
         ...
 
     def estimated(self) -> Part:
@@ -59,7 +70,7 @@ class Part(Protocol):
         ...
 
     def below(
-        self, level: float, refine: int, tilt: float, around: float
+        self, level: float, refine: int, tilt: float, around: float, places: Places = ()
     ) -> tuple[Dots, dict[str, Any]]:
         """Above and below the curves of one pair of neighbours, and which pair that is."""
         ...
@@ -105,6 +116,9 @@ class Round:
         Dots for each factor e that delta falls from its value at eps = 0, before refinement.
     rtol : float
         Relative width of eps that is worth refining for.
+    placed : bool
+        Whether dots are put one by one where they matter for what is asked, not along the curve:
+        worth the estimates it takes where a value takes long. For a symmetric relation.
     sharper : Sharper, optional
         Another upper bound of the same supremum, where it is the least; for a symmetric relation.
     backward_groups : sequence, optional
@@ -131,6 +145,7 @@ class Round:
     width: float = WIDTH
     steps: float = STEPS
     rtol: float = 5e-4
+    placed: bool = False
     sharper: Sharper | None = field(default=None, compare=False)
     backward_groups: Sequence[Sequence[Source]] | None = field(default=None, compare=False)
     tail: Tail | None = field(default=None, compare=False)
@@ -146,7 +161,7 @@ class Round:
         groups = (self.backward_groups or ()) if other else self.groups
         sharper = None if other else self.sharper
         return _WORK.of(self).answer(
-            ("curve", other), lambda: self._curve(Envelope(groups, sharper))
+            ("curve", other), lambda: self._curve(Envelope(groups, sharper, self.placed))
         )
 
     def _curve(self, source: Source) -> Curve:
@@ -172,15 +187,18 @@ class Round:
         """That of the curve."""
         return self.curve().scale
 
-    def above(self, level: float, refine: int, tilt: float) -> Dots:
+    def above(self, level: float, refine: int, tilt: float, places: Places = ()) -> Dots:
         """Chords through the upper values; from below, the lower values of the same analysis."""
-        asked = ("above", level, refine, tilt)
-        return _WORK.of(self).answer(asked, lambda: self._above(level, refine, tilt))
+        asked = ("above", level, refine, tilt, places)
+        return _WORK.of(self).answer(asked, lambda: self._above(level, refine, tilt, places))
 
-    def _above(self, level: float, refine: int, tilt: float) -> Dots:
+    def _above(self, level: float, refine: int, tilt: float, places: Places) -> Dots:
         curve = self.curve()
         if self.backward_groups is None:
-            values = curve.values(level, tilt=tilt, refine=refine)
+            if places:
+                values = curve.values_at(np.array(curve.followed(places, level)))
+            else:
+                values = curve.values(level, tilt=tilt, refine=refine)
             pair = upper_pair(values.eps, values.high)
             return Dots(pair, _below(values.eps, values[1:], values[1:]))
         other = self.curve(backward=True)
@@ -195,14 +213,14 @@ class Round:
         return Dots(pair, _below(values.eps, values[1:], mirror[1:]))
 
     def below(
-        self, level: float, refine: int, tilt: float, around: float
+        self, level: float, refine: int, tilt: float, around: float, places: Places = ()
     ) -> tuple[Dots, dict[str, Any]]:
         """The candidate whose delta at eps = around is largest, by the estimate."""
         if not self._pairs():
             return NO_DOTS, {}
         index = self._best(around)
-        asked = ("below", index, level, refine, tilt)
-        dots = _WORK.of(self).answer(asked, lambda: self._below(index, level, refine, tilt))
+        asked = ("below", index, level, refine, tilt, places)
+        dots = _WORK.of(self).answer(asked, lambda: self._below(index, level, refine, tilt, places))
         return dots, self._pairs()[index].witness
 
     def candidate(self, around: float) -> Candidate | None:
@@ -221,11 +239,14 @@ class Round:
 
         return max(range(len(self._pairs())), key=lambda i: size(self._pairs()[i]))
 
-    def _below(self, index: int, level: float, refine: int, tilt: float) -> Dots:
+    def _below(self, index: int, level: float, refine: int, tilt: float, places: Places) -> Dots:
         sides = self.pair_curves()[index]
-        marches = (side.march(level, tilt) for side in sides[:2])
-        march = max(marches, key=lambda points: points[-1])
-        first, second = (side.values(level, refine=refine, march=march) for side in sides[:2])
+        if places:
+            first, second = (side.values_at(np.array(places)) for side in sides[:2])
+        else:
+            marches = (side.march(level, tilt) for side in sides[:2])
+            march = max(marches, key=lambda points: points[-1])
+            first, second = (side.values(level, refine=refine, march=march) for side in sides[:2])
         floors = tuple(math.exp(side.floor) * (1.0 - 1e-12) for side in sides[:2])
         above = upper_pair(first.eps, first.high, second.high)
         return Dots(above, _below(first.eps, first[1:], second[1:], floors))  # type: ignore[arg-type]
