@@ -16,9 +16,16 @@ from shuffledp.composition.delta import Parts, log_delta
 from shuffledp.composition.dots import lower_pair
 from shuffledp.composition.gaussian import error_of_log, log_delta_gaussian, mu_through
 from shuffledp.composition.gdp import dominating_mu
+from shuffledp.composition.part import Part
 from shuffledp.composition.pld import composed_pld
 from shuffledp.composition.posterior import least_loss
-from shuffledp.composition.renyi import Curves, divergence, log_excess_below, renyi_of
+from shuffledp.composition.renyi import (
+    Curves,
+    Divergence,
+    divergence,
+    log_excess_below,
+    renyi_of,
+)
 from shuffledp.composition.tradeoff import attained, guaranteed
 from shuffledp.composition.zcdp import best_rho
 from shuffledp.divergence import LARGEST_EPSILON
@@ -75,13 +82,16 @@ class Composed(Rounds):
 
     def rdp(self, orders: Iterable[float]) -> list[float]:
         """Upper ends of the Renyi divergence at each order, as an RDP accountant adds them up."""
-        return [self.renyi(order=order).upper for order in orders]
+        checked = [_check.real("order", A, low=1.0 + 1e-9, high=LARGEST_ORDER) for A in orders]
+        return [min(_upper_of(self._renyi_sides(A)), self.eps0) for A in checked]
 
     def zcdp(self) -> Bound:
         """The least rho with Renyi divergence <= rho A at every order A > 1 (Bun, Steinke 2016)."""
         pure = self.eps0
         if math.isfinite(pure):
-            high, order = best_rho(lambda A: min(self._renyi(A)[1], pure), pure=pure, rtol=RHO_RTOL)
+            high, order = best_rho(
+                lambda A: min(_upper_of(self._renyi_sides(A)), pure), pure=pure, rtol=RHO_RTOL
+            )
         else:
             high, order = self._local_rho(), 8.0
         low = max(self._renyi(A)[0] / A for A in {*RHO_ORDERS, order})
@@ -204,19 +214,25 @@ class Composed(Rounds):
         return composed_pld(self.parts, discretization)
 
     def _renyi(self, order: float) -> tuple[float, float]:
-        upper, lower = [0.0, 0.0], [0.0, 0.0]
-        for part, count in self.parts:
-            curves = part.curves()
-            found = divergence(curves, order, rtol=RENYI_RTOL)
-            same = curves.forward is curves.backward
-            other = found if same else divergence(curves.swap(), order, rtol=RENYI_RTOL)
-            upper = [upper[0] + count * found.high, upper[1] + count * other.high]
+        sides, lower = self._renyi_sides(order), [0.0, 0.0]
+        for part, count, found, other in sides:
             for i, side in enumerate(_likely_pairs(part.pair_curves(), order, found.peak)):
                 # What is left out beyond only makes a lower end lower.
                 last = max(found.last, other.last)
                 low = log_excess_below(side, order, last, rtol=RENYI_RTOL)
                 lower[i] += count * renyi_of(low, order, up=False)
-        return max(lower) * (1.0 - 64 * U), max(upper) * (1.0 + 64 * U)
+        return max(lower) * (1.0 - 64 * U), _upper_of(sides)
+
+    def _renyi_sides(self, order: float) -> list[tuple[Part, int, Divergence, Divergence]]:
+        """Each part, how often it runs, and its divergences in both directions."""
+        made = []
+        for part, count in self.parts:
+            curves = part.curves()
+            found = divergence(curves, order, rtol=RENYI_RTOL)
+            same = curves.forward is curves.backward
+            other = found if same else divergence(curves.swap(), order, rtol=RENYI_RTOL)
+            made.append((part, count, found, other))
+        return made
 
     def _local_rho(self) -> float:
         """Where no order is the last to look at: reports alone, if theirs grows like the order."""
@@ -274,6 +290,14 @@ class Composed(Rounds):
                 if float(log_delta_gaussian(mu, e) + error_of_log(mu, e)) <= low:
                     best = max(best, mu)
         return best
+
+
+def _upper_of(sides: list[tuple[Part, int, Divergence, Divergence]]) -> float:
+    """The upper end of all rounds' divergence, the larger one of both directions."""
+    upper = [0.0, 0.0]
+    for _, count, found, other in sides:
+        upper = [upper[0] + count * found.high, upper[1] + count * other.high]
+    return max(upper) * (1.0 + 64 * U)
 
 
 def _through(theorem: Theorem | None) -> Theorem | None:

@@ -228,9 +228,9 @@ def _first_points(curves: Curves, order: float, rtol: float) -> tuple[Array, flo
     points = [0, 1]
     while points[-1] + 1 < len(grid):
         here = points[-1]
-        beyond = [_roughly_beyond(curves, order, grid[here], e) for e in grid[here + 1 :]]
+        beyond = _roughly_beyond(curves, order, grid[here], np.array(grid[here + 1 :]))
         # The first step that does not matter, if any, makes room for longer ones.
-        most = sum(size <= goal for size in beyond)
+        most = int((beyond <= goal).sum())
         if here + most == len(grid) - 1:
             break
         points.append(here + max(most, 1))
@@ -249,16 +249,16 @@ def _grid(scale: float, last: float) -> list[float]:
     return [*(e for e in found if e < last), last]
 
 
-def _roughly_beyond(curves: Curves, order: float, here: float, there: float) -> float:
+def _roughly_beyond(curves: Curves, order: float, here: float, there: Array) -> Array:
     """About log int_here^there e^{(A-1) x} h(e^x) + e^{-A x} h'(e^x) dx at most, h its value here.
 
     Both fall.
     """
-    sides = []
-    for curve, c in _sides(curves, order):
-        grown = float(_log_integral(c, np.array(there - here)))
-        sides.append(curve.source.rough_log_delta(here) + c * here + grown)
-    return float(np.logaddexp(sides[0], sides[1]))
+    sides = [
+        curve.source.rough_log_delta(here) + c * here + _log_integral(c, there - here)
+        for curve, c in _sides(curves, order)
+    ]
+    return np.logaddexp(sides[0], sides[1])
 
 
 def _tail_start(curves: Curves, order: float, goal: float, scale: float) -> float:
