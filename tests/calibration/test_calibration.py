@@ -5,7 +5,7 @@ import math
 import pytest
 
 import shuffledp as sd
-from shuffledp.calibration import calibrate, most_rounds, required_users
+from shuffledp.calibration import calibrate, most_rounds, required_users, solve
 from shuffledp.calibration.target import Target
 from shuffledp.errors import NotCertified, ParameterError
 
@@ -201,3 +201,19 @@ def test_rounds_take_few_certified_evaluations(monkeypatch):
     assert abs(found.beyond / found.value - 1.0) <= 2e-4
     assert sum(rtol > 1e-6 for rtol in counted) <= 4
     assert sum(rtol <= 1e-6 for rtol in counted) <= 6
+
+
+def test_both_questions_about_a_value_share_its_account(monkeypatch):
+    """eps at the value that is returned was worked out from nothing, as delta had been before."""
+    made = []
+
+    def among(source, *rest):
+        made.append(source)
+        return plain(source, *rest)
+
+    plain = solve.among
+    monkeypatch.setattr(solve, "among", among)
+    found = sd.calibrate(lambda e: sd.KRR(k=10, eps0=e), n=1000, epsilon=1.0, delta=1e-6, rounds=5)
+    # One for estimates, and no value twice for loose and for tight numbers.
+    assert made.count(found.randomizer) <= 2
+    assert len(made) <= 10

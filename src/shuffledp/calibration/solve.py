@@ -12,6 +12,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from shuffledp import _check
+from shuffledp.amplification import Shuffled
 from shuffledp.calibration.counts import unreachable
 from shuffledp.calibration.result import Calibration
 from shuffledp.calibration.target import FINE, ROUGH, Source, Target, among, target_of
@@ -29,6 +30,8 @@ _PROPOSED = 1e-2
 # Steps inward: first by what is missing, each later one by twice as much of what still is. Where
 # more is missing than an eps is wide, as for deltas below the smallest floats, delta decides alone.
 _INWARD, _LONGEST_INWARD = 8, 0.1
+# Accounts that are kept, each of some megabytes: both sides of the target are among the last few.
+_KEPT = 4
 
 
 @by_name
@@ -110,13 +113,16 @@ def calibrate(
     for accuracy in (ROUGH, FINE):
         target = target_of(epsilon, delta, accuracy, trust, sharper=sharper)
         known = {}
+        asked = _Asked(family, n, target)
         rough = accuracy > FINE
         # Loose ends of rounds are a few thousandths off: a per cent tells the slope as well.
         apart = (_PROPOSED if rounds > 1 else max(ROUGH, rtol)) if rough else rtol
 
-        def log_upper(value: float, target: Target = target, seen: Any = known) -> float:
+        def log_upper(
+            value: float, target: Target = target, seen: Any = known, asked: _Asked = asked
+        ) -> float:
             if value not in seen:
-                seen[value] = target.log_upper(family(value), n, rounds)
+                seen[value] = target.log_upper(asked.at(value), n, rounds)
             return seen[value]
 
         good, bad = search(
@@ -142,8 +148,8 @@ def calibrate(
             good, bad = (good, bad) if chord is None else (chord.value, None)
         else:
             good = _met_by_epsilon(
-                lambda value, target=target: target.upper_epsilon(
-                    family(value), n, rounds, delta=delta
+                lambda value, target=target, asked=asked: target.upper_epsilon(
+                    asked.at(value), n, rounds, delta=delta
                 ),
                 log_upper,
                 target,
@@ -164,6 +170,26 @@ def calibrate(
         rounds=rounds,
         randomizer=family(good),
     )
+
+
+class _Asked:
+    """The accounts of the values that were asked last: both questions share what one works out.
+
+    An account answers alike whatever it was asked before, so that this changes no number.
+    """
+
+    def __init__(self, family: Family, n: int, target: Target) -> None:
+        self._family, self._n, self._target = family, n, target
+        self._kept: dict[float, Shuffled] = {}
+
+    def at(self, value: float) -> Shuffled:
+        """That of one value."""
+        if value not in self._kept:
+            if len(self._kept) >= _KEPT:
+                self._kept.pop(next(iter(self._kept)))
+            made = among(self._family(value), self._n, self._target.rtol, self._target.trust)
+            self._kept[value] = made
+        return self._kept[value]
 
 
 def _met_by_epsilon(

@@ -18,8 +18,12 @@ Source = Randomizer | MultiMessage | AnyLocal
 ROUGH, FINE = 1e-3, 1e-6
 
 
-def among(source: Source, n: int, rtol: float, trust: Literal["all", "published"]) -> Shuffled:
-    """The source among n users, whatever kind it is."""
+def among(
+    source: Source | Shuffled, n: int, rtol: float, trust: Literal["all", "published"]
+) -> Shuffled:
+    """The source among n users, whatever kind it is; itself if it is that already."""
+    if isinstance(source, Shuffled):
+        return source
     if isinstance(source, AnyLocal):
         return generic(eps0=source.eps0, n=n, adaptive=source.adaptive, rtol=rtol, trust=trust)
     return shuffle(source, n=n, rtol=rtol, trust=trust)
@@ -49,7 +53,7 @@ class Target:
     trust: Literal["all", "published"]
     sharper: bool = True
 
-    def log_upper(self, randomizer: Source, n: int, rounds: int) -> float:
+    def log_upper(self, randomizer: Source | Shuffled, n: int, rounds: int) -> float:
         """log of the certified upper end of delta."""
         return self.log_upper_of(among(randomizer, n, self.rtol, self.trust), rounds)
 
@@ -62,7 +66,9 @@ class Target:
             return made.log_upper(self.epsilon)
         return made.log_upper_coarse(self.epsilon, log_target=self.log_delta)
 
-    def upper_epsilon(self, randomizer: Source, n: int, rounds: int, *, delta: float) -> float:
+    def upper_epsilon(
+        self, randomizer: Source | Shuffled, n: int, rounds: int, *, delta: float
+    ) -> float:
         """The certified upper end of eps at a delta: the target's, not the hair below."""
         one = among(randomizer, n, self.rtol, self.trust)
         asked = one if rounds == 1 else self._together(one, rounds)
