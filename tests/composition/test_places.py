@@ -184,3 +184,10 @@ def test_a_slow_bound_is_not_asked_where_it_promises_next_to_nothing(promised, a
     # Where it is quick it is.
     Envelope([[source]], stolen).log_delta(0.3, width=1.0)
     assert stolen.asked == asked + 1
+
+
+def test_eps_ends_where_delta_meets_the_target():
+    """It ended up to 6e-4 beyond, and a search for a parameter had to step inward by as much."""
+    rounds = composed(Gaussian())
+    upper = rounds.upper_epsilon(delta=DELTA)
+    assert rounds.log_upper(upper * (1.0 - 1e-4)) > math.log(DELTA)

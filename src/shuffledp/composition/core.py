@@ -31,8 +31,9 @@ _WON = 1.5
 _DEPTH = 14.0
 # How far down estimates are followed first.
 _FIRST_LEVEL = -45.0
-# The dots are there when eps is looked for: to be as near as the quickest ask takes no longer.
-_CLOSE = 5e-5
+# Where a value takes long the dots cost far more than looking for eps with them: it is as near as
+# a search for a parameter asks (1e-6), so that where delta meets a target eps does, too.
+_CLOSE = 1e-6
 
 
 class Ends(NamedTuple):
@@ -230,7 +231,7 @@ class Rounds(Accountant):
         near: float = math.nan,
         rtol: float | None = None,
     ) -> float:
-        rtol = self.rtol if rtol is None else rtol
+        estimates, rtol = rtol is not None, self.rtol if rtol is None else rtol
         width = min(0.3 * rtol, 1e-3)
 
         def value(epsilon: float) -> float:
@@ -245,7 +246,7 @@ class Rounds(Accountant):
         goal = target - slack if upper else target + slack
         top = max(math.fsum(count * law.highest for law, count in parts) for parts in laws)
         start = near if math.isfinite(near) else max(normal_guess(p, target) for p in laws)
-        close = min(0.1 * rtol, _CLOSE)
+        close = 0.1 * rtol if estimates or rtol <= QUICK else _CLOSE
         below, above = crossing(value, goal, start=start, top=top, slope=slope, rtol=close)
         return above if upper else below
 
