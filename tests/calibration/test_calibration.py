@@ -5,7 +5,7 @@ import math
 import pytest
 
 import shuffledp as sd
-from shuffledp.calibration import calibrate, most_rounds, required_users, solve
+from shuffledp.calibration import calibrate, most_rounds, required_users
 from shuffledp.calibration.target import Target
 from shuffledp.errors import NotCertified, ParameterError
 
@@ -205,15 +205,18 @@ def test_rounds_take_few_certified_evaluations(monkeypatch):
 
 def test_both_questions_about_a_value_share_its_account(monkeypatch):
     """eps at the value that is returned was worked out from nothing, as delta had been before."""
-    made = []
+    asked = {"delta": [], "epsilon": []}
 
-    def among(source, *rest):
-        made.append(source)
-        return plain(source, *rest)
+    def log_upper(self, one, n, rounds):
+        asked["delta"].append(one)
+        return 3.0 * one.source.eps0 - 20.0
 
-    plain = solve.among
-    monkeypatch.setattr(solve, "among", among)
-    found = sd.calibrate(lambda e: sd.KRR(k=10, eps0=e), n=1000, epsilon=1.0, delta=1e-6, rounds=5)
-    # One for estimates, and no value twice for loose and for tight numbers.
-    assert made.count(found.randomizer) <= 2
-    assert len(made) <= 10
+    def upper_epsilon(self, one, n, rounds, *, delta):
+        asked["epsilon"].append(one)
+        return 1.0
+
+    monkeypatch.setattr(Target, "log_upper", log_upper)
+    monkeypatch.setattr(Target, "upper_epsilon", upper_epsilon)
+    found = calibrate(FAMILIES["k-rr"], n=1000, epsilon=1.0, delta=1e-6, rounds=5, start=2.0)
+    assert [one.source.eps0 for one in asked["epsilon"]] == [found.value]
+    assert any(one is asked["epsilon"][0] for one in asked["delta"])
