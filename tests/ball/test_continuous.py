@@ -8,9 +8,11 @@ from flint import arb, ctx
 
 from shuffledp.ball.api import log_delta
 from shuffledp.ball.claim import check_claim
+from shuffledp.ball.continuous import _within
+from shuffledp.ball.densities import Line, Piece
 from shuffledp.ball.divergence import log_divergence
 from shuffledp.ball.gains import GainLaw
-from shuffledp.errors import ParameterError
+from shuffledp.errors import NotCertified, ParameterError
 
 LAPLACE = {"name": "laplace", "eps0": 1.0, "low": 0.0, "high": 1.0, "binary": False}
 GAUSSIAN = {"name": "gaussian", "sigma": 2.0, "low": 0.0, "high": 1.0}
@@ -153,3 +155,52 @@ def test_claims(end):
     assert verdict.answer == "does not hold"
     assert verdict.epsilon_proved is not None
     assert 0 < sign * (verdict.epsilon_proved - 0.1) < 1e-4
+
+
+@pytest.mark.parametrize(
+    ("sigma", "n", "eps", "analysis"),
+    [(0.05, 10, 1.0, "dataset"), (0.07, 10, 5.0, "dataset"), (0.07, 1000, 1.0, "blanket")],
+)
+def test_a_victim_who_stands_alone_is_seen(sigma, n, eps, analysis):
+    """Gains of more sizes than are told apart: what is left is not forgotten.
+
+    All others have the input 0: some output is above 1/2 with 1 under P, with none hardly ever.
+    """
+    mechanism = GAUSSIAN | {"sigma": sigma}
+    question = {"analysis": analysis, "n": n, "epsilon": eps, "x0": 1.0, "x1": 0.0, "x2": 0.0}
+    tail = math.erfc(0.5 / sigma / math.sqrt(2.0)) / 2.0
+    least = 1.0 - tail - math.exp(eps) * n * tail
+    assert least > 0.99
+    try:
+        low, high = log_delta(mechanism, **question, rel=0.05)
+    except NotCertified:
+        pass
+    else:
+        assert high >= math.log(least)
+        assert low <= 0.0
+    with pytest.raises(NotCertified):
+        check_claim(mechanism, **question, end="upper", log_claimed=math.log(0.6))
+
+
+def test_what_is_left_of_a_law_is_never_forgotten(monkeypatch):
+    question = {"analysis": "dataset", "n": 10, "epsilon": 1.0, "x0": 1.0, "x1": 0.0, "x2": 0.0}
+    mechanism = GAUSSIAN | {"sigma": 0.3}
+    monkeypatch.setattr("shuffledp.ball.continuous._MOST_LAYERS", 2)
+    with pytest.raises(NotCertified, match="sizes"):
+        log_delta(mechanism, **question, rel=0.05)
+
+
+@pytest.mark.parametrize("third", [0, 1, 2, 3])
+def test_parts_of_a_piece_make_all_of_it_and_nothing_twice(third):
+    """Also where a cut is the float next to an end that is no float."""
+    flat = Line(arb(0), arb(0))
+    with ctx.workprec(200):
+        left, right = arb(1) / 3, 1 + arb(1) / 3
+        piece = Piece(left, right, (flat, flat, flat))
+        cut = (float(left.mid()), 0.5, 1.0, float(right.mid()))[third]
+        ways = [(None, cut), (cut, None)], [(None, cut), (cut, cut), (cut, None)]
+        for parts in ways:
+            found = [part for part in (_within(piece, *ends) for ends in parts) if part is not None]
+            total = sum((part.right - part.left for part in found), arb(0))
+            assert total.overlaps(arb(1))
+            assert total.rad() < 1e-50

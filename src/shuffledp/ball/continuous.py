@@ -16,6 +16,8 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from shuffledp.errors import NotCertified
+
 from ._flint import acb, arb
 from .densities import Noise, Piece, pieces
 from .gains import ByParts, Far, GainLaw, Run, Sums
@@ -74,6 +76,8 @@ def _terms(source: _Source, n: int) -> Iterator[Powers]:
         rest, part = source.split(height / _LAYER)
         yield _difference(rest, part, n)
         source = rest
+    # What is left may be most of the law.
+    raise NotCertified(f"gains of more than {_MOST_LAYERS} sizes would have to be told apart")
 
 
 def _whole(source: _Source, tilt: float, n: int) -> Power:
@@ -278,6 +282,9 @@ def _ends(piece: Piece) -> tuple[float, float]:
 def _within(piece: Piece, low: float | None, high: float | None) -> Piece | None:
     """The piece between two points (None: up to its own end); None if nothing is left."""
     left, right = _ends(piece)
+    if (high is not None and high <= left) or (low is not None and low >= right):
+        # Whatever floats are beside an end that is no float: the other part has all of it.
+        return None
     start = piece.left if low is None or low <= left else arb(low)
     end = piece.right if high is None or high >= right else arb(high)
     if start is None or end is None or not start < end:
