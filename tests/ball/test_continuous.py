@@ -8,10 +8,12 @@ from flint import arb, ctx
 
 from shuffledp.ball.api import log_delta
 from shuffledp.ball.claim import check_claim
-from shuffledp.ball.continuous import _within
-from shuffledp.ball.densities import Line, Piece
+from shuffledp.ball.continuous import ContinuousPair, _within, continuous_terms
+from shuffledp.ball.contour import PrecisionError, positive_part_by_contour
+from shuffledp.ball.densities import Line, Piece, noise_of
 from shuffledp.ball.divergence import log_divergence
 from shuffledp.ball.gains import GainLaw
+from shuffledp.ball.powers import Difference
 from shuffledp.errors import NotCertified, ParameterError
 
 LAPLACE = {"name": "laplace", "eps0": 1.0, "low": 0.0, "high": 1.0, "binary": False}
@@ -204,3 +206,15 @@ def test_parts_of_a_piece_make_all_of_it_and_nothing_twice(third):
             total = sum((part.right - part.left for part in found), arb(0))
             assert total.overlaps(arb(1))
             assert total.rad() < 1e-50
+
+
+def test_a_part_too_small_for_nodes_is_no_crash():
+    mechanism = GAUSSIAN | {"sigma": 0.28277567437774576}
+    terms, _ = continuous_terms(
+        ContinuousPair(lambda: noise_of(mechanism), arb(0), arb(0.5), arb(1)),
+        arb(1), n=3, log_cut=-8.0, log_error=math.log(0.1 / 3) - 18.0,
+    )  # fmt: skip
+    empty = [t for t in terms if isinstance(t, Difference) and not t._part_law.gain]
+    assert empty
+    with pytest.raises(PrecisionError):
+        positive_part_by_contour(empty[0], 0.1, 60_000_000)

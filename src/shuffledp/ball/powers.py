@@ -146,7 +146,7 @@ class Difference:
         self._rest, self._part = Tilted(rest, alpha, scale), Tilted(part, alpha, scale)
         self._among = _among(self._part.share, n)
         self.unit = (n * self._log).exp() * self._among / alpha
-        height = max(float(abs(g).mid()) for g in self._part.gain)
+        height = max((float(abs(g).mid()) for g in self._part.gain), default=0.0)
         self.deviation = math.hypot(float((n * self._rest.variance).sqrt().mid()), height / 3.0)
         self.kink = arb(0)
         self.atoms = len(rest.weight) + len(part.weight)
