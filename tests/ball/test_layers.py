@@ -8,11 +8,12 @@ from flint import acb, arb, ctx
 
 from shuffledp.ball import api
 from shuffledp.ball.continuous import ContinuousPair, _layers, _outline, _Source
-from shuffledp.ball.densities import noise_of
+from shuffledp.ball.densities import Piece, noise_of
+from shuffledp.ball.gains import ByParts, Run
 from shuffledp.ball.layers import Layer, layers_below, missing, missing_in_floats
 from shuffledp.ball.powers import Power
 from shuffledp.ball.quadrature import Band, Sketch, gain_at
-from shuffledp.ball.transform import Tilted
+from shuffledp.ball.transform import Tilted, _Rough
 
 FREQUENCIES = [0.0, 1e-6, 0.01, 0.1, 0.5, 1.0, 1.7, 2.3, 3.0, 4.4, 6.0, 9.0, 20.0, 77.0, 1000.0]
 GAUSSIAN = {"name": "gaussian", "sigma": 1.0, "low": 0.0, "high": 1.0}
@@ -210,3 +211,47 @@ def test_fewer_nodes_leave_brackets_where_they_were(monkeypatch):
     # Every node is evaluated, or bounded by variations.
     other = api.log_delta(GAUSSIAN, **question)
     assert max(low, other[0]) <= min(high, other[1])
+
+
+def test_what_is_known_of_a_run_in_other_units():
+    """Of 3 G, the measure halved: masses are halves, lengths three times, variations a sixth."""
+    by_parts = ByParts(arb(12), arb(6), arb(4))
+    run = Run(arb(8), lambda: by_parts, [Layer(arb(2), arb(5))]).scaled(arb(3), arb(2))
+    assert run.mass == 4
+    assert run.layers == [(1, 15)]
+    assert run.by_parts() == (2, 1, 2)
+    nothing = by_parts._replace(variation=arb("nan"), bulk_variation=arb("inf"))
+    assert nothing.scaled(arb(3), arb(2)) == (arb("inf"), arb("inf"), 2)
+
+
+def test_a_bound_on_an_interval_is_that_at_its_lower_end():
+    run = Run(arb(1), lambda: ByParts(arb(1), arb(0), arb(1)), [Layer(arb(1), arb(2))])
+    rough = _Rough([], [], arb(0), [run])
+    # Where t = 0 is among them nothing is missing.
+    assert not rough.bound(arb(2), arb(2), arb(0)) < 1
+    for low in (0.2, 0.9, 1.6, 4.0, 30.0):
+        sinc = abs(math.sin(low) / low)
+        found = [rough.bound(arb(low) + width, arb(width), arb(0)) for width in (0, 0.5, 7)]
+        assert all(x >= sinc * (1 - 1e-12) for x in found)
+        assert all(abs(x - found[0]) < 1e-12 for x in found)
+
+
+@pytest.mark.parametrize("alpha", [0.01, 0.6])
+def test_what_of_a_piece_is_not_bulk_is_in_the_rest(alpha):
+    seen = 0
+    with ctx.workprec(160):
+        source = source_of(GAUSSIAN, 0.2, 0.4)
+        band = Band(alpha, 0.0, 10.0)
+        runs = source.law(band).far.runs(arb(alpha))
+        for piece, run in zip(source.outline.bounded, runs, strict=True):
+            bulk = source._bulk_of(piece)
+            rest = run.by_parts().rest
+            outside = [
+                Piece(left, right, piece.lines)
+                for left, right in ((piece.left, bulk.left), (bulk.right, piece.right))
+                if left < right
+            ]
+            seen += len(outside)
+            gone = sum(density_by_sums(source, part, alpha, 0.0) for part in outside)
+            assert gone * (1 - 1e-5) <= float(rest) <= gone * (1 + 1e-5) + 1e-12
+    assert seen
