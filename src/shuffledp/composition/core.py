@@ -46,11 +46,12 @@ class Ends(NamedTuple):
 
 
 class _Upper(NamedTuple):
-    """An upper end of log delta, and down to where, and for what, dots were placed for it."""
+    """An upper end of log delta; down to where, for what and how near dots were placed for it."""
 
     high: float
     level: float
     aim: Aim
+    refine: int
 
 
 @dataclass(frozen=True, repr=False)
@@ -121,10 +122,10 @@ class Rounds(Accountant):
         if epsilon >= self.eps0:
             return Ends(-math.inf, -math.inf, 0.0, {})
         # Both ends are asked for one eps, the upper one alone for many: slow ones with fewer dots.
-        above = self._upper_log_delta(epsilon, self._refined_at_once(lower=lower), placed=lower)
+        above = self._upper_log_delta(epsilon, lower=lower)
         if not lower:
             return Ends(-math.inf, above.high, None, {})
-        refine, level, aim = self._refined_at_once(lower=True), above.level, above.aim
+        refine, level, aim = above.refine, above.level, above.aim
         near = _worst(self._inner(level, refine, aim), epsilon, self._width).low
         low, witness = self._lower_log_delta(epsilon, level, refine, aim)
         return Ends(low, above.high, math.expm1(min(above.high - near, 700.0)), witness)
@@ -138,8 +139,7 @@ class Rounds(Accountant):
         """log of the certified upper end of ``delta`` at eps >= 0, by itself: for solvers."""
         if epsilon >= self.eps0:
             return -math.inf
-        refine = self._refined_at_once(lower=True)
-        return self._upper_log_delta(epsilon, refine, placed=True).high
+        return self._upper_log_delta(epsilon, lower=True).high
 
     def log_upper_coarse(self, epsilon: float, *, log_target: float) -> float:
         """The same with a quarter of the dots: still certified, a per cent or so larger.
@@ -164,23 +164,22 @@ class Rounds(Accountant):
         """Relative width of delta that contours are asked for at a given eps."""
         return min(self.rtol, 1e-3)
 
-    def _refined_at_once(self, *, lower: bool) -> int:
-        """How often intervals are halved where delta is asked for; dots one by one are enough."""
-        quick = self.rtol <= QUICK
-        return 1 if quick or (lower and not any(part.placed for part, _ in self.parts)) else 0
-
-    def _upper_log_delta(self, epsilon: float, refine: int, *, placed: bool) -> _Upper:
+    def _upper_log_delta(self, epsilon: float, *, lower: bool) -> _Upper:
+        """With as many dots as serve both ends, or with fewer for many eps."""
         level = self._level(_FIRST_LEVEL)
         rough = _worst(_AIMS.of(self).laws(level), epsilon, ROUGHLY).high
         level = max(level, self._level(rough))
         while True:
             tilt = _AIMS.of(self).tilt_at(epsilon, level, many=True)
-            aim = Aim(tilt, epsilon if placed else math.nan)
+            aim = Aim(tilt, epsilon if lower else math.nan)
+            # Intervals are halved once; not those of slow curves, where dots one by one are enough.
+            halved = self.rtol <= QUICK or (lower and not _AIMS.of(self).serve(level))
+            refine = int(halved)
             laws = self._above(level, refine, aim)
             high = _worst(laws, epsilon, self._width).high
             seen = max(log_infinite(law).high for law in laws)
             if seen <= high - _DEPTH + 4.0 or level <= LOWEST_LEVEL:
-                return _Upper(high, level, aim)
+                return _Upper(high, level, aim, refine)
             level = max(1.6 * level, LOWEST_LEVEL)
 
     def _refined_enough(self, width: float, before: float, wanted: float, refine: int) -> bool:
