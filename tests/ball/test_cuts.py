@@ -11,6 +11,7 @@ from shuffledp.ball.divergence import _refined
 from shuffledp.ball.enumeration import positive_part_by_enumeration
 from shuffledp.ball.gains import blanket_gains, dataset_gains, local_divergence
 from shuffledp.ball.lattice import gaussian_law
+from shuffledp.ball.noises import RECORDS
 from shuffledp.ball.power_law import power_terms
 
 LATTICE = {"name": "discrete-gaussian", "top": 2, "sigma": 1.3, "clamped": False, "margin": 0}
@@ -65,7 +66,8 @@ def test_generalized_gaussian_cut_early(monkeypatch, log_cut, deeper, inputs):
 
     def make(log_cut, log_error):
         eps = arb(epsilon)
-        return power_terms(POWER, inputs, eps, n=n, log_cut=log_cut, log_error=log_error)
+        noise = RECORDS[POWER["name"]].power(POWER)
+        return power_terms(noise, inputs, eps, n=n, log_cut=log_cut, log_error=log_error)
 
     with ctx.workprec(200):
         low, high = _refined(make, log_cut, n, 1e-2, 10_000_000)

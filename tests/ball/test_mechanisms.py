@@ -74,7 +74,7 @@ def test_blanket_of_the_verifiers_pairs_is_that_of_the_worst_of_all(name, seed):
 
 def test_wheel_on_a_small_circle(monkeypatch):
     """All places of four items on a circle of 5 points: no pair of sets exceeds the envelope."""
-    monkeypatch.setattr("shuffledp.ball.levels._CIRCLE", 5)
+    monkeypatch.setattr("shuffledp.ball.sets._CIRCLE", 5)
     eps0 = 1.3
     wheel = {"name": "wheel", "domain": 4, "s": 2, "eps0": eps0, "p": 0.2}
     rows = small_wheel(5, 1, 4, 2, eps0)

@@ -376,7 +376,7 @@ def test_the_verifier_s_third_inputs_are_those_of_the_domain():
         others = RECORDS[name].others
         for domain in range(2, 7):
             expected = tuple(x for x in (0, 1, 2, off) if x in range(domain))
-            assert others({"domain": domain, "q": 3}) == expected
+            assert others({"domain": domain, "q": 3}).inputs == expected
             kind = sd.PIRAPPOR if name == "pi-rappor" else sd.ProjectiveGeometry
             triples = kind(domain=domain, eps0=1.0, q=3).worst_triples().triples
             assert triples == ((0, 1, expected),)

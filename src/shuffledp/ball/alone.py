@@ -23,6 +23,7 @@ from shuffledp.errors import NotCertified, ParameterError
 from ._flint import arb, ctx, float_above
 from .moments import Few, Spread
 from .outputs import rational_ball
+from .registry import seen
 from .spans import Bend, Cells, Noise, Triple, cells_of, end_points, noise_on
 from .stealing import Atom, Line, Tilted, log_chernoff, log_sum, step_for, tilted
 
@@ -67,7 +68,7 @@ def log_delta_alone(
     Parameters
     ----------
     mechanism : mapping
-        {"name": "gaussian", **parameters}.
+        {"name": ..., **parameters}, of normal noise on an interval.
     numbers : mapping
         ``ALONE_NUMBERS``, and the lists ``ALONE_LISTS``: tilts, and for each edge of triples the
         places of x1, x0 and x from 0 to 1.
@@ -85,7 +86,7 @@ def log_delta_alone(
     NotCertified
         For other mechanisms, and where it would be too much work.
     """
-    if mechanism["name"] != "gaussian":
+    if not seen(mechanism).normal:
         raise NotCertified(f"lone-jump of {mechanism['name']} is not recomputed")
     if n < 3:
         raise ParameterError(f"n = {n}: one distinguished gain wanted at least three users")

@@ -10,11 +10,11 @@ from typing import Any
 from shuffledp.errors import ParameterError
 
 from ._flint import arb, ctx
+from .labels import others_of
 from .noise_triples import measures_of
 from .spans import (
     COARSE,
     INTERVAL_BITS,
-    INTERVAL_NOISE,
     Spans,
     cells_at,
     end_points,
@@ -67,7 +67,8 @@ class StealingAlong:
         NotCertified
             Where no theorem says which pairs to look at, or it would be too much work.
         """
-        if self._mechanism["name"] not in INTERVAL_NOISE:
+        looked_at = others_of(self._mechanism)
+        if looked_at is None or looked_at.how != "span":
             return log_delta_stealing(
                 self._mechanism,
                 numbers,

@@ -8,7 +8,7 @@ answer.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,7 @@ from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import arb, ctx, float_above, float_below
 from .continuous import ContinuousPair, continuous_terms
-from .densities import CONTINUOUS_MECHANISMS, check_inputs, local_delta, noise_of
+from .densities import Noise, check_inputs, local_delta
 from .divergence import log_divergence, log_divergence_by_panels
 from .gains import (
     blanket_gains,
@@ -25,13 +25,14 @@ from .gains import (
     local_divergence,
     stronger_clone_gains,
 )
-from .lattice import gaussian_law, is_cut
-from .laws import FINITE_MECHANISMS, finite_law
-from .messages import PROTOCOLS, message_law
+from .laws import finite_law
+from .messages import message_law
 from .outputs import Law, positive
-from .power import POWER, local_power_delta
+from .power import PowerNoise, local_power_delta
 from .power_law import power_terms
 from .powers import Powers
+from .record import Record
+from .registry import RECORDS, seen
 
 __all__ = ["ANALYSES", "log_delta"]
 
@@ -63,7 +64,7 @@ def log_delta(
     mechanism : mapping
         A protocol of `messages` (inputs 0, 1 and, for a blanket message, 2), or
         {"name": ..., **parameters}; floats mean exactly the numbers they are. Names and parameters
-        are those of deployment files, but "local-hash" with its l for "blh" and "olh".
+        are those of deployment files.
     analysis : "blanket" | "dataset" | "clone" | "stronger-clone" | "local"
         "blanket" and "local" need x0 and x1; "dataset" needs x2 too, the input of all other
         users; the clones need eps0 of the mechanism only.
@@ -111,21 +112,26 @@ class _Question:
     rel: float
     guess: float | None
 
+    @property
+    def record(self) -> Record:
+        """What is known of the mechanism."""
+        return seen(self.mechanism)
+
 
 def _answer(ask: _Question) -> tuple[float, float]:
     if ask.analysis in _CLONES:
         eps0, gains = positive(ask.mechanism, "eps0"), _CLONES[ask.analysis]
         return log_divergence(lambda: gains(eps0, ask.eps), n=ask.n, rel=ask.rel)
-    if ask.mechanism["name"] in CONTINUOUS_MECHANISMS:
-        return _continuous(ask)
-    if ask.mechanism["name"] == POWER:
-        return _power(ask)
+    if ask.record.noise is not None:
+        return _continuous(ask, ask.record.noise)
+    if ask.record.power is not None:
+        return _power(ask, ask.record.power)
+    if ask.record.cut_law is not None:
+        return _cut(ask, ask.record.cut_law)
     return _finite(ask)
 
 
 def _finite(ask: _Question) -> tuple[float, float]:
-    if is_cut(ask.mechanism):
-        return _cut(ask)
     if ask.analysis == "local":
         with ctx.workprec(_LOCAL_BITS):
             return _logs(local_divergence(_law(ask), ask.eps))
@@ -134,26 +140,25 @@ def _finite(ask: _Question) -> tuple[float, float]:
 
 
 def _law(ask: _Question) -> Law:
-    if ask.mechanism["name"] not in PROTOCOLS:
+    if ask.record.rows is None:
         return finite_law(ask.mechanism, ask.inputs)
     if ask.analysis == "blanket":
         raise ParameterError("analysis = 'blanket': wanted a randomizer, not a protocol")
     return message_law(ask.mechanism, ask.inputs)
 
 
-def _cut(ask: _Question) -> tuple[float, float]:
+def _cut(ask: _Question, law_of: Callable[..., Law]) -> tuple[float, float]:
     """For a law of infinitely many outputs: cut less until what was cut does not show."""
     inputs = tuple(ask.inputs)
     if ask.analysis == "local":
         with ctx.workprec(_LOCAL_BITS):
-            return _logs(
-                local_divergence(gaussian_law(ask.mechanism, inputs, log_cut=_DEEP_CUT), ask.eps)
-            )
+            law = law_of(ask.mechanism, inputs, log_cut=_DEEP_CUT)
+            return _logs(local_divergence(law, ask.eps))
     gains = blanket_gains if ask.analysis == "blanket" else dataset_gains
 
     def bracket(log_cut: float, rel: float) -> tuple[float, float]:
         return log_divergence(
-            lambda: gains(gaussian_law(ask.mechanism, inputs, log_cut=log_cut), ask.eps),
+            lambda: gains(law_of(ask.mechanism, inputs, log_cut=log_cut), ask.eps),
             n=ask.n,
             rel=rel,
         )
@@ -178,12 +183,12 @@ def _cut(ask: _Question) -> tuple[float, float]:
     return bracket(min(log_cut, lower + math.log(ask.rel / 20.0)), ask.rel)
 
 
-def _continuous(ask: _Question) -> tuple[float, float]:
+def _continuous(ask: _Question, noise_of: Callable[..., Noise]) -> tuple[float, float]:
     balls = check_inputs(ask.mechanism, noise_of(ask.mechanism), ask.inputs)
     if (balls[0] - balls[1]).is_zero():
         raise ParameterError(f"x0, x1 = {ask.inputs[:2]!r}: wanted two different inputs")
     with ctx.workprec(_LOCAL_BITS):
-        local = local_delta(ask.mechanism, balls[0], balls[1], ask.eps)
+        local = local_delta(ask.mechanism, noise_of(ask.mechanism), balls[0], balls[1], ask.eps)
         # One user is not hidden by anybody, and every output is in the reference's support.
         if ask.analysis == "local" or ask.n == 1 or local.is_zero():
             return _logs(local)
@@ -197,18 +202,17 @@ def _continuous(ask: _Question) -> tuple[float, float]:
     return log_divergence_by_panels(make, n=ask.n, rel=ask.rel, guess=ask.guess)
 
 
-def _power(ask: _Question) -> tuple[float, float]:
+def _power(ask: _Question, noise_of: Callable[..., PowerNoise]) -> tuple[float, float]:
     if ask.inputs[0] == ask.inputs[1]:
         raise ParameterError(f"x0, x1 = {ask.inputs[:2]!r}: wanted two different inputs")
     with ctx.workprec(_LOCAL_BITS):
-        local = local_power_delta(ask.mechanism, ask.inputs, ask.eps)
+        local = local_power_delta(noise_of(ask.mechanism), ask.inputs, ask.eps)
         if ask.analysis == "local" or ask.n == 1 or local.is_zero():
             return _logs(local)
 
     def make(log_cut: float, log_error: float) -> tuple[Iterator[Powers], arb]:
-        return power_terms(
-            ask.mechanism, ask.inputs, ask.eps, n=ask.n, log_cut=log_cut, log_error=log_error
-        )
+        noise, cuts = noise_of(ask.mechanism), {"log_cut": log_cut, "log_error": log_error}
+        return power_terms(noise, ask.inputs, ask.eps, n=ask.n, **cuts)
 
     return log_divergence_by_panels(make, n=ask.n, rel=ask.rel, guess=ask.guess, work=_POWER_WORK)
 
@@ -229,7 +233,7 @@ def _inputs(analysis: str, x0: Any, x1: Any, x2: Any, *, swap: bool) -> list[Any
 
 
 def _check(mechanism: Mapping[str, Any], analysis: str, n: int, epsilon: float, rel: float) -> None:
-    known = {*FINITE_MECHANISMS, *CONTINUOUS_MECHANISMS, *PROTOCOLS, POWER}
+    known = {name for name, record in RECORDS.items() if record.evaluated}
     if mechanism.get("name") not in known and analysis not in ("clone", "stronger-clone"):
         raise ParameterError(
             f"mechanism name = {mechanism.get('name')!r}: wanted one of {', '.join(sorted(known))}"

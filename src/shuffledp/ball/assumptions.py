@@ -9,10 +9,10 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from .messages import PROTOCOLS
-from .parameters import parameters_of
+from .outputs import Parameters
+from .registry import record_of, seen
 from .searches import search_of
-from .statements import ALONE, GENERIC, Parameters, upper_statement
+from .statements import ALONE, upper_statement
 
 __all__ = ["allowed_assumptions", "relation_of"]
 
@@ -48,8 +48,6 @@ _ROUNDS = (
     "{:,} rounds; each user takes part in every one, with fresh randomness; what is asked in a "
     "round may depend on all earlier outputs"
 )
-# Protocols whose users' data messages cannot be told from blanket messages.
-_MIXED = {"cheu-zhilyaev", "mix-dump"}
 
 
 def allowed_assumptions(
@@ -89,14 +87,14 @@ def _after(words: Words, rounds: int) -> Words:
 def _of_one_round(
     mechanism: Parameters, analysis: str, neighbours: str, *, several: bool = False
 ) -> Words:
-    name = mechanism["name"]
+    record = seen(mechanism)
     if analysis == "local":
         return (neighbours, _HONEST)
-    if name in PROTOCOLS:
-        others = _LEFT_OUT if name in _MIXED else _TOLD_APART
+    if record.kind == "protocol":
+        others = _TOLD_APART if record.told_apart else _LEFT_OUT
         return (neighbours, _COUNTED, _SEEN, _ONE_RUN, others)
     words = (neighbours, _HONEST, _SHUFFLER, _ONE_ROUND)
-    if analysis == "label-stealing" and name == GENERIC:
+    if analysis == "label-stealing" and record.kind == "family":
         # Of several rounds, where it is taken if it is less than the clone's, both are assumed.
         return (*words, *((_IN_ORDER,) if several else ()), _SAME_FAMILY)
     if analysis in {"blanket", "label-stealing", ALONE} or search_of(analysis) is not None:
@@ -125,11 +123,10 @@ def relation_of(mechanism: Parameters) -> tuple[dict[str, Any], str]:
 
 
 def _relation(mechanism: Parameters) -> dict[str, Any]:
-    name = mechanism["name"]
-    if name == "poisson-subsample":
+    inner = record_of(mechanism).parts
+    if inner is not None and inner.like:
         return _relation(mechanism["randomizer"])
-    if name not in {"joint", "parallel"}:
-        parameters_of(name)
+    if inner is None or not inner.records:
         return _REPLACE_ONE
     parts = [_relation(part) for part in mechanism["randomizers"]]
     most = mechanism.get("hamming") or len(parts)

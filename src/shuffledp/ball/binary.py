@@ -14,15 +14,17 @@ N - m2 of the two kinds (Theorem 3.1).
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Sequence
+from typing import Any
 
 from shuffledp.errors import NotCertified, ParameterError
 
-from ._flint import arb, ctx, float_above, float_below, fmpq
-from .outputs import positive
+from ._flint import arb, ctx, float_above, float_below
+from .bits import Bit, Bits
+from .outputs import Parameters
+from .registry import seen
 
-__all__ = ["binary_inputs", "bit_of", "holds_for_all", "log_delta_others"]
+__all__ = ["binary_inputs", "bit_of", "bits_of", "holds_for_all", "log_delta_others"]
 
 _BITS = 160
 # Terms that are 2^-100 of the sum are the first to be left out.
@@ -31,85 +33,26 @@ _MOST_USERS = 1_000_000
 # About a minute: a unit is a term of a sum.
 _MOST_WORK = 20_000_000
 
-Parameters = Mapping[str, Any]
-
-
-class Bit(NamedTuple):
-    """P(0) and P(1) of one input, up to a common factor."""
-
-    zero: arb
-    one: arb
-
-    @property
-    def share(self) -> arb:
-        """P(1)."""
-        return self.one / (self.zero + self.one)
-
-    @property
-    def rest(self) -> arb:
-        """P(0)."""
-        return self.zero / (self.zero + self.one)
-
-    @property
-    def flipped(self) -> Bit:
-        """With the outputs' names exchanged."""
-        return Bit(self.one, self.zero)
-
 
 def binary_inputs(mechanism: Parameters) -> tuple[Any, Any] | None:
     """The inputs with the least and the largest probability of a 1; None for other reports."""
-    name = mechanism["name"]
-    if name == "binary-rr" or (name == "k-rr" and mechanism.get("k") == 2):
-        return 0, 1
-    if name == "duchi":
-        return mechanism["low"], mechanism["high"]
-    if name == "extremal":
-        rows = [tuple(row) for row in mechanism["pattern"]]
-        if len(rows[0]) != 2 or set(rows) != {(0, 1), (1, 0)}:
-            return None
-        return rows.index((1, 0)), rows.index((0, 1))
-    if name == "channel":
-        return _channel_inputs(mechanism["matrix"])
-    return None
+    bits = bits_of(mechanism)
+    return None if bits is None else bits.inputs
 
 
-def _channel_inputs(matrix: Sequence[Sequence[float]]) -> tuple[int, int] | None:
-    used = _used(matrix)
-    if len(used) != 2:
-        return None
-    rows = [(_exact(row[used[0]]), _exact(row[used[1]])) for row in matrix]
-
-    def less(x: tuple[Any, Any], y: tuple[Any, Any]) -> bool:
-        """P(1) of one is smaller: by products, so that nothing is divided by zero."""
-        return bool(x[1] * y[0] < y[1] * x[0])
-
-    low = high = 0
-    for i, row in enumerate(rows):
-        low = i if less(row, rows[low]) else low
-        high = i if less(rows[high], row) else high
-    return (low, high) if less(rows[low], rows[high]) else None
-
-
-def _used(matrix: Sequence[Sequence[float]]) -> list[int]:
-    return [y for y in range(len(matrix[0])) if any(row[y] > 0 for row in matrix)]
-
-
-def _exact(value: float) -> fmpq:
-    top, bottom = float(value).as_integer_ratio()
-    return fmpq(top, bottom)
+def bits_of(mechanism: Parameters) -> Bits | None:
+    """Its reports of one bit; None for other reports."""
+    find = seen(mechanism).bits
+    return None if find is None else find(mechanism)
 
 
 def bit_of(mechanism: Parameters, x: Any) -> Bit:
     """The law of one of the two inputs."""
-    inputs = binary_inputs(mechanism)
-    if inputs is None or x not in inputs:
+    bits = bits_of(mechanism)
+    inputs = None if bits is None else bits.inputs
+    if bits is None or x not in bits.inputs:
         raise ParameterError(f"input {x!r}: wanted one of {inputs!r}")
-    if mechanism["name"] == "channel":
-        first, second = _used(mechanism["matrix"])
-        row = mechanism["matrix"][x]
-        return Bit(arb(_exact(row[first])), arb(_exact(row[second])))
-    grow = positive(mechanism, "eps0").exp()
-    return Bit(arb(1), grow) if x == inputs[1] else Bit(grow, arb(1))
+    return bits.law(x)
 
 
 # ------------------------------------------------------------------------------ one data set
@@ -360,15 +303,15 @@ def holds_for_all(
     NotCertified
         For other mechanisms, more users, or too much work.
     """
-    inputs = binary_inputs(mechanism)
-    if inputs is None:
+    bits = bits_of(mechanism)
+    if bits is None:
         raise NotCertified(f"{mechanism['name']}: not a mechanism of one-bit reports")
     _check_size(n, epsilon)
     with ctx.workprec(_BITS):
-        low, high = (bit_of(mechanism, x) for x in inputs)
+        low, high = (bits.law(x) for x in bits.inputs)
         first = _Search(high, low, n - 1, arb(epsilon)).decide(log_claimed)
-        if not first[0] or mechanism["name"] != "channel":
-            # Beside matrices the other order is the mirror image.
+        if not first[0] or bits.mirrored:
+            # The other order is the mirror image.
             return first
         second = _Search(low, high, n - 1, arb(epsilon)).decide(log_claimed)
         return (True, max(first[1], second[1])) if second[0] else second

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .assumptions import relation_of
+from .binary import bits_of
 from .groups import kinds_of
 from .statements import Statement, lower_statement, named_statement, upper_statement
 
@@ -143,7 +144,8 @@ def crowd_assumptions(groups: Groups, victim: int, analysis: str) -> tuple[str, 
     words = (relation_of(groups[victim][0])[1], _HONEST, _SHUFFLER, _ONE_ROUND, _FIXED, _GROUPS)
     if analysis not in OF_ALL:
         return words
-    numbers = any(mechanism["name"] == "duchi" for mechanism, _ in groups)
+    bits = [bits_of(mechanism) for mechanism, _ in groups]
+    numbers = any(one is not None and one.numbers for one in bits)
     return (*words, _ALIKE, *((_BITS_SENT,) if numbers else ()))
 
 

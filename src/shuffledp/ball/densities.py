@@ -1,4 +1,4 @@
-"""Laplace and Gaussian mechanisms: pieces on which every log density is one polynomial.
+"""Laplace and Gaussian noise: pieces on which every log density is one polynomial.
 
 On a piece the density under input x is norm * exp(q y^2 + unit (slope y + level)), with q and
 unit common to all inputs: products P^i Q^j ref^(1-i-j) are of the same form and integrate in
@@ -19,13 +19,12 @@ from ._flint import arb
 from .outputs import positive
 
 __all__ = [
-    "CONTINUOUS_MECHANISMS",
     "Line",
     "Noise",
     "Piece",
     "check_inputs",
+    "finite_real",
     "local_delta",
-    "noise_of",
     "pieces",
 ]
 
@@ -98,14 +97,6 @@ class Noise:
         return height * _erf_difference(a, b)
 
 
-def noise_of(mechanism: Mapping[str, Any]) -> Noise:
-    """Return the noise of a "laplace" or "gaussian" mechanism."""
-    low, high = (_real(mechanism, key, default) for key, default in (("low", 0.0), ("high", 1.0)))
-    if not low < high:
-        raise ParameterError(f"low, high = {low!r}, {high!r}: wanted low < high")
-    return CONTINUOUS_MECHANISMS[mechanism["name"]](mechanism, arb(low), arb(high))
-
-
 def check_inputs(
     mechanism: Mapping[str, Any], noise: HasInterval, inputs: Sequence[float]
 ) -> list[arb]:
@@ -155,12 +146,11 @@ def _is_inside(noise: Noise, y: arb) -> bool:
     return (noise.left is None or y > noise.left) and (noise.right is None or y < noise.right)
 
 
-def local_delta(mechanism: Mapping[str, Any], x0: arb, x1: arb, eps: arb) -> arb:
+def local_delta(mechanism: Mapping[str, Any], noise: Noise, x0: arb, x1: arb, eps: arb) -> arb:
     """Return the hockey-stick divergence of the noise at two different inputs, unshuffled."""
     if eps < 0:
         # H_eps(P||Q) = 1 - e^eps + e^eps H_-eps(Q||P).
-        return 1 - eps.exp() + eps.exp() * local_delta(mechanism, x1, x0, -eps)
-    noise = noise_of(mechanism)
+        return 1 - eps.exp() + eps.exp() * local_delta(mechanism, noise, x1, x0, -eps)
     distance = abs(x0 - x1)
     if noise.kinked:
         # Exactly zero where the distance is that of the ends.
@@ -200,66 +190,8 @@ def _local_by_pieces(noise: Noise, x0: arb, x1: arb, eps: arb) -> arb:
     return total
 
 
-def _laplace(mechanism: Mapping[str, Any], low: arb, high: arb) -> Noise:
-    unit = positive(mechanism, "eps0") / (high - low)  # one over the scale
-    one = arb(1)
-
-    def line(x: arb, y: arb) -> Line:
-        return Line(one, -x) if y < x else Line(-one, x)
-
-    return Noise(low, high, arb(0), unit, (unit / 2).log(), line, kinked=True)
-
-
-def _truncated(mechanism: Mapping[str, Any], low: arb, high: arb) -> Noise:
-    """Laplace noise given that the report is in [low - margin, high + margin].
-
-    f_x(y) = e^(-|y - x|/s)/(s D(x)), D(x) = 2 - e^(-(x - left)/s) - e^(-(right - x)/s); the blanket
-    is the density of the farther end (docs/theory-noise.md, Theorem 1.2).
-    """
-    plain = _laplace(mechanism, low, high)
-    margin = _real(mechanism, "margin", 0.0)
-    if margin < 0.0:
-        raise ParameterError(f"margin = {margin!r}: wanted a number >= 0")
-    left, right = low - arb(margin), high + arb(margin)
-
-    def log_inside(x: arb) -> arb:
-        near = (-plain.unit * (x - left)).expm1() + (-plain.unit * (right - x)).expm1()
-        return (-near).log()
-
-    # Both ends have the same share inside: their lines are those of the plain noise, exactly.
-    base = log_inside(low)
-
-    def line(x: arb, y: arb) -> Line:
-        found = plain.line(x, y)
-        if x in (low, high):
-            return found
-        return Line(found.slope, found.level - (log_inside(x) - base) / plain.unit)
-
-    log_norm = plain.unit.log() - base
-    return Noise(low, high, arb(0), plain.unit, log_norm, line, kinked=True, left=left, right=right)
-
-
-def _gaussian(mechanism: Mapping[str, Any], low: arb, high: arb) -> Noise:
-    sigma = positive(mechanism, "sigma")
-    unit = 1 / sigma**2
-    log_norm = -(sigma * (2 * arb.pi()).sqrt()).log()
-
-    def line(x: arb, y: arb) -> Line:  # noqa: ARG001 (the same on both sides of x)
-        return Line(x, -x * x / 2)
-
-    return Noise(low, high, -unit / 2, unit, log_norm, line, kinked=False)
-
-
-CONTINUOUS_MECHANISMS: dict[str, Callable[[Mapping[str, Any], arb, arb], Noise]] = {
-    "gaussian": _gaussian,
-    "laplace": _laplace,
-    # Ratios are constant beyond the inputs: what is clamped there is a sufficient statistic.
-    "clamped-laplace": _laplace,
-    "truncated-laplace": _truncated,
-}
-
-
-def _real(mechanism: Mapping[str, Any], key: str, default: float) -> float:
+def finite_real(mechanism: Mapping[str, Any], key: str, default: float) -> float:
+    """Return a finite real parameter."""
     value = mechanism.get(key, default)
     if isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
         raise ParameterError(f"{key} = {value!r}: wanted a finite number")

@@ -10,15 +10,16 @@ of mechanisms whose definition has none in particular.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import pairwise, permutations
 from typing import Any
 
 from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import arb, arb_poly, ctx, float_above, float_below
-from .laws import FINITE_MECHANISMS, finite_law
-from .outputs import Law
+from .laws import finite_law
+from .outputs import Law, Parameters
+from .registry import seen
 
 __all__ = ["all_datasets_hold", "finite_inputs", "log_delta_of_datasets", "written_fault"]
 
@@ -34,25 +35,15 @@ _CLOSE = 1e-14
 # Polynomials of a higher degree are mostly zeros: digits of more outputs are kept apart.
 _DEGREE = 300
 
-Parameters = Mapping[str, Any]
 Counts = tuple[int, ...]
-
-# Mechanisms in whose definition all inputs are alike: how many there are.
-_ALIKE = {"k-rr": "k", "rappor": "d", "oue": "d", "subset": "d"}
 
 
 def finite_inputs(mechanism: Parameters) -> tuple[int, bool] | None:
     """How many inputs there are, and whether all are alike; None for other mechanisms."""
-    name = mechanism["name"]
-    if name in _ALIKE:
-        return int(mechanism[_ALIKE[name]]), True
-    if name == "binary-rr":
-        return 2, True
-    if name == "channel":
-        return len(mechanism["matrix"]), False
-    if name == "extremal":
-        return len(mechanism["pattern"]), False
-    return (int(mechanism["domain"]), False) if name == "hadamard-response" else None
+    record = seen(mechanism)
+    if record.few is None:
+        return None
+    return int(record.few(mechanism)), record.alike is not None
 
 
 def written_fault(
@@ -141,7 +132,7 @@ def log_delta_of_datasets(
 
 
 def _check(mechanism: Parameters, n: int, epsilon: float) -> None:
-    if finite_inputs(mechanism) is None or mechanism["name"] not in FINITE_MECHANISMS:
+    if finite_inputs(mechanism) is None:
         raise NotCertified(f"{mechanism['name']}: not a mechanism with finitely many inputs")
     if not (math.isfinite(epsilon) and epsilon >= 0.0):
         raise ParameterError(f"epsilon = {epsilon!r}: wanted a finite number >= 0")

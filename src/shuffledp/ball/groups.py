@@ -8,16 +8,17 @@ section 4).
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ._flint import arb, fmpq
-from .binary import binary_inputs, bit_of
-from .outputs import positive
+from ._flint import arb
+from .binary import binary_inputs, bit_of, bits_of
+from .bits import Matrix
+from .outputs import Parameters, positive
+from .registry import seen
 
 __all__ = ["Kind", "Side", "kinds_of", "sides_of"]
 
-Parameters = Mapping[str, Any]
 Row = list[arb]
 # Inputs of a matrix up to which all of them are looked at, as in the theorem's statement.
 _MOST_INPUTS = 12
@@ -64,20 +65,20 @@ def kinds_of(mechanisms: Sequence[Parameters]) -> Kind | None:
     mechanisms : sequence of mappings
         Each group's {"name": ..., **parameters}.
     """
-    sizes = {m["k"] if m["name"] == "k-rr" else 0 for m in mechanisms}
+    matrices = [_matrix_of(m) for m in mechanisms]
+    sizes = {one.inputs if one is not None and one.diagonal else 0 for one in matrices}
     if len(sizes) == 1 and min(sizes) > 2:
         # A permutation of the values carries any pair to (0, 1) and a third value to 2.
         return _kind("response", [(0, 1, 2)] * len(mechanisms), [((0, 1),)] * len(mechanisms))
     if all(_is_bit(m) for m in mechanisms):
         found = [binary_inputs(m) or () for m in mechanisms]
         return _kind("bit", found, [((1, 0), (0, 1))] * len(mechanisms))
-    shapes = [_shape(m) for m in mechanisms]
-    known = [shape for shape in shapes if shape is not None]
-    if len(known) < len(shapes) or len({columns for _, columns in known}) != 1:
+    known = [one for one in matrices if one is not None]
+    if len(known) < len(matrices) or len({one.outputs for one in known}) != 1:
         return None
-    if max(inputs for inputs, _ in known) > _MOST_INPUTS:
+    if max(one.inputs for one in known) > _MOST_INPUTS:
         return None
-    inputs = [tuple(range(count)) for count, _ in known]
+    inputs = [tuple(range(one.inputs)) for one in known]
     return _kind("matrix", inputs, [tuple(itertools.permutations(held, 2)) for held in inputs])
 
 
@@ -88,14 +89,14 @@ def _kind(key: str, inputs: Sequence[Any], pairs: Sequence[Any]) -> Kind:
 def sides_of(mechanisms: Sequence[Parameters], kind: Kind) -> list[Side]:
     """Each group's laws at the working precision."""
     if kind.key == "response":
-        return [_response(m["k"], positive(m, "eps0").exp()) for m in mechanisms]
+        return [_response(one, positive(m, "eps0").exp()) for m, one in _matrices(mechanisms)]
     if kind.key == "bit":
         rows = [
             [[bit.rest, bit.share] for bit in (bit_of(m, x) for x in inputs)]
             for m, inputs in zip(mechanisms, kind.inputs, strict=True)
         ]
         return [_side(found) for found in rows]
-    return [_side(_matrix(m)) for m in mechanisms]
+    return [_side([_shares(row) for row in one.weights()]) for _, one in _matrices(mechanisms)]
 
 
 def _side(rows: list[Row]) -> Side:
@@ -109,8 +110,9 @@ def _smallest(column: Sequence[arb]) -> arb:
     return found
 
 
-def _response(k: int, grow: arb) -> Side:
+def _response(matrix: Matrix, grow: arb) -> Side:
     """k-RR: outputs 0, 1, 2, and all others together, which no listed input favours."""
+    k = matrix.inputs
     unit = 1 / (grow + (k - 1))
     rest = [(k - 3) * unit] if k > 3 else []
     rows = [[grow * unit if y == x else unit for y in range(3)] + rest for x in range(3)]
@@ -119,38 +121,19 @@ def _response(k: int, grow: arb) -> Side:
 
 def _is_bit(mechanism: Parameters) -> bool:
     """Whether its outputs are 0 and 1: not two that are used of more columns."""
-    if mechanism["name"] == "channel" and len(mechanism["matrix"][0]) != 2:
-        return False
-    return binary_inputs(mechanism) is not None
+    bits = bits_of(mechanism)
+    return bits is not None and bits.outputs == 2
 
 
-def _shape(mechanism: Parameters) -> tuple[int, int] | None:
-    """Inputs and outputs of a mechanism whose outputs are 0, 1, ..; None of others."""
-    name = mechanism["name"]
-    if name == "channel":
-        return len(mechanism["matrix"]), len(mechanism["matrix"][0])
-    if name == "extremal":
-        return len(mechanism["pattern"]), len(mechanism["pattern"][0])
-    size = 2 if name == "binary-rr" else mechanism["k"] if name == "k-rr" else 0
-    return (size, size) if size else None
+def _matrix_of(mechanism: Parameters) -> Matrix | None:
+    """Of a mechanism whose outputs are 0, 1, ..; None of others."""
+    find = seen(mechanism).matrix
+    return None if find is None else find(mechanism)
 
 
-def _matrix(mechanism: Parameters) -> list[Row]:
-    name = mechanism["name"]
-    if name == "channel":
-        return [_shares([_exact(x) for x in row]) for row in mechanism["matrix"]]
-    grow = positive(mechanism, "eps0").exp()
-    if name == "extremal":
-        pattern = mechanism["pattern"]
-    else:
-        size = 2 if name == "binary-rr" else mechanism["k"]
-        pattern = [[int(x == y) for y in range(size)] for x in range(size)]
-    return [_shares([grow if hit else arb(1) for hit in row]) for row in pattern]
-
-
-def _exact(value: float) -> arb:
-    top, bottom = float(value).as_integer_ratio()
-    return arb(fmpq(top, bottom))
+def _matrices(mechanisms: Sequence[Parameters]) -> list[tuple[Parameters, Matrix]]:
+    found = [(m, _matrix_of(m)) for m in mechanisms]
+    return [(m, one) for m, one in found if one is not None]
 
 
 def _shares(weights: Row) -> Row:

@@ -18,11 +18,12 @@ from shuffledp.errors import ParameterError
 
 from ._flint import arb, nmod_mat, nmod_poly
 from .outputs import Law, Parameters, check_inputs, hit_or_miss, positive, whole
-from .record import Record, Step
+from .ranges import DOMAIN, EPS0
+from .record import Others, Record, Step
 
 __all__ = ["RECORDS"]
 
-_DOMAIN, _FIELD, _EPS0 = 10**9, 2**31 - 1, 300.0
+_DOMAIN, _FIELD = 10**9, 2**31 - 1
 _SIZES = "a prime or a power of a prime, below 2^31"
 Flags = tuple[bool, ...]
 
@@ -167,26 +168,12 @@ def _projective(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
     return hit_or_miss(inputs, eps0, blanket, None)
 
 
-def _whole(value: Any, mechanism: Parameters) -> bool:
-    del mechanism
-    return type(value) is int and 2 <= value <= _DOMAIN
-
-
-def _nats(value: Any, mechanism: Parameters) -> bool:
-    del mechanism
-    return type(value) is float and 0.0 < value <= _EPS0
-
-
 def _power(value: Any, mechanism: Parameters) -> bool:
     del mechanism
     return type(value) is int and 2 <= value <= _FIELD and _root(value) is not None
 
 
-_RANGES = {
-    "domain": (f"a whole number from 2 to {_DOMAIN:,}", _whole),
-    "eps0": (f"a number from 0 to {_EPS0:g}", _nats),
-    "q": (_SIZES, _power),
-}
+_RANGES = {"domain": DOMAIN, "eps0": EPS0, "q": (_SIZES, _power)}
 _PAIR_STEP: Step = (
     "hyperplanes",
     "every pair of inputs has the same law: any two are linearly independent",
@@ -201,9 +188,10 @@ _OTHERS_STEP: Step = (
 )
 
 
-def _third(mechanism: Parameters, off: int) -> tuple[int, ...]:
+def _third(mechanism: Parameters, off: int) -> Others:
     """0 and 1, the pair; 2, on their line if that has a third input; the first off it."""
-    return tuple(x for x in sorted({0, 1, 2, off}) if x < mechanism["domain"])
+    inputs = tuple(x for x in sorted({0, 1, 2, off}) if x < mechanism["domain"])
+    return Others("alike", _OTHERS_STEP, ((0, 1),), inputs)
 
 
 RECORDS = {
@@ -213,7 +201,6 @@ RECORDS = {
         pair=lambda _: (0, 1),
         pair_step=_PAIR_STEP,
         others=lambda m: _third(m, m["q"]),
-        others_step=_OTHERS_STEP,
     ),
     "projective-geometry": Record(
         law=_projective,
@@ -221,6 +208,5 @@ RECORDS = {
         pair=lambda _: (0, 1),
         pair_step=_PAIR_STEP,
         others=lambda m: _third(m, m["q"] + 1),
-        others_step=_OTHERS_STEP,
     ),
 }

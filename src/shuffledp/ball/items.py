@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
@@ -16,16 +17,21 @@ from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import arb
 from .outputs import Law, OutputClass, Parameters, positive, rational_ball, whole
+from .ranges import DOMAIN, EPS0
+from .record import Masses, Others, Pair, Record, Step
+from .theorems import OVERLAP_TRIPLES
 
-__all__ = ["law_of_groups", "sampling_rappor_law"]
+__all__ = ["RECORDS"]
 
 _MOST_COUNTS = 200_000
 _MOST_CLASSES = 6_000
+# Items of a user up to which all overlaps of three sets are looked at, and those the class takes.
+_FEW_ITEMS, _MOST_ITEMS = 6, 100
 # Items by which of the windows hold them, and how many of each.
 _Groups = list[tuple[tuple[bool, ...], int]]
 
 
-def sampling_rappor_law(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
+def _sampling_rappor(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
     """Law by set bits in every window; window i is the items i .. i + s - 1, modulo d.
 
     Raises
@@ -60,7 +66,7 @@ def sampling_rappor_law(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
     return law
 
 
-def law_of_groups(mechanism: Parameters, groups: _Groups) -> list[tuple[arb, arb, arb]]:
+def _law_of_groups(mechanism: Parameters, groups: _Groups) -> list[tuple[arb, arb, arb]]:
     """Masses under three sets, of which these groups of items are in one or more."""
     s, w = whole(mechanism, "s", 1), (positive(mechanism, "eps0") / 2).exp()
     found = []
@@ -115,3 +121,59 @@ def _by_counts(
             added = mass * share
             totals[key] = totals[key] + added if key in totals else added
     return totals
+
+
+def _sets(mechanism: Parameters) -> Iterator[list[Masses]]:
+    """Sampling RAPPOR: all overlaps of three sets of s items of d, the first two different."""
+    d, s = whole(mechanism, "d", 2), whole(mechanism, "s", 1)
+    hits = [key for key in itertools.product((False, True), repeat=3) if any(key)]
+    for sizes in itertools.product(range(s + 1), repeat=len(hits)):
+        held = [sum(n for key, n in zip(hits, sizes, strict=True) if key[i]) for i in range(3)]
+        both = sum(n for key, n in zip(hits, sizes, strict=True) if key[0] and key[1])
+        if held == [s, s, s] and both < s and sum(sizes) <= d:
+            groups = [(key, n) for key, n in zip(hits, sizes, strict=True) if n]
+            yield _law_of_groups(mechanism, groups)
+
+
+# ---------------------------------------------------------------------------------- the record
+
+
+def _smaller(value: Any, table: Parameters) -> bool:
+    d = table["d"]
+    fits = type(value) is int and type(d) is int and 1 <= value < d
+    return fits and value <= _MOST_ITEMS
+
+
+def _fewest_shared(mechanism: Parameters) -> Pair:
+    return 0, mechanism["s"] % mechanism["d"]
+
+
+def _overlaps(mechanism: Parameters) -> Others | None:
+    if mechanism.get("s") not in range(2, _FEW_ITEMS + 1):
+        return None
+    pairs = (_fewest_shared(mechanism),)
+    return Others("overlaps", OVERLAP_TRIPLES, pairs, labels=lambda: _sets(mechanism))
+
+
+_FEWEST_SHARED: Step = (
+    "fewest-shared",
+    "sets that share as few items as they can are the worst pair",
+    "docs/theory.md, Theorem 4.15",
+    "proved here",
+)
+
+RECORDS = {
+    "sampling-rappor": Record(
+        ranges={
+            "d": DOMAIN,
+            "s": (f"a whole number below d, at most {_MOST_ITEMS}", _smaller),
+            "eps0": EPS0,
+        },
+        law=_sampling_rappor,
+        pair=_fewest_shared,
+        pair_step=_FEWEST_SHARED,
+        # Of one item each.
+        alike=lambda m: m["d"] if m.get("s") == 1 else 0,
+        others=_overlaps,
+    ),
+}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
@@ -17,10 +17,17 @@ from shuffledp.errors import NotCertified, ParameterError
 from ._flint import arb
 from .levels import place
 from .outputs import Law, OutputClass, Parameters, positive, rational_ball, whole
+from .ranges import EPS0, FLAG, INTERVAL, integer, real
+from .record import Masses, Others, Pair, Record, Step
+from .theorems import CLAMPED_END_POINTS, CORNER_TRIPLES, END_POINTS, SHIFTED_TRIPLES
 
-__all__ = ["gaussian_law", "geometric_law", "is_cut", "staircase_at", "staircase_law"]
+__all__ = ["RECORDS", "gaussian_law"]
 
 _MOST_CLASSES = 6_000
+# As in the theorem's statement: distances that are looked at one by one.
+_MOST_SHIFTS = 28
+# Of the class: on how many integers its reports may be.
+_INTEGERS = 1 << 22
 # Where nothing is said of how much may be cut off.
 _LOG_CUT = -60.0
 
@@ -38,7 +45,7 @@ def _few(name: str, classes: int) -> None:
         raise NotCertified(f"{name}: more than {_MOST_CLASSES:,} classes of outputs")
 
 
-def geometric_law(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
+def _geometric_law(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
     """Ghosh et al. 2009: f(k) = (1 - a)/(1 + a) a^|k|, a = e^(-eps0/top).
 
     Outputs up to 0 have the same ratios, and so have those from top on: clamping changes nothing.
@@ -60,11 +67,6 @@ def geometric_law(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
         end = top if 2 * y < top else 0
         law.append(OutputClass(mass(end, y), tuple(mass(x, y) for x in inputs), level))
     return law
-
-
-def is_cut(mechanism: Parameters) -> bool:
-    """Whether the law has more outputs than can be listed, and some are cut off."""
-    return mechanism.get("name") == "discrete-gaussian"
 
 
 def gaussian_law(
@@ -125,17 +127,17 @@ def _beyond(first: int, half: arb) -> arb:
             raise NotCertified("discrete-gaussian: sigma is too large for the verifier")
 
 
-def staircase_law(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
+def _staircase_law(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
     """Geng, Viswanath 2014, in units of high - low, b = e^-eps0, g the width of the high part.
 
     f(z) = a b^k for |z| in [k, k + g), a b^(k+1) for |z| in [k + g, k + 1); the integral is
     2 a (g + b (1 - g))/(1 - b) = 1. Beyond [0, 1] one unit farther multiplies all densities by b:
     one unit on either side stands for all, with masses over 1 - b.
     """
-    return staircase_at(mechanism, [place(mechanism, x, low=0.0, high=1.0) for x in inputs])
+    return _staircase_at(mechanism, [place(mechanism, x, low=0.0, high=1.0) for x in inputs])
 
 
-def staircase_at(mechanism: Parameters, places: Sequence[Fraction]) -> Law:
+def _staircase_at(mechanism: Parameters, places: Sequence[Fraction]) -> Law:
     """The same of inputs in units of the interval."""
     eps0, width = positive(mechanism, "eps0"), mechanism.get("width")
     if not isinstance(width, float) or not 0.0 < width < 1.0:
@@ -170,3 +172,101 @@ def _steps(z: Fraction, g: Fraction) -> int:
     size = abs(z)
     whole_steps = math.floor(size)
     return whole_steps + (size - whole_steps >= g)
+
+
+def _stairs(mechanism: Parameters) -> Iterator[list[Masses]]:
+    """Distances u, v of x0 and x1 from x, and their own, where jumps of two densities meet.
+
+    That is at multiples of g, up to two, and whole numbers more: u and v are sums of two of these.
+    """
+    g = Fraction(mechanism["width"])
+    places = {k * g + m for k in range(-4, 5) for m in range(-5, 6)}
+    places = {x for x in places if -1 <= x <= 1}
+    for u, v in itertools.product(places, repeat=2):
+        # The noise is symmetric: of (u, v) and (-u, -v) one is enough.
+        if abs(u - v) <= 1 and (u, v) >= (-u, -v):
+            low = min(u, v, Fraction(0))
+            law = _staircase_at(mechanism, (u - low, v - low, -low))
+            found: list[Masses] = []
+            for one in law:
+                first, second, third = one.probability
+                found.append((first, second, third))
+            yield found
+
+
+# ---------------------------------------------------------------------------------- the records
+
+
+def _integers(value: Any, table: Parameters) -> bool:
+    """Reports fall on four million integers at most: the inputs, and all that is likely beside."""
+    top = table["top"]
+    if type(value) is not float or type(top) is not int or not 0.01 <= value <= 1e6:
+        return False
+    # P(|K| > reach) < e^-691 < 1e-299.
+    reach = math.ceil(value * math.sqrt(2.0 * 691.0) + 1.0)
+    return top + 2 * reach + 1 <= _INTEGERS
+
+
+def _whole_margin(value: Any, table: Parameters) -> bool:
+    return type(value) is int and value >= 0 and (value == 0 or table["clamped"] is True)
+
+
+def _span(mechanism: Parameters) -> Pair:
+    return 0, mechanism["top"]
+
+
+def _step(mechanism: Parameters) -> Step:
+    return CLAMPED_END_POINTS if mechanism["clamped"] else END_POINTS
+
+
+def _geometric_shifts(mechanism: Parameters) -> Others:
+    return Others("shifts", SHIFTED_TRIPLES, (_span(mechanism),))
+
+
+def _gaussian_shifts(mechanism: Parameters) -> Others | None:
+    if mechanism["top"] > _MOST_SHIFTS:
+        return None
+    return Others("shifts", SHIFTED_TRIPLES, (_span(mechanism),), unbounded=True)
+
+
+def _corners(mechanism: Parameters) -> Others:
+    pairs = ((mechanism["low"], mechanism["high"]),)
+    return Others("corners", CORNER_TRIPLES, pairs, labels=lambda: _stairs(mechanism))
+
+
+_TOPS = integer(1, 10**9)
+
+RECORDS = {
+    "discrete-gaussian": Record(
+        ranges={
+            "top": _TOPS,
+            "sigma": ("a number from 0.01, for the integers there are", _integers),
+            "clamped": FLAG,
+            "margin": ("a whole number, 0 unless clamped", _whole_margin),
+        },
+        law=gaussian_law,
+        cut_law=gaussian_law,
+        pair=_span,
+        pair_step=_step,
+        inside=False,
+        others=_gaussian_shifts,
+    ),
+    "discrete-laplace": Record(
+        ranges={"top": _TOPS, "eps0": EPS0, "clamped": FLAG},
+        law=_geometric_law,
+        pair=_span,
+        pair_step=_step,
+        others=_geometric_shifts,
+    ),
+    "staircase": Record(
+        ranges={
+            "eps0": EPS0,
+            **INTERVAL,
+            "width": real(1e-100, 1.0 - 1e-9, open_low=False),
+        },
+        law=_staircase_law,
+        pair=lambda m: (m["low"], m["high"]),
+        pair_step=END_POINTS,
+        others=_corners,
+    ),
+}

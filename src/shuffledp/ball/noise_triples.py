@@ -6,22 +6,21 @@ docs/theory-stealing.md, sections 5.2 and 6.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator
 
 from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import arb
 from .free import Numbers, ceiling, share
-from .lattice import gaussian_law, geometric_law
-from .outputs import OutputClass, largest
+from .laws import finite_law
+from .outputs import OutputClass, Parameters, largest
+from .record import Pair
+from .registry import record_of
 from .spans import Cells, cells_of, end_points, noise_on, triples_of
 from .stealing import Atom, Measures
 
 __all__ = ["measures_of", "of_interval", "of_shifts"]
 
-Parameters = Mapping[str, Any]
-Pair = tuple[Any, Any]
 Cut = tuple[list[Atom], arb]
 
 # What is cut off of unbounded noise, against the delta that is claimed.
@@ -40,15 +39,17 @@ def of_shifts(
     if not kappa > 0:
         raise ParameterError("kappa = 0: wanted a reservoir")
     highest = ceiling(free)
-    geometric = mechanism["name"] == "discrete-laplace"
+    record = record_of(mechanism)
+    # A law that is not cut off is two-sided geometric.
+    geometric = record.cut_law is None
     if geometric and mechanism["top"] > _MOST_SPANNING:
         raise NotCertified("label-stealing of discrete noise on so many integers is not recomputed")
     top, inputs = mechanism["top"], tuple(range(mechanism["top"] + 1))
-    if geometric:
-        law = geometric_law(mechanism, inputs)
+    if record.cut_law is None:
+        law = finite_law(mechanism, inputs)
     else:
         log_cut = _LOG_CUT if guess is None else max(guess - _DEEPER, _LEAST_CUT)
-        law = gaussian_law({**mechanism, "clamped": False}, inputs, log_cut=log_cut)
+        law = record.cut_law({**mechanism, "clamped": False}, inputs, log_cut=log_cut)
     grow = eps.exp()
     seen = [one for one in law if not one.beyond]
     # Outputs that are cut off: gain 0 there, at most the victim's own mass lost.

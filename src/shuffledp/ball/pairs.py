@@ -10,47 +10,20 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from shuffledp.errors import NotCertified
 
-from .levels import checked_pattern
-from .messages import PROTOCOLS
-from .registry import RECORDS
+from .outputs import Parameters
+from .record import Pair, Parts
+from .registry import not_known, record_of, seen
 
-__all__ = ["PARTS", "are_neighbours", "ordered_pairs", "without_limit"]
+__all__ = ["are_neighbours", "has_one_pair", "has_parts", "ordered_pairs", "without_limit"]
 
-Pair = tuple[Any, Any]
 _MOST_PAIRS = 4096
-# All pairs are alike by symmetry, or a pair in different blocks dominates.
-_SYMMETRIC = {"k-rr", "binary-rr", "rappor", "oue", "local-hash", "blh", "olh", "subset"}
-_SYMMETRIC |= {"hadamard-response", "generic"}
-# The two ends of the interval of inputs: additive noise that is symmetric and unimodal, and
-# mechanisms between two levels that favour disjoint outputs at the ends.
-_INTERVAL = {"laplace", "gaussian", "generalized-gaussian", "staircase"}
-_INTERVAL |= {"duchi", "piecewise", "hybrid", "clamped-laplace", "truncated-laplace"}
-_KNOWN: dict[str, Callable[[Mapping[str, Any]], Pair]] = {
-    **dict.fromkeys(_SYMMETRIC, lambda _: (0, 1)),
-    **dict.fromkeys(_INTERVAL, lambda m: (m["low"], m["high"])),
-    **dict.fromkeys(("discrete-laplace", "discrete-gaussian"), lambda m: (0, m["top"])),
-    **dict.fromkeys(PROTOCOLS, lambda _: (0, 1)),  # any two values of a victim
-    "privunit": lambda _: (0, 2),  # antipodal
-    "wheel": lambda _: (-1, -2),  # the law that dominates all pairs of sets
-    "pckv-grr": lambda _: (0, 1),  # the same keys, opposite values
-    "sampling-rappor": lambda m: (0, m["s"] % m["d"]),  # fewest items shared
-    "extremal": lambda m: _fewest_common(checked_pattern(m)),
-    **{name: record.pair for name, record in RECORDS.items()},
-}
-PARTS = {"joint", "parallel", "poisson-subsample", "hierarchy"}
-# Inputs are records, one value for each part.
-_RECORDS = {"joint", "parallel"}
-_AT_A_DISTANCE = {"metric-laplace", "laplace-ball"}
-# Whose theorems are used for them alone, not inside other reports.
-_ALONE = {"laplace", "gaussian", "generalized-gaussian", "clamped-laplace", "truncated-laplace"}
-_ALONE |= {"discrete-gaussian"}
-
-Parameters = Mapping[str, Any]
+# How far apart neighbours' values may be: of mechanisms that nothing is known of here.
+_LIMIT = "distance"
 
 
 def ordered_pairs(mechanism: Parameters) -> list[Pair]:
@@ -61,14 +34,24 @@ def ordered_pairs(mechanism: Parameters) -> list[Pair]:
     NotCertified
         For mechanisms that nothing is known of here, and where there are too many pairs.
     """
-    name = mechanism["name"]
-    if name in PARTS:
-        return _records(mechanism)
-    if name == "channel":
-        return list(itertools.permutations(range(len(mechanism["matrix"])), 2))
-    if name in _KNOWN:
-        return [_KNOWN[name](mechanism)]
-    raise NotCertified(f"randomizer = {name!r}: the verifier does not know this mechanism")
+    record = record_of(mechanism)
+    if record.pair is not None:
+        return [record.pair(mechanism)]
+    if record.listed is not None:
+        return list(itertools.permutations(range(record.listed(mechanism)), 2))
+    if record.parts is not None:
+        return _of_parts(mechanism, record.parts)
+    raise not_known(mechanism["name"])
+
+
+def has_parts(mechanism: Parameters) -> bool:
+    """Whether it is made of other mechanisms."""
+    return seen(mechanism).parts is not None
+
+
+def has_one_pair(mechanism: Parameters) -> bool:
+    """Whether one pair is named, by a theorem about the mechanism itself."""
+    return record_of(mechanism).pair is not None and not has_parts(mechanism)
 
 
 def are_neighbours(mechanism: Parameters, x0: Any, x1: Any) -> bool:
@@ -76,12 +59,12 @@ def are_neighbours(mechanism: Parameters, x0: Any, x1: Any) -> bool:
 
     Each part of a record changes as the part itself allows.
     """
-    name = mechanism["name"]
-    if name == "poisson-subsample":
+    inner = seen(mechanism).parts
+    if inner is not None and inner.like:
         return are_neighbours(mechanism["randomizer"], x0, x1)
-    if name in _AT_A_DISTANCE:
-        raise NotCertified(f"randomizer = {name!r}: the verifier does not know this mechanism")
-    if name not in _RECORDS:
+    if _LIMIT in mechanism:
+        raise not_known(mechanism["name"])
+    if inner is None or not inner.records:
         return True
     parts = mechanism["randomizers"]
     rows = (x0, x1)
@@ -94,9 +77,7 @@ def are_neighbours(mechanism: Parameters, x0: Any, x1: Any) -> bool:
 
 def without_limit(mechanism: Parameters) -> dict[str, Any]:
     """The mechanism with every two values neighbours: what other users hold is not limited."""
-    found = {key: value for key, value in mechanism.items() if key != "hamming"}
-    if found["name"] in _AT_A_DISTANCE:
-        found.pop("distance", None)
+    found = {key: value for key, value in mechanism.items() if key not in {"hamming", _LIMIT}}
     if "randomizer" in found:
         found["randomizer"] = without_limit(found["randomizer"])
     if "randomizers" in found:
@@ -104,20 +85,10 @@ def without_limit(mechanism: Parameters) -> dict[str, Any]:
     return found
 
 
-def _fewest_common(pattern: list[list[int]]) -> Pair:
-    """The first pair of rows with the fewest favoured outputs in common."""
-    rows = [sum(1 << j for j, v in enumerate(row) if v) for row in pattern]
-    return min(
-        itertools.combinations(range(len(rows)), 2),
-        key=lambda pair: (rows[pair[0]] & rows[pair[1]]).bit_count(),
-    )
-
-
-def _records(mechanism: Parameters) -> list[Pair]:
+def _of_parts(mechanism: Parameters, inner: Parts) -> list[Pair]:
+    """Of one part the pair may change; of records every part's, within the limit."""
     name = mechanism["name"]
-    if name == "hierarchy":
-        return [(0, mechanism["domain"] - 1)]
-    if name == "poisson-subsample":
+    if inner.like:
         return [pair for pair, differs in _options(mechanism["randomizer"]) if differs]
     parts = mechanism["randomizers"]
     most = mechanism.get("hamming") or len(parts)
@@ -140,21 +111,24 @@ def _options(part: Parameters, *, equal: bool = False) -> list[tuple[Pair, bool]
     Pairs of equal values are dominated by that of the first value of the pair named, and but for
     channels by that pair itself: then they are left out where the part may differ.
     """
-    name = part["name"]
-    if name in _ALONE:
+    record, name = seen(part), part["name"]
+    if not record.inside:
         raise NotCertified(
             f"randomizer = {name!r}: the verifier does not know this mechanism as a part"
         )
-    if name == "channel":
-        values = range(len(part["matrix"]))
+    if record.pair is None and record.listed is not None:
+        values = range(record.listed(part))
         return [((x, y), x != y) for x, y in itertools.product(values, repeat=2)]
     # Of a record of limited changes these are the pairs within the limit.
     pairs = ordered_pairs(part)
     found = [(pair, True) for pair in pairs]
-    same = dict.fromkeys(x0 for x0, _ in pairs) if equal or _holds_channel(part) else {}
+    same = dict.fromkeys(x0 for x0, _ in pairs) if equal or _holds_listed(part) else {}
     return [*found, *(((x, x), False) for x in same)]
 
 
-def _holds_channel(part: Parameters) -> bool:
+def _holds_listed(part: Parameters) -> bool:
+    """Whether all pairs of some part in it are looked at."""
+    record = seen(part)
     inner = [*part.get("randomizers", ()), *filter(None, [part.get("randomizer")])]
-    return part["name"] == "channel" or any(_holds_channel(one) for one in inner)
+    whole = record.pair is None and record.listed is not None
+    return whole or any(_holds_listed(one) for one in inner)

@@ -5,53 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.errors import ParameterError
 
-from .registry import RECORDS
+from .registry import RECORDS, record_of
 
 __all__ = ["check_parameters", "known_mechanisms", "parameters_of"]
-
-_INTERVAL = ("low", "high")
-_KEYS: dict[str, tuple[str, ...]] = {
-    "balcer-cheu": ("p",),
-    "balcer-et-al": ("blankets",),
-    "balls-into-bins": ("d", "s", "blankets", "rate"),
-    "binary-rr": ("eps0",),
-    "blh": ("domain", "eps0"),
-    "channel": ("matrix",),
-    "cheu-zhilyaev": ("d", "f", "blankets"),
-    "clamped-laplace": ("eps0", *_INTERVAL, "margin"),
-    "discrete-gaussian": ("top", "sigma", "clamped", "margin"),
-    "discrete-laplace": ("top", "eps0", "clamped"),
-    "duchi": ("eps0", *_INTERVAL),
-    "extremal": ("pattern", "eps0"),
-    "gaussian": ("sigma", *_INTERVAL),
-    "generalized-gaussian": ("shape", "scale", *_INTERVAL),
-    "generic": ("eps0", "adaptive"),
-    "hadamard-response": ("domain", "eps0", "blocks"),
-    "hierarchy": ("domain", "eps0", "branching", "base"),
-    "hybrid": ("eps0", *_INTERVAL),
-    "joint": ("randomizers", "hamming"),
-    "k-rr": ("k", "eps0"),
-    "laplace": ("eps0", *_INTERVAL, "binary"),
-    "local-hash": ("domain", "l", "eps0"),
-    "mix-dump": ("d", "f", "blankets", "rate"),
-    "olh": ("domain", "eps0"),
-    "oue": ("d", "eps0"),
-    "parallel": ("randomizers", "weights"),
-    "pckv-grr": ("domain", "s", "eps0", "padding"),
-    "piecewise": ("eps0", *_INTERVAL),
-    "poisson-subsample": ("randomizer", "rate"),
-    "privunit": ("d", "c", "eps0"),
-    "pure-dump": ("d", "blankets", "rate"),
-    "rappor": ("d", "eps0"),
-    "sampling-rappor": ("d", "s", "eps0"),
-    "staircase": ("eps0", *_INTERVAL, "width"),
-    "subset": ("d", "eps0", "k"),
-    "truncated-laplace": ("eps0", *_INTERVAL, "margin"),
-    "wheel": ("domain", "s", "eps0", "p"),
-    **{name: tuple(record.ranges) for name, record in RECORDS.items()},
-}
 
 
 def parameters_of(name: str) -> tuple[str, ...]:
@@ -62,14 +20,12 @@ def parameters_of(name: str) -> tuple[str, ...]:
     NotCertified
         For mechanisms that nothing is known of here.
     """
-    if name not in _KEYS:
-        raise NotCertified(f"randomizer = {name!r}: the verifier does not know this mechanism")
-    return _KEYS[name]
+    return tuple(record_of({"name": name}).ranges)
 
 
 def known_mechanisms() -> tuple[str, ...]:
-    """Names of the mechanisms that the verifier has a table for."""
-    return tuple(_KEYS)
+    """Names of the mechanisms that the verifier knows and a file may have, in order."""
+    return tuple(sorted(name for name, record in RECORDS.items() if not record.unnamed))
 
 
 def check_parameters(mechanism: Mapping[str, Any]) -> None:

@@ -5,19 +5,16 @@ Its levels, masses and unshuffled divergence; `power_law` has the law of the gai
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.errors import NotCertified
 
 from ._flint import acb, arb
 from .densities import check_inputs
-from .outputs import positive
 
-__all__ = ["POWER", "PowerNoise", "local_power_delta", "power_noise"]
+__all__ = ["PowerNoise", "local_power_delta"]
 
-POWER = "generalized-gaussian"
 _HALVINGS = 300
 
 
@@ -65,30 +62,16 @@ class PowerNoise:
         return self.beyond(y - x) if y > x else 1 - self.beyond(x - y)
 
 
-def power_noise(mechanism: Mapping[str, Any]) -> PowerNoise:
-    """Return the noise of a "generalized-gaussian" mechanism."""
-    shape, scale = positive(mechanism, "shape"), positive(mechanism, "scale")
-    low, high = (mechanism.get(key, default) for key, default in (("low", 0.0), ("high", 1.0)))
-    for key, value in (("low", low), ("high", high)):
-        if isinstance(value, bool) or not isinstance(value, (int, float)):
-            raise ParameterError(f"{key} = {value!r}: wanted a finite number")
-    if not low < high:
-        raise ParameterError(f"low, high = {low!r}, {high!r}: wanted low < high")
-    log_top = -(2 * scale).log() - (1 + 1 / shape).lgamma()
-    return PowerNoise(shape, scale, arb(low), arb(high), log_top)
-
-
-def local_power_delta(mechanism: Mapping[str, Any], inputs: Sequence[float], eps: arb) -> arb:
+def local_power_delta(noise: PowerNoise, inputs: Sequence[float], eps: arb) -> arb:
     """Return the hockey-stick divergence of the noise at two different inputs, unshuffled.
 
     Between the inputs log P/Q falls from P's to Q's. On P's far side it falls towards the input
     for shape > 1, from infinity, and rises towards it for shape < 1, from 0; on Q's far side it is
     below 0. So for eps >= 0 it exceeds eps from one point, or from the end of the line, to another.
     """
-    noise = power_noise(mechanism)
     x0, x1 = check_inputs({}, noise, inputs[:2])
     if eps < 0:
-        swapped = local_power_delta(mechanism, [inputs[1], inputs[0]], -eps)
+        swapped = local_power_delta(noise, [inputs[1], inputs[0]], -eps)
         return 1 - eps.exp() + eps.exp() * swapped
     # The noise is symmetric: P's input to the left.
     x0, x1 = arb(0), abs(x1 - x0)

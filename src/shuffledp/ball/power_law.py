@@ -9,16 +9,15 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from shuffledp.errors import NotCertified
 
 from ._flint import acb, arb, ctx, float_below
 from .densities import check_inputs
 from .gains import ByParts, Far, GainLaw, Run, Sums
-from .power import PowerNoise, power_noise
+from .power import PowerNoise
 from .power_panels import PowerPanel, Stretch, make_panel, plan, tilted_mass, variation
 from .powers import Power, Powers, in_floats, tilt_in_floats
 from .quadrature import Band, PanelError
@@ -33,7 +32,7 @@ _Q_DEEPER = 7.0
 
 
 def power_terms(
-    mechanism: Mapping[str, Any],
+    noise: PowerNoise,
     inputs: Sequence[float],
     eps: arb,
     *,
@@ -54,7 +53,6 @@ def power_terms(
     NotCertified
         If too many panels would be needed.
     """
-    noise = power_noise(mechanism)
     x0, x1, *rest = check_inputs({}, noise, inputs)
     x2 = rest[0] if rest else None
     left, right = _ends(noise, x0, x1, log_cut)

@@ -18,11 +18,11 @@ from shuffledp.errors import NotCertified
 
 from ._flint import arb
 from .outputs import positive, rational_ball
+from .registry import seen
 
 __all__ = [
     "COARSE",
     "INTERVAL_BITS",
-    "INTERVAL_NOISE",
     "Bend",
     "Cells",
     "Noise",
@@ -38,7 +38,6 @@ __all__ = [
 
 # Thousands of cells are looked at. Logarithms are taken n times: of 10^15 users 2^-70 is left.
 INTERVAL_BITS = 128
-INTERVAL_NOISE = ("gaussian", "laplace", "clamped-laplace")
 Atom = tuple[arb, arb]
 
 # How much wider cells are where there is hardly any mass.
@@ -144,7 +143,7 @@ DETAILED, COARSE = Detail(900, 200, 6e-6, 0.4), Detail(200, 64, 2e-4, 0.25)
 def noise_on(mechanism: Mapping[str, Any], log_delta: float) -> Noise:
     """The noise in units of the interval, for a delta of about this size."""
     low, high = Fraction(mechanism["low"]), Fraction(mechanism["high"])
-    if mechanism["name"] != "gaussian":
+    if not seen(mechanism).normal:
         scale = 1 / positive(mechanism, "eps0")
         return Noise(False, scale, float(scale.mid()), Fraction(0), _INFINITE)  # noqa: FBT003
     scale = positive(mechanism, "sigma") / rational_ball(high - low)

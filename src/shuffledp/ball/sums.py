@@ -22,14 +22,16 @@ noise: its masses are log-concave as well, and all of this holds alike (docs/the
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import arb, arb_poly, ctx, float_above, float_below
-from .binary import binary_inputs, bit_of
-from .outputs import positive
+from .binary import bits_of
+from .bits import Coordinate
+from .outputs import Parameters, positive
+from .registry import seen
 
 __all__ = ["Coordinate", "coordinate_of", "log_delta_normal", "others_bracket", "sums_hold"]
 
@@ -46,35 +48,6 @@ _FARTHEST = 200_000
 _LOWEST = -1000.0
 _NEAR = 2
 
-Parameters = Mapping[str, Any]
-
-
-class Coordinate(NamedTuple):
-    """One coordinate: P(1) where it is 0 and where it is 1, how many there are, and of what kind.
-
-    Attributes
-    ----------
-    q, p : arb
-        P(1) of a 0 and of a 1, q < p.
-    size : int
-        Coordinates of a report.
-    symmetric : bool
-        q = 1 - p: both orders have the same divergences.
-    several : bool
-        Whether reports are vectors, of several coordinates.
-    """
-
-    q: arb
-    p: arb
-    size: int
-    symmetric: bool
-    several: bool
-
-    @property
-    def flipped(self) -> Coordinate:
-        """With the bits' names exchanged."""
-        return self._replace(q=1 - self.p, p=1 - self.q)
-
 
 def coordinate_of(mechanism: Parameters) -> Coordinate | None:
     """The bits that an aggregator adds up, from the mechanism's definition; None of others.
@@ -84,20 +57,14 @@ def coordinate_of(mechanism: Parameters) -> Coordinate | None:
     mechanism : mapping
         {"name": ..., **parameters}: symmetric or optimized unary encoding, or a one-bit report.
     """
-    name = mechanism["name"]
-    if name == "rappor":
-        # Each bit flipped with probability 1/(e^(eps0/2) + 1).
-        flip = 1 / ((positive(mechanism, "eps0") / 2).exp() + 1)
-        return Coordinate(flip, 1 - flip, mechanism["d"], symmetric=True, several=True)
-    if name == "oue":
-        # A 1 is sent as a fair coin, a 0 as 1 with probability 1/(e^eps0 + 1).
-        rare = 1 / (positive(mechanism, "eps0").exp() + 1)
-        return Coordinate(rare, arb(0.5), mechanism["d"], symmetric=False, several=True)
-    inputs = binary_inputs(mechanism)
-    if inputs is None:
+    made = seen(mechanism).coordinate
+    if made is not None:
+        return made(mechanism)
+    bits = bits_of(mechanism)
+    if bits is None:
         return None
-    low, high = (bit_of(mechanism, x) for x in inputs)
-    return Coordinate(low.share, high.share, 1, symmetric=name != "channel", several=False)
+    low, high = (bits.law(x) for x in bits.inputs)
+    return Coordinate(low.share, high.share, 1, symmetric=bits.mirrored, several=False)
 
 
 class _Noise(NamedTuple):

@@ -7,23 +7,19 @@ the reservoir is, and with what probability the victim joins it. Any numbers in 
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
 
 from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import arb, ctx
 from .free import Numbers, share, weights
-from .kinds import is_mixed, stand_ins
-from .labels import label_laws, label_mechanism, label_pairs
+from .labels import others_of
 from .laws import finite_law
 from .noise_triples import of_interval, of_shifts
-from .outputs import Law, OutputClass, positive
-from .pairs import PARTS
-from .registry import RECORDS
-from .spans import INTERVAL_BITS, INTERVAL_NOISE
+from .outputs import Law, OutputClass, Parameters, positive
+from .record import Masses, Pair, Step
+from .spans import INTERVAL_BITS
 from .stealing import Atom, Measures, log_bound
 
 __all__ = [
@@ -34,17 +30,11 @@ __all__ = [
     "stealing_step",
 ]
 
-Parameters = Mapping[str, Any]
-Pair = tuple[Any, Any]
-
 _BITS = 256
 # Where nothing is claimed.
 _LOG_CUT = -60.0
-# As in the theorems' statements: sizes that are looked at one by one.
-_MOST_INPUTS, _MOST_SHIFTS = 12, 28
-_LISTED = {"channel": lambda m: len(m["matrix"]), "extremal": lambda m: len(m["pattern"])}
-_LATTICE = {"discrete-laplace", "discrete-gaussian"}
-
+# What is looked at are inputs of the others.
+_BY_INPUTS = {"alike", "listed", "mixed"}
 _TUNED = ("gain", "loss", "silent", "weights")
 
 
@@ -56,74 +46,36 @@ def stealing_pairs(mechanism: Parameters) -> list[Pair] | None:
     mechanism : mapping
         {"name": ..., **parameters}; "generic" stands for a family, of which there is one pair.
     """
-    mechanism = _inner(mechanism)
-    name = mechanism["name"]
-    if name == "poisson-subsample":
-        return None
-    if name == "generic":
-        return None if mechanism.get("adaptive") else [(0, 1)]
-    alike = stand_ins(mechanism)
-    if alike:
-        return [(alike[0], alike[1])]
-    if is_mixed(mechanism):
-        return [(mechanism["low"], mechanism["high"])]
-    if label_laws(mechanism) is not None:
-        return label_pairs(label_mechanism(mechanism))
-    if name in _LISTED:
-        items = _LISTED[name](mechanism)
-        return list(itertools.permutations(range(items), 2)) if items <= _MOST_INPUTS else None
-    if name in INTERVAL_NOISE:
-        return [(mechanism["low"], mechanism["high"])]
-    if name == "discrete-laplace":
-        return [(0, mechanism["top"])]
-    if name in _LATTICE:
-        return [(0, mechanism["top"])] if mechanism["top"] <= _MOST_SHIFTS else None
-    return None
+    found = others_of(mechanism)
+    return None if found is None else list(found.pairs)
 
 
-def _inner(mechanism: Parameters) -> Parameters:
-    """What is subsampled, if its triples carry over: not those of noise (section 5.7)."""
-    found = mechanism
-    while found["name"] == "poisson-subsample":
-        found = found["randomizer"]
-    return mechanism if found["name"] in {*_LATTICE, *INTERVAL_NOISE} else found
+def stealing_step(mechanism: Parameters) -> Step:
+    """What says why these are enough, of one mechanism.
 
-
-def stealing_step(mechanism: Parameters) -> str:
-    """Key of what says why these are enough, of one mechanism."""
-    mechanism = _inner(mechanism)
-    name = mechanism["name"]
-    if name in _LISTED:
-        return "all-triples"
-    if name in INTERVAL_NOISE:
-        return "spanning-triples"
-    if is_mixed(mechanism):
-        return "mixed-triples"
-    if label_laws(mechanism) is not None:
-        if name in PARTS:
-            return "part-triples"
-        return "overlap-triples" if name == "sampling-rappor" else "corner-triples"
-    if name in RECORDS:
-        return "" if (step := RECORDS[name].others_step) is None else step[0]
-    return "shifted-triples" if name in _LATTICE else "alike-triples"
+    Raises
+    ------
+    NotCertified
+        Where no theorem does.
+    """
+    found = others_of(mechanism)
+    if found is None:
+        raise NotCertified(f"label-stealing of {mechanism['name']} is not recomputed")
+    return found.step
 
 
 def is_listed(mechanism: Parameters) -> bool:
     """Whether all ordered pairs of inputs are looked at, and all inputs of the others."""
-    return _inner(mechanism)["name"] in _LISTED
+    found = others_of(mechanism)
+    return found is not None and found.how == "listed"
 
 
 def stealing_numbers(mechanism: Parameters) -> tuple[tuple[str, ...], tuple[str, ...]]:
     """Names of the free numbers of one pair: those that have to be given, those that may be."""
-    mechanism = _inner(mechanism)
-    name = mechanism["name"]
-    contour = ("alpha", "smoothing")
-    constant = {"generic", "discrete-laplace", "laplace", "clamped-laplace"}
-    if name in constant or label_laws(mechanism) is not None:
-        return (*contour, "kappa", "theta"), ()
-    if name in {"discrete-gaussian", "gaussian"}:
-        return (*contour, "kappa", "theta"), ("ceiling",)
-    return (*contour, *_TUNED), ()
+    found, contour = others_of(mechanism), ("alpha", "smoothing")
+    if found is None or found.how in _BY_INPUTS:
+        return (*contour, *_TUNED), ()
+    return (*contour, "kappa", "theta"), ("ceiling",) if found.unbounded else ()
 
 
 def log_delta_stealing(
@@ -176,28 +128,25 @@ def _maker(
     mechanism: Parameters, eps: arb, guess: float | None
 ) -> Callable[[Pair, Numbers], Measures]:
     """What makes the measures of a pair of inputs from its free numbers."""
-    name = mechanism["name"]
-    if name == "generic":
+    found = others_of(mechanism)
+    if found is None:
+        raise NotCertified(f"label-stealing of {mechanism['name']} is not recomputed")
+    labels = found.labels
+    if labels is not None:
+        return lambda pair, free: _of_labels(finite_law(mechanism, pair), labels(), eps, free)
+    if found.how == "family":
         return lambda _, free: _of_family(positive(mechanism, "eps0"), eps, free)
-    if name in _LATTICE:
+    if found.how == "shifts":
         return lambda pair, free: of_shifts(mechanism, pair, eps, free, guess)
-    if name in INTERVAL_NOISE:
+    if found.how == "span":
         log_delta = _LOG_CUT if guess is None else guess
         return lambda _, free: of_interval(mechanism, eps, free, log_delta)
-    if label_laws(mechanism) is not None:
-        return lambda pair, free: _of_labels(mechanism, pair, eps, free)
-    inner = _inner(mechanism)
-    alike = stand_ins(inner)
-    if alike:
-        others = alike
-    elif inner["name"] in _LISTED:
-        others = tuple(range(_LISTED[inner["name"]](inner)))
-    else:
-        others = (inner["low"], inner["high"])
+    others = found.inputs
+    several = found.how == "alike" and len(others) > 2
 
     def make(pair: Pair, free: Numbers) -> Measures:
         law = finite_law(mechanism, (*pair, *others))
-        return _of_law(law, eps, free, stand_ins=len(alike) > 2)
+        return _of_law(law, eps, free, stand_ins=several)
 
     return make
 
@@ -314,7 +263,7 @@ def _of_family(eps0: arb, eps: arb, free: Numbers) -> Measures:
 # ------------------------------------------------------------------------ labels' laws one by one
 
 
-def _of_labels(mechanism: Parameters, pair: Pair, eps: arb, free: Numbers) -> Measures:
+def _of_labels(law: Law, labels: Iterable[list[Masses]], eps: arb, free: Numbers) -> Measures:
     """Sections 5.4, 5.5: beta = kappa B of the worst pair, labels against whole laws, s = theta."""
     kappa, theta = share(free, "kappa"), share(free, "theta", below=False)
     if not kappa > 0:
@@ -322,18 +271,15 @@ def _of_labels(mechanism: Parameters, pair: Pair, eps: arb, free: Numbers) -> Me
     grow = eps.exp()
     reservoir: list[Atom] = []
     positives, lost = arb(0), arb(0)
-    for one in finite_law(mechanism, pair):
+    for one in law:
         g = one.probability[0] - grow * one.probability[1]
         positives += g.max(arb(0))
         if one.blanket > 0:
             reservoir.append((kappa * one.blanket, theta * g / (kappa * one.blanket)))
         else:
             lost += theta * g.max(arb(0))
-    laws = label_laws(mechanism)
-    if laws is None:
-        raise NotCertified(f"label-stealing of {mechanism['name']} is not recomputed")
     types = [
-        [((1 - kappa) * x, (1 - theta) * (p0 - grow * p1) / ((1 - kappa) * x)) for p0, p1, x in law]
-        for law in laws
+        [((1 - kappa) * x, (1 - theta) * (p0 - grow * p1) / ((1 - kappa) * x)) for p0, p1, x in one]
+        for one in labels
     ]
     return Measures(reservoir, types, (1 - theta) * positives, lost, [arb(0)] * len(types))

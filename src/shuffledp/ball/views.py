@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 from shuffledp.errors import NotCertified
 
 from ._flint import arb, ctx
-from .outputs import positive
+from .outputs import Parameters, positive
+from .registry import seen
 from .statements import Statement
 from .sums import Coordinate, coordinate_of
 
@@ -40,7 +41,6 @@ _SEEN_NOISY = (
     "the analyst sees the sum of each coordinate over all n reports with noise on it, and nothing "
     "else of them"
 )
-Parameters = Mapping[str, Any]
 
 _KINDS = {"discrete-laplace": "Laplace", "discrete-gaussian": "Gaussian"}
 # Of the noise that an aggregator adds; as deployment files have it.
@@ -120,7 +120,7 @@ class View(NamedTuple):
     @property
     def normal(self) -> bool:
         """Whether numbers with normal noise are added up."""
-        return self.mechanism["name"] == "gaussian"
+        return seen(self.mechanism).normal
 
     @property
     def falling(self) -> int:
@@ -183,7 +183,7 @@ def view_of(mechanism: Parameters, ones: Any, relation: Any, added: Any = None) 
 def _check_added(mechanism: Parameters, added: Any) -> None:
     """Refuse noise that is not known."""
     fits = isinstance(added, Mapping) and set(added) == {"kind", "scale"}
-    if mechanism["name"] == "gaussian" or not fits or added["kind"] not in _KINDS:
+    if seen(mechanism).normal or not fits or added["kind"] not in _KINDS:
         raise NotCertified(f"added = {added!r}: not of {mechanism['name']}")
     scale = added["scale"]
     number = isinstance(scale, int | float) and not isinstance(scale, bool)
@@ -283,17 +283,9 @@ def guarantee_holds(view: View, eps0: float, *, rounds: int = 1) -> bool:
         return False
     with ctx.workprec(256):
         given = arb(eps0)
-        name, falling, rising = view.mechanism["name"], view.falling, view.rising
-        if name == "rappor":
-            # Both logs are eps0/2: no rounding at equality.
-            return bool(given >= rounds * (falling + rising) * positive(view.mechanism, "eps0") / 2)
-        if name == "oue":
-            # L_0 + L_1 = eps0, L_0 = log 2 - log(1 + e^-eps0) < L_1.
-            e = positive(view.mechanism, "eps0")
-            total = falling * e
-            if falling > rising:
-                total = total - (falling - rising) * (arb(2).log() - (1 + (-e).exp()).log())
-            return bool(given >= rounds * total)
+        most = seen(view.mechanism).log_ratio
+        if most is not None:
+            return bool(given >= rounds * most(view.mechanism, view.falling, view.rising))
         if "eps0" in view.mechanism:
             return bool(given >= rounds * positive(view.mechanism, "eps0"))
         made = coordinate_of(view.mechanism)

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from shuffledp._check import exact
 from shuffledp.ball.assumptions import allowed_assumptions
-from shuffledp.ball.messages import PROTOCOLS
-from shuffledp.ball.pairs import PARTS, are_neighbours, ordered_pairs
+from shuffledp.ball.messages import is_protocol
+from shuffledp.ball.pairs import are_neighbours, has_one_pair, has_parts, ordered_pairs
 from shuffledp.ball.searches import LOWER, search_of
 from shuffledp.ball.statements import (
     ALONE,
@@ -67,11 +67,6 @@ class Situation(NamedTuple):
     name: str
     n: int
     how: str
-
-
-def is_protocol(parameters: Mapping[str, Any]) -> bool:
-    """Whether the table is of a multi-message protocol."""
-    return parameters["name"] in PROTOCOLS
 
 
 def _written(value: float | None, default: float) -> Fraction:
@@ -433,7 +428,7 @@ def _composed_shape(claim: AnyClaim, witness: ComposedWitness) -> dict[str, Any]
 
 def _pairs(parameters: Mapping[str, Any]) -> Any:
     """The pairs of a blanket as they are written: those of parts and matrices are not listed."""
-    if parameters["name"] == "channel" or parameters["name"] in PARTS:
+    if not has_one_pair(parameters):
         return "all"
     return [tuple(pair) for pair in ordered_pairs(parameters)]
 
@@ -443,7 +438,7 @@ def _stealing_pairs(parameters: Mapping[str, Any]) -> Any:
     if parameters["name"] == GENERIC:
         return None
     pairs = stealing_pairs(parameters)
-    listed = is_listed(parameters) or parameters["name"] in PARTS
+    listed = is_listed(parameters) or has_parts(parameters)
     return "all" if pairs is None or listed else pairs
 
 

@@ -5,17 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from shuffledp.ball.messages import ONE_BIT, PROTOCOLS, messages_of
+from shuffledp.ball.messages import ONE_BIT, is_protocol, messages_of
 from shuffledp.errors import ParameterError
 
 __all__ = ["MESSAGES", "is_protocol", "message_call"]
 
 MESSAGES = "multi-message"
-
-
-def is_protocol(parameters: Mapping[str, Any]) -> bool:
-    """Whether the table is of a multi-message protocol."""
-    return parameters["name"] in PROTOCOLS
 
 
 def message_call(parameters: Mapping[str, Any], *, users: int, upper: bool) -> dict[str, Any]:

@@ -11,13 +11,13 @@ import math
 from collections.abc import Mapping
 from typing import Any, NoReturn
 
-from shuffledp.ball.messages import PROTOCOLS
+from shuffledp.ball import family, messages
 from shuffledp.ball.parameters import check_parameters, known_mechanisms
 from shuffledp.ball.views import view_of
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.page.browser.ranges import check_ranges
 
-GENERIC = "generic"
+GENERIC = family.GENERIC
 # A table in a table in a table: deeper than any mechanism of mechanisms.
 _DEEPEST = 8
 
@@ -29,7 +29,7 @@ def mechanism_names() -> tuple[str, ...]:
 
 def is_protocol(randomizer: Mapping[str, Any]) -> bool:
     """Whether the table is of a multi-message protocol."""
-    return randomizer["name"] in PROTOCOLS
+    return messages.is_protocol(randomizer)
 
 
 def described(value: dict[str, Any]) -> dict[str, Any]:

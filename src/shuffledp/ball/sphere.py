@@ -1,0 +1,68 @@
+"""Unit vectors: PrivUnit, a point on a cap around the input or off it, from its paper."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from typing import Any
+
+from shuffledp.errors import ParameterError
+
+from ._flint import arb
+from .caps import orthogonal_overlap
+from .levels import Favours, flags, two_levels
+from .outputs import Law, Parameters, positive, rational_ball, whole
+from .ranges import DOMAIN, EPS0, real
+from .record import Record
+from .theorems import LEAST_OVERLAP
+
+__all__ = ["RECORDS"]
+
+# Shares of the sphere that the class takes.
+_SHARES = real(1e-100, 1.0 - 1e-9, open_low=False)
+
+
+def _privunit(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
+    """Bhowmick et al. 2018: uniform on the cap of share c around x w.p. E c/Z, else off it.
+
+    Inputs are quarter turns on a great circle. Every point is off the cap of the opposite input.
+    Caps of a share m <= 1/2 at the four turns: opposite ones are disjoint, neighbours share
+    what `orthogonal_overlap` says. A cap above 1/2 is all but the cap of 1 - c opposite to it.
+    """
+    d, eps0 = whole(mechanism, "d", 2), positive(mechanism, "eps0")
+    c = mechanism.get("c")
+    if not isinstance(c, float) or not 0.0 < c < 1.0:
+        raise ParameterError(f"c = {c!r}: wanted a share in (0, 1)")
+    for x in inputs:
+        if isinstance(x, bool) or x not in (0, 1, 2, 3):
+            raise ParameterError(f"input = {x!r}: wanted a quarter turn, 0 to 3")
+    share = Fraction(c)
+    small = min(share, 1 - share)
+    shared: arb | None = arb(0)
+    if any((x - y) % 2 for x in inputs for y in inputs):
+        shared = orthogonal_overlap(small, d)
+    m, total = rational_ball(small), rational_ball(share) * eps0.expm1() + 1
+    parts = [(1 - 4 * m + 4 * shared, frozenset[int]())]
+    for j in range(4):
+        parts.append((m - 2 * shared, frozenset({j})))
+        parts.append((shared, frozenset({j, (j + 1) % 4})))
+    merged: dict[Favours, arb] = {}
+    for mass, inside in parts:
+        hits = flags(x in inside if share == small else (x + 2) % 4 not in inside for x in inputs)
+        merged[hits] = merged.get(hits, arb(0)) + mass
+    # Shares that cancel exactly, as 1 - 4 m + ... + 2 m of antipodal inputs.
+    found = []
+    for hits, mass in merged.items():
+        if not mass >= 0 and mass.contains(0):
+            continue
+        found.append((mass / total, hits))
+    return two_levels(found, eps0)
+
+
+RECORDS = {
+    "privunit": Record(
+        ranges={"d": DOMAIN, "c": _SHARES, "eps0": EPS0},
+        law=_privunit,
+        pair=lambda _: (0, 2),  # antipodal
+        pair_step=LEAST_OVERLAP,
+    ),
+}
