@@ -14,7 +14,7 @@ from shuffledp.ball.pairs import ordered_pairs
 from shuffledp.ball.rounds import first_by_symmetry
 from shuffledp.certificate import issue, to_dict
 from shuffledp.certificate.composed import _values_hold
-from shuffledp.certificate.decide import _compare, mechanism_of
+from shuffledp.certificate.decide import _compare
 from shuffledp.certificate.model import ComposedWitness
 from shuffledp.deployment import account, load
 
@@ -181,7 +181,7 @@ def test_every_value_of_the_curve_is_looked_at(which, stride, request):
     """Each in turn 2 % smaller: no other one makes up for it."""
     content = request.getfixturevalue(which)
     scenario = content["scenarios"][0]
-    mechanism = mechanism_of(content["deployment"]["content"]["randomizer"])
+    mechanism = content["deployment"]["content"]["randomizer"]
     witness = ComposedWitness.model_validate_json(json.dumps(upper(content)["witness"]))
     calls = [
         {"mechanism": mechanism, "analysis": "blanket", "x0": x0, "x1": x1}

@@ -43,7 +43,6 @@ __all__ = [
     "check_claim",
     "claimed_at",
     "left_over",
-    "mechanism_of",
     "number_fault",
     "shown",
     "target_fault",
@@ -205,14 +204,14 @@ def _calls(certificate: Certificate, claim: AnyClaim) -> Iterable[dict[str, Any]
         return
     if witness.analysis in {STEALING, ALONE} and not by_blanket:
         yield {
-            "mechanism": mechanism_of(parameters),
+            "mechanism": parameters,
             "analysis": witness.analysis,
             "free": _free_numbers(witness),
         }
         return
     if search_of(witness.analysis) is not None:
         yield {
-            "mechanism": mechanism_of(parameters),
+            "mechanism": parameters,
             "analysis": witness.analysis,
             **_held(witness),
         }
@@ -235,10 +234,10 @@ def _calls(certificate: Certificate, claim: AnyClaim) -> Iterable[dict[str, Any]
 
 def left_over(parameters: Mapping[str, Any], eps0: float) -> float:
     """log of the divergence that is left at eps0, of any two values; -inf if none is."""
-    mechanism = without_limit(mechanism_of(parameters))
+    mechanism = without_limit(parameters)
     return max(
         log_delta(mechanism, analysis="local", n=1, epsilon=eps0, x0=x0, x1=x1)[1]
-        for x0, x1 in ordered_pairs(without_limit(parameters))
+        for x0, x1 in ordered_pairs(mechanism)
     )
 
 
@@ -262,17 +261,7 @@ def _member(parameters: Mapping[str, Any], member: str | None = None) -> dict[st
         return {**_MEMBERS[member or "binary-rr"], "eps0": parameters["eps0"]}
     if member is not None:
         raise NotCertified(f"witness.member = {member!r}: wanted none, of one mechanism")
-    return mechanism_of(parameters)
-
-
-def mechanism_of(parameters: Mapping[str, Any]) -> dict[str, Any]:
-    """Under the names the verifier has: BLH and OLH are local hashing with their own l."""
-    found = dict(parameters)
-    if found["name"] == "blh":
-        found |= {"name": "local-hash", "l": 2}
-    elif found["name"] == "olh":
-        found |= {"name": "local-hash", "l": round(math.exp(found["eps0"])) + 1}
-    return found
+    return dict(parameters)
 
 
 def _compare(
