@@ -10,13 +10,15 @@ import pytest
 from flint import arb, ctx
 
 import shuffledp as sd
-from frontend.test_statements import TEXTS, UNKNOWN, deployment
+from frontend.test_statements import TEXTS, UNKNOWN, applies, deployment
 from shuffledp import ball
+from shuffledp.analysis import analysis_named
 from shuffledp.ball.labels import others_of
 from shuffledp.ball.laws import finite_law
 from shuffledp.ball.pairs import ordered_pairs
 from shuffledp.ball.parameters import known_mechanisms
 from shuffledp.ball.registry import RECORDS
+from shuffledp.ball.statements import upper_statement
 from shuffledp.multimessage import protocol_names
 from shuffledp.page import browser
 
@@ -154,3 +156,17 @@ def test_hashing_by_its_own_number_of_values(name, l):
     found = finite_law(table, (0, 1, 2))
     wanted = finite_law({**table, "name": "local-hash", "l": l}, (0, 1, 2))
     assert [str(one) for one in found] == [str(one) for one in wanted]
+
+
+@pytest.mark.parametrize("kind", TEXTS)
+@pytest.mark.parametrize("key", ["label-stealing", "lone-jump", "binary-exact", "exhaustive"])
+def test_what_is_known_for_an_analysis_is_what_the_library_knows(kind, key):
+    """The same mechanisms have it, by the same theorem."""
+    source, found = (
+        deployment(TEXTS[kind]).accountant(50).source,
+        upper_statement(TABLES[kind], key),
+    )
+    if not applies(source, key):
+        assert found is None
+        return
+    assert found.to_dict() == analysis_named(key).theorem_for(source).to_dict()

@@ -17,7 +17,7 @@ from shuffledp.errors import NotCertified, ParameterError
 from ._flint import arb
 from .levels import place
 from .outputs import Law, OutputClass, Parameters, positive, rational_ball, whole
-from .ranges import EPS0, FLAG, INTERVAL, integer, real
+from .ranges import EPS0, FLAG, INTERVAL, PART, integer
 from .record import Masses, Others, Pair, Record, Step
 from .theorems import CLAMPED_END_POINTS, CORNER_TRIPLES, END_POINTS, SHIFTED_TRIPLES
 
@@ -26,8 +26,8 @@ __all__ = ["RECORDS", "gaussian_law"]
 _MOST_CLASSES = 6_000
 # As in the theorem's statement: distances that are looked at one by one.
 _MOST_SHIFTS = 28
-# Of the class: on how many integers its reports may be.
-_INTEGERS = 1 << 22
+# Of the class: on how many integers its reports may be, and its sigma.
+_INTEGERS, _SIGMAS = 1 << 22, (0.01, 1e6)
 # Where nothing is said of how much may be cut off.
 _LOG_CUT = -60.0
 
@@ -200,7 +200,8 @@ def _stairs(mechanism: Parameters) -> Iterator[list[Masses]]:
 def _integers(value: Any, table: Parameters) -> bool:
     """Reports fall on four million integers at most: the inputs, and all that is likely beside."""
     top = table["top"]
-    if type(value) is not float or type(top) is not int or not 0.01 <= value <= 1e6:
+    known = type(value) is float and type(top) is int
+    if not known or not _SIGMAS[0] <= value <= _SIGMAS[1]:
         return False
     # P(|K| > reach) < e^-691 < 1e-299.
     reach = math.ceil(value * math.sqrt(2.0 * 691.0) + 1.0)
@@ -259,11 +260,7 @@ RECORDS = {
         others=_geometric_shifts,
     ),
     "staircase": Record(
-        ranges={
-            "eps0": EPS0,
-            **INTERVAL,
-            "width": real(1e-100, 1.0 - 1e-9, open_low=False),
-        },
+        ranges={"eps0": EPS0, **INTERVAL, "width": PART},
         law=_staircase_law,
         pair=lambda m: (m["low"], m["high"]),
         pair_step=END_POINTS,

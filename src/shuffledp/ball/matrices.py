@@ -25,7 +25,7 @@ __all__ = ["RECORDS"]
 
 # As in the theorem's statement: so many inputs are looked at one by one.
 _MOST_INPUTS = 12
-# How far sums of probabilities may be from one.
+# Of the class: how far sums of probabilities may be from one.
 _SLACK = 1e-9
 
 

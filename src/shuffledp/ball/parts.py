@@ -27,7 +27,7 @@ _UNIT = 1 << 64
 _MOST_CLASSES = 20_000
 # Classes of outputs of all combinations of labels together.
 _MOST_MASSES = 300_000
-# How far shares may be from one together.
+# Of the class: how far shares may be from one together.
 _SLACK = 1e-9
 # What the levels of a tree may be: the parameter that is the size of the domain.
 _DOMAINS = {"k-rr": "k", "oue": "d", "rappor": "d", "olh": "domain", "blh": "domain"}

@@ -18,6 +18,7 @@ __all__ = [
     "FAR",
     "FLAG",
     "INTERVAL",
+    "PART",
     "SHARE",
     "integer",
     "is_minus_zero",
@@ -80,6 +81,8 @@ def _above_low(value: Any, table: Parameters) -> bool:
 FLAG: Range = ("true or false", _flag)
 COUNT, DOMAIN = integer(1), integer(2, _MOST_ITEMS)
 EPS0, SHARE = real(0.0, _EPS0), real(0.0, 1.0)
+# Of the classes: a part of a whole that leaves something of it.
+PART = real(1e-100, 1.0 - 1e-9, open_low=False)
 INTERVAL: dict[str, Range] = {
     "low": real(-FAR, FAR, open_low=False),
     "high": ("a number above low", _above_low),

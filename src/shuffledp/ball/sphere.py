@@ -11,14 +11,11 @@ from ._flint import arb
 from .caps import orthogonal_overlap
 from .levels import Favours, flags, two_levels
 from .outputs import Law, Parameters, positive, rational_ball, whole
-from .ranges import DOMAIN, EPS0, real
+from .ranges import DOMAIN, EPS0, PART
 from .record import Record
 from .theorems import LEAST_OVERLAP
 
 __all__ = ["RECORDS"]
-
-# Shares of the sphere that the class takes.
-_SHARES = real(1e-100, 1.0 - 1e-9, open_low=False)
 
 
 def _privunit(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
@@ -60,7 +57,7 @@ def _privunit(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
 
 RECORDS = {
     "privunit": Record(
-        ranges={"d": DOMAIN, "c": _SHARES, "eps0": EPS0},
+        ranges={"d": DOMAIN, "c": PART, "eps0": EPS0},
         law=_privunit,
         pair=lambda _: (0, 2),  # antipodal
         pair_step=LEAST_OVERLAP,
