@@ -47,6 +47,14 @@ TABLES = {
 }
 
 
+# Those that may be parts.
+PARTS = [
+    kind
+    for kind, table in TABLES.items()
+    if RECORDS[table["name"]].inside and RECORDS[table["name"]].kind == "randomizer"
+]
+
+
 def makes_records(tree):
     """Whether a module's text has records of its own."""
     made = [node.targets for node in tree.body if isinstance(node, ast.Assign)]
@@ -170,3 +178,22 @@ def test_what_is_known_for_an_analysis_is_what_the_library_knows(kind, key):
         assert found is None
         return
     assert found.to_dict() == analysis_named(key).theorem_for(source).to_dict()
+
+
+@pytest.mark.parametrize("kind", PARTS)
+@pytest.mark.parametrize("made", ["sampled", "joint"])
+def test_a_part_s_labels_are_used_where_the_library_uses_them(kind, made):
+    """Those of noise are not where it is sampled, and of most others not in a joint report."""
+    part, table = deployment(TEXTS[kind]).accountant(50).source, TABLES[kind]
+    if made == "sampled":
+        source = sd.PoissonSubsample(randomizer=part, rate=0.5)
+        whole = {"name": source.name, "randomizer": table, "rate": 0.5}
+    else:
+        source = sd.Joint(randomizers=(part, sd.KRR(k=3, eps0=1.0)))
+        parts = [table, {"name": "k-rr", "k": 3, "eps0": 1.0}]
+        whole = {"name": source.name, "randomizers": parts, "hamming": None}
+    found = upper_statement(whole, "label-stealing")
+    assert (found is not None) == applies(source, "label-stealing")
+    if found is not None:
+        theorem = analysis_named("label-stealing").theorem_for(source)
+        assert found.to_dict() == theorem.to_dict()
