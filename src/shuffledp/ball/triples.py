@@ -118,7 +118,9 @@ def log_delta_stealing(
         raise ParameterError(f"free: {len(numbers)} sets of numbers, wanted {len(pairs)}")
     if not (math.isfinite(epsilon) and epsilon >= 0.0):
         raise ParameterError(f"epsilon = {epsilon!r}: wanted a finite number >= 0")
-    with ctx.workprec(INTERVAL_BITS if mechanism["name"] in INTERVAL_NOISE else _BITS):
+    looked_at = others_of(mechanism)
+    on_interval = looked_at is not None and looked_at.how == "span"
+    with ctx.workprec(INTERVAL_BITS if on_interval else _BITS):
         make = _maker(mechanism, arb(epsilon), guess)
         found = (make(pair, free) for pair, free in zip(pairs, numbers, strict=True))
         return log_bound(found, numbers, n, enough=enough)
