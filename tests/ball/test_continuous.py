@@ -10,11 +10,17 @@ from shuffledp.ball.api import log_delta
 from shuffledp.ball.claim import check_claim
 from shuffledp.ball.continuous import ContinuousPair, _within, continuous_terms
 from shuffledp.ball.contour import PrecisionError, positive_part_by_contour
-from shuffledp.ball.densities import Line, Piece, noise_of
+from shuffledp.ball.densities import Line, Piece
 from shuffledp.ball.divergence import log_divergence
 from shuffledp.ball.gains import GainLaw
 from shuffledp.ball.powers import Difference
+from shuffledp.ball.registry import RECORDS
 from shuffledp.errors import NotCertified, ParameterError
+
+
+def noise_of(mechanism):
+    return RECORDS[mechanism["name"]].noise(mechanism)
+
 
 LAPLACE = {"name": "laplace", "eps0": 1.0, "low": 0.0, "high": 1.0, "binary": False}
 GAUSSIAN = {"name": "gaussian", "sigma": 2.0, "low": 0.0, "high": 1.0}

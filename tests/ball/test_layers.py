@@ -8,12 +8,18 @@ from flint import acb, arb, ctx
 
 from shuffledp.ball import api
 from shuffledp.ball.continuous import ContinuousPair, _layers, _outline, _Source
-from shuffledp.ball.densities import Piece, noise_of
+from shuffledp.ball.densities import Piece
 from shuffledp.ball.gains import ByParts, Run
 from shuffledp.ball.layers import Layer, layers_below, missing, missing_in_floats
 from shuffledp.ball.powers import Power
 from shuffledp.ball.quadrature import Band, Sketch, gain_at
+from shuffledp.ball.registry import RECORDS
 from shuffledp.ball.transform import Tilted, _Rough
+
+
+def noise_of(mechanism):
+    return RECORDS[mechanism["name"]].noise(mechanism)
+
 
 FREQUENCIES = [0.0, 1e-6, 0.01, 0.1, 0.5, 1.0, 1.7, 2.3, 3.0, 4.4, 6.0, 9.0, 20.0, 77.0, 1000.0]
 GAUSSIAN = {"name": "gaussian", "sigma": 1.0, "low": 0.0, "high": 1.0}
@@ -96,7 +102,10 @@ def test_floats_say_about_the_same(t):
 
 def source_of(mechanism, eps, x2):
     pair = ContinuousPair(
-        lambda: noise_of(mechanism), arb(0), arb(1), None if x2 is None else arb(x2)
+        lambda: noise_of(mechanism),
+        arb(0),
+        arb(1),
+        None if x2 is None else arb(x2),
     )
     return _Source(pair.noise(), arb(eps), _outline(pair, arb(eps), -6.0), -60.0)
 
