@@ -6,7 +6,9 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr
 
+import shuffledp as sd
 from shuffledp.composition import Round, compose
+from shuffledp.composition.aims import Aim, Aims
 from shuffledp.composition.curve import Envelope
 from shuffledp.composition.delta import log_delta
 from shuffledp.composition.dots import upper_pair
@@ -191,3 +193,18 @@ def test_eps_ends_where_delta_meets_the_target():
     rounds = composed(Gaussian())
     upper = rounds.upper_epsilon(delta=DELTA)
     assert rounds.log_upper(upper * (1.0 - 1e-4)) > math.log(DELTA)
+
+
+def test_dots_are_placed_for_slow_curves_where_estimates_serve():
+    slow = sd.shuffle(sd.Laplace(eps0=1.0), n=1000).as_round()
+    quick = sd.shuffle(sd.KRR(k=3, eps0=1.0), n=1000).as_round()
+    assert slow.placed
+    assert not quick.placed
+    aims = Aims([(slow, 4)], 6e-3)
+    assert not Aims([(quick, 4)], 6e-3).serve(-20.0)
+    # Of four rounds: one has a quarter of delta, and levels are e^-14 below that.
+    target = math.log(1e-11)
+    assert aims.serve(target + 0.4 - math.log(4) - 14.0)
+    assert not aims.serve(target + 0.3 - math.log(4) - 14.0)
+    for level, some in ((-30.0, True), (-60.0, False)):
+        assert bool(aims.places(0, level, 0, Aim(aims.tilt_at(0.3, level), 0.3))) is some
