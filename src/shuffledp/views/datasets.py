@@ -85,16 +85,7 @@ def _up(times: Fraction, eps0: float) -> float:
 
 
 def searched(view: AddedUp, *, quantity: Quantity, value: float) -> Bound:
-    """eps (or delta) of sums of bits, with the values that ``shuffledp verify`` recomputes.
-
-    Parameters
-    ----------
-    view : AddedUp
-        What is added up, and how often.
-    quantity : {"epsilon", "delta"}
-        What is bounded.
-    value : float
-        What is held fixed: delta for "epsilon", eps for "delta".
+    """Both ends for sums of bits, by every data set: what ``views.certified`` has, noise apart.
 
     Raises
     ------
