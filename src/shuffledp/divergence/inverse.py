@@ -8,7 +8,7 @@ tight, move the proposal; what is returned follows from them by convexity (docs/
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from shuffledp.divergence.evaluated import Accuracy, Evaluated, Near, U, middle
@@ -44,6 +44,13 @@ _CORRECTIONS, _STILL = 2, 1e-5
 _SETTLED = 1.2
 # Newton steps for one width; times that the width follows a better slope.
 _NEWTON, _SLOPES = 6, 3
+# A secant is as good as the brackets it joins: so many times their widths apart, it is believed
+# whatever the estimate says; else where it is within so much of the estimate's slope.
+_BELIEVED, _LIKELY = 2.0, 5.0
+# Of a closing search: every so many steps halve; a point's distance from the crossing, at most, in
+# that of the end; what is predicted nearer to the target than this part of a loose bracket is not
+# tried by one.
+_HALVED, _GAINED, _OPEN = 3, 0.7, 0.1
 # A local guarantee below this is the answer: floats near their least leave no digits to search in.
 _SMALLEST_CAP = 1e-290
 
@@ -189,7 +196,8 @@ def _refine(curve: Evaluated, cap: float, accuracy: Accuracy, start: float) -> E
     wide = 1.2 * rtol * near.point < near.value.width / near.slope and near.value.width <= _POOR
     reached = _SETTLED * near.value.width / near.slope if wide else 0.0
     patience = _PATIENCE if math.isfinite(near.value.low) else _LITTLE_PATIENCE
-    _bisect(curve, limit, _Search(rtol=rtol, reached=reached, narrow=width, patience=patience))
+    search = _Search(rtol=rtol, reached=reached, narrow=width, patience=patience, slope=near.slope)
+    _bisect(curve, limit, search)
     low, high = curve.ends()
     if low == 0.0 and curve.below(0.0, LOOSE):
         return EpsilonInterval(0.0, 0.0, 0)
@@ -223,7 +231,8 @@ def _narrowed(curve: Evaluated, near: Near, accuracy: Accuracy, limit: float) ->
             _flank(curve, tight, rtol, limit)
         # The slope is better known afterwards: it may call for brackets narrower still.
         near = _newton(curve, tight, width, limit, rtol=rtol)
-    return near, width
+    # What gave the brackets so far does for the rest, where nothing narrower does better.
+    return near, min(width, _FIRST)
 
 
 def _aimed(curve: Evaluated, near: Near, width: float, limit: float) -> float:
@@ -241,7 +250,6 @@ def _newton(curve: Evaluated, near: Near, width: float, limit: float, *, rtol: f
     for _ in range(_NEWTON):
         if not math.isfinite(found.low) or curve.ends().within(rtol):
             break
-        value = middle(found)
         moved, slope = _moved(curve, Near(point, slope, found), limit)
         if width < _FIRST:
             moved = _aimed(curve, Near(moved, slope, found), width, limit)
@@ -258,11 +266,18 @@ def _newton(curve: Evaluated, near: Near, width: float, limit: float, *, rtol: f
         after = curve.log_delta(moved, width=width)
         if not math.isfinite(after.low):
             break
-        secant = (value - middle(after)) / (moved - point)
-        if 0.2 * slope < secant < 5.0 * slope:
-            slope = secant
+        slope = _secant(Near(point, slope, found), moved, after)
         point, found = moved, after
     return Near(point, slope, found)
+
+
+def _secant(near: Near, moved: float, after: LogInterval) -> float:
+    """The slope between two brackets where they tell it, else the one before."""
+    fallen = middle(near.value) - middle(after)
+    slope = fallen / (moved - near.point)
+    told = abs(fallen) >= _BELIEVED * (near.value.width + after.width)
+    likely = near.slope < _LIKELY * slope < _LIKELY**2 * near.slope
+    return slope if slope > 0.0 and (told or likely) else near.slope
 
 
 def _moved(curve: Evaluated, near: Near, limit: float) -> tuple[float, float]:
@@ -311,17 +326,18 @@ def _push(curve: Evaluated, near: Near, width: float, limit: float, *, up: bool)
 
 
 class _Search(NamedTuple):
-    """When bisection ends: at rtol of eps or at `reached`; after so many undecided points."""
+    """When it ends: at rtol of eps or at `reached`; after so many undecided points. The slope."""
 
     rtol: float
     reached: float
     narrow: float
     patience: int
+    slope: float
 
 
-def _side(curve: Evaluated, point: float, narrow: float) -> int:
+def _side(curve: Evaluated, point: float, widths: Iterable[float]) -> int:
     """1 where delta is certainly below the target, -1 where it is above, 0 where undecided."""
-    for width in (LOOSE, narrow):
+    for width in widths:
         if curve.below(point, width):
             return 1
         if curve.above(point, width):
@@ -329,25 +345,72 @@ def _side(curve: Evaluated, point: float, narrow: float) -> int:
     return 0
 
 
+class _Crossing(NamedTuple):
+    """Where the target is met between brackets on both sides of it; slope and width there."""
+
+    point: float
+    slope: float
+    width: float
+
+    @classmethod
+    def of(cls, curve: Evaluated, slope: float) -> _Crossing | None:
+        """On the line through both brackets where they tell it, else by a slope that is given.
+
+        None where one side is not known, or noise has the brackets in the wrong order.
+        """
+        known = {e: v for e, v in curve.known.items() if math.isfinite(v.low)}
+        above = [e for e, v in known.items() if middle(v) > curve.log_target]
+        left, right = max(above, default=math.inf), min(known.keys() - above, default=0.0)
+        if not left < right:
+            return None
+        slope = _secant(Near(left, slope, known[left]), right, known[right])
+        met = [e + (middle(known[e]) - curve.log_target) / slope for e in (left, right)]
+        return cls(0.5 * sum(met), slope, min(known[left].width, known[right].width))
+
+    def aimed(self, low: float, high: float) -> float:
+        """On the side where the end is farther, off the crossing as far as a bracket is wide."""
+        off = _AIM * self.width / self.slope
+        up = high - self.point > self.point - low
+        far, sign = (high, 1.0) if up else (low, -1.0)
+        # Never so near the end that is known that little is gained.
+        off = min(off, _GAINED * abs(far - self.point))
+        return min(max(self.point + sign * off, low), high)
+
+    def widths(self, point: float, narrow: float) -> tuple[float, ...]:
+        """Of the brackets worth asking for at a point."""
+        near = abs(point - self.point) * self.slope < _OPEN * LOOSE
+        return (narrow,) if near else (LOOSE, narrow)
+
+
 def _bisect(curve: Evaluated, limit: float, search: _Search) -> None:
     """Close in from certified ends where Newton's steps did not (next to the cap, say).
 
-    A point that a loose bracket leaves undecided is tried once more with the narrow one; after a
-    few that stay undecided the search ends there.
+    By secants, with a halving now and then. A point that a loose bracket leaves undecided is tried
+    once more with the narrow one; after a few that stay undecided the search ends there.
     """
     undecided = 0
-    for _ in range(_BISECTIONS):
+    for step in range(1, _BISECTIONS + 1):
         low, high = curve.ends()
         top = limit if high is None else high
         if top - low <= max(search.rtol * top, search.reached):
             break
-        middle = (low * top) ** 0.5 if low > 0.0 and top > 4.0 * low else 0.5 * (low + top)
-        if _side(curve, middle, search.narrow) != 0:
+        crossing = _Crossing.of(curve, search.slope)
+        halved = crossing is None or step % _HALVED == 0
+        point = _middle_of(low, top) if halved else crossing.aimed(low, top)
+        widths = (LOOSE, search.narrow)
+        if crossing is not None:
+            widths = crossing.widths(point, search.narrow)
+        if _side(curve, point, widths) != 0:
             continue
         undecided += 1
         if undecided >= search.patience:
             break
         # Certified ends may still move in from either side of the undecided middle.
-        for point in (0.5 * (low + middle), 0.5 * (middle + top)):
-            if _side(curve, point, search.narrow) != 0:
+        for beside in (0.5 * (low + point), 0.5 * (point + top)):
+            if halved and _side(curve, beside, widths) != 0:
                 break
+
+
+def _middle_of(low: float, high: float) -> float:
+    """Of what is left: by ratio where it spans powers of two."""
+    return (low * high) ** 0.5 if low > 0.0 and high > 4.0 * low else 0.5 * (low + high)
