@@ -14,7 +14,7 @@ from shuffledp.contour import ONE_ROUND
 from shuffledp.contour.integrand import integrand
 from shuffledp.divergence import PairProfile, nodes
 from shuffledp.divergence.gain import atom_gains
-from shuffledp.divergence.nodes import _BulkPowers, node_blocks
+from shuffledp.divergence.nodes import _BulkPowers, _Columns, node_blocks
 from shuffledp.divergence.positive_part import GainSum, expected_positive_part
 from shuffledp.divergence.tilt import find_tilt, log_expm1, log_moment, tilted_law
 from shuffledp.pair import ShuffledPair
@@ -386,14 +386,25 @@ def test_a_node_sum_is_the_transform():
     h, step, count = 0.1 / tilt.alpha, 0.3 * tilt.alpha, 200
     for rare in (True, False):
         chosen = forced(law, n, tilt, rare=rare, alpha=tilt.alpha)
-        row = 0
+        seen = []
         for found in node_blocks(law, n, chosen, step=step, count=count):
+            assert found.first == (not seen)
+            assert found.t.flat[0] == 0.0 or seen
             block = integrand(found, ONE_ROUND, chosen.alpha, h)
-            for upper, err in zip(block.upper.ravel(), block.err.ravel(), strict=True):
-                if row > count:
-                    assert upper == 0.0
+            rows = zip(
+                block.upper.ravel(),
+                block.err.ravel(),
+                found.t.ravel(),
+                np.broadcast_to(found.inside, found.t.shape).ravel(),
+                strict=True,
+            )
+            for upper, err, t, inside in rows:
+                if not inside:
+                    assert upper == err == 0.0
                     continue
-                s = complex(chosen.alpha, row * step)
+                seen.append(round(t / step))
+                assert abs(t - seen[-1] * step) <= 4 * U * t
+                s = complex(chosen.alpha, t)
                 moment = 1.0 + sum(
                     w * (np.exp(s * g) - 1.0) for w, g in zip(law.w, law.g, strict=True)
                 )
@@ -408,7 +419,9 @@ def test_a_node_sum_is_the_transform():
                 value *= np.exp(0.5 * (h * s) ** 2 - 0.5 * (h * chosen.alpha) ** 2)
                 value *= (chosen.alpha / s) ** 2
                 assert abs(value.real - upper) <= 1e-11 * (1.0 + abs(value)) + err
-                row += 1
+        # Each node once, and the one on the axis, which counts once, at the first place.
+        assert sorted(seen) == list(range(count + 1))
+        assert seen[0] == 0
 
 
 def test_exact_arithmetic_of_this_file():
@@ -436,7 +449,7 @@ def test_powers_lost_in_their_rounding_stay_below_their_error():
     """1 + excess is all error here, so the power says nothing: |value| <= error has to hold."""
     law, n = atom_gains(draw(5000, largest=12)[0], 0.1), 10**6
     tilt = replace(find_tilt(law, n), log_m=-36.0, log_scale=-36.0 * n, rare=False)
-    powers = _BulkPowers(law, n, tilt, np.zeros(1))
+    powers = _BulkPowers(law, n, tilt, _Columns(np.zeros(1)))
     for lost in (0.0, 1e-13, 1e-15):
         found = powers._power(np.array([[lost - 1.0 + 0.0j]]), np.array([[1e-13]]), n)
         assert np.all(np.abs(found.value) <= found.err)

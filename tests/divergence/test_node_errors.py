@@ -13,9 +13,8 @@ import pytest
 from flint import acb, arb
 
 from divergence.oracle import ball
-from shuffledp.divergence import nodes
 from shuffledp.divergence.gain import GainLaw
-from shuffledp.divergence.nodes import _BulkPowers, _error_constants, _RarePowers
+from shuffledp.divergence.nodes import _BulkPowers, _Columns, _error_constants, _RarePowers
 from shuffledp.divergence.tilt import Tilt, log_moment
 
 U = 2.0**-53
@@ -76,9 +75,10 @@ def proof_of_moment(law, alpha, x, y, *, centred):
     giant, baby = complex(alpha, x) * law.g, 1j * y * law.g
     k = law.g.size
     first, second = np.abs(np.expm1(giant)), np.abs(np.expm1(baby))
-    eta = law.g_err + 4 * U * (np.abs(law.g) + law.g_err)
+    roundings = 8 if y < 0.0 else 4
+    eta = law.g_err + roundings * U * (np.abs(law.g) + law.g_err)
     rise = np.exp(alpha * (law.g + eta))
-    need = float((law.w * first * second).sum()) * ((2.83 * k + 119.0) * U + law.rel)
+    need = float((law.w * first * second).sum()) * ((1.42 * k + 119.0) * U + law.rel)
     need += law.lost * (U + law.rel)
     if not centred:
         need += float((law.w * (first + second)).sum()) * ((k + 101.0) * U + law.rel)
@@ -87,8 +87,8 @@ def proof_of_moment(law, alpha, x, y, *, centred):
         size = np.abs(z)
         near = ((k + 76.0) * U + law.rel) * kbar(z)
         rest = np.abs(np.expm1(z) - z)
-        roundings = np.where(size < 1.0, 55.0 * size, 20.2 * np.exp(z.real) + 2.1 + 1.5 * size)
-        far = ((k + 4.0) * U + law.rel) * rest + U * roundings
+        lost = np.where(size < 1.0, 55.0 * size, 20.2 * np.exp(z.real) + 2.1 + 1.5 * size)
+        far = ((k + 4.0) * U + law.rel) * rest + U * lost
         need += float((law.w * np.where(size <= 0.25, near, far)).sum())
     need += 1.0 * abs(s) * (law.mean_err + 8 * U * abs(law.mean))
     reach = np.abs(law.g) + eta
@@ -106,25 +106,35 @@ def captured(powers, x, *, centred):
 NODES = (0.0, 1e-4, 0.02, 0.3, math.pi, 10.0 * math.pi)
 
 
+def columns_of(y, mirrored):
+    """A row's offsets, from 0 up, or with their negatives after them."""
+    return _Columns(np.concatenate([y, -y[1:]]) if mirrored else y, mirrored)
+
+
 @pytest.mark.parametrize("name", LAWS)
+@pytest.mark.parametrize("mirrored", [False, True])
 @pytest.mark.parametrize("centred", [False, True])
-def test_moments_claim_what_the_proof_asks_for(name, centred):
+def test_moments_claim_what_the_proof_asks_for(name, centred, mirrored):
     """Theorem 6.13, wherever either form may be used, and beyond."""
     law, largest = LAWS[name], float(np.abs(LAWS[name].g).max())
     # Also rows of nodes that are all near the axis, in units of the largest gain.
     near = [x / largest for x in (0.0, 0.26, 0.4, 0.6, 0.9)]
     rows = ((np.array(NODES), (0.0, 0.1, 0.5, 5.0, 100.0)), (np.array([0.0, 1e-4 / largest]), near))
     for alpha, (y, starts) in itertools.product((0.01, 0.3, 2.0, 0.01 / largest), rows):
-        powers = _BulkPowers(law, 1, tilted(law, 1, alpha), y)
-        powers.baby_rest = nodes.complex_expm1_minus(1j * np.outer(y, law.g))
+        columns = columns_of(y, mirrored)
+        powers = _BulkPowers(law, 1, tilted(law, 1, alpha), columns)
+        powers.prepare_rest()
         for x in starts:
             number, error = captured(powers, x, centred=centred)
-            for column, at in enumerate(y):
+            for column, at in enumerate(columns.y):
+                # A row begins half its width before x.
+                if at < 0.0 and 2.0 * abs(at) >= x:
+                    continue
                 need = proof_of_moment(law, alpha, x, at, centred=centred)
                 assert error[column] >= need * (1.0 - 1e-3)
                 terms = law.w * np.expm1(complex(alpha, x + at) * law.g)
                 exact = complex(terms.sum()) - law.lost
-                size = float(np.abs(terms).sum()) + 1.0 + largest * (x + at)
+                size = float(np.abs(terms).sum()) + 1.0 + largest * (x + abs(at))
                 assert abs(number[column] - exact) <= 1e-12 * size
 
 
@@ -132,7 +142,7 @@ def test_moments_whose_squares_would_overflow():
     """Cauchy and Schwarz with e^600: the plain bound takes over."""
     law = law_of([1e-100, 0.3], [600.0, -1.0])
     y = np.array([0.0, math.pi / 600.0, 1.0])
-    powers = _BulkPowers(law, 1, tilted(law, 1, 1.0), y)
+    powers = _BulkPowers(law, 1, tilted(law, 1, 1.0), _Columns(y))
     for x in (0.0, 1e-3, 0.4):
         _, error = captured(powers, x, centred=False)
         for column, at in enumerate(y):
@@ -149,7 +159,7 @@ def test_powers_claim_what_the_proof_asks_for(n, error):
     law = LAWS["next to one"]
     for log_m in (0.0, -1e-3, 0.5):
         tilt = Tilt(0.1, log_m, n * log_m, rare=False, variance=1.0)
-        powers = _BulkPowers(law, n, tilt, np.zeros(1))
+        powers = _BulkPowers(law, n, tilt, _Columns(np.zeros(1)))
         for point in POINTS:
             size, log = abs(1.0 + point), np.log(1.0 + complex(point))
             if n * (math.log(size) - log_m) > 100.0:
@@ -170,7 +180,7 @@ def test_powers_claim_what_the_proof_asks_for(n, error):
 def test_powers_of_next_to_nothing(n):
     """Where M(s) nearly vanishes: |M|^n up to (floor + e)^n."""
     tilt = Tilt(0.1, 0.2, n * 0.2, rare=False, variance=1.0)
-    powers = _BulkPowers(LAWS["two"], n, tilt, np.zeros(1))
+    powers = _BulkPowers(LAWS["two"], n, tilt, _Columns(np.zeros(1)))
     for off in (0.0, 1e-9, 1e-4, 9e-4):
         for error in (0.0, 1e-6, 1e-3, 0.1):
             found = powers._power(np.array([[-1.0 + off]]), np.array([[error]]), n)
@@ -179,28 +189,32 @@ def test_powers_of_next_to_nothing(n):
             assert gap <= ball(float(found.err[0, 0]))
 
 
+@pytest.mark.parametrize("mirrored", [False, True])
 @pytest.mark.parametrize("name", LAWS)
-def test_rare_moments_claim_what_the_proof_asks_for(name):
+def test_rare_moments_claim_what_the_proof_asks_for(name, mirrored):
     """V and M_- - 1, each by Theorem 6.13 in its plain form."""
-    law, y = LAWS[name], np.array(NODES)
+    law, columns = LAWS[name], columns_of(np.array(NODES), mirrored)
     up = law.active
     for alpha in (0.01, 0.3, 2.0):
-        powers = _RarePowers(law, 1, tilted(law, 1, alpha, rare=True), y)
+        powers = _RarePowers(law, 1, tilted(law, 1, alpha, rare=True), columns)
         for x in (0.0, 0.5, 5.0):
             v, v_err, rest, rest_err = captured(powers, x, centred=False)
             k = law.g.size
-            eta = law.g_err + 4 * U * (np.abs(law.g) + law.g_err)
             rise = law.w * np.exp(alpha * law.g)
-            for column, at in enumerate(y):
+            for column, at in enumerate(columns.y):
+                if at < 0.0 and 2.0 * abs(at) >= x:
+                    continue
+                roundings = 8 if at < 0.0 else 4
+                eta = law.g_err + roundings * U * (np.abs(law.g) + law.g_err)
                 s = complex(alpha, x + at)
-                need = float(rise[up].sum()) * ((2.83 * k + 45.0) * U + law.rel)
+                need = float(rise[up].sum()) * ((1.42 * k + 45.0) * U + law.rel)
                 need += abs(s) * float((rise * eta)[up].sum())
                 assert v_err[0 if v_err.size == 1 else column] >= need * (1.0 - 1e-3)
                 exact = complex((law.w * np.exp(s * law.g))[up].sum())
                 assert abs(v[column] - exact) <= 1e-11 * (1.0 + abs(exact))
                 giant, baby = complex(alpha, x) * law.g, 1j * at * law.g
                 first, second = np.abs(np.expm1(giant)), np.abs(np.expm1(baby))
-                both = (law.w * first * second)[~up].sum() * ((2.83 * k + 119.0) * U + law.rel)
+                both = (law.w * first * second)[~up].sum() * ((1.42 * k + 119.0) * U + law.rel)
                 one = (law.w * (first + second))[~up].sum() * ((k + 101.0) * U + law.rel)
                 need = both + one + (law.w[up].sum() + law.lost) * ((k + 2.0) * U + law.rel)
                 need += abs(s) * float((rise * eta)[~up].sum())
@@ -226,7 +240,7 @@ def test_rare_powers_claim_what_the_proof_asks_for(n, errors):
             whole = n * math.log(abs(1.0 + ratio)) + n * math.log(abs(base))
             scale = max(whole, n * math.log(abs(base)) + math.log(min(n * abs(ratio), 1.0)))
             tilt = Tilt(0.1, 0.0, scale, rare=True, variance=1.0)
-            powers = _RarePowers(law, n, tilt, np.zeros(1))
+            powers = _RarePowers(law, n, tilt, _Columns(np.zeros(1)))
             powers.shift = min(max(n * math.log(abs(base)) - scale, 0.0), 690.0)
             v = ratio * base
             found = powers._power(
@@ -264,7 +278,7 @@ def test_rare_powers_claim_what_the_proof_asks_for(n, errors):
 def test_rare_powers_where_the_rest_vanishes(n, v, error):
     """M_- = 0 up to an error: both powers by themselves."""
     tilt = Tilt(0.1, 0.0, 0.3 * n, rare=True, variance=1.0)
-    powers = _RarePowers(LAWS["two"], n, tilt, np.zeros(1))
+    powers = _RarePowers(LAWS["two"], n, tilt, _Columns(np.zeros(1)))
     for rest in (-1.0, -1.0 + 5e-4, -1.0 - 5e-4j):
         point = np.array([[complex(v)]]), np.array([[error]])
         found = powers._power(*point, np.array([[complex(rest)]]), np.array([[error]]))
@@ -320,7 +334,7 @@ def test_errors_of_the_input(index, n, rare):
     for alpha, sign in itertools.product((0.05, 1.0, 3.0), (-1, 1)):
         tilt = tilted(law, n, alpha, rare=rare)
         w, g, lost = moved(law, sign)
-        powers = (_RarePowers if rare else _BulkPowers)(law, n, tilt, y)
+        powers = (_RarePowers if rare else _BulkPowers)(law, n, tilt, columns_of(y, rare))
         for x in (0.0, 0.7, math.pi / 2, math.pi / 1.8 * 0.9, 30.0):
             found = powers(np.array([x]), centred=False)
             for column, at in enumerate(y):
@@ -344,8 +358,8 @@ def test_centred_errors_of_the_input():
         n, alpha = 1000, 0.02
         tilt = tilted(law, n, alpha)
         y = np.array([0.0, 0.005, 0.02])
-        powers = _BulkPowers(law, n, tilt, y)
-        powers.baby_rest = nodes.complex_expm1_minus(1j * np.outer(y, law.g))
+        powers = _BulkPowers(law, n, tilt, _Columns(y))
+        powers.prepare_rest()
         for sign, lift in itertools.product((-1, 1), (-1, 1)):
             w = [ball(x) for x in law.w]
             g = [ball(x) + ball(err) * sign for x in law.g]

@@ -1,7 +1,7 @@
 """The transform of n gains on a long row of nodes alpha + i t_j, with a bound on the error at each.
 
 t_j = j D with j = p Q + q (giant and baby steps), so that e^{s g} = e^{x_p} e^{y_q} and the sum
-over atoms is one matrix product:
+over atoms is a matrix product, of columns q and -q together: e^{y_q} has conjugates there.
 
     e^{x+y} - 1       = (e^x - 1)(e^y - 1) + (e^x - 1) + (e^y - 1),
     e^{x+y} - 1 - x-y = (e^x - 1)(e^y - 1) + (e^x - 1 - x) + (e^y - 1 - y).
@@ -24,7 +24,7 @@ import numpy.typing as npt
 
 from shuffledp.contour import Nodes
 from shuffledp.divergence.gain import GainLaw
-from shuffledp.divergence.returns import LEAST_COLUMNS, LEVEL, MOST_ATOMS, Returns, Rows
+from shuffledp.divergence.returns import LEAST_COLUMNS, LEVEL, MOST_ATOMS, Returns
 from shuffledp.divergence.tilt import Tilt, weighted_exponential
 from shuffledp.numerics.elementary import (
     SERIES,
@@ -34,7 +34,7 @@ from shuffledp.numerics.elementary import (
     complex_log1p,
 )
 from shuffledp.numerics.rounding import capped, grown
-from shuffledp.pair import UNIT_ROUNDOFF, Array
+from shuffledp.pair import UNIT_ROUNDOFF, Array, Indices
 
 U = UNIT_ROUNDOFF
 Real = npt.NDArray[np.floating[Any]]
@@ -51,9 +51,74 @@ _FLOOR = 1e-3
 _ENOUGH = 2
 # Elementary functions are taken to be within 4 ulp (8 u); tests hold them to it.
 _FUNCTION = 32.0
+# Four real sums of K products make a complex one: sqrt(2) K roundings (theory.md, Theorem 6.13).
+_SUMS = 1.5
 
 # What overflows is an error that says nothing, or a value that ``capped`` leaves behind.
 _quiet = np.errstate(over="ignore", invalid="ignore")
+
+
+class _Columns(NamedTuple):
+    """Offsets y of the nodes of a row; ``mirrored``: 0, y_1 .. y_h, -y_1 .. -y_h."""
+
+    y: Real
+    mirrored: bool = False
+
+    @property
+    def half(self) -> Real:
+        """Those of which the others' exponentials are conjugates: all where none are."""
+        return self.y[: self.y.size // 2 + 1] if self.mirrored else self.y
+
+
+class _Grid(NamedTuple):
+    """Nodes t = (p width + q) D: the rows p that are looked at, and the columns q of each.
+
+    ``mirrored``: q is 0, 1 .. h, -1 .. -h, of width 2 h + 1; else 0 .. width - 1.
+    ``gone``: how many nodes are in rows that are left out.
+    """
+
+    rows: Indices
+    places: Indices
+    mirrored: bool
+    gone: int
+
+    @property
+    def width(self) -> int:
+        """Nodes of a row."""
+        return self.places.size
+
+
+class _Baby:
+    """f(y_q g_j) for odd imaginary arguments y g, as real and imaginary part, of columns and atoms.
+
+    Of columns -q there are no others but the conjugates of those of q.
+    """
+
+    def __init__(self, half: Complex, *, mirrored: bool) -> None:
+        self._real, self._imag = np.ascontiguousarray(half.real), np.ascontiguousarray(half.imag)
+        self._mirrored = mirrored
+
+    def summed(self, weights: Array) -> Complex:
+        """Sums over the atoms, one for each column."""
+        real, imag = self._real @ weights, self._imag @ weights
+        return self._both(real, imag, real, -imag, axis=0)
+
+    def times(self, giant: Complex) -> Complex:
+        """Sums over the atoms of products with the rows of ``giant``: shape (rows, columns)."""
+        parts = np.concatenate([giant.real, giant.imag])
+        (rr, ir), (ri, ii) = (np.split(parts @ b.T, 2) for b in (self._real, self._imag))
+        return self._both(rr - ii, ir + ri, rr + ii, ir - ri, axis=1)
+
+    def _both(self, real: Array, imag: Array, other: Array, beside: Array, *, axis: int) -> Complex:
+        half = real + 1j * imag
+        if not self._mirrored:
+            return half
+        back = np.take(other + 1j * beside, np.arange(1, real.shape[axis]), axis=axis)
+        return np.concatenate([half, back], axis=axis)
+
+    def of_columns(self, sizes: Array) -> Array:
+        """What is even in y, of all columns, from that of the half."""
+        return np.concatenate([sizes, sizes[1:]]) if self._mirrored else sizes
 
 
 class _Powers(NamedTuple):
@@ -68,44 +133,46 @@ def node_blocks(law: GainLaw, n: int, tilt: Tilt, *, step: float, count: int) ->
 
     Of a law of few true atoms, rows on which it is certified to be negligible are left out.
     """
-    columns, chosen = _rows(law, n, tilt, step, count)
-    y = np.arange(columns) * step
-    evaluate = _RarePowers(law, n, tilt, y) if tilt.rare else _BulkPowers(law, n, tilt, y)
-    series, switch = evaluate.centred_rows(columns * step, count // columns + 1)
-    kept = chosen.kept
+    grid = _grid(law, n, tilt, step, count)
+    width, columns = grid.width, _Columns(grid.places * step, grid.mirrored)
+    evaluate = (_RarePowers if tilt.rare else _BulkPowers)(law, n, tilt, columns)
+    kept = grid.rows
+    series, switch = evaluate.centred_rows(width * step, int(kept[-1]) + 1)
     marks = np.searchsorted(kept, [series, switch])
-    edges = sorted({*range(0, kept.size, max(1, _CHUNK // columns)), *map(int, marks), kept.size})
+    edges = sorted({*range(0, kept.size, max(1, _CHUNK // width)), *map(int, marks), kept.size})
     # Everywhere |transform| is at most its value at t = 0; so is the error, whatever else fails.
     mass = _axis_mass(
         evaluate(np.zeros(1), centred=switch > 0), tilt.log_growth(law, n, tilt.alpha)
     )
-    left_out = chosen.gone * math.exp(-LEVEL) * mass * (1.0 + 1e-9) if chosen.gone else 0.0
+    left_out = grid.gone * math.exp(-LEVEL) * mass * (1.0 + 1e-9) if grid.gone else 0.0
     for start, stop in itertools.pairwise(edges):
         row = kept[start:stop]
-        x = row * (columns * step)
+        x = row * (width * step)
         powers = evaluate(x, centred=int(row[-1]) < switch)
         value, err = capped(powers.value, powers.err, mass)
-        t = x[:, None] + y[None, :]
-        # Nodes past the last one asked for are left out, not added.
-        inside = row[:, None] * columns + np.arange(columns)[None, :] <= count
-        yield Nodes(start == 0, t, inside, value, err, left_out if start == 0 else 0.0)
+        place = row[:, None] * width + grid.places[None, :]
+        # Nodes below 0 or past the last one asked for are left out, not added.
+        inside = (place >= 0) & (place <= count)
+        yield Nodes(start == 0, place * step, inside, value, err, left_out if start == 0 else 0.0)
 
 
-def _rows(law: GainLaw, n: int, tilt: Tilt, step: float, count: int) -> tuple[int, Rows]:
+def _grid(law: GainLaw, n: int, tilt: Tilt, step: float, count: int) -> _Grid:
     """How many nodes a row has, and which rows are looked at."""
-    columns = max(LEAST_COLUMNS, math.isqrt(count) + 1)
-    every = Rows(np.arange(count // columns + 1), 0)
+    half = max(LEAST_COLUMNS, math.isqrt(count) + 1) // 2
+    width = 2 * half + 1
+    columns = np.concatenate([np.arange(half + 1), np.arange(-1, -half - 1, -1)])
+    every = _Grid(np.arange((count + half) // width + 1), columns, mirrored=True, gone=0)
     if tilt.rare or law.reach is not None or law.g.size > MOST_ATOMS:
-        return columns, every
+        return every
     returns = Returns(law, n, tilt)
     if not returns.usable:
-        return columns, every
+        return every
     # Half of where it is not negligible: longer rows hold much that is, shorter ones cost more.
-    short = max(LEAST_COLUMNS, int(min(0.5 * returns.width() / step, columns)))
+    short = max(LEAST_COLUMNS, int(min(0.5 * returns.width() / step, width)))
     some = returns.rows(step, short, count // short + 1)
-    if _ENOUGH * some.kept.size * short > every.kept.size * columns:
-        return columns, every
-    return short, some
+    if _ENOUGH * some.kept.size * short > every.rows.size * width:
+        return every
+    return _Grid(some.kept, np.arange(short), mirrored=False, gone=some.gone)
 
 
 def _axis_mass(axis: _Powers, log_growth: float) -> float:
@@ -119,15 +186,18 @@ def _axis_mass(axis: _Powers, log_growth: float) -> float:
 class _BulkPowers:
     """exp(n (log M(s) - log_m)) from M(s) - 1."""
 
-    def __init__(self, law: GainLaw, n: int, tilt: Tilt, y: Real) -> None:
+    def __init__(self, law: GainLaw, n: int, tilt: Tilt, columns: _Columns) -> None:
         self.law, self.n, self.tilt = law, n, tilt
-        self.y = y
-        phase = 1j * np.outer(y, law.g)
-        self.baby = complex_expm1(phase)
-        self.baby_size = np.abs(self.baby) @ law.w
-        self.baby_square = np.sqrt(np.abs(self.baby) ** 2 @ law.w)
+        self.columns, self.y = columns, columns.y
+        self.phase = 1j * np.outer(columns.half, law.g)
+        half = complex_expm1(self.phase)
+        self.baby = _Baby(half, mirrored=columns.mirrored)
+        size = np.abs(half)
+        self.baby_size = self.baby.of_columns(size @ law.w)
+        self.baby_square = self.baby.of_columns(np.sqrt(size**2 @ law.w))
+        self.baby_sum = self.baby.summed(law.w)
         self.constants = _error_constants(law, tilt.alpha)
-        self.function = (4.0 * law.g.size + 4.0 * _FUNCTION) * U + 2.0 * law.rel
+        self.function = (_SUMS * law.g.size + 4.0 * _FUNCTION) * U + 2.0 * law.rel
 
     def centred_rows(self, stride: float, rows: int) -> tuple[int, int]:
         """How many of the first rows need the series alone, and how many the centred form.
@@ -142,8 +212,14 @@ class _BulkPowers:
         reach = min((c.first - c.mean) / c.centred, _LARGEST_PHASE / largest)
         whole = _rows_within(reach, alpha, stride, rows)
         if whole:
-            self.baby_rest = complex_expm1_minus(1j * np.outer(self.y, self.law.g))
+            self.prepare_rest()
         return _rows_within(min(reach, SERIES / largest), alpha, stride, rows), whole
+
+    def prepare_rest(self) -> None:
+        """What the centred form needs of the columns."""
+        rest = complex_expm1_minus(self.phase)
+        self.rest = _Baby(rest, mirrored=self.columns.mirrored).summed(self.law.w)
+        self.rest_size = self.baby.of_columns(np.abs(rest) @ self.law.w)
 
     def __call__(self, x: Real, *, centred: bool) -> _Powers:
         law, n = self.law, self.n
@@ -151,7 +227,7 @@ class _BulkPowers:
         giant = complex_expm1(z)
         weighted = giant * law.w
         s = np.hypot(self.tilt.alpha, x[:, None] + self.y[None, :])
-        excess = weighted @ self.baby.T - law.lost
+        excess = self.baby.times(weighted) - law.lost
         row = np.abs(weighted).sum(axis=1)
         # Cauchy and Schwarz; where a square would overflow |e^{iy} - 1| <= 2 must do.
         grown = np.abs(giant) * np.sqrt(law.w)
@@ -163,25 +239,25 @@ class _BulkPowers:
         if centred:
             rest = complex_expm1_minus(z) * law.w
             excess += rest.sum(axis=1)[:, None]
-            excess += (self.baby_rest @ law.w)[None, :]
+            excess += self.rest[None, :]
             mean = (self.tilt.alpha + 1j * (x[:, None] + self.y[None, :])) * law.mean
             excess += mean
-            size = (
-                size + np.abs(rest).sum(axis=1)[:, None] + (np.abs(self.baby_rest) @ law.w)[None, :]
-            )
-            drift = c.mean * s + c.centred * s**2 + 4 * U * np.abs(mean) + self._subtraction(s)
+            size = size + np.abs(rest).sum(axis=1)[:, None] + self.rest_size[None, :]
+            # Where y < 0 the giant step is farther out than the node.
+            reach = np.hypot(self.tilt.alpha, x[:, None] + np.abs(self.y)[None, :])
+            drift = c.mean * s + c.centred * s**2 + 4 * U * np.abs(mean) + self._subtraction(reach)
         else:
-            excess += weighted.sum(axis=1)[:, None] + (self.baby @ law.w)[None, :]
+            excess += weighted.sum(axis=1)[:, None] + self.baby_sum[None, :]
             size = size + row[:, None] + self.baby_size[None, :]
             drift = c.first * s
         error = self.function * size + drift + c.cells(s)
         return self._power(excess, error, n)
 
-    def _subtraction(self, s: Array) -> Array:
+    def _subtraction(self, reach: Array) -> Array:
         """e^z - 1 - z by subtraction, for atoms too far out for the series: 96 u |z| each."""
         size = np.abs(self.law.g)
-        far = size * float(s.max()) > 0.9 * SERIES
-        return 96.0 * U * float((self.law.w * size)[far].sum()) * s
+        far = size * float(reach.max()) > 0.9 * SERIES
+        return 96.0 * U * float((self.law.w * size)[far].sum()) * reach
 
     @_quiet
     def _power(self, excess: Complex, error: Array, n: int) -> _Powers:
@@ -215,17 +291,20 @@ class _RarePowers:
     the two powers are subtracted as they are.
     """
 
-    def __init__(self, law: GainLaw, n: int, tilt: Tilt, y: Real) -> None:
-        self.n, self.tilt, self.y = n, tilt, y
+    def __init__(self, law: GainLaw, n: int, tilt: Tilt, columns: _Columns) -> None:
+        self.n, self.tilt, self.y = n, tilt, columns.y
         up, down = law.active, ~law.active
         self.up_w, self.up_g = law.w[up], law.g[up]
         self.down_w, self.down_g = law.w[down], law.g[down]
-        self.up_baby = np.exp(1j * np.outer(y, self.up_g))
-        self.down_baby = complex_expm1(1j * np.outer(y, self.down_g))
-        self.down_size = np.abs(self.down_baby) @ self.down_w
+        half = columns.half
+        self.up_baby = _Baby(np.exp(1j * np.outer(half, self.up_g)), mirrored=columns.mirrored)
+        down_half = complex_expm1(1j * np.outer(half, self.down_g))
+        self.down_baby = _Baby(down_half, mirrored=columns.mirrored)
+        self.down_size = self.down_baby.of_columns(np.abs(down_half) @ self.down_w)
+        self.down_sum = self.down_baby.summed(self.down_w)
         self.up_mass = math.fsum(self.up_w) + law.lost
         self.rise = float((self.up_w * np.exp(tilt.alpha * self.up_g)).sum())
-        self.function = (4.0 * law.g.size + 4.0 * _FUNCTION) * U + 2.0 * law.rel
+        self.function = (_SUMS * law.g.size + 4.0 * _FUNCTION) * U + 2.0 * law.rel
         excess = float((self.down_w * np.expm1(tilt.alpha * self.down_g)).sum()) - self.up_mass
         front = n * math.log1p(max(excess, -1.0 + 1e-15)) - tilt.log_scale
         self.shift = min(max(front, 0.0), _LARGEST_SHIFT)
@@ -243,12 +322,12 @@ class _RarePowers:
         s = np.hypot(alpha, x[:, None] + self.y[None, :])
         contour = (alpha + 1j * x)[:, None]
         giant_up = np.asarray(np.exp(contour * self.up_g) * self.up_w, dtype=np.complex128)
-        v = giant_up @ self.up_baby.T
+        v = self.up_baby.times(giant_up)
         v_err = self.function * self.rise + self.up_drift.at(s)
         giant = complex_expm1(contour * self.down_g) * self.down_w
         row = np.abs(giant).sum(axis=1)[:, None]
-        rest = giant @ self.down_baby.T + giant.sum(axis=1)[:, None]
-        rest += (self.down_baby @ self.down_w)[None, :] - self.up_mass
+        rest = self.down_baby.times(giant) + giant.sum(axis=1)[:, None]
+        rest += self.down_sum[None, :] - self.up_mass
         size = 3.0 * row + self.down_size[None, :] + self.up_mass
         rest_err = self.function * size + self.down_drift.at(s)
         return self._power(v, v_err, rest, rest_err)
@@ -325,7 +404,10 @@ class _Constants(NamedTuple):
 def _error_constants(
     law: GainLaw, alpha: float, chosen: npt.NDArray[np.bool_] | slice = slice(None)
 ) -> _Constants:
-    """What the errors of the input and of the products s*g can do to M(s) at Re s = alpha."""
+    """What the errors of the input and of the products s*g can do to M(s) at Re s = alpha.
+
+    A product of two steps is off by 8 u |s g| (docs/theory.md, Theorem 6.13, (a)): 12 u here.
+    """
     w, g, g_err = law.w[chosen], law.g[chosen], law.g_err[chosen]
     top = alpha * (g + g_err)
     if float(top.max(initial=0.0)) > _LARGEST_SHIFT:
