@@ -396,9 +396,10 @@ def _bisect(curve: Evaluated, limit: float, search: _Search) -> None:
             break
         crossing = _Crossing.of(curve, search.slope)
         halved = crossing is None or step % _HALVED == 0
-        point = _middle_of(low, top) if halved else crossing.aimed(low, top)
-        widths = (LOOSE, search.narrow)
+        point = _middle_of(low, top)
+        widths: tuple[float, ...] = (LOOSE, search.narrow)
         if crossing is not None:
+            point = point if halved else crossing.aimed(low, top)
             widths = crossing.widths(point, search.narrow)
         if _side(curve, point, widths) != 0:
             continue
