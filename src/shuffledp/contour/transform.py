@@ -22,9 +22,9 @@ class Nodes(NamedTuple):
     first : bool
         Whether the block begins with t = 0.
     t : ndarray
-        Nodes, >= 0.
+        Nodes; >= 0 where they are inside.
     inside : ndarray of bool
-        False for nodes past the last one asked for, which are left out.
+        False for nodes below 0 and past the last one asked for, which are left out.
     value, err : ndarray
         The transform and a bound on its error; its modulus is nowhere above its value at t = 0.
     left_out : float

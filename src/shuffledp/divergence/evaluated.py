@@ -83,6 +83,9 @@ class Evaluated:
 
         What is known narrower is not asked.
         """
+        if not epsilon >= 0.0:
+            # No estimate leads there; and of no number nothing is certified.
+            return _ANYTHING
         asked, known = self._asked.get(epsilon, ()), self.known.get(epsilon, _ANYTHING)
         if width in asked or known.width <= width:
             return known
@@ -103,7 +106,8 @@ class Evaluated:
         others = [
             (abs(middle(found) - here), point, found)
             for point, found in self.known.items()
-            if _SURE * (found.width + near.value.width) < abs(middle(found) - here) < _REACH
+            if point != near.point
+            and _SURE * (found.width + near.value.width) < abs(middle(found) - here) < _REACH
         ]
         if others:
             _, point, found = min(others)

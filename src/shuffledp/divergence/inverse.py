@@ -48,9 +48,9 @@ _NEWTON, _SLOPES = 6, 3
 # whatever the estimate says; else where it is within so much of the estimate's slope.
 _BELIEVED, _LIKELY = 2.0, 5.0
 # Of a closing search: every so many steps halve; a point's distance from the crossing, at most, in
-# that of the end; what is predicted nearer to the target than this part of a loose bracket is not
-# tried by one.
-_HALVED, _GAINED, _OPEN = 3, 0.7, 0.1
+# that of the end, and at least, in what is asked for; what is predicted nearer to the target than
+# this part of a loose bracket is not tried by one.
+_HALVED, _GAINED, _ENOUGH, _OPEN = 3, 0.7, 0.3, 0.1
 # A local guarantee below this is the answer: floats near their least leave no digits to search in.
 _SMALLEST_CAP = 1e-290
 
@@ -273,11 +273,15 @@ def _newton(curve: Evaluated, near: Near, width: float, limit: float, *, rtol: f
 
 def _secant(near: Near, moved: float, after: LogInterval) -> float:
     """The slope between two brackets where they tell it, else the one before."""
+    if moved == near.point:
+        return near.slope
     fallen = middle(near.value) - middle(after)
     slope = fallen / (moved - near.point)
-    told = abs(fallen) >= _BELIEVED * (near.value.width + after.width)
+    # Brackets may be narrower than their ends are rounded.
+    rounding = 16 * U * (1.0 + abs(after.high))
+    told = abs(fallen) >= _BELIEVED * (near.value.width + after.width + rounding)
     likely = near.slope < _LIKELY * slope < _LIKELY**2 * near.slope
-    return slope if slope > 0.0 and (told or likely) else near.slope
+    return slope if 0.0 < slope < math.inf and (told or likely) else near.slope
 
 
 def _moved(curve: Evaluated, near: Near, limit: float) -> tuple[float, float]:
@@ -356,7 +360,8 @@ class _Crossing(NamedTuple):
     def of(cls, curve: Evaluated, slope: float) -> _Crossing | None:
         """On the line through both brackets where they tell it, else by a slope that is given.
 
-        None where one side is not known, or noise has the brackets in the wrong order.
+        None where one side is not known, or noise has the brackets in the wrong order, or slopes
+        are beyond the floats.
         """
         known = {e: v for e, v in curve.known.items() if math.isfinite(v.low)}
         above = [e for e, v in known.items() if middle(v) > curve.log_target]
@@ -364,17 +369,25 @@ class _Crossing(NamedTuple):
         if not left < right:
             return None
         slope = _secant(Near(left, slope, known[left]), right, known[right])
-        met = [e + (middle(known[e]) - curve.log_target) / slope for e in (left, right)]
-        return cls(0.5 * sum(met), slope, min(known[left].width, known[right].width))
+        if not 0.0 < slope < math.inf:
+            return None
+        met = 0.5 * sum(e + (middle(known[e]) - curve.log_target) / slope for e in (left, right))
+        if not math.isfinite(met):
+            return None
+        return cls(met, slope, min(known[left].width, known[right].width))
 
-    def aimed(self, low: float, high: float) -> float:
-        """On the side where the end is farther, off the crossing as far as a bracket is wide."""
-        off = _AIM * self.width / self.slope
-        up = high - self.point > self.point - low
+    def aimed(self, low: float, high: float, rtol: float) -> float:
+        """On the side where the end is farther, off the crossing as far as a bracket is wide.
+
+        No nearer than is asked for.
+        """
+        # An end may be known by a chord, beyond where the brackets' line would have it.
+        met = min(max(self.point, low), high)
+        up = high - met > met - low
         far, sign = (high, 1.0) if up else (low, -1.0)
+        off = max(_AIM * self.width / self.slope, _ENOUGH * rtol * met)
         # Never so near the end that is known that little is gained.
-        off = min(off, _GAINED * abs(far - self.point))
-        return min(max(self.point + sign * off, low), high)
+        return met + sign * min(off, _GAINED * abs(far - met))
 
     def widths(self, point: float, narrow: float) -> tuple[float, ...]:
         """Of the brackets worth asking for at a point."""
@@ -395,11 +408,13 @@ def _bisect(curve: Evaluated, limit: float, search: _Search) -> None:
         if top - low <= max(search.rtol * top, search.reached):
             break
         crossing = _Crossing.of(curve, search.slope)
-        halved = crossing is None or step % _HALVED == 0
-        point = _middle_of(low, top)
+        point, halved = _middle_of(low, top), True
         widths: tuple[float, ...] = (LOOSE, search.narrow)
         if crossing is not None:
-            point = point if halved else crossing.aimed(low, top)
+            aimed = crossing.aimed(low, top, search.rtol)
+            # What was asked before, or is an end, tells nothing more.
+            halved = step % _HALVED == 0 or not low < aimed < top or aimed in curve.known
+            point = point if halved else aimed
             widths = crossing.widths(point, search.narrow)
         if _side(curve, point, widths) != 0:
             continue
