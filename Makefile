@@ -47,7 +47,8 @@ unexport PYRIGHT_PYTHON_FORCE_VERSION PYRIGHT_PYTHON_PYLANCE_VERSION
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 PIP_INSTALL = $(PY) -m pip install --quiet --disable-pip-version-check
-PYTEST = $(PY) -m pytest -n $(JOBS) -q
+# Each worker begins with tests that stand together: what modules make once is made once.
+PYTEST = $(PY) -m pytest -n $(JOBS) --dist worksteal -q
 
 .PHONY: demo test lint types imports wheel browser unit test-long test-spark test-page bench docs figures format clean
 # But for the checks before the tests, which know nothing of each other.

@@ -366,8 +366,8 @@ def test_rounds_against_all_neighbours_of_each_round(pair):
 
 def test_rounds_say_the_relation_of_each():
     limited = sd.Joint([sd.BinaryRR(eps0=0.5)] * 2, hamming=1)
-    first = sd.shuffle(limited, n=50)
-    other = sd.shuffle(sd.KRR(k=3, eps0=0.5), n=50)
+    first = sd.shuffle(limited, n=10)
+    other = sd.shuffle(sd.KRR(k=3, eps0=0.5), n=10)
     both = sd.compose([(first, 2), other])
     assert both.relation == EachRound((("joint", limited.relation), ("k-rr", REPLACEMENT)))
     for bound in (both.epsilon(delta=1e-6), both.delta(epsilon=0.2), both.renyi(order=2.0)):
@@ -420,7 +420,7 @@ rounds = ROUNDS
 """
 
 
-@pytest.mark.parametrize("rounds", [1, 2])
+@pytest.mark.parametrize("rounds", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_deployments_and_certificates(tmp_path, rounds):
     source = tmp_path / "d.toml"
     source.write_text(LIMITED.replace("ROUNDS", str(rounds)))

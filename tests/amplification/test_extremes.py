@@ -82,7 +82,7 @@ def test_generic_everywhere(n, eps0):
         check(sd.generic(eps0=eps0, n=n, rtol=1e-3), eps0, delta)
 
 
-@pytest.mark.many(3)
+@pytest.mark.many(2)
 @pytest.mark.parametrize("share", [1e-3, 1e-1, 1.0, 30.0])
 @pytest.mark.parametrize("n", [10, 10**5, pytest.param(10**10, marks=pytest.mark.long)])
 def test_few_messages_in_the_blanket(n, share):

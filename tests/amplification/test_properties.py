@@ -75,7 +75,7 @@ def test_order_of_the_analyses(randomizer, n, part):
         assert found.low == -math.inf or arb(found.low) <= local
 
 
-@settings(max_examples=8)
+@settings(max_examples=5)
 @given(randomizers(), user_counts, targets)
 def test_round_trip_of_epsilon_and_delta(randomizer, n, delta):
     accountant = sd.shuffle(randomizer, n=n, rtol=1e-4)

@@ -45,8 +45,8 @@ ASKED_AGAIN = {
 }
 
 
-@pytest.mark.many(4)
-@pytest.mark.parametrize("rounds", [1, 2, 12])
+@pytest.mark.many(3)
+@pytest.mark.parametrize("rounds", [1, 2, pytest.param(12, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", ASKED_AGAIN)
 def test_who_asks_an_accountant_later_reads_that_the_target_is_met(name, rounds):
     family, find, n = ASKED_AGAIN[name]
@@ -77,7 +77,7 @@ def test_who_asks_an_accountant_later_reads_that_the_target_is_met(name, rounds)
         assert asked(found.value).log_upper(epsilon) == found.log_delta
 
 
-@pytest.mark.parametrize("rounds", [1, 12])
+@pytest.mark.parametrize("rounds", [1, pytest.param(12, marks=pytest.mark.long)])
 def test_how_near_the_next_value_is_changes_nothing_else(rounds):
     """Coarse numbers decide nothing, however far apart the values may be."""
     family = FAMILIES["k-rr"]

@@ -18,7 +18,7 @@ def rr(e):
 
 RING = ((1, 1, 0), (0, 1, 1), (1, 0, 1))
 # Several seconds each.
-SLOWER = {"channel", "clamped-laplace", "extremal", "hybrid", "staircase", "hierarchy"}
+SLOWER = {"channel", "clamped-laplace", "extremal", "hybrid", "rappor", "staircase", "hierarchy"}
 LARGEST = {
     "binary-rr": lambda e: sd.BinaryRR(eps0=e),
     "blh": lambda e: sd.BLH(domain=20, eps0=e),

@@ -33,6 +33,7 @@ def wrong_estimates(request, monkeypatch):
     monkeypatch.setattr(Estimates, "log_delta", answer)
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 def test_wrong_estimates_never_part_from_the_truth(mechanism, wrong_estimates):
     """Against the ends that right estimates give, which other tests hold to exact sums."""

@@ -111,7 +111,7 @@ def test_a_domain_of_two_columns_is_checked_too(tmp_path):
         load(path)
 
 
-@pytest.mark.parametrize("mark", ["", "\ufeff"])
+@pytest.mark.parametrize("mark", [pytest.param("", marks=pytest.mark.long), "\ufeff"])
 def test_a_byte_order_mark_is_passed_over_everywhere(tmp_path, mark):
     """A matrix by --matrix, by Channel.from_csv, and a certificate."""
     matrix = tmp_path / "m.csv"

@@ -65,7 +65,6 @@ def verdicts(path):
     ("name", "target"),
     [
         ("k-rr", "delta = 1e-5"),
-        ("channel", "delta = 1e-5"),
         ("k-rr", "epsilon = 0.25"),
         *(
             pytest.param(name, "epsilon = 0.25", marks=pytest.mark.long)
@@ -73,7 +72,7 @@ def verdicts(path):
         ),
         *(
             pytest.param(name, "delta = 1e-5", marks=pytest.mark.long)
-            for name in ("rappor", "generic")
+            for name in ("rappor", "generic", "channel")
         ),
     ],
 )

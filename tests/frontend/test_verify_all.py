@@ -114,7 +114,7 @@ def test_every_registered_name_is_here_or_refused(name):
     assert set(TABLES) <= set(sd.randomizer_names())
 
 
-@pytest.mark.many(5)
+@pytest.mark.many(2)
 @pytest.mark.parametrize(("name", "i"), CASES)
 def test_honest_certificates_are_verified_and_lies_are_not(tmp_path, name, i):
     slow = name in SLOW

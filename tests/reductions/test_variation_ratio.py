@@ -5,7 +5,7 @@ from itertools import pairwise
 
 import pytest
 from flint import arb
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import shuffledp as sd
@@ -265,7 +265,6 @@ def test_gaussian_has_no_q():
 # ------------------------------------------------------------------------------ order of the bounds
 
 
-@settings(max_examples=60)
 @given(channels(zeros=False, largest=3), st.integers(1, 4), st.integers(0, 19))
 def test_exact_blanket_repaired_stronger_clone_clone(channel, n, share):
     """For eps0-LDP channels: exact <= blanket <= repaired VR <= stronger clone <= clone."""

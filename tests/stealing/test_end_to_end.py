@@ -232,6 +232,7 @@ def test_label_stealing_closes_the_ends_of_eps_among_few() -> None:
     assert account.delta(epsilon=bound.upper).upper <= 1e-6
 
 
+@pytest.mark.many(3)
 @pytest.mark.parametrize(
     ("mechanism", "n", "delta"),
     [
