@@ -124,6 +124,39 @@ def test_brackets_as_narrow_as_wanted_bring_the_ends_together(k, rtol, lean, upp
     assert len(profile.asked) <= 12
 
 
+@pytest.mark.parametrize("upper", [True, False])
+@pytest.mark.parametrize("shift", [-0.3, 0.02, 0.3])
+@pytest.mark.parametrize("steeper", [0.2, 1.0, 10.0])
+def test_measured_slopes_are_believed(steeper, shift, upper):
+    """An estimate next to a bend may fall ten times as fast as the curve does."""
+    profile, crossing = Curve(Power(-0.3, 20.0), "bend", lean=0.5), (-0.3 - math.log(1e-7)) / 20.0
+
+    def rough(epsilon, *, above=-math.inf):
+        del above
+        return min(math.log(1e-7) + shift - steeper * 20.0 * (epsilon - crossing), 0.0)
+
+    profile.rough_log_delta = rough
+    found = check([profile], 1e-7, cap=math.inf, rtol=1e-7, upper=upper)
+    assert found.high - found.low <= 1.01e-7 * found.high
+    assert len(profile.asked) <= 14
+
+
+@pytest.mark.parametrize("upper", [True, False])
+@pytest.mark.parametrize("gap", [1e-3, 0.1, 1.0])
+@pytest.mark.parametrize("scaled", [0.7, 1.15, 2.0])
+def test_estimates_that_are_far_off_cost_points_but_end_nowhere_far(scaled, gap, upper):
+    """Brackets far narrower than was asked for, and ends that are known by chords."""
+    curve = Hinges([(0.5, math.exp(0.9)), (0.3, math.exp(0.2))])
+    profile = Curve(curve, (scaled, gap), lean=0.5)
+    exact = profile.rough_log_delta
+    profile.rough_log_delta = lambda epsilon, **_: min(scaled * exact(epsilon), 0.0)
+    delta = float(curve(0.0).mid()) * math.exp(-gap)
+    found = check([profile], delta, cap=0.9 * (1.0 + 1e-12), rtol=1e-9, upper=upper)
+    # Brackets follow the slope at the point that was estimated.
+    assert found.high - found.low <= 1e-4 * found.high
+    assert len(profile.asked) <= 90
+
+
 @pytest.mark.parametrize("wrong", [-0.1, 1.6])
 @pytest.mark.parametrize("upper", [True, False])
 def test_the_worst_of_several(upper, wrong):
