@@ -158,7 +158,7 @@ def test_all_mechanisms(mechanism, n, delta, epsilon, inverse):
 
 
 @pytest.mark.long
-@settings(max_examples=60)
+@settings(max_examples=25)
 @given(
     mechanisms(NAMES),
     users,
