@@ -88,10 +88,10 @@ class _Grid(NamedTuple):
         return self.places.size
 
 
-class _Baby:
-    """f(y_q g_j) for odd imaginary arguments y g, as real and imaginary part, of columns and atoms.
+class _BabySteps:
+    """f(i y_q g_j) of a row's columns q and the atoms j, where f(conj z) = conj f(z).
 
-    Of columns -q there are no others but the conjugates of those of q.
+    Only those of the columns q >= 0 are kept: at -y_q stand their conjugates.
     """
 
     def __init__(self, half: Complex, *, mirrored: bool) -> None:
@@ -191,7 +191,7 @@ class _BulkPowers:
         self.columns, self.y = columns, columns.y
         self.phase = 1j * np.outer(columns.half, law.g)
         half = complex_expm1(self.phase)
-        self.baby = _Baby(half, mirrored=columns.mirrored)
+        self.baby = _BabySteps(half, mirrored=columns.mirrored)
         size = np.abs(half)
         self.baby_size = self.baby.of_columns(size @ law.w)
         self.baby_square = self.baby.of_columns(np.sqrt(size**2 @ law.w))
@@ -218,7 +218,7 @@ class _BulkPowers:
     def prepare_rest(self) -> None:
         """What the centred form needs of the columns."""
         rest = complex_expm1_minus(self.phase)
-        self.rest = _Baby(rest, mirrored=self.columns.mirrored).summed(self.law.w)
+        self.rest = _BabySteps(rest, mirrored=self.columns.mirrored).summed(self.law.w)
         self.rest_size = self.baby.of_columns(np.abs(rest) @ self.law.w)
 
     def __call__(self, x: Real, *, centred: bool) -> _Powers:
@@ -297,9 +297,9 @@ class _RarePowers:
         self.up_w, self.up_g = law.w[up], law.g[up]
         self.down_w, self.down_g = law.w[down], law.g[down]
         half = columns.half
-        self.up_baby = _Baby(np.exp(1j * np.outer(half, self.up_g)), mirrored=columns.mirrored)
+        self.up_baby = _BabySteps(np.exp(1j * np.outer(half, self.up_g)), mirrored=columns.mirrored)
         down_half = complex_expm1(1j * np.outer(half, self.down_g))
-        self.down_baby = _Baby(down_half, mirrored=columns.mirrored)
+        self.down_baby = _BabySteps(down_half, mirrored=columns.mirrored)
         self.down_size = self.down_baby.of_columns(np.abs(down_half) @ self.down_w)
         self.down_sum = self.down_baby.summed(self.down_w)
         self.up_mass = math.fsum(self.up_w) + law.lost
