@@ -214,3 +214,23 @@ def test_ends_of_what_was_evaluated():
         assert high is not None
         assert high - low < 2.1e-4
         assert evaluated.outward == (1.0 if upper else -1.0)
+
+
+def test_of_no_number_nothing_is_certified():
+    curve = Curve(Power(0.0, 1.0), 6)
+    evaluated = inverse.Evaluated(cast("PairProfile", curve), -2.0, upper=True)
+    for epsilon in (math.nan, -1.0):
+        assert evaluated.log_delta(epsilon) == (-math.inf, math.inf)
+        assert not evaluated.below(epsilon, 1e-3)
+        assert not evaluated.above(epsilon, 1e-3)
+    assert evaluated.ends() == (0.0, None)
+    assert curve.asked == {}
+
+
+def test_an_estimate_is_not_tilted_by_the_point_it_passes_through():
+    """What is predicted at a point may differ from what is known there: no line joins the two."""
+    curve = Curve(Power(0.0, 1.0), 7, lean=0.5)
+    evaluated = inverse.Evaluated(cast("PairProfile", curve), -2.0, upper=True)
+    evaluated.log_delta(2.0, width=1e-9)
+    near = inverse.Near(2.0, 1.0, LogInterval(-1.5 - 1e-9, -1.5))
+    assert evaluated.shape(near)(2.0) == pytest.approx(-1.5)
