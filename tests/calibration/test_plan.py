@@ -95,10 +95,10 @@ def test_rounds_of_continuous_noise_are_solved_for_by_estimates_and_the_best_con
     evaluated, confirmed = [], []
     log_upper, certified = Target.log_upper, solve.certified_epsilon
 
-    def counted(self, randomizer, n, rounds):
+    def counted(self, source, n, rounds):
         if rounds > 1:
-            evaluated.append(randomizer.name)
-        return log_upper(self, randomizer, n, rounds)
+            evaluated.append(source)
+        return log_upper(self, source, n, rounds)
 
     def noted(source, n, target):
         confirmed.append(source.name)

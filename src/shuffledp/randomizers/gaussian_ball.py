@@ -33,8 +33,12 @@ from shuffledp.theorems import ANTIPODAL
 U = UNIT_ROUNDOFF
 _LARGEST_RATIO = 20.0
 _FEWEST_STEPS = 2.0**20
-# Cells across: so many of all; they reach so far that 1e-40 is beyond.
-_ACROSS, _SHARE, _REACH, _BULK = 32, 80, 13.6, 5.0
+# Of the cells asked for one in so many along and across, where log ratios move by 20 r and 7 r in
+# all, and the most of them that bounded work allows: a quarter of a million.
+_ALONG, _ACROSS = 80, 256
+_MOST_ALONG, _MOST_ACROSS, _FEWEST = 1024, 256, 16
+# Cells reach so far that 1e-40 is beyond; those of the bulk are even.
+_REACH, _BULK = 13.6, 5.0
 _PAIR = 2
 _RARE = 1e-41
 # Of the distribution functions of SciPy, relative; and of masses of cells, which are differences.
@@ -126,8 +130,7 @@ class GaussianBall(MeanRandomizer):
             return self._along(inputs, cells)
         r = self._reach / self.sigma
         at = np.array([self._place(x) for x in inputs])
-        along = _grid(r, max(16, cells // _SHARE))
-        across = _squares(self.d - 1)
+        along, across = self._cuts(cells)
         left, right = (np.repeat(v, across.size - 1) for v in (along[:-1], along[1:]))
         low, high = (np.tile(v, along.size - 1) for v in (across[:-1], across[1:]))
         ring = _chi_square(self.d - 1, across[:-1], across[1:])
@@ -146,9 +149,7 @@ class GaussianBall(MeanRandomizer):
         edges = [-0.5 * r * (far + r) - 0.5 * bend * (y * y + half) for y in (left, right)]
         there = (mass.max(axis=0) > _SMALLEST) & (blanket > _SMALLEST)
         lost = float(mass[:, ~there].sum()) * 1.01 + 4.0 * _RARE
-        # Neighbours in the list are evaluated together: by the difference of the ends' ratios.
-        ends = np.sinh(r * 0.5 * (left + right)) * np.exp(0.25 * bend * (left * left + high + low))
-        kept = np.flatnonzero(there)[np.argsort(ends[there] * np.exp(0.5 * r * far[there]))]
+        kept = np.flatnonzero(there)
         return JointLaw(
             mass=mass[:, kept],
             blanket=blanket[kept],
@@ -160,8 +161,15 @@ class GaussianBall(MeanRandomizer):
                 blanket_left=edges[0][kept],
                 blanket_right=edges[1][kept],
                 err=err[kept],
+                ordered=False,
             ),
         )
+
+    def _cuts(self, cells: int) -> tuple[Array, Array]:
+        """Cut points along the diameter and of the squared length across, in units of sigma."""
+        along = min(max(_FEWEST, cells // _ALONG), _MOST_ALONG)
+        across = min(max(_FEWEST, cells // _ACROSS), _MOST_ACROSS)
+        return _grid(self._reach / self.sigma, along), _squares(self.d - 1, across)
 
     def _along(self, inputs: tuple[Any, ...], cells: int) -> JointLaw:
         """Of any number of inputs, without what lies across."""
@@ -233,10 +241,11 @@ def _grid(r: float, cells: int) -> Array:
     return np.concatenate([-r - outer[::-1], inner, r + outer])
 
 
-def _squares(freedom: int) -> Array:
-    """Cut points of the squared length across, at even probabilities in the bulk."""
+def _squares(freedom: int, cells: int) -> Array:
+    """Cut points of the squared length across, at even deviations in the bulk."""
     a = 0.5 * freedom
-    z = np.concatenate([np.linspace(-_BULK, _BULK, _ACROSS * 3 // 4), [7.0, 9.0, 11.0, 13.6]])
+    far = np.linspace(_BULK, _REACH, max(5, cells // 4))[1:]
+    z = np.concatenate([np.linspace(-_BULK, _BULK, 3 * cells // 4), far])
     chance = special.ndtr(z[z < 0.0])
     below = 2.0 * special.gammaincinv(a, chance)
     above = 2.0 * special.gammainccinv(a, special.ndtr(-z[z >= 0.0]))

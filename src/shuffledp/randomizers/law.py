@@ -32,6 +32,9 @@ class CellEdges(ByContent):
     wiggle : float or ndarray, shape (C,)
         How much more than between its edges a log density, and how much the logarithm of the slope
         of a log ratio, can vary within a cell, together.
+    ordered : bool
+        False where neighbours in the list are not neighbours in the ratios: cells of two
+        coordinates.
     """
 
     left: Array
@@ -41,6 +44,7 @@ class CellEdges(ByContent):
     err: float | Array
     log_linear: bool = False
     wiggle: float | Array = 0.0
+    ordered: bool = True
 
 
 @dataclass(frozen=True, eq=False, repr=False)

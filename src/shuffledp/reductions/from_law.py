@@ -6,6 +6,7 @@ import numpy as np
 
 from shuffledp import _check
 from shuffledp.errors import NotCertified
+from shuffledp.numerics.merging import as_cells
 from shuffledp.pair import UNIT_ROUNDOFF, Array, RatioRanges, ShuffledPair
 from shuffledp.randomizers import JointLaw, Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS, Input
@@ -117,7 +118,7 @@ def _pair(
     lost_p = float(p[~keep].sum()) * (1.0 + 1e-6) + float(tail[0])
     lost_q = float(q[~keep].sum()) * (1.0 + 1e-6) + float(tail[1])
     w, a, b = reference[keep], p[keep] / reference[keep], q[keep] / reference[keep]
-    return ShuffledPair(
+    pair = ShuffledPair(
         w=w,
         a=a,
         b=b,
@@ -135,6 +136,8 @@ def _pair(
             blur=_blur(law)[keep],
         ),
     )
+    # In no order, groups of neighbours would be wide: cells with moments are sorted at each eps.
+    return pair if law.edges.ordered else as_cells(pair)
 
 
 def _bend(law: JointLaw, reference: tuple[Array, Array]) -> Array:
