@@ -253,12 +253,12 @@ def between(noise, x, left, right):
     return noise.beyond(left - x) - noise.beyond(right - x)
 
 
-def honest():
-    """Noise of 0.7 among 10,000, with the numbers of a claim at eps = 0.158."""
-    randomizer = sd.Gaussian(sigma=0.7)
-    account = sd.shuffle(randomizer, n=10_000)
-    bound = account.delta(epsilon=0.158, analysis="lone-jump")
-    truth = account.delta(epsilon=0.158, analysis="dataset").log_lower
+def honest(sigma=0.7, n=10_000, epsilon=0.158):
+    """Noise with the numbers of a claim at eps."""
+    randomizer = sd.Gaussian(sigma=sigma)
+    account = sd.shuffle(randomizer, n=n)
+    bound = account.delta(epsilon=epsilon, analysis="lone-jump")
+    truth = account.delta(epsilon=epsilon, analysis="dataset").log_lower
     return randomizer.to_dict(), bound.witness["upper"]["alone"], bound.log_upper, truth
 
 
@@ -274,9 +274,13 @@ def test_any_numbers_bound_the_truth_from_above():
 
 
 @pytest.mark.long
-def test_what_is_claimed_is_recomputed():
-    mechanism, numbers, claimed, truth = honest()
-    found = log_delta_alone(mechanism, numbers, n=10_000, epsilon=0.158, guess=claimed)
+@pytest.mark.parametrize(
+    ("sigma", "n", "epsilon", "finer"), [(0.7, 10_000, 0.158, 1), (1.0, 100_000, 0.0135, 2)]
+)
+def test_what_is_claimed_is_recomputed(sigma, n, epsilon, finer):
+    """Among many users cells cost more than smoothing leaves: then in finer ones."""
+    mechanism, numbers, claimed, truth = honest(sigma, n, epsilon)
+    found = log_delta_alone(mechanism, numbers, n=n, epsilon=epsilon, guess=claimed, finer=finer)
     assert truth < found
     assert claimed - 0.01 <= found <= claimed
 

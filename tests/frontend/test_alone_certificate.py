@@ -8,7 +8,7 @@ import pytest
 
 from frontend.edits import caught, outcome, remember, resigned
 from shuffledp.ball.alone import log_delta_alone
-from shuffledp.certificate import issue, to_dict
+from shuffledp.certificate import decide, issue, to_dict
 from shuffledp.certificate.verifier import verify
 from shuffledp.deployment import account, load
 
@@ -60,6 +60,25 @@ def test_an_honest_end_is_verified_and_is_the_sharp_one(content, tmp_path):
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(("more", "calls"), [(0.005, 2), (0.02, 1)])
+def test_what_is_little_above_is_looked_at_in_finer_cells(
+    content, tmp_path, monkeypatch, more, calls
+):
+    asked = []
+
+    def worse(*args, finer, **kwargs):
+        asked.append(finer)
+        return log_delta_alone(*args, finer=finer, **kwargs) + (more if finer == 1 else 0.0)
+
+    monkeypatch.setattr(decide, "log_delta_alone", worse)
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(content))
+    verdicts = {check.verdict for check in verify(path)}
+    assert asked == [1, 2][:calls]
+    assert verdicts == ({"holds"} if calls == 2 else {"holds", "does not hold"})
+
+
+@pytest.mark.long
 def test_an_end_below_what_is_proved_is_refused(content, tmp_path):
     forged = copy.deepcopy(content)
     upper(forged)["value"] *= 0.98
@@ -75,9 +94,12 @@ def test_each_number_edited(content, tmp_path, key):
     new = copy.deepcopy(content)
     upper(new)["witness"]["alone"][key] *= 1.5
     found = outcome(resigned(new), tmp_path / "c.json")
-    value = log_delta_alone(
-        mechanism, upper(new)["witness"]["alone"], n=10_000, epsilon=upper(new)["value"],
-        guess=math.log(1e-6),
+    value = min(
+        log_delta_alone(
+            mechanism, upper(new)["witness"]["alone"], n=10_000, epsilon=upper(new)["value"],
+            guess=math.log(1e-6), finer=finer,
+        )
+        for finer in (1, 2)
     )  # fmt: skip
     assert caught(found) == (value > math.log(1e-6))
 

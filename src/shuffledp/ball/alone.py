@@ -62,6 +62,7 @@ def log_delta_alone(
     n: int,
     epsilon: float,
     guess: float | None = None,
+    finer: int = 1,
 ) -> float:
     """A float certainly not below log of the bound with one distinguished gain at eps.
 
@@ -78,6 +79,9 @@ def log_delta_alone(
         eps >= 0 in nats.
     guess : float, optional
         About log delta: how much of the noise has to be looked at.
+    finer : int
+        So many times as many cells: what they cost falls by about the square of it, and the time
+        grows by it.
 
     Raises
     ------
@@ -96,7 +100,8 @@ def log_delta_alone(
         at = _numbers(numbers)
         noise = noise_on(mechanism, _LOG_CUT if guess is None else guess)
         noise = replace(noise, bulk=_bulk(noise, at))
-        return _log_bound(_laws(noise, _covered(noise, numbers), at, arb(epsilon).exp(), n), at, n)
+        triples = _covered(noise, numbers)
+        return _log_bound(_laws(noise, triples, at, arb(epsilon).exp(), n, finer), at, n)
 
 
 # ------------------------------------------------------------------------------- free numbers
@@ -237,16 +242,16 @@ class _Laws:
     paid: arb
 
 
-def _laws(noise: Noise, triples: list[Triple], at: _Free, grow: arb, n: int) -> _Laws:
+def _laws(noise: Noise, triples: list[Triple], at: _Free, grow: arb, n: int, finer: int) -> _Laws:
     """beta = kappa B, labels (1 - kappa) R_x, joined with probability theta."""
-    ends = cells_of(noise, end_points()._replace(cells=_CELLS), grow)
+    ends = cells_of(noise, end_points()._replace(cells=finer * _CELLS), grow)
     reservoir = [(at.kappa * m, at.theta / at.kappa * g) for m, g in ends.atoms]
     # The blanket outside the cells, its gain taken out: at most anybody's mass there.
     reservoir.append((arb(0).union(arb((at.kappa * ends.outside).upper())), arb(0)))
     mass = sum((m for m, _ in reservoir), arb(0))
     lost = arb(0)
     types: list[_Law] = []
-    for cells in _cells(noise, triples, at, grow, n):
+    for cells in _cells(noise, triples, at, grow, n, finer):
         types.append(_split(_labelled(cells, at, mass), at))
         lost = lost.max((1 - at.theta) * cells.outside)
     positive = sum((m * g.max(arb(0)) for m, g in ends.atoms), arb(0)) + ends.outside
@@ -277,9 +282,12 @@ def _split(atoms: list[Atom], at: _Free) -> _Law:
     return _Law([*small, (sunk, -at.floor)], jumps)
 
 
-def _cells(noise: Noise, triples: list[Triple], at: _Free, grow: arb, n: int) -> Iterator[Cells]:
+def _cells(
+    noise: Noise, triples: list[Triple], at: _Free, grow: arb, n: int, finer: int
+) -> Iterator[Cells]:
     """Cells of each triple: more of them where a first look says that it may matter."""
-    few = [cells_of(noise, triple._replace(cells=_FEW_CELLS), grow) for triple in triples]
+    rough = finer * _FEW_CELLS
+    few = [cells_of(noise, triple._replace(cells=rough), grow) for triple in triples]
     tilts = {at.alpha, at.forward[0], at.forward[-1]}
     levels = []
     for cells in few:
@@ -288,7 +296,7 @@ def _cells(noise: Noise, triples: list[Triple], at: _Free, grow: arb, n: int) ->
     best = [max(column) for column in zip(*levels, strict=True)]
     for triple, cells, level in zip(triples, few, levels, strict=True):
         if any(value > top - _NEAR for value, top in zip(level, best, strict=True)):
-            yield cells_of(noise, triple._replace(cells=_CELLS), grow)
+            yield cells_of(noise, triple._replace(cells=finer * _CELLS), grow)
         else:
             yield cells
 

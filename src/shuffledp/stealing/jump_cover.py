@@ -42,7 +42,7 @@ _NEAR, _FAR = 1.5, 6.0
 # How much delta falls with the gain of jumps, alpha times the gain, is at least taken as that.
 _LEAST_FALL = 2.0
 # Triples beyond which a cover may cost that much more, and how often.
-_MOST, _MORE, _COARSER = 220, 1.5, 6
+_MOST, _MORE, _COARSER = 400, 1.5, 6
 # What the share of jumps counts as at the least: its logarithm stays a float.
 _SMALLEST = 1e-300
 # Exponents beyond it do not count.
