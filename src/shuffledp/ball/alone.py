@@ -80,8 +80,8 @@ def log_delta_alone(
     guess : float, optional
         About log delta: how much of the noise has to be looked at.
     finer : int
-        So many times as many cells: what they cost falls by about the square of it, and the time
-        grows by it.
+        So many times as many cells where they are fine: what they cost falls by about the square
+        of it, and the time grows by it.
 
     Raises
     ------
@@ -286,8 +286,7 @@ def _cells(
     noise: Noise, triples: list[Triple], at: _Free, grow: arb, n: int, finer: int
 ) -> Iterator[Cells]:
     """Cells of each triple: more of them where a first look says that it may matter."""
-    rough = finer * _FEW_CELLS
-    few = [cells_of(noise, triple._replace(cells=rough), grow) for triple in triples]
+    few = [cells_of(noise, triple._replace(cells=_FEW_CELLS), grow) for triple in triples]
     tilts = {at.alpha, at.forward[0], at.forward[-1]}
     levels = []
     for cells in few:
