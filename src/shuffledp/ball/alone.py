@@ -242,7 +242,9 @@ class _Laws:
     paid: arb
 
 
-def _laws(noise: Noise, triples: list[Triple], at: _Free, grow: arb, n: int, finer: int) -> _Laws:
+def _laws(
+    noise: Noise, triples: list[Triple], at: _Free, grow: arb, n: int, finer: int = 1
+) -> _Laws:
     """beta = kappa B, labels (1 - kappa) R_x, joined with probability theta."""
     ends = cells_of(noise, end_points()._replace(cells=finer * _CELLS), grow)
     reservoir = [(at.kappa * m, at.theta / at.kappa * g) for m, g in ends.atoms]

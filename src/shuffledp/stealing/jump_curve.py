@@ -29,7 +29,7 @@ _HEAVY = 1.5
 _PLACES = 4.0
 # How near the certified bound at the returned eps is to the target, how far below it is aimed at
 # where one is known, and how far the cover is thought to be above the end points.
-_NEAR, _BELOW, _COVER = 3e-4, 5e-5, 0.012
+_NEAR, _BELOW, _COVER = 3e-4, 8e-5, 0.006
 # Certified bounds on the way to one delta, estimates of where it is.
 _STEPS, _ESTIMATES = 4, 8
 # eps is looked for between these.
