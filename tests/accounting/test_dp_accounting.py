@@ -51,6 +51,7 @@ def test_pld_agrees_with_ours_within_its_grid():
         assert theirs <= ours.upper * 1.002 + 2 * GRID
 
 
+@pytest.mark.long
 def test_nested_events_count():
     nested = da.SelfComposedDpEvent(
         da.ComposedDpEvent([EVENT, da.SelfComposedDpEvent(EVENT, 3), da.NoOpDpEvent()]), 5

@@ -31,7 +31,7 @@ def search(name, count, seed):
     assert not found.violations, found.violations[:3]
 
 
-@pytest.mark.many(4)
+@pytest.mark.many(2)
 @pytest.mark.parametrize("name", claims.MAKERS)
 def test_no_claim_is_below_a_certified_lower_end(name):
     search(name, 1000, 0)

@@ -290,6 +290,7 @@ WAYS = {
 }
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize("way", WAYS)
 def test_how_reports_are_written_may_not_tell_the_value(folder, way):
     line, verdict = WAYS[way]

@@ -190,6 +190,7 @@ ANSWERS = {
 }
 
 
+@pytest.mark.many(8)
 @pytest.mark.parametrize(("first", "second"), [*itertools.product(ANSWERS, repeat=2)])
 def test_counts_of_any_black_box_are_counts_of_its_plan(first, second):
     calls = itertools.count()
@@ -331,6 +332,7 @@ def allowed(part, path, name):
     return path[0] == "categories"
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize(
     ("part", "share"),
     [

@@ -165,6 +165,7 @@ def test_claims(end):
     assert 0 < sign * (verdict.epsilon_proved - 0.1) < 1e-4
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize(
     ("sigma", "n", "eps", "analysis"),
     [(0.05, 10, 1.0, "dataset"), (0.07, 10, 5.0, "dataset"), (0.07, 1000, 1.0, "blanket")],

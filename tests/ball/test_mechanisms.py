@@ -132,6 +132,7 @@ def test_privunit_across_is_the_librarys():
     assert np.allclose(mine, theirs, rtol=1e-9, atol=0)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("shape", "scale"),
     [(1.5, 2.0), *(pytest.param(*p, marks=pytest.mark.long) for p in ((0.5, 2.0), (3.0, 4.0)))],

@@ -14,6 +14,7 @@ from shuffledp.protocol import moments
 SHOWN = Path(__file__).resolve().parents[2] / "docs" / "figures" / "papers"
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize("shape", [1.0, 2.0])
 def test_exact_errors_are_those_of_the_noise_alone(shape):
     randomizer = figure.noise(shape, 0.5)

@@ -183,6 +183,7 @@ def test_bad_input(change, word):
         calibrate(FAMILIES["k-rr"], **settings)
 
 
+@pytest.mark.long
 def test_rounds_take_few_certified_evaluations(monkeypatch):
     """Each is a composition; loose ones find place and slope, tight ones close in from there."""
     counted = []

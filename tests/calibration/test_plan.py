@@ -130,6 +130,7 @@ def test_rounds_of_continuous_noise_are_solved_for_by_estimates_and_the_best_con
     assert best.value == pytest.approx(near.value, rel=0.03)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("rounds", "mechanism"),
     [
@@ -166,6 +167,7 @@ def test_a_limit_of_the_local_guarantee_is_kept():
     assert "inf" in dict(found.left_out)["pure-dump"]
 
 
+@pytest.mark.long
 def test_what_cannot_be_met_is_said():
     found = sd.plan("frequencies", values=8, n=2, epsilon=1e-4, delta=1e-12)
     assert found.recommended is None

@@ -15,6 +15,7 @@ def far_too_high(monkeypatch):
     monkeypatch.setattr(Rounds, "_lower_log_delta", lambda *_, **__: (-0.5, {}))
 
 
+@pytest.mark.many(1)
 @pytest.mark.usefixtures("far_too_high")
 @pytest.mark.parametrize(
     "ask", [lambda r: r.epsilon(delta=1e-6), lambda r: r.delta(epsilon=0.5)], ids=["eps", "delta"]
@@ -24,6 +25,7 @@ def test_contradictions_are_refused(ask):
         ask(sd.compose([ROUNDS]))
 
 
+@pytest.mark.long
 def test_and_of_curves(monkeypatch):
     monkeypatch.setattr(type(ROUNDS), "_renyi", lambda *_: (0.5, 0.25))
     for ask in (lambda r: r.renyi(order=3.0), lambda r: r.zcdp()):

@@ -106,6 +106,7 @@ def test_renyi_against_integration_of_a_shuffled_profile():
         assert bound.lower > 0.9 * value
 
 
+@pytest.mark.long
 def test_renyi_laws():
     orders = [1.1, 1.5, 2.0, 4.0, 16.0, 100.0]
     found = [ACC.renyi(order=order) for order in orders]

@@ -52,6 +52,7 @@ def test_ends_are_beyond_those_of_the_finer_composition(name, log_target):
         assert found.lower >= fine.lower * 0.8
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize("name", [name for name in CASES if name != "continuous"])
 def test_values_are_above_the_curve_and_convex(name):
     make, rounds = CASES[name]

@@ -47,6 +47,7 @@ def test_monotone_in_rounds(rounds, more, log_delta):
     assert fewer.epsilon(delta=delta).lower <= all_of_them.epsilon(delta=delta).upper
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize("mechanism", [WEEKLY, ONCE])
 def test_one_round_agrees_with_the_front_door(mechanism):
     alone, composed = mechanism.epsilon(delta=1e-8), mechanism.compose(rounds=1).epsilon(delta=1e-8)

@@ -33,7 +33,7 @@ def wrong_estimates(request, monkeypatch):
     monkeypatch.setattr(Estimates, "log_delta", answer)
 
 
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("mechanism", MECHANISMS, ids=repr)
 def test_wrong_estimates_never_part_from_the_truth(mechanism, wrong_estimates):
     """Against the ends that right estimates give, which other tests hold to exact sums."""
@@ -74,6 +74,7 @@ def test_halving_between_neighbouring_floats_ends():
     assert np.all(np.diff(values.eps) > 0.0)
 
 
+@pytest.mark.long
 def test_one_delta_is_not_followed_to_the_end_of_the_curve(monkeypatch):
     """Every eps was followed down to e^-60 of delta: ten times the work that one eps takes."""
     asked = []

@@ -121,6 +121,7 @@ def curves_of(p, q, eps0, lie=0.0):
     return Curves(*sides, eps0)
 
 
+@pytest.mark.many(20)
 @pytest.mark.parametrize("corner", [0.01, 0.02, 0.03, 0.05, 0.1, 0.2])
 @pytest.mark.parametrize("steep", [0.3, 1.0, 4.0])
 @pytest.mark.parametrize("order", [1.01, 2.0, 8.0])
@@ -172,6 +173,7 @@ def test_what_lies_beyond_is_added(last, order):
     assert log_excess(nowhere, order, rtol=1e-3).high == math.inf
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize("eps0", [1e-7, 1e-9, 1e-11])
 def test_little_local_noise_is_no_trouble(monkeypatch, eps0):
     """Closed forms of short panels cancel: points were added without end, ends a factor apart."""

@@ -79,6 +79,7 @@ def test_report():
     assert more.numerical.upper > run.numerical.upper
 
 
+@pytest.mark.long
 def test_outside_the_closed_form():
     run = sgd(n=5_000, noise=4.0, clip=1.0, epochs=2, delta=1e-6)
     assert run.closed_form is None

@@ -233,6 +233,7 @@ def test_an_estimate_that_is_too_low_keeps_no_bound_away(promised):
         assert Envelope([[Flat(-10.5, promised)]], Flat(-9.7, -9.7)).log_delta(0.01).high == -10.5
 
 
+@pytest.mark.long
 def test_discrete_gaussian_noise_has_both_ends():
     """A tenth apart where the estimate was believed; no lower end by one contour of all atoms."""
     noise = sd.DiscreteGaussian(top=2, sigma=4.0)

@@ -129,6 +129,7 @@ def test_messages_that_are_not_compared_leave_the_own_group():
     assert sd.crowd(same_bits, victim=0).delta(epsilon=0.5).lower == 0.0
 
 
+@pytest.mark.long
 def test_words_and_values():
     crowd = sd.crowd(TIERS, victim=0)
     bound = crowd.epsilon(delta=1e-4)
@@ -158,6 +159,7 @@ def test_published_theorems_alone():
     assert found.lower > 0.0
 
 
+@pytest.mark.long
 def test_the_published_approximation_is_no_end_and_says_where_it_is_wrong():
     groups = [(sd.BinaryRR(eps0=1.0), 900), (sd.BinaryRR(eps0=4.0), 900)]
     notes = []
@@ -175,6 +177,7 @@ def test_the_published_approximation_is_no_end_and_says_where_it_is_wrong():
         sd.crowd([(channel([[1, 0], [0.5, 0.5]]), 5), *groups]).estimate(delta=1e-9)
 
 
+@pytest.mark.long
 def test_rounds():
     crowd = sd.crowd(TIERS, victim=0)
     composed = crowd.compose(rounds=4, rtol=0.01).epsilon(delta=1e-6)

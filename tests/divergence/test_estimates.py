@@ -84,7 +84,7 @@ def test_curvature_is_the_derivative_of_the_slope():
     assert compared > 60
 
 
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.parametrize(("sigma", "n"), GAUSSIANS)
 def test_estimates_of_cells_are_near_the_brackets(sigma, n):
     """Within a tenth of delta near the crossing of 1e-6, heavy tails included."""

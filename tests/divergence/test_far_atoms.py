@@ -14,7 +14,7 @@ from shuffledp.numerics.merging import as_cells
 from shuffledp.pair import ShuffledPair
 
 
-@pytest.mark.many(6)
+@pytest.mark.many(2)
 @pytest.mark.parametrize("rate", [1.0, 0.5])
 @pytest.mark.parametrize(("sigma", "n"), [(4.0, 100), (4.0, 1000), (6.0, 200)])
 @pytest.mark.parametrize("epsilon", [0.0, 0.1, 0.4])

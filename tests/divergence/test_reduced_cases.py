@@ -31,6 +31,7 @@ from shuffledp.pair import ShuffledPair
 U = 2.0**-53
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize("n", [2, 3, 4, 6])
 def test_entries_that_are_equal_only_as_floats(n):
     """Rows are divided by sums that differ by less than rounding: the left-over is 1e-18, not 0."""
@@ -123,6 +124,7 @@ def test_moment_of_mass_that_was_taken_out(rel, s):
         assert abs(m.log() - ball(value)) <= ball(slack)
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize("n", [pytest.param(2, marks=pytest.mark.long), 40, 1000, 10**6])
 @pytest.mark.parametrize("rare", [True, False])
 def test_a_moment_lost_in_its_rounding_gives_no_nan(n, rare):

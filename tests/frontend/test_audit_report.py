@@ -82,6 +82,7 @@ def test_not_refuted_is_no_success_and_an_unfinished_audit_says_so():
     assert "Not done." in html
 
 
+@pytest.mark.long
 def test_the_section_of_a_deployments_report(saved, tmp_path):
     toml, report = tmp_path / "d.toml", tmp_path / "r.html"
     toml.write_text(DEPLOYMENT)

@@ -39,6 +39,7 @@ def test_honest_ends_are_verified_and_better_ones_not(tmp_path, name, target):
     honest_is_verified_and_better_is_not(content, tmp_path / "c.json", change=1e-4)
 
 
+@pytest.mark.long
 def test_the_data_set_edited(tmp_path):
     content = certificate(tmp_path, "channel")
     witness = ends(content)[1]["witness"]
@@ -80,6 +81,7 @@ def test_published_leaves_the_upper_end_out(tmp_path):
     assert caught(outcome(resigned(forged), tmp_path / "c.json"))
 
 
+@pytest.mark.long
 def test_rounds_rest_on_other_analyses(tmp_path):
     content = certificate(tmp_path, "binary-rr", more="rounds = 3\n")
     analyses = {c["witness"]["analysis"] for c in content["scenarios"][0]["composed"]}

@@ -92,7 +92,7 @@ SOLVED = [
 ]  # fmt: skip
 
 
-@pytest.mark.many(3)
+@pytest.mark.many(1)
 @pytest.mark.parametrize(
     ("key", "args"),
     [pytest.param(*s, marks=[pytest.mark.long] if "--randomizers" in s[1] else []) for s in SOLVED],

@@ -182,6 +182,7 @@ def test_honest_certificates_are_verified(kind, tmp_path, made):
     assert "group" in read_any(path).sheet().head
 
 
+@pytest.mark.long
 def test_forged_numbers_and_witnesses_do_not_pass(tmp_path, made, quick):
     """Each alone, and with a checksum that is right."""
     _, content = made("bits")

@@ -61,6 +61,7 @@ def verdicts(path):
     }
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize(
     ("name", "target"),
     [
@@ -81,6 +82,7 @@ def test_what_was_issued_is_verified(tmp_path, name, target):
     assert {c.verdict for c in found} == {"holds"}, [c for c in found if c.verdict != "holds"]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("rounds", [2, pytest.param(365, marks=pytest.mark.long)])
 def test_few_and_many_rounds_are_verified(tmp_path, rounds):
     assert {c.verdict for c in verify(written(tmp_path, rounds=rounds))} == {"holds"}
@@ -125,7 +127,7 @@ def test_one_round_is_still_written_in_the_first_format(tmp_path):
     assert "composed" not in content["scenarios"][0]
 
 
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("end", ["upper", "lower"])
 @pytest.mark.parametrize("scenario", [0, 1])
 def test_a_better_number_is_found_out(weekly, tmp_path, end, scenario):
@@ -207,7 +209,7 @@ CHANGES = {
 }
 
 
-@pytest.mark.many(4)
+@pytest.mark.many(2)
 @pytest.mark.parametrize("name", CHANGES)
 def test_tampering_is_found_out(weekly, tmp_path, name):
     path = tampered(weekly, tmp_path, CHANGES[name])
@@ -227,6 +229,7 @@ def test_a_polygon_that_is_not_convex_never_verifies(weekly, tmp_path):
     assert verdicts(tampered(weekly, tmp_path, change))["lower"] != "holds"
 
 
+@pytest.mark.long
 def test_a_larger_value_is_as_good_a_witness(weekly, tmp_path):
     """Values need only be upper bounds: a claim with room in it survives them."""
 

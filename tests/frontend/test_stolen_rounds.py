@@ -150,6 +150,7 @@ def test_several_pairs_are_verified_and_each_has_numbers(two_pairs, tmp_path):
     assert not caught(found), found
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize(
     "edit",
     [
@@ -169,6 +170,7 @@ def test_edited_numbers_of_pairs_are_refused(two_pairs, tmp_path, edit):
     assert caught(outcome(resigned(new), tmp_path / "c.json"))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     ("which", "stride"),
     [

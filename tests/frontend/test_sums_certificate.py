@@ -86,6 +86,7 @@ def quick(monkeypatch):
 IN_LONG = {"a delta", "rounds", "items", "normal, rounds", "noise added", "noise added, items"}
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize(
     "kind",
     [pytest.param(k, marks=pytest.mark.long) if k in IN_LONG else k for k in KINDS],

@@ -22,7 +22,7 @@ PUBLISHED = [
 ]
 
 
-@pytest.mark.many(3)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("mechanism", ONLY_HERE, ids=str)
 def test_blankets_that_rest_on_proofs_of_ours_are_left_out(mechanism):
     side = analysis_named("blanket").side(mechanism, n=200, cells=1 << 12)

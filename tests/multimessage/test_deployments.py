@@ -57,7 +57,7 @@ def call(*words):
     return CliRunner().invoke(main, [str(w) for w in words])
 
 
-@pytest.mark.many(4)
+@pytest.mark.many(2)
 @pytest.mark.parametrize(
     ("kind", "target"),
     [
@@ -190,7 +190,7 @@ def test_run_and_the_collectors_half(place, kind, tmp_path):
     assert read(tmp_path / "e2.csv") == rows
 
 
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("kind", PROTOCOLS)
 def test_unbiased_and_covering_at_their_level(place, kind, tmp_path):
     (tmp_path / "d.toml").write_text(text_of(kind), encoding="utf-8")

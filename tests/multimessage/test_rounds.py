@@ -25,7 +25,7 @@ def worst(blankets, p, rounds, alpha):
     return found
 
 
-@pytest.mark.many(6)
+@pytest.mark.many(3)
 @pytest.mark.parametrize(
     ("protocol", "p"),
     [(sd.BalcerEtAl(blankets=2), Fraction(1, 2)), (sd.BalcerCheu(p=0.75), Fraction(3, 4))],

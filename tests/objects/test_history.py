@@ -46,6 +46,7 @@ def questions(name):
     return asked
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize(
     "name",
     [pytest.param(s, marks=[pytest.mark.long] if s in SLOW else []) for s in SOURCES],

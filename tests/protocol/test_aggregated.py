@@ -124,6 +124,7 @@ def test_limits_of_a_mean_hold_it_whatever_the_values_are():
     assert hoeffding_ends(0.0, n, tail)[0] == 0.0
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize(
     "mechanism",
     [

@@ -17,7 +17,7 @@ def least(repetitions):
     return 0.95 - 4.0 * math.sqrt(0.95 * 0.05 / repetitions)
 
 
-@pytest.mark.many(4)
+@pytest.mark.many(2)
 @pytest.mark.parametrize("case", QUICK, ids=lambda c: f"{c.name} {c.n}")
 def test_all_at_once_are_covered(case):
     found = case.measured(repetitions=60)

@@ -69,6 +69,7 @@ def test_bad_trees():
         consistent_tree([np.zeros(1), np.zeros(2)], [1.0, 0.0])
 
 
+@pytest.mark.long
 def test_threshold_and_largest():
     mechanism = sd.KRR(k=20, eps0=3.0)
     values = np.concatenate([np.full(6000, 3), np.full(3000, 11), np.full(1000, 19)])
@@ -132,7 +133,7 @@ def test_moments_in_batches_and_noise_moments():
         moments(mechanism, np.array([1.0]))
 
 
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.parametrize(
     "mechanism",
     [

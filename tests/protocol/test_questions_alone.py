@@ -110,6 +110,7 @@ def test_sampling_errors_are_those_of_the_values():
         assert np.allclose(answer.sampling[: len(wanted)], wanted, rtol=0.25, atol=1e-3)
 
 
+@pytest.mark.long
 def test_the_variance_has_the_bias_of_the_square_taken_off():
     """Of five users: without that it would be 0.2 too small."""
     values = np.array([0.0, 0.1, 0.5, 0.9, 1.0])

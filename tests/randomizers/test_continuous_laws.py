@@ -210,6 +210,7 @@ def test_mass_one_and_mean(randomizer):
         assert abs(total - 1.0) <= slack + err + max(pair.tail)
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize("randomizer", [LAPLACE[2], LAPLACE[6], GAUSSIAN[2], GAUSSIAN[3]], ids=repr)
 def test_end_points_dominate_other_pairs(randomizer):
     """The declared worst pair against a grid of ordered pairs, on coarse cells, one-sided."""

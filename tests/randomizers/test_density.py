@@ -190,6 +190,7 @@ def test_ranges_where_the_blanket_is_a_constant():
         assert change <= edges.err[j] <= 20.0 * change
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize("name", MADE)
 def test_hardly_any_of_the_blanket_is_given_away(name):
     law = made(name).law((0.0, 1.0), cells=8000)

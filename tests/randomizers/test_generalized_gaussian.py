@@ -158,7 +158,7 @@ def test_same_as_laplace_and_gaussian(named, general, n):
         assert y.low <= x.high
 
 
-@pytest.mark.many(2)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("randomizer", [*MECHANISMS[2:6:3], *MECHANISMS[7:12:2]], ids=repr)
 def test_end_points_dominate_other_pairs(randomizer):
     check_convex_order(randomizer, (0.0, 0.2, 0.5, 0.9, 1.0))

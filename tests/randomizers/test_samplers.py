@@ -93,7 +93,7 @@ RANDOMIZERS = [
 ]
 
 
-@pytest.mark.many(10)
+@pytest.mark.many(3)
 @pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
 def test_sampler_has_the_law(randomizer):
     rows, place = outputs(randomizer)

@@ -149,6 +149,7 @@ def test_envelope_dominates_every_pair(circle, points, arc, s, items, eps0):
         assert max(exact) >= 0.4 * bound
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize(
     ("points", "arc", "s", "items"), [(5, 1, 1, 3), (7, 3, 1, 3), (5, 1, 2, 4)]
 )

@@ -100,6 +100,7 @@ def exact_binary(eps0: float, n: int, ones: int, epsilon: float) -> float:
     return float(np.maximum(view[0] - math.exp(epsilon) * view[1], 0.0).sum())
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize(("eps0", "n"), [(1.0, 100), (2.0, 300), (4.0, 1000), (3.0, 3000)])
 def test_binary_rr_with_any_number_of_ones(eps0: float, n: int) -> None:
     account = sd.shuffle(sd.BinaryRR(eps0=eps0), n=n)
@@ -192,6 +193,7 @@ def test_few_messages_are_searched_for(randomizer: sd.Randomizer, n: int, gap: f
     assert again.upper <= DELTA
 
 
+@pytest.mark.long
 def test_a_choice_that_was_estimated_too_low_is_made_again() -> None:
     """Few messages: the first choice's bound was up to e^25 times what was estimated."""
     mechanism = sd.Extremal(pattern=((1, 0, 1), (0, 1, 1)), eps0=1.0)
@@ -232,7 +234,7 @@ def test_label_stealing_closes_the_ends_of_eps_among_few() -> None:
     assert account.delta(epsilon=bound.upper).upper <= 1e-6
 
 
-@pytest.mark.many(3)
+@pytest.mark.many(1)
 @pytest.mark.parametrize(
     ("mechanism", "n", "delta"),
     [

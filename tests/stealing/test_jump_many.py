@@ -193,6 +193,7 @@ def gains_at(case: IntervalCase, epsilon: float, at: Alone):
     return case.gains(epsilon, Cut(at.kappa, at.theta, math.inf))
 
 
+@pytest.mark.long
 def test_few_types_have_a_sum_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of two hundred types, at eighteen sums each: before all were looked at at once, 4000."""
     asked: list[int] = []

@@ -324,6 +324,7 @@ def check_all_datasets(
             assert bounded_by(truth, log_bound(gains, n, random_contour(rng, top, n)))
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize("eps0", [0.9, 2.0])
 def test_piecewise_and_hybrid_all_datasets(eps0: float) -> None:
     places = [0.0, math.exp(-0.5 * eps0), 1.0]

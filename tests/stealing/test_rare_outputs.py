@@ -47,6 +47,7 @@ def test_the_event_of_a_rare_output_is_counted(pairs, n, epsilon):
     assert shuffled.delta(epsilon=epsilon, analysis="label-stealing").upper >= truth
 
 
+@pytest.mark.long
 def test_eps_of_a_rare_output_is_not_that_of_the_common_ones():
     bound = sd.shuffle(sd.Channel(matrix=rows(FOUR)), n=300).epsilon(delta=1e-9)
     assert 2.3 < bound.lower <= bound.upper < 2.4

@@ -181,7 +181,7 @@ def mixed(one, rate):
     return tuple((*(rate * x for x in u), 1 - rate) for u in one)
 
 
-@pytest.mark.many(3)
+@pytest.mark.many(1)
 @pytest.mark.parametrize("margin", [0, 1])
 @pytest.mark.parametrize("base", [F(1, 2), F(9, 10), F(1, 50)])
 def test_ends_of_clamped_noise_dominate_inside_larger_reports(base, margin):
@@ -204,6 +204,7 @@ def test_ends_of_clamped_noise_dominate_inside_larger_reports(base, margin):
         assert dominated(mixed(pair, F(1, 5)), mixed(ends, F(1, 5)))
 
 
+@pytest.mark.many(2)
 @pytest.mark.parametrize("odds", [F(3, 2), F(9)])
 @pytest.mark.parametrize("whole", [True, False])
 def test_two_hyperplanes_dominate_inside_larger_reports(whole, odds):

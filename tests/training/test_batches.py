@@ -50,6 +50,7 @@ def quadrature(steps, sigma, epsilon, *, added, nodes=4001):
     return float((w * inner).sum())
 
 
+@pytest.mark.many(1)
 @pytest.mark.parametrize(
     ("steps", "sigma", "epsilon"),
     [
@@ -159,6 +160,7 @@ def test_relations_and_what_is_said():
     assert run.to_dict()["steps"] == 20
 
 
+@pytest.mark.long
 def test_a_run_is_a_value():
     run = balls(20, 1.0)
     asked = run.delta_at(epsilon=0.3)
