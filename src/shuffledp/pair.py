@@ -64,7 +64,8 @@ class RatioRanges(ByContent):
         Where known: on the cell the density of every a - c b, c >= 0, is between e^-bend and e^bend
         times the uniform density on its range; inf for cells where it is not known.
     moments : InnerMoments or None
-        Given where cells are merged atoms, in no order (``merging``); then ``bend`` is not used.
+        Given where cells are in no order: merged atoms (``merging``) or cells of two coordinates;
+        then ``bend`` is not used.
     blur : ndarray, shape (K,), or None
         How far, relatively, the ends may have been moved outward: the ratios come as near to each
         end as this. Whatever is said of a density on the range needs it; None where nothing is.

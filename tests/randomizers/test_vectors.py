@@ -136,6 +136,26 @@ def test_gaussian_ratio_ranges_by_simulation():
         assert math.exp(r * t - 0.5 * r * r - floor) <= pair.ranges.b_high[k] * (1 + 1e-12)
 
 
+@pytest.mark.parametrize("inputs", [(-1.0, 1.0), (0.0, 1.0), (0.01, 0.3), (1.0, -0.5)])
+@pytest.mark.parametrize(("d", "sigma", "cells"), [(2, 0.1, 1000), (2, 1.0, 8192), (50, 3.0, 1000)])
+def test_gaussian_means_of_ratios_lie_in_their_ranges(d, sigma, cells, inputs):
+    """Of inputs within the ball too, whose ratios turn inside cells."""
+    law = sd.GaussianBall(d=d, sigma=sigma).law(inputs, cells=cells)
+    edges = law.edges
+    for row in (0, 1):
+        mean = np.log(law.mass[row] / law.blanket)
+        ends = [edges.left[row] - edges.blanket_left, edges.right[row] - edges.blanket_right]
+        seen = law.mass[row] > 1e-250
+        assert np.all((np.minimum(*ends) - edges.err - 1e-9 <= mean)[seen])
+        assert np.all((mean <= np.maximum(*ends) + edges.err + 1e-9)[seen])
+
+
+def test_gaussian_cells_are_in_no_order_beside_others():
+    inner = sd.GaussianBall(d=2, sigma=2.0)
+    assert not inner.law((-1.0, 1.0)).edges.ordered
+    assert not sd.PoissonSubsample(inner, rate=0.5).law((-1.0, 1.0)).edges.ordered
+
+
 def test_gaussian_bracket_of_heavy_gains():
     """Cells in no order are sorted at each eps: groups of neighbours in a list are too wide."""
     found = PairProfile(blanket_pair(sd.GaussianBall(d=10, sigma=1.43), -1.0, 1.0, n=2000))

@@ -374,6 +374,15 @@ def test_only_where_ratios_have_no_bound() -> None:
         jump_curve(lambda level: cases_of(sd.Laplace(eps0=2.0), level)[0][0], 1000).log_delta(0.1)
 
 
+def test_a_cover_that_no_reader_would_look_at_gives_no_bound(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("shuffledp.stealing.jump_cover._MOST", 5)
+    curve = jump_curve(lambda level: cases_of(sd.Gaussian(sigma=1.0), level)[0][0], 1000)
+    assert curve.log_delta(0.18) is None
+    assert curve.epsilon(math.log(1e-6), cap=1.0) is None
+
+
 def test_two_users_have_no_such_bound() -> None:
     curve = jump_curve(lambda level: cases_of(sd.Gaussian(sigma=1.0), level)[0][0], 2)
     assert curve.log_delta(0.5) is None

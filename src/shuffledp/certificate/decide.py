@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import sys
 from collections.abc import Iterable, Mapping
@@ -340,13 +341,14 @@ def _bound_of(
     mechanism, free = call["mechanism"], call["free"]
     if call["analysis"] != ALONE:
         return log_delta_stealing(mechanism, free, n=n, epsilon=epsilon, guess=guess)
-    high = math.inf
-    for finer in (1, 2):
-        found = log_delta_alone(mechanism, free, n=n, epsilon=epsilon, guess=guess, finer=finer)
-        high = min(high, found)
-        if not claimed < high <= claimed + FAR:
-            break
-    return high
+    asked = functools.partial(log_delta_alone, mechanism, free, n=n, epsilon=epsilon, guess=guess)
+    high = asked(finer=1)
+    if not claimed < high <= claimed + FAR:
+        return high
+    try:
+        return min(high, asked(finer=2))
+    except NotCertified:
+        return high
 
 
 def _searched(

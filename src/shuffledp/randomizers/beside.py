@@ -54,6 +54,7 @@ def _edges(parts: Sequence[CellEdges]) -> CellEdges:
         _cell_by_cell([e.err for e in parts], parts),
         all(e.log_linear for e in parts),
         _cell_by_cell([e.wiggle for e in parts], parts),
+        all(e.ordered for e in parts),
     )
 
 

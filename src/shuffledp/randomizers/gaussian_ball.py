@@ -34,9 +34,10 @@ U = UNIT_ROUNDOFF
 _LARGEST_RATIO = 20.0
 _FEWEST_STEPS = 2.0**20
 # Of the cells asked for one in so many along and across, where log ratios move by 20 r and 7 r in
-# all, and the most of them that bounded work allows: a quarter of a million.
+# all, and the fewest and most of them: some hundred thousand are sorted in a few hundredths of a
+# second.
 _ALONG, _ACROSS = 80, 256
-_MOST_ALONG, _MOST_ACROSS, _FEWEST = 1024, 256, 16
+_FEWEST_ALONG, _FEWEST_ACROSS, _MOST_ALONG, _MOST_ACROSS = 16, 32, 1024, 256
 # Cells reach so far that 1e-40 is beyond; those of the bulk are even.
 _REACH, _BULK = 13.6, 5.0
 _PAIR = 2
@@ -146,6 +147,10 @@ class GaussianBall(MeanRandomizer):
         # Logarithms of densities over that of the noise around 0; the blanket's half way across.
         half = 0.5 * (low + high)
         err = 0.25 * bend * (high - low) + 64 * U * (1.0 + r) * (far + r + _REACH)
+        if float(np.abs(at).min()) < r:
+            # Of an input within the ball the log ratio, a parabola of curvature bend, may turn
+            # inside a cell; of its ends it turns at a distance of far or more.
+            err += 0.125 * bend * (right - left) ** 2
         edges = [-0.5 * r * (far + r) - 0.5 * bend * (y * y + half) for y in (left, right)]
         there = (mass.max(axis=0) > _SMALLEST) & (blanket > _SMALLEST)
         lost = float(mass[:, ~there].sum()) * 1.01 + 4.0 * _RARE
@@ -167,8 +172,8 @@ class GaussianBall(MeanRandomizer):
 
     def _cuts(self, cells: int) -> tuple[Array, Array]:
         """Cut points along the diameter and of the squared length across, in units of sigma."""
-        along = min(max(_FEWEST, cells // _ALONG), _MOST_ALONG)
-        across = min(max(_FEWEST, cells // _ACROSS), _MOST_ACROSS)
+        along = min(max(_FEWEST_ALONG, cells // _ALONG), _MOST_ALONG)
+        across = min(max(_FEWEST_ACROSS, cells // _ACROSS), _MOST_ACROSS)
         return _grid(self._reach / self.sigma, along), _squares(self.d - 1, across)
 
     def _along(self, inputs: tuple[Any, ...], cells: int) -> JointLaw:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from shuffledp.errors import NotCertified
 from shuffledp.pair import Array
 from shuffledp.randomizers.chords import Chords
 from shuffledp.stealing.cells import Rows
@@ -66,6 +67,11 @@ def jump_cover(
         How far the density is from chords.
     rows : callable
         Cells of triples.
+
+    Raises
+    ------
+    NotCertified
+        Where it would have more triples than a reader of a certificate looks at.
     """
     tilts = (at.alpha, at.forward[0], at.forward[-1])
     edges = (second_moves, first_moves, other_moves)
@@ -93,8 +99,9 @@ def jump_cover(
                 edge, slack, steepest / _MORE**k, cost, lambda h, b=bend: b(chords, h)
             )
         if len(triples) <= _MOST:
-            break
-    return triples
+            return triples
+    msg = f"lone-jump: a cover of all inputs has {len(triples):,} triples, wanted at most {_MOST}"
+    raise NotCertified(msg)
 
 
 def _slacks(levels: list[Array], sizes: list[Array]) -> list[Array]:

@@ -88,7 +88,10 @@ class JumpCurve:
             gains = case.gains(epsilon, Cut(numbers.kappa, numbers.theta, math.inf))
         else:
             # Where tilts that are not missed are left out, slack is still looked at to both ends.
-            triples = jump_cover(epsilon, proposed, self._n, case.chords, case.rows)
+            try:
+                triples = jump_cover(epsilon, proposed, self._n, case.chords, case.rows)
+            except NotCertified:
+                return None
             places = places_of(triples)
             gains = case.gains_of(
                 case.rows(triples), epsilon, Cut(numbers.kappa, numbers.theta, math.inf)
