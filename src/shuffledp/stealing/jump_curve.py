@@ -52,15 +52,6 @@ class CertifiedAlone(NamedTuple):
     cover: tuple[tuple[float, ...], ...] = ()
 
 
-class _Estimated(NamedTuple):
-    """About the bound for others at the end points, its numbers, and these with all tilts."""
-
-    case: IntervalCase
-    numbers: Alone
-    value: float
-    proposed: Alone
-
-
 class JumpCurve:
     """Upper bounds of normal noise among n users by the bound with one distinguished gain.
 
@@ -82,14 +73,13 @@ class JumpCurve:
         found = self._estimated(epsilon)
         if found is None:
             return None
-        case, numbers, _, proposed = found
+        case, numbers, _ = found
         places: tuple[tuple[float, ...], ...] = ()
         if case.two_inputs:
             gains = case.gains(epsilon, Cut(numbers.kappa, numbers.theta, math.inf))
         else:
-            # Where tilts that are not missed are left out, slack is still looked at to both ends.
             try:
-                triples = jump_cover(epsilon, proposed, self._n, case.chords, case.rows)
+                triples = jump_cover(epsilon, numbers, self._n, case.chords, case.rows)
             except NotCertified:
                 return None
             places = places_of(triples)
@@ -142,7 +132,7 @@ class JumpCurve:
             self._worth[place] = jumps_worth(self._case(_GUESS), near, _GUESS, self._n)
         return self._worth[place]
 
-    def _estimated(self, epsilon: float) -> _Estimated | None:
+    def _estimated(self, epsilon: float) -> tuple[IntervalCase, Alone, float] | None:
         """The case, numbers, and the bound for others at the end points alone."""
         if self._n < 3:
             return None
@@ -151,14 +141,14 @@ class JumpCurve:
         for _ in range(_GUESSES):
             case = self._case(guess)
             jumps, join = self._best_worth(epsilon)
-            proposed = propose_alone(case, epsilon, guess, self._n, jumps, join=join)
-            if proposed is None:
+            numbers = propose_alone(case, epsilon, guess, self._n, jumps, join=join)
+            if numbers is None:
                 return found
-            if proposed.alpha * proposed.start < _HEAVY:
+            if numbers.alpha * numbers.start < _HEAVY:
                 return None
-            gains = case.gains(epsilon, Cut(proposed.kappa, proposed.theta, math.inf))
-            value, numbers = log_about_and_needed(gains, self._n, proposed)
-            found = _Estimated(case, numbers, value, proposed)
+            gains = case.gains(epsilon, Cut(numbers.kappa, numbers.theta, math.inf))
+            value, numbers = log_about_and_needed(gains, self._n, numbers)
+            found = case, numbers, value
             if not math.isfinite(value):
                 break
             guess = min(max(value, _DEEPEST), -0.1)
@@ -169,7 +159,7 @@ class JumpCurve:
 
         def gap(epsilon: float) -> float:
             found = self._estimated(epsilon)
-            return 1.0 if found is None else min(found.value, 1.0) - log_target
+            return 1.0 if found is None else min(found[2], 1.0) - log_target
 
         for here in self._starts(log_target, top):
             value = gap(here)
