@@ -349,9 +349,16 @@ def test_an_end_is_found_where_the_local_guarantee_is_large() -> None:
 
 
 def test_a_cover_looks_at_the_tilts_of_the_bound() -> None:
-    """With those as well that are not missed in it the end is 0.8962."""
+    """With those as well that are not missed in it delta is 1e-6 from 0.8962 on."""
+    account = sd.shuffle(sd.Gaussian(sigma=1.0), n=100)
+    assert account.delta(epsilon=0.893, analysis="lone-jump").upper < 1e-6
+
+
+@pytest.mark.long
+def test_where_the_bound_jumps_in_eps_the_search_goes_on() -> None:
+    """Steps by the slope alone end at 0.8924."""
     bound = sd.shuffle(sd.Gaussian(sigma=1.0), n=100).epsilon(delta=1e-6, analysis="lone-jump")
-    assert bound.upper < 0.893
+    assert bound.upper < 0.8898
 
 
 @pytest.mark.long

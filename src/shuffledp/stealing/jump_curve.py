@@ -16,6 +16,7 @@ from shuffledp.stealing.choices import Cut
 from shuffledp.stealing.jump_cover import jump_cover, places_of
 from shuffledp.stealing.jump_proposal import jumps_worth, propose_alone
 from shuffledp.stealing.jump_rough import log_about_and_needed
+from shuffledp.stealing.jump_search import least_epsilon, slope_of
 from shuffledp.stealing.jumps import Alone, log_bound_alone
 from shuffledp.stealing.noise import IntervalCase
 
@@ -27,17 +28,14 @@ _DEEPEST = -700.0
 _HEAVY = 1.5
 # Places in eps, in a factor of two, at which jumps and joining are chosen.
 _PLACES = 4.0
-# How near the certified bound at the returned eps is to the target, how far below it is aimed at
-# where one is known, and how far the cover is thought to be above the end points.
-_NEAR, _BELOW, _COVER = 3e-4, 8e-5, 0.006
-# Certified bounds on the way to one delta, estimates of where it is.
-_STEPS, _ESTIMATES = 4, 8
+# How far the cover is thought to be above the end points, in log delta.
+_COVER = 0.006
+# Estimates of where a delta is.
+_ESTIMATES = 8
 # eps is looked for between these.
 _LARGEST, _SMALLEST = 4.0, 1e-12
 # Where a crossing is looked for beside that of a normal law, if the largest eps is no start.
 _BESIDE = (2.0, 1.4, 1.1)
-# -d log delta / d log eps, between steps.
-_SLOPES = (1.0, 200.0)
 
 
 class CertifiedAlone(NamedTuple):
@@ -96,24 +94,7 @@ class JumpCurve:
             return None
         point, slope = start
         goal = log_target - 4 * U * (1.0 + abs(log_target))
-        best: CertifiedAlone | None = None
-        known: list[tuple[float, float]] = []
-        for _ in range(_STEPS):
-            if not point < cap:
-                break
-            found = self.log_delta(point)
-            if found is None:
-                break
-            gap = found.log_delta - goal
-            if gap <= 0.0 and (best is None or point < best.epsilon):
-                best = found
-            if -_NEAR <= gap <= 0.0:
-                break
-            known.append((math.log(point), gap + _BELOW))
-            if len(known) > 1:
-                slope = _slope(known)
-            point *= math.exp(max(min(known[-1][1] / slope, 0.2), -0.2))
-        return best
+        return least_epsilon(self.log_delta, goal=goal, start=point, slope=slope, cap=cap)
 
     def _case(self, log_delta: float) -> IntervalCase:
         """A case in enough detail: twice the guess, in powers of two."""
@@ -171,12 +152,12 @@ class JumpCurve:
         for _ in range(_ESTIMATES):
             if abs(known[-1][1]) <= 0.3 * _COVER:
                 break
-            move = known[-1][1] / _slope(known)
+            move = known[-1][1] / slope_of(known)
             here = math.exp(known[-1][0] + max(min(move, 0.7), -0.7))
             if not here < top:
                 return None
             known.append((math.log(here), gap(here)))
-        return math.exp(known[-1][0]), _slope(known)
+        return math.exp(known[-1][0]), slope_of(known)
 
     def _starts(self, log_target: float, top: float) -> list[float]:
         """Where the bound may be below the target: the top, and beside where a normal law is.
@@ -187,15 +168,6 @@ class JumpCurve:
         middle = spread * math.sqrt(-2.0 * log_target / self._n)
         found = [top * (1.0 - 1e-6)] + [f * middle for f in _BESIDE if f * middle < top]
         return [here for here in found if here > _SMALLEST]
-
-
-def _slope(known: list[tuple[float, float]]) -> float:
-    """-d log delta / d log eps: of the last two points, or a guess on the steep side."""
-    low, high = _SLOPES
-    if len(known) < 2:
-        return 15.0
-    (x0, y0), (x1, y1) = known[-2:]
-    return min(max((y0 - y1) / (x1 - x0), low), high) if x1 != x0 else 15.0
 
 
 def jump_curve(cases: Callable[[float], object], n: int) -> JumpCurve:
