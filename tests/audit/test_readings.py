@@ -6,66 +6,13 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
+from catalogue import CATALOGUE
 from shuffledp.audit import AuditPlan, collected, design, limits
 from shuffledp.audit.readings import read, readable, value_of
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.randomizers import randomizer_class, randomizer_names
 
-MECHANISMS = [
-    sd.KRR(k=10, eps0=2.0),
-    sd.KRR(k=200, eps0=2.0),
-    sd.BinaryRR(eps0=1.0),
-    sd.Channel(matrix=((0.5, 0.3, 0.2), (0.2, 0.3, 0.5))),
-    sd.Extremal(pattern=((1, 0, 1, 0), (0, 1, 1, 0)), eps0=1.0),
-    sd.Duchi(eps0=1.0),
-    sd.PCKVGRR(domain=5, s=2, eps0=1.0),
-    sd.PCKVGRR(domain=5, s=2, eps0=1.0, padding=True),
-    sd.HadamardResponse(domain=10, eps0=1.0),
-    sd.HadamardResponse(domain=10, eps0=1.0, blocks=3),
-    sd.RAPPOR(d=8, eps0=2.0),
-    sd.OUE(d=11, eps0=2.0),
-    sd.SamplingRAPPOR(d=10, s=2, eps0=2.0),
-    sd.SubsetSelection(d=10, eps0=1.0),
-    sd.SubsetSelection(d=2, eps0=1.0),
-    sd.OLH(domain=10, eps0=1.5),
-    sd.BLH(domain=10, eps0=1.0),
-    sd.LocalHash(domain=3, l=5, eps0=2.0),
-    sd.PIRAPPOR(domain=10, eps0=1.5),
-    sd.PIRAPPOR(domain=6, q=4, eps0=1.0),
-    sd.ProjectiveGeometry(domain=10, eps0=1.5),
-    sd.ProjectiveGeometry(domain=7, q=2, eps0=1.0),
-    sd.ProjectiveGeometry(domain=11, q=9, eps0=1.0),
-    sd.Wheel(domain=20, s=1, eps0=1.0),
-    sd.Wheel(domain=20, s=3, eps0=1.0),
-    sd.Laplace(eps0=1.0),
-    sd.Laplace(eps0=3.0, low=-2.0, high=5.0),
-    sd.MetricLaplace(scale=0.5, distance=0.3),
-    sd.Gaussian(sigma=0.7),
-    sd.GaussianBall(d=3, sigma=1.0),
-    sd.GeneralizedGaussian(shape=0.5, scale=0.3),
-    sd.GeneralizedGaussian(shape=3.0, scale=1.0),
-    sd.Staircase(eps0=1.5),
-    sd.ClampedLaplace(eps0=1.0),
-    sd.ClampedLaplace(eps0=1.0, margin=0.5),
-    sd.TruncatedLaplace(eps0=2.0),
-    sd.TruncatedLaplace(eps0=2.0, margin=0.3),
-    sd.Piecewise(eps0=1.0),
-    sd.Piecewise(eps0=4.0),
-    sd.Hybrid(eps0=2.0),
-    sd.Hybrid(eps0=0.3),
-    sd.DiscreteLaplace(top=5, eps0=2.0),
-    sd.DiscreteLaplace(top=5, eps0=2.0, clamped=True),
-    sd.DiscreteGaussian(top=5, sigma=3.0),
-    sd.DiscreteGaussian(top=5, sigma=3.0, clamped=True, margin=2),
-    sd.LaplaceBall(d=2, scale=0.5),
-    sd.LaplaceBall(d=3, scale=0.5, distance=0.4),
-    sd.PrivUnit.best(d=5, eps0=2.0),
-    sd.PrivUnit(d=5, eps0=2.0, c=0.7),
-    sd.Joint([sd.KRR(k=4, eps0=1.0), sd.Laplace(eps0=1.0)]),
-    sd.Parallel([sd.KRR(k=4, eps0=1.0), sd.RAPPOR(d=4, eps0=1.0)], weights=[0.3, 0.7]),
-    sd.Hierarchy(domain=20, eps0=1.0),
-    sd.PoissonSubsample(sd.KRR(k=4, eps0=1.0), rate=0.4),
-]
+MECHANISMS = [mechanism for entry in CATALOGUE.values() for mechanism in entry.audited]
 
 
 def test_every_mechanism_of_the_package_can_be_audited():

@@ -6,61 +6,15 @@ import time
 import pytest
 
 import shuffledp as sd
+from catalogue import CATALOGUE
 from shuffledp.ball.pairs import ordered_pairs
 from shuffledp.certificate import checksum, issue, to_json
 from shuffledp.certificate.verifier import verify
 from shuffledp.deployment import account, load
 
-# One mechanism of each name, or several where the law has cases.
-TABLES = {
-    "binary-rr": ["eps0 = 1.0"],
-    "blh": ["domain = 10\neps0 = 1.5"],
-    "channel": ["matrix = [[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.1, 0.1, 0.8]]"],
-    "clamped-laplace": ["eps0 = 1.0\nlow = -1.0\nhigh = 2.0"],
-    "discrete-gaussian": [
-        "top = 3\nsigma = 4.0",
-        "top = 3\nsigma = 2.0\nclamped = true\nmargin = 4",
-    ],
-    "discrete-laplace": ["top = 6\neps0 = 1.5", "top = 1\neps0 = 1.5\nclamped = true"],
-    "duchi": ["eps0 = 1.3"],
-    "extremal": ["pattern = [[1, 1, 0, 0, 1], [0, 1, 1, 0, 1], [0, 0, 1, 1, 1]]\neps0 = 1.2"],
-    "gaussian": ["sigma = 2.0"],
-    "generalized-gaussian": ["shape = 0.8\nscale = 2.0", "shape = 1.5\nscale = 3.0"],
-    "hadamard-response": ["domain = 6\neps0 = 2.0", "domain = 6\neps0 = 2.0\nblocks = 2"],
-    "hierarchy": ['domain = 30\neps0 = 1.0\nbase = "k-rr"'],
-    "hybrid": ["eps0 = 1.3", "eps0 = 0.4"],
-    "joint": [
-        (
-            'randomizers = [{ name = "k-rr", k = 4, eps0 = 1.0 }, '
-            '{ name = "extremal", pattern = [[1, 1, 0], [0, 1, 1]], eps0 = 0.5 }]'
-        )
-    ],
-    "k-rr": ["k = 5\neps0 = 2.0"],
-    "laplace": ["eps0 = 1.0", "eps0 = 1.0\nlow = 0.1\nhigh = 0.7\nbinary = true"],
-    "local-hash": ["domain = 9\nl = 3\neps0 = 1.0"],
-    "olh": ["domain = 10\neps0 = 1.5"],
-    "oue": ["d = 6\neps0 = 2.0"],
-    "parallel": [
-        (
-            'weights = [0.25, 0.75]\nrandomizers = [{ name = "duchi", eps0 = 0.5 }, '
-            '{ name = "pckv-grr", domain = 4, s = 2, eps0 = 1.0 }]'
-        )
-    ],
-    "pckv-grr": ["domain = 7\ns = 3\neps0 = 1.4", "domain = 4\ns = 3\neps0 = 1.4\npadding = true"],
-    "pi-rappor": ["domain = 30\neps0 = 1.5", "domain = 6\neps0 = 0.5\nq = 4"],
-    "piecewise": ["eps0 = 1.3\nlow = 0.0\nhigh = 10.0"],
-    "poisson-subsample": ['rate = 0.3\nrandomizer = { name = "piecewise", eps0 = 1.0 }'],
-    "privunit": ["d = 3\nc = 0.3\neps0 = 1.2", "d = 2\nc = 0.7\neps0 = 1.2"],
-    "projective-geometry": ["domain = 30\neps0 = 1.5", "domain = 6\neps0 = 0.5\nq = 4"],
-    "rappor": ["d = 6\neps0 = 2.0"],
-    "sampling-rappor": ["d = 9\ns = 3\neps0 = 1.5", "d = 4\ns = 3\neps0 = 1.5"],
-    "staircase": ["eps0 = 1.2\nlow = -1.0\nhigh = 4.0"],
-    "subset": ["d = 7\neps0 = 1.0"],
-    "truncated-laplace": ["eps0 = 1.0\nmargin = 0.5", "eps0 = 0.7"],
-    "wheel": ["domain = 12\ns = 2\neps0 = 1.1"],
-}
-SLOW = {"gaussian", "generalized-gaussian", "laplace", "clamped-laplace", "truncated-laplace"}
-SLOW |= {"discrete-gaussian"}
+# Of each name that the verifier knows one mechanism, or several where the law has cases.
+TABLES = {name: entry.verified for name, entry in CATALOGUE.items() if entry.verified}
+SLOW = {name for name, entry in CATALOGUE.items() if entry.verified_slowly}
 LONG = {*((name, i) for name in SLOW for i in (0, 1))} - {
     ("truncated-laplace", 0),
     ("discrete-gaussian", 1),
@@ -105,7 +59,7 @@ def tampered(path):
     return new
 
 
-@pytest.mark.parametrize("name", sorted({*sd.randomizer_names(), *TABLES}))
+@pytest.mark.parametrize("name", sorted(sd.randomizer_names()))
 def test_every_registered_name_is_here_or_refused(name):
     """A mechanism that is not below is one that the verifier says it does not know."""
     if name not in TABLES:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import shuffledp as sd
+from catalogue import CATALOGUE
 from objects.examples import ARGUMENTS, class_of
 from shuffledp.multimessage.base import protocol_names
 from shuffledp.randomizers.base import randomizer_names
@@ -17,26 +18,6 @@ Question = Callable[[], Any]
 
 # Those that take many seconds a question are asked once.
 HEAVY = {"gaussian-ball", "laplace-ball", "generalized-gaussian", "clamped-laplace"}
-# One more value of the parameter that says how private a report is, near the edge of use.
-STRONG = {
-    "binary-rr": {"eps0": 4.0},
-    "blh": {"domain": 20, "eps0": 4.0},
-    "discrete-gaussian": {"top": 10, "sigma": 5.0},
-    "discrete-laplace": {"top": 10, "eps0": 4.0},
-    "duchi": {"eps0": 4.0},
-    "gaussian": {"sigma": 2.0},
-    "hadamard-response": {"domain": 15, "eps0": 4.0},
-    "k-rr": {"k": 2, "eps0": 4.0},
-    "laplace": {"eps0": 4.0},
-    "olh": {"domain": 1000, "eps0": 4.0},
-    "oue": {"d": 10, "eps0": 4.0},
-    "pi-rappor": {"domain": 1000, "eps0": 4.0},
-    "projective-geometry": {"domain": 1000, "eps0": 4.0},
-    "rappor": {"d": 10, "eps0": 4.0},
-    "staircase": {"eps0": 4.0},
-    "subset": {"d": 128, "eps0": 4.0},
-    "wheel": {"domain": 20, "s": 4, "eps0": 4.0},
-}
 
 
 def _named(name: str, arguments: dict[str, Any]) -> str:
@@ -46,8 +27,9 @@ def _named(name: str, arguments: dict[str, Any]) -> str:
 def _mechanisms() -> Iterator[tuple[str, str, dict[str, Any]]]:
     for name in sorted(randomizer_names()):
         yield name, name, ARGUMENTS[name]
-        if name in STRONG:
-            yield name, _named(name, STRONG[name]), STRONG[name]
+        strong = CATALOGUE[name].strong
+        if strong:
+            yield name, _named(name, strong), strong
 
 
 def _front(arguments: dict[str, Any], name: str, n: int) -> Any:

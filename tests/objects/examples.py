@@ -3,6 +3,7 @@
 import numpy as np
 
 import shuffledp as sd
+from catalogue import CATALOGUE
 from shuffledp.multimessage.base import protocol_class, protocol_names
 from shuffledp.randomizers.base import randomizer_class, randomizer_names
 
@@ -17,52 +18,8 @@ def logistic_below(z):
     return np.where(z < 0.0, np.exp(np.minimum(z, 0.0)), 1.0) / (1.0 + np.exp(-np.abs(z)))
 
 
-ROWS = ((0.75, 0.125, 0.125), (0.25, 0.5, 0.25))
-TWO = (sd.KRR(k=3, eps0=1.0), sd.BinaryRR(eps0=0.5))
-# The arguments of one of each; its parameters' other values.
-ARGUMENTS = {
-    "balcer-cheu": {"p": 0.75},
-    "balcer-et-al": {"blankets": 3},
-    "balls-into-bins": {"d": 8, "s": 2, "blankets": 3},
-    "binary-rr": {"eps0": 1.0},
-    "blh": {"domain": 20, "eps0": 1.0},
-    "channel": {"matrix": ROWS},
-    "cheu-zhilyaev": {"d": 4, "f": 0.25, "blankets": 3},
-    "clamped-laplace": {"eps0": 1.0},
-    "discrete-gaussian": {"top": 4, "sigma": 3.0},
-    "discrete-laplace": {"top": 4, "eps0": 1.0},
-    "duchi": {"eps0": 1.0},
-    "extremal": {"pattern": ((1, 0, 1), (0, 1, 1)), "eps0": 1.0},
-    "gaussian": {"sigma": 1.0},
-    "gaussian-ball": {"d": 3, "sigma": 2.0},
-    "generalized-gaussian": {"shape": 3.0, "scale": 2.0},
-    "hadamard-response": {"domain": 9, "eps0": 1.0},
-    "hierarchy": {"domain": 20, "eps0": 1.0},
-    "hybrid": {"eps0": 1.0},
-    "joint": {"randomizers": TWO},
-    "k-rr": {"k": 10, "eps0": 4.0},
-    "laplace": {"eps0": 1.0},
-    "laplace-ball": {"d": 3, "scale": 1.0},
-    "local-hash": {"domain": 20, "l": 3, "eps0": 1.0},
-    "metric-laplace": {"scale": 1.0},
-    "mix-dump": {"d": 4, "f": 0.25, "blankets": 3},
-    "olh": {"domain": 20, "eps0": 1.0},
-    "oue": {"d": 10, "eps0": 1.0},
-    "parallel": {"randomizers": TWO, "weights": (0.25, 0.75)},
-    "pckv-grr": {"domain": 10, "s": 2, "eps0": 1.0},
-    "pi-rappor": {"domain": 20, "eps0": 1.0},
-    "piecewise": {"eps0": 1.0},
-    "poisson-subsample": {"randomizer": TWO[0], "rate": 0.5},
-    "privunit": {"d": 4, "c": 0.25, "eps0": 1.0},
-    "projective-geometry": {"domain": 20, "eps0": 1.0},
-    "pure-dump": {"d": 4, "blankets": 3},
-    "rappor": {"d": 10, "eps0": 1.0},
-    "sampling-rappor": {"d": 10, "s": 2, "eps0": 1.0},
-    "staircase": {"eps0": 1.0},
-    "subset": {"d": 30, "eps0": 1.0},
-    "truncated-laplace": {"eps0": 1.0},
-    "wheel": {"domain": 20, "s": 2, "eps0": 1.0},
-}
+# The arguments of one of each.
+ARGUMENTS = {name: entry.arguments for name, entry in CATALOGUE.items()}
 # Other values by parameter; of several the first that the mechanism takes, given the rest.
 OTHERS = {
     "base": ("rappor",),

@@ -10,13 +10,12 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
+from catalogue import ROWS, TWO
 from objects.examples import (
     ARGUMENTS,
     DENSITY,
     NAMES,
     OTHERS,
-    ROWS,
-    TWO,
     WITH,
     class_of,
     example,
