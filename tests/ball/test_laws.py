@@ -7,117 +7,15 @@ from itertools import product
 import pytest
 from flint import arb, ctx, fmpq
 
-from randomizers import definitions
+from randomizers.finite import small
 from shuffledp.ball.gains import blanket_gains, clone_gains, dataset_gains, stronger_clone_gains
 from shuffledp.ball.laws import finite_law
 from shuffledp.errors import ParameterError
 
-
-def k_rr_outputs(k, eps0):
-    e = arb(eps0).exp()
-    return [[(e if x == y else 1) / (e + k - 1) for y in range(k)] for x in range(k)]
-
-
-def unary_outputs(d, own, other):
-    rows = []
-    for x in range(d):
-        row = []
-        for bits in product((0, 1), repeat=d):
-            p = arb(1)
-            for i, bit in enumerate(bits):
-                one = own if i == x else other
-                p *= one if bit else 1 - one
-            row.append(p)
-        rows.append(row)
-    return rows
-
-
-def hash_outputs(domain, l, eps0):
-    e = arb(eps0).exp()
-    functions = list(product(range(l), repeat=domain))
-    return [
-        [
-            (e if h[x] == y else 1) / (e + l - 1) / len(functions)
-            for h in functions
-            for y in range(l)
-        ]
-        for x in range(domain)
-    ]
-
-
-def hadamard_outputs(domain, eps0):
-    matrix = [[1]]
-    while len(matrix) <= domain:
-        matrix = [r + r for r in matrix] + [r + [-v for v in r] for r in matrix]
-    e = arb(eps0).exp()
-    rows = [[e if v > 0 else arb(1) for v in matrix[x + 1]] for x in range(domain)]
-    return [[v / sum(row, start=arb(0)) for v in row] for row in rows]
-
-
-def flips(eps0):
-    return 1 / ((arb(eps0) / 2).exp() + 1)
-
-
 EPS0 = 1.3
 CASES = [
-    *[
-        ({"name": "k-rr", "k": k, "eps0": EPS0}, lambda k=k: k_rr_outputs(k, EPS0))
-        for k in (2, 3, 5)
-    ],
-    ({"name": "binary-rr", "eps0": EPS0}, lambda: k_rr_outputs(2, EPS0)),
-    *[
-        (
-            {"name": "rappor", "d": d, "eps0": EPS0},
-            lambda d=d: unary_outputs(d, 1 - flips(EPS0), flips(EPS0)),
-        )
-        for d in (2, 3, 5)
-    ],
-    *[
-        (
-            {"name": "oue", "d": d, "eps0": EPS0},
-            lambda d=d: unary_outputs(d, arb(0.5), 1 / (arb(EPS0).exp() + 1)),
-        )
-        for d in (2, 3, 5)
-    ],
-    *[
-        (
-            {"name": "local-hash", "domain": d, "l": l, "eps0": EPS0},
-            lambda d=d, l=l: hash_outputs(d, l, EPS0),
-        )
-        for d, l in ((2, 2), (3, 2), (3, 3), (4, 3))
-    ],
-    *[
-        (
-            {"name": "hadamard-response", "domain": d, "eps0": EPS0},
-            lambda d=d: hadamard_outputs(d, EPS0),
-        )
-        for d in (2, 3, 4, 5, 7, 8)
-    ],
-    *[
-        (
-            {"name": "hadamard-response", "domain": d, "eps0": EPS0, "blocks": b},
-            lambda d=d, b=b: definitions.hadamard_blocks(d, b, EPS0),
-        )
-        for d, b in ((2, 2), (5, 2), (7, 3), (7, 2), (4, 4), (9, 2))
-    ],
-    *[
-        (
-            {"name": name, "domain": d, "q": q, "eps0": EPS0},
-            lambda d=d, q=q, rows=rows: rows(d, q, EPS0),
-        )
-        for name, rows in (
-            ("pi-rappor", definitions.affine),
-            ("projective-geometry", definitions.projective),
-        )
-        for d, q in ((2, 2), (3, 2), (4, 2), (7, 2), (6, 3), (4, 5), (6, 4), (10, 8))
-    ],
-    *[
-        (
-            {"name": "subset", "d": d, "k": k, "eps0": EPS0},
-            lambda d=d, k=k: definitions.subset(d, k, EPS0),
-        )
-        for d, k in ((2, 1), (4, 1), (4, 2), (5, 3), (5, 4))
-    ],
+    ({"name": name, **arguments}, lambda a=arguments, d=definition: d(**a))
+    for name, arguments, definition in small(EPS0)
 ]
 IDS = ["-".join(str(v) for v in case[0].values()) for case in CASES]
 

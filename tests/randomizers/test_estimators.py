@@ -1,6 +1,5 @@
 """Estimators by enumeration: the mean and the variance over every output, not by simulation."""
 
-import itertools
 import math
 
 import numpy as np
@@ -8,63 +7,25 @@ import pytest
 from flint import arb
 
 import shuffledp as sd
-from randomizers import definitions
+from randomizers.finite import FINITE, outputs
+from shuffledp.randomizers import randomizer_class
 from shuffledp.statistics.estimates import Aggregate
 
 CLOSE = 1e-11
 
 
-def all_reports(randomizer):
-    """Full output distributions (rows: inputs), and every output as a report, in their order."""
-    e = randomizer.eps0
-    if isinstance(randomizer, sd.KRR):
-        return definitions.k_rr(randomizer.k, e), np.arange(randomizer.k)
-    if isinstance(randomizer, sd.BinaryRR):
-        return definitions.binary_rr(e), np.arange(2)
-    if isinstance(randomizer, sd.RAPPOR):
-        return definitions.rappor(randomizer.d, e), all_bits(randomizer.d)
-    if isinstance(randomizer, sd.OUE):
-        return definitions.oue(randomizer.d, e), all_bits(randomizer.d)
-    if isinstance(randomizer, sd.SubsetSelection):
-        chosen = itertools.combinations(range(randomizer.d), randomizer.k)
-        return definitions.subset(randomizer.d, randomizer.k, e), np.array(list(chosen))
-    if isinstance(randomizer, sd.LocalHash):
-        l, m = randomizer.l, (randomizer.domain - 1).bit_length()
-        rows = definitions.hash_family(randomizer.domain, l, e)
-        return rows, np.array(list(itertools.product(range(l), repeat=m + 1)), dtype=np.uint8)
-    raise TypeError(randomizer)
-
-
-def all_bits(d):
-    rows = np.array(list(itertools.product((0, 1), repeat=d)), dtype=np.uint8)
-    return np.packbits(rows, axis=1)
-
-
 RANDOMIZERS = [
-    mechanism
-    for e in (1e-3, 0.7, 2.0, 12.0, 30.0)
-    for mechanism in (
-        sd.BinaryRR(eps0=e),
-        sd.KRR(k=2, eps0=e),
-        sd.KRR(k=5, eps0=e),
-        sd.RAPPOR(d=2, eps0=e),
-        sd.RAPPOR(d=9, eps0=e),
-        sd.OUE(d=3, eps0=e),
-        sd.SubsetSelection(d=2, eps0=e),
-        sd.SubsetSelection(d=6, k=3, eps0=e),
-        sd.SubsetSelection(d=5, k=4, eps0=e),
-        sd.SubsetSelection(d=7, eps0=e),
-        sd.BLH(domain=2, eps0=e),
-        sd.BLH(domain=9, eps0=e),
-        sd.LocalHash(domain=5, l=3, eps0=e),
-    )
+    randomizer_class(name)(**arguments, eps0=eps0)
+    for eps0 in (1e-3, 0.7, 2.0, 12.0, 30.0)
+    for name, record in FINITE.items()
+    for arguments in record.estimated
 ]
 
 
 @pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
 def test_unbiased_and_of_the_stated_variance(randomizer):
     """Over all outputs: E[estimate of item v | input x] = 1{v = x}, and its variance exactly."""
-    rows, reports = all_reports(randomizer)
+    rows, reports = outputs(randomizer)
     single = np.array(
         [randomizer.estimate(reports[i : i + 1]).frequencies for i in range(len(reports))]
     )
@@ -83,7 +44,7 @@ def test_unbiased_and_of_the_stated_variance(randomizer):
 
 @pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
 def test_aggregates_merge(randomizer):
-    _, reports = all_reports(randomizer)
+    _, reports = outputs(randomizer)
     drawn = reports[np.random.default_rng(1).integers(0, len(reports), 500)]
     whole = randomizer.aggregate(drawn)
     parts = randomizer.aggregate(drawn[:123]) + randomizer.aggregate(drawn[123:])
@@ -96,7 +57,7 @@ def test_aggregates_merge(randomizer):
 
 @pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
 def test_some_items_only(randomizer):
-    _, reports = all_reports(randomizer)
+    _, reports = outputs(randomizer)
     whole = randomizer.estimate(reports)
     some = randomizer.estimate(randomizer.aggregate(reports, items=[1, 0, 1]))
     assert np.array_equal(some.frequencies, whole.frequencies[[1, 0, 1]])
@@ -105,7 +66,7 @@ def test_some_items_only(randomizer):
 
 @pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
 def test_standard_error_is_of_the_estimated_frequencies(randomizer):
-    _, reports = all_reports(randomizer)
+    _, reports = outputs(randomizer)
     found = randomizer.estimate(reports)
     for f, error in zip(found.frequencies, found.standard_errors, strict=True):
         wanted = math.sqrt(randomizer.variance(min(1.0, max(0.0, f))) / len(reports))
@@ -132,7 +93,7 @@ def test_published_variances():
 
 @pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
 def test_bad_reports_are_refused(randomizer):
-    _, reports = all_reports(randomizer)
+    _, reports = outputs(randomizer)
     with pytest.raises(sd.ParameterError, match="at least one report"):
         randomizer.estimate(reports[:0])
     with pytest.raises(sd.ParameterError, match="frequency"):

@@ -10,7 +10,8 @@ from flint import arb
 
 import shuffledp as sd
 from divergence.oracle import ball
-from randomizers import definitions
+from randomizers.finite import small
+from shuffledp.randomizers import randomizer_class
 from shuffledp.reductions import blanket_pair, dataset_pair
 
 NEAR = 1e-7  # log ratios this close are the same class: classes differ by eps0/2 at least
@@ -18,33 +19,8 @@ EPS0 = [1e-4, 0.05, 1.0, 3.3, 12.0, 30.0, 33.3, 77.7, 299.9, 300.0]
 
 
 def mechanisms(eps0):
-    yield sd.BinaryRR(eps0=eps0), definitions.binary_rr(eps0)
-    for k in (2, 3, 5):
-        yield sd.KRR(k=k, eps0=eps0), definitions.k_rr(k, eps0)
-    for d in (2, 3, 4):
-        yield sd.RAPPOR(d=d, eps0=eps0), definitions.rappor(d, eps0)
-        yield sd.OUE(d=d, eps0=eps0), definitions.oue(d, eps0)
-    for domain, l in ((2, 2), (3, 2), (2, 3), (3, 3), (4, 2), (4, 3)):
-        hashed = definitions.local_hash(domain, l, eps0)
-        yield sd.LocalHash(domain=domain, l=l, eps0=eps0), hashed
-        if l == 2:
-            yield sd.BLH(domain=domain, eps0=eps0), hashed
-    if eps0 <= 1.0:
-        l = round(math.exp(eps0)) + 1
-        yield sd.OLH(domain=3, eps0=eps0), definitions.local_hash(3, l, eps0)
-    for domain in (2, 3, 4, 7):
-        yield sd.HadamardResponse(domain=domain, eps0=eps0), definitions.hadamard(domain, eps0)
-    for domain, blocks in ((2, 2), (3, 2), (5, 2), (7, 2), (4, 4), (6, 4), (7, 3)):
-        response = sd.HadamardResponse(domain=domain, eps0=eps0, blocks=blocks)
-        yield response, definitions.hadamard_blocks(domain, blocks, eps0)
-    for domain, q in ((3, 2), (5, 3), (5, 4)):
-        made = sd.PIRAPPOR(domain=domain, q=q, eps0=eps0)
-        yield made, definitions.affine(domain, q, eps0)
-    for domain, q in ((3, 2), (6, 2), (5, 3), (5, 4)):
-        made = sd.ProjectiveGeometry(domain=domain, q=q, eps0=eps0)
-        yield made, definitions.projective(domain, q, eps0)
-    for d, k in ((2, 1), (3, 1), (3, 2), (4, 2), (5, 2), (5, 4), (6, 3)):
-        yield sd.SubsetSelection(d=d, k=k, eps0=eps0), definitions.subset(d, k, eps0)
+    for name, arguments, definition in small(eps0):
+        yield randomizer_class(name)(**arguments), definition(**arguments)
 
 
 def classes(rows, inputs):

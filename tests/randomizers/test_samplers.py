@@ -1,6 +1,5 @@
 """Samplers against the law: every output's probability from the definition, fixed seeds."""
 
-import itertools
 from decimal import Decimal
 
 import numpy as np
@@ -8,7 +7,7 @@ import pytest
 from flint import arb, ctx
 
 import shuffledp as sd
-from randomizers import definitions
+from randomizers.finite import FINITE, outputs
 from randomizers.sources import LEAST_P_VALUE, Counting, Script, fits
 from shuffledp.randomizers.chances import LENGTH, digits_up, word_up
 from shuffledp.randomizers.krr import respond
@@ -17,89 +16,25 @@ from shuffledp.randomness import SeededSource
 USERS = 200_000
 
 
-def outputs(randomizer):
-    """Full output distributions, and the place of each report in them."""
-    e = randomizer.eps0
-    if isinstance(randomizer, sd.KRR):
-        return definitions.k_rr(randomizer.k, e), lambda reports: reports
-    if isinstance(randomizer, sd.BinaryRR):
-        return definitions.binary_rr(e), lambda reports: reports
-    if isinstance(randomizer, sd.RAPPOR):
-        return definitions.rappor(randomizer.d, e), lambda reports: bits(reports, randomizer.d)
-    if isinstance(randomizer, sd.OUE):
-        return definitions.oue(randomizer.d, e), lambda reports: bits(reports, randomizer.d)
-    if isinstance(randomizer, sd.HadamardResponse):
-        if randomizer.blocks == 1:
-            return definitions.hadamard(randomizer.domain, e), lambda reports: reports
-        rows = definitions.hadamard_blocks(randomizer.domain, randomizer.blocks, e)
-        return rows, lambda reports: reports
-    if isinstance(randomizer, sd.SubsetSelection):
-        chosen = list(itertools.combinations(range(randomizer.d), randomizer.k))
-        places = {subset: i for i, subset in enumerate(chosen)}
-        rows = definitions.subset(randomizer.d, randomizer.k, e)
-        return rows, lambda reports: np.array([places[tuple(r)] for r in reports.tolist()])
-    if isinstance(randomizer, sd.LocalHash):
-        l = randomizer.l
-        rows = definitions.hash_family(randomizer.domain, l, e)
-        return rows, lambda reports: reports @ (l ** np.arange(reports.shape[1])[::-1])
-    if isinstance(randomizer, sd.PIRAPPOR):
-        q = randomizer.q
-        rows = definitions.affine(randomizer.domain, q, e)
-        return rows, lambda reports: reports @ (q ** np.arange(reports.shape[1])[::-1])
-    if isinstance(randomizer, sd.ProjectiveGeometry):
-        rows = definitions.projective(randomizer.domain, randomizer.q, e)
-        return rows, lambda reports: reports
-    raise TypeError(randomizer)
+RANDOMIZERS = [randomizer for record in FINITE.values() for randomizer in record.sampled]
 
 
-def bits(reports, d):
-    """Bits as one number, the first bit the highest: the order of itertools.product."""
-    return np.unpackbits(reports, axis=1, count=d) @ (1 << np.arange(d)[::-1])
-
-
-RANDOMIZERS = [
-    sd.PIRAPPOR(domain=2, q=2, eps0=0.5),
-    sd.PIRAPPOR(domain=9, q=3, eps0=1.0),
-    sd.PIRAPPOR(domain=30, eps0=2.0),
-    sd.PIRAPPOR(domain=7, q=4, eps0=1.0),
-    sd.ProjectiveGeometry(domain=2, q=2, eps0=0.5),
-    sd.ProjectiveGeometry(domain=20, q=3, eps0=1.0),
-    sd.ProjectiveGeometry(domain=31, q=2, eps0=3.0),
-    sd.ProjectiveGeometry(domain=50, eps0=2.0),
-    sd.ProjectiveGeometry(domain=11, q=9, eps0=2.0),
-    sd.BinaryRR(eps0=0.7),
-    sd.KRR(k=2, eps0=3.0),
-    sd.KRR(k=7, eps0=1.0),
-    sd.KRR(k=300, eps0=4.0),
-    sd.KRR(k=5, eps0=1e-4),
-    sd.RAPPOR(d=4, eps0=2.0),
-    sd.RAPPOR(d=9, eps0=1.0),
-    sd.OUE(d=2, eps0=0.5),
-    sd.OUE(d=9, eps0=1.5),
-    sd.BLH(domain=2, eps0=1.0),
-    sd.BLH(domain=100, eps0=1.0),
-    sd.OLH(domain=8, eps0=1.0),
-    sd.LocalHash(domain=5, l=6, eps0=2.0),
-    sd.HadamardResponse(domain=2, eps0=1.0),
-    sd.HadamardResponse(domain=20, eps0=1.5),
-    sd.HadamardResponse(domain=20, blocks=3, eps0=1.5),
-    sd.HadamardResponse(domain=5, blocks=5, eps0=1.0),
-    sd.HadamardResponse(domain=9, blocks=2, eps0=3.0),
-    sd.SubsetSelection(d=2, eps0=1.0),
-    sd.SubsetSelection(d=6, k=5, eps0=2.0),
-    sd.SubsetSelection(d=9, eps0=1.0),
-    sd.SubsetSelection(d=7, k=4, eps0=0.5),
-    sd.SubsetSelection(d=9, eps0=4.0),
-]
+def counted(reports, every):
+    """How often each of all reports occurs; none is another one."""
+    places = {report.tobytes(): i for i, report in enumerate(every.astype(reports.dtype))}
+    kinds, counts = np.unique(reports, axis=0, return_counts=True)
+    found = np.zeros(len(every), dtype=np.int64)
+    found[[places[kind.tobytes()] for kind in kinds]] = counts
+    return found
 
 
 @pytest.mark.many(3)
 @pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
 def test_sampler_has_the_law(randomizer):
-    rows, place = outputs(randomizer)
+    rows, every = outputs(randomizer)
     for x in {0, len(rows) // 2, len(rows) - 1}:
         reports = randomizer.simulate(np.full(USERS, x), seed=1000 + x)
-        counts = np.bincount(place(reports), minlength=len(rows[x]))
+        counts = counted(reports, every)
         assert fits(counts, [float(p) for p in rows[x]]) > LEAST_P_VALUE
         # The test can fail: another input's law does not fit.
         if randomizer.eps0 > 0.1:
@@ -109,9 +44,9 @@ def test_sampler_has_the_law(randomizer):
 @pytest.mark.many(8)
 @pytest.mark.parametrize("randomizer", RANDOMIZERS, ids=repr)
 def test_system_randomness_has_the_same_law(randomizer):
-    rows, place = outputs(randomizer)
+    rows, every = outputs(randomizer)
     reports = randomizer.randomize(np.zeros(USERS, dtype=np.int32))
-    counts = np.bincount(place(reports), minlength=len(rows[0]))
+    counts = counted(reports, every)
     # Not seeded, so a threshold that will not be crossed in the life of the machine.
     assert fits(counts, [float(p) for p in rows[0]]) > 1e-12
 
