@@ -70,7 +70,7 @@ def in_bits(definition):
 
 
 def family(randomizer):
-    """The hash functions that run; of all of them the law asks, and any three items tell no more."""
+    """The functions that run: any three items are hashed as by a function drawn from all."""
     r = randomizer
     length = (r.domain - 1).bit_length() + 1
     return definitions.hash_family(r.domain, r.l, r.eps0), every_word(r.l, length)

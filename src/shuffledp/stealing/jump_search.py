@@ -101,7 +101,7 @@ def _wide(known: Known) -> bool:
 
 
 def _move(known: Known, slope: float) -> float:
-    """The step in log eps: by the slope, or to the middle of what is left where it leads outside."""
+    """The step in log eps: by the slope, or to the middle of what is left if it leads outside."""
     x, gap = known[-1]
     step = max(min((gap + _BELOW) / slope, _LONGEST), -_LONGEST)
     around = _around(known)
