@@ -8,6 +8,9 @@ import pytest
 from scipy.stats import binom
 
 import shuffledp as sd
+from shuffledp.amplification.evaluation import Evaluation
+from shuffledp.amplification.rounds import round_of
+from shuffledp.analysis import analysis_named
 from shuffledp.analysis.stealing import StealingCurve
 from shuffledp.composition import compose
 from shuffledp.composition.curve import Envelope
@@ -38,15 +41,31 @@ def binary_laws(eps0, n):
     return found
 
 
+def stolen_round(one):
+    """By the blanket and label stealing, although all data sets are few enough to be searched."""
+    work = Evaluation(one.source, one.n, rtol=one.rtol, trust="all")
+    sides = work.sides("upper")
+    return round_of(
+        one.source,
+        [side for side in sides if side.profiles],
+        sharper=analysis_named("label-stealing").side(one.source, n=one.n, cells=work.cells),
+        label="stolen",
+        eps0=one.eps0,
+        n=one.n,
+        cells=work.cells,
+        rtol=one.rtol,
+        key="stolen",
+    )
+
+
 @pytest.mark.many(1)
 @pytest.mark.parametrize(("eps0", "n"), [(1.0, 60), (2.0, 150)])
 def test_two_adaptive_rounds_of_all_datasets(eps0, n):
     """The second round's data set and direction are the worst after each output of the first."""
     laws = binary_laws(eps0, n)
     one = sd.shuffle(sd.BinaryRR(eps0=eps0), n=n)
-    twice = one.compose(rounds=2)
+    twice, stolen = one.compose(rounds=2), compose([stolen_round(one)], rounds=2)
     first = np.array([p for p, _ in laws]), np.array([q for _, q in laws])
-    stolen = 0
     for eps in (0.0, 0.15, 0.4, 0.8):
         bound = twice.delta(epsilon=eps)
         a = math.exp(eps)
@@ -58,14 +77,13 @@ def test_two_adaptive_rounds_of_all_datasets(eps0, n):
             ).sum(axis=2)
             worst = max(worst, float(p @ inner.max(axis=0)))
         # 1e-9 is far above the rounding of these sums.
-        assert worst * (1.0 - 1e-9) <= bound.upper
+        least = worst * (1.0 - 1e-9)
+        assert least <= bound.upper <= 1.02 * worst
         assert bound.lower <= worst * (1.0 + 1e-9)
+        assert least <= stolen.delta(epsilon=eps).upper
         # What a certificate claims, of one round's values at few points.
         stated = after_rounds(one, rounds=2, quantity="delta", value=eps)
-        assert worst * (1.0 - 1e-9) <= stated.upper
-        loose = compose([one.as_round(sharper=False)], rounds=2).delta(epsilon=eps)
-        stolen += bound.upper < 0.98 * loose.upper
-    assert stolen >= 2
+        assert least <= stated.upper <= 1.05 * worst
 
 
 @pytest.mark.long
@@ -138,8 +156,8 @@ def test_where_there_is_no_reservoir_nothing_is_said():
 
 @pytest.mark.long
 def test_provenance_and_assumptions_travel():
-    one = sd.shuffle(sd.BinaryRR(eps0=2.0), n=300)
-    bound = one.compose(rounds=3).delta(epsilon=0.2)
+    one = sd.shuffle(sd.BinaryRR(eps0=2.0), n=10_000)
+    bound = one.compose(rounds=3).delta(epsilon=0.05)
     theorem = bound.upper_theorem
     assert theorem is not None
     assert theorem.key == "label-stealing"
@@ -148,7 +166,7 @@ def test_provenance_and_assumptions_travel():
     stealing = one.delta(epsilon=0.2, analysis="label-stealing").assumptions
     said = {words for words in stealing if "one round" not in words}
     assert said <= set(bound.assumptions)
-    trusted = sd.shuffle(sd.BinaryRR(eps0=2.0), n=300, trust="published").as_round()
+    trusted = sd.shuffle(sd.BinaryRR(eps0=2.0), n=10_000, trust="published").as_round()
     assert trusted.sharper is None
     assert trusted.upper_theorem is not None
     assert trusted.upper_theorem.key == "blanket"

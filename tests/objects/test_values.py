@@ -53,7 +53,7 @@ VALUES = {
     ),
     "analysis": lambda: sd.analyses()[0],
     "law": lambda: sd.KRR(k=4, eps0=1.0).law((0, 1)),
-    "pair": lambda: BIT.as_round().groups[0][0].pair,
+    "pair": lambda: sd.shuffle(sd.KRR(k=3, eps0=1.0), n=100).as_round().groups[0][0].pair,
     "worst pairs": lambda: sd.KRR(k=4, eps0=1.0).worst_pairs(),
 }
 WAYS = {

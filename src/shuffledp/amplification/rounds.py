@@ -25,8 +25,11 @@ NO_SINGLE_PAIR = (
 )
 
 
-# Of the width of eps that is aimed at, the width of a curve's values (composition.part.WIDTH).
-_SHARE = WIDTH / 5e-4
+# Relative widths of eps that are worth the time: of curves by pairs of finite laws, by a search of
+# all data sets, whose ends are some 1e-3 to 1e-2 apart after rounds, and by pairs of cells; and the
+# share of it that is the width of a curve's values (composition.part.WIDTH).
+_WORTH, _WORTH_SEARCHED, _WORTH_CELLS = 5e-4, 1e-3, 6e-3
+_SHARE = WIDTH / _WORTH
 # The rtol of a mechanism that is not asked for another, and the least width of a curve's values.
 _USUAL, _NARROWEST = 1e-6, 1e-9
 
@@ -50,7 +53,7 @@ def round_of(
     source : Randomizer or family
         What each user runs.
     sides : sequence of Side
-        Analyses that apply, the tightest first.
+        Analyses that apply, the tightest first; one alone where that is exact.
     label : str
         For a reader.
     eps0 : float
@@ -70,6 +73,7 @@ def round_of(
         msg = f"{label}: no analysis gives a curve of it, so that rounds cannot be composed"
         raise NotCertified(msg)
     first = sides[0]
+    exact = first.exact()
     assumptions = [words for words in first.assumptions if words != ONE_ROUND]
     theorem = first.theorem
     if sharper is not None:
@@ -79,16 +83,17 @@ def round_of(
     if len(first.profiles) > 1:
         assumptions.append(NO_SINGLE_PAIR)
     # A value takes ten to a hundred times as long for cells: a quarter of the dots to begin with.
-    slow = any(profile.pair.ranges is not None for side in sides for profile in side.profiles)
+    cells_of = any(one.pair.ranges is not None for side in sides for one in side.profiles)
+    searched = exact is not None and exact.slow
     # As much narrower than what is worth the time as one round is asked to be than usual.
-    worth = 6e-3 if slow else 5e-4
+    worth = _WORTH_CELLS if cells_of else _WORTH_SEARCHED if searched else _WORTH
     return Round(
         label=label,
-        steps=STEPS / 4.0 if slow else STEPS,
+        steps=STEPS / 4.0 if cells_of else STEPS,
         width=min(_SHARE * worth, max(_SHARE * worth / _USUAL * rtol, _NARROWEST)),
         rtol=max(rtol, min(worth, worth / _USUAL * rtol)),
-        placed=slow,
-        groups=[side.profiles for side in sides],
+        placed=cells_of,
+        groups=[side.profiles if exact is None else (exact,) for side in sides],
         sharper=None if sharper is None else sharper.for_rounds(),
         candidates=Datasets(source, n, cells),
         eps0=eps0,

@@ -14,6 +14,7 @@ from shuffledp.amplification.rounds import round_of
 from shuffledp.analysis import End, Source, analysis_named
 from shuffledp.analysis.approximate import estimate
 from shuffledp.analysis.ends import Ends
+from shuffledp.analysis.side import Side
 from shuffledp.bound import Bound, delta_from_log
 from shuffledp.composition import Composed, Round, compose
 from shuffledp.curves import Accountant
@@ -269,31 +270,36 @@ class Shuffled(Accountant):
         """A dp_accounting PrivacyLossDistribution that dominates the mechanism."""
         return self.compose(rounds=1).pld(discretization=discretization)
 
-    def as_round(self, *, sharper: bool = True) -> Round:
+    def as_round(self, *, sharper: bool = True, recomputable: bool = False) -> Round:
         """One round of a composition, with this mechanism.
 
         Parameters
         ----------
         sharper : bool
-            False: by the analyses that have a pair alone, without label stealing.
+            False: without label stealing.
+        recomputable : bool
+            True: without what takes a verifier seconds for each value of the curve.
         """
-        answers = _WORK.of(self).answers
-        return answers.answer(("round", sharper), lambda: self._round(sharper=sharper))
+        question = ("round", sharper, recomputable)
+        return _WORK.of(self).answers.answer(
+            question, lambda: self._round(sharper=sharper, recomputable=recomputable)
+        )
 
-    def _round(self, *, sharper: bool) -> Round:
+    def _round(self, *, sharper: bool, recomputable: bool) -> Round:
         work = _WORK.of(self)
         sides = list(work.sides("upper"))
-        curves = [side for side in sides if side.for_rounds() is not None]
+        exact = [side for side in sides if _is_exact(side, recomputable=recomputable)][:1]
+        curves = [side for side in sides if side.for_rounds() is not None and not exact]
         return round_of(
             self.source,
-            [side for side in sides if side.profiles],
+            exact or [side for side in sides if side.profiles],
             sharper=curves[0] if sharper and curves else None,
             label=getattr(self.source, "name", "generic"),
             eps0=self.eps0,
             n=self.n,
             cells=work.cells,
             rtol=self.rtol,
-            key=(self.source, self.n, self.trust, self.rtol, sharper),
+            key=(self.source, self.n, self.trust, self.rtol, sharper, recomputable),
         )
 
     def uses(self, key: str) -> bool:
@@ -346,6 +352,11 @@ class Shuffled(Accountant):
             at=bound.at,
             log_value=bound.log_lower if analysis.end == "lower" else bound.log_upper,
         )
+
+
+def _is_exact(side: Side, *, recomputable: bool) -> bool:
+    exact = side.exact()
+    return exact is not None and not (recomputable and exact.slow_to_read)
 
 
 _WORK: Beside[Shuffled, Evaluation] = Beside(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 from shuffledp import theorems
@@ -13,12 +13,17 @@ from shuffledp.analysis.by_curve import CurveSide
 from shuffledp.analysis.side import Found, Side
 from shuffledp.analysis.source import Source, binary_eps0, bits_of
 from shuffledp.binary.curve import Curve, Point, quick
+from shuffledp.divergence import LOOSE
+from shuffledp.numerics import LogInterval
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.bits import Bits
 from shuffledp.reductions import OnesScan
+from shuffledp.values.work import Beside
 
 # log delta is asked for ten times as wide, relatively, as eps (``Shuffled``).
 _WIDER = 10.0
+# Beyond it only what tells the victim's value is left of delta: odds are floats.
+_FAR = 600.0
 
 
 @dataclass(frozen=True)
@@ -26,6 +31,7 @@ class BinarySide(Side):
     """The largest delta of all data sets: its upper or, by the analysis' end, its lower end."""
 
     curve: Curve = field(kw_only=True)
+    supremum: OneBitSupremum = field(kw_only=True)
 
     def epsilon(
         self, delta: float, *, cap: float, rtol: float, width: float | None = None
@@ -45,6 +51,10 @@ class BinarySide(Side):
             apart = math.expm1(point.log_high - point.log_low)
         return self._found(point.log_high if self._upper else point.log_low, point, apart)
 
+    def exact(self) -> OneBitSupremum:
+        """The largest delta of all data sets, for rounds."""
+        return self.supremum
+
     @property
     def _upper(self) -> bool:
         return self.end == "upper"
@@ -57,6 +67,42 @@ class BinarySide(Side):
         return Found(value, self.theorem, apart, witness, self.assumptions)
 
 
+@dataclass(frozen=True)
+class OneBitSupremum:
+    """log delta, the largest of all data sets and both orders of them: ``Exact`` curve of rounds.
+
+    Attributes
+    ----------
+    bits : Bits
+        The mechanism.
+    n : int
+        Users, the victim included.
+    """
+
+    bits: Bits
+    n: int
+    slow: ClassVar[bool] = True
+
+    @property
+    def slow_to_read(self) -> bool:
+        """A verifier takes some tenths of a second for a value."""
+        return False
+
+    def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
+        """Both ends at eps >= 0, about a relative ``width`` of delta apart."""
+        found = _SEARCHED.of(self).point(epsilon, rtol=1.0, most=width)
+        return LogInterval(found.log_low, found.log_high)
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        """Of the data sets whose others hold the same value."""
+        return _SEARCHED.of(self).alike(epsilon)
+
+    def log_floor(self) -> float:
+        """Where one of the bits tells the victim's value: what is left at any eps."""
+        told = self.bits.odds_low[0] == 0.0 or math.isinf(self.bits.odds_high[1])
+        return self.log_delta(_FAR).low if told else -math.inf
+
+
 # Both ends come of the same searches: their sides share a curve as long as they live.
 _CURVES: WeakValueDictionary[tuple[Bits, int], Curve] = WeakValueDictionary()
 
@@ -66,6 +112,9 @@ def _curve(bits: Bits, n: int) -> Curve:
     if found is None:
         found = _CURVES[bits, n] = Curve(bits, n)
     return found
+
+
+_SEARCHED: Beside[OneBitSupremum, Curve] = Beside(lambda one: _curve(one.bits, one.n))
 
 
 class _BinaryExact(Analysis):
@@ -80,9 +129,11 @@ class _BinaryExact(Analysis):
         """One end of the largest delta of all data sets."""
         del cells
         self.require(source)
-        curve = _curve(bits_of(source, self.key), n)
+        sets = OneBitSupremum(bits_of(source, self.key), n)
         theorem, words = self.theorem_for(source), self.assumptions(source)
-        return BinarySide(self.key, self.end, theorem, (), (), words, curve=curve)
+        return BinarySide(
+            self.key, self.end, theorem, (), (), words, curve=_SEARCHED.of(sets), supremum=sets
+        )
 
 
 class _Ones(Analysis):

@@ -5,20 +5,28 @@ from __future__ import annotations
 import math
 import weakref
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 from shuffledp import theorems
 from shuffledp.analysis.analysis import Analysis
 from shuffledp.analysis.side import Found, Side
 from shuffledp.analysis.source import Source, one_randomizer
+from shuffledp.divergence import LOOSE
 from shuffledp.errors import NotCertified
 from shuffledp.exhaustive.curve import Curve, Witness
 from shuffledp.exhaustive.datasets import MOST_USERS, cost_of
 from shuffledp.exhaustive.statistic import Statistic, statistic_of
 from shuffledp.neighbours import REPLACEMENT
+from shuffledp.numerics import LogInterval
 from shuffledp.randomizers import Randomizer
+from shuffledp.values.work import Beside
 
 _KEY = "exhaustive"
+# Beyond it a positive delta of floats does not fall any more.
+_FAR = 600.0
+# Multiplications of what a verifier, who merges nothing, recomputes within some two seconds: of the
+# work that is quick here, 24 million, it takes four to eighteen.
+_MOST_READ = 3_000_000
 # Both ends of one mechanism are of the same laws, which live as long as one of them does.
 _CURVES: weakref.WeakValueDictionary[tuple[Randomizer, int], Curve] = weakref.WeakValueDictionary()
 
@@ -28,6 +36,7 @@ class ExhaustiveSide(Side):
     """The largest delta of all data sets: its upper or, by the analysis' end, its lower end."""
 
     curve: Curve = field(kw_only=True)
+    supremum: ExhaustiveSupremum = field(kw_only=True)
 
     def epsilon(
         self, delta: float, *, cap: float, rtol: float, width: float | None = None
@@ -51,12 +60,62 @@ class ExhaustiveSide(Side):
             apart = math.expm1(found.log_high - found.log_low)
         return self._found(found.log_high, apart, None)
 
+    def exact(self) -> ExhaustiveSupremum:
+        """The largest delta of all data sets, for rounds."""
+        return self.supremum
+
     def _found(self, value: float, apart: float | None, data: Witness | None) -> Found:
         witness: dict[str, Any] = {"analysis": self.key}
         if data is not None:
             others = [[x, count] for x, count in data.others]
             witness |= {"x0": data.x0, "x1": data.x1, "others": others}
         return Found(value, self.theorem, apart, witness, self.assumptions)
+
+
+@dataclass(frozen=True)
+class ExhaustiveSupremum:
+    """log delta, the largest of all data sets and ordered pairs: ``Exact`` curve of rounds.
+
+    Attributes
+    ----------
+    randomizer : Randomizer
+        What each user runs.
+    n : int
+        Users, the victim included.
+    """
+
+    randomizer: Randomizer
+    n: int
+    slow: ClassVar[bool] = False
+
+    @property
+    def slow_to_read(self) -> bool:
+        """Whether a verifier takes several seconds for a value."""
+        return cost_of(_statistic(self.randomizer, self.n), self.n).work > _MOST_READ
+
+    def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
+        """Both ends at eps >= 0: sums of floats, as near to each other as these are."""
+        del width
+        found = _SUMMED.of(self).point(epsilon)
+        return LogInterval(found.log_low, found.log_high)
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        """The upper end: an estimate would take no less."""
+        return self.log_delta(epsilon).high
+
+    def log_floor(self) -> float:
+        """What outputs that tell the victim's value leave at any eps."""
+        return -math.inf if math.isfinite(self.randomizer.eps0) else self.log_delta(_FAR).low
+
+
+def _curve(randomizer: Randomizer, n: int) -> Curve:
+    found = _CURVES.get((randomizer, n))
+    if found is None:
+        found = _CURVES[randomizer, n] = Curve(_statistic(randomizer, n), n, _KEY)
+    return found
+
+
+_SUMMED: Beside[ExhaustiveSupremum, Curve] = Beside(lambda sets: _curve(sets.randomizer, sets.n))
 
 
 class _Exhaustive(Analysis):
@@ -77,12 +136,11 @@ class _Exhaustive(Analysis):
         """One end of the largest delta of all data sets."""
         del cells
         self.require(source)
-        randomizer = one_randomizer(source, _KEY)
-        curve = _CURVES.get((randomizer, n))
-        if curve is None:
-            curve = _CURVES[randomizer, n] = Curve(_statistic(randomizer, n), n, _KEY)
-        words = self.assumptions(source)
-        return ExhaustiveSide(self.key, self.end, self.theorem, (), (), words, curve=curve)
+        sets = ExhaustiveSupremum(one_randomizer(source, _KEY), n)
+        curve, words = _SUMMED.of(sets), self.assumptions(source)
+        return ExhaustiveSide(
+            self.key, self.end, self.theorem, (), (), words, curve=curve, supremum=sets
+        )
 
 
 def _statistic(randomizer: Randomizer, n: int) -> Statistic:

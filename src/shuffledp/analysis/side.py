@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from shuffledp.bound import Theorem
-from shuffledp.composition.curve import Sharper
+from shuffledp.composition.curve import Exact, Sharper
 from shuffledp.divergence import EpsilonInterval, PairProfile, narrowest, slope, solve_epsilon
 from shuffledp.numerics import LogInterval
 
@@ -116,6 +116,10 @@ class Side:
 
     def for_rounds(self) -> Sharper | None:
         """A curve of the bound for rounds, where it is not one of profiles."""
+        return None
+
+    def exact(self) -> Exact | None:
+        """The supremum's own curve, where its two ends are known: rounds rest on it alone."""
         return None
 
     def _brackets(self, epsilon: float, width: float) -> list[LogInterval]:

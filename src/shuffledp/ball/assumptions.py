@@ -11,7 +11,7 @@ from typing import Any
 
 from .outputs import Parameters
 from .registry import record_of, seen
-from .searches import search_of
+from .searches import SEARCHES, search_of
 from .statements import ALONE, upper_statement
 
 __all__ = ["allowed_assumptions", "relation_of"]
@@ -73,7 +73,8 @@ def allowed_assumptions(
     # The sum of the guarantees is a cap on the analysis that is composed, and states its words.
     capped = (analysis,)
     if analysis == "local":
-        capped = ("blanket", "clone", "stronger-clone", "label-stealing")
+        searches = (search.upper for search in SEARCHES)
+        capped = ("blanket", "clone", "stronger-clone", "label-stealing", *searches)
     known = [key for key in capped if upper_statement(mechanism, key) is not None]
     each = (_of_one_round(mechanism, key, neighbours, several=True) for key in known)
     lists = [_after(words, rounds) for words in each]

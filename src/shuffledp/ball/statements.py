@@ -209,7 +209,7 @@ def upper_statement(mechanism: Parameters, analysis: str, *, last: str = "") -> 
         wanted.add("label-stealing")
         if record.normal and not last:
             wanted.add(ALONE)
-    if not protocol and not several:
+    if not protocol:
         wanted |= {search.upper for search in SEARCHES if search.applies(mechanism)}
     if analysis not in (wanted if protocol or family else wanted | {"blanket"}):
         return None

@@ -304,7 +304,7 @@ def _proposed(
         if start is None:
             return None
         one = among(family(start), n, target.rtol, target.trust)
-        if one.as_round(sharper=target.sharper).steps == STEPS:
+        if target.round_of(one).steps == STEPS:
             return start
         good = found(target, start, rounds)
     except (NotCertified, ParameterError):

@@ -9,7 +9,7 @@ from typing import Any, Literal
 from shuffledp import _check
 from shuffledp.amplification import Shuffled, generic, shuffle
 from shuffledp.analysis import Family as AnyLocal
-from shuffledp.composition import Composed, compose
+from shuffledp.composition import Composed, Round, compose
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
 
@@ -77,12 +77,16 @@ class Target:
     def estimate(self, randomizer: Source, n: int, rounds: int) -> float:
         """About ``log_upper``, certified by nothing."""
         one = among(randomizer, n, self.rtol, self.trust)
-        part = one.as_round(sharper=self.sharper).estimated()
+        part = self.round_of(one).estimated()
         made = compose([(part, rounds)])
         return made.log_upper_coarse(self.epsilon, log_target=self.log_delta)
 
+    def round_of(self, one: Shuffled) -> Round:
+        """One round; without label stealing, by what an account's reader recomputes quickly."""
+        return one.as_round(sharper=self.sharper, recomputable=not self.sharper)
+
     def _together(self, one: Shuffled, rounds: int) -> Composed:
-        return compose([one.as_round(sharper=self.sharper)], rounds=rounds)
+        return compose([self.round_of(one)], rounds=rounds)
 
     def met(self, log_upper: float) -> bool:
         """Whether an upper end of log delta is low enough."""
