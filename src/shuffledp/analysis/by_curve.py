@@ -40,7 +40,8 @@ class CurveSide(Side):
         slack = 4 * U * (1.0 + abs(target))
         upper = self.end == "upper"
         low, high = 0.0, min(cap, LARGEST_EPSILON)
-        best: tuple[float, dict[str, Any]] = (high if upper else low, {})
+        # Unasked only the local guarantee holds, be it infinite.
+        best: tuple[float, dict[str, Any]] = (cap if upper else low, {})
 
         def below(epsilon: float) -> bool:
             """delta is below the target there, as far as this end can tell; keeps the best."""
@@ -74,9 +75,11 @@ class CurveSide(Side):
         return Found(value, self.theorem, apart, {**self.witnesses[0], **words}, self.assumptions)
 
     def log_delta(self, epsilon: float, *, width: float) -> Found:
-        """The end at this eps."""
-        bottom, top, words = self.ends(epsilon, max(width, _WIDTH))
+        """The end at this eps; an upper one beyond the floats is that at the largest."""
         upper = self.end == "upper"
+        if epsilon > LARGEST_EPSILON and not upper:
+            return Found(-math.inf, self.theorem, None, self.witnesses[0], self.assumptions)
+        bottom, top, words = self.ends(min(epsilon, LARGEST_EPSILON), max(width, _WIDTH))
         gap = math.expm1(min(top - bottom, 700.0)) if upper and bottom > -math.inf else None
         witness = {**self.witnesses[0], **words}
         return Found(top if upper else bottom, self.theorem, gap, witness, self.assumptions)

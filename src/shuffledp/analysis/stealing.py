@@ -21,6 +21,7 @@ from shuffledp.analysis.source import (
 )
 from shuffledp.bound import Theorem
 from shuffledp.composition.curve import Sharper
+from shuffledp.divergence import LARGEST_EPSILON
 from shuffledp.errors import NotCertified
 from shuffledp.randomizers import Randomizer
 from shuffledp.stealing import (
@@ -63,7 +64,9 @@ class StealingSide(Side):
         """The bound at this eps."""
         del width
         curve, words = _CURVE.of(self)
-        found = None if epsilon <= 0.0 else _if_any(lambda: curve.log_delta(epsilon))
+        # Delta only falls in eps: where gains leave the floats that at the largest eps is above it.
+        at = min(epsilon, LARGEST_EPSILON)
+        found = None if epsilon <= 0.0 else _if_any(lambda: curve.log_delta(at))
         return self._found(found, words, math.inf if found is None else found.log_delta)
 
     def for_rounds(self) -> Sharper:

@@ -35,6 +35,8 @@ from shuffledp.pair import UNIT_ROUNDOFF, Array, ShuffledPair
 U = UNIT_ROUNDOFF
 LARGEST_GRID = 1 << 24
 _ATTEMPTS = 5
+# Squares of gains, at most (1 + e^eps)^2, are floats up to here, and sums of them.
+_LARGEST_EPSILON = 300.0
 
 
 class FFTBracket(NamedTuple):
@@ -69,7 +71,7 @@ def fft_delta(pair: ShuffledPair, *, epsilon: float, width: float) -> FFTBracket
     pair : ShuffledPair
         Atoms or cells, n >= 2.
     epsilon : float
-        eps >= 0 in nats.
+        eps in nats, 0 <= eps <= 300.
     width : float
         Relative width wanted.
 
@@ -78,7 +80,8 @@ def fft_delta(pair: ShuffledPair, *, epsilon: float, width: float) -> FFTBracket
     NotCertified
         If the grid would need more than 2^24 points.
     """
-    epsilon, width = _check.epsilon("epsilon", epsilon), _check.positive("width", width)
+    epsilon = _check.real("epsilon", epsilon, low=0.0, high=_LARGEST_EPSILON)
+    width = _check.positive("width", width)
     if pair.n < 2:
         raise NotCertified("n = 1: the certified FFT is for other users' messages, and has none")
     a = math.exp(epsilon)
@@ -116,7 +119,7 @@ def _attempt(pair: ShuffledPair, epsilon: float, share: float, log_target: float
     users = _users(pair, a, 0.5 * eta)
     m = pair.n - 1
     mean = math.fsum(users.w * users.g)
-    second = _second_moment(users, epsilon)
+    second = _second_moment(users)
     t_square = max(m * mean**2 / second, 1.0)
     c = share * second / ((1.0 + a) * t_square)
     gamma = float(users.w.sum())
@@ -171,11 +174,11 @@ def _attempt(pair: ShuffledPair, epsilon: float, share: float, log_target: float
     return FFTBracket(max(low, 0.0), min(high, 1.0), roundoff, points)
 
 
-def _second_moment(users: _Users, epsilon: float) -> float:
+def _second_moment(users: _Users) -> float:
     """E[G^2] of one of the others; NotCertified where that is 0."""
     second = float((users.w * users.g**2).sum())
     if second == 0.0:
-        msg = f"epsilon = {epsilon!r}: every gain of the others is 0, there is no sum to transform"
+        msg = "blanket-certified-fft: every gain of the others is 0, there is no sum to transform"
         raise NotCertified(msg)
     return second
 

@@ -1,0 +1,55 @@
+"""Ends of named algorithms where no pure guarantee bounds eps, and where e^eps is no float."""
+
+import math
+
+import pytest
+
+import shuffledp as sd
+
+FFT = "blanket-certified-fft"
+# One output tells the victim's value: delta does not fall below a half of a half.
+TELLING = [
+    sd.Channel(((0.5, 0.5, 0.0), (0.5, 0.0, 0.5))),
+    sd.PoissonSubsample(sd.Channel(((1.0, 0.0), (0.0, 1.0))), rate=0.5),
+]
+
+
+@pytest.mark.parametrize("randomizer", TELLING, ids=lambda r: r.name)
+@pytest.mark.parametrize("n", [2, pytest.param(15, marks=pytest.mark.long)])
+@pytest.mark.parametrize("delta", [1e-6, 0.2])
+def test_an_upper_end_was_evaluated_or_is_infinite(randomizer, n, delta):
+    """300 was returned, where searches end, although delta is above the target at every eps."""
+    account = sd.shuffle(randomizer, n=n)
+    assert account.delta(epsilon=300.0).lower > 0.2
+    try:
+        bound = account.epsilon(delta=delta, analysis=FFT)
+    except sd.NotCertified as error:
+        assert "epsilon =" not in str(error)  # noqa: PT017
+        return
+    assert bound.upper == math.inf
+
+
+def test_where_it_was_evaluated_it_is_finite():
+    account = sd.shuffle(sd.KRR(k=4, eps0=1.0), n=1000)
+    bound = account.epsilon(delta=1e-3, analysis=FFT)
+    assert bound.upper < math.inf
+    assert account.delta(epsilon=bound.upper).upper <= 1e-3
+
+
+@pytest.mark.parametrize(
+    "analysis", [pytest.param(FFT, marks=pytest.mark.long), "label-stealing", None]
+)
+@pytest.mark.parametrize("epsilon", [301.0, 400.0, 1e300])
+@pytest.mark.parametrize(
+    "randomizer", [*TELLING, sd.Channel(((0.5, 0.5, 0.0), (0.4, 0.5, 0.1)))], ids=repr
+)
+@pytest.mark.filterwarnings("error")
+def test_epsilons_beyond_the_floats(randomizer, epsilon, analysis):
+    """delta only falls in eps: that at 300 is an upper end beyond it."""
+    account = sd.shuffle(randomizer, n=20)
+    try:
+        bound = account.delta(epsilon=epsilon, analysis=analysis)
+    except sd.NotCertified:
+        return
+    assert 0.0 <= bound.lower <= bound.upper <= 1.0
+    assert bound.upper >= account.delta(epsilon=epsilon).lower
