@@ -46,8 +46,8 @@ _SURE = 8
 _SEARCH_STEPS = 160
 # Rows of nodes that are worked on together: 1024 x 73 numbers of 8 bytes fit the cache.
 _ROWS = 1024
-# Laws of fewer bits that are tried for Hoeffding's limit: where more of them might be worse, and
-# tails are above 1/4 then, the limit is less than a count, and than 1/4096 of the ones, too wide.
+# Laws of fewer bits that are tried for Hoeffding's limit. Where one not tried might be worse, with
+# tails above 1/4 only, the limit is less than a count, and than 1/4096 of the ones, too wide.
 _FEWER_BITS = 4096
 # Different counts that are solved one by one; between so many a straight line is right to 1e-6 of
 # the noise, as limits bend by about z/(4 sigma^3) a count squared.
@@ -216,7 +216,7 @@ def likely(counts: Floats, groups: Groups, tail: float) -> Flags:
 
 
 def possible(counts: Floats, groups: Groups, tail: float) -> Flags:
-    """Whether Chernoff's bound on P(sum >= count), which grows as steps spread, is ``tail``."""
+    """Whether Chernoff's bound allows P(sum >= count) to be ``tail`` or more."""
     tilt = np.maximum(_saddle(counts, groups), 0.0)
     return np.asarray(_cumulants(tilt, groups)[0] - tilt * counts >= math.log(tail))
 
