@@ -211,6 +211,93 @@ def test_hoeffding_ends_at_the_edges():
     assert math.isclose(stats.binom.cdf(3, 10, high), 0.025, rel_tol=1e-9)
 
 
+def worst_bits(n, sums):
+    """Laws of n bits with these sums that are 0, 1 or of one other probability (Theorem 10.1)."""
+    for ones, others in itertools.product(range(n), range(1, n + 1)):
+        if ones + others > n:
+            continue
+        p = (sums - ones) / others
+        p = p[(p >= 0.0) & (p <= 1.0), None]
+        law = np.zeros((p.size, n + 1))
+        law[:, ones : ones + others + 1] = stats.binom.pmf(np.arange(others + 1), others, p)
+        yield ones + others * p[:, 0], law
+
+
+def missed(limits, n):
+    """The largest one-sided misses, over sums all about and next to every limit."""
+    below, above = np.array(limits).T
+    edges = np.concatenate([below, above]) * n
+    sums = np.concatenate([edges * (1.0 - 1e-9), edges * (1.0 + 1e-9), np.linspace(0.0, n, 50)])
+    worst = np.zeros(2)
+    for truth, law in worst_bits(n, sums):
+        for side, out in enumerate((below * n > truth[:, None], above * n < truth[:, None])):
+            worst[side] = max(worst[side], float((law * out).sum(axis=1).max(initial=0.0)))
+    return worst
+
+
+@pytest.mark.parametrize("tail", [0.0005, 0.025, 0.05, 0.1, 0.25, 0.4, 0.49])
+@pytest.mark.parametrize("n", [1, 2, 5, 13])
+def test_bits_of_any_probabilities_are_covered_and_no_more(n, tail):
+    worst = missed([hoeffding_ends(ones, n, tail) for ones in range(n + 1)], n)
+    assert np.all(worst <= tail)
+    assert np.all(worst >= 0.999 * tail)
+
+
+def test_bits_on_a_grid_are_covered():
+    """Laws that are not of the worst kind, as those of the worst kind are by a theorem."""
+    for tail in (0.05, 0.25, 0.4):
+        ends = np.array([hoeffding_ends(ones, 4, tail) for ones in range(5)])
+        for p in itertools.combinations_with_replacement(np.linspace(0.0, 1.0, 21), 4):
+            law = np.ones(1)
+            for one in p:
+                law = np.convolve(law, [1.0 - one, one])
+            assert law[ends[:, 0] > np.mean(p) + 1e-12].sum() <= tail
+            assert law[ends[:, 1] < np.mean(p) - 1e-12].sum() <= tail
+
+
+@pytest.mark.parametrize("n", [40, 200])
+def test_laws_of_fewer_bits_that_are_not_tried_cost_less_than_a_count(n, monkeypatch):
+    tail = 0.49
+    exact = np.array([hoeffding_ends(ones, n, tail) for ones in range(n + 1)])
+    monkeypatch.setattr("shuffledp.statistics.counts._FEWER_BITS", 2)
+    found = np.array([hoeffding_ends(ones, n, tail) for ones in range(n + 1)])
+    more = (exact - found) * n * [1.0, -1.0]
+    assert more.min() >= -1e-12
+    assert 0.0 < more.max() < 1.0
+    if n == 40:
+        assert np.all(missed(found, n) <= tail)
+
+
+def test_only_next_to_the_ends_are_limits_not_binomial():
+    for n, tail in itertools.product((2, 9, 100, 3000), (1e-9, 0.025, 0.25)):
+        for ones in {0, 1, 2, min(3, n), n // 2, n - 1, n}:
+            low = hoeffding_ends(ones, n, tail)[0]
+            equal = stats.beta.ppf(tail, ones, n - ones + 1) if ones else 0.0
+            assert low == pytest.approx(tail / n if ones == 1 else equal, rel=1e-9)
+
+
+@pytest.mark.parametrize("eps0", [0.1, 1.0, 3.0, 8.0, 12.0])
+def test_intervals_of_duchi_cover_any_values(eps0):
+    """On either side: values at both ends and some of one more, by enumeration of the bits."""
+    n, mechanism = 8, sd.Duchi(eps0=eps0)
+    slope = math.tanh(0.5 * eps0)
+    reports = [np.repeat([0, 1], [n - s, s]).astype(np.uint8) for s in range(n + 1)]
+    answers = [mechanism.estimate(one) for one in reports]
+    for confidence in (0.2, 0.5, 0.9, 0.95):
+        ends = np.array([one.interval(confidence=confidence) for one in answers])
+        for low, high in itertools.product(range(n), repeat=2):
+            if low + high >= n:
+                continue
+            for x in np.linspace(-0.999, 0.999, 60):
+                values = np.repeat([-1.0, 1.0, x], [low, high, n - low - high])
+                law = np.ones(1)
+                for one in 0.5 + 0.5 * slope * values:
+                    law = np.convolve(law, [1.0 - one, one])
+                mean = values.mean()
+                for out in (ends[:, 0] > mean + 1e-12, ends[:, 1] < mean - 1e-12):
+                    assert law[out].sum() <= 0.5 * (1.0 - confidence)
+
+
 # ------------------------------------------------------------- notes, errors at the data's values
 
 

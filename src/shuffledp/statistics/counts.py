@@ -22,6 +22,7 @@ from shuffledp.values.described import ByContent
 
 Floats = npt.NDArray[np.floating[Any]]
 Places = npt.NDArray[np.intp]
+Flags = npt.NDArray[np.bool_]
 
 # Tilts are searched up to here: e^1500 is above every ratio of two floats, 2^2098 = e^1454.
 _LARGEST_TILT = 1500.0
@@ -45,6 +46,9 @@ _SURE = 8
 _SEARCH_STEPS = 160
 # Rows of nodes that are worked on together: 1024 x 73 numbers of 8 bytes fit the cache.
 _ROWS = 1024
+# Laws of fewer bits that are tried for Hoeffding's limit. Where one not tried might be worse, with
+# tails above 1/4 only, the limit is less than a count, and than 1/4096 of the ones, too wide.
+_FEWER_BITS = 4096
 # Different counts that are solved one by one; between so many a straight line is right to 1e-6 of
 # the noise, as limits bend by about z/(4 sigma^3) a count squared.
 _MOST_COUNTS = 2048
@@ -124,6 +128,11 @@ class Counts(ByContent):
         For every number of holders the limit below is above it with probability at most ``tail``,
         and so is the limit above below it. Where no number is likely enough both are the nearest.
         """
+        low, high = self.holders(tail)
+        return low / self.total, high / self.total
+
+    def holders(self, tail: float) -> tuple[Floats, Floats]:
+        """The limits as numbers of users."""
         table = np.stack([self.counts, self.users, *(trials for trials, _ in self.rest)])
         distinct, places = np.unique(table, axis=1, return_inverse=True)
         places = places.reshape(-1)
@@ -131,7 +140,7 @@ class Counts(ByContent):
             low, high = self._between(distinct, tail)
         else:
             low, high = self._limits(distinct, tail)
-        return low[places] / self.total, high[places] / self.total
+        return low[places], high[places]
 
     def _limits(self, table: Floats, tail: float) -> tuple[Floats, Floats]:
         counts, users = table[0], table[1]
@@ -164,7 +173,7 @@ def least_holders(
     linear in m, with the slope of a normal law: Newton steps to whole numbers, a little too far, so
     that the bracket closes from both ends. What is returned is its outer end.
     """
-    wanted = float(special.ndtri_exp(math.log(tail) + math.log1p(-_SLACK)))
+    wanted = _wanted(tail)
     slope = _drift(own) - _drift(other)
     quiet = sum((trials * _variance(step) for trials, step in rest), users * 0.0)
 
@@ -195,6 +204,21 @@ def least_holders(
         guess[open_] = np.clip(ahead, low[open_] + 1.0, high[open_] - 1.0)
         open_ = open_[high[open_] - low[open_] > fine]
     return np.minimum(low + 1.0, users)
+
+
+def _wanted(tail: float) -> float:
+    return float(special.ndtri_exp(math.log(tail) + math.log1p(-_SLACK)))
+
+
+def likely(counts: Floats, groups: Groups, tail: float) -> Flags:
+    """Whether P(sum >= count) is ``tail`` or more."""
+    return np.asarray(_score(counts, groups) >= _wanted(tail))
+
+
+def possible(counts: Floats, groups: Groups, tail: float) -> Flags:
+    """Whether Chernoff's bound allows P(sum >= count) to be ``tail`` or more."""
+    tilt = np.maximum(_saddle(counts, groups), 0.0)
+    return np.asarray(_cumulants(tilt, groups)[0] - tilt * counts >= math.log(tail))
 
 
 def _drift(step: Step) -> float:
@@ -338,11 +362,27 @@ def _saddle(target: Floats, groups: Groups) -> Floats:
 def hoeffding_ends(ones: float, trials: int, tail: float) -> tuple[float, float]:
     """Limits for the mean probability of independent bits, of which so many are 1.
 
-    Binomial limits: for a given mean, bits of equal probability have the heaviest tails (Hoeffding
-    1956, Theorem 5), so these hold whatever the single probabilities are.
+    They hold whatever the single probabilities are, and none that do are narrower unless tails are
+    above 1/4 (docs/theory.md, Theorem 10.1).
     """
-    low = 0.0 if ones <= 0 else float(special.betaincinv(ones, trials - ones + 1.0, tail))
-    high = (
-        1.0 if ones >= trials else float(special.betaincinv(ones + 1.0, trials - ones, 1.0 - tail))
-    )
-    return low, high
+    return _mean_above(ones, trials, tail), 1.0 - _mean_above(trials - ones, trials, tail)
+
+
+def _mean_above(ones: float, trials: int, tail: float) -> float:
+    """The largest mean at which so many ones, or more, have probability ``tail`` at most.
+
+    Bits of equal probability are the worst where a mean of ``ones - 1`` is not excluded (Hoeffding
+    1956, Theorem 4), else some of fewer bits, the others 0.
+    """
+    if ones <= 0:
+        return 0.0
+    equal = float(special.betaincinv(ones, trials - ones + 1.0, tail))
+    if trials * equal <= ones - 1.0:
+        return equal
+    others = np.arange(min(trials - ones, _FEWER_BITS) + 1.0)
+    bits = ones + others
+    expected = float(np.min(bits * special.betaincinv(ones, others + 1.0, tail)))
+    # Of still more bits laws are the less likely to reach the count, the more they are, from here.
+    if bits[-1] < trials and (expected - (ones - 1.0)) * bits[-1] < ones - 1.0:
+        expected = ones - 1.0
+    return expected / trials
