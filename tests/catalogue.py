@@ -3,9 +3,12 @@
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, get_args
 
 import shuffledp as sd
+
+End = Literal["largest", "smallest"]
+ENDS = get_args(End)
 
 
 @dataclass(frozen=True)
@@ -25,7 +28,7 @@ class Entry:
         Several seconds each: with wider ends, or among the long tests.
     family : callable
         Its parameter of privacy -> the mechanism.
-    find, low, high : str, float, float
+    find, low, high : {"largest", "smallest"}, float, float
         Which end of that parameter calibration looks for, and, of the smallest, between which.
     apart : float, optional
         How far apart the values that meet a target and miss it may be, where brackets are wide.
@@ -38,12 +41,15 @@ class Entry:
     strong: dict[str, Any] = field(default_factory=dict)
     verified: Sequence[str] = ()
     verified_slowly: bool = False
-    find: str = "largest"
+    find: End = "largest"
     low: float = 0.05
     high: float = 100.0
     calibrated_slowly: bool = False
     apart: float | None = None
     audited: Sequence[Any] = ()
+
+    def __post_init__(self):
+        assert self.find in ENDS, self.find
 
 
 ROWS = ((0.75, 0.125, 0.125), (0.25, 0.5, 0.25))

@@ -292,3 +292,96 @@ def test_batches_count_under_their_own_relation_alone(relation):
     # A shuffle event has no name under the relation of batches.
     with pytest.raises(sd.ParameterError):
         certified(da.ComposedDpEvent([EVENT, event])).epsilon(delta=1e-6)
+
+
+def two_long_channels():
+    """Two matrices of more than 1,000 entries that differ only where NumPy's texts leave out."""
+    one = np.full((2, 600), 1.0 / 600)
+    other = one.copy()
+    other[0, 250:350] += np.repeat([1.0 / 800, -1.0 / 800], 50)
+    assert repr(one) == repr(other)
+    return one, other
+
+
+def channel(matrix, n=50):
+    return ShuffleDpEvent({"name": "channel", "matrix": matrix}, n)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0), (0, 1, 1, 0)])
+def test_events_with_long_arrays_are_told_apart(order):
+    """The second one was counted as the first: as no loss at all, where that has none."""
+    events = [channel(two_long_channels()[k]) for k in order]
+    composed = da.ComposedDpEvent(events)
+    lower = certified(composed).epsilon(delta=1e-6).lower
+    assert lower > 0.3
+    at_once = pld_accountant().compose(composed)
+    one_by_one = pld_accountant()
+    for event in events:
+        one_by_one.compose(event)
+    whole = certified(one_by_one.ledger)
+    assert (whole.rounds, len(whole.parts)) == (len(events), 2)
+    for accountant in (at_once, one_by_one):
+        assert accountant.get_epsilon(1e-6) >= lower
+    rdp = ShuffleRdpAccountant([2.0, 8.0]).compose(composed)
+    expected = sum(np.array(event.rdp([2.0, 8.0])) for event in events)
+    assert rdp.rdp == pytest.approx(expected)
+
+
+def test_events_are_equal_by_all_their_numbers():
+    one, other = two_long_channels()
+    made = [channel(matrix) for matrix in (one, one.tolist(), tuple(map(tuple, one.tolist())))]
+    assert made[0] == made[1] == made[2] != channel(other)
+    assert len({*made, channel(other), channel(one, 51)}) == 3
+    assert made[0].whole == made[2].whole != channel(other).whole
+    assert made[0].accountant().source == sd.Channel(matrix=one)
+
+
+def test_an_event_does_not_change_with_the_array_it_was_made_of():
+    one, other = two_long_channels()
+    event = channel(one)
+    one[:] = other
+    assert event == channel(two_long_channels()[0]) != channel(one)
+
+
+def test_events_of_nested_tuples_and_numbers_of_numpy():
+    parts = ({"name": "k-rr", "k": 3, "eps0": 1.0}, {"name": "binary-rr", "eps0": 0.5})
+    lists = ShuffleDpEvent({"name": "joint", "randomizers": list(parts)}, 100)
+    numbers = ({**parts[0], "k": np.int64(3), "eps0": np.array(1.0)}, parts[1])
+    tuples = ShuffleDpEvent({"name": "joint", "randomizers": numbers}, 100)
+    assert tuples == lists
+    assert hash(tuples) == hash(lists)
+    assert tuples.whole == lists.whole
+    other = ShuffleDpEvent({"name": "joint", "randomizers": parts[::-1]}, 100)
+    assert other != lists
+    assert other.whole != lists.whole
+    single = ShuffleDpEvent({"name": "k-rr", "k": np.int32(10), "eps0": np.float64(4.0)}, 10_000)
+    assert single == EVENT
+    assert single.whole == EVENT.whole
+    assert da.DpEvent.from_named_tuple(single.to_named_tuple()) == EVENT
+    exact = ShuffleDpEvent({"name": "k-rr", "k": 10, "eps0": np.nextafter(4.0, 5.0)}, 10_000)
+    assert exact != EVENT
+    assert exact.whole != EVENT.whole
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    ["k-rr", {3: 4}, {"name": object()}, {"name": b"k-rr"}, {"eps0": np.longdouble(1.0)}],
+)
+def test_events_take_plain_values_alone(wrong):
+    for kind in (ShuffleDpEvent, BatchesDpEvent):
+        with pytest.raises(sd.ParameterError, match="numbers, text, and lists"):
+            kind(wrong, 10)
+
+
+def test_events_of_batches_are_equal_by_all_their_numbers():
+    event = BatchesDpEvent.of(run_of("poisson"))
+    numpy = {**event.training, "noise": np.float64(event.training["noise"])}
+    numpy["batch"] = np.array(event.training["batch"])
+    same = BatchesDpEvent(numpy, event.n)
+    by_value = BatchesDpEvent({**numpy, "relation": run_of("poisson").relation}, event.n)
+    assert same == by_value == event
+    assert hash(same) == hash(by_value) == hash(event)
+    assert same.accountant() == by_value.accountant() == event.accountant()
+    other = BatchesDpEvent({**numpy, "noise": np.nextafter(numpy["noise"], 9.0)}, event.n)
+    assert other != event
+    assert other.whole != event.whole

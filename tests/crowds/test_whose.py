@@ -62,3 +62,31 @@ def test_rounds_and_several_users_say_it():
         assert REPLACEMENT.sentence not in bound.assumptions
     data = Together(3, sd.neighbours.ReplaceSpecial()).words
     assert data.startswith("up to 3 users' data each")
+
+
+def test_rounds_of_several_relations_say_it_of_each():
+    """The group was left out where another mechanism's rounds are not of its members alone."""
+    crowds = [sd.crowd(GROUPS, victim=k) for k in (0, 1)]
+    for others, wanted in (
+        ([crowds[0], sd.shuffle(GROUPS[0][0], n=10)], [0]),
+        ([sd.shuffle(GROUPS[0][0], n=10), crowds[1]], [1]),
+        (crowds, [0, 1]),
+    ):
+        words = sd.compose(others).relation.words
+        named = [k for k in (0, 1) if f"the user is one of group {k} and stays in it" in words]
+        assert named == wanted
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_rounds_of_all_users_are_no_rounds_of_a_group_with_the_same_mechanism(turned):
+    """They were one mechanism twice, for the neighbours of the one that was given first."""
+    one = sd.KRR(k=3, eps0=1.0)
+    crowd, everybody = sd.crowd([(one, 5), (one, 5)], victim=0), sd.shuffle(one, n=10)
+    rounds = [everybody, crowd] if turned else [crowd, everybody]
+    found = sd.compose(rounds)
+    assert [part.relation for part, _ in found.parts].count(OfGroup(0)) == 1
+    assert found == sd.compose(rounds[::-1])
+    assert "the user is one of group 0" in found.relation.words
+    # Where nothing is said of a group it is the same mechanism.
+    (part, count), *none = sd.compose([sd.crowd([(one, 10)], victim=0), everybody]).parts
+    assert (part.relation, count, none) == (REPLACEMENT, 2, [])

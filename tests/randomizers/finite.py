@@ -106,6 +106,13 @@ def affine(randomizer):
     return definitions.affine(r.domain, r.q, r.eps0), every_word(r.q, r.digits + 1)
 
 
+# Domains and fields, of primes and of their powers; some have room for more than the domain.
+AFFINE = ((2, 2), (3, 2), (4, 2), (7, 2), (5, 3), (6, 3), (4, 5), (5, 4), (6, 4), (10, 8))
+PROJECTIVE = (*AFFINE, (6, 2))
+# And blocks.
+HADAMARD = ((2, 2), (3, 2), (5, 2), (7, 2), (4, 4), (6, 4), (7, 3), (9, 2))
+
+
 FINITE = {
     "binary-rr": Finite(
         definitions.binary_rr,
@@ -125,10 +132,7 @@ FINITE = {
         hadamard,
         [
             *({"domain": domain} for domain in (2, 3, 4, 5, 7, 8)),
-            *(
-                {"domain": domain, "blocks": blocks}
-                for domain, blocks in ((2, 2), (5, 2), (7, 2), (4, 4), (6, 4), (7, 3), (9, 2))
-            ),
+            *({"domain": domain, "blocks": blocks} for domain, blocks in HADAMARD),
         ],
         runs=numbered(hadamard),
         sampled=[
@@ -177,10 +181,7 @@ FINITE = {
     ),
     "pi-rappor": Finite(
         definitions.affine,
-        [
-            {"domain": domain, "q": q}
-            for domain, q in ((2, 2), (3, 2), (4, 2), (7, 2), (5, 3), (4, 5), (5, 4), (10, 8))
-        ],
+        [{"domain": domain, "q": q} for domain, q in AFFINE],
         runs=affine,
         sampled=[
             sd.PIRAPPOR(domain=2, q=2, eps0=0.5),
@@ -191,10 +192,7 @@ FINITE = {
     ),
     "projective-geometry": Finite(
         definitions.projective,
-        [
-            {"domain": domain, "q": q}
-            for domain, q in ((2, 2), (3, 2), (6, 2), (7, 2), (5, 3), (4, 5), (5, 4), (10, 8))
-        ],
+        [{"domain": domain, "q": q} for domain, q in PROJECTIVE],
         runs=numbered(definitions.projective),
         sampled=[
             sd.ProjectiveGeometry(domain=2, q=2, eps0=0.5),

@@ -57,16 +57,26 @@ def test_steps_stay_between_what_misses_and_what_meets():
 
 
 def test_misses_above_what_meets_are_no_bracket():
-    """A bound that grows with eps: what misses lies above, and nothing between them is better."""
-    found, seen = looked_at(lambda e: GOAL + math.log(e / 0.9), start=0.95)
-    assert found is None or found.log_delta <= GOAL
-    assert len(seen) <= 4
+    """A bound that grows with eps: steps lead up from what misses, down from what meets."""
+
+    def growing(epsilon):
+        return GOAL + math.log(epsilon / 0.9)
+
+    found, seen = looked_at(growing, start=0.95)
+    assert found is None
+    assert seen == sorted(seen)
+    assert len(seen) == 4
+    found, seen = looked_at(growing, start=0.89)
+    assert found == Point(min(seen), growing(min(seen)))
+    assert found.log_delta < GOAL
+    assert seen == sorted(seen, reverse=True)
+    assert len(seen) == 4
 
 
 def test_the_least_eps_that_meets_it_is_returned_and_none_beyond_the_cap():
     found, seen = looked_at(lambda e: GOAL - 40.0 * math.log(e / 0.9), start=1.0)
     assert found.epsilon == min(e for e in seen if 40.0 * math.log(e / 0.9) >= 0.0)
-    assert looked_at(lambda _: GOAL + 1.0) == (None, looked_at(lambda _: GOAL + 1.0)[1])
+    assert looked_at(lambda _: GOAL + 1.0)[0] is None
     assert looked_at(lambda _: GOAL - 1.0, start=5.0) == (None, [])
     _, above = looked_at(lambda _: GOAL + 5.0, start=3.9, slope=1.0)
     assert max(above) < 4.0

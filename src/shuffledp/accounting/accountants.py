@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,7 @@ class ShufflePLDAccountant(PLDAccountant):
         value_discretization_interval: float = 1e-4,
     ) -> None:
         super().__init__(neighboring_relation, value_discretization_interval)
-        self._known: dict[bytes, Any] = {}
+        self._known: dict[Hashable, Any] = {}
 
     def _maybe_compose(
         self,
@@ -80,7 +80,7 @@ class ShufflePLDAccountant(PLDAccountant):
 
     def _one(self, event: Event) -> Any:
         """The PLD of one event, made once."""
-        key = repr(event).encode()
+        key = type(event), event.whole
         if key not in self._known:
             grid = self._value_discretization_interval
             self._known[key] = event.pld(grid)
@@ -131,7 +131,7 @@ class ShuffleRdpAccountant(RdpAccountant):
         neighboring_relation: Any = Relation.REPLACE_ONE,
     ) -> None:
         super().__init__(orders, neighboring_relation)
-        self._known: dict[bytes, Any] = {}
+        self._known: dict[Hashable, Any] = {}
 
     def _maybe_compose(
         self,
@@ -143,7 +143,7 @@ class ShuffleRdpAccountant(RdpAccountant):
             return super()._maybe_compose(event, count, do_compose)
         problem = _wrong_relation(event, self._neighboring_relation)
         if problem is None and do_compose and count:
-            key = repr(event).encode()
+            key = type(event), event.whole
             if key not in self._known:
                 self._known[key] = np.array(event.rdp(self._orders.tolist()))
             self._rdp = self._rdp + count * self._known[key]

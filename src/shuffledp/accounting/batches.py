@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import attr
 from dp_accounting import dp_event
 
+from shuffledp.accounting.plain import plain, text_of
 from shuffledp.composition import Composed
 from shuffledp.errors import rejected
 from shuffledp.neighbours import Relation
@@ -18,6 +20,13 @@ from shuffledp.training import BatchedSGD, sgd
 # The event does not depend on the target that an accountant of training asks for.
 _ANY_DELTA = 1e-6
 _FIELDS = ("sampler", "noise", "clip", "batch", "per_epoch", "relation")
+
+
+def _plain(given: Any) -> dict[str, Any]:
+    """A relation may be given as a value: its name says it, as it has no numbers."""
+    if isinstance(given, Mapping) and isinstance(given.get("relation"), Relation):
+        given = {**given, "relation": given["relation"].key}
+    return plain(given)
 
 
 @attr.s(frozen=True, slots=True, auto_attribs=True)
@@ -37,7 +46,8 @@ class BatchesDpEvent(dp_event.DpEvent):
         Whether theorems proved only in docs/theory-batches.md are left out.
     """
 
-    training: Mapping[str, Any]
+    # As with shuffled mechanisms: all that is compared is plain, and lists have no hash.
+    training: Mapping[str, Any] = attr.ib(converter=_plain, hash=False)
     n: int
     published: bool = False
 
@@ -55,9 +65,14 @@ class BatchesDpEvent(dp_event.DpEvent):
         given = {name: getattr(run, name) for name in _FIELDS} | {"relation": run.relation.key}
         return cls(given, run.n, run.trust == "published")
 
+    @property
+    def whole(self) -> tuple[str, int, bool]:
+        """All that the event holds, hashable: what an accountant knows it by."""
+        return text_of(self.training), self.n, self.published
+
     def accountant(self) -> BatchedSGD:
         """One epoch, as ``sgd`` accounts for it."""
-        return _epoch(tuple(sorted(dict(self.training).items())), self.n, self.published)
+        return _epoch(*self.whole)
 
     @property
     def relation(self) -> Relation:
@@ -78,13 +93,9 @@ class BatchesDpEvent(dp_event.DpEvent):
 
 
 @functools.lru_cache(maxsize=64)
-def _epoch(
-    training: tuple[tuple[str, Any], ...],
-    n: int,
-    published: bool,  # noqa: FBT001 (a cache key)
-) -> BatchedSGD:
+def _epoch(training: str, n: int, published: bool) -> BatchedSGD:  # noqa: FBT001 (a cache key)
     """Made once for equal events: its curve is what takes time."""
-    given = dict(training)
+    given = json.loads(training)
     if set(given) != set(_FIELDS):
         raise rejected("training", given, "exactly " + ", ".join(_FIELDS))
     trust = "published" if published else "all"

@@ -10,6 +10,7 @@ from typing import Any
 import attr
 from dp_accounting import dp_event
 
+from shuffledp.accounting.plain import plain, text_of
 from shuffledp.amplification import Shuffled, generic, shuffle
 from shuffledp.errors import rejected
 from shuffledp.neighbours import Relation
@@ -29,13 +30,15 @@ class ShuffleDpEvent(dp_event.DpEvent):
     mechanism : mapping
         {"name": ..., parameters}; the name is the randomizer's, or "generic" for any eps0-LDP
         randomizer. (A mapping, because dp_accounting takes text fields apart into letters.)
+        Arrays and tuples in it are kept as lists: events are equal if all their numbers are.
     n : int
         Users.
     published : bool
         Whether theorems proved only in docs/theory.md are left out.
     """
 
-    mechanism: Mapping[str, Any]
+    # Lists have no hash: equal events share that of the other fields.
+    mechanism: Mapping[str, Any] = attr.ib(converter=plain, hash=False)
     n: int
     published: bool = False
 
@@ -71,10 +74,14 @@ class ShuffleDpEvent(dp_event.DpEvent):
         """Renyi divergences, certified from above."""
         return self.accountant().rdp(orders)
 
+    @property
+    def whole(self) -> tuple[str, int, bool]:
+        """All that the event holds, hashable: what an accountant knows it by."""
+        return text_of(self.mechanism), self.n, self.published
+
     def accountant(self) -> Shuffled:
         """The front door's object of this event."""
-        text = json.dumps(dict(self.mechanism), sort_keys=True, default=list)
-        return _accountant(text, self.n, self.published)
+        return _accountant(*self.whole)
 
 
 @functools.lru_cache(maxsize=64)

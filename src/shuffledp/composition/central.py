@@ -180,10 +180,46 @@ class Given:
 
 
 def _curves(given: Given) -> Curves:
-    last = reach(math.nextafter(max(law.highest for law in given.pair), math.inf))
-    eps0 = last if max(law.infinite for law in given.pair) == 0.0 else math.inf
-    sides = [Curve(_LawSource(law), eps0=eps0, width=1e-9) for law in given.pair]
-    return Curves(sides[0], sides[1], last)
+    """Those of the laws; curves end where looking at them does, the laws' own losses may not."""
+    bounded = all(law.infinite == 0.0 for law in given.pair)
+    eps0 = max(law.highest for law in given.pair) if bounded else math.inf
+    last = reach(eps0)
+    forward, backward = (Curve(_LawSource(law), eps0=eps0, width=1e-9) for law in given.pair)
+    return Curves(forward, backward, last, LawTail(given.pair) if last < eps0 < math.inf else None)
+
+
+@dataclass(frozen=True)
+class LawTail:
+    """What finite losses above some eps add to a moment, by the larger of both directions' laws.
+
+    A loss l of P-mass m has the curve m (1 - e^{x-l})_+, and for A > 1 and g = l - eps > 0
+
+        A (A-1) int_eps^l e^{(A-1) x} m (1 - e^{x-l}) dx
+            = m e^{(A-1) l} (1 - A e^{-(A-1) g} + (A-1) e^{-A g})
+           <= m e^{(A-1) l} min(1, A (A-1) g^2/2) ,
+
+    as the bracket is 0 at g = 0 and its slope A (A-1) (e^{-(A-1) g} - e^{-A g}) at most A (A-1) g.
+    """
+
+    pair: LossPair
+
+    def __call__(self, order: float, epsilon: float) -> float:
+        """Its logarithm at an order, for losses above eps."""
+        return max(_log_moment_above(law, order, epsilon) for law in self.pair)
+
+
+def _log_moment_above(law: LossLaw, order: float, epsilon: float) -> float:
+    """log of the sum of that bound over a law's losses above eps, rounded up; -inf without any."""
+    far = law.loss > epsilon
+    if not far.any():
+        return -math.inf
+    loss, log_mass = law.loss[far], np.log(law.mass[far])
+    share = np.minimum(0.5 * order * (order - 1.0) * (loss - epsilon) ** 2, 1.0)
+    logs = log_mass + (order - 1.0) * loss + np.log(share)
+    top = float(logs.max())
+    # Every logarithm is off by some units of its parts, the sum of K terms by K more.
+    size = 1.0 + float((np.abs(log_mass) + order * np.abs(loss)).max())
+    return top + math.log(float(np.exp(logs - top).sum())) + 8 * U * (size + loss.size)
 
 
 _CURVES: Beside[Given, Curves] = Beside(_curves)
@@ -272,7 +308,7 @@ def from_pld(pld: Any, *, relation: RelationLike) -> Given:
     return Given(
         label="privacy loss distribution",
         pair=LossPair(*laws),
-        key=("pld", *(_bytes(law) for law in laws), said),
+        key=("pld", *(_numbers(law) for law in laws), said),
         relation=said,
         assumptions=(_PLD.format(_short(said)),),
         upper_theorem=theorems.CENTRAL_PLD,
@@ -298,8 +334,9 @@ def _law_of_pmf(pmf: Any) -> LossLaw:
     return LossLaw(np.nextafter(loss[keep], np.inf), mass[keep], infinite)
 
 
-def _bytes(law: LossLaw) -> bytes:
-    return b"|".join((law.loss.tobytes(), law.mass.tobytes(), repr(law.infinite).encode()))
+def _numbers(law: LossLaw) -> tuple[bytes, bytes, float]:
+    """All that a law holds: equal for equal laws alone."""
+    return law.loss.tobytes(), law.mass.tobytes(), law.infinite
 
 
 @by_name

@@ -62,7 +62,8 @@ def _mu_of_points(eps: Array, value: Array, rtol: float) -> float:
 
 def _last(curves: Curves, slack: float) -> float | None:
     """The eps beyond which there is nothing left to cover; None if there is no such eps."""
-    if math.isfinite(curves.forward.eps0) and math.isfinite(curves.backward.eps0):
+    # A curve may end beyond where it is looked at.
+    if max(curves.forward.eps0, curves.backward.eps0) <= curves.last:
         return curves.last
     if slack <= 0.0:
         return None

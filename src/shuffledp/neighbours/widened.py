@@ -197,7 +197,8 @@ class EachRound(Relation):
         for name, relation in self.rounds:
             places[name] = places.get(name, 0) + 1
             number = f" (no. {places[name]})" if names.count(name) > 1 else ""
-            said.append(f"in rounds of {name}{number} {relation.noun} {relation.change}")
+            whose = f" ({member_of(relation.group)})" if isinstance(relation, OfGroup) else ""
+            said.append(f"in rounds of {name}{number} {relation.noun} {relation.change}{whose}")
         return f"changed: {', '.join(said)}"
 
     def covers(self, x0: Value, x1: Value) -> bool:

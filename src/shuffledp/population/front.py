@@ -161,7 +161,9 @@ class Crowd(Accountant):
             raise rejected("victim", None, "the index of a group: rounds are composed for one")
         one = self._member(self._asked()[0]).as_round()
         words = self._of_the_group(one.assumptions)
-        return replace(one, relation=self.relation, assumptions=words)
+        # A group's members alone are no round of all users, be the mechanism the same.
+        key = one.key if self.relation == one.relation else (one.key, self.relation)
+        return replace(one, key=key, relation=self.relation, assumptions=words)
 
     @by_name
     def estimate(self, *, delta: float) -> Estimate:

@@ -152,7 +152,8 @@ class ShuffledSGD:
             groups=((curve,),),
             candidates=self._candidates() if self.lower else (),
             eps0=math.inf,
-            key=("sgd", self.n, self.distance, self.trust),
+            # All that the words below depend on, not the ratio of clip and noise alone.
+            key=("sgd", self.n, self.clip, self.noise, self.batch, self.trust, self.lower),
             relation=REPLACEMENT,
             assumptions=self.assumptions(),
             upper_theorem=(
