@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from shuffledp.cli.extras import load_certificate
 from shuffledp.cli.text import say_unshown
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, unreadable
@@ -48,6 +49,14 @@ def files_in(
     outputs = [] if directory is None else [("out", str(directory / name)) for name in names]
     with files_written([*outputs, *more], inputs=inputs) as held:
         yield held
+
+
+def refuse_others(directory: Path, sources: Iterable[Any]) -> None:
+    """ParameterError where a deployment's certificate would replace one of something else."""
+    for source in sources:
+        path = directory / f"{source.stem}.certificate.json"
+        said = f"out = {str(directory)!r}", "another --out"
+        load_certificate().refuse_other(path, *said, deployment=source.path.name)
 
 
 def text_writer(text: str) -> Callable[[Path], None]:
