@@ -192,6 +192,23 @@ def test_json_alone_writes_nothing(toml, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["t.toml"]
 
 
+@pytest.mark.parametrize("made", [True, False])
+def test_interrupted_it_leaves_no_directory_of_its_own(toml, tmp_path, monkeypatch, made):
+    out = tmp_path / "new" / "out"
+    if not made:
+        out.mkdir(parents=True)
+
+    def interrupted(*_, **__):
+        assert out.is_dir()
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("shuffledp.cli.files._account_for", interrupted)
+    result = run("account", toml, "--out", out)
+    assert (result.exit_code, result.stderr) == (130, "shuffledp: interrupted\n")
+    assert out.parent.exists() == (not made)
+    assert out.exists() == (not made)
+
+
 def test_account_replaces_its_own_certificate_and_no_other(toml, tmp_path):
     again = ("account", toml, "--out", tmp_path, "--figure", "none")
     assert run(*again).exit_code == 0
