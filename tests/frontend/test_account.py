@@ -204,7 +204,7 @@ def test_interrupted_it_leaves_no_directory_of_its_own(toml, tmp_path, monkeypat
 
     monkeypatch.setattr("shuffledp.cli.files._account_for", interrupted)
     result = run("account", toml, "--out", out)
-    assert (result.exit_code, result.stderr) == (130, "shuffledp: interrupted\n")
+    assert (result.exit_code, result.stderr.strip()) == (130, "shuffledp: interrupted")
     assert out.parent.exists() == (not made)
     assert out.exists() == (not made)
 
