@@ -210,6 +210,12 @@ def check(
     return tuple(found)
 
 
+def check_folder(argument: str, given: StrPath) -> None:
+    """ParameterError unless a file of this name can be in a folder that is there."""
+    output = Output(argument, os.fspath(given), _resolved(argument, os.fspath(given)))
+    _check_folder(output)
+
+
 def same_file(one: Path, other: Path) -> bool:
     """Whether two resolved paths are one file: by name, or by device and inode."""
     if one == other:
@@ -238,7 +244,7 @@ def _resolved(argument: str, given: str) -> Path:
 
 def _check_kind(output: Output) -> None:
     """A regular file with one name, or a new name in a folder."""
-    folder, wanted = output.place.parent, _WANTED
+    wanted = _WANTED
     if not output.place.name:
         raise output.refused(f"not the name of a file, {wanted}")
     try:
@@ -247,14 +253,18 @@ def _check_kind(output: Output) -> None:
         found = None
     except (OSError, ValueError) as error:
         raise output.refused(f"{unreadable(error)}, {wanted}") from None
-    if not folder.is_dir():
-        raise output.refused("no such directory")
+    _check_folder(output)
     if found is None:
         return
     if not stat.S_ISREG(found.st_mode):
         raise output.refused(f"not an ordinary file, {wanted}")
     if found.st_nlink > 1:
         raise output.refused(f"a file with {found.st_nlink} names (hard links), {wanted}")
+
+
+def _check_folder(output: Output) -> None:
+    if not output.place.parent.is_dir():
+        raise output.refused("no such directory")
 
 
 @contextlib.contextmanager

@@ -294,8 +294,8 @@ def plan_figure(plan: Plan, curves: Curves, *, title: str) -> Figure:
         line.set_label(f"{row.label}{' (recommended)' if best else ''}: {row.error:.3g}")
         handles.append(line)
     for values, error, dashes, words in (
-        (curves.local, plan.local, (0, (1, 1.5)), "no shuffler, the best of these"),
-        (curves.central, plan.central, "solid", "trusted server, Laplace noise"),
+        (curves.local, plan.local, (0, (1, 1.5)), f"{plan.local_words}, the best of these"),
+        (curves.central, plan.central, "solid", plan.central_words),
     ):
         (line,) = axes.plot(curves.n, values, color=GREY, lw=1.6, ls=dashes)
         line.set_label(f"{words}: {error:.3g}")

@@ -177,22 +177,28 @@ def test_programs_that_do_not_answer_are_an_error_in_one_line(folder, program, w
         (("--command", "'"), "words as in a shell"),
         (("--command", ""), "wanted one of"),
         (("--own", "--alpha", "0.9"), "alpha = 0.9"),
-        (("--own", "-N", "3"), "reports = 3"),
-        (("--own", "-N", "2.5"), "reports = 2.5"),
+        (("--own", "-N", "3"), "count = 3: wanted a whole number from 100"),
+        (("--own", "-N", "0"), "count = 0: wanted a whole number from 100"),
+        (("--own", "--count", "x"), "count = 'x'"),
+        (("--own", "-N", "1e9"), "count = 1000000000: wanted at most 250,000,000"),
+        (("--own", "-N", "2.5"), "count = 2.5"),
         (("--own", "--seed", "-1"), "seed = -1"),
-        (("--own", "--delta", "2"), "deltas = 2"),
+        (("--own", "--delta", "2"), "shuffledp: delta = 2.0: wanted"),
+        (("--own", "--delta", "x"), "shuffledp: delta = 'x'"),
         (("--reports", "nothing.jsonl"), "no such file"),
         (("--reports", "nothing.jsonl", "--estimates", "9"), "wanted --command or --own"),
         (("--reports", "nothing.jsonl", "--outside"), "wanted --command or --own"),
-        (("--own", "-N", "200", "--estimates", "2"), "batches = 2"),
+        (("--own", "-N", "200", "--estimates", "2"), "estimates = 2"),
+        (("--own", "-N", "200", "--estimates", "0"), "estimates = 0"),
         (("--shuffler", "cat", "--messages", "1"), "messages = 1"),
+        (("--shuffler", "cat", "--messages", "0"), "messages = 0"),
         (("--shuffler", "cat", "--longest", "3"), "longest = 3"),
         (("--shuffler", "cat", "--shards", "900"), "shards = 900"),
         (("--pair", "0,1"), "wanted one of --command"),
         (("--own", "--pair", "0,1"), "pair: wanted --command"),
         (("--command", "cat", "--pair", "0,1"), "pair: wanted no --deployment"),
         (("--own", "--claimed", "1"), "claimed: wanted --pair"),
-        (("--own", "--epsilon", "1"), "epsilons: wanted --pair"),
+        (("--own", "--epsilon", "1"), "shuffledp: epsilon: wanted --pair"),
         (("--reports", "nothing.jsonl", "--checkpoint", "x"), "checkpoint: wanted --command"),
         (("--own", "--report", "x.txt"), "ending in .html"),
     ],
@@ -202,6 +208,39 @@ def test_bad_input_is_one_line_and_status_2(folder, words, said):
     assert done.exit_code == 2
     assert said in done.output
     assert done.output.count("\n") == 1
+
+
+def test_of_a_pair_the_options_are_named_too(folder):
+    for words, said in (
+        (("-N", "0"), "count = 0"),
+        (("--epsilon", "-1"), "epsilon = -1"),
+        (("--epsilon", "x"), "epsilon = 'x'"),
+    ):
+        of = ["audit", "--command", client(folder), "--pair", "0,1", *words]
+        done = CliRunner().invoke(main, of)
+        assert (done.exit_code, done.output.count("\n")) == (2, 1)
+        assert f"shuffledp: {said}" in done.output
+
+
+@pytest.mark.parametrize("rounds", [1, 12])
+def test_the_deployments_own_delta_is_the_first_and_its_rounds_are_said(folder, rounds):
+    text = DEPLOYMENT.replace("1e-6", "3e-7") + f"[accounting]\nrounds = {rounds}\n"
+    (folder / "d.toml").write_text(text)
+    out, page = folder / "a.json", folder / "a.md"
+    words = ("audit", "--deployment", str(folder / "d.toml"), "--own", "-N", "100",
+             "--alpha", "1e-6", "--output", str(out), "--report", str(page))  # fmt: skip
+    done = CliRunner().invoke(main, words)
+    assert done.exit_code == 0, done.output
+    head = "2,000 messages" + ", in one of 12 rounds" * (rounds > 1)
+    assert f"## After shuffling {head}\n" in done.output
+    assert f"after shuffling {head}, nats" in page.read_text()
+    table = json.loads(out.read_text())["parts"]["program"]
+    assert [row["delta"] for row in table["central"]] == [3e-7, 1e-6, 1e-9, 1e-12]
+    assert ("rounds" in table["plan"]) == (rounds > 1)
+    assert read_saved(out).to_dict()["parts"]["program"] == table
+    given = CliRunner().invoke(main, [*words[:8], "--delta", "1e-5", "--json"])
+    rows = json.loads(given.output)["parts"]["program"]["central"]
+    assert [row["delta"] for row in rows] == [1e-5]
 
 
 @pytest.mark.parametrize(

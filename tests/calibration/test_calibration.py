@@ -183,6 +183,18 @@ def test_bad_input(change, word):
         calibrate(FAMILIES["k-rr"], **settings)
 
 
+@pytest.mark.parametrize(
+    "family", [sd.KRR, sd.BinaryRR, sd.PureDUMP, sd.KRR(k=3, eps0=1.0), 4.0, None]
+)
+@pytest.mark.parametrize("rounds", [1, 3])
+def test_what_is_no_function_of_one_number_is_told_what_one_is(family, rounds):
+    words = (
+        r"^family = .*: wanted a function of one number, such as lambda e: sd\.KRR\(k=10, eps0=e"
+    )
+    with pytest.raises(ParameterError, match=words):
+        sd.calibrate(family, n=1000, epsilon=1.0, delta=1e-6, rounds=rounds)
+
+
 @pytest.mark.long
 def test_rounds_take_few_certified_evaluations(monkeypatch):
     """Each is a composition; loose ones find place and slope, tight ones close in from there."""

@@ -10,6 +10,7 @@ import shuffledp as sd
 from shuffledp.calibration.target import Target
 from shuffledp.composition import compose, one_round_target
 from shuffledp.planner import errors_over_n, make_task, solve
+from shuffledp.planner.central import central
 from shuffledp.planner.tasks import Mean, prefix_lengths
 from shuffledp.protocol import PrefixTree
 
@@ -80,6 +81,57 @@ def test_rounds_are_met_too():
     upper = sd.shuffle(row.source, n=20_000).compose(rounds=5).epsilon(delta=1e-6).upper
     assert 0.98 <= upper <= row.epsilon <= 1.0
     assert any("bits a user or more, and 2 are allowed" in why for _, why in found.left_out)
+
+
+@pytest.mark.parametrize("rounds", [1, 12, 1000])
+@pytest.mark.parametrize("name", list(SMALL))
+@pytest.mark.parametrize(("epsilon", "delta"), [(1.0, 1e-8), (0.1, 1e-3), (5.0, 1e-12)])
+def test_the_trusted_server_spends_all_of_eps_and_delta_over_all_rounds(
+    name, rounds, epsilon, delta
+):
+    """Its Gaussian noise meets the target by the library's own composition, and 1 % less not."""
+    change = make_task(name, **SMALL[name]).sensitivity(1_000)
+    found = central(change, epsilon=epsilon, delta=delta, rounds=rounds)
+    laplace = math.sqrt(2.0) * change.l1 * rounds / epsilon
+    assert found.error <= laplace * (1.0 + 1e-12)
+    if found.words.startswith("Laplace"):
+        assert found.error == pytest.approx(laplace, rel=1e-12)
+        assert ("in each round" in found.words) == (rounds > 1)
+    else:
+        assert ("all rounds together" in found.words) == (rounds > 1)
+
+    def after(sigma):
+        noise = sd.central.gaussian(sigma=sigma, sensitivity=change.l2)
+        return sd.compose([noise], rounds=rounds).epsilon(delta=delta)
+
+    # Whichever was taken: Gaussian noise with a smaller error than this misses the target.
+    # Ends of composed rounds are within 1e-3 of each other.
+    assert after(0.99 * found.error).lower > epsilon
+    if found.words.startswith("Gaussian"):
+        assert after(found.error).upper <= epsilon * (1.0 + 1e-3)
+
+
+def test_a_plan_says_which_noise_its_trusted_server_adds():
+    asked = {"values": 4, "n": 20_000, "epsilon": 1.0, "delta": 1e-6, "only": ["k-rr"]}
+    one, several = (sd.plan("frequencies", **asked, rounds=rounds) for rounds in (1, 20))
+    assert one.central == pytest.approx(math.sqrt(2) * 2.0 / 20_000)
+    assert "trusted server, Laplace noise  " in str(one)
+    words = "trusted server, Gaussian noise, all rounds together"
+    assert words in str(several)
+    assert "no shuffler, eps/20 in each round" in str(several)
+    assert several.central < 0.5 * 20 * one.central
+    assert several.central < several.rows[0].error
+    assert several.to_dict()["central_noise"] == several.central_noise
+    assert errors_over_n(several, [], seconds=-1.0).central == (several.central,)
+
+
+def test_rows_are_said_to_be_in_the_order_that_they_are_in():
+    asked = {"values": 50, "n": 100_000, "epsilon": 1.0, "delta": 1e-8}
+    found = sd.plan("frequencies", **asked, only=["subset", "k-rr", "oue"])
+    order = [(float(f"{row.error:.3g}"), row.bits, row.label) for row in found.rows]
+    assert order == sorted(order)
+    said = "rows by it to 3 digits, of equal ones the fewest bits first"
+    assert said in str(found)
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)

@@ -148,6 +148,8 @@ def test_assumptions_and_numbers_travel():
         (lambda: sd.central.gaussian(sigma=1.0, relation="swap"), "relation"),
         (lambda: sd.central.approximate(epsilon=-1.0), "epsilon"),
         (lambda: sd.central.approximate(epsilon=1.0, delta=1.0), "delta"),
+        (lambda: sd.compose(WEEKLY), r"^mechanisms = .*: wanted a list, as \[mechanism\]"),
+        (lambda: sd.compose(None, rounds=2), "^mechanisms = None"),
         (
             lambda: sd.compose(
                 [WEEKLY, sd.central.gaussian(sigma=1.0, relation="add-or-remove-one")]

@@ -60,6 +60,19 @@ def test_account_writes_certificate_reports_and_figure(tmp_path):
     assert done.exit_code == 0, done.output
 
 
+def test_a_certificate_of_something_else_is_not_replaced(tmp_path):
+    path, standing = written(tmp_path), tmp_path / "crowd.certificate.json"
+    again = ("account", path, "--out", tmp_path, "--figure", "none")
+    assert run(*again).exit_code == 0
+    assert run(*again).exit_code == 0
+    of_run = {"format": "shuffledp-certificate/1", "release": {"table": "crowd.csv"}}
+    standing.write_text(json.dumps(of_run))
+    done = run(*again)
+    assert (done.exit_code, done.stderr.count("\n")) == (2, 1)
+    assert "is the certificate of the table of estimates 'crowd.csv'" in done.stderr
+    assert json.loads(standing.read_text()) == of_run
+
+
 def test_account_prints_the_certificate_and_writes_nothing(tmp_path, monkeypatch):
     path = written(tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -3,6 +3,7 @@
 import inspect
 import json
 import re
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -101,3 +102,10 @@ def test_required_and_optional_parameters():
             assert options("calibrate", name)[key].required is False
     shown = CliRunner().invoke(main, ["calibrate", "laplace", "--help"]).stdout
     assert "[default: 1.0]" in shown.replace("(1.0)", "1.0")
+
+
+def test_the_statuses_of_signals_are_listed():
+    guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
+    for text in (CliRunner().invoke(main, ["--help"]).stdout, guide):
+        for words in ("130", "Ctrl-C", "143", "129"):
+            assert words in text

@@ -26,6 +26,25 @@ def test_epsilon_json_is_the_librarys_bound():
     assert result.stderr == ""
 
 
+@pytest.mark.parametrize("command", ["epsilon", "delta", "calibrate", "calibrate delta"])
+@pytest.mark.parametrize("large", [True, False])
+def test_a_large_delta_is_warned_of_as_account_does(command, large):
+    delta = 0.02 if large else 0.01  # 1/n, which is not above it
+    words = {
+        "epsilon": ["epsilon", *KRR, "--delta", delta],
+        "delta": ["delta", *KRR, "--epsilon", 0.0 if large else 4.0],
+        "calibrate": ["calibrate", "k-rr", "--k", 10, "--epsilon", 1, "--delta", delta],
+        "calibrate delta": ["calibrate", *KRR, "--epsilon", 0.0 if large else 4.0],
+    }[command]
+    for more in ((), ("--json",)):
+        done = run(*words, "-n", 100, *more)
+        assert done.exit_code == 0
+        assert done.stderr.startswith("warning[large-delta]: delta = ") == large
+        assert ("is above 1/n = 1/100: publishing one" in done.stderr) == large
+        assert done.stderr.count("\n") == large
+        assert not more or json.loads(done.stdout)
+
+
 def test_epsilon_text_is_rounded_outward_and_names_theorem_and_assumptions():
     result = run("epsilon", *KRR, "-n", "1e4", "--delta", "1e-6")
     low, high = (float(result.stdout.split()[i]) for i in (0, 4))

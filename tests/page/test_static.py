@@ -8,6 +8,7 @@ import json
 import re
 import tarfile
 from importlib.resources import files
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
@@ -76,6 +77,15 @@ def test_what_the_packages_need_is_among_them():
         assert set(part.depends) <= names
         assert part.file.replace("_", "-").startswith(f"{part.name}-{part.version}-")
         assert re.fullmatch("[0-9a-f]{64}", part.sha256)
+
+
+def test_help_and_guide_say_the_same_size():
+    text = " ".join(CliRunner().invoke(main, ["page", "--help"]).stdout.split())
+    guide = (Path(__file__).parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
+    (section,) = (part for part in guide.split("\n## ") if "six wheels" in part)
+    for said in (text, section):
+        assert re.findall(r"([\d.]+) MB\b", said)[-1] == str(pinned.FOLDER_MEGABYTES)
+    assert text.count(" MB") == 1
 
 
 def test_a_part_that_is_missing_or_another_one_is_refused(tmp_path, stand_ins):

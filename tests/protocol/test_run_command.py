@@ -170,7 +170,7 @@ def test_below_the_minimum_batch_nothing_is_written(place, capsys):
     [
         (["--column", "digit"], "column = 'digit'"),
         (["--input", "no.parquet"], "no such file"),
-        (["--output", "no/e.csv"], "no such directory"),
+        (["--output", "no/e.csv"], "output = 'no/e.csv': no such directory"),
         (["--memory", "lots"], "memory"),
         (["--memory", "1KB"], "memory"),
         (["--confidence", "1"], "confidence"),
@@ -187,6 +187,57 @@ def test_bad_input_is_one_line_and_leaves_nothing(place, capsys, monkeypatch, ch
     message = refused(capsys, "run", "d.toml", *(x for pair in words.items() for x in pair))
     assert word in message
     assert left(place) == before
+
+
+def of_another(path):
+    """What stands in its place: an account's certificate, another table's, no certificate."""
+    return {
+        "deployment": '{"format": "shuffledp-certificate/1", "deployment": {"file": "e.toml"}}',
+        "crowd": '{"format": "shuffledp-crowd-certificate/1", "deployment": {"file": "e.toml"}}',
+        "table": '{"format": "shuffledp-certificate/1", "release": {"table": "e.txt"}}',
+        "other": '{"format": "mine", "release": {"table": "e.csv"}}',
+        "list": "[]",
+        "empty": "",
+    }[path]
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("deployment", "is the certificate of the deployment 'e.toml'; wanted another --output"),
+        ("crowd", "is the certificate of the deployment 'e.toml'"),
+        ("table", "is the certificate of the table of estimates 'e.txt'"),
+        ("other", "is not a certificate"),
+        ("list", "is not a certificate"),
+        ("empty", "is not a certificate"),
+    ],
+)
+def test_a_certificate_of_something_else_is_not_replaced(place, capsys, monkeypatch, kind, words):
+    monkeypatch.chdir(place)
+    standing = place / "e.certificate.json"
+    standing.write_text(of_another(kind), encoding="utf-8")
+    (place / "e.csv").write_text("old", encoding="utf-8")
+    before = left(place)
+    monkeypatch.setattr("shuffledp.protocol.run.run", lambda *_, **__: pytest.fail("worked"))
+    message = refused(capsys, "run", "d.toml", "--input", "in.parquet", "--output", "e.csv")
+    assert message.startswith("shuffledp: output = 'e.csv': would replace 'e.certificate.json', ")
+    assert words in message
+    assert left(place) == before
+    assert standing.read_text(encoding="utf-8") == of_another(kind)
+    assert (place / "e.csv").read_text(encoding="utf-8") == "old"
+
+
+def test_two_tables_of_one_stem_and_the_deployment_keep_their_certificates(place, capsys):
+    assert run(place).exit_code == 0
+    kept = (place / "e.certificate.json").read_bytes()
+    message = refused(capsys, "run", place / "d.toml", "--input", place / "in.parquet",
+                      "--output", place / "e.txt")  # fmt: skip
+    assert "is the certificate of the table of estimates 'e.csv'" in message
+    (place / "d.toml").rename(place / "e.toml")
+    message = refused(capsys, "account", place / "e.toml", "--out", place, "--figure", "none")
+    assert "out = " in message
+    assert "table of estimates 'e.csv'; wanted another --out" in message
+    assert (place / "e.certificate.json").read_bytes() == kept
 
 
 def test_simulate(place):

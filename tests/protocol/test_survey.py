@@ -84,6 +84,12 @@ def test_saved_and_read_again(found, tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(sd.ParameterError, match="directory = "):
         found.save(tmp_path / "file")
+    assert found.save(tmp_path / "new") == paths
+    standing = '{"format": "shuffledp-certificate/1", "deployment": {"file": "survey.toml"}}'
+    paths[1].write_text(standing)
+    with pytest.raises(sd.ParameterError, match="wanted another directory"):
+        found.save(tmp_path / "new")
+    assert paths[1].read_text() == standing
 
 
 def test_intervals_are_shown_outward_and_apart_far_from_0(found):

@@ -79,6 +79,8 @@ class AuditPlan(Described):
         Messages of the shuffle to which the local findings are lifted.
     deltas : tuple of float
         Where the central eps is bounded.
+    rounds : int
+        Of the deployment; the central eps is of one of them, as is said with it.
     spend : tuple of three floats
         Parts of alpha for the tests, for the limits of nested events, and for those of all cells.
     events : int
@@ -94,6 +96,7 @@ class AuditPlan(Described):
     deltas: tuple[float, ...] = (1e-6, 1e-9, 1e-12)
     spend: tuple[float, float, float] = SPEND
     events: int = _EVENTS
+    rounds: int = 1
 
     def __post_init__(self) -> None:
         made = self.randomizer
@@ -118,6 +121,7 @@ class AuditPlan(Described):
             raise rejected("spend", self.spend, "three parts of alpha, at most 1 together")
         object.__setattr__(self, "spend", spend)
         object.__setattr__(self, "events", _check.count("events", self.events, high=64))
+        object.__setattr__(self, "rounds", _check.count("rounds", self.rounds))
         chosen = default_inputs(made) if self.inputs is None else tuple(self.inputs)
         different = len({repr(x) for x in chosen}) == len(chosen)
         if not (2 <= len(chosen) <= _MOST_INPUTS and different):
@@ -143,13 +147,23 @@ class AuditPlan(Described):
         """What the program is given for each input."""
         return [value_of(self.randomizer, x) for x in self.asked]
 
-    def order(self) -> Labels:
-        """Which input is asked for at each place: each of them ``reports`` times."""
+    @property
+    def shuffled(self) -> str:
+        """What the central eps is of, in words."""
+        of = f", in one of {self.rounds:,} rounds" if self.rounds > 1 else ""
+        return f"{self.n:,} messages{of}"
+
+    def check_total(self) -> None:
+        """ParameterError where more reports would be asked for than there is room for."""
         if self.total > _MOST_ASKED:
             wanted = (
                 f"at most {_MOST_ASKED // len(self.asked):,} for each of {len(self.asked)} inputs"
             )
             raise rejected("reports", self.reports, wanted)
+
+    def order(self) -> Labels:
+        """Which input is asked for at each place: each of them ``reports`` times."""
+        self.check_total()
         generator = np.random.Generator(np.random.Philox(self.seed))
         every = np.repeat(np.arange(len(self.asked), dtype=np.uint8), self.reports)
         generator.shuffle(every)
@@ -167,6 +181,8 @@ class AuditPlan(Described):
             "deltas": list(self.deltas),
             "spend": list(self.spend),
             "events": self.events,
+            # Of one round files say what they said before there was this key.
+            **({"rounds": self.rounds} if self.rounds > 1 else {}),
         }
 
 
@@ -174,7 +190,7 @@ def plan_from_dict(table: dict[str, Any]) -> AuditPlan:
     """The plan that ``AuditPlan.to_dict`` describes."""
     given = dict(table)
     names = [field.name for field in dataclasses.fields(AuditPlan)]
-    if set(given) != set(names):
+    if {*given, "rounds"} != set(names):
         raise rejected("plan", sorted(map(str, given)), f"the keys of a plan, {', '.join(names)}")
     for key in ("inputs", "deltas", "spend"):
         if given.get(key) is not None:

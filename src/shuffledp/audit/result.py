@@ -301,7 +301,7 @@ def _central_lines(result: AuditResult) -> list[str]:
         return []
     extra = result.supported is not None
     lines = [
-        f"## After shuffling {result.plan.n:,} messages",
+        f"## After shuffling {result.plan.shuffled}",
         "",
         "| delta | eps of the program, at least (confidence) | eps of the declared law, at most "
         "(certified) |"

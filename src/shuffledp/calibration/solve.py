@@ -19,6 +19,7 @@ from shuffledp.calibration.target import FINE, ROUGH, Source, Target, among, tar
 from shuffledp.calibration.values import Chord, chord_of, first_good, search, towards
 from shuffledp.composition import STEPS, one_round_target
 from shuffledp.errors import NotCertified, ParameterError, rejected
+from shuffledp.mechanism import Mechanism
 from shuffledp.values.described import by_name
 
 Family = Callable[[float], Source]
@@ -90,8 +91,11 @@ def calibrate(
         If no value in the range meets the target; the message says what n would.
     """
     n, rounds = _check.count("n", n), _check.count("rounds", rounds, high=10**9)
-    if not callable(family):
-        raise rejected("family", family, "a function from a value to a randomizer")
+    # A class is callable, but wants its parameters by name.
+    a_class = isinstance(family, type) and issubclass(family, Mechanism)
+    if a_class or not callable(family):
+        wanted = "a function of one number, such as lambda e: sd.KRR(k=10, eps0=e)"
+        raise rejected("family", family, wanted)
     private, open_end = _range(low, high, find)
     low, high = min(private, open_end), max(private, open_end)
     rtol = _check.real("rtol", rtol, low=1e-12, high=0.5)

@@ -19,6 +19,7 @@ from shuffledp.certificate.model import (
     to_dict,
     to_json,
 )
+from shuffledp.certificate.standing import refuse_other
 
 __all__ = [
     "Certificate",
@@ -34,6 +35,7 @@ __all__ = [
     "issue_crowd",
     "read",
     "read_any",
+    "refuse_other",
     "to_dict",
     "to_json",
 ]

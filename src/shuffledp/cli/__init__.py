@@ -27,7 +27,8 @@ A first run:
 
 \b
 Exit status: 0 done; 1 a certificate's claim does not hold; 2 the input was refused, or no
-certified number exists for it (one line on stderr says why); 3 verify could not decide.
+certified number exists for it (one line on stderr says why); 3 verify could not decide;
+130 Ctrl-C (128 and the signal's number: 143 SIGTERM, 129 SIGHUP, 141 a closed pipe).
 """
 
 

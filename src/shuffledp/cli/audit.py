@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from shuffledp import _check
 from shuffledp.cli import auditing
 from shuffledp.cli.extras import load_deployment
 from shuffledp.cli.progress import Progress, progress
@@ -27,6 +28,8 @@ _BELONG = (
     ("claimed", ("pair",)),
     ("checkpoint", ("command", "own", "shuffler")),
 )
+# Options whose value has another name here.
+_TYPED = {"epsilons": "epsilon"}
 
 
 @click.command(short_help="Test a program's reports against the certified law.")
@@ -39,7 +42,13 @@ _BELONG = (
 @click.option("-N", "--count", type=Whole(), help="Reports for each input.  [default: 100,000]")
 @click.option("--alpha", type=Number(), default=0.05, show_default=True, help="Level, jointly.")
 @click.option("--seed", type=Whole(), default=0, show_default=True, help="Of the inputs' order.")
-@click.option("--delta", "deltas", type=Numbers(), metavar="D,D,...", help="For the central eps.")
+@click.option(
+    "--delta",
+    "deltas",
+    type=Numbers(),
+    metavar="D,D,...",
+    help="For the central eps.  [default: the deployment's, and 1e-6, 1e-9, 1e-12]",
+)
 @click.option("--outside", is_flag=True, help="Also give it values outside the domain.")
 @click.option("--estimates", type=Whole(), metavar="R", help="Also estimate from R batches.")
 @click.option("--batches", type=Whole(), default=100, show_default=True, help="For --shuffler.")
@@ -130,11 +139,14 @@ def _sensible(chosen: list[str], deployment: str | None, given: dict[str, Any]) 
         if deployment is not None or "shuffler" in chosen:
             raise ParameterError("check: wanted no other file or program beside saved counts")
         return
+    for name in ("estimates", "messages"):  # 0 is not the same as not given
+        if given[name] is not None:
+            _check.count(name, given[name])
     for name, owners in _BELONG:
         beside = [owner for owner in owners if given.get(owner)]
         if given.get(name) is not None and given[name] is not False and not beside:
             wanted = " or ".join(f"--{owner}" for owner in owners)
-            raise ParameterError(f"{name}: wanted {wanted} beside it")
+            raise ParameterError(f"{_TYPED.get(name, name)}: wanted {wanted} beside it")
     if given["pair"]:
         _alone(deployment, given)
     elif sources and deployment is None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import hashlib
 import itertools
@@ -9,7 +10,7 @@ import json
 import math
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -144,9 +145,27 @@ def _program_plan(claimed: Any, alpha: float, given: dict[str, Any]) -> Any:
     numbers: dict[str, Any] = {"alpha": alpha, "seed": given["seed"]}
     if given["count"] is not None:
         numbers["reports"] = given["count"]
-    if given["deltas"] is not None:
-        numbers["deltas"] = tuple(given["deltas"])
-    return AuditPlan(randomizer=randomizer_from_dict(table), n=messages_of(claimed), **numbers)
+    deltas = AuditPlan.deltas if given["deltas"] is None else tuple(given["deltas"])
+    if given["deltas"] is None and claimed.target.delta is not None:
+        # The one that the deployment is accounted for at, and the usual ones.
+        deltas = tuple(dict.fromkeys((claimed.target.delta, *deltas)))
+    numbers |= {"deltas": deltas, "rounds": claimed.accounting.rounds}
+    with _as_typed(reports="count", deltas="delta"):
+        plan = AuditPlan(randomizer=randomizer_from_dict(table), n=messages_of(claimed), **numbers)
+        plan.check_total()
+    return plan
+
+
+@contextlib.contextmanager
+def _as_typed(**options: str) -> Iterator[None]:
+    """Errors name the option that was typed, where a plan's argument has another name."""
+    try:
+        yield
+    except ParameterError as error:
+        name, equals, rest = str(error).partition(" = ")
+        if not equals or name not in options:
+            raise
+        raise ParameterError(f"{options[name]} = {rest}") from None
 
 
 def messages_of(claimed: Any) -> int | None:
@@ -218,7 +237,8 @@ def of_estimates(
     from shuffledp.audit.saved import ESTIMATES
     from shuffledp.audit.sums import plain_sums
 
-    settings = EstimatesPlan(audit=plan, batches=given["estimates"], alpha=alpha)
+    with _as_typed(batches="estimates"):
+        settings = EstimatesPlan(audit=plan, batches=given["estimates"], alpha=alpha)
     known = None if checkpoint is None else checkpoint.start(ESTIMATES, settings.to_dict())
     start = [] if known is None else estimates_start(known)[1]
     if start:
@@ -315,14 +335,15 @@ def of_unknown(alpha: float, given: dict[str, Any], status: Progress, checkpoint
     from shuffledp.audit.saved import UNKNOWN
     from shuffledp.audit.sources import Lines, asked_lines, split
 
-    plan = UnknownPlan(
-        pair=pair_of(given["pair"]),
-        alpha=alpha,
-        epsilons=tuple(given["epsilons"] or ()),
-        claimed=given["claimed"],
-        seed=given["seed"],
-        **({} if given["count"] is None else {"reports": given["count"]}),
-    )
+    with _as_typed(reports="count", epsilons="epsilon"):
+        plan = UnknownPlan(
+            pair=pair_of(given["pair"]),
+            alpha=alpha,
+            epsilons=tuple(given["epsilons"] or ()),
+            claimed=given["claimed"],
+            seed=given["seed"],
+            **({} if given["count"] is None else {"reports": given["count"]}),
+        )
     run = Lines(split(given["command"]), given["timeout"])
 
     def program(values: Any) -> Any:

@@ -27,7 +27,7 @@ from shuffledp.cli.mechanisms import (
     mechanism_group,
     source_from_dict,
 )
-from shuffledp.cli.numbers import VIEW, added_noise
+from shuffledp.cli.numbers import VIEW, added_noise, warn_of_delta
 from shuffledp.cli.progress import progress
 from shuffledp.cli.text import bound_text, print_json
 from shuffledp.cli.types import Number, Whole
@@ -104,6 +104,10 @@ def _calibrate(
             found = _target(source, key, {**settings, **seen}, rtol)
         else:
             found = _noise(description, key, settings, rtol)
+    if isinstance(found, Calibration):
+        warn_of_delta(found.delta, found.n)
+    else:
+        warn_of_delta(found.upper if found.quantity == "delta" else found.at["delta"], n)
     if as_json:
         print_json(found.to_dict())
     else:

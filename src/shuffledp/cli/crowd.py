@@ -12,7 +12,7 @@ import click
 
 from shuffledp.bound import outward, width_words
 from shuffledp.cli.extras import load_certificate, load_deployment, load_plots, load_verifier
-from shuffledp.cli.folder import figure_writer, files_in, text_writer
+from shuffledp.cli.folder import figure_writer, files_in, refuse_others, text_writer
 from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.progress import progress, teller
 from shuffledp.cli.report import (
@@ -91,6 +91,8 @@ def account_crowds(files: tuple[str, ...], asked: Asked) -> list[Sequence[Any]]:
         files_in(directory, names, inputs=files, more=more) as held,
         progress("accounting") as status,
     ):
+        if directory is not None:
+            refuse_others(directory, sources)
         done = [_one(source, asked, teller(status, source.stem)) for source in sources]
         for one in done if directory is not None else []:
             text = certificates.crowd_json(one.certificate)

@@ -22,6 +22,7 @@ from shuffledp.cli.folder import (
     figure_writer,
     files_in,
     out_option,
+    refuse_others,
     text_writer,
 )
 from shuffledp.cli.given import files_given
@@ -84,7 +85,8 @@ def account(
     For each file: a table of central eps as it runs now, at the minimum batch and if the shuffler
     fails, with theorem and assumptions; DIRECTORY/NAME.certificate.json, which `shuffledp verify`
     checks; and DIRECTORY/NAME.png, eps over n. Several files also give comparison.png. --report
-    writes all of it in plain words, for a reviewer to sign. Either all files are written or none.
+    writes all of it in plain words, for a reviewer to sign. Either all files are written or none;
+    a certificate of that name is replaced if it is of the same deployment file, else refused.
 
     \b
     A deployment file:
@@ -156,6 +158,8 @@ def _account_all(files: tuple[str, ...], asked: Asked) -> list[Sequence[Any]]:
         ) as held,
         progress("accounting") as status,
     ):
+        if directory is not None:
+            refuse_others(directory, sources)
         draw = plots is not None or (bool(reports) and figure != "none")
         done = []
         for k, source in enumerate(sources, 1):

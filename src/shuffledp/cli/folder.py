@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from shuffledp.cli.extras import load_certificate
 from shuffledp.cli.text import say_unshown
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, unreadable
@@ -37,17 +38,41 @@ def files_in(
 ) -> Iterator[Outputs]:
     """``files_written`` in a directory, which is made if needed; None: nothing is written there.
 
-    ``more`` are files elsewhere, each with the option that named it.
+    ``more`` are files elsewhere, each with the option that named it. A directory that was made for
+    files that are then not written, whatever the reason, is removed.
     """
-    if directory is not None:
+    outputs = [] if directory is None else [("out", str(directory / name)) for name in names]
+    with (
+        _made(directory) if directory is not None else contextlib.nullcontext(),
+        files_written([*outputs, *more], inputs=inputs) as held,
+    ):
+        yield held
+
+
+@contextlib.contextmanager
+def _made(directory: Path) -> Iterator[None]:
+    """Make it and what is missing above it; of these remove what is empty if the command fails."""
+    missing = [folder for folder in (directory, *directory.parents) if not folder.exists()]
+    try:
         try:
             directory.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             words = f"{unreadable(error)}; wanted a directory to write to"
             raise ParameterError(f"out = {str(directory)!r}: {words}") from None
-    outputs = [] if directory is None else [("out", str(directory / name)) for name in names]
-    with files_written([*outputs, *more], inputs=inputs) as held:
-        yield held
+        yield
+    except BaseException:  # Ctrl-C too
+        for folder in missing:
+            with contextlib.suppress(OSError):  # somebody else's files are in it
+                folder.rmdir()
+        raise
+
+
+def refuse_others(directory: Path, sources: Iterable[Any]) -> None:
+    """ParameterError where a deployment's certificate would replace one of something else."""
+    for source in sources:
+        path = directory / f"{source.stem}.certificate.json"
+        said = f"out = {str(directory)!r}", "another --out"
+        load_certificate().refuse_other(path, *said, deployment=source.path.name)
 
 
 def text_writer(text: str) -> Callable[[Path], None]:

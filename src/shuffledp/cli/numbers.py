@@ -16,6 +16,7 @@ from shuffledp.cli.types import Number, Whole
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.randomizers import Randomizer
+from shuffledp.values.cautions import large_delta_words
 from shuffledp.views import MESSAGES_RTOL, VIEWS, AddedNoise, shuffle
 
 _N = click.Option(["-n", "--n"], type=Whole(), required=True, help="Users in the shuffle.")
@@ -57,6 +58,7 @@ def _epsilon(
     accountant = _viewed(request, analysis, **view)
     with progress(f"eps of {request.label}"):
         bound = accountant.epsilon(delta=delta, **_named(analysis))
+    warn_of_delta(bound.at["delta"], request.n)
     _show(bound, as_json=as_json)
 
 
@@ -66,7 +68,15 @@ def _delta(
     accountant = _viewed(request, analysis, **view)
     with progress(f"delta of {request.label}"):
         bound = accountant.delta(epsilon=epsilon, **_named(analysis))
+    warn_of_delta(bound.upper, request.n)
     _show(bound, as_json=as_json)
+
+
+def warn_of_delta(delta: float, n: Any) -> None:
+    """The warning of ``account``, on stderr, where delta is above 1/n."""
+    words = large_delta_words(delta, int(n))
+    if words:
+        click.echo(f"warning[large-delta]: {words}", err=True)
 
 
 def added_noise(given: str | None) -> AddedNoise | None:

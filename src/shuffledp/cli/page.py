@@ -34,9 +34,9 @@ def page(port: Any, static: str | None, parts: str | None) -> None:
     and other computers and other sites' pages are refused. Ctrl-C ends it.
 
     With --static a folder is written that any web server can serve: who drops a certificate on its
-    page has it verified there, in ball arithmetic, by the code of `shuffledp verify`. It needs npm,
-    pip and their registries for an interpreter and six wheels, 16 MB, whose versions and sha256 are
-    fixed; or --parts with these files.
+    page has it verified there, in ball arithmetic, by the code of `shuffledp verify`. The folder is
+    23 MB, an interpreter and six wheels, whose versions and sha256 are fixed: it needs npm, pip and
+    their registries for these, or --parts with the files.
     """
     if static is None:
         if parts is not None:

@@ -41,9 +41,11 @@ _SECONDS = 8.0
 def plan(file: str, out: str | None, figure: str, as_json: bool) -> None:
     """Calibrate every mechanism for a task to the same certified central guarantee.
 
-    A table by error, from the mechanisms' exact variances; DIRECTORY/NAME.deployment.toml, for
-    `shuffledp account`: the most accurate that sends one noisy message a user; DIRECTORY/NAME.png,
-    error over n.
+    A table by error to three digits (of equal ones the fewest bits first), from the mechanisms'
+    exact variances; DIRECTORY/NAME.deployment.toml, for `shuffledp account`: the first of them that
+    sends one noisy message a user; DIRECTORY/NAME.png, error over n. Below the table: what a
+    trusted server's noise would give at the same eps and delta after all rounds, the less of
+    Laplace noise at eps/rounds and Gaussian noise for all rounds together, and no shuffler.
 
     \b
     A plan file:

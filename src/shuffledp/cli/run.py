@@ -23,6 +23,7 @@ from shuffledp.cli.text import print_json, say_unshown
 from shuffledp.cli.types import Number, Whole
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, rejected
+from shuffledp.outputs import check_folder
 
 _UNITS = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "KIB": 2**10, "MIB": 2**20}
 _UNITS |= {"GIB": 2**30}
@@ -178,7 +179,8 @@ def run(
 
     Writes the estimates with intervals (FILE.csv) and beside it FILE.certificate.json, the
     certificate for the users actually seen. Below the deployment's minimum batch, or when a value
-    is refused, nothing is written.
+    is refused, nothing is written. A FILE.certificate.json of another table (FILE.txt's) or of a
+    deployment (FILE.toml's) is not replaced, but refused.
 
     \b
     In the deployment file:
@@ -217,7 +219,10 @@ def run(
     outputs = [("reports", reports), ("figure", figure), ("output", certified), ("output", output)]
     named = None if source.piped else source.source
     inputs = [deployment, named, domain, truth, given["candidates"], *engine.files]
+    check_folder("output", output)  # before the certificate's name, which nobody typed
     with files_written(outputs, inputs=inputs) as held, progress("running") as status:
+        said = f"output = {output!r}", "another --output"
+        load_certificate().refuse_other(certified, *said, table=Path(output).name)
         scratch = held.path(output).parent
         kept = None if reports is None else held.path(reports)
         if kept is None and chosen.about().get("alphabet") is not None:

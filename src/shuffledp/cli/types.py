@@ -133,4 +133,7 @@ def read_text(name: str, path: str, *, wanted: str) -> str:
 
 
 def _called(param: click.Parameter | None) -> str:
+    """The longest name that an option can be typed with; an argument's own name."""
+    if isinstance(param, click.Option):
+        return max(param.opts, key=len).lstrip("-").replace("-", "_")
     return (param.name if param is not None else None) or "value"

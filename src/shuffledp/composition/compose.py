@@ -50,6 +50,8 @@ def compose(mechanisms: Iterable[Any], *, rounds: int = 1, rtol: float | None = 
     if rtol is not None:
         rtol = _check.real("rtol", rtol, low=1e-6, high=0.1)
     times = _check.count("rounds", rounds, high=LARGEST_ROUNDS)
+    if not isinstance(mechanisms, Iterable):
+        raise rejected("mechanisms", mechanisms, "a list, as [mechanism] or [(mechanism, rounds)]")
     counts: dict[Any, tuple[Part, int]] = {}
     for item in mechanisms:
         mechanism, own = item if isinstance(item, tuple) and len(item) == 2 else (item, 1)

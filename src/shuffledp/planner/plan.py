@@ -10,7 +10,8 @@ from typing import Any
 
 from shuffledp import _check
 from shuffledp.errors import NotCertified, ParameterError, rejected
-from shuffledp.planner.result import Curves, Plan, Row, Trust
+from shuffledp.planner.central import Central, central
+from shuffledp.planner.result import ORDER_DIGITS, Curves, Plan, Row, Trust
 from shuffledp.planner.solve import Settled, Target, confirm, settle
 from shuffledp.planner.tasks import Option, Source, Task, make_task
 
@@ -37,6 +38,9 @@ def plan(
     **parameters: Any,
 ) -> Plan:
     """Calibrate every mechanism for a task to one central guarantee, and sort them by error.
+
+    By error to three digits: values are solved for to a thousandth, and below it chance would
+    decide. Of equal ones the fewest bits come first.
 
     Parameters
     ----------
@@ -107,6 +111,7 @@ def plan(
         return _confirmed(row, task, options[row.label], n, hidden, target, limits)
 
     rows = _best_confirmed(rows, left_out, confirmed)
+    reference = _central(task, n, target)
     return Plan(
         task=task,
         n=n,
@@ -120,7 +125,8 @@ def plan(
         rows=tuple(rows),
         left_out=tuple(left_out),
         local=_local(task, n, epsilon / rounds),
-        central=task.central(n, epsilon / rounds),
+        central=reference.error,
+        central_noise=reference.words,
     )
 
 
@@ -176,7 +182,7 @@ def errors_over_n(
         n=everywhere,
         errors={k: tuple(v.get(n, math.nan) for n in everywhere) for k, v in errors.items()},
         local=tuple(_local(found.task, n, found.epsilon / found.rounds) for n in everywhere),
-        central=tuple(found.task.central(n, found.epsilon / found.rounds) for n in everywhere),
+        central=tuple(_central(found.task, n, target).error for n in everywhere),
     )
 
 
@@ -249,7 +255,7 @@ def _best_confirmed(
 
 def _order(row: Row) -> tuple[float, int, str]:
     """By error, to the thousandth that values are solved to: below it chance would decide."""
-    return float(f"{row.error:.3g}"), row.bits, row.label
+    return float(f"{row.error:.{ORDER_DIGITS}g}"), row.bits, row.label
 
 
 def _priced(task: Task, option: Option, n: int, settled: Settled, limits: _Limits) -> Row | str:
@@ -299,6 +305,13 @@ def _least_bits(option: Option) -> int:
         return min(_bits(option.build(value)) for value in (option.low, option.high))
     except (NotCertified, ParameterError):
         return 0
+
+
+def _central(task: Task, n: int, target: Target) -> Central:
+    """The least error of a trusted server at the whole target."""
+    return central(
+        task.sensitivity(n), epsilon=target.epsilon, delta=target.delta, rounds=target.rounds
+    )
 
 
 def _local(task: Task, n: int, epsilon: float) -> float:

@@ -8,11 +8,14 @@ from typing import Any, Literal
 
 from shuffledp.bound import outward
 from shuffledp.multimessage import MultiMessage
+from shuffledp.planner.central import split_words
 from shuffledp.planner.tasks import Source, Task
 from shuffledp.values.described import ByContent
 from shuffledp.values.notebook import Drawn, Record, Sheet
 
 Trust = Literal["all", "published"]
+# Of an error, by which rows are in order: values are solved for to a thousandth (solve.py).
+ORDER_DIGITS = 3
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,7 +77,7 @@ class Row(ByContent):
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Plan(Drawn, ByContent):
-    """Mechanisms for a task at one central guarantee, the most accurate first.
+    """Mechanisms for a task at one central guarantee, by error to three digits.
 
     Attributes
     ----------
@@ -95,12 +98,16 @@ class Plan(Drawn, ByContent):
     trust : {"all", "published"}
         Which theorems were used.
     rows : tuple of Row
-        Mechanisms that meet the target, by error.
+        Mechanisms that meet the target, by error to three digits; of equal ones the fewest bits
+        first.
     left_out : tuple of (str, str)
         Those that do not, and why.
     local, central : float
         Errors without a shuffler at eps0 = eps/rounds, the best of these mechanisms, and of a
-        trusted server's Laplace noise at eps/rounds.
+        trusted server.
+    central_noise : str
+        Which noise the trusted server adds, and how rounds are composed: Laplace noise at
+        eps/rounds or Gaussian noise for all rounds together at eps and delta, whichever is less.
     """
 
     task: Task
@@ -116,6 +123,7 @@ class Plan(Drawn, ByContent):
     left_out: tuple[tuple[str, str], ...]
     local: float
     central: float
+    central_noise: str
 
     @property
     def recommended(self) -> Row | None:
@@ -124,6 +132,16 @@ class Plan(Drawn, ByContent):
         Protocols of several messages may send a value in clear: the shuffler is all they have.
         """
         return next((row for row in self.rows if row.deployable), None)
+
+    @property
+    def central_words(self) -> str:
+        """What ``central`` is the error of."""
+        return f"trusted server, {self.central_noise}"
+
+    @property
+    def local_words(self) -> str:
+        """What ``local`` is the error of."""
+        return "no shuffler" + split_words(self.rounds)
 
     def to_dict(self) -> dict[str, Any]:
         """JSON-able form."""
@@ -143,10 +161,11 @@ class Plan(Drawn, ByContent):
             "left_out": [{"label": label, "why": why} for label, why in self.left_out],
             "local_error": self.local if math.isfinite(self.local) else None,
             "central_error": self.central,
+            "central_noise": self.central_noise,
         }
 
     def records(self) -> list[Record]:
-        """One row for each mechanism that meets the target, by error."""
+        """One row for each mechanism that meets the target, in the order of ``rows``."""
         return [
             {
                 "mechanism": row.label,
@@ -178,9 +197,9 @@ class Plan(Drawn, ByContent):
         best = self.recommended
         names = [f"{r.label}{' (recommended)' if r is best else ''}" for r in self.rows]
         words = f"all at certified central eps <= {self.epsilon:g}, delta = {self.delta:g}"
-        lines = {"trusted server, Laplace noise": self.central}
+        lines = {self.central_words: self.central}
         if math.isfinite(self.local):
-            lines["no shuffler, the best of these"] = self.local
+            lines[f"{self.local_words}, the best of these"] = self.local
         series = [(words, [row.error for row in self.rows], "o")]
         label = f"{self.task.error_label}, n = {self.n:,}"
         return bands.draw_dots(ax, names, series, xlabel=label, lines=lines)
@@ -238,9 +257,13 @@ def _lines(found: Plan) -> list[str]:
     else:
         lines.append("no mechanism meets the target")
     lines += ["", f"{found.task.error_label}; all of them within the next column with 95%"]
-    lines.append(f"  trusted server, Laplace noise  {found.central:.4g}")
+    if len(table) > 2:  # the heading and two rows
+        lines.append(f"rows by it to {ORDER_DIGITS} digits, of equal ones the fewest bits first")
+    references = [(found.central_words, found.central)]
     if math.isfinite(found.local):
-        lines.append(f"  no shuffler                    {found.local:.4g}")
+        references.append((found.local_words, found.local))
+    width = max(len(words) for words, _ in references)
+    lines += [f"  {words:{width}}  {error:.4g}" for words, error in references]
     best = found.recommended
     if best is not None:
         why = "" if best is found.rows[0] else ", the best that sends one noisy message a user"

@@ -21,6 +21,7 @@ from shuffledp.compare import candidates
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.mechanism import parameters_of
 from shuffledp.multimessage import CheuZhilyaev, MixDUMP, MultiMessage, PureDUMP
+from shuffledp.planner.central import Sensitivity
 from shuffledp.randomizers import (
     OLH,
     Gaussian,
@@ -102,8 +103,8 @@ class Task(ABC):
         """How many numbers are estimated together."""
 
     @abstractmethod
-    def central(self, n: int, epsilon: float) -> float:
-        """Standard error of a trusted server's Laplace noise at this eps, delta = 0."""
+    def sensitivity(self, n: int) -> Sensitivity:
+        """How much the exact answers of n users change with one user's value."""
 
     def largest(self, error: float) -> float:
         """What all errors together do not exceed with probability 95%, if they were normal."""
@@ -147,9 +148,9 @@ class Frequencies(Task):
         """One a value."""
         return self.values
 
-    def central(self, n: int, epsilon: float) -> float:
-        """Two counts change by one each: scale 2/(eps n)."""
-        return math.sqrt(2.0) * 2.0 / (epsilon * n)
+    def sensitivity(self, n: int) -> Sensitivity:
+        """Two counts change by one each."""
+        return Sensitivity(2.0 / n, math.sqrt(2.0) / n)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -206,9 +207,10 @@ class Mean(Task):
         """The mean."""
         return 1
 
-    def central(self, n: int, epsilon: float) -> float:
+    def sensitivity(self, n: int) -> Sensitivity:
         """The mean changes by (high - low)/n."""
-        return math.sqrt(2.0) * (self.high - self.low) / (epsilon * n)
+        change = (self.high - self.low) / n
+        return Sensitivity(change, change)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -263,9 +265,9 @@ class Ranges(Task):
         """k(k + 1)/2 ranges."""
         return self.values * (self.values + 1) // 2
 
-    def central(self, n: int, epsilon: float) -> float:
+    def sensitivity(self, n: int) -> Sensitivity:
         """One range alone: it changes by 1/n."""
-        return math.sqrt(2.0) / (epsilon * n)
+        return Sensitivity(1.0 / n, 1.0 / n)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -310,9 +312,9 @@ class HeavyHitters(Task):
         """Candidates that are compared with each other: a few thousand."""
         return min(1 << self.bits, _KEEP << 6)
 
-    def central(self, n: int, epsilon: float) -> float:
+    def sensitivity(self, n: int) -> Sensitivity:
         """As for frequencies."""
-        return math.sqrt(2.0) * 2.0 / (epsilon * n)
+        return Sensitivity(2.0 / n, math.sqrt(2.0) / n)
 
 
 TASKS: dict[str, type[Task]] = {cls.name: cls for cls in (Frequencies, Mean, Ranges, HeavyHitters)}

@@ -202,7 +202,7 @@ def _central(part: Any) -> Table:
         cells = [f"{entry.delta:g}", _down(entry.lower, 6), _up(entry.upper, 6)]
         cells += [_up(math.inf if entry.supported is None else entry.supported, 6)] * extra
         rows.append(tuple((cell,) for cell in cells))
-    caption = f"Central eps after shuffling {part.plan.n:,} messages, nats"
+    caption = f"Central eps after shuffling {part.plan.shuffled}, nats"
     return Table(caption, tuple(head), tuple(rows), frozenset())
 
 

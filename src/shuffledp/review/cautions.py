@@ -26,6 +26,7 @@ from shuffledp.review.claims import (
 )
 from shuffledp.review.meaning import odds, percent, right_guesses
 from shuffledp.review.verdict import Case, judged
+from shuffledp.values.cautions import large_delta_words
 
 # What each is about; in the order in which they are said.
 NAMES = {
@@ -127,14 +128,8 @@ def _large_delta(certificate: Any) -> Caution | None:
     now = one_round(certificate)[0]
     n, composed = now.scenario.n, all_rounds(certificate)[0]
     _, delta = epsilon_delta(certificate, composed)
-    if delta is None or delta * n <= 1.0:
-        return None
-    said = outward(delta, up=True, digits=4)
-    return Caution(
-        "large-delta",
-        f"delta = {said} is above 1/n = 1/{n:,}: publishing one user's value, chosen at random, "
-        "would pass as well",
-    )
+    words = "" if delta is None else large_delta_words(delta, n)
+    return Caution("large-delta", words) if words else None
 
 
 def _no_minimum(certificate: Any) -> Caution | None:

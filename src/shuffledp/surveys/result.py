@@ -118,9 +118,9 @@ class Survey(Drawn):
         Raises
         ------
         ParameterError
-            If they cannot be written there.
+            If they cannot be written there, or would replace a certificate of something else.
         """
-        from shuffledp.certificate import to_json
+        from shuffledp.certificate import refuse_other, to_json
         from shuffledp.outputs import writing
 
         folder = Path(directory)
@@ -134,6 +134,9 @@ class Survey(Drawn):
             folder / f"{NAME}.csv": self.table,
         }
         with writing([("directory", path) for path in texts]) as held:
+            certified = folder / f"{NAME}.certificate.json"
+            said = f"directory = {str(directory)!r}", "another directory"
+            refuse_other(certified, *said, table=f"{NAME}.csv")
             for path, text in texts.items():
                 held.write(path, text)
         return tuple(texts)
