@@ -75,3 +75,25 @@ def test_generalized_gaussian_cut_early(monkeypatch, log_cut, deeper, inputs):
     assert high >= math.exp(true[0])
     # It is not the bracket that is wide, but the cut that is counted.
     assert high - low > 1e-4
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 2.0, 11.018223261741090])
+def test_one_user_is_hidden_by_nobody(epsilon):
+    """At e^eps times what is cut off of the second law it was all that could be seen of delta."""
+    table = {"name": "discrete-gaussian", "top": 10, "sigma": 5.0}
+    wanted = log_delta(table, analysis="local", n=1, epsilon=epsilon, x0=0, x1=10)
+    for more in ({"analysis": "blanket"}, {"analysis": "dataset", "x2": 5}):
+        for guess in (None, -13.8):
+            asked = {"n": 1, "epsilon": epsilon, "x0": 0, "x1": 10, "rel": 1e-3, "guess": guess}
+            assert log_delta(table, **asked, **more) == wanted
+
+
+def test_what_is_cut_off_counts_e_to_the_eps_times():
+    """With a guess as without one, where the second law is e^8 times as large."""
+    table = {"name": "discrete-gaussian", "top": 4, "sigma": 2.0}
+    asked = {"analysis": "blanket", "n": 3, "epsilon": 8.0, "x0": 0, "x1": 4, "rel": 1e-3}
+    low, high = log_delta(table, **asked)
+    guessed = log_delta(table, **asked, guess=high)
+    assert low <= guessed[1]
+    assert guessed[0] <= high
+    assert guessed[1] - guessed[0] <= 1.1e-3

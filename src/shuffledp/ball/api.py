@@ -150,7 +150,8 @@ def _law(ask: _Question) -> Law:
 def _cut(ask: _Question, law_of: Callable[..., Law]) -> tuple[float, float]:
     """For a law of infinitely many outputs: cut less until what was cut does not show."""
     inputs = tuple(ask.inputs)
-    if ask.analysis == "local":
+    # One user is not hidden by anybody, and every output is in the reference's support.
+    if ask.analysis == "local" or ask.n == 1:
         with ctx.workprec(_LOCAL_BITS):
             law = law_of(ask.mechanism, inputs, log_cut=_DEEP_CUT)
             return _logs(local_divergence(law, ask.eps))
@@ -163,9 +164,11 @@ def _cut(ask: _Question, law_of: Callable[..., Law]) -> tuple[float, float]:
             rel=rel,
         )
 
+    # Of the second law what is cut counts e^eps times.
+    share = math.log(ask.rel / 20.0) - max(float(ask.eps.mid()), 0.0)
     if ask.guess is not None:
         try:
-            return bracket(min(_FIRST_CUT, ask.guess + math.log(ask.rel / 20.0)), ask.rel)
+            return bracket(min(_FIRST_CUT, ask.guess + share), ask.rel)
         except NotCertified:
             pass
     log_cut = _FIRST_CUT
@@ -180,7 +183,7 @@ def _cut(ask: _Question, law_of: Callable[..., Law]) -> tuple[float, float]:
                 raise
     if lower == -math.inf:
         return lower, lower
-    return bracket(min(log_cut, lower + math.log(ask.rel / 20.0)), ask.rel)
+    return bracket(min(log_cut, lower + share), ask.rel)
 
 
 def _continuous(ask: _Question, noise_of: Callable[..., Noise]) -> tuple[float, float]:
