@@ -58,7 +58,7 @@ def _epsilon(
     accountant = _viewed(request, analysis, **view)
     with progress(f"eps of {request.label}"):
         bound = accountant.epsilon(delta=delta, **_named(analysis))
-    warn_of_delta(bound.at["delta"], request.n)
+    warn_of_delta(delta, request.n)
     _show(bound, as_json=as_json)
 
 
