@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from shuffledp import _check
-from shuffledp.bound import Bound
+from shuffledp.bound import Bound, large_delta_words
 from shuffledp.cli.mechanisms import Request, per_mechanism
 from shuffledp.cli.progress import progress
 from shuffledp.cli.text import bound_text, print_json, say_unshown
@@ -16,7 +16,6 @@ from shuffledp.cli.types import Number, Whole
 from shuffledp.cli.writing import files_written
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.randomizers import Randomizer
-from shuffledp.values.cautions import large_delta_words
 from shuffledp.views import MESSAGES_RTOL, VIEWS, AddedNoise, shuffle
 
 _N = click.Option(["-n", "--n"], type=Whole(), required=True, help="Users in the shuffle.")

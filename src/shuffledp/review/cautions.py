@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp._check import choice
-from shuffledp.bound import outward
+from shuffledp.bound import large_delta_words, outward
 from shuffledp.review.claims import (
     WORDS,
     all_rounds,
@@ -26,7 +26,6 @@ from shuffledp.review.claims import (
 )
 from shuffledp.review.meaning import odds, percent, right_guesses
 from shuffledp.review.verdict import Case, judged
-from shuffledp.values.cautions import large_delta_words
 
 # What each is about; in the order in which they are said.
 NAMES = {
