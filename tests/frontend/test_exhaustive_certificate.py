@@ -87,13 +87,14 @@ def test_the_data_set_edited(tmp_path):
     assert caught(outcome(resigned(forged), tmp_path / "c.json"))
 
 
-def test_rounds_rest_on_other_analyses(tmp_path):
+def test_rounds_rest_on_it_and_on_no_other_search(tmp_path):
     content = certificate(tmp_path, "rappor", more="rounds = 3\n")
-    analyses = {c["witness"]["analysis"] for c in content["scenarios"][0]["composed"]}
-    assert not analyses & {"exhaustive", "exhaustive-lower"}
-    forged = copy.deepcopy(content)
-    forged["scenarios"][0]["composed"][0]["witness"]["analysis"] = "exhaustive"
-    assert caught(outcome(resigned(forged), tmp_path / "c.json"))
+    claim = content["scenarios"][0]["composed"][0]
+    assert claim["witness"]["analysis"] == "exhaustive"
+    for other in ("binary-exact", "exhaustive-lower", "blanket"):
+        forged = copy.deepcopy(content)
+        forged["scenarios"][0]["composed"][0]["witness"]["analysis"] = other
+        assert caught(outcome(resigned(forged), tmp_path / "c.json"))
 
 
 def test_balls_refuse_what_they_do_not_know():

@@ -25,10 +25,9 @@ NO_SINGLE_PAIR = (
 )
 
 
-# Relative widths of eps that are worth the time: of curves by pairs of finite laws, by a search of
-# all data sets, whose ends are some 1e-3 to 1e-2 apart after rounds, and by pairs of cells; and the
-# share of it that is the width of a curve's values (composition.part.WIDTH).
-_WORTH, _WORTH_SEARCHED, _WORTH_CELLS = 5e-4, 1e-3, 6e-3
+# Relative widths of eps that are worth the time, of curves by finite laws and by pairs of cells; and
+# the share of it that is the width of a curve's values (composition.part.WIDTH).
+_WORTH, _WORTH_CELLS = 5e-4, 6e-3
 _SHARE = WIDTH / _WORTH
 # The rtol of a mechanism that is not asked for another, and the least width of a curve's values.
 _USUAL, _NARROWEST = 1e-6, 1e-9
@@ -84,9 +83,8 @@ def round_of(
         assumptions.append(NO_SINGLE_PAIR)
     # A value takes ten to a hundred times as long for cells: a quarter of the dots to begin with.
     cells_of = any(one.pair.ranges is not None for side in sides for one in side.profiles)
-    searched = exact is not None and exact.slow
     # As much narrower than what is worth the time as one round is asked to be than usual.
-    worth = _WORTH_CELLS if cells_of else _WORTH_SEARCHED if searched else _WORTH
+    worth = _WORTH_CELLS if cells_of else _WORTH
     return Round(
         label=label,
         steps=STEPS / 4.0 if cells_of else STEPS,

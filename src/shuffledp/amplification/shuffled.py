@@ -288,7 +288,9 @@ class Shuffled(Accountant):
     def _round(self, *, sharper: bool, recomputable: bool) -> Round:
         work = _WORK.of(self)
         sides = list(work.sides("upper"))
-        exact = [side for side in sides if _is_exact(side, recomputable=recomputable)][:1]
+        exact = sorted(
+            (side for side in sides if _is_exact(side, recomputable=recomputable)), key=_is_slow
+        )[:1]
         curves = [side for side in sides if side.for_rounds() is not None and not exact]
         return round_of(
             self.source,
@@ -352,6 +354,11 @@ class Shuffled(Accountant):
             at=bound.at,
             log_value=bound.log_lower if analysis.end == "lower" else bound.log_upper,
         )
+
+
+def _is_slow(side: Side) -> bool:
+    exact = side.exact()
+    return exact is not None and exact.slow
 
 
 def _is_exact(side: Side, *, recomputable: bool) -> bool:

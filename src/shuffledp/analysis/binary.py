@@ -22,8 +22,6 @@ from shuffledp.values.work import Beside
 
 # log delta is asked for ten times as wide, relatively, as eps (``Shuffled``).
 _WIDER = 10.0
-# Beyond it only what tells the victim's value is left of delta: odds are floats.
-_FAR = 600.0
 
 
 @dataclass(frozen=True)
@@ -51,9 +49,14 @@ class BinarySide(Side):
             apart = math.expm1(point.log_high - point.log_low)
         return self._found(point.log_high if self._upper else point.log_low, point, apart)
 
-    def exact(self) -> OneBitSupremum:
-        """The largest delta of all data sets, for rounds."""
-        return self.supremum
+    def exact(self) -> OneBitSupremum | None:
+        """The largest delta of all data sets, for rounds; not where one bit tells the value.
+
+        There the search ends with what it knows at large eps, where delta does not fall any more.
+        """
+        bits = self.supremum.bits
+        told = bits.odds_low[0] == 0.0 or math.isinf(bits.odds_high[1])
+        return None if told else self.supremum
 
     @property
     def _upper(self) -> bool:
@@ -98,9 +101,8 @@ class OneBitSupremum:
         return _SEARCHED.of(self).alike(epsilon)
 
     def log_floor(self) -> float:
-        """Where one of the bits tells the victim's value: what is left at any eps."""
-        told = self.bits.odds_low[0] == 0.0 or math.isinf(self.bits.odds_high[1])
-        return self.log_delta(_FAR).low if told else -math.inf
+        """No bit tells the victim's value: delta falls to nothing."""
+        return -math.inf
 
 
 # Both ends come of the same searches: their sides share a curve as long as they live.

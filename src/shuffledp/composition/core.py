@@ -64,7 +64,7 @@ class Rounds(Accountant):
         Each mechanism and in how many rounds it runs.
     asked : float or None
         Requested relative width of eps; dots are refined to reach it, in bounded work. None:
-        what is worth the time: 5e-4, of one-bit reports 1e-3, of continuous outputs 6e-3.
+        what is worth the time: 5e-4, of continuous outputs 6e-3.
     """
 
     parts: tuple[tuple[Part, int], ...]

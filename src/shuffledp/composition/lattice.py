@@ -301,8 +301,8 @@ def _lowered(eps: Array, low: Array, high: Array) -> Array:
     Each value is lowered by the larger of its two intervals' gaps: how far the chord is above both
     neighbouring chords, continued.
     """
-    a = np.exp(eps)
-    run = np.diff(a)
+    # Differences of e^eps that are not 0 where eps is far below a rounding of 1.
+    run = np.exp(eps[:-1]) * np.expm1(np.diff(eps))
     fall = np.maximum(high[:-1] - low[1:], 0.0) / run
     rise = np.maximum(low[:-1] - high[1:], 0.0) / run
     count = eps.size - 2
@@ -335,7 +335,8 @@ def _gap(left: float, right: float, fall: float, rise: float, width: float) -> f
 def _strictly_convex(eps: Array, values: Array) -> Chain:
     """The envelope; vertices at which next to nothing bends are left out."""
     kept: list[int] = []
-    a = np.exp(eps[: values.size])
+    # e^eps - 1: places next to each other stay apart where eps is far below a rounding of 1.
+    a = np.expm1(eps[: values.size])
 
     def rate(i: int, j: int) -> float:
         return float((values[i] - values[j]) / (a[j] - a[i]))
