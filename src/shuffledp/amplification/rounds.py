@@ -29,6 +29,7 @@ NO_SINGLE_PAIR = (
 # the share of it that is the width of a curve's values (composition.part.WIDTH).
 _WORTH, _WORTH_CELLS = 5e-4, 6e-3
 _SHARE = WIDTH / _WORTH
+_SHARE_SEARCHED = 5.0 * _SHARE
 # The rtol of a mechanism that is not asked for another, and the least width of a curve's values.
 _USUAL, _NARROWEST = 1e-6, 1e-9
 
@@ -85,10 +86,12 @@ def round_of(
     cells_of = any(one.pair.ranges is not None for side in sides for one in side.profiles)
     # As much narrower than what is worth the time as one round is asked to be than usual.
     worth = _WORTH_CELLS if cells_of else _WORTH
+    # Where all data sets are searched a narrower value takes as much longer.
+    share = _SHARE_SEARCHED if exact is not None and exact.slow else _SHARE
     return Round(
         label=label,
         steps=STEPS / 4.0 if cells_of else STEPS,
-        width=min(_SHARE * worth, max(_SHARE * worth / _USUAL * rtol, _NARROWEST)),
+        width=min(share * worth, max(share * worth / _USUAL * rtol, _NARROWEST)),
         rtol=max(rtol, min(worth, worth / _USUAL * rtol)),
         placed=cells_of,
         groups=[side.profiles if exact is None else (exact,) for side in sides],

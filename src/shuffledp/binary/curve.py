@@ -302,9 +302,12 @@ def quick(bits: Bits, n: int) -> bool:
     n : int
         Users.
     """
-    high = bits.odds_high[1]
-    rare = max(_share(bits.odds_low[0]), 1.0 / (1.0 + high))
-    return n <= _MOST_QUICK and n * rare <= _MOST_RARE
+    return n <= _MOST_QUICK and of_the_rarer(bits, n) <= _MOST_RARE
+
+
+def of_the_rarer(bits: Bits, n: int) -> float:
+    """How many of n reports are of the rarer kind, where all hold the value that says so least."""
+    return n * max(_share(bits.odds_low[0]), 1.0 / (1.0 + bits.odds_high[1]))
 
 
 def problem(bits: Bits, epsilon: float, *, outer: bool) -> Problem | None:
