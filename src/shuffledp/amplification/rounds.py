@@ -25,8 +25,9 @@ NO_SINGLE_PAIR = (
 )
 
 
-# Relative widths of eps that are worth the time, of curves by finite laws and by pairs of cells; and
-# the share of it that is the width of a curve's values (composition.part.WIDTH).
+# Relative widths of eps that are worth the time, of curves by finite laws and by pairs of cells;
+# the share of it that is the width of a curve's values (composition.part.WIDTH); and that of values
+# by a search of all data sets, which take the longer the narrower they are.
 _WORTH, _WORTH_CELLS = 5e-4, 6e-3
 _SHARE = WIDTH / _WORTH
 _SHARE_SEARCHED = 5.0 * _SHARE
