@@ -56,11 +56,7 @@ def test_what_the_blanket_loses_at_large_n():
 
 @pytest.mark.long
 def test_rounds_made_again():
-    block = TEXT.split("<!-- rounds -->")[1].split("<!-- end of rounds -->")[0]
-    rows = [
-        [cell.strip() for cell in line.strip("|").split("|")]
-        for line in block.strip().splitlines()[2:]
-    ]
+    rows = printed("rounds")[2:]
     accounts = {
         "any 2-LDP mechanism": sd.generic(eps0=2.0, n=10_000),
         "binary-rr 2": sd.shuffle(sd.BinaryRR(eps0=2.0), n=10_000),
@@ -78,11 +74,7 @@ def test_rounds_made_again():
 
 @pytest.mark.long
 def test_rounds_of_searched_data_sets_made_again():
-    block = TEXT.split("<!-- searched -->")[1].split("<!-- end of searched -->")[0]
-    rows = [
-        [cell.strip() for cell in line.strip("|").split("|")]
-        for line in block.strip().splitlines()[2:]
-    ]
+    rows = printed("searched")[2:]
     accounts = {
         "binary-rr 3": (sd.BinaryRR(eps0=3.0), 1000, 10),
         "binary-rr 5": (sd.BinaryRR(eps0=5.0), 10_000, 20),

@@ -31,7 +31,6 @@ _MOST_IN_ROUNDS = 150.0
 class BinarySide(Side):
     """The largest delta of all data sets: its upper or, by the analysis' end, its lower end."""
 
-    curve: Curve = field(kw_only=True)
     supremum: OneBitSupremum = field(kw_only=True)
 
     def epsilon(
@@ -39,14 +38,16 @@ class BinarySide(Side):
     ) -> Found:
         """An eps that was evaluated and is certified for this end."""
         del width
-        find = self.curve.upper if self._upper else self.curve.lower
+        curve = _SEARCHED.of(self.supremum)
+        find = curve.upper if self._upper else curve.lower
         found = find(math.log(delta), rtol=rtol, cap=cap)
         apart = found.width if self._upper and math.isfinite(found.width) else None
         return self._found(found.epsilon, found.point, apart)
 
     def log_delta(self, epsilon: float, *, width: float) -> Found:
         """The end at this eps."""
-        point = self.curve.point(epsilon, rtol=width / _WIDER, most=width)
+        curve = _SEARCHED.of(self.supremum)
+        point = curve.point(epsilon, rtol=width / _WIDER, most=width)
         apart = None
         if self._upper and point.log_low > -math.inf:
             apart = math.expm1(point.log_high - point.log_low)
@@ -135,11 +136,10 @@ class _BinaryExact(Analysis):
         """One end of the largest delta of all data sets."""
         del cells
         self.require(source)
-        sets = OneBitSupremum(bits_of(source, self.key), n)
+        supremum = OneBitSupremum(bits_of(source, self.key), n)
+        _SEARCHED.of(supremum)  # too many users: said now
         theorem, words = self.theorem_for(source), self.assumptions(source)
-        return BinarySide(
-            self.key, self.end, theorem, (), (), words, curve=_SEARCHED.of(sets), supremum=sets
-        )
+        return BinarySide(self.key, self.end, theorem, (), (), words, supremum=supremum)
 
 
 class _Ones(Analysis):

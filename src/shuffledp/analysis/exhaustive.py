@@ -35,7 +35,6 @@ _CURVES: weakref.WeakValueDictionary[tuple[Randomizer, int], Curve] = weakref.We
 class ExhaustiveSide(Side):
     """The largest delta of all data sets: its upper or, by the analysis' end, its lower end."""
 
-    curve: Curve = field(kw_only=True)
     supremum: ExhaustiveSupremum = field(kw_only=True)
 
     def epsilon(
@@ -43,7 +42,7 @@ class ExhaustiveSide(Side):
     ) -> Found:
         """An eps that was evaluated and is certified for this end."""
         del rtol, width
-        found = self.curve.crossing(delta)
+        found = _SUMMED.of(self.supremum).crossing(delta)
         if self.end == "lower":
             return self._found(min(found.low, cap), None, found.witness)
         apart = found.high / found.low - 1.0 if 0.0 < found.low <= found.high < math.inf else None
@@ -52,7 +51,7 @@ class ExhaustiveSide(Side):
     def log_delta(self, epsilon: float, *, width: float) -> Found:
         """The end at this eps."""
         del width
-        found = self.curve.point(epsilon)
+        found = _SUMMED.of(self.supremum).point(epsilon)
         if self.end == "lower":
             return self._found(found.log_low, None, found.witness)
         apart = None
@@ -136,11 +135,10 @@ class _Exhaustive(Analysis):
         """One end of the largest delta of all data sets."""
         del cells
         self.require(source)
-        sets = ExhaustiveSupremum(one_randomizer(source, _KEY), n)
-        curve, words = _SUMMED.of(sets), self.assumptions(source)
-        return ExhaustiveSide(
-            self.key, self.end, self.theorem, (), (), words, curve=curve, supremum=sets
-        )
+        supremum = ExhaustiveSupremum(one_randomizer(source, _KEY), n)
+        _SUMMED.of(supremum)  # too many data sets: said now
+        words = self.assumptions(source)
+        return ExhaustiveSide(self.key, self.end, self.theorem, (), (), words, supremum=supremum)
 
 
 def _statistic(randomizer: Randomizer, n: int) -> Statistic:
