@@ -96,6 +96,16 @@ def test_two_adaptive_rounds_of_all_data_sets(name, key):
             assert worst * (1.0 - 1e-12) <= bound.upper <= 1.1 * worst
 
 
+@pytest.mark.parametrize("epsilon", [0.005, 0.02, 0.05])
+def test_wide_brackets_of_many_users_hold_what_narrow_ones_find(epsilon):
+    """The worst number of others with one value is not met by a search that stops early."""
+    one = sd.shuffle(sd.BinaryRR(eps0=5.0), n=10_000)
+    curve = analysis_named("binary-exact").side(one.source, n=one.n, cells=1).exact()
+    wide, narrow = (curve.log_delta(epsilon, width=width) for width in (1e-2, 1e-5))
+    assert wide.low < narrow.low <= wide.high
+    assert wide.low <= narrow.high <= narrow.low + 1e-5
+
+
 @pytest.mark.parametrize(
     ("randomizer", "n", "rounds", "key", "gap"),
     [

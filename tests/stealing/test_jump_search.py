@@ -36,6 +36,14 @@ def test_smooth_curves_are_met_in_few_bounds(slope, crossing):
     assert len(seen) <= 3
 
 
+@pytest.mark.parametrize("above", [1e-9, 1e-4, 5e-4])
+def test_what_misses_by_a_hair_is_not_returned(above):
+    """The first eps looked at misses the goal by so much, and the search goes up a little."""
+    found, seen = looked_at(lambda e: GOAL - 15.0 * math.log(e / 0.9) + above, start=0.9)
+    assert found.log_delta <= GOAL
+    assert found.epsilon > seen[0] == 0.9
+
+
 def test_where_the_curve_jumps_halvings_find_the_place():
     """A fall by 0.05 at 0.9: steps by the slope go back to where the bound is known to miss."""
     found, seen = looked_at(
