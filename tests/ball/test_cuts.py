@@ -90,7 +90,7 @@ def test_one_user_is_hidden_by_nobody(epsilon):
 
 @pytest.mark.parametrize("guess", [None, -13.0])
 def test_what_is_cut_off_counts_e_to_the_eps_times(guess):
-    """A cut by delta alone left 8e-5 and 2e-5 of it, where the second law is e^9.5 times as large."""
+    """A cut by delta alone left 8e-5 and 2e-5 of it: the second law counts e^9.5 times."""
     table = {"name": "discrete-gaussian", "top": 10, "sigma": 5.0}
     low, high = log_delta(
         table, analysis="blanket", n=2, epsilon=9.5, x0=0, x1=10, rel=1e-4, guess=guess
