@@ -46,7 +46,8 @@ export MPLBACKEND := Agg
 unexport PYRIGHT_PYTHON_FORCE_VERSION PYRIGHT_PYTHON_PYLANCE_VERSION
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
-PIP_INSTALL = $(PY) -m pip install --quiet --disable-pip-version-check
+# Modules are compiled when they are imported first: most of a thousand megabytes never are.
+PIP_INSTALL = $(PY) -m pip install --quiet --disable-pip-version-check --no-compile
 # Each worker begins with tests that stand together: what modules make once is made once.
 PYTEST = $(PY) -m pytest -n $(JOBS) --dist worksteal -q
 
