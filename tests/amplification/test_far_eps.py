@@ -53,3 +53,31 @@ def test_epsilons_beyond_the_floats(randomizer, epsilon, analysis):
         return
     assert 0.0 <= bound.lower <= bound.upper <= 1.0
     assert bound.upper >= account.delta(epsilon=epsilon).lower
+
+
+GAUSSIAN = sd.Gaussian(sigma=1.0)
+TWO_GROUPS = [(sd.KRR(k=3, eps0=1.0), 10), (sd.KRR(k=3, eps0=2.0), 10)]
+
+
+@pytest.mark.parametrize("epsilon", [301.0, 710.0, 1e300])
+@pytest.mark.parametrize(
+    "delta",
+    [
+        lambda eps: sd.shuffle(GAUSSIAN, n=150).delta(epsilon=eps),
+        lambda eps: sd.shuffle(GAUSSIAN, n=150).delta(epsilon=eps, analysis="lone-jump"),
+        lambda eps: sd.crowd(TWO_GROUPS).delta(epsilon=eps),
+        lambda eps: sd.crowd(TWO_GROUPS, victim=0).delta(epsilon=eps),
+        lambda eps: sd.sgd(
+            n=100, noise=1.0, clip=1.0, epochs=1, batch=10, delta=1e-6, sampler="shuffle"
+        ).delta_at(epsilon=eps),
+    ],
+    ids=["gaussian", "lone-jump", "crowd", "a group", "sgd"],
+)
+@pytest.mark.filterwarnings("error")
+def test_ends_beyond_the_floats(delta, epsilon):
+    """A lone jump's cells, a crowd's steps and an epoch's clones ended with a traceback."""
+    try:
+        bound = delta(epsilon)
+    except sd.NotCertified:
+        return
+    assert 0.0 <= bound.lower <= bound.upper <= delta(300.0).upper

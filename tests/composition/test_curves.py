@@ -13,6 +13,7 @@ import shuffledp as sd
 from composition.exact_rounds import atoms, dyadic_rows, floats, neighbouring_laws
 from shuffledp.composition.curve import Curve
 from shuffledp.composition.renyi import Curves, log_excess
+from shuffledp.composition.zcdp import best_rho
 from shuffledp.divergence import PairProfile
 from shuffledp.reductions import dataset_pair
 
@@ -236,6 +237,17 @@ def test_posterior_is_exceeded_rarely():
     )
 
 
+def test_posteriors_of_tiny_priors_are_not_rounded_down():
+    """One user, eps0 = 1: the output of the true value multiplies the odds by e."""
+    acc = sd.shuffle(sd.BinaryRR(eps0=1.0), n=1).compose(rounds=1)
+    with mpmath.workdps(60):
+        grow = mpmath.e
+        for prior in (0.5, 1e-3, 1.7e-9, 7e-13, 3e-30, 1e-59, 1e-200, 2.5e-250, 3e-300):
+            truth = prior * grow / (1 - mpmath.mpf(prior) + prior * grow)
+            upper = acc.posterior(prior=prior, failure=1e-9).upper
+            assert truth <= upper <= truth * (1 + 1e-11)
+
+
 @pytest.mark.parametrize(
     "rounds",
     [
@@ -251,3 +263,17 @@ def test_gaussian_dp_of_losses_out_of_range_is_no_warning(rounds):
     bound = rounds.gdp()
     assert bound.lower == 0.0
     assert bound.upper == math.inf
+
+
+def test_rho_covers_what_lies_between_orders():
+    """K is linear between orders a factor of 1.3 apart, so that D_A/A is largest in between."""
+    orders = [1.001 * 1.3**k for k in range(80)]
+    cumulants = [0.01 * a * (a - 1.0) for a in orders]
+
+    def divergence(order):
+        return float(np.interp(order, orders, cumulants)) / (order - 1.0)
+
+    between = max(divergence(a) / a for a in np.geomspace(2.0, 1e6, 20_000))
+    assert between > 0.0101
+    for pure in (0.01005 * 1e7 * 1.3, math.inf):
+        assert best_rho(divergence, pure=pure, rtol=0.5)[0] >= between

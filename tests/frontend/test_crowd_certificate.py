@@ -443,3 +443,15 @@ def test_all_inputs_of_a_group_may_be_held_by_others():
         for x, y in itertools.product(range(3), repeat=2)
     ]  # fmt: skip
     assert all(math.isfinite(low) and low <= high for low, high in values)
+
+
+@pytest.mark.parametrize("number", [1e308, 1e-308])
+@pytest.mark.parametrize("name", ["alpha", "gain", "smoothing"])
+def test_numbers_of_a_witness_that_leave_the_floats_prove_nothing(number, name, tmp_path, made):
+    """`verify` ended with a division by zero."""
+    _, content = made("bits")
+    new = copy.deepcopy(content)
+    numbers = found_claim(new, 0, "upper")["witness"]["free"][0]
+    assert name in numbers
+    numbers[name] = number
+    assert caught(outcome(resigned(new), tmp_path / "certificate.json"))

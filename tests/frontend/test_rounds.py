@@ -3,11 +3,14 @@
 import json
 import math
 
+import mpmath
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
 import shuffledp as sd
 from shuffledp.certificate import checksum, issue, read, to_json
+from shuffledp.certificate.composed import _basic
 from shuffledp.certificate.verifier import verify
 from shuffledp.cli import main
 from shuffledp.deployment import account, load
@@ -272,3 +275,21 @@ def test_the_table_says_one_round_and_all(tmp_path):
     assert "fresh randomness" in result.stdout
     assert "one report per user and one round" not in result.stdout
     assert max(map(len, result.stdout.split("wrote")[0].splitlines())) <= 80 + len(str(tmp_path))
+
+
+@pytest.mark.parametrize("rounds", [2, 3, 7, 52, 1000, 10**6 + 3])
+def test_basic_composition_of_tiny_deltas_is_not_eased_by_rounding(rounds):
+    """delta/T in logarithms: far below one a difference rounds by more than any fixed slack."""
+    rng = np.random.default_rng(rounds)
+    for log_delta in -(10.0 ** rng.uniform(0.0, 9.0, 50)):
+        asked = []
+
+        def compare(calls, n, epsilon, target, *, upper, kept=asked):
+            kept.append(target)
+            return "holds", ""
+
+        _basic([], 10, (1.0, (log_delta, log_delta)), rounds=rounds, compare=compare, upper=True)
+        with mpmath.workdps(40):
+            exact = mpmath.mpf(log_delta) - mpmath.log(rounds)
+            ((low, high),) = asked
+            assert low <= exact <= high

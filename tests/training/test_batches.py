@@ -12,6 +12,8 @@ from scipy.special import ndtr
 
 import shuffledp as sd
 from shuffledp.neighbours import AddOrRemove, ReplaceSpecial
+from shuffledp.numerics import LogInterval
+from shuffledp.training import one_epoch
 
 ONE = {"clip": 1.0, "epochs": 1, "batch": 1, "delta": 1e-6}
 
@@ -221,3 +223,15 @@ def test_sizes_of_batches_are_secret_unless_fixed_beforehand(sampler, more):
     run = sd.sgd(n=6, noise=1.0, sampler=sampler, **{**ONE, "batch": 2})
     (words,) = (w for w in run.assumptions() if w.startswith("nobody sees"))
     assert words.endswith("nor how many are") == more
+
+
+@pytest.mark.parametrize("delta", [0.3, 1e-3, 1e-6, 1e-9, 1e-100])
+def test_eps_of_an_epoch_meets_delta_and_not_only_its_rounded_logarithm(delta):
+    class Steps:
+        """Just above delta from eps = 1 on, next to nothing from 2 on."""
+
+        def log_delta(self, epsilon, *, width):
+            level = math.nextafter(math.log(delta), -math.inf) if epsilon < 2.0 else -800.0
+            return LogInterval(-math.inf, 0.0 if epsilon < 1.0 else level)
+
+    assert one_epoch.crossing(Steps(), math.log(delta)) >= 2.0

@@ -78,8 +78,7 @@ def _fmt_4_1(source: Source, n: int) -> Made:
     shares = [_three_laws(randomizer.law(pair)) for pair in randomizer.worst_pairs().pairs]
 
     def at(delta: float) -> float:
-        found = (clones.decomposition(p=p, q=q, n=n, delta=delta) for p, q in shares if q > 0.0)
-        return max(found, default=0.0)
+        return max(clones.decomposition(p=p, q=q, n=n, delta=delta) for p, q in shares)
 
     p, q = min(p for p, _ in shares), max(q for _, q in shares)
     return Formula(at, None), {"p": p, "q": q}
@@ -95,14 +94,12 @@ def _three_laws(law: JointLaw) -> tuple[float, float]:
         raise NotCertified("analysis = 'fmt-4.1': wanted finitely many likelihood ratios")
     zero, one = law.mass[0], law.mass[1]
     q = float(np.maximum(zero - one, 0.0).sum())
-    if q == 0.0:
-        return 1.0 / 3.0, 0.0
-    common = np.minimum(zero, one)
-    laws = np.abs(zero - one) / q + common / max(float(common.sum()), 1e-300)
     # Differences lose bits where the two laws nearly agree: q and p are off by as much.
-    doubt = (4.0 * law.rel + 32 * U) / q
+    doubt = (4.0 * law.rel + 32 * U) / max(q, 1e-300)
     if doubt > 1e-3:
         raise NotCertified("analysis = 'fmt-4.1': the two laws are too close to tell apart here")
+    common = np.minimum(zero, one)
+    laws = np.abs(zero - one) / q + common / max(float(common.sum()), 1e-300)
     used = laws > 0.0
     p = float((law.blanket[used] / laws[used]).min()) * (1.0 - 4.0 * doubt)
     if p <= 0.0:

@@ -168,7 +168,9 @@ class JumpSide(Side):
     def log_delta(self, epsilon: float, *, width: float) -> Found:
         """The bound at this eps."""
         del width
-        found = None if epsilon <= 0.0 else _JUMPS.of(self).log_delta(epsilon)
+        # Delta only falls in eps.
+        at = min(epsilon, LARGEST_EPSILON)
+        found = None if epsilon <= 0.0 else _JUMPS.of(self).log_delta(at)
         return self._found(found, math.inf if found is None else found.log_delta)
 
     def _found(self, found: CertifiedAlone | None, value: float) -> Found:

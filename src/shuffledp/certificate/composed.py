@@ -157,7 +157,9 @@ def _basic(
     if not upper:
         return compare(calls, n, epsilon, target, upper=False)
     log = math.log(rounds)
-    lowered = (target[0] - log - _SLACK, target[1] - log + _SLACK)
+    # What is far below one rounds by more.
+    slack = _SLACK * (1.0 + abs(target[0]) + abs(target[1]))
+    lowered = (target[0] - log - slack, target[1] - log + slack)
     share = math.nextafter(epsilon / rounds, -math.inf)
     verdict, how = compare(calls, n, max(share, 0.0), lowered, upper=True)
     return verdict, f"one round at eps/{rounds}, delta/{rounds}: {how}"

@@ -50,6 +50,7 @@ from shuffledp.certificate.decide import (
     check_claim,
     claimed_at,
     number_fault,
+    or_undecided,
     shown,
     target_fault,
 )
@@ -59,7 +60,7 @@ from shuffledp.certificate.mechanism import guarantee_check, parameters_check
 from shuffledp.certificate.model import Certificate, Claim, Scenario, checksum
 from shuffledp.certificate.model import Statement as Written
 from shuffledp.deployment.groups import load_crowd
-from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.errors import NotCertified
 
 __all__ = ["crowd_not_checked", "verify_crowd"]
 
@@ -242,18 +243,17 @@ def _claim(group: _Group, scenario: CrowdScenario, claim: CrowdClaim) -> Iterato
         and group.certificate.deployment.content.accounting.trust == "all"
     ):
         words += " (published theorems)"
-    try:
-        fault = target_fault(group.plain) or _fault(group, scenario, claim)
-        if fault:
-            verdict, how = "does not hold", fault
-        elif _too_many(claim):
-            verdict = "undecided"
-            how = f"not recomputed: a data set of more than {MOST_OTHERS:,} others"
-        else:
-            verdict, how = _decided(group, scenario, claim)
-    except (NotCertified, ParameterError) as error:
-        verdict, how = "undecided", str(error)
+    verdict, how = or_undecided(lambda: _verdict(group, scenario, claim))
     yield Check(group.named(scenario.name), words, verdict, how)
+
+
+def _verdict(group: _Group, scenario: CrowdScenario, claim: CrowdClaim) -> tuple[Verdict, str]:
+    fault = target_fault(group.plain) or _fault(group, scenario, claim)
+    if fault:
+        return "does not hold", fault
+    if _too_many(claim):
+        return "undecided", f"not recomputed: a data set of more than {MOST_OTHERS:,} others"
+    return _decided(group, scenario, claim)
 
 
 def _statement(group: _Group, scenario: CrowdScenario, claim: CrowdClaim) -> Statement | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from shuffledp.ball.alone import log_delta_alone
@@ -73,14 +73,19 @@ def check_claim(
         words += f" after {certificate.rounds:,} rounds"
     if claim.trust == "published" and certificate.deployment.content.accounting.trust == "all":
         words += " (published theorems)"
-    try:
-        verdict, how = _decide(certificate, scenario, claim, report)
-    except (NotCertified, ParameterError) as error:
-        verdict, how = "undecided", str(error)
-    except OverflowError:
-        # Numbers of a witness that nobody would write: they prove nothing.
-        verdict, how = "undecided", "a number of the witness leaves the range of floats"
+    verdict, how = or_undecided(lambda: _decide(certificate, scenario, claim, report))
     return Check(scenario.name, words, verdict, how)
+
+
+def or_undecided(decide: Callable[[], tuple[Verdict, str]]) -> tuple[Verdict, str]:
+    """What is decided of a claim; undecided, and why, where it cannot be recomputed."""
+    try:
+        return decide()
+    except (NotCertified, ParameterError) as error:
+        return "undecided", str(error)
+    except ArithmeticError:
+        # Numbers of a witness that nobody would write: they prove nothing.
+        return "undecided", "a number of the witness leaves the range of floats"
 
 
 def shown(claim: Any) -> str:

@@ -190,7 +190,9 @@ class Composed(Rounds):
             start=self.epsilon(delta=0.1 * failure).upper,
             pure=self.eps0,
         )
-        odds = math.log(prior) - math.log1p(-prior) + log_odds
+        terms = (math.log(prior), -math.log1p(-prior), log_odds)
+        # A tiny prior's logarithm is large, and what it loses in rounding is absolute in the odds.
+        odds = sum(terms) + 8 * U * sum(map(abs, terms))
         high = min(
             1.0 / (1.0 + math.exp(-min(max(odds, -_FARTHEST), _FARTHEST))) * (1.0 + 16 * U), 1.0
         )

@@ -26,7 +26,7 @@ def log_delta_gaussian(mu: float | Array, epsilon: float | Array) -> Array:
     for small mu the difference is mu (1 - z m(z)) up to a relative mu^2/8 or so.
     """
     mu, epsilon = np.asarray(mu, dtype=np.float64), np.asarray(epsilon, dtype=np.float64)
-    z = epsilon / mu
+    z = _standardized(mu, epsilon)
     left, right = z - 0.5 * mu, z + 0.5 * mu
     near = np.maximum(left, _FAR_LEFT)
     narrow = mu < _NARROW
@@ -43,8 +43,9 @@ def log_delta_gaussian(mu: float | Array, epsilon: float | Array) -> Array:
 def error_of_log(mu: float | Array, epsilon: float | Array) -> Array:
     """Bound on the error of ``log_delta_gaussian``."""
     mu, epsilon = np.asarray(mu, dtype=np.float64), np.asarray(epsilon, dtype=np.float64)
-    far = epsilon / mu > _LARGEST_Z
-    z = np.where(far, 0.0, epsilon / mu)
+    z = _standardized(mu, epsilon)
+    far = z > _LARGEST_Z
+    z = np.where(far, 0.0, z)
     # Narrow: the curvature left out; wide: the difference of two Mills ratios cancels.
     cancelled = np.where(
         mu < _NARROW, np.minimum(mu, _NARROW) ** 2 * (1.0 + z * z), (1.0 + z * z) / mu * 1e-14
@@ -61,8 +62,11 @@ class GaussianCurve:
         self.mu = mu
 
     def log_delta(self, epsilon: float, *, width: float = 1.0) -> LogInterval:
-        """Certified bracket, about 1e-9 wide."""
+        """Certified bracket, about 1e-9 wide; far out what is above all beyond."""
         del width
+        farthest = 0.99 * _LARGEST_Z * self.mu
+        if epsilon > farthest:
+            return LogInterval(-math.inf, self.log_delta(farthest).high)
         value = float(log_delta_gaussian(self.mu, epsilon))
         error = float(error_of_log(self.mu, epsilon))
         return LogInterval(value - error, min(value + error, 0.0))
@@ -88,6 +92,12 @@ def mu_through(epsilon: float, log_delta: float) -> float:
         else:
             high = middle
     return math.exp(high)
+
+
+def _standardized(mu: Array, epsilon: Array) -> Array:
+    """eps/mu; what is beyond ``_LARGEST_Z`` only stays beyond it, and in the range of floats."""
+    with np.errstate(over="ignore"):
+        return np.minimum(epsilon / mu, 2.0 * _LARGEST_Z)
 
 
 def _mills(z: Array) -> Array:

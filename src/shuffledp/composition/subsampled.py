@@ -11,6 +11,8 @@ from shuffledp.pair import UNIT_ROUNDOFF
 U = UNIT_ROUNDOFF
 # log1p, expm1, log: a few units in the last place each, and as many for what is done with them.
 _ROUNDED = 16 * U
+# e^eps stays a float; nobody asks for more.
+_LARGEST_EPSILON = 700.0
 _NOTHING = LogInterval(-math.inf, -math.inf)
 
 
@@ -40,6 +42,9 @@ class SubsampledGaussianCurve:
     def log_delta(self, epsilon: float, *, width: float = 1.0) -> LogInterval:
         """Certified bracket, about 1e-9 wide where q is not nearly lost in a - 1."""
         del width
+        if epsilon > _LARGEST_EPSILON:
+            # Delta only falls in eps.
+            return LogInterval(-math.inf, self.log_delta(_LARGEST_EPSILON).high)
         if not self.added:
             inner = math.log1p(math.expm1(epsilon) / self.q)
             slack = _ROUNDED * (1.0 + inner)

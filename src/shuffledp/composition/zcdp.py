@@ -40,8 +40,10 @@ def best_rho(
         if not math.isfinite(values[-1]):
             return math.inf, orders[-1]
         best = max(best, values[-1] / orders[-1])
-    if pure / orders[-1] > best:
-        return (max(best, pure / orders[-1]) if math.isfinite(pure) else math.inf), orders[-1]
+    # The pure guarantee covers what lies beyond the last order.
+    best = max(best, pure / orders[-1])
+    if math.isinf(best):
+        return math.inf, orders[-1]
     # With one order alone it covers all: D_A <= D_first below it, <= pure above.
     while 1 < len(orders) < _MOST_ORDERS:
         bounds = [_panel(orders, values, i) for i in range(len(orders) - 1)]

@@ -11,6 +11,9 @@ from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.values.described import ByContent
 
 _TOTAL_SLACK = 1e-9
+# Masses that are e^eps0 apart are different floats, whatever formula they come from, if eps0 is
+# more than a million times what floats are apart by.
+_TOLD_APART = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -64,7 +67,9 @@ class JointLaw(ByContent):
     edges : CellEdges or None
         For cells of a continuous output.
     ties : bool
-        True where a mass and a blanket that are equal floats stand for equal numbers.
+        True where a mass and a blanket that are equal floats stand for equal numbers. Never where
+        all masses are the blanket's up to a part of 1e-9: there local guarantees are so small that
+        different numbers may be the same floats.
     """
 
     mass: Array
@@ -84,6 +89,9 @@ class JointLaw(ByContent):
         slack = _TOTAL_SLACK + (0.0 if self.tail is None else self.tail)
         if not bool((np.abs(totals - 1.0) <= slack).all()):
             raise rejected("mass", totals, "probabilities that sum to one under each input")
+        apart = self.blanket < self.mass.max(axis=0) * (1.0 - _TOLD_APART)
+        if not bool(apart.any()):
+            object.__setattr__(self, "ties", False)
 
     def tails(self) -> Array:
         """Tail bounds, zeros where there are none."""

@@ -119,7 +119,8 @@ def cover(
         """How much smaller the spread is than at the worst triple, as a share of it."""
         at = np.linspace(0.0, 1.0, _PROBES)
         values = spread([edge(float(v)) for v in at])
-        share = (1.0 - values / values.max()).tolist()
+        largest = float(values.max())
+        share = (1.0 - values / largest if largest > 0.0 else 0.0 * values).tolist()
         return lambda v: _interpolated(share, v)
 
     def lowered(h: float) -> float:

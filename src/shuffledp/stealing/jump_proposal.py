@@ -162,6 +162,8 @@ def _quantile(types: Sequence[Measure], mass: float) -> float:
     """The gain beyond which no type has more than this mass."""
     found = 0.0
     for law in types:
+        if not law.gain.size:
+            continue
         order = np.argsort(-law.gain, kind="stable")
         above = np.cumsum(law.mass[order])
         index = min(int(np.searchsorted(above, mass)), above.size - 1)

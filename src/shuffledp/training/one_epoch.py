@@ -13,12 +13,15 @@ from shuffledp.composition.curve import Source
 from shuffledp.divergence import LOOSE, PairProfile, narrowest, solve_epsilon
 from shuffledp.neighbours import Relation
 from shuffledp.numerics import LogInterval
+from shuffledp.pair import UNIT_ROUNDOFF
 
 # As for one shuffled round: eps to 1e-6, delta to ten times that.
 RTOL = 1e-6
 _WIDTH = min(10.0 * RTOL, LOOSE)
 # Halvings of [0, eps] down to a float's last digit.
 _HALVINGS = 60
+# The target is a logarithm that was rounded: it is taken to be smaller by a few of its last digits.
+_ROUNDED = 8 * UNIT_ROUNDOFF
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +87,7 @@ def crossing(source: Source, log_target: float) -> float:
 
     Raises nothing: log delta of Gaussian noise falls without end.
     """
+    log_target -= _ROUNDED * (1.0 + abs(log_target))
     low, high = 0.0, 1.0
     while source.log_delta(high, width=_WIDTH).high > log_target:
         low, high = high, 2.0 * high

@@ -69,7 +69,7 @@ class EpochCurve:
         if self.clones:
             profile, extra = self.clones[self._best(epsilon)]
             inner = profile.log_delta(epsilon, width=width)
-            more = extra + math.log1p(math.exp(epsilon)) + 16 * U * (1.0 + abs(extra))
+            more = extra + log_add(0.0, epsilon) + 16 * U * (1.0 + abs(extra) + epsilon)
             high = log_add(inner.high, more) + 1e-13
             found = LogInterval(-math.inf, min(high, found.high, 0.0))
         return found
@@ -96,7 +96,7 @@ class EpochCurve:
 
     def _rough(self, index: int, epsilon: float) -> float:
         profile, extra = self.clones[index]
-        return log_add(profile.rough_log_delta(epsilon), extra + math.log1p(math.exp(epsilon)))
+        return log_add(profile.rough_log_delta(epsilon), extra + log_add(0.0, epsilon))
 
 
 @dataclass(frozen=True)
