@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+import shuffledp as sd
+
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = sorted([*ROOT.glob("README.md"), *(ROOT / "docs").glob("**/*.md")])
 FENCE = re.compile(r"^```pycon\n(.*?)^```", re.DOTALL | re.MULTILINE)
@@ -175,3 +177,10 @@ def test_every_command_of_a_page_in_order(page, copy):
     directory = copy
     for step in steps(page):
         directory = step.run(directory)
+
+
+def test_how_far_apart_the_readme_says_the_ends_are():
+    found = re.search(r"the lower end, ([0-9.]+) % below", (ROOT / "README.md").read_text())
+    bound = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=10_000).epsilon(delta=1e-6)
+    assert found
+    assert found[1] == f"{100.0 * (1.0 - bound.lower / bound.upper):.4f}"

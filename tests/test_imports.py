@@ -1,12 +1,16 @@
 """No module depends on itself: imports in function bodies and for types alone count as well."""
 
 import ast
+import re
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
-SOURCE = Path(__file__).resolve().parent.parent / "src"
+from shuffledp.deployment.files import tomllib
+
+ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src"
 FILES = sorted((SOURCE / "shuffledp").glob("**/*.py"))
 
 
@@ -60,3 +64,15 @@ def test_cycles_are_seen_wherever_an_import_stands(arrows):
         more = imported("shuffledp.errors", words, package=False)
         with pytest.raises(CycleError):
             TopologicalSorter({**arrows, "shuffledp.errors": more}).prepare()
+
+
+def test_the_picture_of_the_layers_is_the_contract():
+    """Top to bottom, every name of it; the verifier stands beside."""
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]
+    (layers,) = (c["layers"] for c in contract["contracts"] if c["id"] == "layers")
+    level = {name: i for i, layer in enumerate(layers) for name in re.findall(r"\w+", layer)}
+    page = (ROOT / "docs/architecture.md").read_text()
+    picture = re.findall(r"^    \| (.{37})", page, re.MULTILINE)
+    drawn = [name for line in picture for name in line.split()]
+    assert set(level) - set(drawn) == {"__main__", "ball", "_version"}
+    assert [level[name] for name in drawn] == sorted(level[name] for name in drawn)

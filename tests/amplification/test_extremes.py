@@ -195,16 +195,19 @@ def test_noise_far_below_the_interval_long(sigma, n):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("eps0", [1e-4, 0.3, 30.0])
+@pytest.mark.parametrize("delta", DELTAS)
+@pytest.mark.parametrize(
+    "randomizer",
+    [
+        *(sd.Laplace(eps0=e, binary=b) for e in (1e-4, 0.3, 30.0) for b in (False, True)),
+        *(sd.Gaussian(sigma=s) for s in (0.1, 0.5, 4.0, 1e4)),
+    ],
+    ids=repr,
+)
 @pytest.mark.parametrize("n", COUNTS)
-def test_continuous_corners_long(n, eps0):
-    randomizers = [sd.Laplace(eps0=eps0), sd.Laplace(eps0=eps0, binary=True)]
-    randomizers += [sd.Gaussian(sigma=s) for s in (0.1, 0.5, 4.0, 1e4)]
-    for randomizer in randomizers:
-        accountant = sd.shuffle(randomizer, n=n, rtol=1e-3)
-        for delta in DELTAS:
-            bound = accountant.epsilon(delta=delta)
-            assert 0.0 <= bound.lower <= bound.upper <= randomizer.eps0
+def test_continuous_corners_long(n, randomizer, delta):
+    bound = sd.shuffle(randomizer, n=n, rtol=1e-3).epsilon(delta=delta)
+    assert 0.0 <= bound.lower <= bound.upper <= randomizer.eps0
 
 
 def test_large_pairs_of_atoms():

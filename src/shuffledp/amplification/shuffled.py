@@ -155,7 +155,7 @@ class Shuffled(Accountant):
 
     @by_name
     def recomputable_epsilon(self, *, delta: float, slow: bool = True) -> Bound:
-        """As ``epsilon``: by analyses that ``shuffledp verify`` recomputes.
+        """As ``epsilon``, which ``shuffledp verify`` recomputes; the slow analysis only if wanted.
 
         Parameters
         ----------
@@ -168,7 +168,7 @@ class Shuffled(Accountant):
 
     @by_name
     def recomputable_delta(self, *, epsilon: float, slow: bool = True) -> Bound:
-        """As ``delta``, by analyses that ``shuffledp verify`` recomputes.
+        """As ``delta``, which ``shuffledp verify`` recomputes; the slow analysis only if wanted.
 
         Parameters
         ----------

@@ -27,8 +27,6 @@ from .registry import seen
 __all__ = ["binary_inputs", "bit_of", "bits_of", "holds_for_all", "log_delta_others"]
 
 _BITS = 160
-# Terms that are 2^-100 of the sum are the first to be left out.
-_DUST = 2.0**-100
 _MOST_USERS = 1_000_000
 # About a minute: a unit is a term of a sum.
 _MOST_WORK = 20_000_000

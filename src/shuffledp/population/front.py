@@ -90,44 +90,44 @@ class Crowd(Accountant):
         return Crowd(self.groups, _victim(victim, len(self.groups)), self.rtol, self.trust)
 
     def _epsilon_at(self, delta: float) -> Bound:
-        return self._said(self._epsilon(delta, closing=True))
+        return self._said(self._epsilon(delta))
 
     def _delta_at(self, epsilon: float) -> Bound:
-        return self._said(self._delta(epsilon, closing=True))
+        return self._said(self._delta(epsilon))
 
     @by_name
     def recomputable_epsilon(self, *, delta: float) -> Bound:
-        """As ``epsilon``, by analyses that ``shuffledp verify`` recomputes.
+        """As ``epsilon``, with the assumptions as certificates list them, the relation apart.
 
         Parameters
         ----------
         delta : float
             Target, 0 < delta < 1.
         """
-        return self._epsilon(_check.open_unit("delta", delta), closing=False)
+        return self._epsilon(_check.open_unit("delta", delta))
 
     @by_name
     def recomputable_delta(self, *, epsilon: float) -> Bound:
-        """As ``delta``, by analyses that ``shuffledp verify`` recomputes.
+        """As ``delta``, with the assumptions as certificates list them, the relation apart.
 
         Parameters
         ----------
         epsilon : float
             eps >= 0 in nats.
         """
-        return self._delta(_check.epsilon("epsilon", epsilon), closing=False)
+        return self._delta(_check.epsilon("epsilon", epsilon))
 
-    def _epsilon(self, delta: float, *, closing: bool) -> Bound:
+    def _epsilon(self, delta: float) -> Bound:
         members = [self._member(k) for k in self._asked()]
-        upper = _largest([one.upper_epsilon(delta, closing=closing) for one in members])
-        lower = _largest([one.lower_epsilon(delta, closing=closing) for one in members])
+        upper = _largest([one.upper_epsilon(delta) for one in members])
+        lower = _largest([one.lower_epsilon(delta) for one in members])
         ends = Ends(lower, upper, {"delta": delta, "n": self.n}, self.relation)
         return ends.bound("epsilon", (lower.value, upper.value), wanted=self.rtol)
 
-    def _delta(self, epsilon: float, *, closing: bool) -> Bound:
+    def _delta(self, epsilon: float) -> Bound:
         members = [self._member(k) for k in self._asked()]
-        upper = _largest([one.upper_log_delta(epsilon, closing=closing) for one in members])
-        lower = _largest([one.lower_log_delta(epsilon, closing=closing) for one in members])
+        upper = _largest([one.upper_log_delta(epsilon) for one in members])
+        lower = _largest([one.lower_log_delta(epsilon) for one in members])
         ends = Ends(lower, upper, {"epsilon": epsilon, "n": self.n}, self.relation)
         return ends.bound(
             "delta", delta_from_log(lower.value, upper.value), wanted=10.0 * self.rtol, logs=True

@@ -105,17 +105,15 @@ class Member:
 
     # ------------------------------------------------------------------------ upper ends
 
-    def upper_epsilon(self, delta: float, *, closing: bool = True) -> Found:
+    def upper_epsilon(self, delta: float) -> Found:
         """The least upper end of eps of all analyses.
 
         Parameters
         ----------
         delta : float
             Target.
-        closing : bool
-            Whether analyses count that a certificate's reader does not recompute.
         """
-        own = self._of_own(self._own_epsilon(delta, closing=closing), logs=False)
+        own = self._of_own(self.own.epsilon(delta=delta), logs=False)
         cap = min(self.eps0, own.value)
         found = [own]
         profiles = self._blankets()
@@ -132,9 +130,9 @@ class Member:
                 found.append(self._by_stealing(best, best.epsilon))
         return min(found, key=lambda one: one.value)
 
-    def upper_log_delta(self, epsilon: float, *, closing: bool = True) -> Found:
+    def upper_log_delta(self, epsilon: float) -> Found:
         """The least upper end of log delta."""
-        found = [self._of_own(self._own_delta(epsilon, closing=closing), logs=True)]
+        found = [self._of_own(self.own.delta(epsilon=epsilon), logs=True)]
         if epsilon < self.eps0:
             profiles = self._blankets()
             if profiles:
@@ -146,14 +144,6 @@ class Member:
             if best is not None:
                 found.append(self._by_stealing(best, best.log_delta))
         return min(found, key=lambda one: one.value)
-
-    def _own_epsilon(self, delta: float, *, closing: bool) -> Bound:
-        own = self.own
-        return own.epsilon(delta=delta) if closing else own.recomputable_epsilon(delta=delta)
-
-    def _own_delta(self, epsilon: float, *, closing: bool) -> Bound:
-        own = self.own
-        return own.delta(epsilon=epsilon) if closing else own.recomputable_delta(epsilon=epsilon)
 
     def _of_own(self, bound: Bound, *, logs: bool) -> Found:
         """The own group's, which is the crowd's where there is no other."""
@@ -211,20 +201,20 @@ class Member:
 
     # ------------------------------------------------------------------------ lower ends
 
-    def lower_epsilon(self, delta: float, *, closing: bool = True) -> Found:
+    def lower_epsilon(self, delta: float) -> Found:
         """The largest lower end of eps."""
         if self.alone:
-            return _lower_of(self._own_epsilon(delta, closing=closing), logs=False)
+            return _lower_of(self.own.epsilon(delta=delta), logs=False)
         cap = min(self.eps0, float(self.mechanism.local_epsilon(delta)))
         found = self._answers.answer(
             ("lower", delta), lambda: lower_epsilon(self._sets(), math.log(delta), cap=cap)
         )
         return self._by_set(found.value, found.which) if found.which is not None else _ZERO
 
-    def lower_log_delta(self, epsilon: float, *, closing: bool = True) -> Found:
+    def lower_log_delta(self, epsilon: float) -> Found:
         """The largest lower end of log delta."""
         if self.alone:
-            return _lower_of(self._own_delta(epsilon, closing=closing), logs=True)
+            return _lower_of(self.own.delta(epsilon=epsilon), logs=True)
         found = lower_log_delta(self._sets(), epsilon)
         if found.which is None or epsilon >= self.eps0:
             return replace(_ZERO, value=-math.inf)
