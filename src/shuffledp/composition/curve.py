@@ -15,15 +15,23 @@ from shuffledp.numerics.roots import bracketed_root
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
+# Dots lie where delta is a float: e^-600 leaves room for what it is multiplied by.
 LOWEST_LEVEL = -600.0
+# Dots while delta falls by a factor e: the error of a law falls with the square of the step.
 STEPS = 32.0
+# More dots than that grow apart by 2 % each, so that 6,000 reach any end.
 _MANY = 1500
 _MOST = 6000
 _GROWTH = 1.02
+# Which of the dots are looked at for where weights are largest.
 _STRIDE = 8
+# In log delta below its start: from there on steps may be four times as long.
 _FAR = 3.0
+# Beyond the largest weight steps grow by e^2 at most.
 _LARGEST_FADE = 2.0
+# Smaller values are 0 from below and this from above, clear of numbers that lose digits.
 _SMALLEST = 1e-290
+# The scale is looked for up to 0.1 % below the last eps.
 _EDGE = 1e-3
 # Points lie this far apart at least (with n to 1e15 a 1e8-th of it): quotients of differences of
 # values by such steps are floats. A curve that is 0 from a smaller eps0 on is 0 from here on.

@@ -13,8 +13,10 @@ from shuffledp.composition.renyi import Curves
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
+# The most points, each a certified value of both curves, and how many to begin with.
 _MOST_POINTS = 3000
 _START = 24
+# Where panels stay uncovered mu grows, by more each time: 60 times lead a factor of e^5 or more up.
 _GROWTHS = 60
 
 

@@ -5,7 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
+# D_A is at most D_first below the first order: next to 1, little is lost by that.
 _FIRST = 1.0 + 1e-3
+# Orders a factor of 1.3 apart, up to where a pure guarantee covers the rest or to the largest; then
+# halved, in their logarithms, where a chord is too high, at most so many in all.
 _RATIO = 1.3
 _MOST_ORDERS = 400
 _LARGEST_ORDER = 1e7

@@ -35,11 +35,17 @@ from shuffledp.randomizers import (
 from shuffledp.randomizers.means import MeanRandomizer
 
 Source = Randomizer | MultiMessage
+# "Almost surely" of an error: that of all answers together, as intervals have it by default.
 _SURE = 0.95
+# With a larger eps0 nearly all reports are the truth (1 - e^-60): none is asked for.
 _LARGEST_EPS0 = 60.0
+# Largest domain of a task of ranges: it bounds the work.
 _MOST_RANGES = 1 << 16
+# Words of up to 20 bits, a million values, are counted at once; longer ones prefix by prefix, of 10
+# bits first, and 64 prefixes are kept.
 _FLAT_BITS = 20
 _FIRST_BITS, _KEEP = 10, 64
+# Share of data messages that mixDUMP randomizes: any is valid.
 _FLIPS = 0.01
 
 

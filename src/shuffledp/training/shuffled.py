@@ -23,10 +23,13 @@ from shuffledp.values.work import Answers, Beside
 U = UNIT_ROUNDOFF
 Trust = Literal["all", "published"]
 
+# A clone is rarer than e^-60 with a larger one: it hides nobody.
 _LARGEST_EPS0 = 60.0
 # log of n delta0 of the local guarantees that are tried.
 _LEVELS = tuple(-2.0 - 1.35**k for k in range(19))
+# In log eps: so near to each other the same clones, or their neighbours in the list, are the best.
 _BUCKET = 0.15
+# Of delta, for the clones' own; the rest is the local guarantees'. Any share is valid.
 _SHARES = (0.5, 0.2, 0.05)
 _ORDER = (
     "every epoch uses each of the {:,} examples once, in a fresh uniformly random order that the "
