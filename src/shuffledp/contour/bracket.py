@@ -28,6 +28,14 @@ _LARGEST_ALPHA = 1e140
 _WIDEST = 0.1
 # A rule that leaves more than this of the last one's width is not worth another.
 _STALLED, _HALF = 0.7, 0.5
+# Smoothing by c costs about c^2 of width, up and down together: c = 0.7 sqrt(width) makes half of
+# what is asked for, no wider than 0.3. What aliases is to be a thousandth of the width, and a
+# hundredth of that at each rule after it.
+_SMOOTHING, _SMOOTHEST = 0.7, 0.3
+_GUARD, _FINER_GUARD = 1e-3, 1e-2
+# Where a rule missed the width, by e^30 or a factor of 1e6 at most as counted here, c gets smaller
+# by the root of it, at most fifty times.
+_MISSED, _MOST_MISSED, _LEAST = 30.0, 1e6, 0.02
 # What a node takes by itself, in atoms.
 _NODE = 3
 _MORE = 4
@@ -74,7 +82,8 @@ def expectation(
     table, most = growth_table(transform, payoff), effort.most(transform)
     held = width < effort.fine
     width = _affordable(transform, payoff, table, width, effort)
-    c, guard, last = min(0.3, 0.7 * math.sqrt(width)), 1e-3 * width, math.inf
+    c, guard = min(_SMOOTHEST, _SMOOTHING * math.sqrt(width)), _GUARD * width
+    last = math.inf
     for _ in range(effort.attempts):
         rule = planned(transform, payoff, table, c=c, guard=guard, most=most)
         if rule is None or (
@@ -87,9 +96,9 @@ def expectation(
         if best.width <= width or found.width > _STALLED * last or settled:
             break
         last = found.width
-        excess = min(math.expm1(min(best.width, 30.0)) / width, 1e6)
-        c *= max(0.7 / math.sqrt(excess), 0.02)
-        guard *= 1e-2
+        excess = min(math.expm1(min(best.width, _MISSED)) / width, _MOST_MISSED)
+        c *= max(_SMOOTHING / math.sqrt(excess), _LEAST)
+        guard *= _FINER_GUARD
     return best, settled
 
 
@@ -116,7 +125,7 @@ def _affordable(
     """The width asked for; a fine one no narrower than its share of work allows."""
     most = effort.most(transform)
     while width < effort.fine:
-        c, guard = 0.7 * math.sqrt(width), 1e-3 * width
+        c, guard = _SMOOTHING * math.sqrt(width), _GUARD * width
         rule = planned(transform, payoff, table, c=c, guard=guard, most=most)
         if rule is not None and work(transform, rule) <= effort.fine_work:
             break

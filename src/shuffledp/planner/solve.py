@@ -21,8 +21,8 @@ FINE, COARSE = 1e-6, 1e-3
 _DIGITS = 5
 _TRIES = 40
 _BACK = 4e-3
-# Guess of what a certificate of rounds loses by its lattice of eps; what is proposed is evaluated as
-# an account evaluates it.
+# Guess of what a certificate of rounds loses by its lattice of eps; what is proposed is evaluated
+# as an account evaluates it.
 _ROUND_LOSS = 2e-3
 
 
