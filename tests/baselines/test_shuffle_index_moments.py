@@ -32,6 +32,7 @@ def test_exact_errors_are_those_of_the_noise_alone(shape):
     assert np.all(np.abs(errors.mean(axis=0)) < 4.5 * exact / math.sqrt(runs))
 
 
+@pytest.mark.long
 def test_committed_numbers():
     with (SHOWN / f"{figure.NAME}.csv").open(newline="", encoding="utf-8") as file:
         found = list(csv.DictReader(file))

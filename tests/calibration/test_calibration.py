@@ -45,7 +45,7 @@ ASKED_AGAIN = {
 }
 
 
-@pytest.mark.many(3)
+@pytest.mark.many(2)
 @pytest.mark.parametrize("rounds", [1, 2, pytest.param(12, marks=pytest.mark.long)])
 @pytest.mark.parametrize("name", ASKED_AGAIN)
 def test_who_asks_an_accountant_later_reads_that_the_target_is_met(name, rounds):

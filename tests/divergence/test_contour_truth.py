@@ -49,7 +49,7 @@ def bracket(pair, epsilon, width, tilt=None):
     return expected_positive_part(law, pair.n, chosen, width=width)[0]
 
 
-@pytest.mark.many(10)
+@pytest.mark.many(6)
 @pytest.mark.parametrize("seed", range(70))
 def test_small_pairs(seed):
     pair, true, epsilon = draw(seed, largest=60 if seed % 7 == 0 else 30)

@@ -44,11 +44,12 @@ def test_an_extra_brings_what_its_commands_import(extra):
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
     out = tmp_path_factory.mktemp("out")
-    alone(
-        "account",
-        ["account", ROOT / "examples/categorical_telemetry.toml", "--out", out],
+    (out / "d.toml").write_text(
+        'title = "t"\n[population]\nusers = 200\n[randomizer]\nname = "k-rr"\nk = 3\n'
+        "eps0 = 2.0\n[target]\ndelta = 1e-4\n"
     )
-    return out / "categorical_telemetry.certificate.json"
+    alone("account", ["account", out / "d.toml", "--out", out])
+    return out / "d.certificate.json"
 
 
 def alone(extra, args):

@@ -13,7 +13,7 @@ LARGE = sd.shuffle(sd.KRR(k=3, eps0=250.0), 3).compose(rounds=3)
 PLAIN = sd.shuffle(sd.BinaryRR(eps0=1.0), 20).compose(rounds=2)
 
 
-@pytest.mark.many(4)
+@pytest.mark.many(3)
 @pytest.mark.parametrize(
     "question",
     [

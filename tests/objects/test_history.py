@@ -78,6 +78,7 @@ def test_rounds_do_not_depend_on_one_round(name):
     assert again.renyi(order=2.0) == sd.shuffle(m, n).compose(rounds=4).renyi(order=2.0)
 
 
+@pytest.mark.long
 def test_profiles_are_their_points():
     m, n = SOURCES["gaussian"]
     points = [0.01, 0.0105, 0.02, 0.021, 0.05]

@@ -84,13 +84,17 @@ def test_threshold_and_largest():
     assert false <= 22  # 5% of 200, and four standard deviations
 
 
-@pytest.mark.many(1)
 @pytest.mark.parametrize(
     "mechanism",
     [
         sd.Gaussian(sigma=0.7, low=-1.0, high=2.0),
-        sd.Laplace(eps0=2.0, low=-1.0, high=2.0),
-        sd.GeneralizedGaussian(shape=4.0, scale=1.2, low=-1.0, high=2.0),
+        *(
+            pytest.param(m, marks=pytest.mark.long)
+            for m in (
+                sd.Laplace(eps0=2.0, low=-1.0, high=2.0),
+                sd.GeneralizedGaussian(shape=4.0, scale=1.2, low=-1.0, high=2.0),
+            )
+        ),
     ],
     ids=lambda m: m.name,
 )

@@ -265,6 +265,7 @@ def test_gaussian_has_no_q():
 # ------------------------------------------------------------------------------ order of the bounds
 
 
+@pytest.mark.long
 @given(channels(zeros=False, largest=3), st.integers(1, 4), st.integers(0, 19))
 def test_exact_blanket_repaired_stronger_clone_clone(channel, n, share):
     """For eps0-LDP channels: exact <= blanket <= repaired VR <= stronger clone <= clone."""

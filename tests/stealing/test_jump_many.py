@@ -246,7 +246,10 @@ def test_the_tilts_that_are_missed_the_least_go_first() -> None:
     assert 3 in needed([*tilts, other], 3, 0.5)
 
 
-@pytest.mark.parametrize(("sigma", "n", "cap"), [(1.0, 10_000, 0.06), (0.5, 10**6, 0.075)])
+@pytest.mark.parametrize(
+    ("sigma", "n", "cap"),
+    [(1.0, 10_000, 0.06), pytest.param(0.5, 10**6, 0.075, marks=pytest.mark.long)],
+)
 def test_two_certified_bounds_lead_to_an_eps(
     sigma: float, n: int, cap: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -53,7 +53,7 @@ def test_eps_of_a_rare_output_is_not_that_of_the_common_ones():
     assert 2.3 < bound.lower <= bound.upper < 2.4
 
 
-@pytest.mark.many(3)
+@pytest.mark.many(2)
 @pytest.mark.parametrize(
     "seed",
     [pytest.param(s, marks=[pytest.mark.long] if s in {0, 1, 4, 9} else []) for s in range(12)],
