@@ -56,6 +56,10 @@ def test_epsilons_beyond_the_floats(randomizer, epsilon, analysis):
 
 
 GAUSSIAN = sd.Gaussian(sigma=1.0)
+IMPOSSIBLE = [
+    (sd.Channel(((0.8125, 0.1875), (0.0, 1.0))), 2),
+    (sd.Channel(((0.453125, 0.546875), (0.046875, 0.953125))), 3),
+]
 TWO_GROUPS = [(sd.KRR(k=3, eps0=1.0), 10), (sd.KRR(k=3, eps0=2.0), 10)]
 
 
@@ -67,11 +71,13 @@ TWO_GROUPS = [(sd.KRR(k=3, eps0=1.0), 10), (sd.KRR(k=3, eps0=2.0), 10)]
         lambda eps: sd.shuffle(GAUSSIAN, n=150).delta(epsilon=eps, analysis="lone-jump"),
         lambda eps: sd.crowd(TWO_GROUPS).delta(epsilon=eps),
         lambda eps: sd.crowd(TWO_GROUPS, victim=0).delta(epsilon=eps),
+        lambda eps: sd.crowd(IMPOSSIBLE, victim=0).delta(epsilon=eps),
+        lambda eps: sd.crowd(IMPOSSIBLE, victim=0, changed=2).delta(epsilon=eps),
         lambda eps: sd.sgd(
             n=100, noise=1.0, clip=1.0, epochs=1, batch=10, delta=1e-6, sampler="shuffle"
         ).delta_at(epsilon=eps),
     ],
-    ids=["gaussian", "lone-jump", "crowd", "a group", "sgd"],
+    ids=["gaussian", "lone-jump", "crowd", "a group", "impossible", "two", "sgd"],
 )
 @pytest.mark.filterwarnings("error")
 def test_ends_beyond_the_floats(delta, epsilon):

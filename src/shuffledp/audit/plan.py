@@ -74,7 +74,9 @@ class AuditPlan(Described):
         Of the order in which the inputs are asked for; the program's randomness is its own.
     inputs : tuple, optional
         Inputs of the mechanism's law, the worst pair first. By default the worst pair and one
-        input more (of intervals one that is on no grid), or all of a small domain.
+        input more (of intervals one that is on no grid), or all of a small domain. Where not any
+        two values are neighbours, other pairs than the mechanism's worst ones are held to what it
+        claims of any two values.
     n : int, optional
         Messages of the shuffle to which the local findings are lifted.
     deltas : tuple of float
@@ -127,6 +129,9 @@ class AuditPlan(Described):
         if not (2 <= len(chosen) <= _MOST_INPUTS and different):
             raise rejected("inputs", self.inputs, f"2 to {_MOST_INPUTS} different inputs")
         object.__setattr__(self, "inputs", chosen)
+        if not _claims(self):
+            wanted = "first the two of a worst pair: this mechanism claims nothing of other values"
+            raise rejected("inputs", self.inputs, wanted)
 
     @property
     def asked(self) -> tuple[Any, ...]:
@@ -339,18 +344,28 @@ def _groups_of(reading: Reading, most: int) -> Labels:
 
 
 def _claims(plan: AuditPlan) -> list[tuple[Pair, float, float]]:
-    """Ordered pairs with their claimed guarantee, the worst one first."""
+    """Ordered pairs with their claimed guarantee, the worst one first.
+
+    Neighbours are any two values, or those of the mechanism's worst data sets: of other pairs its
+    pure guarantee is claimed, if it has one.
+    """
     randomizer = plan.randomizer
     pure = math.isfinite(float(randomizer.eps0))
     delta = 0.0 if pure else LOCAL_DELTA
     neighbours = float(randomizer.local_epsilon(delta or LOCAL_DELTA))
-    found = [((0, 1), neighbours, delta), ((1, 0), neighbours, delta)]
     everyone = randomizer.relation == REPLACEMENT
-    if everyone or pure:
-        claim = neighbours if everyone else float(randomizer.eps0)
-        rest = itertools.permutations(range(len(plan.asked)), 2)
-        found += [(pair, claim, delta) for pair in rest if pair not in {(0, 1), (1, 0)}]
+    known = {frozenset(repr(x) for x in triple[:2]) for triple in randomizer.datasets()}
+    found = []
+    for pair in sorted(itertools.permutations(range(len(plan.asked)), 2), key=_place):
+        alike = everyone or frozenset(repr(plan.asked[i]) for i in pair) in known
+        if alike or pure:
+            found.append((pair, neighbours if alike else float(randomizer.eps0), delta))
     return [claim for claim in found if math.isfinite(claim[1])] or found[:2]
+
+
+def _place(pair: Pair) -> tuple[bool, Pair]:
+    """The worst pair first, in both orders."""
+    return pair not in {(0, 1), (1, 0)}, pair
 
 
 def _pair_design(

@@ -201,7 +201,8 @@ def _scaled(law: Measure, share: float) -> Measure:
 
 
 def _spread(g: Array, row: Array) -> float:
-    with np.errstate(divide="ignore", invalid="ignore"):
+    # Far out in eps its squares leave the floats: infinite, as where an output is impossible.
+    with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         return float(np.where(g != 0.0, g * g / row, 0.0).sum())
 
 

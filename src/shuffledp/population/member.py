@@ -22,7 +22,7 @@ from shuffledp.crowds.solve import (
     lower_epsilon,
     lower_log_delta,
 )
-from shuffledp.divergence import PairProfile, narrowest, solve_epsilon
+from shuffledp.divergence import LARGEST_EPSILON, PairProfile, narrowest, solve_epsilon
 from shuffledp.errors import NotCertified
 from shuffledp.randomizers import Duchi, JointLaw, Randomizer
 from shuffledp.reductions.from_law import blanket_pair_of
@@ -140,7 +140,9 @@ class Member:
                 highs = [narrowest(profile, epsilon, width)[0].high for profile in profiles]
                 found.append(self._by_blanket(min(max(highs), 0.0)))
             stolen = self._stealing()
-            best = stolen.log_delta(epsilon) if stolen is not None and epsilon > 0.0 else None
+            # Delta only falls in eps.
+            at = min(epsilon, LARGEST_EPSILON)
+            best = stolen.log_delta(at) if stolen is not None and epsilon > 0.0 else None
             if best is not None:
                 found.append(self._by_stealing(best, best.log_delta))
         return min(found, key=lambda one: one.value)
