@@ -38,5 +38,5 @@ def test_values_of_which_nothing_is_claimed_are_refused():
     parts = (sd.Gaussian(sigma=1.0), sd.Gaussian(sigma=1.0))
     mechanism = sd.Joint(parts, hamming=1)
     AuditPlan(randomizer=mechanism, inputs=((0.0, 0.0), (1.0, 0.0)))
-    with pytest.raises(ParameterError, match="inputs.*worst pair"):
+    with pytest.raises(ParameterError, match=r"inputs.*worst pair"):
         AuditPlan(randomizer=mechanism, inputs=((0.0, 0.0), (1.0, 1.0)))
