@@ -55,6 +55,12 @@ def test_epsilons_beyond_the_floats(randomizer, epsilon, analysis):
     assert bound.upper >= account.delta(epsilon=epsilon).lower
 
 
+@pytest.mark.filterwarnings("error")
+def test_two_users_of_a_crowd_with_an_impossible_output():
+    bound = sd.crowd(IMPOSSIBLE, victim=0, changed=2).epsilon(delta=0.012)
+    assert 0.0 <= bound.lower <= bound.upper
+
+
 GAUSSIAN = sd.Gaussian(sigma=1.0)
 IMPOSSIBLE = [
     (sd.Channel(((0.8125, 0.1875), (0.0, 1.0))), 2),

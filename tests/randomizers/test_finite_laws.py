@@ -207,3 +207,18 @@ def test_finite_eps0_is_the_exact_supremum_of_log_ratios():
                     assert ratio <= arb(randomizer.eps0) + arb(2) ** -200
                     worst = max(worst, ratio)
             assert float(worst) == pytest.approx(randomizer.eps0, rel=1e-12)
+
+
+@pytest.mark.parametrize("eps0", [1e-17, 1e-16, 1e-12, 1e-6, 1.0])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda eps0: sd.KRR(k=3, eps0=eps0),
+        lambda eps0: sd.RAPPOR(d=3, eps0=eps0),
+        lambda eps0: sd.PoissonSubsample(sd.KRR(k=3, eps0=eps0), rate=0.5),
+    ],
+)
+def test_equal_floats_stand_for_equal_numbers_only_where_others_are_told_apart(make, eps0):
+    """exp(1e-17) is 1.0: rows that are no equal numbers are equal floats."""
+    law = make(eps0).law((0, 1))
+    assert law.ties == (eps0 >= 1e-6)

@@ -69,7 +69,7 @@ class JointLaw(ByContent):
     ties : bool
         True where a mass and a blanket that are equal floats stand for equal numbers. Never where
         all masses are the blanket's up to a part of 1e-9: there local guarantees are so small that
-        different numbers may be the same floats.
+        different numbers may be the same floats. (One class alone is certain under all inputs.)
     """
 
     mass: Array
@@ -90,7 +90,7 @@ class JointLaw(ByContent):
         if not bool((np.abs(totals - 1.0) <= slack).all()):
             raise rejected("mass", totals, "probabilities that sum to one under each input")
         apart = self.blanket < self.mass.max(axis=0) * (1.0 - _TOLD_APART)
-        if not bool(apart.any()):
+        if self.mass.shape[1] > 1 and not bool(apart.any()):
             object.__setattr__(self, "ties", False)
 
     def tails(self) -> Array:
