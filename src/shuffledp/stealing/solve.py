@@ -29,6 +29,8 @@ _STEPS = 8
 _FAR = 0.5
 # Where log delta is guessed to be before anything is known, and rounds of guessing.
 _GUESS, _GUESSES = -20.0, 3
+# Where no choice has messages enough for that guess, it is halved up to here.
+_NEAREST = -4.0
 # How much deeper than the guess delta may be before the cases are made anew for less of it, and
 # the least delta they are made for.
 _DEEPER, _DEEPEST = 10.0, -1500.0
@@ -291,6 +293,10 @@ class Curve:
         guess, found, some = _GUESS, [], _leading(cases)
         for k in range(rounds):
             found = self._first(some if k + 1 < rounds else cases, epsilon, guess)
+            while not found and k == 0 and guess < _NEAREST:
+                # Fewer messages than that delta asks for may do for a larger one.
+                guess *= 0.5
+                found = self._first(some if k + 1 < rounds else cases, epsilon, guess)
             if not found:
                 return None
             guess = min(max(p.log_delta for p in found), -0.1)
