@@ -30,7 +30,7 @@ def test_an_upper_end_was_evaluated_or_is_infinite(randomizer, n, delta):
 
 
 def test_where_it_was_evaluated_it_is_finite():
-    account = sd.shuffle(sd.KRR(k=4, eps0=1.0), n=1000)
+    account = sd.shuffle(sd.KRR(k=4, eps0=1.0), n=100)
     bound = account.epsilon(delta=1e-3, analysis=FFT)
     assert bound.upper < math.inf
     assert account.delta(epsilon=bound.upper).upper <= 1e-3

@@ -80,7 +80,7 @@ def test_published_leaves_the_upper_end_out(tmp_path):
     assert caught(outcome(resigned(forged), tmp_path / "c.json"))
 
 
-@pytest.mark.many(1)
+@pytest.mark.long
 @pytest.mark.parametrize("forged", ["binary-exact-lower", "binary-exact"])
 def test_rounds_rest_on_the_supremum_above_alone(tmp_path, forged):
     """Below, one data set is kept in all rounds: a search's best of one round says nothing."""

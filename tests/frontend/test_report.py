@@ -218,7 +218,7 @@ def test_a_picture_beside_a_markdown_report_is_named(one):
     "table",
     [
         TABLE,
-        changed(target={"delta": None, "epsilon": 0.7}),
+        pytest.param(changed(target={"delta": None, "epsilon": 0.7}), marks=pytest.mark.long),
         changed(randomizer={"name": "generic", "k": None, "adaptive": True}),
     ],
     ids=["epsilon", "delta", "family"],
@@ -432,7 +432,16 @@ def test_the_figure_says_its_axes_and_stays_inside(one):
     assert len(marks) == 2  # on the axes, and in the legend
     # Dashes and widths differ, so that it reads in grey.
     classes = set(re.findall(r'class="(upper|lower|any|local|wanted|band)"', svg))
-    assert {"upper", "lower", "band", "local", "any"} <= classes
+    assert {"upper", "local", "any"} <= classes
+
+
+def test_ends_that_are_apart_are_a_band():
+    """Of any mechanism, each chosen by the messages before it."""
+    table = changed()
+    table["randomizer"] = {"name": "generic", "eps0": 2.0, "adaptive": True}
+    one = entry(table)
+    svg = re.search(r"<svg.*?</svg>", to_html(report([one], date="")), re.DOTALL)[0]
+    assert {"upper", "lower", "band"} <= set(re.findall(r'class="(upper|lower|band)"', svg))
 
 
 def test_marks_lie_where_the_numbers_are(one):
