@@ -1,5 +1,6 @@
 """Every named analysis through the front door: on its side of the exact value, or refused."""
 
+import contextlib
 import math
 from fractions import Fraction
 from itertools import product
@@ -383,3 +384,16 @@ def test_numbers_of_a_randomizer_are_not_adaptive_and_rest_on_its_worst_pair():
         delta=1e-4, analysis="repaired-variation-ratio"
     )
     assert any("for every history" in words for words in family.assumptions)
+
+
+@pytest.mark.parametrize("randomizer", [sd.BinaryRR, lambda eps0: sd.KRR(k=3, eps0=eps0)])
+@pytest.mark.parametrize("exponent", [-18, -17, -16.5, -16, -15.5, -14, -12])
+@pytest.mark.parametrize("n", [3, 40])
+def test_rows_that_are_equal_only_as_floats_are_no_perfect_privacy(randomizer, exponent, n):
+    """eps = 0 was certified: tiny eps0 leave rows that are the same floats."""
+    account = sd.shuffle(randomizer(eps0=10.0**exponent), n=n)
+    # The share of one item among the reports changes by a third of eps0/n or more in expectation:
+    # delta(0) is at least that.
+    delta = 0.3 * 10.0**exponent / n
+    with contextlib.suppress(sd.NotCertified):
+        assert account.epsilon(delta=delta, analysis="fmt-4.1").upper > 0.0

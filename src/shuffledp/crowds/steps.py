@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shuffledp.divergence import LARGEST_EPSILON
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
@@ -25,8 +26,6 @@ _WIDE, _WIDER = 12.0, 48
 _MOST_POINTS = 1 << 22
 # |phi^ - phi| of a transform of three masses, and of its angles.
 _PHI = 16 * U
-# Beyond this eps nothing is looked at, as in ``divergence``: e^eps stays a float.
-_LARGEST_EPSILON = 300.0
 # Weights tau^-s beyond it are of sums that hardly occur.
 _FARTHEST = 500.0
 # Chernoff bounds are tried at these shares of the normal law's best tilt.
@@ -63,7 +62,7 @@ class Steps:
 
     def log_delta(self, epsilon: float) -> float:
         """Lower bound of log D at this eps >= 0; -inf where none is found."""
-        if epsilon > _LARGEST_EPSILON:
+        if epsilon > LARGEST_EPSILON:
             return -math.inf
         gains, tau = self._gains(epsilon)
         if tau is None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,10 @@ _SUM_STEP, _PAYOFF_STEP = 1.2, 0.6
 # Nodes reach 3.2/h, where e^{-h^2 t^2/2} leaves a share of 1e-4 or less.
 _REACH = 3.2
 _MOST_NODES = 20_000
+# Where no choice has messages enough for a guessed log delta, the guess is halved up to here.
+_NEAREST = -4.0
+
+Choices = TypeVar("Choices")
 
 
 class Proposal(NamedTuple):
@@ -27,6 +31,23 @@ class Proposal(NamedTuple):
     choice: Any
     contour: Contour
     log_delta: float
+
+
+def served(first: Callable[[float], Choices], guess: float) -> tuple[float, Choices]:
+    """The guess of log delta, or a nearer one that fewer messages serve, and first choices for it.
+
+    Parameters
+    ----------
+    first : callable
+        First choices for a log delta; nothing (None, or an empty list) where it has none.
+    guess : float
+        About log delta.
+    """
+    found = first(guess)
+    while not found and guess < _NEAREST:
+        guess *= 0.5
+        found = first(guess)
+    return guess, found
 
 
 def nothing(choice: Any) -> Proposal:

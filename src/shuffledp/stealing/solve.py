@@ -6,6 +6,7 @@ bound is a function of eps, and every eps that is returned for a delta was evalu
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
@@ -17,7 +18,7 @@ from shuffledp.stealing.cases import Case, FiniteCase
 from shuffledp.stealing.family import FamilyCase
 from shuffledp.stealing.noise import IntervalCase
 from shuffledp.stealing.positive_sum import Contour
-from shuffledp.stealing.proposal import Proposal, estimated, nothing, propose
+from shuffledp.stealing.proposal import Proposal, estimated, nothing, propose, served
 from shuffledp.stealing.tuning import Search
 
 U = UNIT_ROUNDOFF
@@ -29,8 +30,6 @@ _STEPS = 8
 _FAR = 0.5
 # Where log delta is guessed to be before anything is known, and rounds of guessing.
 _GUESS, _GUESSES = -20.0, 3
-# Where no choice has messages enough for that guess, it is halved up to here.
-_NEAREST = -4.0
 # How much deeper than the guess delta may be before the cases are made anew for less of it, and
 # the least delta they are made for.
 _DEEPER, _DEEPEST = 10.0, -1500.0
@@ -292,11 +291,8 @@ class Curve:
         """About log delta at this eps by first choices, and these; None where a case has none."""
         guess, found, some = _GUESS, [], _leading(cases)
         for k in range(rounds):
-            found = self._first(some if k + 1 < rounds else cases, epsilon, guess)
-            while not found and k == 0 and guess < _NEAREST:
-                # Fewer messages than that delta asks for may do for a larger one.
-                guess *= 0.5
-                found = self._first(some if k + 1 < rounds else cases, epsilon, guess)
+            looked = some if k + 1 < rounds else cases
+            guess, found = served(functools.partial(self._first, looked, epsilon), guess)
             if not found:
                 return None
             guess = min(max(p.log_delta for p in found), -0.1)

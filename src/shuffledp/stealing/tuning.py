@@ -16,7 +16,7 @@ from shuffledp.stealing.bound import log_bound
 from shuffledp.stealing.cases import Case
 from shuffledp.stealing.choices import MOST, Constant, Cut, Tuned
 from shuffledp.stealing.positive_sum import LARGEST_EXPONENT, Contour
-from shuffledp.stealing.proposal import Proposal, estimated, propose
+from shuffledp.stealing.proposal import Proposal, estimated, propose, served
 
 # Searched where an empty reservoir needs more than this share of the blanket: with less of it the
 # sizes that are listed are within about 0.1 % of eps of the best.
@@ -99,7 +99,7 @@ class Search:
     def _from_afar(self, case: Case, epsilon: float) -> Proposal | None:
         guess = _GUESS
         for _ in range(_GUESSES):
-            choice = case.first(epsilon, guess, self._n)
+            guess, choice = served(lambda g: case.first(epsilon, g, self._n), guess)
             near = None if choice is None else estimated(case, epsilon, choice, self._n)
             if near is None:
                 return None
