@@ -235,7 +235,7 @@ def test_what_is_known_of_a_run_in_other_units():
 
 def test_a_bound_on_an_interval_is_that_at_its_lower_end():
     run = Run(arb(1), lambda: ByParts(arb(1), arb(0), arb(1)), [Layer(arb(1), arb(2))])
-    rough = _Rough([], [], arb(0), [run])
+    rough = _Rough([], [], [run])
     # Where t = 0 is among them nothing is missing.
     assert not rough.bound(arb(2), arb(2), arb(0)) < 1
     for low in (0.2, 0.9, 1.6, 4.0, 30.0):

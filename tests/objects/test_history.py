@@ -2,17 +2,22 @@
 
 import copy
 import dataclasses
+import functools
 import gc
+import importlib
 import itertools
 import pickle
+import pkgutil
 import random
 import weakref
 
 import pytest
 
 import shuffledp as sd
-from objects.examples import NAMES, example
+from objects.examples import DENSITY, NAMES, example
 from shuffledp.randomizers import Randomizer
+from shuffledp.stealing import cases_of
+from shuffledp.stealing.cases import FiniteCase
 
 # Of each kind of law: atoms, cells, cells and atoms, a tail, several pairs, many inputs, messages.
 SOURCES = {
@@ -145,6 +150,58 @@ def test_mechanisms_keep_nothing_of_their_use(name):
         repr((m.eps0, m.worst_pairs(), m.datasets()))
     assert pickle.dumps(m) == before
     assert vars(copy.copy(m)).keys() == vars(example(name)).keys()
+
+
+def test_no_class_of_values_memoizes():
+    """A cached property is in ``__dict__``: in what is copied, replaced and compared."""
+    found = []
+    for module in pkgutil.walk_packages(sd.__path__, "shuffledp."):
+        if module.name.endswith("__main__"):
+            continue
+        for name, cls in vars(importlib.import_module(module.name)).items():
+            if isinstance(cls, type) and cls.__module__ == module.name:
+                kept = (k for k, v in vars(cls).items() if isinstance(v, functools.cached_property))
+                found += [f"{module.name}.{name}.{k}" for k in kept]
+    assert found == []
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "values"),
+    [
+        (sd.Channel([[0.7, 0.2, 0.1], [0.1, 0.8, 0.1], [0.2, 0.2, 0.6]]), [0, 1, 2, 2]),
+        (DENSITY, [0.0, 0.3, 1.0, 0.5]),
+        (sd.GaussianBall(d=2, sigma=1.0), [[0.0, 1.0], [0.5, 0.5], [0.0, 0.0], [1.0, 0.0]]),
+        (sd.GeneralizedGaussian(shape=1.5, scale=0.5), [0.0, 0.3, 1.0, 0.5]),
+    ],
+    ids=["channel", "density", "gaussian-ball", "generalized-gaussian"],
+)
+def test_samplers_and_estimators_keep_nothing_in_a_mechanism(mechanism, values):
+    new = copy.copy(mechanism)
+    held = set(vars(new))
+    estimate = mechanism.estimate(mechanism.simulate(values, seed=3))
+    found = mechanism.variance()
+    assert set(vars(mechanism)) == held
+    assert mechanism == new
+    for other in (new, copy.copy(mechanism), dataclasses.replace(mechanism)):
+        assert other.variance() == found
+        again = other.estimate(other.simulate(values, seed=3))
+        assert repr(again) == repr(estimate)
+
+
+@pytest.mark.parametrize("name", ["rappor", "oue", "channel"])
+def test_label_stealing_keeps_nothing_in_its_cases(name):
+    """A pair among others gives the same measures whatever eps was asked of it before."""
+    m = example(name)
+    case = next(case for case, _ in cases_of(m, -20.0))
+    assert isinstance(case, FiniteCase)
+    held = set(vars(case))
+    choice = case.first(0.2, -10.0, 500)
+    first = case.certified_gains(0.2, choice)
+    case.certified_gains(0.7, choice)
+    assert repr(case.certified_gains(0.2, choice)) == repr(first)
+    assert set(vars(case)) == held
+    for other in (copy.copy(case), dataclasses.replace(case)):
+        assert repr(other.certified_gains(0.2, choice)) == repr(first)
 
 
 def test_work_is_freed_with_the_value():

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from functools import cached_property
 from typing import Any
 
 from shuffledp.errors import ParameterError
@@ -43,6 +42,7 @@ class StealingAlong:
 
     def __init__(self, mechanism: Mapping[str, Any], *, scale: float, log_least: float) -> None:
         self._mechanism, self._scale, self._log_least = mechanism, scale, log_least
+        self._cover: tuple[Spans, list[Spans], bool] | None = None
 
     def log_delta(
         self, numbers: Sequence[Mapping[str, Any]], *, n: int, epsilon: float, log_claimed: float
@@ -83,7 +83,7 @@ class StealingAlong:
             raise ParameterError(f"n = {n}, epsilon = {epsilon!r}: wanted n >= 2, epsilon >= 0")
         with ctx.workprec(INTERVAL_BITS):
             grow = arb(epsilon).exp()
-            ends, covers, normal = self._cover
+            ends, covers, normal = self._cover = self._cover or self._covered()
             found = measures_of(
                 cells_at(ends, grow),
                 (cells_at(one, grow) for one in covers),
@@ -92,8 +92,7 @@ class StealingAlong:
             )
             return log_bound_together(found, numbers[0], n, enough=log_claimed)
 
-    @cached_property
-    def _cover(self) -> tuple[Spans, list[Spans], bool]:
+    def _covered(self) -> tuple[Spans, list[Spans], bool]:
         with ctx.workprec(INTERVAL_BITS):
             noise = noise_on(self._mechanism, self._log_least)
             binary = bool(self._mechanism.get("binary"))

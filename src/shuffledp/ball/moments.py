@@ -14,8 +14,6 @@ from __future__ import annotations
 import bisect
 import math
 from collections.abc import Iterator
-from dataclasses import dataclass
-from functools import cached_property
 
 from ._flint import acb, arb, float_above, float_below
 from .stealing import Tilted, log_power, squares_of
@@ -34,31 +32,34 @@ _BEFORE = 0.9
 _MOST_PLACES, _MOST_FEW = 60, 400
 
 
-@dataclass(frozen=True)
 class Spread:
     """1 - |phi|^2 of one tilted law from below: a t^2 - b t^4 for each radius, unhalved.
 
-    Attributes
+    Parameters
     ----------
     law : Tilted
         Its gains.
     """
 
-    law: Tilted
+    def __init__(self, law: Tilted) -> None:
+        self.law = law
+        both = zip(law.weights, law.gains, strict=True)
+        # About the mean: any number will do.
+        self._mean = float((sum((w * x for w, x in both), arb(0)) / law.total).mid())
+        self._parts: list[tuple[arb, arb]] | None = None
 
-    @cached_property
-    def mean(self) -> float:
-        """About the mean."""
-        both = zip(self.law.weights, self.law.gains, strict=True)
-        return float((sum((w * x for w, x in both), arb(0)) / self.law.total).mid())
-
-    @cached_property
+    @property
     def parts(self) -> list[tuple[arb, arb]]:
         """(s_0 s_2 - s_1^2, (2 s_0 s_4 - 8 s_1 s_3 + 6 s_2^2)/24) for each radius."""
+        if self._parts is None:
+            self._parts = self._moments()
+        return self._parts
+
+    def _moments(self) -> list[tuple[arb, arb]]:
         shells = [[arb(0)] * 5 for _ in _RADII]
         deviation = math.sqrt(max(self.law.variance, 1e-300))
         for weight, gain in zip(self.law.weights, self.law.gains, strict=True):
-            x = gain - self.mean
+            x = gain - self._mean
             far = abs(float(x.mid())) / deviation
             sums = shells[bisect.bisect_left(_RADII[:-1], far)]
             first, square = weight * x, x * x
@@ -74,13 +75,12 @@ class Spread:
             found.append(((s0 * s2 - s1 * s1) / norm, quartic / norm))
         return found
 
-    @cached_property
     def slopes(self) -> tuple[float, float]:
         """(M, V): half of |d|phi|^2/dt| is at most M, and at most V t."""
         both = list(zip(self.law.weights, self.law.gains, strict=True))
-        first = sum((w * abs(x - self.mean) for w, x in both), arb(0)) / self.law.total
+        first = sum((w * abs(x - self._mean) for w, x in both), arb(0)) / self.law.total
         second = (
-            sum((w * (x - self.mean) * (x - self.mean) for w, x in both), arb(0)) / self.law.total
+            sum((w * (x - self._mean) * (x - self._mean) for w, x in both), arb(0)) / self.law.total
         )
         return float_above(first), float_above(second)
 
@@ -207,7 +207,7 @@ class Few:
         """(Q, far): psi <= Q from ``start`` to far; None where that takes too many places."""
         c0, d0 = self._common.law.total, law.law.total
         share = d0 / (c0 + d0)
-        steep, steeper = (share * slope for slope in law.slopes)
+        steep, steeper = (share * slope for slope in law.slopes())
         top = math.exp(-_GONE / self._n)
         far = 4.0 / self._smoothing
         t = start

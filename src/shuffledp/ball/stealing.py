@@ -13,7 +13,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from shuffledp.errors import NotCertified, ParameterError
@@ -213,7 +212,10 @@ def log_chernoff(common: Tilted, law: Tilted, n: int, alpha: float, smoothing: f
 
 
 class Line:
-    """The line that the sum is taken along, and the reservoir's |phi|^2 at its nodes."""
+    """The line that the sum is taken along, and the reservoir's |phi|^2 at its nodes.
+
+    Those are worked out for the first law that is summed, and serve for the others.
+    """
 
     def __init__(self, common: Tilted, alpha: float, smoothing: float, step: float) -> None:
         self.common, self.alpha, self.smoothing, self.step = (
@@ -224,11 +226,13 @@ class Line:
         )
         nodes = _REACH / smoothing / step
         self.nodes = max(1, math.ceil(min(nodes, _MOST_NODES)))
+        self._squares: list[arb] | None = None
 
-    @cached_property
     def squares(self) -> list[arb]:
         """|phi_c|^2 at every node."""
-        return list(squares_of(self.common, self.step, self.nodes))
+        if self._squares is None:
+            self._squares = list(squares_of(self.common, self.step, self.nodes))
+        return self._squares
 
 
 def log_sum(line: Line, law: Tilted, n: int) -> float:
@@ -238,7 +242,7 @@ def log_sum(line: Line, law: Tilted, n: int) -> float:
         raise NotCertified("label stealing: too many outputs for the verifier")
     both = common.total + law.total
     total = arb(0)
-    pairs = zip(line.squares, squares_of(law, line.step, line.nodes), strict=True)
+    pairs = zip(line.squares(), squares_of(law, line.step, line.nodes), strict=True)
     for j, (first, second) in enumerate(pairs):
         t = arb(line.step) * j
         psi = (common.total * (1 + first) + law.total * (1 + second)) / (2 * both)

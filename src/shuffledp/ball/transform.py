@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 
 from ._flint import acb, arb
 from .exponentials import Balls, Transform
@@ -64,6 +63,7 @@ class Tilted:
         self.reach = math.inf
         self._sums: dict[int, _Sums] = {}
         self._bulks: dict[int, _Bulk | None] = {}
+        self._layered: _Rough | None = None
         if law.far is not None:
             self.reach = law.far.reach / float(alpha.mid())
 
@@ -110,8 +110,9 @@ class Tilted:
     def bound(self, middle: arb, radius: arb, enough: arb) -> arb:
         """Bound |phi| on [middle - radius, middle + radius]; stop trying where it is enough."""
         best = self.share.upper()
-        if self._rough is not None:
-            best = arb.min(best, self._rough.bound(middle, radius, enough))
+        rough = self._rough()
+        if rough is not None:
+            best = arb.min(best, rough.bound(middle, radius, enough))
             if best <= enough:
                 return best
         if middle + radius <= self.reach:
@@ -123,20 +124,21 @@ class Tilted:
 
     def settled_from(self, enough: arb) -> float:
         """From which t on |phi| <= enough, roughly, by the cheap bounds; inf for never."""
-        return math.inf if self._rough is None else self._rough.settled_from(float(enough))
+        rough = self._rough()
+        return math.inf if rough is None else rough.settled_from(float(enough))
 
     def limit(self, enough: arb) -> arb:
         """Bound |phi| far out; no need to try hard where it is at most `enough`."""
-        whole = self.share.upper()
-        return whole if self._rough is None else arb.min(whole, self._rough.limit(enough))
+        whole, rough = self.share.upper(), self._rough()
+        return whole if rough is None else arb.min(whole, rough.limit(enough))
 
-    @cached_property
     def _rough(self) -> _Rough | None:
-        if self.law.far is None:
-            return None
-        weight, gain = ([x[i] for i in self.law.far.atoms] for x in (self.weight, self.gain))
-        runs = [run.scaled(self.alpha, self.scale) for run in self.law.far.runs(self.alpha)]
-        return _Rough(weight, gain, _pair_spread(weight, gain), runs)
+        far = self.law.far
+        if self._layered is None and far is not None:
+            weight, gain = ([x[i] for i in far.atoms] for x in (self.weight, self.gain))
+            runs = [run.scaled(self.alpha, self.scale) for run in far.runs(self.alpha)]
+            self._layered = _Rough(weight, gain, runs)
+        return self._layered
 
     def _bulk(self, t: arb) -> _Bulk | None:
         ratio = float(t.mid()) / self.reach
@@ -190,7 +192,6 @@ class _Sums:
         return found
 
 
-@dataclass(frozen=True)
 class _Rough:
     """|phi(t)| <= |true atoms' sum| + what is left of every run.
 
@@ -199,10 +200,10 @@ class _Rough:
     left.
     """
 
-    weight: list[arb]
-    gain: list[arb]
-    curvature: arb
-    runs: list[Run]
+    def __init__(self, weight: list[arb], gain: list[arb], runs: list[Run]) -> None:
+        self.weight, self.gain, self.runs = weight, gain, runs
+        self.curvature = _pair_spread(weight, gain)
+        self._parts: list[ByParts] | None = None
 
     def bound(self, middle: arb, radius: arb, enough: arb) -> arb:
         """Bound |phi| within a radius; no need to try hard where it is at most `enough`."""
@@ -215,7 +216,7 @@ class _Rough:
             return total
         left = [
             _smallest([x, (v / t).upper(), (rest + bulk / t).upper()])
-            for x, (v, bulk, rest) in zip(layered, self._by_parts, strict=True)
+            for x, (v, bulk, rest) in zip(layered, self._by_parts(), strict=True)
         ]
         return (atoms + _sum(left)).upper()
 
@@ -226,7 +227,7 @@ class _Rough:
         total = (atoms + _sum(layered)).upper()
         if total <= enough:
             return total
-        pairs = zip(layered, self._by_parts, strict=True)
+        pairs = zip(layered, self._by_parts(), strict=True)
         return (atoms + _sum([x for x, one in pairs if not one.variation.is_finite()])).upper()
 
     def settled_from(self, enough: float) -> float:
@@ -239,7 +240,7 @@ class _Rough:
 
         if layered(_FARTHEST) <= enough:
             return _crossing(layered, enough)
-        parts = [tuple(float(x) for x in one) for one in self._by_parts]
+        parts = [tuple(float(x) for x in one) for one in self._by_parts()]
 
         def bound(t: float) -> float:
             return atoms + sum(
@@ -249,9 +250,10 @@ class _Rough:
 
         return _crossing(bound, enough)
 
-    @cached_property
     def _by_parts(self) -> list[ByParts]:
-        return [run.by_parts() for run in self.runs]
+        if self._parts is None:
+            self._parts = [run.by_parts() for run in self.runs]
+        return self._parts
 
 
 def _in_floats(run: Run) -> tuple[float, list[tuple[float, float]]]:

@@ -7,7 +7,6 @@ import itertools
 import math
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
@@ -29,6 +28,7 @@ from shuffledp.randomizers.values import blocks, smallest_type, whole_reports, w
 from shuffledp.randomness import Choice, RandomSource
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, shares_of
 from shuffledp.theorems import ALL_PAIRS
+from shuffledp.values.work import Beside
 
 _ROW_SLACK = 1e-9
 _LARGEST_ROWS = 1000
@@ -264,24 +264,31 @@ class Channel(Randomizer):
         np.fill_diagonal(others, 0.0)
         return float((f * own + (1.0 - f) * others.max(axis=0)).max())
 
-    @cached_property
+    @property
     def _weights(self) -> Array:
-        """W, shape (inputs, outputs): W[v, y] is what output y says for the frequency of v."""
-        rows = self.probabilities
-        root = np.sqrt(rows.mean(axis=0))
-        used = root > 0.0
-        scaled = rows[:, used] / root[used]
-        left, values, right = np.linalg.svd(scaled, full_matrices=False)
-        if len(values) < len(rows) or not values[-1] >= _LEAST_SINGULAR * values[0]:
-            msg = (
-                "channel: its rows are linearly dependent, or nearly: different frequencies give "
-                "the same outputs, and no estimator is unbiased"
-            )
-            raise NotCertified(msg)
-        weights = np.zeros_like(rows)
-        weights[:, used] = (left / values) @ right / root[used]
-        # One step of refinement: W P^T = 1 up to rounding.
-        return weights + (np.eye(len(rows)) - weights @ rows.T) @ weights
+        return _ESTIMATORS.of(self)
+
+
+def _estimator(channel: Channel) -> Array:
+    """W, shape (inputs, outputs): W[v, y] is what output y says for the frequency of v."""
+    rows = channel.probabilities
+    root = np.sqrt(rows.mean(axis=0))
+    used = root > 0.0
+    scaled = rows[:, used] / root[used]
+    left, values, right = np.linalg.svd(scaled, full_matrices=False)
+    if len(values) < len(rows) or not values[-1] >= _LEAST_SINGULAR * values[0]:
+        msg = (
+            "channel: its rows are linearly dependent, or nearly: different frequencies give "
+            "the same outputs, and no estimator is unbiased"
+        )
+        raise NotCertified(msg)
+    weights = np.zeros_like(rows)
+    weights[:, used] = (left / values) @ right / root[used]
+    # One step of refinement: W P^T = 1 up to rounding.
+    return weights + (np.eye(len(rows)) - weights @ rows.T) @ weights
+
+
+_ESTIMATORS: Beside[Channel, Array] = Beside(_estimator)
 
 
 def _whole(entry: float) -> int:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -35,6 +34,7 @@ from shuffledp.randomizers.noise import bits_for, to_lattice
 from shuffledp.randomizers.values import blocks, real_values
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import ASSUMED_PAIRS, END_POINTS
+from shuffledp.values.work import Answers, Beside
 
 Function = Callable[[Any], Any]
 _FEWEST_CELLS = 1 << 10
@@ -278,8 +278,11 @@ class Density(MeanRandomizer, listed=False):
         del frequency
         return self._moments[1]
 
-    @cached_property
+    @property
     def _moments(self) -> tuple[float, float]:
+        return _FOUND.of(self).answer("moments", self._integrated)
+
+    def _integrated(self) -> tuple[float, float]:
         """Mean and variance: E Z = int P(Z > z) - P(Z <= -z), E Z^2 = int 2 z P(|Z| > z)."""
         length = self.high - self.low
         far = max(reaches(self._shape)) * length
@@ -302,8 +305,11 @@ class Density(MeanRandomizer, listed=False):
     def _checked(self, values: ArrayLike) -> np.ndarray:
         return real_values(values, self.low, self.high)
 
-    @cached_property
+    @property
     def _steps(self) -> int:
+        return _FOUND.of(self).answer("steps", self._steps_needed)
+
+    def _steps_needed(self) -> int:
         """Steps of the lattice from low to high: 2^32 to the interval and to the quartiles."""
         quartiles = self._quantile(np.array([0.25, 0.25]), np.array([False, True]))
         width = float(quartiles[1] - quartiles[0]) / (self.high - self.low)
@@ -335,3 +341,6 @@ class Density(MeanRandomizer, listed=False):
     def _unbiased(self, reports: ArrayLike) -> Floats:
         mean = 0.0 if self.symmetric else self._moments[0]
         return finite_reports(reports) - mean
+
+
+_FOUND: Beside[Density, Answers] = Beside(lambda _: Answers())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -104,7 +103,7 @@ class GaussianBall(MeanRandomizer):
         """Of two antipodal points only the coordinate along them matters."""
         return Gaussian(sigma=self.sigma, low=-self._reach, high=self._reach)
 
-    @cached_property
+    @property
     def _line(self) -> Gaussian:
         """Each coordinate's mechanism."""
         return Gaussian(sigma=self.sigma, low=-self.radius, high=self.radius)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -163,7 +162,7 @@ class PowerNoise(Noise):
         self.reach = scale * level ** (1.0 / shape)
         self.tail = math.exp(log_tail) * (1.0 + 1e-9)
 
-    @cached_property
+    @property
     def log_norm(self) -> float:
         """log of the integral of exp(-(|z|/s)^b): log 2s + log Gamma(1 + 1/b)."""
         return math.log(2.0 * self.scale) + math.lgamma(1.0 + 1.0 / self.shape)

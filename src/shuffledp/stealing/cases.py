@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, Protocol
 
 import numpy as np
@@ -26,6 +25,7 @@ from shuffledp.stealing.measures import (
     reservoir,
 )
 from shuffledp.stealing.sketch import Sketch
+from shuffledp.values.work import Beside
 
 # Shares are apart if they differ by more than this, far above rounding.
 _APART = 1e-9
@@ -91,28 +91,20 @@ class FiniteCase:
     law: JointLaw
     stand_ins: bool
 
-    @cached_property
-    def _spreads(self) -> Array:
-        """int (R_x0 - R_x1)^2/R_x of each type, shape (types,)."""
-        p0, p1, others = self.law.mass[0], self.law.mass[1], self.law.mass[2:]
-        change = (p0 - p1) ** 2
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return np.where(change > 0.0, change / others, 0.0).sum(axis=1)
-
     @property
     def spread(self) -> float:
-        """sqrt of the largest of these: what eps is in proportion to, to first order."""
-        return math.sqrt(float(self._spreads.max(initial=0.0)))
+        """sqrt of the types' largest: what eps is in proportion to, to first order."""
+        return math.sqrt(float(_spreads(self.law).max(initial=0.0)))
 
-    @cached_property
-    def _likely(self) -> list[int]:
+    @property
+    def likely(self) -> list[int]:
         """Rows of the types with the largest int (R_x0 - R_x1)^2/R_x."""
-        return [2 + int(j) for j in np.argsort(-self._spreads, kind="stable")[:_LIKELY]]
+        return _WORK.of(self).likely
 
     def borrowed(self, choice: Tuned, lender: FiniteCase) -> Tuned:
         """Another case's choice, its weights on the types of the same rank in likelihood."""
         weights = [0.0] * self.types
-        for mine, its in zip(self._likely, lender._likely, strict=False):
+        for mine, its in zip(self.likely, lender.likely, strict=False):
             weights[mine - 2] = choice.weights[its - 2]
         return choice._replace(weights=tuple(weights))
 
@@ -135,19 +127,19 @@ class FiniteCase:
 
     def gains(self, epsilon: float, choice: Tuned) -> Gains:
         """Those of the types that are likely to matter: for choosing, not for certifying."""
-        return self._gains(self._likely, epsilon, choice)
+        return self._gains(self.likely, epsilon, choice)
 
     def sketch(self, epsilon: float, choice: Tuned) -> Sketch:
         """The same in floats, not rounded outward."""
         law, g = self.law, self._difference(epsilon)
         beta, join = self._split(g, choice)
         stay = (1.0 - join) * g.high
-        rest = law.mass[self._likely] - beta
+        rest = law.mass[self.likely] - beta
         # What is left of equal masses is rounding.
         some = rest > _ROUNDING * beta
         joined = np.where(beta > 0.0, join * g.high / np.where(beta > 0.0, beta, 1.0), 0.0)
         stolen = np.where(some, stay / np.where(some, rest, 1.0), 0.0)
-        count = len(self._likely)
+        count = len(self.likely)
         mass = np.concatenate([np.tile(beta, (count, 1)), np.where(some, rest, 0.0)], axis=1)
         gain = np.concatenate([np.tile(joined, (count, 1)), stolen], axis=1)
         positive = (1.0 - join) * g.positive
@@ -175,47 +167,22 @@ class FiniteCase:
         return beta, self._join(beta, choice.weights)
 
     def _difference(self, epsilon: float) -> Difference:
-        """At the eps that was asked for last: choices are looked at one after the other."""
-        kept = self._differences
-        if epsilon not in kept:
-            kept.clear()
-            kept[epsilon] = difference(self.law, epsilon)
-        return kept[epsilon]
+        return _WORK.of(self).difference(self.law, epsilon)
 
-    @cached_property
-    def _differences(self) -> dict[float, Difference]:
-        return {}
-
-    @cached_property
+    @property
     def _silent(self) -> np.ndarray:
         return self.law.mass[0] == self.law.mass[1]
 
     def _join(self, beta: Array, weights: tuple[float, ...]) -> Array:
         """s = beta H/(1 + beta H); 0 where there is no reservoir."""
-        part = self._parts
+        part, alike = _WORK.of(self).parts, _WORK.of(self).alike
         beta = np.asarray(np.bincount(part, weights=beta), dtype=float)
         heard = np.zeros(beta.size)
-        for weight, mass in zip(weights, self._alike, strict=True):
+        for weight, mass in zip(weights, alike, strict=True):
             if weight > 0.0:
                 rest = mass - beta
                 heard += weight * beta / np.where(rest > 0.0, rest, 1.0) * (rest > 0.0)
         return np.where(beta > 0.0, heard / (1.0 + heard), 0.0)[part]
-
-    @cached_property
-    def _alike(self) -> list[Array]:
-        """Masses of the types' parts."""
-        part = self._parts
-        return [np.asarray(np.bincount(part, weights=m), dtype=float) for m in self.law.mass[2:]]
-
-    @cached_property
-    def _parts(self) -> Indices:
-        """Which classes share s: those alike in x0, x1 and the blanket, or each for itself."""
-        law = self.law
-        if not self.stand_ins:
-            return np.arange(law.blanket.size)
-        total = law.mass[0] + law.mass[1] + law.blanket
-        alike = [_clusters(law.mass[k] / total) for k in (0, 1)]
-        return np.unique(np.array(alike), axis=1, return_inverse=True)[1].reshape(-1)
 
     def least_share(self, log_target: float, n: int) -> float:
         """Of the blanket."""
@@ -274,11 +241,55 @@ class FiniteCase:
 
     def _tunings(self) -> list[tuple[float, ...]]:
         """Each of the likely types alone, and these alike."""
-        found = [tuple(float(j + 2 == i) for j in range(self.types)) for i in self._likely]
-        if len(self._likely) > 1:
-            share = 1.0 / len(self._likely)
-            found.append(tuple(share * (j + 2 in self._likely) for j in range(self.types)))
+        found = [tuple(float(j + 2 == i) for j in range(self.types)) for i in self.likely]
+        if len(self.likely) > 1:
+            share = 1.0 / len(self.likely)
+            found.append(tuple(share * (j + 2 in self.likely) for j in range(self.types)))
         return found
+
+
+class _Work:
+    """What all choices for one case share.
+
+    Attributes
+    ----------
+    likely : list of int
+        Rows of the types with the largest int (R_x0 - R_x1)^2/R_x.
+    parts : array of int, shape (classes,)
+        Which classes share s: those alike in x0, x1 and the blanket, or each for itself.
+    alike : list of arrays
+        Masses of the types' parts.
+    """
+
+    def __init__(self, law: JointLaw, *, stand_ins: bool) -> None:
+        order = np.argsort(-_spreads(law), kind="stable")
+        self.likely = [2 + int(j) for j in order[:_LIKELY]]
+        self.parts = _parts(law) if stand_ins else np.arange(law.blanket.size)
+        self.alike = [
+            np.asarray(np.bincount(self.parts, weights=m), dtype=float) for m in law.mass[2:]
+        ]
+        self._last: tuple[float, Difference] | None = None
+
+    def difference(self, law: JointLaw, epsilon: float) -> Difference:
+        """Kept for the eps that was asked for last: choices are looked at one after the other."""
+        if self._last is None or self._last[0] != epsilon:
+            self._last = epsilon, difference(law, epsilon)
+        return self._last[1]
+
+
+def _spreads(law: JointLaw) -> Array:
+    """int (R_x0 - R_x1)^2/R_x of each type, shape (types,)."""
+    p0, p1, others = law.mass[0], law.mass[1], law.mass[2:]
+    change = (p0 - p1) ** 2
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(change > 0.0, change / others, 0.0).sum(axis=1)
+
+
+def _parts(law: JointLaw) -> Indices:
+    """Classes that are alike in x0, x1 and the blanket have one number."""
+    total = law.mass[0] + law.mass[1] + law.blanket
+    alike = [_clusters(law.mass[k] / total) for k in (0, 1)]
+    return np.unique(np.array(alike), axis=1, return_inverse=True)[1].reshape(-1)
 
 
 def _clusters(shares: Array) -> Indices:
@@ -291,3 +302,6 @@ def _clusters(shares: Array) -> Indices:
     found = np.empty(shares.size, dtype=np.intp)
     found[order] = number
     return found
+
+
+_WORK: Beside[FiniteCase, _Work] = Beside(lambda case: _Work(case.law, stand_ins=case.stand_ins))

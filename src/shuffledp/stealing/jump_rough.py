@@ -12,7 +12,6 @@ whose integral is known. Where the last terms are not small beside the first, su
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Sequence
 
@@ -99,6 +98,7 @@ class RoughSums:
 
     def __init__(self, family: Family, groups: Sequence[Sequence[int]]) -> None:
         self.family, self.groups = family, groups
+        self._many: Many | None = None
 
     def log(self, room: Array, n: int, alpha: float, smooth: float) -> Array:
         """About log of the largest J over the types of each group; parameters as there."""
@@ -111,14 +111,14 @@ class RoughSums:
             return self._largest(self._by_clusters(n, alpha, smooth), room)
         return found
 
-    @functools.cached_property
-    def _many(self) -> Many:
-        """The reservoir, and then the types."""
+    def _clusters(self) -> Many:
+        """Of the reservoir, and then of the types: made where they are asked for first."""
         laws, excess = [self.family.reservoir, *self.family.types], [0.0, *self.family.excess]
         return Many(laws, excess, cluster=_PAIRS)
 
     def _by_clusters(self, n: int, alpha: float, smooth: float) -> list[float]:
         """About log J of each type: psi stays beyond the nodes as it is at the last of them."""
+        self._many = self._many or self._clusters()
         law = self._many.tilted(alpha)
         total = law.mass[:1] + law.mass[1:]
         variance = law.mass * law.spread
