@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import math
 import operator
-from typing import Any
+from typing import Any, Literal
 
 from shuffledp.errors import rejected
 
 LARGEST_EPS0 = 300.0
 LARGEST_COUNT = 10**15
 LARGEST_DOMAIN = 10**9
+
+# Theorems that ends may rest on: all, or those of the literature alone.
+Trust = Literal["all", "published"]
 
 
 def real(name: str, value: Any, *, low: float = -math.inf, high: float = math.inf) -> float:
@@ -59,6 +62,11 @@ def choice(name: str, value: Any, allowed: tuple[str, ...]) -> str:
     if value not in allowed:
         raise rejected(name, value, "one of " + ", ".join(allowed))
     return value
+
+
+def trust(value: Any, *, name: str = "trust") -> Trust:
+    """Return ``value`` if it is "all" or "published"."""
+    return "published" if choice(name, value, ("all", "published")) == "published" else "all"
 
 
 def _real(

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any, Literal
 
+from shuffledp._check import Trust
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.values.described import ByContent
@@ -42,6 +43,10 @@ class Theorem:
     title: str
     source: str
     provenance: Provenance
+
+    def serves(self, trust: Trust) -> bool:
+        """Whether an end that trusts all theorems, or published ones alone, may rest on it."""
+        return trust == "all" or self.provenance == "published"
 
     def with_step(self, step: Theorem) -> Theorem:
         """Apply another theorem as well; the whole is published only if both are."""

@@ -1,11 +1,13 @@
 """Values outside the domain: refused, hidden as well as others, or passed through."""
 
+import sys
+
 import numpy as np
 import pytest
 
 import shuffledp as sd
 from audit import programs
-from shuffledp.audit import AuditPlan, audit_domain, collected, outside_values
+from shuffledp.audit import AuditPlan, Command, audit_domain, collected, outside_values
 from shuffledp.errors import NotCertified, ParameterError
 
 K = sd.KRR(k=10, eps0=1.0)
@@ -70,6 +72,49 @@ def test_a_program_that_writes_nothing_refuses():
     assert result.to_dict()["tally"] == [None] * 3
     with pytest.raises(ParameterError, match="2,000 or none at all of the value 10"):
         taken(K, lambda v: np.zeros(len(v) // 2, dtype=np.int64))
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [lambda v: 7, lambda v: [f"no such item: {x}" for x in v], lambda v: [{"item": x} for x in v]],
+    ids=["one number", "an error for each", "no numbers"],
+)
+def test_what_is_sent_and_is_no_report_is_no_refusal(answer):
+    result = taken(K, answer)
+    assert result.verdict == "refuted"
+    assert not result.refused
+    assert result.refutations[0].cell == "outside the message space"
+
+
+@pytest.mark.parametrize(
+    ("written", "refused"),
+    [
+        ("print('no such item:', v)", False),
+        ("print(json.dumps(str(v)))", False),
+        ("print(json.dumps({'item': v}))", False),
+        ("sys.exit('no such item')", True),
+        ("pass", True),
+    ],
+)
+def test_commands_refuse_by_their_status_or_by_silence(written, refused, tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import json, sys\n"
+        "import shuffledp as sd\n"
+        "values = [json.loads(line) for line in sys.stdin]\n"
+        "if max(values) < 10 and min(values) >= 0:\n"
+        "    for y in sd.KRR(k=10, eps0=1.0).simulate(values, seed=sum(values)):\n"
+        "        print(y)\n"
+        "else:\n"
+        "    for v in values:\n"
+        f"        {written}\n"
+    )
+    command = Command((sys.executable, str(program)), K)
+    plan = AuditPlan(randomizer=K, reports=2_000)
+    tally = collected(plan, programs.honest(K))
+    result = audit_domain(command, plan, tally, values=(12,), alpha=0.01)
+    assert result.refused == ((12,) if refused else ())
+    assert (result.verdict == "refuted") is not refused
 
 
 @pytest.mark.parametrize("values", [(), (3,), (11, 9), (11, 11), (11, 11.0, 11)])

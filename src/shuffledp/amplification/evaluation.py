@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 from shuffledp import theorems
+from shuffledp._check import Trust
 from shuffledp.analysis import (
     HONEST,
     Analysis,
@@ -20,15 +21,13 @@ from shuffledp.analysis import (
     own_assumptions,
     usual,
 )
-from shuffledp.bound import Theorem, delta_from_log
+from shuffledp.bound import delta_from_log
 from shuffledp.divergence import LOOSE, met_at
 from shuffledp.errors import NotCertified
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS
 from shuffledp.values.work import Answers
-
-Trust = Literal["all", "published"]
 
 _ZERO = Found(0.0, None, None, {}, ())
 _FINE_CELLS = 1 << 19
@@ -103,7 +102,8 @@ class Evaluation:
     """
 
     def __init__(self, source: Source, n: int, *, rtol: float, trust: Trust) -> None:
-        self.source, self.n, self.rtol, self.trust = source, n, rtol, trust
+        self.source, self.n, self.rtol = source, n, rtol
+        self.trust: Trust = trust
         self.eps0 = float(source.eps0)
         # For continuous outputs: about how many cells.
         self.cells = DEFAULT_CELLS if rtol > _FINE_RTOL else _FINE_CELLS
@@ -269,7 +269,7 @@ class Evaluation:
                     raise
                 continue
             # Only once its pairs are made is it known all that they rest on.
-            if analysis is not None or end != "upper" or self._trusted(side.theorem):
+            if analysis is not None or end != "upper" or side.theorem.serves(self.trust):
                 yield side
 
     def applying(self, end: End, analysis: str | None = None) -> tuple[Analysis, ...]:
@@ -300,13 +300,9 @@ class Evaluation:
         try:
             analysis.require(self.source)
             # Where nothing is proved of the mechanism's worst pairs there is no theorem.
-            return self._trusted(analysis.theorem_for(self.source))
+            return analysis.theorem_for(self.source).serves(self.trust)
         except NotCertified:
             return False
-
-    def _trusted(self, theorem: Theorem) -> bool:
-        """Whether an upper end may rest on the theorem."""
-        return self.trust == "all" or theorem.provenance == "published"
 
     def local(self, value: float, width: float | None) -> Found:
         """An upper end by the local guarantee."""

@@ -9,7 +9,7 @@ from typing import Protocol, cast
 import numpy as np
 
 from shuffledp import _check
-from shuffledp.amplification.evaluation import Trust
+from shuffledp._check import Trust
 from shuffledp.amplification.front import settings, shuffle
 from shuffledp.amplification.shuffled import Shuffled
 from shuffledp.analysis import RatioFamily

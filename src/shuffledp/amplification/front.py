@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shuffledp import _check
-from shuffledp.amplification.evaluation import Trust
+from shuffledp._check import Trust
 from shuffledp.amplification.shuffled import Shuffled
 from shuffledp.analysis import (
     Family,
@@ -13,8 +13,6 @@ from shuffledp.mechanism import Mechanism
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
 from shuffledp.values.described import by_name
-
-_TRUSTS = ("all", "published")
 
 
 @by_name
@@ -82,4 +80,4 @@ def generic(
 def settings(rtol: float, trust: str) -> tuple[float, Trust]:
     """Checked rtol and trust."""
     rtol = _check.real("rtol", rtol, low=1e-12, high=0.1)
-    return rtol, "published" if _check.choice("trust", trust, _TRUSTS) == "published" else "all"
+    return rtol, _check.trust(trust)

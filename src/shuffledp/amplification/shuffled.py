@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Literal, overload
 
 from shuffledp import _check
+from shuffledp._check import Trust
 from shuffledp.amplification.comparison import Comparison, compare
-from shuffledp.amplification.evaluation import Evaluation, Trust
+from shuffledp.amplification.evaluation import Evaluation
 from shuffledp.amplification.rounds import round_of
 from shuffledp.analysis import End, Source, analysis_named
 from shuffledp.analysis.approximate import estimate

@@ -19,6 +19,8 @@ from shuffledp import _check
 from shuffledp.audit import limits
 from shuffledp.audit.judge import GUARANTEE, Finding
 from shuffledp.audit.plan import LOCAL_DELTA, AuditPlan, Design, design, plain, tuples
+from shuffledp.audit.readings import Reading
+from shuffledp.audit.sources import NotReportsError
 from shuffledp.audit.tables import table_of, whole
 from shuffledp.audit.tally import Tally
 from shuffledp.audit.words import in_markdown
@@ -143,7 +145,9 @@ def audit_domain(
     Parameters
     ----------
     program : callable
-        As in ``audit``; any exception is a refusal.
+        As in ``audit``; an exception, a command's status other than 0 and no reports at all are a
+        refusal. What is written and cannot be read as reports is sent all the same: it counts as
+        reports outside the message space.
     plan, tally
         Of the audit whose counts the reports are compared with.
     values : sequence, optional
@@ -155,23 +159,31 @@ def audit_domain(
     found = design(plan)
     chosen = outside_values(plan) if values is None else tuple(values)
     _check_outside(plan, chosen)
-    made: list[Counts | None] = []
-    for value in chosen:
-        try:
-            reports = program(np.array([value] * plan.reports))
-            labels = found.reading.classify(reports)
-        except Exception:  # noqa: BLE001, whatever it says, it is a refusal
-            made.append(None)
-            continue
-        if not len(labels):  # it sends nothing: a refusal as well
-            made.append(None)
-            continue
-        if len(labels) != plan.reports:
-            wanted = f"{plan.reports:,} or none at all of the value {shown(value)}"
-            raise rejected("reports of a call", len(labels), wanted)
-        counts = np.bincount(labels, minlength=len(found.reading.names) + 1)
-        made.append(tuple(counts.tolist()))
+    made = [_counts(program, plan, found.reading, value) for value in chosen]
     return domain_of(plan, tally, chosen, made, alpha=level)
+
+
+def _counts(
+    program: Callable[[Any], Any], plan: AuditPlan, reading: Reading, value: Any
+) -> Counts | None:
+    """Reports of the value by cell; None where it is refused."""
+    unread = (*[0] * len(reading.names), plan.reports)
+    try:
+        reports = program(np.array([value] * plan.reports))
+    except NotReportsError:
+        return unread
+    except Exception:  # noqa: BLE001, whatever else it says, it is a refusal
+        return None
+    if reports is None or (hasattr(reports, "__len__") and not len(reports)):
+        return None  # it sends nothing: a refusal as well
+    try:
+        labels = reading.classify(reports)
+    except (TypeError, ValueError, LookupError, ArithmeticError):
+        return unread  # no array of the mechanism's kind
+    if len(labels) != plan.reports:
+        wanted = f"{plan.reports:,} or none at all of the value {shown(value)}"
+        raise rejected("reports of a call", len(labels), wanted)
+    return tuple(np.bincount(labels, minlength=len(unread)).tolist())
 
 
 def _check_outside(plan: AuditPlan, values: Sequence[Any]) -> None:

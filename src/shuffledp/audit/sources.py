@@ -45,6 +45,10 @@ _SHOWN = 200
 _MOST_SEEN = 1 << 16
 
 
+class NotReportsError(ParameterError):
+    """A command ended well, and what it wrote is no reports: it did not refuse its input."""
+
+
 @dataclass(frozen=True)
 class Command:
     """A program of its own that is asked for reports.
@@ -269,7 +273,8 @@ def _rows(lines: Sequence[bytes], name: str) -> list[Any]:
     if rows is None or len(rows) != len(kept):
         place = next((i for i, line in enumerate(kept) if not _one(line)), 0)
         shown = kept[place][:80].decode(errors="replace")
-        raise rejected(f"{name}: line {place + 1}", shown, "one report a line, as JSON")
+        said = rejected(f"{name}: line {place + 1}", shown, "one report a line, as JSON")
+        raise NotReportsError(str(said))
     return rows
 
 
@@ -287,7 +292,8 @@ def _array(randomizer: Randomizer, rows: list[Any], name: str) -> Any:
     except ValueError:
         array = None
     if array is None or array.dtype.kind not in "iufb":
-        raise rejected(f"{name}: reports", rows[0] if rows else "none", "numbers or lists of them")
+        first = rows[0] if rows else "none"
+        raise NotReportsError(str(rejected(f"{name}: reports", first, "numbers or lists of them")))
     if isinstance(randomizer, RAPPOR | OUE | SamplingRAPPOR):
         return _packed(array, randomizer.items)
     return array.astype(np.int64) if array.dtype.kind == "b" else array

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from shuffledp import _check
+from shuffledp._check import Trust
 from shuffledp.calibration.result import Calibration
 from shuffledp.calibration.sums import required_reports
 from shuffledp.calibration.target import FINE, Source, Target, among, target_of
@@ -26,7 +27,7 @@ def required_users(
     delta: float,
     rounds: int = 1,
     most: int = _check.LARGEST_COUNT,
-    trust: Literal["all", "published"] = "all",
+    trust: Trust = "all",
     view: str = "messages",
     ones: int = 1,
     relation: Relation | str = "replace-one",
@@ -60,7 +61,7 @@ def required_users(
     rounds = _check.count("rounds", rounds, high=10**9)
     most = _check.count("most", most)
     if isinstance(randomizer, Randomizer) and view == "sums":
-        if _check.choice("trust", trust, ("all", "published")) != "all":
+        if _check.trust(trust) != "all":
             msg = f"trust = {trust!r}: the bound of sums is proved in docs/theory-sums.md alone"
             raise NotCertified(msg)
         asked: dict[str, Any] = {"ones": ones, "relation": relation, "added": added}
@@ -101,7 +102,7 @@ def fewest(
     delta: float,
     rounds: int = 1,
     most: int = _check.LARGEST_COUNT,
-    trust: Literal["all", "published"] = "all",
+    trust: Trust = "all",
 ) -> Calibration:
     """The smallest whole parameter that meets a target, such as blanket messages of a user.
 
@@ -169,7 +170,7 @@ def most_rounds(
     epsilon: float,
     delta: float,
     most: int = 10**6,
-    trust: Literal["all", "published"] = "all",
+    trust: Trust = "all",
 ) -> Calibration:
     """The largest number of rounds that meets a target: T rounds do, T + 1 do not.
 

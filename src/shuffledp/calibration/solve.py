@@ -9,14 +9,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Literal
+from typing import Literal
 
 from shuffledp import _check
+from shuffledp._check import Trust
 from shuffledp.amplification import Shuffled
 from shuffledp.calibration.counts import unreachable
 from shuffledp.calibration.result import Calibration
 from shuffledp.calibration.target import FINE, ROUGH, Source, Target, among, target_of
-from shuffledp.calibration.values import Chord, chord_of, first_good, search, towards
+from shuffledp.calibration.values import chord_of, first_good, search, towards
 from shuffledp.composition import STEPS, one_round_target
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.mechanism import Mechanism
@@ -48,7 +49,7 @@ def calibrate(
     high: float = _LARGEST,
     rtol: float = 1e-6,
     start: float | None = None,
-    trust: Literal["all", "published"] = "all",
+    trust: Trust = "all",
     sharper: bool = True,
 ) -> Calibration:
     """The largest (or smallest) parameter of a family that meets a central target.
@@ -99,75 +100,39 @@ def calibrate(
     private, open_end = _range(low, high, find)
     low, high = min(private, open_end), max(private, open_end)
     rtol = _check.real("rtol", rtol, low=1e-12, high=0.5)
-    known: dict[float, float] = {}
     if start is None and rounds > 1:
-        start = _proposed(
-            family,
-            target_of(epsilon, delta, _PROPOSED, trust, sharper=sharper),
-            n,
-            rounds,
-            find,
-            low,
-            high,
-        )
-    good = None if start is None else min(max(_check.positive("start", start), low), high)
-    bad: float | None = None
+        proposing = target_of(epsilon, delta, _PROPOSED, trust, sharper=sharper)
+        start = _proposed(family, proposing, n, rounds, find, low, high)
+    else:
+        start = None if start is None else _check.positive("start", start)
+    begin = None if start is None else min(max(start, low), high)
     # Loose brackets come first: they find the place, tight ones then decide it.
-    chord: Chord | None = None
-    for accuracy in (ROUGH, FINE):
-        target = target_of(epsilon, delta, accuracy, trust, sharper=sharper)
-        known = {}
-        asked = _Asked(family, n, target)
-        rough = accuracy > FINE
-        # Loose ends of rounds are a few thousandths off: a per cent tells the slope as well.
-        apart = (_PROPOSED if rounds > 1 else max(ROUGH, rtol)) if rough else rtol
-
-        def log_upper(
-            value: float, target: Target = target, seen: Any = known, asked: _Asked = asked
-        ) -> float:
-            if value not in seen:
-                seen[value] = target.log_upper(asked.at(value), n, rounds)
-            return seen[value]
-
-        good, bad = search(
-            log_upper,
-            target,
-            known,
-            good,
-            bad,
-            private,
-            open_end,
-            near=start is not None or chord is not None,
-            slope=0.0 if chord is None else chord.slope,
-            apart=apart,
-        )
-        if good is None and rough:
-            # Loose numbers do not decide that there is nothing.
-            good = private
-        elif good is None:
-            raise unreachable(family(private), target, n, rounds, find=find, end=private)
-        elif rough:
-            # Tight numbers begin where loose ones seem to meet the target.
-            chord = chord_of(known, target, good, bad)
-            good, bad = (good, bad) if chord is None else (chord.value, None)
-        else:
-            good = _met_by_epsilon(
-                lambda value, target=target, asked=asked: target.upper_epsilon(
-                    asked.at(value), n, rounds, delta=delta
-                ),
-                log_upper,
-                target,
-                good,
-                private,
-            )
+    loose, fine = (
+        _Evaluated(family, n, rounds, target_of(epsilon, delta, accuracy, trust, sharper=sharper))
+        for accuracy in (ROUGH, FINE)
+    )
+    # Loose ends of rounds are a few thousandths off: a per cent tells the slope as well.
+    apart = _PROPOSED if rounds > 1 else max(ROUGH, rtol)
+    near = start is not None
+    good, bad = loose.search(begin, None, private, open_end, near=near, apart=apart)
+    # Loose numbers do not decide that there is nothing.
+    chord = None if good is None else chord_of(loose.known, loose.target, good, bad)
     if good is None:
-        raise rejected("rtol", rtol, "a relative width")
+        good = private
+    if chord is not None:
+        # Tight numbers begin where loose ones seem to meet the target.
+        good, bad, near = chord.value, None, True
+    slope = 0.0 if chord is None else chord.slope
+    good, bad = fine.search(good, bad, private, open_end, near=near, apart=rtol, slope=slope)
+    if good is None:
+        raise unreachable(family(private), fine.target, n, rounds, find=find, end=private)
+    good = _met_by_epsilon(fine, good, private, delta)
     return Calibration(
         what="value",
         value=good,
-        log_delta=known[good],
+        log_delta=fine.known[good],
         beyond=bad,
-        log_delta_beyond=None if bad is None else known[bad],
+        log_delta_beyond=None if bad is None else fine.known[bad],
         epsilon=epsilon,
         delta=delta,
         n=n,
@@ -176,42 +141,73 @@ def calibrate(
     )
 
 
-class _Asked:
-    """The accounts of the values that were asked last: both questions share what one works out.
+class _Evaluated:
+    """A family's values with their certified ends, each found once.
 
+    The accounts of the values that were asked last stay: both questions share what one works out.
     An account answers alike whatever it was asked before, so that this changes no number.
     """
 
-    def __init__(self, family: Family, n: int, target: Target) -> None:
-        self._family, self._n, self._target = family, n, target
-        self._kept: dict[float, Shuffled] = {}
+    def __init__(self, family: Family, n: int, rounds: int, target: Target) -> None:
+        self._family, self._n, self._rounds, self.target = family, n, rounds, target
+        self._accounts: dict[float, Shuffled] = {}
+        self.known: dict[float, float] = {}
 
-    def at(self, value: float) -> Shuffled:
-        """That of one value."""
-        if value not in self._kept:
-            if len(self._kept) >= _KEPT:
-                self._kept.pop(next(iter(self._kept)))
-            made = among(self._family(value), self._n, self._target.rtol, self._target.trust)
-            self._kept[value] = made
-        return self._kept[value]
+    def log_upper(self, value: float) -> float:
+        """log delta at the target's eps."""
+        if value not in self.known:
+            at = self._at(value)
+            self.known[value] = self.target.log_upper(at, self._n, self._rounds)
+        return self.known[value]
+
+    def upper_epsilon(self, value: float, delta: float) -> float:
+        """eps at this delta."""
+        return self.target.upper_epsilon(self._at(value), self._n, self._rounds, delta=delta)
+
+    def search(
+        self,
+        start: float | None,
+        bad: float | None,
+        private: float,
+        open_end: float,
+        *,
+        near: bool,
+        apart: float,
+        slope: float = 0.0,
+    ) -> tuple[float | None, float | None]:
+        """A value that meets the target and the next one, which does not."""
+        return search(
+            self.log_upper,
+            self.target,
+            self.known,
+            start,
+            bad,
+            private,
+            open_end,
+            near=near,
+            slope=slope,
+            apart=apart,
+        )
+
+    def _at(self, value: float) -> Shuffled:
+        if value not in self._accounts:
+            if len(self._accounts) >= _KEPT:
+                self._accounts.pop(next(iter(self._accounts)))
+            made = among(self._family(value), self._n, self.target.rtol, self.target.trust)
+            self._accounts[value] = made
+        return self._accounts[value]
 
 
-def _met_by_epsilon(
-    upper_epsilon: Callable[[float], float],
-    log_upper: Callable[[float], float],
-    target: Target,
-    good: float,
-    private: float,
-) -> float:
+def _met_by_epsilon(values: _Evaluated, good: float, private: float, delta: float) -> float:
     """The value, or one a little inside, at which eps at the target's delta meets it too.
 
     eps ends where its search ends, which may be beyond the target though delta meets it.
     """
-    value, share = good, 0.5
+    value, share, target = good, 0.5, values.target
     # At eps = 0 there is nothing to be relative to: delta alone decides.
     for _ in range(_INWARD if target.epsilon > 0.0 else 0):
-        over = upper_epsilon(value) - target.epsilon
-        if over <= 0.0 and target.met(log_upper(value)):
+        over = values.upper_epsilon(value, delta) - target.epsilon
+        if over <= 0.0 and target.met(values.log_upper(value)):
             return value
         if value == private or not math.isfinite(over):
             break
@@ -241,7 +237,7 @@ def meeting(
     find: Find = "largest",
     low: float = _SMALLEST,
     high: float = _LARGEST,
-    trust: Literal["all", "published"] = "all",
+    trust: Trust = "all",
     sharper: bool = True,
 ) -> float:
     """A value that meets a target by its certified upper end, near the last one that does.

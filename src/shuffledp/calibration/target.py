@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from shuffledp import _check
+from shuffledp._check import Trust
 from shuffledp.amplification import Shuffled, generic, shuffle
 from shuffledp.analysis import Family as AnyLocal
 from shuffledp.composition import Composed, Round, compose
@@ -18,9 +19,7 @@ Source = Randomizer | MultiMessage | AnyLocal
 ROUGH, FINE = 1e-3, 1e-6
 
 
-def among(
-    source: Source | Shuffled, n: int, rtol: float, trust: Literal["all", "published"]
-) -> Shuffled:
+def among(source: Source | Shuffled, n: int, rtol: float, trust: Trust) -> Shuffled:
     """The source among n users, whatever kind it is; itself if it is that already."""
     if isinstance(source, Shuffled):
         return source
@@ -50,7 +49,7 @@ class Target:
     epsilon: float
     log_delta: float
     rtol: float
-    trust: Literal["all", "published"]
+    trust: Trust
     sharper: bool = True
 
     def log_upper(self, randomizer: Source | Shuffled, n: int, rounds: int) -> float:
@@ -98,6 +97,6 @@ def target_of(
 ) -> Target:
     """A checked ``Target``; log(delta) is rounded, so a hair below it."""
     log_delta = math.log(_check.open_unit("delta", delta))
-    _check.choice("trust", trust, ("all", "published"))
+    trust = _check.trust(trust)
     slack = 1e-15 * (1.0 + abs(log_delta))
     return Target(_check.epsilon("epsilon", epsilon), log_delta - slack, rtol, trust, sharper)

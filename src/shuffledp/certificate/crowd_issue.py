@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
+from shuffledp._check import Trust
 from shuffledp._version import __version__
 from shuffledp.bound import Bound
 from shuffledp.certificate.crowd_model import (
@@ -90,7 +91,7 @@ def _claim(
     alone: Deployment,
     bound: Bound,
     end: Literal["upper", "lower"],
-    trust: Literal["all", "published"],
+    trust: Trust,
 ) -> CrowdClaim:
     said = said_of(bound, end, trust)
     found = None if said["theorem"] is None else bound.witness.get(end)

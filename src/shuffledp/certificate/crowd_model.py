@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_serializer
 
+from shuffledp._check import Trust
 from shuffledp.certificate.files import as_written, loaded, plain
 from shuffledp.certificate.model import (
     Certificate,
@@ -69,7 +70,7 @@ class CrowdClaim(Strict):
     """One end for a member of a group; as ``Claim``. Its own group alone has a plain witness."""
 
     end: Literal["upper", "lower"]
-    trust: Literal["all", "published"]
+    trust: Trust
     value: NonNegative | None
     log: float | None
     theorem: Statement | None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any, Literal
 
+from shuffledp._check import Trust
 from shuffledp._version import __version__
 from shuffledp.amplification.rounds import NO_SINGLE_PAIR
 from shuffledp.bound import Bound, Theorem
@@ -126,7 +127,7 @@ def _claim(
     deployment: Deployment,
     bound: Bound,
     end: Literal["upper", "lower"],
-    trust: Literal["all", "published"],
+    trust: Trust,
 ) -> Claim:
     said = said_of(bound, end, trust)
     words = None if said["theorem"] is None else bound.witness.get(end)
@@ -136,14 +137,14 @@ def _claim(
 def said_of(
     bound: Bound,
     end: Literal["upper", "lower"],
-    trust: Literal["all", "published"],
+    trust: Trust,
 ) -> dict[str, Any]:
     """All of a claim but its witness; no theorem where nothing is claimed."""
     upper = end == "upper"
     value = _finite(bound.upper if upper else bound.lower)
     log = _finite(bound.log_upper if upper else bound.log_lower)
     theorem = bound.upper_theorem if upper else bound.lower_theorem
-    if not upper and trust == "published" and theorem and theorem.provenance != "published":
+    if not upper and theorem and not theorem.serves(trust):
         # What trust="published" leaves out; the ends of a bound keep such a lower one.
         value, log = 0.0, None
     if value is None if upper else (value == 0.0 and log is None):

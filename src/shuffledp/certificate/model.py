@@ -14,7 +14,7 @@ from pydantic import (
     model_validator,
 )
 
-from shuffledp._check import exact
+from shuffledp._check import Trust, exact
 from shuffledp.deployment.added import AddedTable
 from shuffledp.deployment.model import Deployment
 from shuffledp.errors import ParameterError
@@ -175,7 +175,7 @@ class Claim(Strict):
     """One end. ``value`` null: nothing finite is claimed. ``log``: of a delta, natural."""
 
     end: Literal["upper", "lower"]
-    trust: Literal["all", "published"]
+    trust: Trust
     value: NonNegative | None
     log: float | None
     theorem: Statement | None
@@ -224,7 +224,7 @@ class ComposedClaim(Strict):
     """One end after all rounds."""
 
     end: Literal["upper", "lower"]
-    trust: Literal["all", "published"]
+    trust: Trust
     value: NonNegative | None
     log: float | None
     theorem: Statement | None

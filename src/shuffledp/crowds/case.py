@@ -173,14 +173,14 @@ class CrowdCase:
         """theta that makes the sum's variance least: theta^2 A + (1 - theta)^2 B."""
         found = self.gains(epsilon, half)
         expected = sum(group.count * group.share for group in found.groups)
-        joined = expected * _second(found.reservoir)
-        stolen = sum(group.count * max(map(_second, group.types)) for group in found.groups)
+        joined = expected * found.reservoir.second_moment
+        stolen = sum(group.count * _worst(group).second_moment for group in found.groups)
         return stolen / (joined + stolen) if joined + stolen > 0.0 else 0.5
 
     def _estimated(self, epsilon: float, choice: Choice) -> Proposal | None:
         """The contour for a choice, and about the log delta it gives."""
         gains = self.gains(epsilon, choice)
-        types = [max(group.types, key=_second) for group in gains.groups]
+        types = [_worst(group) for group in gains.groups]
         found = _saddle(gains, types)
         if found is None:
             return None
@@ -206,8 +206,8 @@ def _spread(g: Array, row: Array) -> float:
         return float(np.where(g != 0.0, g * g / row, 0.0).sum())
 
 
-def _second(law: Measure) -> float:
-    return float(law.mass @ (law.gain * law.gain))
+def _worst(group: Group) -> Measure:
+    return max(group.types, key=lambda law: law.second_moment)
 
 
 def _log_empty(gains: CrowdGains) -> float:
@@ -242,7 +242,7 @@ def _saddle(gains: CrowdGains, types: Sequence[Measure]) -> tuple[float, float, 
         return alpha * total - 2.0
 
     high = math.log(LARGEST_EXPONENT / top) - 0.01
-    spread = sum(g.count * _second(law) for g, law in zip(gains.groups, types, strict=True))
+    spread = sum(g.count * law.second_moment for g, law in zip(gains.groups, types, strict=True))
     low = min(-0.5 * math.log(max(spread, 1e-300)) - 5.0, high - 1.0)
     if slope(high) < 0.0:
         log_alpha = high

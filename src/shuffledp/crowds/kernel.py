@@ -114,7 +114,7 @@ def log_crowd_bound(gains: CrowdGains, at: Contour) -> float:
         return math.log(paid) + 4 * U * abs(math.log(paid)) if paid > 0.0 else -math.inf
     laws = (reservoir, *(law for group in gains.groups for law in group.types))
     at = within_range(at, max(float(law.gain.max(initial=0.0)) for law in laws))
-    common = tilt(_raised(reservoir), at.alpha)
+    common = tilt(reservoir.raised(), at.alpha)
     t = at.step * np.arange(at.nodes + 1)
     rel = 4.0 * common.rel + 16 * U
     joined = 0.5 * np.clip(spreads(common, at.step, at.nodes) * (1.0 - rel), 0.0, 1.0)
@@ -157,12 +157,6 @@ def _tail(gains: CrowdGains) -> float:
     return gains.positive * math.exp(log * (1.0 - 8 * U)) * (1.0 + 8 * U)
 
 
-def _raised(law: Measure) -> Measure:
-    """Masses that are upper bounds."""
-    mass = law.mass * (1.0 + law.rel) * (1.0 + 4 * U)
-    return Measure(mass, law.gain, law.lost, 0.0)
-
-
 def _on_line(group: Group, law: Measure, reservoir: Measure, joined: Array, at: Contour) -> _Type:
     """A type's masses raised, with the largest left-over at gain 0, at the nodes.
 
@@ -171,7 +165,7 @@ def _on_line(group: Group, law: Measure, reservoir: Measure, joined: Array, at: 
     share = group.share
     own = [-share * mass for mass in reservoir.mass]
     left = math.fsum([1.0, *own, *(-law.mass)])
-    top, common = _raised(law), _raised(reservoir)
+    top, common = law.raised(), reservoir.raised()
     mass = np.append(top.mass, max(left, 0.0) + 8 * U + 1e-300)
     whole = Measure(mass, np.append(top.gain, 0.0), law.lost, 0.0)
     excess = math.fsum([-1.0, *(share * m for m in common.mass), *whole.mass])

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from shuffledp.amplification import Trust
+from shuffledp._check import Trust
 from shuffledp.analysis import HONEST, ONE_ROUND
 from shuffledp.bound import Bound
 from shuffledp.deployment.accounting import (

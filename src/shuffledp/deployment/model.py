@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from shuffledp import _check
-from shuffledp._check import exact
+from shuffledp._check import Trust, exact
 from shuffledp.deployment.added import AddedTable
 from shuffledp.deployment.dap import DapTable
 from shuffledp.deployment.data import Data
@@ -207,8 +207,8 @@ class Accounting(Table):
     """How to account."""
 
     trust: Annotated[
-        Literal["all", "published"],
-        BeforeValidator(lambda v: _check.choice("accounting.trust", v, ("all", "published"))),
+        Trust,
+        BeforeValidator(lambda v: _check.trust(v, name="accounting.trust")),
     ] = Field(default="all", description="'published' leaves out what is proved only here")
     rtol: Annotated[
         float, BeforeValidator(lambda v: _check.real("accounting.rtol", v, low=1e-12, high=0.1))

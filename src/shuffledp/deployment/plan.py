@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 import tomli_w
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from shuffledp import _check
-from shuffledp._check import exact
+from shuffledp._check import Trust, exact
 from shuffledp.deployment.files import parse, read_toml, tomllib
 from shuffledp.deployment.messages import one_line
 from shuffledp.deployment.model import LARGEST_ROUNDS, Population, Table, Title
@@ -78,8 +78,8 @@ class PlanTarget(Table):
         default=1, description="rounds in which every user takes part"
     )
     trust: Annotated[
-        Literal["all", "published"],
-        BeforeValidator(lambda v: _check.choice("target.trust", v, ("all", "published"))),
+        Trust,
+        BeforeValidator(lambda v: _check.trust(v, name="target.trust")),
     ] = Field(default="all", description="'published' leaves out what is proved only here")
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 import numpy.typing as npt
 
-from shuffledp.pair import UNIT_ROUNDOFF, Array, ShuffledPair
+from shuffledp.pair import UNIT_ROUNDOFF, Array, Indices, ShuffledPair
 
 
 @dataclass(frozen=True)
@@ -263,8 +263,14 @@ def trimmed(pair: ShuffledPair, epsilon: float, log_level: float) -> ShuffledPai
         return pair
     if not first < last:
         return pair
-    kept = slice(first, last)
     moved = (float(p[:first].sum() + p[last:].sum()), float(q[:first].sum() + q[last:].sum()))
+    return without_cells(pair, np.arange(first, last), moved)
+
+
+def without_cells(pair: ShuffledPair, kept: Indices, moved: tuple[float, float]) -> ShuffledPair:
+    """The cells that are kept, in this order; the rest, of these P- and Q-masses, in the tail."""
+    if pair.ranges is None:
+        raise TypeError("moving cells to the tail needs cells")
     # p and q are products of two numbers with relative errors of their own.
     noise = 1e-6 + 4.0 * pair.rel
     return replace(

@@ -8,12 +8,11 @@ unless there are few (docs/theory-parts.md, section 1).
 from __future__ import annotations
 
 import math
-from dataclasses import replace
 
 import numpy as np
 
 from shuffledp.divergence.enumeration import CHEAP_ENUMERATION, composition_count
-from shuffledp.divergence.gain import CellGains, floored, mean_gain
+from shuffledp.divergence.gain import CellGains, floored, mean_gain, without_cells
 from shuffledp.numerics.merging import as_cells, merged_to
 from shuffledp.pair import UNIT_ROUNDOFF, Array, ShuffledPair
 
@@ -116,16 +115,4 @@ def scattered_trim(pair: ShuffledPair, epsilon: float, log_level: float) -> Shuf
         return pair
     gone, kept = order[:count], np.sort(order[count:])
     moved = (float(p[gone].sum()), float(q[gone].sum()))
-    noise = 1e-6 + 4.0 * pair.rel
-    return replace(
-        pair,
-        w=pair.w[kept],
-        a=pair.a[kept],
-        b=pair.b[kept],
-        tail=(pair.tail[0] + (1.0 + noise) * moved[0], pair.tail[1] + (1.0 + noise) * moved[1]),
-        tail_doubt=(
-            pair.tail_doubt[0] + 2.0 * noise * moved[0],
-            pair.tail_doubt[1] + 2.0 * noise * moved[1],
-        ),
-        ranges=pair.ranges.part(kept),
-    )
+    return without_cells(pair, kept, moved)

@@ -6,7 +6,8 @@ import math
 from dataclasses import dataclass, replace
 
 from shuffledp import _check, theorems
-from shuffledp.amplification import Shuffled, Trust
+from shuffledp._check import Trust
+from shuffledp.amplification import Shuffled
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
 from shuffledp.composition import Composed
 from shuffledp.curves import Accountant

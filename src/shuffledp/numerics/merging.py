@@ -85,6 +85,7 @@ def product(first: ShuffledPair, second: ShuffledPair) -> ShuffledPair:
         for one, two in ((first.a, second.a), (first.b, second.b)):
             mass = np.outer(first.w * one, second.w * two).ravel()
             lost.append(float(mass[gone].sum()) * (1.0 + 1e-6) + 1e-300)
+        # Their reference mass, 2e-130 at most (that of a or b > 1e130), is within ``rel``.
         tail = (tail[0] + lost[0], tail[1] + lost[1])
         doubt = (doubt[0] + 3e-6 * lost[0] + 1e-300, doubt[1] + 3e-6 * lost[1] + 1e-300)
         w, a, b = w[held], a[held], b[held]

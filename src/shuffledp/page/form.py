@@ -145,7 +145,7 @@ def question(fields: Mapping[str, str]) -> Question:
         n=_typed("n", fields, Whole()),
         delta=_typed("delta", fields, Number()),
         rounds=rounds,
-        trust=_check.choice("trust", trust, ("all", "published")),
+        trust=_check.trust(trust),
         analysis=fields.get("analysis") or None,
         rtol=rtol,
         view=_view(fields, rounds),

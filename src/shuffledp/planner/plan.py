@@ -9,9 +9,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from shuffledp import _check
+from shuffledp._check import Trust
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.planner.central import Central, central
-from shuffledp.planner.result import ORDER_DIGITS, Curves, Plan, Row, Trust
+from shuffledp.planner.result import ORDER_DIGITS, Curves, Plan, Row
 from shuffledp.planner.solve import Settled, Target, confirm, settle
 from shuffledp.planner.tasks import Option, Source, Task, make_task
 
@@ -91,7 +92,7 @@ def plan(
     if local is not None:
         local = _check.local_epsilon("local", local)
     epsilon = _check.positive("epsilon", epsilon, high=_check.LARGEST_EPS0)
-    _check.choice("trust", trust, ("all", "published"))
+    trust = _check.trust(trust)
     target = Target(epsilon, _check.open_unit("delta", delta), rounds, trust)
     limits = _Limits(limit, local)
     rows, left_out, starts, options = [], [], {}, {}

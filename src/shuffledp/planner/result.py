@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from shuffledp._check import Trust
 from shuffledp.bound import outward
 from shuffledp.multimessage import MultiMessage
 from shuffledp.planner.central import split_words
@@ -13,7 +14,6 @@ from shuffledp.planner.tasks import Source, Task
 from shuffledp.values.described import ByContent
 from shuffledp.values.notebook import Drawn, Record, Sheet
 
-Trust = Literal["all", "published"]
 # Of an error, by which rows are in order: values are solved for to a thousandth (solve.py).
 ORDER_DIGITS = 3
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
+from shuffledp._check import Trust
 from shuffledp.amplification import shuffle
 from shuffledp.bound import outward
 from shuffledp.calibration import calibrate, meeting
@@ -33,7 +34,7 @@ class Target:
     epsilon: float
     delta: float
     rounds: int
-    trust: Literal["all", "published"]
+    trust: Trust
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,8 @@ from typing import Any, overload
 
 from shuffledp import _check
 from shuffledp import _special as special
-from shuffledp.amplification import Trust, settings
+from shuffledp._check import Trust
+from shuffledp.amplification import settings
 from shuffledp.analysis import Found
 from shuffledp.analysis.ends import Ends
 from shuffledp.bound import Bound, Theorem, delta_from_log

@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from shuffledp import theorems
-from shuffledp.amplification import Shuffled, Trust
+from shuffledp._check import Trust
+from shuffledp.amplification import Shuffled
 from shuffledp.analysis import HONEST, ONE_ROUND, Found
-from shuffledp.bound import Bound, Theorem
+from shuffledp.bound import Bound
 from shuffledp.composition import Round
 from shuffledp.crowds.rows import Table, table_of
 from shuffledp.crowds.solve import (
@@ -64,7 +65,8 @@ class Member:
     """
 
     def __init__(self, groups: Groups, victim: int, *, rtol: float, trust: Trust) -> None:
-        self.groups, self.victim, self.rtol, self.trust = groups, victim, rtol, trust
+        self.groups, self.victim, self.rtol = groups, victim, rtol
+        self.trust: Trust = trust
         self.n = sum(count for _, count in groups)
         mechanism = groups[victim][0]
         self.mechanism, self.eps0 = mechanism, float(mechanism.eps0)
@@ -163,16 +165,13 @@ class Member:
             self.words,
         )
 
-    def _trusted(self, theorem: Theorem) -> bool:
-        return self.trust == "all" or theorem.provenance == "published"
-
     def _blankets(self) -> list[PairProfile]:
         """Profiles of the pairs against what all groups have in common."""
         return self._answers.answer("blankets", self._make_blankets)
 
     def _make_blankets(self) -> list[PairProfile]:
         table = self.table
-        if table is None or not self._trusted(theorems.COMMON_BLANKET):
+        if table is None or not theorems.COMMON_BLANKET.serves(self.trust):
             return []
         blanket = np.min([member.blanket for member in table.members], axis=0)
         rows = table.members[self.victim].rows
@@ -187,7 +186,7 @@ class Member:
         return Found(value, theorems.COMMON_BLANKET, None, witness, self.words_of_all)
 
     def _stealing(self) -> Curve | None:
-        if self.table is None or not self._trusted(theorems.CROWD_STEALING):
+        if self.table is None or not theorems.CROWD_STEALING.serves(self.trust):
             return None
         table, counts = self.table, [count for _, count in self.groups]
         return self._answers.answer("stealing", lambda: Curve(table, counts, self.victim))

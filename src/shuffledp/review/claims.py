@@ -86,7 +86,7 @@ def sent(certificate: Any) -> str:
 
 def worst(found: Sequence[Ends]) -> Ends:
     """The situation with the largest upper end; none finite is larger than all."""
-    return max(found, key=_height)
+    return max(found, key=height)
 
 
 def claims_of(certificate: Any) -> Iterator[tuple[Any, Any]]:
@@ -103,7 +103,8 @@ def epsilon_delta(certificate: Any, ends: Ends) -> tuple[float | None, float | N
     return certificate.at, ends.upper.value
 
 
-def _height(ends: Ends) -> tuple[bool, float, float]:
+def height(ends: Ends) -> tuple[bool, float, float]:
+    """What upper ends are ordered by: none finite is the largest."""
     claim = ends.upper
     if claim.value is None:
         return True, 0.0, 0.0

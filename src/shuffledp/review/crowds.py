@@ -29,6 +29,7 @@ from shuffledp.review.claims import (
     Ends,
     epsilon_delta,
     failure,
+    height,
     released,
 )
 from shuffledp.review.content import ROLES, failed_words, odds_words, situations, target_status
@@ -187,7 +188,7 @@ def _summary(certificate: Any, groups: Sequence[Any]) -> list[Block]:
         f"user is bounded, at {fixed} = {certificate.at!r}, by the user's group:"
     )
     said = [line(f"group {k}: ", Strong(_bounded(group))) for k, group in enumerate(groups)]
-    k = max(range(len(groups)), key=lambda k: _height(_now(groups[k])))
+    k = max(range(len(groups)), key=lambda k: height(_now(groups[k])))
     worst = groups[k]
     epsilon, delta = epsilon_delta(worst, _now(worst))
     blocks: list[Block] = [Paragraph(line(start)), Bullets(tuple(said))]
@@ -195,13 +196,6 @@ def _summary(certificate: Any, groups: Sequence[Any]) -> list[Block]:
         start = f"Least is promised to the members of group {k}. "
         blocks.append(Paragraph(line(start, *odds_words(worst, epsilon, delta))))
     return blocks
-
-
-def _height(ends: Ends) -> tuple[bool, float, float]:
-    claim = ends.upper
-    if claim.value is None:
-        return True, 0.0, 0.0
-    return False, claim.value, 0.0 if claim.log is None else claim.log
 
 
 def _warned(entry: Entry, level: int) -> list[Block]:

@@ -99,7 +99,7 @@ def _log_worst(gains: Gains, n: int, at: Contour, enough: float, spare: float) -
     more, complete = math.log1p(common.rel) + 4 * U, completed
     if at.alpha * max(tops) > _HEAVY:
         # Doubtful mass at the top would weigh e^{alpha top}.
-        common, complete, more = raised(common), completed_above, 0.0
+        common, complete, more = common.raised(), completed_above, 0.0
     reservoir = tilt(common, at.alpha)
     whole = [complete(law, gains.reservoir) for law in gains.types]
     excess = [excess_of(law, common) for law in whole]
@@ -164,7 +164,7 @@ def _log_worst_of_many(
     heavy = at.alpha * Gains(common, types, 0.0).top() > _HEAVY
     coarse = log_coarse(types, common, n, at.alpha, heavy=heavy)
     coarse = np.where(np.isnan(coarse), math.inf, coarse)
-    reservoir = tilt(raised(common) if heavy else common, at.alpha)
+    reservoir = tilt(common.raised() if heavy else common, at.alpha)
     more = 0.0 if heavy else math.log1p(common.rel) + 4 * U
     sums = PositiveSums(reservoir, n)
     best, slack = enough, None
@@ -173,7 +173,7 @@ def _log_worst_of_many(
             return max(best, float(coarse[j]))
         law = types[j]
         whole = completed_above(law, common) if heavy else completed(law, common)
-        excess = excess_of(whole, raised(common) if heavy else common)
+        excess = excess_of(whole, common.raised() if heavy else common)
         label = _Label(tilt(whole, at.alpha), excess, more, law.lost)
         found = _log_sum(sums, label, at, best, _expected(float(coarse[j]), slack, best))
         slack = float(coarse[j]) - found if slack is None else slack
@@ -205,12 +205,6 @@ def completed(law: Measure, reservoir: Measure) -> Measure:
     return Measure(mass, np.append(law.gain, [0.0, top]), law.lost, law.rel)
 
 
-def raised(law: Measure) -> Measure:
-    """Masses that are upper bounds."""
-    mass = law.mass * (1.0 + law.rel) * (1.0 + 4 * U)
-    return Measure(mass, law.gain, law.lost, 0.0)
-
-
 def completed_above(law: Measure, reservoir: Measure) -> Measure:
     """The labelled part with masses raised, and the largest left-over, at gain 0.
 
@@ -224,7 +218,7 @@ def completed_above(law: Measure, reservoir: Measure) -> Measure:
         The part common to all, masses not raised.
     """
     left = math.fsum([1.0, *(-reservoir.mass).tolist(), *(-law.mass).tolist()])
-    top = raised(law)
+    top = law.raised()
     mass = np.append(top.mass, max(left, 0.0) * (1.0 + 4 * U) + 1e-300)
     return Measure(mass, np.append(top.gain, 0.0), law.lost, law.rel)
 

@@ -11,7 +11,7 @@ import numpy as np
 from shuffledp.randomizers import JointLaw
 from shuffledp.stealing.bound import Gains
 from shuffledp.stealing.choices import LARGER, MOST, Constant, Variations, least_share
-from shuffledp.stealing.measures import Measure, Split, difference, labelled, reservoir
+from shuffledp.stealing.measures import Split, difference, labelled, reservoir
 from shuffledp.stealing.sketch import Sketch, sketch_of
 
 
@@ -84,13 +84,9 @@ class FamilyCase:
 
 def balanced(halves: Gains) -> float:
     """theta with theta V_beta = (1 - theta) V_t, V = int g^2 over the part, from theta = 1/2."""
-    joined = _second(halves.reservoir)
-    stolen = max(_second(law) for law in halves.types)
+    joined = halves.reservoir.second_moment
+    stolen = max(law.second_moment for law in halves.types)
     return stolen / (joined + stolen) if joined + stolen > 0.0 else 0.5
-
-
-def _second(law: Measure) -> float:
-    return float(law.mass @ (law.gain * law.gain))
 
 
 def _constant(law: JointLaw, choice: Constant) -> Split:

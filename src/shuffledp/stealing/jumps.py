@@ -25,7 +25,7 @@ import numpy as np
 
 from shuffledp.numerics.rounding import halved_sum
 from shuffledp.pair import UNIT_ROUNDOFF, Array
-from shuffledp.stealing.bound import Gains, completed_above, excess_of, raised
+from shuffledp.stealing.bound import Gains, completed_above, excess_of
 from shuffledp.stealing.jump_worst import Family, LargestSums, Sums
 from shuffledp.stealing.measures import Measure
 from shuffledp.stealing.positive_sum import LARGEST_EXPONENT
@@ -81,7 +81,7 @@ class Beside(NamedTuple):
 def family_of(gains: Gains, floor: float) -> Family:
     """Upper measures of both parts, left-over at gain 0, and gains of at least -floor."""
     common = gains.reservoir
-    first, types = raised(common), [completed_above(law, common) for law in gains.types]
+    first, types = common.raised(), [completed_above(law, common) for law in gains.types]
     excess = [excess_of(law, first) for law in types]
     return Family(first, types, excess).mapped(lambda gain: np.maximum(gain, -floor))
 

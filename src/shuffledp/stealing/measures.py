@@ -45,6 +45,16 @@ class Measure:
     rel: float
     dropped: float = 0.0
 
+    @property
+    def second_moment(self) -> float:
+        """int gain^2, in floats: for choosing."""
+        return float(self.mass @ (self.gain * self.gain))
+
+    def raised(self) -> Measure:
+        """Masses that are upper bounds: rel 0."""
+        mass = self.mass * (1.0 + self.rel) * (1.0 + 4 * U)
+        return Measure(mass, self.gain, self.lost, 0.0)
+
     def cut(self, ceiling: float) -> Measure:
         """Gains cut at a ceiling; what is cut off counts as lost.
 

@@ -15,17 +15,13 @@ from pathlib import Path
 from typing import Any, Literal, overload
 
 from shuffledp import _check
+from shuffledp._check import Trust
 from shuffledp.bound import outward
 from shuffledp.errors import NotCertified, ParameterError, not_installed, rejected
-from shuffledp.planner import Plan, make_task, plan
+from shuffledp.planner import Plan, plan
+from shuffledp.surveys.columns import Given, column_of, set_values, task_of, usual
 from shuffledp.surveys.result import NAME, Survey, Surveys
-from shuffledp.surveys.tables import in_pieces, items_of, ranges_of, table_of
 
-# One noisy message a user, whose noise is drawn exactly, solved for in seconds; others by name.
-_FOR_ITEMS = ("k-rr", "subset", "oue", "olh", "rappor")
-_FOR_MEANS = ("piecewise", "hybrid", "duchi")
-# Of the mechanisms for ranges those of k-RR, and one for many values: the same, at every width.
-_BASES = ("k-rr", "no tree, oue")
 # What is said for each of several columns, in place of once for all.
 _OF_A_COLUMN = (
     *("domain", "low", "high", "ranges", "nulls", "outside", "type", "mechanisms", "share"),
@@ -55,7 +51,7 @@ def survey(
     nulls: Literal["refuse", "drop", "category"] = "refuse",
     outside: Literal["refuse", "drop", "category", "clip"] = "refuse",
     type: Literal["text", "integer", "number"] | None = None,
-    trust: Literal["all", "published"] = "all",
+    trust: Trust = "all",
     mechanisms: Iterable[str] | None = None,
     confidence: float = 0.95,
     title: str | None = None,
@@ -71,7 +67,7 @@ def survey(
     rounds: int = 1,
     minimum_batch: int | None = None,
     colluding: float = 0.0,
-    trust: Literal["all", "published"] = "all",
+    trust: Trust = "all",
     confidence: float = 0.95,
     title: str | None = None,
     report: Callable[[str], None] = _silent,
@@ -92,7 +88,7 @@ def survey(
     nulls: Literal["refuse", "drop", "category"] = "refuse",
     outside: Literal["refuse", "drop", "category", "clip"] = "refuse",
     type: Literal["text", "integer", "number"] | None = None,  # noqa: A002 (as in files)
-    trust: Literal["all", "published"] = "all",
+    trust: Trust = "all",
     mechanisms: Iterable[str] | None = None,
     confidence: float = 0.95,
     title: str | None = None,
@@ -272,59 +268,17 @@ def _one(
     type: Any = None,  # noqa: A002 (as in files)
     mechanisms: Iterable[str] | None = None,
 ) -> Survey:
-    """One column."""
-    report = common.report
-    if not isinstance(column, str) or not column:
-        raise rejected("column", column, "the name of a column")
-    settings: dict[str, Any] = {"nulls": nulls, "outside": outside, "type": type}
-    task = _task(domain, low, high, ranges)
-    if task["kind"] == "frequencies":
-        settings["domain"] = items_of(domain)
-    ends, pieces = ranges_of(ranges) if task["kind"] == "ranges" else ((), ())
+    """One column: what it holds, the plan for it, the run of that plan, and its certificate."""
     parts = _parts()
-    table = table_of(common.data, column)
-    chosen = parts.columns.Column(name=column, **settings)
-    if task["kind"] == "frequencies":
-        task["values"] = len(chosen.items)
-    if ends:
-        task["values"] = len(ends) - 1
-        table = in_pieces(table, chosen, ends)
-        settings["type"] = None
-        chosen = parts.columns.Column(name=column, **settings)
-        settings["ranges"] = [list(one) for one in pieces]
-    engine = parts.memory.ArrayEngine(table)
-    users = _users(parts, engine, chosen, task)
-    content = parts.planning.parse_plan(
-        {
-            "title": f"Survey of {column}" if common.title is None else common.title,
-            "task": task,
-            "population": _given(
-                users=users, minimum_batch=common.minimum_batch, colluding=common.colluding
-            ),
-            "target": {
-                "epsilon": epsilon, "delta": delta, "rounds": common.rounds, "trust": common.trust
-            },
-        },
-        where=NAME,
-    )  # fmt: skip
-    found = plan(
-        content.task.task(),
-        n=users,
-        hidden=content.hidden,
-        epsilon=content.target.epsilon,
-        delta=content.target.delta,
-        rounds=content.target.rounds,
-        trust=content.target.trust,
-        only=_usual(task) if mechanisms is None else mechanisms,
-        report=report,
-    )
+    task = task_of(domain, low, high, ranges)
+    settings: dict[str, Any] = {"nulls": nulls, "outside": outside, "type": type}
+    given = column_of(parts, common.data, column, task, settings, domain=domain, ranges=ranges)
+    content, found = _planned(parts, common, given, epsilon, delta, mechanisms)
     row = found.recommended
     if row is None:
         raise NotCertified(_missed(found))
-    report(f"{row.label}, running")
-    text = parts.planning.deployment_text(content, row, data=_given(column=column, **settings))
-    if ends:
-        text = f"# {column}: numbers of the pieces between {', '.join(map(repr, ends))}\n{text}"
+    common.report(f"{row.label}, running")
+    text = given.deployment(parts.planning.deployment_text, content, row)
     source = parts.deployment.DeploymentFile(
         Path(f"{NAME}.toml"),
         hashlib.sha256(text.encode()).hexdigest(),
@@ -332,35 +286,31 @@ def _one(
     )
     result = parts.run.run(
         source,
-        engine,
-        chosen,
+        given.engine,
+        given.column,
         settings=parts.run.Settings(),
-        asked=parts.run.Asked(ranges=pieces),
+        asked=parts.run.Asked(ranges=given.pieces),
         confidence=common.confidence,
     )
-    if ends:
-        named = [
-            replace(row, item=f"[{ends[a]:.15g}, {ends[b]:.15g})")
-            for row, (a, b) in zip(result.rows, pieces, strict=True)
-        ]
-        result = replace(result, rows=tuple(named))
     _check_target(result.account, content.target.epsilon)
-    table = parts.run.table(result.rows)
+    rows = given.named(result.rows)
+    table = parts.run.table(rows)
+    outcome = result.outcome
     release = parts.certificate.Release(
         table=f"{NAME}.csv",
         sha256=hashlib.sha256(table.encode()).hexdigest(),
-        users=result.outcome.users,
-        declared_users=users,
-        nulls=result.outcome.nulls,
-        outside=result.outcome.outside,
+        users=outcome.users,
+        declared_users=given.users,
+        nulls=outcome.nulls,
+        outside=outcome.outside,
     )
     return Survey(
-        column=column,
-        rows=result.rows,
+        column=given.name,
+        rows=rows,
         confidence=common.confidence,
-        users=result.outcome.users,
-        nulls=result.outcome.nulls,
-        outside=result.outcome.outside,
+        users=outcome.users,
+        nulls=outcome.nulls,
+        outside=outcome.outside,
         bound=result.account.situations[0].bound,
         plan=found,
         deployment=text,
@@ -370,10 +320,38 @@ def _one(
     )
 
 
-def _given(**values: Any) -> dict[str, Any]:
-    """Those that are set; tuples as lists, as in a file."""
-    found = {key: value for key, value in values.items() if value is not None}
-    return {key: list(v) if isinstance(v, tuple) else v for key, v in found.items()}
+def _planned(
+    parts: Any,
+    common: _Common,
+    given: Given,
+    epsilon: float,
+    delta: float,
+    mechanisms: Iterable[str] | None,
+) -> tuple[Any, Plan]:
+    """The plan's file, and the plan."""
+    population = set_values(
+        users=given.users, minimum_batch=common.minimum_batch, colluding=common.colluding
+    )
+    target = {
+        "epsilon": epsilon, "delta": delta, "rounds": common.rounds, "trust": common.trust
+    }  # fmt: skip
+    title = f"Survey of {given.name}" if common.title is None else common.title
+    content = parts.planning.parse_plan(
+        {"title": title, "task": given.task, "population": population, "target": target},
+        where=NAME,
+    )
+    found = plan(
+        content.task.task(),
+        n=given.users,
+        hidden=content.hidden,
+        epsilon=content.target.epsilon,
+        delta=content.target.delta,
+        rounds=content.target.rounds,
+        trust=content.target.trust,
+        only=usual(given.task) if mechanisms is None else mechanisms,
+        report=common.report,
+    )
+    return content, found
 
 
 def _parts() -> Any:
@@ -397,52 +375,6 @@ def _parts() -> Any:
         run=run,
         tomllib=tomllib,
     )
-
-
-def _usual(task: Mapping[str, Any]) -> tuple[str, ...]:
-    """What is looked at unless mechanisms are named."""
-    if task["kind"] != "ranges":
-        return _FOR_ITEMS if task["kind"] == "frequencies" else _FOR_MEANS
-    labels = (option.label for option in make_task("ranges", values=task["values"]).options())
-    return tuple(label for label in labels if label.endswith(_BASES))
-
-
-def _task(domain: Any, low: Any, high: Any, ranges: Any) -> dict[str, Any]:
-    """What is estimated, as a plan file says it."""
-    if ranges is not None:
-        if (domain, low, high) != (None, None, None):
-            raise ParameterError("ranges: wanted without a domain, low and high")
-        return {"kind": "ranges"}
-    if domain is not None and (low is not None or high is not None):
-        raise ParameterError("domain: wanted a domain of items, or low and high, not both")
-    if domain is not None:
-        return {"kind": "frequencies"}
-    if low is None or high is None:
-        raise ParameterError(
-            "domain is missing: wanted the public list of all values, low and high of numbers, "
-            "or ranges"
-        )
-    return {"kind": "mean", "low": low, "high": high}
-
-
-def _users(parts: Any, engine: Any, column: Any, task: Mapping[str, Any]) -> int:
-    """Rows with a value; what is refused is refused before anything is planned."""
-    from shuffledp.randomizers import KRR, Duchi, Hierarchy
-
-    if task["kind"] == "mean":
-        stand_in: Any = Duchi(eps0=1.0, low=task["low"], high=task["high"])
-    elif task["kind"] == "ranges":
-        stand_in = Hierarchy(domain=task["values"], eps0=1.0, branching=task["values"], base="k-rr")
-    else:
-        stand_in = KRR(k=task["values"], eps0=1.0)
-    column.check(stand_in)
-    users = before = 0
-    for batch in engine.arrays(column.names, parts.run.Settings()):
-        users += len(column.encode(batch, stand_in, before=before).values)
-        before += len(batch)
-    if not users:
-        raise rejected("data", f"{before:,} rows", "at least one row with a value")
-    return users
 
 
 def _check_target(account: Any, epsilon: float) -> None:

@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from shuffledp import _check, theorems
-from shuffledp._check import exact
+from shuffledp._check import Trust, exact
 from shuffledp.bound import Bound, Theorem, with_lower_of
 from shuffledp.composition import STEPS, WIDTH, Candidate, Composed, Round, central, compose
 from shuffledp.composition.curve import Source
@@ -29,7 +29,6 @@ from shuffledp.values.work import Answers, Beside
 U = UNIT_ROUNDOFF
 Sampler = Literal["balls-and-bins", "shuffle", "poisson"]
 SAMPLERS: tuple[Sampler, ...] = ("balls-and-bins", "shuffle", "poisson")
-Trust = Literal["all", "published"]
 _ZEROED = ReplaceSpecial()
 _Groups = tuple[tuple[Source, ...], ...]
 

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
-from typing import Literal, overload
+from typing import overload
 
 from shuffledp import _check
+from shuffledp._check import Trust
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import Relation
 from shuffledp.training.batches import SAMPLERS, BatchedSGD, Sampler, batched
 from shuffledp.training.shuffled import ShuffledSGD
 from shuffledp.values.described import by_name
-
-Trust = Literal["all", "published"]
 
 
 @overload
@@ -113,7 +112,7 @@ def sgd(
     >>> 0.1179 < run.delta_at(epsilon=0.5).upper < 0.118
     True
     """
-    _check.choice("trust", trust, ("all", "published"))
+    trust = _check.trust(trust)
     if sampler is not None:
         if lower is not False:
             raise rejected("lower", lower, "nothing: with a sampler there is always a lower end")
@@ -205,7 +204,7 @@ def sgd_noise(
         delta=delta,
         per_epoch=per_epoch,
         relation=relation,
-        trust=_trusted(trust),
+        trust=trust,
     )
 
     def run(noise: float) -> BatchedSGD:
@@ -234,7 +233,3 @@ _MOST_NOISE = 1e4
 
 def _sampler(sampler: str) -> Sampler:
     return SAMPLERS[SAMPLERS.index(_check.choice("sampler", sampler, SAMPLERS))]  # type: ignore[arg-type]
-
-
-def _trusted(trust: str) -> Trust:
-    return "published" if _check.choice("trust", trust, ("all", "published")) != "all" else "all"

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from shuffledp import closed_forms, theorems
-from shuffledp._check import exact
+from shuffledp._check import Trust, exact
 from shuffledp.bound import Bound
 from shuffledp.composition import Candidate, Composed, Round, central, compose
 from shuffledp.composition.gaussian import GaussianCurve, error_of_log, log_delta_gaussian
@@ -21,7 +21,6 @@ from shuffledp.reductions import clone_pair, dataset_pair, stronger_clone_pair
 from shuffledp.values.work import Answers, Beside
 
 U = UNIT_ROUNDOFF
-Trust = Literal["all", "published"]
 
 # A clone is rarer than e^-60 with a larger one: it hides nobody.
 _LARGEST_EPS0 = 60.0

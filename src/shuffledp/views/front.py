@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Literal, overload
 
 from shuffledp import _check
-from shuffledp.amplification import Shuffled, Trust
+from shuffledp._check import Trust
+from shuffledp.amplification import Shuffled
 from shuffledp.amplification import shuffle as shuffle_messages
 from shuffledp.binary.noise import AddedNoise
 from shuffledp.errors import NotCertified, rejected
@@ -156,7 +157,7 @@ def shuffle(
         return Setting(randomizer, plain.n, shuffler, changed, rtol=plain.rtol, trust=plain.trust)
     if shuffler != PERFECT:
         raise rejected("shuffler", shuffler, 'none with view = "sums": of messages alone')
-    if _check.choice("trust", trust, ("all", "published")) != "all":
+    if _check.trust(trust) != "all":
         msg = f"trust = {trust!r}: the bound of sums is proved in docs/theory-sums.md alone"
         raise NotCertified(msg)
     found = summed(
