@@ -260,3 +260,31 @@ def test_few_messages_serve_large_deltas(eps0: float, most: float) -> None:
     """From eps0 = 3.6084 on too few for delta = e^-20: 1e-4 was not tried (1.02, 1.65, 4.1)."""
     bound = sd.shuffle(sd.BLH(domain=64, eps0=eps0), n=500).epsilon(delta=1e-4)
     assert bound.lower <= bound.upper <= most
+
+
+@pytest.mark.parametrize(
+    ("one", "rounds", "most"),
+    [
+        (sd.generic(eps0=1.0, n=60), 2, 0.5),
+        (sd.generic(eps0=1.0, n=30), 2, 0.81),
+        (sd.shuffle(sd.RAPPOR(d=8, eps0=3.0), n=60), 3, 3.5),
+    ],
+    ids=["generic-60", "generic-30", "rappor-60"],
+)
+def test_few_messages_serve_in_rounds(one: sd.Shuffled, rounds: int, most: float) -> None:
+    """The unit of eps, too, is guessed so that they serve: 0.537, 0.821 and 4.12 else."""
+    bound = one.compose(rounds=rounds).epsilon(delta=1e-3)
+    assert bound.lower <= bound.upper <= most
+
+
+def test_few_messages_of_a_crowd_serve() -> None:
+    """Its first guess is nearer too: 0.03097, the common blanket's, else."""
+    crowd = sd.crowd([(sd.KRR(k=8, eps0=2.0), 40), (sd.KRR(k=8, eps0=1.0), 20)])
+    bound = crowd.delta(epsilon=0.3)
+    assert bound.lower <= bound.upper <= 0.026
+
+
+@pytest.mark.parametrize("sigma", [0.3, pytest.param(0.03, marks=pytest.mark.long)])
+def test_noise_so_little_that_a_cover_begins_below_the_floats(sigma: float) -> None:
+    bound = sd.shuffle(sd.Gaussian(sigma=sigma), n=200).upper_epsilon(delta=1e-3)
+    assert 0.0 < bound < sd.Gaussian(sigma=sigma).local_epsilon(1e-3)

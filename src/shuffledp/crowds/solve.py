@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -15,6 +16,7 @@ from shuffledp.crowds.rows import Table
 from shuffledp.crowds.steps import Kind, Steps
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.stealing.positive_sum import Contour
+from shuffledp.stealing.proposal import served
 
 U = UNIT_ROUNDOFF
 # Where log delta is guessed to be before anything is known, rounds of guessing, and the deepest.
@@ -85,7 +87,8 @@ class Curve:
         for case in self.cases:
             about, proposal = _GUESS if guess is None else guess, None
             for _ in range(_GUESSES if guess is None else 1):
-                proposal = case.propose(epsilon, about)
+                propose = functools.partial(case.propose, epsilon)
+                about, proposal = served(propose, about)
                 if proposal is None:
                     return None
                 about = max(min(proposal.log_delta, -0.1), _DEEPEST)

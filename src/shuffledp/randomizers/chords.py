@@ -15,6 +15,8 @@ from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.law import JointLaw
 
 U = UNIT_ROUNDOFF
+# e^709 is a float, e^710 is not.
+_LARGEST = 709.0
 
 
 class Chords(Protocol):
@@ -55,7 +57,7 @@ class LaplaceChords:
 
     def above(self, h: float) -> tuple[float, float]:
         """(e^{t/2}, h)."""
-        return math.exp(0.5 * h / self.noise) * (1.0 + 8 * U), h
+        return _exp(0.5 * h / self.noise) * (1.0 + 8 * U), h
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,12 @@ class GaussianChords:
 
     def above(self, h: float) -> tuple[float, float]:
         """(e^{h^2/(8 noise^2)}, inf)."""
-        return math.exp((h / self.noise) ** 2 / 8.0) * (1.0 + 8 * U), math.inf
+        return _exp((h / self.noise) ** 2 / 8.0) * (1.0 + 8 * U), math.inf
+
+
+def _exp(x: float) -> float:
+    """e^x, infinite beyond the floats."""
+    return math.exp(x) if x < _LARGEST else math.inf
 
 
 @dataclass(frozen=True)

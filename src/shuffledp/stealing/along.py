@@ -26,6 +26,8 @@ from shuffledp.stealing.stack import Stack
 # Anchors at scale sqrt(3 k), where a normal tail has fallen by e^{-1.5} from one to the next, and
 # from the 24th on (eps about 8 times the scale) 5 % apart; twice as wide where bounds take long.
 _CLOSE, _WIDE = (3.0, 24, 1.05), (6.0, 12, 1.1)
+# Anchors between the last one and the local guarantee: each halves what is left.
+_HALVINGS = 6
 # Which cases there are is the same at every level.
 _ANY_LEVEL = -40.0
 # Half the second derivative of a normal law's log delta against eps/scale, for estimates.
@@ -70,6 +72,7 @@ class Along:
         self._curve = Curve(self._cases, n)
         self._cases_for = cases_for
         self._anchors: dict[int, _Anchor | None] = {}
+        self._parts: dict[tuple[int, int], _Anchor | None] = {}
         self._bounds: dict[tuple[int, int], float] = {}
         self._scale: float | None = None
 
@@ -115,14 +118,41 @@ class Along:
             return None
         k, share, left, right = between
         if right.log_delta == -math.inf:
-            # The last anchor is beyond the local guarantee: nothing there to share.
+            # The next anchor is beyond the local guarantee: nothing there to share.
+            share, before, right = self._halved(k, share, left)
+        else:
+            before = left
+        if right is None:
             proposed = self._curve.proposals(epsilon)
             return None if proposed is None else self._with(epsilon, proposed, k, left, apart=apart)
         made = [
             Proposal(q.choice, _between(p.contour, q.contour, share), q.log_delta)
-            for p, q in zip(left.proposals, right.proposals, strict=True)
+            for p, q in zip(before.proposals, right.proposals, strict=True)
         ]
         return self._with(epsilon, (right.cases, made), k, left, apart=apart)
+
+    def _halved(self, k: int, share: float, left: _Anchor) -> tuple[float, _Anchor, _Anchor | None]:
+        """Between anchor k and the local guarantee: halves of what is left, while eps is beyond.
+
+        Returns
+        -------
+        (share, before, after) : tuple
+            How far eps is on the way from the one to the other; no other in the last part.
+        """
+        start, end, low = self._eps(k), self._eps(k + 1), 0.0
+        before = left
+        for part in range(1, _HALVINGS + 1):
+            place = 1.0 - 0.5**part
+            if (k, part) not in self._parts:
+                proposed = self._curve.proposals(start + place * (end - start))
+                self._parts[k, part] = None if proposed is None else _made(proposed)
+            after = self._parts[k, part]
+            if after is None or after.log_delta == -math.inf:
+                break
+            if share <= place:
+                return (share - low) / (place - low), before, after
+            low, before = place, after
+        return share, before, None
 
     def _with(
         self,

@@ -124,10 +124,10 @@ def cover(
         return lambda v: _interpolated(share, v)
 
     def lowered(h: float) -> float:
-        return -math.log(chords.below(h)[0])
+        return _log_part(chords.below(h)[0])
 
     def thinned(h: float) -> float:
-        return -0.5 * epsilon * math.log(chords.below(h, 1.0)[0])
+        return 0.5 * epsilon * _log_part(chords.below(h, 1.0)[0])
 
     triples = []
     for edge, cost, bend in (
@@ -155,6 +155,11 @@ def cover(
             many = groups[room(point) >= _CLOSE]
             triples.append(edge(point)._replace(bends=(bend(chords, h),), groups=many))
     return triples
+
+
+def _log_part(factor: float) -> float:
+    """-log of it; of far inputs and little noise it is below the floats."""
+    return -math.log(factor) if factor > 0.0 else math.inf
 
 
 def second_moves(v: float) -> Triple:

@@ -14,11 +14,12 @@ from shuffledp.errors import NotCertified
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.stealing.choices import Cut
 from shuffledp.stealing.jump_cover import jump_cover, places_of
-from shuffledp.stealing.jump_proposal import jumps_worth, propose_alone
+from shuffledp.stealing.jump_proposal import JUMPS, jumps_worth, propose_alone
 from shuffledp.stealing.jump_rough import log_about_and_needed
 from shuffledp.stealing.jump_search import least_epsilon, slope_of
 from shuffledp.stealing.jumps import Alone, log_bound_alone
 from shuffledp.stealing.noise import IntervalCase
+from shuffledp.stealing.proposal import served
 
 U = UNIT_ROUNDOFF
 # Where log delta is guessed to be, rounds of guessing, and how much deeper laws are computed for.
@@ -110,8 +111,13 @@ class JumpCurve:
         place = round(_PLACES * math.log2(epsilon))
         if place not in self._worth:
             near = 2.0 ** (place / _PLACES)
-            self._worth[place] = jumps_worth(self._case(_GUESS), near, _GUESS, self._n)
+            guess, _ = served(lambda g: self._numbers(near, g, (JUMPS[0], 1.0)), _GUESS)
+            self._worth[place] = jumps_worth(self._case(guess), near, guess, self._n)
         return self._worth[place]
+
+    def _numbers(self, epsilon: float, guess: float, worth: tuple[float, float]) -> Alone | None:
+        jumps, join = worth
+        return propose_alone(self._case(guess), epsilon, guess, self._n, jumps, join=join)
 
     def _estimated(self, epsilon: float) -> tuple[IntervalCase, Alone, float] | None:
         """The case, numbers, and the bound for others at the end points alone."""
@@ -119,10 +125,10 @@ class JumpCurve:
             return None
         guess = _GUESS
         found = None
+        worth = self._best_worth(epsilon)
         for _ in range(_GUESSES):
+            guess, numbers = served(lambda g: self._numbers(epsilon, g, worth), guess)
             case = self._case(guess)
-            jumps, join = self._best_worth(epsilon)
-            numbers = propose_alone(case, epsilon, guess, self._n, jumps, join=join)
             if numbers is None:
                 return found
             if numbers.alpha * numbers.start < _HEAVY:

@@ -148,7 +148,8 @@ class Curve:
             return 0.0
         guess, value = _GUESS, 0.0
         for _ in range(_GUESSES):
-            found = self._first(_leading(self.cases(2.0 * _GUESS)), epsilon, guess)
+            cases = _leading(self.cases(2.0 * _GUESS))
+            guess, found = served(functools.partial(self._first, cases, epsilon), guess)
             value = max((p.log_delta for p in found), default=0.0)
             guess = max(min(value, -0.1), 2.0 * _DEEPEST)
         return value
