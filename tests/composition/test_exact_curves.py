@@ -109,7 +109,9 @@ def test_wide_brackets_of_many_users_hold_what_narrow_ones_find(epsilon):
 @pytest.mark.parametrize(
     ("randomizer", "n", "rounds", "key", "gap"),
     [
-        (sd.BinaryRR(eps0=3.0), 1000, 10, "binary-exact", 0.005),
+        pytest.param(
+            sd.BinaryRR(eps0=3.0), 1000, 10, "binary-exact", 0.005, marks=pytest.mark.long
+        ),
         (sd.Duchi(eps0=0.3), 20, 100, "binary-exact", 0.022),
         (sd.KRR(k=5, eps0=1.0), 6, 3, "exhaustive", 0.018),
         pytest.param(
@@ -190,7 +192,10 @@ def verdicts(folder, content):
     }
 
 
-@pytest.mark.parametrize("key", TABLES)
+@pytest.mark.parametrize(
+    "key",
+    [pytest.param(k, marks=[pytest.mark.long] if k == "binary-exact" else []) for k in TABLES],
+)
 def test_certificates_of_rounds_hold_and_values_below_the_curve_do_not(tmp_path, key):
     path = certified(tmp_path, key)
     assert [c for c in verify(path) if c.verdict != "holds"] == []

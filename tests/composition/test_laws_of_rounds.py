@@ -124,7 +124,7 @@ def test_assumptions_and_numbers_travel():
     assert "composition" in bound.upper_theorem.title
     assert bound.to_dict()["upper"] == bound.upper
     pairs = sd.Channel(matrix=[[0.5, 0.3, 0.2], [0.25, 0.5, 0.25], [0.2, 0.4, 0.4]])
-    several = sd.shuffle(pairs, n=50).compose(rounds=2).epsilon(delta=1e-3)
+    several = sd.shuffle(pairs, n=5000).compose(rounds=2).epsilon(delta=1e-3)
     assert any("no single pair" in words for words in several.assumptions)
 
 
