@@ -76,14 +76,45 @@ def test_a_program_that_writes_nothing_refuses():
 
 @pytest.mark.parametrize(
     "answer",
-    [lambda v: 7, lambda v: [f"no such item: {x}" for x in v], lambda v: [{"item": x} for x in v]],
-    ids=["one number", "an error for each", "no numbers"],
+    [lambda v: [f"no such item: {x}" for x in v], lambda v: [{"item": x} for x in v]],
+    ids=["an error for each", "no numbers"],
 )
 def test_what_is_sent_and_is_no_report_is_no_refusal(answer):
     result = taken(K, answer)
     assert result.verdict == "refuted"
     assert not result.refused
     assert result.refutations[0].cell == "outside the message space"
+
+
+@pytest.mark.parametrize(
+    "answer", [lambda v: 7, lambda v: np.array(7), lambda v: ["no such item"], lambda v: "no"]
+)
+def test_other_answers_than_one_for_each_value_are_not_judged(answer):
+    with pytest.raises(ParameterError, match="2,000 or none at all of the value 10"):
+        taken(K, answer)
+
+
+@pytest.mark.parametrize(
+    ("program", "words"),
+    [
+        ("print('12 ' * 3_000_000)", "bytes of reports"),
+        ("print(12, flush=True); import time; time.sleep(60)", "not done after"),
+        ("print('no such item')", "one report a line"),
+    ],
+)
+def test_commands_that_are_stopped_while_they_write_are_not_judged(program, words):
+    command = Command((sys.executable, "-c", program), K, timeout=1.0)
+    plan = AuditPlan(randomizer=K, reports=200)
+    tally = collected(plan, programs.honest(K))
+    with pytest.raises(ParameterError, match=words):
+        audit_domain(command, plan, tally, values=(12,))
+
+
+def test_a_command_that_is_stopped_and_wrote_nothing_has_refused():
+    command = Command((sys.executable, "-c", "import time; time.sleep(60)"), K, timeout=0.5)
+    plan = AuditPlan(randomizer=K, reports=200)
+    result = audit_domain(command, plan, collected(plan, programs.honest(K)), values=(12,))
+    assert result.refused == (12,)
 
 
 @pytest.mark.parametrize(

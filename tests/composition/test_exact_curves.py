@@ -158,7 +158,7 @@ def test_rounds_of_them_are_values(name):
 # ------------------------------------------------------------------------------ certificates
 
 TABLES = {
-    "binary-exact": ('name = "binary-rr"\neps0 = 3.0', 200),
+    "binary-exact": ('name = "binary-rr"\neps0 = 3.0', 180),
     "exhaustive": ('name = "k-rr"\nk = 3\neps0 = 1.0', 8),
 }
 
@@ -192,10 +192,7 @@ def verdicts(folder, content):
     }
 
 
-@pytest.mark.parametrize(
-    "key",
-    [pytest.param(k, marks=[pytest.mark.long] if k == "binary-exact" else []) for k in TABLES],
-)
+@pytest.mark.parametrize("key", TABLES)
 def test_certificates_of_rounds_hold_and_values_below_the_curve_do_not(tmp_path, key):
     path = certified(tmp_path, key)
     assert [c for c in verify(path) if c.verdict != "holds"] == []

@@ -146,8 +146,8 @@ def audit_domain(
     ----------
     program : callable
         As in ``audit``; an exception, a command's status other than 0 and no reports at all are a
-        refusal. What is written and cannot be read as reports is sent all the same: it counts as
-        reports outside the message space.
+        refusal. As many answers as values that cannot be read as reports are sent all the same:
+        they count as reports outside the message space.
     plan, tally
         Of the audit whose counts the reports are compared with.
     values : sequence, optional
@@ -170,20 +170,32 @@ def _counts(
     unread = (*[0] * len(reading.names), plan.reports)
     try:
         reports = program(np.array([value] * plan.reports))
-    except NotReportsError:
+        count = 0 if reports is None else _length(reports)
+    except NotReportsError as error:
+        if error.lines != plan.reports:
+            raise
         return unread
     except Exception:  # noqa: BLE001, whatever else it says, it is a refusal
         return None
-    if reports is None or (hasattr(reports, "__len__") and not len(reports)):
+    if count == 0:
         return None  # it sends nothing: a refusal as well
+    if count != plan.reports:
+        given = shown(reports) if count is None else count
+        wanted = f"{plan.reports:,} or none at all of the value {shown(value)}"
+        raise rejected("reports of a call", given, wanted)
     try:
         labels = reading.classify(reports)
     except (TypeError, ValueError, LookupError, ArithmeticError):
         return unread  # no array of the mechanism's kind
-    if len(labels) != plan.reports:
-        wanted = f"{plan.reports:,} or none at all of the value {shown(value)}"
-        raise rejected("reports of a call", len(labels), wanted)
     return tuple(np.bincount(labels, minlength=len(unread)).tolist())
+
+
+def _length(reports: Any) -> int | None:
+    """How many there are; None for a single number and other things that are no sequence."""
+    try:
+        return len(reports)
+    except TypeError:
+        return None
 
 
 def _check_outside(plan: AuditPlan, values: Sequence[Any]) -> None:

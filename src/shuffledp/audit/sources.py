@@ -46,7 +46,17 @@ _MOST_SEEN = 1 << 16
 
 
 class NotReportsError(ParameterError):
-    """A command ended well, and what it wrote is no reports: it did not refuse its input."""
+    """What was written is no reports: whoever wrote it did not refuse its input.
+
+    Attributes
+    ----------
+    lines : int or None
+        How many lines it is, where all of it was read.
+    """
+
+    def __init__(self, message: str, lines: int | None) -> None:
+        super().__init__(message)
+        self.lines = lines
 
 
 @dataclass(frozen=True)
@@ -184,9 +194,8 @@ class Lines:
         try:
             while process.poll() is None:
                 if time.monotonic() > end:
-                    raise ParameterError(
-                        f"command {self.words[0]!r}: not done after {self.timeout:g} s"
-                    )
+                    said = f"command {self.words[0]!r}: not done after {self.timeout:g} s"
+                    raise NotReportsError(said, None) if size() else ParameterError(said)
                 if size() > most:
                     raise self._too_much(most)
                 time.sleep(_LOOK)
@@ -198,10 +207,9 @@ class Lines:
                 process.kill()
                 process.wait()
 
-    def _too_much(self, most: int) -> ParameterError:
-        return ParameterError(
-            f"command {self.words[0]!r}: more than {most:,} bytes of reports, {self.longest:,} each"
-        )
+    def _too_much(self, most: int) -> NotReportsError:
+        said = f"more than {most:,} bytes of reports, {self.longest:,} each"
+        return NotReportsError(f"command {self.words[0]!r}: {said}", None)
 
 
 def split(line: str) -> tuple[str, ...]:
@@ -274,7 +282,7 @@ def _rows(lines: Sequence[bytes], name: str) -> list[Any]:
         place = next((i for i, line in enumerate(kept) if not _one(line)), 0)
         shown = kept[place][:80].decode(errors="replace")
         said = rejected(f"{name}: line {place + 1}", shown, "one report a line, as JSON")
-        raise NotReportsError(str(said))
+        raise NotReportsError(str(said), len(kept))
     return rows
 
 
@@ -293,7 +301,8 @@ def _array(randomizer: Randomizer, rows: list[Any], name: str) -> Any:
         array = None
     if array is None or array.dtype.kind not in "iufb":
         first = rows[0] if rows else "none"
-        raise NotReportsError(str(rejected(f"{name}: reports", first, "numbers or lists of them")))
+        said = rejected(f"{name}: reports", first, "numbers or lists of them")
+        raise NotReportsError(str(said), len(rows))
     if isinstance(randomizer, RAPPOR | OUE | SamplingRAPPOR):
         return _packed(array, randomizer.items)
     return array.astype(np.int64) if array.dtype.kind == "b" else array

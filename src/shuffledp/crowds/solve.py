@@ -85,13 +85,12 @@ class Curve:
             return None
         found = []
         for case in self.cases:
-            about, proposal = _GUESS if guess is None else guess, None
-            for _ in range(_GUESSES if guess is None else 1):
-                propose = functools.partial(case.propose, epsilon)
-                about, proposal = served(propose, about)
-                if proposal is None:
-                    return None
-                about = max(min(proposal.log_delta, -0.1), _DEEPEST)
+            propose = functools.partial(case.propose, epsilon)
+            about, proposal = served(propose, _GUESS if guess is None else guess)
+            for _ in range(1, _GUESSES if guess is None else 1):
+                if proposal is not None:
+                    about = max(min(proposal.log_delta, -0.1), _DEEPEST)
+                    about, proposal = served(propose, about)
             if proposal is None:
                 return None
             value = case.log_bound(epsilon, proposal.choice, proposal.contour)

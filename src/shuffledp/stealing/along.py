@@ -19,14 +19,14 @@ from shuffledp.stealing.cases import Case, FiniteCase
 from shuffledp.stealing.family import FamilyCase
 from shuffledp.stealing.noise import IntervalCase
 from shuffledp.stealing.positive_sum import LARGEST_EXPONENT, Contour
-from shuffledp.stealing.proposal import Proposal, contour_of
+from shuffledp.stealing.proposal import Proposal, contour_of, estimated
 from shuffledp.stealing.solve import Curve, Proposed
 from shuffledp.stealing.stack import Stack
 
 # Anchors at scale sqrt(3 k), where a normal tail has fallen by e^{-1.5} from one to the next, and
 # from the 24th on (eps about 8 times the scale) 5 % apart; twice as wide where bounds take long.
 _CLOSE, _WIDE = (3.0, 24, 1.05), (6.0, 12, 1.1)
-# Anchors between the last one and the local guarantee: each halves what is left.
+# Parts of the way from the last anchor to the next, which has no bound: each halves what is left.
 _HALVINGS = 6
 # Which cases there are is the same at every level.
 _ANY_LEVEL = -40.0
@@ -119,40 +119,46 @@ class Along:
         k, share, left, right = between
         if right.log_delta == -math.inf:
             # The next anchor is beyond the local guarantee: nothing there to share.
-            share, before, right = self._halved(k, share, left)
-        else:
-            before = left
-        if right is None:
-            proposed = self._curve.proposals(epsilon)
-            return None if proposed is None else self._with(epsilon, proposed, k, left, apart=apart)
+            return self._in_parts(k, share, left, epsilon, apart=apart)
         made = [
             Proposal(q.choice, _between(p.contour, q.contour, share), q.log_delta)
-            for p, q in zip(before.proposals, right.proposals, strict=True)
+            for p, q in zip(left.proposals, right.proposals, strict=True)
         ]
         return self._with(epsilon, (right.cases, made), k, left, apart=apart)
 
-    def _halved(self, k: int, share: float, left: _Anchor) -> tuple[float, _Anchor, _Anchor | None]:
-        """Between anchor k and the local guarantee: halves of what is left, while eps is beyond.
+    def _in_parts(
+        self, k: int, share: float, left: _Anchor, epsilon: float, *, apart: bool
+    ) -> Bounded | None:
+        """The way from anchor k to k + 1 is halved again and again: eps shares its part's choices.
 
-        Returns
-        -------
-        (share, before, after) : tuple
-            How far eps is on the way from the one to the other; no other in the last part.
+        Those of the part's end, with contours for eps. Choices of its own where the part has none,
+        or where they bound delta by more than what is estimated at the part's beginning.
         """
-        start, end, low = self._eps(k), self._eps(k + 1), 0.0
-        before = left
-        for part in range(1, _HALVINGS + 1):
-            place = 1.0 - 0.5**part
-            if (k, part) not in self._parts:
-                proposed = self._curve.proposals(start + place * (end - start))
-                self._parts[k, part] = None if proposed is None else _made(proposed)
-            after = self._parts[k, part]
-            if after is None or after.log_delta == -math.inf:
-                break
-            if share <= place:
-                return (share - low) / (place - low), before, after
-            low, before = place, after
-        return share, before, None
+        part = next((j for j in range(1, _HALVINGS + 1) if share <= 1.0 - 0.5**j), None)
+        end = None if part is None else self._part(k, part)
+        if part is not None and end is not None and end.log_delta > -math.inf:
+            before = left if part == 1 else self._part(k, part - 1)
+            made = [
+                estimated(case, epsilon, proposal.choice, self._n)
+                for case, proposal in zip(end.cases, end.proposals, strict=True)
+            ]
+            shared = [one for one in made if one is not None]
+            if before is not None and len(shared) == len(made):
+                found = self._with(epsilon, (end.cases, shared), k, left, apart=apart)
+                if found.log_delta <= before.log_delta:
+                    return found
+        own = self._curve.proposals(epsilon)
+        return None if own is None else self._with(epsilon, own, k, left, apart=apart)
+
+    def _part(self, k: int, part: int) -> _Anchor | None:
+        if (k, part) not in self._parts:
+            start, end = self._eps(k), self._eps(k + 1)
+            try:
+                proposed = self._curve.proposals(start + (1.0 - 0.5**part) * (end - start))
+            except NotCertified:
+                proposed = None
+            self._parts[k, part] = None if proposed is None else _made(proposed)
+        return self._parts[k, part]
 
     def _with(
         self,

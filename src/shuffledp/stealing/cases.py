@@ -272,9 +272,10 @@ class _Work:
 
     def difference(self, law: JointLaw, epsilon: float) -> Difference:
         """Kept for the eps that was asked for last: choices are looked at one after the other."""
-        if self._last is None or self._last[0] != epsilon:
-            self._last = epsilon, difference(law, epsilon)
-        return self._last[1]
+        last = self._last
+        if last is None or last[0] != epsilon:
+            last = self._last = epsilon, difference(law, epsilon)
+        return last[1]
 
 
 def _spreads(law: JointLaw) -> Array:

@@ -147,8 +147,8 @@ class Curve:
         if self._n < 2:
             return 0.0
         guess, value = _GUESS, 0.0
+        cases = _leading(self.cases(2.0 * _GUESS))
         for _ in range(_GUESSES):
-            cases = _leading(self.cases(2.0 * _GUESS))
             guess, found = served(functools.partial(self._first, cases, epsilon), guess)
             value = max((p.log_delta for p in found), default=0.0)
             guess = max(min(value, -0.1), 2.0 * _DEEPEST)

@@ -76,8 +76,7 @@ def column_of(
     ranges: Any,
 ) -> Given:
     """The column, read once: what is refused of it is refused here."""
-    if not isinstance(column, str) or not column:
-        raise rejected("column", column, "the name of a column")
+    task, settings = dict(task), dict(settings)
     if task["kind"] == "frequencies":
         settings["domain"] = items_of(domain)
     ends, pieces = ranges_of(ranges) if task["kind"] == "ranges" else ((), ())

@@ -269,9 +269,11 @@ def _one(
     mechanisms: Iterable[str] | None = None,
 ) -> Survey:
     """One column: what it holds, the plan for it, the run of that plan, and its certificate."""
-    parts = _parts()
+    if not isinstance(column, str) or not column:
+        raise rejected("column", column, "the name of a column")
     task = task_of(domain, low, high, ranges)
     settings: dict[str, Any] = {"nulls": nulls, "outside": outside, "type": type}
+    parts = _parts()
     given = column_of(parts, common.data, column, task, settings, domain=domain, ranges=ranges)
     content, found = _planned(parts, common, given, epsilon, delta, mechanisms)
     row = found.recommended
