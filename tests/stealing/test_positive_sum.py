@@ -12,6 +12,7 @@ from scipy.integrate import quad
 from shuffledp.stealing.bound import completed
 from shuffledp.stealing.measures import Measure
 from shuffledp.stealing.positive_sum import (
+    MOST_NODES,
     Contour,
     PositiveSums,
     Tilted,
@@ -19,6 +20,7 @@ from shuffledp.stealing.positive_sum import (
     spreads,
     tilt,
 )
+from shuffledp.stealing.tuning import _rough, _tilted
 
 N = 200
 
@@ -159,3 +161,10 @@ def test_a_labelled_part_that_is_next_to_nothing() -> None:
     sums = (2.0 * math.fsum(terms) - float(terms[0])) * at.step / (2.0 * math.pi)
     found = PositiveSums(common, n).log(label, 1.0 / n, at)
     assert found >= math.log(sums) - math.log(n) + n * math.log1p(1.0 / n) - 1e-9
+
+
+def test_contours_have_no_more_nodes_than_there_may_be() -> None:
+    """Of steps far below the tilt they would be billions: gigabytes for one sum."""
+    narrow = Contour(alpha=1.0, smoothing=0.04, step=1e-7, nodes=MOST_NODES)
+    made = [narrow.smoothed(0.08), *narrow.rougher(), _tilted(narrow, 1e6), _rough(narrow)]
+    assert all(at.nodes <= MOST_NODES for at in made)

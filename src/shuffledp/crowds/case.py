@@ -14,7 +14,7 @@ from shuffledp.numerics.roots import bracketed_root
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers import JointLaw
 from shuffledp.stealing.measures import Measure, Split, difference, labelled, reservoir
-from shuffledp.stealing.positive_sum import LARGEST_EXPONENT, Contour
+from shuffledp.stealing.positive_sum import LARGEST_EXPONENT, Contour, nodes_of
 
 U = UNIT_ROUNDOFF
 # The empty reservoir may cost this share of delta.
@@ -24,8 +24,8 @@ _TAIL = 0.002
 _LARGER, _AGAINST = (2.0, 1.0, 5.0, 15.0), (0.2, 1.0, 0.05)
 # The share of what all laws have in common that a reservoir may have.
 _MOST = 0.97
-# As in ``stealing.proposal``: h alpha, steps against both scales, and how far nodes reach.
-_SMOOTHING, _SUM_STEP, _PAYOFF_STEP, _REACH, _MOST_NODES = 0.04, 1.2, 0.6, 3.2, 20_000
+# As in ``stealing.proposal``: h alpha, and steps against both scales.
+_SMOOTHING, _SUM_STEP, _PAYOFF_STEP = 0.04, 1.2, 0.6
 
 
 class Choice(NamedTuple):
@@ -187,11 +187,10 @@ class CrowdCase:
         alpha, value, within = found
         smoothing = _SMOOTHING / alpha
         step = min(_SUM_STEP / within if within > 0.0 else math.inf, _PAYOFF_STEP * alpha)
-        nodes = min(math.ceil(_REACH / (smoothing * step)), _MOST_NODES)
         paid = gains.positive * math.exp(_log_empty(gains))
         paid += gains.reservoir.lost + max(law.lost for law in types)
         total = float(np.logaddexp(value, math.log(paid))) if paid > 0.0 else value
-        return Proposal(choice, Contour(alpha, smoothing, step, nodes), total)
+        return Proposal(choice, Contour(alpha, smoothing, step, nodes_of(smoothing, step)), total)
 
 
 def _scaled(law: Measure, share: float) -> Measure:

@@ -37,6 +37,8 @@ _WIDER = 1.6
 _ROUGH = (0.5, 0.15)
 # Nodes reach 3.2/h, where e^{-h^2 t^2/2} leaves a share of 1e-4 or less.
 _REACH = 3.2
+# Nodes, each of some kilobytes on the way: more are not looked at.
+MOST_NODES = 20_000
 # Angles evaluated together, so that memory stays bounded: 2^20 sines, 8 MB.
 _BLOCK = 1 << 20
 # Terms below e^-700 of the largest count as that: they are added, so this is outward.
@@ -58,17 +60,22 @@ class Contour(NamedTuple):
     def smoothed(self, smoothing: float) -> Contour:
         """With h alpha as large as that, and as many nodes as it asks for."""
         h = smoothing / self.alpha
-        return Contour(self.alpha, h, self.step, math.ceil(_REACH / (h * self.step)))
+        return Contour(self.alpha, h, self.step, nodes_of(h, self.step))
 
     def rougher(self) -> tuple[Contour, ...]:
         """Fewer and wider steps with more smoothing, roughest first; those that save time."""
         found = []
         for smoothing in _ROUGH:
             h, step = smoothing / self.alpha, _WIDER * self.step
-            nodes = math.ceil(_REACH / (h * step))
+            nodes = nodes_of(h, step)
             if nodes < self.nodes:
                 found.append(Contour(self.alpha, h, step, nodes))
         return tuple(found)
+
+
+def nodes_of(smoothing: float, step: float) -> int:
+    """As many as it takes up to 3.2/h, or as there may be: what is beyond them is paid for."""
+    return math.ceil(min(_REACH / (smoothing * step), MOST_NODES))
 
 
 def within_range(at: Contour, top: float) -> Contour:

@@ -9,16 +9,13 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 
 from shuffledp.stealing.cases import Case
-from shuffledp.stealing.positive_sum import Contour
+from shuffledp.stealing.positive_sum import Contour, nodes_of
 from shuffledp.stealing.sketch import saddles
 
 # h alpha: e^{(h alpha)^2/2} is what smoothing costs, less than 0.1 % of delta.
 _SMOOTHING = 0.04
 # Steps against the sum's and the payoff's scales: aliases of e^{-(2 pi/1.2)^2/2} and e^{-2 pi/0.6}.
 _SUM_STEP, _PAYOFF_STEP = 1.2, 0.6
-# Nodes reach 3.2/h, where e^{-h^2 t^2/2} leaves a share of 1e-4 or less.
-_REACH = 3.2
-_MOST_NODES = 20_000
 # Where no choice has messages enough for a guessed log delta, the guess is halved up to here.
 _NEAREST = -4.0
 
@@ -108,5 +105,4 @@ def contour_of(alpha: float, within: float) -> Contour:
     """Nodes for a tilt alpha and a sum whose parts vary by ``within`` (a standard deviation)."""
     smoothing = _SMOOTHING / alpha
     step = min(_SUM_STEP / within if within > 0.0 else math.inf, _PAYOFF_STEP * alpha)
-    nodes = min(math.ceil(_REACH / (smoothing * step)), _MOST_NODES)
-    return Contour(alpha, smoothing, step, nodes)
+    return Contour(alpha, smoothing, step, nodes_of(smoothing, step))

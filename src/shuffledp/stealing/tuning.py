@@ -15,7 +15,7 @@ from shuffledp.pair import Array
 from shuffledp.stealing.bound import log_bound
 from shuffledp.stealing.cases import Case
 from shuffledp.stealing.choices import MOST, Constant, Cut, Tuned
-from shuffledp.stealing.positive_sum import LARGEST_EXPONENT, Contour
+from shuffledp.stealing.positive_sum import LARGEST_EXPONENT, MOST_NODES, Contour, nodes_of
 from shuffledp.stealing.proposal import Proposal, estimated, propose, served
 
 # Searched where an empty reservoir needs more than this share of the blanket: with less of it the
@@ -36,7 +36,7 @@ _NOTHING, _LEAST_LOG = -12.0, -40.0
 # Where nothing is bounded.
 _WORST = 1e3
 # A smoothing of 0.15/alpha costs 1 % of delta whatever the numbers are: enough to compare them.
-_ROUGH, _REACH = 0.15, 3.2
+_ROUGH = 0.15
 
 
 class Search:
@@ -198,11 +198,11 @@ def _space(choice: Any) -> _Space | None:
 
 def _tilted(at: Contour, factor: float) -> Contour:
     """The same contour at another tilt, smoothed as much against it."""
-    nodes = math.ceil(at.nodes * max(1.0, factor))
+    nodes = math.ceil(min(at.nodes * max(1.0, factor), MOST_NODES))
     return Contour(at.alpha * factor, at.smoothing / factor, at.step, nodes)
 
 
 def _rough(at: Contour) -> Contour:
     """With fewer nodes, to compare."""
     h = max(_ROUGH / at.alpha, at.smoothing)
-    return Contour(at.alpha, h, at.step, min(at.nodes, math.ceil(_REACH / (h * at.step))))
+    return Contour(at.alpha, h, at.step, min(at.nodes, nodes_of(h, at.step)))
