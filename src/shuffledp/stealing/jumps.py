@@ -31,6 +31,8 @@ from shuffledp.stealing.measures import Measure
 from shuffledp.stealing.positive_sum import LARGEST_EXPONENT
 
 U = UNIT_ROUNDOFF
+# e^709 is a float, e^710 is not.
+_LARGEST_LOG = 709.0
 # Jumps against those of the type with the most, where types go into another group; few for some.
 _SHARES = (0.95, 0.8, 0.5, 0.2, 0.05)
 
@@ -192,14 +194,14 @@ def _overshoot(whole: Family, ceiling: float, n: int) -> float:
         parts = law.mass * np.maximum(law.gain - ceiling, 0.0)
         return float(parts.sum()) * (1.0 + parts.size * U)
 
-    types = max(over(law) for law in whole.types)
-    return (over(whole.reservoir) + types) * _growth(whole, n) * (1.0 + 16 * U)
+    total = over(whole.reservoir) + max(over(law) for law in whole.types)
+    return total * _growth(whole, n) * (1.0 + 16 * U) if total > 0.0 else 0.0
 
 
 def _growth(family: Family, n: int) -> float:
-    """Upper bound of (c + d)^(n - 1) of the masses, at least 1."""
-    more = max(family.excess)
-    return math.exp((n - 1) * math.log1p(max(more, 0.0)) * (1.0 + 8 * U)) * (1.0 + 8 * U)
+    """Upper bound of (c + d)^(n - 1) of the masses, at least 1; infinite beyond the floats."""
+    log = (n - 1) * math.log1p(max(*family.excess, 0.0)) * (1.0 + 8 * U)
+    return math.exp(log) * (1.0 + 8 * U) if log < _LARGEST_LOG else math.inf
 
 
 class _Behind:
