@@ -98,7 +98,10 @@ def test_other_answers_than_one_for_each_value_are_not_judged(answer):
     ("program", "words"),
     [
         ("print('12 ' * 3_000_000)", "bytes of reports"),
-        ("print(12, flush=True); import time; time.sleep(60)", "not done after"),
+        ("print(12, flush=True); import time; time.sleep(60)", "reports had been written"),
+        ("print(12); raise SystemExit(1)", "reports had been written"),
+        ("print([1, 2]); print('no such item'); raise SystemExit(1)", "reports had been written"),
+        ("print(' ' * 12)", "empty ones"),
         ("print('no such item')", "one report a line"),
     ],
 )
@@ -110,8 +113,11 @@ def test_commands_that_are_stopped_while_they_write_are_not_judged(program, word
         audit_domain(command, plan, tally, values=(12,))
 
 
-def test_a_command_that_is_stopped_and_wrote_nothing_has_refused():
-    command = Command((sys.executable, "-c", "import time; time.sleep(60)"), K, timeout=0.5)
+@pytest.mark.parametrize(
+    "program", ["import time; time.sleep(60)", "print('no such item: 12'); raise SystemExit(1)"]
+)
+def test_a_command_that_fails_and_wrote_no_report_has_refused(program):
+    command = Command((sys.executable, "-c", program), K, timeout=0.5)
     plan = AuditPlan(randomizer=K, reports=200)
     result = audit_domain(command, plan, collected(plan, programs.honest(K)), values=(12,))
     assert result.refused == (12,)
@@ -146,6 +152,23 @@ def test_commands_refuse_by_their_status_or_by_silence(written, refused, tmp_pat
     result = audit_domain(command, plan, tally, values=(12,), alpha=0.01)
     assert result.refused == ((12,) if refused else ())
     assert (result.verdict == "refuted") is not refused
+
+
+@pytest.mark.parametrize("eps0", [1.0, 8.0, 12.0, 30.0])
+def test_what_no_input_of_the_domain_gives_is_refuted_at_any_eps0(eps0):
+    """The ratio of two counts of which one is 0 says little against e^12."""
+    mechanism = sd.KRR(k=10, eps0=eps0)
+    plan = AuditPlan(randomizer=mechanism, reports=500)
+    tally = collected(plan, programs.honest(mechanism))
+    assert audit_domain(np.asarray, plan, tally).verdict == "refuted"
+    clipped = audit_domain(lambda v: mechanism.randomize(np.clip(v, 0, 9)), plan, tally)
+    assert clipped.verdict == "not refuted"
+
+
+def test_values_are_a_list():
+    plan = AuditPlan(randomizer=K, reports=200)
+    with pytest.raises(ParameterError, match="a list of values"):
+        audit_domain(K.randomize, plan, collected(plan, programs.honest(K)), values=5)
 
 
 @pytest.mark.parametrize("values", [(), (3,), (11, 9), (11, 11), (11, 11.0, 11)])

@@ -251,3 +251,16 @@ def test_duchis_bits_are_sent_as_bits_and_that_is_said():
         assert bits.lower <= bound.upper
         assert bound.lower <= bits.upper
         assert not any("duchi" in words for words in bits.assumptions)
+
+
+@pytest.mark.parametrize("victim", [0, 1])
+def test_reservoirs_of_which_a_tilt_leaves_nothing(victim):
+    """An output that one input alone has: all others' weights may fall below the floats."""
+    one = sd.Channel(((0.0, 1.0), (0.1, 0.9)))
+    crowd = sd.crowd([(one, 51), (sd.BinaryRR(eps0=0.5), 9)], victim=victim)
+    bound = crowd.delta(epsilon=2.0)
+    # Where all others hold the first input the victim's output tells.
+    assert (0.0 if victim else 1e-3) <= bound.lower <= bound.upper <= 0.1 * (1.0 + 1e-9)
+    found = crowd.epsilon(delta=1e-6)
+    assert found.lower <= found.upper
+    assert (found.upper < 0.6) is bool(victim)

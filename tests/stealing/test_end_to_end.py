@@ -298,3 +298,21 @@ def test_rounds_have_a_bound_up_to_the_local_guarantee() -> None:
     along = Along(lambda log_delta: [case for case, _ in cases_of(rappor, log_delta)], 60)
     for epsilon, most in ((2.5, -11.0), (2.9, -17.0), (2.93, -14.9), (2.95, -15.5), (2.99, -19.0)):
         assert along.log_upper(epsilon) <= most
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [sd.OUE(d=2, eps0=150.0), sd.Extremal(pattern=((1, 0, 1), (0, 1, 1)), eps0=130.0)],
+    ids=["oue", "extremal"],
+)
+def test_estimates_beyond_the_floats_are_none(mechanism: sd.Randomizer) -> None:
+    bound = sd.shuffle(mechanism, n=1000).epsilon(delta=1e-6)
+    assert 0.9 * mechanism.eps0 < bound.lower <= bound.upper < mechanism.eps0
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("radius", [8.0, 20.0])
+def test_gains_whose_squares_are_beyond_the_floats(radius: float) -> None:
+    ball = sd.GaussianBall(d=2, sigma=1.0, radius=radius)
+    bound = sd.shuffle(ball, n=1000).epsilon(delta=1e-6)
+    assert 0.0 <= bound.lower <= bound.upper <= ball.local_epsilon(1e-6) * (1.0 + 1e-9)

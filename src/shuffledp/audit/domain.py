@@ -157,6 +157,8 @@ def audit_domain(
     """
     level = _check.real("alpha", alpha, low=1e-12, high=0.5)
     found = design(plan)
+    if values is not None and (isinstance(values, str) or not isinstance(values, Sequence)):
+        raise rejected("outside values", values, "a list of values")
     chosen = outside_values(plan) if values is None else tuple(values)
     _check_outside(plan, chosen)
     made = [_counts(program, plan, found.reading, value) for value in chosen]
@@ -194,7 +196,7 @@ def _length(reports: Any) -> int | None:
     """How many there are; None for a single number and other things that are no sequence."""
     try:
         return len(reports)
-    except TypeError:
+    except Exception:  # noqa: BLE001, whatever it says, it is no sequence
         return None
 
 
@@ -255,16 +257,22 @@ def domain_from_dict(table: dict[str, Any], plan: AuditPlan, tally: Tally) -> Do
 def _compared(
     plan: AuditPlan, tally: Tally, found: Design, value: Any, counts: Any
 ) -> list[Finding]:
-    """Every group of cells and what is outside the message space, in both directions."""
+    """Every group of cells in both directions, and what is outside the message space.
+
+    There the laws of the domain's values have nothing, and that of the value has at most delta.
+    """
     pure = math.isfinite(float(plan.randomizer.eps0))
     delta = 0.0 if pure else LOCAL_DELTA
     epsilon = float(plan.randomizer.eps0 if pure else plan.randomizer.local_epsilon(delta))
     n, made = int(counts.sum()), []
     events = [(name, found.groups == g) for g, name in enumerate(found.group_names)]
     events = [(name, np.append(inside, np.False_)) for name, inside in events]
-    outside = np.arange(len(counts)) == len(counts) - 1
+    seen = int(counts[-1])
     for i, x in enumerate(plan.values()):
-        for name, inside in [*events, ("outside the message space", outside)]:
+        words = f"{shown(value)} against {shown(x)}"
+        p = limits.upper_tail(seen, n, delta)
+        made.append(Finding(GUARANTEE, words, "outside the message space", p, n, seen))
+        for name, inside in events:
             own, other = int(counts[inside].sum()), int(tally.counts[i][inside].sum())
             asked = int(tally.reports[i])
             for words, pair in (

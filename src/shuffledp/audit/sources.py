@@ -144,7 +144,15 @@ class Lines:
             given.write(text.encode())
             given.seek(0)
             process = self._started(given, out, err)
-            self._ended(process, lambda: _size(out), most, err)
+            try:
+                self._ended(process, lambda: _size(out), most, err)
+            except ParameterError as error:
+                out.seek(0)
+                if _reports_in(out.read(_CHUNK)):
+                    # Who fails after that has not refused.
+                    said = f"{error}; reports had been written"
+                    raise NotReportsError(said, None) from None
+                raise
             out.seek(0)
             return out.read(most).split(b"\n")
 
@@ -194,8 +202,9 @@ class Lines:
         try:
             while process.poll() is None:
                 if time.monotonic() > end:
-                    said = f"command {self.words[0]!r}: not done after {self.timeout:g} s"
-                    raise NotReportsError(said, None) if size() else ParameterError(said)
+                    raise ParameterError(
+                        f"command {self.words[0]!r}: not done after {self.timeout:g} s"
+                    )
                 if size() > most:
                     raise self._too_much(most)
                 time.sleep(_LOOK)
@@ -210,6 +219,12 @@ class Lines:
     def _too_much(self, most: int) -> NotReportsError:
         said = f"more than {most:,} bytes of reports, {self.longest:,} each"
         return NotReportsError(f"command {self.words[0]!r}: {said}", None)
+
+
+def _reports_in(written: bytes) -> bool:
+    """Whether a line of it is a report: a number or a list, and no message about an error."""
+    found = (line for line in written.split(b"\n") if line.strip())
+    return any(isinstance(_json(line), int | float | list) for line in found)
 
 
 def split(line: str) -> tuple[str, ...]:
@@ -278,6 +293,10 @@ def _rows(lines: Sequence[bytes], name: str) -> list[Any]:
         rows = json.loads(b"[" + b",".join(kept) + b"]")
     except (ValueError, RecursionError):
         rows = None
+    if not kept and len(lines) > 1:
+        # Lines without anything in them tell as much as others.
+        said = rejected(f"{name}: lines", f"{len(lines) - 1:,} empty ones", "reports")
+        raise NotReportsError(str(said), len(lines) - 1)
     if rows is None or len(rows) != len(kept):
         place = next((i for i, line in enumerate(kept) if not _one(line)), 0)
         shown = kept[place][:80].decode(errors="replace")
@@ -287,11 +306,17 @@ def _rows(lines: Sequence[bytes], name: str) -> list[Any]:
 
 
 def _one(line: bytes) -> bool:
+    return _json(line) is not _NOTHING
+
+
+def _json(line: bytes) -> Any:
     try:
-        json.loads(line)
+        return json.loads(line)
     except (ValueError, RecursionError):
-        return False
-    return True
+        return _NOTHING
+
+
+_NOTHING = object()
 
 
 def _array(randomizer: Randomizer, rows: list[Any], name: str) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -193,6 +193,12 @@ class CrowdCase:
         return Proposal(choice, Contour(alpha, smoothing, step, nodes_of(smoothing, step)), total)
 
 
+def _root_or_end(rising: Callable[[float], float], low: float, high: float) -> float:
+    if rising(high) < 0.0:
+        return high
+    return low if rising(low) > 0.0 else bracketed_root(rising, low, high, absolute=1e-4)
+
+
 def _scaled(law: Measure, share: float) -> Measure:
     """Gains times q_k, rounded up."""
     gain = law.gain * share
@@ -243,12 +249,7 @@ def _saddle(gains: CrowdGains, types: Sequence[Measure]) -> tuple[float, float, 
     high = math.log(LARGEST_EXPONENT / top) - 0.01
     spread = sum(g.count * law.second_moment for g, law in zip(gains.groups, types, strict=True))
     low = min(-0.5 * math.log(max(spread, 1e-300)) - 5.0, high - 1.0)
-    if slope(high) < 0.0:
-        log_alpha = high
-    elif slope(low) > 0.0:
-        log_alpha = low
-    else:
-        log_alpha = bracketed_root(slope, low, high, absolute=1e-4)
+    log_alpha = _root_or_end(slope, low, high)
     alpha = math.exp(log_alpha)
     (rise, first, second), *rest = parts(alpha)
     mass = float(gains.reservoir.mass.sum()) + rise
@@ -262,6 +263,9 @@ def _saddle(gains: CrowdGains, types: Sequence[Measure]) -> tuple[float, float, 
         spread_out = square - moment * moment / inside if inside > 0.0 else 0.0
         within += group.count * (group.share * spread_in + spread_out) / whole
         del law
+    if not mass > 0.0:
+        # Tilted so far that nothing is left of the reservoir.
+        return None
     value = power + math.log(mass) - math.log(max(expected, 1.0)) - 2.0 * log_alpha
     value -= 0.5 * math.log(2.0 * math.pi * (within + 2.0 / alpha**2))
     return alpha, value, math.sqrt(max(within, 0.0))

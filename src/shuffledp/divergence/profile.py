@@ -232,6 +232,8 @@ class PairProfile:
         best, hints = _ANYTHING, {}
         for _ in range(_TRIMMINGS):
             pair = trim(self.pair, epsilon, level)
+            if pair.w.size == 0:
+                break
             hint = _nearby(hints, level)
             main = expected_positive_part_of_cells(pair, gains(pair, epsilon), width, hint)
             found = self._assemble(pair, main, epsilon)

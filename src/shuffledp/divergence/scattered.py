@@ -106,13 +106,22 @@ def _widened(mean: Array, low: Array, high: Array) -> tuple[Array, Array]:
 
 
 def scattered_trim(pair: ShuffledPair, epsilon: float, log_level: float) -> ShuffledPair:
-    """Move the cells of least P- plus e^eps Q-mass, together below e^log_level, to the tail."""
+    """Move the cells of least P- plus e^eps Q-mass, together below e^log_level, to the tail.
+
+    And those whose gains' squares a float does not hold.
+    """
+    if pair.ranges is None:
+        return pair
     p, q = pair.w * pair.a, pair.w * pair.b
-    both = p + math.exp(epsilon) * q
+    scale = math.exp(epsilon)
+    both = p + scale * q
     order = np.argsort(both, kind="stable")
     count = int(np.searchsorted(np.cumsum(both[order]), math.exp(log_level)))
-    if count in {0, both.size} or pair.ranges is None:
+    with np.errstate(over="ignore"):
+        gone = pair.ranges.a_high + scale * pair.ranges.b_high >= math.exp(_LARGEST_LOG)
+    if count < both.size:
+        gone[order[:count]] = True
+    if not bool(gone.any()):
         return pair
-    gone, kept = order[:count], np.sort(order[count:])
     moved = (float(p[gone].sum()), float(q[gone].sum()))
-    return without_cells(pair, kept, moved)
+    return without_cells(pair, np.flatnonzero(~gone), moved)

@@ -83,6 +83,12 @@ def saddles(sketches: Sequence[Sketch], n: int) -> list[Saddle]:
     """
     if len({sketch.mass.shape for sketch in sketches}) > 1:
         return [saddles([sketch], n)[0] for sketch in sketches]
+    # What leaves the floats is no saddle: its value is no number.
+    with np.errstate(over="ignore", invalid="ignore"):
+        return _saddles(sketches, n)
+
+
+def _saddles(sketches: Sequence[Sketch], n: int) -> list[Saddle]:
     mass = np.concatenate([sketch.mass for sketch in sketches])
     gain = np.concatenate([sketch.gain for sketch in sketches])
     top = gain.max(axis=1, initial=0.0)
@@ -133,6 +139,7 @@ def _roots(mass: Array, gain: Array, top: Array, n: int) -> Array:
         rate = n * alpha * (first + alpha * (second - first * first))
         middle = 0.5 * (low + high)
         moved = np.where(rate > 0.0, at - value / np.where(rate > 0.0, rate, 1.0), middle)
+        moved = np.where(np.isnan(moved), middle, moved)
         moved = np.clip(moved, least, most)
         moved = np.where((low <= moved) & (moved <= high), moved, middle)
         if float(np.abs(moved - at).max()) <= _NEAR:
