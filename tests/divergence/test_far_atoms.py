@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import shuffledp as sd
 from shuffledp.divergence import PairProfile
-from shuffledp.divergence.scattered import scattered_trim
+from shuffledp.divergence.scattered import scattered_gains, scattered_trim
 from shuffledp.numerics.merging import as_cells
 from shuffledp.pair import ShuffledPair
 
@@ -138,3 +138,20 @@ def test_rare_atoms_cost_no_width():
     near = PairProfile(ShuffledPair(w[:2], a[:2], b[:2], 1000)).log_delta(0.05, width=1e-2)
     assert found.width <= 1e-2
     assert abs(found.high - near.high) < 1e-2
+
+
+@pytest.mark.parametrize("level", [-800.0, -30.0])
+@pytest.mark.parametrize("epsilon", [0.0, 10.0, 290.0])
+def test_gains_beyond_the_floats_squares_are_counted_in_the_tail(epsilon, level):
+    """What is left out of the cells is in the tail, under both laws."""
+    w = np.array([0.5, 0.3, 1e-100, 1e-120])
+    a, b = np.array([1.2, 1.0, 1e99, 1e10]), np.array([0.8, 1.0, 1e-5, 3e119])
+    pair = as_cells(ShuffledPair(w=w, a=a, b=b, n=50, leftover=(0.2, 0.0)))
+    kept = scattered_trim(pair, epsilon, level)
+    for k, (ratio, left) in enumerate(((a, kept.a), (b, kept.b))):
+        assert float(kept.w @ left) + kept.tail[k] >= float(w @ ratio)
+    assert kept.tail[0] >= 0.1
+    assert kept.tail[1] >= 0.3
+    if kept.w.size:
+        cells = scattered_gains(kept, epsilon)
+        assert np.isfinite(np.concatenate([cells.low, cells.high, cells.variance])).all()

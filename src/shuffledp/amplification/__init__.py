@@ -1,7 +1,6 @@
 """A randomizer among n users behind a shuffler: eps and delta of all messages."""
 
-from shuffledp._check import Trust
 from shuffledp.amplification.front import generic, settings, shuffle
 from shuffledp.amplification.shuffled import Shuffled
 
-__all__ = ["Shuffled", "Trust", "generic", "settings", "shuffle"]
+__all__ = ["Shuffled", "generic", "settings", "shuffle"]

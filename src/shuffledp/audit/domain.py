@@ -257,9 +257,9 @@ def domain_from_dict(table: dict[str, Any], plan: AuditPlan, tally: Tally) -> Do
 def _compared(
     plan: AuditPlan, tally: Tally, found: Design, value: Any, counts: Any
 ) -> list[Finding]:
-    """Every group of cells in both directions, and what is outside the message space.
+    """What is outside the message space, and against every input groups of cells, both ways.
 
-    There the laws of the domain's values have nothing, and that of the value has at most delta.
+    Outside the laws of the domain's values have nothing, and that of the value has at most delta.
     """
     pure = math.isfinite(float(plan.randomizer.eps0))
     delta = 0.0 if pure else LOCAL_DELTA
@@ -268,10 +268,10 @@ def _compared(
     events = [(name, found.groups == g) for g, name in enumerate(found.group_names)]
     events = [(name, np.append(inside, np.False_)) for name, inside in events]
     seen = int(counts[-1])
+    p = limits.upper_tail(seen, n, delta)
+    words = f"{shown(value)} against every value of the domain"
+    made.append(Finding(GUARANTEE, words, "outside the message space", p, n, seen))
     for i, x in enumerate(plan.values()):
-        words = f"{shown(value)} against {shown(x)}"
-        p = limits.upper_tail(seen, n, delta)
-        made.append(Finding(GUARANTEE, words, "outside the message space", p, n, seen))
         for name, inside in events:
             own, other = int(counts[inside].sum()), int(tally.counts[i][inside].sum())
             asked = int(tally.reports[i])

@@ -100,30 +100,23 @@ def calibrate(
     private, open_end = _range(low, high, find)
     low, high = min(private, open_end), max(private, open_end)
     rtol = _check.real("rtol", rtol, low=1e-12, high=0.5)
-    if start is None and rounds > 1:
+    if start is not None:
+        start = _check.positive("start", start)
+    elif rounds > 1:
         proposing = target_of(epsilon, delta, _PROPOSED, trust, sharper=sharper)
         start = _proposed(family, proposing, n, rounds, find, low, high)
-    else:
-        start = None if start is None else _check.positive("start", start)
     begin = None if start is None else min(max(start, low), high)
-    # Loose brackets come first: they find the place, tight ones then decide it.
-    loose, fine = (
-        _Evaluated(family, n, rounds, target_of(epsilon, delta, accuracy, trust, sharper=sharper))
-        for accuracy in (ROUGH, FINE)
-    )
     # Loose ends of rounds are a few thousandths off: a per cent tells the slope as well.
     apart = _PROPOSED if rounds > 1 else max(ROUGH, rtol)
-    near = start is not None
-    good, bad = loose.search(begin, None, private, open_end, near=near, apart=apart)
-    # Loose numbers do not decide that there is nothing.
-    chord = None if good is None else chord_of(loose.known, loose.target, good, bad)
-    if good is None:
-        good = private
-    if chord is not None:
-        # Tight numbers begin where loose ones seem to meet the target.
-        good, bad, near = chord.value, None, True
-    slope = 0.0 if chord is None else chord.slope
-    good, bad = fine.search(good, bad, private, open_end, near=near, apart=rtol, slope=slope)
+    # Loose brackets come first: they find the place, tight ones then decide it.
+    loose = target_of(epsilon, delta, ROUGH, trust, sharper=sharper)
+    begin, bad, slope = _place(
+        _Evaluated(family, n, rounds, loose), begin, private, open_end, apart=apart
+    )
+    near = start is not None or slope > 0.0
+    target = target_of(epsilon, delta, FINE, trust, sharper=sharper)
+    fine = _Evaluated(family, n, rounds, target)
+    good, bad = fine.search(begin, bad, private, open_end, near=near, apart=rtol, slope=slope)
     if good is None:
         raise unreachable(family(private), fine.target, n, rounds, find=find, end=private)
     good = _met_by_epsilon(fine, good, private, delta)
@@ -139,6 +132,19 @@ def calibrate(
         rounds=rounds,
         randomizer=family(good),
     )
+
+
+def _place(
+    values: _Evaluated, begin: float | None, private: float, open_end: float, *, apart: float
+) -> tuple[float, float | None, float]:
+    """Where tight numbers begin, a value that seems beyond the target, and the slope; 0 without."""
+    near = begin is not None
+    good, bad = values.search(begin, None, private, open_end, near=near, apart=apart)
+    if good is None:
+        # Loose numbers do not decide that there is nothing.
+        return private, bad, 0.0
+    chord = chord_of(values.known, values.target, good, bad)
+    return (good, bad, 0.0) if chord is None else (chord.value, None, chord.slope)
 
 
 class _Evaluated:

@@ -4,9 +4,18 @@ from shuffledp.numerics.intervals import (
     LogInterval,
     added,
     common,
+    exp_or_infinite,
     log_add,
     log_difference,
     log_of,
 )
 
-__all__ = ["LogInterval", "added", "common", "log_add", "log_difference", "log_of"]
+__all__ = [
+    "LogInterval",
+    "added",
+    "common",
+    "exp_or_infinite",
+    "log_add",
+    "log_difference",
+    "log_of",
+]

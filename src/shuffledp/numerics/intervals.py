@@ -34,6 +34,11 @@ def added(x: LogInterval, y: LogInterval) -> LogInterval:
     return LogInterval(log_add(x.low, y.low, outward=-1.0), log_add(x.high, y.high, outward=1.0))
 
 
+def exp_or_infinite(x: float) -> float:
+    """e^x, infinite where it is beyond the floats: e^709 is one, e^710 is not."""
+    return math.exp(x) if x < 709.0 else math.inf
+
+
 def log_of(x: float) -> float:
     """log x for x >= 0, -inf for 0."""
     return math.log(x) if x > 0.0 else -math.inf

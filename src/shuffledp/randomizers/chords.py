@@ -11,12 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from shuffledp.numerics import exp_or_infinite
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.law import JointLaw
 
 U = UNIT_ROUNDOFF
-# e^709 is a float, e^710 is not.
-_LARGEST = 709.0
 
 
 class Chords(Protocol):
@@ -57,7 +56,7 @@ class LaplaceChords:
 
     def above(self, h: float) -> tuple[float, float]:
         """(e^{t/2}, h)."""
-        return _exp(0.5 * h / self.noise) * (1.0 + 8 * U), h
+        return exp_or_infinite(0.5 * h / self.noise) * (1.0 + 8 * U), h
 
 
 @dataclass(frozen=True)
@@ -81,12 +80,7 @@ class GaussianChords:
 
     def above(self, h: float) -> tuple[float, float]:
         """(e^{h^2/(8 noise^2)}, inf)."""
-        return _exp((h / self.noise) ** 2 / 8.0) * (1.0 + 8 * U), math.inf
-
-
-def _exp(x: float) -> float:
-    """e^x, infinite beyond the floats."""
-    return math.exp(x) if x < _LARGEST else math.inf
+        return exp_or_infinite((h / self.noise) ** 2 / 8.0) * (1.0 + 8 * U), math.inf
 
 
 @dataclass(frozen=True)

@@ -23,6 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shuffledp.numerics import exp_or_infinite
 from shuffledp.numerics.rounding import halved_sum
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.stealing.bound import Gains, completed_above, excess_of
@@ -31,8 +32,6 @@ from shuffledp.stealing.measures import Measure
 from shuffledp.stealing.positive_sum import LARGEST_EXPONENT
 
 U = UNIT_ROUNDOFF
-# e^709 is a float, e^710 is not.
-_LARGEST_LOG = 709.0
 # Jumps against those of the type with the most, where types go into another group; few for some.
 _SHARES = (0.95, 0.8, 0.5, 0.2, 0.05)
 
@@ -191,8 +190,10 @@ def _overshoot(whole: Family, ceiling: float, n: int) -> float:
     """What cutting the others at the ceiling costs, for one distinguished jump and one user."""
 
     def over(law: Measure) -> float:
-        parts = law.mass * np.maximum(law.gain - ceiling, 0.0)
-        return float(parts.sum()) * (1.0 + parts.size * U)
+        above = law.gain > ceiling
+        parts = law.mass[above] * (law.gain[above] - ceiling)
+        # A product below the floats is one of them at most.
+        return float(parts.sum()) * (1.0 + parts.size * U) + parts.size * 5e-324
 
     total = over(whole.reservoir) + max(over(law) for law in whole.types)
     return total * _growth(whole, n) * (1.0 + 16 * U) if total > 0.0 else 0.0
@@ -201,7 +202,7 @@ def _overshoot(whole: Family, ceiling: float, n: int) -> float:
 def _growth(family: Family, n: int) -> float:
     """Upper bound of (c + d)^(n - 1) of the masses, at least 1; infinite beyond the floats."""
     log = (n - 1) * math.log1p(max(*family.excess, 0.0)) * (1.0 + 8 * U)
-    return math.exp(log) * (1.0 + 8 * U) if log < _LARGEST_LOG else math.inf
+    return exp_or_infinite(log) * (1.0 + 8 * U)
 
 
 class _Behind:
