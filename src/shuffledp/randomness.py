@@ -165,12 +165,6 @@ class RandomSource(ABC):
             if not bool((sorted_keys[1:] == sorted_keys[:-1]).any()):
                 return order.astype(np.int64)
 
-    def categorical(self, probabilities: Floats, size: int) -> Integers:
-        """Indices drawn with the given probabilities, by inversion on 52-bit uniforms."""
-        edges = np.cumsum(np.asarray(probabilities, dtype=np.float64))
-        edges /= edges[-1]
-        return np.minimum(np.searchsorted(edges, self.unit(size), side="right"), edges.size - 1)
-
 
 class SystemSource(RandomSource):
     """The operating system's generator: the one to use for privacy."""

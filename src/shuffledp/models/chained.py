@@ -89,7 +89,7 @@ class Chained(Accountant):
         k, 2 to 1,000 and at most the users there are.
     """
 
-    one: Any
+    one: OneUser
     changed: int
 
     def __post_init__(self) -> None:
@@ -116,9 +116,10 @@ class Chained(Accountant):
 
     def with_n(self, n: int) -> Chained:
         """The same among another number of users."""
-        if not hasattr(self.one, "with_n"):
+        with_n = getattr(self.one, "with_n", None)
+        if with_n is None:
             raise NotCertified("n: wanted that of the groups, which a crowd is made of")
-        return replace(self, one=self.one.with_n(n))
+        return replace(self, one=with_n(n))
 
     @by_name
     def compose(self, *, rounds: int) -> Chained:
@@ -130,11 +131,15 @@ class Chained(Accountant):
             1 <= rounds.
         """
         rounds = _check.count("rounds", rounds, high=MOST_ROUNDS)
-        if rounds > 1 and not hasattr(self.one, "rounds"):
+        if rounds == 1:
+            return self
+        # Rounds of a crowd are another object, which has no bounds for one user in this sense.
+        compose = getattr(self.one, "compose", None) if hasattr(self.one, "rounds") else None
+        if compose is None:
             raise NotCertified(
                 f"rounds = {rounds:,}: wanted 1 where several users of a crowd change at once"
             )
-        return self if rounds == 1 else replace(self, one=self.one.compose(rounds=rounds))
+        return replace(self, one=compose(rounds=rounds))
 
     def _epsilon_at(self, delta: float) -> Bound:
         exact = self.one.together(self.changed)
@@ -265,7 +270,8 @@ class Chained(Accountant):
 
     def _words(self, one: Bound) -> tuple[str, ...]:
         """Assumptions with this relation, and those of the view itself."""
-        own = self.one.assumptions() if hasattr(self.one, "assumptions") else one.assumptions
+        asked = getattr(self.one, "assumptions", None)
+        own = one.assumptions if asked is None else asked()
         return (self.relation.sentence, *(w for w in own if w != self.one.relation.sentence))
 
 
