@@ -81,6 +81,9 @@ def round_of(
         # At each eps the least of both: the curve rests on both.
         theorem = sharper.theorem.with_step(theorem)
         assumptions += [w for w in sharper.assumptions if w not in {*assumptions, ONE_ROUND}]
+    if theorem.provenance == "published":
+        # Where the first is not narrow enough the next are asked: of those that need be trusted.
+        sides = [side for side in sides if side.theorem.serves("published")]
     if len(first.profiles) > 1:
         assumptions.append(NO_SINGLE_PAIR)
     # A value takes ten to a hundred times as long for cells: a quarter of the dots to begin with.

@@ -173,6 +173,8 @@ def _bulk(noise: Noise, at: _Free) -> tuple[Fraction, Fraction]:
     b = noise.width
     scale = float(((1 - at.kappa) / (1 - at.theta).max(arb(1e-300))).mid())
     jumps = b * b * math.log(max(float(at.start.mid()) * scale, 1.0))
+    if not math.isfinite(jumps):
+        raise NotCertified("lone-jump: its numbers leave the range of floats")
     return Fraction(-_BELOW * b), Fraction(0.5 + jumps + (_ABOVE + 0.5 / b) * b)
 
 

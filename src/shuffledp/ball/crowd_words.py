@@ -143,7 +143,8 @@ def crowd_assumptions(groups: Groups, victim: int, analysis: str) -> tuple[str, 
     """What an upper end asks a reader to believe."""
     words = (relation_of(groups[victim][0])[1], _HONEST, _SHUFFLER, _ONE_ROUND, _FIXED, _GROUPS)
     if analysis not in OF_ALL:
-        return words
+        merged = analysis != "local" and own_users(groups, victim) > groups[victim][1]
+        return (*words, _ALIKE) if merged else words
     bits = [bits_of(mechanism) for mechanism, _ in groups]
     numbers = any(one is not None and one.numbers for one in bits)
     return (*words, _ALIKE, *((_BITS_SENT,) if numbers else ()))

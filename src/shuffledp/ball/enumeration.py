@@ -25,6 +25,10 @@ def positive_part_by_enumeration(weight: Sequence[arb], gain: Sequence[arb], n: 
     """
     if len(weight) == 1:
         return arb.max(n * gain[0], arb(0)) * weight[0] ** n
+    if n == 1:
+        # There may be thousands of atoms, and below a call is made inside another for each.
+        both = zip(weight, gain, strict=True)
+        return sum((w * arb.max(g, arb(0)) for w, g in both), start=arb(0))
     # weight**c / c! for every atom: a term is n! times a product of these.
     columns = [_powers_over_factorials(w, n) for w in weight]
     zero = arb(0)

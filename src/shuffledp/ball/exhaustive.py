@@ -9,6 +9,7 @@ of mechanisms whose definition has none in particular.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise, permutations
@@ -28,6 +29,9 @@ _BITS, _BITS_OF_ONE = 128, (128, 512, 2048)
 # Coefficients of products, and differences of two laws: about a minute.
 _MOST_COEFFICIENTS = 30_000_000
 _MOST_USERS = 3_000
+# Of one data set: products of polynomials, some ten seconds, and inputs that are held by somebody,
+# of which a law is made by who hits an output (two to the number of inputs).
+_MOST_PRODUCTS, _MOST_HELD = 3_000_000, 14
 # Logarithms of deltas below that are no claims of floats.
 _LOWEST = -1000.0
 # Ends of a logarithm that are that close are those of floats.
@@ -117,10 +121,14 @@ def log_delta_of_datasets(
     if sum(count for _, count in others) != n - 1:
         raise ParameterError(f"others = {others!r}: wanted {n - 1} of them in all")
     inputs, counts = sorted({x0, x1, *(x for x, _ in others)}), dict(others)
+    if len(inputs) > _MOST_HELD:
+        raise NotCertified(f"exhaustive: at most {_MOST_HELD} inputs are looked at together")
     bracket = (-math.inf, 0.0)
     for bits in _BITS_OF_ONE:
         with ctx.workprec(bits):
             users = _Users(finite_law(mechanism, inputs), n)
+            if users.products([counts.get(x, 0) for x in inputs]) > _MOST_PRODUCTS:
+                raise NotCertified("exhaustive: too many histograms for the verifier")
             law = users.nobody
             for place, x in enumerate(inputs):
                 law = _product(law, users.power(place, counts.get(x, 0)))
@@ -173,6 +181,7 @@ class _Users:
         digits = 1
         while digits < outputs - 1 and base ** (digits + 1) <= _DEGREE:
             digits += 1
+        self._keyed = max(outputs - 1 - digits, 0)
         self.nobody: _Histogram = {0: arb_poly([1])}
         self.rows: list[_Histogram] = []
         for x in range(len(law[0].probability)):
@@ -184,6 +193,16 @@ class _Users:
                 row[key] = row[key] + term if key in row else term
             self.rows.append(row)
         self._powers = [[self.nobody] for _ in self.rows]
+
+    def products(self, counts: Sequence[int]) -> int:
+        """How many polynomials are multiplied for a data set: keys are counts of some outputs."""
+
+        def keys(users: int) -> int:
+            return math.comb(users + self._keyed, self._keyed)
+
+        found = sum(keys(c) for count in counts for c in range(count)) * (self._keyed + 1)
+        together = itertools.accumulate(counts, initial=0)
+        return found + sum(keys(m) * keys(c) for m, c in zip(together, counts, strict=False))
 
     def power(self, x: int, count: int) -> _Histogram:
         """The law of so many users who hold x."""
@@ -237,10 +256,13 @@ def all_datasets_hold(
     count, alike = finite_inputs(mechanism) or (0, False)
     # Of inputs that are all alike no two neighbouring data sets hold more than n + 1.
     inputs = min(count, n + 1) if alike else count
+    # Any law has two outputs, or there is nothing to see: what is too much even so has no law made.
+    datasets = math.comb(n - 1 + inputs - 1, inputs - 1)
+    if datasets * (n + 1) > _MOST_COEFFICIENTS or inputs * (inputs - 1) > _MOST_COEFFICIENTS:
+        raise NotCertified("exhaustive: too many data sets for the verifier")
     pairs = [(0, 1)] if alike else list(permutations(range(inputs), 2))
     with ctx.workprec(_BITS + math.ceil(1.5 * -max(min(log_claimed, 0.0), _LOWEST))):
         law = finite_law(mechanism, tuple(range(inputs)))
-        datasets = math.comb(n - 1 + inputs - 1, inputs - 1)
         work = datasets * len(pairs) * math.comb(n + len(law) - 1, len(law) - 1)
         if work > _MOST_COEFFICIENTS:
             raise NotCertified("exhaustive: too many data sets for the verifier")

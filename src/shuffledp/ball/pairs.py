@@ -38,7 +38,11 @@ def ordered_pairs(mechanism: Parameters) -> list[Pair]:
     if record.pair is not None:
         return [record.pair(mechanism)]
     if record.listed is not None:
-        return list(itertools.permutations(range(record.listed(mechanism)), 2))
+        count = record.listed(mechanism)
+        if count * (count - 1) > _MOST_PAIRS:
+            words = f"{count * (count - 1):,} ordered pairs of inputs"
+            raise NotCertified(f"{mechanism['name']}: {words}, too many to verify")
+        return list(itertools.permutations(range(count), 2))
     if record.parts is not None:
         return _of_parts(mechanism, record.parts)
     raise not_known(mechanism["name"])

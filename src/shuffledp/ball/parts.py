@@ -16,7 +16,7 @@ from typing import Any
 from shuffledp.errors import NotCertified, ParameterError
 
 from ._flint import arb
-from .outputs import Law, OutputClass, Parameters, rational_ball
+from .outputs import Law, OutputClass, Parameters, check_inputs, rational_ball
 from .ranges import DOMAIN, EPS0, SHARE, integer
 from .record import LawOf, Masses, Options, Parts, Record
 from .theorems import JOINT_PAIRS
@@ -47,18 +47,28 @@ def _exact_or_not(law: Law) -> Law:
 
 def _joint_law(mechanism: Parameters, inputs: Sequence[Any], law_of: LawOf) -> Law:
     """All parts in one report."""
-    return _exact_or_not(_joint(mechanism["randomizers"], [tuple(x) for x in inputs], law_of))
+    return _exact_or_not(_joint(mechanism["randomizers"], _records(mechanism, inputs), law_of))
+
+
+def _records(mechanism: Parameters, inputs: Sequence[Any]) -> list[tuple[Any, ...]]:
+    """Inputs that have a value for each part."""
+    count = len(mechanism["randomizers"])
+    for x in inputs:
+        if not isinstance(x, (tuple, list)) or len(x) != count:
+            raise ParameterError(f"input = {x!r}: wanted a value for each of {count} parts")
+    return [tuple(x) for x in inputs]
 
 
 def _parallel_law(mechanism: Parameters, inputs: Sequence[Any], law_of: LawOf) -> Law:
     """One of the parts, and which one."""
-    shares, rows = shares_of(mechanism["weights"]), [tuple(x) for x in inputs]
+    shares, rows = shares_of(mechanism["weights"]), _records(mechanism, inputs)
     return _exact_or_not(_parallel(mechanism["randomizers"], shares, rows, law_of))
 
 
 def _tree_law(mechanism: Parameters, inputs: Sequence[Any], law_of: LawOf) -> Law:
     """The node of one level, and which level."""
     parts, widths = tree_levels(mechanism)
+    check_inputs(tuple(inputs), mechanism["domain"])
     rows = [tuple(x // width for width in widths) for x in inputs]
     return _exact_or_not(_parallel(parts, shares_of([1.0] * len(parts)), rows, law_of))
 
@@ -76,8 +86,6 @@ def rate_of(mechanism: Parameters) -> Fraction:
 
 
 def _joint(parts: Sequence[Parameters], rows: Sequence[tuple[Any, ...]], law_of: LawOf) -> Law:
-    if any(len(row) != len(parts) for row in rows):
-        raise ParameterError(f"inputs = {rows!r}: wanted a value for each of {len(parts)} parts")
     groups: dict[str, tuple[Parameters, tuple[Any, ...], int]] = {}
     for part, column in zip(parts, zip(*rows, strict=True), strict=True):
         key = repr((sorted(part.items(), key=repr), column))
@@ -222,6 +230,9 @@ def _parallel_labels(mechanism: Parameters, options: Options, _: LawOf) -> Itera
 def _side_by_side(
     options: list[list[list[Masses]]], shares: Sequence[Fraction]
 ) -> Iterator[list[Masses]]:
+    longest = sum(max(map(len, option), default=0) for option in options)
+    if math.prod(map(len, options)) * longest > _MOST_MASSES:
+        raise NotCertified("label-stealing of so many parts side by side is not recomputed")
     by = [rational_ball(share) for share in shares]
     for chosen in itertools.product(*options):
         parts = [_shared(law, p) for law, p in zip(chosen, by, strict=True)]

@@ -91,7 +91,8 @@ def _pckv(mechanism: Parameters, inputs: tuple[Any, ...]) -> Law:
     if s > domain:
         raise ParameterError(f"s = {s!r}: wanted at most the number of keys, {domain}")
     for x in inputs:
-        if isinstance(x, bool) or x not in range(5 if domain < 2 * s and not padding else 3):
+        known = isinstance(x, int) and not isinstance(x, bool)
+        if not known or x not in range(5 if domain < 2 * s and not padding else 3):
             raise ParameterError(f"input = {x!r}: wanted 0, 1 or 2")
     keys = domain + s if padding else domain
     total = s * eps0.expm1() + 2 * keys

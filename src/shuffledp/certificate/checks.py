@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Literal
 
 from shuffledp.values.notebook import Record, Sheet, Shown
 from shuffledp.values.verdicts import headline
 
-__all__ = ["CITED", "SILENT", "Check", "Checks", "Report", "Verdict", "said"]
+__all__ = ["CITED", "SILENT", "Check", "Checks", "Report", "Verdict", "other_name", "said"]
 
 Verdict = Literal["holds", "does not hold", "undecided"]
 Report = Callable[[str], None]
@@ -69,3 +70,10 @@ class Checks(Shown, list[Check]):
 def said(holds: bool) -> Verdict:  # noqa: FBT001 (a yes or no is its whole meaning)
     """A yes or no as a verdict."""
     return "holds" if holds else "does not hold"
+
+
+def other_name(written: str, compared: str | Path | None) -> list[str]:
+    """Of files whose bytes are compared: the name that a certificate gives, if it is another."""
+    if compared is None or Path(compared).name == written:
+        return []
+    return [f"that the deployment file was called {written!r}: bytes and keys are compared"]

@@ -20,6 +20,7 @@ from shuffledp.certificate.model import (
     Source,
     Statement,
     Strict,
+    Version,
     Witness,
     checksum,
 )
@@ -110,7 +111,7 @@ class CrowdCertificate(Shown, Strict):
     """Everything that is claimed of one crowd, group by group."""
 
     format: Literal["shuffledp-crowd-certificate/1"]
-    shuffledp_version: str
+    shuffledp_version: Version
     deployment: CrowdSource
     quantity: Literal["epsilon", "delta"]
     at: NonNegative

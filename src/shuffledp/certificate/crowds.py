@@ -34,7 +34,7 @@ from shuffledp.ball.statements import (
     upper_statement,
 )
 from shuffledp.ball.steps import MOST_OTHERS, log_delta_steps
-from shuffledp.certificate.checks import Check, Checks, Report, Verdict, said
+from shuffledp.certificate.checks import Check, Checks, Report, Verdict, other_name, said
 from shuffledp.certificate.composed import compared
 from shuffledp.certificate.crowd_model import (
     CrowdCertificate,
@@ -136,7 +136,8 @@ def verify_crowd(
 
 def crowd_not_checked(certificate: CrowdCertificate, *, deployment: str | Path | None) -> list[str]:
     """What a crowd's certificate says and nobody has checked, in words."""
-    source, found = certificate.deployment, []
+    source = certificate.deployment
+    found = other_name(source.file, deployment)
     if deployment is None:
         found += [
             f"that {source.file!r} says this (--deployment FILE compares)",

@@ -86,6 +86,9 @@ def or_undecided(decide: Callable[[], tuple[Verdict, str]]) -> tuple[Verdict, st
     except ArithmeticError:
         # Numbers of a witness that nobody would write: they prove nothing.
         return "undecided", "a number of the witness leaves the range of floats"
+    except (TypeError, ValueError, RecursionError) as error:
+        # Nor does what is no witness of this mechanism, wherever that shows.
+        return "undecided", f"not to be recomputed as it is written: {type(error).__name__}"
 
 
 def shown(claim: Any) -> str:

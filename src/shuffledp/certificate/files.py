@@ -15,6 +15,7 @@ from shuffledp.errors import ParameterError, unreadable
 
 _LARGEST_FILE = 1 << 28
 _LONGEST_SHOWN = 80  # of a value in a message, as in errors.py
+_MOST_DIGITS = 400  # of a whole number: as many as the largest float has, and some
 Written = TypeVar("Written", bound=BaseModel)
 
 
@@ -51,6 +52,7 @@ def loaded(path: str | Path) -> Any:
         return json.loads(
             path.read_text(encoding="utf-8-sig"),
             parse_constant=_no_constant,
+            parse_int=_whole,
             object_pairs_hook=_unique_keys,
         )
     except (json.JSONDecodeError, _NotJSONError, RecursionError) as error:
@@ -122,10 +124,17 @@ def _no_constant(word: str) -> Any:
     raise _NotJSONError(f"{word}, wanted a finite number")
 
 
+def _whole(digits: str) -> int:
+    if len(digits) > _MOST_DIGITS:
+        words = f"a whole number of {len(digits):,} characters"
+        raise _NotJSONError(f"{words}, wanted at most {_MOST_DIGITS}")
+    return int(digits)
+
+
 def _unique_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise _NotJSONError(f"key {twice!r} is given twice")
+    found: dict[str, Any] = {}
+    for key, value in pairs:
+        if key in found:
+            raise _NotJSONError(f"key {_short(key)} is given twice")
+        found[key] = value
     return found

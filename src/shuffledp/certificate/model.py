@@ -24,14 +24,19 @@ FORMAT = "shuffledp-certificate/1"
 # With several rounds; those of one round are still written in the first format.
 FORMAT_ROUNDS = "shuffledp-certificate/2"
 
+# Places of a curve, multiples of a step that are looked at one by one; `compose` makes 384.
+_MOST_PLACES = 5000
 # Values of one round by label stealing, each of which a reader computes in a second or two.
 MOST_STOLEN = 400
 
+# Versions as PEP 440 writes them: nothing that a terminal takes for an order.
+Version = Annotated[str, Field(pattern=r"^[0-9A-Za-z.+!_-]{1,64}$")]
 Count = Annotated[int, Field(ge=1, le=10**15)]
 Held = Annotated[int, Field(ge=0, le=10**15)]
 NonNegative = Annotated[float, Field(ge=0.0)]
 Vertices = Annotated[
-    list[tuple[Annotated[int, Field(ge=0)], NonNegative]], Field(min_length=2, max_length=5000)
+    list[tuple[Annotated[int, Field(ge=0, le=_MOST_PLACES)], NonNegative]],
+    Field(min_length=2, max_length=_MOST_PLACES)
 ]
 # A value, a record of values, or a record whose attributes are records.
 Input = int | float | tuple[int | float | tuple[int | float, ...], ...]
@@ -163,7 +168,7 @@ class SumsWitness(Strict):
     others: Held | None = None
     swap: bool | None = None
     step: Annotated[float, Field(gt=0.0)] | None = None
-    values: Annotated[list[NonNegative], Field(min_length=2, max_length=5000)] | None = None
+    values: Annotated[list[NonNegative], Field(min_length=2, max_length=_MOST_PLACES)] | None = None
     vertices: Annotated[list[Vertices], Field(min_length=2, max_length=2)] | None = None
 
     @model_serializer(mode="wrap")
@@ -206,7 +211,7 @@ class ComposedWitness(Witness):
 
     basic: bool = False
     step: Annotated[float, Field(gt=0.0)] | None = None
-    values: Annotated[list[NonNegative], Field(min_length=2, max_length=5000)] | None = None
+    values: Annotated[list[NonNegative], Field(min_length=2, max_length=_MOST_PLACES)] | None = None
     vertices: Annotated[list[Vertices], Field(min_length=1, max_length=2)] | None = None
     frees: Annotated[list[Frees], Field(min_length=2, max_length=MOST_STOLEN)] | None = None
 
@@ -269,6 +274,13 @@ class Release(Strict):
     nulls: Annotated[int, Field(ge=0)] | None = None
     outside: Annotated[int, Field(ge=0)] | None = None
 
+    @model_validator(mode="after")
+    def _both_or_neither(self) -> Release:
+        if (self.nulls is None) != (self.outside is None):
+            words = f"release.nulls = {self.nulls}, release.outside = {self.outside}"
+            raise ParameterError(f"{words}: wanted both, or neither")
+        return self
+
     def left_out(self) -> str:
         """How many rows were left out and why, in words."""
         if self.nulls is None or self.outside is None:
@@ -305,7 +317,7 @@ class Certificate(Shown, Strict):
     """Everything that is claimed of one deployment; ``view`` is null where messages are seen."""
 
     format: Literal["shuffledp-certificate/1", "shuffledp-certificate/2"]
-    shuffledp_version: str
+    shuffledp_version: Version
     deployment: Source
     quantity: Literal["epsilon", "delta"]
     at: NonNegative

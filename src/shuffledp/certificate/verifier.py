@@ -13,7 +13,15 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from shuffledp.certificate.checks import CITED, SILENT, Check, Checks, Report, said
+from shuffledp.certificate.checks import (
+    CITED,
+    SILENT,
+    Check,
+    Checks,
+    Report,
+    other_name,
+    said,
+)
 from shuffledp.certificate.composed import missing_composed
 from shuffledp.certificate.crowd_model import CrowdCertificate, read_any
 from shuffledp.certificate.crowds import crowd_not_checked, verify_crowd
@@ -106,7 +114,7 @@ def not_checked(
     if isinstance(certificate, CrowdCertificate):
         return crowd_not_checked(certificate, deployment=deployment)
     source, release = certificate.deployment, certificate.release
-    found = []
+    found = other_name(source.file, deployment)
     if deployment is None:
         found += [
             f"that {source.file!r} says this (--deployment FILE compares)",
@@ -118,8 +126,12 @@ def not_checked(
             found.append("the table data: which column, and its public domain")
     if release is not None:
         found.append(f"that a run saw {release.users:,} users; {release.left_out()}")
+        if deployment is None:
+            found.append(f"that {release.declared_users:,} users were declared")
         if table_hash is None:
             found.append(f"that its table is {release.table!r} (--table FILE compares)")
+        else:
+            found.append(f"that its table was called {release.table!r}: bytes are compared")
     return [
         *found,
         f"that shuffledp {certificate.shuffledp_version} wrote it",

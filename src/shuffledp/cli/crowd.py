@@ -27,6 +27,7 @@ from shuffledp.cli.review import beside, crowd_text, print_cautions, sha256, ver
 from shuffledp.cli.text import end_text, print_json
 from shuffledp.errors import ParameterError
 from shuffledp.review import CrowdEntry, Entry, Verified, crowd_cautions, crowd_verdict
+from shuffledp.values.characters import visible
 from shuffledp.values.verdicts import headline
 
 # Significant digits.
@@ -166,7 +167,7 @@ def _print(done: Sequence[_Done], asked: Asked) -> None:
 def _print_crowd(one: _Done) -> None:
     """What each group's members get, and what it rests on."""
     deployment, source, account = one.account.deployment, one.source, one.account
-    click.echo(deployment.title)
+    click.echo(visible(deployment.title))
     click.echo(wrapped("  target      ", target_words(deployment)))
     verdict = crowd_verdict(one.certificate)
     if verdict is not None:

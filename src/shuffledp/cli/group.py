@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from shuffledp.errors import ShuffleDPError
+from shuffledp.values.characters import visible
 
 REFUSED = 2
 # What a shell makes of a process that a signal has ended: 128 and the signal's number.
@@ -153,5 +154,5 @@ def _sentence(error: click.ClickException) -> str:
 
 
 def _refuse(message: str) -> None:
-    click.echo("shuffledp: " + " ".join(message.split()), err=True)
+    click.echo("shuffledp: " + visible(" ".join(message.split())), err=True)
     sys.exit(REFUSED)

@@ -21,6 +21,7 @@ from shuffledp.cli.folder import (
 from shuffledp.cli.progress import progress, teller
 from shuffledp.cli.text import print_json
 from shuffledp.planner import Curves, Plan, errors_over_n
+from shuffledp.values.characters import visible
 
 _FACTORS, _FEW = (0.01, 0.1, 10.0), (0.1, 10.0)
 # For the errors at other n: a calibration begun is finished, and a plan with its figure is to take
@@ -87,7 +88,7 @@ def plan(file: str, out: str | None, figure: str, as_json: bool) -> None:
     if as_json:
         print_json(found.to_dict())
         return
-    click.echo(loaded.content.title)
+    click.echo(visible(loaded.content.title))
     click.echo(str(found))
     _say_written(directory, writers)
 

@@ -16,6 +16,8 @@ from typing import Protocol
 
 import click
 
+from shuffledp.values.characters import visible
+
 # Seconds after which a line is due: what takes longer than a second is not silent.
 _DUE = (1.0, *(5.0 * k for k in range(1, 12)))
 # Then every so many seconds: an hour's log has 130 lines.
@@ -58,10 +60,10 @@ class _Current:
     """The message, written by the one who works and read by the one who shows."""
 
     def __init__(self, message: str) -> None:
-        self.message = message
+        self.message = visible(message)
 
     def update(self, message: str) -> None:
-        self.message = message
+        self.message = visible(message)
 
 
 def _quiet() -> bool:

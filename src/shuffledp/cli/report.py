@@ -20,6 +20,7 @@ from shuffledp.bound import Bound, outward, width_words
 from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.text import end_text
 from shuffledp.review import verdict_of
+from shuffledp.values.characters import visible
 from shuffledp.values.verdicts import headline
 
 _WIDTH = 80
@@ -29,7 +30,7 @@ _COLOUR = {"holds": "green", "does not hold": "bold red", "undecided": "yellow"}
 def print_account(source: Any, account: Any, certificate: Any) -> None:
     """Print the table of one deployment and what it rests on."""
     deployment = account.deployment
-    click.echo(deployment.title)
+    click.echo(visible(deployment.title))
     click.echo(wrapped("  randomizer  ", mechanism_label(deployment.randomizer)))
     if certificate.view is not None:
         click.echo(wrapped("  view        ", certificate.view.words))
@@ -90,7 +91,7 @@ def print_comparison(accounts: Sequence[Any]) -> None:
         ]
         target = account.deployment.target
         fixed = "delta" if target.quantity == "epsilon" else "eps"
-        lines = textwrap.wrap(account.deployment.title, 28)
+        lines = textwrap.wrap(visible(account.deployment.title), 28)
         rows.append([lines[0], f"{fixed} {exact(target.value)}", *cells])
         rows += [[line, "", "", "", ""] for line in lines[1:]]
     print_columns(rows, left={0})
@@ -107,14 +108,14 @@ def print_written(paths: Sequence[Path]) -> None:
 
 def print_checks(file: str, checks: Sequence[Any], left: Sequence[str]) -> None:
     """Print every check and its verdict, what was not checked, and a line for the exit status."""
-    click.echo(f"{file}")
+    click.echo(visible(file))
     scenario = None
     for check in checks:
         if check.scenario != scenario:
             scenario = check.scenario
             click.echo(scenario)
         mark = Text(f"  {check.verdict:13}  ", style=_COLOUR[check.verdict])
-        mark.append(check.claim, style="default")
+        mark.append(visible(check.claim), style="default")
         _print(mark)
         click.echo(wrapped(" " * 19, check.how))
     click.echo("not checked")
@@ -131,7 +132,7 @@ def print_verdicts(files: Sequence[str], every: Sequence[Sequence[Any]]) -> None
     """A line for each certificate, after all of them."""
     click.echo()
     for file, checks in zip(files, every, strict=True):
-        click.echo(f"{file}: {headline([check.verdict for check in checks])}")
+        click.echo(f"{visible(file)}: {headline([check.verdict for check in checks])}")
 
 
 def _print_local(account: Any) -> None:
@@ -200,10 +201,10 @@ def once(items: Any) -> list[Any]:
 
 
 def wrapped(start: str, words: str, *, hang: int | None = None) -> str:
-    """Lines of the terminal's width; those after the first are indented."""
+    """Lines of the terminal's width; those after the first are indented, nothing is hidden."""
     indent = " " * (len(start) if hang is None else hang)
     return textwrap.fill(
-        words,
+        visible(words.replace("\n", " ")),
         _WIDTH,
         initial_indent=start,
         subsequent_indent=indent,

@@ -36,7 +36,8 @@ from shuffledp.values.work import Beside
 
 U = UNIT_ROUNDOFF
 RelationLike = Relation | str
-_LARGEST_MU = 100.0
+# The square of the least is in the range of floats, the last thousand binades left out.
+_LARGEST_MU, _LEAST_MU = 100.0, 1e-100
 _GAUSSIAN = (
     "Gaussian noise of standard deviation {} on a sum with sensitivity {} (L2) between {} "
     "neighbours; real numbers, not floats"
@@ -58,14 +59,15 @@ def gaussian(
     sigma : float
         Standard deviation of the noise, in the units of the sum.
     sensitivity : float
-        How much (L2 norm) the sum can change between neighbours; sensitivity/sigma <= 100.
+        How much (L2 norm) the sum can change between neighbours; sensitivity/sigma from
+        1e-100 to 100.
     relation : str or Relation
         The neighbouring relation the sensitivity is for.
     """
     said = _relation(relation)
     sigma = _check.positive("sigma", sigma, high=1e100)
     sensitivity = _check.positive("sensitivity", sensitivity, high=1e100)
-    mu = _check.positive("sensitivity/sigma", sensitivity / sigma, high=_LARGEST_MU)
+    mu = _check.real("sensitivity/sigma", sensitivity / sigma, low=_LEAST_MU, high=_LARGEST_MU)
     # The quotient is rounded: outward for the curve above, inward for the one below.
     above, below = GaussianCurve(mu * (1.0 + 4 * U)), GaussianCurve(mu * (1.0 - 4 * U))
 

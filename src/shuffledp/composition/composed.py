@@ -42,6 +42,8 @@ TRADEOFF_POINTS = 61
 # what delta = 1e-12 takes, and so many on from there to next to the pure guarantee.
 MU_SHARES, MU_BEYOND, _NEARLY = np.array([0.0, 0.05, 0.15, 0.3, 0.5, 0.8]), 5, 0.95
 RHO_ORDERS = (2.0, 8.0, 32.0, 128.0)
+# Pure guarantees below it have a square that says all; curves would have no digits.
+_TINY = 1e-150
 # Log odds beyond this overflow; a posterior below e^-700 may be said to be that.
 _FARTHEST = 700.0
 
@@ -76,7 +78,7 @@ class Composed(Rounds):
         order = _check.real("order", order, low=1.0 + 1e-9, high=LARGEST_ORDER)
         low, high = self._renyi(order)
         cap = self.eps0
-        upper = self._upper_theorem(capped=high >= cap)
+        upper = self._upper_theorem(capped=cap <= high and math.isfinite(cap))
         ends = Ends(low, min(high, cap), None, {})
         return self._bound("renyi", ends, {"order": order}, upper=_through(upper))
 
@@ -88,7 +90,10 @@ class Composed(Rounds):
     def zcdp(self) -> Bound:
         """The least rho with Renyi divergence <= rho A at every order A > 1 (Bun, Steinke 2016)."""
         pure = self.eps0
-        if math.isfinite(pure):
+        if pure < _TINY:
+            # As every mechanism of this pure guarantee; its square is among the last floats.
+            high, order = math.nextafter(0.5 * pure * pure, math.inf) if pure > 0.0 else 0.0, 8.0
+        elif math.isfinite(pure):
             high, order = best_rho(
                 lambda A: min(_upper_of(self._renyi_sides(A)), pure), pure=pure, rtol=RHO_RTOL
             )
@@ -112,7 +117,7 @@ class Composed(Rounds):
             Type I error, 0 < alpha < 1.
         """
         alpha = _check.open_unit("alpha", alpha)
-        reach = min(self.eps0, self._reach())
+        reach = min(self.eps0, self._reach(), LARGEST_EPSILON)
         low = guaranteed(alpha, lambda eps: self.log_delta(eps, lower=False).high, reach)
         high, witness = self._attained(alpha)
         ends = Ends(low, high, None, witness)
@@ -134,7 +139,7 @@ class Composed(Rounds):
         Parameters
         ----------
         slack : float
-            0 <= slack < 1: delta(eps) <= delta_mu(eps) + slack. What makes mu large otherwise is
+            0 <= slack <= 0.5: delta(eps) <= delta_mu(eps) + slack. What makes mu large otherwise is
             often a delta like 1e-1000.
         """
         slack = _check.real("slack", slack, low=0.0, high=0.5)
@@ -187,7 +192,7 @@ class Composed(Rounds):
         log_odds = least_loss(
             lambda eps: self.log_delta(eps, lower=False).high,
             math.log(failure),
-            start=self.epsilon(delta=0.1 * failure).upper,
+            start=self.epsilon(delta=max(0.1 * failure, math.ulp(0.0))).upper,
             pure=self.eps0,
         )
         terms = (math.log(prior), -math.log1p(-prior), log_odds)

@@ -29,6 +29,8 @@ _LOOSEST = 0.3
 # Of the width asked for: what is left to bounds of the tail may take this part of it.
 _LEFT_OUT = 0.05
 _HALVINGS = 6
+# Below it moments less one are among the last floats, or would be when divided by an order of 1e6.
+_TINY_EXCESS = -680.0
 # Panels that add less than this part of what the worst one adds wait until that is halved.
 _LEAST_PART = 0.02
 # Orders (A + t)/A at which a tail is tried: their best is within a few per cent of all t's.
@@ -193,6 +195,11 @@ def renyi_of(excess: float, order: float, *, up: bool) -> float:
     """log(1 + e^excess)/(order - 1), rounded outward."""
     if excess == -math.inf:
         return 0.0
+    if excess < _TINY_EXCESS:
+        # log(1 + x) = x to 1e-300 of it; among the last floats an exponential is off by one.
+        value = math.exp(excess - math.log(order - 1.0))
+        off = 1e-12 * value + 2.0 * math.ulp(0.0)
+        return value + off if up else max(value - off, 0.0)
     value = excess + math.log1p(math.exp(-excess)) if excess > 0.0 else math.log1p(math.exp(excess))
     value = value / (order - 1.0)
     return value * (1.0 + 16 * U) if up else value * (1.0 - 16 * U)

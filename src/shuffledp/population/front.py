@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -120,14 +121,14 @@ class Crowd(Accountant):
 
     def _epsilon(self, delta: float) -> Bound:
         members = [self._member(k) for k in self._asked()]
-        upper = _largest([one.upper_epsilon(delta) for one in members])
+        upper = _of_every_group([one.upper_epsilon(delta) for one in members])
         lower = _largest([one.lower_epsilon(delta) for one in members])
         ends = Ends(lower, upper, {"delta": delta, "n": self.n}, self.relation)
         return ends.bound("epsilon", (lower.value, upper.value), wanted=self.rtol)
 
     def _delta(self, epsilon: float) -> Bound:
         members = [self._member(k) for k in self._asked()]
-        upper = _largest([one.upper_log_delta(epsilon) for one in members])
+        upper = _of_every_group([one.upper_log_delta(epsilon) for one in members])
         lower = _largest([one.lower_log_delta(epsilon) for one in members])
         ends = Ends(lower, upper, {"epsilon": epsilon, "n": self.n}, self.relation)
         return ends.bound(
@@ -234,7 +235,7 @@ class Crowd(Accountant):
     def upper_theorem_at(self, epsilon: float) -> Theorem | None:
         """What one user's upper end at this eps rests on."""
         members = [self._member(k) for k in self._asked()]
-        return _largest([one.upper_log_delta(epsilon) for one in members]).theorem
+        return _of_every_group([one.upper_log_delta(epsilon) for one in members]).theorem
 
     def assumptions(self) -> tuple[str, ...]:
         """What upper ends of any group asked about take for granted, by whatever analysis."""
@@ -266,6 +267,16 @@ class Crowd(Accountant):
 
 def _largest(found: Sequence[Found]) -> Found:
     return max(found, key=lambda one: one.value)
+
+
+def _of_every_group(found: Sequence[Found]) -> Found:
+    """The largest upper end, with what all of them rest on: without it another may be larger."""
+    worst = _largest(found)
+    order = [worst, *(one for one in found if one is not worst)]
+    words = dict.fromkeys(said for one in order for said in one.assumptions)
+    theorems = list(dict.fromkeys(one.theorem for one in order if one.theorem is not None))
+    theorem = None if worst.theorem is None else functools.reduce(Theorem.with_step, theorems)
+    return replace(worst, theorem=theorem, assumptions=tuple(words))
 
 
 _WORK: Beside[Crowd, Answers] = Beside(lambda _: Answers())

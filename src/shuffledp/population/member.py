@@ -70,8 +70,9 @@ class Member:
         self.n = sum(count for _, count in groups)
         mechanism = groups[victim][0]
         self.mechanism, self.eps0 = mechanism, float(mechanism.eps0)
-        # Groups with the same mechanism are one.
+        # Groups with the same mechanism are one, if nothing tells their reports apart.
         own = sum(count for other, count in self.groups if other == mechanism)
+        self._merged = own > groups[victim][1]
         self.own = Shuffled(mechanism, own, self.rtol, self.trust)
         self.alone = own == self.n
         self.table = self._table()
@@ -98,6 +99,11 @@ class Member:
             GROUPS,
             *dict.fromkeys(own),
         )
+
+    @property
+    def _words_of_own(self) -> tuple[str, ...]:
+        """The same of ends that rest on all users of the mechanism, of several groups perhaps."""
+        return (*self.words, *((ALIKE,) if self._merged else ()))
 
     @property
     def words_of_all(self) -> tuple[str, ...]:
@@ -157,12 +163,13 @@ class Member:
         if theorem is not None and theorem != theorems.LOCAL and not self.alone:
             theorem = theorem.with_step(theorems.OWN_GROUP)
             witness |= {"group": self.victim, "n": self.own.n}
+        witness = witness or {"analysis": "local"}
         return Found(
             -math.inf if value is None else value,
             theorem,
             bound.upper_width,
-            witness or {"analysis": "local"},
-            self.words,
+            witness,
+            self.words if witness.get("analysis") == "local" else self._words_of_own,
         )
 
     def _blankets(self) -> list[PairProfile]:
@@ -243,9 +250,10 @@ class Member:
         """One round of a composition: curves that hold at every eps, no lower end."""
         own = self.own.as_round()
         if self.alone:
-            return own
+            alike = (ALIKE,) if self._merged else ()
+            return replace(own, assumptions=(*own.assumptions, *alike))
         theorem = own.upper_theorem
-        assumptions = [words for words in self.words if words != ONE_ROUND]
+        assumptions = [words for words in self._words_of_own if words != ONE_ROUND]
         return replace(
             own,
             label=f"crowd, group {self.victim}",

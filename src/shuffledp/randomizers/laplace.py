@@ -19,7 +19,14 @@ from shuffledp.randomizers.chords import IntervalDensity, LaplaceChords
 from shuffledp.randomizers.interval import interval_input
 from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.means import MeanRandomizer
-from shuffledp.randomizers.noise import bits_for, laplace_cells, laplace_reach, step_of, to_lattice
+from shuffledp.randomizers.noise import (
+    bits_for,
+    laplace_cells,
+    laplace_reach,
+    scales_between,
+    step_of,
+    to_lattice,
+)
 from shuffledp.randomizers.values import blocks, real_values
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import END_POINTS, SPANNING_TRIPLES, TWO_INPUTS
@@ -65,7 +72,7 @@ class Laplace(MeanRandomizer):
 
     @classmethod
     def from_scale(cls, scale: float, *, low: float = 0.0, high: float = 1.0) -> Laplace:
-        """The mechanism whose noise has this scale: eps0 = (high - low)/scale.
+        """The mechanism whose noise has this scale: eps0 = (high - low)/scale, rounded up.
 
         Parameters
         ----------
@@ -76,7 +83,7 @@ class Laplace(MeanRandomizer):
         """
         scale = _check.positive("scale", scale)
         ends = cls(eps0=1.0, low=low, high=high)
-        return cls(eps0=(ends.high - ends.low) / scale, low=ends.low, high=ends.high)
+        return cls(eps0=scales_between(ends.low, ends.high, scale), low=ends.low, high=ends.high)
 
     def variance(self, frequency: float = 0.0) -> float:
         """2 ((high - low)/eps0)^2 for every input; the lattice adds less than 2^-60 of it."""

@@ -22,7 +22,7 @@ from shuffledp.randomizers.laplace import FINER as LAPLACE_FINER
 from shuffledp.randomizers.laplace import LEAST_EPS0, Laplace, _cell_edges
 from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.means import Floats, MeanRandomizer
-from shuffledp.randomizers.noise import bits_for
+from shuffledp.randomizers.noise import bits_for, scales_between
 from shuffledp.randomizers.values import real_values
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import METRIC_ENVELOPE
@@ -97,8 +97,8 @@ class MetricLaplace(MeanRandomizer):
 
     @property
     def eps0(self) -> float:
-        """(high - low)/scale: pure privacy of any two values, neighbours or not."""
-        return (self.high - self.low) / self.scale
+        """(high - low)/scale, rounded up: pure privacy of any two values, neighbours or not."""
+        return scales_between(self.low, self.high, self.scale)
 
     @property
     def reach(self) -> float:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -36,6 +37,16 @@ FARTHEST = 890.0
 FARTHEST_NORMAL = 43
 # Error of e^(-x (2k + x)/2) in floats, x from the high digits of its words: far below this.
 _DOUBT = 2.0**-44
+
+
+def scales_between(low: float, high: float, scale: float) -> float:
+    """(high - low)/scale, rounded up: an exponent that bounds a ratio of densities is no less."""
+    found = (high - low) / scale
+    if not math.isfinite(found):
+        return found
+    exact = (Fraction(high) - Fraction(low)) / Fraction(scale)
+    found = exact.numerator / exact.denominator
+    return found if Fraction(found) >= exact else math.nextafter(found, math.inf)
 
 
 def to_lattice(place: Floats, points: int, source: RandomSource) -> Integers:

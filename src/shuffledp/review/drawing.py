@@ -12,7 +12,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from shuffledp.review.characters import visible
+from shuffledp.values.characters import visible
 
 # In units of the drawing; the page scales it.
 WIDTH, _PLOT_HEIGHT = 680, 300

@@ -26,7 +26,7 @@ from shuffledp.review.blocks import (
     Table,
     Terms,
 )
-from shuffledp.review.characters import visible
+from shuffledp.values.characters import visible
 
 _PAGE = Template(
     """<!DOCTYPE html>

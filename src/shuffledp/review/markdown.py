@@ -23,7 +23,7 @@ from shuffledp.review.blocks import (
     Table,
     Terms,
 )
-from shuffledp.review.characters import visible
+from shuffledp.values.characters import visible
 
 # What means something inside a line of CommonMark, of its tables, or of formulas on some sites; a
 # backslash before any of it makes it a letter. Links need brackets, tags and addresses "<".

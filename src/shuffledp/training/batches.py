@@ -23,7 +23,7 @@ from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian
 from shuffledp.reductions import dataset_pair
 from shuffledp.training.one_epoch import OneEpoch
-from shuffledp.training.shuffled import EpochCurve
+from shuffledp.training.shuffled import EpochCurve, checked_noise
 from shuffledp.values.work import Answers, Beside
 
 U = UNIT_ROUNDOFF
@@ -34,8 +34,6 @@ _Groups = tuple[tuple[Source, ...], ...]
 
 # Quotients of two floats, and one more rounding of whatever is made of them.
 _ROUNDED = 8 * U
-# Noise below this share of the norm hides nothing that floats could tell from pure loss.
-_LEAST_NOISE = 0.04
 _MOST_STEPS = 10**9
 # A value of the curve of balls and bins takes cells, a quarter of a second: an eighth of the dots,
 # and eps to what these give, in tens of seconds. Others' curves are formulas.
@@ -377,10 +375,7 @@ def batched(
     trust: Trust,
 ) -> BatchedSGD:
     """A checked ``BatchedSGD``; the arguments are those of ``sgd``."""
-    clip = _check.positive("clip", clip, high=1e100)
-    noise = _check.positive("noise", noise, high=1e100)
-    if not clip * _LEAST_NOISE <= noise:
-        raise rejected("noise", noise, f"at least clip/25 = {clip * _LEAST_NOISE:g}")
+    noise, clip = checked_noise(noise, clip)
     n = _check.count("n", n)
     batch = _check.count("batch", batch, high=n)
     found = relation if isinstance(relation, Relation) else relation_named(relation)

@@ -11,7 +11,7 @@ from shuffledp._check import Trust
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import Relation
 from shuffledp.training.batches import SAMPLERS, BatchedSGD, Sampler, batched
-from shuffledp.training.shuffled import ShuffledSGD
+from shuffledp.training.shuffled import ShuffledSGD, checked_noise
 from shuffledp.values.described import by_name
 
 
@@ -73,9 +73,9 @@ def sgd(
         Users (examples), 1 <= n <= 1e15.
     noise : float
         Standard deviation of the noise on every gradient, or with a sampler on every batch's sum,
-        in the gradient's units; at least clip/25.
+        in the gradient's units; clip/25 to 1e100 clip.
     clip : float
-        L2 norm every gradient is clipped to.
+        L2 norm every gradient is clipped to, 1e-100 to 1e100.
     epochs : int
         Passes over the data.
     batch : int
@@ -132,10 +132,7 @@ def sgd(
         raise rejected(
             "sampler", sampler, "a sampler, for per_epoch and relation to mean something"
         )
-    clip = _check.positive("clip", clip, high=1e100)
-    noise = _check.positive("noise", noise, high=1e100)
-    if not clip / noise <= 25.0:
-        raise rejected("noise", noise, f"at least clip/25 = {clip / 25.0:g}")
+    noise, clip = checked_noise(noise, clip)
     n = _check.count("n", n)
     batch = _check.count("batch", batch, high=n)
     if not isinstance(lower, bool):
@@ -193,7 +190,7 @@ def sgd_noise(
     rtol = _check.real("rtol", rtol, low=1e-6, high=0.1)
 
     # Noise as large as the norm is a valid start; the other arguments are checked with it.
-    clip = _check.positive("clip", clip, high=1e90)
+    clip = _check.real("clip", clip, low=1e-100, high=1e90)
     first = batched(
         sampler=_sampler(sampler),
         n=n,
@@ -219,7 +216,7 @@ def sgd_noise(
     if low < clip and run(low).bound.upper <= epsilon:
         return run(low)
     while high > low * (1.0 + rtol):
-        middle = math.sqrt(low * high)
+        middle = math.sqrt(low) * math.sqrt(high)
         if run(middle).bound.upper <= epsilon:
             high = middle
         else:

@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from shuffledp import closed_forms, theorems
+from shuffledp import _check, closed_forms, theorems
 from shuffledp._check import Trust, exact
 from shuffledp.bound import Bound
 from shuffledp.composition import Candidate, Composed, Round, central, compose
 from shuffledp.composition.gaussian import GaussianCurve, error_of_log, log_delta_gaussian
 from shuffledp.divergence import LOOSE, PairProfile
-from shuffledp.errors import NotCertified
+from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.numerics import LogInterval, log_add
 from shuffledp.pair import UNIT_ROUNDOFF
@@ -22,6 +22,9 @@ from shuffledp.values.work import Answers, Beside
 
 U = UNIT_ROUNDOFF
 
+# Noise below this share of the norm hides nothing that floats could tell from pure loss; with more
+# than that many norms squares of eps are among the last floats.
+_LEAST_NOISE, _LARGEST_NOISE = 0.04, 1e100
 # A clone is rarer than e^-60 with a larger one: it hides nobody.
 _LARGEST_EPS0 = 60.0
 # log of n delta0 of the local guarantees that are tried.
@@ -43,6 +46,17 @@ _ADAPTIVE = (
     "the point at which a gradient is taken may depend on all noisy gradients before it; all of "
     "them may be published"
 )
+
+
+def checked_noise(noise: Any, clip: Any) -> tuple[float, float]:
+    """Noise and clipping norm as floats whose quotient, and its square, are in range."""
+    clip = _check.real("clip", clip, low=1e-100, high=1e100)
+    noise = _check.positive("noise", noise, high=1e100)
+    if not clip * _LEAST_NOISE <= noise:
+        raise rejected("noise", noise, f"at least clip/25 = {clip * _LEAST_NOISE:g}")
+    if not noise <= _LARGEST_NOISE * clip:
+        raise rejected("noise", noise, f"at most {_LARGEST_NOISE:g} times clip")
+    return noise, clip
 
 
 class EpochCurve:

@@ -12,8 +12,8 @@ _HIDDEN = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 def visible(words: str) -> str:
     """Control characters and those that turn the direction of what follows, as their numbers.
 
-    A title comes from a file that somebody else may have written: it must not reorder or hide
-    what stands beside it.
+    Words of a file that somebody else may have written must not reorder or hide what stands beside
+    them, nor tell a terminal to.
     """
     return "".join(
         f"[U+{ord(c):04X}]" if unicodedata.category(c) in _HIDDEN and c not in _JOINERS else c
