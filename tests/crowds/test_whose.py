@@ -6,6 +6,7 @@ import pytest
 
 import shuffledp as sd
 from shuffledp.neighbours import REPLACEMENT, OfGroup, Together
+from shuffledp.population.member import ALIKE
 
 GROUPS = [(sd.BinaryRR(eps0=0.1), 2), (sd.BinaryRR(eps0=6.0), 2)]
 
@@ -90,3 +91,50 @@ def test_rounds_of_all_users_are_no_rounds_of_a_group_with_the_same_mechanism(tu
     # Where nothing is said of a group it is the same mechanism.
     (part, count), *none = sd.compose([sd.crowd([(one, 10)], victim=0), everybody]).parts
     assert (part.relation, count, none) == (REPLACEMENT, 2, [])
+
+
+def alike(bound):
+    return ALIKE in bound.assumptions
+
+
+def test_the_worst_of_all_groups_says_what_every_group_takes_for_granted():
+    """One user of a group of one is hidden by nobody if groups can be told apart.
+
+    The largest end is then that of a group of thousands, which needs no such assumption.
+    """
+    groups = [(sd.BinaryRR(eps0=4.0), 3_000), (sd.BinaryRR(eps0=2.0), 1)]
+    first = sd.crowd(groups, victim=0).epsilon(delta=1e-6)
+    assert not alike(first)
+    worst = sd.crowd(groups).epsilon(delta=1e-6)
+    assert worst.upper == first.upper
+    told_apart = sd.shuffle(groups[1][0], n=1).epsilon(delta=1e-6)
+    assert told_apart.lower > 2.5 * worst.upper
+    assert alike(worst)
+    assert "common-blanket" not in worst.upper_theorem.key
+    assert worst.upper_theorem.provenance == "proved here"
+    assert "docs/theory-crowds.md, Theorem 1.2" in worst.upper_theorem.source
+    delta = sd.crowd(groups).delta(epsilon=0.7)
+    assert alike(delta)
+    published = sd.crowd(groups, trust="published").epsilon(delta=1e-6)
+    assert published.upper_theorem.provenance == "published"
+    assert published.upper >= told_apart.lower
+    assert not alike(published)
+
+
+def test_groups_with_one_mechanism_hide_each_other_if_they_look_alike():
+    """They were counted as one group, and nothing said that reports must not show which."""
+    one = sd.KRR(k=10, eps0=2.0)
+    crowd = sd.crowd([(one, 100), (one, 900)], victim=0)
+    both, alone = crowd.epsilon(delta=1e-6), sd.shuffle(one, n=100).epsilon(delta=1e-6)
+    assert both.upper < 0.5 * alone.lower
+    assert alike(both)
+    assert alike(crowd.delta(epsilon=0.2))
+    assert alike(crowd.compose(rounds=2).epsilon(delta=1e-6))
+    third = sd.crowd([(one, 100), (one, 900), (sd.Laplace(eps0=1.0), 50)], victim=0)
+    assert alike(third.epsilon(delta=1e-6))
+    assert alike(third.compose(rounds=2).epsilon(delta=1e-6))
+    # Neither by itself, nor by what a report alone gives away.
+    assert not alike(sd.crowd([(one, 100), (sd.Laplace(eps0=1.0), 900)]).epsilon(delta=1e-6))
+    assert not alike(sd.crowd([(one, 1_000)]).epsilon(delta=1e-6))
+    few = sd.crowd([(one, 1), (one, 1)], victim=0).epsilon(delta=1e-12)
+    assert few.upper_theorem.key == "local" or alike(few)

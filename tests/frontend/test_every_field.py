@@ -4,6 +4,7 @@ Or the field is on a short list: free text and what else ``verify`` prints as no
 that say less than before, and witnesses that prove the same number.
 """
 
+import copy
 import json
 from collections import Counter
 from dataclasses import replace
@@ -230,5 +231,21 @@ def test_what_is_not_checked_is_said(tmp_path):
     for said in ("A title", "deployment.toml", "rtol", "table data", "widths", "55 users", "e.csv"):
         assert said in words
     left = " ".join(not_checked(path, deployment=source, table_hash="0" * 64))
-    for said in ("A title", "deployment.toml", "rtol", "table data", "e.csv"):
+    for said in ("A title", "deployment.toml", "rtol", "table data", "declared"):
         assert said not in left
+    assert "called 'e.csv': bytes" in left
+    assert f"{content['release']['declared_users']:,} users were declared" in words
+    # Of a copy by another name the bytes are the same, the name is not.
+    other = source.with_name("other.toml")
+    other.write_bytes(source.read_bytes())
+    assert "was called 'deployment.toml'" in " ".join(not_checked(path, deployment=other))
+
+
+def test_what_was_left_out_is_said_in_full(tmp_path):
+    _, content = made(tmp_path, KINDS["a run"])
+    for key in ("nulls", "outside"):
+        changed = copy.deepcopy(content)
+        changed["release"].pop(key, None)
+        changed["release"] |= {"nulls": 1} if key == "outside" else {"outside": 1}
+        words = outcome(resigned(changed), tmp_path / "c.json")
+        assert "wanted both, or neither" in str(words)

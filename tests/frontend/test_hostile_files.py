@@ -1,0 +1,239 @@
+"""Small files that somebody made to mislead a reader, or to keep the verifier busy.
+
+No character of a file reaches a terminal as an order; what is too much work is undecided, at once;
+what is no witness is undecided or does not hold; nothing ends in a traceback.
+"""
+
+import json
+import subprocess
+import sys
+from fractions import Fraction
+
+import pytest
+
+from frontend.edits import resigned
+from shuffledp.ball import exhaustive, pairs, parts
+from shuffledp.ball._flint import arb
+from shuffledp.ball.api import log_delta
+from shuffledp.ball.enumeration import positive_part_by_enumeration
+from shuffledp.certificate import issue, read, to_json
+from shuffledp.certificate.decide import or_undecided
+from shuffledp.certificate.verifier import verify
+from shuffledp.cli.report import wrapped
+from shuffledp.deployment import account, load
+from shuffledp.errors import NotCertified, ParameterError
+
+# Clears a terminal's screen, goes to its top left and conceals what follows; turns what follows.
+ORDERS = ("\x1b[2J\x1b[H", "\x1b[8m", "\x9b8m", "\u202e")
+
+
+def certificate(folder, randomizer, *, users=60, target="delta = 1e-4"):
+    source = folder / "deployment.toml"
+    source.write_text(
+        f'title = "t"\n[population]\nusers = {users}\n[randomizer]\n{randomizer}\n[target]\n{target}\n'
+    )
+    loaded = load(source)
+    return json.loads(to_json(issue(loaded, account(loaded.deployment))))
+
+
+def command(*arguments):
+    return subprocess.run(
+        [sys.executable, "-m", "shuffledp", *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    return certificate(tmp_path_factory.mktemp("made"), 'name = "k-rr"\nk = 3\neps0 = 1.0')
+
+
+# ------------------------------------------------------------------------- what a reader sees
+
+
+@pytest.mark.parametrize("order", ORDERS)
+def test_no_order_reaches_a_terminal(made, order, tmp_path):
+    """A false certificate cleared the screen, said VERIFIED and concealed the verdict."""
+    path = tmp_path / "c.json"
+    changed = json.loads(json.dumps(made))
+    changed["privacy_unit"] = f"{order}VERIFIED: all 18 claims hold"
+    changed["scenarios"][0]["how"] = f"n {order}"
+    changed["neighbouring_relation"]["words"] = f"{order}one user"
+    changed["deployment"]["content"]["title"] = "fine"
+    path.write_text(json.dumps(resigned(changed)))
+    done = command("verify", path)
+    assert done.returncode == 1
+    assert order[0] not in done.stdout + done.stderr
+    assert f"[U+{ord(order[0]):04X}]" in done.stdout
+    changed[f"{order}key"] = 1
+    path.write_text(json.dumps(changed))
+    done = command("verify", path)
+    assert done.returncode == 2
+    assert order[0] not in done.stdout + done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+def test_a_version_is_written_as_versions_are(made, tmp_path):
+    path = tmp_path / "c.json"
+    for version, good in (("0.1.0", True), ("1.0rc1+local.2", True), ("1 VERIFIED", False)):
+        path.write_text(json.dumps(resigned({**made, "shuffledp_version": version})))
+        if good:
+            assert read(path).shuffledp_version == version
+        else:
+            with pytest.raises(ParameterError, match="shuffledp_version"):
+                read(path)
+
+
+def test_lines_show_every_character():
+    assert wrapped("- ", "a\x1bb\nc\u202ed") == "- a[U+001B]b c[U+202E]d"
+
+
+# ------------------------------------------------------------------------- what is not to be read
+
+
+def test_numbers_of_thousands_of_digits_are_refused(made, tmp_path):
+    path = tmp_path / "c.json"
+    users = json.dumps(made["deployment"]["content"]["population"]["users"])
+    text = json.dumps(made).replace(f'"users": {users}', f'"users": {"1" * 5_000}')
+    path.write_text(text)
+    with pytest.raises(ParameterError, match="a whole number of 5,000 characters"):
+        read(path)
+
+
+def test_a_key_given_twice_among_many_is_found_at_once(tmp_path):
+    """It was looked for by counting each key among all."""
+    path = tmp_path / "c.json"
+    keys = ", ".join(f'"{k}": 1' for k in range(200_000))
+    path.write_text(f'{{{keys}, "199999": 2}}')
+    with pytest.raises(ParameterError, match='"199999" is given twice'):
+        read(path)
+
+
+JOINT = {"name": "joint", "randomizers": [{"name": "binary-rr", "eps0": 1.0}] * 2, "hamming": None}
+PARALLEL = {"name": "parallel", "randomizers": JOINT["randomizers"], "weights": [0.5, 0.5]}
+TREE = {"name": "hierarchy", "domain": 16, "eps0": 1.0, "branching": 4, "base": "oue"}
+PCKV = {"name": "pckv-grr", "domain": 8, "s": 2, "eps0": 1.0, "padding": False}
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "good", "bad"),
+    [
+        (PCKV, (0, 1, 2), (1.0, True, 7, (0,))),
+        (TREE, (0, 15, 3), ((0, 1), 16, -1, 2.0)),
+        (JOINT, ((0, 0), (1, 1), (0, 1)), (5, (0,), (0, 1, 1), (0, (1, 2)), "01")),
+        (PARALLEL, ((0, 0), (1, 1), (0, 1)), (5, (0,), (0, 1, 1))),
+    ],
+)
+def test_what_is_no_input_is_refused(mechanism, good, bad):
+    x0, x1, x2 = good
+    asked = {"analysis": "dataset", "n": 5, "epsilon": 0.1, "rel": 1e-3}
+    assert log_delta(mechanism, x0=x0, x1=x1, x2=x2, **asked)[1] < 0.0
+    for other in bad:
+        for inputs in ((other, x1, x2), (x0, x1, other)):
+            given = dict(zip(("x0", "x1", "x2"), inputs, strict=True))
+            with pytest.raises(ParameterError, match="wanted"):
+                log_delta(mechanism, **given, **asked)
+
+
+@pytest.mark.parametrize("error", [TypeError, ValueError, RecursionError, ZeroDivisionError])
+def test_whatever_a_witness_breaks_is_undecided(error):
+    def decide():
+        raise error("a witness that nobody would write")
+
+    assert or_undecided(decide)[0] == "undecided"
+
+
+# ------------------------------------------------------------------------- what is too much work
+
+
+def test_one_message_of_thousands_of_outputs():
+    """A call stood inside another for each output: an honest certificate ended in a traceback."""
+    atoms = 3_000
+    weight = [arb(1) / atoms for _ in range(atoms)]
+    gain = [arb(k - 1_000) / 7 for k in range(atoms)]
+    found = positive_part_by_enumeration(weight, gain, 1)
+    exact = Fraction(sum(range(2_000)), 7 * atoms)
+    assert found.overlaps(arb(exact.numerator) / exact.denominator)
+    assert found.rad() < 1e-9
+
+
+def test_outputs_by_the_thousand_without_a_shuffler(tmp_path):
+    path = tmp_path / "c.json"
+    content = certificate(tmp_path, 'name = "discrete-laplace"\ntop = 1200\neps0 = 1.0')
+    path.write_text(json.dumps(content))
+    failing = [c for c in verify(path) if c.scenario == "shuffler fails"]
+    assert {c.verdict for c in failing} == {"holds"}
+
+
+def test_a_data_set_of_many_histograms_is_undecided_at_once():
+    others = [(x, 20) for x in range(10)]
+    asked = {"x0": 0, "x1": 1, "n": 201, "epsilon": 0.1}
+    with pytest.raises(NotCertified, match="too many histograms"):
+        exhaustive.log_delta_of_datasets(
+            {"name": "k-rr", "k": 10, "eps0": 1.0}, others=others, **asked
+        )
+    with pytest.raises(NotCertified, match="14 inputs"):
+        exhaustive.log_delta_of_datasets(
+            {"name": "k-rr", "k": 60, "eps0": 1.0},
+            others=[(x, 1) for x in range(50)],
+            **asked | {"n": 51},
+        )
+
+
+def test_data_sets_that_are_too_many_have_no_law_made(monkeypatch):
+    monkeypatch.setattr(exhaustive, "finite_law", None)
+    for mechanism, n in (({"name": "k-rr", "k": 60, "eps0": 1.0}, 200), (TREE, 100)):
+        with pytest.raises(NotCertified):
+            exhaustive.all_datasets_hold(mechanism, n=n, epsilon=0.1, log_claimed=-1.0)
+
+
+def test_histograms_are_counted_before_they_are_made(monkeypatch):
+    """As many products as are foreseen, at the most."""
+    made = []
+    product = exhaustive._product
+
+    def counted(first, second):
+        made.append(len(first) * len(second))
+        return product(first, second)
+
+    monkeypatch.setattr(exhaustive, "_product", counted)
+    foreseen = []
+    products = exhaustive._Users.products
+    monkeypatch.setattr(
+        exhaustive._Users,
+        "products",
+        lambda self, counts: foreseen.append(products(self, counts)) or foreseen[-1],
+    )
+    for k, others in ((4, [(0, 9), (1, 6), (2, 4), (3, 2)]), (5, [(0, 3), (2, 2)]), (3, [(2, 30)])):
+        n = 1 + sum(count for _, count in others)
+        exhaustive.log_delta_of_datasets(
+            {"name": "k-rr", "k": k, "eps0": 1.0}, x0=0, x1=1, others=others, n=n, epsilon=0.1
+        )
+    # A last product with the victim's reports in each, and powers of what nobody holds.
+    assert sum(made) <= 2 * sum(foreseen)
+
+
+def test_pairs_of_many_rows_and_labels_of_many_parts_are_refused():
+    rows = [[0.5 + 0.001 * i, 0.5 - 0.001 * i] for i in range(65)]
+    with pytest.raises(NotCertified, match="4,160 ordered pairs"):
+        pairs.ordered_pairs({"name": "channel", "matrix": rows})
+    assert len(pairs.ordered_pairs({"name": "channel", "matrix": rows[:64]})) == 4_032
+    one = (arb(1), arb(1), arb(1))
+    shares = [Fraction(1, 24)] * 24
+    with pytest.raises(NotCertified, match="side by side"):
+        next(parts._side_by_side([[[one], [one], [one]]] * 24, shares))
+    assert len(list(parts._side_by_side([[[one], [one]]] * 3, [Fraction(1, 3)] * 3))) == 8
+
+
+def test_places_of_a_polygon_are_no_more_than_there_can_be(tmp_path):
+    content = certificate(tmp_path, 'name = "k-rr"\nk = 3\neps0 = 1.0\n[accounting]\nrounds = 2')
+    (claim,) = (c for c in content["scenarios"][0]["composed"] if c["end"] == "lower")
+    for side in claim["witness"]["vertices"]:
+        side[-1][0] = 10**14
+    claim["witness"]["step"] = 1.0
+    path = tmp_path / "c.json"
+    path.write_text(json.dumps(resigned(content)))
+    with pytest.raises(ParameterError, match="vertices"):
+        read(path)
