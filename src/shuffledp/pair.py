@@ -24,6 +24,8 @@ Indices = npt.NDArray[np.intp]
 
 UNIT_ROUNDOFF = 2.0**-53
 _TOTAL_SLACK = 1e-9
+# Products of such numbers are floats with all their digits.
+_SMALLEST, _LARGEST = 1e-290, 1e290
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -206,13 +208,16 @@ class ShuffledPair(ByContent):
         left-over is absorbing: the joint blanket is the product of the blankets.
         """
         _need_plain(self, other)
-        return ShuffledPair(
-            w=np.outer(self.w, other.w).ravel(),
-            a=np.outer(self.a, other.a).ravel(),
-            b=np.outer(self.b, other.b).ravel(),
-            n=_same_n(self, other),
-            rel=self.rel + other.rel + 2 * UNIT_ROUNDOFF,
-        ).merged()
+        with np.errstate(over="ignore", under="ignore"):
+            w, a, b = (
+                np.outer(one, two).ravel()
+                for one, two in ((self.w, other.w), (self.a, other.a), (self.b, other.b))
+            )
+        _need_range(w, "w", np.outer(self.w > 0.0, other.w > 0.0).ravel())
+        _need_range(a, "a", np.outer(self.a > 0.0, other.a > 0.0).ravel())
+        _need_range(b, "b", np.outer(self.b > 0.0, other.b > 0.0).ravel())
+        rel = self.rel + other.rel + 2 * UNIT_ROUNDOFF
+        return ShuffledPair(w=w, a=a, b=b, n=_same_n(self, other), rel=rel).merged()
 
     @staticmethod
     def mixture(pairs: list[ShuffledPair], weights: list[float]) -> ShuffledPair:
@@ -225,8 +230,11 @@ class ShuffledPair(ByContent):
         _need_plain(*pairs)
         if not (min(weights) >= 0.0 and abs(sum(weights) - 1.0) <= _TOTAL_SLACK):
             raise rejected("weights", weights, "numbers >= 0 that sum to one")
+        w = np.concatenate([p * pair.w for p, pair in zip(weights, pairs, strict=True)])
+        some = [(pair.w > 0.0) & (p > 0.0) for p, pair in zip(weights, pairs, strict=True)]
+        _need_range(w, "w", np.concatenate(some))
         return ShuffledPair(
-            w=np.concatenate([p * pair.w for p, pair in zip(weights, pairs, strict=True)]),
+            w=w,
             a=np.concatenate([pair.a for pair in pairs]),
             b=np.concatenate([pair.b for pair in pairs]),
             n=_same_n(*pairs),
@@ -240,6 +248,14 @@ def _need_plain(*pairs: ShuffledPair) -> None:
             raise ParameterError(
                 "pair: wanted atoms whose reference covers P and Q; got cells or outside mass"
             )
+
+
+def _need_range(found: Array, name: str, positive: npt.NDArray[np.bool_]) -> None:
+    """Refuse what floats do not hold: what underflows is no mass that can be left out."""
+    good = ~positive | ((found >= _SMALLEST) & (found <= _LARGEST))
+    if not bool(good.all()):
+        worst = float(found[~good].min())
+        raise rejected(name, worst, f"masses and ratios from {_SMALLEST:g} to {_LARGEST:g}, or 0")
 
 
 def _same_n(*pairs: ShuffledPair) -> int:

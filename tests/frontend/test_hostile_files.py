@@ -29,9 +29,8 @@ ORDERS = ("\x1b[2J\x1b[H", "\x1b[8m", "\x9b8m", "\u202e")
 
 def certificate(folder, randomizer, *, users=60, target="delta = 1e-4"):
     source = folder / "deployment.toml"
-    source.write_text(
-        f'title = "t"\n[population]\nusers = {users}\n[randomizer]\n{randomizer}\n[target]\n{target}\n'
-    )
+    tables = f"[population]\nusers = {users}\n[randomizer]\n{randomizer}\n[target]\n{target}\n"
+    source.write_text(f'title = "t"\n{tables}')
     loaded = load(source)
     return json.loads(to_json(issue(loaded, account(loaded.deployment))))
 

@@ -58,8 +58,9 @@ def dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
     if isinstance(source, MultiMessage):
         return source.lower_pairs(n)
     if isinstance(source, RatioFamily):
-        pair = repaired_pair(source.ratio, n=n)
+        pair = repaired_pair(source.ratio, n=n, attained=True)
         witness = {"analysis": "dataset", "member": "attains", **numbers(source.ratio)}
+        witness["beta"] = float(source.ratio.attained_variation)
         return _both_ways(pair, witness)
     if isinstance(source, Family):
         return _family_pairs(source.eps0, n, cells)

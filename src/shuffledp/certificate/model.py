@@ -36,7 +36,7 @@ Held = Annotated[int, Field(ge=0, le=10**15)]
 NonNegative = Annotated[float, Field(ge=0.0)]
 Vertices = Annotated[
     list[tuple[Annotated[int, Field(ge=0, le=_MOST_PLACES)], NonNegative]],
-    Field(min_length=2, max_length=_MOST_PLACES)
+    Field(min_length=2, max_length=_MOST_PLACES),
 ]
 # A value, a record of values, or a record whose attributes are records.
 Input = int | float | tuple[int | float | tuple[int | float, ...], ...]

@@ -76,11 +76,14 @@ class CrowdCase:
         Groups with at least one user each.
     rel : float
         Bound on the relative errors of all entries.
+    ties : bool
+        As of ``Table``.
     """
 
     victim: Array
     others: tuple[Others, ...]
     rel: float
+    ties: bool
 
     def gains(self, epsilon: float, choice: Choice) -> CrowdGains:
         """The measures at this eps."""
@@ -102,8 +105,10 @@ class CrowdCase:
 
     def _law(self, rows: Array) -> JointLaw:
         mass = np.concatenate([self.victim, rows])
+        # The victim's own laws say whether they are told apart: there is no blanket here.
+        ties = JointLaw(self.victim, self.victim.min(axis=0), self.rel, ties=self.ties).ties
         # q omega has a rounding of its own.
-        return JointLaw(mass, np.zeros(mass.shape[1]), self.rel + 8 * U)
+        return JointLaw(mass, np.zeros(mass.shape[1]), self.rel + 8 * U, ties=ties)
 
     def _omega(self, epsilon: float, choice: Choice) -> Array:
         """kappa(y) min_k B_k(y)/q_k: below every law of group k when it is multiplied by q_k."""

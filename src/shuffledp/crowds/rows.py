@@ -57,11 +57,14 @@ class Table:
         For each of them: the ordered pairs of rows, as a victim's, that dominate all of its pairs.
     rel : float
         Bound on the relative errors of entries.
+    ties : bool
+        True where entries that are equal floats stand for equal numbers.
     """
 
     members: tuple[Member, ...]
     pairs: tuple[tuple[tuple[int, int], ...], ...]
     rel: float = _REL
+    ties: bool = True
 
 
 def table_of(mechanisms: Sequence[Randomizer]) -> Table:
@@ -90,7 +93,9 @@ def table_of(mechanisms: Sequence[Randomizer]) -> Table:
         Member(matrix, matrix.min(axis=0), tuple(range(len(matrix)))) for matrix in matrices
     )
     pairs = tuple(tuple(itertools.permutations(range(len(m.rows)), 2)) for m in members)
-    return Table(members, pairs)
+    # What is given entry by entry has errors of its own, and no two of its floats are surely equal.
+    laws = [m.law((0,)) for m in mechanisms if isinstance(m, Channel)]
+    return Table(members, pairs, max([_REL, *(law.rel for law in laws)]), ties=not laws)
 
 
 def _is_bit(mechanism: Randomizer) -> bool:

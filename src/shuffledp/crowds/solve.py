@@ -68,7 +68,9 @@ class Curve:
             if count > (k == victim)
         )
         self.cases = [
-            CrowdCase(rows[[x0, x1]], others, table.rel) for x0, x1 in self.pairs if others
+            CrowdCase(rows[[x0, x1]], others, table.rel, table.ties)
+            for x0, x1 in self.pairs
+            if others
         ]
 
     def log_delta(self, epsilon: float, guess: float | None = None) -> Certified | None:

@@ -270,7 +270,9 @@ class PairProfile:
         if self.pair.outside.size == 0:
             return 0.0, 0.0
         p, q = self.pair.outside[:, 0], math.exp(epsilon) * self.pair.outside[:, 1]
-        slack = (self.pair.rel + 16 * U) * (p + q)
+        # Among the last floats masses are off by as much as these are apart.
+        last = math.ulp(0.0) * (1.0 + math.exp(epsilon))
+        slack = (self.pair.rel + 16 * U) * (p + q) + last
         pad = 1.0 + (p.size + 8) * U
         low = float(np.maximum(p - q - slack, 0.0).sum()) / pad
         return low, float(np.maximum(p - q + slack, 0.0).sum()) * pad

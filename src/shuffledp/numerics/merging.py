@@ -8,7 +8,9 @@ G = a - e^eps b on the cell at every eps (docs/theory-parts.md, section 1).
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -78,31 +80,108 @@ def product(first: ShuffledPair, second: ShuffledPair) -> ShuffledPair:
     ranges = None
     if first.ranges is not None or second.ranges is not None:
         ranges = _joint_ranges(as_cells(first), as_cells(second))
-    held = (w >= _SMALLEST_MASS) & (a <= _LARGEST_RATIO) & (b <= _LARGEST_RATIO)
-    if not bool(held.all()):
-        gone = ~held
-        lost = []
-        for one, two in ((first.a, second.a), (first.b, second.b)):
-            mass = np.outer(first.w * one, second.w * two).ravel()
-            lost.append(float(mass[gone].sum()) * (1.0 + 1e-6) + 1e-300)
-        # Their reference mass, 2e-130 at most (that of a or b > 1e130), is within ``rel``.
-        tail = (tail[0] + lost[0], tail[1] + lost[1])
-        doubt = (doubt[0] + 3e-6 * lost[0] + 1e-300, doubt[1] + 3e-6 * lost[1] + 1e-300)
-        w, a, b = w[held], a[held], b[held]
-        ranges = None if ranges is None else ranges.part(np.flatnonzero(held))
+    masses = [
+        np.outer(first.w * one, second.w * two).ravel()
+        for one, two in ((first.a, second.a), (first.b, second.b))
+    ]
+    some = [
+        np.outer(one > 0.0, two > 0.0).ravel()
+        for one, two in ((first.a, second.a), (first.b, second.b))
+    ]
+    kept, lost = _in_range(_Cells(w, [a, b], ranges), masses, some, n=n)
     outside, outside_err = _joint_outside(first, second)
     return ShuffledPair(
-        w=w,
-        a=a,
-        b=b,
+        w=kept.w,
+        a=kept.ratios[0],
+        b=kept.ratios[1],
         n=n,
         outside=outside,
-        tail=tail,
-        tail_doubt=doubt,
+        tail=lost.added(tail),
+        tail_doubt=lost.doubted(doubt),
         rel=grown + outside_err,
-        leftover=(left, left_err),
-        ranges=ranges,
+        leftover=(left + lost.gone, left_err + 1e-6 * lost.gone),
+        ranges=kept.ranges,
     )
+
+
+class _Cells(NamedTuple):
+    """Reference masses, the two ratios, and where these lie (None for atoms)."""
+
+    w: Array
+    ratios: list[Array]
+    ranges: RatioRanges | None
+
+
+class _Lost(NamedTuple):
+    """P- and Q-mass that join the tail, reference mass that is left out, what that may miss."""
+
+    masses: tuple[float, float]
+    gone: float
+    missed: float
+
+    def added(self, tail: Sequence[float]) -> tuple[float, float]:
+        """The tail with both."""
+        return (tail[0] + self.masses[0] + self.missed, tail[1] + self.masses[1] + self.missed)
+
+    def doubted(self, doubt: Sequence[float]) -> tuple[float, float]:
+        """Its doubt: masses are known to a millionth, what is missed is not known."""
+        first, second = (3e-6 * x + (_TINY if x > 0.0 else 0.0) + self.missed for x in self.masses)
+        return (doubt[0] + first, doubt[1] + second)
+
+
+def _in_range(
+    cells: _Cells, masses: Sequence[Array], some: Sequence[Array], *, n: int
+) -> tuple[_Cells, _Lost]:
+    """What floats hold to their last digits, and what becomes of the rest.
+
+    Atoms with too small a reference mass, or too large a ratio, join the tail with the victim's
+    mass; their reference mass is left over, which an event that ignores the others' part misses by
+    at most n times as much under P and 2 n times under Q (docs/theory.md, section 3.3). Of ratios
+    that are too small the victim's mass joins the tail, and the ratio is 0.
+
+    Parameters
+    ----------
+    cells : _Cells
+        All of them.
+    masses : sequence of two ndarrays
+        w times either ratio, formed so that no factor is out of range.
+    some : sequence of two ndarrays
+        Whether the ratio is positive, be it too small for a float.
+    n : int
+        Messages in the shuffle.
+    """
+    w, ranges = cells.w, cells.ranges
+    held = (w >= _SMALLEST_MASS) & (cells.ratios[0] <= _LARGEST_RATIO)
+    held &= cells.ratios[1] <= _LARGEST_RATIO
+    lost, ratios = [], []
+    for k, (ratio, mass, positive) in enumerate(zip(cells.ratios, masses, some, strict=True)):
+        small = held & positive & (ratio < _SMALLEST_MASS)
+        away = small | (~held & positive)
+        any_away = bool(away.any())
+        lost.append(float(mass[away].sum()) * (1.0 + 1e-6) + _TINY if any_away else 0.0)
+        if any_away and bool(small.any()):
+            ratio = np.where(small, 0.0, ratio)  # noqa: PLW2901 (the ratio as it is kept)
+            ranges = None if ranges is None else _without(ranges, small, k)
+        ratios.append(ratio)
+    if bool(held.all()):
+        return _Cells(w, ratios, ranges), _Lost((lost[0], lost[1]), 0.0, 0.0)
+    gone = float(w[~held].sum()) * (1.0 + 1e-6) + _TINY
+    kept = np.flatnonzero(held)
+    ranges = None if ranges is None else ranges.part(kept)
+    found = _Cells(w[kept], [ratio[kept] for ratio in ratios], ranges)
+    return found, _Lost((lost[0], lost[1]), gone, 3.0 * n * gone)
+
+
+def _without(ranges: RatioRanges, cells: npt.NDArray[np.bool_], column: int) -> RatioRanges:
+    """Ranges of cells in which one of the ratios is 0."""
+    low, high = (np.where(cells, 0.0, end) for end in _ends_of(ranges, column))
+    if column == 0:
+        return replace(ranges, a_low=low, a_high=high)
+    return replace(ranges, b_low=low, b_high=high)
+
+
+def _ends_of(ranges: RatioRanges, column: int) -> tuple[Array, Array]:
+    return (ranges.a_low, ranges.a_high) if column == 0 else (ranges.b_low, ranges.b_high)
 
 
 def _joint_tail(
@@ -201,17 +280,35 @@ def mixture(
     tail = [math.fsum(p * pair.tail[k] for p, pair in share) for k in (0, 1)]
     doubt = [math.fsum(p * pair.tail_doubt[k] for p, pair in share) for k in (0, 1)]
     grown = 1.0 + 1e-12
+    ratios = [
+        np.concatenate([pair.a for pair in pairs]),
+        np.concatenate([pair.b for pair in pairs]),
+    ]
+    masses = [
+        np.concatenate([p * (pair.w * pair.a) for p, pair in share]),
+        np.concatenate([p * (pair.w * pair.b) for p, pair in share]),
+    ]
+    every = _Cells(
+        np.concatenate([p * pair.w for p, pair in share]),
+        ratios,
+        _side_by_side(pairs) if some_cells else None,
+    )
+    kept, lost = _in_range(every, masses, [ratio > 0.0 for ratio in ratios], n=n)
+    doubts = (doubt[0] * grown + 3e-12 * tail[0], doubt[1] * grown + 3e-12 * tail[1])
     return ShuffledPair(
-        w=np.concatenate([p * pair.w for p, pair in share]),
-        a=np.concatenate([pair.a for pair in pairs]),
-        b=np.concatenate([pair.b for pair in pairs]),
+        w=kept.w,
+        a=kept.ratios[0],
+        b=kept.ratios[1],
         n=n,
         outside=np.concatenate([p * pair.outside for p, pair in share]),
-        tail=(tail[0] * grown, tail[1] * grown),
-        tail_doubt=(doubt[0] * grown + 3e-12 * tail[0], doubt[1] * grown + 3e-12 * tail[1]),
+        tail=lost.added([x * grown for x in tail]),
+        tail_doubt=lost.doubted(doubts),
         rel=max(pair.rel for pair in pairs) + 4 * U,
-        leftover=(math.fsum(left), math.fsum(left_err) + 8 * U * math.fsum(left)),
-        ranges=_side_by_side(pairs) if some_cells else None,
+        leftover=(
+            math.fsum(left) + lost.gone,
+            math.fsum(left_err) + 8 * U * math.fsum(left) + 1e-6 * lost.gone,
+        ),
+        ranges=kept.ranges,
     )
 
 

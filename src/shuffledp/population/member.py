@@ -184,7 +184,7 @@ class Member:
         rows = table.members[self.victim].rows
         found = []
         for x0, x1 in table.pairs[self.victim]:
-            law = JointLaw(rows[[x0, x1]], blanket, table.rel)
+            law = JointLaw(rows[[x0, x1]], blanket, table.rel, ties=table.ties)
             found.append(PairProfile(blanket_pair_of(law, n=self.n)))
         return found
 

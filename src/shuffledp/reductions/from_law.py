@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from shuffledp import _check
@@ -97,14 +99,16 @@ def _pair(
         # order of the pair.
         gone = float(reference[lost].sum()) * (1.0 + 1e-9)
         missed = 3.0 * _check.count("n", n) * gone
+        (a, lost_p), (b, lost_q) = (_ratio(x[keep], reference[keep]) for x in (p, q))
+        tails = (float(tail[0]) + missed + lost_p, float(tail[1]) + missed + lost_q)
         return ShuffledPair(
             w=reference[keep],
-            a=p[keep] / reference[keep],
-            b=q[keep] / reference[keep],
+            a=a,
+            b=b,
             n=n,
             outside=np.column_stack([p[lost], q[lost]]),
-            tail=(float(tail[0]) + missed, float(tail[1]) + missed),
-            tail_doubt=(float(tail[0]) + missed, float(tail[1]) + missed),
+            tail=tails,
+            tail_doubt=tails,
             rel=2.0 * law.rel + 2 * U,
             leftover=(leftover[0] + gone, leftover[1] + 1e-8 * gone),
         )
@@ -138,6 +142,15 @@ def _pair(
     )
     # In no order, groups of neighbours would be wide: cells with moments are sorted at each eps.
     return pair if law.edges.ordered else as_cells(pair)
+
+
+def _ratio(mass: Array, reference: Array) -> tuple[Array, float]:
+    """mass/reference, and the mass of outputs whose ratio floats do not hold: it is 0 there."""
+    ratio = mass / reference
+    gone = (mass > 0.0) & (ratio < _SMALLEST_MASS)
+    if not bool(gone.any()):
+        return ratio, 0.0
+    return np.where(gone, 0.0, ratio), float(mass[gone].sum()) * (1.0 + 1e-6) + math.ulp(0.0)
 
 
 def _bend(law: JointLaw, reference: tuple[Array, Array]) -> Array:

@@ -53,7 +53,8 @@ def from_parts(parts: Parts, inputs: tuple[Input, ...], make: Make, *, cells: in
 def joint_pair(pairs: Sequence[ShuffledPair], *, most: int) -> ShuffledPair:
     """The product of several pairs, merged to ``most`` atoms whenever it grows far beyond that."""
     # Exact parts first, and equal ones side by side, so that equal ratios meet early.
-    ordered = sorted(pairs, key=lambda pair: (pair.ranges is not None, pair.w.size, id(pair)))
+    first = {id(pair): k for k, pair in reversed(list(enumerate(pairs)))}
+    ordered = sorted(pairs, key=lambda p: (p.ranges is not None, p.w.size, first[id(p)]))
     if len(ordered) > 1:
         ordered = [merged_to(pair, _SMALLER) if pair.ranges else pair for pair in ordered]
     total = merged_near(ordered[0])

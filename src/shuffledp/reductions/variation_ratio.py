@@ -23,6 +23,9 @@ from shuffledp.randomizers.base import DEFAULT_CELLS
 
 U = UNIT_ROUNDOFF
 _SNAP = 1e-12
+# Reference masses and ratios that floats hold, as of laws (``reductions.from_law``), and the least
+# of what is not 0.
+_SMALLEST_ATOM, _LARGEST_RATIO, _LEAST = Fraction(1, 10**290), Fraction(10**131), 5e-324
 COUNTEREXAMPLE = (
     "3-RR with e^eps0 = 19, e^eps = 15, n = 2 has delta = 76/441 and the published pair gives "
     "66/441 (docs/theory.md, section 5.6)"
@@ -45,7 +48,7 @@ class VariationRatio:
     Notes
     -----
     The cap never excludes a randomizer: TV <= q - 1 and TV <= (p-1)/(p+1) always (docs/theory.md,
-    Lemma 5.3). A beta within 1e-12 of (p-1)/(p+1) is raised to it.
+    Lemma 5.3). For upper bounds a beta within 1e-12 of (p-1)/(p+1) is raised to it.
     """
 
     p: float
@@ -60,11 +63,16 @@ class VariationRatio:
 
     @property
     def total_variation(self) -> Fraction:
-        """The capped beta, exactly."""
+        """The capped beta, exactly; raised where it is next to the cap."""
         beta, top = Fraction(self.beta), self._largest
         if beta >= top * (1 - Fraction(_SNAP)):
             beta = top
         return min(beta, Fraction(self.q) - 1)
+
+    @property
+    def attained_variation(self) -> Fraction:
+        """The capped beta, never raised: there are randomizers with this distance."""
+        return min(Fraction(self.beta), self._largest, Fraction(self.q) - 1)
 
     @property
     def eps0(self) -> float:
@@ -78,9 +86,9 @@ class VariationRatio:
             return Fraction(1)
         return (Fraction(self.p) - 1) / (Fraction(self.p) + 1)
 
-    def weights(self) -> tuple[Fraction, Fraction, Fraction]:
-        """(p al, al, k0): the victim's label probabilities."""
-        beta = self.total_variation
+    def weights(self, beta: Fraction | None = None) -> tuple[Fraction, Fraction, Fraction]:
+        """(p al, al, k0): the victim's label probabilities; of ``total_variation`` if not given."""
+        beta = self.total_variation if beta is None else beta
         if self.p == math.inf:
             return beta, Fraction(0), 1 - beta
         if beta == 0:
@@ -90,18 +98,20 @@ class VariationRatio:
         return p * al, al, 1 - (p + 1) * al
 
 
-def repaired_pair(ratio: VariationRatio, *, n: int) -> ShuffledPair:
+def repaired_pair(ratio: VariationRatio, *, n: int, attained: bool = False) -> ShuffledPair:
     """Repaired variation ratio (docs/theory.md, Theorem 5.4), adaptive randomizers included.
 
     Labels (p al, al, k0) and (al, p al, k0) against r = p al/q, r, k0/q and a left-over of mass
-    1 - (1 + beta)/q.
+    1 - (1 + beta)/q. With ``attained`` beta is not raised, for a lower end: there are randomizers
+    of which this is the pair (docs/theory.md, Remark 5.9).
     """
     n = _check.count("n", n)
     ratio = _alone(ratio) if n == 1 else ratio
-    large, small, rest = ratio.weights()
+    beta = ratio.attained_variation if attained else ratio.total_variation
+    large, small, rest = ratio.weights(beta)
     q = Fraction(ratio.q)
     labels = [(large / q, large, small), (large / q, small, large), (rest / q, rest, rest)]
-    return _pair(labels, 1 - (1 + ratio.total_variation) / q, n)
+    return _pair(labels, 1 - (1 + beta) / q, n)
 
 
 def four_point_pair(*, p: float, clone: float, rest: float, n: int) -> ShuffledPair:
@@ -248,9 +258,9 @@ def _ratio_of_law(law: JointLaw, eps0: float) -> VariationRatio:
 
 
 def _largest(top: Array, bottom: Array) -> float:
-    """Largest of top/bottom over classes that occur; inf where bottom is 0."""
+    """Largest of top/bottom over classes that occur; inf where floats do not hold bottom."""
     used = top > 0.0
-    if bool((bottom[used] == 0.0).any()):
+    if bool((bottom[used] < float(_SMALLEST_ATOM)).any()):
         return math.inf
     return float((top[used] / bottom[used]).max(initial=1.0))
 
@@ -268,15 +278,42 @@ def _pair(
     labels: list[tuple[Fraction, Fraction, Fraction]], leftover: Fraction, n: int
 ) -> ShuffledPair:
     """Labels (reference, P, Q), exact masses, as a ShuffledPair with each entry rounded once."""
-    kept = [(w, a / w, b / w) for w, a, b in labels if w > 0]
     if leftover < 0:
         raise rejected("leftover", float(leftover), "a mass >= 0")
-    columns = [np.array([float(x) for x in column]) for column in zip(*kept, strict=True)]
+    kept = [label for label in labels if label[0] > 0 and _held(label)]
+    # Where floats do not hold the reference's mass or a ratio the output is the victim's for sure,
+    # and the others' mass there is left out, as in ``from_law`` (docs/theory.md, section 3.3).
+    far = [label for label in labels if label[0] > 0 and not _held(label)]
+    gone = float(sum(label[0] for label in far)) * (1.0 + 4 * U) + (_LEAST if far else 0.0)
+    missed = 3.0 * n * gone
+    rows = [(w, a / w, b / w) for w, a, b in kept]
+    columns = np.array([[_or_nothing(x) for x in row] for row in rows]).reshape(-1, 3).T
+    # A ratio that floats do not hold is 0, and the victim's mass there is in the tail.
+    lost = [
+        sum(float(label[k]) for label in kept if 0 < label[k] < _SMALLEST_ATOM * label[0])
+        for k in (1, 2)
+    ]
+    tail = tuple(missed + (x * (1.0 + 16 * U) + _LEAST if x > 0.0 else 0.0) for x in lost)
+    outside = np.array([[float(a), float(b)] for _, a, b in far]).reshape(-1, 2)
     return ShuffledPair(
         w=columns[0],
         a=columns[1],
         b=columns[2],
         n=n,
+        outside=outside,
+        tail=(tail[0], tail[1]),
+        tail_doubt=(tail[0], tail[1]),
         rel=4 * U,
-        leftover=(float(leftover), 2 * U * float(leftover)),
+        leftover=(float(leftover) + gone, 2 * U * float(leftover) + gone),
     )
+
+
+def _held(label: tuple[Fraction, Fraction, Fraction]) -> bool:
+    """Whether floats hold the reference's mass to its last digit, and no ratio is beyond them."""
+    w, a, b = label
+    return w >= _SMALLEST_ATOM and max(a, b) <= _LARGEST_RATIO * w
+
+
+def _or_nothing(x: Fraction) -> float:
+    """As a float, with all its digits or 0."""
+    return float(x) if x >= _SMALLEST_ATOM else 0.0

@@ -84,7 +84,7 @@ def saddles(sketches: Sequence[Sketch], n: int) -> list[Saddle]:
     if len({sketch.mass.shape for sketch in sketches}) > 1:
         return [saddles([sketch], n)[0] for sketch in sketches]
     # What leaves the floats is no saddle: its value is no number.
-    with np.errstate(over="ignore", invalid="ignore"):
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         return _saddles(sketches, n)
 
 
