@@ -86,7 +86,7 @@ def test_variation_ratio_of_tiny_reference_masses(p, beta, q, n, epsilon):
     assert Fraction(bound.upper) >= least
     assert bound.upper <= float(most) * (1 + 1e-6) + 1e-290
     target = float(least) / 2
-    if 0.0 < target:
+    if target > 0.0:
         upper = sd.variation_ratio(p=p, beta=beta, q=q, n=n).epsilon(delta=target).upper
         if math.isfinite(upper):
             reached = exact_ratio(Fraction(p), Fraction(beta), Fraction(q), n, around(upper)[1])

@@ -100,7 +100,7 @@ class Rounds(Accountant):
         target = math.log(delta)
         level = self._level(target)
         high, width, refine = self._upper_epsilon(target, level)
-        capped = self.eps0 <= high < math.inf
+        capped = self.eps0 <= high and math.isfinite(self.eps0)
         if capped:
             high, width = self.eps0, None
         low, witness = self._lower_epsilon(target, level, refine, around=high / self.rounds)
