@@ -19,6 +19,7 @@ from shuffledp.errors import NotCertified
 from shuffledp.pair import UNIT_ROUNDOFF, Array, Indices, InnerMoments, RatioRanges, ShuffledPair
 
 U = UNIT_ROUNDOFF
+Flags = npt.NDArray[np.bool_]
 _TINY = 1e-300
 _MOST_OUTSIDE = 100_000
 _LARGEST_RATIO = 1e130
@@ -130,7 +131,7 @@ class _Lost(NamedTuple):
 
 
 def _in_range(
-    cells: _Cells, masses: Sequence[Array], some: Sequence[Array], *, n: int
+    cells: _Cells, masses: Sequence[Array], some: Sequence[Flags], *, n: int
 ) -> tuple[_Cells, _Lost]:
     """What floats hold to their last digits, and what becomes of the rest.
 
@@ -172,7 +173,7 @@ def _in_range(
     return found, _Lost((lost[0], lost[1]), gone, 3.0 * n * gone)
 
 
-def _without(ranges: RatioRanges, cells: npt.NDArray[np.bool_], column: int) -> RatioRanges:
+def _without(ranges: RatioRanges, cells: Flags, column: int) -> RatioRanges:
     """Ranges of cells in which one of the ratios is 0."""
     low, high = (np.where(cells, 0.0, end) for end in _ends_of(ranges, column))
     if column == 0:
