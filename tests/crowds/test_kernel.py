@@ -64,7 +64,7 @@ def case_of(victim, groups):
     others = tuple(
         Others(count, array(rows), array(rows).min(axis=0)) for count, rows in groups if count
     )
-    return CrowdCase(array(victim), others, 4 * U)
+    return CrowdCase(array(victim), others, 4 * U, ties=True)
 
 
 def contour(rng, gains):
