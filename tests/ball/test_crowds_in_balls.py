@@ -292,7 +292,8 @@ def test_with_the_same_numbers_it_is_the_kernel_s_bound(shares):
     others = tuple(Others(n, r, r.min(axis=0)) for n, r in zip((599, 500), rows, strict=True))
     choice, at = Choice(0.3, 0.06, 0.05, shares), Contour(0.05, 0.8, 0.01, 510)
     ends = [
-        CrowdCase(rows[0][[x, 1 - x]], others, 2.0**-49).log_bound(0.15, choice, at) for x in (0, 1)
+        CrowdCase(rows[0][[x, 1 - x]], others, 2.0**-49, ties=True).log_bound(0.15, choice, at)
+        for x in (0, 1)
     ]
     free = {**choice._asdict(), "alpha": at.alpha, "smoothing": at.smoothing}
     found = log_delta_crowd(groups, [free | {"shares": list(shares)}] * 2, victim=0, epsilon=0.15)

@@ -132,7 +132,7 @@ def test_bits_of_two_kinds_against_all_counts(own, sizes):
     p = [math.exp(e) / (1.0 + math.exp(e)) for e in eps0]
     rows = [np.array([[x, 1.0 - x], [1.0 - x, x]]) for x in p]
     others = tuple(Others(n, r, r.min(axis=0)) for n, r in zip(sizes, rows, strict=True))
-    case = CrowdCase(rows[own][::-1], others, 8 * U)
+    case = CrowdCase(rows[own][::-1], others, 8 * U, ties=True)
     for epsilon in (0.15, 0.4):
         worst = 0.0
         for m in itertools.product(*(range(n + 1) for n in sizes)):
