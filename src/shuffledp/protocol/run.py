@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from shuffledp.deployment import Account, Deployment, DeploymentFile, account
-from shuffledp.deployment.model import GENERIC, Population
+from shuffledp.deployment.files import with_users
+from shuffledp.deployment.model import GENERIC
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.outputs import writing
 from shuffledp.protocol.aggregated import aggregated
@@ -228,13 +229,15 @@ def _mechanism(deployment: Deployment) -> Mechanism:
 
 
 def seen(deployment: Deployment, count: int) -> Deployment:
-    """The deployment with the users of this run; ParameterError below the minimum batch."""
-    least = deployment.population.minimum_batch
-    enough(count, least)
-    population = Population(
-        users=count, minimum_batch=least, colluding=deployment.population.colluding
-    )
-    return deployment.model_copy(update={"population": population})
+    """The deployment with the users of this run.
+
+    Raises
+    ------
+    ParameterError
+        Below the minimum batch, or where all of so few would be colluders.
+    """
+    enough(count, deployment.population.minimum_batch)
+    return with_users(deployment, count)
 
 
 def estimate_reports(
