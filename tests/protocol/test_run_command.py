@@ -221,6 +221,15 @@ def test_a_run_of_colluders_alone_is_one_line_and_writes_nothing(
     assert left(tmp_path) == before
 
 
+def test_reports_of_sums_are_refused_by_what_was_typed(tmp_path, capsys):
+    (tmp_path / "d.toml").write_text(FEW.format(colluding=0.1, view='view = "sums"'))
+    (tmp_path / "in.csv").write_text("a\n" + "1\n" * 50)
+    files = {"--input": "in.csv", "--output": "e.csv", "--reports": "r.parquet"}
+    words = [word for key, name in files.items() for word in (key, tmp_path / name)]
+    message = refused(capsys, "run", tmp_path / "d.toml", *words)
+    assert message.startswith("shuffledp: reports: wanted none with view")
+
+
 @pytest.mark.parametrize(
     ("randomizer", "data", "word"),
     [

@@ -203,10 +203,8 @@ def _of_sums(deployment: Deployment, wanted: Question | None, settings: Settings
     if wanted is None:
         raise ParameterError('alphabet: wanted none with view = "sums": trees read reports twice')
     if settings.reports is not None:
-        raise ParameterError(
-            f'reports = {str(settings.reports)!r}: wanted none with view = "sums", where nobody '
-            "sees a report"
-        )
+        # Not its name: what is written stands under another one until it is whole.
+        raise ParameterError('reports: wanted none with view = "sums", where nobody sees a report')
     return aggregated(wanted, deployment.sums(deployment.population.arriving))
 
 
