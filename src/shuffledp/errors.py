@@ -29,10 +29,20 @@ def rejected(name: str, value: object, wanted: str) -> ParameterError:
     wanted : str
         What would have been accepted.
     """
-    shown = repr(value)
+    shown = _shown(value)
     if len(shown) > _LONGEST_SHOWN:
         shown = shown[: _LONGEST_SHOWN - 3] + "..."
     return ParameterError(f"{name} = {shown}: wanted {wanted}")
+
+
+def _shown(value: object) -> str:
+    """The value as Python writes it; of integers too long for that (``int_max_str_digits``) hex."""
+    try:
+        return repr(value)
+    except ValueError:
+        if isinstance(value, int):
+            return hex(value)
+        return f"a {type(value).__name__} with an integer too long to be written"
 
 
 def not_installed(purpose: str, modules: Sequence[str], extra: str) -> str:

@@ -4,6 +4,7 @@ import dataclasses
 import itertools
 import math
 
+import numpy as np
 import pytest
 
 import shuffledp as sd
@@ -60,6 +61,44 @@ def test_errors_are_the_exact_standard_deviations(plans):
     assert row.error == pytest.approx(math.sqrt(mean / n), rel=1e-9)
     # 95% of eight errors together: each within 99.375%.
     assert row.largest_error == pytest.approx(2.7340 * row.error, rel=1e-3)
+
+
+@pytest.mark.parametrize(("values", "blocks"), [(64, 64), (64, 1), (12, 4), (10, 6), (7, 3)])
+def test_the_error_of_blocks_is_that_of_uniform_data(values, blocks):
+    """The formula of Hadamard response, one value after the other, and a block's users counted."""
+    n, e = 100_000, 6.4
+    grow, total = math.exp(e), math.exp(e) + 2 * blocks - 1
+    same, other = (grow + 1) * total / (grow - 1) ** 2, 2 * total / (grow - 1) ** 2
+    variances = []
+    for value in range(values):
+        block = sum(x % blocks == value % blocks for x in range(values)) / values
+        own = 1 / values
+        variances.append(own * (same - 1) + (block - own) * same + (1 - block) * other)
+    found = make_task("frequencies", values=values).error(
+        sd.HadamardResponse(domain=values, eps0=e, blocks=blocks), n
+    )
+    assert found == pytest.approx(math.sqrt(sum(variances) / values / n), rel=1e-9)
+
+
+def test_the_error_of_blocks_is_what_is_measured():
+    values, n, seeds = 16, 2_000, 100
+    mechanism = sd.HadamardResponse(domain=values, eps0=3.0, blocks=10)
+    data = np.arange(n) % values
+    found = [
+        mechanism.estimate(mechanism.simulate(data, seed=seed)).frequencies for seed in range(seeds)
+    ]
+    measured = math.sqrt(np.mean(np.square(np.array(found) - 1 / values)))
+    # 1,600 squares, a few of them dependent: their mean is right to a few per cent.
+    wanted = make_task("frequencies", values=values).error(mechanism, n)
+    assert measured == pytest.approx(wanted, rel=0.1)
+
+
+def test_blocks_stand_where_their_error_puts_them():
+    labels = ["k-rr", "hadamard-response, blocks", "oue"]
+    asked = {"values": 64, "n": 100_000, "epsilon": 0.5, "delta": 1e-8}
+    found = sd.plan("frequencies", **asked, only=labels)
+    assert [row.label for row in found.rows] == labels
+    assert found.rows[1].error == pytest.approx(0.000271, rel=0.01)
 
 
 @pytest.mark.long

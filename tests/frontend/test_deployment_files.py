@@ -131,3 +131,75 @@ def test_a_byte_order_mark_is_passed_over_everywhere(tmp_path, mark):
     path.write_text(mark + path.read_text(encoding="utf-8"), encoding="utf-8")
     checked = call("verify", path, "--deployment", tmp_path / "d.toml")
     assert checked.exit_code == 0, checked.output
+
+
+LONG = "1" + "0" * 5_000
+HEX = "0x" + "f" * 5_000
+
+
+@pytest.mark.parametrize(
+    ("text", "word"),
+    [
+        (f"title = 't'\n[population]\nusers = {LONG}\n", "line 3 = 'users = 1000"),
+        (f"title = 't'\n[population]\nusers = 1_0{'_0' * 5_000}\n", "line 3 = 'users = 1_0_0"),
+        (f"[population]\nusers = {HEX}\n", "population.users = 0xfff"),
+        (f"[data]\ndomain = [1, {HEX}]\n", "data.domain[1] = 0xfff"),
+        (f"[[group]]\nname = {HEX}\n", "group[0].name = 0xfff"),
+    ],
+)
+@pytest.mark.parametrize("command", ["account", "plan", "run"])
+def test_integers_that_python_does_not_read_are_one_line(tmp_path, capsys, command, text, word):
+    path = tmp_path / "d.toml"
+    path.write_text(text)
+    more = ["--input", "in.csv", "--output", "e.csv"] if command == "run" else []
+    with pytest.raises(SystemExit) as stop:
+        main.main([command, str(path), *more])
+    assert stop.value.code == 2
+    found = capsys.readouterr().err
+    assert found.count("\n") == 1
+    assert word in found
+    assert "wanted integers of at most 4,300 digits" in found
+
+
+def test_an_integer_too_long_to_be_written_is_shown():
+    with pytest.raises(ParameterError, match="n = 0xfff"):
+        sd.shuffle(sd.KRR(k=5, eps0=1.0), n=int(HEX, 16))
+    with pytest.raises(ParameterError, match="matrix = a list with an integer too long"):
+        sd.Channel(matrix=[[int(HEX, 16), 0], [0, 1]])
+
+
+@pytest.mark.parametrize("name", ["channel", "extremal"])
+def test_a_matrix_of_what_is_no_float_is_one_line(tmp_path, capsys, name):
+    key, number = ("matrix" if name == "channel" else "pattern"), f"1{'0' * 400}"
+    more = {} if name == "channel" else {"eps0": 1.0}
+    eps0 = [word for pair in more.items() for word in (f"--{pair[0]}", str(pair[1]))]
+    rows = f"[[{number}, 0], [0, 1]]"
+    (tmp_path / "m.json").write_text(rows)
+    table = json.dumps({"name": name, key: [[int(number), 0], [0, 1]], **more})
+    text = f"title = 't'\n[population]\nusers = 9\n[randomizer]\nname = '{name}'\n{key} = {rows}\n"
+    text += "".join(f"{key} = {value}\n" for key, value in more.items())
+    (tmp_path / "d.toml").write_text(f"{text}[target]\ndelta = 1e-6\n")
+    asked = ["-n", "100", "--delta", "1e-6"]
+    for words in (
+        ["account", str(tmp_path / "d.toml")],
+        ["epsilon", name, f"--{key}", str(tmp_path / "m.json"), *eps0, *asked],
+        ["epsilon", "poisson-subsample", "--randomizer", table, "--rate", "0.5", *asked],
+    ):
+        with pytest.raises(SystemExit) as stop:
+            main.main(words)
+        assert stop.value.code == 2
+        found = capsys.readouterr().err
+        assert found.count("\n") == 1
+        assert f"{key} = [[1000" in found
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "values"),
+    [
+        (sd.GaussianBall(d=2, sigma=1.0), [[10**400, 0]]),
+        (sd.PCKVGRR(domain=4, s=1, eps0=1.0), [[[10**400, 0]]]),
+    ],
+)
+def test_values_that_are_no_floats_are_refused(mechanism, values):
+    with pytest.raises(ParameterError, match="values"):
+        mechanism.randomize(values)

@@ -404,6 +404,27 @@ def test_a_hundred_bad_requests_are_refused_in_a_line_each(server, capfd):
     hammered(server, 100, capfd)
 
 
+@pytest.mark.parametrize("target", ["http://[", "http://[/", "http://]x["])
+def test_an_address_that_is_none_is_answered(server, capfd, target):
+    """urlsplit refuses it: there was a line on stderr, and no answer."""
+    request = f"GET {target} HTTP/1.1\r\nHost: 127.0.0.1:{server.port}\r\n\r\n"
+    status, body = raw(server, request.encode())
+    assert (status, json.loads(body)) == (400, {"error": "wanted an address of this page"})
+    assert capfd.readouterr().err == ""
+
+
+@pytest.mark.parametrize(
+    ("fields", "status"),
+    [
+        ({"mechanism": "channel", "matrix": f"[[1{'0' * 400},0],[0,1]]"}, 400),
+        ({"mechanism": "binary-rr", "eps0": "5e-324"}, 200),
+        ({"mechanism": "duchi", "eps0": "5e-324"}, 200),
+    ],
+)
+def test_numbers_beyond_the_floats_are_no_fault_of_the_page(server, fields, status):
+    assert ask(server, "epsilon", fields | {"n": "10", "delta": "1e-6"})[0] == status
+
+
 @pytest.mark.long
 def test_a_thousand_bad_requests_are_refused_in_a_line_each(server, capfd):
     hammered(server, 1000, capfd)

@@ -1,11 +1,17 @@
 """Reports outside the message space: left out one by one, in linear time, on every mechanism."""
 
+import json
 import time
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
 import shuffledp as sd
+from shuffledp.cli import main
+from shuffledp.errors import ParameterError
 from shuffledp.protocol import read_reports, write_reports
 from shuffledp.randomizers.values import RefusedRows
 
@@ -134,3 +140,91 @@ def test_a_column_of_another_type_is_left_out_whole(tmp_path):
     start = time.process_time()
     assert read_reports(tmp_path / "r.parquet").refused == 100_000
     assert time.process_time() - start < 1.0
+
+
+RR = {"name": "k-rr", "k": 2, "eps0": 1.0}
+TWO = {"name": "joint", "randomizers": [RR, RR]}
+
+
+@pytest.mark.parametrize(
+    ("about", "word"),
+    [
+        ({"items": 5}, "items = 5: wanted a list"),
+        ({"items": "ab"}, "items = 'ab': wanted a list"),
+        ({"items": ["a"]}, "wanted 2 of them for k-rr, not 1"),
+        ({"items": ["a", "b", "c"]}, "wanted 2 of them for k-rr, not 3"),
+        ({"items": [["a"], {"b": 1}]}, "items = ['a']: wanted text or whole numbers"),
+        ({"columns": 5}, "columns = 5: wanted none, for k-rr"),
+        ({"randomizer": TWO, "columns": 5}, "columns = 5: wanted a list of 2 tables"),
+        ({"randomizer": TWO, "columns": [{"name": "a"}]}, "wanted a list of 2 tables"),
+        ({"randomizer": TWO, "columns": [{"name": "a"}, {}]}, "name is missing"),
+        ({"randomizer": TWO, "columns": [{"name": "a", "items": 5}] * 2}, "items = 5: wanted"),
+        ({"alphabet": "ab"}, "length = 0: wanted a whole number"),
+        ({"alphabet": 5, "length": 2}, "alphabet = 5: wanted text"),
+        ({"hashed": "yes"}, "hashed = 'yes': wanted true or false"),
+        ({"randomizer": 5}, "randomizer = 5: wanted a table"),
+        ({"randomizer": {"name": "laplace", "eps0": 1.0}, "items": [0]}, "wanted null for laplace"),
+        ({"randomizer": {"name": "channel", "matrix": [[10**400, 0], [0, 1]]}}, "matrix = [["),
+    ],
+)
+def test_metadata_of_something_else_is_one_line(tmp_path, capsys, about, word):
+    about = {"randomizer": RR, "items": None} | about
+    kind = pa.field("report", pa.uint8())
+    schema = pa.schema([kind], metadata={b"shuffledp": json.dumps(about).encode()})
+    table = pa.Table.from_arrays([pa.array([0, 1, 1], type=pa.uint8())], schema=schema)
+    pq.write_table(table, tmp_path / "r.parquet")
+    with pytest.raises(SystemExit) as stop:
+        main.main(["estimate", "--reports", str(tmp_path / "r.parquet")])
+    assert stop.value.code == 2
+    found = capsys.readouterr().err
+    assert found.count("\n") == 1
+    assert word in found
+
+
+@pytest.mark.parametrize(
+    "mechanism", [sd.GeneralizedGaussian(shape=1.0, scale=1.0), sd.Staircase(eps0=1.0)]
+)
+def test_a_report_that_no_noise_reaches_is_outside(mechanism, tmp_path):
+    """One of 1e200 among 1,001 was inside, and its square made the sampling error NaN."""
+    reports = mechanism.simulate(np.full(1000, 0.5), seed=3)
+    write_reports(tmp_path / "r.parquet", iter([np.append(reports, 1e200)]), mechanism, None)
+    assert read_reports(tmp_path / "r.parquet").refused == 1
+    result = CliRunner().invoke(main, ["estimate", "--reports", str(tmp_path / "r.parquet")])
+    assert result.exit_code == 0, result.output
+    assert "nan" not in result.output
+    good = mechanism.estimate(reports).mean
+    assert f"{good:.6f}"[:6] in result.output
+
+
+@pytest.mark.parametrize("copies", [1, 3])
+def test_squares_that_are_no_floats_are_infinite(copies, tmp_path):
+    """What heavy tails of wide noise reach has no square: errors are inf, never NaN."""
+    mechanism = sd.GeneralizedGaussian(shape=1 / 32, scale=1e100, low=0.0, high=1e100)
+    reports = np.concatenate([mechanism.simulate(np.zeros(50), seed=3), [1e155] * copies])
+    found = mechanism.estimate(reports)
+    assert np.isfinite(found.mean)
+    write_reports(tmp_path / "r.parquet", iter([reports, reports]), mechanism, None)
+    assert read_reports(tmp_path / "r.parquet", rows=25).refused == 0
+    result = CliRunner().invoke(main, ["estimate", "--reports", str(tmp_path / "r.parquet")])
+    assert result.exit_code == 0, result.output
+    assert "nan" not in result.output
+    assert ",inf," in result.output
+
+
+def test_reports_without_a_finite_sum_are_refused():
+    class Unbounded(sd.Laplace, listed=False):
+        name = "unbounded"
+
+        def _unbiased(self, reports):
+            return np.asarray(reports, dtype=np.float64)
+
+    for reports in ([1e308, 1e308], [1e308] * 9 + [-1e308] * 9):
+        with pytest.raises(ParameterError, match=r"reports = 1e\+308: wanted .* a finite sum"):
+            Unbounded(eps0=1.0).estimate(np.array(reports))
+
+
+def test_a_report_whose_power_is_no_float_is_outside(tmp_path):
+    mechanism = sd.GeneralizedGaussian(shape=1 / 32, scale=1.0)
+    write_reports(tmp_path / "r.parquet", iter([np.array([0.0, 1.0, 1e90])]), mechanism, None)
+    assert read_reports(tmp_path / "r.parquet", moments=1).refused == 0
+    assert read_reports(tmp_path / "r.parquet", moments=2).refused == 1

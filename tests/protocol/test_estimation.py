@@ -19,7 +19,7 @@ from shuffledp.protocol import (
     project_to_simplex,
     simulate,
 )
-from shuffledp.protocol.moments import noise_moments
+from shuffledp.protocol.moments import noise_moments, unmixing
 
 rows = st.lists(st.floats(-3, 3), min_size=1, max_size=8)
 
@@ -135,6 +135,32 @@ def test_moments_in_batches_and_noise_moments():
         moments(mechanism, np.array([1.0, np.inf]))
     with pytest.raises(ParameterError, match="two reports"):
         moments(mechanism, np.array([1.0]))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "order"),
+    [
+        (sd.Laplace(eps0=1.0, high=1e90), 2),
+        (sd.Gaussian(sigma=1e90, high=1e90), 2),
+        (sd.GeneralizedGaussian(shape=1 / 32, scale=1.0), 8),
+        (sd.Laplace(eps0=300.0, low=1e90, high=1.1e90), 2),
+    ],
+)
+def test_moments_that_are_no_floats_are_refused(mechanism, order):
+    reports = mechanism.simulate(np.full(10, mechanism.low), seed=1)
+    with pytest.raises(ParameterError, match=rf"order = {order}: wanted fewer moments"):
+        moments(mechanism, reports, order=order)
+    assert np.isfinite(moments(mechanism, reports, order=1).mean)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e3, 1e12])
+def test_noise_is_taken_off_in_any_units(unit):
+    """1/E e^(tZ) is 1 - s^2 t^2. Elimination with powers of 1e12 left no digit of it."""
+    found = unmixing(sd.Laplace(eps0=1.0, high=unit), 16)
+    for k in range(17):
+        exact = {k: 1.0, k - 2: -math.comb(k, 2) * 2.0}
+        for j in range(k + 1):
+            assert found[k, j] / unit ** (k - j) == pytest.approx(exact.get(j, 0.0), rel=1e-12)
 
 
 @pytest.mark.many(1)

@@ -170,6 +170,15 @@ def test_limits_of_extreme_numbers():
         assert np.all((low >= 0.0) & (low <= high) & (high <= 1.0))
 
 
+@pytest.mark.parametrize("eps0", [1e-140, 1e-100, 1e-14])
+def test_limits_of_what_says_nothing_are_all_there_is(eps0):
+    """No number of holders is likelier than another: a division by zero."""
+    for mechanism in (sd.SubsetSelection(d=2, eps0=eps0), sd.KRR(k=5, eps0=eps0)):
+        low, high = mechanism.support.law(np.array([0.0, 400.0, 1000.0]), 1000).ends(0.025)
+        assert np.all(low == 0.0)
+        assert np.all(high == 1.0)
+
+
 def test_two_hadamard_blocks_do_not_hide_each_other():
     """Others of the same block are what the noise is made of; their number is not known."""
     mechanism = sd.HadamardResponse(domain=6, eps0=5.0, blocks=3)

@@ -189,6 +189,89 @@ def test_bad_input_is_one_line_and_leaves_nothing(place, capsys, monkeypatch, ch
     assert left(place) == before
 
 
+FEW = """title = "t"
+{view}
+[population]
+users = 100
+colluding = {colluding}
+[randomizer]
+name = "binary-rr"
+eps0 = 1.0
+[target]
+delta = 1e-6
+[data]
+column = "a"
+"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "colluding", "view"),
+    [(1, 0.5, ""), (5, 0.9, ""), (1, 0.5, 'view = "sums"')],
+)
+def test_a_run_of_colluders_alone_is_one_line_and_writes_nothing(
+    tmp_path, capsys, rows, colluding, view
+):
+    (tmp_path / "d.toml").write_text(FEW.format(colluding=colluding, view=view))
+    (tmp_path / "in.csv").write_text("a\n" + "1\n" * rows)
+    before = left(tmp_path)
+    files = [] if view else ["--reports", tmp_path / "r.parquet"]
+    message = refused(capsys, "run", tmp_path / "d.toml", "--input", tmp_path / "in.csv",
+                      "--output", tmp_path / "e.csv", *files)  # fmt: skip
+    assert f"input has {rows} reports: population.colluding = {colluding}: wanted" in message
+    assert left(tmp_path) == before
+
+
+def test_reports_of_sums_are_refused_by_what_was_typed(tmp_path, capsys):
+    (tmp_path / "d.toml").write_text(FEW.format(colluding=0.1, view='view = "sums"'))
+    (tmp_path / "in.csv").write_text("a\n" + "1\n" * 50)
+    files = {"--input": "in.csv", "--output": "e.csv", "--reports": "r.parquet"}
+    words = [word for key, name in files.items() for word in (key, tmp_path / name)]
+    message = refused(capsys, "run", tmp_path / "d.toml", *words)
+    assert message.startswith("shuffledp: reports: wanted none with view")
+
+
+@pytest.mark.parametrize(
+    ("randomizer", "data", "word"),
+    [
+        ("name = 'laplace'\neps0 = 1.0\nlow = 0\nhigh = 1e90", "moments = 2", "moments = 2: want"),
+        ("name = 'gaussian'\nsigma = 1e90\nlow = 0\nhigh = 1e90", "moments = 2", "moments = 2: w"),
+        (
+            "name = 'generalized-gaussian'\nshape = 0.03125\nscale = 1.0",
+            "moments = 8",
+            "moments = 8",
+        ),
+        ("name = 'staircase'\neps0 = 1e-200", "", "staircase: eps0 = 1e-200: no sampler"),
+    ],
+)
+def test_noise_that_is_no_float_is_one_line_and_writes_nothing(
+    tmp_path, capsys, randomizer, data, word
+):
+    text = f"title = 't'\n[population]\nusers = 100\n[randomizer]\n{randomizer}\n"
+    text += f"[target]\ndelta = 1e-6\n[data]\ncolumn = 'a'\n{data}\n"
+    (tmp_path / "d.toml").write_text(text)
+    (tmp_path / "in.csv").write_text("a\n" + "0\n1\n" * 5)
+    before = left(tmp_path)
+    message = refused(capsys, "run", tmp_path / "d.toml", "--input", tmp_path / "in.csv",
+                      "--output", tmp_path / "e.csv")  # fmt: skip
+    assert word in message
+    assert left(tmp_path) == before
+
+
+def test_a_mechanism_that_says_nothing_is_run_without_a_warning(tmp_path):
+    """Of a subset with eps0 = 1e-140 no number of holders is likelier than another."""
+    (tmp_path / "d.toml").write_text(
+        "title = 't'\n[population]\nusers = 100\n[randomizer]\nname = 'subset'\nd = 2\n"
+        "eps0 = 1e-140\n[target]\ndelta = 1e-6\n[data]\ncolumn = 'a'\n"
+    )
+    (tmp_path / "in.csv").write_text("a\n" + "0\n1\n" * 5)
+    result = call("run", tmp_path / "d.toml", "--input", tmp_path / "in.csv",
+                  "--output", tmp_path / "e.csv")  # fmt: skip
+    assert result.exit_code == 0, result.output
+    for row in table(tmp_path / "e.csv"):
+        assert float(row["low"]) <= 0.0
+        assert float(row["high"]) >= 1.0
+
+
 def of_another(path):
     """What stands in its place: an account's certificate, another table's, no certificate."""
     return {

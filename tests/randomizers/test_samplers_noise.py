@@ -219,6 +219,57 @@ def test_too_much_noise_for_a_sampler():
             r.randomize([0.5])
 
 
+NEXT = [
+    sd.DiscreteLaplace(top=1, eps0=3e-19),
+    sd.DiscreteLaplace(top=10, eps0=1e-200, clamped=True),
+    sd.DiscreteLaplace(top=10**9, eps0=5e-324),
+    sd.Staircase(eps0=1e-19),
+    sd.Staircase(eps0=1e-200, low=0.0, high=1e-170),
+]
+
+
+@pytest.mark.parametrize("r", NEXT, ids=repr)
+def test_noise_beyond_64_bits_is_refused(r):
+    """Cells were shifted past 63 bits: a standard deviation of 3.4e18, where 4.7e18 is stated."""
+    for ask in (r.randomize, r.estimate):
+        with pytest.raises(sd.NotCertified, match=rf"{r.name}: eps0.* = .*: no sampler below 2"):
+            ask([0, 0])
+    assert r.variance() > 1e36
+    assert sd.shuffle(r, n=5).epsilon(delta=1e-6).lower == 0.0
+
+
+@pytest.mark.parametrize("r", [sd.DiscreteLaplace(top=1, eps0=2.3e-16), sd.Staircase(eps0=2.3e-16)])
+def test_noise_next_to_64_bits_is_as_stated(r):
+    reports = r.simulate(np.zeros(100_000, dtype=np.int64), seed=1).astype(np.float64)
+    # The fourth moment is 6 variances squared: the root is right to sqrt(5/400,000) = 0.35 %.
+    assert reports.std() == pytest.approx(math.sqrt(r.variance()), rel=0.02)
+
+
+def test_cells_of_too_small_steps_are_refused():
+    with pytest.raises(sd.NotCertified, match="no sampler"):
+        laplace_cells(Decimal("1e-19"), 10, SeededSource(1))
+
+
+@pytest.mark.parametrize("eps0", [1e-3, 0.5, 3.0, 300.0])
+@pytest.mark.parametrize("width", [None, 0.3])
+def test_the_staircase_s_variance_is_the_sum_over_its_steps(eps0, width):
+    r = sd.Staircase(eps0=eps0, width=width, low=-2.0, high=5.0)
+    g, b = arb(r.width), (-arb(eps0)).exp()
+    top = (1 - b) / (2 * (g + b * (1 - g)))
+    inner = [(k + g) ** 3 - arb(k) ** 3 for k in range(3)]
+    outer = [(k + arb(1)) ** 3 - (k + g) ** 3 for k in range(3)]
+    # Cubes are polynomials of degree 2 in k: sums of b^k k^j in closed form.
+    powers = [1 / (1 - b), b / (1 - b) ** 2, b * (1 + b) / (1 - b) ** 3]
+
+    def summed(values):
+        second = (values[2] - 2 * values[1] + values[0]) / 2
+        first = values[1] - values[0] - second
+        return values[0] * powers[0] + first * powers[1] + second * powers[2]
+
+    exact = 49 * 2 * top * (summed(inner) + b * summed(outer)) / 3
+    assert r.variance() == pytest.approx(float(exact), rel=1e-13)
+
+
 @pytest.mark.parametrize("r", MECHANISMS, ids=repr)
 def test_bad_values_and_reports_are_refused(r):
     with pytest.raises(sd.ParameterError, match=r"values\[1\] = "):

@@ -68,10 +68,14 @@ def last_that(holds: Callable[[float], bool], low: float, high: float) -> float:
 
 
 def place_of(epsilon: float, cap: float) -> float:
-    """log eps, or log eps/(cap - eps) where there is a cap: log delta is nearly linear in it."""
-    if math.isinf(cap):
-        return math.log(epsilon)
-    return math.log(epsilon / cap) - math.log1p(-epsilon / cap)
+    """log eps, or log eps/(cap - eps) where there is a cap: log delta is nearly linear in it.
+
+    -inf where no float tells eps, or its share of the cap, from 0: half of the last float is 0.
+    """
+    share = epsilon if math.isinf(cap) else epsilon / cap
+    if not share > 0.0:
+        return -math.inf
+    return math.log(share) if math.isinf(cap) else math.log(share) - math.log1p(-share)
 
 
 def point_at(place: float, cap: float) -> float:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,8 +13,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from shuffledp.deployment.messages import one_line
-from shuffledp.deployment.model import Deployment
-from shuffledp.errors import ParameterError, unreadable
+from shuffledp.deployment.model import Deployment, Population
+from shuffledp.errors import ParameterError, rejected, unreadable
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -85,12 +86,54 @@ def read_toml(path: Path, what: str) -> tuple[dict[str, Any], bytes]:
     try:
         content = path.read_bytes()
         # Some editors put a byte-order mark first.
-        return tomllib.loads(content.decode("utf-8-sig")), content
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
-        raise ParameterError(f"{path}: not valid TOML: {error}") from None
+        text = content.decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         why = unreadable(error)
         raise ParameterError(f"{what} {str(path)!r}: {why}; wanted a TOML file") from None
+    try:
+        table = tomllib.loads(text)
+        fault = _integer_too_long("", table)
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
+        raise ParameterError(f"{path}: not valid TOML: {error}") from None
+    except ValueError as error:
+        raise ParameterError(f"{path}: {_line_too_long(text) or error}") from None
+    if fault is not None:
+        raise ParameterError(f"{path}: {fault}")
+    return table, content
+
+
+def _digits() -> str:
+    """What is wanted of an integer: Python neither reads nor writes longer ones in decimals."""
+    return f"integers of at most {sys.get_int_max_str_digits():,} digits"
+
+
+def _line_too_long(text: str) -> ParameterError | None:
+    """The line with an integer of more decimal digits than Python reads."""
+    # An underscore may stand between two digits, and counts for none.
+    number = re.compile(rf"[0-9](?:_?[0-9]){{{sys.get_int_max_str_digits()},}}")
+    for place, line in enumerate(text.splitlines(), start=1):
+        if number.search(line):
+            return rejected(f"line {place:,}", line.strip(), _digits())
+    return None
+
+
+def _integer_too_long(where: str, value: Any) -> ParameterError | None:
+    """The first integer that was read (as hexadecimals are, of any length) and cannot be written.
+
+    No message could show it.
+    """
+    inside: Iterable[tuple[str, Any]] = ()
+    if isinstance(value, dict):
+        inside = ((f"{where}.{key}".lstrip("."), one) for key, one in value.items())
+    elif isinstance(value, list):
+        inside = ((f"{where}[{place}]", one) for place, one in enumerate(value))
+    elif isinstance(value, int):
+        try:
+            str(value)
+        except ValueError:
+            return rejected(where, value, _digits())
+    faults = (_integer_too_long(name, one) for name, one in inside)
+    return next((fault for fault in faults if fault is not None), None)
 
 
 def parse(table: Mapping[str, Any], *, where: str) -> Deployment:
@@ -99,3 +142,22 @@ def parse(table: Mapping[str, Any], *, where: str) -> Deployment:
         return Deployment.model_validate(table)
     except ValidationError as error:
         raise ParameterError(f"{where}: {one_line(error, Deployment)}") from None
+
+
+def with_users(deployment: Deployment, users: int) -> Deployment:
+    """The deployment where so many reports arrived: what a run accounts for.
+
+    Raises
+    ------
+    ParameterError
+        If there is none for so few, as where all of them would be colluders.
+    """
+    planned = deployment.population
+    try:
+        population = Population(
+            users=users, minimum_batch=planned.minimum_batch, colluding=planned.colluding
+        )
+    except ValidationError as error:
+        why = one_line(error, Population)
+        raise ParameterError(f"input has {users:,} reports: {why}; nothing is released") from None
+    return deployment.model_copy(update={"population": population})

@@ -132,7 +132,11 @@ class _Handler(BaseHTTPRequestHandler):
         if fault is not None:
             self._refuse(*fault)
             return
-        target = urlsplit(self.path)
+        try:
+            target = urlsplit(self.path)
+        except ValueError:  # brackets without an address of IPv6 between them
+            self._refuse(400, "wanted an address of this page")
+            return
         if target.path in self.server.pages:
             content, kind = self.server.pages[target.path]
             self._send(200, content, kind)

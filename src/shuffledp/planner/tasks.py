@@ -146,8 +146,15 @@ class Frequencies(Task):
         yield from _protocols(d)
 
     def error(self, source: Source, n: int) -> float:
-        """Root mean square over the items: variances are affine in the frequency."""
-        return math.sqrt(source.variance(1.0 / self.values) / n)
+        """Root mean square over the values, users being spread evenly over them.
+
+        Variances are affine in the frequency, so that it is the same for any data; but for Hadamard
+        response in blocks of different sizes, where users in the longer ones count a little more.
+        """
+        share = 1.0 / self.values
+        if isinstance(source, HadamardResponse):
+            return math.sqrt(source.variance(share, block=source.even_block) / n)
+        return math.sqrt(source.variance(share) / n)
 
     @property
     def answers(self) -> int:

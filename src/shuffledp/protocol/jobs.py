@@ -95,8 +95,17 @@ class Outcome:
         if len(parts) == 1:
             return Aggregate(self.count, parts[0])
         stacked = np.stack(parts).reshape(len(parts), -1)
-        total = np.array([math.fsum(column) for column in stacked.T])
+        total = np.array([_exact_sum(column) for column in stacked.T])
         return Aggregate(self.count, total.reshape(parts[0].shape))
+
+
+def _exact_sum(column: np.ndarray) -> float:
+    """The sum, rounded once; that of squares may be beyond the floats, and is inf then."""
+    try:
+        return math.fsum(column)
+    except OverflowError:
+        with np.errstate(over="ignore"):
+            return float(column.sum())
 
 
 def _added(left: tuple[Outcome, ...], right: tuple[Outcome, ...]) -> tuple[Outcome, ...]:

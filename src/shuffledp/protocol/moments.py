@@ -17,10 +17,16 @@ import numpy.typing as npt
 from shuffledp import _check
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.randomizers import Gaussian, GeneralizedGaussian, Laplace, Randomizer
+from shuffledp.randomizers.values import RefusedRows
 from shuffledp.values.described import ByContent
 
 Floats = npt.NDArray[np.floating[Any]]
 HIGHEST = 8
+# Means of the reports' powers: of the 1e98 up to the largest float, 1e38 are for sums of 1e15
+# reports and for products with binomial coefficients of 16, and 1e60 are for single reports.
+_LARGEST_MOMENT = 1e210
+# Power of one report: by Markov's inequality an honest one is beyond with probability 1e-60.
+_LARGEST_POWER = 1e270
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -68,32 +74,91 @@ class MomentEstimate(ByContent):
 
 def noise_moments(randomizer: Randomizer, order: int) -> Floats:
     """E Z^j, j = 0 .. order, of the noise a randomizer adds; NotCertified where it adds none."""
+    unit, scale = _unit_moments(randomizer, order), _scale(randomizer)
+    return np.array([value * scale**j if value else 0.0 for j, value in enumerate(unit)])
+
+
+def _unit_moments(randomizer: Randomizer, order: int) -> list[float]:
+    """The same in units of ``_scale``: whole numbers, but for a shape of other noise."""
     if isinstance(randomizer, Gaussian):
-        sigma = randomizer.sigma
-        even = [sigma**j * math.prod(range(j - 1, 0, -2)) for j in range(order + 1)]
+        even = [float(math.prod(range(j - 1, 0, -2))) for j in range(order + 1)]
     elif isinstance(randomizer, Laplace):
-        scale = (randomizer.high - randomizer.low) / randomizer.eps0
-        even = [scale**j * math.factorial(j) for j in range(order + 1)]
-    elif isinstance(randomizer, GeneralizedGaussian):
-        b, scale = randomizer.shape, randomizer.scale
-        even = [
-            scale**j * math.exp(math.lgamma((j + 1) / b) - math.lgamma(1 / b))
-            for j in range(order + 1)
-        ]
+        even = [float(math.factorial(j)) for j in range(order + 1)]
     else:
-        msg = f"{randomizer.name}: moments need additive noise with known moments"
-        raise NotCertified(msg)
-    return np.array([value if j % 2 == 0 else 0.0 for j, value in enumerate(even)])
+        b = _shape(randomizer)
+        even = [math.exp(math.lgamma((j + 1) / b) - math.lgamma(1 / b)) for j in range(order + 1)]
+    return [value if j % 2 == 0 else 0.0 for j, value in enumerate(even)]
+
+
+def _scale(randomizer: Randomizer) -> float:
+    """Standard deviation of Gaussian noise; else s of a density exp(-(|z|/s)^b)."""
+    if isinstance(randomizer, Gaussian):
+        return randomizer.sigma
+    if isinstance(randomizer, Laplace):
+        return (randomizer.high - randomizer.low) / randomizer.eps0
+    if isinstance(randomizer, GeneralizedGaussian):
+        return randomizer.scale
+    raise NotCertified(f"{randomizer.name}: moments need additive noise with known moments")
+
+
+def _shape(randomizer: Randomizer) -> float:
+    """b: 1 of Laplace noise, 2 of Gaussian noise; NotCertified as ``_scale``."""
+    _scale(randomizer)
+    if isinstance(randomizer, GeneralizedGaussian):
+        return randomizer.shape
+    return 1.0 if isinstance(randomizer, Laplace) else 2.0
+
+
+def check_moments(randomizer: Randomizer, order: int, *, name: str = "moments") -> None:
+    """ParameterError where the powers that moments 1 .. order are made of leave the floats.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        What made the reports; NotCertified where it adds no known noise.
+    order : int
+        The highest moment.
+    name : str
+        What it was called where it was given.
+    """
+    largest = _log_power(randomizer, 2 * order)
+    if not largest <= math.log(_LARGEST_MOMENT):
+        raise rejected(
+            name,
+            order,
+            f"fewer moments, or smaller units: of {randomizer.name} reports the power {2 * order} "
+            f"has a mean of about 1e{largest / math.log(10.0):.0f}, and at most "
+            f"{_LARGEST_MOMENT:g} is worked with",
+        )
+
+
+def _log_power(randomizer: Any, order: int) -> float:
+    """log of the larger of E |Z|^order and of the largest input to that power."""
+    b, scale = _shape(randomizer), _scale(randomizer)
+    # In units of s, which of Gaussian noise is sqrt 2 standard deviations.
+    scale *= math.sqrt(2.0) if isinstance(randomizer, Gaussian) else 1.0
+    noise = math.lgamma((order + 1) / b) - math.lgamma(1 / b) + order * math.log(scale)
+    ends = max(abs(randomizer.low), abs(randomizer.high))
+    return max(noise, order * math.log(ends))
 
 
 def unmixing(randomizer: Randomizer, order: int) -> Floats:
-    """Matrix A with E X^k = sum_j A[k, j] E Y^j, shape (order + 1, order + 1)."""
-    noise = noise_moments(randomizer, order)
-    mix = np.zeros((order + 1, order + 1))
+    """Matrix A with E X^k = sum_j A[k, j] E Y^j, shape (order + 1, order + 1).
+
+    A[k, j] = C(k, j) w_(k-j), where sum_j C(k, j) w_j E Z^(k-j) is 1 for k = 0 and else 0. It is
+    solved in units of the noise: an inverse by elimination loses its digits where powers are of
+    different sizes.
+    """
+    noise, scale = _unit_moments(randomizer, order), _scale(randomizer)
+    back = np.zeros(order + 1)
+    back[0] = 1.0
+    for k in range(1, order + 1):
+        back[k] = -math.fsum(math.comb(k, j) * back[j] * noise[k - j] for j in range(k))
+    found = np.zeros((order + 1, order + 1))
     for k in range(order + 1):
         for j in range(k + 1):
-            mix[k, j] = math.comb(k, j) * noise[k - j]
-    return np.asarray(np.linalg.inv(mix), dtype=np.float64)
+            found[k, j] = math.comb(k, j) * back[k - j] * scale ** (k - j)
+    return found
 
 
 def noise_covariance(randomizer: Randomizer, exact: Floats, order: int) -> Floats:
@@ -121,7 +186,17 @@ def noise_covariance(randomizer: Randomizer, exact: Floats, order: int) -> Float
 
 
 def power_sums(reports: Floats, order: int) -> Floats:
-    """Sums of Y^j, j = 0 .. 2 order: what adds up over batches."""
+    """Sums of Y^j, j = 0 .. 2 order: what adds up over batches.
+
+    Raises
+    ------
+    ParameterError
+        If the highest power of a report is no float to work with: none that honest users send.
+    """
+    largest = _LARGEST_POWER ** (0.5 / order)
+    bad = ~(np.abs(reports) <= largest)
+    if bool(bad.any()):
+        raise RefusedRows("reports", reports, bad, f"numbers from {-largest:g} to {largest:g}")
     powers = np.ones_like(reports, dtype=np.float64)
     sums = np.empty(2 * order + 1)
     for j in range(2 * order + 1):
@@ -152,6 +227,7 @@ def moments(
         If the randomizer's noise has no known moments.
     """
     order = _check.count("order", order, high=HIGHEST)
+    check_moments(randomizer, order, name="order")
     matrix = unmixing(randomizer, order)
     batches = [reports] if isinstance(reports, np.ndarray) else reports
     sums = np.zeros(2 * order + 1)

@@ -15,7 +15,7 @@ from shuffledp.multimessage import MultiMessage
 from shuffledp.protocol.answers import Answer, Beside, Floats
 from shuffledp.protocol.columns import hash_of, size_of
 from shuffledp.protocol.heavy import Batches, PrefixTree, Spelling
-from shuffledp.protocol.moments import HIGHEST, noise_covariance, noise_moments, unmixing
+from shuffledp.protocol.moments import HIGHEST, check_moments, noise_covariance, unmixing
 from shuffledp.protocol.postprocess import project_to_simplex
 from shuffledp.randomizers import Hierarchy, Joint, Randomizer
 from shuffledp.randomizers.composed import field
@@ -135,7 +135,10 @@ class Mean(Question):
             share = np.clip(mean, 0.0, 1.0)
             return share * (1.0 - share)
         squares = np.atleast_1d(sums.sums[1]) / n
-        return np.maximum(squares - mean**2 - n * error**2, 0.0)
+        # Where the squares' own sum is no float the variance is not known to be one.
+        with np.errstate(over="ignore", invalid="ignore"):
+            found = np.maximum(squares - mean**2 - n * error**2, 0.0)
+        return np.where(np.isfinite(squares), found, np.inf)
 
     def truth(self, values: np.ndarray) -> Floats:
         """The mean of these values."""
@@ -295,7 +298,7 @@ def question(mechanism: Any, about: dict[str, Any], asked: Asked) -> Question:
         return _ranges(mechanism, about, asked)
     if asked.moments:
         order = _check.count("moments", asked.moments, high=HIGHEST)
-        noise_moments(mechanism, 2 * order)
+        check_moments(mechanism, order)
         return Moments(mechanism, order)
     if size_of(mechanism) is None or mechanism.name in {"balcer-cheu", "balcer-et-al"}:
         if asked.simplex:

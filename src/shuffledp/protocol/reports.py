@@ -15,10 +15,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from shuffledp import _check
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.multimessage import MultiMessage
 from shuffledp.protocol.columns import hash_of, size_of
+from shuffledp.protocol.heavy import Spelling
 from shuffledp.protocol.jobs import Mechanism, Outcome, mechanism_of, summed
+from shuffledp.randomizers import Joint
 from shuffledp.randomizers.values import RefusedRows
 from shuffledp.statistics.estimates import Aggregate
 
@@ -247,11 +250,58 @@ def _about(path: Reports, found: pa.Schema) -> tuple[Mechanism, dict[str, Any]]:
         raise ParameterError(f"reports = {str(path)!r}: wanted a report file written by shuffledp")
     try:
         about = json.loads(text)
-        about["items"]
-        randomizer = mechanism_of(about["randomizer"])
-    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        if not isinstance(about, dict):
+            raise rejected("metadata", about, "a table with randomizer and items")
+        randomizer = mechanism_of(_given(about, "randomizer", dict, "a table with a name"))
+        _check_about(randomizer, about)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as error:
         raise ParameterError(f"reports = {str(path)!r}: metadata: {error}") from None
     return randomizer, about
+
+
+def _given(about: Mapping[str, Any], key: str, kind: Any, wanted: str) -> Any:
+    """The entry of that name; ParameterError where it is missing, or is something else."""
+    if key not in about:
+        raise ParameterError(f"{key} is missing: wanted {wanted}")
+    if not isinstance(about[key], kind):
+        raise rejected(key, about[key], wanted)
+    return about[key]
+
+
+def _check_about(randomizer: Mechanism, about: Mapping[str, Any]) -> None:
+    """ParameterError unless the metadata can be about reports of this mechanism."""
+    columns = about.get("columns")
+    parts = randomizer.randomizers if isinstance(randomizer, Joint) else ()
+    if columns is not None:
+        wanted = f"a list of {len(parts)} tables, one for each part" if parts else "none"
+        if not isinstance(columns, list) or len(columns) != len(parts) or not parts:
+            raise rejected("columns", columns, f"{wanted}, for {randomizer.name}")
+        for part, column in zip(parts, columns, strict=True):
+            if not isinstance(column, dict):
+                raise rejected("columns", column, "a table for each part")
+            _given(column, "name", str, "the column's name")
+            _check_about(part, {"items": None, **column})
+    _check_items(about, None if parts else size_of(randomizer), randomizer.name)
+    if about.get("alphabet") is not None:
+        Spelling(about["alphabet"], about.get("length", 0))
+    if not isinstance(about.get("hashed", False), bool):
+        raise rejected("hashed", about["hashed"], "true or false")
+    if isinstance(randomizer, MultiMessage) and "users" in about:
+        _check.count("users", about["users"])
+
+
+def _check_items(about: Mapping[str, Any], size: int | None, name: str) -> None:
+    """What the numbers are about: nothing said, or as many items as the mechanism has."""
+    items = _given(about, "items", list | None, "a list of items, or null")
+    if items is None:
+        return
+    if size is None:
+        raise rejected("items", items, f"null for {name}, which is not for items")
+    if len(items) != size:
+        raise rejected("items", items, f"{size:,} of them for {name}, not {len(items):,}")
+    for item in items:
+        if isinstance(item, bool) or not isinstance(item, int | str):
+            raise rejected("items", item, "text or whole numbers")
 
 
 def _sums(sums_of: Callable[[np.ndarray], Aggregate], reports: np.ndarray) -> tuple[Outcome, int]:

@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from shuffledp.deployment import Account, Deployment, DeploymentFile, account
-from shuffledp.deployment.model import GENERIC, Population
+from shuffledp.deployment.files import with_users
+from shuffledp.deployment.model import GENERIC
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.outputs import writing
 from shuffledp.protocol.aggregated import aggregated
@@ -202,10 +203,8 @@ def _of_sums(deployment: Deployment, wanted: Question | None, settings: Settings
     if wanted is None:
         raise ParameterError('alphabet: wanted none with view = "sums": trees read reports twice')
     if settings.reports is not None:
-        raise ParameterError(
-            f'reports = {str(settings.reports)!r}: wanted none with view = "sums", where nobody '
-            "sees a report"
-        )
+        # Not its name: what is written stands under another one until it is whole.
+        raise ParameterError('reports: wanted none with view = "sums", where nobody sees a report')
     return aggregated(wanted, deployment.sums(deployment.population.arriving))
 
 
@@ -228,13 +227,15 @@ def _mechanism(deployment: Deployment) -> Mechanism:
 
 
 def seen(deployment: Deployment, count: int) -> Deployment:
-    """The deployment with the users of this run; ParameterError below the minimum batch."""
-    least = deployment.population.minimum_batch
-    enough(count, least)
-    population = Population(
-        users=count, minimum_batch=least, colluding=deployment.population.colluding
-    )
-    return deployment.model_copy(update={"population": population})
+    """The deployment with the users of this run.
+
+    Raises
+    ------
+    ParameterError
+        Below the minimum batch, or where all of so few would be colluders.
+    """
+    enough(count, deployment.population.minimum_batch)
+    return with_users(deployment, count)
 
 
 def estimate_reports(

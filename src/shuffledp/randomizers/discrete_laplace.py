@@ -24,6 +24,7 @@ from shuffledp.randomizers.lattice import (
 )
 from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.means import Floats
+from shuffledp.randomizers.noise import check_step
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import SHIFTED_TRIPLES
 
@@ -153,8 +154,7 @@ class DiscreteLaplace(LatticeNoise):
         The latter at x = top/2, or next to it.
         """
         del frequency
-        # a/(1 - a)^2 = 1/(2 sinh(rate/2))^2.
-        unit = 1.0 / (2.0 * math.sinh(0.5 * self.rate)) ** 2
+        unit = self._unit
         if not self.clamped:
             return 2.0 * unit
         middle = self.top // 2
@@ -165,14 +165,25 @@ class DiscreteLaplace(LatticeNoise):
         if not self.clamped:
             return self.variance()
         x = np.asarray(values, dtype=np.float64)
-        unit = 1.0 / (2.0 * math.sinh(0.5 * self.rate)) ** 2
         ends = np.exp(-self.rate * x) + np.exp(-self.rate * (self.top - x))
-        return unit * (2.0 - float(ends.mean()) / (1.0 + math.exp(-self.rate)))
+        return self._unit * (2.0 - float(ends.mean()) / (1.0 + math.exp(-self.rate)))
+
+    @property
+    def _unit(self) -> float:
+        """a/(1 - a)^2 = 1/(2 sinh(rate/2))^2; inf where that is no float."""
+        root = 2.0 * math.sinh(0.5 * self.rate)
+        return 1.0 / root / root if root > 0.0 else math.inf
 
     def _noise(self, size: int, source: RandomSource) -> Integers:
+        self._sampled()
         return two_sided_geometric(self.eps0, self.top, size, source)
 
+    def _sampled(self) -> None:
+        """NotCertified where there are no reports: there is nothing to estimate from either."""
+        check_step(self.name, "eps0/top", self.rate)
+
     def _unbiased(self, reports: ArrayLike) -> Floats:
+        self._sampled()
         column = self._reports(reports)
         if not self.clamped:
             return column

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp import _special as special
@@ -14,12 +15,15 @@ from shuffledp.mechanism import IntervalHigh, IntervalLow, Number, Positive
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.additive import LARGEST_EXPONENT, AdditiveNoise, Noise
 from shuffledp.randomizers.power_renyi import power_renyi
+from shuffledp.randomizers.values import real_values
 from shuffledp.randomness import RandomSource
 
 U = UNIT_ROUNDOFF
 _LEAST_SHAPE, _LARGEST_SHAPE = 1.0 / 32.0, 1000.0
 _LARGEST_DISTANCE = 1e4
 _LOG_TAIL = -300.0 * math.log(10.0)
+# log of 2^-1074: the smallest float, and no uniform number that noise is made from is smaller.
+_LEAST_UNIT = -1074.0 * math.log(2.0)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 _TERMS = 24
 _ROUNDS = 50
@@ -131,6 +135,12 @@ class GeneralizedGaussian(AdditiveNoise):
         """Inversion: (|Z|/s)^b is Gamma(1/b); large ones from small probabilities of more."""
         sign = np.where(source.coins(b"\x80", size), 1.0, -1.0)
         return sign * power_quantile(self.shape, source.fine_unit(size)) / self.distance
+
+    def _unbiased(self, reports: ArrayLike) -> Array:
+        """Reports that the noise can reach; one interval more for the lattice and for rounding."""
+        level, _ = _tail_level(self.shape, _LEAST_UNIT)
+        reach = level ** (1.0 / self.shape) * self.scale + (self.high - self.low)
+        return real_values(reports, self.low - reach, self.high + reach, name="reports")
 
 
 def power_quantile(shape: float, u: Array) -> Array:
@@ -246,8 +256,8 @@ class PowerNoise(Noise):
         return far * total
 
 
-def _tail_level(shape: float) -> tuple[float, float]:
-    """L with P((|Z|/s)^b > L) <= 1e-300, and the logarithm of the bound.
+def _tail_level(shape: float, wanted: float = _LOG_TAIL) -> tuple[float, float]:
+    """L with log P((|Z|/s)^b > L) at most as wanted, and the bound that was found.
 
     Gamma(a, L) <= e^-L L^{a-1} / (1 - (a-1)_+/L) for L > a - 1.
     """
@@ -256,6 +266,6 @@ def _tail_level(shape: float) -> tuple[float, float]:
     while True:
         grown = (a - 1.0) * math.log(level) - math.log1p(-max(a - 1.0, 0.0) / level)
         log_tail = grown - level - math.lgamma(a)
-        if log_tail <= _LOG_TAIL:
+        if log_tail <= wanted:
             return level, log_tail
         level += 1.0

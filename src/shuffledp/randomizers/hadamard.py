@@ -172,6 +172,17 @@ class HadamardResponse(ItemRandomizer):
         """log2(K)."""
         return math.log2(self.columns)
 
+    @property
+    def even_block(self) -> float:
+        """b of ``variance`` at uniform values, its mean over the items.
+
+        The sum of the squares of the blocks' shares of the domain. Where B divides the domain it is
+        1/B, and so is the mean over the items for any data.
+        """
+        least, longer = divmod(self.domain, self.blocks)
+        pairs = longer * (least + 1) ** 2 + (self.blocks - longer) * least**2
+        return pairs / self.domain**2
+
     # ------------------------------------------------------------------------------- the law
 
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:

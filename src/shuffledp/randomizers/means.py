@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from numpy.typing import ArrayLike
 
+from shuffledp.errors import rejected
 from shuffledp.randomizers.base import Randomizer, Reports
 from shuffledp.randomizers.frequency import counted
 from shuffledp.statistics.estimates import Aggregate, Law, MeanEstimate
@@ -30,10 +31,20 @@ class MeanRandomizer(Randomizer):
         """Values with the inputs as means, shape (n,) or (n, d); refuses impossible reports."""
 
     def aggregate(self, reports: Reports) -> Aggregate:
-        """Sums of the reports' unbiased values and of their squares, shape (2,) or (2, d)."""
+        """Sums of the reports' unbiased values and of their squares, shape (2,) or (2, d).
+
+        Raises
+        ------
+        ParameterError
+            If a report is impossible, or their sum is no float.
+        """
         values = self._unbiased(reports)
-        sums = np.array([values.sum(axis=0), np.square(values).sum(axis=0)])
-        return Aggregate(len(values), sums)
+        # Squares that are no floats are inf, and so is the error that is made of them.
+        with np.errstate(over="ignore", invalid="ignore"):
+            total, squares = values.sum(axis=0), np.square(values).sum(axis=0)
+        if not bool(np.isfinite(total).all()):
+            raise rejected("reports", float(np.abs(values).max()), "numbers with a finite sum")
+        return Aggregate(len(values), np.array([total, squares]))
 
     def estimate(self, data: Reports | Aggregate) -> MeanEstimate:
         """Mean of the unbiased values, with the standard error of the noise alone.

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shuffledp.errors import NotCertified
 from shuffledp.randomizers.chances import (
     choice,
     digits_up,
@@ -33,6 +34,9 @@ Floats = npt.NDArray[np.floating[Any]]
 
 # e^-890 < 2^-1280: beyond the last digit of a probability.
 FARTHEST = 890.0
+# From this step on cells of Laplace noise stay below 2^62 (890 2^52 < 2^62): a sum or difference of
+# two of them, and of a value beside them, is an int64.
+LEAST_STEP = 2.0**-52
 # Normal noise stays below this many standard deviations: e^(-43^2/2) < 2^-1280.
 FARTHEST_NORMAL = 43
 # Error of e^(-x (2k + x)/2) in floats, x from the high digits of its words: far below this.
@@ -62,11 +66,32 @@ def laplace_cells(step: Decimal, size: int, source: RandomSource) -> Integers:
 
     Its size is geometric with ratio e^-step, whose binary digits are independent: digit i is 1 with
     probability 1/(e^(2^i step) + 1). The sign is a fair coin, and cell -1 - j mirrors cell j.
+
+    Raises
+    ------
+    NotCertified
+        If the step is below 2^-52: cells would be no int64.
     """
+    check_step("noise", "step/scale", step)
     cells = np.zeros(size, dtype=np.int64)
     for place, digits in enumerate(_digit_chances(step)):
         cells |= source.coins(digits, size).astype(np.int64) << place
     return np.where(source.coins(b"\x80", size), cells, ~cells)
+
+
+def check_step(name: str, argument: str, step: Decimal | float) -> None:
+    """NotCertified, in the name of a mechanism, for a step that ``laplace_cells`` has no cells for.
+
+    Parameters
+    ----------
+    name, argument : str
+        The mechanism, and what of it the step is.
+    step : Decimal or float
+        In units of the noise scale.
+    """
+    if not step >= LEAST_STEP:
+        msg = f"{name}: {argument} = {step:g}: no sampler below 2^-52, where noise is no int64"
+        raise NotCertified(msg)
 
 
 def laplace_reach(step: Decimal) -> int:

@@ -271,7 +271,7 @@ def _pairs(values: ArrayLike, domain: int, s: int, *, padding: bool) -> np.ndarr
     wanted = f"(n, {s}, 2): {s} pairs (key, value) for each user"
     try:
         rows = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         raise rejected("values", values, f"numbers, shape {wanted}") from None
     if rows.size == 0:
         return rows.reshape(0, s, 2)

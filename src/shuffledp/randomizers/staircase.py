@@ -10,6 +10,7 @@ from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.mechanism import Follows, IntervalHigh, IntervalLow, LocalEpsilon, Number
@@ -19,6 +20,8 @@ from shuffledp.randomizers.base import DEFAULT_CELLS, WorstTriples
 from shuffledp.randomizers.corners import shift_corners
 from shuffledp.randomizers.exact import geometric
 from shuffledp.randomizers.law import JointLaw, without_empty
+from shuffledp.randomizers.noise import check_step, laplace_reach
+from shuffledp.randomizers.values import real_values
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import CORNER_TRIPLES
 
@@ -158,10 +161,12 @@ class Staircase(IntervalNoise):
         """sum over the steps of the integral of z^2, in closed form, for every input."""
         del frequency
         b = math.exp(-self.eps0)
-        rest = -math.expm1(-self.eps0)
-        sums = (1.0 / rest, b / rest**2, b * (1.0 + b) / rest**3)
-        parts = sums[2] * self._share(1) + sums[1] * self._share(2) + sums[0] * self._share(3) / 3.0
-        return (self.high - self.low) ** 2 * 2.0 * self._top * parts
+        # One step over 1 - b: squared in the end, so that what is no float is inf.
+        length = self.high - self.low
+        scale = length / -math.expm1(-self.eps0)
+        square, cube = self._share(2) / self._share(1), self._share(3) / self._share(1)
+        near = b * square * scale * length + cube * length * length / 3.0
+        return b * (1.0 + b) * scale * scale + near
 
     @property
     def _finest(self) -> float:
@@ -169,9 +174,20 @@ class Staircase(IntervalNoise):
 
     def _noise(self, size: int, source: RandomSource) -> Array:
         """Sign, step, and which part of the step: a geometric number and a place in the part."""
+        self._sampled()
         g = self._g
         step = geometric(Decimal(self.eps0), size, source)
         high = source.unit(size) * self._share(1) < g
         place = source.unit(size) * np.where(high, g, 1.0 - g) + np.where(high, 0.0, g)
         sign = np.where(source.bernoulli(0.5, size), 1.0, -1.0)
         return sign * (step + place)
+
+    def _sampled(self) -> None:
+        """NotCertified where there are no reports: there is nothing to estimate from either."""
+        check_step(self.name, "eps0", self.eps0)
+
+    def _unbiased(self, reports: ArrayLike) -> Array:
+        """Reports that the noise can reach: whole steps of the interval, and a part of one."""
+        self._sampled()
+        reach = (self.high - self.low) * (laplace_reach(Decimal(self.eps0)) + 1.0)
+        return real_values(reports, self.low - reach, self.high + reach, name="reports")

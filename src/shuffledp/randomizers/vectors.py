@@ -47,7 +47,7 @@ def vector_reports(d: int, reports: ArrayLike, *, name: str = "reports") -> Floa
     """Finite vectors, one row for each user."""
     try:
         rows = np.asarray(reports, dtype=np.float64)
-    except (TypeError, ValueError):
+    except (OverflowError, TypeError, ValueError):
         raise rejected(name, reports, "vectors of numbers, one row for each user") from None
     if rows.size == 0:
         return rows.reshape(0, d)

@@ -175,6 +175,10 @@ def least_holders(
     """
     wanted = _wanted(tail)
     slope = _drift(own) - _drift(other)
+    # A limit is sought to a millionth of the noise, which is half a count at least: where all users
+    # together move the count by less than that, every number of holders is as likely.
+    if not slope * float(users.max(initial=0.0)) > 0.5 * _FINE:
+        return np.zeros(counts.size)
     quiet = sum((trials * _variance(step) for trials, step in rest), users * 0.0)
 
     def spread(m: Floats, at: Places) -> Floats:
