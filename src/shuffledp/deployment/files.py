@@ -21,6 +21,9 @@ if sys.version_info >= (3, 11):
 else:
     import tomli as tomllib  # pyright: ignore[reportMissingImports]
 
+# Python's own limit of digits, where nothing else is set.
+_USUAL_DIGITS = 4_300
+
 
 @dataclass(frozen=True)
 class DeploymentFile:
@@ -102,15 +105,23 @@ def read_toml(path: Path, what: str) -> tuple[dict[str, Any], bytes]:
     return table, content
 
 
+def _most_digits() -> int:
+    """Python neither reads nor writes longer integers in decimals; 3.10.6 and older have no limit.
+
+    Then, and where it is switched off, it is that of others.
+    """
+    limit = getattr(sys, "get_int_max_str_digits", None)
+    return (limit() if limit is not None else 0) or _USUAL_DIGITS
+
+
 def _digits() -> str:
-    """What is wanted of an integer: Python neither reads nor writes longer ones in decimals."""
-    return f"integers of at most {sys.get_int_max_str_digits():,} digits"
+    return f"integers of at most {_most_digits():,} digits"
 
 
 def _line_too_long(text: str) -> ParameterError | None:
     """The line with an integer of more decimal digits than Python reads."""
     # An underscore may stand between two digits, and counts for none.
-    number = re.compile(rf"[0-9](?:_?[0-9]){{{sys.get_int_max_str_digits()},}}")
+    number = re.compile(rf"[0-9](?:_?[0-9]){{{_most_digits()},}}")
     for place, line in enumerate(text.splitlines(), start=1):
         if number.search(line):
             return rejected(f"line {place:,}", line.strip(), _digits())
