@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -13,13 +14,17 @@ from shuffledp import _special as special
 from shuffledp.mechanism import IntervalHigh, IntervalLow, Number, Positive
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.additive import LARGEST_EXPONENT, AdditiveNoise, Noise
+from shuffledp.randomizers.noise import Cells
+from shuffledp.randomizers.power_cells import pieces_of, power_cells
 from shuffledp.randomizers.power_renyi import power_renyi
-from shuffledp.randomness import RandomSource
+from shuffledp.randomness import BITS, RandomSource
 
 U = UNIT_ROUNDOFF
 _LEAST_SHAPE, _LARGEST_SHAPE = 1.0 / 32.0, 1000.0
 _LARGEST_DISTANCE = 1e4
 _LOG_TAIL = -300.0 * math.log(10.0)
+# The sampler leaves out what is beyond the last digit of an exact probability.
+_LEAST_LOG = -BITS * math.log(2.0)
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 _TERMS = 24
 _ROUNDS = 50
@@ -127,19 +132,10 @@ class GeneralizedGaussian(AdditiveNoise):
     def _finest(self) -> float:
         return self.distance * max(1.0, self.shape)
 
-    def _noise(self, size: int, source: RandomSource) -> Array:
-        """Inversion: (|Z|/s)^b is Gamma(1/b); large ones from small probabilities of more."""
-        sign = np.where(source.coins(b"\x80", size), 1.0, -1.0)
-        return sign * power_quantile(self.shape, source.fine_unit(size)) / self.distance
-
-
-def power_quantile(shape: float, u: Array) -> Array:
-    """|Z|/s that is exceeded with probability u: the Gamma(1/b) quantile to the power 1/b."""
-    a = 1.0 / shape
-    power = special.gammainccinv(a, u)
-    # P(a, x) = x^a/Gamma(a + 1) where x is too small for a float.
-    tiny = (1.0 - u) * math.gamma(a + 1.0) if a < 100.0 else np.zeros_like(u)
-    return np.where(power > 1e-200, power**a, tiny)
+    def _noise_cells(self, bits: int, size: int, source: RandomSource) -> Cells:
+        step = (Fraction(self.high) - Fraction(self.low)) / Fraction(self.scale) / 2**bits
+        farthest, _ = _tail_level(self.shape, _LEAST_LOG)
+        return power_cells(self.shape, pieces_of(self.shape, step, farthest), size, source)
 
 
 class PowerNoise(Noise):
@@ -158,7 +154,7 @@ class PowerNoise(Noise):
         # L = (t/s)^b, t and s within 3u each and the power within 8u of itself.
         self._relative = (6.0 * shape + 8.0) * U
         self.rounding = 2.0 * LARGEST_EXPONENT * self._relative + 64 * U
-        level, log_tail = _tail_level(shape)
+        level, log_tail = _tail_level(shape, _LOG_TAIL)
         self.reach = scale * level ** (1.0 / shape)
         self.tail = math.exp(log_tail) * (1.0 + 1e-9)
 
@@ -246,8 +242,8 @@ class PowerNoise(Noise):
         return far * total
 
 
-def _tail_level(shape: float) -> tuple[float, float]:
-    """L with P((|Z|/s)^b > L) <= 1e-300, and the logarithm of the bound.
+def _tail_level(shape: float, least: float) -> tuple[float, float]:
+    """L with log P((|Z|/s)^b > L) <= least, and the bound on it.
 
     Gamma(a, L) <= e^-L L^{a-1} / (1 - (a-1)_+/L) for L > a - 1.
     """
@@ -256,6 +252,6 @@ def _tail_level(shape: float) -> tuple[float, float]:
     while True:
         grown = (a - 1.0) * math.log(level) - math.log1p(-max(a - 1.0, 0.0) / level)
         log_tail = grown - level - math.lgamma(a)
-        if log_tail <= _LOG_TAIL:
+        if log_tail <= least:
             return level, log_tail
         level += 1.0
