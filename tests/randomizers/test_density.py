@@ -396,7 +396,7 @@ def test_sampler_and_estimator(name):
 def test_reports_are_points_of_a_lattice():
     randomizer = made("logistic")
     reports = randomizer.simulate(np.linspace(0.0, 1.0, 500), seed=1)
-    cells = reports * randomizer._steps - 0.5
+    cells = reports * 2.0**randomizer.lattice.bits - 0.5
     assert np.array_equal(cells, np.round(cells))
 
 

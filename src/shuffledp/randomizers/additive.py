@@ -21,7 +21,7 @@ from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.interval import HasInterval, interval_input
 from shuffledp.randomizers.law import CellEdges, JointLaw
 from shuffledp.randomizers.means import Floats, MeanRandomizer
-from shuffledp.randomizers.noise import bits_for, to_lattice
+from shuffledp.randomizers.noise import Cells, bits_for, middles, plus, to_lattice
 from shuffledp.randomizers.values import blocks, real_values
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import END_POINTS
@@ -85,11 +85,11 @@ class IntervalNoise(MeanRandomizer):
     points are the worst pair of the blanket bound.
 
     Reports are float64: middles of the cells of a lattice that is at least 2^32 times finer than
-    the noise and the interval. Values are rounded to it at random, without bias, and noise is
-    rounded down, so that a report betrays nothing of a sum of floats. Not covered by the bounds:
-    the noise itself is drawn by inversion in floating point, from uniform numbers with 52 digits
-    (``GeneralizedGaussian``: small ones with 52 digits of their own, so that far out no cell of the
-    lattice is missing); the probability of one cell may be off by a relative 2^-18 or so.
+    the noise and the interval. Values are rounded to it at random, without bias; the cell that the
+    noise falls in is drawn from its exact probabilities, up to 2^-1280, and added to the value's
+    as a whole number of any size. A report is a function of this sum, which is a function of an
+    ideal report: bounds hold for what is run (docs/theory.md, Lemma R2). Where a float has fewer
+    digits than the sum, from 2^53 cells on, it is the sum that is rounded and never a part of it.
     """
 
     low: float
@@ -110,8 +110,8 @@ class IntervalNoise(MeanRandomizer):
         return 64.0
 
     @abstractmethod
-    def _noise(self, size: int, source: RandomSource) -> Floats:
-        """Draws of Z in units of high - low."""
+    def _noise_cells(self, bits: int, size: int, source: RandomSource) -> Cells:
+        """Cells of width 2^-bits (high - low) that draws of Z fall in."""
 
     @property
     @abstractmethod
@@ -122,14 +122,14 @@ class IntervalNoise(MeanRandomizer):
         return real_values(values, self.low, self.high)
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        steps = 2.0 ** bits_for(self._finest, _FINER)
+        bits = bits_for(self._finest, _FINER)
         length = self.high - self.low
         reports = np.empty(len(values))
         for users in blocks(len(values)):
             place = np.clip((values[users] - self.low) / length, 0.0, 1.0)
-            noise = np.floor(self._noise(len(place), source) * steps)
-            cells = to_lattice(place, int(steps), source) + noise
-            reports[users] = self.low + length * ((cells + 0.5) / steps)
+            noise = self._noise_cells(bits, len(place), source)
+            cells = plus(to_lattice(place, 1 << bits, source), noise)
+            reports[users] = self.low + length * middles(cells, bits)
         return reports
 
     def _unbiased(self, reports: ArrayLike) -> Floats:

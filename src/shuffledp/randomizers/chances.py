@@ -41,6 +41,11 @@ def quotient(numerator: Decimal | int, *denominator: Decimal | int) -> Decimal:
     return _CONTEXT.divide(Decimal(numerator), total)
 
 
+def power(base: Decimal, exponent: float) -> Decimal:
+    """base^exponent to 420 places, base >= 0, exponent > 0."""
+    return _CONTEXT.power(base, Decimal(exponent)) if base else Decimal(0)
+
+
 def whole_units(p: Decimal) -> int:
     """p in units of 10^-420, rounded down."""
     return int(p.scaleb(420, context=_CONTEXT))

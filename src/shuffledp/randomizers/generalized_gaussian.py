@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, ClassVar
 
 import numpy as np
@@ -14,16 +15,20 @@ from shuffledp import _special as special
 from shuffledp.mechanism import IntervalHigh, IntervalLow, Number, Positive
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.additive import LARGEST_EXPONENT, AdditiveNoise, Noise
+from shuffledp.randomizers.noise import Cells
+from shuffledp.randomizers.power_cells import pieces_of, power_cells
 from shuffledp.randomizers.power_renyi import power_renyi
 from shuffledp.randomizers.values import real_values
-from shuffledp.randomness import RandomSource
+from shuffledp.randomness import BITS, RandomSource
 
 U = UNIT_ROUNDOFF
 _LEAST_SHAPE, _LARGEST_SHAPE = 1.0 / 32.0, 1000.0
 _LARGEST_DISTANCE = 1e4
 _LOG_TAIL = -300.0 * math.log(10.0)
-# log of 2^-1074: the smallest float, and no uniform number that noise is made from is smaller.
-_LEAST_UNIT = -1074.0 * math.log(2.0)
+# The sampler leaves out what is beyond the last digit of an exact probability.
+_LEAST_LOG = -BITS * math.log(2.0)
+# Of the reach of reports: rounding of a power, of a sum, and of the report itself is far less.
+_ROOM = 1e-9
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(10)
 _TERMS = 24
 _ROUNDS = 50
@@ -131,25 +136,16 @@ class GeneralizedGaussian(AdditiveNoise):
     def _finest(self) -> float:
         return self.distance * max(1.0, self.shape)
 
-    def _noise(self, size: int, source: RandomSource) -> Array:
-        """Inversion: (|Z|/s)^b is Gamma(1/b); large ones from small probabilities of more."""
-        sign = np.where(source.coins(b"\x80", size), 1.0, -1.0)
-        return sign * power_quantile(self.shape, source.fine_unit(size)) / self.distance
+    def _noise_cells(self, bits: int, size: int, source: RandomSource) -> Cells:
+        step = (Fraction(self.high) - Fraction(self.low)) / Fraction(self.scale) / 2**bits
+        farthest, _ = _tail_level(self.shape, _LEAST_LOG)
+        return power_cells(self.shape, pieces_of(self.shape, step, farthest), size, source)
 
     def _unbiased(self, reports: ArrayLike) -> Array:
-        """Reports that the noise can reach; one interval more for the lattice and for rounding."""
-        level, _ = _tail_level(self.shape, _LEAST_UNIT)
-        reach = level ** (1.0 / self.shape) * self.scale + (self.high - self.low)
+        """Reports that the sampler can make; the lattice's cells and rounding have more room."""
+        level, _ = _tail_level(self.shape, _LEAST_LOG)
+        reach = level ** (1.0 / self.shape) * self.scale * (1.0 + _ROOM) + (self.high - self.low)
         return real_values(reports, self.low - reach, self.high + reach, name="reports")
-
-
-def power_quantile(shape: float, u: Array) -> Array:
-    """|Z|/s that is exceeded with probability u: the Gamma(1/b) quantile to the power 1/b."""
-    a = 1.0 / shape
-    power = special.gammainccinv(a, u)
-    # P(a, x) = x^a/Gamma(a + 1) where x is too small for a float.
-    tiny = (1.0 - u) * math.gamma(a + 1.0) if a < 100.0 else np.zeros_like(u)
-    return np.where(power > 1e-200, power**a, tiny)
 
 
 class PowerNoise(Noise):
@@ -168,7 +164,7 @@ class PowerNoise(Noise):
         # L = (t/s)^b, t and s within 3u each and the power within 8u of itself.
         self._relative = (6.0 * shape + 8.0) * U
         self.rounding = 2.0 * LARGEST_EXPONENT * self._relative + 64 * U
-        level, log_tail = _tail_level(shape)
+        level, log_tail = _tail_level(shape, _LOG_TAIL)
         self.reach = scale * level ** (1.0 / shape)
         self.tail = math.exp(log_tail) * (1.0 + 1e-9)
 
@@ -256,8 +252,8 @@ class PowerNoise(Noise):
         return far * total
 
 
-def _tail_level(shape: float, wanted: float = _LOG_TAIL) -> tuple[float, float]:
-    """L with log P((|Z|/s)^b > L) at most as wanted, and the bound that was found.
+def _tail_level(shape: float, least: float) -> tuple[float, float]:
+    """L with log P((|Z|/s)^b > L) <= least, and the bound on it.
 
     Gamma(a, L) <= e^-L L^{a-1} / (1 - (a-1)_+/L) for L > a - 1.
     """
@@ -266,6 +262,6 @@ def _tail_level(shape: float, wanted: float = _LOG_TAIL) -> tuple[float, float]:
     while True:
         grown = (a - 1.0) * math.log(level) - math.log1p(-max(a - 1.0, 0.0) / level)
         log_tail = grown - level - math.lgamma(a)
-        if log_tail <= wanted:
+        if log_tail <= least:
             return level, log_tail
         level += 1.0

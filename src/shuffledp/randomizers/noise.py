@@ -31,6 +31,8 @@ from shuffledp.randomness import BITS, Choice, RandomSource
 
 Integers = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.floating[Any]]
+# Whole numbers of cells: 64-bit integers, or Python's own where these do not hold them.
+Cells = npt.NDArray[Any]
 
 # e^-890 < 2^-1280: beyond the last digit of a probability.
 FARTHEST = 890.0
@@ -39,6 +41,8 @@ FARTHEST = 890.0
 LEAST_STEP = 2.0**-52
 # Normal noise stays below this many standard deviations: e^(-43^2/2) < 2^-1280.
 FARTHEST_NORMAL = 43
+# Cells of noise below this, and a value's own added, are 64-bit integers.
+_LARGEST = 2.0**62
 # Error of e^(-x (2k + x)/2) in floats, x from the high digits of its words: far below this.
 _DOUBT = 2.0**-44
 
@@ -59,6 +63,27 @@ def to_lattice(place: Floats, points: int, source: RandomSource) -> Integers:
     below = np.floor(exact)
     up = source.bernoulli(exact - below, len(place))
     return below.astype(np.int64) + up
+
+
+def whole(noise: Floats) -> Cells:
+    """Floats rounded down, as integers: Python's own where 64 bits do not hold one of them."""
+    floor = np.floor(noise)
+    if float(np.abs(floor).max(initial=0.0)) < _LARGEST:
+        return floor.astype(np.int64)
+    return np.array([int(cell) for cell in floor], dtype=object)
+
+
+def plus(cells: Integers, noise: Cells) -> Cells:
+    """The sum, exactly: noise in 64-bit integers is below 2^62, cells of values are below 2^57."""
+    return cells.astype(noise.dtype) + noise
+
+
+def middles(cells: Cells, bits: int) -> Floats:
+    """Middles of cells of width 2^-bits, rounded to floats: a function of the whole number alone.
+
+    Both kinds of integers become the nearest float, to even where there are two.
+    """
+    return (cells.astype(np.float64) + 0.5) / 2.0**bits
 
 
 def laplace_cells(step: Decimal, size: int, source: RandomSource) -> Integers:

@@ -7,9 +7,11 @@ import math
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
@@ -17,18 +19,24 @@ from shuffledp.mechanism import Follows, IntervalHigh, IntervalLow, LocalEpsilon
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.additive import IntervalNoise
 from shuffledp.randomizers.base import DEFAULT_CELLS, WorstTriples
+from shuffledp.randomizers.chances import choice, exponential, quotient, times, whole_units
 from shuffledp.randomizers.corners import shift_corners
 from shuffledp.randomizers.exact import geometric
 from shuffledp.randomizers.law import JointLaw, without_empty
-from shuffledp.randomizers.noise import check_step, laplace_reach
+from shuffledp.randomizers.noise import Cells, check_step, laplace_reach
 from shuffledp.randomizers.values import real_values
-from shuffledp.randomness import RandomSource
+from shuffledp.randomness import BITS, Choice, Integers, RandomSource, Words
 from shuffledp.theorems import CORNER_TRIPLES
 
 U = UNIT_ROUNDOFF
 Inputs = list[Fraction]
+Bools = npt.NDArray[np.bool_]
 _LARGEST = 690.0
 _LEAST_WIDTH = 1e-100
+# Cells of so many binary digits, and a value's own added, are 64-bit integers.
+_ROOM = 61
+# Error of a place in a step in floats: 2^-53 of its digits, 1 - g, a product and a sum to 2^-53.
+_DOUBT = 2.0**-50
 
 
 _Width = Annotated[
@@ -172,15 +180,18 @@ class Staircase(IntervalNoise):
     def _finest(self) -> float:
         return max(1.0, self.eps0, 1.0 / max(self._g, 2.0**-20))
 
-    def _noise(self, size: int, source: RandomSource) -> Array:
+    def _noise_cells(self, bits: int, size: int, source: RandomSource) -> Cells:
         """Sign, step, and which part of the step: a geometric number and a place in the part."""
         self._sampled()
-        g = self._g
         step = geometric(Decimal(self.eps0), size, source)
-        high = source.unit(size) * self._share(1) < g
-        place = source.unit(size) * np.where(high, g, 1.0 - g) + np.where(high, 0.0, g)
-        sign = np.where(source.bernoulli(0.5, size), 1.0, -1.0)
-        return sign * (step + place)
+        high = source.choose(_parts(self.eps0, self._g), size) == 0
+        drawn = source.words(size)
+        positive = source.bernoulli(0.5, size)
+        cells = _cells_in_step(self._g, bits, high, drawn, source)
+        if int(step.max(initial=0)) >> (_ROOM - bits):
+            step, cells = step.astype(object), cells.astype(object)
+        cells = cells + (step << bits)
+        return np.where(positive, cells, ~cells)
 
     def _sampled(self) -> None:
         """NotCertified where there are no reports: there is nothing to estimate from either."""
@@ -191,3 +202,50 @@ class Staircase(IntervalNoise):
         self._sampled()
         reach = (self.high - self.low) * (laplace_reach(Decimal(self.eps0)) + 1.0)
         return real_values(reports, self.low - reach, self.high + reach, name="reports")
+
+
+@lru_cache(maxsize=64)
+def _parts(eps0: float, g: float) -> Choice:
+    """The part of a step that is high, and the other: g to b (1 - g)."""
+    rest = 1 - Fraction(g)
+    low = times(quotient(rest.numerator, rest.denominator), exponential(-eps0))
+    return choice([whole_units(Decimal(g)), whole_units(low)])
+
+
+def _cells_in_step(
+    g: float, bits: int, high: Bools, drawn: Words, source: RandomSource
+) -> Integers:
+    """Cells of width 2^-bits of uniform places in [0, g) where ``high``, else in [g, 1).
+
+    The words are the first 64 digits of the places in their parts. Floats tell the cell from
+    52 of them, but where the place is next to an end of a cell.
+    """
+    unit = ((drawn >> np.uint64(12)).astype(np.float64) + 0.5) * 2.0**-52
+    place = (unit * np.where(high, g, 1.0 - g) + np.where(high, 0.0, g)) * 2.0**bits
+    cells = np.floor(place).astype(np.int64)
+    doubtful = np.flatnonzero(np.abs(place - np.round(place)) <= _DOUBT * 2.0**bits)
+    for part, start, width in (
+        (high, Fraction(0), Fraction(g)),
+        (~high, Fraction(g), 1 - Fraction(g)),
+    ):
+        where = doubtful[part[doubtful]]
+        cells[where] = _settled(start * 2**bits, width * 2**bits, drawn[where], source)
+    return cells
+
+
+def _settled(start: Fraction, width: Fraction, drawn: Words, source: RandomSource) -> Cells:
+    """The cells of start + width u, u numbers of which ``drawn`` are the first 64 digits."""
+    # Powers of 2 both, as start and width come from floats.
+    below = max(start.denominator, width.denominator)
+    near, wide, halvings = int(start * below), int(width * below), below.bit_length() - 1
+    digits, at = 64, drawn.astype(object)
+    found, missing = np.zeros(len(drawn), dtype=object), np.arange(len(drawn))
+    while missing.size:
+        first = ((near << digits) + wide * at) >> (halvings + digits)
+        # u is below (at + 1)/2^digits, so that an end of a cell there belongs to what is above.
+        last = ((near << digits) + wide * (at + 1) - 1) >> (halvings + digits)
+        found[missing] = first
+        open_ = np.flatnonzero((first < last) & (digits < BITS))
+        missing, at = missing[open_], at[open_] << 64 | source.words(open_.size).astype(object)
+        digits += 64
+    return found

@@ -12,6 +12,7 @@ from scipy.special import gammaincc, ndtr
 
 from shuffledp.audit.readings.base import LATTICE, REL, Floats, Labels, Reading, gives, reads
 from shuffledp.audit.readings.finite import bit_table
+from shuffledp.errors import NotCertified
 from shuffledp.randomizers import (
     ClampedLaplace,
     Density,
@@ -279,7 +280,24 @@ def _density(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
         return below, np.asarray(randomizer.cdf(x - y), dtype=np.float64)
 
     span = (randomizer.low, randomizer.high)
-    return on_line(chances, inputs, span=span, reports=reports)
+    return on_line(chances, inputs, span=span, reports=reports, err=_widest_cell(randomizer))
+
+
+def _widest_cell(randomizer: Any) -> float:
+    """Two edges, each off by a lattice's or a coarser cell; ``LATTICE`` where nothing is sampled.
+
+    Densities are monotone between turns: no cell of the lattice has more than those next to one.
+    Far out f(y) y is at most the probability of less than y, so a cell has at most its width's
+    share of y.
+    """
+    try:
+        lattice = randomizer.lattice
+    except NotCertified:
+        return LATTICE
+    turns = np.array([*randomizer.turns, 0.0])
+    step = (randomizer.high - randomizer.low) * 2.0**-lattice.bits
+    next_to = np.asarray(randomizer.cdf(turns + step)) - np.asarray(randomizer.cdf(turns - step))
+    return max(LATTICE, 2.0 * float(next_to.max()), 2.0 * lattice.widest)
 
 
 @reads(ClampedLaplace)
