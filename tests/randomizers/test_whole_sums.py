@@ -253,7 +253,7 @@ def test_staircases_of_many_steps(eps0):
 
 
 def test_no_sampler_below_what_integers_hold():
-    randomizer = sd.Staircase(eps0=2.0**-51)
+    randomizer = sd.Staircase(eps0=2.0**-53)
     assert sd.shuffle(randomizer, n=10).epsilon(delta=1e-3).upper < 1e-10
     with pytest.raises(sd.NotCertified, match="eps0 ="):
         randomizer.randomize([0.5])
