@@ -6,8 +6,10 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
+from audit import programs
 from catalogue import CATALOGUE
-from shuffledp.audit import AuditPlan, collected, design, limits
+from randomizers.test_whole_sums import heavy
+from shuffledp.audit import AuditPlan, audit, collected, design, limits
 from shuffledp.audit.readings import read, readable, value_of
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.randomizers import randomizer_class, randomizer_names
@@ -119,3 +121,18 @@ def test_inputs_of_another_mechanism_are_refused_by_name(mechanism, inputs):
         design(AuditPlan(randomizer=mechanism, inputs=inputs))
     with pytest.raises(ParameterError, match="randomizer"):
         AuditPlan(randomizer=3)
+
+
+@pytest.mark.parametrize(
+    "mechanism",
+    [
+        *(sd.GeneralizedGaussian(shape=b, scale=1.0) for b in (1 / 32, 0.1, 1000.0)),
+        sd.Staircase(eps0=1e-6),
+        heavy(eps0=1.04),
+    ],
+    ids=repr,
+)
+def test_heavy_and_flat_noise_is_read_as_it_is_sent(mechanism):
+    """Quantiles far beyond 1e9 scales, powers below the floats, cells that are coarse far out."""
+    plan = AuditPlan(randomizer=mechanism, reports=20_000, alpha=1e-6)
+    assert audit(programs.honest(mechanism), plan).verdict == "not refuted"

@@ -48,6 +48,9 @@ class GeneralizedGaussian(AdditiveNoise):
     u < v for every b > 0: its derivative is b (|y - u|^{b-1} + |y - v|^{b-1}) up to the sign in
     between, and b times the difference of two powers of which one is always the larger outside.
 
+    Reports are float64: middles of the cells of a lattice that value and noise fall in, drawn from
+    their exact probabilities and added as whole numbers (see ``randomizers.power_cells``).
+
     Parameters
     ----------
     shape : float

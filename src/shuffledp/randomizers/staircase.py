@@ -55,6 +55,9 @@ class Staircase(IntervalNoise):
     where it is in [k + g, k + 1), with a = (1 - b)/(2 (g + b (1 - g))), b = e^{-eps0}. Likelihood
     ratios of any inputs take finitely many values: beyond the interval they repeat with period 1.
 
+    Reports are float64: middles of the cells of a lattice that value and noise fall in, drawn from
+    their exact probabilities and added as whole numbers. Below eps0 = 2^-50 nothing is sampled.
+
     Parameters
     ----------
     eps0 : float

@@ -42,6 +42,8 @@ _FARTHEST = 1e12
 _CLOSEST = 1e-6
 # Numbers of six digits are at most so far apart, relatively: the first digit may be a 1.
 _SIX_DIGITS = 1e-5
+# Powers of a distance keep their digits down to here, and e^-x is 1 - x to all of them.
+_SMALLEST_LEVEL = 1e-200
 # The density is not constant within a cell, which holds a sixteenth of the reports at most.
 _MARGIN = 2.0
 
@@ -245,10 +247,16 @@ def _on_diameter(randomizer: Any, x: Any) -> list[float]:
 def _power(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
     """P(Z > t) = Q(1/b, (t/s)^b)/2."""
     a, s = 1.0 / randomizer.shape, randomizer.scale
-    with np.errstate(over="ignore"):
-        chances = symmetric(lambda t: 0.5 * gammaincc(a, np.minimum(t / s, 1e9) ** (1.0 / a)))
-        span = (randomizer.low, randomizer.high)
-        return on_line(chances, inputs, span=span, reports=reports)
+
+    def tail(t: Floats) -> Floats:
+        with np.errstate(over="ignore", under="ignore"):
+            level = (t / s) ** randomizer.shape
+        # P(a, x) = x^a/Gamma(a + 1) where x is too small for a float.
+        near = 1.0 - t / s / math.gamma(a + 1.0)
+        return 0.5 * np.where(level > _SMALLEST_LEVEL, gammaincc(a, level), near)
+
+    span = (randomizer.low, randomizer.high)
+    return on_line(symmetric(tail), inputs, span=span, reports=reports)
 
 
 @reads(Staircase)
