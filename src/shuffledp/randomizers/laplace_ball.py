@@ -21,7 +21,7 @@ from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.law import CellEdges, JointLaw, without_empty
 from shuffledp.randomizers.means import Floats, MeanRandomizer
-from shuffledp.randomizers.noise import to_lattice
+from shuffledp.randomizers.noise import coarse_middles, plus, to_lattice, whole
 from shuffledp.randomizers.values import blocks
 from shuffledp.randomizers.vectors import (
     grown_radius,
@@ -38,6 +38,8 @@ _PARTS = 1 << 17
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _MOST_CELLS, _FEWEST_CELLS = 1 << 13, 1 << 12
 _FINER = 2.0**32
+# Of 52 digits that noise has: a cell that is sent holds 2^18 numbers that it may be.
+_DIGITS = 34
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -71,8 +73,11 @@ class LaplaceBall(MeanRandomizer):
     -----
     Andres, Bordenabe, Chatzikokolakis, Palamidessi 2013; Wang et al. 2024, Table 2 (p, beta and q;
     repaired in docs/theory.md, Theorem 5.4); docs/theory-noise.md, section 5. Reports are float64,
-    shape (n, d), middles of the cells of a lattice; noise by inversion in floating point. The
-    ball and the distance of the law are larger by the lattice's step.
+    shape (n, d), middles of the cells of a lattice. Noise is drawn by inversion in floating point,
+    from numbers with 52 digits; its cells and the value's are added as whole numbers, and of sums
+    from 2^34 cells on the first 34 binary digits are sent. The bounds do not cover that the
+    probability of a cell that is sent may be off by a relative 2^-18 or so. The ball and the
+    distance of the law are larger by the lattice's step.
     """
 
     task: ClassVar[str] = "Means of vectors"
@@ -234,9 +239,10 @@ class LaplaceBall(MeanRandomizer):
             length = special.gammainccinv(float(self.d), source.fine_unit(count)) * (
                 self.scale / width
             )
-            cells = to_lattice(place.ravel(), int(steps), source).reshape(place.shape)
-            noise = np.floor(across * length[:, None] * steps)
-            reports[users] = -self.radius + width * ((cells + noise + 0.5) / steps)
+            cells = to_lattice(place.ravel(), int(steps), source)
+            noise = whole((across * length[:, None] * steps).ravel())
+            sums = coarse_middles(plus(cells, noise), _DIGITS) / steps
+            reports[users] = -self.radius + width * sums.reshape(place.shape)
         return reports
 
     def _unbiased(self, reports: ArrayLike) -> Floats:

@@ -86,6 +86,28 @@ def middles(cells: Cells, bits: int) -> Floats:
     return (cells.astype(np.float64) + 0.5) / 2.0**bits
 
 
+def coarse_middles(cells: Cells, digits: int) -> Floats:
+    """Middles of coarser cells in units of cells: those of the first binary digits of the number.
+
+    Noise that is drawn as a float has so many digits that it fills a coarser cell with many draws,
+    whatever the value's own cell is; the last digits of a sum would show that.
+
+    Parameters
+    ----------
+    cells : ndarray
+        Whole numbers; cell j is [j, j + 1), and mirrors cell -1 - j.
+    digits : int
+        Numbers of fewer binary digits are as they are.
+    """
+    size = np.where(cells >= 0, cells, ~cells)
+    found = size.astype(np.float64) + 0.5
+    for i in np.flatnonzero(size >= 1 << digits):
+        one = int(size[i])
+        dropped = one.bit_length() - digits
+        found[i] = math.ldexp((one >> dropped) + 0.5, dropped)
+    return np.where(cells >= 0, found, -found)
+
+
 def laplace_cells(step: Decimal, size: int, source: RandomSource) -> Integers:
     """Cell j of Laplace noise of scale 1: it falls in [j step, (j + 1) step).
 

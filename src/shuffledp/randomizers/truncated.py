@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
@@ -19,13 +20,14 @@ from numpy.typing import ArrayLike
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon, Number
 from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.randomizers import truncated_cells
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.chords import IntervalDensity
 from shuffledp.randomizers.interval import interval_input
 from shuffledp.randomizers.laplace import Laplace
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomizers.means import Floats, MeanRandomizer
-from shuffledp.randomizers.noise import bits_for, to_lattice
+from shuffledp.randomizers.noise import bits_for, middles, to_lattice
 from shuffledp.randomizers.values import blocks, real_values
 from shuffledp.randomness import RandomSource
 from shuffledp.theorems import END_POINTS, TRUNCATED_END_POINTS
@@ -168,7 +170,8 @@ class TruncatedLaplace(_BoundedLaplace):
     Notes
     -----
     Holohan, Antonatos, Braghin, Mac Aonghusa 2018 (bounded Laplace mechanism). Reports are float64,
-    middles of the cells of a lattice; noise by inversion in floating point.
+    middles of the cells of a lattice, drawn from their exact probabilities (see
+    ``randomizers.truncated_cells``).
     """
 
     name: ClassVar[str] = "truncated-laplace"
@@ -258,20 +261,13 @@ class TruncatedLaplace(_BoundedLaplace):
         return self._values(np.clip(self._reports(reports), low, high))
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
-        """A side of the input by its probability, then the distance by inversion."""
-        length = self.high - self.low
-        margin = self.margin / length
-        steps = 2.0 ** bits_for(self.eps0, _FINER)
+        """The cell of Laplace noise given that the report is in the interval."""
+        length, bits = self.high - self.low, bits_for(self.eps0, _FINER)
+        margin = Fraction(self.margin) / (Fraction(self.high) - Fraction(self.low))
+        lattice = truncated_cells.Reports(self.eps0, bits, margin)
         reports = np.empty(len(values))
         for users in blocks(len(values)):
             place = np.clip((values[users] - self.low) / length, 0.0, 1.0)
-            size = len(place)
-            place = to_lattice(place, int(steps), source) / steps
-            below = -np.expm1(-self.eps0 * (place + margin))
-            above = -np.expm1(-self.eps0 * (1.0 - place + margin))
-            down = source.unit(size) * (below + above) < below
-            far = -np.log1p(-source.unit(size) * np.where(down, below, above)) / self.eps0
-            cells = np.floor((place + np.where(down, -far, far)) * steps)
-            cells = np.clip(cells, math.floor(-margin * steps), math.ceil((1 + margin) * steps) - 1)
-            reports[users] = self.low + length * ((cells + 0.5) / steps)
+            cells = lattice.drawn(to_lattice(place, 1 << bits, source), source)
+            reports[users] = self.low + length * middles(cells, bits)
         return reports

@@ -1,0 +1,121 @@
+"""Samplers that added floats: Laplace noise in an interval, now exact, and in a ball, coarser."""
+
+import math
+from decimal import Decimal
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import shuffledp as sd
+from shuffledp.randomizers.noise import coarse_middles
+from shuffledp.randomizers.truncated_cells import Reports, _nearer_part, _survive
+from shuffledp.randomness import SeededSource
+
+
+def chance(digits):
+    return float(Fraction(int.from_bytes(digits, "big"), 256 ** len(digits)))
+
+
+def masses(lattice, point):
+    """Probabilities of the cells, by integrals of e^{-|y - x|}."""
+    step, low = float(lattice.step), -lattice.margin * 2**lattice.bits
+    high = 2**lattice.bits - low
+    found = []
+    for cell in range(lattice.first, lattice.last + 1):
+        left, right = float(max(cell, low)), float(min(cell + 1, high))
+        near, far = sorted((abs(left - point), abs(right - point)))
+        found.append(math.exp(-step * near) - math.exp(-step * far))
+    return np.array(found) / sum(found)
+
+
+@pytest.mark.parametrize(
+    "margin", [Fraction(0), Fraction(3, 16), Fraction(1, 4), Fraction(1, 1000)]
+)
+@pytest.mark.parametrize(("eps0", "bits"), [(0.3, 3), (2.0, 3), (9.0, 3), (40.0, 5), (1.5, 1)])
+def test_cells_have_their_probabilities(eps0, bits, margin):
+    lattice = Reports(eps0, bits, margin)
+    for point in (0, 1, 2**bits):
+        expected = masses(lattice, point) * 40_000
+        drawn = lattice.drawn(np.full(40_000, point), SeededSource(11)) - lattice.first
+        counts = np.bincount(drawn, minlength=expected.size)
+        assert counts.size == expected.size
+        some = expected >= 5.0
+        rest = [counts[~some].sum()], [expected[~some].sum()]
+        seen = np.append(counts[some], rest[0] if rest[1][0] > 1e-9 else [])
+        wanted = np.append(expected[some], rest[1] if rest[1][0] > 1e-9 else [])
+        if seen.size > 1:
+            assert stats.chisquare(seen, wanted * seen.sum() / wanted.sum()).pvalue > 1e-6
+        assert counts[expected < 1e-12].sum() == 0
+
+
+def test_both_proposals_give_one_law(monkeypatch):
+    lattice = Reports(2.0, 3, Fraction(3, 16))
+    counts = []
+    for near in (True, False):
+        monkeypatch.setattr(Reports, "_noise_is_near", lambda _, near=near: near)
+        drawn = lattice.drawn(np.full(60_000, 2), SeededSource(5)) - lattice.first
+        counts.append(np.bincount(drawn, minlength=lattice.last - lattice.first + 1))
+    assert stats.chi2_contingency(np.array(counts)).pvalue > 1e-6
+
+
+def test_parts_of_a_cell():
+    step = Decimal("0.25")
+    digits = chance(_nearer_part(step, Fraction(1, 4)))
+    assert digits == pytest.approx(math.expm1(-0.0625) / math.expm1(-0.25), rel=1e-12)
+    tiny = chance(_nearer_part(Decimal("1e-300"), Fraction(1, 4)))
+    assert tiny == pytest.approx(0.25, rel=1e-12)
+    kept = _survive(step, np.repeat([0, 1, 5, 4000], 50_000), SeededSource(3)).reshape(4, -1)
+    assert kept[0].all()
+    assert not kept[3].any()
+    for row, cells in ((1, 1), (2, 5)):
+        p = math.exp(-0.25 * cells)
+        assert abs(kept[row].mean() - p) < 5.0 * math.sqrt(p * (1 - p) / 50_000)
+
+
+@pytest.mark.parametrize(("eps0", "margin"), [(1.0, 0.5), (8.0, 0.1), (0.01, 0.3), (3.0, 1e6)])
+def test_truncated_laplace_is_truncated_laplace(eps0, margin):
+    mechanism = sd.TruncatedLaplace(eps0=eps0, margin=margin)
+    reports = mechanism.simulate(np.full(100_000, 0.3), seed=2)
+    low, high = -margin, 1.0 + margin
+
+    def integral(z):
+        below = np.exp(-eps0 * (0.3 - np.minimum(z, 0.3))) - math.exp(-eps0 * (0.3 - low))
+        return below - np.expm1(-eps0 * (np.maximum(z, 0.3) - 0.3))
+
+    assert low - 1e-6 <= reports.min() <= reports.max() <= high + 1e-6
+    found = stats.kstest(reports, lambda z: integral(z) / integral(np.array(high)))
+    assert found.pvalue > 1e-6
+
+
+# ------------------------------------------------------------------------------------- the ball
+
+
+def test_coarser_cells():
+    numbers = np.array([0, 1, -1, 2**34 - 1, 2**34, 2**34 + 1, 2**40 + 63, 2**40 + 64, -(2**40)])
+    found = coarse_middles(numbers, 34)
+    assert found[:4].tolist() == [0.5, 1.5, -0.5, 2**34 - 0.5]
+    assert found[4:6].tolist() == [2.0**34 + 1.0] * 2
+    assert found[6] == 2.0**40 + 64.0
+    assert found[7] == 2.0**40 + 64.0
+    assert found[8] == -coarse_middles(np.array([2**40 - 1]), 34)[0]
+    large = coarse_middles(np.array([2**70 + 5, -(2**70) - 6], dtype=object), 34)
+    assert large[0] == -large[1] == 2.0**70 + 2.0**36
+    rng = np.random.default_rng(1)
+    wide = np.sort(rng.integers(-(2**62), 2**62, 2000) >> rng.integers(0, 60, 2000))
+    assert (np.diff(coarse_middles(wide, 34)) >= 0.0).all()
+
+
+def test_a_ball_small_against_its_noise_shows_no_digit_of_the_value():
+    """Noise beyond 2^53 cells is even: the parity of the value's own cell was sent."""
+    mechanism = sd.LaplaceBall(d=2, scale=1.99e6, radius=1.0)
+    for value in ([0.0, 0.0], [2.0**-31, 0.0]):
+        reports = mechanism.simulate(np.tile(value, (20_000, 1)), seed=3)[:, 0]
+        cells = np.floor((reports + 1.0) / 2.0 * 2.0**32)
+        far = [int(cell) for cell in cells if abs(cell) >= 2.0**52]
+        assert len(far) > 1_000
+        # The first 34 digits and half a cell: what is left is the same for all.
+        for cell in far:
+            places = abs(cell).bit_length() - 34
+            assert abs(cell) % (1 << places) in (0, 1 << (places - 1), (1 << (places - 1)) + 1)
