@@ -29,7 +29,10 @@ def rejected(name: str, value: object, wanted: str) -> ParameterError:
     wanted : str
         What would have been accepted.
     """
-    shown = repr(value)
+    try:
+        shown = repr(value)
+    except ValueError:  # it has a whole number of more digits than Python writes
+        shown = "a number too long to be written"
     if len(shown) > _LONGEST_SHOWN:
         shown = shown[: _LONGEST_SHOWN - 3] + "..."
     return ParameterError(f"{name} = {shown}: wanted {wanted}")

@@ -91,6 +91,8 @@ def read_toml(path: Path, what: str) -> tuple[dict[str, Any], bytes]:
     except (OSError, UnicodeDecodeError) as error:
         why = unreadable(error)
         raise ParameterError(f"{what} {str(path)!r}: {why}; wanted a TOML file") from None
+    except ValueError as error:  # a number of more digits than Python reads
+        raise ParameterError(f"{path}: not valid TOML: {error}") from None
 
 
 def parse(table: Mapping[str, Any], *, where: str) -> Deployment:

@@ -304,7 +304,7 @@ def _checked_matrix(matrix: Any) -> tuple[tuple[float, ...], ...]:
     wanted = "a matrix of probabilities >= 0 with at least 2 rows, each summing to one"
     try:
         array = np.array([[float(v) for v in row] for row in matrix])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise rejected("matrix", matrix, wanted) from None
     if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 1:
         raise rejected("matrix shape", array.shape, wanted)

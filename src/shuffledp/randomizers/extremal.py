@@ -213,7 +213,7 @@ def _checked_pattern(pattern: Any) -> tuple[tuple[int, ...], ...]:
     wanted = "rows of zeros and ones, at least 2, with the same number of ones in each"
     try:
         array = np.array([[float(v) for v in row] for row in pattern])
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise rejected("pattern", pattern, wanted) from None
     if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 2:
         raise rejected("pattern shape", array.shape, wanted)
