@@ -2,10 +2,13 @@
 
 import itertools
 
+import numpy as np
 import pytest
 
 import shuffledp as sd
-from shuffledp.audit import AuditPlan, audit
+from audit import programs
+from shuffledp.audit import AuditPlan, Tally, audit, audit_domain, collected, design
+from shuffledp.audit.judge import GUARANTEE, findings
 from shuffledp.errors import ParameterError
 
 HOURS = sd.MetricLaplace(scale=6.0, low=0.0, high=24.0, distance=2.0)
@@ -40,3 +43,110 @@ def test_values_of_which_nothing_is_claimed_are_refused():
     AuditPlan(randomizer=mechanism, inputs=((0.0, 0.0), (1.0, 0.0)))
     with pytest.raises(ParameterError, match=r"inputs.*worst pair"):
         AuditPlan(randomizer=mechanism, inputs=((0.0, 0.0), (1.0, 1.0)))
+
+
+WIDE = sd.MetricLaplace(scale=0.25, low=0.0, high=1.0, distance=0.1)
+THREE = sd.Joint((sd.BinaryRR(eps0=2.0),) * 3, hamming=1)
+
+
+def audited(mechanism, inputs, *, n, reports=20_000):
+    plan = AuditPlan(
+        randomizer=mechanism, inputs=inputs, n=n, reports=reports, alpha=1e-6, deltas=(1e-6,)
+    )
+    return audit(programs.honest(mechanism), plan)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "inputs", "n", "reports"),
+    [
+        (WIDE, (0.0, 1.0), 10_000, 20_000),
+        (WIDE, (1.0, 0.0, 0.5), 10_000, 20_000),
+        (THREE, ((0, 0, 0), (1, 1, 1)), 3_000, 100_000),
+        (sd.PoissonSubsample(WIDE, rate=0.9), (0.0, 1.0), 10_000, 20_000),
+    ],
+)
+def test_values_that_are_no_neighbours_are_not_lifted(mechanism, inputs, n, reports):
+    """The bound of far values was held against the certified end of near ones, and was above it."""
+    result = audited(mechanism, inputs, n=n, reports=reports)
+    assert result.verdict == "not refuted"
+    assert not any(pair.neighbours for pair in result.pairs)
+    assert [entry.pair for entry in result.central] == [None]
+    assert "known to be neighbours" in result.text()
+    assert all(pair["neighbours"] is False for pair in result.to_dict()["pairs"])
+
+
+@pytest.mark.parametrize("far_first", [False, True])
+def test_neighbours_among_others_are_lifted_and_named(far_first):
+    """Wherever the mechanism's worst pair stands, after shuffling the bounds are of it alone."""
+    near = WIDE.datasets()[0][:2]
+    inputs = (0.0, *near) if far_first else (*near, 0.0)
+    result = audited(WIDE, inputs, n=1_000, reports=200_000)
+    assert result.verdict == "not refuted"
+    assert {pair.pair for pair in result.pairs if pair.neighbours} == {near, near[::-1]}
+    entry = result.central[0]
+    assert entry.pair in {near, near[::-1]}
+    assert 0.0 < entry.lower <= entry.upper
+    names = " and ".join(sorted(map(repr, near)))
+    assert f"one user who changes between {names}." in result.text()
+
+
+@pytest.mark.parametrize(
+    "mechanism", [sd.KRR(k=4, eps0=2.0), sd.Gaussian(sigma=0.5)], ids=lambda m: m.name
+)
+def test_where_any_two_values_are_neighbours_files_are_as_they_were(mechanism):
+    result = audited(mechanism, None, n=1_000)
+    assert result.verdict == "not refuted"
+    assert all(pair.neighbours for pair in result.pairs)
+    assert all("neighbours" not in pair for pair in result.to_dict()["pairs"])
+    assert result.central[0].lower > 0.0
+
+
+RARE = sd.PoissonSubsample(sd.BinaryRR(eps0=12.0), rate=9e-7)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "claimed"),
+    [
+        (RARE, 12.0),
+        (sd.Joint((RARE, sd.KRR(k=4, eps0=1.0)), hamming=1), 12.0),
+        (sd.PoissonSubsample(WIDE, rate=9e-7), 0.4),
+        (WIDE, 0.4),
+        (sd.GeneralizedGaussian(shape=0.5, scale=1.0), 1.0),
+    ],
+    ids=lambda m: getattr(m, "name", None),
+)
+def test_what_is_claimed_at_delta_0_holds_there(mechanism, claimed):
+    """What holds of a report that is sent with a probability below delta is eps = 0 at delta."""
+    plan = AuditPlan(randomizer=mechanism, reports=1_000)
+    first = design(plan).pairs[0]
+    assert first.delta == 0.0
+    assert first.epsilon == pytest.approx(claimed, rel=1e-6)
+
+
+def test_reports_that_are_seldom_sent_are_held_to_the_pure_guarantee():
+    """Ninety reports 0 under the value 0 and none under 1 contradict eps = 0, and not eps = 12."""
+    plan = AuditPlan(randomizer=RARE, reports=10**8, inputs=(0, 1))
+    found = design(plan)
+    tally = Tally.empty(2, len(found.reading.names))
+    tally.counts[:, found.reading.names.index("no report")] = plan.reports - 90
+    tally.counts[0, 0] = tally.counts[1, 1] = 90
+    tested = [finding for finding in findings(plan, tally, found) if finding.kind == GUARANTEE]
+    assert len(tested) >= 2
+    assert min(finding.p for finding in tested) > 0.1
+
+
+def test_a_value_outside_may_be_hidden_as_any_value_of_the_domain_is():
+    """Nine attributes clipped into the domain were held to what is claimed where one changes."""
+    mechanism = sd.Joint((sd.Gaussian(sigma=1.0),) * 9, hamming=1)
+    low, high = (0.0,) * 9, (1.0,) * 9
+    inputs = (low, (1.0, *low[1:]), high)
+    plan = AuditPlan(randomizer=mechanism, inputs=inputs, reports=200_000)
+    own = programs.honest(mechanism)
+    tally = collected(plan, own)
+
+    def clipping(values):
+        return own(np.clip(np.array(values, dtype=float), 0.0, 1.0))
+
+    found = audit_domain(clipping, plan, tally, values=[(5.0,) * 9], alpha=0.01)
+    assert found.taken == ((5.0,) * 9,)
+    assert found.verdict == "not refuted"

@@ -377,3 +377,53 @@ def test_how_a_command_wrote_its_reports_is_not_left_out(folder):
     out.write_text(json.dumps(Saved({"program": bare}, table["source"]).to_dict()))
     with pytest.raises(ParameterError, match="how a command wrote"):
         read_saved(out)
+
+
+# Whole numbers that Python does not read, that no float holds, and that it does not write.
+LONG = {"digits": "1" * 5_000, "float": "1" + "0" * 400, "hexadecimal": "0x" + "f" * 6_000}
+
+
+@pytest.mark.parametrize("number", LONG.values(), ids=LONG)
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("k = 4", "k = {}"),
+        ("eps0 = 1.0", "eps0 = {}"),
+        ("users = 2_000", "users = {}"),
+        ("delta = 1e-6", "delta = {}"),
+        ('name = "k-rr"\nk = 4', 'name = "channel"\nmatrix = [[{}, 1.0], [0.5, 0.5]]'),
+        ('name = "k-rr"\nk = 4', 'name = "extremal"\npattern = [[{}, 1], [1, 0]]'),
+    ],
+)
+def test_numbers_too_long_in_a_deployment_are_an_error_in_one_line(folder, number, old, new):
+    text = DEPLOYMENT.replace(old, new.format(number))
+    if "channel" in text:
+        text = text.replace("eps0 = 1.0\n", "")
+    (folder / "d.toml").write_text(text)
+    done = run(folder, "--own", "-N", "200")
+    assert isinstance(done.exception, SystemExit)
+    assert done.exit_code == 2
+    assert done.output.count("\n") == 1
+    assert len(done.output) < 500
+
+
+@pytest.mark.parametrize("number", [LONG["digits"], LONG["float"]], ids=["digits", "float"])
+@pytest.mark.parametrize("report", ["{}", "[{}]"])
+def test_reports_that_are_numbers_too_long_are_named(folder, number, report):
+    """Not the first report, which is a fine one."""
+    path = folder / "bad.py"
+    bad = report.format(number)
+    path.write_text(
+        f"import sys\nfor i, _ in enumerate(sys.stdin): print({bad!r} if i == 7 else 1)"
+    )
+    rows = folder / "r.jsonl"
+    fine = [f'{{"value": {x}, "report": 1}}' for x in range(4)]
+    rows.write_text("\n".join([*fine * 50, f'{{"value": 0, "report": {bad}}}', *fine]))
+    for source in (
+        ("--command", f"{sys.executable} {path}", "-N", "200"),
+        ("--reports", str(rows)),
+    ):
+        done = run(folder, *source)
+        assert done.exit_code == 2
+        assert bad[:20] in done.output
+        assert done.output.count("\n") == 1

@@ -1,7 +1,10 @@
 """What is read off reports: every mechanism's claimed cells against the mechanism that runs."""
 
 import itertools
+import math
+import time
 
+import mpmath
 import numpy as np
 import pytest
 
@@ -10,7 +13,7 @@ from audit import programs
 from catalogue import CATALOGUE
 from randomizers.test_whole_sums import heavy
 from shuffledp.audit import AuditPlan, audit, collected, design, limits
-from shuffledp.audit.readings import read, readable, value_of
+from shuffledp.audit.readings import line, read, readable, value_of
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.randomizers import randomizer_class, randomizer_names
 
@@ -136,3 +139,126 @@ def test_heavy_and_flat_noise_is_read_as_it_is_sent(mechanism):
     """Quantiles far beyond 1e9 scales, powers below the floats, cells that are coarse far out."""
     plan = AuditPlan(randomizer=mechanism, reports=20_000, alpha=1e-6)
     assert audit(programs.honest(mechanism), plan).verdict == "not refuted"
+
+
+# ------------------------------------------------------------------- generalized Gaussian noise
+
+
+@pytest.mark.parametrize("shape", [1 / 32, 0.1, 0.5, 1.0, 2.0, 7.0, 30.0, 80.0, 150.0, 1000.0])
+def test_tails_of_generalized_gaussian_noise(shape):
+    """P(Z > t) in forty digits, from x^a/Gamma(a + 1) where x is small and Q(a, x) elsewhere."""
+    scale = 0.37
+    chances = line.power_chances(shape, scale)
+    far = [1e-9, 0.01, 0.3, 0.5, 0.9, 0.99, 1.0, 1.01, 1.5, 30.0, 1e10, 1e40]
+    above = chances(0.0, scale * np.array(far))[1]
+    below = chances(0.0, -scale * np.array(far))[0]
+    assert below.tolist() == above.tolist()
+    with mpmath.workdps(40):
+        for t, found in zip(far, above.tolist(), strict=True):
+            a, x = 1 / mpmath.mpf(shape), mpmath.mpf(t) ** mpmath.mpf(shape)
+            if x < mpmath.mpf(10) ** -30:
+                wanted = 1 - mpmath.mpf(t) / mpmath.gamma(a + 1)
+            else:
+                wanted = mpmath.gammainc(a, x, mpmath.inf, regularized=True) if x < 5000 else 0
+            assert found == pytest.approx(float(wanted) / 2.0, rel=1e-9, abs=1e-14)
+
+
+def test_generalized_gaussian_noise_of_large_shapes_is_nearly_uniform():
+    """At b = 1000 all of (-0.9, 0.9) has the density 1/(2 Gamma(1 + 1/b)), to e^(-0.9^1000)."""
+    t = np.linspace(-0.9, 0.9, 37)
+    below, above = line.power_chances(1000.0, 1.0)(0.0, t)
+    uniform = 0.5 + 0.5 * t / math.gamma(1.001)
+    assert below == pytest.approx(uniform, rel=1e-12)
+    assert above == pytest.approx(1.0 - uniform, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("shape", "scale"), [(0.1, 1.0), (60.0, 1.0), (80.0, 1.0), (150.0, 0.01), (1000.0, 3.0)]
+)
+def test_honest_generalized_gaussian_noise_is_not_refuted(shape, scale):
+    """Below a power of 1e-308 all noise was taken for none, beyond 1e9 scales for no farther."""
+    mechanism = sd.GeneralizedGaussian(shape=shape, scale=scale)
+    plan = AuditPlan(randomizer=mechanism, reports=50_000, alpha=1e-6)
+    assert audit(programs.honest(mechanism), plan).verdict == "not refuted"
+
+
+# ------------------------------------------------------------------------ many inputs, and which
+
+MANY = tuple(range(32))
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "inputs", "most"),
+    [
+        (sd.RAPPOR(d=40, eps0=1.0), MANY, 8),
+        (sd.OUE(d=40, eps0=1.0), MANY, 8),
+        (sd.SubsetSelection(d=40, eps0=1.0, k=5), MANY, 8),
+        (sd.SamplingRAPPOR(d=8000, s=20, eps0=1.0), MANY, 8),
+        (sd.PIRAPPOR(domain=40, q=3, eps0=1.0), MANY, 8),
+        (sd.ProjectiveGeometry(domain=40, q=3, eps0=1.0), MANY, 8),
+        (sd.OLH(domain=40, eps0=1.0), MANY, 3),
+        (sd.Wheel(domain=80, s=2, eps0=1.0), MANY, 3),
+        (sd.Hierarchy(domain=64, eps0=1.0), MANY, 8),
+        (sd.PoissonSubsample(sd.RAPPOR(d=40, eps0=1.0), rate=0.5), MANY, 8),
+        (sd.Joint((sd.KRR(k=40, eps0=1.0), sd.OUE(d=40, eps0=1.0))), [(x, x) for x in MANY], 8),
+    ],
+    ids=lambda m: getattr(m, "name", None),
+)
+def test_more_inputs_than_can_be_told_apart_are_refused_at_once(mechanism, inputs, most):
+    """Each doubles the cells, and the classes of the law: 32 of them never ended."""
+    start = time.process_time()
+    with pytest.raises(ParameterError, match=rf"^inputs = \(.*: wanted at most {most} different"):
+        design(AuditPlan(randomizer=mechanism, inputs=tuple(inputs)))
+    assert time.process_time() - start < 5.0
+
+
+def test_as_many_inputs_as_can_be_told_apart_are_audited():
+    mechanism = sd.RAPPOR(d=40, eps0=1.0)
+    plan = AuditPlan(randomizer=mechanism, inputs=tuple(range(8)), reports=2_000, alpha=1e-6)
+    assert audit(programs.honest(mechanism), plan).verdict == "not refuted"
+
+
+def test_a_part_may_have_the_same_value_in_many_records():
+    """32 records of two attributes have three values of the second one."""
+    mechanism = sd.Joint((sd.KRR(k=40, eps0=1.0), sd.OUE(d=40, eps0=1.0)))
+    reading = read(mechanism, tuple((x, x % 3) for x in MANY), 1_000)
+    assert reading.mass.shape[0] == 32
+
+
+def test_parts_of_many_patterns_are_not_multiplied():
+    """The law of a report of four sets has 2^32 classes; its cells are 512 at most."""
+    mechanism = sd.Joint((sd.RAPPOR(d=40, eps0=1.0),) * 4)
+    assert len(read(mechanism, tuple((x,) * 4 for x in range(8)), 1_000).names) <= 512
+
+
+KEYS = [
+    sd.PCKVGRR(domain=domain, s=s, eps0=1.3, padding=padding)
+    for domain in range(1, 8)
+    for s in range(1, domain + 1)
+    for padding in (False, True)
+]
+
+
+@pytest.mark.parametrize("mechanism", KEYS, ids=repr)
+def test_key_value_pairs_that_are_given_are_those_of_the_law(mechanism):
+    """Of few keys the law has five inputs; the program was given the second one's pairs thrice."""
+    few = not mechanism.padding and mechanism.domain < 2 * mechanism.s
+    inputs = tuple(range(5 if few else 3))
+    for x in inputs:
+        value = value_of(mechanism, x)
+        assert len(value) == mechanism.s
+        mechanism.simulate([value], seed=0)
+    found, law = read(mechanism, inputs, 1_000).mass, mechanism.law(inputs).mass
+    for (a, b), t in itertools.product(itertools.permutations(inputs, 2), (0.0, 0.5, 1.2)):
+        own, wanted = (np.maximum(m[a] - np.exp(t) * m[b], 0.0).sum() for m in (found, law))
+        assert own == pytest.approx(wanted, abs=1e-12)
+
+
+def test_key_value_pairs_by_hand():
+    """Three of five keys: the last ones with -1; and one of each side, with the other sign."""
+    values = [value_of(sd.PCKVGRR(domain=5, s=3, eps0=1.0), x) for x in range(5)]
+    assert values[3] == [[2.0, -1.0], [3.0, -1.0], [4.0, -1.0]]
+    assert values[4] == [[0.0, -1.0], [1.0, -1.0], [3.0, 1.0]]
+    for wrong in (5, -1, None):
+        with pytest.raises(ParameterError, match="input"):
+            value_of(sd.PCKVGRR(domain=5, s=3, eps0=1.0), wrong)

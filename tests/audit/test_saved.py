@@ -466,3 +466,44 @@ def test_reports_of_a_command_are_counted_in_calls(tmp_path):
     parts = {"program": alone, "estimates": audit_estimates(programs.honest(K), other)}
     with pytest.raises(ParameterError, match="another mechanism"):
         read_saved(written(tmp_path, Saved(parts).to_dict()))
+
+
+def _numbers(table, path=()):
+    """The place of every number of a file."""
+    if isinstance(table, dict | list):
+        entries = table.items() if isinstance(table, dict) else enumerate(table)
+        for key, value in entries:
+            yield from _numbers(value, (*path, key))
+    elif isinstance(table, int | float) and not isinstance(table, bool):
+        yield path
+
+
+def test_a_number_beyond_the_floats_is_no_result_and_is_named(whole, tmp_path):
+    """Of every name that a result has; what was said was that an OverflowError is no audit."""
+    names = {}
+    for path in _numbers(whole):
+        if not {"plan", "tally"} & set(path):
+            names.setdefault([key for key in path if isinstance(key, str)][-1], path)
+    assert {"p", "claimed", "lower", "mean"} <= set(names)
+    for path in names.values():
+        edited = copy.deepcopy(whole)
+        target = edited
+        for key in path[:-1]:
+            target = target[key]
+        target[path[-1]] = 10**400
+        with pytest.raises(ParameterError, match=r"parts\..* = 1000.* is said") as caught:
+            read_saved(written(tmp_path, edited))
+        assert "\n" not in str(caught.value)
+
+
+def test_a_file_whose_work_doubles_with_each_input_is_refused_at_once(tmp_path):
+    """500 bytes, 32 inputs of a mechanism whose reports support some of them: it never ended."""
+    plan = AuditPlan(randomizer=sd.RAPPOR(d=40, eps0=1.0), inputs=tuple(range(32))).to_dict()
+    parts = {"program": {"plan": plan, "tally": {}}}
+    table = {"format": "shuffledp-audit/2", "stopped": True, "source": {}, "parts": parts}
+    table["sha256"] = digest_of(parts)
+    done = CliRunner().invoke(main, ["audit", "--check", str(written(tmp_path, table))])
+    assert done.exit_code == 2
+    assert "inputs = (0, 1, 2" in done.stderr
+    assert "at most 8 different inputs of rappor" in done.stderr
+    assert done.stderr.count("\n") == 1

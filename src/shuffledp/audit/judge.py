@@ -275,6 +275,8 @@ class PairLimits:
         The two values.
     claimed, delta : float
         The claimed guarantee.
+    neighbours : bool
+        Whether the two are known to be neighbours.
     lower : float
         Lower confidence bound of eps at this delta.
     event : str
@@ -291,6 +293,7 @@ class PairLimits:
     pair: tuple[Any, Any]
     claimed: float
     delta: float
+    neighbours: bool
     lower: float
     event: str
     points: tuple[tuple[float, float], ...]
@@ -320,6 +323,7 @@ def pair_limits(plan: AuditPlan, tally: Tally, found: Design, tests: int) -> lis
                 (plan.values()[i], plan.values()[j]),
                 pair.epsilon,
                 pair.delta,
+                pair.neighbours,
                 lower,
                 _event_words(plan, pair),
                 tuple(points),

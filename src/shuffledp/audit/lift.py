@@ -22,7 +22,6 @@ from shuffledp.audit.judge import PairLimits, cell_limits
 from shuffledp.audit.plan import AuditPlan, Design
 from shuffledp.audit.tally import Tally
 from shuffledp.errors import NotCertified
-from shuffledp.neighbours import REPLACEMENT
 from shuffledp.randomizers import Channel
 
 Point = tuple[float, float]
@@ -44,7 +43,7 @@ class Central:
     lower : float
         Lower confidence bound for the program's own shuffle.
     pair : tuple or None
-        The pair of values it comes from.
+        The pair of neighbouring values it comes from.
     upper : float
         Certified upper end for the declared mechanism.
     supported : float or None
@@ -149,10 +148,12 @@ def supported(plan: AuditPlan, tally: Tally, found: Design) -> Supported:
 def weakest_channels(
     plan: AuditPlan, tally: Tally, found: Design, pairs: Sequence[PairLimits]
 ) -> list[tuple[tuple[Any, Any], Channel]]:
-    """All channels that the limits make post-processings of the program's reports."""
-    # Values that the relation does not make neighbours say nothing of its guarantee.
-    neighbours = pairs if plan.randomizer.relation == REPLACEMENT else pairs[:2]
-    made = [(pair.pair, weakest_channel(pair.points)) for pair in neighbours]
+    """All channels of neighbours that the limits make post-processings of their reports.
+
+    Other pairs are not lifted: the certified upper end, which a lower one is held against, is of
+    neighbours, and the shuffles of values that are none may be farther apart.
+    """
+    made = [(pair.pair, weakest_channel(pair.points)) for pair in pairs if pair.neighbours]
     kept = [(pair, channel) for pair, channel in made if channel is not None]
     return [*_farthest(kept), *_farthest(boxes(plan, tally, found))]
 

@@ -49,6 +49,9 @@ _CALLS = 8
 _LARGEST_CALL = 1 << 20
 # delta of the local guarantee of a mechanism without a pure one.
 LOCAL_DELTA = 1e-6
+# What holds of a pair at this delta is claimed of it at delta = 0: 1e9 reports, the most there are,
+# are within 1e9 times this of a pair's for which it is pure, far below any level.
+_LEAST_DELTA = 1e-300
 # Of the level: tests, limits of nested events, limits of all cells.
 SPEND = (0.5, 0.25, 0.25)
 # Of the limits of all cells: the boxes of three inputs (``garble``), the rest for each group.
@@ -76,7 +79,7 @@ class AuditPlan(Described):
         Inputs of the mechanism's law, the worst pair first. By default the worst pair and one
         input more (of intervals one that is on no grid), or all of a small domain. Where not any
         two values are neighbours, other pairs than the mechanism's worst ones are held to what it
-        claims of any two values.
+        claims of any two values, and not lifted to the shuffle.
     n : int, optional
         Messages of the shuffle to which the local findings are lifted.
     deltas : tuple of float
@@ -258,6 +261,16 @@ _PAIR_ONLY = {"laplace-ball", "privunit", "local-hash", "olh", "blh"}
 
 
 @dataclass(frozen=True)
+class _Claim:
+    """The local guarantee that is claimed of an ordered pair, and whether it is of neighbours."""
+
+    pair: Pair
+    epsilon: float
+    delta: float
+    neighbours: bool
+
+
+@dataclass(frozen=True)
 class PairDesign:
     """What is looked at of an ordered pair of inputs.
 
@@ -267,6 +280,8 @@ class PairDesign:
         Places of the inputs.
     epsilon, delta : float
         The claimed guarantee of this pair.
+    neighbours : bool
+        Whether the two are known to be neighbours: central eps speaks of no other pairs.
     events : tuple of bool arrays
         Nested sets of cells, by decreasing claimed likelihood ratio.
     best : int
@@ -280,6 +295,7 @@ class PairDesign:
     pair: Pair
     epsilon: float
     delta: float
+    neighbours: bool
     events: tuple[Bools, ...]
     best: int
     shares: tuple[float, ...]
@@ -303,12 +319,12 @@ def design(plan: AuditPlan) -> Design:
     reading = read(plan.randomizer, plan.asked, plan.reports)
     groups, names = _grouped(reading, _COARSE)
     coarsest, _ = _grouped(reading, _COARSEST)
-    pairs = _claims(plan)
+    claims = _claims(plan)
     level = plan.alpha * plan.spend[1]
     made = []
-    for place, (pair, epsilon, delta) in enumerate(pairs):
-        weight = (_BEST if place == 0 else 0.0, (1.0 - _BEST) / len(pairs))
-        made.append(_pair_design(plan, reading, pair, (epsilon, delta), weight, level))
+    for place, claim in enumerate(claims):
+        weight = (_BEST if place == 0 else 0.0, (1.0 - _BEST) / len(claims))
+        made.append(_pair_design(plan, reading, claim, weight, level))
     return Design(reading, groups, names, coarsest, tuple(made), _unit(plan, reading))
 
 
@@ -343,7 +359,7 @@ def _groups_of(reading: Reading, most: int) -> Labels:
     return np.asarray(coarse(probe, most).classify(np.arange(len(reading.names))))
 
 
-def _claims(plan: AuditPlan) -> list[tuple[Pair, float, float]]:
+def _claims(plan: AuditPlan) -> list[_Claim]:
     """Ordered pairs with their claimed guarantee, the worst one first.
 
     Neighbours are any two values, or those of the mechanism's worst data sets: of other pairs its
@@ -351,16 +367,28 @@ def _claims(plan: AuditPlan) -> list[tuple[Pair, float, float]]:
     """
     randomizer = plan.randomizer
     pure = math.isfinite(float(randomizer.eps0))
-    delta = 0.0 if pure else LOCAL_DELTA
-    neighbours = float(randomizer.local_epsilon(delta or LOCAL_DELTA))
+    near, delta = _of_neighbours(randomizer)
     everyone = randomizer.relation == REPLACEMENT
     known = {frozenset(repr(x) for x in triple[:2]) for triple in randomizer.datasets()}
     found = []
     for pair in sorted(itertools.permutations(range(len(plan.asked)), 2), key=_place):
         alike = everyone or frozenset(repr(plan.asked[i]) for i in pair) in known
         if alike or pure:
-            found.append((pair, neighbours if alike else float(randomizer.eps0), delta))
-    return [claim for claim in found if math.isfinite(claim[1])] or found[:2]
+            epsilon = near if alike else float(randomizer.eps0)
+            found.append(_Claim(pair, epsilon, delta, alike))
+    return [claim for claim in found if math.isfinite(claim.epsilon)] or found[:2]
+
+
+def _of_neighbours(randomizer: Randomizer) -> tuple[float, float]:
+    """The claimed (eps, delta) of neighbours: pure where the mechanism is.
+
+    ``local_epsilon`` at a delta may be far below what holds at 0: of a report that is sent with a
+    probability below delta it is 0.
+    """
+    eps0 = float(randomizer.eps0)
+    if math.isfinite(eps0):
+        return min(eps0, float(randomizer.local_epsilon(_LEAST_DELTA))), 0.0
+    return float(randomizer.local_epsilon(LOCAL_DELTA)), LOCAL_DELTA
 
 
 def _place(pair: Pair) -> tuple[bool, Pair]:
@@ -371,17 +399,16 @@ def _place(pair: Pair) -> tuple[bool, Pair]:
 def _pair_design(
     plan: AuditPlan,
     reading: Reading,
-    pair: Pair,
-    claim: tuple[float, float],
+    claim: _Claim,
     weight: tuple[float, float],
     level: float,
 ) -> PairDesign:
-    first, second = (reading.mass[i] for i in pair)
+    first, second = (reading.mass[i] for i in claim.pair)
     order = _by_ratio(first, second)
     sums = np.cumsum(first[order]), np.cumsum(second[order])
     level *= sum(weight)
     ends = [(float(p), float(q)) for p, q in zip(*(v[:-1] for v in sums), strict=True)]
-    expected = [_expected(plan.reports, end, level, claim[1], 0.5) for end in ends]
+    expected = [_expected(plan.reports, end, level, claim.delta, 0.5) for end in ends]
     best = max(range(len(ends)), key=expected.__getitem__)
     chosen = _spread(best, len(ends), plan.events)
     events = []
@@ -393,10 +420,19 @@ def _pair_design(
     weights = [weight[1] / len(chosen)] * len(chosen)
     weights[place] += weight[0]
     shares = tuple(
-        max(_SHARES, key=lambda s: _expected(plan.reports, ends[j], level, claim[1], s))
+        max(_SHARES, key=lambda s: _expected(plan.reports, ends[j], level, claim.delta, s))
         for j in chosen
     )
-    return PairDesign(pair, *claim, tuple(events), place, shares, tuple(weights))
+    return PairDesign(
+        claim.pair,
+        claim.epsilon,
+        claim.delta,
+        claim.neighbours,
+        tuple(events),
+        place,
+        shares,
+        tuple(weights),
+    )
 
 
 def _by_ratio(first: npt.NDArray[Any], second: npt.NDArray[Any]) -> Labels:

@@ -80,6 +80,22 @@ class AuditResult:
         """The pair with the largest lower confidence bound of eps."""
         return max(self.pairs, key=lambda pair: pair.lower)
 
+    @property
+    def central_words(self) -> str:
+        """Which values the bounds after shuffling are of, in words; "" where there are none."""
+        if not self.central:
+            return ""
+        if not any(pair.neighbours for pair in self.pairs):
+            return (
+                "No two of the audited values are known to be neighbours: of the program after "
+                "shuffling nothing is said."
+            )
+        found = [entry.pair for entry in self.central if entry.pair is not None]
+        names = dict.fromkeys(" and ".join(sorted(shown(x) for x in pair)) for pair in found)
+        if not names:
+            return ""
+        return f"The program's bounds are of one user who changes between {', or '.join(names)}."
+
     def to_dict(self) -> dict[str, Any]:
         """For files; infinities are None."""
         return {
@@ -148,6 +164,8 @@ def _pair(pair: PairLimits) -> dict[str, Any]:
         "pair": [shown(x) for x in pair.pair],
         "claimed": pair.claimed,
         "delta": pair.delta,
+        # Of neighbours files say what they said before there was this key.
+        **({} if pair.neighbours else {"neighbours": False}),
         "lower": pair.lower,
         "event": pair.event,
         "points": [list(point) for point in pair.points],
@@ -313,4 +331,5 @@ def _central_lines(result: AuditResult) -> list[str]:
         if extra:
             cells.append(_upward(math.inf if entry.supported is None else entry.supported, 6))
         lines.append("| " + " | ".join(cells) + " |")
-    return [*lines, ""]
+    said = result.central_words
+    return [*lines, "", *([said, ""] if said else [])]

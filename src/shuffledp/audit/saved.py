@@ -356,7 +356,10 @@ def _differences(where: str, saved: Any, again: Any) -> list[str]:
 def _same(saved: Any, again: Any) -> bool:
     numbers = all(isinstance(v, int | float) and not isinstance(v, bool) for v in (saved, again))
     if numbers and (isinstance(saved, float) or isinstance(again, float)):
-        return math.isclose(saved, again, rel_tol=_CLOSE, abs_tol=1e-12)
+        try:
+            return math.isclose(saved, again, rel_tol=_CLOSE, abs_tol=1e-12)
+        except OverflowError:  # a whole number beyond the floats is none of them
+            return False
     return type(saved) is type(again) and bool(saved == again)
 
 

@@ -325,12 +325,25 @@ def _array(randomizer: Randomizer, rows: list[Any], name: str) -> Any:
     except ValueError:
         array = None
     if array is None or array.dtype.kind not in "iufb":
-        first = rows[0] if rows else "none"
-        said = rejected(f"{name}: reports", first, "numbers or lists of them")
+        said = rejected(f"{name}: reports", _odd_one(rows), "numbers or lists of them, all alike")
         raise NotReportsError(str(said), len(rows))
     if isinstance(randomizer, RAPPOR | OUE | SamplingRAPPOR):
         return _packed(array, randomizer.items)
     return array.astype(np.int64) if array.dtype.kind == "b" else array
+
+
+def _odd_one(rows: list[Any]) -> Any:
+    """The first that is no number, and no list of numbers of the first one's shape."""
+    shape = None
+    for row in rows:
+        try:
+            array = np.array(row)
+        except ValueError:
+            return row
+        if array.dtype.kind not in "iufb" or array.shape != (shape or array.shape):
+            return row
+        shape = array.shape
+    return rows[0] if rows else "none"
 
 
 def _packed(array: Any, d: int) -> Any:

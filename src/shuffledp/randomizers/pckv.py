@@ -211,12 +211,33 @@ class PCKVGRR(FrequencyRandomizer):
             ]
             rest = Fraction(self.symbols) - 4 * s
             return [*kinds, (rest, (False, False, False))]
-        edge = self.domain - s
-        cuts = sorted({0, s, edge, self.domain, *(() if self._roomy else self._turns)})
         return [
             (Fraction(end - start), tuple(held == sign for held in self._held(start)))
-            for start, end in itertools.pairwise(cuts)
+            for start, end in self._runs
             for sign in (1, -1)
+        ]
+
+    @property
+    def _runs(self) -> list[tuple[int, int]]:
+        """Runs of keys that each input holds, all of a run with one sign, or does not hold."""
+        s, edge = self.s, self.domain - self.s
+        cuts = {0, s, edge, self.domain, *(() if self._roomy else self._turns)}
+        return list(itertools.pairwise(sorted(cuts)))
+
+    def pairs_of(self, x: int) -> list[tuple[int, float]]:
+        """The s pairs (key, value) that an input of ``law`` stands for, those of ``randomize``.
+
+        Parameters
+        ----------
+        x : int
+            0 to 4, or 0 to 2 where there is padding or there are at least 2s keys.
+        """
+        index = _check.count("input", x, low=0, high=2 if self._roomy else 4)
+        if self.padding and index == 2:
+            return [(-1, 0.0)] * self.s
+        signs = ((start, end, self._held(start)[index]) for start, end in self._runs)
+        return [
+            (key, float(sign)) for start, end, sign in signs if sign for key in range(start, end)
         ]
 
     def _held(self, key: int) -> tuple[int, ...]:

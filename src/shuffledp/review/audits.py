@@ -117,7 +117,7 @@ def audit_blocks(saved: Any, level: int, *, lifted: bool = True) -> list[Block]:
         blocks.append(Heading(_TITLES[name], level))
         blocks += _of(name, part)
         if name == "program" and part.central:
-            blocks.append(_central(part) if lifted else _of_another_batch(part))
+            blocks += _after_shuffling(part) if lifted else [_of_another_batch(part)]
     if saved.not_checked:
         blocks.append(Heading("Not checked", level))
         blocks.append(Bullets(tuple(line(_capital(w) + ".") for w in saved.not_checked)))
@@ -191,6 +191,12 @@ def _found(main: Any) -> str:
         f"{start}{found:.6g} in place of the claimed {claimed:.6g} of the reports under "
         f"{shown(main.pair[0])} that speak most for it against {shown(main.pair[1])}."
     )
+
+
+def _after_shuffling(part: Any) -> list[Block]:
+    """Central eps, and of which values it is."""
+    said = part.central_words
+    return [_central(part), *([Paragraph(line(said))] if said else [])]
 
 
 def _central(part: Any) -> Table:

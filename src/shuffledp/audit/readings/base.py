@@ -25,6 +25,10 @@ LATTICE = 2.0**-29
 _TOTAL = 1e-6
 # Enough for a law to be made at all.
 _FEW_CELLS = 1 << 10
+# Inputs of mechanisms whose reports support some of them and others not: 2^8 patterns, and four
+# times as many cells with two items beside them, take about three seconds to plan. Work doubles,
+# and more, with each input more.
+MOST_SUPPORTED = 8
 
 
 @dataclass(frozen=True)
@@ -93,15 +97,23 @@ class Reading:
 
 Reader = Callable[[Any, tuple[Any, ...], int], Reading]
 _READERS: dict[type[Randomizer], Reader] = {}
+# Where cells are patterns of supported inputs: how many inputs there may be.
+_MOST: dict[type[Randomizer], int] = {}
 _VALUES: dict[type[Randomizer], Callable[[Any, Any], Any]] = {}
 
 
-def reads(*kinds: type[Randomizer]) -> Callable[[Reader], Reader]:
-    """Register a reader: (randomizer, inputs, reports under each input) -> Reading."""
+def reads(*kinds: type[Randomizer], most: int | None = None) -> Callable[[Reader], Reader]:
+    """Register a reader: (randomizer, inputs, reports under each input) -> Reading.
+
+    ``most`` is how many different inputs there may be where cells, or the classes of the law, are
+    which of them a report supports: each of them doubles their number.
+    """
 
     def register(reader: Reader) -> Reader:
         for kind in kinds:
             _READERS[kind] = reader
+            if most is not None:
+                _MOST[kind] = most
         return reader
 
     return register
@@ -142,20 +154,33 @@ def read(randomizer: Randomizer, inputs: tuple[Any, ...], reports: int) -> Readi
     NotCertified
         If nothing says how its reports are read.
     ParameterError
-        If these are no inputs of its law.
+        If these are no inputs of its law, or more than can be told apart in bounded work.
     """
     reader = _found(_READERS, randomizer)
     if reader is None:
         raise NotCertified(f"{randomizer.name}: no audit knows how to read its reports")
     try:
-        # The law says which inputs there are; parts with continuous outputs have none of their own.
-        with contextlib.suppress(NotCertified):
-            randomizer.law(inputs, cells=_FEW_CELLS)
+        # What is made of parts is read part by part, each with its own inputs.
+        if randomizer.parts() is None:
+            _check_inputs(randomizer, inputs)
         return reader(randomizer, inputs, reports)
     except ShuffleDPError:
         raise
     except (IndexError, TypeError, ValueError, KeyError):
         raise rejected("inputs", inputs, f"inputs of the law of {randomizer.name}") from None
+
+
+def _check_inputs(randomizer: Randomizer, inputs: tuple[Any, ...]) -> None:
+    """Inputs of the law, and no more than can be told apart in bounded work.
+
+    How many they are comes first: the law's classes may be as many as the patterns.
+    """
+    most = _found(_MOST, randomizer)
+    if most is not None and len({repr(x) for x in inputs}) > most:
+        wanted = f"at most {most} different inputs of {randomizer.name}: each doubles the cells"
+        raise rejected("inputs", inputs, wanted)
+    with contextlib.suppress(NotCertified):
+        randomizer.law(inputs, cells=_FEW_CELLS)
 
 
 def value_of(randomizer: Randomizer, x: Any) -> Any:

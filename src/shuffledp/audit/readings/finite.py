@@ -9,7 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp.audit.readings.base import Floats, Labels, Reading, gives, reads
+from shuffledp.audit.readings.base import (
+    MOST_SUPPORTED,
+    Floats,
+    Labels,
+    Reading,
+    gives,
+    reads,
+)
 from shuffledp.randomizers import (
     KRR,
     OUE,
@@ -32,6 +39,8 @@ MOST_OUTPUTS = 64
 _RUNS = 8
 # Outputs that are tabulated: 2^22 of them are a table of 32 MB.
 _MOST_TABLE = 1 << 22
+# Items, or sets of them, that what is run maps independently (docs/theory.md, section 4).
+_MOST_HASHED = 3
 
 
 def whole(reports: Any, size: int) -> tuple[Labels, Any]:
@@ -153,12 +162,8 @@ def _pckv(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
 
 @gives(PCKVGRR)
 def _pckv_value(randomizer: Any, x: Any) -> list[list[float]]:
-    """0, 1: the first s keys with values +1, -1; 2: the last s with +1, or nothing if padded."""
-    s, domain = randomizer.s, randomizer.domain
-    if x == 2:
-        keys = [-1] * s if randomizer.padding else list(range(domain - s, domain))
-        return [[float(k), 0.0 if k < 0 else 1.0] for k in keys]
-    return [[float(k), 1.0 if x == 0 else -1.0] for k in range(s)]
+    """The pairs that the law's input stands for."""
+    return [[float(key), value] for key, value in randomizer.pairs_of(x)]
 
 
 @reads(HadamardResponse)
@@ -199,7 +204,7 @@ def patterns(
     Parameters
     ----------
     items : sequence of int
-        Up to three or four of them.
+        At most ``MOST_SUPPORTED`` inputs and two bystanders: there are 2^items patterns.
     chance : callable
         (row, pattern) -> probability of the pattern under that input.
     inputs : int
@@ -242,7 +247,7 @@ def packed_bits(reports: Any, items: Sequence[int], d: int) -> tuple[Any, Any]:
     return found, stray
 
 
-@reads(RAPPOR, OUE)
+@reads(RAPPOR, OUE, most=MOST_SUPPORTED)
 def _unary(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
     """Independent bits: of the own item with p*, of others with q*."""
     del reports
@@ -266,7 +271,7 @@ def _unary(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
     )
 
 
-@reads(SamplingRAPPOR)
+@reads(SamplingRAPPOR, most=MOST_SUPPORTED)
 def _sampling(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
     """Mixture over the user's s items of RAPPOR: the first two of each set, and one in none."""
     del reports
@@ -295,7 +300,7 @@ def _window(randomizer: Any, x: Any) -> list[int]:
     return sorted((x + i) % randomizer.items for i in range(randomizer.s))
 
 
-@reads(SubsetSelection)
+@reads(SubsetSelection, most=MOST_SUPPORTED)
 def _subset(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
     """Which items are in the set: e^eps0 or 1 times the share of k-sets with that pattern."""
     del reports
@@ -322,7 +327,7 @@ def _subset(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
     return patterns(items, chance, len(inputs), supports, "in the set:")
 
 
-@reads(LocalHash)
+@reads(LocalHash, most=_MOST_HASHED)
 def _hashed(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
     """Which items hash to z: independent hits with 1/l, times e^eps0 for the own one (at most 3).
 
@@ -330,7 +335,7 @@ def _hashed(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
     """
     del reports
     l, m = randomizer.l, (randomizer.items - 1).bit_length()
-    items = with_bystanders(inputs, randomizer.items, 1)[:3]
+    items = with_bystanders(inputs, randomizer.items, 1)[:_MOST_HASHED]
     unit = l / (math.exp(randomizer.eps0) + (l - 1))
 
     def chance(row: int, pattern: tuple[int, ...]) -> float:
@@ -355,7 +360,7 @@ def _hashed(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
     return patterns(items, chance, len(inputs), supports, "hashed to the answer:")
 
 
-@reads(Wheel)
+@reads(Wheel, most=_MOST_HASHED)
 def _wheel(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
     """Which of the disjoint sets cover the point: independent but for the own one's density."""
     del reports

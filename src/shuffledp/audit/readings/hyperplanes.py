@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from shuffledp.audit.readings.base import Labels, Reading, reads
+from shuffledp.audit.readings.base import MOST_SUPPORTED, Labels, Reading, reads
 from shuffledp.audit.readings.finite import patterns, whole, with_bystanders
 from shuffledp.randomizers import PIRAPPOR, ProjectiveGeometry, field, galois
 
 
-@reads(PIRAPPOR, ProjectiveGeometry)
+@reads(PIRAPPOR, ProjectiveGeometry, most=MOST_SUPPORTED)
 def _hyperplanes(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
     """Outputs with each pattern of zeros, e^eps0 times as likely where the own product is one.
 

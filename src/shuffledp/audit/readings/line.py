@@ -42,10 +42,11 @@ _FARTHEST = 1e12
 _CLOSEST = 1e-6
 # Numbers of six digits are at most so far apart, relatively: the first digit may be a 1.
 _SIX_DIGITS = 1e-5
-# Powers of a distance keep their digits down to here, and e^-x is 1 - x to all of them.
-_SMALLEST_LEVEL = 1e-200
 # The density is not constant within a cell, which holds a sixteenth of the reports at most.
 _MARGIN = 2.0
+
+# Below this P(a, x) is its first term: the next one is less than x of it, which no float shows.
+_FIRST_TERM = 1e-200
 
 # (x, y) -> P(Y <= y) under x, and P(Y > y), for arrays y.
 Chances = Callable[[float, Floats], tuple[Floats, Floats]]
@@ -245,18 +246,28 @@ def _on_diameter(randomizer: Any, x: Any) -> list[float]:
 
 @reads(GeneralizedGaussian)
 def _power(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
-    """P(Z > t) = Q(1/b, (t/s)^b)/2."""
-    a, s = 1.0 / randomizer.shape, randomizer.scale
+    """Of noise with density exp(-|z/s|^b)."""
+    shape, scale = randomizer.shape, randomizer.scale
+    span = (randomizer.low, randomizer.high)
+    return on_line(power_chances(shape, scale), inputs, span=span, reports=reports)
+
+
+def power_chances(shape: float, scale: float) -> Chances:
+    """P(Z > t) = Q(1/b, (t/s)^b)/2; where the power is too small for floats, by its series.
+
+    P(|Z| < t) = P(1/b, (t/s)^b) has the first term (t/s)/Gamma(1 + 1/b), which is no small number
+    at large shapes: at b = 1000 noise below s/2 has a power of 1e-301, and a probability of 1/2.
+    """
+    a, norm = 1.0 / shape, math.gamma(1.0 + 1.0 / shape)
 
     def tail(t: Floats) -> Floats:
+        far = t / scale
         with np.errstate(over="ignore", under="ignore"):
-            level = (t / s) ** randomizer.shape
-        # P(a, x) = x^a/Gamma(a + 1) where x is too small for a float.
-        near = 1.0 - t / s / math.gamma(a + 1.0)
-        return 0.5 * np.where(level > _SMALLEST_LEVEL, gammaincc(a, level), near)
+            power = far**shape
+        within = np.minimum(far / norm, 1.0)
+        return 0.5 * np.where(power > _FIRST_TERM, gammaincc(a, power), 1.0 - within)
 
-    span = (randomizer.low, randomizer.high)
-    return on_line(symmetric(tail), inputs, span=span, reports=reports)
+    return symmetric(tail)
 
 
 @reads(Staircase)
