@@ -99,11 +99,11 @@ class Reports:
 
     def _cut(self, found: Integers, kept: _Flags, source: RandomSource) -> None:
         """Of the cells at both ends only the part that is inside, which is the nearer one."""
-        inside = -self.margin * 2**self.bits - self.first
-        if not inside:
+        beyond = -self.margin * 2**self.bits - self.first
+        if not beyond:
             return
         ends = np.flatnonzero(kept & ((found == self.first) | (found == self.last)))
-        kept[ends] = source.coins(_nearer_part(self.step, 1 - inside), ends.size)
+        kept[ends] = source.coins(_nearer_part(self.step, 1 - beyond), ends.size)
 
 
 @lru_cache(maxsize=64)
