@@ -212,6 +212,24 @@ def test_more_inputs_than_can_be_told_apart_are_refused_at_once(mechanism, input
     assert time.process_time() - start < 5.0
 
 
+@pytest.mark.parametrize(
+    "mechanism",
+    [sd.HadamardResponse(domain=10**9, eps0=1.0), sd.PCKVGRR(domain=10**8, s=2, eps0=1.0)],
+    ids=lambda m: m.name,
+)
+def test_tables_that_do_not_fit_are_refused(mechanism):
+    """A file of 500 bytes asked for tens of gigabytes."""
+    with pytest.raises(NotCertified, match="outputs, and no audit of more than"):
+        design(AuditPlan(randomizer=mechanism))
+
+
+def test_many_inputs_of_a_large_domain_have_cells_of_their_own():
+    """32 inputs times four million outputs were a table of a gigabyte."""
+    reading = read(sd.KRR(k=4_000_000, eps0=1.0), MANY, 1_000)
+    assert reading.names[-1] == "other outputs"
+    assert len(reading.names) == 33
+
+
 def test_as_many_inputs_as_can_be_told_apart_are_audited():
     mechanism = sd.RAPPOR(d=40, eps0=1.0)
     plan = AuditPlan(randomizer=mechanism, inputs=tuple(range(8)), reports=2_000, alpha=1e-6)

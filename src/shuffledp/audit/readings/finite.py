@@ -17,6 +17,7 @@ from shuffledp.audit.readings.base import (
     gives,
     reads,
 )
+from shuffledp.errors import NotCertified
 from shuffledp.randomizers import (
     KRR,
     OUE,
@@ -39,6 +40,9 @@ MOST_OUTPUTS = 64
 _RUNS = 8
 # Outputs that are tabulated: 2^22 of them are a table of 32 MB.
 _MOST_TABLE = 1 << 22
+# Entries of a table of all inputs: four inputs of the longest one, 128 MB; some times as much
+# memory, and ten seconds, while equal columns are found.
+_MOST_ENTRIES = 1 << 24
 # Items, or sets of them, that what is run maps independently (docs/theory.md, section 4).
 _MOST_HASHED = 3
 
@@ -88,13 +92,20 @@ def _runs(table: Floats, words: str) -> tuple[Labels, tuple[str, ...]]:
     return groups, tuple(names)
 
 
+def _check_table(randomizer: Any, outputs: int, inputs: tuple[Any, ...]) -> None:
+    """Refuse tables that do not fit."""
+    if outputs * len(inputs) > _MOST_ENTRIES:
+        msg = f"{randomizer.name}: {outputs:,} outputs, and no audit of more than "
+        raise NotCertified(msg + f"{_MOST_ENTRIES // len(inputs):,} under {len(inputs)} inputs")
+
+
 @reads(KRR, BinaryRR)
 def _response(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
     """e^eps0/Z and 1/Z; of a very large domain the inputs, and runs of the rest."""
     del reports
     k = randomizer.items
     total = math.exp(randomizer.eps0) + (k - 1)
-    if k <= _MOST_TABLE:
+    if k <= _MOST_TABLE and k * len(inputs) <= _MOST_ENTRIES:
         table = np.full((len(inputs), k), 1.0 / total)
         table[np.arange(len(inputs)), np.array(inputs)] = math.exp(randomizer.eps0) / total
         return outputs_reading(table)
@@ -149,6 +160,7 @@ def bit_table(randomizer: Any, inputs: tuple[Any, ...]) -> Floats:
 def _pckv(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading:
     """(1 + favour (e^eps0 - 1))/Z for the symbols that an input's pairs may become."""
     del reports
+    _check_table(randomizer, randomizer.symbols, inputs)
     gain = math.expm1(randomizer.eps0)
     total = randomizer.s * gain + randomizer.symbols
     table = np.full((len(inputs), randomizer.symbols), 1.0 / total)
@@ -171,6 +183,7 @@ def _hadamard(randomizer: Any, inputs: tuple[Any, ...], reports: int) -> Reading
     """Columns by the block they are in and the signs of the inputs' rows there."""
     del reports
     size, count = 2 * randomizer.half_block, randomizer.columns
+    _check_table(randomizer, count, inputs)
     total = randomizer.half_block * math.exp(randomizer.eps0) + count - randomizer.half_block
     block, column = np.divmod(np.arange(count), size)
     rows = []
