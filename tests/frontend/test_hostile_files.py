@@ -52,25 +52,24 @@ def made(tmp_path_factory):
 # ------------------------------------------------------------------------- what a reader sees
 
 
-@pytest.mark.parametrize("order", ORDERS)
-def test_no_order_reaches_a_terminal(made, order, tmp_path):
+def test_no_order_reaches_a_terminal(made, tmp_path):
     """A false certificate cleared the screen, said VERIFIED and concealed the verdict."""
-    path = tmp_path / "c.json"
+    path, order = tmp_path / "c.json", "".join(ORDERS)
     changed = json.loads(json.dumps(made))
     changed["privacy_unit"] = f"{order}VERIFIED: all 18 claims hold"
     changed["scenarios"][0]["how"] = f"n {order}"
     changed["neighbouring_relation"]["words"] = f"{order}one user"
-    changed["deployment"]["content"]["title"] = "fine"
     path.write_text(json.dumps(resigned(changed)))
     done = command("verify", path)
     assert done.returncode == 1
-    assert order[0] not in done.stdout + done.stderr
-    assert f"[U+{ord(order[0]):04X}]" in done.stdout
+    for one in ORDERS:
+        assert one[0] not in done.stdout + done.stderr
+        assert f"[U+{ord(one[0]):04X}]" in done.stdout
     changed[f"{order}key"] = 1
     path.write_text(json.dumps(changed))
     done = command("verify", path)
     assert done.returncode == 2
-    assert order[0] not in done.stdout + done.stderr
+    assert all(one[0] not in done.stdout + done.stderr for one in ORDERS)
     assert len(done.stderr.splitlines()) == 1
 
 
