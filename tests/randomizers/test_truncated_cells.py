@@ -1,7 +1,7 @@
 """Samplers that added floats: Laplace noise in an interval, now exact, and in a ball, coarser."""
 
 import math
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -10,7 +10,7 @@ from scipy import stats
 
 import shuffledp as sd
 from shuffledp.randomizers.noise import coarse_middles
-from shuffledp.randomizers.truncated_cells import Reports, _nearer_part, _survive
+from shuffledp.randomizers.truncated_cells import Reports, _halvings, _nearer_part, _survive
 from shuffledp.randomness import SeededSource
 
 
@@ -72,6 +72,39 @@ def test_parts_of_a_cell():
     for row, cells in ((1, 1), (2, 5)):
         p = math.exp(-0.25 * cells)
         assert abs(kept[row].mean() - p) < 5.0 * math.sqrt(p * (1 - p) / 50_000)
+
+
+@pytest.mark.parametrize("places", [2, 6, 28, 1000])
+def test_chances_are_the_same_in_every_context(places):
+    """A sign is an operation too: it rounded to the places of the caller's own context."""
+    step = Decimal("0.7") / 2**33
+    _halvings.cache_clear()
+    _nearer_part.cache_clear()
+    with localcontext() as context:
+        context.prec = places
+        found = [*_halvings(step, 40), _nearer_part(step, Fraction(1, 3))]
+    with localcontext() as context:
+        context.prec = 450
+        exact = [(-(step * 2**i)).exp() for i in range(40)]
+        exact.append((1 - (-step / 3).exp()) / (1 - (-step).exp()))
+        for digits, p in zip(found, exact, strict=True):
+            value = Decimal(int.from_bytes(digits, "big")) / Decimal(256) ** len(digits)
+            assert abs(value - p) <= Decimal(2) ** -1270
+
+
+def test_lengths_in_a_ball_have_digits_at_both_ends():
+    """Near the middle lengths were farther apart than cells, which a report then showed."""
+    mechanism = sd.LaplaceBall(d=2, scale=1.0, radius=1.0)
+    lengths = mechanism._lengths(400_000, SeededSource(8))
+    assert stats.kstest(lengths, stats.gamma(2).cdf).pvalue > 1e-6
+
+    class Least(SeededSource):
+        def fine_unit(self, size):
+            return np.full(size, 2.0**-60)
+
+    both = mechanism._lengths(64, Least(1))
+    assert both.min() == pytest.approx(math.sqrt(2.0 * 2.0**-61), rel=1e-6)
+    assert both.max() > 40.0
 
 
 @pytest.mark.parametrize(("eps0", "margin"), [(1.0, 0.5), (8.0, 0.1), (0.01, 0.3), (3.0, 1e6)])

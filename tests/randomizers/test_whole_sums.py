@@ -340,6 +340,54 @@ def test_a_gap_is_not_sampled():
         density_grid(shape, 32, 2.0)
 
 
+def dipped():
+    """Density 1 up to 4 from the middle, a hundredth from 4.3 to 4.7, 1 from 5 to 6, then e^-t."""
+    knots, logs = np.array([0.0, 4.0, 4.3, 4.7, 5.0, 6.0]), np.log([1.0, 1.0, 0.01, 0.01, 1.0, 1.0])
+    slopes = np.diff(logs) / np.diff(knots)
+
+    def up_to_knot(t, piece):
+        """The integral from t to the end of its piece."""
+        left, slope = knots[piece + 1] - t, slopes[piece]
+        flat = slope == 0.0
+        bent = -np.expm1(-slope * left) / np.where(flat, 1.0, slope)
+        return np.exp(logs[piece + 1]) * np.where(flat, left, bent)
+
+    pieces = up_to_knot(knots[:-1], np.arange(5))
+    beyond = np.append(np.cumsum(pieces[::-1])[::-1][1:], 0.0) + 1.0
+    total = 2.0 * (pieces.sum() + 1.0)
+
+    def farther(t):
+        t = np.asarray(t, dtype=float)
+        piece = np.clip(np.searchsorted(knots, t, side="right") - 1, 0, 4)
+        inner = up_to_knot(np.minimum(t, 6.0), piece) + beyond[piece]
+        return np.where(t < 6.0, inner, np.exp(np.minimum(6.0 - t, 0.0))) / total
+
+    def logpdf(z):
+        t = np.abs(np.asarray(z, dtype=float))
+        return np.where(t < 6.0, np.interp(t, knots, logs), 6.0 - t) - math.log(total)
+
+    def cdf(z):
+        z = np.asarray(z, dtype=float)
+        tail = farther(np.abs(z))
+        return np.where(z < 0.0, tail, 1.0 - tail)
+
+    turns = (4.0, 4.3, 4.7, 5.0, 6.0)
+    made = sd.Density(logpdf=logpdf, cdf=cdf, symmetric=True, turns=turns, rel=1e-15)
+    return made, farther, logpdf
+
+
+def test_cells_of_negative_sums_are_as_accurate_as_others():
+    """Noise of a value at the far end: one interval more was not looked at on the left."""
+    randomizer, farther, logpdf = dipped()
+    grid = randomizer.lattice
+    width = 2.0 ** (int(grid.halvings[0]) - grid.bits)
+    for value in (0.0, 0.5, 1.0):
+        for total in (-2.5, -3.25, -3.5, -3.75):
+            noise = total - value
+            mass = width * math.exp(float(logpdf(noise)))
+            assert mass >= 0.99 * 2.0**18 * (2e-15 + 2.0**-51) * float(farther(-noise))
+
+
 @pytest.mark.parametrize("scale", [0.1, 1.0, 100.0, 1e5])
 def test_lattices_of_normal_noise(scale):
     """Fine against the noise, however wide or narrow that is."""

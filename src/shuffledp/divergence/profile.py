@@ -271,7 +271,7 @@ class PairProfile:
             return 0.0, 0.0
         p, q = self.pair.outside[:, 0], math.exp(epsilon) * self.pair.outside[:, 1]
         # Among the last floats masses are off by as much as these are apart.
-        last = math.ulp(0.0) * (1.0 + math.exp(epsilon))
+        last = math.ulp(0.0) * (1.0 + math.exp(epsilon) * (q > 0.0))
         slack = (self.pair.rel + 16 * U) * (p + q) + last
         pad = 1.0 + (p.size + 8) * U
         low = float(np.maximum(p - q - slack, 0.0).sum()) / pad

@@ -41,6 +41,11 @@ def quotient(numerator: Decimal | int, *denominator: Decimal | int) -> Decimal:
     return _CONTEXT.divide(Decimal(numerator), total)
 
 
+def minus(one: int, value: Decimal) -> Decimal:
+    """Difference to 420 places, whatever the caller's own context is."""
+    return _CONTEXT.subtract(Decimal(one), value)
+
+
 def power(base: Decimal, exponent: float) -> Decimal:
     """base^exponent to 420 places, base >= 0, exponent > 0."""
     return _CONTEXT.power(base, Decimal(exponent)) if base else Decimal(0)

@@ -129,7 +129,7 @@ def density_grid(shape: Shape, bits: int, quartiles: float) -> Grid:
     found = min(bits, math.floor(-math.log2(max(near, 2.0**-_FINEST))))
     halvings, octave = [], _FIRST_OCTAVE
     while 2.0**octave <= far + 1.0:
-        least = wanted.within(2.0**octave - 1.0, 2.0 ** (octave + 1))
+        least = wanted.within(2.0**octave - 1.0, 2.0 ** (octave + 1) + 1.0)
         if not least <= _COARSEST * 2.0**octave:
             raise _refused(shape, least)
         halvings.append(max(0, math.ceil(math.log2(max(least, 2.0**-found)) + found)))

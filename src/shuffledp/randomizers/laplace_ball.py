@@ -236,14 +236,18 @@ class LaplaceBall(MeanRandomizer):
             count = len(place)
             across = source.normal(count * self.d).reshape(count, self.d)
             across /= np.sqrt(np.einsum("ij,ij->i", across, across))[:, None]
-            length = special.gammainccinv(float(self.d), source.fine_unit(count)) * (
-                self.scale / width
-            )
+            length = self._lengths(count, source) * (self.scale / width)
             cells = to_lattice(place.ravel(), int(steps), source)
             noise = whole((across * length[:, None] * steps).ravel())
             sums = coarse_middles(plus(cells, noise), _DIGITS) / steps
             reports[users] = -self.radius + width * sums.reshape(place.shape)
         return reports
+
+    def _lengths(self, count: int, source: RandomSource) -> Floats:
+        """Lengths in scales, Gamma(d): short and long ones from small probabilities each."""
+        small, long = 0.5 * source.fine_unit(count), source.coins(b"\x80", count)
+        d = float(self.d)
+        return np.where(long, special.gammainccinv(d, small), special.gammaincinv(d, small))
 
     def _unbiased(self, reports: ArrayLike) -> Floats:
         return vector_reports(self.d, reports)

@@ -56,7 +56,7 @@ class Staircase(IntervalNoise):
     ratios of any inputs take finitely many values: beyond the interval they repeat with period 1.
 
     Reports are float64: middles of the cells of a lattice that value and noise fall in, drawn from
-    their exact probabilities and added as whole numbers. Below eps0 = 2^-50 nothing is sampled.
+    their exact probabilities and added as whole numbers. Below eps0 = 2^-52 nothing is sampled.
 
     Parameters
     ----------

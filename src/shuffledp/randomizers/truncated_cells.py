@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp.errors import NotCertified
-from shuffledp.randomizers.chances import digits_up, exponential, quotient, times
+from shuffledp.randomizers.chances import digits_up, exponential, minus, quotient, times
 from shuffledp.randomizers.noise import LEAST_STEP, Integers, laplace_cells
 from shuffledp.randomness import RandomSource
 
@@ -114,10 +114,10 @@ def _nearer_part(step: Decimal, part: Fraction) -> bytes:
 
 
 def _less(x: Decimal) -> Decimal:
-    """1 - e^-x: x (1 - x/2) for what 420 places do not tell from it."""
+    """1 - e^-x: x (1 - x/2) where the next term is below 1e-400 of it."""
     if x < Decimal("1e-200"):
-        return times(x, quotient(2 - x, 2))
-    return times(1, 1 - exponential(-x))
+        return times(x, quotient(minus(2, x), 2))
+    return minus(1, exponential(times(-1, x)))
 
 
 def _survive(step: Decimal, cells: Integers, source: RandomSource) -> _Flags:
@@ -132,4 +132,4 @@ def _survive(step: Decimal, cells: Integers, source: RandomSource) -> _Flags:
 @lru_cache(maxsize=256)
 def _halvings(step: Decimal, places: int) -> tuple[bytes, ...]:
     """e^{-s 2^i} for each binary digit i."""
-    return tuple(digits_up(exponential(-times(1 << i, step))) for i in range(places))
+    return tuple(digits_up(exponential(times(-(1 << i), step))) for i in range(places))
