@@ -152,3 +152,13 @@ def test_a_ball_small_against_its_noise_shows_no_digit_of_the_value():
         for cell in far:
             places = abs(cell).bit_length() - 34
             assert abs(cell) % (1 << places) in (0, 1 << (places - 1), (1 << (places - 1)) + 1)
+
+
+@pytest.mark.parametrize("eps0", [5e-324, 1e-310, 1e-300, 1e-280])
+@pytest.mark.parametrize("margin", [0.0, 1e-300, 0.5])
+def test_ends_of_a_guarantee_among_the_last_floats(eps0, margin):
+    """The probability of the interval was 0 as a float, and its logarithm was taken."""
+    shuffled = sd.shuffle(sd.TruncatedLaplace(eps0=eps0, margin=margin), n=2)
+    for bound in (shuffled.delta(epsilon=0.0), shuffled.epsilon(delta=5e-324)):
+        assert 0.0 <= bound.lower <= bound.upper
+        assert bound.upper > 0.0
