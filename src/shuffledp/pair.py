@@ -24,8 +24,9 @@ Indices = npt.NDArray[np.intp]
 
 UNIT_ROUNDOFF = 2.0**-53
 _TOTAL_SLACK = 1e-9
-# Products of such numbers are floats with all their digits.
-_SMALLEST, _LARGEST = 1e-290, 1e290
+# Masses and ratios that floats hold to their last digits, whatever these are multiplied by next.
+SMALLEST_HELD = 1e-290
+_LARGEST = 1e290
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -242,6 +243,23 @@ class ShuffledPair(ByContent):
         ).merged()
 
 
+def missed_by(gone: float, *, n: int) -> float:
+    """What the tail has to have where so much of the reference's mass t is left out: 3 n t.
+
+    The upper end only grows by what is left out. An event that ignores the others' part there loses
+    at most n t under P and 2 n t under Q, in either order of the pair (docs/theory.md, section
+    3.3).
+
+    Parameters
+    ----------
+    gone : float
+        t, rounded up.
+    n : int
+        Messages in the shuffle.
+    """
+    return 3.0 * n * gone
+
+
 def _need_plain(*pairs: ShuffledPair) -> None:
     for pair in pairs:
         if pair.ranges is not None or pair.outside.size or any(pair.tail):
@@ -252,10 +270,12 @@ def _need_plain(*pairs: ShuffledPair) -> None:
 
 def _need_range(found: Array, name: str, positive: npt.NDArray[np.bool_]) -> None:
     """Refuse what floats do not hold: what underflows is no mass that can be left out."""
-    good = ~positive | ((found >= _SMALLEST) & (found <= _LARGEST))
+    good = ~positive | ((found >= SMALLEST_HELD) & (found <= _LARGEST))
     if not bool(good.all()):
         worst = float(found[~good].min())
-        raise rejected(name, worst, f"masses and ratios from {_SMALLEST:g} to {_LARGEST:g}, or 0")
+        raise rejected(
+            name, worst, f"masses and ratios from {SMALLEST_HELD:g} to {_LARGEST:g}, or 0"
+        )
 
 
 def _same_n(*pairs: ShuffledPair) -> int:

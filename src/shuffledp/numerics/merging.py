@@ -16,7 +16,15 @@ import numpy as np
 import numpy.typing as npt
 
 from shuffledp.errors import NotCertified
-from shuffledp.pair import UNIT_ROUNDOFF, Array, Indices, InnerMoments, RatioRanges, ShuffledPair
+from shuffledp.pair import (
+    UNIT_ROUNDOFF,
+    Array,
+    Indices,
+    InnerMoments,
+    RatioRanges,
+    ShuffledPair,
+    missed_by,
+)
 
 U = UNIT_ROUNDOFF
 Flags = npt.NDArray[np.bool_]
@@ -136,9 +144,8 @@ def _in_range(
     """What floats hold to their last digits, and what becomes of the rest.
 
     Atoms with too small a reference mass, or too large a ratio, join the tail with the victim's
-    mass; their reference mass is left over, which an event that ignores the others' part misses by
-    at most n times as much under P and 2 n times under Q (docs/theory.md, section 3.3). Of ratios
-    that are too small the victim's mass joins the tail, and the ratio is 0.
+    mass; their reference mass is left over (``pair.missed_by``). Of ratios that are too small the
+    victim's mass joins the tail, and the ratio is 0.
 
     Parameters
     ----------
@@ -170,7 +177,7 @@ def _in_range(
     kept = np.flatnonzero(held)
     ranges = None if ranges is None else ranges.part(kept)
     found = _Cells(w[kept], [ratio[kept] for ratio in ratios], ranges)
-    return found, _Lost((lost[0], lost[1]), gone, 3.0 * n * gone)
+    return found, _Lost((lost[0], lost[1]), gone, missed_by(gone, n=n))
 
 
 def _without(ranges: RatioRanges, cells: Flags, column: int) -> RatioRanges:

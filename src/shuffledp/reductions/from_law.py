@@ -9,13 +9,19 @@ import numpy as np
 from shuffledp import _check
 from shuffledp.errors import NotCertified
 from shuffledp.numerics.merging import as_cells
-from shuffledp.pair import UNIT_ROUNDOFF, Array, RatioRanges, ShuffledPair
+from shuffledp.pair import (
+    SMALLEST_HELD,
+    UNIT_ROUNDOFF,
+    Array,
+    RatioRanges,
+    ShuffledPair,
+    missed_by,
+)
 from shuffledp.randomizers import JointLaw, Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS, Input
 from shuffledp.reductions.from_parts import from_parts
 
 U = UNIT_ROUNDOFF
-_SMALLEST_MASS = 1e-290
 _LARGEST_LOG_RATIO = 300.0
 _LARGEST_RATIO = 1e131
 _SMALLEST_ATOM = 1e-305
@@ -93,12 +99,9 @@ def _pair(
     if law.edges is None or reference_edges is None:
         keep = (reference >= _SMALLEST_ATOM) & (np.maximum(p, q) <= _LARGEST_RATIO * reference)
         lost = ~keep & ((p > 0.0) | (q > 0.0))
-        # Where a ratio would overflow, the reference's mass t is left out: the output is all but
-        # certain to be the victim's. The upper end only grows (docs/theory.md, section 3.3); an
-        # event that ignores the others' part loses at most n t under P and 2 n t under Q, in either
-        # order of the pair.
+        # Where a ratio would overflow the output is all but certain to be the victim's.
         gone = float(reference[lost].sum()) * (1.0 + 1e-9)
-        missed = 3.0 * _check.count("n", n) * gone
+        missed = missed_by(gone, n=_check.count("n", n))
         (a, lost_p), (b, lost_q) = (_ratio(x[keep], reference[keep]) for x in (p, q))
         tails = (float(tail[0]) + missed + lost_p, float(tail[1]) + missed + lost_q)
         return ShuffledPair(
@@ -114,7 +117,7 @@ def _pair(
         )
     low_a, high_a = _ratio_range(law, 0, reference_edges)
     low_b, high_b = _ratio_range(law, 1, reference_edges)
-    keep = (reference > _SMALLEST_MASS) & np.isfinite(high_a) & np.isfinite(high_b)
+    keep = (reference > SMALLEST_HELD) & np.isfinite(high_a) & np.isfinite(high_b)
     if not bool(keep.any()):
         msg = "reference: no output has a mass above 1e-290 and ratios below e^300"
         raise NotCertified(msg)
@@ -147,7 +150,7 @@ def _pair(
 def _ratio(mass: Array, reference: Array) -> tuple[Array, float]:
     """mass/reference, and the mass of outputs whose ratio floats do not hold: it is 0 there."""
     ratio = mass / reference
-    gone = (mass > 0.0) & (ratio < _SMALLEST_MASS)
+    gone = (mass > 0.0) & (ratio < SMALLEST_HELD)
     if not bool(gone.any()):
         return ratio, 0.0
     return np.where(gone, 0.0, ratio), float(mass[gone].sum()) * (1.0 + 1e-6) + math.ulp(0.0)

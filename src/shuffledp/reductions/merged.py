@@ -7,13 +7,11 @@ import math
 import numpy as np
 
 from shuffledp.errors import NotCertified
-from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
+from shuffledp.pair import SMALLEST_HELD, UNIT_ROUNDOFF, ShuffledPair
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS, Input
 
 U = UNIT_ROUNDOFF
-# Quotients of probabilities above it are in the range of floats.
-_SMALLEST = 1e-290
 
 
 def merged_dataset_pair(
@@ -28,9 +26,9 @@ def merged_dataset_pair(
     side = np.sign(law.mass[0] - law.mass[1])
     p, q, w = (np.array([math.fsum(row[side == s]) for s in (1.0, -1.0, 0.0)]) for row in law.mass)
     tail = law.tails()
-    if bool(((w > 0.0) & (w < _SMALLEST)).any()):
+    if bool(((w > 0.0) & (w < SMALLEST_HELD)).any()):
         raise NotCertified(
-            f"merged outputs: an input gives some with a probability below {_SMALLEST}"
+            f"merged outputs: an input gives some with a probability below {SMALLEST_HELD}"
         )
     keep = w > 0.0
     lost = ~keep & ((p > 0.0) | (q > 0.0))

@@ -17,7 +17,7 @@ import numpy as np
 
 from shuffledp import _check
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.pair import UNIT_ROUNDOFF, Array, ShuffledPair
+from shuffledp.pair import SMALLEST_HELD, UNIT_ROUNDOFF, Array, ShuffledPair, missed_by
 from shuffledp.randomizers import CellEdges, JointLaw, Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS
 
@@ -25,7 +25,7 @@ U = UNIT_ROUNDOFF
 _SNAP = 1e-12
 # Reference masses and ratios that floats hold, as of laws (``reductions.from_law``), and the least
 # of what is not 0.
-_SMALLEST_ATOM, _LARGEST_RATIO, _LEAST = Fraction(1, 10**290), Fraction(10**131), 5e-324
+_SMALLEST_ATOM, _LARGEST_RATIO, _LEAST = Fraction(SMALLEST_HELD), Fraction(10**131), 5e-324
 COUNTEREXAMPLE = (
     "3-RR with e^eps0 = 19, e^eps = 15, n = 2 has delta = 76/441 and the published pair gives "
     "66/441 (docs/theory.md, section 5.6)"
@@ -260,7 +260,7 @@ def _ratio_of_law(law: JointLaw, eps0: float) -> VariationRatio:
 def _largest(top: Array, bottom: Array) -> float:
     """Largest of top/bottom over classes that occur; inf where floats do not hold bottom."""
     used = top > 0.0
-    if bool((bottom[used] < float(_SMALLEST_ATOM)).any()):
+    if bool((bottom[used] < SMALLEST_HELD).any()):
         return math.inf
     return float((top[used] / bottom[used]).max(initial=1.0))
 
@@ -281,11 +281,10 @@ def _pair(
     if leftover < 0:
         raise rejected("leftover", float(leftover), "a mass >= 0")
     kept = [label for label in labels if label[0] > 0 and _held(label)]
-    # Where floats do not hold the reference's mass or a ratio the output is the victim's for sure,
-    # and the others' mass there is left out, as in ``from_law`` (docs/theory.md, section 3.3).
+    # Where floats do not hold the reference's mass or a ratio the output is the victim's for sure.
     far = [label for label in labels if label[0] > 0 and not _held(label)]
     gone = float(sum(label[0] for label in far)) * (1.0 + 4 * U) + (_LEAST if far else 0.0)
-    missed = 3.0 * n * gone
+    missed = missed_by(gone, n=n)
     rows = [(w, a / w, b / w) for w, a, b in kept]
     columns = np.array([[_or_nothing(x) for x in row] for row in rows]).reshape(-1, 3).T
     # A ratio that floats do not hold is 0, and the victim's mass there is in the tail.
