@@ -80,7 +80,7 @@ def single(family: Callable[[float], sd.Randomizer]) -> Callable[[int], float]:
 def variance(randomizer: sd.Randomizer) -> float:
     """Mean over the items, per user."""
     if isinstance(randomizer, sd.HadamardResponse):
-        return randomizer.variance(SHARE, block=max(1.0 / randomizer.blocks, SHARE))
+        return randomizer.variance(SHARE, block=randomizer.even_block)
     return randomizer.variance(SHARE)
 
 
