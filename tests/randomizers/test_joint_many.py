@@ -47,6 +47,14 @@ def test_fifty_binary_attributes_are_fifty_one_classes():
     assert pair.rel < 1e-11
 
 
+def test_a_part_that_tells_all_beside_noise():
+    """Every output of the first part names its input: no cell of the noise was left, in ranges."""
+    plain = sd.Channel(matrix=[[1.0, 0.0], [0.0, 1.0]])
+    for joint in (sd.Joint([plain, sd.Laplace(eps0=1.0)]), sd.Joint([plain, plain])):
+        bound = sd.shuffle(joint, n=5).delta(epsilon=1.0)
+        assert 1.0 - 1e-7 <= bound.lower <= 1.0 <= bound.upper
+
+
 def test_fifty_categories_merge_to_counts():
     part = sd.KRR(k=5, eps0=0.3)
     pair = blanket_pair(sd.Joint([part] * 50), (0,) * 50, (1,) * 50, n=10)

@@ -6,11 +6,17 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from scipy import stats
+from scipy import special, stats
 
 import shuffledp as sd
 from shuffledp.randomizers.noise import coarse_middles
-from shuffledp.randomizers.truncated_cells import Reports, _halvings, _nearer_part, _survive
+from shuffledp.randomizers.truncated_cells import (
+    Reports,
+    _halvings,
+    _less,
+    _nearer_part,
+    _survive,
+)
 from shuffledp.randomness import SeededSource
 
 
@@ -74,6 +80,15 @@ def test_parts_of_a_cell():
         assert abs(kept[row].mean() - p) < 5.0 * math.sqrt(p * (1 - p) / 50_000)
 
 
+@pytest.mark.parametrize("x", ["1e-250", "9e-200", "3e-120", "1e-30", "9.9e-11", "1e-10", "0.3"])
+def test_what_is_left_of_a_short_cell_has_all_its_digits(x):
+    """As a difference it had 1,280 binary digits of 1, not of itself."""
+    with localcontext() as context:
+        context.prec = 900
+        exact = 1 - (-Decimal(x)).exp()
+        assert abs(_less(Decimal(x)) / exact - 1) <= Decimal("1e-408")
+
+
 @pytest.mark.parametrize("places", [2, 6, 28, 1000])
 def test_chances_are_the_same_in_every_context(places):
     """A sign is an operation too: it rounded to the places of the caller's own context."""
@@ -122,7 +137,66 @@ def test_truncated_laplace_is_truncated_laplace(eps0, margin):
     assert found.pvalue > 1e-6
 
 
+@pytest.mark.parametrize(
+    ("eps0", "low", "margin"), [(1e-9, 0.0, 1000.03), (1e-9, -1.0, 2020.06), (1e-6, 0.0, 1.00003)]
+)
+def test_reports_are_in_the_interval(eps0, low, margin):
+    """The middle of a cell that is partly inside was beyond: the estimator refused them all."""
+    mechanism = sd.TruncatedLaplace(eps0=eps0, low=low, margin=margin)
+    reports = mechanism.simulate(np.full(2_000_000, 0.5), seed=1)
+    assert low - margin <= reports.min() <= reports.max() <= 1.0 + margin
+    # So many users have some of them next to the ends.
+    assert math.isfinite(mechanism.estimate(reports).mean)
+
+
+def test_a_margin_beyond_the_floats():
+    """Of 1e400 intervals: what multiplied it was a float."""
+    mechanism = sd.TruncatedLaplace(eps0=1.0, high=1e-300, margin=1e100)
+    assert np.abs(mechanism.simulate(np.zeros(100), seed=1)).max() < 1e-297
+    far = sd.TruncatedLaplace(eps0=1e-290, high=1e-300, margin=1e100)
+    with pytest.raises(sd.NotCertified, match=r"margin = 1\.00e\+400"):
+        far.randomize([0.0])
+
+
 # ------------------------------------------------------------------------------------- the ball
+
+
+def test_normal_numbers_have_digits_at_both_ends():
+    numbers = SeededSource(4).fine_normal(400_000)
+    assert stats.kstest(numbers, stats.norm.cdf).pvalue > 1e-6
+
+    class Least(SeededSource):
+        def fine_unit(self, size):
+            return np.full(size, 2.0**-200)
+
+    found = np.unique(Least(1).fine_normal(64))
+    near = 2.0**-200 * math.sqrt(math.pi / 8.0)
+    far = -float(stats.norm.ppf(2.0**-202))
+    assert found == pytest.approx([-far, -near, near, far], rel=1e-9)
+
+
+def test_a_direction_next_to_an_axis_rules_no_cell_out():
+    """Of 20 scales of noise no draw was within five cells of the value's own coordinate."""
+    mechanism = sd.LaplaceBall(d=2, scale=1.0, radius=5e-7)
+
+    class Script(SeededSource):
+        """Directions next to the first axis by every power of 2; lengths of 20 scales."""
+
+        def fine_unit(self, size):
+            if size == 1_000:
+                return np.full(size, 2.0 * float(special.gammaincc(2.0, 20.0)))
+            return np.column_stack(
+                [np.full(1_000, 0.5), 2.0 ** -np.linspace(40, 70, 1_000)]
+            ).ravel()
+
+        def coins(self, digits, size):
+            coins = super().coins(digits, size)
+            # Long lengths, and coordinates next to 0.
+            return np.zeros(size, bool) if size == 1_000 else coins
+
+    reports = mechanism._sample(np.zeros((1_000, 2)), Script(1))[:, 1]
+    cells = np.floor((reports + 5e-7) / 1e-6 * 2.0**32).astype(int) - 2**31
+    assert {-2, -1, 0, 1} <= set(cells.tolist())
 
 
 def test_coarser_cells():

@@ -1,7 +1,7 @@
 """Noise on an interval in whole numbers of cells: no digit of the value is left in a report."""
 
 import math
-from decimal import Decimal
+from decimal import Decimal, localcontext
 from fractions import Fraction
 
 import numpy as np
@@ -13,7 +13,7 @@ import shuffledp as sd
 from divergence.oracle import ball
 from randomizers.sources import LEAST_P_VALUE, Script, fits
 from shuffledp.randomizers import power_cells, staircase
-from shuffledp.randomizers.density_grid import Grid, density_grid
+from shuffledp.randomizers.density_grid import SMALLEST_DRAW, Grid, density_grid
 from shuffledp.randomizers.density_law import Shape
 from shuffledp.randomizers.generalized_gaussian import _LEAST_LOG, _tail_level
 from shuffledp.randomizers.noise import bits_for
@@ -249,6 +249,16 @@ def test_the_part_of_a_step_has_its_exact_probability():
     assert abs(ball(found) - exact) < arb(10) ** -80
 
 
+@pytest.mark.parametrize(("eps0", "g"), [(300.0, 1e-100), (300.0, 1e-130), (1.0, 1e-100)])
+def test_parts_of_a_step_have_all_their_digits(eps0, g):
+    """Both weights were rounded before they were divided by their sum."""
+    found = Decimal(staircase._parts(eps0, g).edges[0])
+    with localcontext() as context:
+        context.prec = 900
+        high, low = Decimal(g), (1 - Decimal(g)) * Decimal(-eps0).exp()
+        assert abs(found / 2**1280 - high / (high + low)) < Decimal(2) ** -1270
+
+
 @pytest.mark.parametrize("eps0", [1e-3, 1e-6, 1e-12])
 def test_staircases_of_many_steps(eps0):
     randomizer = sd.Staircase(eps0=eps0)
@@ -312,6 +322,35 @@ def test_the_end_of_the_functions_reach_is_no_atom_of_its_own():
     ends = Given(np.full(4, 2.0**-60), np.array([True, True, False, False]))
     sent = randomizer._sample(np.array([0.0, 0.9, 0.0, 0.9]), ends)
     assert sent[0] == sent[1] > 0 > sent[2] == sent[3]
+
+
+def test_what_no_draw_reaches_is_no_end_of_its_own():
+    """Sums farther out than the least draw brings the value at one end are sent as one."""
+    randomizer = logistic(eps0=2.0)
+    grid = randomizer.lattice
+    assert grid.lowest is not None
+    assert grid.highest is not None
+    ends = Given(np.full(4, SMALLEST_DRAW), np.array([True, True, False, False]))
+    sent = randomizer._sample(np.array([0.0, 1.0, 0.0, 1.0]), ends)
+    assert sent[0] == sent[1] > 300.0
+    assert sent[2] == sent[3] < -300.0
+    # What is merged has a probability for either value that draws have nearly.
+    for value, end in ((1.0, grid.lowest), (0.0, -grid.highest)):
+        assert special.expit(2.0 * (end / 2.0**grid.bits - value)) >= 2.0**20 * SMALLEST_DRAW
+
+
+@pytest.mark.parametrize(("scale", "merged"), [(0.05, False), (1.0, True)])
+def test_reports_that_are_not_rare_are_not_made_one(scale, merged):
+    """Where the noise ends within an interval of what no draw passes, one cell would be much."""
+    randomizer = sd.Density(
+        logpdf=lambda z: -0.5 * (z / scale) ** 2 - math.log(scale * math.sqrt(2 * math.pi)),
+        cdf=lambda z: special.ndtr(z / scale),
+        log_concave=True,
+    )
+    assert (randomizer.lattice.lowest is not None) is merged
+    reports = randomizer.simulate(np.full(20_000, 0.5), seed=1)
+    assert reports.mean() == pytest.approx(0.5, abs=5.0 * scale / math.sqrt(20_000))
+    assert reports.std() == pytest.approx(scale, rel=0.03)
 
 
 def test_a_gap_is_not_sampled():

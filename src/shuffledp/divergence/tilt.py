@@ -179,7 +179,8 @@ def _moment_error(law: GainLaw, s: float, *, centred: bool = False) -> float:
         and law.reach is not None
     ):
         # Second and third order, or, for groups too wide for that, their mass alone.
-        each = np.minimum(s * s * law.half_var + s**3 * law.third, 2.0 * law.w)
+        with np.errstate(over="ignore"):
+            each = np.minimum(s * (s * (law.half_var + s * law.third)), 2.0 * law.w)
         total += weighted_exponential(each, s * law.top)
     return total
 

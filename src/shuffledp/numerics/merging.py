@@ -159,6 +159,8 @@ def _in_range(
         Messages in the shuffle.
     """
     w, ranges = cells.w, cells.ranges
+    if not w.size:
+        return cells._replace(ranges=None), _Lost((0.0, 0.0), 0.0, 0.0)
     held = (w >= _SMALLEST_MASS) & (cells.ratios[0] <= _LARGEST_RATIO)
     held &= cells.ratios[1] <= _LARGEST_RATIO
     lost, ratios = [], []
@@ -175,7 +177,8 @@ def _in_range(
         return _Cells(w, ratios, ranges), _Lost((lost[0], lost[1]), 0.0, 0.0)
     gone = float(w[~held].sum()) * (1.0 + 1e-6) + _TINY
     kept = np.flatnonzero(held)
-    ranges = None if ranges is None else ranges.part(kept)
+    # Where no cell is left there is nothing that could be one.
+    ranges = None if ranges is None or not kept.size else ranges.part(kept)
     found = _Cells(w[kept], [ratio[kept] for ratio in ratios], ranges)
     return found, _Lost((lost[0], lost[1]), gone, missed_by(gone, n=n))
 

@@ -40,6 +40,10 @@ _FINEST = 53
 _MOVES, _ROUNDS = 0.5, 60
 # No draw of ``fine_unit`` is smaller.
 SMALLEST_DRAW = 2.0**-902
+# Draws have this probability to a part of 2^-80.
+_HARDLY_ANY = SMALLEST_DRAW * 2.0**32
+# Reports as rare as this may be one cell: in any number of them there is none.
+_UNSEEN = 2.0**-400
 # Lattice and coarse cells are narrower than this part of what they are for: the quartiles'
 # distance, or the distance of the report from 0. Rounding adds less than 2^-17 to the variance.
 _COARSEST = 2.0**-8
@@ -62,7 +66,8 @@ class Grid:
     halvings : ndarray of int
         Coarse cells of sums from 2^(bits + 1 + i) to twice that have 2^halvings[i] steps.
     lowest, highest : int or None
-        Sums beyond are sent as these: the functions are not called as far out as the noise goes.
+        Sums beyond are sent as these: the functions are not called as far out as the noise goes,
+        nor do draws go as far. None where noise has an end, or a light tail.
     """
 
     bits: int
@@ -148,12 +153,30 @@ def _refused(shape: Shape, width: float) -> NotCertified:
 
 
 def _ends(shape: Shape, bits: int) -> tuple[int | None, int | None]:
-    """Sums that are the same whether noise beyond the reach is cut there or not."""
-    down, up = reaches(shape)
-    below, above = shape.chances(np.array([-down]))[0][0], shape.chances(np.array([up]))[1][0]
-    lowest = -math.floor((down - 1.0) * 2.0**bits) + 2 if below >= SMALLEST_DRAW else None
-    highest = math.floor(up * 2.0**bits) - 2 if above >= SMALLEST_DRAW else None
+    """Sums that are the same whether noise beyond a place is cut there or not."""
+    down, up = _cut(shape, above=False), _cut(shape, above=True)
+    lowest = None if down is None else -math.floor((-down - 1.0) * 2.0**bits) + 2
+    highest = None if up is None else math.floor(up * 2.0**bits) - 2
     return lowest, highest
+
+
+def _cut(shape: Shape, *, above: bool) -> float | None:
+    """The reach of the inversion, or a place that hardly any draw passes.
+
+    None where reports within an interval of that place are not rare: they are not to be one cell.
+    """
+    down, up = reaches(shape)
+    side, far, near, inward = (1, up, -down, -1.0) if above else (0, -down, up, 1.0)
+
+    def passed(y: float) -> float:
+        return float(shape.chances(np.array([y]))[side][0])
+
+    if passed(far) >= SMALLEST_DRAW:
+        return far
+    for _ in range(_ROUNDS):
+        middle = 0.5 * (far + near)
+        far, near = (far, middle) if passed(middle) >= _HARDLY_ANY else (middle, near)
+    return near if passed(near + inward) <= _UNSEEN else None
 
 
 @dataclass(frozen=True)

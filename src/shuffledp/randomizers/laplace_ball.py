@@ -74,10 +74,10 @@ class LaplaceBall(MeanRandomizer):
     Andres, Bordenabe, Chatzikokolakis, Palamidessi 2013; Wang et al. 2024, Table 2 (p, beta and q;
     repaired in docs/theory.md, Theorem 5.4); docs/theory-noise.md, section 5. Reports are float64,
     shape (n, d), middles of the cells of a lattice. Noise is drawn by inversion in floating point,
-    from numbers with 52 digits; its cells and the value's are added as whole numbers, and of sums
-    from 2^34 cells on the first 34 binary digits are sent. The bounds do not cover that the
-    probability of a cell that is sent may be off by a relative 2^-18 or so. The ball and the
-    distance of the law are larger by the lattice's step.
+    from numbers with 52 digits, however small; its cells and the value's are added as whole
+    numbers, and of sums from 2^34 cells on the first 34 binary digits are sent. The bounds do not
+    cover that the probability of a cell that is sent may be off by a relative 2^-18 or so. The ball
+    and the distance of the law are larger by the lattice's step.
     """
 
     task: ClassVar[str] = "Means of vectors"
@@ -234,7 +234,7 @@ class LaplaceBall(MeanRandomizer):
         for users in blocks(len(values), self.d):
             place = np.clip((values[users] + self.radius) / width, 0.0, 1.0)
             count = len(place)
-            across = source.normal(count * self.d).reshape(count, self.d)
+            across = source.fine_normal(count * self.d).reshape(count, self.d)
             across /= np.sqrt(np.einsum("ij,ij->i", across, across))[:, None]
             length = self._lengths(count, source) * (self.scale / width)
             cells = to_lattice(place.ravel(), int(steps), source)

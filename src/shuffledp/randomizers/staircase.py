@@ -212,7 +212,8 @@ def _parts(eps0: float, g: float) -> Choice:
     """The part of a step that is high, and the other: g to b (1 - g)."""
     rest = 1 - Fraction(g)
     low = times(quotient(rest.numerator, rest.denominator), exponential(-eps0))
-    return choice([whole_units(Decimal(g)), whole_units(low)])
+    high = Decimal(g)
+    return choice([whole_units(quotient(part, high, low)) for part in (high, low)])
 
 
 def _cells_in_step(

@@ -74,7 +74,7 @@ class _BoundedLaplace(MeanRandomizer):
         return real_values(values, self.low, self.high)
 
     def _reports(self, reports: ArrayLike) -> Floats:
-        # The last cell's middle may be half a step beyond.
+        # A report that was written down and read may differ in its last digits.
         slack = 2.0**-30 * (self.high - self.low + self.margin)
         low, high = self.low - self.margin, self.high + self.margin
         return real_values(reports, low - slack, high + slack, name="reports")
@@ -275,4 +275,5 @@ class TruncatedLaplace(_BoundedLaplace):
             place = np.clip((values[users] - self.low) / length, 0.0, 1.0)
             cells = lattice.drawn(to_lattice(place, 1 << bits, source), source)
             reports[users] = self.low + length * middles(cells, bits)
-        return reports
+        # The middle of a cell that is partly inside may be beyond the end.
+        return np.clip(reports, self.low - self.margin, self.high + self.margin)
