@@ -355,6 +355,8 @@ def large_delta_words(delta: float, n: int) -> str:
     if delta * n <= 1.0:
         return ""
     said = outward(delta, up=True, digits=4)
+    if float(said) >= 1.0 > delta:
+        said = repr(float(delta))
     return (
         f"delta = {said} is above 1/n = 1/{n:,}: publishing one user's value, chosen at random, "
         "would pass as well"

@@ -86,6 +86,16 @@ def test_situations_say_where_n_comes_from():
     assert found[0][2] == "1,000 users - 100 dropped out - 90 colluding = 810"
 
 
+def test_users_who_dropped_out_are_in_no_shard():
+    table = {**GOOD, "shuffler": {"shards": 4, "dummies": 10}}
+    found = situations(parse(table, where="f"))
+    assert found[0][1:] == (
+        212,
+        "(1,000 users - 100 dropped out) / 4 shards - 23 colluding + 10 dummies = 212",
+    )
+    assert found[1][2].startswith("100 messages / 4 shards")
+
+
 def test_published_bound_is_given_where_it_differs():
     table = {**GOOD, "randomizer": {"name": "generic", "eps0": 2.0, "adaptive": True}}
     for s in account(parse(table, where="f")).situations[:2]:

@@ -235,3 +235,16 @@ def test_places_of_a_polygon_are_no_more_than_there_can_be(tmp_path):
     path.write_text(json.dumps(resigned(content)))
     with pytest.raises(ParameterError, match="vertices"):
         read(path)
+
+
+@pytest.mark.parametrize("text", ['{"format":[]}', '{"format":{}}', '{"format":[[]]}'])
+@pytest.mark.parametrize("word", ["verify", "registry"])
+def test_a_format_that_is_no_word(tmp_path, word, text):
+    """It was looked for in a set, which takes none of these."""
+    file = tmp_path / "found.json"
+    file.write_text(text)
+    done = command(word, file)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.count("\n") == 1
+    assert "format = " in done.stderr

@@ -57,6 +57,33 @@ def test_bounds_hold_against_all_datasets(channel, rate, n, epsilon):
     assert Fraction(bound.lower) <= cases.worst_delta(rows, n, high)
 
 
+@pytest.mark.parametrize(
+    ("p", "q", "rate", "epsilon"),
+    [
+        (1e-280, 1e-306, 1e-25, 60.0),
+        (4.95e-253, 4.07e-318, 5.9e-19, 150.55),
+        (1.1e-264, 7.66e-322, 1.09e-7, 132.3),
+    ],
+)
+@pytest.mark.parametrize("n", [1, 2])
+def test_what_vanishes_when_it_is_multiplied_by_the_rate(p, q, rate, epsilon, n):
+    """The other row's mass of an output that no third input gives: e^eps of it is more than p."""
+    rare = sd.Channel(matrix=((1.0, p), (1.0, q)))
+    plain = sd.Channel(matrix=((0.5, 0.5), (0.5, 0.5)))
+    mixed = sd.Parallel((rare, plain), weights=(rate, 1.0 - rate))
+    for mechanism in (sd.PoissonSubsample(rare, rate=rate), mixed):
+        assert p < math.exp(epsilon) * q
+        assert sd.shuffle(mechanism, n=n).delta(epsilon=epsilon).lower == 0.0
+
+
+def test_what_vanishes_in_a_product():
+    """Of two outputs together that no third input gives."""
+    one = sd.Channel(matrix=((0.5, 0.5), (1.0, 1e-170)))
+    other = sd.Channel(matrix=((0.5, 0.5), (1.0, 1e-154)))
+    found = sd.shuffle(sd.Joint((one, other)), n=2).delta(epsilon=709.0)
+    assert found.lower <= 0.25 <= found.upper
+
+
 def test_the_constant_message_has_gain_one_minus_e_to_the_eps():
     pair = blanket_pair(sd.PoissonSubsample(sd.KRR(k=3, eps0=1.0), rate=0.25), 0, 1, n=5)
     at = (pair.a == 1.0) & (pair.b == 1.0)

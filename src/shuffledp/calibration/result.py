@@ -68,7 +68,7 @@ class Calibration(ByContent):
         if self.rounds > 1 and self.what != "rounds":
             lines[0] += f" after {self.rounds:,} rounds"
         if self.beyond is not None:
-            lines.append(f"{self.what} = {_digits(self.beyond)} does not")
+            lines.append(f"{self.what} = {_digits(self.beyond)} is not certified to")
         return "\n".join(lines)
 
 

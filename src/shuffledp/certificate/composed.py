@@ -22,6 +22,7 @@ from shuffledp.ball.rounds import (
     log_delta_of_rounds,
     violation_below,
 )
+from shuffledp.certificate.apart import apart
 from shuffledp.certificate.checks import Verdict
 from shuffledp.certificate.model import (
     Certificate,
@@ -262,5 +263,4 @@ def _distance_words(low: float, high: float, target: Target) -> str:
     if high == -math.inf:
         return "delta is exactly 0"
     middle = high if low == -math.inf else 0.5 * (low + high)
-    slack = math.expm1(min(700.0, abs(middle - target[0])))
-    return f"delta {slack:.1e} {'above' if middle > target[0] else 'below'} the claim"
+    return apart("delta", middle, target[0])

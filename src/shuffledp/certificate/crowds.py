@@ -34,6 +34,7 @@ from shuffledp.ball.statements import (
     upper_statement,
 )
 from shuffledp.ball.steps import MOST_OTHERS, log_delta_steps
+from shuffledp.certificate.apart import apart
 from shuffledp.certificate.checks import Check, Checks, Report, Verdict, other_name, said
 from shuffledp.certificate.composed import compared
 from shuffledp.certificate.crowd_model import (
@@ -392,9 +393,8 @@ def _stolen(
     high = log_delta_crowd(
         group.groups, free, victim=group.k, epsilon=epsilon, log_claimed=target[0]
     )
-    slack = math.expm1(min(700.0, abs(high - target[0])))
-    side = "above" if high > target[0] else "below"
-    how = f"{STEALING}, its free numbers as given: the bound is {slack:.1e} {side} the claim"
+    far = apart("the bound is", high, target[0])
+    how = f"{STEALING}, its free numbers as given: {far}"
     if high <= target[0]:
         return "holds", how
     # What is little above may be no more than a step that was chosen otherwise.

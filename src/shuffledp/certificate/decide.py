@@ -14,6 +14,7 @@ from shuffledp.ball.pairs import ordered_pairs, without_limit
 from shuffledp.ball.searches import LOWER, Search, search_of
 from shuffledp.ball.statements import ALONE, GENERIC
 from shuffledp.ball.triples import log_delta_stealing
+from shuffledp.certificate.apart import apart
 from shuffledp.certificate.checks import SILENT, Check, Report, Verdict
 from shuffledp.certificate.composed import decide_composed
 from shuffledp.certificate.expected import (
@@ -382,14 +383,11 @@ def _how(
 ) -> str:
     where = ""
     if call["analysis"] in {STEALING, ALONE}:
-        slack = math.expm1(min(700.0, abs(bracket[1] - target[0])))
-        side = "above" if bracket[1] > target[0] else "below"
-        key = call["analysis"]
-        return f"{key}, its free numbers as given: the bound is {slack:.1e} {side} the claim"
+        far = apart("the bound is", bracket[1], target[0])
+        return f"{call['analysis']}, its free numbers as given: {far}"
     if search_of(call["analysis"]) is not None and call["analysis"] not in LOWER:
-        slack = math.expm1(min(700.0, abs(bracket[1] - target[0])))
-        side = "above" if bracket[1] > target[0] else "below"
-        return f"{call['analysis']}, all data sets: the bound is {slack:.1e} {side} the claim"
+        far = apart("the bound is", bracket[1], target[0])
+        return f"{call['analysis']}, all data sets: {far}"
     if "others" in call:
         held = ", ".join(f"{count:,} others {x}" for x, count in call["others"])
         where = f" ({call['x0']}, {call['x1']}; {held})"
@@ -403,6 +401,5 @@ def _how(
     middle = 0.5 * (bracket[0] + bracket[1])
     if not math.isfinite(target[0]):
         return f"{call['analysis']}{where}: log delta is {middle:.6g}, and 0 was claimed"
-    slack = math.expm1(min(700.0, abs(middle - target[0])))
-    side = "above" if middle > target[0] else "below"
-    return f"{call['analysis']}{where}: delta {slack:.1e} {side} the claim (balls: {width:.0e})"
+    far = apart("delta", middle, target[0])
+    return f"{call['analysis']}{where}: {far} (balls: {width:.0e})"

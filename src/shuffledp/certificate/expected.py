@@ -87,7 +87,8 @@ def _hidden(content: Any, batch: int, words: str) -> tuple[int, str]:
     population, setting = content.population, setting_of(content)
     if setting is not None and content.shuffler is not None:
         found, how = setting.hidden(batch, _written(population.colluding, 0.0))
-        return found, words + how
+        divided = how.startswith(" / ") and " - " in words
+        return found, (f"({words})" if divided else words) + how
     honest = batch - math.ceil(_written(population.colluding, 0.0) * batch)
     gone = f" - {batch - honest:,} colluding" if honest < batch else ""
     return honest, f"{words}{gone} = {honest:,}"

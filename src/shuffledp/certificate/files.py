@@ -32,7 +32,7 @@ def read(path: str | Path) -> Certificate:
 
 def plain(path: str | Path, found: Any) -> Certificate:
     """What was read as a certificate of one mechanism; ``path`` starts every message."""
-    if isinstance(found, dict) and found.get("format") not in {FORMAT, FORMAT_ROUNDS}:
+    if isinstance(found, dict) and found.get("format") not in (FORMAT, FORMAT_ROUNDS):
         raise ParameterError(f"{path}: format = {found.get('format')!r}: wanted {FORMAT!r}")
     return as_written(path, found, Certificate, to_dict)
 

@@ -26,6 +26,7 @@ from shuffledp.ball.views import (
     view_relation,
     view_statement,
 )
+from shuffledp.certificate.apart import apart
 from shuffledp.certificate.checks import Verdict
 from shuffledp.certificate.composed import (
     compared,
@@ -202,11 +203,7 @@ def _one(
         view.mechanism, n=n, epsilons=[epsilon], logs=[target[0]], added=view.added
     )
     verdict: Verdict = "holds" if holds else "does not hold" if refuted else "undecided"
-    side = "below" if excess <= 0.0 else "above"
-    return (
-        verdict,
-        f"{SUMS}, all data sets: the bound is {abs(math.expm1(excess)):.1e} {side} the claim",
-    )
+    return verdict, f"{SUMS}, all data sets: {apart('the bound is', excess, 0.0)}"
 
 
 def _bracket(view: View, n: int, witness: SumsWitness, log_smallest: float) -> others_bracket:

@@ -19,7 +19,7 @@ from shuffledp.analysis import ONE_ROUND
 from shuffledp.bound import Bound, outward, width_words
 from shuffledp.cli.mechanisms import mechanism_label
 from shuffledp.cli.text import end_text
-from shuffledp.review import verdict_of
+from shuffledp.review import local_of, verdict_of
 from shuffledp.values.characters import visible
 from shuffledp.values.verdicts import headline
 
@@ -137,7 +137,9 @@ def print_verdicts(files: Sequence[str], every: Sequence[Sequence[Any]]) -> None
 
 def _print_local(account: Any) -> None:
     if math.isfinite(account.eps0):
-        words = f"eps0 = {outward(account.eps0, up=True)} nats, whatever the {_who(account)} does"
+        each = local_of(account.deployment.changed)
+        value = outward(account.eps0, up=True)
+        words = f"eps0 = {value} nats{each}, whatever the {_who(account)} does"
     else:
         words = f"no pure eps0; if the {_who(account)} fails, what the table says at the target"
     click.echo(wrapped("  local guarantee ", words))

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -82,8 +82,11 @@ def table_of(mechanisms: Sequence[Randomizer]) -> Table:
         sizes = {m.k for m in mechanisms if isinstance(m, KRR)}
         if len(sizes) == 1 and min(sizes) > 2:
             return _responses([m for m in mechanisms if isinstance(m, KRR)])
+    # What is given entry by entry has errors of its own, and no two of its floats are surely equal.
+    given = [m.law((0,)) for m in mechanisms if isinstance(m, Channel)]
+    rel, ties = max([_REL, *(law.rel for law in given)]), not given
     if all(_is_bit(mechanism) for mechanism in mechanisms):
-        return _bits(mechanisms)
+        return replace(_bits(mechanisms), rel=rel, ties=ties)
     matrices = [_matrix(mechanism) for mechanism in mechanisms]
     if len({matrix.shape[1] for matrix in matrices}) != 1:
         raise NotCertified("crowd: the groups' messages are of different sets")
@@ -93,9 +96,7 @@ def table_of(mechanisms: Sequence[Randomizer]) -> Table:
         Member(matrix, matrix.min(axis=0), tuple(range(len(matrix)))) for matrix in matrices
     )
     pairs = tuple(tuple(itertools.permutations(range(len(m.rows)), 2)) for m in members)
-    # What is given entry by entry has errors of its own, and no two of its floats are surely equal.
-    laws = [m.law((0,)) for m in mechanisms if isinstance(m, Channel)]
-    return Table(members, pairs, max([_REL, *(law.rel for law in laws)]), ties=not laws)
+    return Table(members, pairs, rel, ties)
 
 
 def _is_bit(mechanism: Randomizer) -> bool:
@@ -132,15 +133,18 @@ def _bits(mechanisms: Sequence[Randomizer]) -> Table:
         bits = mechanism.bits()
         if bits is None:
             raise NotCertified(f"crowd: reports of {mechanism.name} are no bits")
-        rows = np.array([_bit(0.5 * sum(o) if math.isfinite(o[1]) else math.inf)
-                         for o in (bits.odds_low, bits.odds_high)])  # fmt: skip
+        if isinstance(mechanism, Channel):
+            # Their quotient may be no float where the entries are.
+            rows = _matrix(mechanism)[[bits.low, bits.high]]
+        else:
+            rows = np.array([_bit(0.5 * sum(o)) for o in (bits.odds_low, bits.odds_high)])
         members.append(Member(rows, rows.min(axis=0), (bits.low, bits.high)))
     return Table(tuple(members), (((1, 0), (0, 1)),) * len(members))
 
 
 def _bit(odds: float) -> tuple[float, float]:
     """P(0), P(1), each to its own precision."""
-    return (0.0, 1.0) if math.isinf(odds) else (1.0 / (1.0 + odds), odds / (1.0 + odds))
+    return 1.0 / (1.0 + odds), odds / (1.0 + odds)
 
 
 def _matrix(mechanism: Randomizer) -> Array:

@@ -95,7 +95,8 @@ class Steps:
         root = gains[1] ** 2 - 4.0 * gains[2] * gains[0]
         if root <= 0.0:
             return gains, 1.0
-        tau = (-gains[1] + math.sqrt(root)) / (2.0 * gains[2])
+        with np.errstate(over="ignore"):
+            tau = (-gains[1] + math.sqrt(root)) / (2.0 * gains[2])
         return gains, min(max(tau, 1.0), 1e30)
 
     def _tilted(self, tau: float) -> tuple[list[tuple[int, Array]], float, float]:

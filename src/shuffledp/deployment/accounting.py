@@ -194,6 +194,8 @@ def situations(deployment: Deployment) -> list[tuple[str, int, str]]:
     asked = f"{p.users:,} users"
     if p.arriving < p.users:
         asked += f" - {p.users - p.arriving:,} dropped out"
+        # These are divided.
+        asked = f"({asked})" if _apart(deployment) else asked
     here = deployment.hidden
     found = [(NOW, here(p.arriving), asked + _without_colluders(deployment, p.arriving))]
     if p.minimum_batch is not None:
@@ -202,6 +204,10 @@ def situations(deployment: Deployment) -> list[tuple[str, int, str]]:
         found.append((MINIMUM, here(batch), words))
     found.append((failed(deployment), 1, alone_words(deployment)))
     return found
+
+
+def _apart(deployment: Deployment) -> bool:
+    return deployment.shuffler is not None and deployment.shuffler.apart
 
 
 def _without_colluders(deployment: Deployment, batch: int) -> str:

@@ -42,9 +42,11 @@ RELATIONS = ("replace-one", "replace-special")
 
 
 def _share(path: str, value: Any, *, zero: bool, one: bool) -> float:
-    number = _check.real(path, value, low=0.0, high=1.0)
-    if (number == 0.0 and not zero) or (number == 1.0 and not one):
-        return _check.open_unit(path, value)
+    number = _check.real(path, value)
+    low, high = (">= 0" if zero else "> 0"), ("<= 1" if one else "< 1")
+    inside = (0.0 < number < 1.0) or (number == 0.0 and zero) or (number == 1.0 and one)
+    if not inside:
+        raise rejected(path, number, f"{low} and {high}")
     return number
 
 

@@ -98,7 +98,8 @@ def product(first: ShuffledPair, second: ShuffledPair) -> ShuffledPair:
         for one, two in ((first.a, second.a), (first.b, second.b))
     ]
     kept, lost = _in_range(_Cells(w, [a, b], ranges), masses, some, n=n)
-    outside, outside_err = _joint_outside(first, second)
+    outside, outside_lost, outside_err = _joint_outside(first, second)
+    lost = lost.and_of(outside_lost)
     return ShuffledPair(
         w=kept.w,
         a=kept.ratios[0],
@@ -127,6 +128,10 @@ class _Lost(NamedTuple):
     masses: tuple[float, float]
     gone: float
     missed: float
+
+    def and_of(self, more: tuple[float, float]) -> _Lost:
+        """And some more masses."""
+        return self._replace(masses=(self.masses[0] + more[0], self.masses[1] + more[1]))
 
     def added(self, tail: Sequence[float]) -> tuple[float, float]:
         """The tail with both."""
@@ -215,16 +220,43 @@ def _joint_leftover(first: ShuffledPair, second: ShuffledPair) -> tuple[float, f
     return max(left, 0.0), x_err + y_err + 8 * U * (x + y)
 
 
-def _joint_outside(first: ShuffledPair, second: ShuffledPair) -> tuple[Array, float]:
-    """Outputs of which either coordinate is outside its reference, and rounding of their sums."""
+def _joint_outside(
+    first: ShuffledPair, second: ShuffledPair
+) -> tuple[Array, tuple[float, float], float]:
+    """Outputs of which either coordinate is outside its reference: what floats hold, and the rest.
+
+    The last number is the relative rounding of their sums.
+    """
     if first.outside.size == 0 and second.outside.size == 0:
-        return np.zeros((0, 2)), 0.0
+        return np.zeros((0, 2)), (0.0, 0.0), 0.0
     inside = [np.column_stack([x.w * x.a, x.w * x.b]) for x in (first, second)]
+    some = [np.column_stack([x.a > 0.0, x.b > 0.0]) for x in (first, second)]
     every = np.concatenate([inside[1], second.outside])
+    every_some = np.concatenate([some[1], second.outside > 0.0])
     parts = [first.outside[:, None, :] * every[None, :, :]]
     parts.append(inside[0][:, None, :] * second.outside[None, :, :])
-    rows = np.concatenate([part.reshape(-1, 2) for part in parts])
-    return _merged_outside(rows), 2 * len(rows) * U
+    flags = [(first.outside > 0.0)[:, None, :] & every_some[None, :, :]]
+    flags.append(some[0][:, None, :] & (second.outside > 0.0)[None, :, :])
+    rows, positive = (np.concatenate([x.reshape(-1, 2) for x in y]) for y in (parts, flags))
+    held, lost = _held_outside(rows, positive)
+    return _merged_outside(held), lost, 2 * len(rows) * U
+
+
+def _held_outside(rows: Array, some: Flags) -> tuple[Array, tuple[float, float]]:
+    """Masses that floats hold to their last digits, and at most what the others sum to.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (M, 2)
+        Masses under P and Q.
+    some : ndarray of bool, shape (M, 2)
+        Whether they are positive, be they too small for floats.
+    """
+    away = some & (rows < _SMALLEST_MASS)
+    if not bool(away.any()):
+        return rows, (0.0, 0.0)
+    most = np.where(away, rows, 0.0).sum(axis=0) * (1.0 + 1e-6) + _TINY * away.any(axis=0)
+    return np.where(away, 0.0, rows), (float(most[0]), float(most[1]))
 
 
 def _merged_outside(rows: Array) -> Array:
@@ -305,13 +337,15 @@ def mixture(
         _side_by_side(pairs) if some_cells else None,
     )
     kept, lost = _in_range(every, masses, [ratio > 0.0 for ratio in ratios], n=n)
+    outside, more = _mixed_outside(share)
+    lost = lost.and_of(more)
     doubts = (doubt[0] * grown + 3e-12 * tail[0], doubt[1] * grown + 3e-12 * tail[1])
     return ShuffledPair(
         w=kept.w,
         a=kept.ratios[0],
         b=kept.ratios[1],
         n=n,
-        outside=np.concatenate([p * pair.outside for p, pair in share]),
+        outside=outside,
         tail=lost.added([x * grown for x in tail]),
         tail_doubt=lost.doubted(doubts),
         rel=max(pair.rel for pair in pairs) + 4 * U,
@@ -321,6 +355,19 @@ def mixture(
         ),
         ranges=kept.ranges,
     )
+
+
+def _mixed_outside(
+    share: Sequence[tuple[float, ShuffledPair]],
+) -> tuple[Array, tuple[float, float]]:
+    """What is outside, and what rates make too small for floats, of this and of the tails."""
+    rows = np.concatenate([p * pair.outside for p, pair in share])
+    some = np.concatenate([pair.outside > 0.0 for _, pair in share])
+    held, (first, second) = _held_outside(rows, some)
+    tails = np.array([pair.tail for _, pair in share])
+    mixed = np.array([p for p, _ in share])[:, None] * tails
+    vanish = ((tails > 0.0) & (mixed < _SMALLEST_MASS)).any(axis=0) * _TINY
+    return held, (first + float(vanish[0]), second + float(vanish[1]))
 
 
 def _side_by_side(pairs: list[ShuffledPair]) -> RatioRanges:

@@ -207,7 +207,7 @@ def read_reports(
     except FileNotFoundError:
         raise ParameterError(f"reports = {str(path)!r}: no such file") from None
     except OSError as error:
-        raise ParameterError(f"reports = {str(path)!r}: {error.strerror}") from None
+        raise ParameterError(f"reports = {str(path)!r}: {unreadable(error)}") from None
     except pa.ArrowInvalid:
         raise ParameterError(
             f"reports = {str(path)!r}: not a whole Parquet file (cut off?)"

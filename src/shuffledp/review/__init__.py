@@ -13,6 +13,7 @@ from shuffledp.review.crowds import CrowdEntry, crowd_cautions, crowd_report, cr
 from shuffledp.review.entry import Entry
 from shuffledp.review.html import to_html
 from shuffledp.review.markdown import to_markdown
+from shuffledp.review.meaning import local_of
 from shuffledp.review.verdict import Case, Verified, judged
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "crowd_report",
     "crowd_verdict",
     "judged",
+    "local_of",
     "report",
     "to_html",
     "to_markdown",

@@ -33,7 +33,7 @@ NAMES = {
     "large-eps": "a guess between two values of a user may be right 19 times in 20",
     "large-delta": "delta is above 1 over the number of messages",
     "no-minimum-batch": "nothing keeps the shuffler from releasing a small batch",
-    "fewer-rows": "a run saw fewer users than the file declares",
+    "fewer-rows": "a run saw fewer users than the file declares, which sets no minimum batch",
     "rounds-not-declared": "the file does not say how often a user takes part",
     "shuffler-fails": "little is left without the shuffler",
 }

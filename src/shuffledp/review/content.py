@@ -54,7 +54,7 @@ from shuffledp.review.grounds import (
     theorems,
     verification,
 )
-from shuffledp.review.meaning import odds, percent
+from shuffledp.review.meaning import local_of, odds, percent
 from shuffledp.review.picture import picture_of
 
 ROLES = ("Prepared by", "Reviewed by", "Approved by")
@@ -142,9 +142,10 @@ def _summary(entry: Entry) -> list[Block]:
             f"delta = {certificate.at!r}."
         )
         return [Paragraph(line(Strong(words)))]
+    whose = "one" if _changed(certificate) == 1 else f"{_changed(certificate):,} together"
     promise = (
         f"What anybody who sees the {seen(certificate)}, and nothing else of them, can learn about "
-        f"the data of any one of the {users:,} users is bounded by "
+        f"the data of any {whose} of the {users:,} users is bounded by "
     )
     when = ", ".join([_when(certificate), *_after(certificate)])
     more = (
@@ -180,9 +181,11 @@ def _after(certificate: Any) -> list[str]:
 
 def odds_words(certificate: Any, epsilon: float, delta: float | None) -> Line:
     """An end as the chances of a guess."""
+    one = _changed(certificate) == 1
+    such = "values this user has" if one else "choices of values these users have"
     start = (
         "What this means: somebody who knows the data of all other users, has to tell which of two "
-        "such values this user has, holds both for equally likely, and decides by whatever rule "
+        f"such {such}, holds both for equally likely, and decides by whatever rule "
         f"once the {'messages' if certificate.view is None else 'sums'} are seen, is right with "
     )
     chances = f", or {percent(epsilon, delta)} times in 100."
@@ -256,7 +259,8 @@ def situations(certificate: Any, cited: Cited, prefix: str) -> list[Block]:
     words = (
         f"no pure eps0; if the {who(certificate)} fails, what the table says at the target"
         if eps0 is None
-        else f"eps0 = {outward(eps0, up=True)} nats, whatever the {who(certificate)} does"
+        else f"eps0 = {outward(eps0, up=True)} nats{local_of(_changed(certificate))}, "
+        f"whatever the {who(certificate)} does"
     )
     said.append(line(Strong("local guarantee"), f": {words}"))
     claims = [claim for _, claim in claims_of(certificate)]
@@ -264,6 +268,10 @@ def situations(certificate: Any, cited: Cited, prefix: str) -> list[Block]:
     rtol = certificate.deployment.content.accounting.rtol
     said.append(line(Strong("numerical width"), f": {width_words(widths, rtol)}"))
     return [*blocks, Bullets(tuple(said))]
+
+
+def _changed(certificate: Any) -> int:
+    return certificate.deployment.content.changed
 
 
 def _coordinates(count: int) -> str:

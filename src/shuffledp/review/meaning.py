@@ -36,6 +36,11 @@ def right_guesses(epsilon: float | None, delta: float | None) -> float:
     return min((1.0 + delta * small) / (1.0 + small) * (1.0 + _PAD), 1.0)
 
 
+def local_of(changed: int) -> str:
+    """Whose a local guarantee is, where a neighbour's data differ in several users."""
+    return "" if changed == 1 else f" for each of the {changed:,} users who may change"
+
+
 def percent(epsilon: float | None, delta: float | None) -> str:
     """Right guesses in a hundred, rounded up."""
     return outward(

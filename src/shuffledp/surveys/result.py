@@ -146,7 +146,8 @@ class Survey(Drawn):
         high = outward(self.bound.upper, up=True, digits=4)
         best = self.plan.recommended
         name = "" if best is None else f" by {best.source.name}"
-        kept = f"central eps <= {high} nats at delta = {exact(self.bound.at['delta'])}, certified"
+        delta = outward(self.bound.at["delta"], up=True, digits=8)
+        kept = f"central eps <= {high} nats at delta = {delta}, certified"
         after = f" (one of {self.plan.rounds:,} rounds)" if self.plan.rounds > 1 else ""
         return f"{self.column}: {self.users:,} users{name}; {kept}{after}"
 
@@ -239,7 +240,8 @@ class Surveys(Shown):
         """What it is of, and what it cost."""
         high = outward(self.epsilon, up=True, digits=4)
         names = ", ".join(part.column for part in self.parts)
-        total = f"central eps <= {high} nats at delta = {exact(self.delta)}"
+        delta = outward(self.delta, up=True, digits=8)
+        total = f"central eps <= {high} nats at delta = {delta}"
         return f"{names}: {total} for all columns together, certified"
 
     def __repr__(self) -> str:
