@@ -237,7 +237,8 @@ def _joint_outside(
     parts.append(inside[0][:, None, :] * second.outside[None, :, :])
     flags = [(first.outside > 0.0)[:, None, :] & every_some[None, :, :]]
     flags.append(some[0][:, None, :] & (second.outside > 0.0)[None, :, :])
-    rows, positive = (np.concatenate([x.reshape(-1, 2) for x in y]) for y in (parts, flags))
+    rows = np.concatenate([part.reshape(-1, 2) for part in parts])
+    positive = np.concatenate([flag.reshape(-1, 2) for flag in flags])
     held, lost = _held_outside(rows, positive)
     return _merged_outside(held), lost, 2 * len(rows) * U
 
@@ -366,8 +367,9 @@ def _mixed_outside(
     held, (first, second) = _held_outside(rows, some)
     tails = np.array([pair.tail for _, pair in share])
     mixed = np.array([p for p, _ in share])[:, None] * tails
-    vanish = ((tails > 0.0) & (mixed < _SMALLEST_MASS)).any(axis=0) * _TINY
-    return held, (first + float(vanish[0]), second + float(vanish[1]))
+    vanish = (tails > 0.0) & (mixed < _SMALLEST_MASS)
+    more = [_TINY * bool(column.any()) for column in vanish.T]
+    return held, (first + more[0], second + more[1])
 
 
 def _side_by_side(pairs: list[ShuffledPair]) -> RatioRanges:
