@@ -13,6 +13,7 @@ from shuffledp.composition.curve import Envelope
 from shuffledp.composition.delta import log_delta
 from shuffledp.composition.dots import upper_pair
 from shuffledp.composition.loss import LossLaw
+from shuffledp.composition.part import _joined_to_0
 from shuffledp.composition.places import flow, places
 from shuffledp.neighbours.one_user import REPLACEMENT
 from shuffledp.numerics import LogInterval
@@ -208,3 +209,21 @@ def test_dots_are_placed_for_slow_curves_where_estimates_serve():
     assert not aims.serve(target + 0.3 - math.log(4) - 14.0)
     for level, some in ((-30.0, True), (-60.0, False)):
         assert bool(aims.places(0, level, 0, Aim(aims.tilt_at(0.3, level), 0.3))) is some
+
+
+def test_a_first_gap_is_filled_for_lower_laws():
+    filled = _joined_to_0((0.0, 8.0, 8.1, 9.0))
+    assert filled[0] == 0.0
+    assert filled[-3:] == (8.0, 8.1, 9.0)
+    assert list(filled) == sorted(set(filled))
+    assert max(b / a for a, b in zip(filled[1:], filled[2:], strict=False)) <= 2.0
+    for known in ((), (0.0, 1.0), (0.0, 1.0, 2.0, 3.0)):
+        assert _joined_to_0(known) == known
+
+
+@pytest.mark.long
+def test_one_round_of_narrow_noise_has_a_lower_end():
+    """All dots were around its eps, from where nothing was known down to 0: the end was 0."""
+    asked = sd.shuffle(sd.Gaussian(sigma=0.4), 1000, rtol=1e-3)
+    one, composed = asked.epsilon(delta=1e-6), asked.compose(rounds=1).epsilon(delta=1e-6)
+    assert 0.99 * one.lower <= composed.lower <= one.upper

@@ -21,6 +21,9 @@ from shuffledp.values.work import Answers, Beside
 
 # Relative width of delta at each point of a curve: a tenth of the width of eps that is aimed at.
 WIDTH = 6e-5
+# A lower law of fewer dots says nothing; where the first gap is so many times the next it is filled
+# by halving.
+_FEWEST, _GAP, _HALVINGS = 3, 8.0, (6.0, 5.0, 4.0, 3.0, 2.0, 1.5, 1.0, 0.5)
 
 U = UNIT_ROUNDOFF
 
@@ -242,7 +245,8 @@ class Round:
     def _below(self, index: int, level: float, refine: int, tilt: float, places: Places) -> Dots:
         sides = self.pair_curves()[index]
         if places:
-            first, second = (side.values_at(np.array(places)) for side in sides[:2])
+            points = np.array(_joined_to_0(places))
+            first, second = (side.values_at(points) for side in sides[:2])
         else:
             marches = (side.march(level, tilt) for side in sides[:2])
             march = max(marches, key=lambda points: points[-1])
@@ -280,6 +284,13 @@ def shown(kind: str, label: str, at: Mapping[str, float], relation: Relation) ->
     """What a part is, in a line: its kind, its label, what is fixed."""
     fixed = "".join(f", {name}={value:g}" for name, value in at.items())
     return f"{kind}({label!r}{fixed}, relation={relation.key!r})"
+
+
+def _joined_to_0(places: Places) -> Places:
+    """With more of them down to 0 where the first is far from it, which a lower law starts from."""
+    if len(places) < _FEWEST or places[1] <= _GAP * (places[2] - places[1]):
+        return places
+    return (0.0, *(places[1] * 2.0**-k for k in _HALVINGS), *places[1:])
 
 
 def _below(

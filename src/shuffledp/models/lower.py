@@ -68,7 +68,7 @@ class DataSet:
 
 
 class Several:
-    """Lower ends of datasets that differ in k users.
+    """Lower ends of datasets that differ in k users, of one round and so of several.
 
     Parameters
     ----------
@@ -78,15 +78,11 @@ class Several:
         Messages in the shuffle.
     changed : int
         k, at most n.
-    rounds : int
-        Nothing is known of several.
     """
 
-    def __init__(
-        self, source: Randomizer | MultiMessage, n: int, changed: int, rounds: int
-    ) -> None:
+    def __init__(self, source: Randomizer | MultiMessage, n: int, changed: int) -> None:
         self.sets: list[DataSet] = []
-        if rounds > 1 or isinstance(source, MultiMessage) or changed == 1:
+        if isinstance(source, MultiMessage) or changed == 1:
             return
         for x0, x1, x2 in dict.fromkeys(source.datasets()):
             try:

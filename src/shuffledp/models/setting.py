@@ -223,7 +223,8 @@ class Setting(Accountant):
 
     @property
     def _several(self) -> Several:
-        made = lambda: Several(self.source, self.hidden, self.changed, self.rounds)  # noqa: E731
+        """Of one round: further ones only add to it."""
+        made = lambda: Several(self.source, self.hidden, self.changed)  # noqa: E731
         return _FOUND.of(self).answer("several", made)
 
     def _log_one(self, epsilon: float) -> float:

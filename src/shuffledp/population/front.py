@@ -139,8 +139,8 @@ class Crowd(Accountant):
     def compose(self, *, rounds: int, rtol: float | None = None) -> Composed:
         """The same crowd in several rounds, one group's members protected.
 
-        Upper ends rest on the curves that rounds are made of, which are those of the own group
-        alone: the other groups only hide. There is no lower end.
+        Upper ends rest at each eps on the least bound of one round, by all groups or by the own one
+        alone. There is no lower end.
 
         Parameters
         ----------

@@ -12,7 +12,7 @@ from shuffledp import theorems
 from shuffledp._check import Trust
 from shuffledp.amplification import Shuffled
 from shuffledp.analysis import HONEST, ONE_ROUND, Found
-from shuffledp.bound import Bound
+from shuffledp.bound import Bound, Theorem
 from shuffledp.composition import Round
 from shuffledp.crowds.rows import Table, table_of
 from shuffledp.crowds.solve import (
@@ -25,6 +25,7 @@ from shuffledp.crowds.solve import (
 )
 from shuffledp.divergence import LARGEST_EPSILON, PairProfile, narrowest, solve_epsilon
 from shuffledp.errors import NotCertified
+from shuffledp.population.curve import CrowdCurve
 from shuffledp.randomizers import Duchi, JointLaw, Randomizer
 from shuffledp.reductions.from_law import blanket_pair_of
 from shuffledp.values.work import Answers
@@ -142,18 +143,24 @@ class Member:
         """The least upper end of log delta."""
         found = [self._of_own(self.own.delta(epsilon=epsilon), logs=True)]
         if epsilon < self.eps0:
-            profiles = self._blankets()
-            if profiles:
-                width = 10.0 * self.rtol
-                highs = [narrowest(profile, epsilon, width)[0].high for profile in profiles]
-                found.append(self._by_blanket(min(max(highs), 0.0)))
-            stolen = self._stealing()
-            # Delta only falls in eps.
-            at = min(epsilon, LARGEST_EPSILON)
-            best = stolen.log_delta(at) if stolen is not None and epsilon > 0.0 else None
-            if best is not None:
-                found.append(self._by_stealing(best, best.log_delta))
+            found += self._log_deltas_of_all(epsilon)
         return min(found, key=lambda one: one.value)
+
+    def _log_deltas_of_all(self, epsilon: float) -> list[Found]:
+        """Upper ends of log delta that rest on all groups, at 0 <= eps < eps0."""
+        found = []
+        profiles = self._blankets()
+        if profiles:
+            width = 10.0 * self.rtol
+            highs = [narrowest(profile, epsilon, width)[0].high for profile in profiles]
+            found.append(self._by_blanket(min(max(highs), 0.0)))
+        stolen = self._stealing()
+        # Delta only falls in eps.
+        at = min(epsilon, LARGEST_EPSILON)
+        best = stolen.log_delta(at) if stolen is not None and epsilon > 0.0 else None
+        if best is not None:
+            found.append(self._by_stealing(best, best.log_delta))
+        return found
 
     def _of_own(self, bound: Bound, *, logs: bool) -> Found:
         """The own group's, which is the crowd's where there is no other."""
@@ -252,17 +259,34 @@ class Member:
         if self.alone:
             alike = (ALIKE,) if self._merged else ()
             return replace(own, assumptions=(*own.assumptions, *alike))
+        together = self._rests_on_all()
         theorem = own.upper_theorem
-        assumptions = [words for words in self._words_of_own if words != ONE_ROUND]
+        theorem = None if theorem is None else theorem.with_step(theorems.OWN_GROUP)
+        for step in together:
+            theorem = step if theorem is None else step.with_step(theorem)
+        words = self.words_of_all if together else self._words_of_own
+        curve = CrowdCurve(self._log_upper_of_all, self.eps0, own.sharper)
         return replace(
             own,
             label=f"crowd, group {self.victim}",
             candidates=_no_candidates,
             key=("crowd", self.groups, self.victim, self.trust, self.rtol),
-            assumptions=tuple(assumptions),
-            upper_theorem=None if theorem is None else theorem.with_step(theorems.OWN_GROUP),
+            assumptions=tuple(said for said in words if said != ONE_ROUND),
+            upper_theorem=theorem,
+            sharper=curve if together else own.sharper,
             at={"n": self.n},
         )
+
+    def _rests_on_all(self) -> list[Theorem]:
+        """What upper ends by all groups may rest on; none where there are no such ends."""
+        found = [theorems.COMMON_BLANKET] if self._blankets() else []
+        return [*found, theorems.CROWD_STEALING] if self._stealing() is not None else found
+
+    def _log_upper_of_all(self, epsilon: float) -> float:
+        """The least upper end of log delta that rests on all groups; 0 where there is none."""
+        if epsilon >= self.eps0:
+            return -math.inf
+        return min([0.0, *(found.value for found in self._log_deltas_of_all(epsilon))])
 
 
 def _no_candidates() -> tuple[Any, ...]:

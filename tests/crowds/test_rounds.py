@@ -1,0 +1,101 @@
+"""Rounds of a crowd: hidden by all groups in each, against all data sets of small crowds."""
+
+import itertools
+import math
+
+import pytest
+
+import shuffledp as sd
+from crowds.test_crowd import TIERS, channel, drawn, worst
+from crowds.test_kernel import datasets, view
+from shuffledp import theorems
+from shuffledp.population.curve import CrowdCurve
+
+EPSILONS = (0.02, 0.1, 0.3, 0.55, 0.8, 1.4)
+
+
+def pairs_of(groups, victim):
+    """The two views' probabilities, of all data sets and ordered pairs of the victim's group."""
+    others = [(count - (k == victim), rows) for k, (count, rows) in enumerate(groups)]
+    for data in datasets(others):
+        for x0, x1 in itertools.permutations(groups[victim][1], 2):
+            first, second = view([x0, *data]), view([x1, *data])
+            yield [
+                (float(first.get(key, 0)), float(second.get(key, 0))) for key in {**first, **second}
+            ]
+
+
+def product_delta(one, other, epsilon):
+    a = math.exp(epsilon)
+    return sum(max(p * r - a * q * s, 0.0) for (p, q), (r, s) in itertools.product(one, other))
+
+
+@pytest.mark.parametrize(
+    "seed", [*range(6), *(pytest.param(s, marks=pytest.mark.long) for s in range(6, 60))]
+)
+def test_two_rounds_against_all_data_sets(seed):
+    """Of both rounds: the second one's data may be others than the first one's."""
+    groups = drawn(seed)
+    if not groups:
+        return
+    asked = sd.crowd([(channel(rows), count) for count, rows in groups])
+    for victim in range(len(groups)):
+        rounds = asked.of(victim).compose(rounds=2)
+        every = list(pairs_of(groups, victim))
+        every = every[:: max(1, len(every) // 12)]
+        for epsilon in (0.1, 0.9):
+            truth = max(product_delta(*both, epsilon) for both in itertools.product(every, every))
+            assert truth <= rounds.delta(epsilon=epsilon).upper * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_curve_is_above_every_data_set(seed):
+    groups = drawn(seed)
+    if not groups:
+        return
+    asked = sd.crowd([(channel(rows), count) for count, rows in groups])
+    for victim in range(len(groups)):
+        curve = asked.of(victim).as_round().sharper
+        assert isinstance(curve, CrowdCurve)
+        for epsilon in EPSILONS:
+            truth = worst(groups, victim, epsilon)
+            assert float(truth) <= math.exp(curve.log_upper(epsilon)) * (1.0 + 1e-12)
+
+
+def test_chords_are_next_to_the_bounds_and_above():
+    member = sd.crowd(TIERS, victim=1)
+    curve = member.as_round().sharper
+    for k in range(1, 60):
+        epsilon = 0.011 * k
+        bound = member.delta(epsilon=epsilon).log_upper
+        assert bound <= curve.log_upper(epsilon) + 1e-9
+        assert curve.log_upper(epsilon) <= bound + 0.05 + 1e-3 * abs(bound)
+    assert curve.log_upper(3.0) == -math.inf
+    assert curve.log_upper(math.nextafter(3.0, 0.0)) < -100.0
+    assert math.exp(curve.log_upper(0.0)) == pytest.approx(member.delta(epsilon=0.0).upper)
+
+
+def test_one_round_is_one_and_more_are_far_below_the_own_group_s():
+    crowd = sd.crowd(TIERS, victim=1)
+    one = crowd.epsilon(delta=1e-6).upper
+    assert one * 0.999 <= crowd.compose(rounds=1).epsilon(delta=1e-6).upper <= 1.003 * one
+    composed = crowd.compose(rounds=4, rtol=0.01).epsilon(delta=1e-6)
+    own = sd.shuffle(*TIERS[1]).compose(rounds=4, rtol=0.01).epsilon(delta=1e-6)
+    assert composed.lower == 0.0
+    assert composed.upper < 0.7 * own.lower
+    assert composed.upper < 0.7 * 4 * crowd.epsilon(delta=2.5e-7).upper
+    for words in ("label stealing in a crowd", "other groups only hide"):
+        assert words in composed.upper_theorem.title
+    assert composed.upper_theorem.provenance == "proved here"
+    for words in ("who is in which group", "written alike"):
+        assert any(words in said for said in composed.assumptions)
+
+
+def test_published_rounds_rest_on_the_own_group():
+    crowd = sd.crowd(TIERS, victim=1, trust="published")
+    composed = crowd.compose(rounds=4, rtol=0.01).epsilon(delta=1e-6)
+    own = sd.shuffle(*TIERS[1], trust="published").compose(rounds=4, rtol=0.01)
+    assert composed.upper == own.epsilon(delta=1e-6).upper
+    assert composed.upper_theorem.provenance == "published"
+    assert not any("written alike" in said for said in composed.assumptions)
+    assert theorems.OWN_GROUP.title in composed.upper_theorem.title
