@@ -69,7 +69,7 @@ def test_chords_are_next_to_the_bounds_and_above():
         epsilon = 0.011 * k
         bound = member.delta(epsilon=epsilon).log_upper
         assert bound <= curve.log_upper(epsilon) + 1e-9
-        assert curve.log_upper(epsilon) <= bound + 0.05 + 1e-3 * abs(bound)
+        assert curve.log_upper(epsilon) <= bound + 0.1 + 1e-3 * abs(bound)
     assert curve.log_upper(3.0) == -math.inf
     assert curve.log_upper(math.nextafter(3.0, 0.0)) < -100.0
     assert math.exp(curve.log_upper(0.0)) == pytest.approx(member.delta(epsilon=0.0).upper)

@@ -14,8 +14,8 @@ from shuffledp.values.work import Answers, Beside
 
 # Where the own group's other bound promises less than this less it is not asked for.
 _CLEAR = 0.1
-# Between neighbouring nodes delta falls by about e^0.35: a chord is above the curve by 1.5 % at
-# most, which moves eps by a thousandth where delta falls by e^15.
+# Between neighbouring nodes delta falls by about e^0.35: a chord is above the curve by some 1.5 %
+# (next to 0 by several), which moves eps by a thousandth where delta falls by e^15.
 _FALL, _DEPTH = 0.35, 45.0
 _HALVINGS, _CLOSER = 60, 3
 # Next to 0 a bound by label stealing is less than that at 0: the first node is halved so often.
