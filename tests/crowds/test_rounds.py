@@ -31,7 +31,7 @@ def product_delta(one, other, epsilon):
 
 
 @pytest.mark.parametrize(
-    "seed", [*range(6), *(pytest.param(s, marks=pytest.mark.long) for s in range(6, 60))]
+    "seed", [*range(4), *(pytest.param(s, marks=pytest.mark.long) for s in range(4, 60))]
 )
 def test_two_rounds_against_all_data_sets(seed):
     """Of both rounds: the second one's data may be others than the first one's."""
@@ -65,8 +65,8 @@ def test_the_curve_is_above_every_data_set(seed):
 def test_chords_are_next_to_the_bounds_and_above():
     member = sd.crowd(TIERS, victim=1)
     curve = member.as_round().sharper
-    for k in range(1, 60):
-        epsilon = 0.011 * k
+    for k in range(1, 16):
+        epsilon = 0.043 * k
         bound = member.delta(epsilon=epsilon).log_upper
         assert bound <= curve.log_upper(epsilon) + 1e-9
         assert curve.log_upper(epsilon) <= bound + 0.1 + 1e-3 * abs(bound)

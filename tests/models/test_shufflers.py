@@ -432,10 +432,9 @@ def test_reports_that_hardly_overlap():
 
 def test_a_round_more_does_not_lose_less():
     """The lower end of several users was that of one round alone: two rounds had one user's."""
-    one = sd.shuffle(sd.BinaryRR(eps0=2.0), 1000, changed=5)
-    for rounds in (2, 3):
-        more = one.compose(rounds=rounds)
-        found, before = more.epsilon(delta=1e-6), one.epsilon(delta=1e-6)
-        assert before.lower * (1.0 - 1e-5) <= found.lower <= found.upper
-        assert found.lower_theorem.key == "several-dataset"
-        assert more.delta(epsilon=1.8).lower >= one.delta(epsilon=1.8).lower
+    one = sd.shuffle(sd.KRR(k=3, eps0=2.0), 60, changed=3)
+    more = one.compose(rounds=2)
+    found, before = more.epsilon(delta=1e-3), one.epsilon(delta=1e-3)
+    assert before.lower * (1.0 - 1e-5) <= found.lower <= found.upper
+    assert found.lower_theorem.key == "several-dataset"
+    assert more.delta(epsilon=1.8).lower >= one.delta(epsilon=1.8).lower

@@ -20,6 +20,7 @@ _PARTS = {
     "values": ("__init__.py", "notebook.py", "verdicts.py"),
     "ball": None,  # all of it
     "certificate": (
+        "apart.py",
         "checks.py",
         "composed.py",
         "crowd_model.py",
