@@ -34,6 +34,8 @@ _FIRST_LEVEL = -45.0
 # Where a value takes long the dots cost far more than looking for eps with them: it is as near as
 # a search for a parameter asks (1e-6), so that where delta meets a target eps does, too.
 _CLOSE = 1e-6
+# Of different mechanisms so many are named among the assumptions.
+_NAMED = 8
 
 
 class Ends(NamedTuple):
@@ -304,10 +306,23 @@ class Rounds(Accountant):
             said += [words for words in part.assumptions if words != part.relation.sentence]
         rounds = self.rounds
         said.append(
-            f"{rounds:,} round{'s' if rounds > 1 else ''}; each user takes part in every one, with "
-            "fresh randomness; what is asked in a round may depend on all earlier outputs"
+            f"{rounds:,} round{'s' if rounds > 1 else ''}{self._mechanisms()}; each user takes "
+            "part in every one, with fresh randomness; what is asked in a round may depend on all "
+            "earlier outputs"
         )
         return tuple(dict.fromkeys(said))
+
+    def _mechanisms(self) -> str:
+        """Which rounds there are, where they are not all of one mechanism."""
+        if len(self.parts) == 1:
+            return ""
+        names = []
+        for part, count in self.parts[:_NAMED]:
+            n = f" (n = {part.at['n']:,})" if "n" in part.at else ""
+            names.append(f"{count:,} of {part.label}{n}")
+        more = len(self.parts) - len(names)
+        listed = ", ".join([*names, *([f"{more:,} other mechanisms"] if more else [])])
+        return f", {listed}, the above of each by itself"
 
     def _bound(
         self,
