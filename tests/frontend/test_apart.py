@@ -22,6 +22,12 @@ def test_a_part_of_the_claim_or_how_many_times_it(between, words):
     assert apart("delta", -20.0 + between, -20.0) == words
 
 
+def test_of_nothing_there_is_no_part():
+    assert apart("the bound is", -math.inf, -5.0) == "the bound is 0"
+    assert apart("delta", -math.inf, -math.inf) == "delta 0"
+    assert apart("delta", -5.0, -math.inf) == "delta above the claim, which is 0"
+
+
 def test_whose_a_local_guarantee_is():
     assert local_of(1) == ""
     assert local_of(2) == " for each of the 2 users who may change"

@@ -16,8 +16,12 @@ def apart(what: str, log_found: float, log_claimed: float) -> str:
     what : str
         What was found.
     log_found, log_claimed : float
-        Natural logarithms.
+        Natural logarithms; -inf of 0.
     """
+    if log_found == -math.inf:
+        return f"{what} 0"
+    if log_claimed == -math.inf:
+        return f"{what} above the claim, which is 0"
     between = log_found - log_claimed
     if abs(between) <= _TIMES:
         side = "above" if between > 0.0 else "below"

@@ -14,12 +14,13 @@ from shuffledp.values.work import Answers, Beside
 
 # Where the own group's other bound promises less than this less it is not asked for.
 _CLEAR = 0.1
-# Between neighbouring nodes delta falls by about e^0.35: a chord is above the curve by some 1.5 %
-# (next to 0 by several), which moves eps by a thousandth where delta falls by e^15.
+# Nodes are the first one times the roots of 1, 2, ...: where losses are about normal delta falls by
+# e^0.35 from one to the next, and a chord is above the curve by some 1.5 % (next to the first by
+# several), which moves eps by a thousandth where delta falls by e^15.
 _FALL, _DEPTH = 0.35, 45.0
 _HALVINGS, _CLOSER = 60, 3
-# Next to 0 a bound by label stealing is less than that at 0: the first node is halved so often.
-_FIRST = 10
+# The first node is halved so often; beyond e^-45 each node is so many times the last.
+_FIRST, _BEYOND = 10, 1.2
 # Rounding of a chord.
 _SLACK = 1e-12
 
@@ -28,8 +29,9 @@ _SLACK = 1e-12
 class CrowdCurve:
     """log delta's least upper bound at each eps, by all groups and by the own one.
 
-    A bound of the crowd takes a twentieth of a second. As a supremum of curves that are convex in
-    a = e^eps is convex, the chord between two upper bounds of it is one: with v_k at nodes a_k,
+    A bound of a crowd of bits takes a twentieth of a second. As a supremum of curves that are
+    convex in a = e^eps is convex, the chord between two upper bounds of it is one: with v_k at
+    nodes a_k,
 
         delta(a) <= v_k + (v_k+1 - v_k) (a - a_k)/(a_k+1 - a_k)     (a_k <= a <= a_k+1).
 
@@ -94,35 +96,50 @@ class CrowdCurve:
         return min(found * (1.0 - _SLACK) + _SLACK, 0.0)
 
     def _around(self, epsilon: float) -> tuple[float, float]:
-        """The nodes on both sides: roots of whole numbers, and halves of the first one."""
-        ratio = epsilon / self._unit
+        """The nodes on both sides: halves of the first one, roots of whole numbers, powers."""
+        reach = self._reach
+        first = reach * math.sqrt(_FALL / _DEPTH)
+        if epsilon >= reach:
+            place = math.floor(math.log(epsilon / reach) / math.log(_BEYOND))
+            return reach * _BEYOND**place, reach * _BEYOND ** (place + 1)
+        ratio = epsilon / first
         if ratio >= 1.0:
             place = math.floor(ratio * ratio)
-            return self._unit * math.sqrt(place), self._unit * math.sqrt(place + 1)
+            return first * math.sqrt(place), min(first * math.sqrt(place + 1), reach)
         halvings = math.floor(-math.log2(ratio)) if ratio > 2.0**-_FIRST else _FIRST
-        high = self._unit * 2.0**-halvings
+        high = first * 2.0**-halvings
         return (0.5 * high if halvings < _FIRST else 0.0), high
 
     def _node(self, epsilon: float) -> float:
-        return _FOUND.of(self).answer(epsilon, lambda: self.upper(epsilon))
+        find = self._at_0 if epsilon == 0.0 else lambda: self.upper(epsilon)
+        return _FOUND.of(self).answer(epsilon, find)
+
+    def _at_0(self) -> float:
+        """By all groups' blanket, or from the first node: label stealing says nothing at eps = 0.
+
+        For neighbours in either order delta(1/a) = 1 - 1/a + delta(a)/a, and 1 is between 1/a and
+        a: delta(0) <= tanh(eps/2) + 2 delta(eps)/(1 + e^eps).
+        """
+        near = self._reach * math.sqrt(_FALL / _DEPTH) * 2.0**-_FIRST
+        twice = self._node(near) + math.log(2.0) - math.log1p(math.exp(near))
+        return min(self.upper(0.0), log_add(math.log(math.tanh(0.5 * near)), twice) + _SLACK)
 
     @property
-    def _unit(self) -> float:
-        """Nodes are so much times the roots of 1, 2, ...: equal falls where losses are normal."""
-        return _FOUND.of(self).answer("unit", self._find_unit)
+    def _reach(self) -> float:
+        """An eps at which about e^-45 is left, or the last one."""
+        return _FOUND.of(self).answer("reach", self._find_reach)
 
-    def _find_unit(self) -> float:
-        """From an eps at which about e^-45 is left, or the last one."""
+    def _find_reach(self) -> float:
         high = min(self.eps0, LARGEST_EPSILON)
         for _ in range(_HALVINGS):
-            if self.upper(0.5 * high) > -_DEPTH:
+            if self._node(0.5 * high) > -_DEPTH:
                 break
             high *= 0.5
         low = 0.5 * high
         for _ in range(_CLOSER):
             middle = 0.5 * (low + high)
-            low, high = (middle, high) if self.upper(middle) > -_DEPTH else (low, middle)
-        return high * math.sqrt(_FALL / _DEPTH)
+            low, high = (middle, high) if self._node(middle) > -_DEPTH else (low, middle)
+        return high
 
 
 _FOUND: Beside[CrowdCurve, Answers] = Beside(lambda _: Answers())

@@ -49,6 +49,8 @@ BITS_SENT = (
     "reports of duchi are sent as the bit 0 or 1, not as the number that it stands for, which "
     "would tell groups of different eps0 or intervals apart"
 )
+# Of matrices with more inputs a curve of a hundred points would take minutes.
+_MOST_PAIRS = 6
 _ZERO = Found(0.0, None, None, {}, ())
 
 
@@ -278,7 +280,9 @@ class Member:
         )
 
     def _rests_on_all(self) -> list[Theorem]:
-        """What upper ends by all groups may rest on; none where there are no such ends."""
+        """What upper ends of rounds by all groups rest on; none where there are no such ends."""
+        if self.table is None or len(self.table.pairs[self.victim]) > _MOST_PAIRS:
+            return []
         found = [theorems.COMMON_BLANKET] if self._blankets() else []
         return [*found, theorems.CROWD_STEALING] if self._stealing() is not None else found
 
