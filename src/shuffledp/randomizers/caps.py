@@ -31,6 +31,9 @@ def height(mass: float, d: int) -> float:
 
 def first_moment(t: float, d: int) -> float:
     """E[U_1; U_1 >= t] = (1 - t^2)^((d-1)/2) Gamma(d/2) / (sqrt(pi) Gamma((d-1)/2) (d - 1))."""
+    if t >= 1.0:
+        # Of a cap so small that its height is 1 in floats.
+        return 0.0
     a = 0.5 * (d - 1)
     log = a * math.log1p(-t * t) + float(special.gammaln(a + 0.5) - special.gammaln(a))
     return math.exp(log) / (math.sqrt(math.pi) * (d - 1))
@@ -65,6 +68,9 @@ def orthogonal_overlap(mass: float, d: int) -> Overlap | None:
         return _if_sharp(max(0.0, mass - 0.25), 0.0, mass)
     t = height(mass, d)
     slope = math.sqrt((1.0 - t) * (1.0 + t)) / t
+    if slope == 0.0:
+        # So small a cap that its height is 1 in floats.
+        return None
     cap, cap_err = _sector(0.0, slope, d)
     if slope * (1.0 + 1e-9) < 1.0 and cap_err < 1e-9 * mass and abs(cap - mass) < 1e-9 * mass:
         return Overlap(0.0, 0.0)
