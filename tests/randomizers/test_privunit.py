@@ -262,8 +262,7 @@ def test_nothing_to_estimate_with():
         sd.PrivUnit(d=3, c=0.3, eps0=1e-200).variance()
 
 
-@pytest.mark.parametrize("d", [2, 3, 4, 10])
-@pytest.mark.parametrize("c", [1e-100, 1e-40, 1e-20])
+@pytest.mark.parametrize(("d", "c"), [(2, 1e-20), (4, 1e-100), (10, 1e-100), (10, 1e-20)])
 def test_caps_whose_height_is_1_in_floats(d, c):
     """A division by zero, or the logarithm of 0; bounds there are, and nothing to estimate with."""
     mechanism = sd.PrivUnit(d=d, c=c, eps0=1.0)
