@@ -27,6 +27,17 @@ def pairs_of(groups, victim):
             ]
 
 
+def members(seed):
+    """A random crowd's groups, and the crowd asked of the members of each."""
+    groups = drawn(seed)
+    for victim in range(len(groups)):
+        yield (
+            groups,
+            victim,
+            sd.crowd([(channel(rows), count) for count, rows in groups], victim=victim),
+        )
+
+
 def product_delta(one, other, epsilon):
     a = math.exp(epsilon)
     return sum(max(p * r - a * q * s, 0.0) for (p, q), (r, s) in itertools.product(one, other))
@@ -37,12 +48,8 @@ def product_delta(one, other, epsilon):
 )
 def test_two_rounds_against_all_data_sets(seed):
     """Of both rounds: the second one's data may be others than the first one's."""
-    groups = drawn(seed)
-    if not groups:
-        return
-    asked = sd.crowd([(channel(rows), count) for count, rows in groups])
-    for victim in range(len(groups)):
-        rounds = asked.of(victim).compose(rounds=2)
+    for groups, victim, member in members(seed):
+        rounds = member.compose(rounds=2)
         every = list(pairs_of(groups, victim))
         every = every[:: max(1, len(every) // 12)]
         for epsilon in (0.1, 0.9):
@@ -52,12 +59,8 @@ def test_two_rounds_against_all_data_sets(seed):
 
 @pytest.mark.parametrize("seed", range(8))
 def test_the_curve_is_above_every_data_set(seed):
-    groups = drawn(seed)
-    if not groups:
-        return
-    asked = sd.crowd([(channel(rows), count) for count, rows in groups])
-    for victim in range(len(groups)):
-        curve = asked.of(victim).as_round().sharper
+    for groups, victim, member in members(seed):
+        curve = member.as_round().sharper
         assert isinstance(curve, CrowdCurve)
         for epsilon in EPSILONS:
             truth = worst(groups, victim, epsilon)

@@ -19,7 +19,8 @@ from randomizers import composed_cases as cases
 from randomizers.sources import LEAST_P_VALUE, fits
 from shuffledp.divergence import PairProfile
 from shuffledp.divergence.scattered import MOST_ATOMS
-from shuffledp.numerics.merging import as_cells, merged_to, mixture
+from shuffledp.numerics.combining import mixture
+from shuffledp.numerics.merging import as_cells, merged_to
 from shuffledp.reductions import blanket_pair, dataset_pair
 from strategies import channels, exact_pair
 

@@ -19,7 +19,8 @@ from divergence.oracle import (
     positive_part_on_lattice,
 )
 from shuffledp.divergence import PairProfile
-from shuffledp.numerics.merging import as_cells, merged_near, merged_to, product
+from shuffledp.numerics.combining import product
+from shuffledp.numerics.merging import as_cells, merged_near, merged_to
 from shuffledp.reductions import blanket_pair, from_parts
 from strategies import exact_pair
 

@@ -12,7 +12,7 @@ import shuffledp as sd
 from shuffledp.ball.exact import worst_delta
 from shuffledp.divergence import PairProfile
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.numerics.merging import mixture, product
+from shuffledp.numerics.combining import mixture, product
 from shuffledp.pair import ShuffledPair
 from shuffledp.randomizers import JointLaw
 from shuffledp.reductions import VariationRatio, repaired_pair

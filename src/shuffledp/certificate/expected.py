@@ -87,8 +87,7 @@ def _hidden(content: Any, batch: int, words: str) -> tuple[int, str]:
     population, setting = content.population, setting_of(content)
     if setting is not None and content.shuffler is not None:
         found, how = setting.hidden(batch, _written(population.colluding, 0.0))
-        divided = how.startswith(" / ") and " - " in words
-        return found, (f"({words})" if divided else words) + how
+        return found, words + how
     honest = batch - math.ceil(_written(population.colluding, 0.0) * batch)
     gone = f" - {batch - honest:,} colluding" if honest < batch else ""
     return honest, f"{words}{gone} = {honest:,}"
@@ -101,6 +100,9 @@ def situations_of(content: Any) -> list[Situation]:
     words = f"{p.users:,} users"
     if arriving < p.users:
         words += f" - {p.users - arriving:,} dropped out"
+        setting = setting_of(content)
+        # These are divided.
+        words = f"({words})" if setting is not None and setting.apart else words
     found = [Situation("now", *_hidden(content, arriving, words))]
     if p.minimum_batch is not None:
         words = f"{p.minimum_batch:,} {_unit(content)}"

@@ -9,7 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 
-from shuffledp.numerics.merging import merged_near, merged_to, mixture, product
+from shuffledp.numerics.combining import mixture, product
+from shuffledp.numerics.merging import merged_near, merged_to
 from shuffledp.pair import ShuffledPair
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import Input, Parts
