@@ -13,7 +13,7 @@ from crowds.test_kernel import datasets, view
 from shuffledp import theorems
 from shuffledp.population.curve import CrowdCurve
 
-EPSILONS = (0.02, 0.1, 0.3, 0.55, 0.8, 1.4)
+EPSILONS = (0.0, 1e-5, 0.02, 0.1, 0.3, 0.55, 0.8, 1.4)
 
 
 def pairs_of(groups, victim):
@@ -134,3 +134,31 @@ def test_matrices_of_many_inputs_rest_on_the_own_group():
     found = crowd.compose(rounds=2).epsilon(delta=1e-3)
     assert found.upper == own.upper
     assert "label stealing in a crowd" not in found.upper_theorem.title
+
+
+@pytest.mark.parametrize("eps0", [5e-324, 1e-310, 1e-285, 1e-200, 1e-30, 1e-12, 300.0])
+def test_guarantees_of_any_size(eps0):
+    crowd = sd.crowd([(sd.BinaryRR(eps0=1.0), 3), (sd.BinaryRR(eps0=eps0), 2)], victim=1)
+    rounds = crowd.compose(rounds=2)
+    curve = crowd.as_round().sharper
+    for share in (0.0, 1e-9, 0.3, 0.999):
+        epsilon = share * eps0
+        assert curve.log_upper(epsilon) >= crowd.delta(epsilon=epsilon).log_lower
+        assert 0.0 <= rounds.delta(epsilon=epsilon).upper <= 1.0
+    assert curve.log_upper(eps0) == -math.inf
+    found = rounds.epsilon(delta=1e-9).upper
+    assert found <= 2.0 * eps0 * (1.0 + 1e-9) or eps0 < 1e-300
+
+
+def test_at_0_the_curve_is_above_what_a_gaussian_loses():
+    """A valid curve whose own value at 0 says nothing: by symmetry and convexity alone."""
+    mu = 0.5
+
+    def upper(epsilon):
+        if epsilon == 0.0:
+            return 0.0
+        first, second = special.log_ndtr([mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu])
+        return float(first + np.log(-np.expm1(second + epsilon - first)))
+
+    truth = math.log(2.0 * special.ndtr(mu / 2) - 1.0)
+    assert truth <= CrowdCurve(upper, 40.0, None).log_upper(0.0) <= truth + 0.01

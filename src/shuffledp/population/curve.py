@@ -21,6 +21,8 @@ _FALL, _DEPTH = 0.35, 45.0
 _HALVINGS, _CLOSER = 60, 3
 # The first node is halved so often; beyond e^-45 each node is so many times the last.
 _FIRST, _BEYOND = 10, 1.2
+# Between smaller eps there are no nodes: their halves would be no floats with all their digits.
+_TINY = 1e-280
 # Rounding of a chord.
 _SLACK = 1e-12
 
@@ -82,7 +84,7 @@ class CrowdCurve:
     def _of_all(self, epsilon: float) -> float:
         """By the chord at this eps."""
         last = min(self.eps0, LARGEST_EPSILON)
-        if epsilon >= last:
+        if epsilon >= last or last < _TINY:
             return self._node(epsilon)
         low, high = self._around(epsilon)
         high = min(high, last)
@@ -120,6 +122,8 @@ class CrowdCurve:
         For neighbours in either order delta(1/a) = 1 - 1/a + delta(a)/a, and 1 is between 1/a and
         a: delta(0) <= tanh(eps/2) + 2 delta(eps)/(1 + e^eps).
         """
+        if min(self.eps0, LARGEST_EPSILON) < _TINY:
+            return self.upper(0.0)
         near = self._reach * math.sqrt(_FALL / _DEPTH) * 2.0**-_FIRST
         twice = self._node(near) + math.log(2.0) - math.log1p(math.exp(near))
         return min(self.upper(0.0), log_add(math.log(math.tanh(0.5 * near)), twice) + _SLACK)
@@ -131,6 +135,8 @@ class CrowdCurve:
 
     def _find_reach(self) -> float:
         high = min(self.eps0, LARGEST_EPSILON)
+        if self.upper(0.0) <= -_DEPTH:
+            return high
         for _ in range(_HALVINGS):
             if self._node(0.5 * high) > -_DEPTH:
                 break
