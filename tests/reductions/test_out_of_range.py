@@ -239,3 +239,23 @@ def test_crowds_whose_laws_are_hardly_apart_have_no_ties():
     assert CrowdCase(apart, (others,), 1e-15, ties=True)._law(rows).ties
     assert not CrowdCase(apart, (others,), 1e-15, ties=False)._law(rows).ties
     assert JointLaw(apart, apart.min(axis=0)).ties
+
+
+def test_a_tail_does_not_vanish_under_a_weight():
+    one = np.ones(1)
+    pair = ShuffledPair(w=one, a=one, b=one, n=3, tail=(1e-310, 2e-305), leftover=(0.0, 0.0))
+    mixed = mixture([pair], [1e-20], constant=1.0 - 1e-20)
+    assert mixed.tail[0] >= 1e-320
+    assert mixed.tail[1] > 2e-325
+    assert mixture([pair], [1e-20], constant=1.0 - 1e-20).tail_doubt[1] >= mixed.tail[1] * 1e-6
+
+
+def test_what_two_parts_miss_together_does_not_vanish():
+    one = np.ones(1)
+    pair = ShuffledPair(
+        w=one, a=one, b=one, n=1, outside=np.array([[1e-140, 3e-150]]), leftover=(0.0, 0.0)
+    )
+    both = product(pair, pair)
+    assert both.tail[0] >= 1e-280
+    assert both.tail[1] >= 9e-300
+    assert not (both.outside[:, 0] == 1e-280).any()
