@@ -8,9 +8,9 @@ import pytest
 from bench import cost, ends_meet
 
 import shuffledp as sd
-from composition.test_sharper import stolen_round
-from shuffledp.composition import compose
+from rounds.test_sharper import stolen_round
 from shuffledp.deployment.rounds import _composed, after_rounds
+from shuffledp.rounds import compose
 
 TEXT = (Path(__file__).parents[1] / "docs" / "ends-that-meet.md").read_text(encoding="utf-8")
 # Quick to make again: mechanisms with few outputs.

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     )
     from shuffledp.calibration.required import Required, required_messages, required_noise
     from shuffledp.compare import RandomizerComparison, compare_randomizers
-    from shuffledp.composition import Composed, central, compose
     from shuffledp.errors import NotCertified, ParameterError, ShuffleDPError
     from shuffledp.index import Estimate, ShuffleIndex, shuffle_index
     from shuffledp.models import Setting, Shuffler
@@ -89,6 +88,7 @@ if TYPE_CHECKING:
         randomizer_from_dict,
         randomizer_names,
     )
+    from shuffledp.rounds import Composed, central, compose
     from shuffledp.surveys import Survey, Surveys, survey
     from shuffledp.training import BatchedSGD, sgd, sgd_noise
     from shuffledp.training.shuffled import ShuffledSGD
@@ -231,7 +231,7 @@ _MODULES = {
         "RandomizerComparison",
         "compare_randomizers",
     ),
-    "shuffledp.composition": (
+    "shuffledp.rounds": (
         "Composed",
         "central",
         "compose",

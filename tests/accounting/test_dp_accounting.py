@@ -16,8 +16,8 @@ from shuffledp.accounting import (
     ShuffleRdpAccountant,
     certified,
 )
-from shuffledp.composition.gaussian import log_delta_gaussian
-from shuffledp.composition.pld import curve_of
+from shuffledp.rounds.gaussian import log_delta_gaussian
+from shuffledp.rounds.pld import curve_of
 
 KRR = sd.KRR(k=10, eps0=4.0)
 WEEKLY = sd.shuffle(KRR, n=10_000)

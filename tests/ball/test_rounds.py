@@ -15,8 +15,8 @@ from shuffledp.ball.rounds import (
     log_delta_of_rounds,
     violation_below,
 )
-from shuffledp.composition.lattice import _lowered
 from shuffledp.errors import NotCertified
+from shuffledp.rounds.lattice import _lowered
 
 
 def law(step, first, mass, infinite=0.0):

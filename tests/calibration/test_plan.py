@@ -9,11 +9,11 @@ import pytest
 
 import shuffledp as sd
 from shuffledp.calibration.target import Target
-from shuffledp.composition import compose, one_round_target
 from shuffledp.planner import errors_over_n, make_task, solve
 from shuffledp.planner.central import central
 from shuffledp.planner.tasks import Mean, prefix_lengths
 from shuffledp.protocol import PrefixTree
+from shuffledp.rounds import compose, one_round_target
 
 SMALL = {
     "frequencies": {"values": 8},

@@ -9,10 +9,10 @@ from flint import arb
 
 from contour.points import exact
 from divergence.oracle import ball
-from shuffledp.composition import LossLaw
-from shuffledp.composition.nodes import LossSum
-from shuffledp.composition.tilt import Tilt, tilted
 from shuffledp.contour import ONE_ROUND, ROUNDS, Effort, expectation
+from shuffledp.rounds import LossLaw
+from shuffledp.rounds.nodes import LossSum
+from shuffledp.rounds.tilt import Tilt, tilted
 
 EFFORT = Effort(attempts=6, nodes=1 << 16, work=1 << 30)
 

@@ -10,10 +10,6 @@ import pytest
 
 import shuffledp as sd
 from divergence.oracle import ball
-from shuffledp.composition import delta as rounds
-from shuffledp.composition import nodes as composition_nodes
-from shuffledp.composition.loss import LossLaw
-from shuffledp.composition.tilt import tilted
 from shuffledp.contour import ROUNDS
 from shuffledp.divergence.gain import cell_gains, plain_law
 from shuffledp.divergence.nodes import node_blocks
@@ -23,6 +19,10 @@ from shuffledp.numerics import LogInterval
 from shuffledp.numerics.rounding import capped, grown, halved_sum
 from shuffledp.pair import RatioRanges, ShuffledPair
 from shuffledp.reductions import blanket_pair
+from shuffledp.rounds import delta as rounds
+from shuffledp.rounds import nodes as composition_nodes
+from shuffledp.rounds.loss import LossLaw
+from shuffledp.rounds.tilt import tilted
 
 U = 2.0**-53
 
@@ -264,9 +264,9 @@ def test_room_above_eps_is_rounded_outward(count, size, monkeypatch):
 @pytest.mark.parametrize("order", [1.1, 2.0, 7.0])
 def test_renyi_counts_the_backward_tail(order):
     """A curve that stops at 1: what is beyond is bounded in both directions."""
-    from shuffledp.composition.curve import Curve
-    from shuffledp.composition.gaussian import GaussianCurve
-    from shuffledp.composition.renyi import Curves, log_excess
+    from shuffledp.rounds.curve import Curve
+    from shuffledp.rounds.gaussian import GaussianCurve
+    from shuffledp.rounds.renyi import Curves, log_excess
 
     source = GaussianCurve(1.5)
     short, long = (Curve(source, eps0=math.inf, width=1e-6) for _ in range(2))

@@ -9,7 +9,7 @@ import pytest
 import shuffledp as sd
 from frozen.freeze import ANSWERS
 from frozen.questions import questions
-from shuffledp.composition.composed import RENYI_RTOL
+from shuffledp.rounds.composed import RENYI_RTOL
 
 KEPT = json.loads(ANSWERS.read_text(encoding="utf-8"))
 ASK = questions()

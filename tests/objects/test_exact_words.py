@@ -9,7 +9,7 @@ import shuffledp as sd
 from shuffledp import deployment
 from shuffledp._check import exact
 from shuffledp.certificate import expected
-from shuffledp.composition import central
+from shuffledp.rounds import central
 
 
 @pytest.mark.parametrize(

@@ -7,8 +7,8 @@ from flint import arb, ctx
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shuffledp.composition.gaussian import GaussianCurve
-from shuffledp.composition.subsampled import SubsampledGaussianCurve
+from shuffledp.rounds.gaussian import GaussianCurve
+from shuffledp.rounds.subsampled import SubsampledGaussianCurve
 
 BITS = 300
 

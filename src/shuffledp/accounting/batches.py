@@ -12,9 +12,9 @@ import attr
 from dp_accounting import dp_event
 
 from shuffledp.accounting.plain import plain, text_of
-from shuffledp.composition import Composed
 from shuffledp.errors import rejected
 from shuffledp.neighbours import Relation
+from shuffledp.rounds import Composed
 from shuffledp.training import BatchedSGD, sgd
 
 # The event does not depend on the target that an accountant of training asks for.

@@ -8,8 +8,8 @@ from dp_accounting import dp_event
 
 from shuffledp.accounting.batches import BatchesDpEvent
 from shuffledp.accounting.event import ShuffleDpEvent
-from shuffledp.composition import Composed, compose
 from shuffledp.errors import ParameterError, rejected
+from shuffledp.rounds import Composed, compose
 
 Parts = list[tuple[Any, int]]
 

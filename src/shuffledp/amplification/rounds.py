@@ -9,12 +9,12 @@ from typing import Any
 
 from shuffledp.analysis import ONE_ROUND, Side, Source
 from shuffledp.analysis.datasets import DATASET, dataset_pairs
-from shuffledp.composition import STEPS, WIDTH, Candidate, Round
-from shuffledp.composition.renyi import RenyiTail
 from shuffledp.divergence import PairProfile
 from shuffledp.errors import NotCertified
 from shuffledp.pair import ShuffledPair
 from shuffledp.randomizers import Randomizer
+from shuffledp.rounds import STEPS, WIDTH, Candidate, Round
+from shuffledp.rounds.renyi import RenyiTail
 
 # Where a bound of the Renyi divergence is finite at one order it is so at some tail.
 _ANY_ORDER = 2.0
@@ -26,7 +26,7 @@ NO_SINGLE_PAIR = (
 
 
 # Relative widths of eps that are worth the time, of curves by finite laws and by pairs of cells;
-# the share of it that is the width of a curve's values (composition.part.WIDTH); and that of values
+# the share of it that is the width of a curve's values (rounds.part.WIDTH); and that of values
 # by a search of all data sets, which take the longer the narrower they are.
 _WORTH, _WORTH_CELLS = 5e-4, 6e-3
 _SHARE = WIDTH / _WORTH

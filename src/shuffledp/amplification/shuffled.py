@@ -17,10 +17,10 @@ from shuffledp.analysis.approximate import estimate
 from shuffledp.analysis.ends import Ends
 from shuffledp.analysis.side import Side
 from shuffledp.bound import Bound, delta_from_log
-from shuffledp.composition import Composed, Round, compose
 from shuffledp.curves import Accountant
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.index import Estimate
+from shuffledp.rounds import Composed, Round, compose
 from shuffledp.values.described import by_name
 from shuffledp.values.work import Beside
 

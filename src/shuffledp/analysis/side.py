@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from shuffledp.bound import Theorem
-from shuffledp.composition.curve import Exact, Sharper
 from shuffledp.divergence import EpsilonInterval, PairProfile, narrowest, slope, solve_epsilon
 from shuffledp.numerics import LogInterval
+from shuffledp.rounds.curve import Exact, Sharper
 
 End = Literal["upper", "lower", "estimate"]
 

@@ -20,10 +20,10 @@ from shuffledp.analysis.source import (
     settled_triples,
 )
 from shuffledp.bound import Theorem
-from shuffledp.composition.curve import Sharper
 from shuffledp.divergence import LARGEST_EPSILON
 from shuffledp.errors import NotCertified
 from shuffledp.randomizers import Randomizer
+from shuffledp.rounds.curve import Sharper
 from shuffledp.stealing import (
     Along,
     Case,

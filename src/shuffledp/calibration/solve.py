@@ -18,9 +18,9 @@ from shuffledp.calibration.counts import unreachable
 from shuffledp.calibration.result import Calibration
 from shuffledp.calibration.target import FINE, ROUGH, Source, Target, among, target_of
 from shuffledp.calibration.values import chord_of, first_good, search, towards
-from shuffledp.composition import STEPS, one_round_target
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.mechanism import Mechanism
+from shuffledp.rounds import STEPS, one_round_target
 from shuffledp.values.described import by_name
 
 Family = Callable[[float], Source]

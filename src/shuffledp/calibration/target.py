@@ -10,9 +10,9 @@ from shuffledp import _check
 from shuffledp._check import Trust
 from shuffledp.amplification import Shuffled, generic, shuffle
 from shuffledp.analysis import Family as AnyLocal
-from shuffledp.composition import Composed, Round, compose
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
+from shuffledp.rounds import Composed, Round, compose
 
 Source = Randomizer | MultiMessage | AnyLocal
 # Loose numbers find the place; tight ones decide it: those that an accountant says by default.

@@ -12,9 +12,9 @@ from shuffledp import theorems
 from shuffledp.amplification import Shuffled
 from shuffledp.analysis import Family
 from shuffledp.bound import Bound, Theorem, delta_from_log
-from shuffledp.composition import LatticeRound, Round, compose, direction, on_lattice
 from shuffledp.errors import NotCertified
 from shuffledp.randomizers import Randomizer
+from shuffledp.rounds import LatticeRound, Round, compose, direction, on_lattice
 
 Quantity = Literal["epsilon", "delta"]
 

@@ -9,7 +9,6 @@ from shuffledp import _check, theorems
 from shuffledp._check import Trust
 from shuffledp.amplification import Shuffled
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
-from shuffledp.composition import Composed
 from shuffledp.curves import Accountant
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.models.crossing import crossing
@@ -25,6 +24,7 @@ from shuffledp.models.shuffler import PERFECT, Shuffler
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, Relation, Together
 from shuffledp.randomizers import Randomizer
+from shuffledp.rounds import Composed
 from shuffledp.values.described import by_name
 from shuffledp.values.work import Answers, Beside
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from shuffledp.composition.gaussian import error_of_log, log_delta_gaussian, mu_through
+from shuffledp.rounds.gaussian import error_of_log, log_delta_gaussian, mu_through
 
 # Relative steps below an estimated mu, the first of which is certified taken: estimate and error
 # bound agree to some 1e-9, and the reference is printed to four digits.

@@ -10,10 +10,10 @@ from shuffledp._check import Trust
 from shuffledp.amplification import shuffle
 from shuffledp.bound import outward
 from shuffledp.calibration import calibrate, meeting
-from shuffledp.composition import compose, on_lattice
 from shuffledp.errors import NotCertified
 from shuffledp.multimessage import MultiMessage
 from shuffledp.planner.tasks import Option, Source
+from shuffledp.rounds import compose, on_lattice
 
 # Relative width of eps: continuous outputs take a hundred times as long.
 FINE, COARSE = 1e-6, 1e-3

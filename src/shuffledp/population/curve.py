@@ -7,9 +7,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from shuffledp.composition.curve import Sharper
 from shuffledp.divergence import LARGEST_EPSILON
 from shuffledp.numerics import log_add
+from shuffledp.rounds.curve import Sharper
 from shuffledp.values.work import Answers, Beside
 
 # Where the own group's other bound promises less than this less it is not asked for.

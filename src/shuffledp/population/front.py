@@ -15,7 +15,6 @@ from shuffledp.amplification import settings
 from shuffledp.analysis import Found
 from shuffledp.analysis.ends import Ends
 from shuffledp.bound import Bound, Theorem, delta_from_log
-from shuffledp.composition import Composed, Round, compose
 from shuffledp.curves import Accountant
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.index import Estimate
@@ -24,6 +23,7 @@ from shuffledp.neighbours import OfGroup, Relation
 from shuffledp.numerics.roots import bracketed_root
 from shuffledp.population.member import Member
 from shuffledp.randomizers import Randomizer
+from shuffledp.rounds import Composed, Round, compose
 from shuffledp.values.described import by_name
 from shuffledp.values.work import Answers, Beside
 

@@ -13,7 +13,6 @@ from shuffledp._check import Trust
 from shuffledp.amplification import Shuffled
 from shuffledp.analysis import HONEST, ONE_ROUND, Found
 from shuffledp.bound import Bound, Theorem
-from shuffledp.composition import Round
 from shuffledp.crowds.rows import Table, table_of
 from shuffledp.crowds.solve import (
     Certified,
@@ -28,6 +27,7 @@ from shuffledp.errors import NotCertified
 from shuffledp.population.curve import CrowdCurve
 from shuffledp.randomizers import Duchi, JointLaw, Randomizer
 from shuffledp.reductions.from_law import blanket_pair_of
+from shuffledp.rounds import Round
 from shuffledp.values.work import Answers
 
 Groups = tuple[tuple[Randomizer, int], ...]

@@ -11,10 +11,6 @@ from typing import Any, Literal
 from shuffledp import _check, theorems
 from shuffledp._check import Trust, exact
 from shuffledp.bound import Bound, Theorem, with_lower_of
-from shuffledp.composition import STEPS, WIDTH, Candidate, Composed, Round, central, compose
-from shuffledp.composition.curve import Source
-from shuffledp.composition.gaussian import GaussianCurve
-from shuffledp.composition.subsampled import SubsampledGaussianCurve
 from shuffledp.divergence import LOOSE, PairProfile
 from shuffledp.errors import rejected
 from shuffledp.neighbours import AddOrRemove, Relation, ReplaceSpecial, relation_named
@@ -22,6 +18,10 @@ from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian
 from shuffledp.reductions import dataset_pair
+from shuffledp.rounds import STEPS, WIDTH, Candidate, Composed, Round, central, compose
+from shuffledp.rounds.curve import Source
+from shuffledp.rounds.gaussian import GaussianCurve
+from shuffledp.rounds.subsampled import SubsampledGaussianCurve
 from shuffledp.training.one_epoch import OneEpoch
 from shuffledp.training.shuffled import EpochCurve, checked_noise
 from shuffledp.values.work import Answers, Beside

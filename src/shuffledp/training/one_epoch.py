@@ -9,11 +9,11 @@ from typing import Any
 from shuffledp.analysis import Found
 from shuffledp.analysis.ends import Ends
 from shuffledp.bound import Bound, Theorem, delta_from_log
-from shuffledp.composition.curve import Source
 from shuffledp.divergence import LOOSE, PairProfile, narrowest, solve_epsilon
 from shuffledp.neighbours import Relation
 from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.rounds.curve import Source
 
 # As for one shuffled round: eps to 1e-6, delta to ten times that.
 RTOL = 1e-6

@@ -9,8 +9,6 @@ from typing import Any
 from shuffledp import _check, closed_forms, theorems
 from shuffledp._check import Trust, exact
 from shuffledp.bound import Bound
-from shuffledp.composition import Candidate, Composed, Round, central, compose
-from shuffledp.composition.gaussian import GaussianCurve, error_of_log, log_delta_gaussian
 from shuffledp.divergence import LOOSE, PairProfile
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import REPLACEMENT
@@ -18,6 +16,8 @@ from shuffledp.numerics import LogInterval, log_add
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian
 from shuffledp.reductions import clone_pair, dataset_pair, stronger_clone_pair
+from shuffledp.rounds import Candidate, Composed, Round, central, compose
+from shuffledp.rounds.gaussian import GaussianCurve, error_of_log, log_delta_gaussian
 from shuffledp.values.work import Answers, Beside
 
 U = UNIT_ROUNDOFF

@@ -12,8 +12,8 @@ from dataclasses import replace
 from shuffledp import theorems
 from shuffledp.binary.curve import LARGEST_COUNT
 from shuffledp.bound import Bound
-from shuffledp.composition import compose, on_lattice
 from shuffledp.randomizers import Gaussian
+from shuffledp.rounds import compose, on_lattice
 from shuffledp.views.datasets import Quantity, local_guarantee, one_coordinate, searched
 from shuffledp.views.sums import Sums
 

@@ -17,7 +17,6 @@ from shuffledp import theorems
 from shuffledp.binary.curve import Curve, Point
 from shuffledp.binary.noise import AddedNoise
 from shuffledp.bound import Bound, Theorem, delta_from_log
-from shuffledp.composition import Candidate, LatticeRound, Round, compose, direction, on_lattice
 from shuffledp.divergence import PairProfile
 from shuffledp.errors import NotCertified
 from shuffledp.neighbours import REPLACEMENT
@@ -26,6 +25,7 @@ from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import OUE, RAPPOR
 from shuffledp.randomizers.bits import Bits
 from shuffledp.reductions import dataset_pair
+from shuffledp.rounds import Candidate, LatticeRound, Round, compose, direction, on_lattice
 from shuffledp.views.added_up import AddedUp
 from shuffledp.views.coordinates import Coordinates
 from shuffledp.views.noisy import between, noisy_candidates, pure_guarantee

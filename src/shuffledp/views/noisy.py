@@ -9,10 +9,10 @@ from shuffledp import theorems
 from shuffledp.binary.crowd import divergence
 from shuffledp.binary.curve import noisy_problem
 from shuffledp.binary.noise import AddedNoise
-from shuffledp.composition import Candidate, Round
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.numerics import LogInterval
 from shuffledp.randomizers.bits import Bits
+from shuffledp.rounds import Candidate, Round
 
 __all__ = ["OneDataset", "between", "noisy_candidates", "noisy_round", "pure_guarantee"]
 

@@ -9,8 +9,8 @@ from shuffledp import theorems
 from shuffledp.binary.curve import LARGEST_COUNT
 from shuffledp.binary.thresholds import MOST_BITS, MOST_NOISES, Thresholds
 from shuffledp.bound import Theorem
-from shuffledp.composition import compose, on_lattice
 from shuffledp.randomizers import Gaussian
+from shuffledp.rounds import compose, on_lattice
 from shuffledp.views.certified import log_upper
 from shuffledp.views.datasets import (
     all_datasets,

@@ -12,7 +12,6 @@ from shuffledp.amplification import Shuffled
 from shuffledp.binary.curve import LARGEST_COUNT
 from shuffledp.binary.noise import AddedNoise
 from shuffledp.bound import Bound, Theorem, refuse_contradiction, with_lower_of, with_upper_of
-from shuffledp.composition import Candidate, Round, central, compose
 from shuffledp.curves import Accountant, Answering
 from shuffledp.divergence import PairProfile
 from shuffledp.errors import NotCertified, rejected
@@ -20,6 +19,7 @@ from shuffledp.neighbours import REPLACEMENT, Relation, relation_named
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.reductions import dataset_pair
+from shuffledp.rounds import Candidate, Round, central, compose
 from shuffledp.values.described import by_name
 from shuffledp.values.work import Answers, Beside
 from shuffledp.views.added_up import ZEROED, AddedUp

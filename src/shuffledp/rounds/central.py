@@ -1,0 +1,376 @@
+"""Central mechanisms as rounds: Gaussian noise, a known (eps, delta), a given PLD."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from shuffledp import _check, theorems
+from shuffledp import _special as special
+from shuffledp._check import exact
+from shuffledp.bound import Theorem
+from shuffledp.divergence import LARGEST_EPSILON
+from shuffledp.errors import ParameterError, not_installed, rejected
+from shuffledp.neighbours import PLAIN_KEYS, REPLACEMENT, Relation, relation_named
+from shuffledp.numerics import LogInterval
+from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.rounds.curve import Curve, reach
+from shuffledp.rounds.delta import log_delta
+from shuffledp.rounds.gaussian import GaussianCurve
+from shuffledp.rounds.loss import LossLaw, LossPair
+from shuffledp.rounds.part import (
+    NO_DOTS,
+    Candidate,
+    Dots,
+    Places,
+    Round,
+    shown,
+)
+from shuffledp.rounds.renyi import Curves
+from shuffledp.values.described import by_name
+from shuffledp.values.work import Beside
+
+U = UNIT_ROUNDOFF
+RelationLike = Relation | str
+# The square of the least is in the range of floats, the last thousand binades left out.
+_LARGEST_MU, _LEAST_MU = 100.0, 1e-100
+_GAUSSIAN = (
+    "Gaussian noise of standard deviation {} on a sum with sensitivity {} (L2) between {} "
+    "neighbours; real numbers, not floats"
+)
+_PLD = (
+    "the given privacy loss distribution dominates its mechanism for {} neighbours; it is float "
+    "arithmetic, taken as it is"
+)
+
+
+@by_name
+def gaussian(
+    *, sigma: float, sensitivity: float = 1.0, relation: RelationLike = REPLACEMENT
+) -> Round:
+    """Gaussian noise added to a sum, as one round.
+
+    Parameters
+    ----------
+    sigma : float
+        Standard deviation of the noise, in the units of the sum.
+    sensitivity : float
+        How much (L2 norm) the sum can change between neighbours; sensitivity/sigma from
+        1e-100 to 100.
+    relation : str or Relation
+        The neighbouring relation the sensitivity is for.
+    """
+    said = _relation(relation)
+    sigma = _check.positive("sigma", sigma, high=1e100)
+    sensitivity = _check.positive("sensitivity", sensitivity, high=1e100)
+    mu = _check.real("sensitivity/sigma", sensitivity / sigma, low=_LEAST_MU, high=_LARGEST_MU)
+    # The quotient is rounded: outward for the curve above, inward for the one below.
+    above, below = GaussianCurve(mu * (1.0 + 4 * U)), GaussianCurve(mu * (1.0 - 4 * U))
+
+    return Round(
+        label="gaussian (central)",
+        groups=((above,),),
+        candidates=(Candidate(below, below, {"analysis": "gaussian", "mu": mu}),),
+        eps0=math.inf,
+        key=("gaussian", sigma, sensitivity, said),
+        relation=said,
+        assumptions=(_GAUSSIAN.format(exact(sigma), exact(sensitivity), _short(said)),),
+        upper_theorem=theorems.CENTRAL_GAUSSIAN,
+        lower_theorem=theorems.CENTRAL_GAUSSIAN,
+        tail=GaussianTail(mu * (1.0 + 4 * U)),
+        local_renyi=GaussianRenyi(mu * (1.0 + 8 * U)),
+        local_rho=GaussianRenyi(mu * (1.0 + 8 * U))(1.0),
+    )
+
+
+@dataclass(frozen=True)
+class GaussianTail:
+    """``gaussian_tail`` of one mu."""
+
+    mu: float
+
+    def __call__(self, order: float, epsilon: float) -> float:
+        """At an order, for losses above eps."""
+        return gaussian_tail(order, epsilon, self.mu)
+
+
+@dataclass(frozen=True)
+class GaussianRenyi:
+    """Renyi divergence A mu^2/2 of N(0, 1) and N(mu, 1), rounded up."""
+
+    mu: float
+
+    def __call__(self, order: float) -> float:
+        """At order A."""
+        return 0.5 * order * self.mu * self.mu * (1.0 + 8 * U)
+
+
+def gaussian_tail(order: float, epsilon: float, mu: float) -> float:
+    """log of a bound of A (A-1) int_eps^inf e^{(A-1)x} h(e^x) dx for h of the Gaussian mechanism.
+
+    h(e^x) <= P(L > x), L normal with mean mu^2/2 and variance mu^2; by parts the integral is at
+    most A E[e^{(A-1)L}; L > eps] = A e^{A(A-1)mu^2/2} Phi(-(eps - mu^2/2 - (A-1)mu^2)/mu).
+    """
+    z = (epsilon - 0.5 * mu * mu) / mu - (order - 1.0) * mu
+    log = math.log(order) + 0.5 * order * (order - 1.0) * mu * mu + float(special.log_ndtr(-z))
+    return log + 1e-9 * (1.0 + abs(log) + z * z)
+
+
+def _relation(given: RelationLike) -> Relation:
+    return given if isinstance(given, Relation) else relation_named(given)
+
+
+def _short(relation: Relation) -> str:
+    """The name of a relation without numbers, or in words."""
+    return relation.key if relation.key in PLAIN_KEYS else f'"{relation.words}"'
+
+
+@dataclass(frozen=True, repr=False)
+class Given:
+    """A mechanism given by loss laws that dominate it; no lower end is known of it."""
+
+    label: str
+    pair: LossPair = field(compare=False)
+    key: Hashable
+    relation: Relation = field(kw_only=True)
+    eps0: float = math.inf
+    rtol: float = 5e-4
+    assumptions: tuple[str, ...] = ()
+    upper_theorem: Theorem | None = None
+    lower_theorem: Theorem | None = None
+    at: Mapping[str, float] = field(default_factory=dict, compare=False)
+
+    def __repr__(self) -> str:
+        return shown(type(self).__name__, self.label, self.at, self.relation)
+
+    def estimated(self) -> Given:
+        """Itself: there is nothing to evaluate."""
+        return self
+
+    def scale(self) -> float:
+        """Two thirds of the standard deviation of the loss."""
+        return self.curves().forward.scale
+
+    @property
+    def placed(self) -> bool:
+        """No: there are no dots to place."""
+        return False
+
+    def above(self, level: float, refine: int, tilt: float, places: Places = ()) -> Dots:
+        """The pair itself."""
+        del level, refine, tilt, places
+        return Dots(self.pair, self.pair)
+
+    def below(
+        self, level: float, refine: int, tilt: float, around: float, places: Places = ()
+    ) -> tuple[Dots, dict[str, Any]]:
+        """Nothing is known of the mechanism but an upper bound."""
+        del level, refine, tilt, around, places
+        return NO_DOTS, {}
+
+    def curves(self) -> Curves:
+        """The pair's own curves."""
+        return _CURVES.of(self)
+
+    def pair_curves(self) -> tuple[Curves, ...]:
+        """None."""
+        return ()
+
+
+def _curves(given: Given) -> Curves:
+    """Those of the laws; curves end where looking at them does, the laws' own losses may not."""
+    bounded = all(law.infinite == 0.0 for law in given.pair)
+    eps0 = max(law.highest for law in given.pair) if bounded else math.inf
+    last = reach(eps0)
+    forward, backward = (Curve(_LawSource(law), eps0=eps0, width=1e-9) for law in given.pair)
+    return Curves(forward, backward, last, LawTail(given.pair) if last < eps0 < math.inf else None)
+
+
+@dataclass(frozen=True)
+class LawTail:
+    """What finite losses above some eps add to a moment, by the larger of both directions' laws.
+
+    A loss l of P-mass m has the curve m (1 - e^{x-l})_+, and for A > 1 and g = l - eps > 0
+
+        A (A-1) int_eps^l e^{(A-1) x} m (1 - e^{x-l}) dx
+            = m e^{(A-1) l} (1 - A e^{-(A-1) g} + (A-1) e^{-A g})
+           <= m e^{(A-1) l} min(1, A (A-1) g^2/2) ,
+
+    as the bracket is 0 at g = 0 and its slope A (A-1) (e^{-(A-1) g} - e^{-A g}) at most A (A-1) g.
+    """
+
+    pair: LossPair
+
+    def __call__(self, order: float, epsilon: float) -> float:
+        """Its logarithm at an order, for losses above eps."""
+        return max(_log_moment_above(law, order, epsilon) for law in self.pair)
+
+
+def _log_moment_above(law: LossLaw, order: float, epsilon: float) -> float:
+    """log of the sum of that bound over a law's losses above eps, rounded up; -inf without any."""
+    far = law.loss > epsilon
+    if not far.any():
+        return -math.inf
+    loss, log_mass = law.loss[far], np.log(law.mass[far])
+    share = np.minimum(0.5 * order * (order - 1.0) * (loss - epsilon) ** 2, 1.0)
+    logs = log_mass + (order - 1.0) * loss + np.log(share)
+    top = float(logs.max())
+    # Every logarithm is off by some units of its parts, the sum of K terms by K more.
+    size = 1.0 + float((np.abs(log_mass) + order * np.abs(loss)).max())
+    return top + math.log(float(np.exp(logs - top).sum())) + 8 * U * (size + loss.size)
+
+
+_CURVES: Beside[Given, Curves] = Beside(_curves)
+
+
+class _LawSource:
+    """The curve of one loss law."""
+
+    def __init__(self, law: LossLaw) -> None:
+        self.law = law
+
+    def log_delta(self, epsilon: float, *, width: float = 1e-9) -> LogInterval:
+        return log_delta([(self.law, 1)], epsilon, width=width)
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        return self.log_delta(epsilon).high
+
+    def log_floor(self) -> float:
+        floor = self.law.infinite
+        return math.log(floor) - 4 * U * abs(math.log(floor)) if floor > 0.0 else -math.inf
+
+
+@by_name
+def approximate(
+    *, epsilon: float, delta: float = 0.0, relation: RelationLike = REPLACEMENT
+) -> Given:
+    """Any (eps, delta)-DP mechanism, as one round.
+
+    Its dominating pair: an infinite loss with probability delta, else a loss of +-eps as in
+    randomized response.
+
+    Parameters
+    ----------
+    epsilon : float
+        In nats, 0 <= eps <= 300.
+    delta : float
+        0 <= delta < 1.
+    relation : str or Relation
+        The neighbouring relation of the guarantee.
+    """
+    said = _relation(relation)
+    epsilon = _check.real("epsilon", epsilon, low=0.0, high=LARGEST_EPSILON)
+    delta = _check.real("delta", delta, low=0.0, high=1.0)
+    if not delta < 1.0:
+        raise rejected("delta", delta, "a finite number >= 0 and < 1")
+    up = 1.0 + 64 * U
+    rest = (1.0 - delta) * up
+    if epsilon == 0.0:
+        law = LossLaw(np.zeros(1), np.array([rest]), delta)
+    else:
+        small = 1.0 / (1.0 + math.exp(epsilon))
+        mass = np.array([rest * small, rest / (1.0 + math.exp(-epsilon))]) * up
+        law = LossLaw(np.array([-epsilon, epsilon]), mass, delta)
+    return Given(
+        label=f"({epsilon:g}, {delta:g})-DP",
+        pair=LossPair(law, law),
+        key=("approximate", epsilon, delta, said),
+        relation=said,
+        eps0=epsilon if delta == 0.0 else math.inf,
+        assumptions=(
+            f"a mechanism is ({exact(epsilon)}, {exact(delta)})-DP for {_short(said)} neighbours",
+        ),
+        upper_theorem=theorems.CENTRAL_APPROXIMATE,
+    )
+
+
+@by_name
+def from_pld(pld: Any, *, relation: RelationLike) -> Given:
+    """A dp_accounting PrivacyLossDistribution as one round, taken as it is.
+
+    Parameters
+    ----------
+    pld : dp_accounting.pld.privacy_loss_distribution.PrivacyLossDistribution
+        Pessimistic, as its constructors make it by default.
+    relation : str or Relation
+        The neighbouring relation it was made for: "replace-one", "add-or-remove-one",
+        "replace-special", or that of the rounds it came from; the object does not say.
+
+    Raises
+    ------
+    ParameterError
+        If the object is not a pessimistic PLD.
+    """
+    said = _relation(relation)
+    laws = [_law_of_pmf(getattr(pld, name, None)) for name in ("_pmf_remove", "_pmf_add")]
+    return Given(
+        label="privacy loss distribution",
+        pair=LossPair(*laws),
+        key=("pld", *(_numbers(law) for law in laws), said),
+        relation=said,
+        assumptions=(_PLD.format(_short(said)),),
+        upper_theorem=theorems.CENTRAL_PLD,
+    )
+
+
+def _law_of_pmf(pmf: Any) -> LossLaw:
+    wanted = "a pessimistic PrivacyLossDistribution of dp_accounting"
+    try:
+        dense = pmf.to_dense_pmf()
+        pessimistic = dense._pessimistic_estimate  # noqa: SLF001 (there is no public way to read it)
+        grid, first = dense._discretization, dense._lower_loss  # noqa: SLF001
+        mass, infinite = np.asarray(dense._probs), float(dense._infinity_mass)  # noqa: SLF001
+    except AttributeError:
+        raise rejected("pld", pmf, wanted) from None
+    if not pessimistic:
+        raise rejected("pld", "optimistic", wanted)
+    if not (np.all(np.isfinite(mass)) and 0.0 <= infinite <= 1.0):
+        raise ParameterError("pld: wanted finite probabilities; got NaN or infinite ones")
+    keep = mass > 0.0
+    loss = (first + np.arange(mass.size)) * grid
+    # Multiples of the grid are rounded: a larger loss is on the safe side.
+    return LossLaw(np.nextafter(loss[keep], np.inf), mass[keep], infinite)
+
+
+def _numbers(law: LossLaw) -> tuple[bytes, bytes, float]:
+    """All that a law holds: equal for equal laws alone."""
+    return law.loss.tobytes(), law.mass.tobytes(), law.infinite
+
+
+@by_name
+def from_event(event: Any, *, relation: RelationLike, discretization: float = 1e-4) -> Given:
+    """A dp_accounting DpEvent as one round, by way of its PLD accountant.
+
+    Parameters
+    ----------
+    event : dp_accounting.DpEvent
+        Supported by ``dp_accounting.pld.PLDAccountant`` for this relation.
+    relation : str or Relation
+        As for ``from_pld``.
+    discretization : float
+        Grid of the PLD in nats.
+    """
+    try:
+        from dp_accounting import NeighboringRelation
+        from dp_accounting.pld import PLDAccountant
+    except ImportError:
+        words = not_installed("an event", ["dp_accounting"], "dp-accounting")
+        raise ParameterError(words) from None
+    said = _relation(relation)
+    if said.key not in PLAIN_KEYS:
+        raise rejected("relation", said, "one that dp_accounting has: " + ", ".join(PLAIN_KEYS))
+    name = said.key.upper().replace("-", "_")
+    grid = _check.positive("discretization", discretization, high=1.0)
+    accountant = PLDAccountant(getattr(NeighboringRelation, name), grid)
+    accountant.compose(event)
+    pld = accountant._pld  # noqa: SLF001 (there is no public way to read it)
+    if accountant._contains_non_dp_event:  # noqa: SLF001
+        raise rejected("event", event, "an event that is differentially private at all")
+    return from_pld(pld, relation=said)
+
+
+__all__ = ["Given", "approximate", "from_event", "from_pld", "gaussian"]

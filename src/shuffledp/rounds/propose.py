@@ -1,0 +1,38 @@
+"""Where to look for the noise of many rounds. Nothing here is certified; it only saves time."""
+
+from __future__ import annotations
+
+import math
+
+from shuffledp.numerics.roots import bracketed_root
+from shuffledp.rounds.gaussian import log_delta_gaussian, mu_through
+
+# Between the bulk of one round's losses, which many rounds add up, and the tail, which few rounds
+# keep: with e^-8 twelve rounds of ten mechanisms were met within 1 %, Gaussian noise within 15 %.
+_LEVEL = -8.0
+# eps/mu of a Gaussian curve with a delta of 1e-300 is 37: its log is looked for well beyond.
+_FARTHEST = 50.0
+# A search begins here; a hundredth is as good.
+_NEAR = 1e-3
+
+
+def one_round_target(epsilon: float, log_delta: float, rounds: int) -> tuple[float, float]:
+    """(eps, log delta) of one round that about comes to a target after some rounds.
+
+    Many rounds add up to a Gaussian curve, whose mu is sqrt(rounds) times one round's.
+
+    Parameters
+    ----------
+    epsilon, log_delta : float
+        The target after all rounds: eps > 0 in nats.
+    rounds : int
+        How many.
+    """
+    mu = mu_through(epsilon, log_delta) / math.sqrt(rounds)
+    # At eps = 0 there is the most; a factor e less, and there is an eps > 0.
+    goal = min(_LEVEL, float(log_delta_gaussian(mu, 0.0)) - 1.0)
+
+    def gap(eps: float) -> float:
+        return float(log_delta_gaussian(mu, eps)) - goal
+
+    return bracketed_root(gap, 0.0, _FARTHEST * mu * (1.0 + mu), absolute=_NEAR), goal

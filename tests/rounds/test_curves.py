@@ -1,0 +1,280 @@
+"""Renyi, zCDP, trade-off, Gaussian DP, success and posterior: brackets around exact values."""
+
+import itertools
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+from scipy import integrate, stats
+
+import shuffledp as sd
+from rounds.exact_rounds import atoms, dyadic_rows, floats, neighbouring_laws
+from shuffledp.divergence import PairProfile
+from shuffledp.reductions import dataset_pair
+from shuffledp.rounds.curve import Curve
+from shuffledp.rounds.renyi import Curves, log_excess
+from shuffledp.rounds.zcdp import best_rho
+
+KRR = sd.KRR(k=10, eps0=4.0)
+ACC = sd.shuffle(KRR, n=10_000)
+
+
+def exact_moment(pairs, order):
+    """E_Q[(P/Q)^order] of exact atoms."""
+    mpmath.mp.dps = 40
+    total = mpmath.mpf(0)
+    for p, q in pairs:
+        if p:
+            ratio = (
+                mpmath.mpf(p.numerator) * q.denominator / (mpmath.mpf(q.numerator) * p.denominator)
+            )
+            total += mpmath.mpf(q.numerator) / q.denominator * ratio**order
+    return total
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_renyi_of_small_channels(seed):
+    rng = np.random.default_rng(seed)
+    rows = dyadic_rows(rng, 2, 3)
+    acc = sd.shuffle(sd.Channel(matrix=floats(rows)), n=3)
+    pairs = [atoms(p, q) for p, q in neighbouring_laws(rows, 3)]
+    for order in (1.01, 1.5, 2.0, 5.0, 40.0):
+        exact = max(mpmath.log(exact_moment(pair, order)) / (order - 1.0) for pair in pairs)
+        bound = acc.renyi(order=order)
+        assert bound.upper >= exact * (1 - mpmath.mpf(10) ** -30)
+        assert bound.lower <= exact * (1 + mpmath.mpf(10) ** -30)
+        several = acc.compose(rounds=7).renyi(order=order)
+        assert several.upper >= 7 * exact * (1 - mpmath.mpf(10) ** -30)
+        assert several.lower <= 7 * exact * (1 + mpmath.mpf(10) ** -30)
+
+
+@pytest.mark.parametrize("n", [5, 200, 10**5, 10**7])
+def test_order_two_is_the_second_moment(n):
+    # All others hold x1: Q is the reference, E_Q[(P/Q)^2] = 1 + (E a^2 - 1)/n exactly.
+    pair = dataset_pair(KRR, 0, 1, 1, n=n)
+    grow = Fraction(math.exp(4.0))
+    z = grow + 9
+    second = (grow * grow + 1 / grow + 8) / z
+    exact = (second - 1) / n
+    sides = [Curve(PairProfile(p), eps0=4.0, width=6e-5) for p in (pair, pair.swap())]
+    found = log_excess(Curves(sides[0], sides[1], 4.0), 2.0, rtol=1e-3)
+    # e^4 as a float moves the exact value by less than 1e-15.
+    assert math.exp(found.low) <= float(exact) * (1 + 1e-13)
+    assert math.exp(found.high) >= float(exact) * (1 - 1e-13)
+    assert found.high - found.low < 6e-3
+
+
+def test_renyi_against_independent_integration():
+    # The central Gaussian: its curve integrated by quadrature, and in closed form.
+    mu, order = 0.5, 3.0
+
+    def curve(eps):
+        return stats.norm.cdf(mu / 2 - eps / mu) - math.exp(eps) * stats.norm.cdf(
+            -mu / 2 - eps / mu
+        )
+
+    integral, _ = integrate.quad(
+        lambda x: (math.exp((order - 1) * x) + math.exp(-order * x)) * curve(x),
+        0.0,
+        12.0,
+        epsabs=1e-13,
+    )
+    moment = 1.0 + order * (order - 1.0) * integral
+    closed = 0.5 * order * mu * mu
+    assert math.log(moment) / (order - 1.0) == pytest.approx(closed, rel=1e-9)
+    bound = sd.compose([sd.central.gaussian(sigma=2.0)]).renyi(order=order)
+    assert bound.lower <= closed <= bound.upper
+    assert bound.lower > closed * 0.99
+    assert bound.upper < closed * 1.001
+
+
+def test_renyi_against_integration_of_a_shuffled_profile():
+    acc = sd.shuffle(sd.KRR(k=4, eps0=1.0), n=300)
+    side = acc.as_round().groups[0][0]
+    for order in (1.5, 2.0, 8.0):
+        xs = np.linspace(0.0, 1.0, 801)
+        h = np.array([math.exp(side.log_delta(float(x), width=1e-3).high) for x in xs])
+        h[-1] = 0.0
+        weight = np.exp((order - 1) * xs) + np.exp(-order * xs)
+        rough = order * (order - 1) * integrate.simpson(weight * h, x=xs)
+        value = math.log1p(rough) / (order - 1)
+        bound = acc.renyi(order=order)
+        assert bound.upper == pytest.approx(value, rel=3e-3)
+        assert bound.lower <= bound.upper
+        # The dataset's is a lower bound; for k-RR it is close.
+        assert bound.lower > 0.9 * value
+
+
+@pytest.mark.long
+def test_renyi_laws():
+    orders = [1.1, 1.5, 2.0, 4.0, 16.0, 100.0]
+    found = [ACC.renyi(order=order) for order in orders]
+    for a, b in itertools.pairwise(found):
+        assert a.lower <= b.upper
+    assert ACC.rdp(orders) == [bound.upper for bound in found]
+    assert found[-1].upper <= 4.0
+    fifty = ACC.compose(rounds=50).renyi(order=2.0)
+    assert fifty.upper == pytest.approx(50 * found[2].upper, rel=1e-9)
+    assert math.isinf(
+        sd.shuffle(sd.Channel(matrix=[[1.0, 0.0], [0.5, 0.5]]), n=5).renyi(order=2).upper
+    )
+
+
+@pytest.mark.long
+def test_zcdp_is_above_every_order():
+    acc = sd.shuffle(sd.KRR(k=4, eps0=1.0), n=300)
+    rho = acc.compose(rounds=3).zcdp()
+    assert 0.0 < rho.lower <= rho.upper
+    for order in (1.001, 3.0, 77.0):
+        assert acc.compose(rounds=3).renyi(order=order).lower <= rho.upper * order
+    assert rho.lower > 0.9 * rho.upper
+    gauss = sd.compose([sd.central.gaussian(sigma=2.0)], rounds=4).zcdp()
+    assert gauss.lower <= 0.5 <= gauss.upper < 0.5001
+
+
+@pytest.mark.many(3)
+@pytest.mark.parametrize(
+    ("alpha", "rounds"), [(1e-4, 1), (0.01, 1), (0.2, 1), (0.5, 1), (0.9, 1), (0.05, 20)]
+)
+def test_tradeoff_of_the_gaussian(alpha, rounds):
+    mu = math.sqrt(rounds) / 5.0
+    exact = stats.norm.cdf(stats.norm.ppf(1 - alpha) - mu)
+    bound = sd.compose([sd.central.gaussian(sigma=5.0)], rounds=rounds).tradeoff(alpha=alpha)
+    assert bound.lower <= exact <= bound.upper
+    assert bound.upper - bound.lower < 2e-3
+
+
+def test_tradeoff_of_small_channels():
+    rng = np.random.default_rng(1)
+    rows = dyadic_rows(rng, 2, 3)
+    acc = sd.shuffle(sd.Channel(matrix=floats(rows)), n=3)
+    pairs = [atoms(p, q) for p, q in neighbouring_laws(rows, 3)]
+    for alpha in (0.05, 0.3, 0.6):
+        bound = acc.tradeoff(alpha=alpha)
+        exact = min(neyman_pearson(pair, Fraction(alpha)) for pair in pairs)
+        assert bound.lower <= float(exact) * (1 + 1e-13)
+        assert bound.upper >= float(exact) * (1 - 1e-13)
+
+
+def neyman_pearson(pairs, alpha):
+    """Least type II error with type I error alpha: the likeliest outputs first."""
+    power, spent = Fraction(0), Fraction(0)
+    for p, q in sorted(pairs, key=lambda x: (x[1] == 0, x[0] / x[1] if x[1] else 0), reverse=True):
+        room = alpha - spent
+        if q <= room:
+            power, spent = power + p, spent + q
+        else:
+            power += p * room / q
+            break
+    return 1 - power
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("rounds", [1, pytest.param(30, marks=pytest.mark.long)])
+def test_gaussian_dp_dominates(rounds):
+    composed = sd.shuffle(sd.KRR(k=4, eps0=1.5), n=1000).compose(rounds=rounds)
+    for slack in (0.0, 1e-9):
+        bound = composed.gdp(slack=slack)
+        mu = bound.upper
+        for eps in (0.0, 0.1, 0.5):
+            gauss = stats.norm.cdf(mu / 2 - eps / mu) - math.exp(eps) * stats.norm.cdf(
+                -mu / 2 - eps / mu
+            )
+            assert composed.delta(epsilon=eps).lower <= gauss + slack + 1e-15
+        assert bound.lower <= bound.upper
+    assert composed.gdp(slack=1e-9).upper < composed.gdp().upper
+    exact = sd.compose([sd.central.gaussian(sigma=4.0)]).gdp(slack=1e-12)
+    assert 0.25 * 0.998 <= exact.upper <= 0.25 * 1.003
+
+
+def test_gaussian_dp_of_randomized_response():
+    # eps0-DP alone: 2 Phi^-1(e^eps0/(1 + e^eps0)) is needed and enough (Dong, Roth, Su 2022).
+    eps0 = 1.0
+    exact = 2 * stats.norm.ppf(1 / (1 + math.exp(-eps0)))
+    bound = sd.shuffle(sd.BinaryRR(eps0=eps0), n=1).compose(rounds=1).gdp()
+    assert bound.lower <= exact <= bound.upper
+    assert bound.upper < exact * 1.01
+    assert bound.lower > exact * 0.99
+
+
+def test_success_of_the_best_attacker():
+    rng = np.random.default_rng(2)
+    rows = dyadic_rows(rng, 2, 3)
+    acc = sd.shuffle(sd.Channel(matrix=floats(rows)), n=3).compose(rounds=1)
+    pairs = [atoms(p, q) for p, q in neighbouring_laws(rows, 3)]
+    for prior in (0.5, 0.25, 0.375, 0.75):
+        w = Fraction(prior)
+        exact = max(sum(max(w * p, (1 - w) * q) for p, q in pair) for pair in pairs)
+        bound = acc.success(prior=prior)
+        assert bound.lower <= float(exact) * (1 + 1e-13)
+        assert bound.upper >= float(exact) * (1 - 1e-13)
+
+
+def test_posterior_is_exceeded_rarely():
+    rng = np.random.default_rng(3)
+    rows = dyadic_rows(rng, 2, 3)
+    acc = sd.shuffle(sd.Channel(matrix=floats(rows)), n=4).compose(rounds=1)
+    pairs = [atoms(p, q) for p, q in neighbouring_laws(rows, 4)]
+    for failure in (0.5, 0.1, 1e-3):
+        bound = acc.posterior(prior=0.25, failure=failure)
+        for pair in pairs:
+            above = sum(
+                (
+                    p
+                    for p, q in pair
+                    if p
+                    and Fraction(1, 4) * p
+                    > Fraction(bound.upper) * (Fraction(1, 4) * p + Fraction(3, 4) * q)
+                ),
+                Fraction(0),
+            )
+            assert above <= Fraction(failure)
+    assert (
+        acc.posterior(prior=0.25, failure=1e-3).upper
+        >= acc.posterior(prior=0.25, failure=0.5).upper
+    )
+
+
+def test_posteriors_of_tiny_priors_are_not_rounded_down():
+    """One user, eps0 = 1: the output of the true value multiplies the odds by e."""
+    acc = sd.shuffle(sd.BinaryRR(eps0=1.0), n=1).compose(rounds=1)
+    with mpmath.workdps(60):
+        grow = mpmath.e
+        for prior in (0.5, 1e-3, 1.7e-9, 7e-13, 3e-30, 1e-59, 1e-200, 2.5e-250, 3e-300):
+            truth = prior * grow / (1 - mpmath.mpf(prior) + prior * grow)
+            upper = acc.posterior(prior=prior, failure=1e-9).upper
+            assert truth <= upper <= truth * (1 + 1e-11)
+
+
+@pytest.mark.parametrize(
+    "rounds",
+    [
+        # Losses of 28 nats and more than mu can be squared for.
+        sd.shuffle(sd.BinaryRR(eps0=28.15416107257394), n=1).compose(rounds=3),
+        # An output that one input alone has: no bound of the loss.
+        sd.shuffle(
+            sd.Channel(((1.0, 0.0), (0.9999994606819965, 5.393180034705671e-07))), n=2
+        ).compose(rounds=1),
+    ],
+)
+def test_gaussian_dp_of_losses_out_of_range_is_no_warning(rounds):
+    bound = rounds.gdp()
+    assert bound.lower == 0.0
+    assert bound.upper == math.inf
+
+
+def test_rho_covers_what_lies_between_orders():
+    """K is linear between orders a factor of 1.3 apart, so that D_A/A is largest in between."""
+    orders = [1.001 * 1.3**k for k in range(80)]
+    cumulants = [0.01 * a * (a - 1.0) for a in orders]
+
+    def divergence(order):
+        return float(np.interp(order, orders, cumulants)) / (order - 1.0)
+
+    between = max(divergence(a) / a for a in np.geomspace(2.0, 1e6, 20_000))
+    assert between > 0.0101
+    # At the first of the orders above 1e7, the last that is looked at, it asks for 0.01005.
+    for pure in (0.01005 * orders[62], math.inf):
+        assert best_rho(divergence, pure=pure, rtol=0.5)[0] >= between

@@ -1,0 +1,145 @@
+"""Connect the dots: above and below exact curves at every a, asymmetric pairs included."""
+
+import math
+from fractions import Fraction
+
+import mpmath
+import numpy as np
+import pytest
+
+from rounds.exact_rounds import ball, curve_of_law, hockey
+from shuffledp.rounds.dots import Chain, lower_pair, on_chords, upper_pair
+from shuffledp.rounds.loss import LossLaw
+
+GRID = 40
+
+
+def exact_pair(rng, size, *, outside=False):
+    """P and Q as Fractions over one denominator."""
+    parts = [rng.integers(1, 100, size).tolist() for _ in range(2)]
+    if outside:
+        parts[0][0] = 0
+        parts[1][-1] = 0
+    return [
+        (Fraction(p, sum(parts[0])), Fraction(q, sum(parts[1])))
+        for p, q in zip(*parts, strict=True)
+    ]
+
+
+def swapped(pairs):
+    return [(q, p) for p, q in pairs]
+
+
+def values(pairs, eps, *, noise=0.0, rng=None):
+    """Lower and upper floats around h(e^eps), a little off if asked."""
+    low, high = [], []
+    for e in eps:
+        a = ball(float(e)).exp()
+        exact = sum((ball(p) - a * ball(q) for p, q in pairs if ball(p) - a * ball(q) > 0), ball(0))
+        pad = 4e-16 + (noise * rng.random() if rng is not None else 0.0)
+        mid = float(exact.mid())
+        low.append(max(mid * (1 - pad) - 1e-18, 0.0))
+        high.append(mid * (1 + pad) + 1e-18)
+    return np.array(low), np.array(high)
+
+
+def exact_at(pairs, eps):
+    a = ball(eps).exp()
+    return sum((ball(p) - a * ball(q) for p, q in pairs if not ball(p) - a * ball(q) < 0), ball(0))
+
+
+@pytest.mark.parametrize("seed", range(10))
+@pytest.mark.parametrize("outside", [False, True])
+@pytest.mark.parametrize("noise", [0.0, 1e-3])
+def test_above_and_below_everywhere(seed, outside, noise):
+    rng = np.random.default_rng(seed)
+    pairs = exact_pair(rng, int(rng.integers(2, 7)), outside=outside)
+    reach = float(rng.uniform(0.5, 4.0))
+    eps = np.concatenate([[0.0], np.sort(rng.uniform(0.0, reach, GRID))])
+    forward = values(pairs, eps, noise=noise, rng=rng)
+    backward = values(swapped(pairs), eps, noise=noise, rng=rng)
+    above = upper_pair(eps, forward[1], backward[1])
+    below = lower_pair(eps, forward, backward)
+    tests = np.concatenate([rng.uniform(-5.0, 5.0, 60), eps[::7], -eps[::7], [-30.0, 30.0]])
+    for direction, exact in ((0, pairs), (1, swapped(pairs))):
+        for e in tests:
+            truth = exact_at(exact, float(e))
+            assert not curve_of_law(above[direction], float(e)) < truth
+            assert not curve_of_law(below[direction], float(e)) > truth
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_symmetric_relation_covers_both_directions(seed):
+    # h is the larger of both directions; one law must be above both, on both sides of a = 1.
+    rng = np.random.default_rng(50 + seed)
+    pairs = exact_pair(rng, 4)
+    eps = np.linspace(0.0, 3.0, GRID)
+    high = np.maximum(values(pairs, eps)[1], values(swapped(pairs), eps)[1])
+    above = upper_pair(eps, high)
+    assert above.forward is above.backward
+    for e in rng.uniform(-4.0, 4.0, 60):
+        for exact in (pairs, swapped(pairs)):
+            assert not curve_of_law(above.forward, float(e)) < exact_at(exact, float(e))
+
+
+def test_randomized_response_is_found_again():
+    # The curve of randomized response is linear up to eps0: two atoms.
+    eps0 = 1.5
+    eps = np.linspace(0.0, eps0, 20)
+    curve = np.maximum(math.exp(eps0) - np.exp(eps), 0.0) / (math.exp(eps0) + 1.0)
+    law = upper_pair(eps, curve).forward
+    heavy = law.mass > 1e-12
+    assert law.loss[heavy] == pytest.approx([-eps0, eps0])
+    assert law.mass[heavy] == pytest.approx([1 / (1 + math.e**eps0), 1 / (1 + math.e**-eps0)])
+
+
+def test_second_order_in_the_grid():
+    # Gaussian curve: halving the steps divides the excess by about four.
+    from shuffledp.rounds.gaussian import log_delta_gaussian
+
+    def excess(steps):
+        eps = np.linspace(0.0, 5.0, steps)
+        high = np.exp(log_delta_gaussian(1.0, eps)) * (1 + 1e-9)
+        law = upper_pair(eps, high).forward
+        low = lower_pair(eps, (high * (1 - 2e-9), high), (high * (1 - 2e-9), high)).forward
+        middle = 0.5 * (eps[3] + eps[4])
+        truth = math.exp(float(log_delta_gaussian(1.0, middle)))
+        curve = [float(curve_of_law(x, float(middle)).mid()) for x in (law, low)]
+        return curve[0] - truth, truth - curve[1]
+
+    coarse, fine = excess(41), excess(81)
+    assert 0.0 < fine[0] < 0.4 * coarse[0]
+    assert 0.0 < fine[1] < 0.4 * coarse[1]
+
+
+def test_values_that_are_not_convex_are_repaired():
+    eps = np.linspace(0.0, 2.0, 30)
+    base = 0.2 * np.exp(-0.5 * np.expm1(eps))
+    noisy = base * (1.0 + 0.1 * np.random.default_rng(0).random(eps.size))
+    law = upper_pair(eps, noisy).forward
+    assert isinstance(law, LossLaw)
+    for e, b in zip(eps, base, strict=True):
+        assert not curve_of_law(law, float(e)) < ball(float(b))
+
+
+def test_hockey_oracle_itself():
+    pairs = [(Fraction(3, 4), Fraction(1, 4)), (Fraction(1, 4), Fraction(3, 4))]
+    assert hockey(pairs, Fraction(1)) == Fraction(1, 2)
+    assert hockey(pairs, Fraction(3)) == 0
+
+
+def test_chords_are_no_lower_than_their_vertices_however_far_apart_these_are():
+    """A second height may be any number of powers below the first."""
+    for heights in ((0.9, 1e-22), (0.9, 0.8), (1e-3, 1e-30), (0.5, 0.0), (1e-200, 1e-220)):
+        chain = Chain([0.0, 2.0], list(heights), 0.0)
+        at = np.array([0.0, 1e-9, 0.5, 1.0, 1.999999, 2.0, 3.0])
+        found = on_chords(chain, at)
+        assert found[0] >= heights[0]
+        assert found[-2] >= heights[1]
+        assert found[-1] >= heights[1]
+        with mpmath.workdps(60):
+            for e, value in zip(at, found, strict=True):
+                a = mpmath.exp(min(mpmath.mpf(float(e)), 2))
+                share = (a - 1) / (mpmath.exp(2) - 1)
+                exact = heights[0] * (1 - share) + heights[1] * share
+                assert exact <= mpmath.mpf(float(value)) <= exact * (1 + mpmath.mpf(10) ** -13)

@@ -1,0 +1,177 @@
+"""Laws of composition, with certified ends: counts add up, order is irrelevant, more is more."""
+
+import math
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import shuffledp as sd
+from shuffledp.rounds import Composed
+
+WEEKLY = sd.shuffle(sd.KRR(k=10, eps0=4.0), n=10_000)
+ONCE = sd.shuffle(sd.RAPPOR(d=8, eps0=2.0), n=3_000)
+NOISE = sd.central.gaussian(sigma=30.0)
+MECHANISMS = [WEEKLY, ONCE, NOISE, sd.central.approximate(epsilon=0.02, delta=1e-9)]
+
+
+def ends(composed: Composed, delta=1e-6):
+    bound = composed.epsilon(delta=delta)
+    return bound.lower, bound.upper
+
+
+def test_k_rounds_are_k_fold():
+    one = WEEKLY.compose(rounds=12)
+    assert ends(one) == ends(sd.compose([WEEKLY] * 12))
+    assert ends(one) == ends(sd.compose([(WEEKLY, 12)]))
+    assert ends(one) == ends(sd.compose([WEEKLY.compose(rounds=4)], rounds=3))
+    assert ends(one) == ends(sd.compose([WEEKLY.compose(rounds=5), (WEEKLY, 7)]))
+    assert one.rounds == 12
+
+
+@pytest.mark.long
+@settings(max_examples=2)
+@given(st.permutations(range(len(MECHANISMS))), st.integers(1, 2))
+def test_order_is_irrelevant(order, rounds):
+    shuffled = [MECHANISMS[i] for i in order]
+    assert ends(sd.compose(shuffled, rounds=rounds)) == ends(sd.compose(MECHANISMS, rounds=rounds))
+
+
+@pytest.mark.long
+@settings(max_examples=2)
+@given(st.integers(1, 10**5), st.integers(1, 10**4), st.floats(-60.0, -2.0))
+def test_monotone_in_rounds(rounds, more, log_delta):
+    delta = math.exp(log_delta)
+    fewer, all_of_them = WEEKLY.compose(rounds=rounds), WEEKLY.compose(rounds=rounds + more)
+    # The truth is monotone, so certified ends may never contradict it.
+    assert fewer.epsilon(delta=delta).lower <= all_of_them.epsilon(delta=delta).upper
+
+
+@pytest.mark.many(1)
+@pytest.mark.parametrize("mechanism", [WEEKLY, ONCE])
+def test_one_round_agrees_with_the_front_door(mechanism):
+    alone, composed = mechanism.epsilon(delta=1e-8), mechanism.compose(rounds=1).epsilon(delta=1e-8)
+    assert composed.lower <= alone.upper
+    assert alone.lower <= composed.upper
+    # Rounds are composed from the blanket's curve.
+    blanket = mechanism.epsilon(delta=1e-8, analysis="blanket")
+    assert composed.upper <= blanket.upper * (1 + 1e-3)
+    assert composed.lower >= alone.lower * (1 - 3e-3)
+
+
+@pytest.mark.long
+@settings(max_examples=3)
+@given(st.integers(1, 3000), st.floats(0.0, 3.0))
+def test_epsilon_and_delta_agree(rounds, share):
+    composed = WEEKLY.compose(rounds=rounds)
+    bound = composed.epsilon(delta=1e-7)
+    at = composed.delta(epsilon=bound.upper * share)
+    if share >= 1.0:
+        assert at.lower <= 1e-7
+    if share * bound.upper <= bound.lower:
+        assert at.upper >= 1e-7
+
+
+def test_below_basic_composition():
+    # T rounds of (eps, delta) are (T eps, T delta).
+    for rounds in (2, 10):
+        each = WEEKLY.epsilon(delta=1e-9).upper
+        total = WEEKLY.compose(rounds=rounds).epsilon(delta=rounds * 1e-9)
+        assert total.lower <= rounds * each
+        assert total.upper <= rounds * each * 1.001
+
+
+def test_pure_guarantees_add_up_at_most():
+    tiny = sd.shuffle(sd.KRR(k=3, eps0=1.0), n=1)
+    for rounds in (1, 3, 10):
+        bound = tiny.compose(rounds=rounds).epsilon(delta=1e-300)
+        assert bound.lower <= rounds <= bound.upper
+        assert bound.upper <= rounds * (1 + 1e-12)
+        assert bound.lower >= 0.99 * rounds
+    # 2-RR, n = 1: the binomial sum, exactly.
+    binary = sd.shuffle(sd.BinaryRR(eps0=1.0), n=1).compose(rounds=10)
+    p = 1.0 / (1.0 + math.exp(-1.0))
+    for eps in (1.0, 3.5, 7.0):
+        exact = math.fsum(
+            math.comb(10, k) * p**k * (1 - p) ** (10 - k) * -math.expm1(eps - (2 * k - 10))
+            for k in range(11)
+            if 2 * k - 10 > eps
+        )
+        bound = binary.delta(epsilon=eps)
+        assert bound.lower <= exact * (1 + 1e-12)
+        assert bound.upper >= exact * (1 - 1e-12)
+        assert bound.upper <= exact * (1 + 1e-6)
+        assert bound.lower >= exact * (1 - 1e-6)
+
+
+@pytest.mark.long
+def test_extremes_hold():
+    far = WEEKLY.compose(rounds=10**5).epsilon(delta=1e-30)
+    assert 796.0 < far.lower < far.upper < 797.0
+    many = sd.shuffle(sd.KRR(k=10, eps0=1.0), n=10**12).compose(rounds=10**8)
+    bound = many.epsilon(delta=1e-12)
+    assert 0.0 < bound.lower <= bound.upper < 1.0
+    assert bound.upper < bound.lower * 1.005
+
+
+def test_assumptions_and_numbers_travel():
+    few, once = (sd.shuffle(sd.KRR(k=k, eps0=1.0), n=50) for k in (3, 4))
+    bound = sd.compose([(few, 3), once]).epsilon(delta=1e-3)
+    assert bound.at["rounds"] == 4
+    assert any("4 rounds" in words for words in bound.assumptions)
+    assert not any("one round" in words for words in bound.assumptions)
+    assert bound.upper_theorem is not None
+    assert "composition" in bound.upper_theorem.title
+    assert bound.to_dict()["upper"] == bound.upper
+    pairs = sd.Channel(matrix=[[0.5, 0.3, 0.2], [0.25, 0.5, 0.25], [0.2, 0.4, 0.4]])
+    several = sd.shuffle(pairs, n=5000).compose(rounds=2).epsilon(delta=1e-3)
+    assert any("no single pair" in words for words in several.assumptions)
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: sd.compose([]), "at least one"),
+        (lambda: sd.compose([WEEKLY], rounds=0), "rounds = 0"),
+        (lambda: WEEKLY.compose(rounds=2.5), "rounds = 2.5"),
+        (lambda: WEEKLY.compose(rounds=10**10), "rounds"),
+        (lambda: sd.compose([3]), "mechanism = 3"),
+        (lambda: sd.compose([WEEKLY], rtol=0.5), "rtol"),
+        (lambda: WEEKLY.compose(rounds=2).epsilon(delta=0.0), "delta = 0.0"),
+        (lambda: WEEKLY.compose(rounds=2).delta(epsilon=-1.0), "epsilon"),
+        (lambda: WEEKLY.compose(rounds=2).renyi(order=1.0), "order"),
+        (lambda: WEEKLY.compose(rounds=2).tradeoff(alpha=1.0), "alpha"),
+        (lambda: WEEKLY.compose(rounds=2).gdp(slack=-1.0), "slack"),
+        (lambda: WEEKLY.compose(rounds=2).success(prior=0.0), "prior"),
+        (lambda: WEEKLY.compose(rounds=2).posterior(prior=0.1, failure=2.0), "failure"),
+        (lambda: sd.central.gaussian(sigma=0.0), "sigma"),
+        (lambda: sd.central.gaussian(sigma=1.0, relation="swap"), "relation"),
+        (lambda: sd.central.approximate(epsilon=-1.0), "epsilon"),
+        (lambda: sd.central.approximate(epsilon=1.0, delta=1.0), "delta"),
+        (lambda: sd.compose(WEEKLY), r"^mechanisms = .*: wanted a list, as \[mechanism\]"),
+        (lambda: sd.compose(None, rounds=2), "^mechanisms = None"),
+        (
+            lambda: sd.compose(
+                [WEEKLY, sd.central.gaussian(sigma=1.0, relation="add-or-remove-one")]
+            ),
+            "same neighbouring relation",
+        ),
+    ],
+)
+def test_bad_input(call, words):
+    with pytest.raises(sd.ParameterError, match=words):
+        call()
+
+
+def test_rounds_of_different_mechanisms_are_named():
+    """That "the same randomizer" runs, and n, are said of each round by itself."""
+    parts = [(sd.shuffle(sd.KRR(k=3, eps0=1.0 + 0.1 * k), n=1_000), 2) for k in range(10)]
+    one, two, many = (sd.compose(parts[:count]).assumptions()[-1] for count in (1, 2, 10))
+    assert one.startswith("2 rounds; each user")
+    assert two.startswith(
+        "4 rounds, 2 of k-rr (n = 1,000), 2 of k-rr (n = 1,000), the above of each by itself; each"
+    )
+    assert many.count("k-rr") == 8
+    assert "2 other mechanisms, the above" in many
+    gaussian = sd.central.gaussian(sigma=2.0)
+    assert "1 of gaussian (central)," in sd.compose([parts[0], gaussian]).assumptions()[-1]

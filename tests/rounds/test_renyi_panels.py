@@ -1,0 +1,254 @@
+"""Renyi divergences from few values of a curve: corners in panels, estimates that lie."""
+
+import math
+
+import mpmath
+import numpy as np
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+import shuffledp as sd
+from shuffledp.numerics import LogInterval
+from shuffledp.rounds.curve import Curve
+from shuffledp.rounds.renyi import Curves, _weights, log_excess, log_excess_below
+
+
+class Corners:
+    """h(e^eps) = sum (p - e^eps q)_+ in 50 digits, known to a width; estimates off by a factor.
+
+    Where in its bracket a value lies differs from point to point.
+    """
+
+    def __init__(self, p, q, width, lie):
+        self.pairs, self.width, self.lie = list(zip(p, q, strict=True)), width, lie
+
+    def _log(self, epsilon):
+        a = mpmath.exp(mpmath.mpf(epsilon))
+        total = mpmath.fsum(max(x - a * y, 0) for x, y in self.pairs)
+        return float(mpmath.log(total)) if total > 0 else -math.inf
+
+    def log_delta(self, epsilon, *, width=0.0):
+        del width
+        log = self._log(epsilon)
+        pad = 2.0**-52 * (1.0 + abs(log)) if log > -math.inf else 0.0
+        share = (epsilon * 7919.0) % 1.0
+        return LogInterval(log - share * self.width - pad, log + (1.0 - share) * self.width + pad)
+
+    def rough_log_delta(self, epsilon):
+        log = self._log(epsilon)
+        return log * (1.0 + self.lie) if log > -math.inf else log
+
+    def log_floor(self):
+        return -math.inf
+
+
+def laws(losses, masses):
+    """P and Q with these losses, exactly 1 each."""
+    q = [mpmath.mpf(m) for m in masses]
+    p = [m * mpmath.exp(mpmath.mpf(x)) for m, x in zip(q, losses, strict=True)]
+    return [x / mpmath.fsum(p) for x in p], [x / mpmath.fsum(q) for x in q]
+
+
+@st.composite
+def cases(draw):
+    size = draw(st.integers(2, 5))
+    spread = draw(st.sampled_from([1e-3, 0.1, 1.0, 6.0]))
+    losses = [draw(st.floats(-spread, spread)) for _ in range(size)]
+    masses = [10.0 ** draw(st.floats(-9.0, 0.0)) for _ in range(size)]
+    order = draw(st.sampled_from([1.001, 1.5, 2.0, 10.0, 300.0]))
+    rtol = draw(st.sampled_from([0.3, 0.05, 1e-3]))
+    width = draw(st.sampled_from([0.0, 1e-4, 0.1, 3.0]))
+    return *laws(losses, masses), order, rtol, width, draw(st.sampled_from([0.0, 3.0, -0.5]))
+
+
+def exact_log_excess(p, q, order):
+    total = mpmath.fsum(y * ((x / y) ** order - 1) for x, y in zip(p, q, strict=True))
+    return float(mpmath.log(total)) if total > mpmath.mpf(10) ** -30 else -math.inf
+
+
+@settings(max_examples=30, deadline=None)
+@given(case=cases())
+def test_corners_are_bracketed_whatever_is_estimated(case):
+    """Few panels, corners in them: chords and their continuations still enclose."""
+    corners_are_bracketed(case)
+
+
+@pytest.mark.long
+@settings(max_examples=600, deadline=None)
+@given(case=cases())
+def test_many_corners_are_bracketed_whatever_is_estimated(case):
+    corners_are_bracketed(case)
+
+
+def corners_are_bracketed(case):
+    mpmath.mp.dps = 50
+    p, q, order, rtol, width, lie = case
+    ratios = [float(mpmath.log(x / y)) for x, y in zip(p, q, strict=True)]
+    # Of curves nearer to the axis 50 digits know nothing.
+    assume(max(map(abs, ratios)) > 1e-18)
+    eps0 = max(max(map(abs, ratios)) * (1.0 + 1e-12), 1e-9)
+    sides = [Curve(Corners(*laws, width, lie), eps0=eps0, width=1e-3) for laws in ((p, q), (q, p))]
+    curves = Curves(sides[0], sides[1], eps0)
+    exact = exact_log_excess(p, q, order)
+    found = log_excess(curves, order, rtol=rtol)
+    assert found.low <= exact <= found.high or exact == -math.inf
+    # From a part of the way alone, and as far as it matters.
+    for last in (0.3 * eps0, found.last):
+        assert log_excess_below(curves, order, last, rtol=rtol) <= max(exact, found.high)
+        if exact > -math.inf:
+            assert log_excess_below(curves, order, last, rtol=rtol) <= exact
+
+
+@pytest.mark.parametrize("order", [1.5, 2.0, 20.0])
+@pytest.mark.parametrize("lie", [0.0, 4.0, -0.3])
+def test_wrong_estimates_cost_no_width(order, lie):
+    """Where they promised that nothing is left, what is left is looked at."""
+    mpmath.mp.dps = 50
+    losses = np.linspace(-4.0, 4.0, 81)
+    p, q = laws(losses, np.exp(-0.5 * (losses + 0.125) ** 2 / 0.25))
+    sides = [Curve(Corners(*pq, 0.0, lie), eps0=4.5, width=1e-3) for pq in ((p, q), (q, p))]
+    found = log_excess(Curves(sides[0], sides[1], 4.5), order, rtol=1e-3)
+    exact = exact_log_excess(p, q, order)
+    assert found.low <= exact <= found.high
+    # Chords of a curve with corners every twentieth: the lower end has some of them in its way.
+    assert found.high - exact < 2e-3 * max(1.0, exact)
+    assert exact - found.low < 8e-3 * max(1.0, exact)
+
+
+def curves_of(p, q, eps0, lie=0.0):
+    sides = (Curve(Corners(*pq, 0.0, lie), eps0=eps0, width=1e-3) for pq in ((p, q), (q, p)))
+    return Curves(*sides, eps0)
+
+
+@pytest.mark.many(20)
+@pytest.mark.parametrize("corner", [0.01, 0.02, 0.03, 0.05, 0.1, 0.2])
+@pytest.mark.parametrize("steep", [0.3, 1.0, 4.0])
+@pytest.mark.parametrize("order", [1.01, 2.0, 8.0])
+def test_a_corner_next_to_the_axis(corner, steep, order):
+    """Much of h goes before the first point: nothing continues a chord from the left there."""
+    mpmath.mp.dps = 50
+    p, q = laws([corner, 1.0, -1.0], [steep * 0.1 / corner, 0.1, 1.0])
+    exact = exact_log_excess(p, q, order)
+    for rtol in (0.3, 0.1, 0.01):
+        # An estimate that knows of no fall puts the first point far out.
+        for lie in (0.0, -1.0):
+            found = log_excess(curves_of(p, q, 1.5, lie), order, rtol=rtol)
+            assert found.low <= exact <= found.high
+
+
+@pytest.mark.parametrize("loss", [1e-12, 1e-9, 1e-6, 1e-3, 0.3, 5.0])
+@pytest.mark.parametrize("order", [1.5, 40.0])
+def test_two_outputs(loss, order):
+    """h is a chord: what is left is rounding, and outward."""
+    mpmath.mp.dps = 50
+    small, large = 1 / (1 + mpmath.exp(loss)), 1 / (1 + mpmath.exp(-loss))
+    found = log_excess(curves_of([large, small], [small, large], loss), order, rtol=1e-3)
+    exact = exact_log_excess([large, small], [small, large], order)
+    assert found.low < exact < found.high < exact + 1e-8 * (1.0 + abs(exact))
+
+
+@pytest.mark.parametrize("last", [0.2, 1.0, 4.0])
+@pytest.mark.parametrize("order", [1.2, 1.5, 6.0])
+def test_what_lies_beyond_is_added(last, order):
+    """The tail of the one direction, and what the other's value there says of all beyond."""
+    mpmath.mp.dps = 50
+    loss = 5.0
+    small, large = 1 / (1 + mpmath.exp(loss)), 1 / (1 + mpmath.exp(-loss))
+
+    def tail(order, start):
+        if start >= loss:
+            return -math.inf
+        a, b = mpmath.exp(start), mpmath.exp(loss)
+        rest = order * large * (b ** (order - 1) - a ** (order - 1))
+        return float(mpmath.log(rest - (order - 1) * small * (b**order - a**order)))
+
+    curves = curves_of([large, small], [small, large], loss)
+    found = log_excess(curves._replace(last=last, tail=tail), order, rtol=1e-3)
+    exact = exact_log_excess([large, small], [small, large], order)
+    assert found.low < exact < found.high
+    # With all of the backward curve beyond at its value there.
+    assert found.high < exact + 0.5
+    nowhere = curves._replace(last=last)
+    assert log_excess(nowhere, order, rtol=1e-3).high == math.inf
+
+
+@pytest.mark.many(1)
+@pytest.mark.parametrize("eps0", [1e-7, 1e-9, 1e-11])
+def test_little_local_noise_is_no_trouble(monkeypatch, eps0):
+    """Closed forms of short panels cancel: points were added without end, ends a factor apart."""
+    acc = sd.shuffle(sd.BinaryRR(eps0=eps0), n=2)
+    bounds = []
+    assert asked_of(monkeypatch, lambda: bounds.append(acc.renyi(order=2.0))) < 200
+    # The reports' order says nothing of 2 users: half of eps0^2 (to first order, E (P/Q - 1)^2).
+    assert bounds[0].lower <= 0.5 * eps0**2 * (1.0 + 1e-6)
+    assert bounds[0].upper >= 0.5 * eps0**2 * (1.0 - 1e-6)
+    assert bounds[0].upper <= bounds[0].lower * 1.01
+
+
+@pytest.mark.parametrize("c", [-30.0, -2.0, 0.0, 0.7, 999.0])
+@pytest.mark.parametrize("width", [1e-30, 1e-12, 1e-7, 1e-5, 1e-3, 0.3])
+def test_weights_of_a_panel(c, width):
+    """Hat functions in e^x, integrated in 60 digits, at either side of where the form changes."""
+    mpmath.mp.dps = 60
+    w, run = mpmath.mpf(width), mpmath.expm1(mpmath.mpf(width))
+
+    def integral(k):
+        return mpmath.expm1(k * w) / k if k else w
+
+    exact_left = ((1 + run) * integral(c) - integral(c + 1)) / run
+    exact_right = (integral(c + 1) - integral(c)) / run
+    left, right, pad = (float(x[0]) for x in _weights(c, np.zeros(1), np.array([width])))
+    for found, exact in ((left, exact_left), (right, exact_right)):
+        assert abs(found - float(mpmath.log(exact))) <= pad + 1e-15 * abs(found)
+    assert pad < 1e-7
+
+
+def asked_of(monkeypatch, ask):
+    asked = set()
+    plain = Curve.at
+
+    def counted(self, epsilon):
+        asked.add((id(self), epsilon))
+        return plain(self, epsilon)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Curve, "at", counted)
+        ask()
+    return len(asked)
+
+
+def test_orders_share_points(monkeypatch):
+    """Each had its own: ten orders of Gaussian noise took ten times as long as one."""
+    orders = [1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0, 9.0, 10.0]
+    one = sd.shuffle(sd.KRR(k=4, eps0=2.0), n=10_000).compose(rounds=1)
+    ten = sd.shuffle(sd.KRR(k=4, eps0=2.0), n=10_000).compose(rounds=1)
+    few = asked_of(monkeypatch, lambda: one.renyi(order=2.0))
+    assert asked_of(monkeypatch, lambda: ten.rdp(orders)) < 1.5 * few
+    assert few < 200
+    # What was asked before changes nothing.
+    assert ten.renyi(order=2.0) == one.renyi(order=2.0)
+
+
+def test_upper_ends_alone_ask_for_no_lower_ones(monkeypatch):
+    """Lower ends were worked out for every order, and thrown away: half of the time."""
+    monkeypatch.setattr("shuffledp.rounds.composed.log_excess_below", None)
+    found = sd.shuffle(sd.KRR(k=3, eps0=1.0), n=1000).compose(rounds=2).rdp([2.0, 3.0])
+    assert 0.0 < found[0] < found[1]
+
+
+def test_estimates_are_asked_once_a_point(monkeypatch):
+    """A point was estimated anew for every point beyond it: 16,000 times for ten orders."""
+    asked = []
+    one = sd.shuffle(sd.KRR(k=3, eps0=1.0), n=1000).compose(rounds=1)
+    source = type(one.parts[0][0].curve().source)
+    plain = source.rough_log_delta
+
+    def counted(self, epsilon):
+        asked.append(epsilon)
+        return plain(self, epsilon)
+
+    monkeypatch.setattr(source, "rough_log_delta", counted)
+    one.rdp([2.0])
+    # Both directions, and the search for the scale.
+    assert len(asked) <= 3 * len(set(asked)) + 20

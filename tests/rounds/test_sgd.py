@@ -1,0 +1,106 @@
+"""Shuffled SGD: the approximate clone against full enumeration, and what the report says."""
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import shuffledp as sd
+from rounds.exact_rounds import atoms, dyadic_rows, hockey, neighbouring_laws
+from shuffledp.divergence import PairProfile
+from shuffledp.reductions import clone_pair, stronger_clone_pair
+from shuffledp.training import sgd
+from shuffledp.training.shuffled import EpochCurve, _log_delta0, _log_extra, local_epsilon
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_approximate_clone_holds(seed):
+    # Random channels are (eps0, delta0)-LDP for every eps0, delta0 = their worst H_{e^eps0}.
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(1, 4))
+    rows = dyadic_rows(rng, 2, 3, unit=32)
+    pairs = [atoms(p, q) for p, q in neighbouring_laws(rows, n)]
+    for eps0 in (0.3, 1.0, 2.0):
+        grow = Fraction(math.exp(eps0))
+        delta0 = max(
+            sum((max(p - grow * q, Fraction(0)) for p, q in zip(x, y, strict=True)), Fraction(0))
+            for x in rows
+            for y in rows
+        )
+        for trust, make in (("published", clone_pair), ("all", stronger_clone_pair)):
+            profile = PairProfile(make(eps0=eps0, n=n))
+            for eps in (0.0, 0.2, 0.7, 1.5):
+                a = Fraction(math.exp(eps))
+                exact = max(hockey(pair, a) for pair in pairs)
+                high = math.exp(profile.log_delta(eps, width=1e-6).high)
+                if delta0 > 0:
+                    log_extra = _log_extra(eps0, math.log(delta0), n, trust)
+                    high += math.exp(log_extra) * (1.0 + math.exp(eps))
+                assert Fraction(high * (1 + 1e-12) + 1e-15) >= exact
+
+
+def test_local_guarantee_is_certified():
+    for distance in (0.1, 1.0, 4.0):
+        for log_delta0 in (-5.0, -40.0, -200.0):
+            eps0 = local_epsilon(distance, log_delta0)
+            assert _log_delta0(distance, eps0) <= log_delta0 + 1e-3
+            single = sd.central.gaussian(sigma=1.0, sensitivity=distance).groups[0][0]
+            assert single.log_delta(eps0).low <= _log_delta0(distance, eps0)
+
+
+def test_an_epoch_is_between_one_dataset_and_one_report():
+    n, noise = 400, 4.0
+    curve = EpochCurve(n=n, distance=2.0 / noise, trust="all")
+    fixed = sd.shuffle(sd.Gaussian(sigma=noise, low=-1.0, high=1.0), n=n)
+    alone = sd.central.gaussian(sigma=noise, sensitivity=2.0).groups[0][0]
+    for eps in (0.0, 0.05, 0.2):
+        found = curve.log_delta(eps, width=1e-3).high
+        assert found >= fixed.delta(epsilon=eps).log_lower
+        assert found <= alone.log_delta(eps).high
+    # Shuffling does help.
+    assert curve.log_delta(0.0, width=1e-3).high < alone.log_delta(0.0).high - 0.5
+
+
+@pytest.mark.long
+def test_report():
+    run = sgd(n=10**6, noise=5.0, clip=1.0, epochs=3, batch=1000, delta=1e-6)
+    assert run.steps == 3000
+    assert run.closed_form is not None
+    assert 0.0 < run.numerical.upper < run.closed_form.upper
+    text = str(run)
+    for words in ("clipped to L2 norm 1", "fresh uniformly random", "published", "real numbers"):
+        assert words in text
+    assert run.to_dict()["numerical"]["upper"] == run.numerical.upper
+    # Batches are post-processing, more epochs are not.
+    other = sgd(n=10**6, noise=5.0, clip=1.0, epochs=3, batch=1, delta=1e-6)
+    assert other.numerical.upper == run.numerical.upper
+    more = sgd(n=10**6, noise=5.0, clip=1.0, epochs=30, batch=1, delta=1e-6)
+    assert more.numerical.upper > run.numerical.upper
+
+
+@pytest.mark.long
+def test_outside_the_closed_form():
+    run = sgd(n=5_000, noise=4.0, clip=1.0, epochs=2, delta=1e-6)
+    assert run.closed_form is None
+    assert "condition does not hold" in str(run)
+    assert math.isfinite(run.numerical.upper)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"noise": 0.0}, "noise"),
+        ({"noise": 0.01}, "clip/25"),
+        ({"clip": -1.0}, "clip"),
+        ({"n": 0}, "n = 0"),
+        ({"epochs": 0}, "epochs"),
+        ({"batch": 101}, "batch"),
+        ({"delta": 1.0}, "delta"),
+        ({"trust": "some"}, "trust"),
+    ],
+)
+def test_bad_input(change, words):
+    good = {"n": 100, "noise": 1.0, "clip": 1.0, "epochs": 1, "batch": 1, "delta": 1e-6}
+    with pytest.raises(sd.ParameterError, match=words):
+        sgd(**{**good, **change})
