@@ -449,18 +449,6 @@ BINARY_EXACT_LOWER = Theorem(
     "definition of the divergence; docs/theory-binary.md, Theorem 2.1",
     "published",
 )
-EXHAUSTIVE = Theorem(
-    "exhaustive",
-    "the largest divergence of all neighbouring datasets, each of them enumerated",
-    "definition of differential privacy; docs/theory.md, Theorem 3.11",
-    "published",
-)
-EXHAUSTIVE_LOWER = Theorem(
-    "exhaustive-lower",
-    "exact divergence of one pair of neighbouring datasets, enumerated",
-    "definition of differential privacy; docs/theory.md, Theorem 3.11",
-    "published",
-)
 OWN_GROUP = Theorem(
     "own-group",
     "a crowd's other groups only hide",

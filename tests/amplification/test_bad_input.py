@@ -98,7 +98,7 @@ for v in [0.0, 1e-13, 0.2, -1e-6, NAN, "1e-6", None, True]:
 for v in ["none", "", None, 1, "ALL"]:
     case("trust", v, "one of all, published", lambda v=v: sd.shuffle(KRR, n=5, trust=v))
 for v in ["blankets", "", 3, "Clone"]:
-    wanted = "one of binary-exact, exhaustive, label-stealing, blanket"
+    wanted = "one of binary-exact, label-stealing, blanket"
     case("analysis", v, wanted, lambda v=v: sd.shuffle(KRR, n=5).delta(epsilon=0.1, analysis=v))
 for v in [1, "yes", None]:
     case("adaptive", v, "True or False", lambda v=v: sd.generic(eps0=1.0, n=5, adaptive=v))

@@ -7,9 +7,9 @@ from fractions import Fraction
 import pytest
 from flint import arb, ctx
 
+from oracle import blanket_delta, dataset_delta
 from shuffledp.ball import divergence
 from shuffledp.ball.api import log_delta
-from shuffledp.ball.exact import blanket_delta, dataset_delta
 from shuffledp.errors import NotCertified, ParameterError
 
 KRR = {"name": "k-rr", "k": 10, "eps0": 4.0}

@@ -12,7 +12,7 @@ import shuffledp as sd
 from adversary import cases
 from adversary.channels import ball, merged, rows_of
 from adversary.neighbours import whole_rows
-from shuffledp.ball import exact
+from oracle import blanket_delta
 from shuffledp.ball.api import log_delta
 from shuffledp.ball.caps import orthogonal_overlap
 from shuffledp.ball.laws import finite_law
@@ -45,7 +45,7 @@ def worst_blanket(rows, n, epsilon):
     units = whole_rows(rows)
     channel = [[Fraction(p, 1 << BITS) for p in row] for row in units]
     value = (arb(epsilon).exp() * (1 << BITS)).floor().unique_fmpz()
-    return exact.blanket_delta(channel, n, Fraction(int(value), 1 << BITS))
+    return blanket_delta(channel, n, Fraction(int(value), 1 << BITS))
 
 
 @pytest.mark.parametrize("seed", range(2))

@@ -167,7 +167,7 @@ def test_hashing_by_its_own_number_of_values(name, l):
 
 
 @pytest.mark.parametrize("kind", TEXTS)
-@pytest.mark.parametrize("key", ["label-stealing", "lone-jump", "binary-exact", "exhaustive"])
+@pytest.mark.parametrize("key", ["label-stealing", "lone-jump", "binary-exact"])
 def test_what_is_known_for_an_analysis_is_what_the_library_knows(kind, key):
     """The same mechanisms have it, by the same theorem."""
     source, found = (

@@ -12,7 +12,7 @@ from fractions import Fraction
 import pytest
 
 from frontend.edits import resigned
-from shuffledp.ball import exhaustive, pairs, parts
+from shuffledp.ball import pairs, parts
 from shuffledp.ball._flint import arb
 from shuffledp.ball.api import log_delta
 from shuffledp.ball.enumeration import positive_part_by_enumeration
@@ -163,54 +163,6 @@ def test_outputs_by_the_thousand_without_a_shuffler(tmp_path):
     path.write_text(json.dumps(content))
     failing = [c for c in verify(path) if c.scenario == "shuffler fails"]
     assert {c.verdict for c in failing} == {"holds"}
-
-
-def test_a_data_set_of_many_histograms_is_undecided_at_once():
-    others = [(x, 20) for x in range(10)]
-    asked = {"x0": 0, "x1": 1, "n": 201, "epsilon": 0.1}
-    with pytest.raises(NotCertified, match="too many histograms"):
-        exhaustive.log_delta_of_datasets(
-            {"name": "k-rr", "k": 10, "eps0": 1.0}, others=others, **asked
-        )
-    with pytest.raises(NotCertified, match="14 inputs"):
-        exhaustive.log_delta_of_datasets(
-            {"name": "k-rr", "k": 60, "eps0": 1.0},
-            others=[(x, 1) for x in range(50)],
-            **asked | {"n": 51},
-        )
-
-
-def test_data_sets_that_are_too_many_have_no_law_made(monkeypatch):
-    monkeypatch.setattr(exhaustive, "finite_law", None)
-    for mechanism, n in (({"name": "k-rr", "k": 60, "eps0": 1.0}, 200), (TREE, 100)):
-        with pytest.raises(NotCertified):
-            exhaustive.all_datasets_hold(mechanism, n=n, epsilon=0.1, log_claimed=-1.0)
-
-
-def test_histograms_are_counted_before_they_are_made(monkeypatch):
-    """As many products as are foreseen, at the most."""
-    made = []
-    product = exhaustive._product
-
-    def counted(first, second):
-        made.append(len(first) * len(second))
-        return product(first, second)
-
-    monkeypatch.setattr(exhaustive, "_product", counted)
-    foreseen = []
-    products = exhaustive._Users.products
-    monkeypatch.setattr(
-        exhaustive._Users,
-        "products",
-        lambda self, counts: foreseen.append(products(self, counts)) or foreseen[-1],
-    )
-    for k, others in ((4, [(0, 9), (1, 6), (2, 4), (3, 2)]), (5, [(0, 3), (2, 2)]), (3, [(2, 30)])):
-        n = 1 + sum(count for _, count in others)
-        exhaustive.log_delta_of_datasets(
-            {"name": "k-rr", "k": k, "eps0": 1.0}, x0=0, x1=1, others=others, n=n, epsilon=0.1
-        )
-    # A last product with the victim's reports in each, and powers of what nobody holds.
-    assert sum(made) <= 2 * sum(foreseen)
 
 
 def test_pairs_of_many_rows_and_labels_of_many_parts_are_refused():

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
-from shuffledp.ball.exact import worst_delta
+from oracle import worst_delta
 from shuffledp.divergence import PairProfile
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.numerics.combining import mixture, product

@@ -16,7 +16,7 @@ from shuffledp.deployment import account, load
 from shuffledp.deployment.rounds import after_rounds
 from shuffledp.rounds import compose
 
-ROWS = ((0.6, 0.3, 0.1), (0.2, 0.5, 0.3), (0.1, 0.1, 0.8))
+ROWS = ((0.6, 0.4), (0.2, 0.8), (0.3, 0.7))
 TELLING = ((1.0, 0.0), (0.3, 0.7))
 
 
@@ -58,24 +58,20 @@ def krr(k, eps0):
 
 
 CASES = {
-    "k-rr": (sd.KRR(k=3, eps0=1.0), krr(3, 1.0), 3),
     "binary-rr": (sd.BinaryRR(eps0=1.5), krr(2, 1.5), 5),
     "channel": (sd.Channel(matrix=ROWS), ROWS, 3),
     "telling": (sd.Channel(matrix=TELLING), TELLING, 4),
 }
 
 
-@pytest.mark.parametrize("key", ["exhaustive", "binary-exact"])
 @pytest.mark.parametrize("name", CASES)
-def test_two_adaptive_rounds_of_all_data_sets(name, key):
+def test_two_adaptive_rounds_of_all_data_sets(name):
     """1e-12 is far above the rounding of the enumeration's sums."""
     randomizer, rows, n = CASES[name]
-    if key == "binary-exact" and len(rows[0]) != 2:
-        return
     one = sd.shuffle(randomizer, n=n)
-    side = analysis_named(key).side(one.source, n=n, cells=1 << 10)
+    side = analysis_named("binary-exact").side(one.source, n=n, cells=1 << 10)
     curve = side.exact()
-    if key == "binary-exact" and name == "telling":
+    if name == "telling":
         # At large eps its search says nothing, and what is left of delta there is a floor.
         assert curve is None
         return
@@ -93,7 +89,7 @@ def test_two_adaptive_rounds_of_all_data_sets(name, key):
             after_rounds(one, rounds=2, quantity="delta", value=epsilon),
         ):
             assert bound.lower <= worst * (1.0 + 1e-12)
-            assert worst * (1.0 - 1e-12) <= bound.upper <= 1.1 * worst
+            assert worst * (1.0 - 1e-12) <= bound.upper <= 1.2 * worst
 
 
 @pytest.mark.parametrize("epsilon", [0.005, 0.02, 0.05])
@@ -113,7 +109,6 @@ def test_wide_brackets_of_many_users_hold_what_narrow_ones_find(epsilon):
             sd.BinaryRR(eps0=3.0), 1000, 10, "binary-exact", 0.005, marks=pytest.mark.long
         ),
         (sd.Duchi(eps0=0.3), 20, 100, "binary-exact", 0.022),
-        (sd.KRR(k=5, eps0=1.0), 6, 3, "exhaustive", 0.018),
         pytest.param(
             sd.BinaryRR(eps0=5.0), 2000, 20, "binary-exact", 0.017, marks=pytest.mark.long
         ),
@@ -135,16 +130,6 @@ def test_where_all_data_sets_are_too_many_pairs_and_labels_do():
     assert part.upper_theorem.key == "label-stealing"
 
 
-def test_what_takes_a_reader_long_is_left_out_of_what_he_reads():
-    one = sd.shuffle(sd.KRR(k=3, eps0=1.0), n=40)
-    quick, read = one.as_round(), one.as_round(recomputable=True)
-    assert quick.upper_theorem is not None
-    assert read.upper_theorem is not None
-    assert quick.upper_theorem.key == "exhaustive"
-    assert read.upper_theorem.key != "exhaustive"
-    assert quick.key != read.key
-
-
 @pytest.mark.parametrize("name", CASES)
 def test_rounds_of_them_are_values(name):
     randomizer, _, n = CASES[name]
@@ -159,7 +144,6 @@ def test_rounds_of_them_are_values(name):
 
 TABLES = {
     "binary-exact": ('name = "binary-rr"\neps0 = 3.0', 180),
-    "exhaustive": ('name = "k-rr"\nk = 3\neps0 = 1.0', 8),
 }
 
 

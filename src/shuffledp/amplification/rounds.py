@@ -91,7 +91,7 @@ def round_of(
     # As much narrower than what is worth the time as one round is asked to be than usual.
     worth = _WORTH_CELLS if cells_of else _WORTH
     # Where all data sets are searched a narrower value takes as much longer.
-    share = _SHARE_SEARCHED if exact is not None and exact.slow else _SHARE
+    share = _SHARE_SEARCHED if exact is not None else _SHARE
     return Round(
         label=label,
         steps=STEPS / 4.0 if cells_of else STEPS,

@@ -15,7 +15,6 @@ from shuffledp.amplification.rounds import round_of
 from shuffledp.analysis import End, Source, analysis_named
 from shuffledp.analysis.approximate import estimate
 from shuffledp.analysis.ends import Ends
-from shuffledp.analysis.side import Side
 from shuffledp.bound import Bound, delta_from_log
 from shuffledp.curves import Accountant
 from shuffledp.errors import NotCertified, rejected
@@ -271,27 +270,21 @@ class Shuffled(Accountant):
         """A dp_accounting PrivacyLossDistribution that dominates the mechanism."""
         return self.compose(rounds=1).pld(discretization=discretization)
 
-    def as_round(self, *, sharper: bool = True, recomputable: bool = False) -> Round:
+    def as_round(self, *, sharper: bool = True) -> Round:
         """One round of a composition, with this mechanism.
 
         Parameters
         ----------
         sharper : bool
             False: without label stealing.
-        recomputable : bool
-            True: without what takes a verifier seconds for each value of the curve.
         """
-        question = ("round", sharper, recomputable)
-        return _WORK.of(self).answers.answer(
-            question, lambda: self._round(sharper=sharper, recomputable=recomputable)
-        )
+        question = ("round", sharper)
+        return _WORK.of(self).answers.answer(question, lambda: self._round(sharper=sharper))
 
-    def _round(self, *, sharper: bool, recomputable: bool) -> Round:
+    def _round(self, *, sharper: bool) -> Round:
         work = _WORK.of(self)
         sides = list(work.sides("upper"))
-        exact = sorted(
-            (side for side in sides if _is_exact(side, recomputable=recomputable)), key=_is_slow
-        )[:1]
+        exact = [side for side in sides if side.exact() is not None][:1]
         curves = [side for side in sides if side.for_rounds() is not None and not exact]
         return round_of(
             self.source,
@@ -302,7 +295,7 @@ class Shuffled(Accountant):
             n=self.n,
             cells=work.cells,
             rtol=self.rtol,
-            key=(self.source, self.n, self.trust, self.rtol, sharper, recomputable),
+            key=(self.source, self.n, self.trust, self.rtol, sharper),
         )
 
     def uses(self, key: str) -> bool:
@@ -355,16 +348,6 @@ class Shuffled(Accountant):
             at=bound.at,
             log_value=bound.log_lower if analysis.end == "lower" else bound.log_upper,
         )
-
-
-def _is_slow(side: Side) -> bool:
-    exact = side.exact()
-    return exact is not None and exact.slow
-
-
-def _is_exact(side: Side, *, recomputable: bool) -> bool:
-    exact = side.exact()
-    return exact is not None and not (recomputable and exact.slow_to_read)
 
 
 _WORK: Beside[Shuffled, Evaluation] = Beside(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import Any
 from weakref import WeakValueDictionary
 
 from shuffledp import theorems
@@ -77,7 +77,7 @@ class BinarySide(Side):
 
 @dataclass(frozen=True)
 class OneBitSupremum:
-    """log delta, the largest of all data sets and both orders of them: ``Exact`` curve of rounds.
+    """log delta, the largest of all data sets and both orders of them: the curve of rounds.
 
     Attributes
     ----------
@@ -89,12 +89,6 @@ class OneBitSupremum:
 
     bits: Bits
     n: int
-    slow: ClassVar[bool] = True
-
-    @property
-    def slow_to_read(self) -> bool:
-        """A verifier takes some tenths of a second for a value."""
-        return False
 
     def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
         """Both ends at eps >= 0, about a relative ``width`` of delta apart."""

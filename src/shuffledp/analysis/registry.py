@@ -26,7 +26,6 @@ from shuffledp.analysis.clone_formulas import (
 )
 from shuffledp.analysis.clones import CLONE, STRONGER_CLONE
 from shuffledp.analysis.datasets import DATASET, MERGED_DATASET, ONE_DATASET
-from shuffledp.analysis.exhaustive import EXHAUSTIVE, EXHAUSTIVE_LOWER
 from shuffledp.analysis.limits import GAUSSIAN, SHUFFLE_INDEX, SHUFFLE_INDEX_LOWER
 from shuffledp.analysis.local import LOCAL
 from shuffledp.analysis.messages import MULTI_MESSAGE
@@ -44,7 +43,6 @@ from shuffledp.errors import rejected
 
 _ALL = (
     BINARY_EXACT,
-    EXHAUSTIVE,
     LABEL_STEALING,
     BLANKET,
     VARIATION_RATIO,
@@ -67,7 +65,6 @@ _ALL = (
     FMT_4_2,
     EFMRTT19,
     BINARY_EXACT_LOWER,
-    EXHAUSTIVE_LOWER,
     DATASET,
     ONE_DATASET,
     MERGED_DATASET,

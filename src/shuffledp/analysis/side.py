@@ -9,7 +9,8 @@ from typing import Any, Literal
 from shuffledp.bound import Theorem
 from shuffledp.divergence import EpsilonInterval, PairProfile, narrowest, slope, solve_epsilon
 from shuffledp.numerics import LogInterval
-from shuffledp.rounds.curve import Exact, Sharper
+from shuffledp.rounds.curve import Sharper
+from shuffledp.rounds.curve import Source as Curve
 
 End = Literal["upper", "lower", "estimate"]
 
@@ -118,7 +119,7 @@ class Side:
         """A curve of the bound for rounds, where it is not one of profiles."""
         return None
 
-    def exact(self) -> Exact | None:
+    def exact(self) -> Curve | None:
         """The supremum's own curve, where its two ends are known: rounds rest on it alone."""
         return None
 

@@ -9,9 +9,9 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
+from .binary import EXACT
 from .outputs import Parameters
 from .registry import record_of, seen
-from .searches import SEARCHES, search_of
 from .statements import ALONE, upper_statement
 
 __all__ = ["allowed_assumptions", "relation_of"]
@@ -73,8 +73,7 @@ def allowed_assumptions(
     # The sum of the guarantees is a cap on the analysis that is composed, and states its words.
     capped = (analysis,)
     if analysis == "local":
-        searches = (search.upper for search in SEARCHES)
-        capped = ("blanket", "clone", "stronger-clone", "label-stealing", *searches)
+        capped = ("blanket", "clone", "stronger-clone", "label-stealing", EXACT)
     known = [key for key in capped if upper_statement(mechanism, key) is not None]
     each = (_of_one_round(mechanism, key, neighbours, several=True) for key in known)
     lists = [_after(words, rounds) for words in each]
@@ -98,7 +97,7 @@ def _of_one_round(
     if analysis == "label-stealing" and record.kind == "family":
         # Of several rounds, where it is taken if it is less than the clone's, both are assumed.
         return (*words, *((_IN_ORDER,) if several else ()), _SAME_FAMILY)
-    if analysis in {"blanket", "label-stealing", ALONE} or search_of(analysis) is not None:
+    if analysis in {"blanket", "label-stealing", ALONE, EXACT}:
         return (*words, _SAME)
     return (*words, _ADAPTIVE if mechanism.get("adaptive") else _IN_ORDER)
 

@@ -13,6 +13,7 @@ N - m2 of the two kinds (Theorem 3.1).
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Sequence
 from typing import Any
@@ -24,7 +25,21 @@ from .bits import Bit, Bits
 from .outputs import Parameters
 from .registry import seen
 
-__all__ = ["binary_inputs", "bit_of", "bits_of", "holds_for_all", "log_delta_others"]
+__all__ = [
+    "EXACT",
+    "EXACT_LOWER",
+    "binary_inputs",
+    "bit_of",
+    "bits_of",
+    "holds_for_all",
+    "log_delta_others",
+    "written_fault",
+]
+
+# The analyses that look at data sets of one-bit reports one by one, which are their theorems' names
+# too: the largest of all data sets, and the one that a witness names.
+EXACT, EXACT_LOWER = "binary-exact", "binary-exact-lower"
+
 
 _BITS = 160
 _MOST_USERS = 1_000_000
@@ -36,6 +51,30 @@ def binary_inputs(mechanism: Parameters) -> tuple[Any, Any] | None:
     """The inputs with the least and the largest probability of a 1; None for other reports."""
     bits = bits_of(mechanism)
     return None if bits is None else bits.inputs
+
+
+def written_fault(
+    mechanism: Parameters, x0: Any, x1: Any, others: Sequence[tuple[Any, int]]
+) -> str:
+    """What is wrong with how a data set is written, which is in one way; empty if nothing is.
+
+    Parameters
+    ----------
+    mechanism : mapping
+        {"name": ..., **parameters}.
+    x0, x1 : input
+        The victim's: the two inputs that matter, in either order.
+    others : sequence of (input, count)
+        What the others hold, in the order of the victim's inputs.
+    """
+    inputs = binary_inputs(mechanism) or ()
+    known = [json.dumps(list(inputs)), json.dumps(list(inputs[::-1]))]
+    pair = [x0, x1]
+    if json.dumps(pair) not in known or json.dumps([x for x, _ in others]) != json.dumps(pair):
+        return (
+            f"witness: wanted the inputs {known[0]} as x0 and x1, and of the others in that order"
+        )
+    return ""
 
 
 def bits_of(mechanism: Parameters) -> Bits | None:

@@ -144,8 +144,6 @@ class Record:
         inputs, into each other, and act on the outputs; 0 where they do not.
     others : callable
         -> what label stealing looks at, or None; with ``alike`` by symmetry unless this says more.
-    few : callable
-        -> how many inputs there are, where data sets of few users are enumerated one by one.
     outside : callable
         -> whether only some inputs can send some of the outputs.
     normal : bool
@@ -179,7 +177,6 @@ class Record:
     listed: Callable[[Parameters], int] | None = None
     alike: Callable[[Parameters], int] | None = None
     others: Callable[[Parameters], Others | None] | None = None
-    few: Callable[[Parameters], int] | None = None
     outside: Callable[[Parameters], bool] | None = None
     normal: bool = False
     bits: Callable[[Parameters], Bits | None] | None = None

@@ -10,11 +10,11 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Literal
 
+from .binary import EXACT, EXACT_LOWER, binary_inputs
 from .family import GENERIC
 from .outputs import Parameters
 from .record import Step
 from .registry import not_known, record_of, seen
-from .searches import LOWER, SEARCHES, search_of
 from .theorems import OUTSIDE
 from .triples import stealing_pairs, stealing_step
 
@@ -131,18 +131,6 @@ _ROWS: tuple[tuple[str, str, str, Provenance], ...] = (
         "definition of the divergence; docs/theory-binary.md, Theorem 2.1",
         "published",
     ),
-    (
-        "exhaustive",
-        "the largest divergence of all neighbouring datasets, each of them enumerated",
-        "definition of differential privacy; docs/theory.md, Theorem 3.11",
-        "published",
-    ),
-    (
-        "exhaustive-lower",
-        "exact divergence of one pair of neighbouring datasets, enumerated",
-        "definition of differential privacy; docs/theory.md, Theorem 3.11",
-        "published",
-    ),
     # From one round to all.
     (
         "composition",
@@ -197,7 +185,7 @@ def upper_statement(mechanism: Parameters, analysis: str, *, last: str = "") -> 
         {"name": ..., **parameters}.
     analysis : str
         "label-stealing", "lone-jump", "blanket", "clone", "stronger-clone", "local",
-        "multi-message", or the upper end of one of ``SEARCHES``.
+        "multi-message", or "binary-exact".
     last : {"", "composition", "basic"}
         The step from one round to all. A local guarantee that is added up has none.
     """
@@ -209,8 +197,8 @@ def upper_statement(mechanism: Parameters, analysis: str, *, last: str = "") -> 
         wanted.add("label-stealing")
         if record.normal and not last:
             wanted.add(ALONE)
-    if not protocol:
-        wanted |= {search.upper for search in SEARCHES if search.applies(mechanism)}
+    if not protocol and binary_inputs(mechanism) is not None:
+        wanted.add(EXACT)
     if analysis not in (wanted if protocol or family else wanted | {"blanket"}):
         return None
     found = _STATEMENTS[analysis]
@@ -258,9 +246,8 @@ def named_statement(mechanism: Parameters, analysis: str) -> Statement | None:
     mechanism : mapping
         {"name": ..., **parameters}.
     analysis : str
-        The lower end of one of ``SEARCHES``.
+        "binary-exact-lower".
     """
-    search = search_of(analysis)
-    if search is None or analysis not in LOWER or not search.applies(mechanism):
+    if analysis != EXACT_LOWER or binary_inputs(mechanism) is None:
         return None
     return _STATEMENTS[analysis]

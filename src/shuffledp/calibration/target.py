@@ -81,8 +81,8 @@ class Target:
         return made.log_upper_coarse(self.epsilon, log_target=self.log_delta)
 
     def round_of(self, one: Shuffled) -> Round:
-        """One round; without label stealing, by what an account's reader recomputes quickly."""
-        return one.as_round(sharper=self.sharper, recomputable=not self.sharper)
+        """One round, with label stealing or without it."""
+        return one.as_round(sharper=self.sharper)
 
     def _together(self, one: Shuffled, rounds: int) -> Composed:
         return compose([self.round_of(one)], rounds=rounds)

@@ -10,8 +10,8 @@ from typing import Any
 
 from shuffledp.ball.alone import log_delta_alone
 from shuffledp.ball.api import log_delta
+from shuffledp.ball.binary import EXACT, EXACT_LOWER, holds_for_all, log_delta_others
 from shuffledp.ball.pairs import ordered_pairs, without_limit
-from shuffledp.ball.searches import LOWER, Search, search_of
 from shuffledp.ball.statements import ALONE, GENERIC
 from shuffledp.ball.triples import log_delta_stealing
 from shuffledp.certificate.apart import apart
@@ -220,7 +220,7 @@ def _calls(certificate: Certificate, claim: AnyClaim) -> Iterable[dict[str, Any]
             "free": _free_numbers(witness),
         }
         return
-    if search_of(witness.analysis) is not None:
+    if witness.analysis in {EXACT, EXACT_LOWER}:
         yield {
             "mechanism": parameters,
             "analysis": witness.analysis,
@@ -305,9 +305,8 @@ def _one(
     bracket, width = (-math.inf, 0.0), math.inf
     if call["analysis"] in {STEALING, ALONE}:
         return _stolen(call, n, epsilon, target)
-    search = search_of(call["analysis"])
-    if search is not None:
-        return _searched(search, call, n, epsilon, target)
+    if call["analysis"] in {EXACT, EXACT_LOWER}:
+        return _searched(call, n, epsilon, target)
     asked: dict[str, Any] = {"n": n, **call}
     # An honest claim is about what there is: it saves looking for where to cut.
     guess = target[0] if math.isfinite(target[0]) else None
@@ -361,18 +360,18 @@ def _bound_of(
 
 
 def _searched(
-    search: Search, call: dict[str, Any], n: int, epsilon: float, target: tuple[float, float]
+    call: dict[str, Any], n: int, epsilon: float, target: tuple[float, float]
 ) -> tuple[Verdict, tuple[float, float], float]:
-    """All data sets, or the one that is named."""
+    """One-bit reports: all data sets, or the one that is named."""
     mechanism = call["mechanism"]
-    if call["analysis"] == search.upper:
-        holds, seen = search.holds(mechanism, n=n, epsilon=epsilon, log_claimed=target[0])
+    if call["analysis"] == EXACT:
+        holds, seen = holds_for_all(mechanism, n=n, epsilon=epsilon, log_claimed=target[0])
         # Where it fails a data set was seen whose delta is not below that.
         wrong = not holds and seen > target[1]
         verdict: Verdict = "holds" if holds else "does not hold" if wrong else "undecided"
         return verdict, (seen, seen), 0.0
     data = {key: call[key] for key in ("x0", "x1", "others")}
-    bracket = search.bracket(mechanism, **data, n=n, epsilon=epsilon)
+    bracket = log_delta_others(mechanism, **data, n=n, epsilon=epsilon)
     if bracket[0] >= target[1]:
         return "holds", bracket, 0.0
     return "does not hold" if bracket[1] < target[0] else "undecided", bracket, 0.0
@@ -385,7 +384,7 @@ def _how(
     if call["analysis"] in {STEALING, ALONE}:
         far = apart("the bound is", bracket[1], target[0])
         return f"{call['analysis']}, its free numbers as given: {far}"
-    if search_of(call["analysis"]) is not None and call["analysis"] not in LOWER:
+    if call["analysis"] == EXACT:
         far = apart("the bound is", bracket[1], target[0])
         return f"{call['analysis']}, all data sets: {far}"
     if "others" in call:

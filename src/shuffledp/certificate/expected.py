@@ -16,9 +16,9 @@ from typing import Any, NamedTuple
 
 from shuffledp._check import exact
 from shuffledp.ball.assumptions import allowed_assumptions
+from shuffledp.ball.binary import EXACT_LOWER, written_fault
 from shuffledp.ball.messages import is_protocol
 from shuffledp.ball.pairs import are_neighbours, has_one_pair, has_parts, ordered_pairs
-from shuffledp.ball.searches import LOWER, search_of
 from shuffledp.ball.statements import (
     ALONE,
     GENERIC,
@@ -293,7 +293,7 @@ def _statement(certificate: Certificate, claim: AnyClaim, witness: Witness) -> S
     if claim.end == "upper":
         last = "" if not composed else "basic" if basic else "composition"
         return upper_statement(parameters, witness.analysis, last=last)
-    if witness.analysis in LOWER:
+    if witness.analysis == EXACT_LOWER:
         return None if composed else named_statement(parameters, witness.analysis)
     if witness.analysis != "dataset":
         return None
@@ -350,12 +350,11 @@ def _dataset_fault(parameters: Mapping[str, Any], witness: Witness) -> str:
 
 def _others_fault(parameters: Mapping[str, Any], witness: Witness) -> str:
     """Whether the others of a data set that is named are given, and as they are written."""
-    if (witness.others is None) == (witness.analysis in LOWER):
+    if (witness.others is None) == (witness.analysis == EXACT_LOWER):
         return "witness.others: wanted who holds what, of a data set that is named alone"
-    search = search_of(witness.analysis)
-    if witness.others is None or search is None:
+    if witness.others is None:
         return ""
-    return search.fault(parameters, witness.x0, witness.x1, witness.others)
+    return written_fault(parameters, witness.x0, witness.x1, witness.others)
 
 
 def _free_fault(parameters: Mapping[str, Any], witness: Witness) -> str:
@@ -408,7 +407,7 @@ def _alone_fault(witness: Witness) -> str:
 def _one_round_shape(parameters: Mapping[str, Any], witness: Witness) -> dict[str, Any]:
     """Keys that a witness does not choose freely, and what they have to be."""
     wanted: dict[str, Any] = dict.fromkeys(("x0", "x1", "x2", "pairs", "member"))
-    if witness.analysis in LOWER:
+    if witness.analysis == EXACT_LOWER:
         return {"x2": None, "pairs": None, "member": None, "swap": False}
     if witness.analysis != "dataset":
         settled = {"blanket": _pairs, "label-stealing": _stealing_pairs, ALONE: _stealing_pairs}

@@ -123,8 +123,6 @@ class Witness(Strict):
     analysis: Literal[
         "binary-exact",
         "binary-exact-lower",
-        "exhaustive",
-        "exhaustive-lower",
         "label-stealing",
         "lone-jump",
         "blanket",

@@ -52,9 +52,9 @@ def after_rounds(one: Shuffled, *, rounds: int, quantity: Quantity, value: float
     # What a certificate's reader recomputes value by value.
     if _quick_to_read(one):
         with contextlib.suppress(NotCertified):
-            return _composed(one.as_round(recomputable=True), rounds, quantity, value)
+            return _composed(one.as_round(), rounds, quantity, value)
     try:
-        part = one.as_round(sharper=False, recomputable=True)
+        part = one.as_round(sharper=False)
     except NotCertified:
         return _basic(one, rounds, quantity, value)
     return _composed(part, rounds, quantity, value)

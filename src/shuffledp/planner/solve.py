@@ -158,7 +158,7 @@ def certified_epsilon(source: Source, n: int, target: Target) -> float:
     one = shuffle(source, n=n, rtol=rtol, trust=target.trust)
     if target.rounds > 1:
         log_target = math.log(target.delta)
-        part = one.as_round(sharper=False, recomputable=True)
+        part = one.as_round(sharper=False)
         part = on_lattice(part, log_target=log_target, rounds=target.rounds, lower=False)
         upper = compose([(part, target.rounds)]).epsilon(delta=target.delta).upper
     else:

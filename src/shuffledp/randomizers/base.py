@@ -19,7 +19,6 @@ from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.bits import Bits
 from shuffledp.randomizers.chords import IntervalDensity
 from shuffledp.randomizers.concentrated import pure_rho
-from shuffledp.randomizers.inputs import Inputs
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate
@@ -151,13 +150,6 @@ class Randomizer(Mechanism):
 
     def bits(self) -> Bits | None:
         """The odds of its one-bit reports; None for other reports, or other neighbours."""
-        return None
-
-    def inputs(self) -> Inputs | None:
-        """All of them, for a search over all data sets; None where they are not finitely many.
-
-        ``law`` of all of them has to be the reports' own, not one that only dominates it.
-        """
         return None
 
     def parts(self) -> Parts | None:

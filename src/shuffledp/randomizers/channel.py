@@ -22,7 +22,6 @@ from shuffledp.randomizers.bits import Bits, row_bits
 from shuffledp.randomizers.chances import choice
 from shuffledp.randomizers.discrete import all_triples
 from shuffledp.randomizers.frequency import counted, histogram
-from shuffledp.randomizers.inputs import Inputs
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports, whole_values
 from shuffledp.randomness import Choice, RandomSource
@@ -190,10 +189,6 @@ class Channel(Randomizer):
     def worst_triples(self) -> WorstTriples | None:
         """Every ordered pair with every input, for up to 12 inputs."""
         return all_triples(len(self.matrix))
-
-    def inputs(self) -> Inputs | None:
-        """All of them."""
-        return Inputs(self.items)
 
     def bits(self) -> Bits | None:
         """Where two outputs are possible: the rows with the least and the largest odds."""

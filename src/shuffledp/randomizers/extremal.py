@@ -17,7 +17,6 @@ from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, Worst
 from shuffledp.randomizers.bits import Bits, response_bits
 from shuffledp.randomizers.discrete import all_triples, distinct
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, histogram
-from shuffledp.randomizers.inputs import Inputs
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.levels import coin, grown
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
@@ -137,10 +136,6 @@ class Extremal(FrequencyRandomizer):
     def _common(self) -> np.ndarray:
         matrix = self.matrix.astype(np.int64)
         return matrix @ matrix.T
-
-    def inputs(self) -> Inputs | None:
-        """All of them."""
-        return Inputs(self.items)
 
     # ----------------------------------------------------------------------------- running it
 

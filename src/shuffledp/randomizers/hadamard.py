@@ -16,7 +16,6 @@ from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.discrete import distinct
 from shuffledp.randomizers.frequency import ItemRandomizer, counted, histogram, usable_gap
-from shuffledp.randomizers.inputs import Inputs
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
 from shuffledp.randomness import RandomSource
@@ -230,10 +229,6 @@ class HadamardResponse(ItemRandomizer):
         """x2 = x0, x1, in other blocks, in the same block, rows independent of theirs or not."""
         others = {0, 1, 2, 3, self.blocks, self.blocks + 1, 2 * self.blocks}
         return tuple((0, 1, x2) for x2 in sorted(others) if x2 < self.domain)
-
-    def inputs(self) -> Inputs | None:
-        """All of them."""
-        return Inputs(self.items)
 
     # ----------------------------------------------------------------------------- running it
 

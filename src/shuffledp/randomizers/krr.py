@@ -15,7 +15,6 @@ from shuffledp.randomizers.bits import Bits, response_bits
 from shuffledp.randomizers.chances import exponential, quotient, word_up
 from shuffledp.randomizers.discrete import alike_triples, distinct, third_inputs
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, occurrences
-from shuffledp.randomizers.inputs import Inputs
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.values import blocks, smallest_type, whole_reports
 from shuffledp.randomness import RandomSource
@@ -44,10 +43,6 @@ class _Response(FrequencyRandomizer):
     def message_bits(self) -> float:
         """log2(k)."""
         return math.log2(self.items)
-
-    def inputs(self) -> Inputs | None:
-        """All of them; renaming outputs like inputs changes nothing."""
-        return Inputs(self.items, exchangeable=True)
 
     def _sample(self, values: np.ndarray, source: RandomSource) -> Reports:
         return respond(values, self.items, self.eps0, source)

@@ -16,7 +16,6 @@ from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, Worst
 from shuffledp.randomizers.chances import digits_up, exponential, quotient, times
 from shuffledp.randomizers.discrete import alike_triples, distinct, third_inputs
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, occurrences
-from shuffledp.randomizers.inputs import Inputs
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.randomizers.values import blocks, refuse_rows, row_reports, smallest_type
 from shuffledp.randomness import RandomSource
@@ -82,10 +81,6 @@ class SubsetSelection(FrequencyRandomizer):
             return math.fsum(math.log2((self.d - i) / (small - i)) for i in range(small))
         logs = math.lgamma(self.d + 1) - math.lgamma(small + 1)
         return (logs - math.lgamma(self.d - small + 1)) / math.log(2.0)
-
-    def inputs(self) -> Inputs | None:
-        """All of them; renaming items in subsets like inputs changes nothing."""
-        return Inputs(self.items, exchangeable=True)
 
     # ------------------------------------------------------------------------------- the law
 

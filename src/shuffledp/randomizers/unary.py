@@ -16,7 +16,6 @@ from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, Worst
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.discrete import alike_triples, independent_hits, third_inputs
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support
-from shuffledp.randomizers.inputs import Inputs
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomizers.values import blocks, packed_reports
 from shuffledp.randomness import RandomSource
@@ -38,10 +37,6 @@ class _Unary(FrequencyRandomizer):
     def message_bits(self) -> float:
         """d."""
         return float(self.d)
-
-    def inputs(self) -> Inputs | None:
-        """All of them; moving bits like inputs changes nothing."""
-        return Inputs(self.items, exchangeable=True)
 
     @abstractmethod
     def _flip(self) -> Decimal:

