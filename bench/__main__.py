@@ -12,12 +12,11 @@ def main() -> None:
         "what",
         nargs="?",
         default="measure",
-        choices=("measure", "figures", "tables", "baselines", "throughput", "views", "cost"),
+        choices=("measure", "figures", "tables", "throughput", "views"),
         help="measure (default): print the benchmark; figures: write the pictures and the tables "
         "of README.md and docs/; tables: README.md's and docs/mechanisms.md alone; "
-        "baselines: the papers' own algorithms against ours (minutes); "
-        "throughput: reports a second; views: sums, crowds, shufflers, batches; cost: of the "
-        "sharper upper end (these are also part of measure)",
+        "throughput: reports a second; views: sums, crowds, shufflers, batches (these two are "
+        "also part of measure)",
     )
     parser.add_argument("--full", action="store_true", help="many more runs, up to 20 minutes")
     parser.add_argument("--out", type=Path, help="also write the report to this file")
@@ -36,26 +35,20 @@ def main() -> None:
         for path in documents.write():
             print(path)
         return
-    if given.what == "baselines":
-        from bench import baselines
-
-        text = baselines.report()
-    elif given.what == "views":
+    if given.what == "views":
         from bench import views
 
         text = views.report(limit=120.0, budget=600.0)
-    elif given.what == "cost":
-        from bench.report import cost_report
-
-        text = cost_report(rounds=9, limit=30.0, budget=1100.0 if given.full else 120.0)
     else:
-        from bench import throughput, views
-        from bench.report import report
+        from bench import engine, throughput, views
 
         text = throughput.report()
         if given.what == "measure":
             others = views.report(limit=30.0, budget=1100.0 if given.full else 120.0)
-            text = report(full=given.full) + "\n\n" + others + "\n\n" + text
+            answers = engine.report(
+                rounds=9 if given.full else 3, limit=30.0, budget=1100.0 if given.full else 200.0
+            )
+            text = answers + "\n\n" + others + "\n\n" + text
     print(text)
     if given.out is not None:
         given.out.write_text(text + "\n", encoding="utf-8")

@@ -8,22 +8,11 @@ EPS0 = 4.0
 DELTA = 1e-6  # of every table at a fixed n
 DOMAIN = 100
 FFT_LENGTH = 1 << 18
-COUNTS = (10**3, 10**4, 10**6, 10**8, 10**10, 10**12)
-SMALL, LARGE = 10**4, 10**12
 
 # Seven lines of three points, any two with one in common.
 FANO = tuple(tuple(int((y - x) % 7 in {0, 1, 3}) for y in range(7)) for x in range(7))
 
-# Targets, in complex FFTs of length 2^18 and as time(n = 1e12)/time(n = 1e4).
-FINITE_TARGET, CONTINUOUS_TARGET, GROWTH_TARGET = 20.0, 100.0, 2.0
-# What stands for all where a measurement is expensive and not all are asked for.
-SAMPLE = ("k-rr", "laplace", "gaussian")
 CONTINUOUS = ("laplace", "laplace (0/1)", "gaussian")
-# Rounds of one mechanism, and the target in FFTs of the same run.
-ROUNDS, ROUNDS_TARGET = 1000, 3000
-COMPOSED = ("k-rr", "oue", "binary-rr")
-# What the default upper end may cost, in times of the blanket's alone.
-SHARPER_TARGETS = (3.0, 5.0)
 
 
 def mechanisms() -> dict[str, sd.Randomizer]:

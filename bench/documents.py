@@ -16,7 +16,7 @@ from pathlib import Path
 
 import shuffledp as sd
 from bench import cases
-from bench.report import table
+from bench.engine import table
 from shuffledp.mechanism import parameters_of
 from shuffledp.randomizers import randomizer_class
 

@@ -17,7 +17,7 @@ import numpy as np
 
 import shuffledp as sd
 from bench import cases
-from bench.report import table
+from bench.engine import table
 from bench.timing import SLOW
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource, Words
 
