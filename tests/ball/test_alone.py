@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
-from shuffledp.ball._flint import arb, ctx
+from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.ball.alone import (
     _Free,
     _Laws,

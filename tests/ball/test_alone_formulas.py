@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import norm
 
 import shuffledp as sd
-from shuffledp.ball._flint import arb, ctx
+from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.ball.alone import _covered, _Free, _Laws, _laws, _log_bound, _split
 from shuffledp.ball.spans import Triple, noise_on
 from stealing.one_jump import Formula, toy

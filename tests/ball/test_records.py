@@ -31,7 +31,7 @@ TREES = {path: ast.parse(path.read_text("utf-8")) for path in FILES}
 NAMES = {*sd.randomizer_names(), *protocol_names(), "generic"} - UNKNOWN
 # What a definition may rest on: types, and what several definitions have in common.
 BELOW = {
-    *("_flint", "bits", "caps", "densities", "levels", "outputs", "power", "ranges", "record"),
+    *("bits", "caps", "densities", "levels", "outputs", "power", "ranges", "record"),
     "theorems",
 }
 # An aggregator's own noise is of a kind, not a mechanism; a tree's levels have one of these.

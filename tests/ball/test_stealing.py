@@ -6,8 +6,8 @@ import random
 import pytest
 
 import shuffledp as sd
+from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.ball import stealing, triples
-from shuffledp.ball._flint import arb, ctx
 from shuffledp.ball.triples import log_delta_stealing
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.stealing import any_local, cases_of

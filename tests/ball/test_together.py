@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from shuffledp.ball._flint import arb, ctx
+from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.ball.along import StealingAlong
 from shuffledp.ball.laws import finite_law
 from shuffledp.ball.spans import COARSE, cells_at, cells_of, end_points, noise_on, spans_of

@@ -12,8 +12,8 @@ from fractions import Fraction
 import pytest
 
 from frontend.edits import resigned
+from shuffledp.arithmetic.balls import arb
 from shuffledp.ball import pairs, parts
-from shuffledp.ball._flint import arb
 from shuffledp.ball.api import log_delta
 from shuffledp.ball.enumeration import positive_part_by_enumeration
 from shuffledp.certificate import issue, read, to_json

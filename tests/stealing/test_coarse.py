@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shuffledp as sd
+from shuffledp.arithmetic.balls import float_above
 from shuffledp.ball import moments
-from shuffledp.ball._flint import float_above
 from shuffledp.stealing import Contour, cases_of, coarse
 from shuffledp.stealing.bound import Gains, log_bound
 from shuffledp.stealing.measures import Measure

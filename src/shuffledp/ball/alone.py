@@ -18,9 +18,9 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from shuffledp.arithmetic.balls import arb, ctx, float_above
 from shuffledp.errors import NotCertified, ParameterError
 
-from ._flint import arb, ctx, float_above
 from .moments import Few, Spread
 from .outputs import rational_ball
 from .registry import seen

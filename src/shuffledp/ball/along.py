@@ -6,9 +6,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.errors import ParameterError
 
-from ._flint import arb, ctx
 from .labels import others_of
 from .noise_triples import measures_of
 from .spans import (

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from shuffledp.arithmetic.balls import arb, ctx, float_above, float_below
 from shuffledp.errors import NotCertified, ParameterError
 
-from ._flint import arb, ctx, float_above, float_below
 from .continuous import ContinuousPair, continuous_terms
 from .densities import Noise, check_inputs, local_delta
 from .divergence import log_divergence, log_divergence_by_panels

@@ -18,9 +18,9 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+from shuffledp.arithmetic.balls import arb, ctx, float_above, float_below
 from shuffledp.errors import NotCertified, ParameterError
 
-from ._flint import arb, ctx, float_above, float_below
 from .bits import Bit, Bits
 from .outputs import Parameters
 from .registry import seen

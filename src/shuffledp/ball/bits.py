@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from ._flint import arb
+from shuffledp.arithmetic.balls import arb
+
 from .outputs import Parameters, positive
 
 __all__ = ["Bit", "Bits", "Coordinate", "Matrix", "bits_between"]

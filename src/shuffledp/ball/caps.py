@@ -18,9 +18,9 @@ from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
+from shuffledp.arithmetic.balls import acb, arb, ctx
 from shuffledp.errors import NotCertified
 
-from ._flint import acb, arb, ctx
 from .outputs import rational_ball
 
 __all__ = ["orthogonal_overlap"]

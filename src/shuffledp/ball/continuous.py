@@ -16,9 +16,9 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
+from shuffledp.arithmetic.balls import acb, arb
 from shuffledp.errors import NotCertified
 
-from ._flint import acb, arb
 from .densities import Noise, Piece, pieces
 from .gains import ByParts, Far, GainLaw, Run, Sums
 from .layers import Layer, layers_below

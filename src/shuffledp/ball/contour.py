@@ -20,9 +20,9 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from shuffledp.arithmetic.balls import acb, arb, float_above, float_below
 from shuffledp.errors import NotCertified
 
-from ._flint import acb, arb, float_above, float_below
 from .powers import Powers
 
 __all__ = ["PrecisionError", "positive_part_by_contour"]

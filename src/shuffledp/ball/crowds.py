@@ -17,9 +17,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from shuffledp.arithmetic.balls import arb, ctx, float_above
 from shuffledp.errors import NotCertified, ParameterError
 
-from ._flint import arb, ctx, float_above
 from .divergence import log_divergence
 from .gains import blanket_gains
 from .groups import Kind, Side, kinds_of, sides_of

@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Protocol
 
+from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import ParameterError
 
-from ._flint import arb
 from .outputs import positive
 
 __all__ = [

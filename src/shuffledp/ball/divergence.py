@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable
 
+from shuffledp.arithmetic.balls import arb, ctx, float_above, float_below
 from shuffledp.errors import NotCertified
 
-from ._flint import arb, ctx, float_above, float_below
 from .contour import PrecisionError, positive_part_by_contour
 from .enumeration import compositions, positive_part_by_enumeration
 from .gains import GainLaw

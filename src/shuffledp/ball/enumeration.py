@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import comb
 
-from ._flint import arb
+from shuffledp.arithmetic.balls import arb
 
 __all__ = ["compositions", "positive_part_by_enumeration"]
 

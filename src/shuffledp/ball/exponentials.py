@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from ._flint import acb, acb_mat, arb, ctx
+from shuffledp.arithmetic.balls import acb, acb_mat, arb, ctx
 
 __all__ = ["Balls", "Transform", "squared_moduli"]
 

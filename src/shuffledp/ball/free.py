@@ -6,9 +6,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import ParameterError
-
-from ._flint import arb
 
 __all__ = ["Numbers", "ceiling", "share", "weights"]
 

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NamedTuple, Protocol
 
-from ._flint import arb
+from shuffledp.arithmetic.balls import arb
+
 from .layers import Layer
 from .outputs import OutputClass, rational_ball
 

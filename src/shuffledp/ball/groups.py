@@ -11,7 +11,8 @@ import itertools
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from ._flint import arb
+from shuffledp.arithmetic.balls import arb
+
 from .binary import binary_inputs, bit_of, bits_of
 from .bits import Matrix
 from .outputs import Parameters, positive

@@ -8,7 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from ._flint import arb
+from shuffledp.arithmetic.balls import arb
+
 from .outputs import Law, Parameters, check_inputs, hit_or_miss, positive, whole
 from .ranges import DOMAIN, EPS0, integer, real
 from .record import Range, Record, Step

@@ -14,9 +14,9 @@ from collections.abc import Sequence
 from functools import lru_cache
 from typing import Any
 
+from shuffledp.arithmetic.balls import arb, nmod_mat, nmod_poly
 from shuffledp.errors import ParameterError
 
-from ._flint import arb, nmod_mat, nmod_poly
 from .outputs import Law, Parameters, check_inputs, hit_or_miss, positive, whole
 from .ranges import DOMAIN, EPS0
 from .record import Others, Record, Step

@@ -13,9 +13,9 @@ from collections.abc import Iterator
 from fractions import Fraction
 from typing import Any
 
+from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import NotCertified, ParameterError
 
-from ._flint import arb
 from .outputs import Law, OutputClass, Parameters, positive, rational_ball, whole
 from .ranges import DOMAIN, EPS0
 from .record import Masses, Others, Pair, Record, Step

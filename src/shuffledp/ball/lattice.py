@@ -12,9 +12,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
+from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import NotCertified, ParameterError
 
-from ._flint import arb
 from .levels import place
 from .outputs import Law, OutputClass, Parameters, positive, rational_ball, whole
 from .ranges import EPS0, FLAG, INTERVAL, PART, integer

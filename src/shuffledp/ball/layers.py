@@ -16,7 +16,7 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from ._flint import arb
+from shuffledp.arithmetic.balls import arb
 
 __all__ = ["Layer", "layers_below", "missing", "missing_in_floats"]
 

@@ -12,9 +12,9 @@ from collections.abc import Iterable
 from fractions import Fraction
 from typing import Any
 
+from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import ParameterError
 
-from ._flint import arb
 from .outputs import Law, OutputClass, Parameters, rational_ball
 
 __all__ = ["Favours", "flags", "place", "two_levels"]

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from shuffledp.arithmetic.balls import arb, fmpq
 from shuffledp.errors import ParameterError
 
-from ._flint import arb, fmpq
 from .bits import Bit, Bits, Matrix, bits_between
 from .levels import flags, two_levels
 from .outputs import Law, OutputClass, Parameters, check_inputs, positive, rational_ball

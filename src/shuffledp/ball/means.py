@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
+from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import NotCertified
 
-from ._flint import arb
 from .bits import Bits, bits_between
 from .levels import Favours, flags, place, two_levels
 from .outputs import Law, Parameters, positive, rational_ball

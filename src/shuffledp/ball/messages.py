@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
+from shuffledp.arithmetic.balls import arb, fmpq
 from shuffledp.errors import ParameterError
 
-from ._flint import arb, fmpq
 from .outputs import Law, OutputClass, Parameters, whole
 from .protocols import ONE_BIT, chance
 from .registry import record_of, seen

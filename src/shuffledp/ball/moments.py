@@ -15,7 +15,8 @@ import bisect
 import math
 from collections.abc import Iterator
 
-from ._flint import acb, arb, float_above, float_below
+from shuffledp.arithmetic.balls import acb, arb, float_above, float_below
+
 from .stealing import Tilted, log_power, squares_of
 
 __all__ = ["Few", "Spread"]

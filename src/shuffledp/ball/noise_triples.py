@@ -8,9 +8,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 
+from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import NotCertified, ParameterError
 
-from ._flint import arb
 from .free import Numbers, ceiling, share
 from .laws import finite_law
 from .outputs import OutputClass, Parameters, largest

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import ParameterError
 
-from ._flint import arb
 from .densities import Line, Noise, finite_real
 from .outputs import Parameters, positive
 from .power import PowerNoise

@@ -12,9 +12,8 @@ from fractions import Fraction
 from itertools import product
 from typing import Any
 
+from shuffledp.arithmetic.balls import arb, fmpq
 from shuffledp.errors import ParameterError
-
-from ._flint import arb, fmpq
 
 __all__ = [
     "Law",

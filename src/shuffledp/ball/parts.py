@@ -13,9 +13,9 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import NotCertified, ParameterError
 
-from ._flint import arb
 from .outputs import Law, OutputClass, Parameters, check_inputs, rational_ball
 from .ranges import DOMAIN, EPS0, SHARE, integer
 from .record import LawOf, Masses, Options, Parts, Record

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from shuffledp.arithmetic.balls import acb, arb
 from shuffledp.errors import NotCertified
 
-from ._flint import acb, arb
 from .densities import check_inputs
 
 __all__ = ["PowerNoise", "local_power_delta"]

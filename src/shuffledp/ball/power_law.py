@@ -12,9 +12,9 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from shuffledp.arithmetic.balls import acb, arb, ctx, float_below
 from shuffledp.errors import NotCertified
 
-from ._flint import acb, arb, ctx, float_below
 from .densities import check_inputs
 from .gains import ByParts, Far, GainLaw, Run, Sums
 from .power import PowerNoise

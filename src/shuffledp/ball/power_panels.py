@@ -12,7 +12,8 @@ import math
 from dataclasses import dataclass
 from functools import lru_cache
 
-from ._flint import acb, arb, ctx
+from shuffledp.arithmetic.balls import acb, arb, ctx
+
 from .power import PowerNoise
 from .quadrature import Band, PanelError, bounds_of_exponential
 

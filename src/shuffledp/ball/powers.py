@@ -13,7 +13,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Protocol
 
-from ._flint import acb, arb, ctx
+from shuffledp.arithmetic.balls import acb, arb, ctx
+
 from .gains import GainLaw
 from .transform import Tilted, moment
 

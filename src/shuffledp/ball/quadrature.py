@@ -26,9 +26,9 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Any
 
+from shuffledp.arithmetic.balls import acb, arb, ctx
 from shuffledp.errors import NotCertified
 
-from ._flint import acb, arb, ctx
 from .densities import Noise, Piece
 
 __all__ = [

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
-from ._flint import arb
+from shuffledp.arithmetic.balls import arb
+
 from .bits import Bits, Coordinate, Matrix
 from .densities import Noise
 from .outputs import Law, Parameters

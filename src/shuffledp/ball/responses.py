@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
+from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import ParameterError
 
-from ._flint import arb
 from .bits import Bits, Matrix, bits_between
 from .outputs import Law, Parameters, check_inputs, hit_or_miss, positive, rational_ball, whole
 from .ranges import DOMAIN, EPS0, set_of

@@ -13,9 +13,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from shuffledp.arithmetic.balls import arb, arb_poly, ctx, float_above, float_below
 from shuffledp.errors import NotCertified
-
-from ._flint import arb, arb_poly, ctx, float_above, float_below
 
 __all__ = [
     "LatticeLaw",

@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
 
+from shuffledp.arithmetic.balls import arb, fmpq, fmpq_mat
 from shuffledp.errors import NotCertified, ParameterError
 
-from ._flint import arb, fmpq, fmpq_mat
 from .levels import Favours, flags, two_levels
 from .outputs import Law, OutputClass, Parameters, positive, rational_ball, whole
 from .ranges import DOMAIN, EPS0, FLAG, integer, set_of

@@ -15,9 +15,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from shuffledp.arithmetic.balls import arb, ctx, float_above, float_below
 from shuffledp.errors import NotCertified
 
-from ._flint import arb, ctx, float_above, float_below
 from .statements import Statement
 
 __all__ = ["Declared", "declared", "one_user"]

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple
 
+from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import NotCertified
 
-from ._flint import arb
 from .outputs import positive, rational_ball
 from .registry import seen
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from fractions import Fraction
 from typing import Any
 
+from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import ParameterError
 
-from ._flint import arb
 from .caps import orthogonal_overlap
 from .levels import Favours, flags, two_levels
 from .outputs import Law, Parameters, positive, rational_ball, whole

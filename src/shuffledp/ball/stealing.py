@@ -15,9 +15,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from shuffledp.arithmetic.balls import arb, float_above, float_below
 from shuffledp.errors import NotCertified, ParameterError
 
-from ._flint import arb, float_above, float_below
 from .exponentials import squared_moduli
 
 __all__ = [

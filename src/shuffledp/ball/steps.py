@@ -15,9 +15,9 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from shuffledp.arithmetic.balls import arb, arb_poly, ctx, float_above, float_below
 from shuffledp.errors import NotCertified, ParameterError
 
-from ._flint import arb, arb_poly, ctx, float_above, float_below
 from .groups import kinds_of, sides_of
 
 __all__ = ["MOST_OTHERS", "log_delta_steps"]

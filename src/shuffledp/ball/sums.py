@@ -25,9 +25,9 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from shuffledp.arithmetic.balls import arb, arb_poly, ctx, float_above, float_below
 from shuffledp.errors import NotCertified, ParameterError
 
-from ._flint import arb, arb_poly, ctx, float_above, float_below
 from .binary import bits_of
 from .bits import Coordinate
 from .outputs import Parameters, positive

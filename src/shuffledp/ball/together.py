@@ -12,7 +12,8 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ._flint import arb, arb_mat, float_above
+from shuffledp.arithmetic.balls import arb, arb_mat, float_above
+
 from .stealing import Atom, Line, Measures, Tilted, log_chernoff, log_power, number, step_for
 from .stealing import with_more as plus
 from .stealing import without as minus

@@ -10,7 +10,8 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from ._flint import acb, arb
+from shuffledp.arithmetic.balls import acb, arb
+
 from .exponentials import Balls, Transform
 from .gains import ByParts, GainLaw, Run
 from .layers import missing, missing_in_floats

@@ -10,9 +10,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 
+from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.errors import NotCertified, ParameterError
 
-from ._flint import arb, ctx
 from .free import Numbers, share, weights
 from .labels import others_of
 from .laws import finite_law

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ._flint import arb
+from shuffledp.arithmetic.balls import arb
+
 from .bits import Coordinate
 from .outputs import Law, Parameters, check_inputs, hit_or_miss, positive, whole
 from .ranges import DOMAIN, EPS0

@@ -10,9 +10,9 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.errors import NotCertified
 
-from ._flint import arb, ctx
 from .outputs import Parameters, positive
 from .registry import seen
 from .statements import Statement

@@ -1,0 +1,1 @@
+"""Numbers that carry their own error: balls (Arb)."""

@@ -1,0 +1,143 @@
+"""Which nodes have to be summed, and a bound of all the others."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shuffledp.arithmetic.balls import acb, arb, disc, float_above
+from shuffledp.errors import NotCertified
+from shuffledp.kernel.contour import Contour, Kernel
+from shuffledp.kernel.draws import TiltedSum
+
+__all__ = ["BLOCK", "Nodes"]
+
+# Nodes that are summed or bounded together; measured: 8 and 32 are slower.
+BLOCK = 16
+# Blocks are split in so many, and this many are looked at together.
+_SPLIT, _ROW = 8, 64
+# A block at t may leave out this share of the tolerance, times (1 + t/alpha)^-0.7: all blocks
+# together leave out about the tolerance.
+_SHARE, _FALL = 0.01, 0.7
+# Midpoints of blocks wider than this, in standard deviations of a draw, bound nothing.
+_WIDEST = 0.7
+# Blocks of one integral, in all: about ten seconds of work.
+_MOST_BLOCKS = 200_000
+
+
+class Nodes:
+    """Nodes t = step j >= 0: blocks that are summed (`starts`), and `left_out`.
+
+    `left_out` bounds |(step/pi) sum over all other nodes|, for both payoffs, divided by the scale
+    of the transform.
+    """
+
+    def __init__(self, kernel: Kernel, contour: Contour, sums: Sequence[TiltedSum]) -> None:
+        self.step = 2 * arb.pi() / arb(contour.period)
+        self._kernel, self._contour, self._sums = kernel, contour, sums
+        self._cap = arb(1)
+        for x in sums:
+            self._cap *= x.cap
+        self._enough = arb(contour.tolerance)
+        self.end = self._last()
+        self.left_out = self._cap * kernel.beyond(self.step * self.end, self.step)
+        self.starts = [0]
+        self._blocks = 0
+        rest = self._by_windows()
+        if rest < self.end:
+            self._by_midpoints(rest)
+
+    def values(self) -> list[acb]:
+        """The transform of the whole sum / scale, block after block, but for the drift."""
+        found = self._sums[0].values(self.step, self.starts, BLOCK)
+        for x in self._sums[1:]:
+            values = x.values(self.step, self.starts, BLOCK)
+            found = [a * b for a, b in zip(found, values, strict=True)]
+        # |transform| <= cap holds on the whole line, whatever rounding makes of a node.
+        return [x if x.is_finite() else disc(self._cap) for x in found]
+
+    def _last(self) -> int:
+        """The first multiple of BLOCK beyond which the smoothing leaves little."""
+        enough = self._enough / 8
+
+        def is_far(blocks: int) -> bool:
+            t = self.step * (blocks * BLOCK)
+            return bool(self._cap * self._kernel.beyond(t, self.step) <= enough)
+
+        high = 1
+        while not is_far(high):
+            high *= 2
+            if high > 1 << 60:
+                raise NotCertified("the smoothing of the contour ends at no node")
+        low = high // 2
+        while high - low > max(1, low // 64):
+            middle = (low + high) // 2
+            low, high = (low, middle) if is_far(middle) else (middle, high)
+        return high * BLOCK
+
+    def _negligible(self, first: int, size: int, bound: arb) -> bool:
+        """Leave out `size` nodes from `first` on, if their bound is small enough."""
+        t = self.step * first
+        left = bound * self._kernel.envelope(t) * (size * self.step / arb.pi())
+        share = _SHARE / (1.0 + float(t) / self._contour.alpha) ** _FALL
+        if not left <= self._enough * share:
+            return False
+        self.left_out += left
+        return True
+
+    def _spend(self, blocks: int) -> None:
+        """Count blocks that are looked at.
+
+        Raises
+        ------
+        NotCertified
+            If they are too many.
+        """
+        self._blocks += blocks
+        if self._blocks > _MOST_BLOCKS:
+            raise NotCertified(f"the contour has more than {_MOST_BLOCKS:,} blocks of nodes")
+
+    def _by_windows(self) -> int:
+        """Bound blocks of growing size by windows of gains; return where that no longer helps."""
+        place = size = BLOCK
+        dense = any(x.dense for x in self._sums)
+        while place < self.end:
+            low, high = self.step * place, self.step * (place + size)
+            self._spend(1)
+            bound = arb(1)
+            for x in self._sums:
+                bound *= x.bound_between(low, high)
+            if self._negligible(place, size, bound):
+                place += size
+                size *= 2
+            elif size > BLOCK:
+                size = max(BLOCK, size // 2 // BLOCK * BLOCK)
+            elif dense or bound < self._cap:
+                self.starts.append(place)
+                place += BLOCK
+            else:
+                break
+        return place
+
+    def _by_midpoints(self, first: int) -> None:
+        """Bound blocks by the transform at their midpoints; those that fail are split."""
+        size = BLOCK
+        widest = max(float_above(x.spread) for x in self._sums) * float(self.step)
+        while size < self.end and size * _SPLIT * widest < 2 * _WIDEST:
+            size *= _SPLIT
+        todo, count = range(first, self.end, size * _ROW), _ROW
+        while True:
+            self._spend(len(todo) * count)
+            bounds = self._sums[0].bounds_around(self.step, todo, size, count)
+            for x in self._sums[1:]:
+                more = x.bounds_around(self.step, todo, size, count)
+                bounds = [a * b for a, b in zip(bounds, more, strict=True)]
+            places = [start + k * size for start in todo for k in range(count)]
+            failed = [
+                place
+                for place, bound in zip(places, bounds, strict=True)
+                if place < self.end and not self._negligible(place, size, bound)
+            ]
+            if size == BLOCK:
+                self.starts += failed
+                return
+            todo, size, count = failed, size // _SPLIT, _SPLIT

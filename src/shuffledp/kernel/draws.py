@@ -1,0 +1,251 @@
+"""Independent draws from finite measures on gains, and their transforms along a vertical line.
+
+M(s) = E e^(sX) = sum of mass * e^(s gain), s = alpha + it. All bounds here are of the modulus of
+transforms tilted by e^(alpha x) and divided by what they are at t = 0, and are balls.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate
+from typing import Protocol
+
+from shuffledp.arithmetic.balls import acb, acb_mat, arb, disc, float_above, float_below, total
+
+__all__ = ["Draws", "Moments", "Summand", "TiltedSum"]
+
+Error = Callable[[arb, arb], arb]
+
+# A little less than pi, so that a window of this length over t is shorter than half a turn.
+_HALF_TURN = 3.14159
+
+
+class TiltedSum(Protocol):
+    """The transform of a sum of draws on Re s = alpha, divided by `scale`, the one at t = 0."""
+
+    log_scale: arb
+    cap: arb  # upper bound of |transform| / scale on the whole line
+    drift: arb  # values are multiplied by e^(-i t drift)
+    dense: bool  # whether midpoints of blocks of nodes are not worth looking at
+    spread: arb  # upper bound of the standard deviation of one draw
+
+    def values(self, step: arb, starts: Sequence[int], count: int) -> list[acb]:
+        """Enclose transform / scale * e^(-i t drift) at t = step (start + k), k < count."""
+        ...
+
+    def bound_between(self, low: arb, high: arb) -> arb:
+        """Upper bound of |transform| / scale on low <= |t| <= high."""
+        ...
+
+    def bounds_around(self, step: arb, starts: Sequence[int], size: int, count: int) -> list[arb]:
+        """Upper bounds of |transform| / scale: `count` blocks of `size` nodes from each start."""
+        ...
+
+
+class Summand(Protocol):
+    """What `expect` adds up: a number of independent draws, or a part of their joint measure."""
+
+    def log_moment(self, tilt: arb) -> arb:
+        """Upper bound of log E e^(tilt S)."""
+        ...
+
+    def mass_at_zero(self) -> arb:
+        """Lower bound of the mass at S = 0 exactly."""
+        ...
+
+    def tilted(self, alpha: arb) -> TiltedSum:
+        """Look at the transform on Re s = alpha."""
+        ...
+
+
+@dataclass(frozen=True)
+class Draws:
+    """`count` independent draws from a finite positive measure.
+
+    Attributes
+    ----------
+    masses, gains : balls; the masses need not add up to 1.
+    count : how many draws.
+    error : (b, t) -> bound of |true transform - that of the atoms| on Re s = b, |Im s| <= t, where
+        the atoms stand for another measure (a quadrature: Theorem Q3); it must not fall in t.
+    """
+
+    masses: Sequence[arb]
+    gains: Sequence[arb]
+    count: int
+    error: Error | None = None
+
+    def moment(self, tilt: arb) -> arb:
+        """Upper bound, or enclosure where there is no `error`, of E e^(tilt X) of one draw."""
+        found = total(m * (tilt * x).exp() for m, x in zip(self.masses, self.gains, strict=True))
+        return found + self.error(tilt, arb(0)) if self.error else found
+
+    def log_moment(self, tilt: arb) -> arb:
+        """Upper bound of log E e^(tilt S), S the sum of all draws."""
+        return self.count * self.moment(tilt).log()
+
+    def mass_at_zero(self) -> arb:
+        """Lower bound of the mass of the event that every draw is exactly 0."""
+        if self.error is not None:
+            return arb(0)
+        zero = total(m for m, x in zip(self.masses, self.gains, strict=True) if x.is_zero())
+        return zero**self.count
+
+    def tilted(self, alpha: arb) -> TiltedSum:
+        """Look at the transform on Re s = alpha."""
+        return _TiltedDraws(self, alpha)
+
+
+class Moments:
+    """A finite measure tilted by e^(alpha x) and divided by a mass; gains are centred."""
+
+    def __init__(
+        self, draws: Draws, alpha: arb, *, mass: arb | None = None, mean: arb | None = None
+    ) -> None:
+        both = list(zip(draws.masses, draws.gains, strict=True))
+        weights = [m * (alpha * x).exp() for m, x in both]
+        self.alpha, self.error = alpha, draws.error
+        self.mass = total(weights) if mass is None else mass
+        self.law = [w / self.mass for w in weights]
+        if mean is None:
+            mean = total(p * x for p, (_, x) in zip(self.law, both, strict=True)).mid()
+        self.mean = mean
+        self.gains = [x - mean for _, x in both]
+        self.moments = [p * x for p, x in zip(self.law, self.gains, strict=True)]
+        # E (X - z)^2 is at least the variance, for any z.
+        self.variance = total(p * x for p, x in zip(self.moments, self.gains, strict=True))
+
+    def off(self, t: arb) -> arb:
+        """Bound of |true transform - that of the atoms| / mass on |Im s| <= t."""
+        return self.error(self.alpha, t) / self.mass if self.error else arb(0)
+
+    def transforms(self, step: arb, starts: Sequence[arb], count: int) -> list[acb]:
+        """E e^(itX) at t = step (start + k), k < count, start by start; `error` is included."""
+        found = self._products(step, starts, count, [self.law])[0]
+        if self.error is None:
+            return found
+        reach = [self.off(step * (start + count)) for start in starts]
+        return [value + disc(reach[k // count]) for k, value in enumerate(found)]
+
+    def _products(
+        self, step: arb, starts: Sequence[arb], count: int, laws: list[list[arb]]
+    ) -> list[list[acb]]:
+        """Sum over atoms of law * e^(itX) for every law: products of two matrices."""
+        turns = [acb(0, step * x) for x in self.gains]
+        near = []
+        for turn in turns:
+            once, row = turn.exp(), [acb(1)]
+            for _ in range(count - 1):
+                row.append(row[-1] * once)
+            near.append(row)
+        far = [[(turn * start).exp() for turn in turns] for start in starts]
+        rows = acb_mat(near)
+        return [
+            (
+                acb_mat([[p * e for p, e in zip(law, row, strict=True)] for row in far]) * rows
+            ).entries()
+            for law in laws
+        ]
+
+    def squares_around(self, step: arb, starts: Sequence[int], size: int, count: int) -> list[arb]:
+        """Upper bounds of |E e^(itX)|^2: `count` blocks of `size` nodes from each start.
+
+        |phi|^2 = E cos(t(X - X')) has a second derivative of at most 2 Var: on |t - m| <= r it is
+        at most |phi(m)|^2 + r |(|phi|^2)'(m)| + r^2 Var.
+        """
+        radius = step * size / 2
+        middles = [arb(2 * start + size) / (2 * size) for start in starts]
+        bend = self.variance * radius * radius
+        values, slopes = self._products(step * size, middles, count, [self.law, self.moments])
+        found = []
+        for f, s in zip(values, slopes, strict=True):
+            square = f.real * f.real + f.imag * f.imag
+            slope = 2 * abs(f.real * s.imag - f.imag * s.real)
+            found.append((square + radius * slope + bend).nonnegative_part())
+        return found
+
+    @cached_property
+    def _sorted(self) -> tuple[list[float], list[float], list[arb], list[arb], list[arb]]:
+        """Floats below and above the sorted gains; running sums of p, pX and pX^2."""
+        order = sorted(range(len(self.gains)), key=lambda j: float(self.gains[j]))
+        lows = [float_below(self.gains[j]) for j in order]
+        # Balls of neighbours may overlap: the floats are made monotone outward.
+        lows = list(accumulate(reversed(lows), min))[::-1]
+        highs = list(accumulate((float_above(self.gains[j]) for j in order), max))
+        law = [self.law[j] for j in order]
+        first = [self.moments[j] for j in order]
+        second = [self.moments[j] * self.gains[j] for j in order]
+        sums = [list(accumulate(terms, initial=arb(0))) for terms in (law, first, second)]
+        return lows, highs, sums[0], sums[1], sums[2]
+
+    def modulus_between(self, low: arb, high: arb) -> arb:
+        """Upper bound of |E e^(itX)| on low <= |t| <= high, by windows (theory.md, Theorem 6.5).
+
+        Gains are cut into windows of length at most w <= pi/high. In each, with mass m, mean x/m
+        and variance q/m - (x/m)^2, the modulus is at most m sqrt(1 - c^2 low^2 Var),
+        c = sin(v)/v at v = low w/2.
+        """
+        lows, highs, mass, first, second = self._sorted
+        longest = _HALF_TURN / float_above(high)
+        windows, start, widest = [], 0, 0.0
+        while start < len(lows):
+            end = max(start + 1, bisect_right(highs, lows[start] + longest, start))
+            windows.append((start, end))
+            if end > start + 1:
+                widest = max(widest, highs[end - 1] - lows[start])
+            start = end
+        found, width = arb(0), arb(widest) * (1 + arb(2) ** -50)
+        if not width * high <= arb.pi():
+            return mass[-1] + self.off(high)
+        loss = (2 * (low * width / 2).sin() / width) if widest else arb(0)
+        loss = loss * loss
+        for start, end in windows:
+            m, x, q = (s[end] - s[start] for s in (mass, first, second))
+            if end > start + 1:
+                m = (m * m - loss * (m * q - x * x)).nonnegative_part().sqrt()
+            found += m
+        return found + self.off(high)
+
+
+class _TiltedDraws:
+    """`TiltedSum` of independent draws: the transform of one of them to the power `count`."""
+
+    def __init__(self, draws: Draws, alpha: arb) -> None:
+        self.one, self.count = Moments(draws, alpha), draws.count
+        self.log_scale = self.count * self.one.mass.log()
+        self.drift = self.count * self.one.mean
+        self.cap = (1 + self.one.off(arb(0))) ** self.count
+        self.dense = len(draws.masses) > DENSE or draws.error is not None
+        self.spread = self.one.variance.nonnegative_part().sqrt()
+
+    def values(self, step: arb, starts: Sequence[int], count: int) -> list[acb]:
+        ones = self.one.transforms(step, [arb(start) for start in starts], count)
+        return [power(one, self.count) for one in ones]
+
+    def bound_between(self, low: arb, high: arb) -> arb:
+        return self.cap.min(self.one.modulus_between(low, high) ** self.count)
+
+    def bounds_around(self, step: arb, starts: Sequence[int], size: int, count: int) -> list[arb]:
+        squares = self.one.squares_around(step, starts, size, count)
+        if self.one.error is None:
+            # An even power needs no root.
+            whole, half = divmod(self.count, 2)
+            powers = (x**whole * x.sqrt() if half else x**whole for x in squares)
+        else:
+            reach = [self.one.off(step * (start + size * count)) for start in starts]
+            powers = ((x.sqrt() + reach[k // count]) ** self.count for k, x in enumerate(squares))
+        return [self.cap.min(x) for x in powers]
+
+
+# Atoms from which on windows bound blocks of nodes faster than midpoints do; measured.
+DENSE = 40
+
+
+def power(value: acb, count: int) -> acb:
+    """value^count; powers of a ball around 0 by its modulus, whose products do not grow."""
+    if value.contains(0):
+        return disc(value.abs_upper() ** count)
+    return value**count

@@ -1,0 +1,90 @@
+"""E f(S - shift) of a sum of independent draws: one tilted trapezoidal sum, in balls.
+
+f(y) = y_+ (gap 0: one round) or (1 - e^-y)_+ (gap 1: several rounds). Nothing here is clever, and
+everything is certified: the numbers that decide how near the two ends are come from outside, in a
+`Contour`, and any of them is valid. Proofs: theory.md, sections 6.2 to 6.5 and 6.9;
+theory-composition.md, section 3; for quadratures Theorem Q3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from shuffledp.arithmetic.balls import acb, arb, total
+from shuffledp.errors import ParameterError
+from shuffledp.kernel.blocks import BLOCK, Nodes
+from shuffledp.kernel.contour import Contour, Kernel
+from shuffledp.kernel.draws import Summand
+
+__all__ = ["expect"]
+
+
+def expect(
+    draws: Sequence[Summand], contour: Contour, *, gap: int = 0, shift: arb | None = None
+) -> tuple[arb, arb]:
+    """Lower and upper end of E f(S - shift), S the sum of all draws.
+
+    The trapezoidal sum is, by Poisson's formula, E of the smoothed payoff plus aliases
+    e^(-k alpha L) E (smoothed payoff)(S - shift + kL), k != 0. Above, the aliases are >= 0 and need
+    no bound; below they are bounded at two other tilts.
+
+    Parameters
+    ----------
+    draws : independent summands.
+    contour : where to sum.
+    gap : 0 for f(y) = y_+, 1 for f(y) = (1 - e^-y)_+.
+    shift : taken off the sum; 0 by default.
+
+    Raises
+    ------
+    NotCertified
+        If the contour asks for more nodes than bounded work allows.
+    """
+    if gap not in {0, 1}:
+        raise ParameterError(f"gap = {gap!r}: wanted 0 or 1")
+    offset = arb(0) if shift is None else shift
+    kernel = Kernel(contour, gap)
+    sums = [summand.tilted(kernel.alpha) for summand in draws]
+    log_scale = total(x.log_scale for x in sums) - kernel.alpha * offset
+    nodes = Nodes(kernel, contour, sums)
+    above, smoothing = _trapezoidal(kernel, nodes, total(x.drift for x in sums) - offset)
+    scale = log_scale.exp()
+    upper = scale * (above + nodes.left_out)
+    if gap == 0 and offset.is_zero():
+        # The smoothed payoff at 0 is h/sqrt(2 pi), where y_+ is 0.
+        mass = arb(1)
+        for summand in draws:
+            mass *= summand.mass_at_zero()
+        upper -= mass * kernel.h / (2 * arb.pi()).sqrt()
+    aliases = total(
+        _aliases(kernel, contour, draws, arb(tilt), offset)
+        for tilt in (contour.below, contour.above)
+    )
+    lower = scale * (above - smoothing - nodes.left_out) - aliases
+    return lower.lower(), upper.upper()
+
+
+def _trapezoidal(kernel: Kernel, nodes: Nodes, drift: arb) -> tuple[arb, arb]:
+    """Sum over the nodes for the payoff above, and what the one below has less."""
+    above, less = arb(0), arb(0)
+    places = (first + k for first in nodes.starts for k in range(BLOCK))
+    for j, value in zip(places, nodes.values(), strict=True):
+        t = nodes.step * j
+        s = acb(kernel.alpha, t)
+        kappa = s * (s + kernel.gap)
+        weighted = value * (kernel.h2 * kappa / 2 + acb(0, t * drift)).exp()
+        if j == 0:
+            weighted /= 2  # nodes j and -j are conjugates: all others count twice
+        above += (weighted / kappa).real
+        less += weighted.real
+    share = nodes.step / arb.pi()
+    return above * share, less * share * kernel.bend
+
+
+def _aliases(
+    kernel: Kernel, contour: Contour, draws: Sequence[Summand], tilt: arb, shift: arb
+) -> arb:
+    """Bound of all aliases on one side, by f(y) <= C(b) e^(b y) at a tilt b."""
+    log_moment = total(summand.log_moment(tilt) for summand in draws) - tilt * shift
+    ratio = (-abs(tilt - kernel.alpha) * arb(contour.period)).exp()
+    return log_moment.exp() * kernel.peak(tilt) * ratio / (1 - ratio)

@@ -1,0 +1,95 @@
+"""Layers: the part of a sum's measure in which at least one draw is among the rare large gains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from shuffledp.arithmetic.balls import acb, arb, disc
+from shuffledp.errors import ParameterError
+from shuffledp.kernel.draws import Draws, Moments, TiltedSum, power
+
+__all__ = ["AtLeastOne"]
+
+
+@dataclass(frozen=True)
+class AtLeastOne:
+    """Draws from `usual` + `rare`, at least one of them from `rare`: M^n - A^n (Theorem 6.18).
+
+    With A and V the transforms of `usual` and `rare`, the transform of this part of the measure is
+    (A + V)^n - A^n = A^n expm1(n log1p(V/A)), which loses no digits where V is small.
+    """
+
+    usual: Draws
+    rare: Draws
+
+    def __post_init__(self) -> None:
+        if self.usual.count != self.rare.count:
+            raise ParameterError(
+                f"counts = {self.usual.count}, {self.rare.count}: wanted the same count twice"
+            )
+
+    def log_moment(self, tilt: arb) -> arb:
+        """Upper bound of log ((A + V)^n - A^n) at a real tilt; it grows with A and with V."""
+        n, a, v = self.usual.count, self.usual.moment(tilt), self.rare.moment(tilt)
+        return n * a.log() + (n * (v / a).log1p()).expm1().log()
+
+    def mass_at_zero(self) -> arb:
+        """Lower bound of the mass at S = 0 exactly: nothing is said."""
+        return arb(0)
+
+    def tilted(self, alpha: arb) -> TiltedSum:
+        """Look at the transform on Re s = alpha."""
+        return _TiltedDifference(self, alpha)
+
+
+class _TiltedDifference:
+    """`TiltedSum` of the difference of two powers (theory.md, Theorem 6.18; Theorem Q3)."""
+
+    def __init__(self, draws: AtLeastOne, alpha: arb) -> None:
+        self.count = n = draws.usual.count
+        self.usual = Moments(draws.usual, alpha)
+        # The rare gains are divided by the same mass and centred at the same mean.
+        self.rare = Moments(draws.rare, alpha, mass=self.usual.mass, mean=self.usual.mean)
+        rare = sum(self.rare.law, arb(0))
+        self.step_up = (n * rare.log1p()).expm1()
+        self.log_scale = n * self.usual.mass.log() + self.step_up.log()
+        self.drift = n * self.usual.mean
+        # Both errors belong into the cap: it has to hold for the true measure.
+        most = 1 + self.usual.off(arb(0))
+        self.rare_mass = rare + self.rare.off(arb(0))
+        self.cap = most**n * (n * (self.rare_mass / most).log1p()).expm1() / self.step_up
+        self.dense = True
+        self.spread = self.usual.variance.nonnegative_part().sqrt()
+
+    def values(self, step: arb, starts: Sequence[int], count: int) -> list[acb]:
+        places = [arb(start) for start in starts]
+        usual = self.usual.transforms(step, places, count)
+        rare = self.rare.transforms(step, places, count)
+        return [self._difference(a, v) for a, v in zip(usual, rare, strict=True)]
+
+    def _difference(self, a: acb, v: acb) -> acb:
+        """((a + v)^n - a^n) / step_up."""
+        n = self.count
+        if not a.contains(0):
+            found = power(a, n) * (n * (v / a).log1p()).expm1() / self.step_up
+            if found.is_finite():
+                return found
+        size = v.abs_upper()
+        return disc(n * size * (a.abs_upper() + size) ** (n - 1) / self.step_up)
+
+    def bound_between(self, low: arb, high: arb) -> arb:
+        """n V (|A| + V)^(n-1), or the cap."""
+        usual = self.usual.modulus_between(low, high)
+        n, rare = self.count, self.rare_mass
+        return self.cap.min(n * rare * (usual + rare) ** (n - 1) / self.step_up)
+
+    def bounds_around(self, step: arb, starts: Sequence[int], size: int, count: int) -> list[arb]:
+        """From the midpoints' bounds of |A|."""
+        n, rare = self.count, self.rare_mass
+        reach = [self.usual.off(step * (start + size * count)) for start in starts]
+        squares = self.usual.squares_around(step, starts, size, count)
+        return [
+            self.cap.min(n * rare * (x.sqrt() + reach[k // count] + rare) ** (n - 1) / self.step_up)
+            for k, x in enumerate(squares)
+        ]
