@@ -13,7 +13,7 @@ from shuffledp.errors import ParameterError
 from .outputs import Law, Parameters
 from .registry import RECORDS
 
-__all__ = ["finite_law"]
+__all__ = ["cut_law", "finite_law"]
 
 
 def finite_law(mechanism: Parameters, inputs: Sequence[Any]) -> Law:
@@ -46,3 +46,21 @@ def finite_law(mechanism: Parameters, inputs: Sequence[Any]) -> Law:
         return record.parts.law(mechanism, tuple(inputs), finite_law)
     known = ", ".join(sorted(name for name, record in RECORDS.items() if record.finite))
     raise ParameterError(f"mechanism name = {mechanism.get('name')!r}: wanted one of {known}")
+
+
+def cut_law(mechanism: Parameters, inputs: Sequence[Any], *, log_cut: float) -> Law | None:
+    """Joint law where there are infinitely many outputs, all but e^log_cut of them; None elsewhere.
+
+    Parameters
+    ----------
+    mechanism : {"name": ..., **parameters}
+        Any mechanism.
+    inputs : sequence
+        As for ``finite_law``.
+    log_cut : float
+        About log of the probability of what is cut off: it is a class of its own.
+    """
+    record = RECORDS.get(mechanism.get("name", ""))
+    if record is None or record.cut_law is None:
+        return None
+    return record.cut_law(mechanism, tuple(inputs), log_cut=log_cut)

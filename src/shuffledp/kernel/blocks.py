@@ -20,6 +20,9 @@ _SPLIT, _ROW = 8, 64
 _SHARE, _FALL = 0.01, 0.7
 # Midpoints of blocks wider than this, in standard deviations of a draw, bound nothing.
 _WIDEST = 0.7
+# Where windows of gains leave more blocks than this to be summed, midpoints are asked instead:
+# around the saddle one to three blocks have to be summed.
+_CENTRE = 4
 # Blocks of one integral, in all: about ten seconds of work.
 _MOST_BLOCKS = 200_000
 
@@ -111,7 +114,7 @@ class Nodes:
                 size *= 2
             elif size > BLOCK:
                 size = max(BLOCK, size // 2 // BLOCK * BLOCK)
-            elif dense or bound < self._cap:
+            elif dense or len(self.starts) < _CENTRE:
                 self.starts.append(place)
                 place += BLOCK
             else:
@@ -125,7 +128,7 @@ class Nodes:
         while size < self.end and size * _SPLIT * widest < 2 * _WIDEST:
             size *= _SPLIT
         todo, count = range(first, self.end, size * _ROW), _ROW
-        while True:
+        while todo:
             self._spend(len(todo) * count)
             bounds = self._sums[0].bounds_around(self.step, todo, size, count)
             for x in self._sums[1:]:

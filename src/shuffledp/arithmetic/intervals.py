@@ -1,0 +1,29 @@
+"""Numbers >= 0 known between two ends, by their logarithms."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from shuffledp.arithmetic.balls import arb, float_above, float_below
+
+__all__ = ["LogInterval", "log_interval"]
+
+
+class LogInterval(NamedTuple):
+    """log of a lower and an upper end of a number >= 0; -inf stands for 0."""
+
+    low: float
+    high: float
+
+    @property
+    def width(self) -> float:
+        """high - low, 0 for a point, inf where the lower end is 0 and the upper is not."""
+        return 0.0 if self.high == self.low else self.high - self.low
+
+
+def log_interval(low: arb, high: arb) -> LogInterval:
+    """Logarithms of two ends, rounded outward: a low end that may be 0 is 0."""
+    return LogInterval(
+        float_below(low.log()) if low > 0 else float("-inf"),
+        float("-inf") if high <= 0 else float_above(high.log()),
+    )

@@ -1,0 +1,309 @@
+"""From delta to eps: floats propose where log delta meets the target, one bracket certifies it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, Protocol
+
+from shuffledp.arithmetic.intervals import LogInterval
+from shuffledp.bounds.profile import LARGEST_EPSILON, LOOSE
+from shuffledp.propose.solve import LEAST, Scale, first_epsilon, root
+
+__all__ = ["EpsilonInterval", "met_at", "narrowest", "slope_of", "solve_epsilon"]
+
+# Room for the rounding of logarithms of the target and of eps, relative to 1 + |log|.
+_ROUNDING = 2.0**-50
+# Relative widths of delta that are asked for: this share of what rtol of eps allows, at most the
+# second, at least the third.
+_SHARE, _WIDEST, _NARROWEST = 0.3, 1e-2, 1e-10
+# The certified point is this share of the allowed excess beyond the crossing.
+_AIM = 0.4
+# Certificates at different eps before the best one is taken; each corrects the last one's miss.
+_TRIES = 8
+# A slope is learned from certified values this many widths apart.
+_SURE = 3.0
+# The width that settles whether the target is met at eps = 0, where a loose one leaves it open.
+_AT_ZERO = 1e-7
+# Of profiles that are certainly smaller a bracket as wide as this share of the distance will do.
+_FAR = 0.25
+
+
+class Curve(Protocol):
+    """log delta as a function of eps: certified brackets and an estimate."""
+
+    def log_delta(self, epsilon: float, *, width: float = ...) -> LogInterval:
+        """Bracket log delta(eps) to about a relative width of delta."""
+        ...
+
+    def rough_log_delta(self, epsilon: float, *, above: float = ...) -> float:
+        """About log delta(eps)."""
+        ...
+
+    def log_floor(self) -> float:
+        """Lower bound of log delta at every eps."""
+        ...
+
+    def variance(self) -> float:
+        """About the variance of one gain at eps = 0, times 1 over the number of draws."""
+        ...
+
+
+class EpsilonInterval(NamedTuple):
+    """The certified end of eps, about how far the other end of the bracket is, and which curve.
+
+    For an upper end `high` is certified for all curves and `low` is about where the curve `which`
+    meets the target; for a lower end `low` is certified and `high` is about that.
+    """
+
+    low: float
+    high: float
+    which: int
+
+
+def solve_epsilon(
+    curves: Sequence[Curve],
+    log_target: float,
+    *,
+    cap: float,
+    rtol: float,
+    need_all: bool,
+    width: float | None = None,
+) -> EpsilonInterval:
+    """The eps at which the largest of the curves meets the target, certified on one side.
+
+    Parameters
+    ----------
+    curves : sequence of Curve
+        One for each ordered pair and direction.
+    log_target : float
+        log of the target delta.
+    cap : float
+        delta(cap) is at most the target by the local guarantee (inf if there is none).
+    rtol : float
+        Requested relative width of eps.
+    need_all : bool
+        True for an upper end, which holds for every curve; False for a lower end, for which one
+        curve above the target is enough.
+    width : float, optional
+        Relative width of delta that will be asked for at the end that is found: taken where it is
+        narrow enough, so that it costs nothing more then.
+    """
+    solver = _Upper if need_all else _Lower
+    return solver(curves, log_target, min(cap, LARGEST_EPSILON), rtol, width).solve(cap)
+
+
+class _Solver:
+    """What both ends have in common: the proposal, and the widths asked for."""
+
+    def __init__(
+        self,
+        curves: Sequence[Curve],
+        log_target: float,
+        limit: float,
+        rtol: float,
+        width: float | None,
+    ) -> None:
+        self.curves, self.limit, self.rtol, self.width = curves, limit, rtol, width
+        self.target = log_target
+        self.slack = _ROUNDING * (1.0 + abs(log_target))
+        self.scale = Scale(limit)
+        # Beyond it the limit is near enough.
+        self.nearest = limit * (1.0 - _AIM * rtol)
+        # Of log delta on the scale; and the curve that decides.
+        self.slope, self.which = -12.0, 0
+
+    def proposed(self) -> float:
+        """Where the largest curve's estimate meets the target; its slope and index are kept.
+
+        The first curve is solved; others only where their estimate is larger at that eps.
+        """
+        epsilon = LEAST
+        for i, curve in enumerate(self.curves):
+            if i and not curve.rough_log_delta(epsilon) > self.target:
+                continue
+            start = first_epsilon(curve.variance(), 1, self.target, self.limit)
+            start = start if i == 0 else epsilon
+            found = root(
+                curve.rough_log_delta,
+                self.target,
+                start,
+                self.scale,
+                tolerance=1e-8,
+                slope=self.slope,
+            )
+            if i == 0 or found.epsilon > epsilon:
+                (epsilon, self.slope), self.which = found, i
+        return epsilon
+
+    def allowed(self, epsilon: float) -> float:
+        """Of log delta, so that eps is known to rtol."""
+        return self.rtol * max(abs(self.slope) * self.scale.stretch(epsilon), 1e-6)
+
+    def asked(self, epsilon: float) -> float:
+        """The relative width of delta to be asked for."""
+        allowed = self.allowed(epsilon)
+        if self.width is not None and _SHARE * allowed <= self.width <= allowed:
+            return self.width
+        return min(max(_SHARE * allowed, _NARROWEST), _WIDEST)
+
+    def moved(self, epsilon: float, gap: float, sign: float) -> float:
+        """Where the gap to the target would be closed, and a little farther on the safe side."""
+        aim = gap + sign * _AIM * min(self.allowed(epsilon), _WIDEST)
+        step = max(-1.0, min(1.0, -aim / self.slope))
+        return self.scale.epsilon(self.scale.of(epsilon) + step)
+
+    def relative(self, gap: float, epsilon: float) -> float:
+        """About how far eps is from the crossing, relatively, at this gap and the width asked."""
+        return (abs(gap) + 0.5 * self.asked(epsilon)) / -self.slope / self.scale.stretch(epsilon)
+
+    def learn(self, one: tuple[float, float], two: tuple[float, float]) -> None:
+        """The slope between two certified points (eps, log delta), where they tell it."""
+        apart = self.scale.of(one[0]) - self.scale.of(two[0])
+        if abs(one[1] - two[1]) > _SURE * self.asked(one[0]) and apart != 0.0:
+            slope = (one[1] - two[1]) / apart
+            self.slope = slope if slope < -1e-6 else self.slope
+
+
+class _Upper(_Solver):
+    def solve(self, cap: float) -> EpsilonInterval:
+        """The least eps found at which every curve is certified to be at most the target."""
+        if cap == math.inf and any(curve.log_floor() >= self.target for curve in self.curves):
+            return EpsilonInterval(LARGEST_EPSILON, math.inf, 0)
+        if self._met_at_zero():
+            return EpsilonInterval(0.0, 0.0, self.which)
+        epsilon, best, before = self.proposed(), None, None
+        if epsilon >= self.nearest:
+            return EpsilonInterval(epsilon, cap, self.which)
+        epsilon = self.moved(epsilon, 0.0, 1.0)
+        for _ in range(_TRIES):
+            gap = self._misses(epsilon, self.asked(epsilon))
+            if gap <= 0.0 and (best is None or epsilon < best[0]):
+                best = epsilon, gap
+            enough = min(self.allowed(epsilon), 2.0 * _WIDEST)
+            if best is not None and (abs(gap) <= enough or not math.isfinite(gap)):
+                break
+            if not math.isfinite(gap):
+                epsilon = self.scale.epsilon(self.scale.of(epsilon) + 0.7)
+                continue
+            if before is not None:
+                self.learn((epsilon, gap), before)
+            before = epsilon, gap
+            epsilon = self.moved(epsilon, gap, 1.0)
+        if best is None or best[0] >= cap:
+            return EpsilonInterval(min(epsilon, cap), cap, self.which)
+        apart = self.relative(best[1], best[0])
+        return EpsilonInterval(best[0] * math.exp(-apart), best[0], self.which)
+
+    def _met_at_zero(self) -> bool:
+        """Whether the target is met at eps = 0; asked only where an estimate leaves it open."""
+        rough = max(curve.rough_log_delta(0.0) for curve in self.curves)
+        if rough > self.target + LOOSE:
+            return False
+        return self._misses(0.0, LOOSE) <= 0.0 or self._misses(0.0, _AT_ZERO) <= 0.0
+
+    def _misses(self, epsilon: float, width: float) -> float:
+        """By how much the largest certified upper end of log delta is above the target.
+
+        Curves that an estimate has far below the target are asked with wide brackets; a curve that
+        certainly misses ends the search.
+        """
+        rough = [(curve.rough_log_delta(epsilon), i) for i, curve in enumerate(self.curves)]
+        worst = -math.inf
+        for value, i in sorted(rough, reverse=True):
+            room = _FAR * (self.target - value)
+            asked = max(width, min(room, 0.5)) if math.isfinite(room) else LOOSE
+            high = self.curves[i].log_delta(epsilon, width=asked).high
+            if high > self.target - self.slack and asked > width:
+                high = self.curves[i].log_delta(epsilon, width=width).high
+            if high > worst:
+                worst, self.which = high, i
+            if worst > self.target - self.slack:
+                break
+        return worst - self.target + self.slack
+
+
+class _Lower(_Solver):
+    def solve(self, cap: float) -> EpsilonInterval:
+        """The largest eps found at which one curve is certified to be above the target."""
+        rough = [curve.rough_log_delta(0.0) for curve in self.curves]
+        if max(rough) < self.target - LOOSE:
+            return EpsilonInterval(0.0, 0.0, 0)
+        epsilon = self.proposed()
+        curve = self.curves[self.which]
+        epsilon = min(self.moved(epsilon, 0.0, -1.0), self.nearest)
+        best, before = 0.0, None
+        value = math.inf
+        for _ in range(_TRIES):
+            width = self.asked(epsilon)
+            gap = curve.log_delta(epsilon, width=width).low - self.target - self.slack
+            if gap >= 0.0 and epsilon > best:
+                best, value = epsilon, gap
+            enough = min(self.allowed(epsilon), 2.0 * _WIDEST)
+            near = gap <= enough or epsilon >= self.nearest
+            if (best > 0.0 and near) or epsilon <= LEAST:
+                break
+            if not math.isfinite(gap):
+                epsilon *= 0.7
+                continue
+            if before is not None:
+                self.learn((epsilon, gap), before)
+            before = epsilon, gap
+            epsilon = min(self.moved(epsilon, gap, -1.0), self.nearest)
+        if best == 0.0:
+            return EpsilonInterval(0.0, epsilon, self.which)
+        apart = self.relative(value, best)
+        return EpsilonInterval(min(best, cap), min(best * math.exp(apart), cap), self.which)
+
+
+# ------------------------------------------------------------------------------- other questions
+
+
+def narrowest(curve: Curve, epsilon: float, width: float) -> tuple[LogInterval, float]:
+    """The bracket of log delta at this width, and the width."""
+    return curve.log_delta(epsilon, width=width), width
+
+
+def slope_of(curve: Curve, epsilon: float, cap: float) -> float:
+    """-d log delta/d eps, about, from two estimates below cap; 1/eps where they do not tell."""
+    if not 0.0 < epsilon < math.inf:
+        return 0.0
+    nearby = min(epsilon * 1.01, 0.5 * (epsilon + cap))
+    nearby = nearby if nearby > epsilon else epsilon * 0.99
+    fallen = curve.rough_log_delta(epsilon) - curve.rough_log_delta(nearby)
+    found = fallen / (nearby - epsilon)
+    return found if math.isfinite(found) and found > 0.0 else 1.0 / epsilon
+
+
+def met_at(
+    gap: Callable[[float], float], point: float, cap: float, *, slope: Callable[[float], float]
+) -> float:
+    """The point, moved up by little more than gap/slope until there is no gap; itself if none is.
+
+    Parameters
+    ----------
+    gap : callable
+        By how much the upper end of log delta at an eps is above the target; 0 where it is not.
+    point : float
+        A certified upper end of eps: any larger one is certified too.
+    cap : float
+        The largest eps worth trying: what is known without.
+    slope : callable
+        About -d log delta/d eps at an eps.
+    """
+    if not 0.0 < point < cap:
+        return point
+    above = gap(point)
+    if above == 0.0:
+        return point
+    fall, more, moved = slope(point), 1.02, point
+    for _ in range(_TRIES):
+        if not fall > 0.0:
+            break
+        beyond = moved + max(more * above / fall, 4.0 * _ROUNDING * moved)
+        moved = beyond if beyond < cap else 0.5 * (moved + cap)
+        above = gap(moved)
+        if above == 0.0:
+            return moved
+        more *= 2.0
+    return cap if cap < math.inf and gap(cap) == 0.0 else point

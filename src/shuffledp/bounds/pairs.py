@@ -1,0 +1,243 @@
+"""Pairs: the laws of one message under two inputs of the victim, against a reference, in balls.
+
+delta(eps) = (1/n) E (G_1 + ... + G_n)_+ + (mass that P has beyond e^eps Q where the reference has
+none), with G = (P - e^eps Q)/reference under the reference (docs/theory.md, section 2).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, NamedTuple, Protocol
+
+from shuffledp.arithmetic.balls import arb, ctx
+from shuffledp.ball.gains import GainLaw, blanket_gains, dataset_gains
+from shuffledp.ball.laws import cut_law, finite_law
+from shuffledp.ball.outputs import Law, OutputClass
+
+__all__ = ["Atoms", "Gains", "LawPair", "Pair", "blanket_pair", "dataset_pair"]
+
+# log of the probability beyond a first cut, of laws that are cut off; cuts are multiples of it, so
+# that one law serves many eps.
+_CUT = -16.0
+
+
+class Atoms(NamedTuple):
+    """A law of gains."""
+
+    masses: list[arb]
+    gains: list[arb]
+
+
+class Gains(NamedTuple):
+    """What one eps needs of a pair.
+
+    Attributes
+    ----------
+    above, below : laws of one gain: E (sum)_+ is at most that of the first, at least that of the
+        second. Of a finite law they are the same object.
+    seen : a ball whose ends are added to delta in full: mass where the reference has none, and
+        what outputs that were cut off can change.
+    """
+
+    above: Atoms
+    below: Atoms
+    seen: arb
+
+
+class Pair(Protocol):
+    """A value that makes, at the working precision, the law of one message's gain."""
+
+    @property
+    def key(self) -> Hashable:
+        """Equal only for pairs of equal laws."""
+        ...
+
+    @property
+    def n(self) -> int:
+        """Messages in the shuffle, the victim's included."""
+        ...
+
+    def with_n(self, n: int) -> Pair:
+        """The same law among another number of messages."""
+        ...
+
+    def swap(self) -> Pair:
+        """The other direction: D(Q || P) in place of D(P || Q)."""
+        ...
+
+    def gains(self, eps: arb, log_error: float) -> Gains:
+        """The law of the gain at eps; delta may become e^log_error wider by what is cut off."""
+        ...
+
+    def fingerprint(self) -> Hashable:
+        """Equal only where all that `gains` returns is equal, at the working precision."""
+        ...
+
+    def log_floor(self) -> float:
+        """Lower bound of log delta at every eps: outputs that only P can give."""
+        ...
+
+
+@dataclass(frozen=True)
+class LawPair:
+    """A pair of finitely many classes of outputs.
+
+    Attributes
+    ----------
+    name : hashable
+        What the law is of; equal names are equal laws.
+    n : int
+        Messages in the shuffle.
+    law : callable
+        log of the probability that may be cut off -> classes, with their masses under x0, x1 and,
+        in a data set, x2. Made at the working precision.
+    against : {"blanket", "input"}
+        The reference: the blanket, or the law under x2.
+    swapped : bool
+        Whether x0 and x1 are exchanged.
+    """
+
+    name: Hashable
+    n: int
+    law: Callable[[float], Law] = field(compare=False, repr=False)
+    against: str = "blanket"
+    swapped: bool = False
+    _made: dict[tuple[int, float], Law] = field(
+        default_factory=dict, compare=False, repr=False, init=False
+    )
+
+    def __reduce__(self) -> tuple[type[LawPair], tuple[Any, ...]]:
+        return LawPair, (self.name, self.n, self.law, self.against, self.swapped)
+
+    @property
+    def key(self) -> Hashable:
+        """Name, n and direction."""
+        return self.name, self.n, self.against, self.swapped
+
+    def with_n(self, n: int) -> LawPair:
+        """The same law among another number of messages."""
+        return replace(self, n=n)
+
+    def swap(self) -> LawPair:
+        """The other direction."""
+        return replace(self, swapped=not self.swapped)
+
+    def classes(self, log_cut: float = _CUT) -> Law:
+        """Classes of outputs at the working precision, in this direction."""
+        asked = (ctx.prec, log_cut)
+        if asked not in self._made:
+            law = self.law(log_cut)
+            self._made[asked] = [_exchanged(c) for c in law] if self.swapped else list(law)
+        return self._made[asked]
+
+    def gains(self, eps: arb, log_error: float) -> Gains:
+        """By the definition; a smaller error is a law that is cut off farther out."""
+        # Of Q what is cut off counts e^eps times.
+        log_cut = _CUT * max(math.ceil((log_error - float(eps)) / _CUT), 1)
+        made = _GAINS[self.against](self.classes(log_cut), eps)
+        atoms = _merged(made)
+        return Gains(atoms, atoms, made.outside)
+
+    def fingerprint(self) -> Hashable:
+        """All balls of the law, in any order of its classes."""
+        law = self.classes()
+        if any(c.beyond for c in law):
+            return self.key  # other cuts make other classes
+        rows = [tuple(map(_numbers, (c.blanket, *c.probability, *(c.level or ())))) for c in law]
+        return self.n, self.against, tuple(sorted(rows))
+
+    def log_floor(self) -> float:
+        """Of classes that neither Q nor the reference can give."""
+        floor = arb(0)
+        for c in self.classes():
+            reference = c.blanket if self.against == "blanket" else c.probability[2]
+            if not c.beyond and reference.is_zero() and c.probability[1].is_zero():
+                floor += c.probability[0]
+        return math.nextafter(float(floor.log().lower()), -math.inf) if floor > 0 else -math.inf
+
+
+_GAINS: Mapping[str, Callable[[Law, arb], GainLaw]] = {
+    "blanket": blanket_gains,
+    "input": dataset_gains,
+}
+
+
+def _exchanged(c: OutputClass) -> OutputClass:
+    """A class with x0 and x1 exchanged."""
+
+    def swapped(values: tuple[Any, ...], first: int) -> tuple[Any, ...]:
+        head, one, two = values[:first], values[first], values[first + 1]
+        return (*head, two, one, *values[first + 2 :])
+
+    return replace(
+        c,
+        probability=swapped(c.probability, 0),
+        level=None if c.level is None else swapped(c.level, 0),
+        rational=None if c.rational is None else swapped(c.rational, 1),
+    )
+
+
+def _merged(law: GainLaw) -> Atoms:
+    """Atoms of the law; those of gain exactly 0 are one."""
+    masses, gains, zero = [], [], arb(0)
+    for mass, gain in zip(law.weight, law.gain, strict=True):
+        if gain.is_zero():
+            zero += mass
+        else:
+            masses.append(mass)
+            gains.append(gain)
+    if not zero.is_zero():
+        masses.append(zero)
+        gains.append(arb(0))
+    return Atoms(masses, gains)
+
+
+def _numbers(x: arb) -> tuple[str, str]:
+    """A ball, exactly."""
+    return str(x.mid().man_exp()), str(x.rad().man_exp())
+
+
+# -------------------------------------------------------------------------- pairs of mechanisms
+
+
+def blanket_pair(table: Mapping[str, Any], x0: Any, x1: Any, *, n: int) -> LawPair:
+    """The privacy blanket: G = 0 on the left-over (docs/theory.md, Theorem 3.1).
+
+    Parameters
+    ----------
+    table : {"name": ..., **parameters}
+        The mechanism.
+    x0, x1 : inputs
+        The victim's two values.
+    n : int
+        Users.
+    """
+    return _of_mechanism(table, (x0, x1), n, "blanket")
+
+
+def dataset_pair(table: Mapping[str, Any], x0: Any, x1: Any, x2: Any, *, n: int) -> LawPair:
+    """Data sets whose other users all hold x2: exact (docs/theory.md, Theorem 3.6).
+
+    Parameters
+    ----------
+    table : {"name": ..., **parameters}
+        The mechanism.
+    x0, x1, x2 : inputs
+        The victim's two values and all others' value.
+    n : int
+        Users.
+    """
+    return _of_mechanism(table, (x0, x1, x2), n, "input")
+
+
+def _of_mechanism(table: Mapping[str, Any], inputs: Sequence[Any], n: int, against: str) -> LawPair:
+    law = partial(_mechanism_law, dict(table), tuple(inputs))
+    return LawPair((repr(sorted(table.items(), key=repr)), repr(inputs)), n, law, against)
+
+
+def _mechanism_law(table: Mapping[str, Any], inputs: Sequence[Any], log_cut: float) -> Law:
+    made = cut_law(table, inputs, log_cut=log_cut)
+    return finite_law(table, inputs) if made is None else made

@@ -1,0 +1,233 @@
+"""Profile: log delta(eps) of one pair, certified at both ends."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from typing import NamedTuple
+
+import numpy as np
+
+from shuffledp.arithmetic.balls import arb, ctx, precision_for, total
+from shuffledp.arithmetic.intervals import LogInterval, log_interval
+from shuffledp.bounds.pairs import Atoms, Gains, Pair
+from shuffledp.errors import NotCertified
+from shuffledp.kernel import AtLeastOne, Draws, by_counts, expect, two_atoms
+from shuffledp.propose import layers
+from shuffledp.propose.saddle import Array, Part, Sum
+
+__all__ = ["LARGEST_EPSILON", "LOOSE", "Profile"]
+
+# The largest eps that is looked at; delta only falls in eps. e^300 is far from the largest float.
+LARGEST_EPSILON = 300.0
+# Relative width of delta that decides where nothing sharper is asked for.
+LOOSE = 3e-2
+# Count vectors that are enumerated rather than integrated: some milliseconds.
+_FEW_COUNTS = 2_000
+# Variance of the count of two atoms up to which the binomial sum takes less than an integral:
+# a thousand terms for each standard deviation's worth of ten.
+_DIRECT = 200_000.0
+# A bracket this much wider than asked for is tried again with what it says of delta.
+_MISSED, _TRIES = 3.0, 3
+# Where an integral is too long it is asked for again this much wider.
+_COARSER = 30.0
+# Layers that weigh less than this against the width asked for are bounded by Chernoff's method.
+_NEGLIGIBLE = 1e-2
+
+
+class _Sorted(NamedTuple):
+    """A law of gains in order, in balls and in floats."""
+
+    atoms: Atoms
+    masses: Array
+    gains: Array
+    surplus: float
+
+    @classmethod
+    def of(cls, law: Atoms) -> _Sorted:
+        order = sorted(range(len(law.gains)), key=lambda j: float(law.gains[j]))
+        atoms = Atoms([law.masses[j] for j in order], [law.gains[j] for j in order])
+        return cls(
+            atoms,
+            np.array([float(x) for x in atoms.masses]),
+            np.array([float(x) for x in atoms.gains]),
+            float(total(atoms.masses) - 1),
+        )
+
+    def log_expectation(self, n: int) -> tuple[float, list[int]]:
+        """About log E (sum of n)_+, and where to cut the law."""
+        if not self.gains.size or self.gains[-1] <= 0.0:
+            return -math.inf, []
+        if n == 1:
+            value = float(self.masses @ np.maximum(self.gains, 0.0))
+            return (math.log(value) if value > 0.0 else -math.inf), [self.gains.size]
+        if _vectors(n, self.gains.size) <= _FEW_COUNTS:
+            return layers.by_counts(self.masses, self.gains, n), [self.gains.size]
+        return layers.log_expectation(self.masses, self.gains, n, self.surplus)
+
+    def is_direct(self, n: int) -> bool:
+        """Whether a sum over counts is taken."""
+        size = self.masses.size
+        if size == 2 and n * float(self.masses.prod()) < _DIRECT:
+            return True
+        return _vectors(n, size) <= _FEW_COUNTS
+
+
+def _vectors(n: int, atoms: int) -> int:
+    """How many count vectors there are; of many draws or atoms any number above the limit."""
+    return math.comb(n + atoms - 1, atoms - 1) if n + atoms < _FEW_COUNTS else _FEW_COUNTS + n
+
+
+class Profile:
+    """delta(eps) = (1/n) E (G_1 + ... + G_n)_+ + seen of one pair in one direction.
+
+    (docs/theory.md, section 2.) An answer is a function of the pair, eps and the width asked for:
+    what is kept saves time and changes no bit.
+    """
+
+    def __init__(self, pair: Pair) -> None:
+        self.pair = pair
+        self._bits = precision_for(pair.n)
+        self._found: dict[tuple[float, float], LogInterval] = {}
+        self._estimates: dict[float, float] = {}
+
+    def __reduce__(self) -> tuple[type[Profile], tuple[Pair]]:
+        return Profile, (self.pair,)
+
+    def fingerprint(self) -> Hashable:
+        """Equal only for pairs of which every answer is the same."""
+        with ctx.workprec(self._bits):
+            return self.pair.fingerprint()
+
+    def log_floor(self) -> float:
+        """Lower bound of log delta(eps) at every eps: outputs that only P can give."""
+        with ctx.workprec(self._bits):
+            return self.pair.log_floor()
+
+    def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
+        """Bracket log delta(eps) to about a relative ``width`` of delta, or wider.
+
+        Parameters
+        ----------
+        epsilon : float
+            eps >= 0 in nats.
+        width : float
+            Requested relative width of delta.
+        """
+        if epsilon > LARGEST_EPSILON:
+            return LogInterval(-math.inf, self.log_delta(LARGEST_EPSILON, width=width).high)
+        asked = (epsilon, width)
+        if asked not in self._found:
+            with ctx.workprec(self._bits):
+                self._found[asked] = self._bracket(epsilon, width)
+        return self._found[asked]
+
+    def rough_log_delta(self, epsilon: float, *, above: float = -math.inf) -> float:
+        """About log delta(eps): a proposal, not certified."""
+        del above
+        epsilon = min(epsilon, LARGEST_EPSILON)
+        if epsilon not in self._estimates:
+            with ctx.workprec(self._bits):
+                self._estimates[epsilon] = self._estimate(epsilon)
+        return self._estimates[epsilon]
+
+    def variance(self) -> float:
+        """About the variance of one gain at eps = 0 over n: the start of a search."""
+        with ctx.workprec(self._bits):
+            law = _Sorted.of(self.pair.gains(arb(0), _DEEP).above)
+        return float(law.masses @ (law.gains * law.gains)) / self.pair.n
+
+    # ---------------------------------------------------------------------------- estimates
+
+    def _estimate(self, epsilon: float) -> float:
+        made = self.pair.gains(arb(epsilon), _DEEP)
+        value, _ = _Sorted.of(made.above).log_expectation(self.pair.n)
+        seen = float(made.seen.upper())
+        value -= math.log(self.pair.n)
+        return float(np.logaddexp(value, math.log(seen))) if seen > 0.0 else value
+
+    # --------------------------------------------------------------------------- certificates
+
+    def _bracket(self, epsilon: float, width: float) -> LogInterval:
+        guess, best = self.rough_log_delta(epsilon), LogInterval(-math.inf, math.inf)
+        for _ in range(_TRIES):
+            try:
+                found = self._at(epsilon, guess, width)
+            except NotCertified:
+                # Too long an integral: a wider one, if any, says something.
+                if width > 1.0:
+                    break
+                width *= _COARSER
+                continue
+            best = LogInterval(max(best.low, found.low), min(best.high, found.high))
+            if best.width <= _MISSED * width:
+                break
+            guess = best.low if best.low > -math.inf else best.high - 3.0
+        return LogInterval(best.low, min(best.high, 0.0))
+
+    def _at(self, epsilon: float, guess: float, width: float) -> LogInterval:
+        """Both ends, where log delta is about `guess`."""
+        log_error = guess + math.log(width) if guess > -math.inf else _DEEPEST
+        made, n = self.pair.gains(arb(epsilon), log_error - 3.0), self.pair.n
+        low, high = self._expectations(made, log_error + math.log(n))
+        return log_interval(
+            low / n + made.seen.lower(),
+            high / n + made.seen.upper(),
+        )
+
+    def _expectations(self, made: Gains, log_error: float) -> tuple[arb, arb]:
+        """Ends of E (sum)_+, from one law or from two."""
+        low, high = self._expectation(made.above, log_error)
+        if made.below is not made.above:
+            low, _ = self._expectation(made.below, log_error)
+        return low, high
+
+    def _expectation(self, atoms: Atoms, log_error: float) -> tuple[arb, arb]:
+        """Ends of E (sum)_+ of one law; never outside of n E G <= E (sum)_+ <= n E G_+."""
+        n, law = self.pair.n, _Sorted.of(atoms)
+        both = list(zip(atoms.masses, atoms.gains, strict=True))
+        mean = n * total(m * x for m, x in both)
+        cap = n * total(m * x.nonnegative_part() for m, x in both)
+        if not cap > 0 or n == 1:
+            return (cap if n == 1 else mean.max(arb(0))).lower(), cap.upper()
+        if all(x >= 0 for x in atoms.gains):
+            return mean.lower(), mean.upper()
+        if law.is_direct(n):
+            draws = Draws(*atoms, n)
+            low, high = two_atoms(draws) if len(atoms.gains) == 2 else by_counts([draws])
+        else:
+            low, high = _by_layers(law, n, log_error)
+        return low.max(mean.max(arb(0)).lower()), high.min(cap.upper())
+
+
+# log of what may be cut off where only an estimate is made, or nothing is known of delta.
+_DEEP, _DEEPEST = -80.0, -250.0
+
+
+def _by_layers(law: _Sorted, n: int, log_error: float) -> tuple[arb, arb]:
+    """Ends of E (sum)_+ by contours: one, or one for each layer of the largest gain."""
+    _, cuts = law.log_expectation(n)
+    parts = layers.parts_of(law.masses, law.gains, n, law.surplus, cuts or [law.masses.size])
+    low, high = arb(0), arb(0)
+    share = log_error - 0.5 * math.log(len(parts)) if parts else log_error
+    for part in parts:
+        ends = _of_part(law.atoms, part, share)
+        low, high = low + ends[0], high + ends[1]
+    return low, high
+
+
+def _of_part(atoms: Atoms, part: Part, log_error: float) -> tuple[arb, arb]:
+    """Ends of one layer's share of E (sum)_+."""
+    proposed, size = Sum([part]), part.masses.size
+    usual = size - part.rare
+    draws = Draws(atoms.masses[:usual], atoms.gains[:usual], part.count)
+    summand = draws
+    if part.rare:
+        rare = Draws(atoms.masses[usual:size], atoms.gains[usual:size], part.count)
+        summand = AtLeastOne(draws, rare)
+        alpha = arb(proposed.alpha)
+        # y_+ <= e^(alpha y - 1)/alpha: enough where this layer hardly counts.
+        bound = (summand.log_moment(alpha) - 1).exp() / alpha
+        if bound <= arb(log_error).exp() * _NEGLIGIBLE:
+            return arb(0), bound.upper()
+    return expect([summand], proposed.contour(log_error))

@@ -1,0 +1,227 @@
+"""Tilts, contours and estimates of E f(S - shift) in plain floats: nothing here is certified.
+
+The integrand M(s) e^(-s shift)/kappa(s), kappa(s) = s (s + gap), is least on the real axis at the
+saddle point alpha; on the line through it the sum over nodes is well conditioned.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from shuffledp.kernel import Contour
+
+__all__ = ["Estimate", "Part", "Sum"]
+
+Array = npt.NDArray[np.floating[Any]]
+Complex = npt.NDArray[np.complexfloating[Any, Any]]
+
+# Largest exponent alpha * gain that is formed: e^600 is far from the largest float.
+_LARGEST = 600.0
+# Golden section: log alpha to 1e-3, which changes the width of a bracket by less than 1 %.
+_STEPS, _GOLDEN = 34, 0.6180339887498949
+# Tilts, against alpha, that may bound aliases on either side; the cheapest is taken.
+_BELOW = (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.7, 0.8, 0.88, 0.94)
+_ABOVE = (1.06, 1.12, 1.2, 1.35, 1.5, 1.8, 2.3, 3.0, 4.5)
+# The smoothing h of an estimate, against 1/alpha. Half-way between the payoff above and the one
+# below the error is of fourth order: about 1e-8 of the value.
+_ROUGH = 0.02
+# Aliases of an estimate are about this small against it.
+_ALIAS = 1e-9
+# Nodes of an estimate that are summed at a time, and at most.
+_CHUNK, _MOST_NODES = 256, 1 << 15
+
+
+class Estimate(NamedTuple):
+    """An estimate of E f(S - shift)."""
+
+    log_value: float
+    alpha: float
+    width: float  # standard deviation of the tilted sum
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """`count` draws from a law in floats; with `rare`, at least one of them among its last atoms.
+
+    Attributes
+    ----------
+    masses, gains : arrays of the same size, sorted by gains where there are `rare` ones.
+    count : draws.
+    surplus : the sum of the masses less 1, more exactly than the sum of floats.
+    rare : how many of the last atoms are rare; 0 for all draws without a condition.
+    """
+
+    masses: Array
+    gains: Array
+    count: int
+    surplus: float = 0.0
+    rare: int = 0
+
+    @cached_property
+    def top(self) -> float:
+        """The largest gain."""
+        return float(self.gains.max())
+
+    @cached_property
+    def variance(self) -> float:
+        """Second moment of all draws together, without a tilt."""
+        return self.count * float(self.masses @ (self.gains * self.gains))
+
+    def log_moment(self, s: Complex | Array) -> Complex | Array:
+        """log E e^(sS) at an array of s, n log(1 + sum m (e^(sx) - 1) + surplus)."""
+        with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+            terms = np.expm1(np.multiply.outer(s, self.gains)) * self.masses
+            if not self.rare:
+                return self.count * _log1p(terms.sum(axis=-1) + self.surplus)
+            # Of the rare atoms e^(sx) itself is the transform V; A is all of the others'.
+            own = self.masses[-self.rare :]
+            rare = terms[..., -self.rare :].sum(axis=-1) + own.sum()
+            usual = terms[..., : -self.rare].sum(axis=-1) + self.surplus - own.sum()
+            log_usual = _log1p(usual)
+            ratio = self.count * _log1p(rare * np.exp(-log_usual))
+            large = ratio.real > 30.0
+            step = np.where(large, ratio, np.log(np.expm1(np.where(large, 0.5, ratio))))
+            return self.count * log_usual + step
+
+
+def _log1p(m: Any) -> Any:
+    """log(1 + m), to full accuracy for complex m too."""
+    if not np.iscomplexobj(m):
+        return np.log1p(m)
+    size = 2.0 * m.real + m.real * m.real + m.imag * m.imag
+    return 0.5 * np.log1p(size) + 1j * np.arctan2(m.imag, 1.0 + m.real)
+
+
+@dataclass(frozen=True, eq=False)
+class Sum:
+    """S - shift, S the sum of independent parts, and the payoff y_+ (gap 0) or (1 - e^-y)_+."""
+
+    parts: Sequence[Part]
+    gap: int = 0
+    shift: float = 0.0
+
+    def log_moment(self, tilt: float) -> float:
+        """log E e^(tilt (S - shift)); infinite or nan where floats do not hold it."""
+        at = np.array([tilt])
+        return sum(float(part.log_moment(at)[0]) for part in self.parts) - tilt * self.shift
+
+    def log_chernoff(self, tilt: float) -> float:
+        """log of the bound C(b) E e^(b (S - shift))."""
+        return self.log_moment(tilt) + _log_peak(tilt, self.gap)
+
+    @cached_property
+    def alpha(self) -> float:
+        """The saddle: where log M(alpha) - alpha shift - log kappa(alpha) is least."""
+        scale = -0.5 * math.log(sum(part.variance for part in self.parts) + 1e-300)
+        top = max(*(part.top for part in self.parts), 1e-300)
+        high = min(math.log(_LARGEST / top), scale + 40.0)
+        low = min(scale - 4.0, -math.log(top) - 4.0, high - 1.0)
+        return math.exp(_least(self._height, low, high))
+
+    def _height(self, log_alpha: float) -> float:
+        alpha = math.exp(log_alpha)
+        value = self.log_moment(alpha) - math.log(alpha) - math.log(alpha + self.gap)
+        return value if math.isfinite(value) else math.inf
+
+    @cached_property
+    def width(self) -> float:
+        """Standard deviation of S under the tilt alpha, by a second difference."""
+        d = 1e-3
+        low, mid, high = (self.log_moment(self.alpha * f) for f in (1.0 - d, 1.0, 1.0 + d))
+        return math.sqrt(max(low + high - 2.0 * mid, 0.0)) / (d * self.alpha)
+
+    @cached_property
+    def estimate(self) -> Estimate:
+        """log E f(S - shift) by the sum over nodes, smoothed a little."""
+        alpha, scale = self.alpha, self.log_moment(self.alpha)
+        h = _ROUGH / alpha
+        deep = -math.log(_ALIAS)
+        period = max(
+            self.width * math.sqrt(2.0 * deep + 8.0), (deep + 2.0 - min(scale, 0.0)) / alpha
+        )
+        step, found, place = 2.0 * math.pi / period, 0.0, 0
+        while place < _MOST_NODES:
+            s = alpha + 1j * step * np.arange(place, place + _CHUNK)
+            kappa = s * (s + self.gap)
+            log = sum(part.log_moment(s) for part in self.parts) - s * self.shift - scale
+            with np.errstate(over="ignore", invalid="ignore"):
+                terms = np.exp(log + 0.5 * h * h * kappa) * (1.0 / kappa - 0.5 * h * h)
+            terms[0] *= 1.0 if place else 0.5
+            found += float(terms.real.sum())
+            place += _CHUNK
+            if not np.abs(terms[-16:]).sum() > 1e-10 * abs(found):
+                break
+        value = found * step / math.pi - self._on_the_kink() * math.exp(min(-scale, 700.0)) * h
+        log_value = scale + math.log(value) if value > 0.0 and math.isfinite(value) else -math.inf
+        return Estimate(log_value, alpha, self.width)
+
+    def _on_the_kink(self) -> float:
+        """What an event S = shift exactly adds to the estimate, over h: its mass/sqrt(8 pi)."""
+        if self.gap or self.shift or any(part.rare for part in self.parts):
+            return 0.0
+        zero = [float(part.masses[part.gains == 0.0].sum()) ** part.count for part in self.parts]
+        return math.prod(zero) / math.sqrt(8.0 * math.pi)
+
+    def contour(self, log_error: float) -> Contour:
+        """A contour that gives E f(S - shift) to about e^log_error, absolutely."""
+        alpha, scale = self.alpha, self.log_moment(self.alpha)
+        # Smoothing adds about value (h alpha)^2/2 above, and takes as much away below.
+        room = min(log_error - self.log_size, math.log(0.5))
+        h = math.exp(0.5 * room) / math.sqrt(alpha * (alpha + self.gap))
+        h = min(h, 1.0) if self.gap else h
+        sides = [self._side(alpha, ratios, log_error - 3.0) for ratios in (_BELOW, _ABOVE)]
+        period = max(needed for needed, _ in sides)
+        below, above = (tilt for _, tilt in sides)
+        tolerance = math.exp(max(log_error - 2.5 - scale, -700.0))
+        return Contour(alpha, h, period, tolerance, below, above)
+
+    @property
+    def log_size(self) -> float:
+        """About log E f(S - shift), from the saddle alone: a normal integrand."""
+        alpha = self.alpha
+        spread = math.hypot(self.width, math.sqrt(2.0) / alpha)
+        return self._height(math.log(alpha)) + math.log(0.4 / spread)
+
+    def _side(
+        self, alpha: float, ratios: Sequence[float], log_enough: float
+    ) -> tuple[float, float]:
+        """The least period at which aliases on one side are small, and the tilt that says so."""
+        found = []
+        for ratio in ratios:
+            tilt = ratio * alpha
+            log_bound = self.log_chernoff(tilt) - log_enough
+            if math.isfinite(log_bound):
+                found.append((max(log_bound, 1.0) / abs(tilt - alpha), tilt))
+        nearest = alpha * (ratios[-1] if ratios[0] < 1.0 else ratios[0])
+        return min(found, default=(100.0 / abs(nearest - alpha), nearest))
+
+
+def _log_peak(tilt: float, gap: int) -> float:
+    """log sup f(y) e^(-b y)."""
+    if gap == 0:
+        return -1.0 - math.log(tilt)
+    return tilt * math.log(tilt) - (1.0 + tilt) * math.log1p(tilt)
+
+
+def _least(value: Any, low: float, high: float) -> float:
+    """Where a function with one minimum is least, by golden section."""
+    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
+    at_left, at_right = value(left), value(right)
+    for _ in range(_STEPS):
+        # Infinite values are beyond the floats on the right.
+        if at_left < at_right or at_right == math.inf:
+            high, right, at_right = right, left, at_left
+            left = high - _GOLDEN * (high - low)
+            at_left = value(left)
+        else:
+            low, left, at_left = left, right, at_right
+            right = low + _GOLDEN * (high - low)
+            at_right = value(right)
+    return 0.5 * (low + high)

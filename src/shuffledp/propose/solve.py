@@ -1,0 +1,110 @@
+"""Where a falling curve of log delta meets a target, in plain floats."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import NamedTuple
+
+__all__ = ["LEAST", "Root", "Scale", "first_epsilon", "root"]
+
+# A fall of log delta per unit of the scale to start with: that of a normal limit at delta = 1e-6.
+_SLOPE = -12.0
+# Steps of the secant rule, and the longest one, on the scale.
+_STEPS, _LONGEST = 60, 1.0
+# Points this near on the scale tell no slope, for estimates are rounded; and end the search.
+_TOLD, _CLOSE = 1e-6, 1e-10
+# Least eps that is looked at: below it the limit for eps -> 0 decides.
+LEAST = 1e-14
+
+
+@dataclass(frozen=True)
+class Scale:
+    """log(eps/(1 - eps/cap)): log eps far below the cap, -log(cap - eps) next to it.
+
+    log delta is nearly a straight line on it at either end, where log eps alone bends at the cap.
+    """
+
+    cap: float
+
+    def of(self, epsilon: float) -> float:
+        """The place of an eps in (0, cap)."""
+        return math.log(epsilon) - math.log1p(-epsilon / self.cap)
+
+    def epsilon(self, place: float) -> float:
+        """The eps at a place."""
+        grown = math.exp(min(place, 700.0))
+        return grown / (1.0 + grown / self.cap)
+
+    def stretch(self, epsilon: float) -> float:
+        """d place/d log eps."""
+        return 1.0 / max(1.0 - epsilon / self.cap, 1e-12)
+
+
+class Root(NamedTuple):
+    """Where the target is met, and the slope of log delta on the scale there."""
+
+    epsilon: float
+    slope: float
+
+
+def root(
+    log_delta: Callable[[float], float],
+    target: float,
+    start: float,
+    scale: Scale,
+    *,
+    tolerance: float = 1e-7,
+    slope: float = _SLOPE,
+) -> Root:
+    """The eps at which log delta is the target, by the secant rule.
+
+    Parameters
+    ----------
+    log_delta : callable
+        A falling function of eps; -inf where it is 0.
+    target : float
+        Of log delta.
+    start : float
+        A first eps.
+    scale : Scale
+        With the largest eps worth trying.
+    tolerance : float
+        Of log delta.
+    slope : float
+        A first guess of the slope on the scale.
+    """
+    low, high = scale.of(LEAST), scale.of(scale.cap * (1.0 - 2.0**-50))
+    x, before = min(max(scale.of(start), low), high), None
+    for _ in range(_STEPS):
+        y = log_delta(scale.epsilon(x)) - target
+        if before is not None and math.isfinite(y) and abs(x - before[0]) > _TOLD:
+            slope = min((y - before[1]) / (x - before[0]), -1e-3)
+        if abs(y) <= tolerance or high - low < _CLOSE:
+            break
+        low, high = (x, high) if y > 0 else (low, x)
+        before = (x, y) if math.isfinite(y) else None
+        step = -y / slope if math.isfinite(y) else -0.7
+        moved = x + max(-_LONGEST, min(_LONGEST, step))
+        x = moved if low < moved < high else 0.5 * (max(low, high - 6.0) + high)
+    return Root(scale.epsilon(x), slope)
+
+
+def first_epsilon(variance: float, n: int, log_target: float, cap: float) -> float:
+    """By the central limit: the loss of n draws is about normal, of variance `variance`/n.
+
+    Parameters
+    ----------
+    variance : float
+        Of one gain at eps = 0.
+    n : int
+        Draws.
+    log_target : float
+        log of delta.
+    cap : float
+        Largest eps worth trying.
+    """
+    sigma = math.sqrt(min(variance, 1e12) / n)
+    reach = math.sqrt(max(-2.0 * log_target, 0.0)) - 1.0
+    return max(min(sigma * max(reach, 0.5), 0.7 * cap), 10.0 * LEAST)

@@ -1,0 +1,163 @@
+"""Profiles of pairs against the definition, in fractions; and the way back from delta to eps."""
+
+import math
+import pickle
+import random
+from fractions import Fraction
+
+import pytest
+from tests.kernel.oracle import outcomes
+
+import shuffledp as sd
+from shuffledp.bounds.inverse import solve_epsilon
+from shuffledp.bounds.pairs import blanket_pair, dataset_pair
+from shuffledp.bounds.profile import Profile
+
+
+def channel(seed, inputs, outputs):
+    """A random channel with exact rows, some of them with zeros."""
+    rng = random.Random(seed)
+    rows = []
+    for _ in range(inputs):
+        row = [rng.choice((0, 1, 1, 2, 3, 5)) for _ in range(outputs)]
+        row[rng.randrange(outputs)] += 1
+        rows.append([x / sum(row) for x in row])
+    exact = [[Fraction(x) for x in row] for row in rows]
+    # The channel meant is each row divided by its exact sum.
+    return {"name": "channel", "matrix": rows}, [[x / sum(row) for x in row] for row in exact]
+
+
+def delta(reference, p, q, n, eps):
+    """From the definition: E of the positive part of a sum of n gains over n, and the rest."""
+    a = Fraction(math.exp(eps))
+    left = 1 - sum(reference)
+    law = [(w, (x - a * y) / w) for w, x, y in zip(reference, p, q, strict=True) if w]
+    law += [(left, Fraction(0))] if left else []
+    seen = sum(max(x - a * y, 0) for w, x, y in zip(reference, p, q, strict=True) if not w)
+    return sum(m * max(s, 0) for s, m in outcomes(law, n).items()) / n + seen
+
+
+def pairs_of(seed):
+    rng = random.Random(seed)
+    inputs, n = rng.randint(2, 4), rng.randint(1, 5)
+    table, rows = channel(seed, inputs, rng.randint(2, 4))
+    x0, x1 = rng.sample(range(inputs), 2)
+    x2 = rng.randrange(inputs)
+    least = [min(column) for column in zip(*rows, strict=True)]
+    return [
+        (blanket_pair(table, x0, x1, n=n), least, rows[x0], rows[x1], n),
+        (dataset_pair(table, x0, x1, x2, n=n).swap(), rows[x2], rows[x1], rows[x0], n),
+    ]
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_log_delta(seed, monkeypatch):
+    if seed % 2:
+        # The contour in place of sums over counts.
+        monkeypatch.setattr("shuffledp.bounds.profile._FEW_COUNTS", 0)
+        monkeypatch.setattr("shuffledp.bounds.profile._DIRECT", 0.0)
+    rng = random.Random(seed)
+    for pair, reference, p, q, n in pairs_of(seed):
+        profile = Profile(pair)
+        for eps in (0.0, rng.uniform(0.0, 2.0)):
+            truth = float(delta(reference, p, q, n, eps))
+            found = profile.log_delta(eps, width=1e-6)
+            assert math.exp(found.low) <= truth * (1 + 1e-12) + 1e-300
+            assert math.exp(found.high) >= truth * (1 - 1e-12)
+            if truth > 1e-15:
+                # A contour among few users may be too long to be that narrow.
+                assert found.width <= (1e-3 if seed % 2 else 5e-6)
+                assert profile.rough_log_delta(eps) == pytest.approx(math.log(truth), abs=1e-2)
+            assert math.exp(profile.log_floor()) <= truth + 1e-300
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_epsilon(seed):
+    target = 10 ** random.Random(seed).uniform(-4, -0.3)
+    for pair, reference, p, q, n in pairs_of(seed):
+
+        def value(eps, law=(reference, p, q, n)):
+            return float(delta(*law, eps))
+
+        ratios = [x / y for x, y in zip(p, q, strict=True) if y and x]
+        ends = [y == 0 and x > 0 for x, y in zip(p, q, strict=True)]
+        cap = math.inf if any(ends) else math.log(float(max(*ratios, 1))) * (1 + 1e-12) + 1e-9
+        asked = {"cap": cap, "rtol": 1e-6}
+        high = solve_epsilon([Profile(pair)], math.log(target), need_all=True, **asked).high
+        low = solve_epsilon([Profile(pair)], math.log(target), need_all=False, **asked).low
+        if high < math.inf:
+            assert value(high) <= target * (1 + 1e-12)
+        if 0.0 < high < min(cap, 300.0):
+            assert value(high * (1 - 2e-6)) >= target
+        assert low == 0.0 or value(low) >= target * (1 - 1e-12)
+        if value(0.0) > target * 1.01:
+            assert low * (1 + 2e-6) >= min(high, 300.0) or value(low * (1 + 3e-6)) <= target
+
+
+@pytest.mark.parametrize("n", [3, 1000, 10**5, 10**9, 10**12])
+@pytest.mark.parametrize("delta", [0.1, 1e-6, 1e-30, 1e-100])
+def test_both_ends_meet_for_k_rr(n, delta):
+    table = sd.KRR(k=5, eps0=2.0).to_dict()
+    profiles = [Profile(dataset_pair(table, 0, 1, 2, n=n))]
+    asked = {"cap": 2.0, "rtol": 1e-6}
+    high = solve_epsilon(profiles, math.log(delta), need_all=True, **asked)
+    low = solve_epsilon(profiles, math.log(delta), need_all=False, **asked)
+    assert low.low <= high.high <= low.low * (1 + 2e-6)
+    for end, at in ((high, high.high), (low, low.low)):
+        assert 0.0 <= end.high - end.low <= 2e-6 * at
+
+
+def test_all_curves_count_above_and_one_below():
+    table = {"name": "channel", "matrix": [[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]]}
+    asked = {"cap": math.log(4.0), "rtol": 1e-6}
+    profiles = [
+        Profile(blanket_pair(table, x0, x1, n=1000))
+        for x0 in range(3)
+        for x1 in range(3)
+        if x0 != x1
+    ]
+    target = math.log(1e-6)
+    alone = [solve_epsilon([p], target, need_all=True, **asked).high for p in profiles]
+    for order in (1, -1):
+        high = solve_epsilon(profiles[::order], target, need_all=True, **asked)
+        assert high.high == pytest.approx(max(alone), rel=1e-6)
+        assert profiles[::order][high.which].log_delta(high.high, width=1e-7).high <= target
+        low = solve_epsilon(profiles[::order], target, need_all=False, **asked)
+        assert low.low == pytest.approx(max(alone), rel=2e-6)
+
+
+def test_fingerprints_tell_laws_apart():
+    table = sd.KRR(k=5, eps0=2.0).to_dict()
+    one = dataset_pair(table, 0, 1, 2, n=100)
+    assert Profile(one).fingerprint() == Profile(one.swap()).fingerprint()
+    assert Profile(one).fingerprint() == Profile(dataset_pair(table, 1, 2, 3, n=100)).fingerprint()
+    other = dataset_pair(table, 0, 1, 1, n=100)
+    assert Profile(one).fingerprint() != Profile(other).fingerprint()
+    assert Profile(other).fingerprint() != Profile(other.swap()).fingerprint()
+    assert Profile(one).fingerprint() != Profile(one.with_n(101)).fingerprint()
+    assert one == dataset_pair(table, 0, 1, 2, n=100) != one.swap()
+    assert one.swap().swap() == one
+
+
+def test_outputs_seen_for_sure():
+    table = {"name": "channel", "matrix": [[0.5, 0.25, 0.25], [0.0, 0.5, 0.5], [0.0, 0.25, 0.75]]}
+    profile = Profile(blanket_pair(table, 0, 1, n=50))
+    assert profile.log_floor() == pytest.approx(math.log(0.5), abs=1e-12)
+    assert profile.log_floor() <= math.log(0.5)
+    found = solve_epsilon([profile], math.log(0.1), cap=math.inf, rtol=1e-6, need_all=True)
+    assert found.high == math.inf
+
+
+def test_cut_laws():
+    table = sd.DiscreteGaussian(top=1, sigma=3.0).to_dict()
+    one = Profile(dataset_pair(table, 0, 1, 0, n=1000))
+    wide, narrow = one.log_delta(0.05, width=1e-2), one.log_delta(0.05, width=1e-7)
+    assert wide.low <= narrow.low <= narrow.high <= wide.high
+    assert narrow.width <= 3e-7
+
+
+def test_answers_are_the_same_after_pickling_of_their_pair():
+    table = sd.KRR(k=5, eps0=2.0).to_dict()
+    profile = Profile(dataset_pair(table, 0, 1, 2, n=100))
+    before = profile.log_delta(0.3)
+    assert pickle.loads(pickle.dumps(profile)).log_delta(0.3) == before
