@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from shuffledp.calibration.required import Required, required_messages, required_noise
     from shuffledp.compare import RandomizerComparison, compare_randomizers
     from shuffledp.errors import NotCertified, ParameterError, ShuffleDPError
-    from shuffledp.index import Estimate, ShuffleIndex, shuffle_index
     from shuffledp.models import Setting, Shuffler
     from shuffledp.multimessage import (
         BalcerCheu,
@@ -45,6 +44,7 @@ if TYPE_CHECKING:
     from shuffledp.pair import ShuffledPair
     from shuffledp.planner import Plan, plan
     from shuffledp.population import Crowd, crowd
+    from shuffledp.published import Estimate, ShuffleIndex, shuffle_index
     from shuffledp.randomizers import (
         BLH,
         KRR,
@@ -241,7 +241,7 @@ _MODULES = {
         "ParameterError",
         "ShuffleDPError",
     ),
-    "shuffledp.index": (
+    "shuffledp.published": (
         "Estimate",
         "ShuffleIndex",
         "shuffle_index",

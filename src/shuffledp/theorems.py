@@ -281,24 +281,6 @@ VARIATION_RATIO = Theorem(
     "Wang et al. 2024, Theorem 4.1, for beta = (p-1)/(p+1) by docs/theory.md, Theorem 5.4",
     "proved here",
 )
-VARIATION_RATIO_4_2 = Theorem(
-    "variation-ratio-4.2",
-    "variation ratio, closed form",
-    "Wang et al. 2024, Theorem 4.2; docs/theory.md, Theorems 5.4 and 5.11",
-    "proved here",
-)
-VARIATION_RATIO_4_3 = Theorem(
-    "variation-ratio-4.3",
-    "variation ratio, simpler closed form",
-    "Wang et al. 2024, Theorem 4.3; docs/theory.md, Theorem 5.4",
-    "proved here",
-)
-VARIATION_RATIO_5_1 = Theorem(
-    "variation-ratio-5.1",
-    "lower bound by three classes of outputs (more likely, less likely, equally likely)",
-    "Wang et al. 2024, Theorem 5.1; it is a post-processing of the dataset bound",
-    "published",
-)
 ATTAINED = Theorem(
     "attained",
     "a channel with these p, beta and q that attains the bound",
@@ -306,50 +288,8 @@ ATTAINED = Theorem(
     "proved here",
 )
 
-# ---------------------------------------------------------------------------------- closed forms
+# ------------------------------------------------------------------------------------- DP-SGD
 
-ERLINGSSON = Theorem(
-    "efmrtt19",
-    "12 eps0 sqrt(log(1/delta)/n)",
-    "Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta 2019, Theorem 7",
-    "published",
-)
-CHEU = Theorem(
-    "csuzz19",
-    "binary randomized response, closed form",
-    "Cheu, Smith, Ullman, Zeber, Zhilyaev 2019, constants from memory",
-    "published",
-)
-HOEFFDING = Theorem(
-    "hoeffding",
-    "Hoeffding's inequality on the blanket, range of the mechanism",
-    "Balle, Bell, Gascon, Nissim 2019, section 5",
-    "published",
-)
-HOEFFDING_GENERIC = Theorem(
-    "hoeffding-generic",
-    "Hoeffding's inequality on the blanket, any eps0-LDP randomizer",
-    "Balle, Bell, Gascon, Nissim 2019, section 5",
-    "published",
-)
-BENNETT = Theorem(
-    "bennett",
-    "Bennett's inequality on the blanket, moments of the mechanism",
-    "Balle, Bell, Gascon, Nissim 2019, section 5",
-    "published",
-)
-BENNETT_GENERIC = Theorem(
-    "bennett-generic",
-    "Bennett's inequality on the blanket, any eps0-LDP randomizer",
-    "Balle, Bell, Gascon, Nissim 2019, section 5",
-    "published",
-)
-FMT_3_1 = Theorem(
-    "fmt-3.1",
-    "standard clone, closed form",
-    "Feldman, McMillan, Talwar 2021, Theorem 3.1, with log(4/delta) in its condition",
-    "published",
-)
 FMT_3_8 = Theorem(
     "fmt-3.8",
     "standard clone for (eps0, delta0)-LDP randomizers, closed form",
@@ -380,63 +320,9 @@ SHUFFLED_BATCHES = Theorem(
     "docs/theory-batches.md, Theorem 4.1 and Proposition 4.2",
     "proved here",
 )
-FMT_4_1 = Theorem(
-    "fmt-4.1",
-    "clones of three laws that every input's output law contains, closed form",
-    "Feldman, McMillan, Talwar 2021, Theorem 4.1, with log(4 q/delta) in its condition",
-    "published",
-)
-FMT_4_2 = Theorem(
-    "fmt-4.2",
-    "clones for k-RR, closed form",
-    "Feldman, McMillan, Talwar 2021, Corollary 4.2, under the condition of Theorem 4.1 too",
-    "published",
-)
-FMT23_3_2 = Theorem(
-    "stronger-clone-3.2",
-    "stronger clone, closed form",
-    "Feldman, McMillan, Talwar 2023, Theorem 3.2, constants from memory",
-    "published",
-)
-GIRGIS = Theorem(
-    "girgis-renyi",
-    "Renyi bound of any eps0-LDP randomizer, converted",
-    "Girgis, Data, Diggavi, Suresh, Kairouz 2021, constants from memory",
-    "published",
-)
 
-# -------------------------------------------------------------------- algorithms and asymptotics
+# --------------------------------------------------- one-bit reports, crowds, sums and shufflers
 
-CERTIFIED_FFT = Theorem(
-    "blanket-certified-fft",
-    "blanket by an FFT with truncation, rounding to a grid, wrapping and floating point bounded",
-    "Analysis of Shuffling Beyond Pure Local Differential Privacy, 2026, Theorem 4.2",
-    "published",
-)
-BLANKET_GRID = Theorem(
-    "blanket-grid",
-    "blanket by an FFT of gains rounded up to a grid",
-    "Su, Cheng, Wang 2025, Algorithm 7",
-    "published",
-)
-CLONE_SUMS = Theorem(
-    "clone-binomial-sums",
-    "standard clone by binomial sums and 20 halvings",
-    "Feldman, McMillan, Talwar 2021, appendix",
-    "published",
-)
-STRONGER_CLONE_SUMS = Theorem(
-    "stronger-clone-binomial-sums",
-    "stronger clone by binomial sums and 20 halvings",
-    "Feldman, McMillan, Talwar 2023; docs/theory.md, Corollary 5.5",
-    "proved here",
-)
-VARIATION_RATIO_SUMS = Theorem(
-    "variation-ratio-binomial-sums",
-    "variation ratio as published by binomial sums and 20 halvings",
-    "Wang et al. 2024, Theorem 4.1",
-    "published",
-)
 BINARY_EXACT = Theorem(
     "binary-exact",
     "one-bit reports: the largest divergence of all data sets and pairs",
@@ -515,36 +401,6 @@ SUMS_ADDED_DATASET = Theorem(
     "exact divergence of the noisy sums of one pair of neighbouring datasets",
     "definition of the divergence; docs/theory-sums.md, Lemma 6.4",
     "proved here",
-)
-ONES = Theorem(
-    "binary-rr-ones",
-    "exact divergence of binary randomized response, number of others' ones scanned",
-    "enumeration: the number of ones is all that the shuffler shows",
-    "published",
-)
-ONE_DATASET = Theorem(
-    "one-dataset",
-    "exact divergence of one pair of datasets, all others with one third input",
-    "Su, Cheng, Wang 2025, Theorem 14",
-    "published",
-)
-SHUFFLE_INDEX = Theorem(
-    "shuffle-index",
-    "phi(chi eps sqrt n)/(chi^3 eps^2 n^1.5), chi of the blanket, inverted by Lambert's W",
-    "Analysis of Shuffling Beyond Pure Local Differential Privacy, 2026",
-    "published",
-)
-SHUFFLE_INDEX_LOWER = Theorem(
-    "shuffle-index-lower",
-    "phi(chi eps sqrt n)/(chi^3 eps^2 n^1.5), chi of datasets, inverted by Lambert's W",
-    "Analysis of Shuffling Beyond Pure Local Differential Privacy, 2026",
-    "published",
-)
-GAUSSIAN = Theorem(
-    "gaussian",
-    "central limit theorem for the blanket's gains, before Mills' ratio is expanded",
-    "Analysis of Shuffling Beyond Pure Local Differential Privacy, 2026, in its first step",
-    "published",
 )
 LEAST_OVERLAP = Theorem(
     "least-overlap",

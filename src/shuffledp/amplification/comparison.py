@@ -5,14 +5,16 @@ from __future__ import annotations
 import math
 import time
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Literal, Protocol
 
-from shuffledp.analysis import Analysis, End, analyses
+from shuffledp.analysis import Analysis, analyses
 from shuffledp.bound import Bound, outward
 from shuffledp.errors import NotCertified
-from shuffledp.index import Estimate
+from shuffledp.published import FORMULAS, Estimate, Formula
 from shuffledp.values.described import ByContent
 from shuffledp.values.notebook import Drawn, Record, Sheet
+
+End = Literal["upper", "lower", "estimate"]
 
 
 @dataclass(frozen=True)
@@ -21,10 +23,10 @@ class Row:
 
     Attributes
     ----------
-    analysis : Analysis
+    analysis : Analysis or Formula
         Name, theorem and validity.
     end : {"upper", "lower", "estimate"}
-        What the number is here: an analysis forced where it is no bound is an estimate.
+        What the number is here; a published formula's is an estimate.
     epsilon : float or None
         Its eps; None where it does not apply or was not run.
     factor : float or None
@@ -36,7 +38,7 @@ class Row:
         Why there is no number, or what to know of it.
     """
 
-    analysis: Analysis
+    analysis: Analysis | Formula
     end: End
     epsilon: float | None
     factor: float | None
@@ -72,7 +74,7 @@ class Comparison(Drawn, ByContent):
     n : int
         Users.
     rows : tuple of Row
-        In the order of ``analyses()``, those that do not apply included.
+        In the order of ``analyses()``, then published formulas, those that do not apply included.
     """
 
     delta: float
@@ -192,7 +194,9 @@ def compare(accountant: _Accountant, *, delta: float, slow: bool) -> Comparison:
     slow : bool
         Also the analyses whose cost grows with n.
     """
-    rows = [_row(accountant, analysis, delta, slow=slow) for analysis in analyses()]
+    known = {analysis.key for analysis in analyses()}
+    others = [formula for key, formula in FORMULAS.items() if key not in known]
+    rows = [_row(accountant, one, delta, slow=slow) for one in (*analyses(), *others)]
     uppers = [r.epsilon for r in rows if r.end == "upper" and r.epsilon is not None]
     lowers = [r.epsilon for r in rows if r.end == "lower" and r.epsilon is not None]
     best = {
@@ -203,18 +207,19 @@ def compare(accountant: _Accountant, *, delta: float, slow: bool) -> Comparison:
     return Comparison(delta, accountant.n, tuple(_with_factor(row, best[row.end]) for row in rows))
 
 
-def _row(accountant: _Accountant, analysis: Analysis, delta: float, *, slow: bool) -> Row:
+def _row(accountant: _Accountant, analysis: Analysis | Formula, delta: float, *, slow: bool) -> Row:
     if analysis.slow and not slow and not accountant.uses(analysis.key):
         note = "not run: its cost grows with n (ask for slow)"
         return Row(analysis, analysis.end, None, None, None, note)
     fresh = accountant.with_n(accountant.n)
-    attempts: list[tuple[End, bool]] = [("estimate", False)]
-    if analysis.certified:
-        attempts.insert(0, (analysis.end, True))
+    attempts: list[tuple[End, bool]] = []
+    if isinstance(analysis, Analysis):
+        attempts.append((analysis.end, True))
+    # The published variation ratio is both: certified where it bounds, else a formula.
+    if analysis.key in FORMULAS:
+        attempts.append(("estimate", False))
     note = ""
     for end, certified in attempts:
-        if not certified and analysis.certified and analysis.key != "variation-ratio":
-            continue  # what is certified where it applies is not forced elsewhere
         started = time.process_time()
         try:
             found = fresh.epsilon(delta=delta, analysis=analysis.key, certified=certified)

@@ -12,13 +12,12 @@ from shuffledp._check import Trust
 from shuffledp.amplification.comparison import Comparison, compare
 from shuffledp.amplification.evaluation import Evaluation
 from shuffledp.amplification.rounds import round_of
-from shuffledp.analysis import End, Source, analysis_named
-from shuffledp.analysis.approximate import estimate
+from shuffledp.analysis import End, Source, analyses, analysis_named
 from shuffledp.analysis.ends import Ends
 from shuffledp.bound import Bound, delta_from_log
 from shuffledp.curves import Accountant
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.index import Estimate
+from shuffledp.published import FORMULAS, Estimate
 from shuffledp.rounds import Composed, Round, compose
 from shuffledp.values.described import by_name
 from shuffledp.values.work import Beside
@@ -319,9 +318,9 @@ class Shuffled(Accountant):
             raise rejected("certified", certified, "True or False")
         if analysis is None and not certified:
             raise rejected("certified", certified, "True, unless one analysis is named")
-        if certified and analysis is not None and not analysis_named(analysis).certified:
+        if certified and analysis in FORMULAS.keys() - {one.key for one in analyses()}:
             msg = (
-                f"analysis = {analysis!r}: no bound ({analysis_named(analysis).validity}); "
+                f"analysis = {analysis!r}: no bound ({FORMULAS[analysis].validity}); "
                 "certified=False gives its number as an estimate"
             )
             raise NotCertified(msg)
@@ -329,13 +328,13 @@ class Shuffled(Accountant):
 
     def _estimate(self, quantity: Literal["epsilon", "delta"], at: float, key: str) -> Estimate:
         """The analysis' number without its certificate."""
-        analysis = analysis_named(key)
-        if analysis.approximation is not None:
+        if key in FORMULAS:
             work = _WORK.of(self)
             cap = work.local_epsilon(at) if quantity == "epsilon" else math.inf
-            return estimate(
-                self.source, analysis, quantity, at, n=self.n, cells=work.cells, cap=cap
+            return FORMULAS[key].estimate(
+                self.source, quantity, at, n=self.n, cells=work.cells, cap=cap
             )
+        analysis = analysis_named(key)
         if quantity == "epsilon":
             bound = self.epsilon(delta=at, analysis=key)
         else:

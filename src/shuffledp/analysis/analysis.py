@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from shuffledp.analysis import words
 from shuffledp.analysis.side import End, Side
@@ -14,20 +14,9 @@ from shuffledp.errors import NotCertified
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
 
-Kind = Literal["pair", "closed form", "algorithm", "asymptotic", "local"]
+Kind = Literal["pair", "algorithm", "local"]
 # What of a randomizer's own is shown to be the worst, by a theorem that the randomizer names.
 Worst = Literal["pairs", "triples"]
-
-
-class Curve(NamedTuple):
-    """A curve that is not certified: eps at a delta, log delta at an eps, and why it is not."""
-
-    epsilon_at: Callable[[float], float]
-    log_delta_at: Callable[[float], float]
-    warning: str
-
-
-Approximation = Callable[[Source, int, int], Curve]
 
 
 def never(source: Source, n: int) -> bool:
@@ -38,21 +27,20 @@ def never(source: Source, n: int) -> bool:
 
 @dataclass(frozen=True)
 class Analysis:
-    """One way to bound, or to estimate, the privacy of a shuffled randomizer.
+    """One way to bound the privacy of a shuffled randomizer.
 
     Attributes
     ----------
     key : str
         What ``analysis="..."`` takes.
-    end : {"upper", "lower", "estimate"}
-        Which end it certifies; an estimate certifies none and needs ``certified=False``.
+    end : {"upper", "lower"}
+        Which end it certifies.
     theorem : Theorem
         What it rests on.
     validity : str
         For what it holds.
-    kind : {"pair", "closed form", "algorithm", "asymptotic", "local"}
-        A pair evaluated by the kernel, a formula, a paper's own algorithm, a limit law, or the
-        local guarantee.
+    kind : {"pair", "algorithm", "local"}
+        A pair evaluated by the kernel, an algorithm of its own, or the local guarantee.
     any_randomizer : bool
         It holds for every eps0-LDP randomizer, adaptive ones included.
     slow : bool
@@ -66,8 +54,6 @@ class Analysis:
     closing : callable
         Of a source and n: whether it, which takes a second or several, is tried unasked where the
         ends that the others give are apart.
-    approximation : callable or None
-        The number without its certificate: a curve of a source, n and a number of cells.
     """
 
     key: str
@@ -81,12 +67,6 @@ class Analysis:
     worst: Worst | None = field(default=None, kw_only=True)
     usual: Callable[[Source, int], bool] = field(default=never, kw_only=True, repr=False)
     closing: Callable[[Source, int], bool] = field(default=never, kw_only=True, repr=False)
-    approximation: Approximation | None = field(default=None, kw_only=True, repr=False)
-
-    @property
-    def certified(self) -> bool:
-        """It can give an end of a Bound (where it applies)."""
-        return self.end != "estimate"
 
     def require(self, source: Source) -> None:
         """Raise NotCertified, with the reason, where it cannot be applied to the source.

@@ -9,15 +9,13 @@ from weakref import WeakValueDictionary
 
 from shuffledp import theorems
 from shuffledp.analysis.analysis import Analysis
-from shuffledp.analysis.by_curve import CurveSide
 from shuffledp.analysis.side import Found, Side
-from shuffledp.analysis.source import Source, binary_eps0, bits_of
+from shuffledp.analysis.source import Source, bits_of
 from shuffledp.binary.curve import Curve, Point, of_the_rarer, quick
 from shuffledp.divergence import LOOSE
 from shuffledp.numerics import LogInterval
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.bits import Bits
-from shuffledp.reductions import OnesScan
 from shuffledp.values.work import Beside
 
 # log delta is asked for ten times as wide, relatively, as eps (``Shuffled``).
@@ -136,25 +134,6 @@ class _BinaryExact(Analysis):
         return BinarySide(self.key, self.end, theorem, (), (), words, supremum=supremum)
 
 
-class _Ones(Analysis):
-    """Of binary randomized response."""
-
-    def side(self, source: Source, *, n: int, cells: int) -> Side:
-        """The largest delta over the numbers of ones among the others."""
-        del cells
-        self.require(source)
-        scan = OnesScan(eps0=binary_eps0(source, self.key), n=n)
-
-        def ends(epsilon: float, width: float) -> tuple[float, float, dict[str, Any]]:
-            del width
-            low, count = scan.log_delta(epsilon)
-            return low, 0.0, {"ones": count}
-
-        witness = {"analysis": self.key}
-        theorem, words = self.theorem_for(source), self.assumptions(source)
-        return CurveSide(self.key, self.end, theorem, (), (witness,), words, ends=ends)
-
-
 def _quick(source: Source, n: int) -> bool:
     """Whether all data sets are searched by default: what that takes grows with n."""
     bits = source.bits() if isinstance(source, Randomizer) else None
@@ -183,12 +162,4 @@ BINARY_EXACT_LOWER = _BinaryExact(
     kind="algorithm",
     slow=True,
     usual=_quick,
-)
-ONES = _Ones(
-    "binary-rr-ones",
-    "lower",
-    theorems.ONES,
-    "binary RR, k-RR with k = 2, and all eps0-LDP randomizers together; n up to 100,000",
-    kind="algorithm",
-    slow=True,
 )

@@ -7,15 +7,13 @@ from typing import Any
 
 from shuffledp import theorems
 from shuffledp.analysis.of_pairs import Named, OfPairs
-from shuffledp.analysis.source import Family, RatioFamily, Source, one_randomizer
+from shuffledp.analysis.source import Family, RatioFamily, Source
 from shuffledp.analysis.variation_ratio import numbers
 from shuffledp.bound import Theorem
 from shuffledp.multimessage import MultiMessage
 from shuffledp.pair import ShuffledPair
 from shuffledp.randomizers import KRR, BinaryRR, Randomizer
-from shuffledp.reductions import dataset_pair, merged_dataset_pair, repaired_pair
-
-_LACKS = "dataset of its own"
+from shuffledp.reductions import dataset_pair, repaired_pair
 
 
 class _Datasets(OfPairs):
@@ -32,15 +30,6 @@ class _Datasets(OfPairs):
         if isinstance(source, RatioFamily):
             return theorems.ATTAINED
         return theorems.FAMILY if isinstance(source, Family) else self.theorem
-
-
-class _OwnDatasets(OfPairs):
-    """Data sets of one randomizer."""
-
-    def require(self, source: Source) -> None:
-        """A randomizer: no family, no protocol."""
-        super().require(source)
-        one_randomizer(source, self.key, lacks=_LACKS)
 
 
 def dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
@@ -61,10 +50,10 @@ def dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
         pair = repaired_pair(source.ratio, n=n, attained=True)
         witness = {"analysis": "dataset", "member": "attains", **numbers(source.ratio)}
         witness["beta"] = float(source.ratio.attained_variation)
-        return _both_ways(pair, witness)
+        return both_ways(pair, witness)
     if isinstance(source, Family):
         return _family_pairs(source.eps0, n, cells)
-    return _pairs_of(source, source.datasets(), n, cells, "dataset")
+    return pairs_of(source, source.datasets(), n, cells)
 
 
 def _family_pairs(eps0: float, n: int, cells: int) -> list[Named]:
@@ -78,43 +67,38 @@ def _family_pairs(eps0: float, n: int, cells: int) -> list[Named]:
     return [
         (pair, {**words, "member": name})
         for name, member, triples in members
-        for pair, words in _pairs_of(member, triples, n, cells, "dataset")
+        for pair, words in pairs_of(member, triples, n, cells)
     ]
 
 
-def _one_dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
-    """One triple: the first whose x2 is neither x0 nor x1, as in Su et al., or else the first."""
-    randomizer = one_randomizer(source, "one-dataset", lacks=_LACKS)
-    triples = randomizer.datasets()
-    third = next((t for t in triples if t[2] not in (t[0], t[1])), triples[0])
-    return _pairs_of(randomizer, (third,), n, cells, "one-dataset")
-
-
-def _merged_dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
-    key = "variation-ratio-5.1"
-    randomizer = one_randomizer(source, key, lacks=_LACKS)
-    found = []
-    for x0, x1, x2 in randomizer.datasets():
-        pair = merged_dataset_pair(randomizer, x0, x1, x2, n=n, cells=cells)
-        found += _both_ways(pair, {"analysis": key, "x0": x0, "x1": x1, "x2": x2})
-    return found
-
-
-def _pairs_of(
+def pairs_of(
     randomizer: Randomizer,
     triples: Sequence[tuple[Any, Any, Any]],
     n: int,
     cells: int,
-    key: str,
 ) -> list[Named]:
+    """Pairs of the data sets (x0, x1, x2), where all others hold x2, each followed by its swap.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        What each user runs.
+    triples : sequence of (x0, x1, x2)
+        The data sets.
+    n : int
+        Users.
+    cells : int
+        For continuous outputs: about how many cells.
+    """
     found = []
     for x0, x1, x2 in triples:
         pair = dataset_pair(randomizer, x0, x1, x2, n=n, cells=cells)
-        found += _both_ways(pair, {"analysis": key, "x0": x0, "x1": x1, "x2": x2})
+        found += both_ways(pair, {"analysis": "dataset", "x0": x0, "x1": x1, "x2": x2})
     return found
 
 
-def _both_ways(pair: ShuffledPair, witness: dict[str, Any]) -> list[Named]:
+def both_ways(pair: ShuffledPair, witness: dict[str, Any]) -> list[Named]:
+    """The pair and its swap, with the witness of each."""
     return [(pair, {**witness, "swap": False}), (pair.swap(), {**witness, "swap": True})]
 
 
@@ -130,18 +114,4 @@ DATASET = _Datasets(
     "exact for the dataset it names, so a lower bound on the worst case",
     pairs=dataset_pairs,
     usual=_always,
-)
-ONE_DATASET = _OwnDatasets(
-    "one-dataset",
-    "lower",
-    theorems.ONE_DATASET,
-    "the same for one choice of the others' input, a third one where there is any",
-    pairs=_one_dataset_pairs,
-)
-MERGED_DATASET = _OwnDatasets(
-    "variation-ratio-5.1",
-    "lower",
-    theorems.VARIATION_RATIO_5_1,
-    "the dataset bound after merging outputs into three classes: never above it",
-    pairs=_merged_dataset_pairs,
 )

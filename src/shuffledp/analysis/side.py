@@ -12,7 +12,7 @@ from shuffledp.numerics import LogInterval
 from shuffledp.rounds.curve import Sharper
 from shuffledp.rounds.curve import Source as Curve
 
-End = Literal["upper", "lower", "estimate"]
+End = Literal["upper", "lower"]
 
 # Up to so many profiles a loose bracket of each costs more than it saves.
 _FEW = 2
@@ -44,7 +44,7 @@ class Side:
     ----------
     key : str
         The analysis.
-    end : {"upper", "lower", "estimate"}
+    end : {"upper", "lower"}
         Which end it certifies.
     theorem : Theorem
         What certifies it.

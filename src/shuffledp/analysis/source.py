@@ -12,7 +12,7 @@ from shuffledp.mechanism import LocalEpsilon, Switch
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.pair import UNIT_ROUNDOFF
-from shuffledp.randomizers import KRR, BinaryRR, Randomizer
+from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.bits import Bits
 from shuffledp.reductions import VariationRatio, ratio_of
 
@@ -99,13 +99,6 @@ def pure_eps0(source: Source, key: str) -> float:
         msg = f"analysis = {key!r}: wanted an eps0-LDP randomizer; this one has no finite eps0"
         raise NotCertified(msg)
     return float(source.eps0)
-
-
-def binary_eps0(source: Source, key: str) -> float:
-    """eps0 of binary randomized response, or of a family that it belongs to."""
-    if isinstance(source, Family | BinaryRR) or (isinstance(source, KRR) and source.k == 2):
-        return float(source.eps0)
-    raise NotCertified(f"analysis = {key!r}: wanted binary randomized response (k-RR with k = 2)")
 
 
 def bits_of(source: Source, key: str) -> Bits:

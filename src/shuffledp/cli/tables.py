@@ -6,12 +6,13 @@ from typing import Any
 
 import click
 
-from shuffledp import analyses as all_analyses
+from shuffledp import analyses as certified_analyses
 from shuffledp import protocol_names, randomizer_names
 from shuffledp.cli.mechanisms import by_task, task_of
 from shuffledp.cli.text import print_json
 from shuffledp.mechanism import parameters_of
 from shuffledp.multimessage import MultiMessage, protocol_class
+from shuffledp.published import FORMULAS
 from shuffledp.randomizers import Randomizer, randomizer_class
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
@@ -43,28 +44,31 @@ def randomizers(as_json: bool) -> None:
 @click.command(short_help="The analyses there are, each with its theorem.")
 @_JSON
 def analyses(as_json: bool) -> None:
-    """List the analyses: which end each certifies, by which theorem, for what it holds."""
+    """List the analyses, each with its theorem, and the published formulas, which are estimates."""
+    known = certified_analyses()
+    keys = {one.key for one in known}
+    formulas = [formula for key, formula in FORMULAS.items() if key not in keys]
     if as_json:
         print_json(
             [
                 {
-                    "key": a.key,
-                    "end": a.end,
-                    "kind": a.kind,
-                    "certified": a.certified,
-                    "validity": a.validity,
-                    "theorem": a.theorem.to_dict(),
+                    "key": one.key,
+                    "end": one.end,
+                    "certified": one.end != "estimate",
+                    "validity": one.validity,
+                    "theorem": one.theorem.to_dict(),
                 }
-                for a in all_analyses()
+                for one in (*known, *formulas)
             ]
         )
         return
-    for a in all_analyses():
-        what = f"{a.end} bound; {a.theorem.provenance}" if a.certified else "estimate"
-        click.echo(f"{a.key}  ({what})")
-        click.echo(f"    {a.theorem.title}")
-        click.echo(f"    source:    {a.theorem.source}")
-        click.echo(f"    holds for: {a.validity}")
+    for one in (*known, *formulas):
+        formula = one.end == "estimate"
+        what = "estimate" if formula else f"{one.end} bound; {one.theorem.provenance}"
+        click.echo(f"{one.key}  ({what})")
+        click.echo(f"    {one.theorem.title}")
+        click.echo(f"    source:    {one.theorem.source}")
+        click.echo(f"    holds for: {one.validity}")
 
 
 def _describe(cls: type[Randomizer | MultiMessage]) -> dict[str, Any]:

@@ -20,9 +20,9 @@ from shuffledp.deployment.groups import CrowdDeployment
 from shuffledp.deployment.model import Target
 from shuffledp.deployment.views import FAILURES
 from shuffledp.errors import NotCertified
-from shuffledp.index import Estimate
 from shuffledp.neighbours import Relation, member_of
 from shuffledp.population import Crowd, crowd
+from shuffledp.published import Estimate
 from shuffledp.randomizers import randomizer_from_dict
 
 Report = Callable[[str], None]

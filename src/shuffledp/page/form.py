@@ -191,7 +191,6 @@ def catalogue() -> dict[str, Any]:
         "analyses": [
             {"key": found.key, "end": found.end, "title": found.theorem.title}
             for found in analyses()
-            if found.certified
         ],
     }
 

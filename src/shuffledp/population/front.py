@@ -17,11 +17,11 @@ from shuffledp.analysis.ends import Ends
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.curves import Accountant
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.index import Estimate
 from shuffledp.models import MOST_CHANGED, PERFECT, Chained, Shuffler
 from shuffledp.neighbours import OfGroup, Relation
 from shuffledp.numerics.roots import bracketed_root
 from shuffledp.population.member import Member
+from shuffledp.published import Estimate
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import Composed, Round, compose
 from shuffledp.values.described import by_name

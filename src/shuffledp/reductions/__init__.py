@@ -3,7 +3,6 @@
 from shuffledp.reductions.clones import clone_pair, stronger_clone_pair
 from shuffledp.reductions.from_law import blanket_pair, dataset_pair
 from shuffledp.reductions.merged import merged_dataset_pair
-from shuffledp.reductions.ones import OnesScan
 from shuffledp.reductions.variation_ratio import (
     VariationRatio,
     four_point_pair,
@@ -14,7 +13,6 @@ from shuffledp.reductions.variation_ratio import (
 )
 
 __all__ = [
-    "OnesScan",
     "VariationRatio",
     "blanket_pair",
     "clone_pair",

@@ -6,11 +6,12 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from shuffledp import _check, closed_forms, theorems
+from shuffledp import _check, theorems
 from shuffledp._check import Trust, exact
+from shuffledp.arithmetic.balls import arb, float_above
 from shuffledp.bound import Bound
 from shuffledp.divergence import LOOSE, PairProfile
-from shuffledp.errors import NotCertified, rejected
+from shuffledp.errors import rejected
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.numerics import LogInterval, log_add
 from shuffledp.pair import UNIT_ROUNDOFF
@@ -239,12 +240,7 @@ class ShuffledSGD:
         if not 0.0 < eps0 <= _LARGEST_EPS0:
             return None
         log_delta0 = _log_delta0(self.distance, eps0)
-        try:
-            return closed_forms.clones.clone_approximate(
-                eps0=eps0, delta0=math.exp(log_delta0), n=self.n, delta=delta
-            )
-        except NotCertified:
-            return None
+        return _closed_clone(eps0=eps0, log_delta0=log_delta0, n=self.n, delta=delta)
 
     def assumptions(self) -> tuple[str, ...]:
         """What the numbers ask a reader to believe."""
@@ -284,6 +280,37 @@ class ShuffledSGD:
         ]
         lines += [f"  assumes {words}" for words in self.numerical.assumptions]
         return "\n".join(lines)
+
+
+def _closed_clone(
+    *, eps0: float, log_delta0: float, n: int, delta: float
+) -> tuple[float, float] | None:
+    """eps and delta of Feldman, McMillan, Talwar 2021, Theorem 3.8; None outside its domain.
+
+    With E = e^eps0, eps = log(1 + (E - 1)/(E + 1) (8 sqrt(E L/n) + 8E/n)) for L = log(4/delta) and
+    E <= n/(16 L), and delta in all = delta + (e^eps + 1)(1 + 1/(2E)) n delta0.
+
+    Parameters
+    ----------
+    eps0, log_delta0 : float
+        Local guarantee of every report.
+    n : int
+        Users.
+    delta : float
+        Of the clones alone.
+
+    Returns
+    -------
+    (epsilon, delta) : tuple of two floats, or None
+        Both rounded up.
+    """
+    grow, log = arb(eps0).exp(), (4 / arb(delta)).log()
+    if not grow <= n / (16 * log):
+        return None
+    spread = 8 * (grow * log / n).sqrt() + 8 * grow / n
+    epsilon = float_above(((grow - 1) / (grow + 1) * spread).log1p())
+    extra = (arb(epsilon).exp() + 1) * (1 + 1 / (2 * grow)) * n * arb(log_delta0).exp()
+    return epsilon, float_above(delta + extra)
 
 
 _FOUND: Beside[ShuffledSGD, Answers] = Beside(lambda _: Answers())

@@ -7,92 +7,38 @@ the shuffle index is chi = sqrt(gamma)/sigma; as n grows
 
 for eps well above 1/sqrt n and O(sqrt(log n/n)) (*Analysis of Shuffling Beyond Pure Local
 Differential Privacy*, 2026). With the blanket as reference it follows the upper bounds, with R_x2
-the lower ones. Nothing here goes into a Bound: ``Estimate`` is a type of its own.
+the lower ones.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
 from shuffledp import _check
 from shuffledp import _special as special
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.numerics.roots import bracketed_root
 from shuffledp.pair import ShuffledPair
+from shuffledp.published.estimate import Estimate
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS, Input
 from shuffledp.values.described import ByContent, by_name
 
-NOT_CERTIFIED = "not certified: an estimate, which may be on either side of the true value"
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
+# Standard deviations beyond which Mills' ratio is expanded, and the largest eps in nats looked at.
 _FAR = 30.0
-# Far above the smallest masses that laws hold (1e-290), far below what n = 1e15 users ever see.
+# Probability of an output that no number of users up to 1e12 ever sees: far above what laws leave
+# out (1e-290).
 _RAREST = 1e-250
-# A sum that grows towards its last cells has nearly all of itself there, one that falls nothing.
+# The share of a variance that outputs rarer than that may have: one that diverges has nearly all of
+# itself there, one that converges nothing.
 _SHARE = 1e-6
-# Ratios of densities are off by some roundings of their own; unequal ones by far more.
+# Relative difference of two densities that are equal: rounding is far smaller, truth far larger.
 _SAME = 1e-9
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class Estimate(ByContent):
-    """A number that is not certified; never an end of a ``Bound``.
-
-    Attributes
-    ----------
-    quantity : str
-        What is estimated: "epsilon", "delta", "shuffle index", ...
-    value : float
-        The number (0 where it underflows; see ``log_value``).
-    what : str
-        What was computed, in a few words.
-    source : str
-        Paper and formula.
-    at : mapping
-        What was held fixed.
-    warning : str
-        Why it is not certified.
-    log_value : float or None
-        Natural logarithm of a delta.
-    """
-
-    quantity: str
-    value: float
-    what: str
-    source: str
-    at: Mapping[str, float] = field(default_factory=dict)
-    warning: str = NOT_CERTIFIED
-    log_value: float | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """JSON-able form, with "certified": false in it. Infinite numbers become null."""
-
-        def plain(x: float | None) -> float | None:
-            return x if x is not None and math.isfinite(x) else None
-
-        return {
-            "certified": False,
-            "quantity": self.quantity,
-            "value": plain(self.value),
-            "log_value": plain(self.log_value),
-            "at": dict(self.at),
-            "what": self.what,
-            "source": self.source,
-            "warning": self.warning,
-        }
-
-    def __str__(self) -> str:
-        fixed = ", ".join(f"{name} = {value:g}" for name, value in self.at.items())
-        at = f"   at {fixed}" if fixed else ""
-        return (
-            f"{self.quantity} is about {self.value:.6g}{at}\n"
-            f"  {self.what} ({self.source})\n  {self.warning}"
-        )
+# Halvings that leave of a bracket of eps no more than a few roundings.
+_HALVINGS = 60
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -174,32 +120,6 @@ def _index(
     return 1.0 / math.sqrt(total) if total > 0.0 else math.inf
 
 
-def indices_meet(randomizer: Randomizer, *, cells: int = DEFAULT_CELLS) -> tuple[Input, ...] | None:
-    """A triple (x0, x1, x2) that makes both shuffle indices equal, or None where none is found.
-
-    The indices are equal if and only if, for some pair that attains the lower one, some x2 has the
-    blanket's density R_x2 = inf_x R_x wherever R_x0 and R_x1 differ (Theorem 3.7 of the same
-    paper): then the others can be data that hide no better than the blanket. Searched are the
-    mechanism's worst pairs and its datasets. Equality of floats is that of 1e-9 of a ratio.
-
-    Parameters
-    ----------
-    randomizer : Randomizer
-        What each user runs.
-    cells : int
-        For continuous outputs: cells on which densities are compared by their masses.
-    """
-    low = shuffle_index(randomizer, cells=cells).lower.value
-    for x0, x1, x2 in randomizer.datasets():
-        if _index(randomizer, (x0, x1), cells, None) > low * (1.0 + _SAME):
-            continue
-        law = randomizer.law((x0, x1, x2), cells=cells)
-        differs = np.abs(law.mass[0] - law.mass[1]) > _SAME * law.mass[0]
-        if bool((law.mass[2][differs] <= law.blanket[differs] * (1.0 + _SAME)).all()):
-            return x0, x1, x2
-    return None
-
-
 def asymptotic_log_delta(*, chi: float, n: int, epsilon: float) -> float:
     """log of phi(chi eps sqrt n)/(chi^3 eps^2 n^{3/2}), formula (1), at most 0."""
     chi = _check.positive("chi", chi)
@@ -267,7 +187,10 @@ def gaussian_epsilon(pair: ShuffledPair, *, delta: float, cap: float) -> float:
         if top >= high:
             return cap
         low, top = top, min(1.2 * top, high)
-    return bracketed_root(gap, low, top, absolute=1e-14)
+    for _ in range(_HALVINGS):
+        middle = 0.5 * (low + top)
+        low, top = (middle, top) if gap(middle) > 0.0 else (low, middle)
+    return top
 
 
 def _log_loss(t: float) -> float:

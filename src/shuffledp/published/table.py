@@ -1,0 +1,372 @@
+"""All published formulas that the library does not certify, by the name that ``analysis`` takes."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from shuffledp.analysis.datasets import both_ways, pairs_of
+from shuffledp.analysis.source import Family, RatioFamily, Source, one_randomizer, pure_eps0, ratios
+from shuffledp.analysis.variation_ratio import published_pairs
+from shuffledp.bound import Theorem
+from shuffledp.divergence import LARGEST_EPSILON, PairProfile, solve_epsilon
+from shuffledp.errors import NotCertified
+from shuffledp.multimessage import MultiMessage
+from shuffledp.pair import ShuffledPair
+from shuffledp.published import algorithms, limits
+from shuffledp.published import closed_forms as forms
+from shuffledp.published.estimate import (
+    NOT_CERTIFIED,
+    Curve,
+    Formula,
+    by_halving,
+    of_epsilon,
+    of_log_delta,
+)
+from shuffledp.randomizers import KRR, BinaryRR, JointLaw, Laplace, Randomizer
+from shuffledp.reductions import blanket_pair, merged_dataset_pair, published_reason
+
+# Of a key, a source, n and a number of cells.
+_Make = Callable[[str, Source, int, int], Curve]
+
+_FLOATS = "not certified: the formula in plain floating point"
+_MEMORY = "not certified: the formula's constants are from memory of the paper"
+# Users up to which sums over all numbers of clones are offered: a minute.
+_LARGEST_SUM = 20_000_000
+# Shares of delta/n that delta0 may have in Theorem 3.8.
+_SHARES = tuple(10.0**-k for k in range(1, 9))
+# The relative width of delta that the published grid is chosen for, as its authors do, and the
+# largest eps in nats that it is inverted up to.
+_GRID_WIDTH, _GRID_CAP = 0.2, 20.0
+
+
+# ---------------------------------------------------------------------- any eps0-LDP randomizer
+
+
+def _of_eps0(form: Callable[..., float], warning: str = _FLOATS) -> _Make:
+    """A formula of eps0, n and delta."""
+
+    def make(key: str, source: Source, n: int, cells: int) -> Curve:
+        del cells
+        eps0 = pure_eps0(source, key)
+        return of_epsilon(lambda delta: form(eps0=eps0, n=n, delta=delta), warning)
+
+    return make
+
+
+def _csuzz19(key: str, source: Source, n: int, cells: int) -> Curve:
+    if not (isinstance(source, BinaryRR) or (isinstance(source, KRR) and source.k == 2)):
+        raise NotCertified(f"analysis = {key!r}: wanted binary randomized response")
+    return _of_eps0(forms.cheu, _MEMORY)(key, source, n, cells)
+
+
+def _sums(share: Callable[[float], float]) -> _Make:
+    """The clones' binomial sums; ``share`` of the others are clones."""
+
+    def make(key: str, source: Source, n: int, cells: int) -> Curve:
+        del cells
+        eps0 = pure_eps0(source, key)
+        if n > _LARGEST_SUM:
+            msg = f"analysis = {key!r}, n = {n:,}: sums are offered up to n = {_LARGEST_SUM:,}"
+            raise NotCertified(msg)
+        delta_at = functools.partial(algorithms.clone_delta, share(eps0), eps0, n)
+        return by_halving(delta_at, eps0, _FLOATS)
+
+    return make
+
+
+# -------------------------------------------------------------------------------- one randomizer
+
+
+def _fmt_3_8(key: str, source: Source, n: int, cells: int) -> Curve:
+    del cells
+    randomizer = one_randomizer(source, key)
+    if math.isfinite(randomizer.eps0):
+        raise NotCertified(f"analysis = {key!r}: this randomizer is eps0-LDP; wanted 'fmt-3.1'")
+    # The clones hide among users whose values are no neighbours of the victim's.
+    randomizer = randomizer.unrestricted()
+
+    def epsilon_at(delta: float) -> float:
+        """Half of delta to the clones; the best delta0 whose part fits into the rest."""
+        best, reason = math.inf, "no delta0 tried leaves room"
+        for delta0 in (share * delta / n for share in _SHARES):
+            eps0 = randomizer.local_epsilon(delta0)
+            if not 0.0 < eps0 <= LARGEST_EPSILON:
+                continue
+            given = {"eps0": eps0, "delta0": delta0, "n": n, "delta": 0.5 * delta}
+            try:
+                epsilon, total = forms.clone_approximate(**given)
+            except NotCertified as error:
+                reason = str(error)
+                continue
+            best = epsilon if total <= delta and epsilon < best else best
+        if math.isinf(best):
+            raise NotCertified(f"analysis = {key!r}: {reason}")
+        return best
+
+    return of_epsilon(epsilon_at, _FLOATS)
+
+
+def _fmt_4_1(key: str, source: Source, n: int, cells: int) -> Curve:
+    del cells
+    randomizer = one_randomizer(source, key)
+    laws = [_three_laws(key, randomizer.law(pair)) for pair in randomizer.worst_pairs().pairs]
+    return of_epsilon(
+        lambda delta: max(forms.decomposition(p=p, q=q, n=n, delta=delta) for p, q in laws), _FLOATS
+    )
+
+
+def _three_laws(key: str, law: JointLaw) -> tuple[float, float]:
+    """p and q of Theorem 4.1 with Q0 the common part of R_x0 and R_x1.
+
+    q = TV, and p the largest number with p (Q1_0 + Q1_1 + Q0) <= the blanket, so that every input's
+    law contains the three, those of x0 and x1 too.
+    """
+    if law.edges is not None:
+        raise NotCertified(f"analysis = {key!r}: wanted finitely many likelihood ratios")
+    gap, common = np.abs(law.mass[0] - law.mass[1]), np.minimum(law.mass[0], law.mass[1])
+    q, shared = 0.5 * float(gap.sum()), float(common.sum())
+    if q <= 0.0:
+        raise NotCertified(f"analysis = {key!r}: the two laws are the same")
+    laws = gap / q + (common / shared if shared > 0.0 else 0.0)
+    p = float((law.blanket[laws > 0.0] / laws[laws > 0.0]).min())
+    if p <= 0.0:
+        raise NotCertified(f"analysis = {key!r}: the blanket misses an output of the victim's")
+    return min(p, 1.0 / 3.0), q
+
+
+def _fmt_4_2(key: str, source: Source, n: int, cells: int) -> Curve:
+    del cells
+    if not isinstance(source, KRR | BinaryRR):
+        raise NotCertified(f"analysis = {key!r}: wanted k-RR")
+    return of_epsilon(
+        lambda delta: forms.k_rr(k=_size(source), eps0=source.eps0, n=n, delta=delta), _FLOATS
+    )
+
+
+def _size(source: KRR | BinaryRR) -> int:
+    return source.k if isinstance(source, KRR) else 2
+
+
+def _inequality(bound: Callable[..., float], *, generic: bool) -> _Make:
+    """Hoeffding's or Bennett's inequality, by the mechanism's own moments or by eps0 alone."""
+
+    def make(key: str, source: Source, n: int, cells: int) -> Curve:
+        del cells
+        if isinstance(source, Family) and source.adaptive:
+            raise NotCertified(f"analysis = {key!r}: not proved for adaptive randomizers")
+        eps0 = pure_eps0(source, key)
+        of_any = functools.partial(forms.moments_of_any, eps0)
+        moments = of_any if generic else _moments(key, source, eps0)
+        return of_log_delta(lambda e: bound(moments(e), n=n, epsilon=e), eps0, _FLOATS)
+
+    return make
+
+
+def _moments(key: str, source: Source, eps0: float) -> Callable[[float], forms.Moments]:
+    """Range and second moment of the mechanism, or what its blanket's mass alone gives."""
+    if isinstance(source, KRR | BinaryRR):
+        return functools.partial(forms.moments_of_k_rr, _size(source), eps0)
+    if isinstance(source, Laplace):
+        return functools.partial(forms.moments_of_laplace, eps0)
+    randomizer = one_randomizer(source, key)
+    gamma = min(float(randomizer.law(randomizer.worst_pairs().pairs[0]).blanket.sum()), 1.0)
+    return functools.partial(forms.moments_of_blanket, eps0, gamma)
+
+
+# ----------------------------------------------------------------------- pairs, by the library
+
+
+def _of_pairs(pairs: Sequence[ShuffledPair], cap: float, warning: str, *, lower: bool) -> Curve:
+    """The largest of the curves of some pairs."""
+    profiles = [PairProfile(pair) for pair in pairs]
+
+    def epsilon_at(delta: float) -> float:
+        found = solve_epsilon(profiles, math.log(delta), cap=cap, rtol=1e-6, need_all=not lower)
+        return found.low if lower else found.high
+
+    def log_delta_at(epsilon: float) -> float:
+        found = [profile.log_delta(epsilon, width=1e-5) for profile in profiles]
+        return max(one.low if lower else one.high for one in found)
+
+    return Curve(epsilon_at, log_delta_at, warning)
+
+
+def _variation_ratio(key: str, source: Source, n: int, cells: int) -> Curve:
+    del key
+    pairs = [pair for pair, _ in published_pairs(source, n, cells)]
+    return _of_pairs(pairs, source.eps0, _no_bound(source) or NOT_CERTIFIED, lower=False)
+
+
+def _no_bound(source: Source) -> str:
+    """Why the published pair does not bound the source; empty where it does."""
+    reasons = [published_reason(ratio) for ratio, _ in ratios(source)]
+    return next((f"not a bound: {reason}" for reason in reasons if reason is not None), "")
+
+
+def _ratio_form(form: Callable[..., float]) -> _Make:
+    """A closed form of p, beta and q: the largest over the worst pairs."""
+
+    def make(key: str, source: Source, n: int, cells: int) -> Curve:
+        del cells
+        if _no_bound(source):
+            raise NotCertified(f"analysis = {key!r}: {_no_bound(source)}")
+        given = [(r.p, float(r.total_variation), r.q, n) for r, _ in ratios(source)]
+        return of_epsilon(lambda delta: max(form(*one, delta) for one in given), _FLOATS)
+
+    return make
+
+
+def _one_dataset(key: str, source: Source, n: int, cells: int) -> Curve:
+    """One triple: the first whose x2 is neither x0 nor x1, as in Su et al., or else the first."""
+    randomizer = one_randomizer(source, key, lacks="dataset of its own")
+    triples = randomizer.datasets()
+    third = next((t for t in triples if t[2] not in (t[0], t[1])), triples[0])
+    pairs = [pair for pair, _ in pairs_of(randomizer, (third,), n, cells)]
+    return _of_pairs(pairs, source.eps0, NOT_CERTIFIED, lower=True)
+
+
+def _merged_dataset(key: str, source: Source, n: int, cells: int) -> Curve:
+    randomizer = one_randomizer(source, key, lacks="dataset of its own")
+    found = [merged_dataset_pair(randomizer, *t, n=n, cells=cells) for t in randomizer.datasets()]
+    pairs = [pair for one in found for pair, _ in both_ways(one, {})]
+    return _of_pairs(pairs, source.eps0, NOT_CERTIFIED, lower=True)
+
+
+# ---------------------------------------------------------------- blanket: a grid, and its limits
+
+
+def _member(key: str, source: Source) -> Randomizer:
+    """The randomizer; for all eps0-LDP ones binary RR, whose blanket is their stronger clone."""
+    if isinstance(source, RatioFamily | MultiMessage):
+        raise NotCertified(f"analysis = {key!r}: wanted a randomizer or eps0")
+    return BinaryRR(eps0=source.eps0) if isinstance(source, Family) else source
+
+
+def _blanket_pairs(key: str, source: Source, n: int, cells: int) -> list[ShuffledPair]:
+    randomizer = _member(key, source)
+    worst = randomizer.worst_pairs().pairs
+    return [blanket_pair(randomizer, x0, x1, n=n, cells=cells) for x0, x1 in worst]
+
+
+def _grid(key: str, source: Source, n: int, cells: int) -> Curve:
+    pairs = _blanket_pairs(key, source, n, cells)
+
+    def delta_at(epsilon: float) -> float:
+        steps = [algorithms.grid_step(p, epsilon=epsilon, width=_GRID_WIDTH) for p in pairs]
+        each = zip(pairs, steps, strict=True)
+        return max(algorithms.grid_delta(p, epsilon=epsilon, step=h, up=True)[0] for p, h in each)
+
+    return by_halving(delta_at, min(source.eps0, _GRID_CAP), _FLOATS)
+
+
+def _gaussian(key: str, source: Source, n: int, cells: int) -> Curve:
+    pairs = _blanket_pairs(key, source, n, cells)
+    return Curve(
+        lambda d: max(limits.gaussian_epsilon(pair, delta=d, cap=source.eps0) for pair in pairs),
+        lambda e: max(limits.gaussian_log_delta(pair, epsilon=e) for pair in pairs),
+    )
+
+
+def _index(key: str, source: Source, n: int, cells: int) -> Curve:
+    return _band(limits.shuffle_index(_member(key, source), cells=cells).lower.value, n)
+
+
+def _index_lower(key: str, source: Source, n: int, cells: int) -> Curve:
+    """By the least chi of a data set of any member."""
+    members = [_member(key, source)]
+    if isinstance(source, Family):
+        members.append(KRR(k=3, eps0=source.eps0))
+    return _band(min(limits.shuffle_index(m, cells=cells).upper.value for m in members), n)
+
+
+def _band(chi: float, n: int) -> Curve:
+    return Curve(
+        lambda delta: limits.band_epsilon(chi=chi, n=n, delta=delta),
+        lambda epsilon: limits.asymptotic_log_delta(chi=chi, n=n, epsilon=epsilon),
+    )
+
+
+# ------------------------------------------------------------------------------------- the table
+
+_ANY = "any eps0-LDP randomizers, adaptive too"
+_SAME = "one eps0-LDP randomizer for all users, not adaptive"
+_OWN = "k-RR, binary RR and Laplace by their own moments, others by gamma"
+_BBGN = "Balle, Bell, Gascon, Nissim 2019, section 5"
+_FMT = "Feldman, McMillan, Talwar 2021"
+_FMT23 = "Feldman, McMillan, Talwar 2023"
+_WANG = "Wang et al. 2024"
+_S2 = "Analysis of Shuffling Beyond Pure Local Differential Privacy, 2026"
+# Key, title, source, what it applies to, and what makes its curve.
+_ROWS: tuple[tuple[str, str, str, str, _Make], ...] = (
+    ("variation-ratio", "variation ratio as published, whether or not it bounds",
+     f"{_WANG}, Theorem 4.1", "can be too small where beta is not (p-1)/(p+1)", _variation_ratio),
+    ("variation-ratio-4.2", "variation ratio, closed form",
+     f"{_WANG}, Theorem 4.2, under the conditions of docs/theory.md, Theorem 5.11",
+     "beta = (p-1)/(p+1); conditions on n and delta", _ratio_form(forms.variation_ratio_4_2)),
+    ("variation-ratio-4.3", "variation ratio, simpler closed form", f"{_WANG}, Theorem 4.3",
+     "beta = (p-1)/(p+1); n >= 8 log(2/delta)/r", _ratio_form(forms.variation_ratio_4_3)),
+    ("variation-ratio-5.1", "lower bound by three classes of outputs", f"{_WANG}, Theorem 5.1",
+     "one randomizer; never above the dataset bound", _merged_dataset),
+    ("one-dataset", "one pair of neighbouring datasets, a third input for all others",
+     "Su, Cheng, Wang 2025, Theorem 14", "one randomizer; never above the dataset bound",
+     _one_dataset),
+    ("bennett", "Bennett's inequality on the blanket, moments of the mechanism",
+     _BBGN, f"{_OWN}; {_SAME}", _inequality(forms.log_bennett, generic=False)),
+    ("bennett-generic", "Bennett's inequality on the blanket, any eps0-LDP randomizer",
+     _BBGN, _SAME, _inequality(forms.log_bennett, generic=True)),
+    ("hoeffding", "Hoeffding's inequality on the blanket, range of the mechanism",
+     _BBGN, f"{_OWN}; {_SAME}", _inequality(forms.log_hoeffding, generic=False)),
+    ("hoeffding-generic", "Hoeffding's inequality on the blanket, any eps0-LDP randomizer",
+     _BBGN, _SAME, _inequality(forms.log_hoeffding, generic=True)),
+    ("fmt-3.1", "standard clone, closed form",
+     f"{_FMT}, Theorem 3.1, with log(4/delta) in its condition",
+     f"{_ANY}; eps0 <= log(n/(16 log(4/delta)))", _of_eps0(forms.clone)),
+    ("fmt-3.8", "standard clone for (eps0, delta0)-LDP randomizers, closed form",
+     f"{_FMT}, Theorem 3.8", "no finite eps0; conditions of fmt-3.1 at (eps0, delta/2)", _fmt_3_8),
+    ("fmt-4.1", "clones of three laws that every input's output law contains, closed form",
+     f"{_FMT}, Theorem 4.1, with log(4 q/delta) in its condition",
+     "finitely many likelihood ratios, not adaptive; p >= 8 log(4 q/delta)/n", _fmt_4_1),
+    ("fmt-4.2", "clones for k-RR, closed form",
+     f"{_FMT}, Corollary 4.2, under the condition of Theorem 4.1 too",
+     "k-RR; conditions of fmt-3.1 and of fmt-4.1", _fmt_4_2),
+    ("efmrtt19", "12 eps0 sqrt(log(1/delta)/n)",
+     "Erlingsson, Feldman, Mironov, Raghunathan, Talwar, Thakurta 2019, Theorem 7",
+     f"{_ANY}; eps0 < 1/2, n >= 1000, delta < 1/100", _of_eps0(forms.erlingsson)),
+    ("csuzz19", "binary randomized response, closed form",
+     "Cheu, Smith, Ullman, Zeber, Zhilyaev 2019, constants from memory",
+     "binary RR; 2n/(e^eps0 + 1) >= 14 log(4/delta)", _csuzz19),
+    ("stronger-clone-3.2", "stronger clone, closed form",
+     f"{_FMT23}, Theorem 3.2, constants from memory",
+     f"{_ANY}; eps0 <= log(n/(8 log(2/delta)) - 1)", _of_eps0(forms.stronger_clone, _MEMORY)),
+    ("girgis-renyi", "Renyi bound of any eps0-LDP randomizer, converted",
+     "Girgis, Data, Diggavi, Suresh, Kairouz 2021, constants from memory",
+     "eps0-LDP, not adaptive; whole Renyi orders", _of_eps0(forms.girgis_epsilon, _MEMORY)),
+    ("clone-binomial-sums", "standard clone by binomial sums and 20 halvings",
+     f"{_FMT}, appendix", _ANY, _sums(lambda eps0: math.exp(-eps0))),
+    ("stronger-clone-binomial-sums", "stronger clone by binomial sums and 20 halvings",
+     f"{_FMT23}; docs/theory.md, Corollary 5.5", _ANY,
+     _sums(lambda eps0: 2.0 / (math.exp(eps0) + 1.0))),
+    ("blanket-grid", "blanket by an FFT of gains rounded up to a grid",
+     "Su, Cheng, Wang 2025, Algorithm 7", "as the blanket; delta above 1e-12", _grid),
+    ("gaussian", "central limit theorem for the blanket's gains, before Mills' ratio is expanded",
+     f"{_S2}, in its first step", "large n; finite variance of the blanket's gains", _gaussian),
+    ("shuffle-index", "phi(chi eps sqrt n)/(chi^3 eps^2 n^1.5), chi of the blanket", _S2,
+     "large n, eps well above n^-1/2; follows the upper bounds", _index),
+    ("shuffle-index-lower", "phi(chi eps sqrt n)/(chi^3 eps^2 n^1.5), chi of datasets", _S2,
+     "large n, eps well above n^-1/2; follows the lower bounds", _index_lower),
+)  # fmt: skip
+# Their cost grows with n.
+_SLOW = {"clone-binomial-sums", "stronger-clone-binomial-sums", "blanket-grid"}
+FORMULAS: dict[str, Formula] = {
+    key: Formula(
+        Theorem(key, title, source, "published"),
+        validity,
+        functools.partial(make, key),
+        slow=key in _SLOW,
+    )
+    for key, title, source, validity, make in _ROWS
+}
