@@ -15,12 +15,13 @@ mpl.use("Agg")
 import matplotlib.pyplot as plt
 
 import shuffledp as sd
+from shuffledp.published import UNCERTIFIED
 
 # Beside what `make demo` writes, and as little tracked.
 OUT = Path("out") / "papers"
 
-# Okabe and Ito's palette. Solid: certified upper ends; dashed: certified lower ends; dotted: no
-# certificate. Ours are thick.
+# Okabe and Ito's palette. Solid: upper ends, the papers' own formulas among them; dashed: lower
+# ends; dotted: no bound. Ours are thick.
 BLACK, BLUE, ORANGE, GREEN, PURPLE, SKY, YELLOW, GREY = (
     "#000000", "#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#B8A000", "#777777",
 )  # fmt: skip
@@ -96,7 +97,7 @@ def epsilon_of(accountant: sd.Shuffled, line: Line, delta: float) -> float:
         each = [epsilon_of(accountant, replace(line, key=k), delta) for k in line.key.split(" or ")]
         return min((value for value in each if not math.isnan(value)), default=math.nan)
     try:
-        if line.end == "estimate":
+        if line.end == "estimate" or line.key in UNCERTIFIED:
             value = accountant.epsilon(delta=delta, analysis=line.key, certified=False).value
         else:
             analysis = None if line.key == "best" else line.key

@@ -32,7 +32,7 @@ from papers.common import (
     panel_over,
     run,
 )
-from shuffledp.baselines import certified_fft
+from papers.printed.algorithms import fft_bracket
 from shuffledp.reductions import blanket_pair
 
 ALPHA, RTOL = 0.01, 1e-3
@@ -97,7 +97,7 @@ def _fft(n: int, width: float) -> tuple[float, float, float]:
     epsilon = acc.epsilon(delta=FFT_DELTA, analysis="blanket").upper
     pair = blanket_pair(randomizer, 0, 1, n=n)
     started = time.process_time()
-    bracket = certified_fft.fft_delta(pair, epsilon=epsilon, width=width)
+    bracket = fft_bracket(pair, epsilon=epsilon, width=width)
     middle = time.process_time()
     sd.shuffle(randomizer, n=n).delta(epsilon=epsilon, analysis="blanket")
     return bracket.high / bracket.low - 1.0, middle - started, time.process_time() - middle

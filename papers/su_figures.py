@@ -37,7 +37,7 @@ from papers.common import (
 )
 from papers.printed.items import laplace_cdf
 from papers.printed.su_claims import RATES
-from shuffledp.baselines import grid
+from shuffledp.published.algorithms import grid_delta
 from shuffledp.reductions import blanket_pair
 
 DELTA, RTOL, DOMAIN = 1e-6, 1e-3, 64
@@ -111,7 +111,7 @@ def by_grid(randomizer: sd.Randomizer, n: int, eps0: float) -> float:
     step = math.expm1(eps0) / STEPS[eps0]
 
     def excess(epsilon: float) -> float:
-        found, _ = grid.grid_delta(pair, epsilon=epsilon, step=step, rounding="up")
+        found, _ = grid_delta(pair, epsilon=epsilon, step=step, up=True)
         return math.log(max(found, 1e-300)) - math.log(DELTA)
 
     low, high = 0.01 * eps0 / math.sqrt(n), 0.999 * eps0

@@ -33,7 +33,7 @@ from papers.common import (
 )
 from papers.printed.wang import delta_at, published
 from papers.printed.wang_claims import cheu, range_queries, subset
-from shuffledp.closed_forms.variation_ratio import theorem_4_2, theorem_4_3
+from shuffledp.published.closed_forms import variation_ratio_4_2, variation_ratio_4_3
 
 RTOL = 1e-3
 USERS = (10**4, 10**5)
@@ -96,7 +96,7 @@ def _protocol(protocol: sd.MultiMessage, n: int, delta: float) -> list[float]:
     bound = acc.epsilon(delta=delta)
     r = sd.ratios(protocol)
     found = [bound.upper, bound.lower, published(protocol, n, delta)]
-    for form in (theorem_4_2, theorem_4_3):
+    for form in (variation_ratio_4_2, variation_ratio_4_3):
         among = protocol.blanket_total(n) + 1
         try:
             found.append(form(p=r.p, beta=r.beta, q=r.q, n=among, delta=delta))

@@ -6,6 +6,7 @@ python -m papers.printed_numbers --measure
 from __future__ import annotations
 
 import csv
+import math
 import time
 from collections.abc import Callable
 from functools import cache
@@ -13,7 +14,8 @@ from pathlib import Path
 
 import shuffledp as sd
 from papers.printed.items import TABLE_5
-from shuffledp.baselines import binomial, halved_epsilon
+from shuffledp.published.algorithms import clone_delta
+from shuffledp.published.estimate import halved_epsilon
 
 MEASURED = Path(__file__).resolve().parents[2] / "docs" / "figures" / "papers" / "printed_times.csv"
 CURVE = 20  # points of a curve
@@ -50,7 +52,7 @@ def measure(path: Path) -> Path:
 
 def _by_sums(eps0: float, n: int) -> float:
     """The clone's binomial sums in 20 halvings, without the short cuts of its authors."""
-    return halved_epsilon(lambda e: binomial.clone_delta(eps0=eps0, n=n, epsilon=e), 1e-8, cap=eps0)
+    return halved_epsilon(lambda e: clone_delta(math.exp(-eps0), eps0, n, e), 1e-8, cap=eps0)
 
 
 def _curve() -> None:

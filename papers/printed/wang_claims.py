@@ -11,8 +11,8 @@ from papers.printed.items import TABLE_5, Item
 from papers.printed.kit import Found, down, number, percent, row, span, upper_of
 from papers.printed.timed import seconds_of
 from papers.printed.wang import delta_at, published
-from shuffledp.closed_forms.variation_ratio import theorem_4_2, theorem_4_3
 from shuffledp.divergence import PairProfile, solve_epsilon
+from shuffledp.published.closed_forms import variation_ratio_4_2, variation_ratio_4_3
 from shuffledp.reductions.variation_ratio import VariationRatio, published_pair
 
 SUBSET_NOTE = "subsets of ceil(d/E), as in their released code"
@@ -98,7 +98,7 @@ def _cheu(item: Item) -> Found:
             ours.append(1 - sd.shuffle(protocol, n=n).epsilon(delta=delta).upper / target)
             found = sd.ratios(protocol)
             family = {"p": found.p, "beta": found.beta, "q": found.q, "n": n + 1}
-            closed.append(1 - theorem_4_2(**family, delta=delta) / target)
+            closed.append(1 - variation_ratio_4_2(**family, delta=delta) / target)
     words = (
         f"published {span(theirs)}, certified {span(ours)}, Thm 4.2 {span(closed)}; n = 1e4 and "
         "1e5, eps' = 0.6, 1, 1.5, f as the original analysis asks for (their released code)"
@@ -123,8 +123,7 @@ def _bins_saved() -> tuple[list[float], list[float]]:
         exact.append(1 - sd.shuffle(protocol, n=n).epsilon(delta=delta).upper / target)
         found = sd.ratios(protocol)
         family = sd.variation_ratio(p=found.p, beta=found.beta, q=found.q, n=n + 1)
-        bound = family.epsilon(delta=delta, analysis="variation-ratio-4.2").upper
-        closed.append(1 - bound / target)
+        closed.append(1 - upper_of(family, "variation-ratio-4.2", delta) / target)
     return exact, closed
 
 
@@ -150,7 +149,7 @@ def _bins(item: Item) -> Found:
 @row("vr-fig4-closed")
 def _bins_closed() -> Found:
     delta, words, holds = 1e-6, [], True
-    for form, name in ((theorem_4_2, "4.2"), (theorem_4_3, "4.3")):
+    for form, name in ((variation_ratio_4_2, "4.2"), (variation_ratio_4_3, "4.3")):
         saved = []
         for target in TARGETS:
             n = math.ceil(32 * math.log(2 / delta) * BINS / target**2)

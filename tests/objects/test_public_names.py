@@ -47,7 +47,7 @@ def test_no_public_name_is_that_of_a_module_inside():
 
 
 def test_modules_are_there_when_asked_for_and_nothing_else_is():
-    assert sd.closed_forms is import_module("shuffledp.closed_forms")
+    assert sd.published is import_module("shuffledp.published")
     for absent in ("shuffel", "__wrapped__", "krr"):
         with pytest.raises(AttributeError, match=f"has no attribute '{absent}'"):
             getattr(sd, absent)

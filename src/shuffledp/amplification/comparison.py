@@ -10,7 +10,7 @@ from typing import Any, Literal, Protocol
 from shuffledp.analysis import Analysis, analyses
 from shuffledp.bound import Bound, outward
 from shuffledp.errors import NotCertified
-from shuffledp.published import FORMULAS, Estimate, Formula
+from shuffledp.published import FORMULAS, UNCERTIFIED, Estimate, Formula
 from shuffledp.values.described import ByContent
 from shuffledp.values.notebook import Drawn, Record, Sheet
 
@@ -194,9 +194,8 @@ def compare(accountant: _Accountant, *, delta: float, slow: bool) -> Comparison:
     slow : bool
         Also the analyses whose cost grows with n.
     """
-    known = {analysis.key for analysis in analyses()}
-    others = [formula for key, formula in FORMULAS.items() if key not in known]
-    rows = [_row(accountant, one, delta, slow=slow) for one in (*analyses(), *others)]
+    asked = (*analyses(), *UNCERTIFIED.values())
+    rows = [_row(accountant, one, delta, slow=slow) for one in asked]
     uppers = [r.epsilon for r in rows if r.end == "upper" and r.epsilon is not None]
     lowers = [r.epsilon for r in rows if r.end == "lower" and r.epsilon is not None]
     best = {

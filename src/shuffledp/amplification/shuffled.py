@@ -12,12 +12,12 @@ from shuffledp._check import Trust
 from shuffledp.amplification.comparison import Comparison, compare
 from shuffledp.amplification.evaluation import Evaluation
 from shuffledp.amplification.rounds import round_of
-from shuffledp.analysis import End, Source, analyses, analysis_named
+from shuffledp.analysis import End, Source, analysis_named
 from shuffledp.analysis.ends import Ends
 from shuffledp.bound import Bound, delta_from_log
 from shuffledp.curves import Accountant
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.published import FORMULAS, Estimate
+from shuffledp.published import FORMULAS, UNCERTIFIED, Estimate
 from shuffledp.rounds import Composed, Round, compose
 from shuffledp.values.described import by_name
 from shuffledp.values.work import Beside
@@ -318,7 +318,7 @@ class Shuffled(Accountant):
             raise rejected("certified", certified, "True or False")
         if analysis is None and not certified:
             raise rejected("certified", certified, "True, unless one analysis is named")
-        if certified and analysis in FORMULAS.keys() - {one.key for one in analyses()}:
+        if certified and analysis in UNCERTIFIED:
             msg = (
                 f"analysis = {analysis!r}: no bound ({FORMULAS[analysis].validity}); "
                 "certified=False gives its number as an estimate"

@@ -12,7 +12,7 @@ from shuffledp.cli.mechanisms import by_task, task_of
 from shuffledp.cli.text import print_json
 from shuffledp.mechanism import parameters_of
 from shuffledp.multimessage import MultiMessage, protocol_class
-from shuffledp.published import FORMULAS
+from shuffledp.published import UNCERTIFIED
 from shuffledp.randomizers import Randomizer, randomizer_class
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON and nothing else.")
@@ -45,9 +45,7 @@ def randomizers(as_json: bool) -> None:
 @_JSON
 def analyses(as_json: bool) -> None:
     """List the analyses, each with its theorem, and the published formulas, which are estimates."""
-    known = certified_analyses()
-    keys = {one.key for one in known}
-    formulas = [formula for key, formula in FORMULAS.items() if key not in keys]
+    listed = (*certified_analyses(), *UNCERTIFIED.values())
     if as_json:
         print_json(
             [
@@ -58,11 +56,11 @@ def analyses(as_json: bool) -> None:
                     "validity": one.validity,
                     "theorem": one.theorem.to_dict(),
                 }
-                for one in (*known, *formulas)
+                for one in listed
             ]
         )
         return
-    for one in (*known, *formulas):
+    for one in listed:
         formula = one.end == "estimate"
         what = "estimate" if formula else f"{one.end} bound; {one.theorem.provenance}"
         click.echo(f"{one.key}  ({what})")

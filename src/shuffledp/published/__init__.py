@@ -2,11 +2,12 @@
 
 from shuffledp.published.estimate import NOT_CERTIFIED, Curve, Estimate, Formula
 from shuffledp.published.limits import ShuffleIndex, shuffle_index
-from shuffledp.published.table import FORMULAS
+from shuffledp.published.table import FORMULAS, UNCERTIFIED
 
 __all__ = [
     "FORMULAS",
     "NOT_CERTIFIED",
+    "UNCERTIFIED",
     "Curve",
     "Estimate",
     "Formula",

@@ -88,10 +88,10 @@ def grid_delta(pair: ShuffledPair, *, epsilon: float, step: float, up: bool) -> 
     spread = max(float(place.max(initial=0.0)), 0.0) - min(float(place.min(initial=0.0)), 0.0)
     linear = _LOG_CUT * spread / 3.0
     half = linear + math.sqrt(linear**2 + 2.0 * _LOG_CUT * pair.n * variance)
-    points = _points(2.0 * half, spread)
+    points = points_for(2.0 * half, spread)
     start = round(pair.n * mean) - points // 2
     values = start + np.arange(points)
-    total = _sum_law(pair.w, place, pair.n, points)[values % points]
+    total = sum_law(pair.w, place, pair.n, points)[values % points]
     main = float((np.maximum(values, 0.0) * total).sum()) * step / pair.n
     lost = pair.tail[0] if up else -math.exp(epsilon) * pair.tail[1]
     return min(max(main + _outside(pair, epsilon) + lost, 0.0), 1.0), points
@@ -109,7 +109,7 @@ def grid_step(pair: ShuffledPair, *, epsilon: float, width: float) -> float:
     return 0.8 * width * math.sqrt(second / pair.n) / (float(pair.w.sum()) * t)
 
 
-def _points(window: float, spread: float) -> int:
+def points_for(window: float, spread: float) -> int:
     """The power of two that holds a window of so many steps."""
     points = 1 << max(4, math.ceil(math.log2(window + 4.0)))
     if points > _LARGEST_GRID or spread >= points:
@@ -117,7 +117,7 @@ def _points(window: float, spread: float) -> int:
     return points
 
 
-def _sum_law(w: Array, place: Array, count: int, points: int) -> Array:
+def sum_law(w: Array, place: Array, count: int, points: int) -> Array:
     """Law of the sum of ``count`` rounded gains, modulo the number of points."""
     mass = np.bincount(place.astype(np.int64) % points, weights=w, minlength=points)
     mass[0] += max(0.0, 1.0 - float(w.sum()))

@@ -35,8 +35,6 @@ _RAREST = 1e-250
 # The share of a variance that outputs rarer than that may have: one that diverges has nearly all of
 # itself there, one that converges nothing.
 _SHARE = 1e-6
-# Relative difference of two densities that are equal: rounding is far smaller, truth far larger.
-_SAME = 1e-9
 # Halvings that leave of a bracket of eps no more than a few roundings.
 _HALVINGS = 60
 
@@ -81,19 +79,21 @@ def shuffle_index(randomizer: Randomizer, *, cells: int = DEFAULT_CELLS) -> Shuf
     """
     if not isinstance(randomizer, Randomizer):
         raise rejected("randomizer", randomizer, "a mechanism of one message a user, such as KRR")
-    low = min(
-        _index(randomizer, (x0, x1), cells, None) for x0, x1 in randomizer.worst_pairs().pairs
+    worst = randomizer.worst_pairs().pairs
+    low = min(chi_of(randomizer, pair, None, cells=cells) for pair in worst)
+    high = min(
+        chi_of(randomizer, (x0, x1), x2, cells=cells) for x0, x1, x2 in randomizer.datasets()
     )
-    high = min(_index(randomizer, (x0, x1), cells, x2) for x0, x1, x2 in randomizer.datasets())
     return ShuffleIndex(
         Estimate("shuffle index", low, "chi of the blanket, infimum over pairs", _SOURCE),
         Estimate("shuffle index", high, "chi of R_x2, infimum over triples", _SOURCE),
     )
 
 
-def _index(
-    randomizer: Randomizer, pair: tuple[Input, Input], cells: int, x2: Input | None
+def chi_of(
+    randomizer: Randomizer, pair: tuple[Input, Input], x2: Input | None, *, cells: int
 ) -> float:
+    """chi of one pair of inputs, with R_x2 as the reference, or the blanket where x2 is None."""
     inputs = pair if x2 is None else (*pair, x2)
     law = randomizer.law(inputs, cells=cells)
     reference = law.blanket if x2 is None else law.mass[2]

@@ -8,6 +8,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from shuffledp.analysis import analyses
 from shuffledp.analysis.datasets import both_ways, pairs_of
 from shuffledp.analysis.source import Family, RatioFamily, Source, one_randomizer, pure_eps0, ratios
 from shuffledp.analysis.variation_ratio import published_pairs
@@ -370,3 +371,6 @@ FORMULAS: dict[str, Formula] = {
     )
     for key, title, source, validity, make in _ROWS
 }
+# Those of a name that no certified analysis has too.
+_CERTIFIED = {analysis.key for analysis in analyses()}
+UNCERTIFIED = {key: formula for key, formula in FORMULAS.items() if key not in _CERTIFIED}

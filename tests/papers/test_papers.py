@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 from matplotlib.figure import Figure
-from papers import common, shuffle_index, su_decomposition, wang_variation_ratio
 
 import shuffledp as sd
+from papers import common, shuffle_index, su_decomposition, wang_variation_ratio
 
 ROOT = Path(__file__).resolve().parents[2]
 SHOWN = ROOT / "docs" / "figures" / "papers"

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from papers import shuffle_index_moments as figure
 
 import shuffledp as sd
+from papers import shuffle_index_moments as figure
 from shuffledp.protocol import moments
 
 SHOWN = Path(__file__).resolve().parents[2] / "docs" / "figures" / "papers"

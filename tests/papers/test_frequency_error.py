@@ -5,9 +5,9 @@ import math
 from pathlib import Path
 
 import pytest
-from papers import frequency_error as figure
 
 import shuffledp as sd
+from papers import frequency_error as figure
 
 TABLE = Path(__file__).resolve().parents[2] / "docs" / "figures" / "frequency_error.csv"
 

@@ -1,0 +1,100 @@
+"""What two papers compute with, where that is compared: both roundings of a grid, and an FFT."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+import shuffledp as sd
+from shuffledp.published.algorithms import grid_delta, grid_step, points_for, sum_law
+from shuffledp.published.limits import gaussian_log_delta
+
+ATTEMPTS = 6  # refinements of a grid
+
+
+class Bracket(NamedTuple):
+    """Both ends of delta but for rounding of floats, and the length of the FFT."""
+
+    low: float
+    high: float
+    points: int
+
+
+def grid_bracket(pair: sd.ShuffledPair, *, epsilon: float, width: float) -> Bracket:
+    """Su et al., Algorithm 7, at a step fine enough for a relative width of delta."""
+    step, found = grid_step(pair, epsilon=epsilon, width=width), Bracket(0.0, 1.0, 0)
+    for _ in range(ATTEMPTS):
+        high, points = grid_delta(pair, epsilon=epsilon, step=step, up=True)
+        low, _ = grid_delta(pair, epsilon=epsilon, step=step, up=False)
+        found = Bracket(low, high, points)
+        if high <= low * (1.0 + width):
+            break
+        step /= min(1.2 * (high / low - 1.0) / width, 16.0) if low > 0.0 else 16.0
+    return found
+
+
+def fft_bracket(pair: sd.ShuffledPair, *, epsilon: float, width: float) -> Bracket:
+    """*Analysis of Shuffling Beyond Pure Local DP* (2026), Theorem 4.2, in plain floats.
+
+    The divergence in its probability form, m = n - 1 and a = e^eps,
+
+        H = P_{y ~ R_x0}(G(y) + X_1 + .. + X_m > 0) - a P_{y ~ R_x1}(the same),
+
+    with X_i the others' gains, each rounded to the nearest point of a grid. The sum of the rounding
+    errors is their mean plus at most c but for a probability eta_d, and the sum stays in a window
+    of ``points`` steps but for eta_a, both by Bernstein. With A_z(t) = P_{y ~ R_xz}(G(y) + rounded
+    sum > t), H lies between A_0(c) - a A_1(-c) and A_0(-c) - a A_1(c), up to (1+a)(eta_d + eta_a).
+    Of cells their means are taken. NotCertified where 2^24 points are not enough.
+    """
+    if pair.n < 2:
+        raise sd.NotCertified("n = 1: this algorithm is for other users' messages")
+    target = math.exp(gaussian_log_delta(pair, epsilon=epsilon))
+    best, share, last = Bracket(0.0, 1.0, 0), 0.4 * width, math.inf
+    for _ in range(ATTEMPTS):
+        try:
+            found = _on_grid(pair, math.exp(epsilon), share, target)
+        except sd.NotCertified:
+            if best.points:
+                break
+            raise
+        best = Bracket(max(best.low, found.low), min(best.high, found.high), found.points)
+        # Where a finer grid does not help the sum has an atom at 0.
+        if best.high <= best.low * (1.0 + width) or found.high - found.low > 0.7 * last:
+            break
+        last = found.high - found.low
+        reached = last / max(found.low, 0.2 * found.high)
+        share /= min(max(1.3 * reached / width, 1.5), 8.0)
+        target = min(target, found.high)
+    return best
+
+
+def _on_grid(pair: sd.ShuffledPair, a: float, share: float, target: float) -> Bracket:
+    """One grid: c moves delta by about ``share`` of itself."""
+    w, gain, m = pair.w, pair.a - a * pair.b, pair.n - 1
+    mean, second, gamma = float((w * gain).sum()), float((w * gain**2).sum()), float(w.sum())
+    eta = 0.1 * share * target / (1.0 + a)
+    log = math.log(4.0 / eta)
+    c = share * second / ((1.0 + a) * max(m * mean**2 / second, 1.0))
+    # Bernstein: c^2 = 2 log(4/eta) (m gamma e^2 + 2 e c/3) for the error e of one rounding.
+    linear, quadratic = 4.0 * log * c / 3.0, 2.0 * log * m * gamma
+    step = (math.sqrt(linear**2 + 4.0 * quadratic * c**2) - linear) / quadratic
+    place = np.rint(gain / step)
+    rounded = float((w * place).sum()) * step
+    deviation = float(np.abs(place).max(initial=0.0)) * step + abs(rounded)
+    reach = log * deviation / 3.0
+    reach += math.sqrt(reach**2 + 2.0 * log * m * float((w * place**2).sum()) * step**2)
+    points = points_for(2.0 * reach / step, deviation / step)
+    start = round(m * rounded / step) - points // 2
+    law = np.maximum(sum_law(w, place, m, points)[(start + np.arange(points)) % points], 0.0)
+    tail = np.append(np.cumsum(law[::-1])[::-1], 0.0)
+    shift = m * (mean - rounded)
+
+    def above(t: float, mass: np.ndarray) -> float:
+        index = np.floor((t - gain - shift) / step).astype(np.int64) + 1 - start
+        return float((mass * tail[np.clip(index, 0, tail.size - 1)]).sum())
+
+    p, q = w * pair.a, w * pair.b
+    low, high = above(c, p) - a * above(-c, q), above(-c, p) - a * above(c, q)
+    return Bracket(max(low - (1.0 + a) * eta, 0.0), min(high + (1.0 + a) * eta, 1.0), points)

@@ -1,0 +1,160 @@
+"""Every published formula through the front door: an estimate, never an end of a bound."""
+
+import math
+
+import pytest
+from flint import arb
+
+import shuffledp as sd
+from shuffledp.ball.api import log_delta
+from shuffledp.published import FORMULAS, UNCERTIFIED
+
+# What bounds from below, what is a limit on either side, and what is no bound of a mechanism.
+NO_UPPER = {"one-dataset", "variation-ratio-5.1", "gaussian", "shuffle-index"}
+NO_UPPER |= {"shuffle-index-lower", "variation-ratio", "blanket-grid"}
+LAPLACE = {"name": "laplace", "eps0": 0.4, "low": 0.0, "high": 1.0, "binary": False}
+SOURCES = {
+    "binary-rr": sd.shuffle(sd.BinaryRR(eps0=0.4), n=2000),
+    "k-rr": sd.shuffle(sd.KRR(k=3, eps0=0.4), n=2000),
+    "gaussian": sd.shuffle(sd.Gaussian(sigma=4.0), n=30_000, rtol=1e-2),
+    "adaptive": sd.generic(eps0=0.4, n=2000, adaptive=True),
+    "ratio": sd.variation_ratio(p=1.5, beta=0.2, q=1.5, n=20_000),
+    "protocol": sd.shuffle(sd.PureDUMP(d=4, blankets=3), n=50),
+}
+
+
+@pytest.mark.parametrize("key", FORMULAS)
+def test_every_formula_works_somewhere_and_says_why_not_elsewhere(key):
+    made, refused = 0, []
+    for name, acc in SOURCES.items():
+        if key == "blanket-grid" and name in {"gaussian", "k-rr"}:
+            continue
+        try:
+            found = acc.epsilon(delta=1e-4, analysis=key, certified=False)
+        except sd.NotCertified as error:
+            refused.append(str(error))
+            continue
+        made += 1
+        assert isinstance(found, sd.Estimate)
+        assert found.to_dict()["certified"] is False
+        assert "not " in found.warning
+        assert found.warning in str(found)
+    assert made > 0
+    assert all(len(text) > 20 for text in refused)
+
+
+@pytest.mark.parametrize("key", UNCERTIFIED)
+def test_formulas_are_never_bounds(key):
+    acc = sd.shuffle(sd.BinaryRR(eps0=0.4), n=500)
+    for method, at in ((acc.epsilon, {"delta": 1e-3}), (acc.delta, {"epsilon": 0.1})):
+        with pytest.raises(sd.NotCertified, match="certified=False"):
+            method(**at, analysis=key)
+
+
+@pytest.mark.parametrize("key", sorted(FORMULAS.keys() - NO_UPPER))
+def test_formulas_that_bound_are_above_the_exact_divergence(key):
+    """Balls give the exact divergence of one pair of data sets: no true formula is below it."""
+    for table, triple in (
+        ({"name": "k-rr", "k": 10, "eps0": 0.4}, (0, 1, 2)),
+        ({"name": "binary-rr", "eps0": 0.4}, (0, 1, 0)),
+        (
+            {"name": "laplace", "eps0": 0.4, "low": 0.0, "high": 1.0, "binary": False},
+            (0.0, 1.0, 0.0),
+        ),
+    ):
+        acc = sd.shuffle(sd.randomizer_from_dict(table), n=10_000)
+        try:
+            epsilon = acc.epsilon(delta=1e-4, analysis=key, certified=False).value
+            below = acc.delta(epsilon=0.5 * epsilon, analysis=key, certified=False).log_value
+        except sd.NotCertified:
+            continue
+        for eps, log in ((epsilon, math.log(1e-4)), (0.5 * epsilon, below)):
+            x0, x1, x2 = triple
+            if eps < 0.4:
+                exact = log_delta(
+                    table, analysis="dataset", n=10_000, epsilon=eps, x0=x0, x1=x1, x2=x2, rel=1e-3
+                )
+                assert log >= exact[0]
+
+
+@pytest.mark.parametrize(
+    ("key", "like"),
+    [
+        ("clone-binomial-sums", "clone"),
+        ("stronger-clone-binomial-sums", "stronger-clone"),
+        ("variation-ratio", "variation-ratio"),
+        ("blanket-grid", "blanket"),
+        ("gaussian", "blanket"),
+    ],
+)
+def test_estimates_are_near_what_they_stand_for(key, like):
+    acc = sd.shuffle(sd.BinaryRR(eps0=1.0), n=2000)
+    found = acc.epsilon(delta=1e-5, analysis=key, certified=False)
+    assert found.value == pytest.approx(acc.epsilon(delta=1e-5, analysis=like).upper, rel=0.04)
+    delta = acc.delta(epsilon=0.1, analysis=key, certified=False)
+    wanted = acc.delta(epsilon=0.1, analysis=like).log_upper
+    assert delta.log_value == pytest.approx(wanted, abs=0.3)
+
+
+def test_lower_formulas_are_below_the_dataset():
+    """3-RR, eps0 = 2, n = 50, delta = 1e-6: a third input gives 1.708, x2 = x0 gives 1.874."""
+    acc = sd.shuffle(sd.KRR(k=3, eps0=2.0), n=50)
+    one = acc.epsilon(delta=1e-6, analysis="one-dataset", certified=False).value
+    every = acc.epsilon(delta=1e-6, analysis="dataset").lower
+    assert [one, every] == pytest.approx([1.708, 1.874], abs=6e-4)
+    acc = sd.shuffle(sd.Laplace(eps0=2.0), n=1000)
+    merged = acc.epsilon(delta=1e-6, analysis="variation-ratio-5.1", certified=False).value
+    every = acc.epsilon(delta=1e-6, analysis="dataset").lower
+    assert 0.3 * every < merged < 0.99 * every
+
+
+def test_the_theorem_for_approximate_guarantees_is_above_gaussian_noise():
+    for sigma, n in ((1.0, 10**8), (4.0, 30_000)):
+        acc = sd.shuffle(sd.Gaussian(sigma=sigma), n=n, rtol=1e-2)
+        for delta in (1e-4, 1e-8):
+            found = acc.epsilon(delta=delta, analysis="fmt-3.8", certified=False).value
+            assert found >= acc.epsilon(delta=delta, analysis="dataset").lower
+
+
+def test_the_published_ratio_bounds_where_it_leaves_no_rest():
+    for protocol in (sd.BallsIntoBins(d=16, s=2, blankets=4), sd.BalcerEtAl(blankets=4)):
+        true = sd.shuffle(protocol, n=3000).epsilon(delta=1e-6)
+        found, n = sd.ratios(protocol), protocol.blanket_total(3000) + 1
+        family = sd.variation_ratio(p=found.p, beta=found.beta, q=found.q, n=n)
+        for key in ("variation-ratio", "variation-ratio-4.2", "variation-ratio-4.3"):
+            assert true.lower <= family.epsilon(delta=1e-6, analysis=key, certified=False).value
+
+
+def test_any_analysis_can_be_asked_without_its_certificate():
+    acc = sd.shuffle(sd.KRR(k=5, eps0=1.0), n=1000)
+    found = acc.epsilon(delta=1e-6, analysis="blanket", certified=False)
+    assert found.value == acc.epsilon(delta=1e-6, analysis="blanket").upper
+    lower = acc.delta(epsilon=0.1, analysis="dataset", certified=False)
+    assert lower.log_value == acc.delta(epsilon=0.1, analysis="dataset").log_lower
+    for wrong in (None, 1, "no"):
+        with pytest.raises(sd.ParameterError, match="certified"):
+            acc.epsilon(delta=1e-6, analysis="blanket", certified=wrong)
+    with pytest.raises(sd.ParameterError, match="unless one analysis is named"):
+        acc.epsilon(delta=1e-6, certified=False)
+
+
+def test_sums_over_all_counts_are_refused_where_they_would_not_end():
+    with pytest.raises(sd.NotCertified, match="offered up to"):
+        sd.generic(eps0=1.0, n=10**9).epsilon(
+            delta=1e-6, analysis="clone-binomial-sums", certified=False
+        )
+
+
+def test_the_closed_form_of_shuffled_sgd_is_rounded_up():
+    """Its eps and delta are certified: the same formula in balls of more bits is below them."""
+    from shuffledp.training.shuffled import _closed_clone
+
+    found = _closed_clone(eps0=2.0, log_delta0=math.log(1e-14), n=10**6, delta=1e-8)
+    assert found is not None
+    grow, log = arb(2).exp(), (4 / arb(1e-8)).log()
+    spread = 8 * (grow * log / 10**6).sqrt() + 8 * grow / 10**6
+    epsilon = (1 + (grow - 1) / (grow + 1) * spread).log()
+    extra = (arb(found[0]).exp() + 1) * (1 + 1 / (2 * grow)) * 10**6 * arb(math.log(1e-14)).exp()
+    assert epsilon <= found[0] <= float(epsilon) * (1 + 1e-14)
+    assert 1e-8 + extra <= found[1] <= float(1e-8 + extra) * (1 + 1e-14)
+    assert _closed_clone(eps0=9.0, log_delta0=-30.0, n=10**6, delta=1e-8) is None
