@@ -18,7 +18,8 @@ __all__ = ["bundle"]
 _PARTS = {
     "": ("errors.py", "_check.py"),
     "values": ("__init__.py", "notebook.py", "verdicts.py"),
-    "ball": None,  # all of it
+    "arithmetic": None,  # all of it
+    "ball": None,
     "certificate": (
         "apart.py",
         "checks.py",
