@@ -27,8 +27,10 @@ from shuffledp.randomizers.base import DEFAULT_CELLS, Input
 from shuffledp.values.described import ByContent, by_name
 
 _LOG_SQRT_2PI = 0.5 * math.log(2.0 * math.pi)
-# Standard deviations beyond which Mills' ratio is expanded, and the largest eps in nats looked at.
-_FAR = 30.0
+# Standard deviations from which 1 - t mills(t) loses ten of its digits.
+_FEW_DIGITS = 1e3
+# The largest eps in nats that is looked at.
+_LARGEST_EPSILON = 30.0
 # Probability of an output that no number of users up to 1e12 ever sees: far above what laws leave
 # out (1e-290).
 _RAREST = 1e-250
@@ -138,15 +140,7 @@ def band_epsilon(*, chi: float, n: int, delta: float) -> float:
     chi = _check.positive("chi", chi)
     n, delta = _check.count("n", n), _check.open_unit("delta", delta)
     argument = 1.0 / (2.0 * math.sqrt(2.0 * math.pi) * math.sqrt(n) * delta * chi)
-    if math.isfinite(argument):
-        w = float(np.real(special.lambertw(argument)))
-    else:
-        # W e^W = x for x beyond the largest float: W + log W = log x.
-        log_x = -math.log(delta) - math.log(2.0 * math.sqrt(2.0 * math.pi * n) * chi)
-        w = log_x
-        for _ in range(20):
-            w = log_x - math.log(w)
-    return math.sqrt(2.0 * w) / (chi * math.sqrt(n))
+    return math.sqrt(2.0 * float(np.real(special.lambertw(argument)))) / (chi * math.sqrt(n))
 
 
 def gaussian_log_delta(pair: ShuffledPair, *, epsilon: float) -> float:
@@ -174,10 +168,10 @@ def gaussian_log_delta(pair: ShuffledPair, *, epsilon: float) -> float:
 def gaussian_epsilon(pair: ShuffledPair, *, delta: float, cap: float) -> float:
     """eps at which ``gaussian_log_delta`` is log delta; ``cap`` where that is not below it."""
     goal = math.log(_check.open_unit("delta", delta))
-    high = min(cap, _FAR)
+    high = min(cap, _LARGEST_EPSILON)
 
     def gap(epsilon: float) -> float:
-        return max(gaussian_log_delta(pair, epsilon=epsilon), -1e6) - goal
+        return gaussian_log_delta(pair, epsilon=epsilon) - goal
 
     if gap(0.0) <= 0.0:
         return 0.0
@@ -194,13 +188,11 @@ def gaussian_epsilon(pair: ShuffledPair, *, delta: float, cap: float) -> float:
 
 
 def _log_loss(t: float) -> float:
-    """log(phi(t) - t(1 - Phi(t))), the standard normal loss, without cancellation."""
+    """log(phi(t) - t(1 - Phi(t))), the standard normal loss."""
     if t <= 0.0:
         density = math.exp(-0.5 * t * t - _LOG_SQRT_2PI)
         return math.log(density - t * 0.5 * math.erfc(t / math.sqrt(2.0)))
-    if t < _FAR:
-        mills = math.sqrt(0.5 * math.pi) * float(special.erfcx(t / math.sqrt(2.0)))
-        return math.log(1.0 - t * mills) - 0.5 * t * t - _LOG_SQRT_2PI
-    u = 1.0 / (t * t)
-    series = u * (1.0 - 3.0 * u * (1.0 - 5.0 * u * (1.0 - 7.0 * u)))
-    return math.log(series) - 0.5 * t * t - _LOG_SQRT_2PI
+    mills = math.sqrt(0.5 * math.pi) * float(special.erfcx(t / math.sqrt(2.0)))
+    # 1 - t mills = 1/(t^2 + 3) (1 + O(t^-4)), where the difference has no digits left.
+    left = 1.0 - t * mills if t < _FEW_DIGITS else 1.0 / (t * t + 3.0)
+    return math.log(left) - 0.5 * t * t - _LOG_SQRT_2PI
