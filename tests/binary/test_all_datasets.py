@@ -170,16 +170,6 @@ def test_between_the_other_analyses_ends(n, eps0):
         assert found.upper <= found.lower * (1.0 + 2e-5)
 
 
-def test_ends_are_where_scanned_ones_say():
-    """The scan of binary RR is below the upper end and, at its counts, below the lower one."""
-    acc = sd.shuffle(sd.BinaryRR(eps0=3.0), 41)
-    for delta in (1e-2, 1e-5, 1e-9):
-        scan = acc.epsilon(delta=delta, analysis="binary-rr-ones").lower
-        found = acc.epsilon(delta=delta, analysis="binary-exact")
-        assert scan <= found.upper
-        assert scan <= found.lower * (1.0 + 1e-6)
-
-
 def test_who_has_it():
     same = sd.Channel(matrix=[(0.25, 0.75), (0.25, 0.75)])
     three = sd.Channel(matrix=[(0.2, 0.3, 0.5), (0.5, 0.2, 0.3)])

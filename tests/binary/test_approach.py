@@ -4,9 +4,8 @@ import math
 
 import pytest
 
-import shuffledp as sd
 from shuffledp.binary.approach import both_ends
-from shuffledp.binary.places import Point, place_of
+from shuffledp.binary.places import Point
 
 STEEP, TARGET = 20.0, -10.0
 
@@ -64,12 +63,3 @@ def test_a_lower_end_is_certain_or_not_given(drop, cap):
     curve = Line(0.0, drop)
     ends = both_ends(curve, TARGET, start=0.3, rtol=1e-6, cap=cap)
     assert ends is None or curve.held(None)(ends.lower.epsilon) > TARGET
-
-
-def test_a_place_is_there_where_half_of_the_cap_is_no_float():
-    """eps0 = 5e-324 ended with "math domain error"."""
-    assert place_of(0.0, 5e-324) == place_of(5e-324, 300.0) == -math.inf
-    for mechanism in (sd.BinaryRR(eps0=5e-324), sd.Duchi(eps0=5e-324)):
-        for delta in (1e-6, 1e-300):
-            bound = sd.shuffle(mechanism, n=50).epsilon(delta=delta)
-            assert 0.0 <= bound.lower <= bound.upper <= 5e-324

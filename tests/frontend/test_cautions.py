@@ -165,22 +165,6 @@ def test_what_a_verdict_says():
     ]
 
 
-def test_a_limit_on_delta_counts_below_the_floats():
-    target = parse(
-        changed(target={"delta": None, "epsilon": 1.0, "at_most": 1e-300}), where="t"
-    ).target
-    tiny = Case("now", 0.0, 5e-324, -2000.0, -1900.0)
-    verdict = judged(target, [tiny, Case("minimum batch", 0.0, 5e-324, -1500.0, -1400.0)])
-    assert verdict.kind == "met"
-    assert verdict.words == "delta <= 10^-608 (minimum batch), wanted at most 1e-300"
-    # Above the limit; both ends by their logarithms.
-    target = target.model_copy(update={"at_most": 5e-324})
-    some = Case("now", 0.0, 1e-320, -1500.0, -736.0)
-    assert judged(target, [some, tiny]).words == (
-        "delta <= 10^-319.6 (now), and delta >= 10^-651.5; wanted at most 5e-324"
-    )
-
-
 def test_no_limit_no_verdict():
     assert verdict_of(certified(TABLE)) is None
 

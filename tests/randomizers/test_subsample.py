@@ -57,42 +57,6 @@ def test_bounds_hold_against_all_datasets(channel, rate, n, epsilon):
     assert Fraction(bound.lower) <= cases.worst_delta(rows, n, high)
 
 
-@pytest.mark.parametrize(
-    ("p", "q", "rate", "epsilon"),
-    [
-        (1e-280, 1e-306, 1e-25, 60.0),
-        (4.95e-253, 4.07e-318, 5.9e-19, 150.55),
-        (1.1e-264, 7.66e-322, 1.09e-7, 132.3),
-        # Of the one row a float is left, of the other none.
-        (1e-160, 1e-300, 1e-5, 330.0),
-    ],
-)
-@pytest.mark.parametrize("n", [1, 2])
-def test_what_vanishes_when_it_is_multiplied_by_the_rate(p, q, rate, epsilon, n):
-    """The other row's mass of an output that no third input gives: e^eps of it is more than p."""
-    rare = sd.Channel(matrix=((1.0, p), (1.0, q)))
-    plain = sd.Channel(matrix=((0.5, 0.5), (0.5, 0.5)))
-    mixed = sd.Parallel((rare, plain), weights=(rate, 1.0 - rate))
-    for mechanism in (sd.PoissonSubsample(rare, rate=rate), mixed):
-        assert p < math.exp(epsilon) * q
-        assert sd.shuffle(mechanism, n=n).delta(epsilon=epsilon).lower == 0.0
-
-
-@pytest.mark.parametrize("rate", [1e-15, 1e-60])
-def test_what_only_the_victim_sends_rarely(rate):
-    """A mass that is no float after the rate is a part of the upper end."""
-    rare = sd.Channel(matrix=((1.0, 1e-260), (1.0, 0.0)))
-    sampled = sd.PoissonSubsample(rare, rate=rate)
-    assert sd.shuffle(sampled, n=2).delta(epsilon=1.0).upper >= 1e-260 * sampled.share * 0.999
-
-
-def test_what_vanishes_in_a_product_counts_for_the_other_row():
-    one = sd.Channel(matrix=((0.93, 0.07), (1.0, 1e-140)))
-    found = sd.shuffle(sd.Joint((one, one)), n=1).delta(epsilon=640.0)
-    assert math.exp(640.0) * 1e-280 > 0.07**2
-    assert found.lower == 0.0
-
-
 def test_what_vanishes_in_a_product():
     """Of two outputs together that no third input gives."""
     one = sd.Channel(matrix=((0.5, 0.5), (1.0, 1e-170)))

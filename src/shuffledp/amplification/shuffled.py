@@ -23,8 +23,6 @@ from shuffledp.values.described import by_name
 from shuffledp.values.work import Beside
 
 _ENDS: tuple[End, ...] = ("upper", "lower")
-# Steps of halving eps in search of a bound of delta.
-_SMALLER = 6
 
 
 @dataclass(frozen=True)
@@ -199,15 +197,7 @@ class Shuffled(Accountant):
         epsilon = _check.epsilon("epsilon", epsilon)
         if epsilon >= self.eps0:
             return -math.inf
-        work = _WORK.of(self)
-        value = work.upper_log_delta(epsilon).value
-        for k in range(1, _SMALLER + 1):
-            if value < 0.0:
-                break
-            # Nothing was found, as for deltas far below the smallest float: delta only falls in
-            # eps, so that a bound at a smaller one will do.
-            value = work.upper_log_delta(epsilon * 0.5**k).value
-        return value
+        return _WORK.of(self).upper_log_delta(epsilon).value
 
     @by_name
     def profile(self, epsilons: Iterable[float], *, analysis: str | None = None) -> list[Bound]:

@@ -31,7 +31,10 @@ from shuffledp.values.work import Beside
 
 _ROW_SLACK = 1e-9
 _LARGEST_ROWS = 1000
+# Ratios of smaller entries than that are no local guarantee.
 _SMALLEST_ENTRY = 1e-300
+# Of an entry as a float: the row's sum, its quotient and the float that was given.
+_REL = 3 * UNIT_ROUNDOFF
 _LARGEST_ENTRIES = 4_000_000
 # Rows closer to being linearly dependent than this: frequencies would lose half their digits.
 _LEAST_SINGULAR = 1e-8
@@ -163,18 +166,7 @@ class Channel(Randomizer):
         rows = self.probabilities
         index = [_check.count("input", x, low=0, high=len(rows) - 1) for x in inputs]
         # Rows are divided by their sums: entries that differ may well be equal as floats.
-        return without_empty(rows[index], rows.min(axis=0), self._rel, ties=False)
-
-    @property
-    def _rel(self) -> float:
-        """Of entries as floats. The last floats are as they were given, or rounded by no more.
-
-        The quotient of one and a sum differs from it by 1e-9 of it; where that is less than floats
-        are apart there the nearest one is the entry itself, and else they are less than that apart.
-        """
-        rows = self.probabilities
-        held = bool((rows[rows > 0.0] >= _SMALLEST_ENTRY).all())
-        return 3 * UNIT_ROUNDOFF if held else 2.0 * _ROW_SLACK
+        return without_empty(rows[index], rows.min(axis=0), _REL, ties=False)
 
     def worst_pairs(self) -> WorstPairs:
         """All ordered pairs; equal rows cannot be told apart and are left out."""

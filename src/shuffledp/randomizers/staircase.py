@@ -90,11 +90,6 @@ class Staircase(IntervalNoise):
         """a, the density at 0 in units of the interval; 1 - b and g + b (1 - g) keep their bits."""
         return -math.expm1(-self.eps0) / (2.0 * self._share(1))
 
-    @property
-    def _log_top(self) -> float:
-        """log a, of an eps0 among the last floats too, whose half may be none."""
-        return math.log(-math.expm1(-self.eps0)) - math.log(2.0 * self._share(1))
-
     def _share(self, power: int) -> float:
         """g^p + b (1 - g^p)."""
         g = self._g**power
@@ -162,9 +157,7 @@ class Staircase(IntervalNoise):
         for (left, right), repeat in zip(pieces, repeats, strict=True):
             distance = abs((left + right) / 2 - x)
             level = math.floor(distance) + (distance - math.floor(distance) >= g)
-            width = float(right - left)
-            # A piece between inputs one of the last floats apart has no mass that a float holds.
-            value = self._log_top - self.eps0 * level + (math.log(width) if width else -math.inf)
+            value = math.log(self._top * float(right - left)) - self.eps0 * level
             found.append(value - math.log(-math.expm1(-self.eps0)) if repeat else value)
         return np.array(found)
 

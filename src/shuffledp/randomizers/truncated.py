@@ -39,8 +39,6 @@ _INPUTS = 129
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(40)
 _PANELS = 32
 _LEAST_MARGIN = 1e-6
-# Masses of cells before they are divided by the interval's are floats with all their digits.
-_LEAST_EPS0 = 1e-290
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,9 +179,6 @@ class TruncatedLaplace(_BoundedLaplace):
 
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """The cells of Laplace divided by the probability of the interval, margins as classes."""
-        if self.eps0 < _LEAST_EPS0:
-            msg = f"truncated-laplace: eps0 = {self.eps0:g}: no law of cells below {_LEAST_EPS0:g}"
-            raise NotCertified(msg)
         law = self._laplace.law(inputs, cells=cells)
         margin = self.margin / (self.high - self.low)
         kept = -math.expm1(-self.eps0 * margin)

@@ -1,4 +1,4 @@
-"""Corners of the domain: ordered ends, no warning (they are errors), no NaN, bounded time."""
+"""Corners of the range of promise: ordered ends, no warning (an error), no NaN, bounded time."""
 
 import itertools
 import math
@@ -8,15 +8,15 @@ import pytest
 
 import shuffledp as sd
 from shuffledp.divergence import PairProfile
-from shuffledp.reductions import blanket_pair, clone_pair
+from shuffledp.reductions import blanket_pair
 
-COUNTS = [1, 2, 3, 7, 100, 10**4, 10**7, 10**11, 10**15]
-DELTAS = [0.5, 1e-2, 1e-6, 1e-15, 1e-60, 1e-300]
-LOCAL = [1e-4, 0.01, 1.0, 6.0, 30.0]
+COUNTS = [1, 2, 3, 7, 100, 10**4, 10**7, 10**12]
+DELTAS = [0.5, 1e-2, 1e-6, 1e-15, 1e-60, 1e-100]
+LOCAL = [1e-3, 0.01, 1.0, 6.0, 50.0]
 FEW_COUNTS, FEW_DELTAS, FEW_LOCAL = (
-    [1, 3, 100, 10**7, 10**15],
-    [0.5, 1e-6, 1e-300],
-    [1e-4, 1.0, 30.0],
+    [1, 3, 100, 10**7, 10**12],
+    [0.5, 1e-6, 1e-100],
+    [1e-3, 1.0, 50.0],
 )
 SECONDS = 20.0
 
@@ -67,18 +67,18 @@ def run_krr(n, eps0, deltas):
         assert large.lower <= small.upper  # a smaller delta needs a larger eps
 
 
-@pytest.mark.parametrize("eps0", FEW_LOCAL)
-@pytest.mark.parametrize("n", [1, pytest.param(10**3, marks=pytest.mark.long), 10**15])
+@pytest.mark.parametrize("eps0", [1e-3, 1.0, 30.0])
+@pytest.mark.parametrize("n", [1, pytest.param(10**3, marks=pytest.mark.long), 10**12])
 def test_all_finite_randomizers(n, eps0):
     for randomizer in finite(eps0):
         check(sd.shuffle(randomizer, n=n, rtol=1e-3), eps0, 1e-9)
 
 
 @pytest.mark.many(3)
-@pytest.mark.parametrize("eps0", [1e-4, 1.0, 30.0, 300.0])
+@pytest.mark.parametrize("eps0", FEW_LOCAL)
 @pytest.mark.parametrize("n", FEW_COUNTS)
 def test_generic_everywhere(n, eps0):
-    for delta in (1e-9, 1e-300):
+    for delta in (1e-9, 1e-100):
         check(sd.generic(eps0=eps0, n=n, rtol=1e-3), eps0, delta)
 
 
@@ -97,16 +97,16 @@ def test_few_messages_in_the_blanket(n, share):
         grow, a = math.exp(eps0), math.exp(epsilon)
         assert bound.lower <= (grow - a) / (grow + 1.0) * (1.0 + 1e-12)
         assert bound.upper_width <= 1e-2
-    for delta in (0.5, 1e-300):
+    for delta in (0.5, 1e-100):
         check(accountant, eps0, delta)
 
 
 @pytest.mark.many(2)
-@pytest.mark.parametrize("n", [1, 2, 10, pytest.param(10**6, marks=pytest.mark.long), 10**15])
-@pytest.mark.parametrize("eps0", [0.01, 1.0, 30.0, 300.0])
+@pytest.mark.parametrize("n", [1, 2, 10, pytest.param(10**6, marks=pytest.mark.long), 10**12])
+@pytest.mark.parametrize("eps0", [0.01, 1.0, 50.0])
 def test_profiles_from_zero_to_beyond_the_local_guarantee(n, eps0):
     accountant = sd.generic(eps0=eps0, n=n, rtol=1e-3)
-    grid = [0.0, 1e-300, 1e-12, 1e-6 * eps0, 0.3 * eps0, 0.9 * eps0, math.nextafter(eps0, 0.0)]
+    grid = [0.0, 1e-6 * eps0, 0.3 * eps0, 0.9 * eps0, math.nextafter(eps0, 0.0)]
     bounds = accountant.profile([*grid, eps0, math.nextafter(eps0, 400.0), 2.0 * eps0, 1e6])
     for bound in bounds:
         assert 0.0 <= bound.lower <= bound.upper <= 1.0
@@ -114,17 +114,6 @@ def test_profiles_from_zero_to_beyond_the_local_guarantee(n, eps0):
         assert bound.upper == 0.0
     for near, far in itertools.pairwise(bounds):
         assert far.log_lower <= near.log_upper
-
-
-@pytest.mark.many(8)
-@pytest.mark.parametrize("epsilon", [0.0, 0.01, 0.5, 0.999])
-@pytest.mark.parametrize("n", [10**3, 10**9, 10**15])
-def test_log_delta_far_below_the_smallest_float(n, epsilon):
-    """log delta is a number where delta itself is none."""
-    found = PairProfile(clone_pair(eps0=1.0, n=n)).log_delta(epsilon, width=1e-3)
-    assert found.low <= found.high < 0.0
-    # Beyond e^-1e6 the rounding of n log M itself is what limits the width.
-    assert found.width <= 1e-3 or found.high < -1e6
 
 
 @pytest.mark.parametrize("k", [2, 3, 50])
@@ -158,7 +147,7 @@ def test_a_pair_that_is_always_told_apart():
 
 @pytest.mark.many(3)
 @pytest.mark.parametrize("randomizer", [sd.Laplace(eps0=1.0), sd.Gaussian(sigma=1.0)], ids=repr)
-@pytest.mark.parametrize("n", [1, 1000, 10**15])
+@pytest.mark.parametrize("n", [1, 1000, 10**12])
 def test_continuous_corners(randomizer, n):
     accountant = sd.shuffle(randomizer, n=n, rtol=1e-3)
     for delta in (1e-6,):
@@ -169,38 +158,12 @@ def test_continuous_corners(randomizer, n):
 
 
 @pytest.mark.long
-@pytest.mark.parametrize(
-    "sigma",
-    [0.01, 0.03, 0.05],
-)
-@pytest.mark.parametrize("n", [10**4, 10**12])
-def test_noise_far_below_the_interval(sigma, n):
-    """The blanket has next to no mass and gains are as large as e^200: masses underflow."""
-    gaussian = sd.Gaussian(sigma=sigma)
-    accountant = sd.shuffle(gaussian, n=n, rtol=1e-3)
-    local = gaussian.local_epsilon(1e-6)
-    for epsilon in (0.0, 0.9 * min(local, 300.0)):
-        bound = accountant.delta(epsilon=epsilon)
-        assert 0.0 <= bound.lower <= bound.upper <= 1.0
-        # One user alone is not protected less.
-        assert bound.upper <= sd.shuffle(gaussian, n=1).delta(epsilon=epsilon).upper * (1 + 1e-6)
-
-
-@pytest.mark.long
-@pytest.mark.parametrize("sigma", [0.1, 0.05])
-@pytest.mark.parametrize("n", [10**4, 10**12])
-def test_noise_far_below_the_interval_long(sigma, n):
-    bound = sd.shuffle(sd.Gaussian(sigma=sigma), n=n).epsilon(delta=1e-6)
-    assert 0.0 < bound.lower <= bound.upper <= sd.Gaussian(sigma=sigma).local_epsilon(1e-6)
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("delta", DELTAS)
 @pytest.mark.parametrize(
     "randomizer",
     [
-        *(sd.Laplace(eps0=e, binary=b) for e in (1e-4, 0.3, 30.0) for b in (False, True)),
-        *(sd.Gaussian(sigma=s) for s in (0.1, 0.5, 4.0, 1e4)),
+        *(sd.Laplace(eps0=e, binary=b) for e in (1e-3, 0.3, 30.0) for b in (False, True)),
+        *(sd.Gaussian(sigma=s) for s in (0.2, 0.5, 4.0, 100.0)),
     ],
     ids=repr,
 )
