@@ -35,7 +35,7 @@ from papers.common import (
     steps,
 )
 from papers.printed.feldman import bkmtt
-from shuffledp.published import closed_forms as forms
+from shuffledp.published import formulas as forms
 
 DELTA = 1e-6
 RTOL = 1e-3

@@ -31,10 +31,9 @@ from papers.common import (
     steps,
     table,
 )
-from papers.printed.algorithms import grid_bracket
+from papers.printed.algorithms import grid_bracket, grid_delta, grid_step
 from shuffledp.divergence import PairProfile
 from shuffledp.published import UNCERTIFIED
-from shuffledp.published.algorithms import grid_delta, grid_step
 from shuffledp.reductions import blanket_pair
 
 DELTA = 1e-6

@@ -35,9 +35,9 @@ from papers.common import (
     epsilon_of,
     run,
 )
+from papers.printed.algorithms import grid_delta
 from papers.printed.items import laplace_cdf
 from papers.printed.su_claims import RATES
-from shuffledp.published.algorithms import grid_delta
 from shuffledp.reductions import blanket_pair
 
 DELTA, RTOL, DOMAIN = 1e-6, 1e-3, 64

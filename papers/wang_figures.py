@@ -33,7 +33,7 @@ from papers.common import (
 )
 from papers.printed.wang import delta_at, published
 from papers.printed.wang_claims import cheu, range_queries, subset
-from shuffledp.published.closed_forms import variation_ratio_4_2, variation_ratio_4_3
+from shuffledp.published.formulas import variation_ratio_4_2, variation_ratio_4_3
 
 RTOL = 1e-3
 USERS = (10**4, 10**5)

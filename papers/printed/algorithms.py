@@ -8,10 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 import shuffledp as sd
-from shuffledp.published.algorithms import grid_delta, grid_step, points_for, sum_law
 from shuffledp.published.limits import gaussian_log_delta
 
 ATTEMPTS = 6  # refinements of a grid
+LARGEST_GRID = 1 << 24  # points of the longest FFT: some seconds and half a gigabyte
+LOG_CUT = math.log(1e16)  # of the mass that a grid's window may cut off
 
 
 class Bracket(NamedTuple):
@@ -20,6 +21,65 @@ class Bracket(NamedTuple):
     low: float
     high: float
     points: int
+
+
+def grid_delta(
+    pair: sd.ShuffledPair, *, epsilon: float, step: float, up: bool
+) -> tuple[float, int]:
+    """delta with every gain rounded up, or down, to a grid, and the length of the FFT.
+
+    Su, Cheng, Wang 2025, Algorithm 7: the law of G = a - e^eps b is convolved n times by one FFT
+    for (1/n) E[G_1 + .. + G_n]_+. The window is Bernstein's. (The exponent printed in the paper for
+    that, 2a^2/b^2 - l, does not follow from Hoeffding's inequality, which gives 2(a - l)^2/b^2.)
+    """
+    gain = (pair.a - math.exp(epsilon) * pair.b) / step
+    place = np.ceil(gain) if up else np.floor(gain)
+    mean = float((pair.w * place).sum())
+    variance = max(float((pair.w * place**2).sum()) - mean**2, 0.0)
+    spread = max(float(place.max(initial=0.0)), 0.0) - min(float(place.min(initial=0.0)), 0.0)
+    linear = LOG_CUT * spread / 3.0
+    half = linear + math.sqrt(linear**2 + 2.0 * LOG_CUT * pair.n * variance)
+    points = points_for(2.0 * half, spread)
+    start = round(pair.n * mean) - points // 2
+    values = start + np.arange(points)
+    total = sum_law(pair.w, place, pair.n, points)[values % points]
+    main = float((np.maximum(values, 0.0) * total).sum()) * step / pair.n
+    lost = pair.tail[0] if up else -math.exp(epsilon) * pair.tail[1]
+    return min(max(main + _outside(pair, epsilon) + lost, 0.0), 1.0), points
+
+
+def grid_step(pair: sd.ShuffledPair, *, epsilon: float, width: float) -> float:
+    """About the step at which the two roundings are a relative ``width`` of delta apart.
+
+    Together they shift the mean of the sum by n gamma h, and E[S]_+ falls by about t/(s sqrt n) of
+    itself for each unit of that.
+    """
+    gain = pair.a - math.exp(epsilon) * pair.b
+    second = float((pair.w * gain**2).sum())
+    t = max(math.expm1(epsilon) * math.sqrt(pair.n / second), 1.0)
+    return 0.8 * width * math.sqrt(second / pair.n) / (float(pair.w.sum()) * t)
+
+
+def points_for(window: float, spread: float) -> int:
+    """The power of two that holds a window of so many steps."""
+    points = 1 << max(4, math.ceil(math.log2(window + 4.0)))
+    if points > LARGEST_GRID or spread >= points:
+        raise sd.NotCertified(f"an FFT of {points:,} points, more than {LARGEST_GRID:,}")
+    return points
+
+
+def sum_law(w: np.ndarray, place: np.ndarray, count: int, points: int) -> np.ndarray:
+    """Law of the sum of ``count`` rounded gains, modulo the number of points."""
+    mass = np.bincount(place.astype(np.int64) % points, weights=w, minlength=points)
+    mass[0] += max(0.0, 1.0 - float(w.sum()))
+    phi = np.fft.rfft(mass)
+    # By logarithms: NumPy's own power of complex numbers is many times slower.
+    return np.fft.irfft(np.exp(count * np.log(np.where(np.abs(phi) > 1e-300, phi, 1e-300))), points)
+
+
+def _outside(pair: sd.ShuffledPair, epsilon: float) -> float:
+    """Outputs that the reference law cannot send count in full."""
+    return float(np.maximum(pair.outside[:, 0] - math.exp(epsilon) * pair.outside[:, 1], 0.0).sum())
 
 
 def grid_bracket(pair: sd.ShuffledPair, *, epsilon: float, width: float) -> Bracket:

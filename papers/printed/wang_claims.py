@@ -12,7 +12,7 @@ from papers.printed.kit import Found, down, number, percent, row, span, upper_of
 from papers.printed.timed import seconds_of
 from papers.printed.wang import delta_at, published
 from shuffledp.divergence import PairProfile, solve_epsilon
-from shuffledp.published.closed_forms import variation_ratio_4_2, variation_ratio_4_3
+from shuffledp.published.formulas import variation_ratio_4_2, variation_ratio_4_3
 from shuffledp.reductions.variation_ratio import VariationRatio, published_pair
 
 SUBSET_NOTE = "subsets of ceil(d/E), as in their released code"

@@ -5,14 +5,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from papers.printed.algorithms import fft_bracket, grid_bracket
+from papers.printed.algorithms import fft_bracket, grid_bracket, grid_delta
 
 import shuffledp as sd
 from divergence.oracle import positive_part
 from shuffledp.divergence import PairProfile
 from shuffledp.pair import ShuffledPair
-from shuffledp.published.algorithms import clone_delta, grid_delta
 from shuffledp.published.estimate import halved_epsilon, of_epsilon, of_log_delta
+from shuffledp.published.formulas import clone_delta
 from shuffledp.reductions import blanket_pair, clone_pair, stronger_clone_pair
 
 

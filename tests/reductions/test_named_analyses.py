@@ -282,7 +282,7 @@ def test_compare_puts_everything_side_by_side():
 def test_compare_runs_the_slow_ones_when_asked():
     found = sd.shuffle(sd.BinaryRR(eps0=1.0), n=200).compare(delta=1e-3, slow=True)
     rows = {row.analysis.key: row for row in found.rows}
-    for key in ("clone-binomial-sums", "binary-exact", "blanket-grid"):
+    for key in ("clone-binomial-sums", "binary-exact"):
         assert rows[key].epsilon is not None
     with pytest.raises(sd.ParameterError, match="delta"):
         sd.shuffle(sd.BinaryRR(eps0=1.0), n=200).compare(delta=0.0)

@@ -127,27 +127,9 @@ class Formula:
         cells: int,
         cap: float,
     ) -> Estimate:
-        """eps at delta = ``value``, or delta at eps = ``value``.
+        """eps at delta = ``value``, or delta at eps = ``value``; NotCertified outside its domain.
 
-        Parameters
-        ----------
-        source : Randomizer or family
-            What each user runs.
-        quantity : {"epsilon", "delta"}
-            What is wanted.
-        value : float
-            The other of the two.
-        n : int
-            Users.
-        cells : int
-            For continuous outputs: about how many cells.
-        cap : float
-            eps by the local guarantee; no estimate of eps is above it.
-
-        Raises
-        ------
-        NotCertified
-            Where the formula does not apply.
+        ``cap`` is eps by the local guarantee: no estimate of eps is above it.
         """
         curve, title, paper = self.curve(source, n, cells), self.theorem.title, self.theorem.source
         if quantity == "epsilon":

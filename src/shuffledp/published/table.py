@@ -17,8 +17,8 @@ from shuffledp.divergence import LARGEST_EPSILON, PairProfile, solve_epsilon
 from shuffledp.errors import NotCertified
 from shuffledp.multimessage import MultiMessage
 from shuffledp.pair import ShuffledPair
-from shuffledp.published import algorithms, limits
-from shuffledp.published import closed_forms as forms
+from shuffledp.published import formulas as forms
+from shuffledp.published import limits
 from shuffledp.published.estimate import (
     NOT_CERTIFIED,
     Curve,
@@ -39,9 +39,6 @@ _MEMORY = "not certified: the formula's constants are from memory of the paper"
 _LARGEST_SUM = 20_000_000
 # Shares of delta/n that delta0 may have in Theorem 3.8.
 _SHARES = tuple(10.0**-k for k in range(1, 9))
-# The relative width of delta that the published grid is chosen for, as its authors do, and the
-# largest eps in nats that it is inverted up to.
-_GRID_WIDTH, _GRID_CAP = 0.2, 20.0
 
 
 # ---------------------------------------------------------------------- any eps0-LDP randomizer
@@ -73,7 +70,7 @@ def _sums(share: Callable[[float], float]) -> _Make:
         if n > _LARGEST_SUM:
             msg = f"analysis = {key!r}, n = {n:,}: sums are offered up to n = {_LARGEST_SUM:,}"
             raise NotCertified(msg)
-        delta_at = functools.partial(algorithms.clone_delta, share(eps0), eps0, n)
+        delta_at = functools.partial(forms.clone_delta, share(eps0), eps0, n)
         return by_halving(delta_at, eps0, _FLOATS)
 
     return make
@@ -237,7 +234,7 @@ def _merged_dataset(key: str, source: Source, n: int, cells: int) -> Curve:
     return _of_pairs(pairs, source.eps0, NOT_CERTIFIED, lower=True)
 
 
-# ---------------------------------------------------------------- blanket: a grid, and its limits
+# --------------------------------------------------------------------------- limits of the blanket
 
 
 def _member(key: str, source: Source) -> Randomizer:
@@ -251,17 +248,6 @@ def _blanket_pairs(key: str, source: Source, n: int, cells: int) -> list[Shuffle
     randomizer = _member(key, source)
     worst = randomizer.worst_pairs().pairs
     return [blanket_pair(randomizer, x0, x1, n=n, cells=cells) for x0, x1 in worst]
-
-
-def _grid(key: str, source: Source, n: int, cells: int) -> Curve:
-    pairs = _blanket_pairs(key, source, n, cells)
-
-    def delta_at(epsilon: float) -> float:
-        steps = [algorithms.grid_step(p, epsilon=epsilon, width=_GRID_WIDTH) for p in pairs]
-        each = zip(pairs, steps, strict=True)
-        return max(algorithms.grid_delta(p, epsilon=epsilon, step=h, up=True)[0] for p, h in each)
-
-    return by_halving(delta_at, min(source.eps0, _GRID_CAP), _FLOATS)
 
 
 def _gaussian(key: str, source: Source, n: int, cells: int) -> Curve:
@@ -351,8 +337,6 @@ _ROWS: tuple[tuple[str, str, str, str, _Make], ...] = (
     ("stronger-clone-binomial-sums", "stronger clone by binomial sums and 20 halvings",
      f"{_FMT23}; docs/theory.md, Corollary 5.5", _ANY,
      _sums(lambda eps0: 2.0 / (math.exp(eps0) + 1.0))),
-    ("blanket-grid", "blanket by an FFT of gains rounded up to a grid",
-     "Su, Cheng, Wang 2025, Algorithm 7", "as the blanket; delta above 1e-12", _grid),
     ("gaussian", "central limit theorem for the blanket's gains, before Mills' ratio is expanded",
      f"{_S2}, in its first step", "large n; finite variance of the blanket's gains", _gaussian),
     ("shuffle-index", "phi(chi eps sqrt n)/(chi^3 eps^2 n^1.5), chi of the blanket", _S2,
@@ -361,7 +345,7 @@ _ROWS: tuple[tuple[str, str, str, str, _Make], ...] = (
      "large n, eps well above n^-1/2; follows the lower bounds", _index_lower),
 )  # fmt: skip
 # Their cost grows with n.
-_SLOW = {"clone-binomial-sums", "stronger-clone-binomial-sums", "blanket-grid"}
+_SLOW = {"clone-binomial-sums", "stronger-clone-binomial-sums"}
 FORMULAS: dict[str, Formula] = {
     key: Formula(
         Theorem(key, title, source, "published"),

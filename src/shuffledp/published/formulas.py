@@ -1,4 +1,4 @@
-"""Closed forms as their papers print them, in plain floats: for comparison, never for a bound.
+"""Formulas as their papers print them, in plain floats: for comparison, never for a bound.
 
 Every function raises NotCertified outside the domain of its theorem. Notation: E = e^eps0,
 a = e^eps, t = a - 1; logarithms are natural; eps and eps0 are in nats, n counts users.
@@ -7,6 +7,7 @@ a = e^eps, t = a - 1; logarithms are natural; eps and eps0 are in nats, n counts
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import NamedTuple
 
 import numpy as np
@@ -19,6 +20,8 @@ from shuffledp.pair import Array
 _ORDERS = (*range(2, 33), 40, 48, 64, 96, 128, 192, 256, 512, 1024)
 # Below this natural logarithm exp() of a float underflows.
 _UNDERFLOW = -745.0
+# Terms of a binomial sum that are in memory at once.
+_BLOCK = 1 << 20
 
 
 def _require(wanted: str, *, holds: bool, **given: float) -> None:
@@ -336,3 +339,49 @@ def _log_choose(n: int, k: Array) -> Array:
 def _log_sum_exp(terms: Array) -> float:
     top = float(terms.max())
     return top + math.log(float(np.exp(np.maximum(terms - top, _UNDERFLOW)).sum()))
+
+
+# ------------------------------------------------------- binomial sums over the number of clones
+
+
+def clone_delta(share: float, eps0: float, n: int, epsilon: float) -> float:
+    """delta of (A + D, C - A + 1 - D) against (A + 1 - D, C - A + D), summed over every c.
+
+    C ~ Bin(n - 1, share), A ~ Bin(C, 1/2), D ~ Bern(E/(E+1)), E = e^eps0. The standard clone has
+    share = 1/E (Feldman, McMillan, Talwar 2021, Theorem 3.2 and appendix), the stronger one
+    2/(E + 1) (2023; docs/theory.md, Corollary 5.5).
+    """
+    if epsilon >= eps0:
+        return 0.0
+    own, a, total = 1.0 / (1.0 + math.exp(-eps0)), math.exp(epsilon), 0.0
+    # Count u of c + 1 in the first label has ratio P/Q > a exactly above this share of c + 1.
+    odds = (own * a - (1.0 - own)) / (own - (1.0 - own) * a)
+    for c, weight in _counts(n - 1, share):
+        least = np.floor(odds / (1.0 + odds) * (c + 1.0)) + 1.0
+        with_one, without = _at_least(c, least - 1.0), _at_least(c, least)
+        p = own * with_one + (1.0 - own) * without
+        q = (1.0 - own) * with_one + own * without
+        total += float((weight * np.maximum(p - a * q, 0.0)).sum())
+    return total
+
+
+def _counts(size: int, share: float) -> Iterator[tuple[Array, Array]]:
+    """Every c from 0 to size with its binomial probability, in blocks, where it is a float."""
+    for start in range(0, size + 1, _BLOCK):
+        c = np.arange(start, min(start + _BLOCK, size + 1), dtype=np.float64)
+        log = special.gammaln(size + 1.0) - special.gammaln(c + 1.0)
+        log -= special.gammaln(size - c + 1.0)
+        if share < 1.0:
+            log += c * math.log(share) + (size - c) * math.log1p(-share)
+        else:
+            log = np.where(c == size, 0.0, -np.inf)
+        kept = log > _UNDERFLOW
+        yield c[kept], np.exp(log[kept])
+
+
+def _at_least(c: Array, k: Array) -> Array:
+    """P(Bin(c, 1/2) >= k)."""
+    inside = (k > 0.0) & (k <= c)
+    values = np.where(k <= 0.0, 1.0, 0.0)
+    values[inside] = special.bdtrc(k[inside] - 1.0, c[inside].astype(np.int64), 0.5)
+    return values

@@ -11,7 +11,7 @@ from flint import arb, ctx
 import shuffledp as sd
 from shuffledp.divergence import PairProfile
 from shuffledp.pair import ShuffledPair
-from shuffledp.published import closed_forms as forms
+from shuffledp.published import formulas as forms
 from shuffledp.reductions import (
     VariationRatio,
     blanket_pair,
