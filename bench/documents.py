@@ -18,7 +18,6 @@ import shuffledp as sd
 from bench import cases
 from bench.engine import table
 from shuffledp.mechanism import parameters_of
-from shuffledp.published import UNCERTIFIED
 from shuffledp.randomizers import randomizer_class
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -113,7 +112,7 @@ def analysis_table() -> str:
     rows = [["analysis", "end", "source", "provenance", "holds for"]]
     rows += [
         [f"`{a.key}`", a.end, a.theorem.source, a.theorem.provenance, a.validity]
-        for a in (*sd.analyses(), *UNCERTIFIED.values())
+        for a in sd.analyses()
     ]
     return table(rows)
 
