@@ -12,7 +12,7 @@ from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
 from shuffledp.curves import Accountant
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.models.crossing import crossing
-from shuffledp.models.lower import Several
+from shuffledp.models.lower import DataSet, lower_epsilon, lower_log_delta
 from shuffledp.models.mixing import (
     local_guarantee,
     log_chain,
@@ -20,6 +20,7 @@ from shuffledp.models.mixing import (
     log_mixed,
     steps_of,
 )
+from shuffledp.models.several import several_sets
 from shuffledp.models.shuffler import PERFECT, Shuffler
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, Relation, Together
@@ -140,7 +141,7 @@ class Setting(Accountant):
         upper, width = (self.eps0, None) if found is None else found
         lower = one
         if self.changed > 1 and one.lower < upper:
-            more = self._several.epsilon(math.log(delta), above=one.lower, cap=upper)
+            more = lower_epsilon(self._sets, math.log(delta), above=one.lower, cap=upper)
             if more is not None:
                 lower = self._raised(one, *more)
         refuse_contradiction(lower.lower, upper)
@@ -165,7 +166,7 @@ class Setting(Accountant):
         log_upper = self._log_upper(epsilon)
         log_lower, lower = _number(one.log_lower), one
         if self.changed > 1:
-            more = self._several.log_delta(epsilon)
+            more = lower_log_delta(self._sets, epsilon)
             if more.value > log_lower:
                 log_lower, lower = more.value, self._raised(one, more.value, more.witness)
         low, high = delta_from_log(log_lower, log_upper)
@@ -222,10 +223,14 @@ class Setting(Accountant):
         return _FOUND.of(self).answer("ideal", make)
 
     @property
-    def _several(self) -> Several:
-        """Of one round: further ones only add to it."""
-        made = lambda: Several(self.source, self.hidden, self.changed)  # noqa: E731
-        return _FOUND.of(self).answer("several", made)
+    def _sets(self) -> list[DataSet]:
+        """Data sets of one round that differ in all users who change; further rounds only add."""
+        source = self.source
+        if isinstance(source, MultiMessage):
+            return []
+        return _FOUND.of(self).answer(
+            "sets", lambda: several_sets(source, self.hidden, self.changed)
+        )
 
     def _log_one(self, epsilon: float) -> float:
         """One user's log delta at this eps, from above; 0 where nothing is certified.

@@ -1,0 +1,87 @@
+"""Data sets that differ in several users: k hold x0, or x1, and all others x2."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.densities import check_inputs, pieces
+from shuffledp.ball.laws import finite_law
+from shuffledp.ball.registry import seen
+from shuffledp.bounds.linear_test import DataSets
+from shuffledp.errors import ShuffleDPError
+from shuffledp.models.lower import DataSet, most_informative
+from shuffledp.randomizers import Randomizer
+
+# Cells of a real report between the inputs, and so far beyond them in deviations of normal noise:
+# finer ones add 1e-4 of eps.
+_CELLS, _REACH = 30, 4.0
+
+
+def several_sets(source: Randomizer, n: int, changed: int) -> list[DataSet]:
+    """Data sets of n users of which so many change, in both orders.
+
+    Parameters
+    ----------
+    source : Randomizer
+        What each user runs.
+    n : int
+        Messages in the shuffle.
+    changed : int
+        k, at most n.
+    """
+    # Fewer changed users are neighbours, too: one is left whose report hides the others'.
+    changed = min(changed, n - 1)
+    found: list[DataSet] = []
+    if changed < 1:
+        return found
+    for x0, x1, x2 in dict.fromkeys(source.datasets()):
+        for first, second in ((x0, x1), (x1, x0)):
+            make = partial(_laws, source.to_dict(), (first, second, x2), n, changed)
+            try:
+                make()
+            except ShuffleDPError:
+                continue
+            witness = {
+                "analysis": "several-dataset",
+                "x0": first,
+                "x1": second,
+                "x2": x2,
+                "changed": changed,
+            }
+            found.append(DataSet(make, n, witness))
+    return most_informative(found)
+
+
+def _laws(mechanism: dict[str, Any], inputs: tuple[Any, ...], n: int, changed: int) -> DataSets:
+    first, second, other = _rows(mechanism, inputs)
+    return DataSets(first, second, changed, [(other, n - changed)])
+
+
+def _rows(mechanism: dict[str, Any], inputs: tuple[Any, ...]) -> list[list[arb]]:
+    """Probabilities of classes of reports under the three inputs; any map of reports is allowed."""
+    make: Callable[[dict[str, Any]], Any] | None = seen(mechanism).noise
+    if make is None:
+        law = finite_law(mechanism, inputs)
+        return [[one.probability[i] for one in law] for i in range(3)]
+    noise = make(mechanism)
+    x0, x1, x2 = check_inputs(mechanism, noise, inputs)
+    rows: list[list[arb]] = [[], [], []]
+    # Of Laplace noise the laws stand in one ratio beyond the inputs.
+    reach = arb(0) if noise.kinked else _REACH / (-2 * noise.quadratic).sqrt()
+    low, high = (noise.low - reach).mid(), (noise.high + reach).mid()
+    edges = [low + (high - low) * k / _CELLS for k in range(_CELLS + 1)]
+    for piece in pieces(noise, x0, x1, x2):
+        cuts = [e for e in edges if _between(piece.left, e, piece.right)]
+        places = [piece.left, *cuts, piece.right]
+        for left, right in zip(places[:-1], places[1:], strict=True):
+            for row, line in zip(rows, piece.lines, strict=True):
+                row.append(noise.integral(line, left, right))
+    return rows
+
+
+def _between(left: arb | None, place: arb, right: arb | None) -> bool:
+    return bool((left is None or left < place) and (right is None or place < right))
+

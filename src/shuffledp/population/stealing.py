@@ -1,0 +1,273 @@
+"""Upper ends for members of one group: label stealing, proposed by floats and certified by balls."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from shuffledp.arithmetic.balls import arb, ctx, float_above, precision_for
+from shuffledp.ball.groups import Kind, sides_of
+from shuffledp.bounds.crowds import Free, Group, stealing
+from shuffledp.errors import NotCertified
+from shuffledp.kernel.contour import Contour
+from shuffledp.propose.crowds import FloatCrowd, Proposal, contour_of, estimate, propose
+
+__all__ = ["Certified", "Stealing", "groups_of"]
+
+Mechanism = dict[str, Any]
+# Where log delta is guessed to be before anything is known, rounds of guessing, and the deepest.
+_GUESS, _GUESSES, _DEEPEST = -20.0, 3, -1500.0
+# eps is looked for between these; certificates of one eps, at most.
+_SMALLEST, _LARGEST, _CERTIFICATES = 1e-9, 40.0, 8
+# What a bound may be below the target, in log delta: 1e-6 of eps where log delta falls by 20 and
+# more from eps to twice eps.
+_NEAR = 2e-5
+# Rounds of proposing at the eps found last, and the gain in log delta that ends them.
+_ROUNDS, _SETTLED = 4, 1e-3
+# Pairs whose estimate is so far below the worst one's are settled by a bound without a sum.
+_FAR_BELOW = 1.0
+
+
+class Certified(NamedTuple):
+    """A certified bound, and the free numbers of every pair that reproduce it.
+
+    Attributes
+    ----------
+    epsilon, log_delta : float
+        log delta(epsilon) <= log_delta.
+    numbers : tuple of (Free, Contour)
+        One for each pair.
+    """
+
+    epsilon: float
+    log_delta: float
+    numbers: tuple[tuple[Free, Contour], ...]
+
+
+class Stealing:
+    """Upper bounds for a member of one group.
+
+    Parameters
+    ----------
+    groups : sequence of (mapping, int)
+        Each group's mechanism as a table, and its users, the victim included.
+    kind : Kind
+        Which inputs and pairs have to be looked at.
+    victim : int
+        The victim's group; there is somebody else in the crowd.
+    """
+
+    def __init__(self, groups: Sequence[tuple[Mechanism, int]], kind: Kind, victim: int) -> None:
+        self.groups, self.kind, self.victim = groups, kind, victim
+        self.pairs = kind.pairs[victim]
+        self._bits = precision_for(sum(count for _, count in groups))
+        with ctx.workprec(self._bits):
+            self._floats = self._float_crowds()
+        self._last: dict[int, Free] = {}
+
+    def _float_crowds(self) -> list[FloatCrowd]:
+        rows, others = groups_of(self.groups, self.kind, self.victim)
+        as_floats: Callable[[Sequence[arb]], list[float]] = lambda row: [float(x.mid()) for x in row]  # noqa: E731
+        laws = tuple(np.array([as_floats(row) for row in one.rows]) for one in others)
+        least = np.array([as_floats(one.least) for one in others])
+        users = np.array([float(one.users) for one in others])
+        return [
+            FloatCrowd(np.array([as_floats(rows[x]) for x in pair]), laws, least, users)
+            for pair in self.pairs
+        ]
+
+    # ------------------------------------------------------------------------------ questions
+
+    def log_delta(self, epsilon: float) -> Certified | None:
+        """Upper bound at this eps > 0; None where no reservoir is large enough."""
+        found = [self._proposed(i, epsilon) for i in range(len(self.pairs))]
+        if any(one is None for one in found):
+            return None
+        return self._certified(epsilon, [one for one in found if one is not None])
+
+    def epsilon(self, log_target: float, *, cap: float) -> Certified | None:
+        """An eps below ``cap`` that was certified, with a bound of at most the target.
+
+        Parameters
+        ----------
+        log_target : float
+            log of the target delta.
+        cap : float
+            eps by the local guarantee.
+        """
+        log_target -= 4.0 * math.ulp(log_target)
+        cap = min(cap, _LARGEST)
+        found = self._worst_of_all(log_target, cap)
+        return None if found is None else self._met(*found, log_target, cap)
+
+    # ------------------------------------------------------------------------------ proposals
+
+    def _proposed(self, i: int, epsilon: float, guess: float | None = None) -> Proposal | None:
+        """Good free numbers for one pair: near those of the last eps, or after some guesses."""
+        found = None
+        if guess is None and i in self._last:
+            found = propose(self._floats[i], epsilon, _GUESS, self._last[i])
+        about = _GUESS if guess is None else guess
+        if found is None:
+            found = _served(self._floats[i], epsilon, about)
+            for _ in range(1, _GUESSES if guess is None else 1):
+                if found is not None:
+                    about = max(min(found.log_delta, -0.1), _DEEPEST)
+                    found = _served(self._floats[i], epsilon, about) or found
+        if found is not None:
+            self._last[i] = found.free
+        return found
+
+    def _worst_of_all(
+        self, log_target: float, cap: float
+    ) -> tuple[float, list[Proposal]] | None:
+        """About the eps at which the worst pair meets the target, and what is proposed there."""
+        epsilon = 0.0
+        worst, tried = 0, set[int]()
+        while worst not in tried:
+            tried.add(worst)
+            found = self._solved(worst, log_target, epsilon or _first_eps(log_target, cap), cap)
+            if found is None:
+                return None
+            epsilon = max(epsilon, found)
+            proposals = [
+                self._proposed(i, epsilon, log_target) for i in range(len(self.pairs))
+            ]
+            if any(one is None for one in proposals):
+                return None
+            known = [one for one in proposals if one is not None]
+            logs = [one.log_delta for one in known]
+            worst = max(range(len(logs)), key=logs.__getitem__)
+            if logs[worst] <= log_target + _SETTLED or worst in tried:
+                return epsilon, known
+        return None
+
+    def _solved(self, i: int, log_target: float, start: float, cap: float) -> float | None:
+        """Where the estimate of one pair meets the target."""
+        crowd, epsilon = self._floats[i], start
+        for _ in range(_ROUNDS):
+            found = self._proposed(i, epsilon, log_target)
+            if found is None:
+                epsilon *= 0.5
+                if epsilon < _SMALLEST:
+                    return None
+                continue
+
+            def log_delta(at: float, free: Free = found.free) -> float:
+                there = estimate(crowd, at, free)
+                return math.inf if there is None else there.log_delta
+
+            met = _meeting(log_delta, log_target, epsilon, cap)
+            if abs(met / epsilon - 1.0) < _SETTLED:
+                return met
+            epsilon = met
+        return epsilon
+
+    # ---------------------------------------------------------------------------- certificates
+
+    def _certified(self, epsilon: float, found: Sequence[Proposal]) -> Certified:
+        """The bound by these numbers, the worst pair first."""
+        numbers = [
+            (one.free, contour_of(crowd, epsilon, one))
+            for crowd, one in zip(self._floats, found, strict=True)
+        ]
+        order = sorted(range(len(found)), key=lambda i: -found[i].log_delta)
+        with ctx.workprec(self._bits):
+            rows, others = groups_of(self.groups, self.kind, self.victim)
+            worst = arb(0)
+            for i in order:
+                victim = [rows[x] for x in self.pairs[i]]
+                worst = worst.max(stealing(victim, others, arb(epsilon), *numbers[i], enough=worst))
+            log = float_above(worst.log()) if worst.is_finite() and worst > 0 else math.inf
+            log = -math.inf if worst.is_zero() else log
+        return Certified(epsilon, min(log, 0.0), tuple(numbers))
+
+    def _met(
+        self, start: float, found: Sequence[Proposal], log_target: float, cap: float
+    ) -> Certified | None:
+        """Certify near this eps; what is missing moves eps along the slope of log delta."""
+        best: Certified | None = None
+        epsilon, low, slope = min(start, cap), 0.0, -20.0
+        last: tuple[float, float] | None = None
+        for _ in range(_CERTIFICATES):
+            one = self._certified(epsilon, found)
+            gap = one.log_delta - log_target
+            if last is not None and epsilon != last[0] and math.isfinite(gap + last[1]):
+                slope = min((gap - last[1]) / math.log(epsilon / last[0]), -0.1)
+            last = (epsilon, gap)
+            if gap <= 0.0 and (best is None or epsilon < best.epsilon):
+                best = one
+            elif gap > 0.0:
+                low = max(low, epsilon)
+            if best is not None and (-_NEAR < gap <= 0.0 or best.epsilon <= low * (1.0 + 1e-8)):
+                break
+            step = -(gap + 0.3 * _NEAR) / slope if math.isfinite(gap) else 0.3
+            epsilon *= math.exp(max(min(-step, 0.3), -0.3) if gap <= 0.0 else min(abs(step), 0.3))
+            high = cap if best is None else best.epsilon
+            if not low < epsilon < high:
+                if best is None and low >= cap:
+                    return None
+                epsilon = high if best is None else math.sqrt(max(low, _SMALLEST) * high)
+        return best
+
+
+def groups_of(
+    groups: Sequence[tuple[Mechanism, int]], kind: Kind, victim: int
+) -> tuple[Sequence[Sequence[arb]], list[Group]]:
+    """The victim's laws by input, and the groups in which there is somebody else.
+
+    Parameters
+    ----------
+    groups, kind, victim
+        As for ``Stealing``.
+    """
+    sides = sides_of([mechanism for mechanism, _ in groups], kind)
+    counts = [count - (k == victim) for k, (_, count) in enumerate(groups)]
+    others = [
+        Group(count, side.rows, side.least)
+        for count, side in zip(counts, sides, strict=True)
+        if count
+    ]
+    if not others:
+        raise NotCertified("a crowd of one user")
+    return sides[victim].rows, others
+
+
+def _served(crowd: FloatCrowd, epsilon: float, log_delta: float) -> Proposal | None:
+    """A proposal for about this log delta, or a larger one where none is for it."""
+    for _ in range(8):
+        found = propose(crowd, epsilon, log_delta)
+        if found is not None or log_delta > -0.2:
+            return found
+        log_delta *= 0.5
+    return None
+
+
+def _first_eps(log_target: float, cap: float) -> float:
+    return min(max(0.5 * cap, _SMALLEST), 0.02 * math.sqrt(-2.0 * log_target))
+
+
+def _meeting(
+    log_delta: Callable[[float], float], log_target: float, start: float, cap: float
+) -> float:
+    """About where floats meet the target: secants in log eps between two sides."""
+    low, high = 0.0, cap
+    at, value = min(start, cap), log_delta(min(start, cap))
+    slope, near = -10.0, 1e-6
+    for _ in range(60):
+        gap = value - log_target
+        low, high = (at, high) if gap > 0.0 else (low, at)
+        if abs(gap) < near or high <= low * (1.0 + 1e-9) or low >= cap:
+            break
+        step = max(min(-gap / slope, 1.0), -1.0) if math.isfinite(gap) else 0.5
+        new = at * math.exp(step)
+        if not low < new < high:
+            new = high if low == 0.0 and new >= high else math.sqrt(max(low, _SMALLEST) * high)
+        there = log_delta(new)
+        if math.isfinite(value + there) and new != at:
+            slope = min((there - value) / math.log(new / at), -0.1)
+        at, value = new, there
+    return at

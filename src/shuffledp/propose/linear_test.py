@@ -1,0 +1,240 @@
+"""Which test of a sum of scores tells two data sets apart, and where its sum is taken: floats.
+
+The scores are those of Fisher's linear discriminant: with Sigma the covariance of the others' counts
+and R their mean law, w solves Sigma w = g - (sum g) R, g = P - aQ for the victim's two laws. (Where all
+others have one law R that is g/R, the likelihood ratio's score.) The threshold is where the density of
+the others' sum falls as fast as the victim's evidence needs: its slope is -alpha with
+M0(alpha)^k = a M1(alpha)^k.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from shuffledp.bounds.linear_test import Test
+from shuffledp.kernel.contour import Contour
+
+__all__ = ["Laws", "Proposal", "information", "propose"]
+
+Array = NDArray[np.float64]
+# Relative errors of delta: of the smoothing, (h alpha)^2; of aliases e^-ACCURACY, and of nodes left out.
+_SMOOTHING, _ACCURACY, _LEFT_OUT = 1e-3, 20.0, 1e-9
+# Nodes of the estimate reach so many standard deviations of the sum.
+_REACH = 9.0
+# Of whole numbers the smoothing is this: a threshold half way between two is 6 deviations from both.
+_OF_WHOLE = 0.08
+# Thresholds that are tried, in units of 1/alpha, and the least tilt in units of 1/deviation.
+_TRIED, _LEAST_TILT = np.linspace(-0.6, 0.6, 13), 0.5
+# Tilts that bound aliases, against alpha.
+_ABOVE = (1.15, 1.25, 1.4, 1.7, 2.2, 3.0, 4.5)
+# Largest exponent of a tilt.
+_LARGEST = 600.0
+
+
+@dataclass(frozen=True)
+class Laws:
+    """Laws on the same outputs, in floats; as ``bounds.linear_test.DataSets``."""
+
+    first: Array
+    second: Array
+    changed: int
+    others: Array
+    counts: Array
+
+
+class Proposal(NamedTuple):
+    """A test, its contour, and about the log delta that it shows."""
+
+    test: Test
+    contour: Contour
+    log_delta: float
+
+
+def information(laws: Laws) -> float:
+    """How well the changed users' laws are told apart among the others: delta falls with it."""
+    change = laws.first - laws.second
+    return float(change @ _solved(laws, change))
+
+
+def propose(laws: Laws, epsilon: float) -> Proposal | None:
+    """A good test at this eps; None where none is found."""
+    lattice = laws.first.size == 2
+    scores = _scores(laws, math.exp(epsilon / laws.changed))
+    if lattice:
+        scores = np.array([0.0, 1.0]) if scores[1] > scores[0] else np.array([1.0, 0.0])
+    found = _Line.of(laws, scores, epsilon)
+    return None if found is None else found.best(lattice=lattice)
+
+
+def _covariance(laws: Laws) -> Array:
+    weighted = laws.others * laws.counts[:, None]
+    return np.diag(weighted.sum(axis=0)) - laws.others.T @ weighted
+
+
+def _solved(laws: Laws, change: Array) -> Array:
+    """Sigma w = change; outputs that no other sends are left out, and so are changes along no data."""
+    sent = laws.others.max(axis=0, initial=0.0) > 0.0
+    found = np.zeros(change.size)
+    if sent.any():
+        sigma = _covariance(laws)[np.ix_(sent, sent)]
+        # In units of counts' deviations all outputs are alike, rare ones too.
+        scale = 1.0 / np.sqrt(np.maximum(np.diag(sigma), 1e-300))
+        solved = np.linalg.lstsq(sigma * np.outer(scale, scale), change[sent] * scale, rcond=1e-12)
+        found[sent] = solved[0] * scale
+    return found
+
+
+def _scores(laws: Laws, grow: float) -> Array:
+    gain = laws.first - grow * laws.second
+    whole = laws.counts.sum()
+    if whole <= 0:
+        return np.sign(gain)
+    mean = laws.counts @ laws.others / whole
+    found = _solved(laws, gain - gain.sum() * mean)
+    unsent = laws.others.max(axis=0) <= 0.0
+    if unsent.any() and (~unsent).any():
+        # Outputs of the victim alone speak the loudest for its input, or against it.
+        high, low = found[~unsent].max(), found[~unsent].min()
+        found[unsent] = np.where(gain[unsent] > 0.0, high + (high - low), low - (high - low))
+    size = np.abs(found).max()
+    return found / size if size > 0.0 else found
+
+
+class _Line:
+    """The integrand of a test's advantage along Re s = alpha."""
+
+    def __init__(self, laws: Laws, scores: Array, epsilon: float, balance: float) -> None:
+        self.laws, self.scores, self.epsilon = laws, scores, epsilon
+        self.mean, variance = self._moments(balance)
+        self.width = math.sqrt(max(variance, 0.0))
+        # Near 0 the weight 1/s has a pole.
+        top = float(np.abs(scores).max())
+        least = min(_LEAST_TILT / self.width, _LARGEST / top) if self.width > 0.0 else 1.0 / top
+        self.balance, self.alpha = balance, max(balance, least)
+
+    @classmethod
+    def of(cls, laws: Laws, scores: Array, epsilon: float) -> _Line | None:
+        """At the tilt where the two changed laws balance."""
+        top = float(np.abs(scores).max())
+        if not top > 0.0:
+            return None
+        high, level = _LARGEST / top, epsilon / laws.changed
+
+        def gap(alpha: float) -> float:
+            first = _log_moment(laws.first, scores, alpha)
+            return first - _log_moment(laws.second, scores, alpha) - level
+
+        if gap(high) < 0.0:
+            return None
+        low = 0.0
+        if gap(low) >= 0.0:
+            return cls(laws, scores, epsilon, 0.0)
+        while high - low > 1e-9 * high:
+            middle = math.sqrt(low * high) if low > 0.0 else 1e-3 * high
+            low, high = (middle, high) if gap(middle) < 0.0 else (low, middle)
+        return cls(laws, scores, epsilon, high)
+
+    def _moments(self, alpha: float) -> tuple[float, float]:
+        """Mean and variance of the others' tilted sum."""
+        tilted = self.laws.others * np.exp(alpha * (self.scores - self.scores.max()))
+        tilted /= tilted.sum(axis=1, keepdims=True)
+        means = tilted @ self.scores
+        spread = self.scores[None, :] - means[:, None]
+        variances = (tilted * spread * spread).sum(axis=1)
+        return float(self.laws.counts @ means), float(self.laws.counts @ variances)
+
+    def _log_level(self, tilt: float) -> float:
+        """log of M(tilt), all others."""
+        logs = [_log_moment(law, self.scores, tilt) for law in self.laws.others]
+        return float(self.laws.counts @ np.array(logs)) if logs else 0.0
+
+    def best(self, *, lattice: bool) -> Proposal | None:
+        """The best threshold, and where to sum for it."""
+        k, alpha = self.laws.changed, self.alpha
+        middle = self.mean + 0.5 * k * sum(self._tilted_mean(law) for law in self._pair)
+        if lattice:
+            tried = math.floor(middle) + np.arange(-2.5, 3.0)
+            smoothing = _OF_WHOLE
+        else:
+            tried = middle + _TRIED / alpha
+            smoothing = _SMOOTHING / alpha
+        period = self._period(float(tried[-1]))
+        values = self._values(tried, smoothing, period[0], lattice=lattice)
+        at = int(np.argmax(values * np.exp(-alpha * (tried - middle))))
+        if not values[at] > 0.0:
+            return None
+        threshold, value = float(tried[at]), float(values[at])
+        own = k * _log_moment(self.laws.first, self.scores, alpha)
+        log_delta = self._log_level(alpha) - alpha * threshold + own + math.log(value)
+        tolerance = max(_LEFT_OUT * value / (1.0 + self._lead()), 1e-300)
+        contour = Contour(alpha, smoothing, period[0], tolerance, 0.5 * alpha, period[1])
+        return Proposal(Test(self.scores.tolist(), threshold), contour, min(log_delta, 0.0))
+
+    @property
+    def _pair(self) -> tuple[Array, Array]:
+        return self.laws.first, self.laws.second
+
+    def _tilted_mean(self, law: Array) -> float:
+        """Mean of a changed user's score, tilted to balance."""
+        tilted = law * np.exp(self.balance * (self.scores - self.scores.max()))
+        return float(tilted @ self.scores / tilted.sum())
+
+    def _lead(self) -> float:
+        """a (M1/M0)^k at alpha: 1 where the two laws balance."""
+        first, second = (_log_moment(law, self.scores, self.alpha) for law in self._pair)
+        return math.exp(min(self.laws.changed * (second - first) + self.epsilon, 700.0))
+
+    def _period(self, threshold: float) -> tuple[float, float]:
+        """L, and the tilt that bounds what L leaves above."""
+        alpha, found = self.alpha, (math.inf, _ABOVE[0] * self.alpha)
+        here = self._log_level(alpha) - alpha * threshold
+        own = _log_moment(self.laws.first, self.scores, alpha)
+        for ratio in _ABOVE:
+            b = ratio * alpha
+            there = self._log_level(b) - b * threshold
+            more = self.laws.changed * (_log_moment(self.laws.first, self.scores, b) - own)
+            wanted = max(there - here + more + _ACCURACY + 12.0, 1.0) / (b - alpha)
+            found = min(found, (wanted, b))
+        return max(found[0], _ACCURACY / alpha, 12.0 * self.width), found[1]
+
+    def _both(self, s: NDArray[np.complex128]) -> NDArray[np.complex128]:
+        """(M0^k - a M1^k)/M0(alpha)^k."""
+        turned = np.exp(np.outer(s, self.scores - self.scores.max()))
+        found = []
+        for law in self._pair:
+            values = turned @ law
+            found.append((values / values[0]) ** self.laws.changed)
+        shift = np.exp(1j * s.imag * self.laws.changed * self.scores.max())
+        return (found[0] - self._lead() * found[1]) * shift
+
+    def _values(
+        self, thresholds: Array, smoothing: float, period: float, *, lattice: bool
+    ) -> Array:
+        """The advantage, as a share of M(alpha) e^(-alpha t) M0(alpha)^k."""
+        step, alpha = 2.0 * math.pi / period, self.alpha
+        last = math.pi if lattice else _REACH / smoothing
+        last = min(last, _REACH / self.width if self.width > 0.0 else math.inf)
+        tau = step * np.arange(min(int(last / step) + 2, 20_000))
+        s = alpha + 1j * tau
+        scores = self.scores - self.scores.max()
+        log = np.zeros(tau.size, dtype=complex)
+        with np.errstate(divide="ignore"):
+            for law, count in zip(self.laws.others, self.laws.counts, strict=True):
+                moments = np.exp(np.outer(s, scores)) @ law
+                log += count * np.log(moments / moments[0].real)
+                log += 1j * tau * count * self.scores.max()
+        # Sums over whole numbers above a threshold half way between two: of e^(-s j), j = 1/2, 3/2, ..
+        weight = 0.5 / np.sinh(0.5 * s) if lattice else np.exp(0.5 * smoothing**2 * s**2) / s
+        terms = self._both(s) * np.exp(log) * weight
+        terms[0] *= 0.5
+        return (np.exp(-1j * np.outer(thresholds, tau)) @ terms).real * step / math.pi
+
+
+def _log_moment(law: Array, scores: Array, tilt: float) -> float:
+    top = float(scores.max())
+    return tilt * top + math.log(float(law @ np.exp(tilt * (scores - top))) + 1e-300)
