@@ -1,34 +1,21 @@
 """sd.crowd: both ends against all data sets of small crowds, questions, words, bad input."""
 
-import itertools
 import json
 import math
 import pickle
 import random
 from dataclasses import replace
 
-import numpy as np
 import pytest
 
 import shuffledp as sd
-from crowds.test_kernel import datasets, exact, row
+from crowds.exact import row, worst
 from shuffledp import theorems
-from shuffledp.crowds.steps import Kind, Steps
 from shuffledp.errors import NotCertified, ParameterError
 
 
 def channel(rows):
     return sd.Channel(matrix=[[float(x) for x in law] for law in rows])
-
-
-def worst(groups, victim, epsilon):
-    """The largest divergence of all data sets and ordered pairs of the victim's group."""
-    others = [(count - (k == victim), rows) for k, (count, rows) in enumerate(groups)]
-    found = 0
-    for data in datasets(others):
-        for x0, x1 in itertools.permutations(groups[victim][1], 2):
-            found = max(found, exact((x0, x1), data, epsilon))
-    return found
 
 
 @pytest.mark.many(8)
@@ -200,36 +187,6 @@ def test_bad_input():
     for delta in (0.0, 1.0, math.nan, "x"):
         with pytest.raises(ParameterError):
             sd.crowd(TIERS).epsilon(delta=delta)
-
-
-@pytest.mark.parametrize("seed", range(40))
-def test_sums_of_steps_are_below_the_exact_divergence(seed):
-    """Lemma 5.1, its aliases and rounding: never above, and close where there is anything."""
-    rng = np.random.default_rng(seed)
-    kinds, law = [], np.ones(1)
-    for _ in range(int(rng.integers(1, 4))):
-        step = rng.random(3) + 0.02
-        if seed % 4 == 0:
-            step[0] = 0.0
-        step /= step.sum()
-        count = int(rng.integers(1, 120))
-        kinds.append(Kind(count, tuple(step.tolist())))
-        for _ in range(count):
-            law = np.convolve(law, step)
-    victim = rng.random((2, 3)) + 0.1
-    victim[0, 2] += 0.5
-    if seed % 4 == 0:
-        victim[:, 0] = 0.0
-    victim /= victim.sum(axis=1)[:, None]
-    steps = Steps(*(tuple(v.tolist()) for v in victim), tuple(kinds), 4 * 2.0**-53)
-    views = [np.convolve(law, v) for v in victim]
-    for epsilon in (0.0, 0.1, 0.25):
-        truth = float(np.maximum(views[0] - math.exp(epsilon) * views[1], 0.0).sum())
-        low = math.exp(steps.log_delta(epsilon))
-        assert low <= truth * (1.0 + 1e-13) if truth < 1e-250 else low < truth
-        likelier = victim[0, 1:] - math.exp(epsilon) * victim[1, 1:]
-        if seed % 4 == 0 and truth > 1e-9 and likelier[1] > 0.0:
-            assert low >= truth * (1.0 - 1e-6)
 
 
 def test_duchis_bits_are_sent_as_bits_and_that_is_said():

@@ -8,8 +8,8 @@ import pytest
 from scipy import special
 
 import shuffledp as sd
-from crowds.test_crowd import TIERS, channel, drawn, worst
-from crowds.test_kernel import datasets, view
+from crowds.exact import datasets, view, worst
+from crowds.test_crowd import TIERS, channel, drawn
 from shuffledp import theorems
 from shuffledp.population.curve import CrowdCurve
 

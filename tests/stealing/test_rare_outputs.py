@@ -7,9 +7,6 @@ import pytest
 
 import shuffledp as sd
 from shuffledp.analysis.ends import refuse_contradiction
-from shuffledp.crowds.case import Choice
-from shuffledp.crowds.rows import table_of
-from shuffledp.crowds.solve import Curve
 from shuffledp.errors import NotCertified
 from shuffledp.stealing.measures import Measure
 from shuffledp.stealing.positive_sum import (
@@ -70,27 +67,6 @@ def test_random_channels_with_rare_outputs(seed):
         upper = shuffled.epsilon(delta=delta, analysis="label-stealing").upper
         lower = shuffled.epsilon(delta=delta, analysis="dataset").lower
         assert lower <= upper * (1.0 + 1e-9)
-
-
-def test_a_crowd_whose_gains_are_too_large_for_the_contour():
-    two = [rows(SIX[:3]), rows(((0.61, 1e-7), (0.3, 1e-7), (0.4, 1e-11)))]
-    curve = Curve(table_of([sd.Channel(matrix=matrix) for matrix in two]), [3, 3], 0)
-    far = Contour(1e4, 1e-6, 1.0, 20)
-    bounds = []
-    for case in curve.cases:
-        choice = Choice(0.5, 0.5, 0.5, (1.0,) * len(case.others))
-        bound = case.log_bound(0.3, choice, far)
-        bounds.append(bound)
-        assert not math.isnan(bound)
-        # The same bound where nothing has to be lowered.
-        top = max(float(law.gain.max(initial=0.0)) for law in laws_of(case.gains(0.3, choice)))
-        assert bound == case.log_bound(0.3, choice, within_range(far, top))
-    # The rare output alone: 1e-7 of one input against 1e-11 of all others.
-    assert max(bounds) >= math.log(0.9e-7)
-
-
-def laws_of(gains):
-    return [gains.reservoir, *(law for group in gains.groups for law in group.types)]
 
 
 def test_alpha_is_lowered_to_what_floats_hold():

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from shuffledp.arithmetic.balls import arb
 
-from .binary import binary_inputs, bit_of, bits_of
+from .binary import bit_of, bits_of
 from .bits import Matrix
 from .outputs import Parameters, positive
 from .registry import seen
@@ -72,8 +72,11 @@ def kinds_of(mechanisms: Sequence[Parameters]) -> Kind | None:
         # A permutation of the values carries any pair to (0, 1) and a third value to 2.
         return _kind("response", [(0, 1, 2)] * len(mechanisms), [((0, 1),)] * len(mechanisms))
     if all(_is_bit(m) for m in mechanisms):
-        found = [binary_inputs(m) or () for m in mechanisms]
-        return _kind("bit", found, [((1, 0), (0, 1))] * len(mechanisms))
+        bits = [one for one in map(bits_of, mechanisms) if one is not None]
+        # Exchanging inputs and outputs of all groups leaves mirrored laws as they are.
+        mirrored = all(one.mirrored for one in bits)
+        pairs = ((1, 0),) if mirrored else ((1, 0), (0, 1))
+        return _kind("bit", [one.inputs for one in bits], [pairs] * len(mechanisms))
     known = [one for one in matrices if one is not None]
     if len(known) < len(matrices) or len({one.outputs for one in known}) != 1:
         return None

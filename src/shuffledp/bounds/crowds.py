@@ -1,327 +1,396 @@
-"""Members of one group in a crowd of several mechanisms: certified upper ends (docs/theory-crowds.md).
+"""Members of one group of a crowd: label stealing and data sets, proposed by floats, certified by balls.
 
-Label stealing (Theorems 2.2 and 3.1): omega is a measure with q_k omega below all laws of group k,
-s the probability with which the victim joins the reservoir, g = R_x0 - a R_x1, a = e^eps, and
-
-    delta <= tail + lost + max over a type j(k) of each group k of J,
-    J = (1/2 pi) int |c| int_0^1 prod_k (u q_k |c| + |d_k|)^N_k du w d tau
-     <= c0 prod_k T_k^N_k (D/2 pi) sum over nodes of min(1/M, psi_c) w prod_k Psi_k^N_k,
-
-c the transform of the gains s g/omega under omega, d_k that of (1 - s) q_k g/t under what is left of a
-law, t = R - q_k omega, s = alpha + i tau, T_k = q_k c0 + d_k(alpha), p_k = q_k c0/T_k,
-Psi_k = p_k (1 + |phi_c|^2)/2 + (1 - p_k) (1 + |phi_k|^2)/2 and M = sum_k N_k p_k. The free numbers and
-the contour come from outside: any are valid.
+Theorems and proofs: docs/theory-crowds.md.
 """
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
 
-from shuffledp.arithmetic.balls import arb, total
-from shuffledp.errors import ParameterError
-from shuffledp.kernel.blocks import BLOCK, Nodes
-from shuffledp.kernel.contour import Contour, Kernel
-from shuffledp.kernel.draws import Draws, Moments
+import numpy as np
 
-__all__ = ["Free", "Group", "common_blanket", "stealing"]
+from shuffledp.arithmetic.balls import arb, ctx, float_above, precision_for
+from shuffledp.ball.groups import Kind, sides_of
+from shuffledp.ball.outputs import OutputClass
+from shuffledp.kernel.crowd_sum import Free, Group, stealing
+from shuffledp.kernel.linear_test import DataSets
+from shuffledp.bounds.data_sets import MORE_BITS, DataSet, finer, most_informative
+from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.kernel.contour import Contour
+from shuffledp.propose.crowds import FloatCrowd, Proposal, contour_of, estimate, propose
 
-Row = Sequence[arb]
-# Choices of one type in each group that are summed one by one; of more, each group's largest factor
-# at every node stands for all of them, which is above each choice. About a second of work.
-_MOST_CHOICES = 4096
+__all__ = ["Certified", "Stealing", "common_law", "crowd_sets", "groups_of", "set_of"]
 
-
-@dataclass(frozen=True)
-class Group:
-    """The others of one group.
-
-    Attributes
-    ----------
-    users : N_k >= 1.
-    rows : laws of the inputs that matter, on the same outputs for all groups.
-    least : the minimum over all of the mechanism's inputs.
-    """
-
-    users: int
-    rows: Sequence[Row]
-    least: Row
+Mechanism = Mapping[str, Any]
+# Where log delta is guessed to be before anything is known, rounds of guessing, and the deepest.
+_GUESS, _GUESSES, _DEEPEST = -20.0, 3, -1500.0
+# eps is looked for between these; certificates of one eps, at most.
+_SMALLEST, _LARGEST, _CERTIFICATES = 1e-9, 40.0, 8
+# What a bound may be below the target, in log delta: 1e-6 of eps where log delta falls by 20 and
+# more from eps to twice eps.
+_NEAR = 2e-5
+# Rounds of proposing at the eps found last, and the gain in log delta that ends them.
+_ROUNDS, _SETTLED = 4, 1e-3
+# Data sets of a pair that are looked at.
+_MOST_SETS = 64
 
 
-@dataclass(frozen=True)
-class Free:
-    """The free numbers of label stealing.
+class Certified(NamedTuple):
+    """A certified bound, and the free numbers of every pair that reproduce it.
 
     Attributes
     ----------
-    gain, loss : omega is this share of min_k B_k/q_k where g > 0, and elsewhere.
-    theta : probability to join the reservoir.
-    shares : q_k of every group in which there is somebody else.
+    epsilon, log_delta : float
+        log delta(epsilon) <= log_delta.
+    numbers : tuple of (Free, Contour)
+        One for each pair.
     """
 
-    gain: float
-    loss: float
-    theta: float
-    shares: tuple[float, ...]
-
-    def __post_init__(self) -> None:
-        kappas = all(0.0 <= x < 1.0 for x in (self.gain, self.loss)) and 0.0 <= self.theta <= 1.0
-        if not (kappas and all(0.0 < q <= 1.0 for q in self.shares)):
-            raise ParameterError(f"{self}: wanted shares and probabilities from 0 to 1")
+    epsilon: float
+    log_delta: float
+    numbers: tuple[tuple[Free, Contour], ...]
 
 
-def stealing(
-    victim: Sequence[Row],
-    others: Sequence[Group],
-    eps: arb,
-    free: Free,
-    contour: Contour,
-    *,
-    enough: arb | None = None,
-) -> arb:
-    """Return an upper end of delta for one ordered pair of the victim's inputs, all data sets.
+class Stealing:
+    """Upper bounds for a member of one group.
 
     Parameters
     ----------
-    victim : its two laws, in the order of the divergence.
-    others : groups with at least one user each.
-    eps : in nats.
-    free : the free numbers.
-    contour : where to sum; ``below`` and ``above`` are not used.
-    enough : a bound up to that need not be told from a smaller one.
+    groups : sequence of (mapping, int)
+        Each group's mechanism as a table, and its users, the victim included.
+    kind : Kind
+        Which inputs and pairs have to be looked at.
+    victim : int
+        The victim's group; there is somebody else in the crowd.
     """
-    if len(free.shares) != len(others):
-        raise ParameterError(f"shares = {free.shares}: wanted {len(others)} of them")
-    found = _Measures(victim, others, eps, free)
-    if not found.reservoir.masses:
-        return found.paid.upper()
-    line = _Line(found, contour)
-    coarse = (found.paid + line.chernoff()).upper()
-    if enough is not None and coarse <= enough:
-        return coarse
-    return (found.paid + line.largest()).upper()
+
+    def __init__(self, groups: Sequence[tuple[Mechanism, int]], kind: Kind, victim: int) -> None:
+        self.groups, self.kind, self.victim = groups, kind, victim
+        self.pairs = kind.pairs[victim]
+        self._bits = precision_for(sum(count for _, count in groups))
+        with ctx.workprec(self._bits):
+            self._floats = self._float_crowds()
+        self._last: dict[int, Free] = {}
+
+    def _float_crowds(self) -> list[FloatCrowd]:
+        rows, others = groups_of(self.groups, self.kind, self.victim)
+        as_floats: Callable[[Sequence[arb]], list[float]] = lambda row: [float(x.mid()) for x in row]  # noqa: E731
+        laws = tuple(np.array([as_floats(row) for row in one.rows]) for one in others)
+        least = np.array([as_floats(one.least) for one in others])
+        users = np.array([float(one.users) for one in others])
+        return [
+            FloatCrowd(np.array([as_floats(rows[x]) for x in pair]), laws, least, users)
+            for pair in self.pairs
+        ]
+
+    # ------------------------------------------------------------------------------ questions
+
+    def log_delta(self, epsilon: float) -> Certified | None:
+        """Upper bound at this eps > 0; None where no reservoir is large enough."""
+        found = [self._proposed(i, epsilon) for i in range(len(self.pairs))]
+        if any(one is None for one in found):
+            return None
+        return self._certified(epsilon, [one for one in found if one is not None])
+
+    def epsilon(self, log_target: float, *, cap: float) -> Certified | None:
+        """An eps below ``cap`` that was certified, with a bound of at most the target.
+
+        Parameters
+        ----------
+        log_target : float
+            log of the target delta.
+        cap : float
+            eps by the local guarantee.
+        """
+        log_target -= 4.0 * math.ulp(log_target)
+        cap = min(cap, _LARGEST)
+        found = self._worst_of_all(log_target, cap)
+        return None if found is None else self._met(*found, log_target, cap)
+
+    # ------------------------------------------------------------------------------ proposals
+
+    def _proposed(self, i: int, epsilon: float, guess: float | None = None) -> Proposal | None:
+        """Good free numbers for one pair; log delta is guessed by those of the last eps, if any."""
+        crowd, near = self._floats[i], None
+        about = _GUESS if guess is None else guess
+        if guess is None and i in self._last:
+            near = estimate(crowd, epsilon, self._last[i])
+        if near is not None:
+            about = max(min(near.log_delta, -0.1), _DEEPEST)
+        found = _served(crowd, epsilon, about)
+        for _ in range(1, _GUESSES if guess is None and near is None else 1):
+            if found is not None:
+                about = max(min(found.log_delta, -0.1), _DEEPEST)
+                found = _served(crowd, epsilon, about) or found
+        if found is not None:
+            self._last[i] = found.free
+        return found
+
+    def _worst_of_all(
+        self, log_target: float, cap: float
+    ) -> tuple[float, list[Proposal]] | None:
+        """About the eps at which the worst pair meets the target, and what is proposed there."""
+        epsilon = 0.0
+        worst, tried = 0, set[int]()
+        while worst not in tried:
+            tried.add(worst)
+            found = self._solved(worst, log_target, epsilon or _first_eps(log_target, cap), cap)
+            if found is None:
+                return None
+            epsilon = max(epsilon, found)
+            proposals = [
+                self._proposed(i, epsilon, log_target) for i in range(len(self.pairs))
+            ]
+            if any(one is None for one in proposals):
+                return None
+            known = [one for one in proposals if one is not None]
+            logs = [one.log_delta for one in known]
+            worst = max(range(len(logs)), key=logs.__getitem__)
+            if logs[worst] <= log_target + _SETTLED or worst in tried:
+                return epsilon, known
+        return None
+
+    def _solved(self, i: int, log_target: float, start: float, cap: float) -> float | None:
+        """Where the estimate of one pair meets the target."""
+        crowd, epsilon = self._floats[i], start
+        for _ in range(_ROUNDS):
+            found = self._proposed(i, epsilon, log_target)
+            if found is None:
+                epsilon *= 0.5
+                if epsilon < _SMALLEST:
+                    return None
+                continue
+
+            def log_delta(at: float, free: Free = found.free) -> float:
+                there = estimate(crowd, at, free)
+                return math.inf if there is None else there.log_delta
+
+            met = _meeting(log_delta, log_target, epsilon, cap)
+            if abs(met / epsilon - 1.0) < _SETTLED:
+                return met
+            epsilon = met
+        return epsilon
+
+    # ---------------------------------------------------------------------------- certificates
+
+    def recomputed(self, epsilon: float, numbers: Sequence[tuple[Free, float, float]]) -> float:
+        """The bound at free numbers, alpha and h of every pair, with more bits and nodes.
+
+        Parameters
+        ----------
+        epsilon : float
+            eps >= 0 in nats.
+        numbers : sequence of (Free, float, float)
+            One for each pair.
+        """
+        if len(numbers) != len(self.pairs):
+            msg = f"free: {len(numbers)} sets of numbers, wanted {len(self.pairs)}"
+            raise ParameterError(msg)
+        contours = [
+            (free, finer(contour_of(crowd, epsilon, free, alpha, smoothing)))
+            for crowd, (free, alpha, smoothing) in zip(self._floats, numbers, strict=True)
+        ]
+        order = range(len(contours))
+        return self._log_bound(epsilon, contours, order, bits=self._bits + MORE_BITS)
+
+    def _certified(self, epsilon: float, found: Sequence[Proposal]) -> Certified:
+        """The bound by these numbers, the worst pair first."""
+        numbers = [
+            (one.free, contour_of(crowd, epsilon, one.free, one.alpha))
+            for crowd, one in zip(self._floats, found, strict=True)
+        ]
+        order = sorted(range(len(found)), key=lambda i: -found[i].log_delta)
+        log = self._log_bound(epsilon, numbers, order, bits=self._bits)
+        return Certified(epsilon, log, tuple(numbers))
+
+    def _log_bound(
+        self,
+        epsilon: float,
+        numbers: Sequence[tuple[Free, Contour]],
+        order: Sequence[int],
+        *,
+        bits: int,
+    ) -> float:
+        """log of the largest bound of all pairs, rounded up."""
+        with ctx.workprec(bits):
+            rows, others = groups_of(self.groups, self.kind, self.victim)
+            worst = arb(0)
+            for i in order:
+                victim = [rows[x] for x in self.pairs[i]]
+                worst = worst.max(stealing(victim, others, arb(epsilon), *numbers[i], enough=worst))
+            if worst.is_zero():
+                return -math.inf
+            return min(float_above(worst.log()), 0.0)
+
+    def _met(
+        self, start: float, found: Sequence[Proposal], log_target: float, cap: float
+    ) -> Certified | None:
+        """Certify near this eps; what is missing moves eps along the slope of log delta."""
+        best: Certified | None = None
+        epsilon, low, slope = min(start, cap), 0.0, -20.0
+        last: tuple[float, float] | None = None
+        for _ in range(_CERTIFICATES):
+            one = self._certified(epsilon, found)
+            gap = one.log_delta - log_target
+            if last is not None and epsilon != last[0] and math.isfinite(gap + last[1]):
+                slope = min((gap - last[1]) / math.log(epsilon / last[0]), -0.1)
+            last = (epsilon, gap)
+            if gap <= 0.0 and (best is None or epsilon < best.epsilon):
+                best = one
+            elif gap > 0.0:
+                low = max(low, epsilon)
+            if best is not None and (-_NEAR < gap <= 0.0 or best.epsilon <= low * (1.0 + 1e-8)):
+                break
+            step = -(gap + 0.3 * _NEAR) / slope if math.isfinite(gap) else 0.3
+            epsilon *= math.exp(max(min(-step, 0.3), -0.3) if gap <= 0.0 else min(abs(step), 0.3))
+            high = cap if best is None else best.epsilon
+            if not low < epsilon < high:
+                if best is None and low >= cap:
+                    return None
+                epsilon = high if best is None else math.sqrt(max(low, _SMALLEST) * high)
+        return best
 
 
-def common_blanket(
-    victim: Sequence[Row], groups: Sequence[Row], eps: arb
-) -> tuple[list[arb], list[arb], arb]:
-    """Return masses, gains and what is lost of the blanket that all laws have in common.
-
-    Theorem 1.2: delta <= E (G_1 + .. + G_n)_+/n + lost, G of these masses and gains, 0 else.
+def groups_of(
+    groups: Sequence[tuple[Mechanism, int]], kind: Kind, victim: int
+) -> tuple[Sequence[Sequence[arb]], list[Group]]:
+    """The victim's laws by input, and the groups in which there is somebody else.
 
     Parameters
     ----------
-    victim : its two laws.
-    groups : each group's minimum over its inputs, the victim's group included.
-    eps : in nats.
+    groups, kind, victim
+        As for ``Stealing``.
     """
-    grow, masses, gains, lost = eps.exp(), [], [], arb(0)
-    for p0, p1, *least in zip(*victim, *groups, strict=True):
-        g, b = p0 - grow * p1, _least(least)
-        if b > 0:
-            masses.append(b)
-            gains.append(g / b)
-        else:
-            lost += g.max(arb(0))
-    masses.append((1 - total(masses)).nonnegative_part())
-    gains.append(arb(0))
-    return masses, gains, lost
+    sides = sides_of([mechanism for mechanism, _ in groups], kind)
+    counts = [count - (k == victim) for k, (_, count) in enumerate(groups)]
+    others = [
+        Group(count, side.rows, side.least)
+        for count, side in zip(counts, sides, strict=True)
+        if count
+    ]
+    if not others:
+        raise NotCertified("a crowd of one user")
+    return sides[victim].rows, others
 
 
-def _least(values: Sequence[arb]) -> arb:
-    found = values[0]
-    for value in values[1:]:
-        found = found.min(value)
-    return found
+def _served(crowd: FloatCrowd, epsilon: float, log_delta: float) -> Proposal | None:
+    """A proposal for about this log delta, or a larger one where none is for it."""
+    for _ in range(8):
+        found = propose(crowd, epsilon, log_delta)
+        if found is not None or log_delta > -0.2:
+            return found
+        log_delta *= 0.5
+    return None
 
 
-def _largest(values: Sequence[arb]) -> arb:
-    found = values[0]
-    for value in values[1:]:
-        found = found.max(value)
-    return found
+def _first_eps(log_target: float, cap: float) -> float:
+    return min(max(0.5 * cap, _SMALLEST), 0.02 * math.sqrt(-2.0 * log_target))
 
 
-class _Measures:
-    """omega and what is left of the laws with their gains, and what is paid beside the integral.
+def _meeting(
+    log_delta: Callable[[float], float], log_target: float, start: float, cap: float
+) -> float:
+    """About where floats meet the target: secants in log eps between two sides."""
+    low, high = 0.0, cap
+    at, value = min(start, cap), log_delta(min(start, cap))
+    slope, near = -10.0, 1e-6
+    for _ in range(60):
+        gap = value - log_target
+        low, high = (at, high) if gap > 0.0 else (low, at)
+        if abs(gap) < near or high <= low * (1.0 + 1e-9) or low >= cap:
+            break
+        step = max(min(-gap / slope, 1.0), -1.0) if math.isfinite(gap) else 0.5
+        new = at * math.exp(step)
+        if not low < new < high:
+            new = high if low == 0.0 and new >= high else math.sqrt(max(low, _SMALLEST) * high)
+        there = log_delta(new)
+        if math.isfinite(value + there) and new != at:
+            slope = min((there - value) / math.log(new / at), -0.1)
+        at, value = new, there
+    return at
 
-    Where R - q omega is not positive for sure it is left over, with gain 0, and counts as lost:
-    Theorem 2.1 with another t.
+
+# -------------------------------------------------------------------- blankets and data sets
+
+
+def common_law(
+    groups: Sequence[tuple[Mechanism, int]], kind: Kind, victim: int, pair: tuple[int, int]
+) -> list[OutputClass]:
+    """Both laws of a pair, against the minimum over all groups' laws, at the working precision.
+
+    Theorem 1.2: the blanket bound of all users holds with that minimum.
+
+    Parameters
+    ----------
+    groups, kind, victim
+        As for ``Stealing``.
+    pair : tuple of int
+        Places of the victim's two inputs among those of ``kind``.
     """
-
-    def __init__(
-        self, victim: Sequence[Row], others: Sequence[Group], eps: arb, free: Free
-    ) -> None:
-        grow, self.users = eps.exp(), [group.users for group in others]
-        self.shares = [arb(q) for q in free.shares]
-        gains = [p0 - grow * p1 for p0, p1 in zip(*victim, strict=True)]
-        omega, join = self._split(gains, others, free)
-        seen = [(1 - s) * g.max(arb(0)) for s, g in zip(join, gains, strict=True)]
-        kept = [y for y, mass in enumerate(omega) if mass > 0]
-        self.reservoir = Draws(
-            [omega[y] for y in kept], [join[y] * gains[y] / omega[y] for y in kept], 1
-        )
-        hidden, tail, worst = total(self.reservoir.masses), total(seen), arb(0)
-        self.types: list[list[Draws]] = []
-        for group, q in zip(others, self.shares, strict=True):
-            tail *= (1 - q * hidden) ** group.users
-            self.types.append([])
-            for row in group.rows:
-                masses, labels, lost = [], [], arb(0)
-                for y, r in enumerate(row):
-                    t = r - q * omega[y]
-                    if t > 0:
-                        masses.append(t)
-                        labels.append((1 - join[y]) * q * gains[y] / t)
-                    else:
-                        lost += seen[y]
-                left_over = 1 - q * hidden - total(masses)
-                masses.append(left_over.nonnegative_part())
-                labels.append(arb(0))
-                self.types[-1].append(Draws(masses, labels, group.users))
-                worst = worst.max(lost)
-        self.paid = tail + worst
-
-    def _split(
-        self, gains: Row, others: Sequence[Group], free: Free
-    ) -> tuple[list[arb], list[arb]]:
-        """omega and s of every output."""
-        omega, join = [], []
-        for y, g in enumerate(gains):
-            least = _least(
-                [group.least[y] / q for group, q in zip(others, self.shares, strict=True)]
-            )
-            mass = (arb(free.gain) if g > 0 else arb(free.loss)) * least
-            # Where it is not positive for sure there is none: that is a choice, too.
-            omega.append(mass if mass > 0 else arb(0))
-            join.append(arb(free.theta) if mass > 0 else arb(0))
-        return omega, join
-
-
-class _Type:
-    """One type of one group on the line: its factor T Psi, a ``TiltedSum`` for ``Nodes``."""
-
-    dense = False
-
-    def __init__(self, reservoir: Moments, law: Draws, share: arb) -> None:
-        self.reservoir, self.law, self.users = reservoir, Moments(law, reservoir.alpha), law.count
-        inside = share * reservoir.mass
-        self.size = inside + self.law.mass
-        self.share = inside / self.size
-        self.expected = self.users * self.share
-        self.power = self.size**self.users
-
-    def factor(self, square_c: arb, square_d: arb) -> arb:
-        """(T Psi)^N from |phi_c|^2 and |phi_d|^2."""
-        psi = self.share * (1 + square_c) + (1 - self.share) * (1 + square_d)
-        return (self.size * psi / 2) ** self.users
-
-
-class _Together:
-    """The largest factor of a group's types at every node, divided by the largest power."""
-
-    dense, log_scale, drift = False, arb(0), arb(0)
-
-    def __init__(self, types: Sequence[_Type]) -> None:
-        self.types, self.cap = types, arb(1)
-        self.power = _largest([one.power for one in types])
-        parts = [types[0].reservoir, *(one.law for one in types)]
-        self.spread = _largest([part.variance.nonnegative_part().sqrt() for part in parts])
-
-    def values(self, step: arb, starts: Sequence[int], count: int) -> list[arb]:
-        """Not asked for: factors are worked out for each type."""
-        raise NotImplementedError
-
-    def bound_between(self, low: arb, high: arb) -> arb:
-        common = self.types[0].reservoir.modulus_between(low, high)
-        found = []
-        for one in self.types:
-            own = one.law.modulus_between(low, high)
-            found.append(one.factor(common * common, own * own) / self.power)
-        return self.cap.min(_largest(found))
-
-    def bounds_around(self, step: arb, starts: Sequence[int], size: int, count: int) -> list[arb]:
-        common = self.types[0].reservoir.squares_around(step, starts, size, count)
-        rows = []
-        for one in self.types:
-            own = one.law.squares_around(step, starts, size, count)
-            rows.append(
-                [one.factor(c, d) / self.power for c, d in zip(common, own, strict=True)]
-            )
-        return [self.cap.min(_largest(column)) for column in zip(*rows, strict=True)]
-
-
-class _Line:
-    """The sum over nodes for every choice of one type in each group."""
-
-    def __init__(self, found: _Measures, contour: Contour) -> None:
-        self.kernel, self.contour = Kernel(contour, 0), contour
-        self.common = Moments(found.reservoir, self.kernel.alpha)
-        self.groups = [
-            [_Type(self.common, law, share) for law in laws]
-            for laws, share in zip(found.types, found.shares, strict=True)
-        ]
-
-    def chernoff(self) -> arb:
-        """Upper end of J for all choices, all psi at most 1."""
-        expected = total(_least([one.expected for one in types]) for types in self.groups)
-        found = self.common.mass * (1 / expected).min(arb(1)) / (2 * self.kernel.alpha)
-        for types in self.groups:
-            found *= _largest([one.power for one in types])
-        return found * (self.kernel.h2 * self.kernel.kappa / 2).exp()
-
-    def largest(self) -> arb:
-        """The largest J of all choices of types."""
-        together = [_Together(types) for types in self.groups]
-        nodes = Nodes(self.kernel, self.contour, together)
-        left_out = self.common.mass * nodes.left_out
-        for group in together:
-            left_out *= group.power
-        starts = [arb(start) for start in nodes.starts]
-
-        def squares(part: Moments) -> list[arb]:
-            values = part.transforms(nodes.step, starts, BLOCK)
-            return [f.real * f.real + f.imag * f.imag for f in values]
-
-        common = squares(self.common)
-        places = (start + k for start in nodes.starts for k in range(BLOCK))
-        weights = [self._weight(nodes.step, j) for j in places]
-        factors = [
-            [
-                [one.factor(c, d) for c, d in zip(common, squares(one.law), strict=True)]
-                for one in types
-            ]
-            for types in self.groups
-        ]
-        expected = [[one.expected for one in types] for types in self.groups]
-        if math.prod(len(types) for types in self.groups) > _MOST_CHOICES:
-            factors = [
-                [[_largest(column) for column in zip(*rows, strict=True)]] for rows in factors
-            ]
-            expected = [[_least(values)] for values in expected]
-        psi, best = [(1 + square) / 2 for square in common], arb(0)
-        for choice in itertools.product(*(range(len(rows)) for rows in factors)):
-            hidden = total(values[j] for values, j in zip(expected, choice, strict=True))
-            rows = [one[j] for one, j in zip(factors, choice, strict=True)]
-            best = best.max(_sum(1 / hidden, psi, weights, rows))
-        return self.common.mass * best + left_out
-
-    def _weight(self, step: arb, j: int) -> arb:
-        """w at a node, times D/2 pi and the number of nodes that it stands for."""
-        t2 = (step * j) * (step * j)
-        kappa = self.kernel.kappa
-        found = (self.kernel.h2 * (kappa - t2) / 2).exp() / (kappa + t2)
-        return found * step / arb.pi() / (1 if j else 2)
-
-
-def _sum(over_u: arb, psi: Row, weights: Row, factors: Sequence[Row]) -> arb:
-    """J/c0 for one choice of types, nodes left out apart."""
-    found = arb(0)
-    for square, weight, *parts in zip(psi, weights, *factors, strict=True):
-        term = over_u.min(square) * weight
-        for part in parts:
-            term *= part
-        found += term
+    sides = sides_of([mechanism for mechanism, _ in groups], kind)
+    first, second = (sides[victim].rows[x] for x in pair)
+    found = []
+    for p0, p1, *least in zip(first, second, *(side.least for side in sides), strict=True):
+        smallest = least[0]
+        for value in least[1:]:
+            smallest = smallest.min(value)
+        if not (p0.is_zero() and p1.is_zero() and smallest.is_zero()):
+            found.append(OutputClass(smallest, (p0, p1)))
     return found
+
+
+def crowd_sets(
+    groups: Sequence[tuple[Mechanism, int]], kind: Kind, victim: int
+) -> list[DataSet]:
+    """Data sets in which all others of a group hold one input, by all choices of pair and inputs.
+
+    Parameters
+    ----------
+    groups, kind, victim
+        As for ``Stealing``.
+    """
+    users = sum(count for _, count in groups)
+    found = []
+    for pair in kind.pairs[victim]:
+        held = itertools.product(*(range(len(inputs)) for inputs in kind.inputs))
+        for choice in itertools.islice(held, _MOST_SETS):
+            others = [
+                [kind.inputs[k][x], count - (k == victim)]
+                for k, (x, (_, count)) in enumerate(zip(choice, groups, strict=True))
+            ]
+            x0, x1 = (kind.inputs[victim][x] for x in pair)
+            witness = {"x0": x0, "x1": x1, "others": others}
+            laws = functools.partial(set_of, groups, kind, victim, pair, choice)
+            found.append(DataSet(laws, users, witness))
+    return most_informative(found)
+
+
+def set_of(
+    groups: Sequence[tuple[Mechanism, int]],
+    kind: Kind,
+    victim: int,
+    pair: tuple[int, int],
+    held: Sequence[int],
+) -> DataSets:
+    """The laws of a data set, at the working precision.
+
+    Parameters
+    ----------
+    groups, kind, victim
+        As for ``Stealing``.
+    pair : tuple of int
+        Places of the victim's two inputs among those of ``kind``.
+    held : sequence of int
+        Of each group: the place of the input that all others hold.
+    """
+    sides = sides_of([mechanism for mechanism, _ in groups], kind)
+    others = [
+        (side.rows[x], count - (k == victim))
+        for k, (side, x, (_, count)) in enumerate(zip(sides, held, groups, strict=True))
+    ]
+    first, second = (sides[victim].rows[x] for x in pair)
+    return DataSets(first, second, 1, others)

@@ -12,7 +12,7 @@ from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
 from shuffledp.curves import Accountant
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.models.crossing import crossing
-from shuffledp.models.lower import DataSet, lower_epsilon, lower_log_delta
+from shuffledp.bounds.data_sets import DataSet, lower_epsilon, lower_log_delta
 from shuffledp.models.mixing import (
     local_guarantee,
     log_chain,
@@ -20,7 +20,7 @@ from shuffledp.models.mixing import (
     log_mixed,
     steps_of,
 )
-from shuffledp.models.several import several_sets
+from shuffledp.bounds.several import several_sets
 from shuffledp.models.shuffler import PERFECT, Shuffler
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, Relation, Together
@@ -229,7 +229,8 @@ class Setting(Accountant):
         if isinstance(source, MultiMessage):
             return []
         return _FOUND.of(self).answer(
-            "sets", lambda: several_sets(source, self.hidden, self.changed)
+            "sets",
+            lambda: several_sets(source.to_dict(), source.datasets(), self.hidden, self.changed),
         )
 
     def _log_one(self, epsilon: float) -> float:

@@ -12,18 +12,11 @@ from shuffledp import theorems
 from shuffledp._check import Trust
 from shuffledp.amplification import Shuffled
 from shuffledp.analysis import HONEST, ONE_ROUND, Found
+from shuffledp.ball.groups import kinds_of
 from shuffledp.bound import Bound, Theorem
-from shuffledp.crowds.rows import Table, table_of
-from shuffledp.crowds.solve import (
-    Certified,
-    Curve,
-    DataSet,
-    data_sets,
-    lower_epsilon,
-    lower_log_delta,
-)
+from shuffledp.bounds.crowds import Certified, Stealing, common_law, crowd_sets
+from shuffledp.bounds.data_sets import Best, DataSet, lower_epsilon, lower_log_delta
 from shuffledp.divergence import LARGEST_EPSILON, PairProfile, narrowest, solve_epsilon
-from shuffledp.errors import NotCertified
 from shuffledp.population.curve import CrowdCurve
 from shuffledp.randomizers import Duchi, JointLaw, Randomizer
 from shuffledp.reductions.from_law import blanket_pair_of
@@ -49,6 +42,8 @@ BITS_SENT = (
     "reports of duchi are sent as the bit 0 or 1, not as the number that it stands for, which "
     "would tell groups of different eps0 or intervals apart"
 )
+# Relative errors of floats next to the laws' balls.
+_REL = 2.0**-49
 # Of matrices with more inputs a curve of a hundred points would take minutes.
 _MOST_PAIRS = 6
 _ZERO = Found(0.0, None, None, {}, ())
@@ -78,16 +73,9 @@ class Member:
         self._merged = own > groups[victim][1]
         self.own = Shuffled(mechanism, own, self.rtol, self.trust)
         self.alone = own == self.n
-        self.table = self._table()
+        self._tables = [(one.to_dict(), count) for one, count in groups]
+        self.kind = None if self.alone else kinds_of([table for table, _ in self._tables])
         self._answers = Answers()
-
-    def _table(self) -> Table | None:
-        if self.alone:
-            return None
-        try:
-            return table_of([mechanism for mechanism, _ in self.groups])
-        except NotCertified:
-            return None
 
     @property
     def words(self) -> tuple[str, ...]:
@@ -186,14 +174,14 @@ class Member:
         return self._answers.answer("blankets", self._make_blankets)
 
     def _make_blankets(self) -> list[PairProfile]:
-        table = self.table
-        if table is None or not theorems.COMMON_BLANKET.serves(self.trust):
+        if self.kind is None or not theorems.COMMON_BLANKET.serves(self.trust):
             return []
-        blanket = np.min([member.blanket for member in table.members], axis=0)
-        rows = table.members[self.victim].rows
         found = []
-        for x0, x1 in table.pairs[self.victim]:
-            law = JointLaw(rows[[x0, x1]], blanket, table.rel, ties=table.ties)
+        for pair in self.kind.pairs[self.victim]:
+            classes = common_law(self._tables, self.kind, self.victim, pair)
+            mass = np.array([[float(c.probability[i].mid()) for c in classes] for i in (0, 1)])
+            blanket = np.array([float(c.blanket.mid()) for c in classes])
+            law = JointLaw(mass, blanket, _REL, ties=False)
             found.append(PairProfile(blanket_pair_of(law, n=self.n)))
         return found
 
@@ -201,18 +189,22 @@ class Member:
         witness = {"analysis": "common-blanket", "group": self.victim}
         return Found(value, theorems.COMMON_BLANKET, None, witness, self.words_of_all)
 
-    def _stealing(self) -> Curve | None:
-        if self.table is None or not theorems.CROWD_STEALING.serves(self.trust):
+    def _stealing(self) -> Stealing | None:
+        kind = self.kind
+        if kind is None or not theorems.CROWD_STEALING.serves(self.trust):
             return None
-        table, counts = self.table, [count for _, count in self.groups]
-        return self._answers.answer("stealing", lambda: Curve(table, counts, self.victim))
+        made = lambda: Stealing(self._tables, kind, self.victim)  # noqa: E731
+        return self._answers.answer("stealing", made)
 
     def _by_stealing(self, best: Certified, value: float) -> Found:
         free = [
-            {**choice._asdict(), "alpha": at.alpha, "smoothing": at.smoothing}
-            for choice, at in best.numbers
+            {
+                **{"alpha": at.alpha, "smoothing": at.smoothing},
+                **{"gain": free.gain, "loss": free.loss, "theta": free.theta},
+                "shares": list(free.shares),
+            }
+            for free, at in best.numbers
         ]
-        free = [{**one, "shares": list(one["shares"])} for one in free]
         witness: dict[str, Any] = {"analysis": "crowd-stealing", "group": self.victim, "free": free}
         return Found(value, theorems.CROWD_STEALING, None, witness, self.words_of_all)
 
@@ -222,36 +214,32 @@ class Member:
         """The largest lower end of eps."""
         if self.alone:
             return _lower_of(self.own.epsilon(delta=delta), logs=False)
-        cap = min(self.eps0, float(self.mechanism.local_epsilon(delta)))
+        cap = min(self.eps0, float(self.mechanism.local_epsilon(delta)), LARGEST_EPSILON)
         found = self._answers.answer(
-            ("lower", delta), lambda: lower_epsilon(self._sets(), math.log(delta), cap=cap)
+            ("lower", delta),
+            lambda: lower_epsilon(self._sets(), math.log(delta), above=0.0, cap=cap),
         )
-        return self._by_set(found.value, found.which) if found.which is not None else _ZERO
+        return _ZERO if found is None else self._by_set(found)
 
     def lower_log_delta(self, epsilon: float) -> Found:
         """The largest lower end of log delta."""
         if self.alone:
             return _lower_of(self.own.delta(epsilon=epsilon), logs=True)
+        nothing = replace(_ZERO, value=-math.inf)
+        if epsilon >= min(self.eps0, LARGEST_EPSILON):
+            return nothing
         found = lower_log_delta(self._sets(), epsilon)
-        if found.which is None or epsilon >= self.eps0:
-            return replace(_ZERO, value=-math.inf)
-        return self._by_set(found.value, found.which)
+        return self._by_set(found) if found.witness else nothing
 
     def _sets(self) -> list[DataSet]:
-        table, counts = self.table, [count for _, count in self.groups]
-        if table is None:
+        kind = self.kind
+        if kind is None:
             return []
-        return self._answers.answer("sets", lambda: data_sets(table, counts, self.victim))
+        return self._answers.answer("sets", lambda: crowd_sets(self._tables, kind, self.victim))
 
-    def _by_set(self, value: float, one: DataSet) -> Found:
-        witness = {
-            "analysis": "crowd-dataset",
-            "group": self.victim,
-            "x0": one.x0,
-            "x1": one.x1,
-            "others": [[x, count] for x, count in one.others],
-        }
-        return Found(value, theorems.CROWD_DATASET, None, witness, ())
+    def _by_set(self, best: Best) -> Found:
+        witness = {"analysis": "crowd-dataset", "group": self.victim, **best.witness}
+        return Found(best.value, theorems.CROWD_DATASET, None, witness, ())
 
     # ------------------------------------------------------------------------------ rounds
 
@@ -281,7 +269,7 @@ class Member:
 
     def _rests_on_all(self) -> list[Theorem]:
         """What upper ends of rounds by all groups rest on; none where there are no such ends."""
-        if self.table is None or len(self.table.pairs[self.victim]) > _MOST_PAIRS:
+        if self.kind is None or len(self.kind.pairs[self.victim]) > _MOST_PAIRS:
             return []
         found = [theorems.COMMON_BLANKET] if self._blankets() else []
         return [*found, theorems.CROWD_STEALING] if self._stealing() is not None else found

@@ -1,6 +1,6 @@
 """The free numbers of label stealing in a crowd, in floats: any are valid, good ones are sharp.
 
-The estimate of log delta is that of ``bounds.crowds`` for one type of each group, the one whose gains
+The estimate of log delta is that of ``kernel.crowd_sum`` for one type of each group, the one whose gains
 vary most, with alpha at the saddle and the integral at places t = sinh(u)/width.
 """
 
@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.bounds.crowds import Free
+from shuffledp.kernel.crowd_sum import Free
+from shuffledp.errors import NotCertified
 from shuffledp.kernel.contour import Contour
 
 __all__ = ["FloatCrowd", "Proposal", "contour_of", "propose"]
@@ -35,15 +36,16 @@ _MOST_ESTIMATES = 400
 _SMOOTHING, _PERIOD, _PERIOD_OF_ALPHA = 0.005, 6.0, 14.0
 # Nodes left out, as a share of the sum.
 _LEFT_OUT = 3e-5
-# Places of the integral.
-_PLACES = np.linspace(0.0, math.asinh(9.0), 40)
+# Places u of the integral, of which the first ones reach nine deviations of the sum; the others where
+# few are hidden, so that the transform comes back to e^(-M/2) of its peak: M below this.
+_PLACES, _NEAR_PLACES, _FEW = np.linspace(0.0, 7.25, 101), 41, 60.0
 # Largest exponent of a tilt, and the one where no gain is positive.
 _LARGEST, _STEEP = 600.0, 40.0
 
 
 @dataclass(frozen=True)
 class FloatCrowd:
-    """A victim's pair of laws among the others of all groups, as ``bounds.crowds`` has them."""
+    """A victim's pair of laws among the others of all groups, as ``kernel.crowd_sum`` has them."""
 
     victim: Array
     rows: tuple[Array, ...]
@@ -69,9 +71,7 @@ class _Parts(NamedTuple):
     paid: float
 
 
-def propose(
-    crowd: FloatCrowd, epsilon: float, log_target: float, start: Free | None = None
-) -> Proposal | None:
+def propose(crowd: FloatCrowd, epsilon: float, log_target: float) -> Proposal | None:
     """Good free numbers where log delta is about that; None where no reservoir is large enough.
 
     Parameters
@@ -79,23 +79,25 @@ def propose(
     crowd : the pair and the others.
     epsilon : eps > 0.
     log_target : about log delta.
-    start : numbers that were good nearby, in place of a search from scratch.
     """
-    best = None if start is None else _estimated(crowd, epsilon, start)
-    if best is None:
-        best = _first(crowd, epsilon, log_target)
+    best = _first(crowd, epsilon, log_target)
     return None if best is None else _refined(crowd, epsilon, best)
 
 
-def contour_of(crowd: FloatCrowd, epsilon: float, found: Proposal) -> Contour:
-    """Where the sum of these free numbers is taken."""
-    parts = _parts(crowd, epsilon, found.free)
-    alpha = found.alpha
-    _, width, leading, inside = _on_line(parts, alpha)
+def contour_of(
+    crowd: FloatCrowd, epsilon: float, free: Free, alpha: float, smoothing: float | None = None
+) -> Contour:
+    """Where the sum of these free numbers is taken; a good smoothing where none is given."""
+    with np.errstate(all="ignore"):
+        parts = _parts(crowd, epsilon, free, alpha)
+        _, width, leading, inside = _on_line(parts, alpha)
+        integral = _integral(parts, alpha, width, inside) if leading > 0.0 else 1.0
     period = max(_PERIOD * width, _PERIOD_OF_ALPHA / alpha)
-    integral = _integral(parts, alpha, width, inside) if leading > 0.0 else 1.0
+    h = _SMOOTHING / alpha if smoothing is None else smoothing
+    if not (0.0 < h < math.inf and 0.0 < period < math.inf and integral < math.inf):
+        raise NotCertified(f"a crowd: alpha = {alpha!r} leaves the floats")
     tolerance = max(_LEFT_OUT * integral, 1e-300)
-    return Contour(alpha, _SMOOTHING / alpha, period, tolerance, 0.5 * alpha, 1.5 * alpha)
+    return Contour(alpha, h, period, tolerance, 0.5 * alpha, 1.5 * alpha)
 
 
 def estimate(crowd: FloatCrowd, epsilon: float, free: Free) -> Proposal | None:
@@ -224,8 +226,8 @@ def _gain(crowd: FloatCrowd, epsilon: float) -> Array:
     return (crowd.victim[0] - crowd.victim[1]) - math.expm1(epsilon) * crowd.victim[1]
 
 
-def _parts(crowd: FloatCrowd, epsilon: float, free: Free) -> _Parts:
-    """The reservoir and the worst type of each group."""
+def _parts(crowd: FloatCrowd, epsilon: float, free: Free, alpha: float = 0.0) -> _Parts:
+    """The reservoir and the worst type of each group: at alpha, or by the second moment."""
     g, shares = _gain(crowd, epsilon), np.array(free.shares)
     common = (crowd.least / shares[:, None]).min(axis=0)
     omega = np.where(g > 0.0, free.gain, free.loss) * common
@@ -235,7 +237,9 @@ def _parts(crowd: FloatCrowd, epsilon: float, free: Free) -> _Parts:
     for rows, q in zip(crowd.rows, shares, strict=True):
         left = np.maximum(rows - q * omega, 0.0)
         labels = _over((1.0 - join) * q * g, left)
-        j = int(np.argmax((left * labels * labels).sum(axis=1)))
+        # Tilts whose exponent leaves the floats are nobody's.
+        grown = np.expm1(np.minimum(alpha * labels, 700.0)) if alpha > 0.0 else labels * labels
+        j = int(np.argmax((left * grown).sum(axis=1)))
         mass.append(left[j])
         gain.append(labels[j])
         worst = max(worst, float(np.where(left > 0.0, 0.0, seen).sum(axis=1).max()))
@@ -258,6 +262,20 @@ def _estimated(crowd: FloatCrowd, epsilon: float, free: Free) -> Proposal | None
         # No sum is positive: the larger alpha, the less is left of the bound.
         log = math.log(parts.paid) if parts.paid > 0.0 else -math.inf
         return Proposal(free, _STEEP / max(-float(parts.gain.min()), 1e-300), log)
+    found = _at_saddle(parts, free)
+    if found is None:
+        return None
+    again = _parts(crowd, epsilon, free, found.alpha)
+    if np.array_equal(again.gain, parts.gain):
+        return found
+    other = _at_saddle(again, free)
+    return found if other is None or other.log_delta < found.log_delta else other
+
+
+def _at_saddle(parts: _Parts, free: Free) -> Proposal | None:
+    top = float(parts.gain.max())
+    if not top > 0.0:
+        return None
     alpha = _saddle(parts, top)
     power, width, leading, inside = _on_line(parts, alpha)
     if not leading > 0.0:
@@ -312,8 +330,9 @@ def _on_line(parts: _Parts, alpha: float) -> tuple[float, float, float, Array]:
 
 def _integral(parts: _Parts, alpha: float, width: float, inside: Array) -> float:
     """(1/2 pi) int min(1/M, psi_c) prod Psi^N/(alpha^2 + t^2) dt, about."""
-    scale = max(width, 1.0 / alpha)
-    t = np.sinh(_PLACES) / scale
+    scale, hidden = max(width, 1.0 / alpha), float(parts.users @ inside)
+    places = _PLACES if hidden < _FEW else _PLACES[:_NEAR_PLACES]
+    t = np.sinh(places) / scale
     turned = np.exp(1j * t[:, None, None] * parts.gain)
     tilted = parts.mass * np.exp(alpha * parts.gain)
     values = (turned * tilted).sum(axis=2)
@@ -327,7 +346,7 @@ def _integral(parts: _Parts, alpha: float, width: float, inside: Array) -> float
     psi = 0.5 * (1.0 + np.abs((values[:, 1:] + rest) / left) ** 2)
     both = inside * psi_c[:, None] + (1.0 - inside) * psi
     power = np.exp(np.log(np.minimum(both, 1.0)) @ parts.users)
-    over_u = np.minimum(1.0 / float(parts.users @ inside), psi_c)
-    terms = over_u * power / (alpha * alpha + t * t) * np.cosh(_PLACES) / scale
+    terms = np.minimum(1.0 / hidden, psi_c) * power / (alpha * alpha + t * t)
+    terms *= np.cosh(places) / scale
     terms[0] *= 0.5
-    return float(terms.sum()) * (_PLACES[1] - _PLACES[0]) / math.pi
+    return float(terms.sum()) * (places[1] - places[0]) / math.pi

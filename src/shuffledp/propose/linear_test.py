@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.bounds.linear_test import Test
+from shuffledp.kernel.linear_test import LinearTest
 from shuffledp.kernel.contour import Contour
 
 __all__ = ["Laws", "Proposal", "information", "propose"]
@@ -32,13 +32,15 @@ _OF_WHOLE = 0.08
 _TRIED, _LEAST_TILT = np.linspace(-0.6, 0.6, 13), 0.5
 # Tilts that bound aliases, against alpha.
 _ABOVE = (1.15, 1.25, 1.4, 1.7, 2.2, 3.0, 4.5)
+# What a sum of terms of size 1 is not told from.
+_ROUNDING = 1e-9
 # Largest exponent of a tilt.
 _LARGEST = 600.0
 
 
 @dataclass(frozen=True)
 class Laws:
-    """Laws on the same outputs, in floats; as ``bounds.linear_test.DataSets``."""
+    """Laws on the same outputs, in floats; as ``kernel.linear_test.DataSets``."""
 
     first: Array
     second: Array
@@ -50,7 +52,7 @@ class Laws:
 class Proposal(NamedTuple):
     """A test, its contour, and about the log delta that it shows."""
 
-    test: Test
+    test: LinearTest
     contour: Contour
     log_delta: float
 
@@ -113,8 +115,7 @@ class _Line:
         self.mean, variance = self._moments(balance)
         self.width = math.sqrt(max(variance, 0.0))
         # Near 0 the weight 1/s has a pole.
-        top = float(np.abs(scores).max())
-        least = min(_LEAST_TILT / self.width, _LARGEST / top) if self.width > 0.0 else 1.0 / top
+        least = _LEAST_TILT / max(self.width, float(np.ptp(scores)))
         self.balance, self.alpha = balance, max(balance, least)
 
     @classmethod
@@ -163,17 +164,19 @@ class _Line:
         else:
             tried = middle + _TRIED / alpha
             smoothing = _SMOOTHING / alpha
-        period = self._period(float(tried[-1]))
+        period = self._period(float(tried[0]))
         values = self._values(tried, smoothing, period[0], lattice=lattice)
-        at = int(np.argmax(values * np.exp(-alpha * (tried - middle))))
-        if not values[at] > 0.0:
+        # Far from the saddle nothing but rounding is left.
+        worth = np.where(values > _ROUNDING, values, 0.0) * np.exp(alpha * (tried[0] - tried))
+        at = int(np.argmax(worth))
+        if not worth[at] > 0.0:
             return None
         threshold, value = float(tried[at]), float(values[at])
         own = k * _log_moment(self.laws.first, self.scores, alpha)
         log_delta = self._log_level(alpha) - alpha * threshold + own + math.log(value)
         tolerance = max(_LEFT_OUT * value / (1.0 + self._lead()), 1e-300)
         contour = Contour(alpha, smoothing, period[0], tolerance, 0.5 * alpha, period[1])
-        return Proposal(Test(self.scores.tolist(), threshold), contour, min(log_delta, 0.0))
+        return Proposal(LinearTest(self.scores.tolist(), threshold), contour, min(log_delta, 0.0))
 
     @property
     def _pair(self) -> tuple[Array, Array]:
@@ -216,10 +219,13 @@ class _Line:
         self, thresholds: Array, smoothing: float, period: float, *, lattice: bool
     ) -> Array:
         """The advantage, as a share of M(alpha) e^(-alpha t) M0(alpha)^k."""
-        step, alpha = 2.0 * math.pi / period, self.alpha
+        alpha = self.alpha
         last = math.pi if lattice else _REACH / smoothing
         last = min(last, _REACH / self.width if self.width > 0.0 else math.inf)
-        tau = step * np.arange(min(int(last / step) + 2, 20_000))
+        # Whole numbers: the integrand has the period 2 pi, which an even number of steps divides.
+        period = 2.0 * math.ceil(0.5 * period) if lattice else period
+        step = 2.0 * math.pi / period
+        tau = step * np.arange(min(int(last / step + 1e-9) + 1, 20_000))
         s = alpha + 1j * tau
         scores = self.scores - self.scores.max()
         log = np.zeros(tau.size, dtype=complex)
@@ -232,6 +238,8 @@ class _Line:
         weight = 0.5 / np.sinh(0.5 * s) if lattice else np.exp(0.5 * smoothing**2 * s**2) / s
         terms = self._both(s) * np.exp(log) * weight
         terms[0] *= 0.5
+        if lattice and last == math.pi:
+            terms[-1] *= 0.5
         return (np.exp(-1j * np.outer(thresholds, tau)) @ terms).real * step / math.pi
 
 

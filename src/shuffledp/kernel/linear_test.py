@@ -26,7 +26,7 @@ from shuffledp.kernel.blocks import BLOCK, Nodes
 from shuffledp.kernel.contour import Contour, Kernel
 from shuffledp.kernel.draws import Draws, TiltedSum
 
-__all__ = ["DataSets", "Test", "advantage"]
+__all__ = ["DataSets", "LinearTest", "advantage"]
 
 Law = Sequence[arb]
 
@@ -49,7 +49,7 @@ class DataSets:
 
 
 @dataclass(frozen=True)
-class Test:
+class LinearTest:
     """What the analyst does: any finite floats are valid.
 
     Attributes
@@ -70,7 +70,7 @@ class _Step(Kernel):
         return (self.h2 * (self.kappa - t * t) / 2).exp() / (self.kappa + t * t).sqrt()
 
 
-def advantage(sets: DataSets, grow: arb, test: Test, contour: Contour) -> arb:
+def advantage(sets: DataSets, grow: arb, test: LinearTest, contour: Contour) -> arb:
     """Return a lower end of D; it may be negative, and then says nothing.
 
     Parameters

@@ -7,20 +7,31 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from shuffledp.arithmetic.balls import arb, ctx, float_below, precision_for, total
-from shuffledp.bounds.linear_test import DataSets, advantage
+from shuffledp.kernel.contour import Contour
+from shuffledp.kernel.linear_test import DataSets, advantage
 from shuffledp.propose.linear_test import Laws, information, propose
 
+# Bits that a second evaluation has more, periods that are so much longer, and what is left out of
+# nodes against the first.
+MORE_BITS, _LONGER, _LESS = 64, 1.25, 0.03
 # Data sets that are looked at, of all, those with the largest Fisher information.
 _MOST_SETS = 4
 # Smallest eps that is looked for; evaluations; and how near in log delta is near enough: 1e-7 of eps.
 _SMALLEST, _STEPS, _NEAR = 1e-9, 60, 2e-6
+
+
+def finer(contour: Contour) -> Contour:
+    """More nodes, of which fewer are left out."""
+    return replace(
+        contour, period=_LONGER * contour.period, tolerance=_LESS * contour.tolerance
+    )
 
 
 class Best(NamedTuple):
@@ -63,16 +74,25 @@ class DataSet:
             np.array([float(count) for _, count in sets.others if count]),
         )
 
-    def log_delta(self, epsilon: float) -> float:
-        """Certified lower end of log delta; -inf where nothing is found."""
+    def log_delta(self, epsilon: float, *, again: bool = False) -> float:
+        """Certified lower end of log delta; -inf where nothing is found.
+
+        Parameters
+        ----------
+        epsilon : float
+            eps >= 0 in nats.
+        again : bool
+            With more bits and nodes, to check what was found before.
+        """
         found = propose(self.floats, epsilon) if self.floats.counts.size else None
-        with ctx.workprec(precision_for(self.users)):
+        with ctx.workprec(precision_for(self.users) + (MORE_BITS if again else 0)):
             grow = arb(epsilon).exp()
             sets, first, second = _apart(self.laws())
             # A report that no other sends tells: at least its own gain.
             value = total((p - grow * q).max(arb(0)) for p, q in zip(first, second, strict=True))
             if found is not None:
-                more = advantage(sets, grow, found.test, found.contour)
+                contour = finer(found.contour) if again else found.contour
+                more = advantage(sets, grow, found.test, contour)
                 value += more if more > 0 else arb(0)
             return float_below(value.log()) if value > 0 else -math.inf
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any
 
@@ -10,23 +10,26 @@ from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.densities import check_inputs, pieces
 from shuffledp.ball.laws import finite_law
 from shuffledp.ball.registry import seen
-from shuffledp.bounds.linear_test import DataSets
+from shuffledp.kernel.linear_test import DataSets
 from shuffledp.errors import ShuffleDPError
-from shuffledp.models.lower import DataSet, most_informative
-from shuffledp.randomizers import Randomizer
+from shuffledp.bounds.data_sets import DataSet, most_informative
 
 # Cells of a real report between the inputs, and so far beyond them in deviations of normal noise:
 # finer ones add 1e-4 of eps.
 _CELLS, _REACH = 30, 4.0
 
 
-def several_sets(source: Randomizer, n: int, changed: int) -> list[DataSet]:
+def several_sets(
+    mechanism: dict[str, Any], triples: Iterable[tuple[Any, Any, Any]], n: int, changed: int
+) -> list[DataSet]:
     """Data sets of n users of which so many change, in both orders.
 
     Parameters
     ----------
-    source : Randomizer
-        What each user runs.
+    mechanism : dict
+        What each user runs, as a table.
+    triples : iterable of tuples
+        Inputs x0, x1, x2 that the relation allows.
     n : int
         Messages in the shuffle.
     changed : int
@@ -37,9 +40,9 @@ def several_sets(source: Randomizer, n: int, changed: int) -> list[DataSet]:
     found: list[DataSet] = []
     if changed < 1:
         return found
-    for x0, x1, x2 in dict.fromkeys(source.datasets()):
+    for x0, x1, x2 in dict.fromkeys(triples):
         for first, second in ((x0, x1), (x1, x0)):
-            make = partial(_laws, source.to_dict(), (first, second, x2), n, changed)
+            make = partial(_laws, mechanism, (first, second, x2), n, changed)
             try:
                 make()
             except ShuffleDPError:

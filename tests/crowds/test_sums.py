@@ -1,0 +1,307 @@
+"""The two sums of a crowd against all data sets of small ones, from the definition."""
+
+import itertools
+import math
+import random
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from crowds.exact import datasets, divergence, exact, row
+from shuffledp.arithmetic.balls import arb, ctx, fmpq
+from shuffledp.errors import ParameterError
+from shuffledp.kernel.contour import Contour
+from shuffledp.kernel.crowd_sum import Free, Group, stealing
+from shuffledp.kernel.linear_test import DataSets, LinearTest, advantage
+from shuffledp.propose import crowds as proposing
+from shuffledp.propose import linear_test
+
+
+@pytest.fixture(autouse=True)
+def _many_bits():
+    with ctx.workprec(128):
+        yield
+
+
+def ball(value):
+    return arb(fmpq(value.numerator, value.denominator))
+
+
+def balls(law):
+    return [ball(Fraction(x)) for x in law]
+
+
+def floats(law):
+    return np.array([float(x) for x in law])
+
+
+def least(rows):
+    return [min(column) for column in zip(*rows, strict=True)]
+
+
+def at_most(truth, bound):
+    """Whether a fraction is certainly no more than a ball."""
+    return bool(ball(Fraction(truth)) <= bound)
+
+
+# ------------------------------------------------------------------------------ label stealing
+
+
+def crowd(rng, size):
+    """Groups of random laws, and a victim's pair that is none of them."""
+    outputs, zeros = rng.randint(2, 3), rng.random() < 0.3
+    groups = [
+        (rng.randint(1, 3), [row(rng, outputs, zeros=zeros) for _ in range(rng.randint(1, 2))])
+        for _ in range(size)
+    ]
+    return groups, [row(rng, outputs, zeros=zeros) for _ in range(2)]
+
+
+def numbers(rng, size):
+    """Any free numbers, and any contour."""
+    free = Free(
+        rng.choice((0.0, 0.05, 0.5, 0.97)),
+        rng.choice((0.0, 0.05, 0.5, 0.97)),
+        rng.choice((0.0, rng.random(), 1.0)),
+        tuple(rng.choice((1.0, 0.5, 0.2, 0.05)) for _ in range(size)),
+    )
+    alpha = rng.choice((0.1, 0.5, 2.0, 8.0))
+    h = rng.choice((0.05, 0.3, 3.0)) / alpha
+    period = rng.choice((1.0, 6.0, 20.0)) / alpha
+    return free, Contour(alpha, h, period, rng.choice((1e-9, 1e-3, 1.0)), 0.5 * alpha, 2.0 * alpha)
+
+
+def float_crowd(victim, groups):
+    return proposing.FloatCrowd(
+        np.array([floats(law) for law in victim]),
+        tuple(np.array([floats(law) for law in rows]) for _, rows in groups),
+        np.array([floats(least(rows)) for _, rows in groups]),
+        np.array([float(count) for count, _ in groups]),
+    )
+
+
+def check(seed, size):
+    """One random crowd: every data set, proposed and random numbers."""
+    rng = random.Random(f"{seed} {size}")
+    groups, victim = crowd(rng, size)
+    epsilon = rng.choice((0.0, 0.2, 0.7))
+    truth = max(exact(victim, others, epsilon) for others in datasets(groups))
+    others = [Group(n, [balls(r) for r in rows], balls(least(rows))) for n, rows in groups]
+    asked = [numbers(rng, size) for _ in range(4)]
+    in_floats = float_crowd(victim, groups)
+    found = proposing.propose(in_floats, epsilon, -1.0)
+    if found is not None:
+        contour = proposing.contour_of(in_floats, epsilon, found.free, found.alpha)
+        asked.append((found.free, contour))
+    for free, contour in asked:
+        bound = stealing([balls(law) for law in victim], others, arb(epsilon), free, contour)
+        assert at_most(truth, bound), (seed, free, contour)
+        enough = stealing(
+            [balls(law) for law in victim], others, arb(epsilon), free, contour, enough=arb("inf")
+        )
+        assert at_most(truth, enough), (seed, free, contour)
+
+
+@pytest.mark.parametrize(
+    "seed", [pytest.param(s, marks=[pytest.mark.long] * (s >= 250)) for s in range(1500)]
+)
+def test_two_groups_all_data_sets(seed):
+    check(seed, 2)
+
+
+@pytest.mark.parametrize(
+    "seed", [pytest.param(s, marks=[pytest.mark.long] * (s >= 40)) for s in range(400)]
+)
+def test_three_groups_all_data_sets(seed):
+    check(seed, 3)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, 5.0])
+def test_what_only_the_victim_sends_is_paid_in_full(epsilon):
+    """Half of the time a message says what the victim holds, whatever eps is: ``lost``."""
+    victim = [[Fraction(1, 2), Fraction(1, 2)], [Fraction(0), Fraction(1)]]
+    rows = [[Fraction(0), Fraction(1)], [Fraction(1, 4), Fraction(3, 4)]]
+    others = [Group(3, [balls(r) for r in rows], balls(least(rows)))]
+    contour = Contour(1.0, 0.2, 10.0, 1e-6, 0.5, 2.0)
+    free = Free(0.5, 0.5, 0.5, (1.0,))
+    bound = stealing([balls(law) for law in victim], others, arb(epsilon), free, contour)
+    truth = max(exact(victim, held, epsilon) for held in datasets([(3, rows)]))
+    assert truth >= Fraction(1, 2)
+    assert at_most(truth, bound)
+
+
+def binomial(shares):
+    law = np.ones(1)
+    for p, count in shares:
+        for _ in range(count):
+            law = np.convolve(law, [1.0 - p, p])
+    return law
+
+
+@pytest.mark.parametrize(("own", "sizes"), [(0, (40, 25)), (1, (40, 25)), (1, (60, 6))])
+def test_bits_of_two_kinds_against_all_counts(own, sizes):
+    """Every number of ones held in each group; the numbers that are proposed are close."""
+    p = [math.exp(e) / (1.0 + math.exp(e)) for e in (1.0, 2.0)]
+    rows = [[[x, 1.0 - x], [1.0 - x, x]] for x in p]
+    groups = list(zip(sizes, rows, strict=True))
+    victim = rows[own][::-1]
+    others = [Group(n, [balls(r) for r in table], balls(least(table))) for n, table in groups]
+    for epsilon in (0.15, 0.4):
+        truth, a = 0.0, math.exp(epsilon)
+        for m in itertools.product(*(range(n + 1) for n in sizes)):
+            law = binomial([(q, k) for x, n, k in zip(p, sizes, m, strict=True)
+                            for q, k in ((x, k), (1.0 - x, n - k))])  # fmt: skip
+            up, here = np.append(0.0, law), np.append(law, 0.0)
+            gain = (p[own] - a * (1 - p[own])) * up + ((1 - p[own]) - a * p[own]) * here
+            truth = max(truth, float(np.maximum(gain, 0.0).sum()))
+        in_floats = float_crowd(victim, groups)
+        found = proposing.propose(in_floats, epsilon, math.log(truth))
+        assert found is not None
+        contour = proposing.contour_of(in_floats, epsilon, found.free, found.alpha)
+        laws = [balls(law) for law in victim]
+        bound = stealing(laws, others, arb(epsilon), found.free, contour)
+        assert truth * (1.0 - 1e-9) <= float(bound) <= truth * math.e
+
+
+def by_quadrature(reservoir, groups, alpha, h):
+    """(1/2 pi) int |c| int_0^1 prod (u q |c| + |d|)^N du w dtau, by brute force."""
+    tau = np.linspace(-60.0, 60.0, 24_001)
+    s = alpha + 1j * tau
+    w = np.exp(h * h * (alpha**2 - tau**2) / 2) / (alpha**2 + tau**2)
+    c = np.abs(np.exp(np.outer(s, reservoir[1])) @ reservoir[0])
+    total = np.zeros(tau.size)
+    nodes, weights = np.polynomial.legendre.leggauss(24)
+    for u, weight in zip(0.5 * (nodes + 1.0), 0.5 * weights, strict=True):
+        term = np.ones(tau.size)
+        for count, q, mass, gain in groups:
+            left = 1.0 - q * reservoir[0].sum() - mass.sum()
+            d = np.abs(np.exp(np.outer(s, gain)) @ mass + left)
+            term *= (u * q * c + d) ** count
+        total += weight * term
+    return float(np.trapezoid(c * total * w, tau)) / (2.0 * math.pi)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_sum_is_above_the_integral_for_every_choice_of_types(seed):
+    """And no more than twice it."""
+    rng = random.Random(seed)
+    groups, victim = crowd(rng, 2)
+    groups = [(rng.randint(5, 30), rows) for _, rows in groups]
+    free, epsilon = Free(0.4, 0.3, 0.4, (1.0, rng.choice((0.3, 0.8)))), 0.3
+    alpha, h = rng.choice((0.4, 1.0)), 0.1
+    rows = [[floats(law) for law in table] for _, table in groups]
+    own = [floats(law) for law in victim]
+    g = own[0] - math.exp(epsilon) * own[1]
+    common = np.min([np.min(table, axis=0) / q
+                     for table, q in zip(rows, free.shares, strict=True)], axis=0)  # fmt: skip
+    omega = np.where(g > 0.0, free.gain, free.loss) * common
+    if not omega.all() or any(not law.all() for table in rows for law in table):
+        return
+    positive = np.maximum(g, 0.0).sum() * (1.0 - free.theta)
+    empty = math.prod((1.0 - q * omega.sum()) ** n
+                      for (n, _), q in zip(groups, free.shares, strict=True))  # fmt: skip
+    values = [
+        by_quadrature(
+            (omega, free.theta * g / omega),
+            [(n, q, law - q * omega, (1.0 - free.theta) * q * g / (law - q * omega))
+             for (n, _), q, law in zip(groups, free.shares, choice, strict=True)],
+            alpha, h,
+        )
+        for choice in itertools.product(*rows)
+    ]  # fmt: skip
+    contour = Contour(alpha, h, 60.0, 1e-9, 0.5 * alpha, 2.0 * alpha)
+    others = [Group(n, [balls(r) for r in table], balls(least(table))) for n, table in groups]
+    laws = [balls(law) for law in victim]
+    bound = float(stealing(laws, others, arb(epsilon), free, contour)) - positive * empty
+    assert max(values) * (1.0 - 1e-6) <= bound <= 2.0 * max(values)
+
+
+def test_many_choices_are_bounded_together(monkeypatch):
+    rng = random.Random(5)
+    groups, victim = crowd(rng, 3)
+    free, contour = numbers(rng, 3)
+    laws = [balls(law) for law in victim]
+    others = [Group(n, [balls(r) for r in table], balls(least(table))) for n, table in groups]
+    each = stealing(laws, others, arb("0.2"), free, contour)
+    monkeypatch.setattr("shuffledp.kernel.crowd_sum._MOST_CHOICES", 0)
+    assert each <= stealing(laws, others, arb("0.2"), free, contour) * (1 + arb(2) ** -60)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [{"gain": 1.0}, {"loss": -0.1}, {"theta": 1.5}, {"theta": math.nan}, {"shares": (1.0, 0.0)},
+     {"shares": (1.0, 1.25)}],
+)  # fmt: skip
+def test_numbers_out_of_range_are_refused(change):
+    with pytest.raises(ParameterError):
+        replace(Free(0.3, 0.3, 0.5, (1.0, 0.5)), **change)
+
+
+# --------------------------------------------------------------------------------- linear tests
+
+
+def sets(rng):
+    """Two data sets of up to six users, of whom some change."""
+    outputs, changed = rng.randint(2, 3), rng.randint(1, 2)
+    first, second, *rows = (row(rng, outputs, zeros=rng.random() < 0.2) for _ in range(4))
+    counts = [rng.randint(0, 3), rng.randint(1, 2)]
+    return first, second, changed, list(zip(rows, counts, strict=True))
+
+
+@pytest.mark.parametrize(
+    "seed", [pytest.param(s, marks=[pytest.mark.long] * (s >= 300)) for s in range(2000)]
+)
+def test_no_test_tells_more_than_the_divergence(seed):
+    """Proposed tests and contours, and any others."""
+    rng = random.Random(seed)
+    first, second, changed, others = sets(rng)
+    epsilon = rng.choice((0.0, 0.2, 0.7))
+    held = [law for law, count in others for _ in range(count)]
+    truth = divergence([first] * changed + held, [second] * changed + held, epsilon)
+    in_balls = DataSets(balls(first), balls(second), changed, [(balls(r), n) for r, n in others])
+    laws = linear_test.Laws(
+        floats(first), floats(second), changed,
+        np.array([floats(r) for r, n in others if n]), np.array([float(n) for _, n in others if n]),
+    )  # fmt: skip
+    asked = []
+    found = linear_test.propose(laws, epsilon)
+    if found is not None:
+        asked.append((found.test, found.contour))
+    for _ in range(3):
+        scores = [rng.choice((-1.0, 0.0, 0.25, 1.0)) for _ in first]
+        alpha = rng.choice((0.2, 1.0, 4.0))
+        contour = Contour(
+            alpha, rng.choice((0.03, 0.3, 2.0)), rng.choice((3.0, 20.0)) / alpha,
+            rng.choice((1e-9, 1e-3)), 0.5 * alpha, rng.choice((1.1, 2.0)) * alpha,
+        )  # fmt: skip
+        asked.append((LinearTest(scores, rng.choice((-2.5, -0.5, 0.5, 1.0, 3.5))), contour))
+    for test, contour in asked:
+        low = advantage(in_balls, arb(epsilon).exp(), test, contour)
+        assert not low > ball(Fraction(truth)), (test, contour)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_of_bits_nothing_is_lost(seed):
+    """The proposed test is that of the likelihood ratio, of several users, too."""
+    rng = np.random.default_rng(seed)
+    counts, changed = rng.integers(1, 200, 2), int(rng.integers(1, 4))
+    p, epsilon = rng.uniform(0.1, 0.9, 4), float(rng.choice([0.0, 0.05, 0.2]))
+    rows = [np.array([1.0 - q, q]) for q in p]
+    law = binomial([(p[2], counts[0]), (p[3], counts[1])])
+    first, second = (np.convolve(law, binomial([(q, changed)])) for q in p[:2])
+    truth = float(np.maximum(first - math.exp(epsilon) * second, 0.0).sum())
+    laws = linear_test.Laws(rows[0], rows[1], changed, np.array(rows[2:]), counts.astype(float))
+    found = linear_test.propose(laws, epsilon)
+    if truth < 1e-200:
+        return
+    assert found is not None
+    in_balls = DataSets(
+        balls(rows[0]), balls(rows[1]), changed,
+        [(balls(r), int(n)) for r, n in zip(rows[2:], counts, strict=True)],
+    )  # fmt: skip
+    low = float(advantage(in_balls, arb(epsilon).exp(), found.test, found.contour))
+    # The convolutions' own rounding is in the truth.
+    assert truth * (1.0 - 1e-6) <= low <= truth * (1.0 + 1e-11)
+    assert found.log_delta == pytest.approx(math.log(truth), abs=1e-5)
