@@ -355,7 +355,7 @@ CROWD_STEALING = Theorem(
 )
 CROWD_DATASET = Theorem(
     "crowd-dataset",
-    "one pair of neighbouring datasets of the crowd, the sum of its reports mapped to three steps",
+    "one pair of neighbouring datasets of the crowd, told apart by a test of a sum of scores",
     "post-processing; docs/theory-crowds.md, Lemma 5.1",
     "published",
 )
@@ -464,7 +464,7 @@ TOGETHER = Theorem(
 )
 SEVERAL_DATASET = Theorem(
     "several-dataset",
-    "one pair of datasets that differ in all users who may change, sums of their reports' scores",
+    "one pair of datasets that differ in all users who may change, told apart by a sum of scores",
     "post-processing; docs/theory-shufflers.md, Lemma 5.3",
     "published",
 )

@@ -112,7 +112,7 @@ def test_the_worst_of_all_groups_says_what_every_group_takes_for_granted():
     assert alike(worst)
     assert "common-blanket" not in worst.upper_theorem.key
     assert worst.upper_theorem.provenance == "proved here"
-    assert "docs/theory-crowds.md, Theorem 1.2" in worst.upper_theorem.source
+    assert "docs/theory-crowds.md, Theorems 2.2 and 3.1" in worst.upper_theorem.source
     delta = sd.crowd(groups).delta(epsilon=0.7)
     assert alike(delta)
     published = sd.crowd(groups, trust="published").epsilon(delta=1e-6)

@@ -54,8 +54,7 @@ _STATEMENTS = {
     ),
     DATASET: Statement(
         "crowd-dataset",
-        "one pair of neighbouring datasets of the crowd, the sum of its reports mapped to three "
-        "steps",
+        "one pair of neighbouring datasets of the crowd, told apart by a test of a sum of scores",
         "post-processing; docs/theory-crowds.md, Lemma 5.1",
         "published",
     ),

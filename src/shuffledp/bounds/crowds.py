@@ -1,4 +1,4 @@
-"""Members of one group of a crowd: label stealing and data sets, proposed by floats, certified by balls.
+"""Members of one group of a crowd: floats propose, balls certify.
 
 Theorems and proofs: docs/theory-crowds.md.
 """
@@ -16,14 +16,15 @@ import numpy as np
 from shuffledp.arithmetic.balls import arb, ctx, float_above, precision_for
 from shuffledp.ball.groups import Kind, sides_of
 from shuffledp.ball.outputs import OutputClass
-from shuffledp.kernel.crowd_sum import Free, Group, stealing
-from shuffledp.kernel.linear_test import DataSets
 from shuffledp.bounds.data_sets import MORE_BITS, DataSet, finer, most_informative
+from shuffledp.bounds.pairs import LawPair
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel.contour import Contour
+from shuffledp.kernel.crowd_sum import Free, Group, stealing
+from shuffledp.kernel.linear_test import DataSets
 from shuffledp.propose.crowds import FloatCrowd, Proposal, contour_of, estimate, propose
 
-__all__ = ["Certified", "Stealing", "common_law", "crowd_sets", "groups_of", "set_of"]
+__all__ = ["Certified", "Stealing", "common_pair", "crowd_sets", "groups_of", "set_of"]
 
 Mechanism = Mapping[str, Any]
 # Where log delta is guessed to be before anything is known, rounds of guessing, and the deepest.
@@ -78,12 +79,11 @@ class Stealing:
 
     def _float_crowds(self) -> list[FloatCrowd]:
         rows, others = groups_of(self.groups, self.kind, self.victim)
-        as_floats: Callable[[Sequence[arb]], list[float]] = lambda row: [float(x.mid()) for x in row]  # noqa: E731
-        laws = tuple(np.array([as_floats(row) for row in one.rows]) for one in others)
-        least = np.array([as_floats(one.least) for one in others])
+        laws = tuple(np.array([_floats(row) for row in one.rows]) for one in others)
+        least = np.array([_floats(one.least) for one in others])
         users = np.array([float(one.users) for one in others])
         return [
-            FloatCrowd(np.array([as_floats(rows[x]) for x in pair]), laws, least, users)
+            FloatCrowd(np.array([_floats(rows[x]) for x in pair]), laws, least, users)
             for pair in self.pairs
         ]
 
@@ -130,9 +130,7 @@ class Stealing:
             self._last[i] = found.free
         return found
 
-    def _worst_of_all(
-        self, log_target: float, cap: float
-    ) -> tuple[float, list[Proposal]] | None:
+    def _worst_of_all(self, log_target: float, cap: float) -> tuple[float, list[Proposal]] | None:
         """About the eps at which the worst pair meets the target, and what is proposed there."""
         epsilon = 0.0
         worst, tried = 0, set[int]()
@@ -142,9 +140,7 @@ class Stealing:
             if found is None:
                 return None
             epsilon = max(epsilon, found)
-            proposals = [
-                self._proposed(i, epsilon, log_target) for i in range(len(self.pairs))
-            ]
+            proposals = [self._proposed(i, epsilon, log_target) for i in range(len(self.pairs))]
             if any(one is None for one in proposals):
                 return None
             known = [one for one in proposals if one is not None]
@@ -277,6 +273,10 @@ def groups_of(
     return sides[victim].rows, others
 
 
+def _floats(row: Sequence[arb]) -> list[float]:
+    return [float(x.mid()) for x in row]
+
+
 def _served(crowd: FloatCrowd, epsilon: float, log_delta: float) -> Proposal | None:
     """A proposal for about this log delta, or a larger one where none is for it."""
     for _ in range(8):
@@ -317,10 +317,10 @@ def _meeting(
 # -------------------------------------------------------------------- blankets and data sets
 
 
-def common_law(
+def common_pair(
     groups: Sequence[tuple[Mechanism, int]], kind: Kind, victim: int, pair: tuple[int, int]
-) -> list[OutputClass]:
-    """Both laws of a pair, against the minimum over all groups' laws, at the working precision.
+) -> LawPair:
+    """Both laws of a pair against the minimum over all groups' laws.
 
     Theorem 1.2: the blanket bound of all users holds with that minimum.
 
@@ -331,7 +331,17 @@ def common_law(
     pair : tuple of int
         Places of the victim's two inputs among those of ``kind``.
     """
-    sides = sides_of([mechanism for mechanism, _ in groups], kind)
+    tables = [mechanism for mechanism, _ in groups]
+    name = ("common-blanket", repr(tables), victim, pair)
+    law = functools.partial(_common_law, tables, kind, victim, pair)
+    return LawPair(name, sum(count for _, count in groups), law)
+
+
+def _common_law(
+    tables: Sequence[Mechanism], kind: Kind, victim: int, pair: tuple[int, int], log_cut: float
+) -> list[OutputClass]:
+    del log_cut  # nothing is cut off
+    sides = sides_of(tables, kind)
     first, second = (sides[victim].rows[x] for x in pair)
     found = []
     for p0, p1, *least in zip(first, second, *(side.least for side in sides), strict=True):
@@ -343,9 +353,7 @@ def common_law(
     return found
 
 
-def crowd_sets(
-    groups: Sequence[tuple[Mechanism, int]], kind: Kind, victim: int
-) -> list[DataSet]:
+def crowd_sets(groups: Sequence[tuple[Mechanism, int]], kind: Kind, victim: int) -> list[DataSet]:
     """Data sets in which all others of a group hold one input, by all choices of pair and inputs.
 
     Parameters

@@ -23,15 +23,13 @@ from shuffledp.propose.linear_test import Laws, information, propose
 MORE_BITS, _LONGER, _LESS = 64, 1.25, 0.03
 # Data sets that are looked at, of all, those with the largest Fisher information.
 _MOST_SETS = 4
-# Smallest eps that is looked for; evaluations; and how near in log delta is near enough: 1e-7 of eps.
+# Smallest eps that is looked for; evaluations; how near in log delta is enough: 1e-7 of eps.
 _SMALLEST, _STEPS, _NEAR = 1e-9, 60, 2e-6
 
 
 def finer(contour: Contour) -> Contour:
     """More nodes, of which fewer are left out."""
-    return replace(
-        contour, period=_LONGER * contour.period, tolerance=_LESS * contour.tolerance
-    )
+    return replace(contour, period=_LONGER * contour.period, tolerance=_LESS * contour.tolerance)
 
 
 class Best(NamedTuple):
@@ -109,7 +107,9 @@ def _apart(sets: DataSets) -> tuple[DataSets, list[arb], list[arb]]:
     alone = alone or [True] * len(sets.first)
     if sets.changed > 1 or not any(alone):
         return sets, [], []
-    own = [[x for x, out in zip(law, alone, strict=True) if out] for law in (sets.first, sets.second)]
+    own = [
+        [x for x, out in zip(law, alone, strict=True) if out] for law in (sets.first, sets.second)
+    ]
 
     def kept(law: Sequence[arb]) -> list[arb]:
         return [x for x, out in zip(law, alone, strict=True) if not out]

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from shuffledp.arithmetic.balls import arb
 from shuffledp.ball.densities import check_inputs, pieces
 from shuffledp.ball.laws import finite_law
 from shuffledp.ball.registry import seen
-from shuffledp.kernel.linear_test import DataSets
-from shuffledp.errors import ShuffleDPError
 from shuffledp.bounds.data_sets import DataSet, most_informative
+from shuffledp.errors import ShuffleDPError
+from shuffledp.kernel.linear_test import DataSets
 
 # Cells of a real report between the inputs, and so far beyond them in deviations of normal noise:
 # finer ones add 1e-4 of eps.
@@ -79,7 +80,7 @@ def _rows(mechanism: dict[str, Any], inputs: tuple[Any, ...]) -> list[list[arb]]
     for piece in pieces(noise, x0, x1, x2):
         cuts = [e for e in edges if _between(piece.left, e, piece.right)]
         places = [piece.left, *cuts, piece.right]
-        for left, right in zip(places[:-1], places[1:], strict=True):
+        for left, right in pairwise(places):
             for row, line in zip(rows, piece.lines, strict=True):
                 row.append(noise.integral(line, left, right))
     return rows
@@ -87,4 +88,3 @@ def _rows(mechanism: dict[str, Any], inputs: tuple[Any, ...]) -> list[list[arb]]
 
 def _between(left: arb | None, place: arb, right: arb | None) -> bool:
     return bool((left is None or left < place) and (right is None or place < right))
-

@@ -26,9 +26,6 @@ from shuffledp.ball.crowd_words import (
     crowd_upper_statement,
     own_users,
 )
-from shuffledp.arithmetic.balls import arb
-from shuffledp.ball.divergence import log_divergence
-from shuffledp.ball.gains import blanket_gains
 from shuffledp.ball.groups import Kind, kinds_of
 from shuffledp.ball.statements import (
     Statement,
@@ -36,8 +33,9 @@ from shuffledp.ball.statements import (
     named_statement,
     upper_statement,
 )
-from shuffledp.bounds.crowds import Stealing, common_law, set_of
+from shuffledp.bounds.crowds import Stealing, common_pair, set_of
 from shuffledp.bounds.data_sets import DataSet
+from shuffledp.bounds.profile import Profile
 from shuffledp.certificate.apart import apart
 from shuffledp.certificate.checks import Check, Checks, Report, Verdict, other_name, said
 from shuffledp.certificate.composed import compared
@@ -420,19 +418,11 @@ def _common(group: _Group, epsilon: float, target: Target) -> tuple[Verdict, str
 def _bracketed(
     group: _Group, pair: tuple[int, int], epsilon: float, target: Target
 ) -> tuple[Verdict, Target, float]:
-    kind = _kind(group)
-    law = functools.partial(common_law, group.groups, kind, group.k, pair)
+    profile = Profile(common_pair(group.groups, _kind(group), group.k, pair))
     bracket, width = (-math.inf, 0.0), math.inf
     for tried in WIDTHS:
-        try:
-            bracket = log_divergence(
-                lambda: blanket_gains(law(), arb(epsilon)), n=group.total, rel=tried
-            )
-        except NotCertified:
-            if width == math.inf:
-                raise
-            break
-        width = tried
+        found = profile.log_delta(epsilon, width=tried)
+        bracket, width = (found.low, found.high), tried
         if bracket[1] <= target[0]:
             return "holds", bracket, width
         if bracket[0] > target[1]:

@@ -1,16 +1,17 @@
-"""Members of one group in a crowd of several mechanisms: certified upper ends (docs/theory-crowds.md).
+"""The sum of label stealing in a crowd of several mechanisms, in balls.
 
-Label stealing (Theorems 2.2 and 3.1): omega is a measure with q_k omega below all laws of group k,
-s the probability with which the victim joins the reservoir, g = R_x0 - a R_x1, a = e^eps, and
+Theorems 2.2 and 3.1 of docs/theory-crowds.md: omega is a measure with q_k omega below all laws of
+group k, s the probability with which the victim joins the reservoir, g = R_x0 - a R_x1, a = e^eps,
+and
 
     delta <= tail + lost + max over a type j(k) of each group k of J,
     J = (1/2 pi) int |c| int_0^1 prod_k (u q_k |c| + |d_k|)^N_k du w d tau
      <= c0 prod_k T_k^N_k (D/2 pi) sum over nodes of min(1/M, psi_c) w prod_k Psi_k^N_k,
 
-c the transform of the gains s g/omega under omega, d_k that of (1 - s) q_k g/t under what is left of a
-law, t = R - q_k omega, s = alpha + i tau, T_k = q_k c0 + d_k(alpha), p_k = q_k c0/T_k,
-Psi_k = p_k (1 + |phi_c|^2)/2 + (1 - p_k) (1 + |phi_k|^2)/2 and M = sum_k N_k p_k. The free numbers and
-the contour come from outside: any are valid.
+c the transform of the gains s g/omega under omega, d_k that of (1 - s) q_k g/t under what is left
+of a law, t = R - q_k omega, s = alpha + i tau, T_k = q_k c0 + d_k(alpha), p_k = q_k c0/T_k,
+Psi_k = p_k (1 + |phi_c|^2)/2 + (1 - p_k) (1 + |phi_k|^2)/2 and M = sum_k N_k p_k. The free numbers
+and the contour come from outside: any are valid.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shuffledp.arithmetic.balls import arb, total
+from shuffledp.arithmetic.balls import acb, arb, total
 from shuffledp.errors import ParameterError
 from shuffledp.kernel.blocks import BLOCK, Nodes
 from shuffledp.kernel.contour import Contour, Kernel
@@ -204,7 +205,7 @@ class _Together:
         parts = [types[0].reservoir, *(one.law for one in types)]
         self.spread = _largest([part.variance.nonnegative_part().sqrt() for part in parts])
 
-    def values(self, step: arb, starts: Sequence[int], count: int) -> list[arb]:
+    def values(self, step: arb, starts: Sequence[int], count: int) -> list[acb]:
         """Not asked for: factors are worked out for each type."""
         raise NotImplementedError
 
@@ -221,9 +222,7 @@ class _Together:
         rows = []
         for one in self.types:
             own = one.law.squares_around(step, starts, size, count)
-            rows.append(
-                [one.factor(c, d) / self.power for c, d in zip(common, own, strict=True)]
-            )
+            rows.append([one.factor(c, d) / self.power for c, d in zip(common, own, strict=True)])
         return [self.cap.min(_largest(column)) for column in zip(*rows, strict=True)]
 
 

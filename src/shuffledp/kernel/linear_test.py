@@ -1,19 +1,19 @@
-"""A lower end of the divergence of two shuffled data sets: what one test of a sum of scores tells.
+"""A lower end of the divergence of two data sets: what one test of a sum of scores tells.
 
-Every report y has a score w(y); the analyst sees the sum of all scores and says that the first data
-set is the true one with probability Phi((sum - threshold)/h), h > 0. No test tells more than the
-divergence D = H_a, a = e^eps, so that
+Every report y has a score w(y); the analyst sees the sum of all scores and says that the first
+data set is the true one with probability Phi((sum - threshold)/h), h > 0. No test tells more than
+the divergence D = H_a, a = e^eps, so that
 
     F(t) = E_P Phi((S - t)/h) - a E_Q Phi((S - t)/h) <= D      for every threshold t,
 
-S the sum of scores in the data set P or Q. With M0, M1 the transforms of a changed user's score in the
-two data sets, k changed users and M the product of the others' transforms,
+S the sum of scores in the data set P or Q. With M0, M1 the transforms of a changed user's score in
+the two data sets, k changed users and M the product of the others' transforms,
 
-    F(t) = (1/2 pi) int (M0^k - a M1^k) M e^(h^2 s^2/2 - s t)/s d tau,      s = alpha + i tau, alpha > 0,
+    F(t) = (1/2 pi) int (M0^k - a M1^k) M e^(h^2 s^2/2 - s t)/s d tau,      s = alpha + i tau,
 
-and the trapezoidal sum with nodes 2 pi/L apart is sum_j e^(alpha j L) F(t + j L) (Poisson's formula).
-Of these j < 0 add up to at most D/(e^(alpha L) - 1); j > 0 are bounded at another tilt b > alpha by
-F(t) <= E_P e^(b (S - t)) e^(h^2 b^2/2). Proof: docs/theory-crowds.md, Lemma 5.1.
+alpha > 0, and the trapezoidal sum with nodes 2 pi/L apart is sum_j e^(alpha j L) F(t + j L), by
+Poisson's formula. Of these j < 0 add up to at most D/(e^(alpha L) - 1); j > 0 are bounded at another
+tilt b > alpha by F(t) <= E_P e^(b (S - t)) e^(h^2 b^2/2). Proof: docs/theory-crowds.md, Lemma 5.1.
 """
 
 from __future__ import annotations
@@ -109,9 +109,9 @@ def _trapezoidal(
         t = nodes.step * j
         s = acb(kernel.alpha, t)
         weight = (kernel.h2 * s * s / 2 + acb(0, t * drift)).exp() / s
-        first = first * sizes[0] * acb(0, t * changed[0].drift).exp()
-        second = second * sizes[1] * acb(0, t * changed[1].drift).exp()
-        term = (common * (first - second) * weight).real
+        gained = first * sizes[0] * acb(0, t * changed[0].drift).exp()
+        gained -= second * sizes[1] * acb(0, t * changed[1].drift).exp()
+        term = (common * gained * weight).real
         found += term if j else term / 2
     return found * nodes.step / arb.pi()
 

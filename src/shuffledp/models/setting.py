@@ -9,10 +9,11 @@ from shuffledp import _check, theorems
 from shuffledp._check import Trust
 from shuffledp.amplification import Shuffled
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
+from shuffledp.bounds.data_sets import DataSet, lower_epsilon, lower_log_delta
+from shuffledp.bounds.several import several_sets
 from shuffledp.curves import Accountant
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.models.crossing import crossing
-from shuffledp.bounds.data_sets import DataSet, lower_epsilon, lower_log_delta
 from shuffledp.models.mixing import (
     local_guarantee,
     log_chain,
@@ -20,7 +21,6 @@ from shuffledp.models.mixing import (
     log_mixed,
     steps_of,
 )
-from shuffledp.bounds.several import several_sets
 from shuffledp.models.shuffler import PERFECT, Shuffler
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, Relation, Together

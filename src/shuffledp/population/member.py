@@ -6,20 +6,18 @@ import math
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
-
 from shuffledp import theorems
 from shuffledp._check import Trust
 from shuffledp.amplification import Shuffled
 from shuffledp.analysis import HONEST, ONE_ROUND, Found
 from shuffledp.ball.groups import kinds_of
 from shuffledp.bound import Bound, Theorem
-from shuffledp.bounds.crowds import Certified, Stealing, common_law, crowd_sets
+from shuffledp.bounds.crowds import Certified, Stealing, common_pair, crowd_sets
 from shuffledp.bounds.data_sets import Best, DataSet, lower_epsilon, lower_log_delta
-from shuffledp.divergence import LARGEST_EPSILON, PairProfile, narrowest, solve_epsilon
+from shuffledp.bounds.inverse import solve_epsilon
+from shuffledp.bounds.profile import LARGEST_EPSILON, Profile
 from shuffledp.population.curve import CrowdCurve
-from shuffledp.randomizers import Duchi, JointLaw, Randomizer
-from shuffledp.reductions.from_law import blanket_pair_of
+from shuffledp.randomizers import Duchi, Randomizer
 from shuffledp.rounds import Round
 from shuffledp.values.work import Answers
 
@@ -42,8 +40,6 @@ BITS_SENT = (
     "reports of duchi are sent as the bit 0 or 1, not as the number that it stands for, which "
     "would tell groups of different eps0 or intervals apart"
 )
-# Relative errors of floats next to the laws' balls.
-_REL = 2.0**-49
 # Of matrices with more inputs a curve of a hundred points would take minutes.
 _MOST_PAIRS = 6
 _ZERO = Found(0.0, None, None, {}, ())
@@ -142,7 +138,7 @@ class Member:
         profiles = self._blankets()
         if profiles:
             width = 10.0 * self.rtol
-            highs = [narrowest(profile, epsilon, width)[0].high for profile in profiles]
+            highs = [one.log_delta(epsilon, width=width).high for one in profiles]
             found.append(self._by_blanket(min(max(highs), 0.0)))
         stolen = self._stealing()
         # Delta only falls in eps.
@@ -169,21 +165,17 @@ class Member:
             self.words if witness.get("analysis") == "local" else self._words_of_own,
         )
 
-    def _blankets(self) -> list[PairProfile]:
+    def _blankets(self) -> list[Profile]:
         """Profiles of the pairs against what all groups have in common."""
         return self._answers.answer("blankets", self._make_blankets)
 
-    def _make_blankets(self) -> list[PairProfile]:
+    def _make_blankets(self) -> list[Profile]:
         if self.kind is None or not theorems.COMMON_BLANKET.serves(self.trust):
             return []
-        found = []
-        for pair in self.kind.pairs[self.victim]:
-            classes = common_law(self._tables, self.kind, self.victim, pair)
-            mass = np.array([[float(c.probability[i].mid()) for c in classes] for i in (0, 1)])
-            blanket = np.array([float(c.blanket.mid()) for c in classes])
-            law = JointLaw(mass, blanket, _REL, ties=False)
-            found.append(PairProfile(blanket_pair_of(law, n=self.n)))
-        return found
+        return [
+            Profile(common_pair(self._tables, self.kind, self.victim, pair))
+            for pair in self.kind.pairs[self.victim]
+        ]
 
     def _by_blanket(self, value: float) -> Found:
         witness = {"analysis": "common-blanket", "group": self.victim}
@@ -199,8 +191,11 @@ class Member:
     def _by_stealing(self, best: Certified, value: float) -> Found:
         free = [
             {
-                **{"alpha": at.alpha, "smoothing": at.smoothing},
-                **{"gain": free.gain, "loss": free.loss, "theta": free.theta},
+                "alpha": at.alpha,
+                "smoothing": at.smoothing,
+                "gain": free.gain,
+                "loss": free.loss,
+                "theta": free.theta,
                 "shares": list(free.shares),
             }
             for free, at in best.numbers

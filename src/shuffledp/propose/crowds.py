@@ -1,7 +1,7 @@
 """The free numbers of label stealing in a crowd, in floats: any are valid, good ones are sharp.
 
-The estimate of log delta is that of ``kernel.crowd_sum`` for one type of each group, the one whose gains
-vary most, with alpha at the saddle and the integral at places t = sinh(u)/width.
+The estimate of log delta is that of ``kernel.crowd_sum`` for the worst type of each group, with
+alpha at the saddle and the integral at places t = sinh(u)/width.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.kernel.crowd_sum import Free
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.contour import Contour
+from shuffledp.kernel.crowd_sum import Free
 
 __all__ = ["FloatCrowd", "Proposal", "contour_of", "propose"]
 
@@ -36,8 +36,8 @@ _MOST_ESTIMATES = 400
 _SMOOTHING, _PERIOD, _PERIOD_OF_ALPHA = 0.005, 6.0, 14.0
 # Nodes left out, as a share of the sum.
 _LEFT_OUT = 3e-5
-# Places u of the integral, of which the first ones reach nine deviations of the sum; the others where
-# few are hidden, so that the transform comes back to e^(-M/2) of its peak: M below this.
+# Places u of the integral, of which the first ones reach nine deviations of the sum; the others
+# where few are hidden, so that the transform comes back to e^(-M/2) of its peak: M below this.
 _PLACES, _NEAR_PLACES, _FEW = np.linspace(0.0, 7.25, 101), 41, 60.0
 # Largest exponent of a tilt, and the one where no gain is positive.
 _LARGEST, _STEEP = 600.0, 40.0
@@ -80,8 +80,10 @@ def propose(crowd: FloatCrowd, epsilon: float, log_target: float) -> Proposal | 
     epsilon : eps > 0.
     log_target : about log delta.
     """
-    best = _first(crowd, epsilon, log_target)
-    return None if best is None else _refined(crowd, epsilon, best)
+    # Numbers that leave the floats are not proposed.
+    with np.errstate(all="ignore"):
+        best = _first(crowd, epsilon, log_target)
+        return None if best is None else _refined(crowd, epsilon, best)
 
 
 def contour_of(
@@ -102,7 +104,8 @@ def contour_of(
 
 def estimate(crowd: FloatCrowd, epsilon: float, free: Free) -> Proposal | None:
     """What these free numbers give about at this eps."""
-    return _estimated(crowd, epsilon, free)
+    with np.errstate(all="ignore"):
+        return _estimated(crowd, epsilon, free)
 
 
 # ------------------------------------------------------------------------------------ searches
@@ -182,8 +185,7 @@ def _shares(crowd: FloatCrowd, epsilon: float) -> list[tuple[float, ...]]:
     g = _gain(crowd, epsilon)
     spreads = []
     for rows in crowd.rows:
-        with np.errstate(divide="ignore", invalid="ignore"):
-            each = np.where(g != 0.0, g * g / rows, 0.0).sum(axis=1)
+        each = np.where(g != 0.0, g * g / rows, 0.0).sum(axis=1)
         spreads.append(float(each.max()))
     if not all(0.0 < v < math.inf for v in spreads):
         return [(1.0,) * len(spreads)]
@@ -250,7 +252,9 @@ def _parts(crowd: FloatCrowd, epsilon: float, free: Free, alpha: float = 0.0) ->
 
 
 def _over(first: Array, second: Array) -> Array:
-    return np.divide(first, second, out=np.zeros(np.broadcast(first, second).shape), where=second > 0)
+    return np.divide(
+        first, second, out=np.zeros(np.broadcast(first, second).shape), where=second > 0
+    )
 
 
 def _estimated(crowd: FloatCrowd, epsilon: float, free: Free) -> Proposal | None:

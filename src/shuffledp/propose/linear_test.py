@@ -1,32 +1,32 @@
 """Which test of a sum of scores tells two data sets apart, and where its sum is taken: floats.
 
-The scores are those of Fisher's linear discriminant: with Sigma the covariance of the others' counts
-and R their mean law, w solves Sigma w = g - (sum g) R, g = P - aQ for the victim's two laws. (Where all
-others have one law R that is g/R, the likelihood ratio's score.) The threshold is where the density of
-the others' sum falls as fast as the victim's evidence needs: its slope is -alpha with
-M0(alpha)^k = a M1(alpha)^k.
+The scores are those of Fisher's linear discriminant: with Sigma the covariance of the others'
+counts and R their mean law, w solves Sigma w = g - (sum g) R, g = P - a^(1/k) Q for the k changed
+users' two laws. (Where all others have one law R that is g/R, the score of the likelihood ratio.)
+The threshold is where the density of the others' sum has the logarithmic slope -alpha, at which the
+changed laws balance: M0(alpha)^k = a M1(alpha)^k.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from shuffledp.kernel.linear_test import LinearTest
 from shuffledp.kernel.contour import Contour
+from shuffledp.kernel.linear_test import LinearTest
 
 __all__ = ["Laws", "Proposal", "information", "propose"]
 
 Array = NDArray[np.float64]
-# Relative errors of delta: of the smoothing, (h alpha)^2; of aliases e^-ACCURACY, and of nodes left out.
+# Relative errors of delta: (h alpha)^2 of the smoothing, e^-20 of aliases, and of nodes left out.
 _SMOOTHING, _ACCURACY, _LEFT_OUT = 1e-3, 20.0, 1e-9
 # Nodes of the estimate reach so many standard deviations of the sum.
 _REACH = 9.0
-# Of whole numbers the smoothing is this: a threshold half way between two is 6 deviations from both.
+# Of whole numbers the smoothing: a threshold half way between two is 6 deviations from both.
 _OF_WHOLE = 0.08
 # Thresholds that are tried, in units of 1/alpha, and the least tilt in units of 1/deviation.
 _TRIED, _LEAST_TILT = np.linspace(-0.6, 0.6, 13), 0.5
@@ -65,6 +65,11 @@ def information(laws: Laws) -> float:
 
 def propose(laws: Laws, epsilon: float) -> Proposal | None:
     """A good test at this eps; None where none is found."""
+    with np.errstate(all="ignore"):
+        return _proposed(laws, epsilon)
+
+
+def _proposed(laws: Laws, epsilon: float) -> Proposal | None:
     lattice = laws.first.size == 2
     scores = _scores(laws, math.exp(epsilon / laws.changed))
     if lattice:
@@ -79,7 +84,7 @@ def _covariance(laws: Laws) -> Array:
 
 
 def _solved(laws: Laws, change: Array) -> Array:
-    """Sigma w = change; outputs that no other sends are left out, and so are changes along no data."""
+    """w with Sigma w = change, on the outputs that others send."""
     sent = laws.others.max(axis=0, initial=0.0) > 0.0
     found = np.zeros(change.size)
     if sent.any():
@@ -205,14 +210,14 @@ class _Line:
             found = min(found, (wanted, b))
         return max(found[0], _ACCURACY / alpha, 12.0 * self.width), found[1]
 
-    def _both(self, s: NDArray[np.complex128]) -> NDArray[np.complex128]:
+    def _both(self, s: NDArray[Any]) -> NDArray[Any]:
         """(M0^k - a M1^k)/M0(alpha)^k."""
         turned = np.exp(np.outer(s, self.scores - self.scores.max()))
         found = []
         for law in self._pair:
             values = turned @ law
             found.append((values / values[0]) ** self.laws.changed)
-        shift = np.exp(1j * s.imag * self.laws.changed * self.scores.max())
+        shift = np.exp(1j * np.imag(s) * self.laws.changed * self.scores.max())
         return (found[0] - self._lead() * found[1]) * shift
 
     def _values(
@@ -229,12 +234,11 @@ class _Line:
         s = alpha + 1j * tau
         scores = self.scores - self.scores.max()
         log = np.zeros(tau.size, dtype=complex)
-        with np.errstate(divide="ignore"):
-            for law, count in zip(self.laws.others, self.laws.counts, strict=True):
-                moments = np.exp(np.outer(s, scores)) @ law
-                log += count * np.log(moments / moments[0].real)
-                log += 1j * tau * count * self.scores.max()
-        # Sums over whole numbers above a threshold half way between two: of e^(-s j), j = 1/2, 3/2, ..
+        for law, count in zip(self.laws.others, self.laws.counts, strict=True):
+            moments = np.exp(np.outer(s, scores)) @ law
+            log += count * np.log(moments / moments[0].real)
+            log += 1j * tau * count * self.scores.max()
+        # Of whole numbers above a threshold half way between two: sum of e^(-s j), j = 1/2, 3/2, ..
         weight = 0.5 / np.sinh(0.5 * s) if lattice else np.exp(0.5 * smoothing**2 * s**2) / s
         terms = self._both(s) * np.exp(log) * weight
         terms[0] *= 0.5
