@@ -12,8 +12,9 @@ the two data sets, k changed users and M the product of the others' transforms,
     F(t) = (1/2 pi) int (M0^k - a M1^k) M e^(h^2 s^2/2 - s t)/s d tau,      s = alpha + i tau,
 
 alpha > 0, and the trapezoidal sum with nodes 2 pi/L apart is sum_j e^(alpha j L) F(t + j L), by
-Poisson's formula. Of these j < 0 add up to at most D/(e^(alpha L) - 1); j > 0 are bounded at another
-tilt b > alpha by F(t) <= E_P e^(b (S - t)) e^(h^2 b^2/2). Proof: docs/theory-crowds.md, Lemma 5.1.
+Poisson's formula. Of these j < 0 add up to at most D/(e^(alpha L) - 1); j > 0 are bounded at
+another tilt b > alpha by F(t) <= E_P e^(b (S - t)) e^(h^2 b^2/2).
+Proof: docs/theory-crowds.md, Lemma 5.1.
 """
 
 from __future__ import annotations
