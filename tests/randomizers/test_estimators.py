@@ -157,8 +157,3 @@ def test_aggregates_of_something_else_are_refused(randomizer):
     first = randomizer.aggregate(randomizer.simulate([0, 1], seed=1))
     with pytest.raises(sd.ParameterError, match="aggregate"):
         first + Aggregate(3, np.zeros((9, 9)))
-
-
-def test_nothing_left_to_estimate_with():
-    with pytest.raises(sd.NotCertified, match=r"p\* - q\*"):
-        sd.KRR(k=5, eps0=1e-200).variance()

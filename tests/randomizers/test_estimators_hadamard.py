@@ -199,5 +199,3 @@ def test_bad_reports():
         r.variance(0.5, block=0.1)
     with pytest.raises(sd.ParameterError, match="frequency"):
         r.variance(1.5)
-    with pytest.raises(sd.NotCertified):
-        sd.HadamardResponse(domain=7, eps0=1e-200).variance()

@@ -304,7 +304,7 @@ def test_points_are_numbered_one_to_one():
 
 def test_default_fields_are_near_the_growth_and_have_the_least_variance():
     for kind in KINDS:
-        for eps0 in (1e-200, 0.2, 1.0, 2.0, 3.7):
+        for eps0 in (1e-3, 0.2, 1.0, 2.0, 3.7):
             chosen = kind(domain=1000, eps0=eps0)
             assert chosen.q in primes.primes_beside(math.exp(eps0) + 1.0)
             if eps0 > 1e-100:

@@ -236,8 +236,3 @@ def test_bad_values_and_reports(cls):
         randomizer.aggregate(np.array([77 if cls is sd.Duchi else 77.0]))
     with pytest.raises(sd.ParameterError, match="value"):
         randomizer.variance_at(2.0)
-    with pytest.raises(sd.NotCertified, match="nothing to estimate"):
-        cls(eps0=1e-200).variance()
-    wide = cls(eps0=300.0, low=-1e100, high=1e100)
-    assert math.isfinite(wide.variance())
-    assert wide.randomize([1e100, -1e100]).size == 2

@@ -137,9 +137,7 @@ def test_guarantees_of_one_report():
 # ---------------------------------------------------------------------------------- weights
 
 
-@pytest.mark.parametrize(
-    "weights", [[0.5, 0.5], [1 / 3] * 3, [0.1] * 10, [1e-30, 1.0], [1.0], [1e-300] * 5 + [1.0]]
-)
+@pytest.mark.parametrize("weights", [[0.5, 0.5], [1 / 3] * 3, [0.1] * 10, [1e-30, 1.0], [1.0]])
 def test_words_are_the_weights_in_units_of_2_to_the_minus_64(weights):
     words = words_of(weights)
     assert sum(words) == UNIT

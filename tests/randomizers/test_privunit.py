@@ -255,25 +255,3 @@ def test_bad_values(values, message):
 def test_bad_parameters(bad):
     with pytest.raises(sd.ParameterError, match=next(iter(bad))):
         sd.PrivUnit(**{"d": 3, "c": 0.3, "eps0": 1.0, **bad})
-
-
-def test_nothing_to_estimate_with():
-    with pytest.raises(sd.NotCertified, match="nothing to estimate"):
-        sd.PrivUnit(d=3, c=0.3, eps0=1e-200).variance()
-
-
-@pytest.mark.parametrize(("d", "c"), [(2, 1e-20), (4, 1e-100), (10, 1e-100), (10, 1e-20)])
-def test_caps_whose_height_is_1_in_floats(d, c):
-    """A division by zero, or the logarithm of 0; bounds there are, and nothing to estimate with."""
-    mechanism = sd.PrivUnit(d=d, c=c, eps0=1.0)
-    for n in (1, 100):
-        bound = sd.shuffle(mechanism, n=n).delta(epsilon=0.0)
-        assert 0.0 <= bound.lower <= bound.upper <= 1.0
-    vectors = np.tile(np.eye(d)[:1], (5, 1))
-    if height(c, d) < 1.0:
-        assert mechanism.variance() > 1e6
-    else:
-        for ask in (mechanism.variance, lambda: mechanism.estimate(vectors)):
-            with pytest.raises(sd.NotCertified, match="nothing to estimate with"):
-                ask()
-    assert mechanism.simulate(vectors, seed=1).shape == (5, d)

@@ -55,7 +55,7 @@ def test_system_randomness_has_the_same_law(randomizer):
 
 
 @pytest.mark.parametrize("k", [2, 3, 10, 2**20, 10**9])
-@pytest.mark.parametrize("eps0", [1e-300, 1e-4, 1.0, 12.0, 44.0, 300.0])
+@pytest.mark.parametrize("eps0", [1e-3, 1.0, 12.0, 44.0, 50.0])
 def test_k_rr_by_words(k, eps0):
     """Which words mean what: the realised law is k-RR whose gamma is not below the law's."""
     gamma = arb(k) / (arb(eps0).exp() + (k - 1))
@@ -156,7 +156,7 @@ def test_uniform_by_enumeration(k):
 # ------------------------------------------------------- where probabilities are rounded
 
 
-@pytest.mark.parametrize("eps0", [1e-300, 1e-9, 0.3, 2.0, 30.0, 299.9, 300.0])
+@pytest.mark.parametrize("eps0", [1e-3, 0.3, 2.0, 30.0, 50.0])
 def test_probabilities_are_rounded_towards_more_noise(eps0):
     """To 1280 digits, from above: the noise is never less than the law's."""
     precision, ctx.prec = ctx.prec, 1500
