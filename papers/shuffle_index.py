@@ -31,9 +31,9 @@ from papers.common import (
 )
 from papers.printed.algorithms import fft_bracket
 from shuffledp.published.estimate import halved_epsilon
+from shuffledp.published.limits import gaussian_epsilon
 from shuffledp.reductions import blanket_pair
 
-FFT_CAP = 20.0  # the largest eps that is looked at
 LINES = (
     Line("blanket", "blanket, our evaluation", BLACK, thick=True),
     Line("dataset", "certified lower end, our evaluation", YELLOW, end="lower"),
@@ -83,8 +83,10 @@ def _fft(randomizer: sd.Randomizer, n: int) -> float:
     def delta_at(epsilon: float) -> float:
         return fft_bracket(pair, epsilon=epsilon, width=0.5).high
 
+    # Far above the crossing no grid is fine enough.
+    near = gaussian_epsilon(pair, delta=0.01 / n, cap=randomizer.eps0)
     try:
-        return halved_epsilon(delta_at, 0.01 / n, cap=min(randomizer.eps0, FFT_CAP))
+        return halved_epsilon(delta_at, 0.01 / n, cap=min(randomizer.eps0, 1.5 * near))
     except sd.NotCertified:
         return math.nan
 

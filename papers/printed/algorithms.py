@@ -12,6 +12,7 @@ from shuffledp.published.limits import gaussian_log_delta
 
 ATTEMPTS = 6  # refinements of a grid
 LARGEST_GRID = 1 << 24  # points of the longest FFT: some seconds and half a gigabyte
+LEAST_LOG = -600.0  # of the delta that errors are held against
 LOG_CUT = math.log(1e16)  # of the mass that a grid's window may cut off
 
 
@@ -110,7 +111,7 @@ def fft_bracket(pair: sd.ShuffledPair, *, epsilon: float, width: float) -> Brack
     """
     if pair.n < 2:
         raise sd.NotCertified("n = 1: this algorithm is for other users' messages")
-    target = math.exp(gaussian_log_delta(pair, epsilon=epsilon))
+    target = math.exp(max(gaussian_log_delta(pair, epsilon=epsilon), LEAST_LOG))
     best, share, last = Bracket(0.0, 1.0, 0), 0.4 * width, math.inf
     for _ in range(ATTEMPTS):
         try:
