@@ -11,11 +11,12 @@ from adversary.neighbours import powers
 from frontend.edits import caught, edits, outcome, remember, resigned
 from models import exact
 from shuffledp.ball.shufflers import Declared, one_user
+from shuffledp.bounds.shufflers import log_chain, log_local, log_mixed
 from shuffledp.certificate import issue, to_dict
 from shuffledp.certificate.verifier import verify
 from shuffledp.deployment import account, load
 from shuffledp.errors import ParameterError
-from shuffledp.models.mixing import log_chain, log_local, log_mixed, steps_of
+from shuffledp.propose.steps import steps_of
 
 K_RR = 'name = "k-rr"\nk = 4\neps0 = 1.5'
 
@@ -202,7 +203,7 @@ def test_the_verifier_asks_no_less_than_the_theorem(seed):
     assert 0.0 <= epsilon - changed * step <= 1e-9
     left = log_local(math.inf if eps0 is None else changed * eps0, epsilon)
     steps = steps_of(epsilon, changed, 0.0)
-    mixed = log_mixed(log_chain(steps, [low] * changed), distance * shards, left)
+    mixed = log_mixed(log_chain(epsilon, steps, [low] * changed), distance * shards, left)
     assert mixed == pytest.approx(claimed, abs=1e-9)
     assert one_user(setting, epsilon, (-40.0, -40.0), guarantee=eps0, uniform=False) is None or (
         distance == 0.0

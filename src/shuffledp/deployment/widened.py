@@ -7,9 +7,9 @@ from typing import Any
 
 from shuffledp import theorems
 from shuffledp.bound import Bound, Theorem
+from shuffledp.bounds.shufflers import local_guarantee
 from shuffledp.deployment.model import Deployment
 from shuffledp.errors import ParameterError
-from shuffledp.models.mixing import local_guarantee
 from shuffledp.models.recomputable import recomputable
 from shuffledp.models.shuffler import Shuffler
 from shuffledp.neighbours import REPLACEMENT, Relation, Together

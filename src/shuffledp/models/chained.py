@@ -14,19 +14,15 @@ from typing import Any, Protocol
 
 from shuffledp import _check, theorems
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
+from shuffledp.bounds.shufflers import chain, local_guarantee, log_local
 from shuffledp.curves import Accountant
 from shuffledp.errors import NotCertified
 from shuffledp.models.crossing import crossing
-from shuffledp.models.mixing import local_guarantee, log_chain, log_local, steps_of
-from shuffledp.models.setting import MOST_CHANGED, MOST_ROUNDS, spread_of
+from shuffledp.models.setting import MOST_CHANGED, MOST_ROUNDS
 from shuffledp.neighbours import Relation, Together
 from shuffledp.values.described import by_name
 from shuffledp.values.work import Answers, Beside
 
-# More steps of different lengths cost an evaluation each.
-_MOST_STEPS = 12
-# They are worth their time where equal ones lose that much of log delta.
-_WORTH = 0.02
 _RTOL = 1e-3
 _LARGEST_EPSILON, _LARGEST_STEP = 1e4, 600.0
 # Of a lower end of eps: halvings, and how near is near enough.
@@ -197,16 +193,7 @@ class Chained(Accountant):
         left = log_local(self.eps0, epsilon)
         if left == -math.inf:
             return left
-        equal = steps_of(epsilon, self.changed, 0.0)
-        logs = [curve(equal[0])] * self.changed
-        best = log_chain(equal, logs)
-        if self.changed <= _MOST_STEPS and epsilon > 0.0:
-            spread = spread_of(equal[0], logs[0])
-            # What unequal steps gain where losses are normal: mu^2/24 (k^2 - 1) k, about.
-            if spread * (self.changed**3 - self.changed) / 24.0 > _WORTH:
-                steps = steps_of(epsilon, self.changed, spread)
-                best = min(best, log_chain(steps, [curve(step) for step in steps]))
-        return min(best, left)
+        return min(chain(curve, epsilon, self.changed).log_delta, left)
 
     def _lower_epsilon(self, log_target: float, above: float, cap: float) -> float:
         """The largest eps that was evaluated with delta of at least the target; 0 if none."""

@@ -13,8 +13,9 @@ from typing import Literal
 from shuffledp import theorems
 from shuffledp.amplification import Shuffled
 from shuffledp.bound import Bound, delta_from_log, refuse_contradiction
+from shuffledp.bounds.shufflers import local_guarantee, log_chain, log_local, log_mixed
 from shuffledp.models.crossing import crossing
-from shuffledp.models.mixing import local_guarantee, log_chain, log_local, log_mixed, steps_of
+from shuffledp.propose.steps import steps_of
 
 _LARGEST_EPSILON = 1e4
 
@@ -62,7 +63,7 @@ class _Curve:
         """The upper end at this eps from one user's at the step."""
         step = self._step(epsilon)
         logs = [log_one] * self.changed
-        uniform = log_one if self.changed == 1 else log_chain([step] * self.changed, logs)
+        uniform = log_one if self.changed == 1 else log_chain(epsilon, [step] * self.changed, logs)
         left = log_local(self.guarantee, epsilon)
         # What is left of the reports alone is no more than is said without it.
         return uniform if uniform >= left else log_mixed(uniform, self.distance, left)

@@ -11,16 +11,10 @@ from shuffledp.amplification import Shuffled
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
 from shuffledp.bounds.data_sets import DataSet, lower_epsilon, lower_log_delta
 from shuffledp.bounds.several import several_sets
+from shuffledp.bounds.shufflers import Chain, chain, local_guarantee, log_local, log_mixed
 from shuffledp.curves import Accountant
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.models.crossing import crossing
-from shuffledp.models.mixing import (
-    local_guarantee,
-    log_chain,
-    log_local,
-    log_mixed,
-    steps_of,
-)
 from shuffledp.models.shuffler import PERFECT, Shuffler
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, Relation, Together
@@ -31,10 +25,6 @@ from shuffledp.values.work import Answers, Beside
 
 # So many users who change at once: each adds a step, and e^(k eps) has to stay a float.
 MOST_CHANGED, MOST_ROUNDS = 1_000, 10**6
-# Steps of different lengths are tried for so many users; more cost an evaluation each.
-_MOST_STEPS = 12
-# They are worth their time where equal ones lose that much of log delta.
-_WORTH = 0.02
 # An end of eps is looked for up to here, and one user's delta up to there.
 # Of eps for several users: every point is as many evaluations as there are steps.
 _SEVERAL_RTOL = 1e-4
@@ -251,49 +241,30 @@ class Setting(Accountant):
         return answers.answer(("one", epsilon), lambda: ideal.log_delta(epsilon, lower=False).high)
 
     def _log_upper(self, epsilon: float) -> float:
-        """All of mixing.py, at this eps."""
+        """All that is declared, at this eps."""
         left = log_local(self.eps0, epsilon)
         if left == -math.inf:
             return left
-        uniform = min(self._log_together(epsilon), left)
+        uniform = min(self._together(epsilon).log_delta, left)
         return log_mixed(uniform, self.shuffler.farthest, left)
 
-    def _log_together(self, epsilon: float) -> float:
+    def _together(self, epsilon: float) -> Chain:
         """log delta of all that change, behind a perfect shuffler."""
-        return log_chain(*self._steps(epsilon))
-
-    def _steps(self, epsilon: float) -> tuple[tuple[float, ...], list[float]]:
-        """eps of each step from one dataset to the other, and log delta there."""
-        if self.changed == 1:
-            return (epsilon,), [self._log_one(epsilon)]
-        equal = steps_of(epsilon, self.changed, 0.0)
-        logs = [self._log_one(equal[0])] * self.changed
-        if self.changed > _MOST_STEPS or not epsilon > 0.0:
-            return equal, logs
-        best = (equal, logs)
-        spread = spread_of(equal[0], logs[0])
-        # What unequal steps gain where losses are normal: mu^2/24 (k^2 - 1) k, about.
-        gain = spread * (self.changed**3 - self.changed) / 24.0
-        if gain > _WORTH:
-            steps = steps_of(epsilon, self.changed, spread)
-            other = [self._log_one(step) for step in steps]
-            best = min(best, (steps, other), key=lambda found: log_chain(*found))
-        return best
+        return chain(self._log_one, epsilon, self.changed)
 
     def _witness(self, epsilon: float) -> dict[str, object]:
         """What reproduces an upper end: the eps of one user's delta, and by which analysis."""
-        steps, _ = self._steps(epsilon)
-        return {"steps": list(steps)} if self.changed > 1 else {"steps": [epsilon]}
+        return {"steps": list(self._together(epsilon).steps)}
 
     def _upper_theorem(self, epsilon: float, one: Bound) -> Theorem | None:
         """What the upper end at this eps rests on: the reports alone where they say the least."""
         if epsilon >= self.eps0:
             return theorems.LOCAL
-        if self._log_together(epsilon) >= log_local(self.eps0, epsilon):
+        if self._together(epsilon).log_delta >= log_local(self.eps0, epsilon):
             return theorems.REPORTS_ALONE
         if self.changed > 1 and one.upper_theorem == theorems.LOCAL:
             # Nothing is left of one user at this eps; of the steps to it something is.
-            one = self._ideal.delta(epsilon=self._steps(epsilon)[0][0])
+            one = self._ideal.delta(epsilon=self._together(epsilon).steps[0])
         return self._theorem(one.upper_theorem)
 
     def _theorem(self, theorem: Theorem | None) -> Theorem | None:
@@ -350,28 +321,6 @@ class Setting(Accountant):
         one = self.source.relation.sentence
         rest = self.shuffler.ordered(w for w in words if w != one)
         return (self.relation.sentence, *rest, *self.shuffler.assumptions(self.n))
-
-
-def spread_of(step: float, log_delta: float) -> float:
-    """About mu^2, if the profile were that of the Gaussian mechanism with this delta at this eps.
-
-    Steps mu^2 apart are the best ones there; any are valid (docs/theory-shufflers.md, section 5).
-
-    Parameters
-    ----------
-    step : float
-        eps of a step, > 0.
-    log_delta : float
-        log delta there, < 0.
-    """
-    if not step > 0.0 or not -math.inf < log_delta < 0.0:
-        return 0.0
-    # eps = mu z + mu^2/2 with delta about Phi(-z), log Phi(-z) about -z^2/2 - log(z + 1).
-    z = math.sqrt(-2.0 * log_delta)
-    for _ in range(3):
-        z = math.sqrt(max(2.0 * (-log_delta - math.log(z + 1.0)), 1e-3))
-    mu = math.sqrt(z * z + 2.0 * step) - z
-    return mu * mu
 
 
 def _number(log: float | None) -> float:

@@ -1,0 +1,178 @@
+"""From delta of one user and a uniform order to delta of what is declared; ends are rounded up.
+
+With a = e^eps, K = k T eps0 for k users' reports in T rounds and g <= gamma times the number of
+orders (docs/theory-shufflers.md, Lemma 5.2, Theorems 1.1 and 5.1),
+
+    delta_local(eps) <= (e^K - a)/(e^K + 1)_+                             (1 for K = inf)
+    delta(eps) <= (1 - 2 g) delta_uniform(eps) + 2 g delta_local(eps)
+    delta_k(eps_0 + .. + eps_{k-1}) <= sum_i e^(eps_0 + .. + eps_{i-1}) delta_1(eps_i) .
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from shuffledp.arithmetic.balls import arb, ctx, float_above
+from shuffledp.errors import ParameterError
+from shuffledp.propose.steps import spread_of, steps_of
+
+__all__ = [
+    "Chain",
+    "chain",
+    "local_guarantee",
+    "log_chain",
+    "log_local",
+    "log_mixed",
+    "several",
+]
+
+# Bits: what is added up is known to 1e-30.
+_BITS = 128
+# Steps of different lengths are tried for so many users; more cost an evaluation each.
+_MOST_STEPS = 12
+# They are worth their time where equal ones lose that much of log delta.
+_WORTH = 0.02
+
+
+class Chain(NamedTuple):
+    """Steps from one data set to another, log delta of one user at each, and of all together."""
+
+    steps: tuple[float, ...]
+    logs: tuple[float, ...]
+    log_delta: float
+
+
+def local_guarantee(eps0: float, changed: int, rounds: int) -> float:
+    """K = k T eps0.
+
+    Parameters
+    ----------
+    eps0 : float
+        Of one report, in nats; may be inf.
+    changed, rounds : int
+        Users' reports that change, and rounds.
+    """
+    if changed * rounds == 1 or not math.isfinite(eps0):
+        return eps0
+    with ctx.workprec(_BITS):
+        return float_above(arb(eps0) * (changed * rounds))
+
+
+def log_local(guarantee: float, epsilon: float) -> float:
+    """log of the largest delta at eps of reports that a pure guarantee K is known of.
+
+    Parameters
+    ----------
+    guarantee : float
+        K in nats; may be inf.
+    epsilon : float
+        eps >= 0 in nats.
+    """
+    if epsilon >= guarantee:
+        return -math.inf
+    if math.isinf(guarantee):
+        return 0.0
+    with ctx.workprec(_BITS):
+        k = arb(guarantee)
+        return _log((1 - (arb(epsilon) - k).exp()) / (1 + (-k).exp()))
+
+
+def log_mixed(log_delta: float, distance: float, log_left: float) -> float:
+    """log((1 - 2 g) delta + 2 g delta_local); delta_local for g >= 1/2.
+
+    Parameters
+    ----------
+    log_delta : float
+        Of a uniform permutation.
+    distance : float
+        g, total variation distance from it in all rounds.
+    log_left : float
+        log of delta_local at the same eps.
+    """
+    if distance == 0.0:
+        return log_delta
+    if distance >= 0.5 or log_delta >= log_left or log_left == -math.inf:
+        return log_left
+    with ctx.workprec(_BITS):
+        g = arb(distance)
+        return min(_log((1 - 2 * g) * _exp(log_delta) + 2 * g * _exp(log_left)), log_left)
+
+
+def several(distance: float, orders: int) -> float:
+    """Of so many orders, each within gamma given the others: T gamma, at most 1.
+
+    Parameters
+    ----------
+    distance : float
+        gamma.
+    orders : int
+        T.
+    """
+    if orders == 1 or distance == 0.0:
+        return distance
+    with ctx.workprec(_BITS):
+        return min(float_above(arb(distance) * orders), 1.0)
+
+
+def log_chain(epsilon: float, steps: Sequence[float], logs: Sequence[float]) -> float:
+    """log sum_i e^(eps_0 + .. + eps_{i-1}) delta_i, at most 0.
+
+    Parameters
+    ----------
+    epsilon : float
+        eps, which the steps add up to at most.
+    steps : sequence of float
+        eps_i >= 0.
+    logs : sequence of float
+        log delta_1(eps_i), upper ends.
+    """
+    with ctx.workprec(_BITS):
+        before, found = arb(0), arb(0)
+        for step, log in zip(steps, logs, strict=True):
+            found += before.exp() * _exp(log)
+            before += arb(step)
+        if min(steps) < 0.0 or not before <= arb(epsilon):
+            raise ParameterError(f"steps = {steps!r}: wanted numbers >= 0 of at most {epsilon!r}")
+        return _log(found)
+
+
+def chain(log_one: Callable[[float], float], epsilon: float, changed: int) -> Chain:
+    """The better of equal steps and, where they may be worth their time, unequal ones.
+
+    Parameters
+    ----------
+    log_one : callable
+        log of an upper end of one user's delta at an eps.
+    epsilon : float
+        eps >= 0 in nats.
+    changed : int
+        k, how many users change.
+    """
+    if changed == 1:
+        found = log_one(epsilon)
+        return Chain((epsilon,), (found,), found)
+    equal = steps_of(epsilon, changed, 0.0)
+    logs = (log_one(equal[0]),) * changed
+    best = Chain(equal, logs, log_chain(epsilon, equal, logs))
+    if changed > _MOST_STEPS or not epsilon > 0.0:
+        return best
+    spread = spread_of(equal[0], logs[0])
+    # What unequal steps gain where losses are normal: mu^2/24 (k^2 - 1) k, about.
+    if spread * (changed**3 - changed) / 24.0 > _WORTH:
+        steps = steps_of(epsilon, changed, spread)
+        other = tuple(log_one(step) for step in steps)
+        best = min(
+            best, Chain(steps, other, log_chain(epsilon, steps, other)), key=lambda x: x.log_delta
+        )
+    return best
+
+
+def _exp(log: float) -> arb:
+    return arb(log).exp() if math.isfinite(log) else arb(0)
+
+
+def _log(value: arb) -> float:
+    """A logarithm of at most 0, rounded up."""
+    return min(float_above(value.log()), 0.0) if value > 0 else -math.inf
