@@ -9,6 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+import shuffledp as sd
 from crowds.exact import datasets, divergence, exact, row
 from shuffledp.arithmetic.balls import arb, ctx, fmpq
 from shuffledp.errors import ParameterError
@@ -305,3 +306,27 @@ def test_of_bits_nothing_is_lost(seed):
     # The convolutions' own rounding is in the truth.
     assert truth * (1.0 - 1e-6) <= low <= truth * (1.0 + 1e-11)
     assert found.log_delta == pytest.approx(math.log(truth), abs=1e-5)
+
+
+@pytest.mark.parametrize("threshold", [0.25, 0.75])
+def test_aliases_of_a_short_period_are_taken_off(threshold):
+    """The victim's report alone tells: F is 1 between 0 and 1, where the sum meets it twice."""
+    pair = DataSets(balls([0, 1]), balls([1, 0]), 1, [(balls([1, 0]), 1)])
+    contour = Contour(1.0, 0.02, 0.5, 1e-9, 0.5, 3.0)
+    low = advantage(pair, arb(1), LinearTest([0.0, 1.0], threshold), contour)
+    assert low <= 1
+    fine = replace(contour, period=40.0)
+    assert advantage(pair, arb(1), LinearTest([0.0, 1.0], threshold), fine) > 1 - 1e-9
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_more_users_of_any_group_never_hurt(seed):
+    """Upper ends of one crowd at one target, whatever numbers are proposed: within their width."""
+    rng = random.Random(seed)
+    groups = [(sd.BinaryRR(eps0=rng.choice((0.5, 1.0, 2.0))), rng.randint(200, 900)),
+              (sd.BinaryRR(eps0=rng.choice((1.5, 3.0))), rng.randint(200, 900))]  # fmt: skip
+    more = [(mechanism, count + rng.randint(50, 900)) for mechanism, count in groups]
+    for victim in (0, 1):
+        ends = [sd.crowd(one, victim=victim).epsilon(delta=1e-6) for one in (groups, more)]
+        assert ends[1].lower <= ends[0].upper
+        assert ends[1].upper <= ends[0].upper * (1.0 + 1e-3)

@@ -40,6 +40,10 @@ BITS_SENT = (
     "reports of duchi are sent as the bit 0 or 1, not as the number that it stands for, which "
     "would tell groups of different eps0 or intervals apart"
 )
+# The common blanket is not evaluated where its estimate of log delta is so far above.
+_CLEARLY = 0.05
+# Relative width of delta at the nodes of a curve.
+_QUICK = 1e-3
 # Of matrices with more inputs a curve of a hundred points would take minutes.
 _MOST_PAIRS = 6
 _ZERO = Found(0.0, None, None, {}, ())
@@ -111,19 +115,27 @@ class Member:
         own = self._of_own(self.own.epsilon(delta=delta), logs=False)
         cap = min(self.eps0, own.value)
         found = [own]
-        profiles = self._blankets()
-        if profiles:
-            # The largest of all pairs.
-            bracket = solve_epsilon(
-                profiles, math.log(delta), cap=cap, rtol=self.rtol, need_all=True
-            )
-            found.append(self._by_blanket(bracket.high))
         stolen = self._stealing()
         if stolen is not None:
             best = stolen.epsilon(math.log(delta), cap=min(cap * (1.0 + 1e-9), self.eps0))
             if best is not None:
                 found.append(self._by_stealing(best, best.epsilon))
+        least = min(found, key=lambda one: one.value)
+        profiles = self._blankets()
+        if profiles and self._may_win(least.value, math.log(delta)):
+            # The largest of all pairs.
+            bracket = solve_epsilon(
+                profiles, math.log(delta), cap=cap, rtol=self.rtol, need_all=True
+            )
+            found.append(self._by_blanket(bracket.high))
         return min(found, key=lambda one: one.value)
+
+    def _may_win(self, epsilon: float, log_delta: float) -> bool:
+        """Whether the common blanket's estimate is not clearly above this log delta."""
+        if not math.isfinite(epsilon):
+            return True
+        rough = [one.rough_log_delta(epsilon) for one in self._blankets()]
+        return max(rough) < log_delta + _CLEARLY
 
     def upper_log_delta(self, epsilon: float) -> Found:
         """The least upper end of log delta."""
@@ -132,20 +144,20 @@ class Member:
             found += self._log_deltas_of_all(epsilon)
         return min(found, key=lambda one: one.value)
 
-    def _log_deltas_of_all(self, epsilon: float) -> list[Found]:
+    def _log_deltas_of_all(self, epsilon: float, *, quick: bool = False) -> list[Found]:
         """Upper ends of log delta that rest on all groups, at 0 <= eps < eps0."""
-        found = []
-        profiles = self._blankets()
-        if profiles:
-            width = 10.0 * self.rtol
-            highs = [one.log_delta(epsilon, width=width).high for one in profiles]
-            found.append(self._by_blanket(min(max(highs), 0.0)))
-        stolen = self._stealing()
+        found, stolen = [], self._stealing()
         # Delta only falls in eps.
         at = min(epsilon, LARGEST_EPSILON)
-        best = stolen.log_delta(at) if stolen is not None and epsilon > 0.0 else None
-        if best is not None:
-            found.append(self._by_stealing(best, best.log_delta))
+        if stolen is not None and epsilon > 0.0:
+            best = stolen.log_delta(at, quick=quick)
+            if best is not None:
+                found.append(self._by_stealing(best, best.log_delta))
+        profiles = self._blankets()
+        if profiles and self._may_win(at, found[0].value if found else 0.0):
+            width = _QUICK if quick else 10.0 * self.rtol
+            highs = [one.log_delta(epsilon, width=width).high for one in profiles]
+            found.append(self._by_blanket(min(max(highs), 0.0)))
         return found
 
     def _of_own(self, bound: Bound, *, logs: bool) -> Found:
@@ -273,7 +285,7 @@ class Member:
         """The least upper end of log delta that rests on all groups; 0 where there is none."""
         if epsilon >= self.eps0:
             return -math.inf
-        return min([0.0, *(found.value for found in self._log_deltas_of_all(epsilon))])
+        return min([0.0, *(one.value for one in self._log_deltas_of_all(epsilon, quick=True))])
 
 
 def _no_candidates() -> tuple[Any, ...]:
