@@ -169,6 +169,11 @@ class ShuffledPair(ByContent):
         total = math.fsum(self.w)
         return max(0.0, 1.0 - total), total * self.rel + 2 * UNIT_ROUNDOFF
 
+    @property
+    def has_outside(self) -> bool:
+        """Whether there are outputs of the victim that the reference does not have."""
+        return bool(self.outside.any())
+
     def swap(self) -> ShuffledPair:
         """The other direction: D(Q || P) in place of D(P || Q)."""
         return replace(

@@ -10,7 +10,7 @@ from tests.kernel.oracle import outcomes
 
 import shuffledp as sd
 from shuffledp.bounds.inverse import solve_epsilon
-from shuffledp.bounds.pairs import blanket_pair, dataset_pair
+from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
 from shuffledp.bounds.profile import Profile
 
 
@@ -24,7 +24,7 @@ def channel(seed, inputs, outputs):
         rows.append([x / sum(row) for x in row])
     exact = [[Fraction(x) for x in row] for row in rows]
     # The channel meant is each row divided by its exact sum.
-    return {"name": "channel", "matrix": rows}, [[x / sum(row) for x in row] for row in exact]
+    return sd.Channel(matrix=rows), [[x / sum(row) for x in row] for row in exact]
 
 
 def delta(reference, p, q, n, eps):
@@ -97,7 +97,7 @@ def test_epsilon(seed):
 @pytest.mark.parametrize("n", [3, 1000, 10**5, 10**9, 10**12])
 @pytest.mark.parametrize("delta", [0.1, 1e-6, 1e-30, 1e-100])
 def test_both_ends_meet_for_k_rr(n, delta):
-    table = sd.KRR(k=5, eps0=2.0).to_dict()
+    table = sd.KRR(k=5, eps0=2.0)
     profiles = [Profile(dataset_pair(table, 0, 1, 2, n=n))]
     asked = {"cap": 2.0, "rtol": 1e-6}
     high = solve_epsilon(profiles, math.log(delta), need_all=True, **asked)
@@ -108,7 +108,7 @@ def test_both_ends_meet_for_k_rr(n, delta):
 
 
 def test_all_curves_count_above_and_one_below():
-    table = {"name": "channel", "matrix": [[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]]}
+    table = sd.Channel(matrix=[[0.6, 0.3, 0.1], [0.2, 0.5, 0.3], [0.3, 0.3, 0.4]])
     asked = {"cap": math.log(4.0), "rtol": 1e-6}
     profiles = [
         Profile(blanket_pair(table, x0, x1, n=1000))
@@ -127,7 +127,7 @@ def test_all_curves_count_above_and_one_below():
 
 
 def test_fingerprints_tell_laws_apart():
-    table = sd.KRR(k=5, eps0=2.0).to_dict()
+    table = sd.KRR(k=5, eps0=2.0)
     one = dataset_pair(table, 0, 1, 2, n=100)
     assert Profile(one).fingerprint() == Profile(one.swap()).fingerprint()
     assert Profile(one).fingerprint() == Profile(dataset_pair(table, 1, 2, 3, n=100)).fingerprint()
@@ -140,7 +140,7 @@ def test_fingerprints_tell_laws_apart():
 
 
 def test_outputs_seen_for_sure():
-    table = {"name": "channel", "matrix": [[0.5, 0.25, 0.25], [0.0, 0.5, 0.5], [0.0, 0.25, 0.75]]}
+    table = sd.Channel(matrix=[[0.5, 0.25, 0.25], [0.0, 0.5, 0.5], [0.0, 0.25, 0.75]])
     profile = Profile(blanket_pair(table, 0, 1, n=50))
     assert profile.log_floor() == pytest.approx(math.log(0.5), abs=1e-12)
     assert profile.log_floor() <= math.log(0.5)
@@ -149,7 +149,7 @@ def test_outputs_seen_for_sure():
 
 
 def test_cut_laws():
-    table = sd.DiscreteGaussian(top=1, sigma=3.0).to_dict()
+    table = sd.DiscreteGaussian(top=1, sigma=3.0)
     one = Profile(dataset_pair(table, 0, 1, 0, n=1000))
     wide, narrow = one.log_delta(0.05, width=1e-2), one.log_delta(0.05, width=1e-7)
     assert wide.low <= narrow.low <= narrow.high <= wide.high
@@ -157,7 +157,7 @@ def test_cut_laws():
 
 
 def test_answers_are_the_same_after_pickling_of_their_pair():
-    table = sd.KRR(k=5, eps0=2.0).to_dict()
+    table = sd.KRR(k=5, eps0=2.0)
     profile = Profile(dataset_pair(table, 0, 1, 2, n=100))
     before = profile.log_delta(0.3)
     assert pickle.loads(pickle.dumps(profile)).log_delta(0.3) == before

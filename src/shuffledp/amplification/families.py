@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from typing import Protocol, cast
-
-import numpy as np
 
 from shuffledp import _check
 from shuffledp._check import Trust
@@ -14,11 +11,12 @@ from shuffledp.amplification.front import settings, shuffle
 from shuffledp.amplification.shuffled import Shuffled
 from shuffledp.analysis import RatioFamily
 from shuffledp.bound import Bound
+from shuffledp.bounds.mechanisms import largest_ratio, message_pair
+from shuffledp.bounds.variation_ratio import VariationRatio, ratio_of
 from shuffledp.errors import rejected
-from shuffledp.multimessage import MessagePair, MultiMessage
-from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.multimessage import MultiMessage
+from shuffledp.multimessage.base import UNIT
 from shuffledp.randomizers import Randomizer
-from shuffledp.reductions import VariationRatio, ratio_of
 from shuffledp.values.described import by_name
 
 
@@ -162,7 +160,13 @@ def ratios(mechanism: Randomizer | MultiMessage) -> VariationRatio:
     (7.389056, 0.38984, 7.389056)
     """
     if isinstance(mechanism, MultiMessage):
-        found = [_ratio_of_messages(pair) for pair in mechanism.ratios()]
+        # Against a blanket message that is sent for sure.
+        sent = {"rate": 1.0} if mechanism.rate_word < UNIT else {}
+        pairs = [
+            message_pair(one._replace(table={**one.table, **sent}))
+            for one in mechanism.pairs_among(1)
+        ]
+        found = [VariationRatio(*largest_ratio(pair)) for pair in pairs]
     elif isinstance(mechanism, Randomizer):
         found = [ratio for ratio, _ in ratio_of(mechanism)]
     else:
@@ -172,17 +176,3 @@ def ratios(mechanism: Randomizer | MultiMessage) -> VariationRatio:
         beta=max(ratio.beta for ratio in found),
         q=max(ratio.q for ratio in found),
     )
-
-
-def _ratio_of_messages(pair: MessagePair) -> VariationRatio:
-    """Of the data message's two laws, against the law of the blanket messages."""
-    # Masses and ratios are off by a few roundings each, and the sum by one more a term.
-    pad = 1.0 + 16 * UNIT_ROUNDOFF
-    used = pair.w > 0.0
-    w, a, b = pair.w[used], pair.a[used], pair.b[used]
-    top, bottom = np.maximum(a, b), np.minimum(a, b)
-    seen = top > 0.0
-    clear = bool((bottom[seen] == 0.0).any())
-    p = math.inf if clear else float((top[seen] / bottom[seen]).max()) * pad
-    beta = float((w * np.maximum(a - b, 0.0)).sum()) + w.size * 16 * UNIT_ROUNDOFF
-    return VariationRatio(p=p, beta=min(beta, 1.0), q=float(top.max()) * pad)

@@ -9,9 +9,9 @@ from typing import Any
 
 from shuffledp.analysis import ONE_ROUND, Side, Source
 from shuffledp.analysis.datasets import DATASET, dataset_pairs
+from shuffledp.analysis.of_pairs import Pair, profile_of
 from shuffledp.divergence import PairProfile
 from shuffledp.errors import NotCertified
-from shuffledp.pair import ShuffledPair
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import STEPS, WIDTH, Candidate, Round
 from shuffledp.rounds.renyi import RenyiTail
@@ -87,7 +87,11 @@ def round_of(
     if len(first.profiles) > 1:
         assumptions.append(NO_SINGLE_PAIR)
     # A value takes ten to a hundred times as long for cells: a quarter of the dots to begin with.
-    cells_of = any(one.pair.ranges is not None for side in sides for one in side.profiles)
+    cells_of = any(
+        isinstance(one, PairProfile) and one.pair.ranges is not None
+        for side in sides
+        for one in side.profiles
+    )
     # As much narrower than what is worth the time as one round is asked to be than usual.
     worth = _WORTH_CELLS if cells_of else _WORTH
     # Where all data sets are searched a narrower value takes as much longer.
@@ -155,9 +159,9 @@ class Datasets:
         )
 
 
-def _candidate(pair: ShuffledPair, witness: dict[str, Any]) -> Candidate:
+def _candidate(pair: Pair, witness: dict[str, Any]) -> Candidate:
     """Both directions of a pair; one profile where they are the same."""
-    forward, backward = PairProfile(pair), PairProfile(pair.swap())
+    forward, backward = profile_of(pair), profile_of(pair.swap())
     if forward.fingerprint() == backward.fingerprint():
         backward = forward
     return Candidate(forward, backward, witness)

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from shuffledp import theorems
-from shuffledp.analysis.of_pairs import Named, OfPairs
+from shuffledp.analysis.of_pairs import Named, OfPairs, blanket_pair
 from shuffledp.analysis.source import Source, of_reports, one_randomizer
 from shuffledp.bound import Theorem
-from shuffledp.reductions import blanket_pair
 
 
 class _Blanket(OfPairs):
@@ -23,7 +22,7 @@ class _Blanket(OfPairs):
         """With the step for outputs that the blanket misses, where these pairs have any."""
         theorem = self.theorem_for(source)
         # A step that is proved here matters where all others are published.
-        seen = any(pair.outside.any() for pair, _ in pairs)
+        seen = any(pair.has_outside for pair, _ in pairs)
         if seen and theorem.provenance == "published":
             return theorem.with_step(theorems.OUTSIDE)
         return theorem

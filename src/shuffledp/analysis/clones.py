@@ -5,7 +5,7 @@ from __future__ import annotations
 from shuffledp import theorems
 from shuffledp.analysis.of_pairs import Named, OfPairs
 from shuffledp.analysis.source import Source, of_reports, pure_eps0
-from shuffledp.reductions import clone_pair, stronger_clone_pair
+from shuffledp.bounds.mechanisms import clone_pair, stronger_clone_pair
 
 ANY = "any eps0-LDP randomizers chosen in one order, adaptive too (shuffle, then randomize)"
 

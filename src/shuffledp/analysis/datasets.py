@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from shuffledp import theorems
-from shuffledp.analysis.of_pairs import Named, OfPairs
+from shuffledp.analysis.of_pairs import Named, OfPairs, Pair, dataset_pair
 from shuffledp.analysis.source import Family, RatioFamily, Source
 from shuffledp.analysis.variation_ratio import numbers
 from shuffledp.bound import Theorem
+from shuffledp.bounds.mechanisms import message_pair
+from shuffledp.bounds.variation_ratio import repaired_pair
 from shuffledp.multimessage import MultiMessage
-from shuffledp.pair import ShuffledPair
 from shuffledp.randomizers import KRR, BinaryRR, Randomizer
-from shuffledp.reductions import dataset_pair, repaired_pair
 
 
 class _Datasets(OfPairs):
@@ -45,7 +45,7 @@ def dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
         For continuous outputs: about how many cells.
     """
     if isinstance(source, MultiMessage):
-        return source.lower_pairs(n)
+        return [(message_pair(one), one.witness) for one in source.lower_pairs(n)]
     if isinstance(source, RatioFamily):
         pair = repaired_pair(source.ratio, n=n, attained=True)
         witness = {"analysis": "dataset", "member": "attains", **numbers(source.ratio)}
@@ -97,7 +97,7 @@ def pairs_of(
     return found
 
 
-def both_ways(pair: ShuffledPair, witness: dict[str, Any]) -> list[Named]:
+def both_ways(pair: Pair, witness: dict[str, Any]) -> list[Named]:
     """The pair and its swap, with the witness of each."""
     return [(pair, {**witness, "swap": False}), (pair.swap(), {**witness, "swap": True})]
 

@@ -6,6 +6,7 @@ from shuffledp import theorems
 from shuffledp.analysis.of_pairs import Named, OfPairs
 from shuffledp.analysis.source import Source
 from shuffledp.bound import Theorem
+from shuffledp.bounds.mechanisms import message_pair
 from shuffledp.errors import NotCertified
 from shuffledp.multimessage import MultiMessage
 
@@ -25,7 +26,8 @@ class _Messages(OfPairs):
 
 def _pairs(source: Source, n: int, cells: int) -> list[Named]:
     del cells
-    return source.pairs(n) if isinstance(source, MultiMessage) else []
+    found = source.pairs(n) if isinstance(source, MultiMessage) else []
+    return [(message_pair(one), one.witness) for one in found]
 
 
 def _usual(source: Source, n: int) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,11 +10,40 @@ from shuffledp.analysis.analysis import Analysis
 from shuffledp.analysis.side import Side
 from shuffledp.analysis.source import Source
 from shuffledp.bound import Theorem
+from shuffledp.bounds import mechanisms
+from shuffledp.bounds.pairs import LawPair
+from shuffledp.bounds.profile import Profile
 from shuffledp.divergence import PairProfile
 from shuffledp.pair import ShuffledPair
+from shuffledp.randomizers import Randomizer
+from shuffledp.randomizers.base import Input
+from shuffledp.reductions import from_law
 
+# A law of classes of outputs, or cells of a continuous one.
+Pair = LawPair | ShuffledPair
 # A pair, and the words that reproduce it.
-Named = tuple[ShuffledPair, dict[str, Any]]
+Named = tuple[Pair, dict[str, Any]]
+
+
+def blanket_pair(randomizer: Randomizer, x0: Input, x1: Input, *, n: int, cells: int) -> Pair:
+    """The blanket of two inputs (``bounds.mechanisms``; cells where outputs are continuous)."""
+    if mechanisms.has_classes(randomizer, (x0, x1), n):
+        return mechanisms.blanket_pair(randomizer, x0, x1, n=n)
+    return from_law.blanket_pair(randomizer, x0, x1, n=n, cells=cells)
+
+
+def dataset_pair(
+    randomizer: Randomizer, x0: Input, x1: Input, x2: Input, *, n: int, cells: int
+) -> Pair:
+    """Data sets whose others all hold x2 (``bounds.mechanisms``; cells where continuous)."""
+    if mechanisms.has_classes(randomizer, (x0, x1, x2), n):
+        return mechanisms.dataset_pair(randomizer, x0, x1, x2, n=n)
+    return from_law.dataset_pair(randomizer, x0, x1, x2, n=n, cells=cells)
+
+
+def profile_of(pair: Pair) -> Profile | PairProfile:
+    """Its curve of log delta."""
+    return Profile(pair) if isinstance(pair, LawPair) else PairProfile(pair)
 
 
 @dataclass(frozen=True)
@@ -46,18 +75,18 @@ class OfPairs(Analysis):
 
 def distinct(
     pairs: Sequence[Named],
-) -> tuple[tuple[PairProfile, ...], tuple[dict[str, Any], ...]]:
+) -> tuple[tuple[Profile | PairProfile, ...], tuple[dict[str, Any], ...]]:
     """Profiles of the pairs, equal laws once.
 
     Parameters
     ----------
-    pairs : sequence of (ShuffledPair, dict)
+    pairs : sequence of (pair, dict)
         Pairs, with words for each.
     """
-    seen: set[tuple[bytes, ...]] = set()
+    seen: set[Hashable] = set()
     profiles, witnesses = [], []
     for pair, witness in pairs:
-        profile = PairProfile(pair)
+        profile = profile_of(pair)
         key = profile.fingerprint()
         if key not in seen:
             seen.add(key)

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Theorem
-from shuffledp.divergence import EpsilonInterval, PairProfile, narrowest, slope, solve_epsilon
-from shuffledp.numerics import LogInterval
+from shuffledp.bounds.inverse import EpsilonInterval, narrowest, slope_of, solve_epsilon
+from shuffledp.bounds.profile import Profile
+from shuffledp.divergence import PairProfile
+from shuffledp.divergence import solve_epsilon as solve_epsilon_of_cells
 from shuffledp.rounds.curve import Sharper
 from shuffledp.rounds.curve import Source as Curve
 
@@ -23,6 +27,15 @@ _UNKNOWN = LogInterval(-math.inf, math.inf)
 # Where an estimate is that far above, a loose bracket decides; where it is that much farther, no
 # bracket is asked: estimates are off by some per cent of delta, not by a factor of seven.
 _FAR_ABOVE, _CERTAINLY_ABOVE = 0.5, 2.0
+
+
+def solved(
+    profiles: Sequence[Profile | PairProfile], log_target: float, **asked: Any
+) -> EpsilonInterval:
+    """``solve_epsilon`` of profiles by laws or by cells."""
+    whole = all(isinstance(profile, Profile) for profile in profiles)
+    solve: Any = solve_epsilon if whole else solve_epsilon_of_cells
+    return solve(profiles, log_target, **asked)
 
 
 @dataclass(frozen=True)
@@ -59,7 +72,7 @@ class Side:
     key: str
     end: End
     theorem: Theorem
-    profiles: tuple[PairProfile, ...]
+    profiles: tuple[Profile | PairProfile, ...]
     witnesses: tuple[dict[str, Any], ...]
     assumptions: tuple[str, ...]
 
@@ -80,7 +93,7 @@ class Side:
             Relative width of delta that will be asked for at the end.
         """
         upper = self.end == "upper"
-        found = solve_epsilon(
+        found = solved(
             self.profiles, math.log(delta), cap=cap, rtol=rtol, need_all=upper, width=width
         )
         return Found(
@@ -158,7 +171,7 @@ class Side:
     def slope(self, epsilon: float, cap: float) -> float:
         """About -d log delta/d eps, below cap, of the highest profile; certifies nothing."""
         highest = max(self.profiles, key=lambda profile: profile.rough_log_delta(epsilon))
-        return slope(highest, epsilon, cap)
+        return slope_of(highest, epsilon, cap)
 
 
 def _relative(found: EpsilonInterval) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from shuffledp import theorems
+from shuffledp.bounds.variation_ratio import VariationRatio, ratio_of
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import LocalEpsilon, Switch
 from shuffledp.multimessage import MultiMessage
@@ -14,7 +15,6 @@ from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.bits import Bits
-from shuffledp.reductions import VariationRatio, ratio_of
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,13 @@ from typing import Any
 from shuffledp import theorems
 from shuffledp.analysis.of_pairs import Named, OfPairs
 from shuffledp.analysis.source import RatioFamily, Source, ratios
+from shuffledp.bounds.variation_ratio import (
+    VariationRatio,
+    published_pair,
+    published_reason,
+    repaired_pair,
+)
 from shuffledp.errors import NotCertified
-from shuffledp.reductions import VariationRatio, published_pair, published_reason, repaired_pair
 
 
 class _Published(OfPairs):

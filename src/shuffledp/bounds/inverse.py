@@ -32,11 +32,11 @@ _FAR = 0.25
 class Curve(Protocol):
     """log delta as a function of eps: certified brackets and an estimate."""
 
-    def log_delta(self, epsilon: float, *, width: float = ...) -> LogInterval:
+    def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
         """Bracket log delta(eps) to about a relative width of delta."""
         ...
 
-    def rough_log_delta(self, epsilon: float, *, above: float = ...) -> float:
+    def rough_log_delta(self, epsilon: float, *, above: float = -math.inf) -> float:
         """About log delta(eps)."""
         ...
 
@@ -181,7 +181,7 @@ class _Upper(_Solver):
             if gap <= 0.0 and (best is None or epsilon < best[0]):
                 best = epsilon, gap
             enough = min(self.allowed(epsilon), 2.0 * _WIDEST)
-            if best is not None and (abs(gap) <= enough or not math.isfinite(gap)):
+            if best is not None and (-best[1] <= enough or not math.isfinite(gap)):
                 break
             if not math.isfinite(gap):
                 epsilon = self.scale.epsilon(self.scale.of(epsilon) + 0.7)
@@ -240,8 +240,7 @@ class _Lower(_Solver):
             if gap >= 0.0 and epsilon > best:
                 best, value = epsilon, gap
             enough = min(self.allowed(epsilon), 2.0 * _WIDEST)
-            near = gap <= enough or epsilon >= self.nearest
-            if (best > 0.0 and near) or epsilon <= LEAST:
+            if (best > 0.0 and (value <= enough or best >= self.nearest)) or epsilon <= LEAST:
                 break
             if not math.isfinite(gap):
                 epsilon *= 0.7
@@ -253,7 +252,9 @@ class _Lower(_Solver):
         if best == 0.0:
             return EpsilonInterval(0.0, epsilon, self.which)
         apart = self.relative(value, best)
-        return EpsilonInterval(min(best, cap), min(best * math.exp(apart), cap), self.which)
+        return EpsilonInterval(
+            min(best, cap), min(best * math.exp(min(apart, 1.0)), cap), self.which
+        )
 
 
 # ------------------------------------------------------------------------------- other questions

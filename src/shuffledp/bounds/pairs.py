@@ -7,17 +7,15 @@ none), with G = (P - e^eps Q)/reference under the reference (docs/theory.md, sec
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import Any, NamedTuple, Protocol
 
-from shuffledp.arithmetic.balls import arb, ctx
+from shuffledp.arithmetic.balls import arb, ctx, precision_for
 from shuffledp.ball.gains import GainLaw, blanket_gains, dataset_gains
-from shuffledp.ball.laws import cut_law, finite_law
 from shuffledp.ball.outputs import Law, OutputClass
 
-__all__ = ["Atoms", "Gains", "LawPair", "Pair", "blanket_pair", "dataset_pair"]
+__all__ = ["Atoms", "Gains", "LawPair", "Pair"]
 
 # log of the probability beyond a first cut, of laws that are cut off; cuts are multiples of it, so
 # that one law serves many eps.
@@ -149,12 +147,24 @@ class LawPair:
         rows = [tuple(map(_numbers, (c.blanket, *c.probability, *(c.level or ())))) for c in law]
         return self.n, self.against, tuple(sorted(rows))
 
+    @property
+    def has_outside(self) -> bool:
+        """Whether there are outputs of the victim that the reference does not have."""
+        with ctx.workprec(precision_for(self.n)):
+            return any(
+                self._reference(c).is_zero() and any(not p.is_zero() for p in c.probability[:2])
+                for c in self.classes()
+                if not c.beyond
+            )
+
+    def _reference(self, c: OutputClass) -> arb:
+        return c.blanket if self.against == "blanket" else c.probability[2]
+
     def log_floor(self) -> float:
         """Of classes that neither Q nor the reference can give."""
         floor = arb(0)
         for c in self.classes():
-            reference = c.blanket if self.against == "blanket" else c.probability[2]
-            if not c.beyond and reference.is_zero() and c.probability[1].is_zero():
+            if not c.beyond and self._reference(c).is_zero() and c.probability[1].is_zero():
                 floor += c.probability[0]
         return math.nextafter(float(floor.log().lower()), -math.inf) if floor > 0 else -math.inf
 
@@ -198,46 +208,3 @@ def _merged(law: GainLaw) -> Atoms:
 def _numbers(x: arb) -> tuple[str, str]:
     """A ball, exactly."""
     return str(x.mid().man_exp()), str(x.rad().man_exp())
-
-
-# -------------------------------------------------------------------------- pairs of mechanisms
-
-
-def blanket_pair(table: Mapping[str, Any], x0: Any, x1: Any, *, n: int) -> LawPair:
-    """The privacy blanket: G = 0 on the left-over (docs/theory.md, Theorem 3.1).
-
-    Parameters
-    ----------
-    table : {"name": ..., **parameters}
-        The mechanism.
-    x0, x1 : inputs
-        The victim's two values.
-    n : int
-        Users.
-    """
-    return _of_mechanism(table, (x0, x1), n, "blanket")
-
-
-def dataset_pair(table: Mapping[str, Any], x0: Any, x1: Any, x2: Any, *, n: int) -> LawPair:
-    """Data sets whose other users all hold x2: exact (docs/theory.md, Theorem 3.6).
-
-    Parameters
-    ----------
-    table : {"name": ..., **parameters}
-        The mechanism.
-    x0, x1, x2 : inputs
-        The victim's two values and all others' value.
-    n : int
-        Users.
-    """
-    return _of_mechanism(table, (x0, x1, x2), n, "input")
-
-
-def _of_mechanism(table: Mapping[str, Any], inputs: Sequence[Any], n: int, against: str) -> LawPair:
-    law = partial(_mechanism_law, dict(table), tuple(inputs))
-    return LawPair((repr(sorted(table.items(), key=repr)), repr(inputs)), n, law, against)
-
-
-def _mechanism_law(table: Mapping[str, Any], inputs: Sequence[Any], log_cut: float) -> Law:
-    made = cut_law(table, inputs, log_cut=log_cut)
-    return finite_law(table, inputs) if made is None else made

@@ -9,7 +9,8 @@ from typing import Any
 
 from shuffledp import _check
 from shuffledp.bound import outward
-from shuffledp.divergence import LOOSE, PairProfile
+from shuffledp.bounds.mechanisms import message_pair
+from shuffledp.bounds.profile import LOOSE, Profile
 from shuffledp.errors import NotCertified
 from shuffledp.multimessage import MultiMessage
 from shuffledp.pair import UNIT_ROUNDOFF
@@ -106,8 +107,8 @@ def required_messages(protocol: MultiMessage, *, n: int, epsilon: float, delta: 
     check = _Target(epsilon, delta)
     protocol.with_blankets(2)  # refuses where their number is no parameter
 
-    def profiles(count: int) -> list[PairProfile]:
-        return [PairProfile(pair) for pair, _ in protocol.pairs_among(count)]
+    def profiles(count: int) -> list[Profile]:
+        return [Profile(message_pair(one)) for one in protocol.pairs_among(count)]
 
     high = 1
     while not check.meets(profiles(high))[0]:
@@ -161,8 +162,8 @@ def required_noise(
     def noise(k: int) -> float:
         return largest * math.exp(-step * k)
 
-    def profiles(k: int) -> list[PairProfile]:
-        return [PairProfile(pair) for pair, _ in protocol.with_noise(noise(k)).pairs(n)]
+    def profiles(k: int) -> list[Profile]:
+        return [Profile(message_pair(one)) for one in protocol.with_noise(noise(k)).pairs(n)]
 
     first = 1
     if not check.meets(profiles(first))[0]:
@@ -190,7 +191,7 @@ class _Target:
         self.log_delta = math.log(self.delta)
         self.slack = 4 * U * (1.0 + abs(self.log_delta))
 
-    def meets(self, profiles: list[PairProfile]) -> tuple[bool, float, float]:
+    def meets(self, profiles: list[Profile]) -> tuple[bool, float, float]:
         """Whether delta is certainly at most the target, and its bracket (logs)."""
         low, high = -math.inf, math.inf
         for width in _WIDTHS:
@@ -207,7 +208,7 @@ class _Target:
         what: str,
         good: int,
         bad: int | None,
-        profiles: Callable[[int], list[PairProfile]],
+        profiles: Callable[[int], list[Profile]],
         shown: Callable[[int], float] = float,
     ) -> Required:
         """What was found, evaluated once more."""

@@ -183,6 +183,11 @@ class PairProfile:
             self._cuts[step, level] = Hint().of(law, self.pair.n)
         return self._cuts[step, level]
 
+    def variance(self) -> float:
+        """About the variance of one gain at eps = 0 over n."""
+        gain = self.pair.a - self.pair.b
+        return float((self.pair.w * gain * gain).sum()) / self.pair.n
+
     def log_floor(self) -> float:
         """Lower bound of log delta(eps) at every eps: outputs that only P can give."""
         if self.pair.outside.size == 0:

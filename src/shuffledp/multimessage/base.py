@@ -14,19 +14,16 @@ from collections.abc import Mapping
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
-import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp.bound import Theorem
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Mechanism, mechanism_class, mechanism_from_dict, mechanism_names
-from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
 from shuffledp.randomness import RandomSource, SeededSource, SystemSource
 from shuffledp.statistics.estimates import Aggregate, FrequencyEstimate, MeanEstimate
 from shuffledp.theorems import MESSAGE_DATASET, MULTI_MESSAGE
 
-U = UNIT_ROUNDOFF
 UNIT = 1 << 64
 _MOST = _check.LARGEST_COUNT - 1
 
@@ -40,34 +37,27 @@ _SEEN = (
 )
 
 Messages = np.ndarray
-Floats = npt.NDArray[np.floating[Any]]
 
 
 class MessagePair(NamedTuple):
-    """A law of the two likelihood ratios under A_2, and what it stands for.
+    """One data message among blanket messages, and what it stands for.
 
     Attributes
     ----------
-    w, a, b : ndarray
-        Atoms: mass under A_2 and the ratios A_x0/A_2, A_x1/A_2.
-    leftover : float
-        Mass of A_2 where both ratios are 0.
+    table : dict
+        The protocol whose messages these are: its own, or one made for a lower end.
+    messages : int
+        Messages in the shuffle that are not known: the data message and the blanket messages.
+    swapped : bool
+        False for D(A_x0 || A_x1), True for the other direction.
     witness : dict
         The two inputs, and the others' for a lower end.
     """
 
-    w: Floats
-    a: Floats
-    b: Floats
-    leftover: float
+    table: dict[str, Any]
+    messages: int
+    swapped: bool
     witness: dict[str, Any]
-
-    def swap(self) -> MessagePair:
-        """The other direction."""
-        return MessagePair(self.w, self.b, self.a, self.leftover, {**self.witness, "swap": True})
-
-
-Named = tuple[ShuffledPair, dict[str, Any]]
 
 
 class MultiMessage(Mechanism):
@@ -110,12 +100,13 @@ class MultiMessage(Mechanism):
         """2^64 times the probability that each of them is sent."""
         return UNIT
 
-    @abstractmethod
-    def ratios(self) -> tuple[MessagePair, ...]:
-        """Laws of the ratios under A_2 for the inputs that dominate all others, each direction."""
+    @property
+    def exchangeable(self) -> bool:
+        """Whether the two directions of the divergence are one."""
+        return True
 
     @abstractmethod
-    def lower_pairs(self, n: int) -> list[Named]:
+    def lower_pairs(self, n: int) -> list[MessagePair]:
         """Pairs whose divergence is at most that of some neighbouring datasets of n users."""
 
     def blanket_total(self, n: int) -> int:
@@ -123,11 +114,11 @@ class MultiMessage(Mechanism):
         total = _check.count("n", n) * self.blankets_per_user
         return _check.count("blanket messages of n users", total, low=0, high=_MOST)
 
-    def pairs(self, n: int) -> list[Named]:
+    def pairs(self, n: int) -> list[MessagePair]:
         """Upper bounds for n users: with n = N + 1 messages."""
         return self.pairs_among(self.blanket_total(n))
 
-    def pairs_among(self, blankets: int) -> list[Named]:
+    def pairs_among(self, blankets: int) -> list[MessagePair]:
         """Upper bounds by the number of blanket messages that may be sent, of all users together.
 
         Each is sent with the protocol's rate g, independently: N ~ Bin(blankets, g). The bound is
@@ -136,22 +127,15 @@ class MultiMessage(Mechanism):
         """
         count = _check.count("blanket messages", blankets, low=0, high=_MOST)
         named = {"analysis": "multi-message", "blankets": count}
-        return [
-            (self._pair(ratio, count + 1, self.rate_word), {**named, **ratio.witness})
-            for ratio in self.ratios()
-        ]
+        return self._both_ways(self.to_dict(), count + 1, named)
 
-    def _pair(self, ratio: MessagePair, n: int, rate_word: int = UNIT) -> ShuffledPair:
-        share = rate_word / UNIT
-        left = (UNIT - rate_word) / UNIT + share * ratio.leftover
-        return ShuffledPair(
-            w=ratio.w * share,
-            a=ratio.a / share,
-            b=ratio.b / share,
-            n=n,
-            rel=16 * U,
-            leftover=(left, 16 * U * left),
-        ).merged()
+    def _both_ways(
+        self, table: dict[str, Any], messages: int, words: dict[str, Any]
+    ) -> list[MessagePair]:
+        """Both directions, or one where they are the same."""
+        forward = MessagePair(table, messages, swapped=False, witness={**words, "x0": 0, "x1": 1})
+        backward = forward._replace(swapped=True, witness={**forward.witness, "swap": True})
+        return [forward] if self.exchangeable else [forward, backward]
 
     def theorem(self) -> Theorem:
         """What certifies the upper end."""

@@ -11,8 +11,8 @@ from numpy.typing import ArrayLike
 from shuffledp import _check
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Domain, Whole
-from shuffledp.multimessage.base import MessagePair, Messages, Named
-from shuffledp.multimessage.dump import UniformBlankets, point_ratios
+from shuffledp.multimessage.base import MessagePair, Messages
+from shuffledp.multimessage.dump import UniformBlankets
 from shuffledp.randomizers.values import smallest_type, whole_values
 from shuffledp.randomness import RandomSource
 from shuffledp.statistics.counts import Counts, Step
@@ -69,15 +69,11 @@ class BallsIntoBins(UniformBlankets):
         """floor(d/s)."""
         return self.d // self.s
 
-    def ratios(self) -> tuple[MessagePair, ...]:
-        """(d/s, 0) and (0, d/s) with mass s/d each."""
-        return (point_ratios(self.s, self.d),)
-
-    def lower_pairs(self, n: int) -> list[Named]:
+    def lower_pairs(self, n: int) -> list[MessagePair]:
         """The same: the other users' balls add known numbers to the sets."""
         return [
-            (pair, {**words, "analysis": "dataset", "others": "any"})
-            for pair, words in self.pairs(n)
+            pair._replace(witness={**pair.witness, "analysis": "dataset", "others": "any"})
+            for pair in self.pairs(n)
         ]
 
     def _checked(self, values: ArrayLike) -> np.ndarray:

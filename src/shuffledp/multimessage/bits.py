@@ -16,7 +16,6 @@ from shuffledp.multimessage.base import (
     MessagePair,
     Messages,
     MultiMessage,
-    Named,
     counted,
     digits,
     probability_word,
@@ -37,23 +36,16 @@ class _Bits(MultiMessage):
         """2^64 p."""
         return UNIT // 2
 
-    def ratios(self) -> tuple[MessagePair, ...]:
-        """A_0 and A_1 are points; under Bern(p) the ratios are (1/(1-p), 0) and (0, 1/p)."""
-        one, zero = self._word / UNIT, (UNIT - self._word) / UNIT
-        pair = MessagePair(
-            w=np.array([zero, one]),
-            a=np.array([1.0 / zero, 0.0]),
-            b=np.array([0.0, 1.0 / one]),
-            leftover=0.0,
-            witness={"x0": 0, "x1": 1},
-        )
-        return (pair,) if self._word == UNIT // 2 else (pair, pair.swap())
+    @property
+    def exchangeable(self) -> bool:
+        """Where the blanket bits are fair."""
+        return self._word == UNIT // 2
 
-    def lower_pairs(self, n: int) -> list[Named]:
+    def lower_pairs(self, n: int) -> list[MessagePair]:
         """The same: the other users' bits are known and can be subtracted from the sum."""
         return [
-            (pair, {**words, "analysis": "dataset", "others": "any"})
-            for pair, words in self.pairs(n)
+            pair._replace(witness={**pair.witness, "analysis": "dataset", "others": "any"})
+            for pair in self.pairs(n)
         ]
 
     def _checked(self, values: ArrayLike) -> np.ndarray:

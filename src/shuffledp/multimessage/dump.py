@@ -19,7 +19,6 @@ from shuffledp.multimessage.base import (
     MessagePair,
     Messages,
     MultiMessage,
-    Named,
     counted,
     digits,
     probability_word,
@@ -166,15 +165,11 @@ class PureDUMP(_Dump):
     def _flip(self) -> tuple[float, float, float]:
         return 0.0, 1.0, 0.0
 
-    def ratios(self) -> tuple[MessagePair, ...]:
-        """(d, 0) and (0, d) with mass 1/d each."""
-        return (point_ratios(1, self.d),)
-
-    def lower_pairs(self, n: int) -> list[Named]:
+    def lower_pairs(self, n: int) -> list[MessagePair]:
         """The same: the other users' values are known."""
         return [
-            (pair, {**words, "analysis": "dataset", "others": "any"})
-            for pair, words in self.pairs(n)
+            pair._replace(witness={**pair.witness, "analysis": "dataset", "others": "any"})
+            for pair in self.pairs(n)
         ]
 
     def _data(self, values: np.ndarray, source: RandomSource) -> Messages:
@@ -240,27 +235,11 @@ class MixDUMP(_Dump):
         word = self.__dict__["_f_word"]
         return word / UNIT, (UNIT - word) / UNIT, word / (UNIT * (self.d - 1))
 
-    def ratios(self) -> tuple[MessagePair, ...]:
-        """Three atoms; exchangeable."""
-        _, keep, other = self._flip
-        d = self.d
-        high, low = d * keep, d * other
-        kept = 3 if d > 2 else 2
-        return (
-            MessagePair(
-                w=np.array([1.0 / d, 1.0 / d, (d - 2) / d])[:kept],
-                a=np.array([high, low, low])[:kept],
-                b=np.array([low, high, low])[:kept],
-                leftover=0.0,
-                witness={"x0": 0, "x1": 1},
-            ),
-        )
-
-    def lower_pairs(self, n: int) -> list[Named]:
+    def lower_pairs(self, n: int) -> list[MessagePair]:
         """The others' values uniform (joint convexity), all dummies sent: N + n - 1 uniform."""
         total = self.blanket_total(n) + n
         words = {"analysis": "dataset", "others": "uniform"}
-        return [(self._pair(ratio, total), {**words, **ratio.witness}) for ratio in self.ratios()]
+        return self._both_ways({**self.to_dict(), "rate": 1.0}, total, words)
 
     def _data(self, values: np.ndarray, source: RandomSource) -> Messages:
         sent = values.astype(smallest_type(self.d))
@@ -280,15 +259,3 @@ class MixDUMP(_Dump):
     def with_blankets(self, count: int) -> MixDUMP:
         """Another number of dummies."""
         return replace(self, blankets=count)
-
-
-def point_ratios(special: int, places: int) -> MessagePair:
-    """Uniform on ``special`` of the places or on as many others, under the uniform law."""
-    mass, ratio = special / places, places / special
-    return MessagePair(
-        w=np.array([mass, mass]),
-        a=np.array([ratio, 0.0]),
-        b=np.array([0.0, ratio]),
-        leftover=(places - 2 * special) / places,
-        witness={"x0": 0, "x1": 1},
-    )

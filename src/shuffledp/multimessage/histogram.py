@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.ball.protocols import ONE_BIT
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Domain, Whole
 from shuffledp.multimessage.base import (
@@ -17,7 +18,6 @@ from shuffledp.multimessage.base import (
     MessagePair,
     Messages,
     MultiMessage,
-    Named,
     counted,
     digits,
     probability_word,
@@ -87,36 +87,18 @@ class CheuZhilyaev(MultiMessage):
         """As given."""
         return self.blankets
 
-    def ratios(self) -> tuple[MessagePair, ...]:
-        """Four values of the two bits; exchangeable."""
-        f, keep, _ = self._flip
-        r = keep / f
-        return (
-            MessagePair(
-                w=np.array([keep * keep, f * keep, f * keep, f * f]),
-                a=np.array([1.0 / r, r, 1.0 / r, r]),
-                b=np.array([1.0 / r, 1.0 / r, r, r]),
-                leftover=0.0,
-                witness={"x0": 0, "x1": 1},
-            ),
-        )
-
-    def lower_pairs(self, n: int) -> list[Named]:
+    def lower_pairs(self, n: int) -> list[MessagePair]:
         """Two bits of every message published, the others at a third value; or, for d = 2, one."""
         total = self.blanket_total(n) + n
         if self.d > 2:
             words = {"analysis": "dataset", "x2": 2, "published": "the bits of x0 and x1"}
-            return [(self._pair(x, total), {**words, **x.witness}) for x in self.ratios()]
-        f, keep, _ = self._flip
-        pair = MessagePair(
-            w=np.array([keep, f]),
-            a=np.ones(2),
-            b=np.array([f / keep, keep / f]),
-            leftover=0.0,
-            witness={"x0": 0, "x1": 1},
-        )
-        words = {"analysis": "dataset", "x2": 0, "published": "the bit of x1"}
-        return [(self._pair(x, total), {**words, **x.witness}) for x in (pair, pair.swap())]
+            return self._both_ways(self.to_dict(), total, words)
+        one_bit = {**self.to_dict(), "name": ONE_BIT}
+        words = {"analysis": "dataset", "x2": 0, "published": "the bit of x1", "x0": 0, "x1": 1}
+        return [
+            MessagePair(one_bit, total, swapped=False, witness=words),
+            MessagePair(one_bit, total, swapped=True, witness={**words, "swap": True}),
+        ]
 
     def _checked(self, values: ArrayLike) -> np.ndarray:
         return whole_values(values, self.d)

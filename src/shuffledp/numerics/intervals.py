@@ -3,25 +3,11 @@
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF
-
-
-class LogInterval(NamedTuple):
-    """log of a lower and an upper end of a number >= 0; -inf stands for 0."""
-
-    low: float
-    high: float
-
-    @property
-    def width(self) -> float:
-        """high - low, 0 for a point, inf where the lower end is 0 and the upper is not."""
-        if self.high == self.low:
-            return 0.0
-        return self.high - self.low
 
 
 def common(x: LogInterval, y: LogInterval) -> LogInterval:

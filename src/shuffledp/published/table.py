@@ -10,10 +10,14 @@ import numpy as np
 
 from shuffledp.analysis import analyses
 from shuffledp.analysis.datasets import both_ways, pairs_of
+from shuffledp.analysis.of_pairs import Pair, profile_of
+from shuffledp.analysis.side import solved
 from shuffledp.analysis.source import Family, RatioFamily, Source, one_randomizer, pure_eps0, ratios
 from shuffledp.analysis.variation_ratio import published_pairs
 from shuffledp.bound import Theorem
-from shuffledp.divergence import LARGEST_EPSILON, PairProfile, solve_epsilon
+from shuffledp.bounds.mechanisms import merged_dataset_pair
+from shuffledp.bounds.profile import LARGEST_EPSILON
+from shuffledp.bounds.variation_ratio import published_reason
 from shuffledp.errors import NotCertified
 from shuffledp.multimessage import MultiMessage
 from shuffledp.pair import ShuffledPair
@@ -28,7 +32,7 @@ from shuffledp.published.estimate import (
     of_log_delta,
 )
 from shuffledp.randomizers import KRR, BinaryRR, JointLaw, Laplace, Randomizer
-from shuffledp.reductions import blanket_pair, merged_dataset_pair, published_reason
+from shuffledp.reductions import blanket_pair
 
 # Of a key, a source, n and a number of cells.
 _Make = Callable[[str, Source, int, int], Curve]
@@ -178,12 +182,12 @@ def _moments(key: str, source: Source, eps0: float) -> Callable[[float], forms.M
 # ----------------------------------------------------------------------- pairs, by the library
 
 
-def _of_pairs(pairs: Sequence[ShuffledPair], cap: float, warning: str, *, lower: bool) -> Curve:
+def _of_pairs(pairs: Sequence[Pair], cap: float, warning: str, *, lower: bool) -> Curve:
     """The largest of the curves of some pairs."""
-    profiles = [PairProfile(pair) for pair in pairs]
+    profiles = [profile_of(pair) for pair in pairs]
 
     def epsilon_at(delta: float) -> float:
-        found = solve_epsilon(profiles, math.log(delta), cap=cap, rtol=1e-6, need_all=not lower)
+        found = solved(profiles, math.log(delta), cap=cap, rtol=1e-6, need_all=not lower)
         return found.low if lower else found.high
 
     def log_delta_at(epsilon: float) -> float:
@@ -229,7 +233,8 @@ def _one_dataset(key: str, source: Source, n: int, cells: int) -> Curve:
 
 def _merged_dataset(key: str, source: Source, n: int, cells: int) -> Curve:
     randomizer = one_randomizer(source, key, lacks="dataset of its own")
-    found = [merged_dataset_pair(randomizer, *t, n=n, cells=cells) for t in randomizer.datasets()]
+    del cells
+    found = [merged_dataset_pair(randomizer, *triple, n=n) for triple in randomizer.datasets()]
     pairs = [pair for one in found for pair, _ in both_ways(one, {})]
     return _of_pairs(pairs, source.eps0, NOT_CERTIFIED, lower=True)
 
