@@ -110,3 +110,14 @@ def test_what_is_exactly_zero():
     assert near.mass_at_zero().is_zero()
     guessed = Draws([ball(Fraction(1))], [arb(0)], 4, lambda _, t: t)
     assert guessed.mass_at_zero().is_zero()
+
+
+def test_two_points_meet_the_windows_bound():
+    """|phi(t)| = |cos(t d)| of two equal masses at -d and d: the bound of one window is sharp."""
+    draws = Draws([ball(Fraction(1, 2))] * 2, [arb(-3), arb(3)], 2)
+    tilted = draws.tilted(arb(2) ** -60)
+    for t in (0.1, 0.3, 0.5):
+        bound = tilted.bound_between(arb(t), arb(t))
+        truth = arb(3 * t).cos() ** 2
+        assert not bound < truth * (1 - arb(2) ** -40)
+        assert bound < truth * (1 + arb(2) ** -20)
