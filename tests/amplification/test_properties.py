@@ -84,7 +84,7 @@ def test_round_trip_of_epsilon_and_delta(randomizer, n, delta):
     assert accountant.delta(epsilon=found.upper).upper <= delta
     if found.lower > 0.0:
         # The bracket of delta is ten times as wide as that of eps.
-            assert accountant.delta(epsilon=found.lower).lower >= delta * (1.0 - 1e-3)
+        assert accountant.delta(epsilon=found.lower).lower >= delta * (1.0 - 1e-3)
 
 
 @pytest.mark.long
