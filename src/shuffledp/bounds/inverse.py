@@ -23,6 +23,8 @@ _AIM = 0.4
 _TRIES = 8
 # A slope is learned from certified values this many widths apart.
 _SURE = 3.0
+# A bracket this many times as wide as asked is as narrow as bounded work makes it.
+_WIDER = 10.0
 # The width that settles whether the target is met at eps = 0, where a loose one leaves it open.
 _AT_ZERO = 1e-7
 # Of profiles that are certainly smaller a bracket as wide as this share of the distance will do.
@@ -112,18 +114,21 @@ class _Solver:
         self.nearest = limit * (1.0 - _AIM * rtol)
         # Of log delta on the scale; and the curve that decides.
         self.slope, self.which = -12.0, 0
+        # The width of brackets that bounded work could not make as narrow as asked.
+        self.reached = 0.0
 
-    def proposed(self) -> float:
+    def proposed(self, among: Sequence[int]) -> float:
         """Where the largest curve's estimate meets the target; its slope and index are kept.
 
         The first curve is solved; others only where their estimate is larger at that eps.
         """
         epsilon = LEAST
-        for i, curve in enumerate(self.curves):
-            if i and not curve.rough_log_delta(epsilon) > self.target:
+        for i in among:
+            curve = self.curves[i]
+            if i != among[0] and not curve.rough_log_delta(epsilon) > self.target:
                 continue
             start = first_epsilon(curve.variance(), 1, self.target, self.limit)
-            start = start if i == 0 else epsilon
+            start = start if i == among[0] else epsilon
             found = root(
                 curve.rough_log_delta,
                 self.target,
@@ -132,13 +137,15 @@ class _Solver:
                 tolerance=1e-8,
                 slope=self.slope,
             )
-            if i == 0 or found.epsilon > epsilon:
+            if i == among[0] or found.epsilon > epsilon:
                 (epsilon, self.slope), self.which = found, i
         return epsilon
 
     def allowed(self, epsilon: float) -> float:
         """Of log delta, so that eps is known to rtol."""
-        return self.rtol * max(abs(self.slope) * self.scale.stretch(epsilon), 1e-6)
+        return max(
+            self.rtol * max(abs(self.slope) * self.scale.stretch(epsilon), 1e-6), self.reached
+        )
 
     def asked(self, epsilon: float) -> float:
         """The relative width of delta to be asked for."""
@@ -146,6 +153,13 @@ class _Solver:
         if self.width is not None and _SHARE * allowed <= self.width <= allowed:
             return self.width
         return min(max(_SHARE * allowed, _NARROWEST), _WIDEST)
+
+    def bracket(self, curve: Curve, epsilon: float, width: float) -> LogInterval:
+        """The curve's bracket; remembers where it is far wider than asked."""
+        found = curve.log_delta(epsilon, width=width)
+        if _WIDER * width < found.width < math.inf:
+            self.reached = max(self.reached, found.width)
+        return found
 
     def moved(self, epsilon: float, gap: float, sign: float) -> float:
         """Where the gap to the target would be closed, and a little farther on the safe side."""
@@ -172,7 +186,7 @@ class _Upper(_Solver):
             return EpsilonInterval(LARGEST_EPSILON, math.inf, 0)
         if self._met_at_zero():
             return EpsilonInterval(0.0, 0.0, self.which)
-        epsilon, best, before = self.proposed(), None, None
+        epsilon, best, before = self.proposed(range(len(self.curves))), None, None
         if epsilon >= self.nearest:
             return EpsilonInterval(epsilon, cap, self.which)
         epsilon = self.moved(epsilon, 0.0, 1.0)
@@ -180,7 +194,7 @@ class _Upper(_Solver):
             gap = self._misses(epsilon, self.asked(epsilon))
             if gap <= 0.0 and (best is None or epsilon < best[0]):
                 best = epsilon, gap
-            enough = min(self.allowed(epsilon), 2.0 * _WIDEST)
+            enough = min(self.allowed(epsilon), max(2.0 * _WIDEST, self.reached))
             if best is not None and (-best[1] <= enough or not math.isfinite(gap)):
                 break
             if not math.isfinite(gap):
@@ -213,9 +227,9 @@ class _Upper(_Solver):
         for value, i in sorted(rough, reverse=True):
             room = _FAR * (self.target - value)
             asked = max(width, min(room, 0.5)) if math.isfinite(room) else LOOSE
-            high = self.curves[i].log_delta(epsilon, width=asked).high
+            high = self.bracket(self.curves[i], epsilon, asked).high
             if high > self.target - self.slack and asked > width:
-                high = self.curves[i].log_delta(epsilon, width=width).high
+                high = self.bracket(self.curves[i], epsilon, width).high
             if high > worst:
                 worst, self.which = high, i
             if worst > self.target - self.slack:
@@ -225,21 +239,30 @@ class _Upper(_Solver):
 
 class _Lower(_Solver):
     def solve(self, cap: float) -> EpsilonInterval:
-        """The largest eps found at which one curve is certified to be above the target."""
-        rough = [curve.rough_log_delta(0.0) for curve in self.curves]
-        if max(rough) < self.target - LOOSE:
-            return EpsilonInterval(0.0, 0.0, 0)
-        epsilon = self.proposed()
+        """The largest eps found at which one curve is certified to be above the target.
+
+        Where the curve that seems the largest certifies nothing, the others are tried.
+        """
+        left = list(range(len(self.curves)))
+        found = EpsilonInterval(0.0, 0.0, 0)
+        while left and found.low == 0.0:
+            if max(self.curves[i].rough_log_delta(0.0) for i in left) < self.target - LOOSE:
+                break
+            found = self._of_one(self.proposed(left), cap)
+            left.remove(self.which)
+        return found
+
+    def _of_one(self, epsilon: float, cap: float) -> EpsilonInterval:
+        """The end by the curve that was proposed."""
         curve = self.curves[self.which]
         epsilon = min(self.moved(epsilon, 0.0, -1.0), self.nearest)
-        best, before = 0.0, None
-        value = math.inf
+        best, value, before = 0.0, math.inf, None
         for _ in range(_TRIES):
-            width = self.asked(epsilon)
-            gap = curve.log_delta(epsilon, width=width).low - self.target - self.slack
+            found = self.bracket(curve, epsilon, self.asked(epsilon))
+            gap = found.low - self.target - self.slack
             if gap >= 0.0 and epsilon > best:
                 best, value = epsilon, gap
-            enough = min(self.allowed(epsilon), 2.0 * _WIDEST)
+            enough = min(self.allowed(epsilon), max(2.0 * _WIDEST, self.reached))
             if (best > 0.0 and (value <= enough or best >= self.nearest)) or epsilon <= LEAST:
                 break
             if not math.isfinite(gap):
@@ -251,10 +274,8 @@ class _Lower(_Solver):
             epsilon = min(self.moved(epsilon, gap, -1.0), self.nearest)
         if best == 0.0:
             return EpsilonInterval(0.0, epsilon, self.which)
-        apart = self.relative(value, best)
-        return EpsilonInterval(
-            min(best, cap), min(best * math.exp(min(apart, 1.0)), cap), self.which
-        )
+        above = best * math.exp(min(self.relative(value, best), 1.0))
+        return EpsilonInterval(min(best, cap), min(above, cap), self.which)
 
 
 # ------------------------------------------------------------------------------- other questions

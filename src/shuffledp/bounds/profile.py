@@ -31,6 +31,8 @@ _DIRECT = 200_000.0
 _MISSED, _TRIES = 3.0, 3
 # Where an integral is too long it is asked for again this much wider.
 _COARSER = 30.0
+# Where n E G and n E G_+ are this near, relatively, an estimate is either of them.
+_SAME = 1e-9
 # Layers that weigh less than this against the width asked for are bounded by Chernoff's method.
 _NEGLIGIBLE = 1e-2
 
@@ -61,9 +63,14 @@ class _Sorted(NamedTuple):
         if n == 1:
             value = float(self.masses @ np.maximum(self.gains, 0.0))
             return (math.log(value) if value > 0.0 else -math.inf), [self.gains.size]
+        mean = float(self.masses @ self.gains)
+        most = float(self.masses @ np.maximum(self.gains, 0.0))
+        if mean > (1.0 - _SAME) * most:
+            return math.log(n * mean), [self.gains.size]
         if _vectors(n, self.gains.size) <= _FEW_COUNTS:
             return layers.by_counts(self.masses, self.gains, n), [self.gains.size]
-        return layers.log_expectation(self.masses, self.gains, n, self.surplus)
+        value, cuts = layers.log_expectation(self.masses, self.gains, n, self.surplus)
+        return min(value, math.log(n * most)), cuts
 
     def is_direct(self, n: int) -> bool:
         """Whether a sum over counts is taken."""
@@ -141,7 +148,8 @@ class Profile:
 
     def _estimate(self, epsilon: float) -> float:
         made = self.pair.gains(arb(epsilon), _DEEP)
-        value, _ = _Sorted.of(made.above).log_expectation(self.pair.n)
+        law = _Sorted.of(_far_lows_raised(made.above, self.pair.n))
+        value, _ = law.log_expectation(self.pair.n)
         seen = float(made.seen.upper())
         value -= math.log(self.pair.n)
         return float(np.logaddexp(value, math.log(seen))) if seen > 0.0 else value
@@ -184,14 +192,15 @@ class Profile:
 
     def _expectation(self, atoms: Atoms, log_error: float) -> tuple[arb, arb]:
         """Ends of E (sum)_+ of one law; never outside of n E G <= E (sum)_+ <= n E G_+."""
-        n, law = self.pair.n, _Sorted.of(atoms)
-        both = list(zip(atoms.masses, atoms.gains, strict=True))
+        n = self.pair.n
+        atoms = _far_lows_raised(atoms, n)
+        law, both = _Sorted.of(atoms), list(zip(atoms.masses, atoms.gains, strict=True))
         mean = n * total(m * x for m, x in both)
         cap = n * total(m * x.nonnegative_part() for m, x in both)
         if not cap > 0 or n == 1:
             return (cap if n == 1 else mean.max(arb(0))).lower(), cap.upper()
-        if all(x >= 0 for x in atoms.gains):
-            return mean.lower(), mean.upper()
+        if cap - mean <= arb(log_error).exp():
+            return mean.lower(), cap.upper()
         if law.is_direct(n):
             draws = Draws(*atoms, n)
             low, high = two_atoms(draws) if len(atoms.gains) == 2 else by_counts([draws])
@@ -202,6 +211,18 @@ class Profile:
 
 # log of what may be cut off where only an estimate is made, or nothing is known of delta.
 _DEEP, _DEEPEST = -80.0, -250.0
+
+
+def _far_lows_raised(law: Atoms, n: int) -> Atoms:
+    """Gains certainly below -n max G are raised to about that (docs/theory.md, Lemma 6.21).
+
+    With one such draw the sum is at most 0 before and after, so E (sum)_+ stays what it is.
+    """
+    top = max((x.upper() for x in law.gains), key=float, default=arb(0))
+    floor = (-n * top.max(arb(0))).lower()
+    if not any(x < 2 * floor for x in law.gains):
+        return law
+    return Atoms(law.masses, [max(x, floor) for x in law.gains])
 
 
 def _by_layers(law: _Sorted, n: int, log_error: float) -> tuple[arb, arb]:

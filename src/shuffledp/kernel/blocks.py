@@ -23,8 +23,8 @@ _WIDEST = 0.7
 # Where windows of gains leave more blocks than this to be summed, midpoints are asked instead:
 # around the saddle one to three blocks have to be summed.
 _CENTRE = 4
-# Blocks of one integral, in all: about ten seconds of work.
-_MOST_BLOCKS = 200_000
+# Blocks of one integral, in all: one or two seconds of work for a few atoms.
+_MOST_BLOCKS = 25_000
 
 
 class Nodes:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from shuffledp.errors import NotCertified
 from shuffledp.kernel import Contour
 
 __all__ = ["Estimate", "Part", "Sum"]
@@ -153,8 +154,8 @@ class Sum:
             log = sum(part.log_moment(s) for part in self.parts) - s * self.shift - scale
             with np.errstate(over="ignore", invalid="ignore"):
                 terms = np.exp(log + 0.5 * h * h * kappa) * (1.0 / kappa - 0.5 * h * h)
-            terms[0] *= 1.0 if place else 0.5
-            found += float(terms.real.sum())
+                terms[0] *= 1.0 if place else 0.5
+                found += float(terms.real.sum())
             place += _CHUNK
             if not np.abs(terms[-16:]).sum() > 1e-10 * abs(found):
                 break
@@ -179,7 +180,9 @@ class Sum:
         sides = [self._side(alpha, ratios, log_error - 3.0) for ratios in (_BELOW, _ABOVE)]
         period = max(needed for needed, _ in sides)
         below, above = (tilt for _, tilt in sides)
-        tolerance = math.exp(max(log_error - 2.5 - scale, -700.0))
+        tolerance = math.exp(min(max(log_error - 2.5 - scale, -700.0), 700.0))
+        if not math.isfinite(h * period * tolerance):
+            raise NotCertified("no contour: floats do not hold the transform of this law")
         return Contour(alpha, h, period, tolerance, below, above)
 
     @property
