@@ -186,6 +186,7 @@ class _Upper(_Solver):
             return EpsilonInterval(LARGEST_EPSILON, math.inf, 0)
         if self._met_at_zero():
             return EpsilonInterval(0.0, 0.0, self.which)
+        self.reached = 0.0
         epsilon, best, before = self.proposed(range(len(self.curves))), None, None
         if epsilon >= self.nearest:
             return EpsilonInterval(epsilon, cap, self.which)
