@@ -76,4 +76,4 @@ def unreadable(error: Exception) -> str:
 
 
 _LONGEST_SHOWN = 80
-_PACKAGE_OF = {"flint": "python-flint", "dp_accounting": "dp-accounting"}
+_PACKAGE_OF = {"dp_accounting": "dp-accounting"}

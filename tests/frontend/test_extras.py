@@ -12,8 +12,8 @@ from shuffledp.deployment.files import tomllib
 
 ROOT = Path(__file__).resolve().parents[2]
 EXTRAS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-MODULES = {"python-flint": "flint", "tomli-w": "tomli_w"}
-ALL = {"matplotlib", "pydantic", "flint", "pyarrow", "duckdb"}
+MODULES = {"tomli-w": "tomli_w"}
+ALL = {"matplotlib", "pydantic", "pyarrow", "duckdb"}
 ALONE = """
 import sys
 for name in {blocked!r}:

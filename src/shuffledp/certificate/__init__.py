@@ -1,6 +1,6 @@
 """Certificates: what was claimed of a deployment and why, as JSON that can be checked.
 
-``shuffledp.certificate.verifier`` checks one; it is apart because it needs python-flint.
+``shuffledp.certificate.verifier`` checks one; it is apart because it issues nothing.
 """
 
 from __future__ import annotations

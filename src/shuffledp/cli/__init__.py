@@ -1,7 +1,7 @@
 """The command line: ``shuffledp epsilon | delta | curve | account | verify | ...``.
 
 It formats what a Bound says and knows no numerics. Each command is imported when it is called;
-extras (matplotlib, pydantic, python-flint) are imported by the commands that need them, when they
+extras (matplotlib, pydantic) are imported by the commands that need them, when they
 run.
 """
 

@@ -15,7 +15,7 @@ _ACCOUNT = ("pydantic", "matplotlib", *_TOML, "tomli_w")
 NEEDED: dict[str, tuple[str, ...]] = {
     "plot": ("matplotlib",),
     "account": _ACCOUNT,
-    "verify": ("pydantic", *_TOML, "flint"),
+    "verify": ("pydantic", *_TOML),
     "run": (*_ACCOUNT, "pyarrow", "duckdb"),
 }
 
@@ -61,7 +61,7 @@ def load_certificate() -> ModuleType:
 
 
 def load_verifier() -> ModuleType:
-    """``shuffledp.certificate.verifier`` (pydantic, python-flint)."""
+    """``shuffledp.certificate.verifier`` (pydantic)."""
     return _load("shuffledp.certificate.verifier", "verify", "verify")
 
 
