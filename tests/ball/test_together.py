@@ -9,9 +9,8 @@ from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.ball.along import StealingAlong
 from shuffledp.ball.laws import finite_law
 from shuffledp.ball.spans import COARSE, cells_at, cells_of, end_points, noise_on, spans_of
-from shuffledp.ball.stealing import log_bound
+from shuffledp.ball.stealing import Measures, log_bound
 from shuffledp.ball.together import _grid, _moved, log_bound_together
-from shuffledp.ball.triples import _of_law, log_delta_stealing
 from shuffledp.errors import NotCertified, ParameterError
 from stealing.exact import grown, worst
 
@@ -52,6 +51,20 @@ def test_on_the_grid_every_convex_function_has_a_larger_mean():
                     assert not over(moved, place) < over(atoms, place)
 
 
+def measures_of_law(law, grow, split):
+    """Rows x0, x1 and the types; of each output a share of the blanket, and s."""
+    reservoir, unhidden = [], arb(0)
+    labelled = [[] for _ in law[0].probability[2:]]
+    for one, (share, join) in zip(law, split, strict=False):
+        p0, p1, *rows = one.probability
+        beta, g = share * one.blanket, p0 - grow * p1
+        reservoir.append((beta, join * g / beta))
+        unhidden += (1 - join) * g.max(arb(0))
+        for found, row in zip(labelled, rows, strict=True):
+            found.append((row - beta, (1 - join) * g / (row - beta)))
+    return Measures(reservoir, labelled, unhidden, arb(0), [arb(0)] * len(labelled))
+
+
 @pytest.mark.many(1)
 def test_all_datasets_of_random_channels():
     rng = random.Random(11)
@@ -65,12 +78,11 @@ def test_all_datasets_of_random_channels():
                 rows.append([*row, total - sum(row)])
         n, epsilon = rng.randint(2, 4), rng.uniform(0.0, 0.8)
         mechanism = {"name": "channel", "matrix": [[p / total for p in row] for row in rows]}
-        shares = {key: rng.uniform(0.1, 0.9) for key in ("gain", "loss", "silent")}
-        free = {**shares, "weights": [rng.random() for _ in range(inputs)]}
+        split = [(rng.uniform(0.1, 0.9), rng.random()) for _ in range(outputs)]
         contour = {"alpha": rng.uniform(0.5, 3.0), "smoothing": 0.1}
         with ctx.workprec(128):
             law = finite_law(mechanism, (0, 1, *range(inputs)))
-            measures = _of_law(law, arb(epsilon), free, stand_ins=False)
+            measures = measures_of_law(law, arb(epsilon).exp(), split)
             found = log_bound_together(measures, contour, n, enough=-math.inf)
             other = log_bound([measures], [contour], n)
         truth = worst(rows, total, 0, 1, n, grown(epsilon))
@@ -90,19 +102,6 @@ def test_eps_of_one_cover_is_that_of_a_cover_for_each():
             for one, two in zip(at.atoms, of.atoms, strict=True):
                 assert one[0].overlaps(two[0])
                 assert one[1].overlaps(two[1])
-
-
-def test_finite_mechanisms_are_as_at_one_eps():
-    mechanism = {"name": "binary-rr", "eps0": 1.0}
-    free = {"alpha": 1.0, "smoothing": 0.1, "gain": 0.2, "loss": 0.2, "silent": 0.2}
-    numbers = [{**free, "weights": [0.5, 0.5]}]
-    exact = log_delta_stealing(mechanism, numbers, n=50, epsilon=0.3)
-    along = StealingAlong(mechanism, scale=0.1, log_least=-10.0)
-    for claimed, wanted in ((-math.inf, exact), (exact - 0.1, exact)):
-        found = along.log_delta(numbers, n=50, epsilon=0.3, log_claimed=claimed)
-        assert found == pytest.approx(wanted, abs=1e-6)
-    above = exact + 0.5
-    assert exact - 1e-6 <= along.log_delta(numbers, n=50, epsilon=0.3, log_claimed=above) <= above
 
 
 def test_bad_numbers_are_refused():

@@ -6,8 +6,9 @@ import json
 import re
 from typing import get_args
 
-from shuffledp.ball import alone, along, api, triples
+from shuffledp.ball import alone, api
 from shuffledp.ball import rounds as balls
+from shuffledp.bounds import stealing_claims
 from shuffledp.certificate import checksum, composed, decide, verifier
 from shuffledp.certificate.model import Witness
 from shuffledp.errors import ParameterError
@@ -146,8 +147,7 @@ def remember(patch):
     log_delta = kept(api.log_delta)
     for module in (decide, composed):
         patch.setattr(module, "log_delta", log_delta)
-    for module in (decide, along):
-        patch.setattr(module, "log_delta_stealing", kept(triples.log_delta_stealing))
+    patch.setattr(decide, "log_delta_stealing", kept(stealing_claims.log_delta_stealing))
     patch.setattr(decide, "log_delta_alone", kept(alone.log_delta_alone))
     for name in ("law_above", "law_below"):
         patch.setattr(composed, name, kept(getattr(balls, name)))

@@ -8,7 +8,7 @@ import pytest
 
 from frontend.edits import caught, outcome, resigned
 from frontend.test_verify_all import TABLES
-from shuffledp.ball.triples import log_delta_stealing
+from shuffledp.bounds.stealing_claims import log_delta_stealing
 from shuffledp.certificate import issue, to_dict
 from shuffledp.certificate.verifier import verify
 from shuffledp.deployment import account, load
@@ -77,7 +77,8 @@ def test_each_free_number_edited(tmp_path, name):
                 new = copy.deepcopy(content)
                 numbers = upper(new)["witness"]["free"]
                 is_list = isinstance(value, list)
-                numbers[i][key] = [factor * w + 0.1 for w in value] if is_list else factor * value
+                edited = [min(factor * w + 0.1, 1.0) for w in value] if is_list else factor * value
+                numbers[i][key] = edited
                 found = outcome(resigned(new), tmp_path / "c.json")
                 holds = log_delta_stealing(
                     mechanism, numbers, n=3000, epsilon=upper(new)["value"]
@@ -96,12 +97,14 @@ def test_each_free_number_edited(tmp_path, name):
         lambda w: w.update(free=[]),
         lambda w: w["free"].append(w["free"][0]),
         lambda w: w["free"][0].pop("alpha"),
-        lambda w: w["free"][0].pop("gain"),
+        lambda w: w["free"][0].pop("step"),
+        lambda w: w["free"][0].pop("join"),
         lambda w: w["free"][0].update(kappa=0.1),
-        lambda w: w["free"][0].update(gain=1.0),
+        lambda w: w["free"][0]["share"].__setitem__(0, 1.5),
+        lambda w: w["free"][0].update(ceiling=1.0),
         lambda w: w["free"][0].update(alpha=-1.0),
-        lambda w: w["free"][0]["weights"].append(0.0),
-        lambda w: w["free"][0]["weights"].pop(),
+        lambda w: w["free"][0]["share"].append(0.0),
+        lambda w: w["free"][0]["join"].pop(),
         lambda w: w.update(pairs=[[1, 0]]),
         lambda w: w.update(pairs="all"),
         lambda w: w.update(pairs=None),

@@ -16,8 +16,6 @@ import pytest
 import shuffledp as sd
 from objects.examples import DENSITY, NAMES, example
 from shuffledp.randomizers import Randomizer
-from shuffledp.stealing import cases_of
-from shuffledp.stealing.cases import FiniteCase
 
 # Of each kind of law: atoms, cells, cells and atoms, a tail, several pairs, many inputs, messages.
 SOURCES = {
@@ -190,22 +188,6 @@ def test_samplers_and_estimators_keep_nothing_in_a_mechanism(mechanism, values):
         assert other.variance() == found
         again = other.estimate(other.simulate(values, seed=3))
         assert pickle.dumps(again) == pickle.dumps(estimate)
-
-
-@pytest.mark.parametrize("name", ["rappor", "oue", "channel"])
-def test_label_stealing_keeps_nothing_in_its_cases(name):
-    """A pair among others gives the same measures whatever eps was asked of it before."""
-    m = example(name)
-    case = next(case for case, _ in cases_of(m, -20.0))
-    assert isinstance(case, FiniteCase)
-    held = set(vars(case))
-    choice = case.first(0.2, -10.0, 500)
-    first = pickle.dumps(case.certified_gains(0.2, choice))
-    case.certified_gains(0.7, choice)
-    assert pickle.dumps(case.certified_gains(0.2, choice)) == first
-    assert set(vars(case)) == held
-    for other in (copy.copy(case), dataclasses.replace(case)):
-        assert pickle.dumps(other.certified_gains(0.2, choice)) == first
 
 
 def test_work_is_freed_with_the_value():

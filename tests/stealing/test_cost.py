@@ -14,9 +14,7 @@ from shuffledp.stealing.proposal import propose
 from shuffledp.stealing.sketch import saddles, sketch_of
 
 N, LOG_DELTA = 10_000, math.log(1e-6)
-CHANNEL = sd.Channel(matrix=((0.7, 0.2, 0.1), (0.1, 0.8, 0.1), (0.2, 0.2, 0.6)))
-FINITE = [sd.RAPPOR(d=10, eps0=4.0), sd.BLH(domain=100, eps0=4.0), CHANNEL, sd.Hybrid(eps0=4.0)]
-APART = [sd.Laplace(eps0=4.0, binary=True), sd.SamplingRAPPOR(d=20, s=3, eps0=4.0)]
+APART = [sd.Laplace(eps0=4.0, binary=True), sd.Laplace(eps0=4.0)]
 
 
 def named(mechanism):
@@ -27,7 +25,7 @@ def curve_of(mechanism, n=N):
     return Curve(lambda log_delta: [case for case, _ in cases_of(mechanism, log_delta)], n)
 
 
-@pytest.mark.parametrize("mechanism", FINITE + APART, ids=named)
+@pytest.mark.parametrize("mechanism", APART, ids=named)
 def test_few_certified_bounds_lead_to_an_eps(mechanism, monkeypatch):
     asked = []
     original = stealing_solve.Curve._log_delta
@@ -43,7 +41,7 @@ def test_few_certified_bounds_lead_to_an_eps(mechanism, monkeypatch):
     assert curve_of(mechanism).log_delta(found.epsilon * (1.0 - 1e-5)).log_delta > LOG_DELTA
 
 
-@pytest.mark.parametrize("mechanism", [FINITE[0], APART[0]], ids=named)
+@pytest.mark.parametrize("mechanism", APART[:1], ids=named)
 def test_answers_are_alike_whatever_was_asked_before(mechanism):
     asked = curve_of(mechanism)
     for log_delta in (-5.0, -40.0, -9.0):
@@ -56,7 +54,7 @@ def test_answers_are_alike_whatever_was_asked_before(mechanism):
     assert curve_of(mechanism).log_delta(fresh.epsilon).log_delta == fresh.log_delta
 
 
-@pytest.mark.parametrize("mechanism", FINITE + APART, ids=named)
+@pytest.mark.parametrize("mechanism", APART, ids=named)
 def test_sketches_are_the_measures_but_for_rounding(mechanism):
     """Estimates are of what is certified, one choice or several at once."""
     case = cases_of(mechanism, -40.0)[0][0]
@@ -70,7 +68,7 @@ def test_sketches_are_the_measures_but_for_rounding(mechanism):
     assert found[0] == saddles(sketches[:1], N)[0]
 
 
-@pytest.mark.parametrize("mechanism", [CHANNEL, *APART], ids=named)
+@pytest.mark.parametrize("mechanism", APART, ids=named)
 def test_a_bound_that_need_not_be_sharp_is_what_is_enough(mechanism):
     case = cases_of(mechanism, -40.0)[0][0]
     best = propose(case, 0.1, LOG_DELTA, N)
@@ -99,7 +97,7 @@ def test_both_ends_of_one_bit_take_few_divergences(eps0, n, monkeypatch):
     assert len(asked) <= 200
 
 
-@pytest.mark.parametrize("mechanism", [CHANNEL, *APART], ids=named)
+@pytest.mark.parametrize("mechanism", APART, ids=named)
 def test_what_is_paid_beside_the_sums_counts_where_a_bound_is_given_up(mechanism):
     """With a small reservoir the empty one is most of the bound: sums below it say nothing."""
     case = cases_of(mechanism, -40.0)[0][0]

@@ -13,8 +13,7 @@ from scipy.stats import binom
 
 import shuffledp as sd
 from shuffledp.analysis import closing, usual
-from shuffledp.stealing import cases_of
-from shuffledp.stealing.along import Along
+from shuffledp.analysis.stealing import StealingCurve
 from stealing.exact import grown
 
 DELTA = 1e-6
@@ -295,9 +294,9 @@ def test_noise_so_little_that_a_cover_begins_below_the_floats(sigma: float) -> N
 def test_rounds_have_a_bound_up_to_the_local_guarantee() -> None:
     """Choices that are shared with the guarantee's neighbourhood do not serve at 2.93: 0 else."""
     rappor = sd.RAPPOR(d=8, eps0=3.0)
-    along = Along(lambda log_delta: [case for case, _ in cases_of(rappor, log_delta)], 60)
+    curve = StealingCurve(rappor, 60)
     for epsilon, most in ((2.5, -11.0), (2.9, -17.0), (2.93, -14.9), (2.95, -15.5), (2.99, -19.0)):
-        assert along.log_upper(epsilon) <= most
+        assert curve.log_upper(epsilon) <= most
 
 
 @pytest.mark.parametrize(

@@ -15,17 +15,17 @@ import shuffledp as sd
 from shuffledp.errors import NotCertified
 from shuffledp.stealing import cases_of, jump_worst
 from shuffledp.stealing.bound import Gains
-from shuffledp.stealing.cases import FiniteCase
-from shuffledp.stealing.choices import Cut, Tuned
+from shuffledp.stealing.choices import Cut
 from shuffledp.stealing.jump_cover import jump_cover
 from shuffledp.stealing.jump_curve import jump_curve
 from shuffledp.stealing.jump_proposal import propose_alone
 from shuffledp.stealing.jumps import Alone, groups_of, log_bound_alone
 from shuffledp.stealing.measures import Measure
 from shuffledp.stealing.noise import IntervalCase
+from stealing.channels import TOTAL, bounded_by, law_of, random_rows
 from stealing.exact import grown, worst
+from stealing.gains import gains_of
 from stealing.one_jump import SMOOTHING, Formula, toy
-from stealing.test_all_datasets import TOTAL, bounded_by, law_of, random_rows
 
 
 def random_numbers(rng: random.Random, top: float, n: int) -> Alone:
@@ -57,12 +57,11 @@ def check_channel(rng: random.Random, settings: int) -> int:
     for x0, x1 in itertools.permutations(range(inputs), 2):
         epsilon = math.exp(rng.uniform(-5.0, 0.7))
         truth = worst(rows, TOTAL, x0, x1, n, grown(epsilon))
-        case = FiniteCase(law_of(rows, (x0, x1, *range(inputs))), stand_ins=False)
+        law = law_of(rows, (x0, x1, *range(inputs)))
         for _ in range(settings):
-            weights = tuple(rng.random() * rng.choice([0, 1, 1]) for _ in range(inputs))
-            gain, loss, silent = (rng.uniform(0.0, 0.97) for _ in range(3))
-            choice = Tuned(gain, loss, silent, weights)
-            gains = case.certified_gains(epsilon, choice)
+            share = [rng.uniform(0.0, 0.97) for _ in range(law.blanket.size)]
+            join = [rng.random() * rng.choice([0, 1, 1]) for _ in share]
+            gains = gains_of(law, epsilon, share, join)
             top = max(float(law.gain.max(initial=0.0)) for law in (gains.reservoir, *gains.types))
             at = random_numbers(rng, top, n)
             assert bounded_by(truth, log_bound_alone(gains, n, at)), (rows, n, x0, x1, at)

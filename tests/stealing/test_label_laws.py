@@ -15,12 +15,9 @@ from scipy.optimize import linprog
 import shuffledp as sd
 from shuffledp.randomizers import JointLaw
 from shuffledp.randomizers.corners import cube_corners, overlap_corners, shift_corners
-from shuffledp.stealing import cases_of
-from shuffledp.stealing.bound import log_bound
-from shuffledp.stealing.choices import Cut
-from shuffledp.stealing.proposal import propose
+from stealing.channels import bounded_by, whole
 from stealing.exact import grown, worst
-from stealing.test_all_datasets import bounded_by, random_contour, whole
+from stealing.test_all_datasets import any_numbers, bound, cases
 
 Masses = np.ndarray
 
@@ -238,20 +235,6 @@ def test_outer_moves_need_their_condition() -> None:
     assert any(phi(near, a, t) > phi(far, a, t) for t in kinks)
 
 
-def test_a_cover_of_integers_is_above_all_of_them() -> None:
-    """The same free numbers: about what all triples that span the range give."""
-    few, many = sd.DiscreteLaplace(top=128, eps0=3.0), sd.DiscreteLaplace(top=129, eps0=3.0)
-    n, epsilon = 3_000, 0.3
-    cases = [cases_of(randomizer, -20.0)[0][0] for randomizer in (few, many)]
-    chosen = propose(cases[0], epsilon, -10.0, n)
-    assert chosen is not None
-    values = [
-        log_bound(case.certified_gains(epsilon, chosen.choice), n, chosen.contour) for case in cases
-    ]
-    assert values[0] < -5.0
-    assert abs(values[1] - values[0]) < 0.01 * abs(values[0])
-
-
 # ------------------------------------------------------------------------------- all data sets
 
 
@@ -307,7 +290,7 @@ def check_all_datasets(
     ``apart``: pairs whose inputs add up to that are no neighbours.
     """
     rows, total = whole(matrix)
-    ((case, _),) = cases_of(randomizer, -20.0)
+    ((case),) = cases(randomizer)
     rng = random.Random(6)
     for epsilon in epsilons:
         # Entries were rounded by 2^-60: that much of the exact value may be theirs.
@@ -316,12 +299,8 @@ def check_all_datasets(
             for x0, x1 in itertools.permutations(range(len(rows)), 2)
             if (firsts is None or x0 in firsts) and x0 + x1 != apart
         ) - Fraction(1, 2**40)
-        for _ in range(30):
-            gains = case.certified_gains(
-                epsilon, Cut(rng.uniform(0.02, 0.97), rng.random(), math.inf)
-            )
-            top = max(float(law.gain.max()) for law in (gains.reservoir, *gains.types))
-            assert bounded_by(truth, log_bound(gains, n, random_contour(rng, top, n)))
+        for _ in range(20):
+            assert bounded_by(truth, bound(case, any_numbers(rng, case), n, epsilon))
 
 
 @pytest.mark.many(1)

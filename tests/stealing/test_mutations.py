@@ -11,14 +11,14 @@ import pytest
 from scipy.stats import norm
 
 import shuffledp as sd
+from shuffledp.bounds.stealing_cases import cases_of as cases_of_table
 from shuffledp.pair import Array
 from shuffledp.randomizers.chords import Chords, GaussianChords, LaplaceChords
 from shuffledp.randomizers.law import JointLaw
-from shuffledp.stealing import any_local, cases_of
+from shuffledp.stealing import cases_of
 from shuffledp.stealing.bound import Gains, log_bound
-from shuffledp.stealing.cases import FiniteCase
 from shuffledp.stealing.cells import Rows
-from shuffledp.stealing.choices import Constant, Cut, Tuned
+from shuffledp.stealing.choices import Cut
 from shuffledp.stealing.cover import Bend, Triple, cover
 from shuffledp.stealing.groups import Bent, stack_of
 from shuffledp.stealing.measures import Measure, Split, difference, labelled, reservoir
@@ -66,24 +66,6 @@ def test_doubt_of_the_reservoir_is_a_factor() -> None:
         laws = [Measure(np.array([0.7]), np.array([0.0]), 0.0, 0.0)]
         values.append(log_bound(Gains(sure, laws, 0.0), 5, at))
     assert values[1] - values[0] >= math.log(1.01) * (1.0 - SLACK)
-
-
-def test_empty_reservoir_of_classes() -> None:
-    """Nobody joins where weights are 0: all of int g_+ may be paid."""
-    law = sd.BinaryRR(eps0=2.0).law((0, 1, 0, 1))
-    epsilon = 0.5
-    gains = FiniteCase(law, stand_ins=False).certified_gains(
-        epsilon, Tuned(0.1, 0.1, 0.1, (0.0, 0.0))
-    )
-    own = 1.0 / (1.0 + math.exp(-2.0))
-    assert gains.positive >= (own - math.exp(epsilon) * (1.0 - own)) * (1.0 - SLACK)
-
-
-def test_empty_reservoir_of_all_mechanisms() -> None:
-    epsilon, theta, own = 0.5, 0.3, 1.0 / (1.0 + math.exp(-2.0))
-    gains = any_local(2.0).certified_gains(epsilon, Constant(0.1, theta))
-    least = (1.0 - theta) * (own - math.exp(epsilon) * (1.0 - own))
-    assert gains.positive >= least * (1.0 - SLACK)
 
 
 def laplace_positive(epsilon: float) -> float:
@@ -156,35 +138,6 @@ def test_cells_that_a_bend_leaves_out_are_lost(epsilon: float) -> None:
     exact = float(norm.sf(start - 1.0) - math.exp(epsilon) * norm.sf(start))
     lost = rows.measure(epsilon, share=0.5, join=1.0).lost
     assert lost >= exact * (1.0 - 1e-9)
-
-
-# ------------------------------------------------------------------------ stand-ins
-
-
-@pytest.mark.parametrize("eps0", [1.0, 2.0, 1.5404450480900054])
-@pytest.mark.parametrize(
-    "make",
-    [
-        lambda eps0: sd.RAPPOR(d=4, eps0=eps0),
-        lambda eps0: sd.OUE(d=4, eps0=eps0),
-        lambda eps0: sd.LocalHash(domain=5, l=3, eps0=eps0),
-        lambda eps0: sd.SubsetSelection(d=6, eps0=eps0, k=2),
-    ],
-    ids=["rappor", "oue", "local-hash", "subset"],
-)
-def test_joining_does_not_tell_third_inputs_apart(
-    make: Callable[[float], sd.Randomizer], eps0: float
-) -> None:
-    """s and beta/B are the same on classes with the same ratios of R_0, R_1 and B, whatever R_2."""
-    ((case, _),) = cases_of(make(eps0), -20.0)
-    assert isinstance(case, FiniteCase)
-    law = case.law
-    beta = 0.3 * law.blanket
-    join = case._join(beta, (0.0, 0.0, 1.0))
-    ratios = law.mass[:2] / law.blanket
-    for i, j in itertools.combinations(range(beta.size), 2):
-        if np.allclose(ratios[:, i], ratios[:, j], rtol=1e-12, atol=0.0):
-            assert join[i] == join[j], (i, j, ratios[:, i])
 
 
 # ------------------------------------------------------------------------ covers of an interval
@@ -292,9 +245,10 @@ def test_no_extreme_law_is_missing(eps0: float) -> None:
     less = 1.0 / grow
     names = [(grow, 1.0), (1.0, grow), (grow, grow), (less, less), (1.0, less), (less, 1.0)]
     listed = set()
-    for law in any_local(eps0).others:
+    ((case),) = cases_of_table({"name": "generic", "eps0": eps0, "adaptive": False}, -40.0)
+    for label in case.labels:
         weights = [0.0] * 6
-        for p0, p1, mass in law.mass.T:
+        for p0, p1, mass in zip(*([float(x) for x in row] for row in label[:3]), strict=True):
             near = [math.hypot(p0 / mass - u, p1 / mass - v) for u, v in names]
             assert min(near) < 1e-12
             weights[near.index(min(near))] += mass

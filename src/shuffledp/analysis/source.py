@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from shuffledp import theorems
+from shuffledp.ball.labels import others_of
 from shuffledp.bounds.variation_ratio import VariationRatio, ratio_of
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import LocalEpsilon, Switch
@@ -115,12 +116,28 @@ def settled_triples(source: Source) -> None:
     if isinstance(source, RatioFamily) or (isinstance(source, Family) and source.adaptive):
         what = "p, beta and q" if isinstance(source, RatioFamily) else "an adaptive choice of them"
         raise NotCertified(f"analysis = 'label-stealing': wanted one randomizer, not {what}")
-    if isinstance(source, Randomizer) and source.worst_triples() is None:
+    if isinstance(source, Randomizer) and not (on_interval(source) or _is_listed(source)):
         msg = (
             f"analysis = 'label-stealing': of {source.name} it is not settled which inputs of the "
             "others are the worst"
         )
         raise NotCertified(msg)
+
+
+def _is_listed(source: Randomizer) -> bool:
+    """Whether a record says which pairs and which inputs of the others are enough."""
+    if source.worst_triples() is None:
+        return False
+    found = others_of(source.to_dict())
+    return found is not None and found.how != "span"
+
+
+def on_interval(source: Source) -> bool:
+    """Whether the others' inputs fill an interval, so that they have to be covered."""
+    if not isinstance(source, Randomizer):
+        return False
+    triples = source.worst_triples()
+    return triples is not None and not triples.triples
 
 
 def has_lone_jumps(source: Source) -> bool:

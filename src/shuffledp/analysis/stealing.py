@@ -6,7 +6,8 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from functools import lru_cache
+from typing import Any, TypeVar
 
 from shuffledp import theorems
 from shuffledp.analysis import words as said
@@ -16,10 +17,15 @@ from shuffledp.analysis.source import (
     Family,
     Source,
     has_lone_jumps,
+    on_interval,
     one_randomizer,
     settled_triples,
 )
+from shuffledp.ball.labels import others_of
 from shuffledp.bound import Theorem
+from shuffledp.bounds import stealing_along
+from shuffledp.bounds.stealing import Numbers
+from shuffledp.bounds.stealing_ends import End, Stealing
 from shuffledp.divergence import LARGEST_EPSILON
 from shuffledp.errors import NotCertified
 from shuffledp.randomizers import Randomizer
@@ -30,16 +36,19 @@ from shuffledp.stealing import (
     Certified,
     Contour,
     Curve,
-    any_local,
     cases_of,
-    promising,
 )
 from shuffledp.stealing.jump_curve import CertifiedAlone, JumpCurve, jump_curve
 from shuffledp.values.work import Beside
 
+Some = TypeVar("Some")
+Stolen = Randomizer | Family
+
 # Numbers of users from and up to which label stealing is tried where the blanket is as good among
 # many: with fewer no reservoir is large enough, with more the ends are less than 1 % apart.
 _FEWEST, _MOST_OF_FEW = 20, 2_000
+# Of chi_B/chi_x: up to it the blanket is as good, and faster.
+_WORTH_IT = 1.001
 # With fewer users the bound with one gain apart is not worth its five seconds.
 _FEWEST_ALONE = 100
 
@@ -48,7 +57,109 @@ _FEWEST_ALONE = 100
 class StealingSide(Side):
     """Upper ends by the label-stealing bound of a source among n users; infinite where none."""
 
-    source: Source = field(kw_only=True)
+    source: Stolen = field(kw_only=True)
+    n: int = field(kw_only=True)
+
+    def epsilon(
+        self, delta: float, *, cap: float, rtol: float, width: float | None = None
+    ) -> Found:
+        """An eps that was evaluated, with a certified bound of at most delta."""
+        del rtol, width
+        found = self._if_some(lambda made: made.epsilon(math.log(delta), cap=cap))
+        return self._found(found, math.inf if found is None else found.epsilon)
+
+    def log_delta(self, epsilon: float, *, width: float) -> Found:
+        """The bound at this eps."""
+        del width
+        # Delta only falls in eps.
+        at = min(epsilon, LARGEST_EPSILON)
+        found = self._if_some(lambda made: made.log_delta(at)) if epsilon > 0.0 else None
+        return self._found(found, math.inf if found is None else found.log_delta)
+
+    def for_rounds(self) -> Sharper:
+        """The bound at many eps."""
+        return StealingCurve(self.source, self.n)
+
+    def _if_some(self, make: Callable[[Stealing], End | None]) -> End | None:
+        """None for one user, who has nobody to steal from."""
+        return None if self.n < 2 else _if_any(lambda: make(_stealing(self.source, self.n)))
+
+    def _found(self, found: End | None, value: float) -> Found:
+        witness: dict[str, Any] = {"analysis": "label-stealing"}
+        if found is not None:
+            witness |= _words(self.source, found.which)
+            witness["free"] = [_free_numbers(one) for one in found.numbers]
+        return Found(value, self.theorem, None, witness, self.assumptions)
+
+
+@lru_cache(maxsize=16)
+def _stealing(source: Stolen, n: int) -> Stealing:
+    """Laws and what they are in floats: both ends, rounds and curves ask for the same."""
+    return Stealing(source.to_dict(), n)
+
+
+def _words(source: Stolen, which: int) -> dict[str, Any]:
+    """The pair of inputs that is the worst."""
+    if isinstance(source, Family):
+        return {"member": "any"}
+    found = others_of(source.to_dict())
+    x0, x1 = found.pairs[which] if found is not None else (None, None)
+    return {"x0": x0, "x1": x1}
+
+
+@dataclass(frozen=True)
+class StealingCurve:
+    """The label-stealing bound at many eps, for rounds: ``Sharper`` of their curve.
+
+    Attributes
+    ----------
+    source : Randomizer or family
+        What each user runs, no randomizer chosen by the messages before it.
+    n : int
+        Users (messages in the shuffle).
+    """
+
+    source: Stolen
+    n: int
+
+    @property
+    def many(self) -> bool:
+        """A reader computes the same sums."""
+        return False
+
+    def log_upper(self, epsilon: float) -> float:
+        """Certified upper bound of log delta at eps >= 0, 0 where there is none."""
+        found = self._bounded(epsilon)
+        return 0.0 if found is None else found.log_delta
+
+    def rough(self, epsilon: float) -> float:
+        """About the same, not certified."""
+        return 0.0 if self.n < 2 else _ALONG.of(self).rough(epsilon)
+
+    def reproduced(self, epsilon: float) -> tuple[float, list[dict[str, Any]]] | None:
+        """The bound, and the free numbers of each pair."""
+        found = self._bounded(epsilon)
+        if found is None:
+            return None
+        return found.log_delta, [_free_numbers(one) for one in found.numbers]
+
+    def _bounded(self, epsilon: float) -> End | None:
+        return None if self.n < 2 else _if_any(lambda: _ALONG.of(self).bounded(epsilon))
+
+
+_ALONG: Beside[StealingCurve, stealing_along.Along] = Beside(
+    lambda curve: stealing_along.Along(_stealing(curve.source, curve.n))
+)
+
+
+# ------------------------------------------------------------------------- noise on an interval
+
+
+@dataclass(frozen=True)
+class NoiseSide(Side):
+    """The same for noise on an interval."""
+
+    randomizer: Randomizer = field(kw_only=True)
     n: int = field(kw_only=True)
 
     def epsilon(
@@ -71,82 +182,75 @@ class StealingSide(Side):
 
     def for_rounds(self) -> Sharper:
         """The bound at many eps."""
-        return StealingCurve(self.source, self.n)
+        return NoiseCurve(self.randomizer, self.n)
 
     def _found(self, found: Certified | None, words: list[dict[str, Any]], value: float) -> Found:
         witness: dict[str, Any] = {"analysis": "label-stealing"}
         if found is not None:
-            witness |= words[found.which] | _free_numbers(found.choice, found.contour)
-            witness["free"] = [_free_numbers(*numbers) for numbers in found.numbers]
+            witness |= words[found.which]
+            witness["free"] = [_numbers(*numbers) for numbers in found.numbers]
         return Found(value, self.theorem, None, witness, self.assumptions)
 
 
-def _curve_of(source: Source, n: int) -> tuple[Curve, list[dict[str, Any]]]:
+def _curve_of(randomizer: Randomizer, n: int) -> tuple[Curve, list[dict[str, Any]]]:
     """The curve, and words for its cases once it has made them."""
     words: list[dict[str, Any]] = []
 
     def cases(log_delta: float) -> list[Case]:
-        made = named_cases(source, log_delta)
+        made = cases_of(randomizer, log_delta)
         words[:] = [said for _, said in made]
         return [case for case, _ in made]
 
     return Curve(cases, n), words
 
 
-_CURVE: Beside[StealingSide, tuple[Curve, list[dict[str, Any]]]] = Beside(
-    lambda side: _curve_of(side.source, side.n)
+_CURVE: Beside[NoiseSide, tuple[Curve, list[dict[str, Any]]]] = Beside(
+    lambda side: _curve_of(side.randomizer, side.n)
 )
 
 
 @dataclass(frozen=True)
-class StealingCurve:
-    """The label-stealing bound at many eps, for rounds: ``Sharper`` of their curve.
+class NoiseCurve:
+    """The label-stealing bound of noise on an interval at many eps, for rounds.
 
     Attributes
     ----------
-    source : Randomizer or family
-        What each user runs, no randomizer chosen by the messages before it.
+    randomizer : Randomizer
+        What each user runs.
     n : int
         Users (messages in the shuffle).
     """
 
-    source: Source
+    randomizer: Randomizer
     n: int
 
     @property
     def many(self) -> bool:
-        """Whether many types are looked at together."""
-        return _ALONG.of(self).many
+        """A reader has a cover of its own."""
+        return True
 
     def log_upper(self, epsilon: float) -> float:
         """Certified upper bound of log delta at eps >= 0, 0 where there is none."""
-        return _ALONG.of(self).log_upper(epsilon)
+        return _NOISE_ALONG.of(self).log_upper(epsilon)
 
     def rough(self, epsilon: float) -> float:
         """About the same, not certified."""
-        return _ALONG.of(self).rough(epsilon)
+        return _NOISE_ALONG.of(self).rough(epsilon)
 
     def reproduced(self, epsilon: float) -> tuple[float, list[dict[str, Any]]] | None:
-        """The bound as a reader computes it, and the free numbers of each pair looked at."""
-        found = _ALONG.of(self).reproduced(epsilon)
+        """The bound as a reader computes it, and the free numbers."""
+        found = _NOISE_ALONG.of(self).reproduced(epsilon)
         if found is None:
             return None
-        return found.log_delta, [_free_numbers(*numbers) for numbers in found.numbers]
+        return found.log_delta, [_numbers(*numbers) for numbers in found.numbers]
 
 
-def named_cases(source: Source, log_delta: float) -> list[tuple[Case, dict[str, Any]]]:
-    """The pairs that label stealing looks at, with words for them."""
-    if isinstance(source, Randomizer):
-        return cases_of(source, log_delta)
-    return [(any_local(source.eps0), {"member": "any"})]
+def _bare_cases(randomizer: Randomizer, log_delta: float) -> list[Case]:
+    return [case for case, _ in cases_of(randomizer, log_delta)]
 
 
-def _bare_cases(source: Source, log_delta: float) -> list[Case]:
-    return [case for case, _ in named_cases(source, log_delta)]
-
-
-_ALONG: Beside[StealingCurve, Along] = Beside(
-    lambda curve: Along(functools.partial(_bare_cases, curve.source), curve.n)
+_NOISE_ALONG: Beside[NoiseCurve, Along] = Beside(
+    lambda curve: Along(functools.partial(_bare_cases, curve.randomizer), curve.n)
 )
 
 
@@ -192,7 +296,7 @@ def _alone_of(randomizer: Randomizer, n: int) -> JumpCurve:
 _JUMPS: Beside[JumpSide, JumpCurve] = Beside(lambda side: _alone_of(side.randomizer, side.n))
 
 
-def _if_any(make: Callable[[], Certified | None]) -> Certified | None:
+def _if_any(make: Callable[[], Some | None]) -> Some | None:
     """None where the bound would take too many inputs, as for tiny eps: others then serve."""
     try:
         return make()
@@ -200,11 +304,16 @@ def _if_any(make: Callable[[], Certified | None]) -> Certified | None:
         return None
 
 
-def _free_numbers(choice: Any, contour: Contour) -> dict[str, Any]:
+def _free_numbers(one: Numbers) -> dict[str, Any]:
     """What a reader needs to evaluate the same bound again."""
+    found = one._asdict() | {"share": list(one.share), "join": list(one.join)}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _numbers(choice: Any, contour: Contour) -> dict[str, Any]:
+    """The same of noise on an interval."""
     numbers = choice._asdict().items()
-    numbers = {key: list(v) if isinstance(v, tuple) else v for key, v in numbers}
-    numbers = {key: v for key, v in numbers.items() if not (isinstance(v, float) and math.isinf(v))}
+    numbers = {key: v for key, v in numbers if not (isinstance(v, float) and math.isinf(v))}
     return {**numbers, "alpha": contour.alpha, "smoothing": contour.smoothing}
 
 
@@ -230,6 +339,11 @@ class _LabelStealing(Analysis):
         del cells
         self.require(source)
         theorem, words = self.theorem_for(source), self.assumptions(source)
+        if on_interval(source):
+            noise = one_randomizer(source, self.key)
+            return NoiseSide(self.key, self.end, theorem, (), (), words, randomizer=noise, n=n)
+        if not isinstance(source, Randomizer | Family):
+            raise NotCertified(f"analysis = {self.key!r}: wanted one randomizer, or a family")
         return StealingSide(self.key, self.end, theorem, (), (), words, source=source, n=n)
 
 
@@ -253,10 +367,25 @@ class _LoneJump(Analysis):
 
 
 def _usual(source: Source, n: int) -> bool:
-    del n
     if isinstance(source, Randomizer):
-        return promising(source)
+        return promising(source, n)
     return isinstance(source, Family) and not source.adaptive
+
+
+def promising(source: Randomizer, n: int) -> bool:
+    """Whether the bound can be much below the blanket's.
+
+    To first order the blanket loses a factor sqrt(chi_B/chi_x) of eps, chi = int (R_x1 - R_x0)^2
+    over the blanket or over the worst R_x: 1 for k-RR, for instance, where nothing is to be gained.
+    """
+    try:
+        settled_triples(source)
+        if on_interval(source) or n < 2:
+            return True
+        pairs = _stealing(source, n).floats()
+    except NotCertified:
+        return False
+    return len(pairs) > 1 or not pairs[0].blanket_spread <= _WORTH_IT * pairs[0].spreads.max()
 
 
 def _closing(source: Source, n: int) -> bool:

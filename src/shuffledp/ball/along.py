@@ -1,4 +1,4 @@
-"""The label-stealing bound at many eps of one mechanism, as values of one round ask for it."""
+"""The label-stealing bound at many eps of noise on an interval, as rounds ask for it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from typing import Any
 from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.errors import ParameterError
 
-from .labels import others_of
 from .noise_triples import measures_of
 from .spans import (
     COARSE,
@@ -22,18 +21,17 @@ from .spans import (
     triples_of,
 )
 from .together import log_bound_together
-from .triples import log_delta_stealing
 
 __all__ = ["StealingAlong"]
 
 
 class StealingAlong:
-    """What bounds at many eps share: of noise on an interval a cover of all inputs, and its cells.
+    """What bounds at many eps share: a cover of all inputs, and its cells.
 
     Parameters
     ----------
     mechanism : mapping
-        {"name": ..., **parameters}, as for ``log_delta_stealing``.
+        {"name": ..., **parameters}, of noise on an interval.
     scale : float
         About the eps at which delta has fallen by a factor e: the cover is as fine as for this.
     log_least : float
@@ -52,7 +50,7 @@ class StealingAlong:
         Parameters
         ----------
         numbers : sequence of mappings
-            Free numbers for each pair of ``stealing_pairs``, in that order.
+            Free numbers of the one pair.
         n : int
             Users, the victim included, 2 <= n <= 10**15.
         epsilon : float
@@ -65,18 +63,8 @@ class StealingAlong:
         ParameterError
             For numbers out of range.
         NotCertified
-            Where no theorem says which pairs to look at, or it would be too much work.
+            Where it would be too much work.
         """
-        looked_at = others_of(self._mechanism)
-        if looked_at is None or looked_at.how != "span":
-            return log_delta_stealing(
-                self._mechanism,
-                numbers,
-                n=n,
-                epsilon=epsilon,
-                guess=log_claimed,
-                enough=log_claimed,
-            )
         if len(numbers) != 1:
             raise ParameterError(f"free: {len(numbers)} sets of numbers, wanted 1")
         if n < 2 or not (math.isfinite(epsilon) and epsilon >= 0.0):

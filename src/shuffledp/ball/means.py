@@ -50,17 +50,15 @@ def _window_parts(starts: Sequence[Point], eps0: arb, share: arb) -> list[tuple[
     for window in windows:
         points.update(window)
 
-    def at(point: Point) -> arb:
-        return rational_ball(point[0]) * w + rational_ball(point[1])
-
-    ordered = sorted(points, key=lambda p: float(at(p).mid()))
+    at = {p: rational_ball(p[0]) * w + rational_ball(p[1]) for p in points}
+    ordered = sorted(points, key=lambda p: float(at[p].mid()))
     base = share / (w * (w + 1))
     parts = []
     for left, right in itertools.pairwise(ordered):
-        length = at(right) - at(left)
+        length = at[right] - at[left]
         if not length > 0:
             raise NotCertified("piecewise: the order of two ends is not clear in balls")
-        hits = [not (at(l) > at(left)) and not (at(r) < at(right)) for l, r in windows]
+        hits = [not (at[l] > at[left]) and not (at[r] < at[right]) for l, r in windows]
         parts.append((base * length, flags(hits)))
     return parts
 

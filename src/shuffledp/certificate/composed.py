@@ -15,6 +15,7 @@ from typing import Any
 
 from shuffledp.ball.along import StealingAlong
 from shuffledp.ball.api import log_delta
+from shuffledp.ball.labels import others_of
 from shuffledp.ball.rounds import (
     first_by_symmetry,
     law_above,
@@ -22,6 +23,7 @@ from shuffledp.ball.rounds import (
     log_delta_of_rounds,
     violation_below,
 )
+from shuffledp.bounds.stealing_claims import StealingClaims
 from shuffledp.certificate.apart import apart
 from shuffledp.certificate.checks import Verdict
 from shuffledp.certificate.model import (
@@ -43,6 +45,8 @@ __all__ = [
 
 Target = tuple[float, float]
 # (calls, n, eps, log target): whether one round's delta is below (upper) or above it.
+# Free numbers, eps and the log delta that is claimed there -> the bound, or any number up to that.
+Along = Callable[[list[dict[str, Any]], float, float], float]
 Compare = Callable[..., tuple[Verdict, str]]
 
 _WIDTHS = (1e-3, 1e-4, 1e-5)
@@ -177,7 +181,7 @@ def _values_hold(
     values, step = witness.values or [], witness.step or 0.0
     if not values:
         return "does not hold", "no values of one round are given"
-    undecided, along = "", _along(witness, calls)
+    undecided, along = "", _along(witness, calls, n)
     for k, value in enumerate(values):
         report(f"one round, value {k + 1} of {len(values)}")
         if value >= 1.0 or (k == 0 and witness.frees and first_by_symmetry(step, values)):
@@ -194,19 +198,24 @@ def _values_hold(
     return "holds", f"{len(values)} values of one round ({witness.analysis})"
 
 
-def _along(witness: ComposedWitness, calls: list[dict[str, Any]]) -> StealingAlong | None:
+def _along(witness: ComposedWitness, calls: list[dict[str, Any]], n: int) -> Along | None:
     """What label stealing of one mechanism at many eps shares, for values as small as these."""
     if witness.frees is None:
         return None
     values, step = witness.values or [], witness.step or 0.0
     least = min((value for value in values if value > 0.0), default=1.0)
+    mechanism, log_least = calls[0]["mechanism"], logs_of(least)[0]
+    found = others_of(mechanism)
+    if found is None or found.how != "span":
+        claims = StealingClaims(mechanism, n, log_least)
+        return lambda free, eps, claimed: claims.log_delta(free, epsilon=eps, enough=claimed)
     steps = next((k for k, value in enumerate(values) if value < values[0] / math.e), 1)
-    mechanism = calls[0]["mechanism"]
-    return StealingAlong(mechanism, scale=max(steps, 1) * step, log_least=logs_of(least)[0])
+    along = StealingAlong(mechanism, scale=max(steps, 1) * step, log_least=log_least)
+    return lambda free, eps, claimed: along.log_delta(free, n=n, epsilon=eps, log_claimed=claimed)
 
 
 def _asked(
-    witness: ComposedWitness, calls: list[dict[str, Any]], k: int, along: StealingAlong
+    witness: ComposedWitness, calls: list[dict[str, Any]], k: int, along: Along
 ) -> list[dict[str, Any]]:
     """What a value has to hold for: label stealing with its own free numbers, or all pairs."""
     free = None if witness.frees is None else witness.frees[k]

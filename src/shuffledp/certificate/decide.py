@@ -13,7 +13,7 @@ from shuffledp.ball.api import log_delta
 from shuffledp.ball.binary import EXACT, EXACT_LOWER, holds_for_all, log_delta_others
 from shuffledp.ball.pairs import ordered_pairs, without_limit
 from shuffledp.ball.statements import ALONE, GENERIC
-from shuffledp.ball.triples import log_delta_stealing
+from shuffledp.bounds.stealing_claims import log_delta_stealing
 from shuffledp.certificate.apart import apart
 from shuffledp.certificate.checks import SILENT, Check, Report, Verdict
 from shuffledp.certificate.composed import decide_composed
@@ -332,7 +332,7 @@ def _stolen(
     """A bound by label stealing with the claim's own free numbers: an upper end, no bracket."""
     guess = target[0] if math.isfinite(target[0]) else None
     if "along" in call:
-        high = call["along"].log_delta(call["free"], n=n, epsilon=epsilon, log_claimed=target[0])
+        high = call["along"](call["free"], epsilon, target[0])
     else:
         high = _bound_of(call, n, epsilon, guess, target[0])
     bracket = (-math.inf, high)

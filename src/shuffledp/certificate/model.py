@@ -57,21 +57,26 @@ class Statement(Strict):
     provenance: Literal["published", "proved here"]
 
 
+# Numbers from 0 to 1, one for each part of the outputs.
+Parts = Annotated[
+    list[Annotated[float, Field(ge=0.0, le=1.0)]], Field(min_length=1, max_length=4096)
+]
+
+
 class FreeNumbers(Strict):
     """Numbers that a label-stealing bound leaves free, for one pair of inputs; all are valid.
 
-    ``alpha`` and ``smoothing`` say where its sum is taken. The reservoir is a share of the blanket:
-    ``kappa``, or ``gain``, ``loss`` and ``silent`` by the sign of R_x0 - e^eps R_x1. The victim
-    joins it with probability ``theta``, or as ``weights`` of the others' types say. Gains are cut
-    at ``ceiling``.
+    ``alpha``, ``smoothing`` and ``step`` say where its sum is taken. The reservoir is a ``share``
+    of the blanket, one for each part of the outputs, and the victim joins it with probability
+    ``join``. Of noise on an interval these are ``kappa`` and ``theta``. Gains are cut at
+    ``ceiling``.
     """
 
     alpha: Annotated[float, Field(gt=0.0)]
     smoothing: Annotated[float, Field(gt=0.0)]
-    gain: NonNegative | None = None
-    loss: NonNegative | None = None
-    silent: NonNegative | None = None
-    weights: Annotated[list[NonNegative], Field(min_length=1, max_length=100)] | None = None
+    step: Annotated[float, Field(gt=0.0)] | None = None
+    share: Parts | None = None
+    join: Parts | None = None
     kappa: NonNegative | None = None
     theta: NonNegative | None = None
     ceiling: NonNegative | None = None

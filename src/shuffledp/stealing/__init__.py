@@ -5,8 +5,7 @@ Theorems and proofs: docs/theory-stealing.md.
 
 from shuffledp.stealing.along import Along, Bounded
 from shuffledp.stealing.cases import Case
-from shuffledp.stealing.family import any_local
-from shuffledp.stealing.of_randomizer import cases_of, promising
+from shuffledp.stealing.of_randomizer import cases_of
 from shuffledp.stealing.positive_sum import Contour
 from shuffledp.stealing.solve import Certified, Curve
 
@@ -17,7 +16,5 @@ __all__ = [
     "Certified",
     "Contour",
     "Curve",
-    "any_local",
     "cases_of",
-    "promising",
 ]

@@ -15,9 +15,7 @@ from typing import Any, NamedTuple
 from shuffledp.errors import NotCertified
 from shuffledp.numerics.roots import bracketed_root
 from shuffledp.stealing.bound import log_bound
-from shuffledp.stealing.cases import Case, FiniteCase
-from shuffledp.stealing.family import FamilyCase
-from shuffledp.stealing.noise import IntervalCase
+from shuffledp.stealing.cases import Case
 from shuffledp.stealing.positive_sum import LARGEST_EXPONENT, Contour
 from shuffledp.stealing.proposal import Proposal, contour_of, estimated
 from shuffledp.stealing.solve import Curve, Proposed
@@ -25,7 +23,7 @@ from shuffledp.stealing.stack import Stack
 
 # Anchors at scale sqrt(3 k), where a normal tail has fallen by e^{-1.5} from one to the next, and
 # from the 24th on (eps about 8 times the scale) 5 % apart; twice as wide where bounds take long.
-_CLOSE, _WIDE = (3.0, 24, 1.05), (6.0, 12, 1.1)
+_SPACING = (6.0, 12, 1.1)
 # Parts of the way from the last anchor to the next, which has no bound: each halves what is left.
 _HALVINGS = 6
 # Which cases there are is the same at every level.
@@ -87,7 +85,7 @@ class Along:
         if between is None:
             return 0.0
         k, share, left, right = between
-        ends = (self._certified_at(k, left), self._certified_at(k + 1, right))
+        ends = (left.log_delta, right.log_delta)
         if ends[1] == -math.inf:
             return ends[0]
         gap = (self._eps(k + 1) - self._eps(k)) / self.scale
@@ -185,13 +183,6 @@ class Along:
             best, numbers[i] = max(best, value), (proposals[i].choice, contour)
         return Bounded(min(best, 0.0), tuple(numbers))
 
-    def _certified_at(self, k: int, anchor: _Anchor) -> float:
-        """Certified log delta at an anchor; of a cover, which takes longer, the estimate."""
-        if anchor.log_delta == -math.inf or self.slow:
-            return anchor.log_delta
-        worst = max(range(len(anchor.proposals)), key=lambda i: anchor.proposals[i].log_delta)
-        return min(self._bound_at(k, worst, anchor), 0.0)
-
     def _bound_at(self, k: int, i: int, anchor: _Anchor) -> float:
         """Certified bound of one case at an anchor."""
         if (k, i) not in self._bounds:
@@ -231,14 +222,14 @@ class Along:
 
     def _eps(self, k: int) -> float:
         """The k-th anchor."""
-        square, even, apart = self._spacing
+        square, even, apart = _SPACING
         if k <= even:
             return self.scale * math.sqrt(square * k)
         return self.scale * math.sqrt(square * even) * apart ** (k - even)
 
     def _index(self, epsilon: float) -> int:
         """The last anchor that is not beyond eps."""
-        square, even, apart = self._spacing
+        square, even, apart = _SPACING
         ratio = epsilon / self.scale
         far = math.sqrt(square * even)
         k = (
@@ -258,21 +249,6 @@ class Along:
             proposed = self._curve.proposals(self._eps(k))
             self._anchors[k] = None if proposed is None else _made(proposed)
         return self._anchors[k]
-
-    @property
-    def slow(self) -> bool:
-        """Whether a bound looks at a cover of inputs."""
-        return any(isinstance(case, IntervalCase) for case in self._rough.cases(_ANY_LEVEL))
-
-    @property
-    def many(self) -> bool:
-        """Whether types are more than those of one law or of a family."""
-        cases = self._rough.cases(_ANY_LEVEL)
-        return not all(isinstance(case, FiniteCase | FamilyCase) for case in cases)
-
-    @property
-    def _spacing(self) -> tuple[float, int, float]:
-        return _WIDE if self.slow else _CLOSE
 
     @property
     def scale(self) -> float:

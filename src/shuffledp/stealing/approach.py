@@ -32,7 +32,7 @@ class Standing(NamedTuple):
         The one whose bound is the largest.
     epsilon : float
         Where.
-    choice : Constant, Tuned or Cut
+    choice : Cut
         Its free numbers.
     guess : float
         The log delta that its reservoir was made for.

@@ -15,8 +15,8 @@ LARGER = (5.0, 2.0, 1.0, 15.0)
 MOST = 0.97
 
 
-class Constant(NamedTuple):
-    """One share of the blanket for all outputs, and one probability to join.
+class Cut(NamedTuple):
+    """One share of the blanket, one probability to join, and gains cut at a ceiling.
 
     Attributes
     ----------
@@ -24,49 +24,6 @@ class Constant(NamedTuple):
         beta = kappa B.
     theta : float
         Probability with which the victim joins the reservoir.
-    """
-
-    kappa: float
-    theta: float
-
-    def scaled(self, factor: float) -> Constant:
-        """With a reservoir so much larger; theta makes both parts' gains alike, and grows too."""
-        return self._replace(
-            kappa=min(factor * self.kappa, MOST), theta=min(factor * self.theta, 1.0)
-        )
-
-
-class Tuned(NamedTuple):
-    """Shares of the blanket in the reservoir, and which types it is tuned to.
-
-    Attributes
-    ----------
-    gain, loss, silent : float
-        Share where g > 0, where g < 0, and where both inputs have the same law.
-    weights : tuple of float
-        One for each type: the victim joins with s = beta H/(1 + beta H), where
-        H = sum_j w_j/(R_j - beta). For one type alone that is beta/R_j, by which nothing is lost
-        beside its own data set.
-    """
-
-    gain: float
-    loss: float
-    silent: float
-    weights: tuple[float, ...]
-
-    def scaled(self, factor: float) -> Tuned:
-        """With a reservoir so much larger."""
-        gain, loss, silent = (min(factor * x, MOST) for x in (self.gain, self.loss, self.silent))
-        return self._replace(gain=gain, loss=loss, silent=silent)
-
-
-class Cut(NamedTuple):
-    """As ``Constant``, with gains cut at a ceiling.
-
-    Attributes
-    ----------
-    kappa, theta : float
-        As there.
     ceiling : float
         Gains above it count as it, the rest as lost.
     """
@@ -76,13 +33,12 @@ class Cut(NamedTuple):
     ceiling: float
 
     def scaled(self, factor: float) -> Cut:
-        """With a reservoir so much larger, as ``Constant``."""
+        """With a reservoir so much larger; theta makes both parts' gains alike, and grows too."""
         return self._replace(
             kappa=min(factor * self.kappa, MOST), theta=min(factor * self.theta, 1.0)
         )
 
 
-Choice = Constant | Tuned | Cut
 Variations = Sequence[Callable[[Any], Iterable[Any]]]
 
 

@@ -1,4 +1,4 @@
-"""Label stealing for additive noise, on an interval or a lattice: all pairs and others' inputs.
+"""Label stealing for additive noise on an interval: all pairs and all inputs of the others.
 
 Reservoir and labels are dominated apart (docs/theory-stealing.md, section 6).
 """
@@ -19,7 +19,6 @@ from shuffledp.stealing.bound import Gains
 from shuffledp.stealing.cells import Rows, RowStack
 from shuffledp.stealing.choices import LARGER, MOST, Cut, Variations, least_share
 from shuffledp.stealing.cover import FEW_GROUPS, FINEST, GROUPS, Triple, cover
-from shuffledp.stealing.family import balanced
 from shuffledp.stealing.groups import Bent, stack_of
 from shuffledp.stealing.measures import Measure
 from shuffledp.stealing.sketch import Sketch, sketch_of
@@ -34,6 +33,13 @@ _COVERS = 2
 _LIKELY = 4
 # Shares of delta that cutting gains may cost.
 _CUT_SHARES = (0.01, 0.001, 0.1, 0.4)
+
+
+def balanced(halves: Gains) -> float:
+    """theta with theta V_beta = (1 - theta) V_t, V = int g^2 over the part, from theta = 1/2."""
+    joined = halves.reservoir.second_moment
+    stolen = max(law.second_moment for law in halves.types)
+    return stolen / (joined + stolen) if joined + stolen > 0.0 else 0.5
 
 
 class _Apart(ABC):
@@ -142,40 +148,6 @@ class _Apart(ABC):
         ceiling = _ceiling(halves, 0.5 * share * math.exp(max(log_target, -700.0)))
         theta = balanced(self.gains(epsilon, Cut(kappa, 0.5, ceiling)))
         return Cut(kappa, theta, 2.0 * (1.0 - theta) * ceiling)
-
-
-class ShiftCase(_Apart):
-    """Noise on a lattice: all places of x0 and x1 against the other's input.
-
-    Parameters
-    ----------
-    common : Rows
-        The pair of the end points against the blanket.
-    laws : RowStack
-        Every (x0, x1) against x.
-    bounded : bool
-        Whether likelihood ratios are bounded; else large gains are cut.
-    """
-
-    def __init__(self, common: Rows, laws: RowStack, *, bounded: bool) -> None:
-        super().__init__(common, bounded=bounded)
-        self._laws, rows = laws, laws.rows
-        squares = _squares(rows.first, rows.second, rows.third)
-        order = np.argsort(-np.add.reduceat(squares, laws.starts[:-1]))
-        self._likely = [laws[i] for i in order[:_LIKELY]]
-
-    def along(self, scale: float) -> ShiftCase:
-        """The case itself."""
-        del scale
-        return self
-
-    def likely(self) -> list[Rows]:
-        """Those with the largest spread."""
-        return self._likely
-
-    def certified_gains(self, epsilon: float, choice: Cut) -> Gains:
-        """Those of all triples."""
-        return self._all_gains(self._laws, epsilon, choice)
 
 
 class IntervalCase(_Apart):

@@ -14,8 +14,7 @@ from typing import Any, NamedTuple
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.stealing.approach import NEAR, Standing, crossing, lower_by, slope_of
 from shuffledp.stealing.bound import log_bound
-from shuffledp.stealing.cases import Case, FiniteCase
-from shuffledp.stealing.family import FamilyCase
+from shuffledp.stealing.cases import Case
 from shuffledp.stealing.noise import IntervalCase
 from shuffledp.stealing.positive_sum import Contour
 from shuffledp.stealing.proposal import Proposal, estimated, nothing, propose, served
@@ -35,14 +34,6 @@ _GUESS, _GUESSES = -20.0, 3
 _DEEPER, _DEEPEST = 10.0, -1500.0
 # Levels of detail that are kept.
 _LEVELS = 4
-# Among more cases than that, estimates look at those of the largest spreads, to first order the
-# worst ones.
-_FEW_CASES = 4
-# A bound that is so far above its estimate, in log delta, was chosen by an estimate that failed, as
-# where few messages are hidden by few: numbers for a delta that is that much larger are tried.
-_MISSED, _ROOMS = 0.1, (1.5, 3.0, 0.5)
-# Cases whose spreads, and whose estimates of log delta, differ by less are alike.
-_ALIKE = 1e-6
 # Where estimates find no eps: in log eps, how far below the cap choices are looked for at most, and
 # how near to the last eps that has some.
 _BACK, _NEARLY_LAST = 1.5, 1e-2
@@ -61,7 +52,7 @@ class Certified(NamedTuple):
         log delta(epsilon) <= log_delta.
     which : int
         The case whose bound is the largest.
-    choice : Constant, Tuned or Cut
+    choice : Cut
         Its free numbers.
     contour : Contour
         Where its sum was taken.
@@ -116,38 +107,14 @@ class Curve:
         found = self.proposals(epsilon)
         if found is None:
             return None
-        best = self._certified(found[0], epsilon, found[1])
-        return self._tried_again(found[0], epsilon, found[1], best)
-
-    def _tried_again(
-        self, cases: Sequence[Case], epsilon: float, proposals: Sequence[Proposal], best: Certified
-    ) -> Certified:
-        """Other numbers for the worst case where its bound is far above what was estimated.
-
-        Of finitely many outputs: for noise the estimate is of fewer inputs, and no search is known.
-        """
-        for room in _ROOMS:
-            which, tried = best.which, proposals[best.which]
-            known = isinstance(cases[which], FiniteCase | FamilyCase)
-            if not known or not best.log_delta > tried.log_delta + _MISSED:
-                return best
-            guess = min(tried.log_delta + room, -0.1)
-            other = propose(cases[which], epsilon, guess, self._n)
-            if other is None:
-                continue
-            other = self._search.sharpened(cases[which], epsilon, other, guess)
-            changed = [other if i == which else p for i, p in enumerate(proposals)]
-            found = self._certified(cases, epsilon, changed)
-            if found.log_delta < best.log_delta:
-                best, proposals = found, changed
-        return best
+        return self._certified(found[0], epsilon, found[1])
 
     def rough(self, epsilon: float) -> float:
         """About log delta at an eps >= 0, by the first choice of every case; 0 without one."""
         if self._n < 2:
             return 0.0
         guess, value = _GUESS, 0.0
-        cases = _leading(self.cases(2.0 * _GUESS))
+        cases = self.cases(2.0 * _GUESS)
         for _ in range(_GUESSES):
             guess, found = served(functools.partial(self._first, cases, epsilon), guess)
             value = max((p.log_delta for p in found), default=0.0)
@@ -278,48 +245,27 @@ class Curve:
             worst = max(range(len(found)), key=lambda i: found[i].log_delta)
             if worst in refined:
                 return found
-            lent = (self._lent(cases, found, i, worst, epsilon) for i in refined)
-            better = next((p for p in lent if p is not None), None)
-            if better is None:
-                better = propose(cases[worst], epsilon, guess, self._n) or found[worst]
-                better = self._search.sharpened(cases[worst], epsilon, better, guess)
-            found[worst] = better
+            better = propose(cases[worst], epsilon, guess, self._n) or found[worst]
+            found[worst] = self._search.sharpened(cases[worst], epsilon, better, guess)
             refined.append(worst)
 
     def _guessed(
         self, cases: Sequence[Case], epsilon: float, *, rounds: int = _GUESSES
     ) -> tuple[float, list[Proposal]] | None:
         """About log delta at this eps by first choices, and these; None where a case has none."""
-        guess, found, some = _GUESS, [], _leading(cases)
-        for k in range(rounds):
-            looked = some if k + 1 < rounds else cases
-            guess, found = served(functools.partial(self._first, looked, epsilon), guess)
+        guess, found = _GUESS, list[Proposal]()
+        for _ in range(rounds):
+            guess, found = served(functools.partial(self._first, cases, epsilon), guess)
             if not found:
                 return None
             guess = min(max(p.log_delta for p in found), -0.1)
             guess = max(guess, 2.0 * _DEEPEST)
         return guess, found
 
-    def _lent(
-        self, cases: Sequence[Case], found: list[Proposal], i: int, j: int, epsilon: float
-    ) -> Proposal | None:
-        """Case i's proposal for case j, if they seem alike, as pairs of a symmetric law are."""
-        lender, case, proposal = cases[i], cases[j], found[i]
-        if not (isinstance(lender, FiniteCase) and isinstance(case, FiniteCase)):
-            return None
-        if not math.isclose(lender.spread, case.spread, rel_tol=_ALIKE):
-            return None
-        choice = case.borrowed(proposal.choice, lender)
-        own = estimated(lender, epsilon, proposal.choice, self._n)
-        other = estimated(case, epsilon, choice, self._n)
-        if own is None or other is None or abs(own.log_delta - other.log_delta) > _ALIKE:
-            return None
-        return proposal._replace(choice=choice)
-
     def _estimate(self, log_epsilon: float, log_target: float) -> float:
         """About log delta at this eps, from what serves where it is about the target."""
         deep = log_target <= 2.0 * _GUESS + _DEEPER
-        cases = _leading(self.cases(2.0 * (log_target if deep else _GUESS)))
+        cases = self.cases(2.0 * (log_target if deep else _GUESS))
         found = self._first(cases, math.exp(log_epsilon), log_target)
         return max((max(p.log_delta, -1e4) for p in found), default=1.0)
 
@@ -372,11 +318,3 @@ class Curve:
             msg = "cases: wanted at least one"
             raise ValueError(msg)
         return best._replace(log_delta=min(best.log_delta, 0.0))
-
-
-def _leading(cases: Sequence[Case]) -> Sequence[Case]:
-    """Of many cases those that are likely to be the worst, to first order: for estimates."""
-    finite = [case for case in cases if isinstance(case, FiniteCase)]
-    if len(finite) < len(cases) or len(cases) <= _FEW_CASES:
-        return cases
-    return sorted(finite, key=lambda case: -case.spread)[:_FEW_CASES]

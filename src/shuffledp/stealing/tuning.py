@@ -14,7 +14,7 @@ import numpy as np
 from shuffledp.pair import Array
 from shuffledp.stealing.bound import log_bound
 from shuffledp.stealing.cases import Case
-from shuffledp.stealing.choices import MOST, Constant, Cut, Tuned
+from shuffledp.stealing.choices import MOST
 from shuffledp.stealing.positive_sum import LARGEST_EXPONENT, MOST_NODES, Contour, nodes_of
 from shuffledp.stealing.proposal import Proposal, estimated, propose, served
 
@@ -189,11 +189,7 @@ class _Space:
 
 
 def _space(choice: Any) -> _Space | None:
-    if isinstance(choice, Tuned):
-        return _Space(choice, ("gain", "loss", "silent"))
-    if isinstance(choice, Constant) or (isinstance(choice, Cut) and math.isinf(choice.ceiling)):
-        return _Space(choice, ("kappa", "theta"))
-    return None
+    return _Space(choice, ("kappa", "theta")) if math.isinf(choice.ceiling) else None
 
 
 def _tilted(at: Contour, factor: float) -> Contour:

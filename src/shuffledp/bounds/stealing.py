@@ -1,0 +1,245 @@
+"""Label stealing: an upper end of delta for all data sets (docs/theory-stealing.md, 2.1, 2.3).
+
+    delta <= tail + lost_0 + max over labels of [J(c, d) + lost],
+    tail = (1 - |beta|)^(n-1) int (1 - s) g_+,
+
+with g = R_x0 - e^eps R_x1, the reservoir beta = share B, whose gains s g/beta have the law c, and
+the labelled part t = R_x - share hidden, whose gains (1 - s) g/t, and what is left over at gain 0,
+have the law d. Share, s, alpha, h and step are free: any are valid, and floats propose them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import NamedTuple
+
+from shuffledp.arithmetic.balls import arb, float_above, total
+from shuffledp.bounds.stealing_cases import Case, Label, Row
+from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.kernel.draws import Moments
+from shuffledp.kernel.positive_sum import (
+    Atom,
+    Line,
+    by_moments,
+    chernoff,
+    positive_sum,
+    tilted,
+)
+
+__all__ = ["Numbers", "log_delta"]
+
+# h T at the last node T: e^-8.8 of w is left there, which does not show in 1e-8 of J.
+_REACH = 4.2
+# A block of nodes below this share of the first term is only bounded: in all 1e-6 of J at most.
+_SMALL = 1e-7
+# h alpha of a sum that tells most labels from the worst: it costs e^(h^2 alpha^2/2), 1 % of J.
+_ROUGH = 0.15
+# Nodes of one sum, at most: about a second.
+_MOST_NODES = 100_000
+
+
+class Numbers(NamedTuple):
+    """The free numbers of one pair of inputs.
+
+    Attributes
+    ----------
+    share : tuple of float
+        From 0 to 1, of each part of the outputs, or one for all: the reservoir is share B.
+    join : tuple of float
+        From 0 to 1, likewise: s, with which the victim joins it instead of stealing a label.
+    alpha, smoothing, step : float
+        Of the sum of Theorem 3.1, > 0.
+    ceiling : float, optional
+        Gains above it count as it, the rest as lost (Lemma 4.3).
+    """
+
+    share: tuple[float, ...]
+    join: tuple[float, ...]
+    alpha: float
+    smoothing: float
+    step: float
+    ceiling: float | None = None
+
+
+def log_delta(
+    cases: Sequence[Case],
+    numbers: Sequence[Numbers],
+    n: int,
+    epsilon: float,
+    *,
+    enough: float = -math.inf,
+    finer: int = 1,
+) -> float:
+    """A float certainly not below log of the bound; any up to ``enough`` where it is no more.
+
+    Parameters
+    ----------
+    cases : sequence of Case
+        All pairs of the victim's inputs that have to be looked at.
+    numbers : sequence of Numbers
+        One set for each of them.
+    n : int
+        Users, the victim included, n >= 2.
+    epsilon : float
+        eps >= 0 in nats.
+    enough : float
+        What is certainly no more than that, in logs, need not be told any sharper.
+    finer : int
+        Divides the step of all sums.
+
+    Raises
+    ------
+    ParameterError
+        For numbers out of range, or of the wrong count.
+    NotCertified
+        Where a sum would have too many nodes.
+    """
+    if n < 2:
+        raise ParameterError(f"n = {n}: label stealing wanted at least two users")
+    if not (math.isfinite(epsilon) and epsilon >= 0.0):
+        raise ParameterError(f"epsilon = {epsilon!r}: wanted a finite number >= 0")
+    if len(cases) != len(numbers):
+        raise ParameterError(f"free: {len(numbers)} sets of numbers, wanted {len(cases)}")
+    grow, target = arb(epsilon).exp(), arb(0) if enough == -math.inf else arb(enough).exp()
+    found: list[_Open] = []
+    for case, free in zip(cases, numbers, strict=True):
+        found += _Stolen(case, _checked(free, case), n, grow, finer).open_labels(target)
+    worst = arb(0)
+    # The order decides the time alone.
+    for one in sorted(found, key=lambda one: -float(one.rough.mid())):
+        met = target.max(worst)
+        if not one.rough <= met:
+            worst = worst.max(one.sharp(met))
+    return enough if worst <= target else float_above(worst.log())
+
+
+class _Open(NamedTuple):
+    """A label whose bound by Chernoff is not enough, and a sharper one if that is."""
+
+    rough: arb
+    sharp: Callable[[arb], arb]
+
+
+class _Stolen:
+    """The bound of one pair at its free numbers."""
+
+    def __init__(self, case: Case, free: Numbers, n: int, grow: arb, finer: int) -> None:
+        self._case, self._n, self._grow = case, n, grow
+        self._alpha, self._line = arb(free.alpha), _line(free, finer)
+        rough = free._replace(smoothing=_ROUGH / free.alpha)
+        self._lines = [_line(rough, finer), self._line]
+        self._ceiling = None if free.ceiling is None else arb(free.ceiling)
+        share, join = [arb(x) for x in free.share], [arb(x) for x in free.join]
+        if case.parts is not None:
+            share, join = ([one[k] for k in case.parts] for one in (share, join))
+        self._share, self._join = share, join
+
+    def open_labels(self, met: arb) -> list[_Open]:
+        """Bounds by Corollary 3.2 of all labels, those that are certainly met left out."""
+        atoms, lost, unhidden = self._reservoir()
+        hidden = total(mass for mass, _ in atoms)
+        paid = lost + unhidden * (1 - hidden).nonnegative_part() ** (self._n - 1)
+        if not atoms:
+            # Nobody hides anything: F = 0, and all is lost.
+            return [_Open(paid, lambda _: paid)]
+        c, found = tilted(atoms, self._alpha), []
+        for label in self._case.labels:
+            d, seen = self._labelled(label, hidden)
+            rough = chernoff(c, d, self._n, self._alpha) + paid + seen
+            if not rough <= met:
+                found.append(_Open(rough, self._sharp(c, d, paid + seen)))
+        return found
+
+    def _sharp(self, c: Moments, d: Moments, paid: arb) -> Callable[[arb], arb]:
+        """By moments where that is enough, else by the sum of Theorem 3.1, few nodes first."""
+
+        def bound(met: arb) -> arb:
+            found = by_moments(c, d, self._n, self._line.alpha) + paid
+            for line in self._lines:
+                if found <= met:
+                    break
+                slow = positive_sum(c, d, self._n, line) + paid
+                found = slow.min(found) if found.is_finite() else slow
+            return found
+
+        return bound
+
+    def _reservoir(self) -> tuple[list[Atom], arb, arb]:
+        """beta = share B with the gains s g/beta; what is lost in it; and int (1 - s) g_+."""
+        case, atoms = self._case, []
+        lost, unhidden = arb(0), arb(0)
+        gains = self._differences(case.first, case.second)
+        for b, g, (share, join) in zip(case.blanket, gains, self._numbers(), strict=False):
+            beta, positive = share * b, g.max(arb(0))
+            unhidden += (1 - join) * positive
+            if beta > 0:
+                gain, cut = self._cut(join * g / beta)
+                atoms.append((beta, gain))
+                lost += beta * cut
+            else:
+                lost += join * positive
+        if case.beyond is not None:
+            join, share, far = self._join[0], self._share[0], arb(case.beyond.upper())
+            lost, unhidden = lost + join * far, unhidden + (1 - join) * far
+            # The measure there is between 0 and anybody's mass; its gain was taken out.
+            atoms.append((arb(0).union(share * far), arb(0)))
+        return atoms, lost, unhidden
+
+    def _labelled(self, label: Label, hidden: arb) -> tuple[Moments, arb]:
+        """t = R_x - share hidden with the gains (1 - s) g/t, left-over at 0; and what is lost."""
+        atoms, lost = [], arb(0)
+        gains = self._differences(label.first, label.second)
+        rows = zip(label.other, label.hidden, gains, self._numbers(), strict=False)
+        for r, h, g, (share, join) in rows:
+            t, stay = r - share * h, 1 - join
+            if t > 0:
+                gain, cut = self._cut(stay * g / t)
+                atoms.append((t, gain))
+                lost += t * cut
+            else:
+                lost += stay * g.max(arb(0))
+        if self._case.beyond is not None:
+            lost += (1 - self._join[0]) * self._case.beyond
+        rest = 1 - hidden - total(mass for mass, _ in atoms)
+        return tilted([*atoms, (rest.nonnegative_part(), arb(0))], self._alpha), lost
+
+    def _numbers(self) -> Iterator[tuple[arb, arb]]:
+        """share and s of each output; the constants again and again."""
+        while True:
+            yield from zip(self._share, self._join, strict=True)
+
+    def _differences(self, first: Row, second: Row) -> Row:
+        """g."""
+        return [p - self._grow * q for p, q in zip(first, second, strict=True)]
+
+    def _cut(self, gain: arb) -> tuple[arb, arb]:
+        """Up to the ceiling, and what is above it."""
+        if self._ceiling is None:
+            return gain, arb(0)
+        return gain.min(self._ceiling), (gain - self._ceiling).max(arb(0))
+
+
+def _line(free: Numbers, finer: int) -> Line:
+    step = free.step / finer
+    last = _REACH / (free.smoothing * step)
+    if not last <= _MOST_NODES * finer:
+        raise NotCertified(f"label stealing: a sum of {last:.3g} nodes")
+    return Line(free.alpha, free.smoothing, step, math.ceil(last), _SMALL)
+
+
+def _checked(free: Numbers, case: Case) -> Numbers:
+    """The numbers, if they are in range and as many as the case has parts."""
+    count = 1 if case.parts is None else max(case.parts) + 1
+    for key, values in (("share", free.share), ("join", free.join)):
+        if len(values) != count:
+            raise ParameterError(f"{key}: {len(values)} numbers, wanted {count}")
+        if not all(0.0 <= x <= 1.0 for x in values):
+            raise ParameterError(f"{key} = {values!r}: wanted numbers from 0 to 1")
+    for key in ("alpha", "smoothing", "step"):
+        value = getattr(free, key)
+        if not (math.isfinite(value) and value > 0.0):
+            raise ParameterError(f"{key} = {value!r}: wanted a finite number > 0")
+    if free.ceiling is not None and not (case.unbounded and 0.0 <= free.ceiling < math.inf):
+        raise ParameterError(f"ceiling = {free.ceiling!r}: wanted a finite number >= 0, or none")
+    return free

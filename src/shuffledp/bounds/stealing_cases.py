@@ -1,0 +1,240 @@
+"""What label stealing looks at: pairs of the victim's inputs, and labels of the others.
+
+docs/theory-stealing.md, section 5, says which pairs and which inputs of the others are enough; the
+records of the mechanisms say which theorem holds (``ball.record.Others``). All laws here are balls
+at the working precision.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.labels import others_of
+from shuffledp.ball.laws import finite_law
+from shuffledp.ball.outputs import Law, OutputClass, Parameters, largest, positive
+from shuffledp.ball.record import Masses, Others, Pair
+from shuffledp.ball.registry import record_of
+from shuffledp.errors import NotCertified
+
+__all__ = ["Case", "Label", "cases_of"]
+
+Row = Sequence[arb]
+
+# How far below the delta that is asked for unbounded noise is cut off: e^-25 of delta is lost.
+_DEEPER = 25.0
+# The log of the least mass at which it is cut off: far below all deltas of the range of promise.
+_LEAST_CUT = -3000.0
+# Integers in the range of two-sided geometric noise: more labels would take about a minute.
+_MOST_SPANNING = 128
+
+
+class Label(NamedTuple):
+    """Masses of one label's outputs.
+
+    Attributes
+    ----------
+    first, second, other : sequence of arb
+        Under x0, x1 and the other user's input x.
+    hidden : sequence of arb
+        The measure of which a share is taken out for the reservoir: t = R_x - share hidden.
+    """
+
+    first: Row
+    second: Row
+    other: Row
+    hidden: Row
+
+
+@dataclass(frozen=True)
+class Case:
+    """One ordered pair of the victim's inputs, and labels that stand for all inputs of the others.
+
+    Attributes
+    ----------
+    blanket, first, second : sequence of arb
+        Masses of the reservoir's outputs under the measure of which it is a share, x0 and x1.
+    labels : list of Label
+        The types of the others.
+    parts : tuple of int, or None
+        The part of each output, the labels' outputs being the reservoir's: free numbers may be
+        functions of the part (section 5.1). None where they have to be constants (5.2 to 5.8).
+    beyond : arb, optional
+        At least the mass that any input has on outputs that are left out of all rows; None if none
+        are.
+    unbounded : bool
+        Whether likelihood ratios are, so that gains may be cut at a ceiling.
+    """
+
+    blanket: Row
+    first: Row
+    second: Row
+    labels: list[Label]
+    parts: tuple[int, ...] | None = None
+    beyond: arb | None = None
+    unbounded: bool = False
+
+
+def cases_of(mechanism: Parameters, log_least: float) -> list[Case]:
+    """One case for each pair that ``others_of`` names, in that order.
+
+    Parameters
+    ----------
+    mechanism : mapping
+        {"name": ..., **parameters}; "generic" stands for all mechanisms with a local guarantee.
+    log_least : float
+        About log of the least delta that will be asked for: unbounded noise is cut off below it.
+
+    Raises
+    ------
+    NotCertified
+        Where no theorem says which pairs and inputs are enough, or they are not finitely many.
+    """
+    found = others_of(mechanism)
+    if found is None or found.how == "span":
+        raise NotCertified(f"label-stealing of {mechanism['name']} is not recomputed")
+    if found.how == "family":
+        return [_of_family(positive(mechanism, "eps0"))]
+    if found.how == "shifts":
+        return [_of_shifts(mechanism, found, pair, log_least) for pair in found.pairs]
+    if found.labels is not None:
+        labels = _distinct(found.labels())
+        return [_of_labels(finite_law(mechanism, pair), labels) for pair in found.pairs]
+    return list(_of_inputs(mechanism, found))
+
+
+# ----------------------------------------------------------------------------- inputs, section 5.1
+
+
+def _of_inputs(mechanism: Parameters, found: Others) -> Iterator[Case]:
+    """The others hold any of some inputs: t_x = R_x - share B, nothing is left over."""
+    several = found.how == "alike" and len(found.inputs) > 2
+    inputs = [*dict.fromkeys(itertools.chain(*found.pairs, found.inputs))]
+    law = finite_law(mechanism, inputs)
+    blanket = [one.blanket for one in law]
+    rows = dict(zip(inputs, zip(*(one.probability for one in law), strict=True), strict=True))
+    for x0, x1 in found.pairs:
+        labels = [Label(rows[x0], rows[x1], rows[x], blanket) for x in found.inputs]
+        pair = inputs.index(x0), inputs.index(x1)
+        parts = _alike(law, pair) if several else tuple(range(len(law)))
+        yield Case(blanket, rows[x0], rows[x1], labels, parts)
+
+
+def _alike(law: Law, pair: tuple[int, int]) -> tuple[int, ...]:
+    """Outputs with the same R_x0 : R_x1 : B, which tell no third inputs apart, have one number."""
+    found = []
+    for one in law:
+        if one.level is None:
+            raise NotCertified("label stealing: wanted likelihood ratios known without error")
+        found.append(sum(2**i * (not one.level[x].is_zero()) for i, x in enumerate(pair)))
+    numbers = sorted(set(found))
+    return tuple(map(numbers.index, found))
+
+
+# ------------------------------------------------------- labels one by one, sections 5.2 to 5.8
+
+
+def _whole(masses: tuple[Row, Row, Row]) -> Label:
+    """t_x = (1 - share) R_x."""
+    return Label(*masses, hidden=masses[2])
+
+
+def _columns(law: Sequence[Masses]) -> tuple[Row, Row, Row]:
+    first, second, other = zip(*law, strict=True)
+    return first, second, other
+
+
+def _distinct(laws: Iterable[Sequence[Masses]]) -> list[Label]:
+    """Labels that are about the same are one, whose masses enclose those of all of them.
+
+    The bound sees a law of masses alone: the order of outputs does not count, nor do those that
+    nobody sends. Where floats of two laws differ they are two labels.
+    """
+    found: dict[tuple[tuple[float, ...], ...], list[list[arb]]] = {}
+    for law in laws:
+        keyed = [(tuple(_about(mass) for mass in masses), masses) for masses in law]
+        keyed = sorted((one for one in keyed if any(one[0])), key=lambda one: one[0])
+        rows = [list(row) for row in zip(*(masses for _, masses in keyed), strict=True)]
+        old = found.setdefault(tuple(key for key, _ in keyed), rows)
+        if old is not rows:
+            for mine, its in zip(old, rows, strict=True):
+                mine[:] = [a.union(b) for a, b in zip(mine, its, strict=True)]
+    return [_whole((first, second, other)) for first, second, other in found.values()]
+
+
+def _about(mass: arb) -> float:
+    """To twelve digits; 0 is exactly 0."""
+    return 0.0 if mass.is_zero() else float(f"{float(mass.mid()):.12e}")
+
+
+def _of_labels(law: Law, labels: list[Label]) -> Case:
+    """Sections 5.4 to 5.8: the reservoir of the worst pair, the labels' laws one by one."""
+    blanket = [one.blanket for one in law]
+    first, second = zip(*(one.probability for one in law), strict=True)
+    return Case(blanket, first, second, labels)
+
+
+def _of_shifts(mechanism: Parameters, found: Others, pair: Pair, log_least: float) -> Case:
+    """Section 5.2: labels by x0 - x and x1 - x, of the law that is not clamped."""
+    top, record = mechanism["top"], record_of(mechanism)
+    # A law that is not cut off is two-sided geometric.
+    geometric = record.cut_law is None
+    if geometric and top > _MOST_SPANNING:
+        raise NotCertified("label-stealing of discrete noise on so many integers is not recomputed")
+    inputs = tuple(range(top + 1))
+    if record.cut_law is None:
+        law = finite_law(mechanism, inputs)
+    else:
+        cut = max(log_least - _DEEPER, _LEAST_CUT)
+        law = record.cut_law({**mechanism, "clamped": False}, inputs, log_cut=cut)
+    gone = [p for one in law if one.beyond for p in one.probability]
+    seen: list[OutputClass] = [one for one in law if not one.beyond]
+    rows = list(zip(*(one.probability for one in seen), strict=True))
+    labels = [
+        _whole((rows[u + x], rows[v + x], rows[x])) for u, v, x in _shifts(top, spanning=geometric)
+    ]
+    beyond = largest(gone) if gone else None
+    blanket = [one.blanket for one in seen]
+    ends = rows[pair[0]], rows[pair[1]]
+    return Case(blanket, *ends, labels, beyond=beyond, unbounded=found.unbounded)
+
+
+def _shifts(top: int, *, spanning: bool) -> Iterator[tuple[int, int, int]]:
+    """u = x0 - x and v = x1 - x, mirror images once, with an x for which all are in the range.
+
+    Of symmetric log-concave noise x1 is moved outward until all three span the range, unless it is
+    between x and x0. ``spanning``: two-sided geometric noise, of which x0 is moved outward then.
+    """
+    for u, v in itertools.product(range(-top, top + 1), repeat=2):
+        low, high = min(u, v, 0), max(u, v, 0)
+        # f is symmetric: of (u, v) and (-u, -v) one is enough.
+        once = u != v and (u, v) >= (-u, -v)
+        inner = 0 < v < u < top and not spanning
+        if once and (high - low == top or inner):
+            yield u, v, -low
+
+
+def _of_family(eps0: arb) -> Case:
+    """Theorem 5.3: the reservoir is a share of (R_x0 + R_x1)/2E; five extreme laws of ratios."""
+    e, one = eps0.exp(), arb(1)
+    more, less, inverse = e / (e + 1), 1 / (e + 1), 1 / e
+    extremes: list[list[Masses]] = [  # (mass, R_x0/R_x, R_x1/R_x)
+        [(less, one, e), (more, one, inverse)],
+        [(less, e, one), (more, inverse, one)],
+        [(1 / (e + 2), e, one), (1 / (e + 2), one, e), (e / (e + 2), inverse, inverse)],
+        [
+            (1 / (2 * e + 1), e, e),
+            (e / (2 * e + 1), one, inverse),
+            (e / (2 * e + 1), inverse, one),
+        ],
+        [(less, e, e), (more, inverse, inverse)],
+    ]
+    labels = []
+    for law in extremes:
+        first, second, other = _columns([(m * p, m * q, m) for m, p, q in law])
+        hidden = [(p + q) * inverse / 2 for p, q in zip(first, second, strict=True)]
+        labels.append(Label(first, second, other, hidden))
+    return Case([inverse / 2] * 2, [more, less], [less, more], labels)

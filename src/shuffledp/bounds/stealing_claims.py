@@ -1,0 +1,104 @@
+"""Whether a claim by label stealing holds: the bound at the claim's own free numbers, once more.
+
+The sums are as finely again as when it was issued, with more bits.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from shuffledp.arithmetic.balls import ctx, precision_for
+from shuffledp.ball.labels import others_of
+from shuffledp.ball.triples import log_delta_span
+from shuffledp.bounds.stealing import Numbers, log_delta
+from shuffledp.bounds.stealing_cases import Case, cases_of
+from shuffledp.errors import ParameterError
+
+__all__ = ["StealingClaims", "log_delta_stealing"]
+
+# Bits beyond those of the issuer, and how much finer the sums are.
+_MORE_BITS, _FINER = 64, 2
+# Of a claim without a delta: about its log.
+_LOG_LEAST = -60.0
+
+
+class StealingClaims:
+    """What many claims about one mechanism among n users share: its laws.
+
+    Parameters
+    ----------
+    mechanism : mapping
+        {"name": ..., **parameters}; "generic" stands for all mechanisms with a local guarantee.
+    n : int
+        Users, the victim included, n >= 2.
+    log_least : float
+        About log of the least delta that is claimed.
+    """
+
+    def __init__(self, mechanism: Mapping[str, Any], n: int, log_least: float) -> None:
+        self._mechanism, self._n, self._log_least = mechanism, n, log_least
+        self._bits, self._cases = precision_for(n) + _MORE_BITS, list[Case]()
+
+    def log_delta(
+        self, free: Sequence[Mapping[str, Any]], *, epsilon: float, enough: float
+    ) -> float:
+        """A float certainly not below log of the bound, or any up to ``enough`` if it is less.
+
+        Parameters
+        ----------
+        free : sequence of mappings
+            The free numbers of each pair of inputs, in the order of its theorem.
+        epsilon : float
+            eps >= 0 in nats.
+        enough : float
+            log of the delta that is claimed.
+
+        Raises
+        ------
+        ParameterError
+            For numbers out of range.
+        NotCertified
+            Where no theorem says which pairs and inputs to look at.
+        """
+        numbers = [_numbers(one) for one in free]
+        with ctx.workprec(self._bits):
+            self._cases = self._cases or cases_of(self._mechanism, self._log_least)
+            return log_delta(self._cases, numbers, self._n, epsilon, enough=enough, finer=_FINER)
+
+
+def log_delta_stealing(
+    mechanism: Mapping[str, Any],
+    free: Sequence[Mapping[str, Any]],
+    *,
+    n: int,
+    epsilon: float,
+    guess: float | None = None,
+    enough: float = -math.inf,
+) -> float:
+    """The same of one claim, of noise on an interval too; ``guess`` is about log delta."""
+    found = others_of(mechanism)
+    if found is not None and found.how == "span":
+        return log_delta_span(mechanism, free, n=n, epsilon=epsilon, guess=guess, enough=enough)
+    claims = StealingClaims(mechanism, n, _LOG_LEAST if guess is None else guess)
+    return claims.log_delta(free, epsilon=epsilon, enough=enough)
+
+
+def _numbers(free: Mapping[str, Any]) -> Numbers:
+    """Free numbers as a file has them; a type that is none of theirs is refused."""
+    rows = [free.get(key) for key in ("share", "join")]
+    if not all(isinstance(row, list | tuple) and all(map(_is_number, row)) for row in rows):
+        raise ParameterError("share, join: wanted lists of numbers from 0 to 1")
+    for key in ("alpha", "smoothing", "step"):
+        if not _is_number(free.get(key)):
+            raise ParameterError(f"{key} = {free.get(key)!r}: wanted a finite number > 0")
+    ceiling = free.get("ceiling")
+    if not (ceiling is None or _is_number(ceiling)):
+        raise ParameterError(f"ceiling = {ceiling!r}: wanted a finite number >= 0, or none")
+    share, join = (tuple(row) for row in rows if row is not None)
+    return Numbers(share, join, free["alpha"], free["smoothing"], free["step"], ceiling)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)

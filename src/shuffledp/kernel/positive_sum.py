@@ -1,0 +1,200 @@
+"""The sum of label stealing: upper bounds of J(c, d) (docs/theory-stealing.md, section 3).
+
+    J(c, d) = (1/2 pi n) int [(|c| + |d|)^n - |d|^n] w dt,
+    w(t) = e^(h^2 (alpha^2 - t^2)/2)/(alpha^2 + t^2),
+
+with c(s) and d(s), s = alpha + i t, the transforms of two finite measures of gains. Moments by
+e^(alpha x) and centred, with c0 = c(alpha) and d0 = d(alpha), they are c0 phi_c and d0 phi_d, and
+
+    psi(t) = [c0 (1 + |phi_c|^2) + d0 (1 + |phi_d|^2)]/(2 (c0 + d0))
+
+is at least (|c| + |d|)/(c0 + d0). The numbers that decide how sharp a bound is come from outside,
+as plain floats in a ``Line``: any of them are valid.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from shuffledp.arithmetic.balls import acb, arb, total
+from shuffledp.kernel.draws import Draws, Moments
+
+__all__ = ["Atom", "Line", "by_moments", "chernoff", "positive_sum", "tilted"]
+
+# (mass, gain).
+Atom = tuple[arb, arb]
+
+# Nodes in a block that is summed, and into how many blocks a larger one is split: of 4, 8 and 16
+# and of 2, 4 and 8 these took the least time.
+_SMALLEST, _SPLIT = 8, 4
+# Nodes of the sum by moments, at most: beyond, Theorem 3.1 itself is quicker.
+_MOST_OF_MOMENTS = 200
+# Of the place where the bound by moments turns: so far it is followed.
+_NEARLY = 0.99
+# Deviations of the smoothing within that place: e^-12.5 of J is left beyond it.
+_DEVIATIONS = 5
+# Steps of the sum by moments, in deviations of psi^n and against alpha; its reach in deviations.
+_STEP, _STEP_OF_ALPHA, _REACH = 1.1, 0.5, 6.0
+
+
+class Line(NamedTuple):
+    """Where J is summed: any positive numbers are valid.
+
+    Attributes
+    ----------
+    alpha : float
+        Tilt: the line is Re s = alpha.
+    smoothing : float
+        h, the standard deviation of a normal variable that is added.
+    step : float
+        D, the distance of nodes.
+    last : int
+        Nodes are 0 .. last - 1; what lies beyond is bounded by the smoothing.
+    small : float
+        A block of nodes below this share of the first term is only bounded.
+    """
+
+    alpha: float
+    smoothing: float
+    step: float
+    last: int
+    small: float
+
+
+def tilted(measure: Sequence[Atom], alpha: arb) -> Moments:
+    """A finite measure times e^(alpha x): its mass, and the centred law that is left."""
+    masses, gains = zip(*measure, strict=True)
+    return Moments(Draws(masses, gains, 1), alpha)
+
+
+def _one_less_square(law: Moments) -> tuple[arb, arb]:
+    """V, Q with 1 - |phi(t)|^2 >= V t^2 - Q t^4/24: Lemma 3.3 (i) with all atoms."""
+    powers, s = law.moments, [arb(1), total(law.moments)]
+    for _ in range(3):
+        powers = [p * x for p, x in zip(powers, law.gains, strict=True)]
+        s.append(total(powers))
+    return s[2] - s[1] * s[1], 2 * s[4] - 8 * s[1] * s[3] + 6 * s[2] * s[2]
+
+
+def _square(f: acb) -> arb:
+    return f.real * f.real + f.imag * f.imag
+
+
+class _Weights(NamedTuple):
+    """What stands beside psi^n in the sum: w, and the shares c0 and d0 of 2 (c0 + d0)."""
+
+    shares: tuple[arb, arb]
+    alpha2: arb
+    h2: arb
+
+    def psi(self, square_c: arb, square_d: arb) -> arb:
+        """From |phi_c|^2 and |phi_d|^2."""
+        return self.shares[0] * (1 + square_c) + self.shares[1] * (1 + square_d)
+
+    def window(self, t: arb) -> arb:
+        """w(t)."""
+        t2 = t * t
+        return (self.h2 * (self.alpha2 - t2) / 2).exp() / (self.alpha2 + t2)
+
+
+def _weights(c: Moments, d: Moments, alpha: arb, smoothing: arb) -> _Weights:
+    both = 2 * (c.mass + d.mass)
+    return _Weights((c.mass / both, d.mass / both), alpha * alpha, smoothing * smoothing)
+
+
+def chernoff(c: Moments, d: Moments, n: int, alpha: arb) -> arb:
+    """J(c, d) <= (c0 + d0)^n/(2 alpha n): Corollary 3.2 with h = 0."""
+    return (c.mass + d.mass) ** n / (2 * alpha * n)
+
+
+def positive_sum(c: Moments, d: Moments, n: int, at: Line) -> arb:
+    """Upper bound of J(c, d) by Theorem 3.1.
+
+    psi^n w is positive definite, so that its sum over the nodes of any step is at least its
+    integral. Of a block of nodes that is certainly small only a bound is added.
+    """
+    step, window = arb(at.step), _weights(c, d, arb(at.alpha), arb(at.smoothing))
+    kept, rest = _blocks((c, d), n, at, window)
+    found = arb(0)
+    if kept:
+        starts = [arb(i) for i in kept]
+        nodes = (i + k for i in kept for k in range(_SMALLEST))
+        values = (part.transforms(step, starts, _SMALLEST) for part in (c, d))
+        for j, f, g in zip(nodes, *values, strict=True):
+            term = window.psi(_square(f), _square(g)) ** n * window.window(step * j)
+            found += 2 * term if j else term
+    return (c.mass + d.mass) ** n / n * (found + rest) * step / (2 * arb.pi())
+
+
+def _blocks(parts: Sequence[Moments], n: int, at: Line, window: _Weights) -> tuple[list[int], arb]:
+    """First nodes of the blocks that have to be summed, and a bound of the sum of all other terms.
+
+    A block's terms are at most sup psi^n times w at its first node. Beyond the last node psi <= 1,
+    and the sum of w over these nodes is at most w(T) + (1/D) int_T^inf w <= w(T) (1 + 1/(h^2 T D)).
+    """
+    step, size = arb(at.step), _SMALLEST
+    while size * _SPLIT < at.last:
+        size *= _SPLIT
+    todo, width, rest = [0], -(-at.last // size), arb(0)
+    while True:
+        firsts = [i + k * size for i in todo for k in range(width)]
+        squares = (part.squares_around(step, todo, size, width) for part in parts)
+        left = []
+        for i, *square in zip(firsts, *squares, strict=True):
+            if i >= at.last:
+                continue
+            psi = window.psi(*square)
+            bound = 2 * size * psi**n * window.window(step * i)
+            if psi < 1 and bound * window.alpha2 < at.small / (1 + i * at.step / at.alpha):
+                rest += bound
+            else:
+                left.append(i)
+        if size == _SMALLEST or not left:
+            break
+        todo, size, width = left, size // _SPLIT, _SPLIT
+    end = step * at.last
+    return left, rest + 2 * window.window(end) * (1 + 1 / (window.h2 * end * step))
+
+
+def by_moments(c: Moments, d: Moments, n: int, alpha: float) -> arb:
+    """Upper bound of J(c, d) without a sine: Lemma 3.3 with all atoms; infinite where it has none.
+
+    psi <= 1 - a t^2 + b t^4 up to any e <= sqrt(a/2b), where the right side still falls; T < e.
+    """
+    both, a, b = c.mass + d.mass, arb(0), arb(0)
+    for part in (c, d):
+        square, fourth = _one_less_square(part)
+        a += part.mass * square / (2 * both)
+        b += part.mass * fourth / (48 * both)
+    if not (a > 0 and b > 0):
+        return arb("inf")
+    width, turn = math.sqrt(2 * n * float(a.mid())), _NEARLY * float((a / (2 * b)).sqrt().mid())
+    if not (0 < width < math.inf and 0 < turn < math.inf):
+        return arb("inf")
+    step = min(_STEP / width, _STEP_OF_ALPHA * alpha, turn / 8)
+    nodes = min(_REACH / (width * step) + 1, turn / step * _NEARLY)
+    if not 1 <= nodes <= _MOST_OF_MOMENTS:
+        return arb("inf")
+    return both**n / n * _moment_sum((a, b), n, alpha, (step, int(nodes), turn))
+
+
+def _moment_sum(
+    quartic: tuple[arb, arb], n: int, alpha: float, places: tuple[float, int, float]
+) -> arb:
+    """The braces of Lemma 3.3 (ii), for a, b, D, m and e."""
+    (a, b), (gap, nodes, turn) = quartic, places
+    step, e, alpha2 = arb(gap), arb(turn), arb(alpha) * alpha
+    far = step * nodes
+    if not (far < e and 2 * b * e * e <= a):
+        return arb("inf")
+    found = last = arb(0)
+    for j in range(nodes + 1):
+        t2 = (step * j) * (step * j)
+        last = (1 - a * t2 + b * t2 * t2) ** n
+        found += (2 if j else 1) * last / (alpha2 + t2)
+    h2 = arb(_DEVIATIONS * _DEVIATIONS) / (e * e)
+    near = (h2 * alpha2 / 2).exp() * (found * step / 2 + last / far)
+    beyond = (h2 * (alpha2 - e * e) / 2).exp() * (1 / (h2 * e) + step) / (e * e)
+    return (near + beyond) / arb.pi()

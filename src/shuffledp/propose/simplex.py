@@ -1,0 +1,58 @@
+"""The least of a function of a few numbers, without derivatives (Nelder, Mead 1965)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["least"]
+
+Array = npt.NDArray[np.float64]
+
+
+def least(
+    value: Callable[[Array], float], first: Array, steps: Array, *, calls: int, near: float
+) -> Array:
+    """About the best point, from ``first`` and points a step away along each axis.
+
+    Parameters
+    ----------
+    value : callable
+        What is to be least.
+    first, steps : array
+        Where to begin, and how far to go along each axis.
+    calls : int
+        Evaluations, about.
+    near : float
+        Values that are nearer to each other than this are the same.
+    """
+    points = np.vstack([first, first + np.diag(steps)])
+    values = np.array([value(x) for x in points])
+    calls -= len(points)
+    while calls > 0:
+        order = np.argsort(values)
+        points, values = points[order], values[order]
+        if values[-1] - values[0] <= near:
+            break
+        centre = points[:-1].mean(axis=0)
+        away = centre - points[-1]
+        trial = centre + away
+        found, calls = value(trial), calls - 1
+        if found < values[0]:
+            farther = centre + 2.0 * away
+            better, calls = value(farther), calls - 1
+            if better < found:
+                trial, found = farther, better
+        elif found >= values[-2]:
+            inside = centre + (0.5 if found < values[-1] else -0.5) * away
+            better, calls = value(inside), calls - 1
+            if better >= min(found, values[-1]):
+                points[1:] = 0.5 * (points[1:] + points[0])
+                values[1:] = [value(x) for x in points[1:]]
+                calls -= len(points) - 1
+                continue
+            trial, found = inside, better
+        points[-1], values[-1] = trial, found
+    return points[int(np.argmin(values))]

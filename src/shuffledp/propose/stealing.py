@@ -1,0 +1,361 @@
+"""Free numbers of label stealing, in plain floats: what they are worth at one eps.
+
+The split is beta = min(B, kappa R), s = beta/R, with R the law of the worst label or a mixture of
+labels: then neither part changes the gain g/R, and for the data set whose others all hold it
+nothing is lost but the empty reservoir. Where an output says nothing of the victim (g about 0) it
+can be hidden for free, so kappa is chosen by the sign of g. Where the theorem wants constants,
+beta = kappa B and s = theta.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from shuffledp.arithmetic.balls import arb
+
+__all__ = ["SMOOTHING", "Array", "Floats", "Plan", "Planner", "floats_of", "step_of"]
+
+Array = npt.NDArray[np.float64]
+
+# The least h alpha: half of its square is what smoothing costs of log J, 1e-5, that is 1e-6 of eps.
+SMOOTHING = 0.0045
+# Steps in deviations of psi^n, and against alpha: aliases of e^(-(2 pi/1.1)^2/2) and e^(-4 pi).
+_STEP, _STEP_OF_ALPHA = 1.1, 0.5
+# The largest share of the blanket: some of every law is left.
+_MOST_SHARE, _MOST_CONSTANT = 0.999, 0.97
+# Alpha times the largest gain, at most: e^600 is a float.
+_LARGEST_EXPONENT = 600.0
+# Of a difference of masses less than this share of them is rounding.
+_ROUNDING = 1e-13
+# Laws under x0 and x1 nearer than that to each other are the same.
+_SILENT = 1e-12
+_TINY = 1e-300
+# Labels that may be the worst, at most, and how far below in log J: estimates are off by 2 %.
+_NEAR, _APART = 3, 0.03
+# Places t sqrt(v) = sinh(u) of an integral over t, and weights: they do not show in 1e-7.
+_U = 0.2 * np.arange(42)
+# Up to so many users psi comes back to 1 at places that matter: it is summed at the square of so
+# many even nodes instead, up to this many deviations of the smoothing. 1e-16 n is not seen there.
+_MOST_EVEN, _EVEN, _WINDOW = 10_000_000, 24, 4.0
+_PLACES, _WEIGHTS = np.sinh(_U), 0.2 * np.cosh(_U) * np.where(_U > 0, 1.0, 0.5)
+
+
+class Case(Protocol):
+    """What ``bounds.stealing_cases`` says of a pair of inputs."""
+
+    @property
+    def blanket(self) -> Sequence[arb]: ...
+    @property
+    def first(self) -> Sequence[arb]: ...
+    @property
+    def second(self) -> Sequence[arb]: ...
+    @property
+    def labels(self) -> Sequence[tuple[Sequence[arb], ...]]: ...
+    @property
+    def parts(self) -> tuple[int, ...] | None: ...
+    @property
+    def unbounded(self) -> bool: ...
+
+
+class Floats:
+    """A case in floats: rows of the reservoir, and of all labels side by side, padded with 0."""
+
+    def __init__(self, case: Case, kept: dict[int, Array] | None = None) -> None:
+        rows: dict[int, Array] = {} if kept is None else kept
+
+        def row(values: Any) -> Array:
+            if id(values) not in rows:
+                rows[id(values)] = np.array([float(x.mid()) for x in values])
+            return rows[id(values)]
+
+        self.blanket, self.first, self.second = map(row, (case.blanket, case.first, case.second))
+        size = max(len(label[2]) for label in case.labels)
+        stack = np.zeros((4, len(case.labels), size))
+        for j, label in enumerate(case.labels):
+            for i, values in enumerate(label):
+                stack[i, j, : len(values)] = row(values)
+        self.label_first, self.label_second, self.other, self.hidden = stack
+        self.tuned, self.unbounded = case.parts is not None, case.unbounded
+        self.parts = np.array(case.parts or [0] * self.blanket.size)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            change = (self.label_first - self.label_second) ** 2
+            self.spreads = np.where(change > 0.0, change / self.other, 0.0).sum(axis=1)
+            change = (self.first - self.second) ** 2
+            self.blanket_spread = np.where(change > 0.0, change / self.blanket, 0.0).sum()
+        self.order = np.argsort(-self.spreads, kind="stable")
+
+    def gains(self, eps: float) -> tuple[Array, Array]:
+        """g = R_x0 - e^eps R_x1, of the reservoir's outputs and of all labels'."""
+        more = math.expm1(eps)
+        return (
+            (self.first - self.second) - more * self.second,
+            (self.label_first - self.label_second) - more * self.label_second,
+        )
+
+
+def floats_of(cases: Sequence[Case]) -> list[Floats]:
+    """All cases in floats; rows that several of them have are converted once."""
+    kept: dict[int, Array] = {}
+    return [Floats(case, kept) for case in cases]
+
+
+class Plan(NamedTuple):
+    """Free numbers, how they were made, and about what they give.
+
+    Attributes
+    ----------
+    kappas : tuple of float
+        Size of the reservoir where g = 0, > 0, < 0; one where numbers are constants.
+    weights : tuple of float
+        Of labels in R; of constants theta/kappa alone.
+    joins : tuple of float
+        How much likelier than beta/R to join, by the sign of g.
+    lift : float
+        Of log alpha against the saddle point.
+    smooth : float
+        h alpha: where psi comes back to 1, a larger one is worth its cost.
+    fine : float
+        Divides the step: where psi^n is far from normal.
+    ceiling : float
+        Gains are cut at it.
+    share, join : Array
+        The numbers themselves.
+    alpha, width : float
+        Tilt, and the standard deviation of the tilted sum.
+    value : float
+        About log delta.
+    label : int
+        The worst one.
+    """
+
+    kappas: tuple[float, ...]
+    weights: tuple[float, ...]
+    joins: tuple[float, ...]
+    lift: float
+    smooth: float
+    fine: float
+    ceiling: float
+    share: Array
+    join: Array
+    alpha: float
+    width: float
+    value: float
+    label: int
+
+
+class _Measures(NamedTuple):
+    """The two measures of a split, those of all labels side by side."""
+
+    mass_c: Array
+    gain_c: Array
+    mass_d: Array
+    gain_d: Array
+    lost: Array
+    paid: float
+
+
+class Planner:
+    """One case among n users at one eps: free numbers -> about log delta."""
+
+    def __init__(self, case: Floats, n: int, eps: float) -> None:
+        self.case, self.n, self.returns = case, n, n <= _MOST_EVEN
+        self._g, self._label_g = case.gains(eps)
+        self._blanket = np.bincount(case.parts, case.blanket)
+        silent = np.abs(case.first - case.second) <= _SILENT * case.first
+        self.signs = np.zeros(case.parts.max() + 1, dtype=int)
+        self.signs[case.parts] = np.where(silent, 0, np.where(self._g > 0.0, 1, 2))
+
+    def plan(
+        self,
+        kappas: Any,
+        weights: Any,
+        *,
+        joins: Any = (1.0, 1.0, 1.0),
+        lift: float = 0.0,
+        smooth: float = SMOOTHING,
+        fine: float = 1.0,
+        ceiling: float = math.inf,
+        start: float | None = None,
+        label: int | None = None,
+    ) -> Plan:
+        """About log delta with these numbers: the worst label's J at its saddle point."""
+        share, join = self._split(*(np.asarray(x, dtype=float) for x in (kappas, weights, joins)))
+        with np.errstate(all="ignore"):
+            measures = self._measures(share, join)
+            if math.isfinite(ceiling):
+                measures = _cut(measures, ceiling)
+            first = int(self.case.order[0]) if label is None else label
+            found = self._worst(measures, start, lift, (smooth, fine), first)
+        if not all(map(math.isfinite, found)) or not found[1] > 0.0:
+            found = 1.0, 1.0, 1.0, 0
+        made = tuple(map(float, kappas)), tuple(map(float, weights)), tuple(map(float, joins))
+        return Plan(*made, lift, smooth, fine, ceiling, share, join, *found)
+
+    def changed(self, plan: Plan, **new: Any) -> Plan:
+        """A plan at this eps, some of its numbers replaced."""
+        keys = ("kappas", "weights", "joins", "lift", "smooth", "fine", "ceiling")
+        given = {key: getattr(plan, key) for key in keys} | new
+        return self.plan(start=plan.alpha * math.exp(-plan.lift), label=plan.label, **given)
+
+    def _split(self, kappas: Array, weights: Array, joins: Array) -> tuple[Array, Array]:
+        """Share and s: beta = min(B, kappa R), s = joins beta/R; or kappa and theta."""
+        case = self.case
+        if not case.tuned:
+            kappa = min(kappas[0], _MOST_CONSTANT)
+            return np.array([kappa]), np.array([min(weights[0] * kappas[0], 1.0)])
+        count, blanket = self.signs.size, self._blanket
+        law = np.bincount(case.parts, weights @ case.other, count)
+        ratio = np.divide(law, blanket, out=np.ones(count), where=blanket > 0.0)
+        ratio = np.where(ratio > 0.0, ratio, 1.0)
+        share = np.minimum(_MOST_SHARE, kappas[self.signs] * ratio)
+        return share, np.clip(share / ratio * joins[self.signs], 0.0, 1.0)
+
+    def _measures(self, share: Array, join: Array) -> _Measures:
+        """As ``bounds.stealing`` makes them."""
+        case = self.case
+        beta, s = share[case.parts] * case.blanket, join[case.parts]
+        positive, some = np.maximum(self._g, 0.0), share[case.parts] * case.blanket > 0.0
+        part, stay = share[0], 1.0 - join[0]
+        if case.tuned:
+            part, stay = share[case.parts], 1.0 - join[case.parts]
+        rest = case.other - part * case.hidden
+        left = rest > _ROUNDING * case.other
+        empty = (self.n - 1) * math.log1p(-min(float(beta.sum()), 1.0 - 1e-16))
+        paid = (s * positive)[~some].sum() + ((1.0 - s) * positive).sum() * math.exp(empty)
+        lost = np.where(left, 0.0, stay * np.maximum(self._label_g, 0.0)).sum(axis=1)
+        gain_d = np.where(left, stay * self._label_g / np.where(left, rest, 1.0), 0.0)
+        joined = (s * self._g)[some] / beta[some]
+        return _Measures(beta[some], joined, np.where(left, rest, 0.0), gain_d, lost, float(paid))
+
+    def _worst(
+        self, m: _Measures, start: float | None, lift: float, line: tuple[float, float], label: int
+    ) -> tuple[float, float, float, int]:
+        """alpha, width, log delta and label."""
+        log_lost = np.log(m.lost + _TINY)
+        j, a, seen = label, start, {}
+        while True:
+            pair = np.append(m.mass_c, m.mass_d[j]), np.append(m.gain_c, m.gain_d[j])
+            a = tilt(*pair, self.n, a)
+            if math.isnan(a):
+                return 1.0, 1.0, math.log(m.paid + float(m.lost.max()) + _TINY), j
+            seen[j] = a
+            logs, variance = self._all_labels(m, a)
+            j = int(np.argmax(np.logaddexp(logs, log_lost)))
+            if j in seen:
+                break
+        # Of two labels each may be the worse one at the other's saddle: there is one alpha for all.
+        least = min(a, seen[j]) * math.exp(lift)
+        if least != a:
+            a = least
+            logs, variance = self._all_labels(m, a)
+        about = np.logaddexp(logs, log_lost)
+        near = np.argsort(-about)[:_NEAR]
+        found = {}
+        for j in map(int, near[about[near] >= about[near[0]] - _APART]):
+            log = self._integral(m, j, a, float(variance[j]), line)
+            found[j] = float(np.logaddexp(log, log_lost[j]))
+        j = max(found, key=found.__getitem__)
+        value = float(np.logaddexp(found[j], math.log(m.paid + _TINY)))
+        return a, math.sqrt(variance[j]), value, j
+
+    def _all_labels(self, m: _Measures, a: float) -> tuple[Array, Array]:
+        """About log J of every label, psi^n taken as normal, and psi^n's variance in t^-2."""
+        e, ed = np.expm1(a * m.gain_c), np.expm1(a * m.gain_d)
+        wc, wd = m.mass_c * (1.0 + e), m.mass_d * (1.0 + ed)
+        rise, c0 = m.mass_c @ e + (m.mass_d * ed).sum(axis=1), max(float(wc.sum()), _TINY)
+        within = wc @ m.gain_c**2 - (wc @ m.gain_c) ** 2 / c0
+        mean = (wd * m.gain_d).sum(axis=1)
+        within = within + (wd * m.gain_d**2).sum(axis=1) - mean**2 / (1.0 + rise - c0)
+        v = self.n * np.maximum(within / (1.0 + rise), _TINY)
+        logs = self.n * np.log1p(rise) - math.log(2 * self.n * a) + _log_erfcx(a * np.sqrt(v / 2))
+        return np.where(np.isnan(logs), math.inf, logs), v
+
+    def _integral(
+        self, m: _Measures, j: int, a: float, variance: float, line: tuple[float, float]
+    ) -> float:
+        """log J of one label by the integral itself: where few are hidden psi^n is not normal."""
+        c, d = m.mass_c * np.exp(a * m.gain_c), m.mass_d[j] * np.exp(a * m.gain_d[j])
+        rise = m.mass_c @ np.expm1(a * m.gain_c) + m.mass_d[j] @ np.expm1(a * m.gain_d[j])
+        left = max(1.0 - float(m.mass_c.sum() + m.mass_d[j].sum()), 0.0)
+        laws = (c, m.gain_c), (np.append(d, left), np.append(m.gain_d[j], 0.0))
+        smooth, fine = line
+        log = self.n * math.log1p(rise) - math.log(self.n) + 0.5 * smooth**2
+        if self.returns:
+            step, side = step_of(math.sqrt(variance), a) / fine, math.ceil(_EVEN * math.sqrt(fine))
+            h = max(smooth / a, _WINDOW / (step * side * side))
+            t, weights = step * np.arange(side * side), np.full(side * side, step)
+            weights = weights * np.exp(-0.5 * (h * t) ** 2)
+            weights[0] *= 0.5
+            missing = sum(_one_less_square_even(mass, x, step, side) for mass, x in laws)
+        else:
+            t, weights = _PLACES / math.sqrt(variance), _WEIGHTS / math.sqrt(variance)
+            missing = sum(_one_less_square(mass, x, t) for mass, x in laws)
+        power = np.exp(self.n * np.log1p(-missing / (2.0 * (1.0 + rise))))
+        return log + math.log(float((power / (a * a + t * t)) @ weights) / math.pi)
+
+
+def _one_less_square(mass: Array, x: Array, t: Array) -> Array:
+    """|m| (1 - |phi(t)|^2) for the law m/|m| on x."""
+    whole = mass.sum()
+    p = mass / whole
+    turn = np.outer(t, x - p @ x)
+    a, b = 2.0 * np.sin(turn / 2.0) ** 2 @ p, np.sin(turn) @ p
+    return whole * (2.0 * a - a * a - b * b)
+
+
+def _one_less_square_even(mass: Array, x: Array, step: float, side: int) -> Array:
+    """The same at nodes step k, k < side^2, by products of giant and baby steps."""
+    whole = mass.sum()
+    p = mass / whole
+    turns = np.multiply.outer(step * np.arange(side), x - p @ x)
+    phi = (np.exp(side * 1j * turns) * p) @ np.exp(1j * turns).T
+    return whole * (1.0 - phi.real**2 - phi.imag**2).ravel()
+
+
+def _cut(m: _Measures, top: float) -> _Measures:
+    """Gains up to a ceiling, what is above it lost."""
+    paid = m.paid + float(m.mass_c @ np.maximum(m.gain_c - top, 0.0))
+    lost = m.lost + (m.mass_d * np.maximum(m.gain_d - top, 0.0)).sum(axis=1)
+    gains = np.minimum(m.gain_c, top), np.minimum(m.gain_d, top)
+    return m._replace(gain_c=gains[0], gain_d=gains[1], lost=lost, paid=paid)
+
+
+def _log_erfcx(x: Array) -> Array:
+    """About log of e^(x^2) erfc(x), x >= 0, to 2 %: its least upper bound of this form."""
+    return math.log(2.0 / math.sqrt(math.pi)) - np.log(x + np.sqrt(x * x + 4.0 / math.pi))
+
+
+def tilt(mass: Array, gain: Array, n: int, start: float | None) -> float:
+    """alpha with n alpha (log M)'(alpha) = 2, by Newton in log alpha; nan where no gain is > 0."""
+    top = float(gain.max())
+    if not top > 0.0:
+        return math.nan
+    high, product = math.log(_LARGEST_EXPONENT / top), mass * gain
+    mean, square = float(product.sum()), float((product * gain).sum())
+    first = (math.sqrt(mean * mean + 8.0 * square / n) - mean) / (2.0 * square)
+    low, at = -math.inf, min(math.log(start or first), high)
+    for _ in range(60):
+        a = math.exp(at)
+        tilted = product * np.exp(a * gain)
+        whole = 1.0 + float((mass * np.expm1(a * gain)).sum())
+        m1, m2 = float(tilted.sum()) / whole, float((tilted * gain).sum()) / whole
+        value = n * a * m1 - 2.0
+        low, high = (low, at) if value > 0.0 else (at, high)
+        slope = n * a * (m1 + a * (m2 - m1 * m1))
+        new = at - value / slope if slope > 0.0 else at + 1.0
+        if not low <= new <= high:
+            new = (max(low, at - 4.0) + high) / 2.0
+        if abs(new - at) < 1e-6:
+            break
+        at = new
+    return math.exp(at)
+
+
+def step_of(width: float, alpha: float) -> float:
+    """Distance of nodes whose aliases do not show."""
+    return min(_STEP / width, _STEP_OF_ALPHA * alpha)

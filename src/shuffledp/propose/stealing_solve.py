@@ -1,0 +1,182 @@
+"""From a delta to eps and free numbers of label stealing, for all pairs of inputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from shuffledp.propose.stealing import Floats, Plan, Planner
+from shuffledp.propose.stealing_search import best_plan, first_plan, is_few
+
+__all__ = ["Proposer"]
+
+# Between these eps a bound is looked for: those of the range of promise, and some more.
+_LEAST, _MOST = 1e-12, 60.0
+# d log delta/d log eps to begin with: under a normal law -24 at delta = 1e-6, -10 at 1e-3.
+_SLOPE = -12.0
+# One search serves all eps of a cell so wide, in logs: half of it loses less than 1e-6 of eps.
+_CELL = 0.02
+# How near estimates come, in log delta: on the way, and at the end.
+_ROUGHLY, _NEARLY = 0.05, 3e-6
+# Guesses of log delta at an eps, and how near, relatively, the last two come; where what a search
+# finds is so far from the guess, it is made again.
+_GUESSES, _SETTLED, _OFF = 4, 0.1, 0.3
+# Searches on the way to a delta.
+_SEARCHES = 5
+# Of a pair that is lower by more than this, in log delta, no numbers of its own are searched.
+_APART = 0.02
+# A squared shift beyond this is not the normal law's: a start is looked for within it.
+_LARGEST_SPREAD = 1e6
+
+
+class Proposer:
+    """Free numbers of all pairs among n users.
+
+    Parameters
+    ----------
+    cases : sequence of Floats
+        The pairs, in any order.
+    n : int
+        Users, the victim included, n >= 2.
+    """
+
+    def __init__(self, cases: Sequence[Floats], n: int) -> None:
+        self.cases, self.n = cases, n
+        self._order = sorted(range(len(cases)), key=lambda i: -cases[i].spreads.max())
+        self._searched: dict[int, list[Plan]] = {}
+
+    @property
+    def deviation(self) -> float:
+        """Of the privacy loss, to first order: sqrt(chi/n) of the worst label."""
+        spread = float(self.cases[self._order[0]].spreads.max())
+        return math.sqrt(min(spread, _LARGEST_SPREAD) / self.n)
+
+    def plans(self, eps: float) -> list[Plan]:
+        """Numbers of all pairs for this eps > 0: a function of it alone.
+
+        They are searched in the middle of its cell, alpha at its saddle point here.
+        """
+        cell = round(math.log(eps) / _CELL)
+        if cell not in self._searched:
+            self._searched[cell] = self.searched(math.exp(cell * _CELL))
+        return self.moved(self._searched[cell], eps)
+
+    def searched(self, eps: float) -> list[Plan]:
+        """Numbers searched at this eps."""
+        case, log = self.cases[self._order[0]], first_log_delta(eps, self.deviation)
+        for _ in range(_GUESSES):
+            before, log = log, min(first_plan(case, self.n, eps, log).value, -0.1)
+            if abs(log - before) < _SETTLED * (1.0 - log):
+                break
+        plans = self._all_plans(eps, log)
+        found = min(max(plan.value for plan in plans), -0.1)
+        again = abs(found - log) > _OFF * (1.0 - log)
+        return self._all_plans(eps, found) if again else plans
+
+    def _all_plans(self, eps: float, log_delta: float) -> list[Plan]:
+        """Of the first pair, and of those that come near it."""
+        lead = self._order[0]
+        first = best_plan(self.cases[lead], self.n, eps, log_delta)
+        found = {lead: first}
+        for i in self._order[1:]:
+            plan = self._borrowed(i, first, eps)
+            if plan.value > first.value - _APART:
+                plan = best_plan(self.cases[i], self.n, eps, log_delta, plan, polish=False)
+            found[i] = plan
+        return [found[i] for i in range(len(self.cases))]
+
+    def _borrowed(self, i: int, first: Plan, eps: float) -> Plan:
+        """Another pair's sizes, tuned to the label of the largest spread."""
+        case = self.cases[i]
+        weights = np.zeros(case.spreads.size)
+        weights[case.order[0]] = 1.0
+        chosen = weights if case.tuned else first.weights
+        made = Planner(case, self.n, eps)
+        return made.plan(
+            first.kappas,
+            chosen,
+            smooth=first.smooth,
+            fine=first.fine,
+            ceiling=first.ceiling,
+            start=first.alpha,
+        )
+
+    def moved(self, plans: Sequence[Plan], eps: float) -> list[Plan]:
+        """The same numbers at another eps, alpha at its saddle point there."""
+        cases = zip(self.cases, plans, strict=True)
+        return [Planner(case, self.n, eps).changed(plan) for case, plan in cases]
+
+    def crossing(self, log_delta: float, top: float) -> tuple[float, float] | None:
+        """About the eps with this delta, and the slope d log delta/d log eps there.
+
+        None where it is not below ``top``.
+        """
+        eps, slope = self._start(log_delta, top), _SLOPE
+        case = self.cases[self._order[0]]
+        few = case.unbounded or is_few(case, self.n, log_delta)
+
+        def about(e: float) -> float:
+            # Few are hidden by few: numbers of another eps may be far off.
+            if few:
+                return best_plan(case, self.n, e, log_delta, polish=False).value
+            return first_plan(case, self.n, e, log_delta).value
+
+        eps, slope = crossing(about, log_delta, eps, top, _ROUGHLY, slope)
+        gap, seen = math.inf, set[int]()
+        for _ in range(_SEARCHES):
+            cell = round(math.log(eps) / _CELL)
+            if cell in seen:
+                break
+            seen.add(cell)
+            plans = self.plans(eps)
+            eps, slope = crossing(
+                lambda e, p=plans: self._at(p, e), log_delta, eps, top, _NEARLY, slope
+            )
+            gap = self._at(plans, eps) - log_delta
+        return (eps, slope) if abs(gap) < _ROUGHLY else None
+
+    def _at(self, plans: Sequence[Plan], eps: float) -> float:
+        """About log delta with these numbers, by pairs that are not far below the worst."""
+        least = max(map(_value, plans)) - 1.0
+        cases = zip(self.cases, plans, strict=True)
+        near = [(case, plan) for case, plan in cases if plan.value >= least]
+        return max(Planner(case, self.n, eps).changed(plan).value for case, plan in near)
+
+    def _start(self, log_delta: float, top: float) -> float:
+        """By the central limit theorem."""
+        first = self.deviation * max(math.sqrt(max(-2.0 * log_delta, 0.0)) - 1.0, 0.5)
+        return max(min(first, 0.7 * min(top, _MOST)), 10.0 * _LEAST)
+
+
+def first_log_delta(eps: float, deviation: float) -> float:
+    """About log delta under a normal law of the privacy loss."""
+    return min(-0.5 * (eps / max(deviation, _LEAST) + 1.0) ** 2, -0.5)
+
+
+def _value(plan: Plan) -> float:
+    return plan.value
+
+
+def crossing(
+    value: Callable[[float], float],
+    target: float,
+    start: float,
+    top: float,
+    near: float,
+    slope: float,
+) -> tuple[float, float]:
+    """eps with log delta = target and d log delta/d log eps, by the secant rule in log eps."""
+    x, low, high, before = math.log(start), math.log(_LEAST), math.log(min(top, _MOST)), None
+    for _ in range(40):
+        y = value(math.exp(x)) - target
+        if before is not None and math.isfinite(y) and x != before[0]:
+            slope = min((y - before[1]) / (x - before[0]), -0.01)
+        if abs(y) < near or high - low < 1e-9:
+            break
+        low, high = (x, high) if y > 0.0 else (low, x)
+        before = (x, y) if math.isfinite(y) else None
+        step = max(-1.0, min(1.0, -y / slope)) if math.isfinite(y) else -0.7
+        x = x + step if low < x + step < high else 0.5 * (max(low, x - 3.0) + high)
+    return math.exp(x), slope
