@@ -12,7 +12,7 @@ from divergence.oracle import positive_part
 from shuffledp.divergence import PairProfile
 from shuffledp.pair import ShuffledPair
 from shuffledp.published.estimate import halved_epsilon, of_epsilon, of_log_delta
-from shuffledp.published.formulas import clone_delta
+from shuffledp.published.sums import clone_delta
 from shuffledp.reductions import blanket_pair, clone_pair, stronger_clone_pair
 
 

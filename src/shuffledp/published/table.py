@@ -22,7 +22,7 @@ from shuffledp.errors import NotCertified
 from shuffledp.multimessage import MultiMessage
 from shuffledp.pair import ShuffledPair
 from shuffledp.published import formulas as forms
-from shuffledp.published import limits
+from shuffledp.published import limits, sums
 from shuffledp.published.estimate import (
     NOT_CERTIFIED,
     Curve,
@@ -74,7 +74,7 @@ def _sums(share: Callable[[float], float]) -> _Make:
         if n > _LARGEST_SUM:
             msg = f"analysis = {key!r}, n = {n:,}: sums are offered up to n = {_LARGEST_SUM:,}"
             raise NotCertified(msg)
-        delta_at = functools.partial(forms.clone_delta, share(eps0), eps0, n)
+        delta_at = functools.partial(sums.clone_delta, share(eps0), eps0, n)
         return by_halving(delta_at, eps0, _FLOATS)
 
     return make
@@ -336,7 +336,7 @@ _ROWS: tuple[tuple[str, str, str, str, _Make], ...] = (
      f"{_ANY}; eps0 <= log(n/(8 log(2/delta)) - 1)", _of_eps0(forms.stronger_clone, _MEMORY)),
     ("girgis-renyi", "Renyi bound of any eps0-LDP randomizer, converted",
      "Girgis, Data, Diggavi, Suresh, Kairouz 2021, constants from memory",
-     "eps0-LDP, not adaptive; whole Renyi orders", _of_eps0(forms.girgis_epsilon, _MEMORY)),
+     "eps0-LDP, not adaptive; whole Renyi orders", _of_eps0(sums.girgis_epsilon, _MEMORY)),
     ("clone-binomial-sums", "standard clone by binomial sums and 20 halvings",
      f"{_FMT}, appendix", _ANY, _sums(lambda eps0: math.exp(-eps0))),
     ("stronger-clone-binomial-sums", "stronger clone by binomial sums and 20 halvings",
