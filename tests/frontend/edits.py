@@ -7,7 +7,6 @@ import re
 from typing import get_args
 
 from shuffledp.ball import alone, api
-from shuffledp.ball import rounds as balls
 from shuffledp.bounds import stealing_claims
 from shuffledp.certificate import checksum, composed, decide, verifier
 from shuffledp.certificate.model import Witness
@@ -149,12 +148,8 @@ def remember(patch):
         patch.setattr(module, "log_delta", log_delta)
     patch.setattr(decide, "log_delta_stealing", kept(stealing_claims.log_delta_stealing))
     patch.setattr(decide, "log_delta_alone", kept(alone.log_delta_alone))
-    for name in ("law_above", "law_below"):
-        patch.setattr(composed, name, kept(getattr(balls, name)))
-    # A law that is kept is the same object.
-    by_law = kept(balls.log_delta_of_rounds, lambda law, **k: (id(law), repr(sorted(k.items()))))
-    patch.setattr(composed, "log_delta_of_rounds", by_law)
-    by_pair = kept(
-        balls.violation_below, lambda step, side, bracket: repr((step, side, bracket.args))
-    )
-    patch.setattr(composed, "violation_below", by_pair)
+    for name in ("stated_above", "stated_below"):
+        patch.setattr(composed, name, kept(getattr(composed, name)))
+    # Laws that are kept are the same object.
+    again = kept(composed.composed_again, lambda pair, *a, **k: (id(pair), a, repr(k)))
+    patch.setattr(composed, "composed_again", again)

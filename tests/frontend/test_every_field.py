@@ -49,8 +49,8 @@ WITNESS = {
                 *(f"free[].{key}" for key in ("alpha", "smoothing", "gain", "loss", "silent",
                                               "weights[]", "kappa", "theta", "ceiling")))),
     *(f"scenarios[].composed[].witness.{x}"
-      for x in ("step", "values", "values[]", "vertices", "vertices[]", "vertices[][]",
-                "vertices[][][]")),
+      for x in ("dots", "dots[]", "values", "values[]", "ends", "ends[]", "ends[][]",
+                "ends[][][]")),
 }  # fmt: skip
 
 DATA_TABLE = '[data]\ncolumn = "x"\ndomain = ["a", "b", "c", "d", "e"]\nnulls = "drop"\n'

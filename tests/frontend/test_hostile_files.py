@@ -177,15 +177,13 @@ def test_pairs_of_many_rows_and_labels_of_many_parts_are_refused():
     assert len(list(parts._side_by_side([[[one], [one]]] * 3, [Fraction(1, 3)] * 3))) == 8
 
 
-def test_places_of_a_polygon_are_no_more_than_there_can_be(tmp_path):
+def test_dots_are_no_more_than_there_can_be(tmp_path):
     content = certificate(tmp_path, 'name = "k-rr"\nk = 3\neps0 = 1.0\n[accounting]\nrounds = 2')
     (claim,) = (c for c in content["scenarios"][0]["composed"] if c["end"] == "lower")
-    for side in claim["witness"]["vertices"]:
-        side[-1][0] = 10**14
-    claim["witness"]["step"] = 1.0
+    claim["witness"]["dots"] = [float(k) for k in range(10_000)]
     path = tmp_path / "c.json"
     path.write_text(json.dumps(resigned(content)))
-    with pytest.raises(ParameterError, match="vertices"):
+    with pytest.raises(ParameterError, match="dots"):
         read(path)
 
 

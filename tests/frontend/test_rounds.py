@@ -1,7 +1,6 @@
 """Rounds of a deployment: the account, its certificate, and claims that must not verify."""
 
 import json
-import math
 
 import mpmath
 import numpy as np
@@ -153,8 +152,9 @@ def one_value(content):
     values[7] *= 0.999
 
 
-def longer_step(content):
-    composed(content, "upper")["witness"]["step"] *= 0.96875
+def shorter_dots(content):
+    witness = composed(content, "upper")["witness"]
+    witness["dots"] = [0.96875 * e for e in witness["dots"]]
 
 
 def fewer_values(content):
@@ -162,33 +162,40 @@ def fewer_values(content):
     witness["values"] = [*witness["values"][:5], 0.0]
 
 
-def inexact_step(content):
-    witness = composed(content, "upper")["witness"]
-    witness["step"] = math.nextafter(witness["step"], 1.0)
+def disordered_dots(content):
+    dots = composed(content, "upper")["witness"]["dots"]
+    dots[3], dots[4] = dots[4], dots[3]
 
 
-def higher_polygon(content):
+def higher_values(content):
     witness = composed(content, "lower")["witness"]
-    witness["vertices"] = [[[k, 1.05 * v] for k, v in side] for side in witness["vertices"]]
+    witness["ends"] = [[[1.05 * v for v in low], high] for low, high in witness["ends"]]
 
 
-def wider_polygon(content):
-    composed(content, "lower")["witness"]["step"] *= 1.125
+def lower_upper_values(content):
+    """What continued chords start from."""
+    witness = composed(content, "lower")["witness"]
+    witness["ends"] = [[low, [0.99 * v for v in high]] for low, high in witness["ends"]]
+
+
+def wider_dots(content):
+    witness = composed(content, "lower")["witness"]
+    witness["dots"] = [1.125 * e for e in witness["dots"]]
 
 
 def basic(content):
     witness = composed(content, "upper")["witness"]
-    witness |= {"basic": True, "step": None, "values": None}
+    witness |= {"basic": True, "dots": None, "values": None}
 
 
 CHANGES = {
     "scaled values": scaled_values,
     "one value": one_value,
-    "a shorter step": longer_step,
+    "shorter dots": shorter_dots,
     "fewer values": fewer_values,
-    "a step of many digits": inexact_step,
+    "disordered dots": disordered_dots,
     "no values": lambda c: composed(c, "upper")["witness"].__setitem__("values", None),
-    "no step": lambda c: composed(c, "upper")["witness"].__setitem__("step", None),
+    "no dots": lambda c: composed(c, "upper")["witness"].__setitem__("dots", None),
     "no witness": lambda c: composed(c, "upper").__setitem__("witness", None),
     "basic composition": basic,
     "another analysis": lambda c: composed(c, "upper")["witness"].__setitem__(
@@ -196,9 +203,10 @@ CHANGES = {
     ),
     "a dataset above": lambda c: composed(c, "upper")["witness"].__setitem__("analysis", "dataset"),
     "another pair": lambda c: composed(c, "upper")["witness"].__setitem__("pairs", []),
-    "a higher polygon": higher_polygon,
+    "higher values": higher_values,
+    "lower upper values": lower_upper_values,
     "another dataset": lambda c: composed(c, "lower")["witness"].__setitem__("x2", 0),
-    "no polygon": lambda c: composed(c, "lower")["witness"].__setitem__("vertices", None),
+    "no ends": lambda c: composed(c, "lower")["witness"].__setitem__("ends", None),
     "fewer rounds": lambda c: c.__setitem__("rounds", 11),
     "one round": lambda c: c.__setitem__("rounds", 1),
     "more rounds": lambda c: (
@@ -219,17 +227,9 @@ def test_tampering_is_found_out(weekly, tmp_path, name):
     assert "does not hold" in {c.verdict for c in verify(path)}
 
 
-def test_a_wider_polygon_never_verifies(weekly, tmp_path):
-    path = tampered(weekly, tmp_path, wider_polygon)
+def test_wider_dots_never_verify(weekly, tmp_path):
+    path = tampered(weekly, tmp_path, wider_dots)
     assert verdicts(path)["lower"] != "holds"
-
-
-def test_a_polygon_that_is_not_convex_never_verifies(weekly, tmp_path):
-    def change(content):
-        side = composed(content, "lower")["witness"]["vertices"][0]
-        side[3][1] *= 0.5
-
-    assert verdicts(tampered(weekly, tmp_path, change))["lower"] != "holds"
 
 
 @pytest.mark.long

@@ -41,8 +41,8 @@ KINDS = {
 WITNESS = {
     f"scenarios[].{kind}[].witness.{x}"
     for kind in ("claims", "composed")
-    for x in ("others", "swap", "step", "values", "values[]", "vertices", "vertices[]",
-              "vertices[][]", "vertices[][][]")
+    for x in ("others", "swap", "dots", "dots[]", "values", "values[]", "ends", "ends[]",
+              "ends[][]", "ends[][][]")
 }  # fmt: skip
 
 

@@ -12,7 +12,8 @@ ROUNDS = sd.shuffle(sd.KRR(k=4, eps0=1.0), n=1000).compose(rounds=3)
 @pytest.fixture
 def far_too_high(monkeypatch):
     monkeypatch.setattr(Rounds, "_lower_epsilon", lambda *_, **__: (2.0, {}))
-    monkeypatch.setattr(Rounds, "_lower_log_delta", lambda *_, **__: (-0.5, {}))
+    plain = Rounds.log_delta
+    monkeypatch.setattr(Rounds, "log_delta", lambda *a, **k: plain(*a, **k)._replace(low=-0.5))
 
 
 @pytest.mark.many(1)
@@ -27,7 +28,7 @@ def test_contradictions_are_refused(ask):
 
 @pytest.mark.long
 def test_and_of_curves(monkeypatch):
-    monkeypatch.setattr(type(ROUNDS), "_renyi", lambda *_: (0.5, 0.25))
+    monkeypatch.setattr(type(ROUNDS), "_lower_renyi", lambda *_: 5.0)
     for ask in (lambda r: r.renyi(order=3.0), lambda r: r.zcdp()):
         with pytest.raises(NotCertified, match="contradict each other"):
             ask(ROUNDS)

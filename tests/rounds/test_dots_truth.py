@@ -3,12 +3,11 @@
 import math
 from fractions import Fraction
 
-import mpmath
 import numpy as np
 import pytest
 
 from rounds.exact_rounds import ball, curve_of_law, hockey
-from shuffledp.rounds.dots import Chain, lower_pair, on_chords, upper_pair
+from shuffledp.rounds.dots import Bracket, law_above, law_below
 from shuffledp.rounds.loss import LossLaw
 
 GRID = 40
@@ -43,6 +42,15 @@ def values(pairs, eps, *, noise=0.0, rng=None):
     return np.array(low), np.array(high)
 
 
+def above_of(eps, *values):
+    return law_above(eps.tolist(), *([ball(float(x)) for x in one] for one in values))
+
+
+def below_of(eps, *values):
+    sides = [Bracket(*([ball(float(x)) for x in end] for end in one)) for one in values]
+    return law_below(eps.tolist(), *sides, ball(0))
+
+
 def exact_at(pairs, eps):
     a = ball(eps).exp()
     return sum((ball(p) - a * ball(q) for p, q in pairs if not ball(p) - a * ball(q) < 0), ball(0))
@@ -58,8 +66,8 @@ def test_above_and_below_everywhere(seed, outside, noise):
     eps = np.concatenate([[0.0], np.sort(rng.uniform(0.0, reach, GRID))])
     forward = values(pairs, eps, noise=noise, rng=rng)
     backward = values(swapped(pairs), eps, noise=noise, rng=rng)
-    above = upper_pair(eps, forward[1], backward[1])
-    below = lower_pair(eps, forward, backward)
+    above = above_of(eps, forward[1], backward[1])
+    below = below_of(eps, forward, backward)
     tests = np.concatenate([rng.uniform(-5.0, 5.0, 60), eps[::7], -eps[::7], [-30.0, 30.0]])
     for direction, exact in ((0, pairs), (1, swapped(pairs))):
         for e in tests:
@@ -75,7 +83,7 @@ def test_symmetric_relation_covers_both_directions(seed):
     pairs = exact_pair(rng, 4)
     eps = np.linspace(0.0, 3.0, GRID)
     high = np.maximum(values(pairs, eps)[1], values(swapped(pairs), eps)[1])
-    above = upper_pair(eps, high)
+    above = above_of(eps, high)
     assert above.forward is above.backward
     for e in rng.uniform(-4.0, 4.0, 60):
         for exact in (pairs, swapped(pairs)):
@@ -87,7 +95,7 @@ def test_randomized_response_is_found_again():
     eps0 = 1.5
     eps = np.linspace(0.0, eps0, 20)
     curve = np.maximum(math.exp(eps0) - np.exp(eps), 0.0) / (math.exp(eps0) + 1.0)
-    law = upper_pair(eps, curve).forward
+    law = above_of(eps, curve).forward
     heavy = law.mass > 1e-12
     assert law.loss[heavy] == pytest.approx([-eps0, eps0])
     assert law.mass[heavy] == pytest.approx([1 / (1 + math.e**eps0), 1 / (1 + math.e**-eps0)])
@@ -99,11 +107,11 @@ def test_second_order_in_the_grid():
 
     def excess(steps):
         eps = np.linspace(0.0, 5.0, steps)
-        high = np.exp(log_delta_gaussian(1.0, eps)) * (1 + 1e-9)
-        law = upper_pair(eps, high).forward
-        low = lower_pair(eps, (high * (1 - 2e-9), high), (high * (1 - 2e-9), high)).forward
+        high = np.exp([log_delta_gaussian(1.0, e).high for e in eps.tolist()]) * (1 + 1e-9)
+        law = above_of(eps, high).forward
+        low = below_of(eps, (high * (1 - 2e-9), high), (high * (1 - 2e-9), high)).forward
         middle = 0.5 * (eps[3] + eps[4])
-        truth = math.exp(float(log_delta_gaussian(1.0, middle)))
+        truth = math.exp(log_delta_gaussian(1.0, float(middle)).low)
         curve = [float(curve_of_law(x, float(middle)).mid()) for x in (law, low)]
         return curve[0] - truth, truth - curve[1]
 
@@ -116,7 +124,7 @@ def test_values_that_are_not_convex_are_repaired():
     eps = np.linspace(0.0, 2.0, 30)
     base = 0.2 * np.exp(-0.5 * np.expm1(eps))
     noisy = base * (1.0 + 0.1 * np.random.default_rng(0).random(eps.size))
-    law = upper_pair(eps, noisy).forward
+    law = above_of(eps, noisy).forward
     assert isinstance(law, LossLaw)
     for e, b in zip(eps, base, strict=True):
         assert not curve_of_law(law, float(e)) < ball(float(b))
@@ -128,18 +136,18 @@ def test_hockey_oracle_itself():
     assert hockey(pairs, Fraction(3)) == 0
 
 
-def test_chords_are_no_lower_than_their_vertices_however_far_apart_these_are():
-    """A second height may be any number of powers below the first."""
-    for heights in ((0.9, 1e-22), (0.9, 0.8), (1e-3, 1e-30), (0.5, 0.0), (1e-200, 1e-220)):
-        chain = Chain([0.0, 2.0], list(heights), 0.0)
-        at = np.array([0.0, 1e-9, 0.5, 1.0, 1.999999, 2.0, 3.0])
-        found = on_chords(chain, at)
-        assert found[0] >= heights[0]
-        assert found[-2] >= heights[1]
-        assert found[-1] >= heights[1]
-        with mpmath.workdps(60):
-            for e, value in zip(at, found, strict=True):
-                a = mpmath.exp(min(mpmath.mpf(float(e)), 2))
-                share = (a - 1) / (mpmath.exp(2) - 1)
-                exact = heights[0] * (1 - share) + heights[1] * share
-                assert exact <= mpmath.mpf(float(value)) <= exact * (1 + mpmath.mpf(10) ** -13)
+def test_the_value_at_1_follows_by_symmetry():
+    """From the trivial one: for all random pairs, exactly for two outputs with ratio e^step."""
+    rng = np.random.default_rng(1)
+    for _ in range(100):
+        pairs = exact_pair(rng, 4)
+        step = float(rng.uniform(0.01, 1.0))
+        high = np.maximum(
+            values(pairs, [step, 3.0])[1], values(swapped(pairs), [step, 3.0])[1]
+        ).tolist()
+        law = above_of(np.array([0.0, step, 3.0]), np.array([1.0, *high])).forward
+        for exact in (pairs, swapped(pairs)):
+            assert not curve_of_law(law, 0.0) < exact_at(exact, 0.0)
+    apart = math.tanh(0.15)
+    law = above_of(np.array([0.0, 0.3]), np.array([1.0, 0.0])).forward
+    assert apart <= float(curve_of_law(law, 0.0).mid()) <= apart * (1.0 + 1e-12)

@@ -8,7 +8,6 @@ from scipy import integrate
 
 import shuffledp as sd
 from shuffledp.randomizers.power_renyi import power_renyi
-from shuffledp.rounds.curve import Curve
 from shuffledp.rounds.gaussian import log_delta_gaussian
 from shuffledp.rounds.renyi import RenyiTail
 
@@ -114,7 +113,7 @@ def test_tail_is_above_that_of_gaussian_noise(mu, order, far):
     start = 0.5 * mu**2 + (order - 1.0) * mu**2 + far * mu
 
     def log(x):
-        return (order - 1.0) * x + float(log_delta_gaussian(mu, x))
+        return (order - 1.0) * x + log_delta_gaussian(mu, x).low
 
     top = log(start)
     integral = integrate.quad(lambda x: math.exp(log(x) - top), start, start + 12.0 * mu)[0]
@@ -126,22 +125,14 @@ def test_tail_is_above_that_of_gaussian_noise(mu, order, far):
 
 
 @pytest.mark.long
-def test_few_values_are_looked_at(monkeypatch):
+def test_few_values_are_looked_at():
     """Order 2 of Gaussian noise among 1,000 took 93 s, most of it for values of e^-200."""
-    asked = []
-    plain = Curve.at
-
-    def counted(self, epsilon):
-        asked.append((id(self), epsilon))
-        return plain(self, epsilon)
-
-    monkeypatch.setattr(Curve, "at", counted)
-    bound = sd.shuffle(sd.Gaussian(sigma=2.0), n=1000).renyi(order=2.0)
-    assert len(set(asked)) < 160
-    assert len({epsilon for _, epsilon in asked if epsilon > 0.5}) <= 1
-    assert max(epsilon for _, epsilon in asked) < 1.0
-    assert bound.upper < 3.95e-4
-    assert bound.lower > 2.82e-4
+    one = sd.shuffle(sd.Gaussian(sigma=2.0), n=1000)
+    part = one.as_round()
+    bound = sd.compose([part]).renyi(order=2.0)
+    assert len(part.curve()._known) <= 40
+    assert bound.upper < 4.2e-4
+    assert bound.lower > 2.6e-4
 
 
 def test_zcdp_is_finite_where_the_local_one_grows_like_the_order():

@@ -13,7 +13,7 @@ from shuffledp.analysis.of_pairs import Pair, profile_of
 from shuffledp.divergence import PairProfile
 from shuffledp.errors import NotCertified
 from shuffledp.randomizers import Randomizer
-from shuffledp.rounds import STEPS, WIDTH, Candidate, Round
+from shuffledp.rounds import WIDTH, Candidate, Round
 from shuffledp.rounds.renyi import RenyiTail
 
 # Where a bound of the Renyi divergence is finite at one order it is so at some tail.
@@ -86,7 +86,7 @@ def round_of(
         sides = [side for side in sides if side.theorem.serves("published")]
     if len(first.profiles) > 1:
         assumptions.append(NO_SINGLE_PAIR)
-    # A value takes ten to a hundred times as long for cells: a quarter of the dots to begin with.
+    # A value takes ten to a hundred times as long for cells.
     cells_of = any(
         isinstance(one, PairProfile) and one.pair.ranges is not None
         for side in sides
@@ -98,10 +98,9 @@ def round_of(
     share = _SHARE_SEARCHED if exact is not None else _SHARE
     return Round(
         label=label,
-        steps=STEPS / 4.0 if cells_of else STEPS,
         width=min(share * worth, max(share * worth / _USUAL * rtol, _NARROWEST)),
         rtol=max(rtol, min(worth, worth / _USUAL * rtol)),
-        placed=cells_of,
+        slow=cells_of,
         groups=[side.profiles if exact is None else (exact,) for side in sides],
         sharper=None if sharper is None else sharper.for_rounds(),
         candidates=Datasets(source, n, cells),

@@ -20,7 +20,7 @@ from shuffledp.calibration.target import FINE, ROUGH, Source, Target, among, tar
 from shuffledp.calibration.values import chord_of, first_good, search, towards
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.mechanism import Mechanism
-from shuffledp.rounds import STEPS, one_round_target
+from shuffledp.rounds import one_round_target
 from shuffledp.values.described import by_name
 
 Family = Callable[[float], Source]
@@ -310,7 +310,7 @@ def _proposed(
         if start is None:
             return None
         one = among(family(start), n, target.rtol, target.trust)
-        if target.round_of(one).steps == STEPS:
+        if not target.round_of(one).slow:
             return start
         good = found(target, start, rounds)
     except (NotCertified, ParameterError):

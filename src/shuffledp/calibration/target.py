@@ -76,9 +76,7 @@ class Target:
     def estimate(self, randomizer: Source, n: int, rounds: int) -> float:
         """About ``log_upper``, certified by nothing."""
         one = among(randomizer, n, self.rtol, self.trust)
-        part = self.round_of(one).estimated()
-        made = compose([(part, rounds)])
-        return made.log_upper_coarse(self.epsilon, log_target=self.log_delta)
+        return self._together(one, rounds).rough_log_delta(self.epsilon)
 
     def round_of(self, one: Shuffled) -> Round:
         """One round, with label stealing or without it."""

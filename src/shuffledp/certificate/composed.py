@@ -1,28 +1,21 @@
 """Check what a certificate claims of all rounds together.
 
-An upper end rests on values that are not below delta of one round at eps = 0, h, 2h, ...: each of
-them is recomputed in balls, then the loss law of their chords is composed in balls. A lower end
-rests on convex polygons that are below delta of one round for a pair of datasets; likewise.
+An upper end rests on values that are not below delta of one round at some eps, the dots: each of
+them is recomputed in balls, then the loss law of their chords is composed again. A lower end rests
+on lower and upper values of delta of one round for a pair of datasets; likewise.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable, Iterable
 from fractions import Fraction
-from functools import partial
 from typing import Any
 
 from shuffledp.ball.along import StealingAlong
 from shuffledp.ball.api import log_delta
 from shuffledp.ball.labels import others_of
-from shuffledp.ball.rounds import (
-    first_by_symmetry,
-    law_above,
-    law_below,
-    log_delta_of_rounds,
-    violation_below,
-)
 from shuffledp.bounds.stealing_claims import StealingClaims
 from shuffledp.certificate.apart import apart
 from shuffledp.certificate.checks import Verdict
@@ -34,13 +27,17 @@ from shuffledp.certificate.model import (
     listed,
 )
 from shuffledp.errors import NotCertified
+from shuffledp.rounds import LossPair, stated_above, stated_below
+from shuffledp.rounds.total import Total
 
 __all__ = [
+    "between",
     "compared",
+    "composed_again",
     "decide_composed",
+    "dots_fault",
     "logs_of",
     "missing_composed",
-    "multiples_are_exact",
 ]
 
 Target = tuple[float, float]
@@ -51,6 +48,8 @@ Compare = Callable[..., tuple[Verdict, str]]
 
 _WIDTHS = (1e-3, 1e-4, 1e-5)
 _SLACK = 1e-12
+# Rounds are composed again to this relative width of delta, with so many bits more.
+_FINER, _MORE_BITS = 5e-5, 64
 
 
 def missing_composed(certificate: Certificate) -> str:
@@ -98,25 +97,40 @@ def decide_composed(
         return _basic(list(calls), scenario.n, at, rounds=rounds, compare=compare, upper=upper)
     if upper and witness.analysis == "local":
         return _adds_up(certificate, claim)
-    if witness.step is None or not multiples_are_exact(witness):
-        return "does not hold", "no values of one round on a lattice are given"
+    if fault := dots_fault(witness, upper=upper):
+        return "does not hold", fault
+    dots = witness.dots or []
     if upper:
         verdict, how = _values_hold(witness, list(calls), scenario.n, compare, report)
-        if verdict != "holds":
-            return verdict, how
-        law = law_above(witness.step, witness.values or ())
     else:
-        verdict, how = _polygons_hold(witness, next(iter(calls)), scenario.n, report)
-        if verdict != "holds":
-            return verdict, how
-        sides = witness.vertices or []
-        forward, backward = sides[0], sides[-1]
-        law = law_below(
-            witness.step, *((backward, forward) if witness.swap else (forward, backward))
-        )
+        verdict, how = _ends_hold(witness, next(iter(calls)), scenario.n, report)
+    if verdict != "holds":
+        return verdict, how
+    if upper:
+        pair = stated_above(dots, witness.values or [])
+    else:
+        pair = stated_below(dots, witness.ends or [])
     report(f"{scenario.name}: composing {rounds:,} rounds")
-    low, high = log_delta_of_rounds(law, rounds=rounds, epsilon=epsilon)
-    return compared((low, high), target, f"{how}; composed", upper=upper)
+    bracket = composed_again(pair, rounds, epsilon, swap=bool(witness.swap) and not upper)
+    return compared(bracket, target, f"{how}; composed", upper=upper)
+
+
+def composed_again(pair: LossPair, rounds: int, epsilon: float, *, swap: bool) -> Target:
+    """Ends of log delta of rounds of one law, finer and with more bits than they were issued by."""
+    law = pair.backward if swap else pair.forward
+    found = Total([(law, rounds)]).log_delta(epsilon, rel=_FINER, bits=_MORE_BITS)
+    return found.low, found.high
+
+
+def dots_fault(witness: Any, *, upper: bool) -> str:
+    """What is wrong with dots and the values there, in words; empty if nothing is."""
+    dots = witness.dots or []
+    rows = [witness.values] if upper else [row for ends in witness.ends or () for row in ends]
+    if not rows or any(row is None or len(row) != len(dots) for row in rows):
+        return "as many values of one round as dots are wanted"
+    if dots[0] != 0.0 or any(not a < b for a, b in itertools.pairwise(dots)):
+        return "dots: wanted 0 and increasing numbers"
+    return ""
 
 
 def compared(bracket: Target, target: Target, words: str, *, upper: bool) -> tuple[Verdict, str]:
@@ -128,13 +142,6 @@ def compared(bracket: Target, target: Target, words: str, *, upper: bool) -> tup
     if low > target[1] if upper else high < target[0]:
         return "does not hold", how
     return "undecided", how
-
-
-def multiples_are_exact(witness: Any) -> bool:
-    """Whether k step is a float for every k up to two beyond the last: eps is then what it says."""
-    step = witness.step or 0.0
-    last = max([len(witness.values or ()), *(side[-1][0] for side in witness.vertices or ())])
-    return all(Fraction(k * step) == k * Fraction(step) for k in range(last + 3))
 
 
 def _adds_up(certificate: Certificate, claim: ComposedClaim) -> tuple[Verdict, str]:
@@ -178,21 +185,19 @@ def _values_hold(
     report: Callable[[str], None],
 ) -> tuple[Verdict, str]:
     """Whether every value is at least one round's delta at its eps."""
-    values, step = witness.values or [], witness.step or 0.0
-    if not values:
-        return "does not hold", "no values of one round are given"
+    dots, values = witness.dots or [], witness.values or []
     undecided, along = "", _along(witness, calls, n)
-    for k, value in enumerate(values):
+    for k, (epsilon, value) in enumerate(zip(dots, values, strict=True)):
         report(f"one round, value {k + 1} of {len(values)}")
-        if value >= 1.0 or (k == 0 and witness.frees and first_by_symmetry(step, values)):
+        if value >= 1.0:
             continue
         target = logs_of(value)
         asked = calls if along is None else _asked(witness, calls, k, along)
-        verdict, how = compare(asked, n, k * step, target, upper=True)
+        verdict, how = compare(asked, n, epsilon, target, upper=True)
         if verdict == "does not hold":
-            return verdict, f"one round at eps = {k * step:.6g}: {how}"
+            return verdict, f"one round at eps = {epsilon:.6g}: {how}"
         if verdict == "undecided":
-            undecided = f"one round at eps = {k * step:.6g}: {how}"
+            undecided = f"one round at eps = {epsilon:.6g}: {how}"
     if undecided:
         return "undecided", undecided
     return "holds", f"{len(values)} values of one round ({witness.analysis})"
@@ -202,15 +207,16 @@ def _along(witness: ComposedWitness, calls: list[dict[str, Any]], n: int) -> Alo
     """What label stealing of one mechanism at many eps shares, for values as small as these."""
     if witness.frees is None:
         return None
-    values, step = witness.values or [], witness.step or 0.0
+    dots, values = witness.dots or [], witness.values or []
     least = min((value for value in values if value > 0.0), default=1.0)
     mechanism, log_least = calls[0]["mechanism"], logs_of(least)[0]
     found = others_of(mechanism)
     if found is None or found.how != "span":
         claims = StealingClaims(mechanism, n, log_least)
         return lambda free, eps, claimed: claims.log_delta(free, epsilon=eps, enough=claimed)
-    steps = next((k for k, value in enumerate(values) if value < values[0] / math.e), 1)
-    along = StealingAlong(mechanism, scale=max(steps, 1) * step, log_least=log_least)
+    # The first value may be the trivial one.
+    step = next((k for k, v in enumerate(values) if k > 1 and v < values[1] / math.e), 1)
+    along = StealingAlong(mechanism, scale=dots[step], log_least=log_least)
     return lambda free, eps, claimed: along.log_delta(free, n=n, epsilon=eps, log_claimed=claimed)
 
 
@@ -225,38 +231,40 @@ def _asked(
     return [{"along": along, "analysis": "label-stealing", "free": numbers}]
 
 
-def _polygons_hold(
+def _ends_hold(
     witness: ComposedWitness, call: dict[str, Any], n: int, report: Callable[[str], None]
 ) -> tuple[Verdict, str]:
-    """Whether both polygons are below one round's delta for the pair of datasets and its swap."""
-    sides, step = witness.vertices or [], witness.step or 0.0
-    if not sides:
-        return "does not hold", "no values of one round are given"
-    points = 0
-    where = ""
-    for swap in (False, True):
-        side = sides[-1] if swap else sides[0]
-        points = max(points, side[-1][0] + 1)
-        for width in _WIDTHS:
-            report(f"one round{' swapped' if swap else ''} from below")
-
-            asked = {**call, "swap": swap, "n": n, "rel": width}
-            try:
-                found = violation_below(step, side, partial(_bracket, asked, step))
-            except NotCertified as error:
-                return "undecided", str(error)
-            if found is None:
-                break
-            where = f"one round at eps = {found[0] * step:.6g}"
-            if found[1]:
-                return "does not hold", f"{where}: delta is smaller"
-        else:
-            return "undecided", f"{where}: not certainly below"
-    return "holds", f"{points} values of one round from below"
+    """Whether all values are on their side of one round's delta for the pair, and for its swap."""
+    dots = witness.dots or []
+    for swap, ends in enumerate(witness.ends or []):
+        asked = {**call, "swap": bool(swap), "n": n}
+        for k, epsilon in enumerate(dots):
+            report(f"one round{' swapped' * swap} from below, {k + 1} of {len(dots)}")
+            verdict = between(
+                lambda width, asked=asked, at=epsilon: log_delta(**asked, epsilon=at, rel=width),
+                (ends[0][k], ends[1][k]),
+            )
+            if verdict != "holds":
+                return verdict, f"one round at eps = {epsilon:.6g}: {_OUTSIDE[verdict]}"
+    return "holds", f"{len(dots)} values of one round from below"
 
 
-def _bracket(asked: dict[str, Any], step: float, k: int) -> Target:
-    return log_delta(**asked, epsilon=k * step)
+_OUTSIDE = {"does not hold": "delta is not between its ends", "undecided": "not certainly between"}
+
+
+def between(bracket: Callable[[float], Target], ends: tuple[float, float]) -> Verdict:
+    """Whether delta, in a bracket of a given relative width, is between two values for sure."""
+    low, high = logs_of(ends[0])[1], logs_of(ends[1])[0] if ends[1] < 1.0 else 0.0
+    for width in _WIDTHS:
+        try:
+            found = bracket(width)
+        except NotCertified:
+            return "undecided"
+        if low <= found[0] and found[1] <= high:
+            return "holds"
+        if found[1] < logs_of(ends[0])[0] or found[0] > high:
+            return "does not hold"
+    return "undecided"
 
 
 def logs_of(value: float) -> Target:

@@ -422,10 +422,10 @@ def _one_round_shape(parameters: Mapping[str, Any], witness: Witness) -> dict[st
 
 def _composed_shape(claim: AnyClaim, witness: ComposedWitness) -> dict[str, Any]:
     """Of the values of one round: ... where they have to be given."""
-    none: dict[str, Any] = {"step": None, "values": None, "vertices": None}
+    none: dict[str, Any] = {"dots": None, "values": None, "ends": None}
     if witness.basic or (claim.end == "upper" and witness.analysis == "local"):
         return none
-    return none | {"step": ..., "values" if claim.end == "upper" else "vertices": ...}
+    return none | {"dots": ..., "values" if claim.end == "upper" else "ends": ...}
 
 
 def _pairs(parameters: Mapping[str, Any]) -> Any:

@@ -183,7 +183,9 @@ def _sums_witness(found: Any) -> SumsWitness | None:
 def _composed_witness(deployment: Deployment, found: Any) -> ComposedWitness | None:
     if not found or "analysis" not in found or deployment.view == "sums":
         return None
-    extra = {key: found[key] for key in ("basic", "step", "values", "vertices") if key in found}
+    extra = {key: found[key] for key in ("basic", "dots", "values", "ends") if key in found}
+    if "ends" in extra:
+        extra["ends"] = [tuple(ends) for ends in extra["ends"]]
     if "frees" in found:
         extra["frees"] = [_frees(numbers) for numbers in found["frees"]]
     return ComposedWitness(**vars(witness_of(deployment, found)), **extra)

@@ -34,10 +34,9 @@ Version = Annotated[str, Field(pattern=r"^[0-9A-Za-z.+!_-]{1,64}$")]
 Count = Annotated[int, Field(ge=1, le=10**15)]
 Held = Annotated[int, Field(ge=0, le=10**15)]
 NonNegative = Annotated[float, Field(ge=0.0)]
-Vertices = Annotated[
-    list[tuple[Annotated[int, Field(ge=0, le=_MOST_PLACES)], NonNegative]],
-    Field(min_length=2, max_length=_MOST_PLACES),
-]
+_Values = Annotated[list[NonNegative], Field(min_length=2, max_length=_MOST_PLACES)]
+# Lower and upper values at the same dots.
+_Ends = tuple[_Values, _Values]
 # A value, a record of values, or a record whose attributes are records.
 Input = int | float | tuple[int | float | tuple[int | float, ...], ...]
 
@@ -160,19 +159,19 @@ class Witness(Strict):
 class SumsWitness(Strict):
     """What reproduces an end of sums.
 
-    ``values`` (upper end) are not below delta of one coordinate at eps = 0, step, 2 step, ..., for
-    every data set. Of a lower end ``others`` says how many of the others hold a 1 in a coordinate
-    of the victim's that falls from 1 to 0, ``swap`` that the end is of the other order,
-    ``vertices`` are those of convex functions of e^eps below delta of that coordinate, in one order
-    and in the other. No step: one coordinate changes, whose delta is the end.
+    ``values`` (upper end) are not below delta of one coordinate at eps = ``dots``, for every data
+    set. Of a lower end ``others`` says how many of the others hold a 1 in a coordinate of the
+    victim's that falls from 1 to 0, ``swap`` that the end is of the other order, ``ends`` are lower
+    and upper values of delta of that coordinate at the dots, in one order and in the other. No
+    dots: one coordinate changes, whose delta is the end.
     """
 
     analysis: Literal["sums", "sums-dataset", "sum-of-normals", "sums-local"]
     others: Held | None = None
     swap: bool | None = None
-    step: Annotated[float, Field(gt=0.0)] | None = None
-    values: Annotated[list[NonNegative], Field(min_length=2, max_length=_MOST_PLACES)] | None = None
-    vertices: Annotated[list[Vertices], Field(min_length=2, max_length=2)] | None = None
+    dots: _Values | None = None
+    values: _Values | None = None
+    ends: Annotated[list[_Ends], Field(min_length=2, max_length=2)] | None = None
 
     @model_serializer(mode="wrap")
     def _those_given(self, handler: Any) -> dict[str, Any]:
@@ -201,21 +200,20 @@ def listed(frees: FreeNumbers | list[FreeNumbers]) -> list[FreeNumbers]:
 
 
 class ComposedWitness(Witness):
-    """What reproduces an end after all rounds: one round's curve at eps = 0, step, 2 step, ...
+    """What reproduces an end after all rounds: one round's curve at eps = ``dots``.
 
-    ``values`` (upper end) are not below delta of one round at these eps. ``vertices`` (lower end)
-    are those of convex functions of e^eps, index and value, below delta of one round for the pair
-    of datasets, and for its swap where that is another one; ``swap`` says which of the two the end
-    is of. ``frees``, of label stealing, has the free numbers of each value (a list of them where
-    there are several pairs), or null where the blanket's bound, of a family the clone's, is enough.
-    ``basic``: eps/rounds and delta/rounds hold for one round, or one
-    round alone loses that.
+    ``values`` (upper end) are not below delta of one round there. ``ends`` (lower end) are lower
+    and upper values of delta of one round for the pair of datasets, and for its swap where that is
+    another one; ``swap`` says which of the two the end is of. ``frees``, of label stealing, has the
+    free numbers of each value (a list of them where there are several pairs), or null where the
+    blanket's bound, of a family the clone's, is enough. ``basic``: eps/rounds and delta/rounds hold
+    for one round, or one round alone loses that.
     """
 
     basic: bool = False
-    step: Annotated[float, Field(gt=0.0)] | None = None
-    values: Annotated[list[NonNegative], Field(min_length=2, max_length=_MOST_PLACES)] | None = None
-    vertices: Annotated[list[Vertices], Field(min_length=1, max_length=2)] | None = None
+    dots: _Values | None = None
+    values: _Values | None = None
+    ends: Annotated[list[_Ends], Field(min_length=1, max_length=2)] | None = None
     frees: Annotated[list[Frees], Field(min_length=2, max_length=MOST_STOLEN)] | None = None
 
     @model_serializer(mode="wrap")

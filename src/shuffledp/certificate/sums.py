@@ -1,8 +1,8 @@
 """Check what a certificate claims of sums of reports.
 
-An upper end rests on values that are not below delta of one coordinate at eps = 0, h, 2h, ...: all
-data sets are looked at again in balls, then the loss law of their chords is composed in balls over
-the coordinates that a neighbour changes. A lower end rests on polygons below delta of one data set;
+An upper end rests on values that are not below delta of one coordinate at some eps, the dots: all
+data sets are looked at again in balls, then the loss law of their chords is composed again over the
+coordinates that a neighbour changes. A lower end rests on both ends of delta of one data set;
 likewise. One coordinate alone, and sums of normal noise, are recomputed as they are.
 """
 
@@ -13,7 +13,6 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from shuffledp.ball.rounds import law_above, law_below, log_delta_of_rounds, violation_below
 from shuffledp.ball.sums import log_delta_normal, others_bracket, sums_hold
 from shuffledp.ball.views import (
     LOCAL,
@@ -29,12 +28,14 @@ from shuffledp.ball.views import (
 from shuffledp.certificate.apart import apart
 from shuffledp.certificate.checks import Verdict
 from shuffledp.certificate.composed import (
+    between,
     compared,
+    composed_again,
+    dots_fault,
     logs_of,
-    multiples_are_exact,
 )
 from shuffledp.certificate.model import Certificate, ComposedClaim, Scenario, SumsWitness
-from shuffledp.errors import NotCertified
+from shuffledp.rounds import stated_above, stated_below
 
 __all__ = [
     "decide_sums",
@@ -125,10 +126,10 @@ def _shape_fault(view: View, witness: SumsWitness, end: str, rounds: int) -> str
         # Where one coordinate changes its delta is the end itself.
         several = view.changed * rounds > 1
         if end == "upper":
-            wanted = {"step", "values"} if several else set()
+            wanted = {"dots", "values"} if several else set()
         else:
-            wanted = {"others", "swap"} | ({"step", "vertices"} if several else set())
-    for key in ("others", "swap", "step", "values", "vertices"):
+            wanted = {"others", "swap"} | ({"dots", "ends"} if several else set())
+    for key in ("others", "swap", "dots", "values", "ends"):
         if (getattr(witness, key) is not None) != (key in wanted):
             return f"witness.{key}: wanted {'some' if key in wanted else 'none'}"
     return ""
@@ -171,23 +172,22 @@ def decide_sums(
     if witness.analysis == NORMAL:
         bracket = log_delta_normal(view.mechanism, n=scenario.n, rounds=rounds, epsilon=epsilon)
         return compared(bracket, target, NORMAL, upper=upper)
-    if witness.step is None:
+    if witness.dots is None:
         return _one(view, scenario.n, witness, at, upper=upper)
-    if not multiples_are_exact(witness):
-        return "does not hold", "the multiples of the step are not floats"
+    if fault := dots_fault(witness, upper=upper):
+        return "does not hold", fault
     if upper:
         verdict, how = _values_hold(view, scenario.n, witness, report)
         times = view.changed * rounds
-        law = law_above(witness.step, witness.values or ())
+        pair = stated_above(witness.dots, witness.values or [])
     else:
-        verdict, how = _polygons_hold(view, scenario.n, witness, report)
+        verdict, how = _ends_hold(view, scenario.n, witness, report)
         times = view.alike * rounds
-        sides = witness.vertices or []
-        law = law_below(witness.step, *(sides[::-1] if witness.swap else sides))
+        pair = stated_below(witness.dots, witness.ends or [])
     if verdict != "holds":
         return verdict, how
     report(f"{scenario.name}: composing {times:,} coordinates")
-    bracket = log_delta_of_rounds(law, rounds=times, epsilon=epsilon)
+    bracket = composed_again(pair, times, epsilon, swap=bool(witness.swap) and not upper)
     return compared(bracket, target, f"{how}; {times:,} coordinates composed", upper=upper)
 
 
@@ -226,9 +226,9 @@ def _values_hold(
     view: View, n: int, witness: SumsWitness, report: Callable[[str], None]
 ) -> tuple[Verdict, str]:
     """Whether every value is at least one coordinate's delta at its eps, for all data sets."""
-    values, step = witness.values or [], witness.step or 0.0
+    dots, values = witness.dots or [], witness.values or []
     report(f"one coordinate, {len(values)} values, all data sets")
-    asked = [(k * step, logs_of(value)[0]) for k, value in enumerate(values) if value < 1.0]
+    asked = [(e, logs_of(v)[0]) for e, v in zip(dots, values, strict=True) if v < 1.0]
     holds, refuted, excess = sums_hold(
         view.mechanism,
         n=n,
@@ -242,28 +242,21 @@ def _values_hold(
     return ("does not hold" if refuted else "undecided"), words
 
 
-def _polygons_hold(
+def _ends_hold(
     view: View, n: int, witness: SumsWitness, report: Callable[[str], None]
 ) -> tuple[Verdict, str]:
-    """Whether both polygons are below one coordinate's delta of the data set and its swap."""
-    step, points = witness.step or 0.0, 0
+    """Whether all values are on their side of one coordinate's delta, and of its swap's."""
+    dots = witness.dots or []
     if not 0 <= (witness.others or 0) <= n - 1:
         return "does not hold", f"others = {witness.others:,}: wanted at most {n - 1:,}"
-    for swap, side in enumerate(witness.vertices or []):
-        report(f"one coordinate from below, {len(side)} vertices")
-        points = max(points, side[-1][0] + 1)
-        smallest = min((v for _, v in side if v > 0.0), default=1.0)
+    for swap, ends in enumerate(witness.ends or []):
+        report(f"one coordinate from below, {len(dots)} values")
+        smallest = min((v for v in ends[0] if v > 0.0), default=1.0)
         asked = witness.model_copy(update={"swap": bool(swap)})
         bracket = _bracket(view, n, asked, 2.0 * math.log(smallest) - _BELOW_LAST)
-        try:
-            found = violation_below(step, side, lambda k, ask=bracket: ask(k * step))
-        except NotCertified as error:
-            return "undecided", str(error)
-        if found is not None:
-            where = f"one coordinate at eps = {found[0] * step:.6g}"
-            return (
-                ("does not hold", f"{where}: delta is smaller")
-                if found[1]
-                else ("undecided", f"{where}: not certainly below")
-            )
-    return "holds", f"{points} values of one coordinate from below ({_held(n, witness)})"
+        for k, epsilon in enumerate(dots):
+            found = bracket(epsilon)
+            verdict = between(lambda _, found=found: found, (ends[0][k], ends[1][k]))
+            if verdict != "holds":
+                return verdict, f"one coordinate at eps = {epsilon:.6g}: not between its ends"
+    return "holds", f"{len(dots)} values of one coordinate from below ({_held(n, witness)})"

@@ -14,14 +14,12 @@ from shuffledp.analysis import Family
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.errors import NotCertified
 from shuffledp.randomizers import Randomizer
-from shuffledp.rounds import LatticeRound, Round, compose, direction, on_lattice
+from shuffledp.rounds import Round, StatedRound, compose, direction, stated
 
 Quantity = Literal["epsilon", "delta"]
 
-_FIRST_LEVEL = -30.0
+# The lowest log delta that dots are placed for.
 _LOWEST = -560.0
-# What infinite losses may add to delta, and by how much the lattice is made finer for it.
-_SHARE = 1e-3
 # Classes of outputs of all pairs with all others' inputs that a verifier looks at in two seconds:
 # of all ordered pairs, most of which come close, and of triples, most of which a glance rules out.
 _MOST_LISTED, _MOST_SHIFTED = 500, 2000
@@ -46,7 +44,7 @@ def after_rounds(one: Shuffled, *, rounds: int, quantity: Quantity, value: float
     Returns
     -------
     Bound
-        Its witness holds one round's values on a lattice of losses, from which both ends follow.
+        Its witness holds one round's values at dots, from which both ends follow.
         Where one round has no curve, the upper end is that of basic composition.
     """
     # What a certificate's reader recomputes value by value.
@@ -79,45 +77,41 @@ def _quick_to_read(one: Shuffled) -> bool:
 
 
 def _composed(part: Round, rounds: int, quantity: Quantity, value: float) -> Bound:
-    """Of one round's values on a lattice."""
-    log_target = math.log(value) if quantity == "epsilon" else _FIRST_LEVEL
-    while True:
-        lattice = on_lattice(part, log_target=log_target, rounds=rounds, sharper=True)
-        composed = compose([(lattice, rounds)])
-        if quantity == "epsilon":
-            return _witnessed(composed.epsilon(delta=value), lattice, rounds)
-        found = composed.delta(epsilon=value)
-        log = -math.inf if found.log_upper is None else found.log_upper
-        # Curves are followed until what they leave out is next to nothing in this delta.
-        enough = log == -math.inf or rounds * lattice.pair.forward.infinite <= _SHARE * found.upper
-        if enough or log_target <= _LOWEST:
-            return _witnessed(found, lattice, rounds)
-        log_target = max(1.8 * log_target, _LOWEST)
+    """Of one round's values at dots."""
+    if quantity == "epsilon":
+        log_target = math.log(value)
+    else:
+        log_target = max(compose([(part, rounds)]).rough_log_delta(value), _LOWEST)
+    made = stated(part, log_target=log_target, rounds=rounds, sharper=True)
+    composed = compose([(made, rounds)])
+    found = (
+        composed.epsilon(delta=value) if quantity == "epsilon" else composed.delta(epsilon=value)
+    )
+    return _witnessed(found, made, rounds)
 
 
-def _witnessed(bound: Bound, lattice: LatticeRound, rounds: int) -> Bound:
+def _witnessed(bound: Bound, made: StatedRound, rounds: int) -> Bound:
     """The bound with one round's values as its witness."""
     upper: dict[str, Any] = {"analysis": "local"}
     if bound.upper_theorem is not theorems.LOCAL and bound.upper_theorem is not None:
         upper = {
             "analysis": bound.upper_theorem.key,
-            "step": lattice.grid.step,
-            "values": list(lattice.values),
+            "dots": list(made.dots),
+            "values": list(made.values),
         }
         if bound.upper_theorem.key == "label-stealing":
-            upper["frees"] = list(lattice.free)
+            upper["frees"] = list(made.free)
     lower: dict[str, Any] = {}
     if bound.lower > 0.0 or (bound.log_lower is not None and bound.log_lower > -math.inf):
         epsilon = bound.lower if bound.quantity == "epsilon" else bound.at["epsilon"]
         lower = {
-            **lattice.reproduces,
-            "swap": direction(lattice, rounds, float(epsilon)),
-            "step": lattice.lower_step,
-            "vertices": [list(side) for side in lattice.vertices],
+            **made.reproduces,
+            "swap": direction(made, rounds, float(epsilon)),
+            "dots": list(made.lower_dots),
+            "ends": [[list(end) for end in ends] for ends in made.ends],
         }
     if bound.upper_theorem is theorems.LOCAL and bound.quantity == "epsilon":
-        bound = replace(bound, upper=max(_times(rounds, lattice.eps0), bound.lower))
-    # Widths are those of one round's numerics: the lattice's own loss lies between the two ends.
+        bound = replace(bound, upper=max(_times(rounds, made.eps0), bound.lower))
     return replace(bound, witness={"upper": upper, "lower": lower})
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from shuffledp.rounds.gaussian import error_of_log, log_delta_gaussian, mu_through
+from shuffledp.rounds.gaussian import log_delta_gaussian, mu_through
 
 # Relative steps below an estimated mu, the first of which is certified taken: estimate and error
 # bound agree to some 1e-9, and the reference is printed to four digits.
@@ -60,8 +60,6 @@ def certified_mu(epsilon: float, log_delta: float) -> float:
     about = mu_through(epsilon, log_delta)
     for below in _BELOW:
         mu = about * (1.0 - below)
-        if mu > 0.0 and float(log_delta_gaussian(mu, epsilon) + error_of_log(mu, epsilon)) <= (
-            log_delta
-        ):
+        if mu > 0.0 and log_delta_gaussian(mu, epsilon).high <= (log_delta):
             return mu
     return 0.0

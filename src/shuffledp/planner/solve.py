@@ -13,7 +13,7 @@ from shuffledp.calibration import calibrate, meeting
 from shuffledp.errors import NotCertified
 from shuffledp.multimessage import MultiMessage
 from shuffledp.planner.tasks import Option, Source
-from shuffledp.rounds import compose, on_lattice
+from shuffledp.rounds import compose, stated
 
 # Relative width of eps: continuous outputs take a hundred times as long.
 FINE, COARSE = 1e-6, 1e-3
@@ -159,7 +159,7 @@ def certified_epsilon(source: Source, n: int, target: Target) -> float:
     if target.rounds > 1:
         log_target = math.log(target.delta)
         part = one.as_round(sharper=False)
-        part = on_lattice(part, log_target=log_target, rounds=target.rounds, lower=False)
+        part = stated(part, log_target=log_target, rounds=target.rounds, lower=False)
         upper = compose([(part, target.rounds)]).epsilon(delta=target.delta).upper
     else:
         upper = one.upper_epsilon(delta=target.delta)

@@ -10,27 +10,21 @@ from typing import Any
 import numpy as np
 
 from shuffledp import _check, theorems
-from shuffledp import _special as special
 from shuffledp._check import exact
+from shuffledp.arithmetic.balls import arb, float_above, float_below
 from shuffledp.bound import Theorem
 from shuffledp.divergence import LARGEST_EPSILON
 from shuffledp.errors import ParameterError, not_installed, rejected
 from shuffledp.neighbours import PLAIN_KEYS, REPLACEMENT, Relation, relation_named
 from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.propose import dots as proposed
 from shuffledp.rounds.curve import Curve, reach
-from shuffledp.rounds.delta import log_delta
 from shuffledp.rounds.gaussian import GaussianCurve
-from shuffledp.rounds.loss import LossLaw, LossPair
-from shuffledp.rounds.part import (
-    NO_DOTS,
-    Candidate,
-    Dots,
-    Places,
-    Round,
-    shown,
-)
-from shuffledp.rounds.renyi import Curves
+from shuffledp.rounds.loss import NO_LOSS, LossLaw, LossPair
+from shuffledp.rounds.part import Candidate, Dots, Places, Round, shown
+from shuffledp.rounds.renyi import Curves, LawMoments
+from shuffledp.rounds.total import Total
 from shuffledp.values.described import by_name
 from shuffledp.values.work import Beside
 
@@ -68,13 +62,11 @@ def gaussian(
     sigma = _check.positive("sigma", sigma, high=1e100)
     sensitivity = _check.positive("sensitivity", sensitivity, high=1e100)
     mu = _check.real("sensitivity/sigma", sensitivity / sigma, low=_LEAST_MU, high=_LARGEST_MU)
-    # The quotient is rounded: outward for the curve above, inward for the one below.
-    above, below = GaussianCurve(mu * (1.0 + 4 * U)), GaussianCurve(mu * (1.0 - 4 * U))
-
+    curve = GaussianCurve(sensitivity, sigma)
     return Round(
         label="gaussian (central)",
-        groups=((above,),),
-        candidates=(Candidate(below, below, {"analysis": "gaussian", "mu": mu}),),
+        groups=((curve,),),
+        candidates=(Candidate(curve, curve, {"analysis": "gaussian", "mu": mu}),),
         eps0=math.inf,
         key=("gaussian", sigma, sensitivity, said),
         relation=said,
@@ -115,9 +107,10 @@ def gaussian_tail(order: float, epsilon: float, mu: float) -> float:
     h(e^x) <= P(L > x), L normal with mean mu^2/2 and variance mu^2; by parts the integral is at
     most A E[e^{(A-1)L}; L > eps] = A e^{A(A-1)mu^2/2} Phi(-(eps - mu^2/2 - (A-1)mu^2)/mu).
     """
-    z = (epsilon - 0.5 * mu * mu) / mu - (order - 1.0) * mu
-    log = math.log(order) + 0.5 * order * (order - 1.0) * mu * mu + float(special.log_ndtr(-z))
-    return log + 1e-9 * (1.0 + abs(log) + z * z)
+    a, m = arb(order), arb(mu)
+    z = (arb(epsilon) - m * m / 2) / m - (a - 1) * m
+    tail = (z / arb(2).sqrt()).erfc() / 2
+    return float_above((a * tail).log() + a * (a - 1) * m * m / 2)
 
 
 def _relation(given: RelationLike) -> Relation:
@@ -147,30 +140,30 @@ class Given:
     def __repr__(self) -> str:
         return shown(type(self).__name__, self.label, self.at, self.relation)
 
-    def estimated(self) -> Given:
-        """Itself: there is nothing to evaluate."""
-        return self
-
-    def scale(self) -> float:
-        """Two thirds of the standard deviation of the loss."""
-        return self.curves().forward.scale
-
-    @property
-    def placed(self) -> bool:
-        """No: there are no dots to place."""
-        return False
-
-    def above(self, level: float, refine: int, tilt: float, places: Places = ()) -> Dots:
+    def roughly(self, level: float) -> tuple[proposed.Law, proposed.Law]:
         """The pair itself."""
-        del level, refine, tilt, places
+        del level
+        return _ROUGH.of(self)
+
+    def above(self, places: Places, level: float) -> Dots:
+        """The pair itself."""
+        del places, level
         return Dots(self.pair, self.pair)
 
-    def below(
-        self, level: float, refine: int, tilt: float, around: float, places: Places = ()
-    ) -> tuple[Dots, dict[str, Any]]:
+    def below(self, places: Places, around: float) -> tuple[LossPair, dict[str, Any]]:
         """Nothing is known of the mechanism but an upper bound."""
-        del level, refine, tilt, around, places
-        return NO_DOTS, {}
+        del places, around
+        return NO_LOSS, {}
+
+    def moments(self, orders: tuple[float, ...], rtol: float) -> LawMoments:
+        """Those of the laws themselves."""
+        del orders, rtol
+        return LawMoments(self.pair)
+
+    def pair_moments(self, order: float, rtol: float) -> tuple[float, float]:
+        """Nothing is known from below."""
+        del order, rtol
+        return 0.0, 0.0
 
     def curves(self) -> Curves:
         """The pair's own curves."""
@@ -185,45 +178,16 @@ def _curves(given: Given) -> Curves:
     """Those of the laws; curves end where looking at them does, the laws' own losses may not."""
     bounded = all(law.infinite == 0.0 for law in given.pair)
     eps0 = max(law.highest for law in given.pair) if bounded else math.inf
-    last = reach(eps0)
     forward, backward = (Curve(_LawSource(law), eps0=eps0, width=1e-9) for law in given.pair)
-    return Curves(forward, backward, last, LawTail(given.pair) if last < eps0 < math.inf else None)
+    return Curves(forward, forward if given.pair.symmetric else backward, reach(eps0))
 
 
-@dataclass(frozen=True)
-class LawTail:
-    """What finite losses above some eps add to a moment, by the larger of both directions' laws.
-
-    A loss l of P-mass m has the curve m (1 - e^{x-l})_+, and for A > 1 and g = l - eps > 0
-
-        A (A-1) int_eps^l e^{(A-1) x} m (1 - e^{x-l}) dx
-            = m e^{(A-1) l} (1 - A e^{-(A-1) g} + (A-1) e^{-A g})
-           <= m e^{(A-1) l} min(1, A (A-1) g^2/2) ,
-
-    as the bracket is 0 at g = 0 and its slope A (A-1) (e^{-(A-1) g} - e^{-A g}) at most A (A-1) g.
-    """
-
-    pair: LossPair
-
-    def __call__(self, order: float, epsilon: float) -> float:
-        """Its logarithm at an order, for losses above eps."""
-        return max(_log_moment_above(law, order, epsilon) for law in self.pair)
+def _rough(given: Given) -> tuple[proposed.Law, proposed.Law]:
+    laws = [(law.loss, law.mass, law.infinite, 1) for law in given.pair]
+    return laws[0], laws[0] if given.pair.symmetric else laws[1]
 
 
-def _log_moment_above(law: LossLaw, order: float, epsilon: float) -> float:
-    """log of the sum of that bound over a law's losses above eps, rounded up; -inf without any."""
-    far = law.loss > epsilon
-    if not far.any():
-        return -math.inf
-    loss, log_mass = law.loss[far], np.log(law.mass[far])
-    share = np.minimum(0.5 * order * (order - 1.0) * (loss - epsilon) ** 2, 1.0)
-    logs = log_mass + (order - 1.0) * loss + np.log(share)
-    top = float(logs.max())
-    # Every logarithm is off by some units of its parts, the sum of K terms by K more.
-    size = 1.0 + float((np.abs(log_mass) + order * np.abs(loss)).max())
-    return top + math.log(float(np.exp(logs - top).sum())) + 8 * U * (size + loss.size)
-
-
+_ROUGH: Beside[Given, tuple[proposed.Law, proposed.Law]] = Beside(_rough)
 _CURVES: Beside[Given, Curves] = Beside(_curves)
 
 
@@ -234,14 +198,14 @@ class _LawSource:
         self.law = law
 
     def log_delta(self, epsilon: float, *, width: float = 1e-9) -> LogInterval:
-        return log_delta([(self.law, 1)], epsilon, width=width)
+        return Total([(self.law, 1)]).log_delta(epsilon, rel=width)
 
     def rough_log_delta(self, epsilon: float) -> float:
         return self.log_delta(epsilon).high
 
     def log_floor(self) -> float:
         floor = self.law.infinite
-        return math.log(floor) - 4 * U * abs(math.log(floor)) if floor > 0.0 else -math.inf
+        return float_below(arb(floor).log()) if floor > 0.0 else -math.inf
 
 
 @by_name
@@ -267,14 +231,12 @@ def approximate(
     delta = _check.real("delta", delta, low=0.0, high=1.0)
     if not delta < 1.0:
         raise rejected("delta", delta, "a finite number >= 0 and < 1")
-    up = 1.0 + 64 * U
-    rest = (1.0 - delta) * up
+    rest, e = 1 - arb(delta), arb(epsilon).exp()
     if epsilon == 0.0:
-        law = LossLaw(np.zeros(1), np.array([rest]), delta)
+        law = LossLaw(np.zeros(1), np.array([float_above(rest)]), delta)
     else:
-        small = 1.0 / (1.0 + math.exp(epsilon))
-        mass = np.array([rest * small, rest / (1.0 + math.exp(-epsilon))]) * up
-        law = LossLaw(np.array([-epsilon, epsilon]), mass, delta)
+        mass = [float_above(rest / (1 + e)), float_above(rest * e / (1 + e))]
+        law = LossLaw(np.array([-epsilon, epsilon]), np.array(mass), delta)
     return Given(
         label=f"({epsilon:g}, {delta:g})-DP",
         pair=LossPair(law, law),

@@ -3,32 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from shuffledp import _check, theorems
+from shuffledp.arithmetic.balls import arb
 from shuffledp.bound import Bound, Theorem
 from shuffledp.divergence import LARGEST_EPSILON
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.rounds.core import Ends, Rounds, joined
-from shuffledp.rounds.delta import Parts, log_delta
-from shuffledp.rounds.dots import lower_pair
-from shuffledp.rounds.gaussian import error_of_log, log_delta_gaussian, mu_through
+from shuffledp.rounds.dots import Bracket, law_below
+from shuffledp.rounds.gaussian import log_delta_gaussian, mu_through
 from shuffledp.rounds.gdp import dominating_mu
-from shuffledp.rounds.part import Part
+from shuffledp.rounds.part import UpperMoments
 from shuffledp.rounds.pld import composed_pld
 from shuffledp.rounds.posterior import least_loss
-from shuffledp.rounds.renyi import (
-    Curves,
-    Divergence,
-    divergence,
-    log_excess_below,
-    renyi_of,
-)
-from shuffledp.rounds.tradeoff import attained, guaranteed
+from shuffledp.rounds.total import Total
+from shuffledp.rounds.tradeoff import attained, best_eps, guaranteed
 from shuffledp.rounds.zcdp import best_rho
 from shuffledp.values.described import by_name
 
@@ -37,13 +31,17 @@ LARGEST_ORDER = 1e6
 RENYI_RTOL = 1e-3
 GDP_RTOL = 1e-3
 RHO_RTOL = 1e-2
-TRADEOFF_POINTS = 61
-# Lower ends of mu and rho are the largest of what single eps, or orders, ask for. Of eps: shares of
-# what delta = 1e-12 takes, and so many on from there to next to the pure guarantee.
-MU_SHARES, MU_BEYOND, _NEARLY = np.array([0.0, 0.05, 0.15, 0.3, 0.5, 0.8]), 5, 0.95
-RHO_ORDERS = (2.0, 8.0, 32.0, 128.0)
+# Points of a curve below that of all rounds, around the eps that decides a trade-off.
+_TRADEOFF_POINTS = 12
+# Orders for which the dots of rho are placed, between which its search looks.
+_RHO_ORDERS = (1.001, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
+# Lower ends of mu are the largest of what single eps ask for: shares of what delta = 1e-12 takes,
+# and so many on from there to next to the pure guarantee.
+_MU_SHARES, _MU_BEYOND, _NEARLY = np.array([0.0, 0.05, 0.15, 0.3, 0.5, 0.8]), 5, 0.95
 # Pure guarantees below it have a square that says all; curves would have no digits.
 _TINY = 1e-150
+# dp_accounting adds masses up as they are: log deltas below its rounding are not worth a dot.
+_PLD_TARGET = -31.0
 # Log odds beyond this overflow; a posterior below e^-700 may be said to be that.
 _FARTHEST = 700.0
 
@@ -76,7 +74,7 @@ class Composed(Rounds):
             If the order is outside its domain.
         """
         order = _check.real("order", order, low=1.0 + 1e-9, high=LARGEST_ORDER)
-        low, high = self._renyi(order)
+        low, high = self._lower_renyi(order), self._upper_renyi((order,))(order)
         cap = self.eps0
         upper = self._upper_theorem(capped=cap <= high and math.isfinite(cap))
         ends = Ends(low, min(high, cap), None, {})
@@ -85,7 +83,8 @@ class Composed(Rounds):
     def rdp(self, orders: Iterable[float]) -> list[float]:
         """Upper ends of the Renyi divergence at each order, as an RDP accountant adds them up."""
         checked = [_check.real("order", A, low=1.0 + 1e-9, high=LARGEST_ORDER) for A in orders]
-        return [min(_upper_of(self._renyi_sides(A)), self.eps0) for A in checked]
+        at = self._upper_renyi(tuple(checked))
+        return [min(at(A), self.eps0) for A in checked]
 
     def zcdp(self) -> Bound:
         """The least rho with Renyi divergence <= rho A at every order A > 1 (Bun, Steinke 2016)."""
@@ -94,12 +93,11 @@ class Composed(Rounds):
             # As every mechanism of this pure guarantee; its square is among the last floats.
             high, order = math.nextafter(0.5 * pure * pure, math.inf) if pure > 0.0 else 0.0, 8.0
         elif math.isfinite(pure):
-            high, order = best_rho(
-                lambda A: min(_upper_of(self._renyi_sides(A)), pure), pure=pure, rtol=RHO_RTOL
-            )
+            at = self._upper_renyi(_RHO_ORDERS)
+            high, order = best_rho(lambda A: min(at(A), pure), pure=pure, rtol=RHO_RTOL)
         else:
             high, order = self._local_rho(), 8.0
-        low = max(self._renyi(A)[0] / A for A in {*RHO_ORDERS, order})
+        low = max(self._lower_renyi(A) / A for A in {2.0, order})
         ends = Ends(low, high, None, {})
         upper = _through(self._upper_theorem(capped=False))
         return self._bound("rho", ends, {}, upper=upper)
@@ -118,7 +116,7 @@ class Composed(Rounds):
         """
         alpha = _check.open_unit("alpha", alpha)
         reach = min(self.eps0, self._reach(), LARGEST_EPSILON)
-        low = guaranteed(alpha, lambda eps: self.log_delta(eps, lower=False).high, reach)
+        low = guaranteed(alpha, self.log_upper, self.rough_log_delta, reach)
         high, witness = self._attained(alpha)
         ends = Ends(low, high, None, witness)
         return self._bound(
@@ -190,9 +188,10 @@ class Composed(Rounds):
         """
         prior, failure = _check.open_unit("prior", prior), _check.open_unit("failure", failure)
         log_odds = least_loss(
-            lambda eps: self.log_delta(eps, lower=False).high,
+            self.log_upper,
+            self.rough_log_delta,
             math.log(failure),
-            start=self.epsilon(delta=max(0.1 * failure, math.ulp(0.0))).upper,
+            start=self._plan.epsilon(math.log(max(0.1 * failure, math.ulp(0.0)))),
             pure=self.eps0,
         )
         terms = (math.log(prior), -math.log1p(-prior), log_odds)
@@ -218,28 +217,30 @@ class Composed(Rounds):
             Its grid in nats; only PLDs of the same grid compose. A grid coarser than a hundredth
             of one round's eps loses accuracy, never validity.
         """
-        return composed_pld(self.parts, discretization)
+        rung = self._plan.rung(_PLD_TARGET)
+        level, places = self._plan.level(rung), self._for_all(rung)
+        made = [
+            (part.above(at, level).above, count)
+            for (part, count), at in zip(self.parts, places, strict=True)
+        ]
+        return composed_pld(made, discretization)
 
-    def _renyi(self, order: float) -> tuple[float, float]:
-        sides, lower = self._renyi_sides(order), [0.0, 0.0]
-        for part, count, found, other in sides:
-            for i, side in enumerate(_likely_pairs(part.pair_curves(), order, found.peak)):
-                # What is left out beyond only makes a lower end lower.
-                last = max(found.last, other.last)
-                low = log_excess_below(side, order, last, rtol=RENYI_RTOL)
-                lower[i] += count * renyi_of(low, order, up=False)
-        return max(lower) * (1.0 - 64 * U), _upper_of(sides)
+    def _upper_renyi(self, orders: tuple[float, ...]) -> Callable[[float], float]:
+        """The upper end of all rounds' divergence, the larger one of both directions."""
+        made: list[tuple[UpperMoments, int]] = [
+            (part.moments(orders, RENYI_RTOL), count) for part, count in self.parts
+        ]
 
-    def _renyi_sides(self, order: float) -> list[tuple[Part, int, Divergence, Divergence]]:
-        """Each part, how often it runs, and its divergences in both directions."""
-        made = []
-        for part, count in self.parts:
-            curves = part.curves()
-            found = divergence(curves, order, rtol=RENYI_RTOL)
-            same = curves.forward is curves.backward
-            other = found if same else divergence(curves.swap(), order, rtol=RENYI_RTOL)
-            made.append((part, count, found, other))
-        return made
+        def at(order: float) -> float:
+            found = [(moments.upper(order), count) for moments, count in made]
+            sums = [sum(count * pair[i] for pair, count in found) for i in (0, 1)]
+            return max(sums) * (1.0 + 64 * U)
+
+        return at
+
+    def _lower_renyi(self, order: float) -> float:
+        found = [(part.pair_moments(order, RENYI_RTOL), count) for part, count in self.parts]
+        return max(sum(count * pair[i] for pair, count in found) for i in (0, 1)) * (1.0 - 64 * U)
 
     def _local_rho(self) -> float:
         """Where no order is the last to look at: reports alone, if theirs grows like the order."""
@@ -251,60 +252,47 @@ class Composed(Rounds):
         return self.epsilon(delta=1e-12).upper if self.rounds > 0 else 0.0
 
     def _attained(self, alpha: float) -> tuple[float, dict[str, Any]]:
-        """Upper bound of the trade-off function, from one pair of neighbouring datasets."""
-        # A pair of laws on a part of the curve is below it as well.
+        """Upper bound of the trade-off function, from one pair of neighbouring datasets.
+
+        The curve of the laws below that pair's is itself enclosed at some eps, and a law is put
+        below these values.
+        """
         end = min(self._reach(), self.eps0, LARGEST_EPSILON)
         if not 0.0 < end < math.inf:
             return 1.0 - alpha, {}
-        eps = np.linspace(0.0, end, TRADEOFF_POINTS)
-        below, above, witness = self._pair_laws(around=0.2 * end / self.rounds)
-        sides = []
-        for parts_low, parts_high in zip(below, above, strict=True):
-            low = np.array([log_delta(parts_low, float(e), width=1e-3).low for e in eps])
-            high = np.array([log_delta(parts_high, float(e), width=1e-3).high for e in eps])
-            sides.append(
-                (np.exp(low) * (1.0 - 16 * U), np.minimum(np.exp(high) * (1 + 16 * U), 1.0))
+        rung = self._rung(end)
+        laws, witness = self._below(self._for_all(rung), around=0.2 * end / self.rounds)
+        totals = [Total(parts) for parts in laws]
+        near = best_eps(alpha, totals[0].floats.log_delta, end)
+        eps = np.unique([0.0, *(near * np.linspace(0.6, 1.4, _TRADEOFF_POINTS)), 0.25 * near, end])
+        eps = eps[eps <= end].tolist()
+        ends = []
+        for one in totals:
+            found = [one.log_delta(e, rel=1e-3) for e in eps]
+            ends.append(
+                Bracket(
+                    [arb(x.low).exp().lower() if x.low > -math.inf else arb(0) for x in found],
+                    [arb(x.high).exp().upper() if x.high > -math.inf else arb(0) for x in found],
+                )
             )
-        pair = lower_pair(eps, sides[0], sides[-1])
-        return min(attained(alpha, pair.forward), attained(alpha, pair.backward)), witness
-
-    def _pair_laws(self, *, around: float) -> tuple[list[Parts], list[Parts], dict[str, Any]]:
-        """Loss laws below and above one pair of neighbours, for each direction."""
-        level, tilt = self._level(math.log(1e-12)), math.inf
-        dots, witness = [], {}
-        for i, (part, count) in enumerate(self.parts):
-            found, reproduces = part.below(level, 0, tilt, around)
-            dots.append((found, count))
-            witness[f"round {i + 1}"] = {"label": part.label, "rounds": count, **reproduces}
-        below = [(found.below, count) for found, count in dots]
-        above = [(found.above, count) for found, count in dots]
-        both = [(pair.forward, k) for pair, k in below], [(pair.backward, k) for pair, k in below]
-        tops = [(pair.forward, k) for pair, k in above], [(pair.backward, k) for pair, k in above]
-        return list(both), list(tops), witness
+        pair = law_below(eps, ends[0], ends[-1], arb(0))
+        return min(attained(alpha, law) for law in pair), witness
 
     def _attained_mu(self) -> float:
         scale, cap = self._reach(), min(_NEARLY * self.eps0, LARGEST_EPSILON)
-        points = scale * MU_SHARES if math.isfinite(scale) else MU_SHARES[:1]
+        points = scale * _MU_SHARES if math.isfinite(scale) else _MU_SHARES[:1]
         if self.eps0 < math.inf and 0.0 < scale < cap:
             # A pure guarantee ends at once where a normal law goes on: the mu that eps asks for
             # often grows up to next to there.
-            points = np.append(points, np.geomspace(scale, cap, MU_BEYOND))
+            points = np.append(points, np.geomspace(scale, cap, _MU_BEYOND))
         best = 0.0
-        for e in points:
-            low = self.log_delta(float(e)).low
+        for e in points.tolist():
+            low = self.log_delta(e).low
             if low > -math.inf:
-                mu = mu_through(float(e), low) * (1.0 - 1e-7)
-                if float(log_delta_gaussian(mu, e) + error_of_log(mu, e)) <= low:
+                mu = mu_through(e, low) * (1.0 - 1e-7)
+                if log_delta_gaussian(mu, e).high <= low:
                     best = max(best, mu)
         return best
-
-
-def _upper_of(sides: list[tuple[Part, int, Divergence, Divergence]]) -> float:
-    """The upper end of all rounds' divergence, the larger one of both directions."""
-    upper = [0.0, 0.0]
-    for _, count, found, other in sides:
-        upper = [upper[0] + count * found.high, upper[1] + count * other.high]
-    return max(upper) * (1.0 + 64 * U)
 
 
 def _through(theorem: Theorem | None) -> Theorem | None:
@@ -312,18 +300,3 @@ def _through(theorem: Theorem | None) -> Theorem | None:
     if theorem is None or theorem is theorems.LOCAL:
         return theorem
     return theorem.with_step(theorems.FROM_CURVE)
-
-
-def _likely_pairs(pairs: tuple[Curves, ...], order: float, eps: float) -> list[Curves]:
-    """For each direction the pair whose integrand at eps is largest by the estimate."""
-
-    def size(side: Curves) -> float:
-        forward, backward = (x.source.rough_log_delta(eps) for x in (side.forward, side.backward))
-        return float(np.logaddexp((order - 1.0) * eps + forward, -order * eps + backward))
-
-    found = []
-    for swapped in (False, True):
-        sides = [pair.swap() if swapped else pair for pair in pairs]
-        if sides:
-            found.append(max(sides, key=size))
-    return found

@@ -12,30 +12,25 @@ from shuffledp.curves import Accountant
 from shuffledp.neighbours import Relation, each_round
 from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
-from shuffledp.rounds.aims import ANYWHERE, COARSE, QUICK, ROUGHLY, Aim, Aims, directions
-from shuffledp.rounds.curve import LOWEST_LEVEL
-from shuffledp.rounds.delta import Parts, log_delta, log_infinite
-from shuffledp.rounds.part import Dots, Part
-from shuffledp.rounds.solve import crossing, normal_guess
-from shuffledp.rounds.tilt import find_tilt
+from shuffledp.rounds.loss import LossPair
+from shuffledp.rounds.part import Part, Places
+from shuffledp.rounds.plan import Plan
+from shuffledp.rounds.total import Parts, Total, losses_of
 from shuffledp.values.work import Beside
 
 U = UNIT_ROUNDOFF
-# Halving the steps of dots divides the width by four: twice is enough for 5e-4 of what is usual,
-# once more of what is not, and of all for each factor of four that is asked beyond; six times are
-# 64 times the dots.
-_REFINED, _LEAST_REFINED, _MOST_REFINED = 1e-3, 2, 6
-# Less than this was won by a refinement: it is not the dots that make the ends part.
-_WON = 1.5
-# A level so far below delta/rounds changes delta by a factor 1 + 1e-6.
-_DEPTH = 14.0
-# How far down estimates are followed first.
-_FIRST_LEVEL = -45.0
-# Where a value takes long the dots cost far more than looking for eps with them: it is as near as
-# a search for a parameter asks (1e-6), so that where delta meets a target eps does, too.
-_CLOSE = 1e-6
+# How many times as many dots are tried where the ends are farther apart than was asked for: twice
+# as many make the distance a fourth.
+_FINER = (1.0, 2.0, 4.0)
+# An end of eps is this share of the width asked for from where delta meets the target.
+_CLOSE = 0.1
+# Evaluations of one end; two are usual, as estimates are good to 1e-5.
+_MOST_TRIES = 12
 # Of different mechanisms so many are named among the assumptions.
 _NAMED = 8
+# A quarter of the dots for searches that compare; where nothing is known of delta estimates begin
+# with the first rung of the ladder.
+_COARSE, _FIRST_LEVEL = 0.25, -32.0
 
 
 class Ends(NamedTuple):
@@ -45,15 +40,6 @@ class Ends(NamedTuple):
     high: float
     width: float | None
     witness: dict[str, Any]
-
-
-class _Upper(NamedTuple):
-    """An upper end of log delta; down to where, for what and how near dots were placed for it."""
-
-    high: float
-    level: float
-    aim: Aim
-    refine: int
 
 
 @dataclass(frozen=True, repr=False)
@@ -96,16 +82,19 @@ class Rounds(Accountant):
         """Pure guarantee of all rounds together in nats, inf if there is none."""
         return math.fsum(count * part.eps0 for part, count in self.parts) * (1.0 + 4 * U)
 
+    @property
+    def _plan(self) -> Plan:
+        return _PLANS.of(self)
+
     # ------------------------------------------------------------------------- eps and delta
 
     def _epsilon_at(self, delta: float) -> Bound:
         target = math.log(delta)
-        level = self._level(target)
-        high, width, refine = self._upper_epsilon(target, level)
+        high, width, finer = self._upper_epsilon(target)
         capped = self.eps0 <= high and math.isfinite(self.eps0)
         if capped:
             high, width = self.eps0, None
-        low, witness = self._lower_epsilon(target, level, refine, around=high / self.rounds)
+        low, witness = self._lower_epsilon(target, finer, around=high / self.rounds)
         upper = self._upper_theorem(capped=capped)
         ends = Ends(low, high, width, witness)
         return self._bound("epsilon", ends, {"delta": delta}, upper=upper)
@@ -123,25 +112,42 @@ class Rounds(Accountant):
         """log delta at eps >= 0, both ends (the lower one trivial without ``lower``)."""
         if epsilon >= self.eps0:
             return Ends(-math.inf, -math.inf, 0.0, {})
-        # Both ends are asked for one eps, the upper one alone for many: slow ones with fewer dots.
-        above = self._upper_log_delta(epsilon, lower=lower)
+        places, above, near = self._laws_for(epsilon)
+        high = _worst(above, epsilon, self._width).high
         if not lower:
-            return Ends(-math.inf, above.high, None, {})
-        refine, level, aim = above.refine, above.level, above.aim
-        near = _worst(self._inner(level, refine, aim), epsilon, self._width).low
-        low, witness = self._lower_log_delta(epsilon, level, refine, aim)
-        return Ends(low, above.high, math.expm1(min(above.high - near, 700.0)), witness)
+            return Ends(-math.inf, high, None, {})
+        laws, witness = self._below(places, around=epsilon / self.rounds)
+        low = _worst(laws, epsilon, self._width).low
+        return Ends(low, high, math.expm1(min(max(high - near, 0.0), 700.0)), witness)
+
+    def _laws_for(self, epsilon: float) -> tuple[list[Places], list[Parts], float]:
+        """Dots that are fine enough at an eps, laws above, and about log delta of those below."""
+        rung = self._rung(epsilon)
+        finer = 0.5 * _FINER[0]
+        while True:
+            finer *= 2.0
+            places = self._for_all(rung, finer)
+            above, inner = self._above(places, self._plan.level(rung))
+            high, near = (
+                max(losses_of(x).log_delta(epsilon) for x in laws) for laws in (above, inner)
+            )
+            tilt = max(losses_of(x).saddle(epsilon) for x in above)
+            if high - near <= self.rtol * max(tilt * epsilon, 1.0) or finer >= _FINER[-1]:
+                return places, above, near
 
     def upper_epsilon(self, *, delta: float) -> float:
         """The certified upper end of ``epsilon`` at 0 < delta < 1 by itself: for solvers."""
-        target = math.log(delta)
-        return min(self._upper_epsilon(target, self._level(target))[0], self.eps0)
+        return min(self._upper_epsilon(math.log(delta))[0], self.eps0)
 
     def log_upper(self, epsilon: float) -> float:
         """log of the certified upper end of ``delta`` at eps >= 0, by itself: for solvers."""
+        return self.log_delta(epsilon, lower=False).high
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        """About the upper end of log delta, certified by nothing."""
         if epsilon >= self.eps0:
             return -math.inf
-        return self._upper_log_delta(epsilon, lower=True).high
+        return self._plan.log_delta(epsilon, self._plan.level(self._rung(epsilon)))
 
     def log_upper_coarse(self, epsilon: float, *, log_target: float) -> float:
         """The same with a quarter of the dots: still certified, a per cent or so larger.
@@ -155,140 +161,108 @@ class Rounds(Accountant):
         """
         if epsilon >= self.eps0:
             return -math.inf
-        aim = ANYWHERE
-        if any(part.placed for part, _ in self.parts):
-            level = self._level(log_target)
-            aim = Aim(_AIMS.of(self).tilt_at(epsilon, level), epsilon)
-        return _worst(self._above(self._level(log_target), COARSE, aim), epsilon, 1e-3).high
+        places = [self._plan.for_target(i, log_target, _COARSE) for i in range(len(self.parts))]
+        above, _ = self._above(places, self._plan.level(log_target))
+        return _worst(above, epsilon, 1e-3).high
 
     @property
     def _width(self) -> float:
         """Relative width of delta that contours are asked for at a given eps."""
         return min(self.rtol, 1e-3)
 
-    def _upper_log_delta(self, epsilon: float, *, lower: bool) -> _Upper:
-        """With as many dots as serve both ends, or with fewer for many eps."""
-        level = self._level(_FIRST_LEVEL)
-        rough = _worst(_AIMS.of(self).laws(level), epsilon, ROUGHLY).high
-        level = max(level, self._level(rough))
-        while True:
-            tilt = _AIMS.of(self).tilt_at(epsilon, level, many=True)
-            aim = Aim(tilt, epsilon if lower else math.nan)
-            # Intervals are halved once; not those of slow curves, where dots one by one are enough.
-            halved = self.rtol <= QUICK or (lower and not _AIMS.of(self).serve(level))
-            refine = int(halved)
-            laws = self._above(level, refine, aim)
-            high = _worst(laws, epsilon, self._width).high
-            seen = max(log_infinite(law).high for law in laws)
-            if seen <= high - _DEPTH + 4.0 or level <= LOWEST_LEVEL:
-                return _Upper(high, level, aim, refine)
-            level = max(1.6 * level, LOWEST_LEVEL)
+    def _rung(self, epsilon: float) -> float:
+        """How far down curves are followed for an eps, among the rungs of the ladder."""
+        rung = self._plan.rung(_FIRST_LEVEL)
+        # Estimates that end above delta say no more than that it is lower.
+        while self._plan.log_delta(epsilon, self._plan.level(rung)) < rung:
+            deeper = self._plan.rung(2.0 * rung)
+            if deeper == rung:
+                break
+            rung = deeper
+        return rung
 
-    def _refined_enough(self, width: float, before: float, wanted: float, refine: int) -> bool:
-        """Whether dots are near enough to each other, or halving their distance no longer helps."""
-        if width <= wanted or refine >= self._most_refined():
-            return True
-        return refine >= _LEAST_REFINED and width > before / _WON
-
-    def _lower_log_delta(
-        self, epsilon: float, level: float, refine: int, aim: Aim
-    ) -> tuple[float, dict[str, Any]]:
-        laws, witness = self._below(level, refine, aim, around=epsilon / self.rounds)
-        return _worst(laws, epsilon, self._width).low, witness
-
-    def _upper_epsilon(self, target: float, level: float) -> tuple[float, float | None, int]:
-        aim, refine, before = self._aim(target, level), 0, math.inf
-        high = aim.epsilon
-        while True:
-            high = self._cross(self._above(level, refine, aim), target, upper=True, near=high)
-            inner = self._inner(level, refine, aim)
-            near = self._cross(inner, target, upper=False, near=high * (1.0 - 0.3 * self.rtol))
-            width = high / near - 1.0 if 0.0 < near <= high < math.inf else None
-            if width is None or self._refined_enough(width, before, self.rtol, refine):
-                return high, width, refine
-            before, refine = width, refine + 1
-
-    def _most_refined(self) -> int:
-        """How often every interval between dots may be halved for the accuracy asked for."""
-        wanted = math.ceil(0.5 * math.log2(_REFINED / self.rtol))
-        return min(max(wanted, _LEAST_REFINED + 1), _MOST_REFINED)
+    def _upper_epsilon(self, target: float) -> tuple[float, float | None, float]:
+        """The upper end of eps, its numerical width, and how fine the dots are."""
+        level, high, width, finer = self._plan.level(target), math.inf, None, _FINER[0]
+        for finer in _FINER:
+            above, inner = self._above(self._for(target, finer), level)
+            high = self._cross(above, target, upper=True)
+            near = max(losses_of(parts).epsilon(target, high) for parts in inner)
+            width = max(high / near - 1.0, 0.0) if near > 0.0 and high < math.inf else None
+            if width is None or width <= self.rtol:
+                break
+        return high, width, finer
 
     def _lower_epsilon(
-        self, target: float, level: float, refine: int, *, around: float
+        self, target: float, finer: float, *, around: float
     ) -> tuple[float, dict[str, Any]]:
-        if not math.isfinite(around):
-            around = 1.0
-        aim = self._aim(target, level)
-        laws, witness = self._below(level, refine, aim, around=around)
-        near = around * self.rounds
-        return self._cross(laws, target, upper=False, near=near), witness
+        around = around if math.isfinite(around) else 1.0
+        laws, witness = self._below(self._for(target, finer), around=around)
+        return self._cross(laws, target, upper=False), witness
 
-    def _cross(
-        self,
-        laws: list[Parts],
-        target: float,
-        *,
-        upper: bool,
-        near: float = math.nan,
-        rtol: float | None = None,
-    ) -> float:
-        estimates, rtol = rtol is not None, self.rtol if rtol is None else rtol
-        width = min(0.3 * rtol, 1e-3)
+    def _cross(self, laws: list[Parts], target: float, *, upper: bool) -> float:
+        """An eps at which the upper end of log delta is at most, or the lower one at least, it.
 
-        def value(epsilon: float) -> float:
-            found = _worst(laws, epsilon, width)
-            return found.high if upper else found.low
-
-        def slope(epsilon: float) -> float:
-            # By the envelope theorem the saddle point is the slope, nearly.
-            return min(find_tilt(parts, epsilon).rho for parts in laws)
-
-        slack = 4 * U * (1.0 + abs(target))
-        goal = target - slack if upper else target + slack
-        top = max(math.fsum(count * law.highest for law, count in parts) for parts in laws)
-        start = near if math.isfinite(near) else max(normal_guess(p, target) for p in laws)
-        close = 0.1 * rtol if estimates or rtol <= QUICK else _CLOSE
-        below, above = crossing(value, goal, start=start, top=top, slope=slope, rtol=close)
-        return above if upper else below
-
-    def _level(self, target: float) -> float:
-        return max(target - math.log(self.rounds) - _DEPTH, LOWEST_LEVEL)
+        Proposed by floats; 0 is always a lower end, inf always an upper one.
+        """
+        sign = 1.0 if upper else -1.0
+        # The target is the rounded logarithm of delta.
+        goal = target - sign * 4 * U * (1.0 + abs(target))
+        totals = [Total(parts) for parts in laws]
+        top = max(one.floats.top for one in totals)
+        x = max(one.floats.epsilon(goal) for one in totals)
+        if x == math.inf and not upper:
+            x = top
+        if x == (math.inf if upper else 0.0):
+            return x
+        best = math.inf if upper else 0.0
+        slope, before = 0.0, (math.nan, math.nan)
+        tolerance = _CLOSE * self.rtol
+        for _ in range(_MOST_TRIES):
+            at = max(x * (1.0 + 0.3 * sign * tolerance), 0.0)
+            slope = slope or max(one.floats.saddle(at) for one in totals)
+            room = tolerance * max(slope * at, 1e-9)
+            found = [one.log_delta(at, rel=min(max(0.2 * room, 1e-9), 1e-2)) for one in totals]
+            value = max(one.high if upper else one.low for one in found)
+            gap = sign * (value - goal)
+            if gap <= 0.0:
+                best = min(best, at) if upper else max(best, at)
+                if -gap <= room or at == 0.0:
+                    break
+            if not math.isfinite(value):
+                break
+            if before[0] != at and (secant := (before[1] - value) / (at - before[0])) > 0.0:
+                slope = secant
+            before = (at, value)
+            x = max(at + (value - goal) / slope, 0.0)
+        return best
 
     # ------------------------------------------------------------------------- the loss laws
 
-    def _aim(self, target: float, level: float) -> Aim:
-        """What a target comes to, by estimates: for the dots."""
-        return _AIMS.of(self).answers.answer(
-            ("aim", target, level), lambda: self._find_aim(target, level)
+    def _for(self, target: float, finer: float) -> list[Places]:
+        return [self._plan.for_target(i, target, finer) for i in range(len(self.parts))]
+
+    def _for_all(self, rung: float, finer: float = 1.0) -> list[Places]:
+        return [self._plan.for_all(i, rung, finer) for i in range(len(self.parts))]
+
+    def _above(self, places: list[Places], level: float) -> tuple[list[Parts], list[Parts]]:
+        """Laws above, and laws below made of the same values."""
+        made = [
+            (part.above(at, level), count)
+            for (part, count), at in zip(self.parts, places, strict=True)
+        ]
+        return (
+            directions([(dots.above, count) for dots, count in made]),
+            directions([(dots.below, count) for dots, count in made]),
         )
 
-    def _find_aim(self, target: float, level: float) -> Aim:
-        epsilon = self._cross(_AIMS.of(self).laws(level), target, upper=True, rtol=1e-2)
-        if not 0.0 < epsilon < math.inf:
-            return Aim(math.inf, epsilon)
-        return Aim(_AIMS.of(self).tilt_at(epsilon, level), epsilon)
-
-    def _above(self, level: float, refine: int, aim: Aim) -> list[Parts]:
-        return directions([(dots.above, k) for dots, k in self._dots(level, refine, aim)])
-
-    def _inner(self, level: float, refine: int, aim: Aim) -> list[Parts]:
-        return directions([(dots.below, k) for dots, k in self._dots(level, refine, aim)])
-
-    def _dots(self, level: float, refine: int, aim: Aim) -> list[tuple[Dots, int]]:
-        found = []
-        for i, (part, count) in enumerate(self.parts):
-            at = _AIMS.of(self).places(i, level, refine, aim)
-            found.append((part.above(level, refine, aim.tilt, at), count))
-        return found
-
-    def _below(
-        self, level: float, refine: int, aim: Aim, *, around: float
-    ) -> tuple[list[Parts], dict[str, Any]]:
-        pairs, witness = [], {}
-        for i, (part, count) in enumerate(self.parts):
-            at = _AIMS.of(self).places(i, level, refine, aim)
-            dots, reproduces = part.below(level, refine, aim.tilt, around, at)
-            pairs.append((dots.below, count))
+    def _below(self, places: list[Places], *, around: float) -> tuple[list[Parts], dict[str, Any]]:
+        """Laws below one pair of neighbours in every round, and which neighbours these are."""
+        pairs: list[tuple[LossPair, int]] = []
+        witness = {}
+        for i, ((part, count), at) in enumerate(zip(self.parts, places, strict=True)):
+            pair, reproduces = part.below(at, around)
+            pairs.append((pair, count))
             witness[f"round {i + 1}"] = {"label": part.label, "rounds": count, **reproduces}
         return directions(pairs), witness
 
@@ -363,11 +337,19 @@ class Rounds(Accountant):
         )
 
 
-_AIMS: Beside[Rounds, Aims] = Beside(lambda asked: Aims(asked.parts, asked.rtol))
+_PLANS: Beside[Rounds, Plan] = Beside(lambda asked: Plan(asked.parts, asked.rtol))
 
 
-def _worst(laws: list[Parts], epsilon: float, width: float) -> LogInterval:
-    found = [log_delta(parts, epsilon, width=width) for parts in laws]
+def directions(pairs: list[tuple[LossPair, int]]) -> list[Parts]:
+    """One set of laws for each direction; one alone where both are the same."""
+    forward = [(pair.forward, count) for pair, count in pairs]
+    if all(pair.symmetric for pair, _ in pairs):
+        return [forward]
+    return [forward, [(pair.backward, count) for pair, count in pairs]]
+
+
+def _worst(laws: list[Parts], epsilon: float, rel: float) -> LogInterval:
+    found = [Total(parts).log_delta(epsilon, rel=rel) for parts in laws]
     return LogInterval(max(x.low for x in found), max(x.high for x in found))
 
 

@@ -1,46 +1,34 @@
-"""Curve: certified values of h(e^eps) along a march of eps, as few as the composition needs."""
+"""Curve: certified values of h(e^eps), each evaluated once, and what sources of them look like."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
+from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.divergence import LARGEST_EPSILON, LOOSE
 from shuffledp.numerics import LogInterval
 from shuffledp.numerics.roots import bracketed_root
-from shuffledp.pair import UNIT_ROUNDOFF, Array
+from shuffledp.rounds.dots import BITS, Bracket
+from shuffledp.rounds.loss import Array
 
-U = UNIT_ROUNDOFF
-# Dots lie where delta is a float: e^-600 leaves room for what it is multiplied by.
+# Values are floats: e^-600 leaves room for what it is multiplied by.
 LOWEST_LEVEL = -600.0
-# Dots while delta falls by a factor e: the error of a law falls with the square of the step.
-STEPS = 32.0
-# More dots than that grow apart by 2 % each, so that 6,000 reach any end.
-_MANY = 1500
-_MOST = 6000
-_GROWTH = 1.02
-# Which of the dots are looked at for where weights are largest.
-_STRIDE = 8
-# In log delta below its start: from there on steps may be four times as long.
-_FAR = 3.0
-# Beyond the largest weight steps grow by e^2 at most.
-_LARGEST_FADE = 2.0
-# Smaller values are 0 from below and this from above, clear of numbers that lose digits.
-_SMALLEST = 1e-290
 # The scale is looked for up to 0.1 % below the last eps.
 _EDGE = 1e-3
-# Points lie this far apart at least (with n to 1e15 a 1e8-th of it): quotients of differences of
-# values by such steps are floats. A curve that is 0 from a smaller eps0 on is 0 from here on.
+# A curve that is 0 from a smaller eps0 on is 0 from here on: quotients of differences are floats.
 _SHORTEST = 1e-270
 # Where the one estimate is so low nobody asks for the other, which takes longer.
 _FAR_DOWN = -60.0
 # Estimates of log delta are better than these: beyond the one a bound is not worth evaluating,
 # and where a certified value is below an estimate by the other no better one is looked for.
 _HOPELESS, _CLEAR = 0.5, 0.1
+# Bisections in log eps for where a curve falls to a level: 2^-7 of a factor of e.
+_BISECTIONS = 60
 
 
 def reach(eps0: float) -> float:
@@ -49,7 +37,7 @@ def reach(eps0: float) -> float:
 
 
 class Source(Protocol):
-    """A hockey-stick curve in one direction: what PairProfile gives."""
+    """A privacy curve in one direction."""
 
     def log_delta(self, epsilon: float, *, width: float = ...) -> LogInterval:
         """Certified bracket of log delta(eps)."""
@@ -85,14 +73,6 @@ class Sharper(Protocol):
         ...
 
 
-class Values(NamedTuple):
-    """eps, lower and upper values of h there."""
-
-    eps: Array
-    low: Array
-    high: Array
-
-
 @dataclass
 class Envelope:
     """max over sources, the next group of sources where the first is not narrow enough.
@@ -124,16 +104,9 @@ class Envelope:
             return self._of_groups(epsilon, width)
         rough = max(source.rough_log_delta(epsilon) for source in self.groups[0])
         promised = self.sharper.rough(epsilon)
-        if promised > rough + _HOPELESS:
+        if promised > rough + _HOPELESS or (self.slow and promised > rough - _CLEAR):
             found = self._of_groups(epsilon, width)
-            if found.high <= promised:
-                return found
-            # The groups' estimate was too low.
-            high = self.sharper.log_upper(epsilon)
-            return found if found.high <= high else LogInterval(high, high)
-        if self.slow and promised > rough - _CLEAR:
-            found = self._of_groups(epsilon, width)
-            if found.high <= promised + _CLEAR:
+            if found.high <= promised + (_CLEAR if self.slow else 0.0):
                 return found
         high = self.sharper.log_upper(epsilon)
         if high < rough - _CLEAR:
@@ -164,29 +137,8 @@ class Envelope:
         return max(source.log_floor() for source in self.groups[0])
 
 
-@dataclass(frozen=True)
-class Estimates:
-    """A curve's estimates, given out as its values: a tenth of the time, certified by nothing."""
-
-    source: Source
-
-    def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
-        """The estimate, at both ends."""
-        del width
-        value = min(self.source.rough_log_delta(epsilon), 0.0)
-        return LogInterval(value, value)
-
-    def rough_log_delta(self, epsilon: float) -> float:
-        """The estimate."""
-        return self.source.rough_log_delta(epsilon)
-
-    def log_floor(self) -> float:
-        """That of the curve: infinite losses are in its estimates too."""
-        return self.source.log_floor()
-
-
 class Curve:
-    """One source, evaluated on a growing grid of eps from 0 upwards.
+    """One source and the values that were evaluated until now.
 
     Parameters
     ----------
@@ -196,18 +148,16 @@ class Curve:
         h(e^eps) = 0 from here on (inf where that is not known).
     width : float
         Relative width of delta asked for at each point.
-    steps : float
-        Points for each factor e that delta falls from its value at eps = 0.
     """
 
-    def __init__(self, source: Source, *, eps0: float, width: float, steps: float = STEPS) -> None:
-        self.source, self.width, self.steps = source, width, steps
+    def __init__(self, source: Source, *, eps0: float, width: float) -> None:
+        self.source, self.width = source, width
         self.eps0 = max(eps0, _SHORTEST)
         self.last = reach(eps0)
-        self._known: dict[float, LogInterval] = {}
-        self._marches: dict[tuple[float, int], list[float]] = {}
-        self._scale: float | None = None
         self.floor = source.log_floor()
+        self._known: dict[float, LogInterval] = {}
+        self._rough: dict[float, float] = {}
+        self._scale: float | None = None
 
     def at(self, epsilon: float) -> LogInterval:
         """Bracket of log h(e^eps)."""
@@ -217,75 +167,58 @@ class Curve:
             self._known[epsilon] = self.source.log_delta(epsilon, width=self.width)
         return self._known[epsilon]
 
-    def values(
-        self,
-        level: float,
-        *,
-        tilt: float = math.inf,
-        refine: int = 0,
-        march: Sequence[float] | None = None,
-    ) -> Values:
-        """Values down to e^level, every interval halved ``refine`` times.
+    def rough(self, epsilon: float) -> float:
+        """About log h(e^eps)."""
+        if epsilon >= self.eps0:
+            return -math.inf
+        if epsilon not in self._rough:
+            self._rough[epsilon] = min(self.source.rough_log_delta(epsilon), 0.0)
+        return self._rough[epsilon]
 
-        Parameters
-        ----------
-        level : float
-            log of the value below which nothing matters.
-        tilt : float
-            As for ``march``.
-        refine : int
-            How many times to halve; below 0, how many times to double the steps.
-        march : sequence of float, optional
-            Points to use in place of the curve's own.
-        """
-        eps = np.array(self.march(level, tilt, min(refine, 0)) if march is None else march)
-        for _ in range(refine):
-            # Between neighbouring floats there is no other.
-            eps = np.unique(np.concatenate([eps, 0.5 * (eps[:-1] + eps[1:])]))
-        return self.values_at(eps)
+    def values_at(self, eps: Iterable[float]) -> Bracket:
+        """Values at given eps, in balls."""
+        found = [self.at(float(e)) for e in eps]
+        with ctx.workprec(BITS):
+            return Bracket(
+                [arb(x.low).exp().lower() if x.low > -math.inf else arb(0) for x in found],
+                [arb(x.high).exp().upper() if x.high > -math.inf else arb(0) for x in found],
+            )
+
+    def rough_at(self, eps: Iterable[float]) -> Array:
+        """The estimates' own values."""
+        return np.exp([max(self.rough(float(e)), -700.0) for e in eps])
 
     def followed(self, points: Sequence[float], level: float) -> list[float]:
-        """Some points, and more beyond them where the value at the last is above e^level.
+        """Some points, and more beyond them while the value at the last is above e^level.
 
         Each step is twice the one before: this is for estimates that were too low.
         """
         found = [float(e) for e in points if e < self.last] or [0.0]
         if len(found) < len(points):
             found.append(self.last)
-        while found[-1] < self.last and not self._low_enough(found[-1], level):
+        while found[-1] < self.last and self._left(self.at(found[-1]).high) > level:
             step = 2.0 * (found[-1] - found[-2]) if len(found) > 1 else self.scale
             found.append(min(found[-1] + step, self.last))
         return found
 
-    def values_at(self, eps: Array) -> Values:
-        """Values at given eps."""
-        found = [self.at(float(e)) for e in eps]
-        low = np.array([_value(x.low, up=False) for x in found])
-        high = np.array([_value(x.high, up=True) for x in found])
-        return Values(eps, low, high)
+    def end(self, level: float) -> float:
+        """About where the curve has fallen to e^level above its floor; its last eps at the most."""
+        low, high = 0.0, min(self.scale, self.last)
+        while high < self.last and self._left(self.rough(high)) > level:
+            low, high = high, min(2.0 * high, self.last)
+        for _ in range(_BISECTIONS):
+            if high - low <= 1e-2 * high:
+                break
+            middle = 0.5 * (low + high)
+            low, high = (middle, high) if self._left(self.rough(middle)) > level else (low, middle)
+        return high
 
-    def march(self, level: float, tilt: float = math.inf, coarse: int = 0) -> list[float]:
-        """Points from 0 to where the value is below e^level, or can fall no further.
-
-        Steps grow beyond the point where h(e^eps) e^{tilt eps} is largest: dots there have little
-        weight in a composition whose contour crosses at ``tilt``.
-        """
-        level = max(level, LOWEST_LEVEL)
-        points = self._marches.setdefault((tilt, coarse), [0.0])
-        while points[-1] < self.last and not self._low_enough(points[-1], level):
-            points.append(
-                min(points[-1] + self._step(points, tilt, self.steps * 2.0**coarse), self.last)
-            )
-        enough = next((i for i, e in enumerate(points) if self._low_enough(e, level)), len(points))
-        return points[: enough + 1]
-
-    def _low_enough(self, epsilon: float, level: float) -> bool:
-        high = self.at(epsilon).high
-        if self.floor > -math.inf:
-            # What is left above the floor.
-            gap = high - self.floor
-            high = high + math.log(max(-math.expm1(-gap), 1e-300)) if gap > 0.0 else -math.inf
-        return high <= level
+    def _left(self, high: float) -> float:
+        """log of what a value is above the floor."""
+        if self.floor == -math.inf:
+            return high
+        gap = high - self.floor
+        return high + math.log(max(-math.expm1(-gap), 1e-300)) if gap > 0.0 else -math.inf
 
     @property
     def scale(self) -> float:
@@ -293,25 +226,6 @@ class Curve:
         if self._scale is None:
             self._scale = self._find_scale()
         return self._scale
-
-    def _step(self, points: list[float], tilt: float, steps: float) -> float:
-        """The scale over ``steps``, or more where that is fine enough."""
-        step = self.scale / steps
-        if len(points) >= 2:
-            here, before = self.at(points[-1]).high, self.at(points[-2]).high
-            if math.isfinite(before - here) and before > here:
-                # Flatter than at 0; far down a factor e needs fewer dots than near the middle.
-                fold = (points[-1] - points[-2]) / (before - here) / steps
-                far = self.at(0.0).high - here > _FAR
-                step = max(step, min(4.0 * fold if far else fold, 8.0 * step))
-        if math.isfinite(tilt):
-            weights = [self.at(e).high + tilt * e for e in (points[-1], *points[::_STRIDE])]
-            fade = max(weights) - weights[0]
-            if fade > 0.0:
-                step *= math.exp(min(fade / 3.0, _LARGEST_FADE))
-        if len(points) > _MANY:
-            step *= _GROWTH ** (len(points) - _MANY)
-        return step if len(points) < _MOST else self.last
 
     def _find_scale(self) -> float:
         goal = self.source.rough_log_delta(0.0) - 1.0
@@ -333,11 +247,11 @@ class Curve:
         return math.exp(bracketed_root(gap, low, high, absolute=1e-2))
 
 
-def _value(log: float, *, up: bool) -> float:
-    """e^log, rounded outward; what is below 1e-290 counts as that or as nothing."""
-    if up:
-        if log == -math.inf:
-            return 0.0
-        return min(max(math.exp(log) * (1.0 + 16 * U), _SMALLEST), 1.0)
-    value = math.exp(log) * (1.0 - 16 * U)
-    return value if value > _SMALLEST else 0.0
+__all__ = [
+    "LOWEST_LEVEL",
+    "Curve",
+    "Envelope",
+    "Sharper",
+    "Source",
+    "reach",
+]

@@ -1,307 +1,316 @@
-"""Connect the dots: from certified points of a hockey-stick curve to a loss law above or below it.
+"""Connect the dots: from certified points of a privacy curve to a loss law above or below it.
 
     h(a) = sup over neighbours of sum (P - a Q)_+,     a = e^eps,
 
-is convex and non-increasing. A convex piecewise linear curve with kinks at a_k is the curve of the
-discrete pair with Q-mass (jump of the slope) and P-mass a_k times that at the loss log a_k.
-Above: the convex envelope of the chords through upper values. Below: the convex envelope of chords
-continued beyond their end points. Proofs, rounding included: docs/theory-composition.md, section 2.
+is convex and non-increasing in a. A convex piecewise linear curve with kinks at a_k is the curve of
+the discrete pair with Q-mass (jump of the slope) and P-mass a_k times that at the loss log a_k.
+Above: chords through upper values. Below: chords lowered to where the neighbouring chords,
+continued, meet (docs/theory-composition.md, section 2). All of it is in balls;
+the masses of a ``LossLaw`` are rounded outward.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-from shuffledp.pair import UNIT_ROUNDOFF, Array
+from shuffledp.arithmetic.balls import arb, ctx, float_above, float_below
+from shuffledp.errors import NotCertified
 from shuffledp.rounds.loss import NO_LOSS, LossLaw, LossPair
 
-U = UNIT_ROUNDOFF
-# A rate (difference of values over difference of a) has a relative error below this.
-_RATE = 32 * U
-_SMALLEST = 1e-290
-_TRIES = 27
+# Bits. Slopes are quotients of differences of e^eps; differences of slopes lose twice as many
+# digits as eps has places between dots: 1e-12 for a trillion users.
+BITS = 224
+# Values at a = 1 that are tried for a law below: one is enough but for rounding.
+_TRIES = 40
 
 
-class Chain:
-    """Vertices (eps, value) of a convex curve on a >= 1, and its rates of decrease."""
+class Bracket(NamedTuple):
+    """Certified ends of a curve at some eps."""
 
-    def __init__(self, eps: list[float], value: list[float], rest: float) -> None:
-        self.eps, self.value, self.rest = eps, value, rest
-
-    def rates(self) -> Array:
-        """-slope between neighbouring vertices, 0 beyond the last."""
-        eps, value = np.array(self.eps), np.array(self.value)
-        run = np.exp(eps[:-1]) * np.expm1(np.diff(eps))
-        return np.append(-np.diff(value) / run, 0.0)
+    low: Sequence[arb]
+    high: Sequence[arb]
 
 
-def _rate(eps0: float, value0: float, eps1: float, value1: float) -> float:
-    return (value0 - value1) / (math.exp(eps0) * math.expm1(eps1 - eps0))
+class Measure(NamedTuple):
+    """P-masses of finite losses in balls, and of an infinite one."""
+
+    loss: list[float]
+    mass: list[arb]
+    infinite: arb
 
 
-def _envelope(eps: list[float], value: list[float]) -> Chain:
-    """Largest convex curve below the points, constant beyond the last."""
-    kept_eps: list[float] = []
-    kept: list[float] = []
-    for e, v in zip(eps, value, strict=True):
-        while len(kept) >= 2 and _rate(kept_eps[-2], kept[-2], kept_eps[-1], kept[-1]) <= _rate(
-            kept_eps[-1], kept[-1], e, v
-        ):
-            kept_eps.pop()
-            kept.pop()
-        kept_eps.append(e)
-        kept.append(v)
-    while len(kept) >= 2 and kept[-2] <= kept[-1]:
-        kept_eps.pop()
-        kept.pop()
-    return Chain(kept_eps, kept, kept[-1])
+class _Chain(NamedTuple):
+    """Vertices (eps, a = e^eps, value) of a piecewise linear curve, constant beyond the last."""
+
+    eps: list[float]
+    a: list[arb]
+    value: list[arb]
+
+    def rate(self, i: int, j: int) -> arb:
+        """How fast the curve falls from the i-th to the j-th vertex, per unit of a."""
+        return (self.value[i] - self.value[j]) / (self.a[j] - self.a[i])
+
+    def drop(self, k: int) -> None:
+        """Leave a vertex out."""
+        del self.eps[k], self.a[k], self.value[k]
 
 
-def upper_pair(eps: Array, forward: Array, backward: Array | None = None) -> LossPair:
-    """Loss laws whose curves are above h everywhere, from upper values of h.
+class _Side(NamedTuple):
+    """The first rate of decrease of a chain, and its jumps at all vertices but the first."""
 
-    Parameters
-    ----------
-    eps : ndarray, shape (K,)
-        0 = eps[0] < eps[1] < ...
-    forward : ndarray, shape (K,)
-        forward[i] >= h(e^eps[i]).
-    backward : ndarray, shape (K,), optional
-        The same for the neighbours in the other order. Without it the relation is symmetric:
-        one curve, and one law for both directions.
+    first: arb
+    jump: list[arb]
 
-    Notes
-    -----
-    On a < 1 the curve is h(a) = 1 - a + a h'(1/a), h' that of the other order.
-    """
-    chains = [_envelope(eps.tolist(), _falling(forward).tolist())]
-    chains.append(
-        _envelope(eps.tolist(), _falling(backward).tolist())
-        if backward is not None
-        else Chain(list(chains[0].eps), list(chains[0].value), chains[0].rest)
+
+def _side(chain: _Chain) -> _Side:
+    rate = [chain.rate(k, k + 1) for k in range(len(chain.eps) - 1)] + [arb(0)]
+    return _Side(rate[0], [rate[k - 1] - rate[k] for k in range(1, len(chain.eps))])
+
+
+def _measure(chains: Sequence[_Chain], sides: Sequence[_Side], centre: arb, this: int) -> Measure:
+    """The law of one direction: its own chain on a > 1, the other's mirrored (section 2.1)."""
+    other = len(chains) - 1 - this
+    up = [a * q for a, q in zip(chains[this].a[1:], sides[this].jump, strict=True)]
+    return Measure(
+        [*(-e for e in chains[other].eps[:0:-1]), 0.0, *chains[this].eps[1:]],
+        [*sides[other].jump[::-1], centre, *up],
+        chains[this].value[-1],
     )
-    _join(*chains)
-    rates = [chain.rates() for chain in chains]
-    total = sum(float(r[0]) for r in rates)
-    centre = max(1.0 - chains[0].value[0] - total * (1.0 - _RATE), 0.0) + 8 * U
-    vertex = [np.array(chain.eps[1:]) for chain in chains]
-    q = [_jumps(r, 1.0) for r in rates]
-    p = [x * np.exp(e) * (1.0 + 16 * U) for x, e in zip(q, vertex, strict=True)]
-    laws = []
-    for this, other in ((0, 1), (1, 0)):
-        loss = np.concatenate([-vertex[other][::-1], [0.0], vertex[this]])
-        mass = np.concatenate([q[other][::-1], [centre], p[this]])
-        keep = mass > 0.0
-        laws.append(LossLaw(loss[keep], mass[keep], chains[this].rest))
-        if backward is None:
-            return LossPair(laws[0], laws[0])
-    return LossPair(*laws)
 
 
-def convex_values(eps: Array, values: Array) -> Array:
-    """Values at the same eps of the largest convex curve below the points and their mirror images.
-
-    Parameters
-    ----------
-    eps : ndarray, shape (K,)
-        0 = eps[0] < eps[1] < ...
-    values : ndarray, shape (K,)
-        Upper values of a curve whose relation is symmetric.
-    """
-    chain = _envelope(eps.tolist(), _falling(values).tolist())
-    _join(chain, Chain(list(chain.eps), list(chain.value), chain.rest))
-    return on_chords(chain, eps)
+# ------------------------------------------------------------------------------------------ above
 
 
-def on_chords(chain: Chain, eps: Array) -> Array:
-    """Values of the chain at eps, rounded up; the last one beyond its end."""
-    at = np.minimum(np.searchsorted(chain.eps, eps, side="right"), len(chain.eps) - 1)
-    if len(chain.eps) == 1:
-        return np.full(eps.size, chain.value[0])
-    vertex, height = np.array(chain.eps), np.array(chain.value)
-    first, second = vertex[at - 1], vertex[at]
-    here = np.minimum(eps, second)
-    # Both shares by themselves: a difference would lose a second height far below the first.
-    share = np.expm1(here - first), np.exp(here - first) * np.expm1(second - here)
-    found = (height[at] * share[0] + height[at - 1] * share[1]) / np.expm1(second - first)
-    return np.minimum(found * (1.0 + 64 * U), 1.0)
-
-
-def _falling(value: Array) -> Array:
-    return np.minimum(np.minimum.accumulate(value), 1.0)
-
-
-def _join(first: Chain, second: Chain) -> None:
-    """Make the curve of ``first`` on a > 1 convex together with that of ``second`` on a < 1."""
-    sides = (first, second)
-    top = min(first.value[0], second.value[0])
-    while True:
-        first.value[0] = second.value[0] = top
-        if len(first.eps) < 2 or len(second.eps) < 2:
-            break
-        # The chord from 1/a' to a at 1; h(1/a') = 1 - (1 - h'(a'))/a'.
-        (e, v), (f, w) = ((c.eps[1], c.value[1]) for c in sides)
-        right, left = math.expm1(e), -math.expm1(-f)
-        # The quotient first: a product of two of size eps0 is 0 below eps0 = 1e-162.
-        chord = v + (left * (1.0 - w) + w - v) * (right / (right + left))
-        top = min(top, max(chord, v, w) * (1.0 + 32 * U))
-        popped = False
-        for chain in sides:
-            if len(chain.eps) >= 3 and _rate(0.0, top, chain.eps[1], chain.value[1]) <= _rate(
-                chain.eps[1], chain.value[1], chain.eps[2], chain.value[2]
-            ):
-                chain.eps.pop(1)
-                chain.value.pop(1)
-                popped = True
-        first.value[0] = second.value[0] = top
-        if not popped:
-            break
-    for chain in sides:
-        chain.rest = chain.value[-1]
-
-
-def _jumps(rates: Array, outward: float) -> Array:
-    """Q-masses at the inner vertices, rounded up (outward = 1) or down (-1)."""
-    before, after = rates[:-1], rates[1:]
-    return np.maximum(before - after + outward * _RATE * (before + after), 0.0)
-
-
-def lower_pair(
-    eps: Array,
-    forward: tuple[Array, Array],
-    backward: tuple[Array, Array],
-    floors: tuple[float, float] = (0.0, 0.0),
+def law_above(
+    eps: Sequence[float], forward: Sequence[arb], backward: Sequence[arb] | None = None
 ) -> LossPair:
-    """Loss laws below the curves of one pair, from brackets of both directions.
+    """Loss laws whose curves are at or above h on all a >= 0 (Theorem 2.1).
 
     Parameters
     ----------
-    eps : ndarray, shape (K,)
-        0 = eps[0] < eps[1] < ..., K >= 3.
-    forward, backward : tuple of two ndarrays of shape (K,)
-        Lower and upper values of the curves of (P, Q) and of (Q, P).
-    floors : tuple of two floats
-        Lower bounds of both curves at every a.
+    eps : sequence of float, length K
+        0 = eps[0] < eps[1] < ...
+    forward : sequence of balls, length K
+        forward[i] >= h(e^eps[i]).
+    backward : sequence of balls, length K, optional
+        The same for the neighbours in the other order. Without it the relation is symmetric: one
+        curve, and one law for both directions.
     """
-    sides = [
-        _minorant(eps, *values, floor)
-        for values, floor in ((forward, floors[0]), (backward, floors[1]))
+    made = [
+        _rounded(one, [max(float_above(m), 0.0) for m in one.mass], float_above(one.infinite))
+        for one in measures_above(eps, forward, backward)
     ]
-    made = pair_below(
-        lambda centre: [_envelope([0.0, *side[1]], [centre, *side[2]]) for side in sides],
-        min(side[0] for side in sides),
+    return LossPair(made[0], made[-1])
+
+
+def measures_above(
+    eps: Sequence[float], forward: Sequence[arb], backward: Sequence[arb] | None = None
+) -> list[Measure]:
+    """The same in balls, masses >= 0: one measure, or one for each direction."""
+    with ctx.workprec(BITS):
+        values = [forward] if backward is None else [forward, backward]
+        chains = [_convex_above(eps, one) for one in values]
+        top = _joined(chains)
+        sides = [_side(chain) for chain in chains]
+        # A larger mass raises the curve: what is not certainly positive may be rounding.
+        sides = [_Side(x.first, [arb(q.upper()).nonnegative_part() for q in x.jump]) for x in sides]
+        centre = (1 - top - sides[0].first - sides[-1].first).nonnegative_part().upper()
+        return [_measure(chains, sides, arb(centre), this) for this in range(len(chains))]
+
+
+def _convex_above(eps: Sequence[float], values: Sequence[arb]) -> _Chain:
+    """About the convex envelope. Chords through any of the dots are above h."""
+    kept = _Chain([], [], [])
+    least = arb(1)
+    for e, v in zip(eps, values, strict=True):
+        least = arb.min(least, v).upper()
+        while len(kept.eps) >= 2 and not kept.rate(-2, -1) > (kept.value[-1] - least) / (
+            arb(e).exp() - kept.a[-1]
+        ):
+            kept.drop(-1)
+        kept.eps.append(float(e))
+        kept.a.append(arb(e).exp())
+        kept.value.append(least)
+    while len(kept.eps) >= 2 and not kept.value[-2] > kept.value[-1]:
+        kept.drop(-1)
+    return kept
+
+
+def _joined(chains: Sequence[_Chain]) -> arb:
+    """Lower the value at a = 1 of both chains to the chord between their first vertices."""
+    top = arb.min(chains[0].value[0], chains[-1].value[0])
+    while True:
+        if min(len(chain.eps) for chain in chains) > 1:
+            top = arb.min(top, _at_one(chains[0], chains[-1])).upper()
+        removed = False
+        for chain in chains:
+            chain.value[0] = top
+            if len(chain.eps) >= 3 and not chain.rate(0, 1) > chain.rate(1, 2):
+                chain.drop(1)
+                removed = True
+        if not removed:
+            return top
+
+
+def _at_one(first: _Chain, second: _Chain) -> arb:
+    """An upper bound of h(1): the chord from 1/a', the mirror image of a' > 1, to a.
+
+    h(1/a') = 1 - (1 - h'(a'))/a', h' the curve of the other order (Lemma 1.1).
+    """
+    right, left = first.a[1] - 1, 1 - 1 / second.a[1]
+    mirrored = 1 - (1 - second.value[1]) / second.a[1]
+    return (first.value[1] * left + mirrored * right) / (left + right)
+
+
+def _rounded(measure: Measure, mass: list[float], infinite: float) -> LossLaw:
+    keep = [k for k, m in enumerate(mass) if m > 0.0]
+    return LossLaw(
+        np.array([measure.loss[k] for k in keep]),
+        np.array([mass[k] for k in keep]),
+        min(max(infinite, 0.0), 1.0) if not measure.infinite.is_zero() else 0.0,
     )
-    return NO_LOSS if made is None else made[0]
 
 
-def pair_below(
-    chains_at: Callable[[float], list[Chain]], start: float
-) -> tuple[LossPair, list[Chain]] | None:
-    """Loss laws of two convex chains, one in each direction, and the chains; None without.
+# ------------------------------------------------------------------------------------------ below
+
+
+def law_below(eps: Sequence[float], forward: Bracket, backward: Bracket, floor: arb) -> LossPair:
+    """Loss laws whose curves are at or below those of one pair of laws (Theorem 2.2).
 
     Parameters
     ----------
-    chains_at : callable
-        Value at a = 1 -> both chains with that value there.
-    start : float
-        The largest value at a = 1 to try.
+    eps : sequence of float, length K
+        0 = eps[0] < eps[1] < ...
+    forward, backward : Bracket
+        Ends of the curves of (P, Q) and of (Q, P) at these eps.
+    floor : ball
+        A lower bound of both curves at every a.
+
+    Returns
+    -------
+    LossPair
+        ``NO_LOSS`` where fewer than three dots, or balls that decide nothing, say nothing.
     """
-    for k in range(_TRIES):
-        # Usually rounding alone stands in the way: begin with the smallest step down.
-        centre = start * (1.0 - min(16 * U * 4.0**k, 1.0)) if k else start
-        chains = chains_at(centre)
-        rates = [chain.rates() for chain in chains]
-        left = 1.0 - centre - sum(float(r[0]) for r in rates) * (1.0 + _RATE) - 8 * U
-        if left >= 0.0:
-            return _assembled(chains, rates, left), chains
-        # A lower value at a = 1 is valid too, and makes the curve more convex there.
-    return None
+    made = [
+        _rounded(one, [max(float_below(m), 0.0) for m in one.mass], float_below(one.infinite))
+        for one in measures_below(eps, forward, backward, floor)
+    ]
+    return LossPair(*made) if made else NO_LOSS
 
 
-def _assembled(chains: list[Chain], rates: list[Array], centre: float) -> LossPair:
-    q = [_jumps(r, -1.0) for r in rates]
-    vertex = [np.array(chain.eps[1:]) for chain in chains]
-    p = [x * np.exp(e) * (1.0 - 16 * U) for x, e in zip(q, vertex, strict=True)]
-    laws = []
-    for this, other in ((0, 1), (1, 0)):
-        loss = np.concatenate([-vertex[other][::-1], [0.0], vertex[this]])
-        mass = np.concatenate([q[other][::-1], [centre], p[this]])
-        keep = mass > 0.0
-        laws.append(LossLaw(loss[keep], mass[keep], max(chains[this].rest, 0.0)))
-    return LossPair(*laws)
+def measures_below(
+    eps: Sequence[float], forward: Bracket, backward: Bracket, floor: arb
+) -> list[Measure]:
+    """The same in balls, both directions; none where nothing is known."""
+    if len(eps) < 3:
+        return []
+    try:
+        with ctx.workprec(BITS):
+            sides = [_lowered(eps, values, floor) for values in (forward, backward)]
+            return _measures_of(sides)
+    except NotCertified:
+        return []
 
 
-def _minorant(
-    eps: Array, low: Array, high: Array, floor: float
-) -> tuple[float, list[float], list[float]]:
-    """Value at a = 1, and points whose chords are below the curve on a >= e^eps[1].
+def _lowered(eps: Sequence[float], values: Bracket, floor: arb) -> _Chain:
+    """Points whose chords are below h: lower values, and one where two continued chords meet.
 
-    On [a_i, a_i+1] the curve is above the chord of (a_i-1, a_i) continued to the right and above
-    that of (a_i+1, a_i+2) continued to the left, by convexity.
+    On [a_i, a_i+1] the curve is above the line through (a_i-1, high) and (a_i, low) and above that
+    through (a_i+1, low) and (a_i+2, high). A point at or below both makes both chords valid,
+    wherever it is; none is needed where one line is above the other's end. The first point is the
+    largest value at a = 1 that the interval beside it allows.
     """
-    low = np.maximum(np.where(low < _SMALLEST, 0.0, low), floor)
-    high = np.maximum(high, low)
-    step = np.exp(eps[:-1]) * np.expm1(np.diff(eps))
-    # Steeper to the right of a point, flatter to its left: both are lower.
-    falls = np.maximum(high[:-1] - low[1:], 0.0) / step * (1.0 + _RATE)
-    rises = np.maximum(low[:-1] - high[1:], 0.0) / step * (1.0 - _RATE)
-    rises = np.append(rises, 0.0)
-    points, values = [], []
-    last = eps.size - 1
+    a = [arb(e).exp() for e in eps]
+    low = [arb.max(x, floor).lower() for x in values.low]
+    high, last = values.high, len(eps) - 1
+    low[-1] = floor.lower()
+
+    def right(i: int, x: arb) -> arb:
+        """The line of the interval i from the right; level where it would rise with a."""
+        if i + 2 > last:
+            return low[i + 1]
+        slope = (low[i + 1] - high[i + 2]) / (a[i + 2] - a[i + 1])
+        return low[i + 1] + slope.nonnegative_part() * (a[i + 1] - x)
+
+    found = _Chain([0.0], [arb(1)], [arb.min(right(0, arb(1)), arb(1)).lower()])
     for i in range(1, last + 1):
-        points.append(float(eps[i]))
-        values.append(float(low[i]))
-        if i < last:
-            crossing = _crossing(
-                float(eps[i]),
-                float(low[i]),
-                float(falls[i - 1]),
-                (float(eps[i + 1]), float(low[i + 1]), float(rises[i + 1])),
-            )
-        else:
-            crossing = _landing(float(eps[i]), float(low[i]), float(falls[i - 1]), floor)
-        if crossing is not None:
-            points.append(crossing[0])
-            values.append(crossing[1])
-    start = values[0] + float(rises[1]) * math.expm1(float(eps[1])) * (1.0 - _RATE)
-    return max(min(start, 1.0 - 16 * U) * (1.0 - 4 * U), 0.0), points, values
+        found.eps.append(float(eps[i]))
+        found.a.append(a[i])
+        found.value.append(low[i])
+        if i == last:
+            break
+        fall = ((high[i - 1] - low[i]) / (a[i] - a[i - 1])).nonnegative_part()
+        start, end = right(i, a[i]), low[i] - fall * (a[i + 1] - a[i])
+        if start >= low[i] or end >= low[i + 1]:
+            continue
+        # By floats; any place inside will do.
+        parts = low[i] - start, low[i + 1] - end
+        share = float((parts[0] / (parts[0] + parts[1])).mid())
+        at = eps[i] + math.log1p(share * math.expm1(eps[i + 1] - eps[i]))
+        if not eps[i] < at < eps[i + 1]:
+            at = 0.5 * (eps[i] + eps[i + 1])
+        x = arb(at).exp()
+        height = arb.min(low[i] - fall * (x - a[i]), right(i, x))
+        found.eps.append(at)
+        found.a.append(x)
+        found.value.append(arb.max(height, floor).lower())
+    return found
 
 
-def _crossing(
-    eps: float, value: float, fall: float, right: tuple[float, float, float]
-) -> tuple[float, float] | None:
-    """Where the two continued chords meet inside the interval; a value below both."""
-    scale, width = math.exp(eps), math.expm1(right[0] - eps)
-    run = scale * width
-    gap = value - right[1] - right[2] * run
-    # Height of the left line over the right one at the left end; both lines fall.
-    if not (fall > right[2] and (fall - right[2]) * run > gap > 0.0):
-        return None
-    share = gap / ((fall - right[2]) * run)
-    at = eps + math.log1p(min(share, 1.0) * width)
-    if not eps < at < right[0]:
-        return None
-    done = scale * math.expm1(at - eps)
-    rest = math.exp(at) * math.expm1(right[0] - at)
-    below = min(
-        value - fall * done * (1.0 + _RATE) - _RATE * value,
-        right[1] * (1.0 - _RATE) + right[2] * rest * (1.0 - _RATE),
-    )
-    return at, max(below, 0.0)
+def _measures_of(points: Sequence[_Chain]) -> list[Measure]:
+    """The laws of the largest convex curves below the points, with one value at a = 1."""
+    top = arb.min(points[0].value[0], points[1].value[0]).lower()
+    for _ in range(_TRIES):
+        for side in points:
+            side.value[0] = top
+        chains = [_convex_below(side) for side in points]
+        sides = [_side(chain) for chain in chains]
+        centre = 1 - top - sides[0].first - sides[1].first
+        if centre >= 0:
+            return [_measure(chains, sides, centre, this) for this in (0, 1)]
+        # Any lower value at a = 1 is valid too: the one with no mass at loss 0.
+        inverse = [1 / (chain.a[1] - 1) for chain in chains]
+        ends = [chain.value[1] * x for chain, x in zip(chains, inverse, strict=True)]
+        top = ((1 + ends[0] + ends[1]) / (1 + inverse[0] + inverse[1])).lower()
+        if not all(top > chain.value[1] for chain in chains):
+            break
+    raise NotCertified("dots: no law below them")
 
 
-def _landing(eps: float, value: float, fall: float, floor: float) -> tuple[float, float] | None:
-    """Where the last chord, continued, comes down to the floor."""
-    if not value > floor or fall <= 0.0:
-        return None
-    at = eps + math.log1p((value - floor) / fall * math.exp(-eps))
-    # Not beyond the line: rounding of ``at`` itself may have moved it there.
-    while at > eps and fall * math.exp(eps) * math.expm1(at - eps) * (1.0 + _RATE) > value - floor:
-        at = math.nextafter(at - 8 * U * (at - eps), eps)
-    return (at, floor) if at > eps else None
+def _convex_below(points: _Chain) -> _Chain:
+    """The convex envelope of points below a curve; every comparison has to be decided."""
+    kept = _Chain([], [], [])
+    rates: list[arb] = []
+    for e, a, v in zip(*points, strict=True):
+        while kept.eps:
+            new = (kept.value[-1] - v) / (a - kept.a[-1])
+            if not rates or rates[-1] > new:
+                rates.append(new)
+                break
+            if not rates[-1] <= new:
+                raise NotCertified("dots: convexity is not decided")
+            rates.pop()
+            kept.drop(-1)
+        kept.eps.append(e)
+        kept.a.append(a)
+        kept.value.append(v)
+    while rates and rates[-1] <= 0:
+        rates.pop()
+        kept.drop(-1)
+    if not rates or not rates[-1] > 0:
+        raise NotCertified("dots: a curve that does not fall for certain")
+    return kept
 
 
-__all__ = ["Chain", "convex_values", "lower_pair", "on_chords", "pair_below", "upper_pair"]
+__all__ = [
+    "Bracket",
+    "Measure",
+    "law_above",
+    "law_below",
+    "measures_above",
+    "measures_below",
+]

@@ -3,21 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 import numpy as np
 
-from shuffledp import _special as special
-from shuffledp.pair import UNIT_ROUNDOFF, Array
+from shuffledp.arithmetic.balls import arb, ctx, float_above
 from shuffledp.rounds.curve import Curve
-from shuffledp.rounds.gaussian import error_of_log, log_delta_gaussian, mu_through
+from shuffledp.rounds.gaussian import delta_gaussian, log_delta_gaussian, mu_through
 from shuffledp.rounds.renyi import Curves
 
-U = UNIT_ROUNDOFF
 # The most points, each a certified value of both curves, and how many to begin with.
-_MOST_POINTS = 3000
+_MOST_POINTS = 1000
 _START = 24
 # Where panels stay uncovered mu grows, by more each time: 60 times lead a factor of e^5 or more up.
 _GROWTHS = 60
+# Bits: tangents of the curve far out are compared with values of e^-700.
+_PRECISION = 256
 
 
 def dominating_mu(curves: Curves, *, slack: float, rtol: float) -> float:
@@ -29,88 +30,91 @@ def dominating_mu(curves: Curves, *, slack: float, rtol: float) -> float:
     last = _last(curves, slack)
     if last is None:
         return math.inf
-    eps = np.array(
-        [0.0, *np.geomspace(min(curves.forward.scale, last) / 4.0, last, _START)[:-1], last]
-    )
+    start = min(curves.forward.scale, last) / 4.0
+    eps = [0.0, *np.geomspace(start, last, _START)[:-1].tolist(), last]
     mu = 0.0
     while True:
-        values = [_excess(curve, eps, slack) for curve in curves[:2]]
-        value = np.maximum(values[0], values[1])
-        mu = max(mu, _mu_of_points(eps, value, rtol))
+        values = [_log_excess(curves, e, slack) for e in eps]
+        mu = max(mu, _mu_of_points(eps, values, rtol))
         if mu == 0.0:
             return 0.0
-        bad = ~_covered(eps, value, mu * (1.0 + rtol))
-        if not bool(bad.any()):
+        bad = [k for k in range(len(eps) - 1) if not _covered(eps, values, k, mu * (1.0 + rtol))]
+        if not bad:
             return mu * (1.0 + rtol)
-        if eps.size >= _MOST_POINTS:
+        if len(eps) >= _MOST_POINTS:
             break
-        eps = _halved(eps, bad)
+        eps = sorted({*eps, *(_middle(eps[k], eps[k + 1]) for k in bad)})
     for _ in range(_GROWTHS):
         mu *= 1.0 + 10.0 * rtol
-        if bool(_covered(eps, value, mu).all()):
+        bad = [k for k in bad if not _covered(eps, values, k, mu)]
+        if not bad:
             return mu
         rtol *= 1.5
     return math.inf
 
 
-def _mu_of_points(eps: Array, value: Array, rtol: float) -> float:
+def _mu_of_points(eps: Sequence[float], values: Sequence[float], rtol: float) -> float:
     """The mu that all evaluated points ask for, a little larger."""
     mu = 0.0
-    for e, v in zip(eps.tolist(), value.tolist(), strict=True):
-        if v > -math.inf and not (mu > 0.0 and float(log_delta_gaussian(mu, e)) >= v):
+    for e, v in zip(eps, values, strict=True):
+        if v > -math.inf and not (mu > 0.0 and log_delta_gaussian(mu, e).low >= v):
             mu = mu_through(e, v) * (1.0 + 0.2 * rtol)
     return mu
+
+
+def _high(curves: Curves, eps: float) -> float:
+    """log of the upper end of the larger curve."""
+    if curves.symmetric:
+        return curves.forward.at(eps).high
+    return max(curves.forward.at(eps).high, curves.backward.at(eps).high)
 
 
 def _last(curves: Curves, slack: float) -> float | None:
     """The eps beyond which there is nothing left to cover; None if there is no such eps."""
     # A curve may end beyond where it is looked at.
-    if max(curves.forward.eps0, curves.backward.eps0) <= curves.last:
+    ends: list[Curve] = [curves.forward, curves.backward]
+    if max(curve.eps0 for curve in ends) <= curves.last:
         return curves.last
     if slack <= 0.0:
         return None
     high = curves.forward.scale
     while high < curves.last:
-        if max(curves.forward.at(high).high, curves.backward.at(high).high) <= math.log(slack):
+        if _high(curves, high) <= math.log(slack):
             return high
         high = min(2.0 * high, curves.last)
-    covered = max(curves.forward.at(high).high, curves.backward.at(high).high) <= math.log(slack)
-    return high if covered else None
+    return high if _high(curves, high) <= math.log(slack) else None
 
 
-def _excess(curve: Curve, eps: Array, slack: float) -> Array:
-    """log (h - slack)_+ from upper values."""
-    high = np.array([curve.at(float(e)).high for e in eps])
-    if slack <= 0.0:
+def _log_excess(curves: Curves, eps: float, slack: float) -> float:
+    """log of an upper value of (h - slack)_+."""
+    high = _high(curves, eps)
+    if slack <= 0.0 or high == -math.inf:
         return high
-    gap = high - math.log(slack) + 8 * U * abs(math.log(slack))
-    inner = np.where(gap > 0.0, -np.expm1(-np.maximum(gap, 1e-300)), 1.0)
-    return np.where(gap > 0.0, high + np.log(inner), -np.inf)
+    left = arb(high).exp() - arb(slack)
+    return float_above(left.upper().log()) if not left <= 0 else -math.inf
 
 
-def _covered(eps: Array, value: Array, mu: float) -> np.ndarray:
-    """Panel by panel, whether h_mu is certainly above."""
-    left, right = eps[:-1], eps[1:]
-    above_left, above_right = value[:-1], value[1:]
-    error = error_of_log(mu, right)
-    monotone = above_left <= log_delta_gaussian(mu, right) - error
-    middle = 0.5 * (left + right)
-    base = log_delta_gaussian(mu, middle) - error_of_log(mu, middle) - 1e-12
-    # The tangent at the middle in a = e^eps is h_mu (1 + ratio (1 - a/a_m)).
-    log_ratio = middle + special.log_ndtr(-middle / mu - 0.5 * mu) - base
-    ratio = np.exp(np.minimum(log_ratio, 700.0))
-    doubt = 1e-9 * ratio * (1.0 + (middle / mu) ** 2 * 1e-5)
-    rise = -np.expm1(left - middle) * ratio - doubt
-    fall = np.expm1(np.minimum(right - middle, 700.0)) * ratio * (1.0 + 1e-12) + doubt
-    ok_left = above_left <= base + np.log1p(np.maximum(rise, 0.0))
-    room = 1.0 - fall
-    safe = np.where(room > 0.0, room, 1.0)
-    ok_right = above_right <= base + np.log(safe)
-    return monotone | (ok_left & ok_right & (room > 0.0))
+def _covered(eps: Sequence[float], values: Sequence[float], k: int, mu: float) -> bool:
+    """Whether h_mu is certainly above on the k-th panel."""
+    if values[k] == -math.inf:
+        return True
+    with ctx.workprec(_PRECISION):
+        left, right, m = arb(eps[k]), arb(eps[k + 1]), arb(mu)
+        first = arb(values[k]).exp()
+        second = arb(values[k + 1]).exp() if values[k + 1] > -math.inf else arb(0)
+        if first <= delta_gaussian(m, right):
+            return True
+        # The tangent at the middle falls by Phi(-eps/mu - mu/2) per unit of a.
+        middle = (left + right) / 2
+        value = delta_gaussian(m, middle)
+        fall = ((middle / m + m / 2) / arb(2).sqrt()).erfc() / 2
+        a = middle.exp()
+        above = value + fall * (a - left.exp()), value - fall * (right.exp() - a)
+        return bool(first <= above[0]) and bool(second <= above[1])
 
 
-def _halved(eps: Array, bad: np.ndarray) -> Array:
-    left, right = eps[:-1][bad], eps[1:][bad]
-    wide = (left > 0.0) & (right > 4.0 * left)
-    middle = np.where(wide, np.sqrt(left * right), 0.5 * (left + right))
-    return np.unique(np.concatenate([eps, middle]))
+def _middle(left: float, right: float) -> float:
+    return math.sqrt(left * right) if 0.0 < 4.0 * left < right else 0.5 * (left + right)
+
+
+__all__ = ["dominating_mu"]

@@ -7,17 +7,17 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 
 from shuffledp.errors import rejected
-from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.values.described import ByContent
 
-U = UNIT_ROUNDOFF
+Array = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
 class LossLaw(ByContent):
-    """P-masses of the losses log(P/Q), exact as the floats they are.
+    """P-masses of the losses log(P/Q); losses and masses are exact as the floats they are.
 
     The hockey-stick curve is h(a) = infinite + sum mass (1 - a e^-loss)_+, a >= 0. Masses need not
     sum to one: a law whose curve is above another's at every a stays above it under composition
@@ -52,11 +52,6 @@ class LossLaw(ByContent):
         """The largest finite loss; -inf if there is none."""
         return float(self.loss[-1]) if self.loss.size else -math.inf
 
-    def total(self) -> tuple[float, float]:
-        """Sum of the finite masses, from below and from above."""
-        total = math.fsum(self.mass)
-        return total * (1.0 - 2 * U), total * (1.0 + 2 * U)
-
     def same_as(self, other: LossLaw) -> bool:
         """Whether both are one law, number by number."""
         return (
@@ -72,10 +67,6 @@ class LossPair(NamedTuple):
     forward: LossLaw
     backward: LossLaw
 
-    def swap(self) -> LossPair:
-        """The other direction."""
-        return LossPair(self.backward, self.forward)
-
     @property
     def symmetric(self) -> bool:
         """Whether both directions are the same law."""
@@ -87,4 +78,5 @@ def constant_loss(mass: float = 1.0) -> LossLaw:
     return LossLaw(np.zeros(1), np.array([mass]))
 
 
-NO_LOSS = LossPair(constant_loss(1.0 - 8 * U), constant_loss(1.0 - 8 * U))
+# Below every curve.
+NO_LOSS = LossPair(constant_loss(), constant_loss())

@@ -7,25 +7,28 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, Protocol
 
-import numpy as np
-
+from shuffledp.arithmetic.balls import arb
 from shuffledp.bound import Theorem
 from shuffledp.neighbours import Relation
-from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.propose import dots as proposed
 from shuffledp.randomizers.concentrated import pure_rho
-from shuffledp.rounds.curve import STEPS, Curve, Envelope, Estimates, Sharper, Source, reach
-from shuffledp.rounds.dots import lower_pair, upper_pair
+from shuffledp.rounds.curve import Curve, Envelope, Sharper, Source, reach
+from shuffledp.rounds.dots import law_above, law_below
 from shuffledp.rounds.loss import NO_LOSS, LossPair
-from shuffledp.rounds.renyi import Curves, Tail
+from shuffledp.rounds.renyi import Curves, Moments, Tail
 from shuffledp.values.work import Answers, Beside
 
-# Relative width of delta at each point of a curve: a tenth of the width of eps that is aimed at.
+# Relative width of delta at each dot: a tenth of the width of eps that is aimed at by default.
 WIDTH = 6e-5
 # A lower law of fewer dots says nothing; where the first gap is so many times the next it is filled
 # by halving.
 _FEWEST, _GAP, _HALVINGS = 3, 8.0, (6.0, 5.0, 4.0, 3.0, 2.0, 1.5, 1.0, 0.5)
 
-U = UNIT_ROUNDOFF
+# The most dots of a Renyi divergence; of curves whose values take ten to a hundred times as long a
+# twentieth: what follows from these is the best that is cheap.
+_MOST, _MOST_SLOW = 480, 32
+
+Places = tuple[float, ...]
 
 
 class Dots(NamedTuple):
@@ -33,10 +36,6 @@ class Dots(NamedTuple):
 
     above: LossPair
     below: LossPair
-
-
-Places = tuple[float, ...]
-NO_DOTS = Dots(NO_LOSS, NO_LOSS)
 
 
 class Part(Protocol):
@@ -52,38 +51,36 @@ class Part(Protocol):
     at: Mapping[str, float]
     key: Hashable
 
-    @property
-    def placed(self) -> bool:
-        """Whether dots are put one by one where they matter, as values take long."""
+    def roughly(self, level: float) -> tuple[proposed.Law, proposed.Law]:
+        """About the loss laws of both directions, followed down to e^level, in floats."""
         ...
 
-    def above(self, level: float, refine: int, tilt: float, places: Places = ()) -> Dots:
-        """A dominating pair, fine down to e^level and where ``tilt`` puts the weight.
-
-        With ``places`` its dots are there, and beyond where that is not far enough.
-        """
+    def above(self, places: Places, level: float) -> Dots:
+        """A dominating pair with dots at the places, and beyond where that is not far enough."""
         ...
 
-    def estimated(self) -> Part:
-        """The same by estimates, quickly, to propose by; itself where it is quick."""
-        ...
-
-    def scale(self) -> float:
-        """About the eps at which delta has fallen by a factor e; inf where that says nothing."""
-        ...
-
-    def below(
-        self, level: float, refine: int, tilt: float, around: float, places: Places = ()
-    ) -> tuple[Dots, dict[str, Any]]:
-        """Above and below the curves of one pair of neighbours, and which pair that is."""
+    def below(self, places: Places, around: float) -> tuple[LossPair, dict[str, Any]]:
+        """A pair below the curves of one pair of neighbours, and which neighbours these are."""
         ...
 
     def curves(self) -> Curves:
         """The upper curves in both directions."""
         ...
 
-    def pair_curves(self) -> tuple[Curves, ...]:
-        """Both directions' curves of pairs of neighbours, for lower ends."""
+    def moments(self, orders: tuple[float, ...], rtol: float) -> UpperMoments:
+        """Upper ends of Renyi divergences, with dots for these orders."""
+        ...
+
+    def pair_moments(self, order: float, rtol: float) -> tuple[float, float]:
+        """Lower ends of both directions' Renyi divergence, each of one pair of neighbours."""
+        ...
+
+
+class UpperMoments(Protocol):
+    """Upper ends of a part's Renyi divergences."""
+
+    def upper(self, order: float) -> tuple[float, float]:
+        """Of both directions, at an order."""
         ...
 
 
@@ -114,14 +111,11 @@ class Round:
     relation : Relation
         Of which the curves are.
     width : float
-        Relative width of delta asked for at each point of a curve.
-    steps : float
-        Dots for each factor e that delta falls from its value at eps = 0, before refinement.
+        Relative width of delta asked for at each dot.
     rtol : float
-        Relative width of eps that is worth refining for.
-    placed : bool
-        Whether dots are put one by one where they matter for what is asked, not along the curve:
-        worth the estimates it takes where a value takes long. For a symmetric relation.
+        Relative width of eps that is worth the time.
+    slow : bool
+        Whether the sharper bound takes longer than the groups' own values.
     sharper : Sharper, optional
         Another upper bound of the same supremum, where it is the least; for a symmetric relation.
     backward_groups : sequence, optional
@@ -146,9 +140,8 @@ class Round:
     lower_theorem: Theorem | None = None
     at: Mapping[str, float] = field(default_factory=dict, compare=False)
     width: float = WIDTH
-    steps: float = STEPS
     rtol: float = 5e-4
-    placed: bool = False
+    slow: bool = False
     sharper: Sharper | None = field(default=None, compare=False)
     backward_groups: Sequence[Sequence[Source]] | None = field(default=None, compare=False)
     tail: Tail | None = field(default=None, compare=False)
@@ -164,67 +157,50 @@ class Round:
         groups = (self.backward_groups or ()) if other else self.groups
         sharper = None if other else self.sharper
         return _WORK.of(self).answer(
-            ("curve", other), lambda: self._curve(Envelope(groups, sharper, self.placed))
+            ("curve", other), lambda: self._curve(Envelope(groups, sharper, self.slow))
         )
 
     def _curve(self, source: Source) -> Curve:
-        return Curve(source, eps0=self.eps0, width=self.width, steps=self.steps)
+        return Curve(source, eps0=self.eps0, width=self.width)
 
-    def estimated(self) -> Round:
-        """The same round with estimates in place of certified values."""
-        back = self.backward_groups
-        return Round(
-            label=self.label,
-            groups=[[Estimates(Envelope([self.groups[0]], self.sharper))]],
-            candidates=(),
-            eps0=self.eps0,
-            key=("estimated", self.key),
-            relation=self.relation,
-            width=self.width,
-            steps=self.steps,
-            rtol=self.rtol,
-            backward_groups=None if back is None else [[Estimates(Envelope([back[0]]))]],
+    def roughly(self, level: float) -> tuple[proposed.Law, proposed.Law]:
+        """Chords through estimates."""
+        return _WORK.of(self).answer(("roughly", level), lambda: self._roughly(level))
+
+    def _roughly(self, level: float) -> tuple[proposed.Law, proposed.Law]:
+        curves = self.curve(), self.curve(backward=True)
+        eps = proposed.steps(
+            min(curve.scale for curve in curves), max(curve.end(level) for curve in curves)
         )
-
-    def scale(self) -> float:
-        """That of the curve."""
-        return self.curve().scale
-
-    def above(self, level: float, refine: int, tilt: float, places: Places = ()) -> Dots:
-        """Chords through the upper values; from below, the lower values of the same analysis."""
-        asked = ("above", level, refine, tilt, places)
-        return _WORK.of(self).answer(asked, lambda: self._above(level, refine, tilt, places))
-
-    def _above(self, level: float, refine: int, tilt: float, places: Places) -> Dots:
-        curve = self.curve()
+        forward = curves[0].rough_at(eps)
         if self.backward_groups is None:
-            if places:
-                values = curve.values_at(np.array(curve.followed(places, level)))
-            else:
-                values = curve.values(level, tilt=tilt, refine=refine)
-            pair = upper_pair(values.eps, values.high)
-            return Dots(pair, _below(values.eps, values[1:], values[1:]))
-        other = self.curve(backward=True)
-        march = max(
-            curve.march(level, tilt, min(refine, 0)),
-            other.march(level, tilt, min(refine, 0)),
-            key=lambda points: points[-1],
-        )
-        values = curve.values(level, refine=refine, march=march)
-        mirror = other.values(level, refine=refine, march=march)
-        pair = upper_pair(values.eps, values.high, mirror.high)
-        return Dots(pair, _below(values.eps, values[1:], mirror[1:]))
+            return proposed.chords(eps, forward)
+        return proposed.chords(eps, forward, curves[1].rough_at(eps))
 
-    def below(
-        self, level: float, refine: int, tilt: float, around: float, places: Places = ()
-    ) -> tuple[Dots, dict[str, Any]]:
-        """The candidate whose delta at eps = around is largest, by the estimate."""
+    def above(self, places: Places, level: float) -> Dots:
+        """Chords through the upper values; from below, the lower values of the same analysis."""
+        return _WORK.of(self).answer(("above", places, level), lambda: self._above(places, level))
+
+    def _above(self, places: Places, level: float) -> Dots:
+        curve = self.curve()
+        eps = curve.followed(places, level)
+        if self.backward_groups is None:
+            values = mirror = curve.values_at(eps)
+            pair = law_above(eps, values.high)
+        else:
+            other = self.curve(backward=True)
+            eps = other.followed(eps, level)
+            values, mirror = curve.values_at(eps), other.values_at(eps)
+            pair = law_above(eps, values.high, mirror.high)
+        return Dots(pair, law_below(eps, values, mirror, arb(0)))
+
+    def below(self, places: Places, around: float) -> tuple[LossPair, dict[str, Any]]:
+        """Of the candidate whose delta at eps = around is largest, by the estimate."""
         if not self._pairs():
-            return NO_DOTS, {}
+            return NO_LOSS, {}
         index = self._best(around)
-        asked = ("below", index, level, refine, tilt, places)
-        dots = _WORK.of(self).answer(asked, lambda: self._below(index, level, refine, tilt, places))
-        return dots, self._pairs()[index].witness
+        pair = _WORK.of(self).answer(("below", index, places), lambda: self._below(index, places))
+        return pair, self._pairs()[index].witness
 
     def candidate(self, around: float) -> Candidate | None:
         """The candidate whose delta at eps = around is largest, by the estimate; None without."""
@@ -242,18 +218,13 @@ class Round:
 
         return max(range(len(self._pairs())), key=lambda i: size(self._pairs()[i]))
 
-    def _below(self, index: int, level: float, refine: int, tilt: float, places: Places) -> Dots:
-        sides = self.pair_curves()[index]
-        if places:
-            points = np.array(_joined_to_0(places))
-            first, second = (side.values_at(points) for side in sides[:2])
-        else:
-            marches = (side.march(level, tilt) for side in sides[:2])
-            march = max(marches, key=lambda points: points[-1])
-            first, second = (side.values(level, refine=refine, march=march) for side in sides[:2])
-        floors = tuple(math.exp(side.floor) * (1.0 - 1e-12) for side in sides[:2])
-        above = upper_pair(first.eps, first.high, second.high)
-        return Dots(above, _below(first.eps, first[1:], second[1:], floors))  # type: ignore[arg-type]
+    def _below(self, index: int, places: Places) -> LossPair:
+        sides = self.pair_curves()[index][:2]
+        eps = [e for e in joined_to_0(places) if e < sides[0].last]
+        eps = eps if len(eps) == len(places) else [*eps, sides[0].last]
+        first = sides[0].values_at(eps)
+        second = first if sides[1] is sides[0] else sides[1].values_at(eps)
+        return law_below(eps, first, second, floor_of(*sides))
 
     def curves(self) -> Curves:
         """The upper curves; one for both directions where the relation is symmetric."""
@@ -266,6 +237,31 @@ class Round:
             self.local_renyi,
             min(self.local_rho, pure_rho(self.eps0)),
         )
+
+    def moments(self, orders: tuple[float, ...], rtol: float) -> Moments:
+        """By chords through the upper curves."""
+        return _WORK.of(self).answer(
+            ("moments", orders, rtol),
+            lambda: Moments(self.curves(), orders, rtol=rtol, most=self._most),
+        )
+
+    def pair_moments(self, order: float, rtol: float) -> tuple[float, float]:
+        """Of the candidate whose integrand is the largest, by estimates at its scale."""
+        pairs = self.pair_curves()
+        if not pairs:
+            return 0.0, 0.0
+
+        def size(pair: Curves) -> float:
+            eps = pair.forward.scale
+            return max(pair.forward.rough(eps), pair.backward.rough(eps))
+
+        best = max(pairs, key=size)
+        return Moments(best, (order,), rtol=rtol, most=self._most).lower(order)
+
+    @property
+    def _most(self) -> int:
+        """The most dots of a Renyi divergence."""
+        return _MOST_SLOW if self.slow else _MOST
 
     def pair_curves(self) -> tuple[Curves, ...]:
         """Those of all candidates."""
@@ -286,14 +282,27 @@ def shown(kind: str, label: str, at: Mapping[str, float], relation: Relation) ->
     return f"{kind}({label!r}{fixed}, relation={relation.key!r})"
 
 
-def _joined_to_0(places: Places) -> Places:
+def floor_of(*curves: Curve) -> arb:
+    """A lower bound of all of some curves at every eps."""
+    least = min(curve.floor for curve in curves)
+    return arb(least).exp().lower() if least > -math.inf else arb(0)
+
+
+def joined_to_0(places: Places) -> Places:
     """With more of them down to 0 where the first is far from it, which a lower law starts from."""
     if len(places) < _FEWEST or places[1] <= _GAP * (places[2] - places[1]):
         return places
     return (0.0, *(places[1] * 2.0**-k for k in _HALVINGS), *places[1:])
 
 
-def _below(
-    eps: Any, forward: Any, backward: Any, floors: tuple[float, float] = (0.0, 0.0)
-) -> LossPair:
-    return lower_pair(eps, forward, backward, floors) if eps.size >= 3 else NO_LOSS
+__all__ = [
+    "WIDTH",
+    "Candidate",
+    "Dots",
+    "Part",
+    "Places",
+    "Round",
+    "floor_of",
+    "joined_to_0",
+    "shown",
+]

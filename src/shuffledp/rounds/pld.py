@@ -11,18 +11,14 @@ import numpy as np
 from shuffledp import _check
 from shuffledp.errors import NotCertified, ParameterError, not_installed
 from shuffledp.pair import UNIT_ROUNDOFF, Array
-from shuffledp.rounds.curve import LOWEST_LEVEL
-from shuffledp.rounds.loss import LossLaw
-from shuffledp.rounds.part import Part
+from shuffledp.rounds.loss import LossLaw, LossPair
 
 U = UNIT_ROUNDOFF
 _MOST_POINTS = 4_000_000
-# dp_accounting adds masses up as they are: what is below its rounding is not worth a dot.
-_LEVEL = -45.0
 
 
-def composed_pld(parts: Iterable[tuple[Part, int]], discretization: float) -> Any:
-    """PLD of all parts, composed by dp_accounting itself (float arithmetic: not our certificate).
+def composed_pld(parts: Iterable[tuple[LossPair, int]], discretization: float) -> Any:
+    """PLD of dominating pairs, composed by dp_accounting itself (floats: not our certificate).
 
     Raises
     ------
@@ -36,8 +32,7 @@ def composed_pld(parts: Iterable[tuple[Part, int]], discretization: float) -> An
         words = not_installed("pld", ["dp_accounting"], "dp-accounting")
         raise ParameterError(words) from None
     found = None
-    for part, count in parts:
-        pair = part.above(max(_LEVEL - math.log(count), LOWEST_LEVEL), 0, math.inf).above
+    for pair, count in parts:
         forward = _pmf(pair.forward, grid)
         backward = forward if pair.symmetric else _pmf(pair.backward, grid)
         one = distribution.PrivacyLossDistribution(forward, None if pair.symmetric else backward)

@@ -5,44 +5,52 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 
-from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.arithmetic.balls import arb, float_above
 
-U = UNIT_ROUNDOFF
-_POINTS = 33
-_SWEEPS = 4
+# Points of a sweep, and how often the neighbours of the best one are swept again.
+_POINTS, _SWEEPS = 33, 4
 
 
 def least_loss(
-    log_delta: Callable[[float], float], log_failure: float, *, start: float, pure: float
+    log_upper: Callable[[float], float],
+    roughly: Callable[[float], float],
+    log_failure: float,
+    *,
+    start: float,
+    pure: float,
 ) -> float:
     """Least t found with P(loss > t) <= e^log_failure, by t = eps - log(1 - delta(eps)/failure).
 
     Parameters
     ----------
-    log_delta : callable
-        Upper end of log delta(eps).
+    log_upper, roughly : callable
+        Upper end of log delta(eps), and about that: eps is chosen by the latter.
     log_failure : float
         log of the probability that may remain.
     start : float
-        An eps with delta(eps) below the failure probability.
+        An eps with delta(eps) about a tenth of the failure probability.
     pure : float
         A loss that is never exceeded, inf if there is none.
     """
-    best = pure
     if not math.isfinite(start):
-        return best
+        return pure
 
-    def loss(eps: float) -> float:
-        gap = log_delta(eps) - log_failure
-        if not gap < -1e-9:
-            return math.inf
-        return (eps - math.log(-math.expm1(gap))) * (1.0 + 8 * U) + 8 * U
+    def about(eps: float) -> float:
+        gap = roughly(eps) - log_failure
+        return eps - math.log(-math.expm1(gap)) if gap < -1e-6 else math.inf
 
-    low, high = 0.5 * start, 1.5 * start + 1e-300
+    low, high, best = 0.5 * start, 1.5 * start + 1e-300, start
     for _ in range(_SWEEPS):
         points = [low + (high - low) * i / (_POINTS - 1) for i in range(_POINTS)]
-        found = [loss(eps) for eps in points]
+        found = [about(eps) for eps in points]
         least = min(range(_POINTS), key=found.__getitem__)
-        best = min(best, found[least])
+        best = points[least]
         low, high = points[max(least - 1, 0)], points[min(least + 1, _POINTS - 1)]
-    return best
+    for eps in (best, 1.01 * best, 1.1 * best):
+        left = 1 - (arb(log_upper(eps)) - arb(log_failure)).exp()
+        if left > 0:
+            return min(pure, float_above(arb(eps) - left.log()))
+    return pure
+
+
+__all__ = ["least_loss"]

@@ -30,9 +30,9 @@ def one_round_target(epsilon: float, log_delta: float, rounds: int) -> tuple[flo
     """
     mu = mu_through(epsilon, log_delta) / math.sqrt(rounds)
     # At eps = 0 there is the most; a factor e less, and there is an eps > 0.
-    goal = min(_LEVEL, float(log_delta_gaussian(mu, 0.0)) - 1.0)
+    goal = min(_LEVEL, log_delta_gaussian(mu, 0.0).high - 1.0)
 
     def gap(eps: float) -> float:
-        return float(log_delta_gaussian(mu, eps)) - goal
+        return log_delta_gaussian(mu, eps).high - goal
 
     return bracketed_root(gap, 0.0, _FARTHEST * mu * (1.0 + mu), absolute=_NEAR), goal

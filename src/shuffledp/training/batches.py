@@ -18,7 +18,7 @@ from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian
 from shuffledp.reductions import dataset_pair
-from shuffledp.rounds import STEPS, WIDTH, Candidate, Composed, Round, central, compose
+from shuffledp.rounds import WIDTH, Candidate, Composed, Round, central, compose
 from shuffledp.rounds.curve import Source
 from shuffledp.rounds.gaussian import GaussianCurve
 from shuffledp.rounds.subsampled import SubsampledGaussianCurve
@@ -37,7 +37,7 @@ _ROUNDED = 8 * U
 _MOST_STEPS = 10**9
 # A value of the curve of balls and bins takes cells, a quarter of a second: an eighth of the dots,
 # and eps to what these give, in tens of seconds. Others' curves are formulas.
-_FEWER, _CELLS_WIDTH, _CELLS_RTOL, _RTOL = 8.0, 1e-3, 2e-2, 5e-4
+_CELLS_WIDTH, _CELLS_RTOL, _RTOL = 1e-3, 2e-2, 5e-4
 _NOISE = (
     "every example's gradient is clipped to L2 norm {}; Gaussian noise of standard deviation "
     "{} in every coordinate is added to each batch's sum; all noisy sums may be published"
@@ -237,7 +237,7 @@ class BatchedSGD:
             upper_theorem=upper,
             lower_theorem=_ATTAINED[self.sampler],
             at={"n": self.n, "batch": self.batch},
-            steps=STEPS / _FEWER if cells else STEPS,
+            slow=cells,
             width=_CELLS_WIDTH if cells else WIDTH,
             rtol=_CELLS_RTOL if cells else _RTOL,
             # No sampler shows more than the batch that an example is in.

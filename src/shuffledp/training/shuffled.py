@@ -18,7 +18,7 @@ from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian
 from shuffledp.reductions import clone_pair, dataset_pair, stronger_clone_pair
 from shuffledp.rounds import Candidate, Composed, Round, central, compose
-from shuffledp.rounds.gaussian import GaussianCurve, error_of_log, log_delta_gaussian
+from shuffledp.rounds.gaussian import GaussianCurve, log_delta_gaussian
 from shuffledp.values.work import Answers, Beside
 
 U = UNIT_ROUNDOFF
@@ -319,11 +319,11 @@ _FOUND: Beside[ShuffledSGD, Answers] = Beside(lambda _: Answers())
 def local_epsilon(distance: float, log_delta0: float) -> float:
     """About the eps0 at which the Gaussian report has this delta0; any eps0 gives a valid bound."""
     low, high = 0.0, 1.0
-    while float(log_delta_gaussian(distance, high)) > log_delta0 and high < 1e4:
+    while log_delta_gaussian(distance, high).high > log_delta0 and high < 1e4:
         high *= 2.0
     for _ in range(50):
         middle = 0.5 * (low + high)
-        if float(log_delta_gaussian(distance, middle)) > log_delta0:
+        if log_delta_gaussian(distance, middle).high > log_delta0:
             low = middle
         else:
             high = middle
@@ -332,8 +332,7 @@ def local_epsilon(distance: float, log_delta0: float) -> float:
 
 def _log_delta0(distance: float, eps0: float) -> float:
     """Certified upper value of log delta0 at eps0."""
-    value = float(log_delta_gaussian(distance, eps0))
-    return min(value + float(error_of_log(distance, eps0)), 0.0)
+    return log_delta_gaussian(distance, eps0).high
 
 
 def _log_extra(eps0: float, log_delta0: float, n: int, trust: Trust) -> float:

@@ -13,7 +13,7 @@ from shuffledp import theorems
 from shuffledp.binary.curve import LARGEST_COUNT
 from shuffledp.bound import Bound
 from shuffledp.randomizers import Gaussian
-from shuffledp.rounds import compose, on_lattice
+from shuffledp.rounds import compose, stated
 from shuffledp.views.datasets import Quantity, local_guarantee, one_coordinate, searched
 from shuffledp.views.sums import Sums
 
@@ -69,9 +69,9 @@ def log_upper(view: Sums, *, epsilon: float, log_target: float) -> float:
             else certified(view, quantity="delta", value=epsilon)
         )
         return 0.0 if found.log_upper is None else found.log_upper
-    part, times = one_coordinate(view), view.changed
-    lattice = on_lattice(part, log_target=log_target, rounds=times, lower=False)
-    found = compose([(lattice, times)]).delta(epsilon=epsilon)
+    times = view.changed
+    part = stated(one_coordinate(view), log_target=log_target, rounds=times, lower=False)
+    found = compose([(part, times)]).delta(epsilon=epsilon)
     return 0.0 if found.log_upper is None else found.log_upper
 
 

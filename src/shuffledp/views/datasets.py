@@ -25,7 +25,7 @@ from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import OUE, RAPPOR
 from shuffledp.randomizers.bits import Bits
 from shuffledp.reductions import dataset_pair
-from shuffledp.rounds import Candidate, LatticeRound, Round, compose, direction, on_lattice
+from shuffledp.rounds import Candidate, Composed, Round, StatedRound, compose, direction, stated
 from shuffledp.views.added_up import AddedUp
 from shuffledp.views.coordinates import Coordinates
 from shuffledp.views.noisy import between, noisy_candidates, pure_guarantee
@@ -38,7 +38,7 @@ _WIDTH, _ROOM = 4e-3, 2e-3
 # Of eps where one coordinate changes: as much, where delta falls ten times as fast as eps grows.
 _RTOL = 5e-4
 # The first delta that curves are followed to where delta is asked for, and the last.
-_FIRST_LEVEL, _LOWEST = -30.0, -560.0
+_LOWEST = -560.0
 # What infinite losses may add to delta.
 _SHARE = 1e-3
 # Values of a curve are this far apart at the most (``Round``); what follows asks for no less.
@@ -255,48 +255,47 @@ class AllDatasets:
 
 
 def _several(view: AddedUp, quantity: Quantity, value: float) -> Bound:
-    """Coordinates by one coordinate's values on a lattice of eps."""
+    """Coordinates by one coordinate's values at dots."""
     part, times, falling = one_coordinate(view), view.changed, view.falling
-    log_target = math.log(value) if quantity == "epsilon" else _FIRST_LEVEL
-    while True:
-        lattice = on_lattice(part, log_target=log_target, rounds=times)
-        composed = compose([(lattice, times)])
-        if quantity == "epsilon":
-            found = composed.epsilon(delta=value)
-            break
-        found = composed.delta(epsilon=value)
-        log = -math.inf if found.log_upper is None else found.log_upper
-        # The curve is followed until what it leaves out is next to nothing in this delta.
-        enough = log == -math.inf or times * lattice.pair.forward.infinite <= _SHARE * found.upper
-        if enough or log_target <= _LOWEST:
-            break
-        log_target = max(1.8 * log_target, _LOWEST)
+    if quantity == "epsilon":
+        log_target = math.log(value)
+    else:
+        log_target = max(compose([(part, times)]).rough_log_delta(value), _LOWEST)
+    made = stated(part, log_target=log_target, rounds=times)
+    composed = compose([(made, times)])
+    found = (
+        composed.epsilon(delta=value) if quantity == "epsilon" else composed.delta(epsilon=value)
+    )
     below = found
     if falling != times:
         # Those that rise have other laws: they are left out, which only lowers the lower end.
-        fewer = compose([(lattice, falling)])
-        below = fewer.epsilon(delta=value) if quantity == "epsilon" else fewer.delta(epsilon=value)
+        fewer = compose([(made, falling)])
+        below = _asked(fewer, quantity, value)
     return _bound(
         view,
         quantity,
         value,
         ((min(below.lower, found.upper), found.upper), (below.log_lower, found.log_upper)),
-        _witness(lattice, below, falling),
+        _witness(made, below, falling),
         (found.upper_width, None if below is not found else found.lower_width),
     )
 
 
-def _witness(lattice: LatticeRound, found: Bound, times: int) -> dict[str, Any]:
-    upper = {"analysis": "sums", "step": lattice.grid.step, "values": list(lattice.values)}
+def _asked(composed: Composed, quantity: Quantity, value: float) -> Bound:
+    return composed.epsilon(delta=value) if quantity == "epsilon" else composed.delta(epsilon=value)
+
+
+def _witness(made: StatedRound, found: Bound, times: int) -> dict[str, Any]:
+    upper = {"analysis": "sums", "dots": list(made.dots), "values": list(made.values)}
     lower: dict[str, Any] = {}
     if found.lower > 0.0 or (found.log_lower is not None and found.log_lower > -math.inf):
         epsilon = found.lower if found.quantity == "epsilon" else found.at["epsilon"]
         lower = {
             "analysis": "sums-dataset",
-            "others": lattice.reproduces["others"],
-            "swap": direction(lattice, times, float(epsilon)),
-            "step": lattice.lower_step,
-            "vertices": [list(side) for side in lattice.vertices],
+            "others": made.reproduces["others"],
+            "swap": direction(made, times, float(epsilon)),
+            "dots": list(made.lower_dots),
+            "ends": [[list(end) for end in ends] for ends in made.ends],
         }
     return {"upper": upper, "lower": lower}
 

@@ -10,7 +10,7 @@ from shuffledp.binary.curve import LARGEST_COUNT
 from shuffledp.binary.thresholds import MOST_BITS, MOST_NOISES, Thresholds
 from shuffledp.bound import Theorem
 from shuffledp.randomizers import Gaussian
-from shuffledp.rounds import compose, on_lattice
+from shuffledp.rounds import compose, stated
 from shuffledp.views.certified import log_upper
 from shuffledp.views.datasets import (
     all_datasets,
@@ -41,9 +41,7 @@ class OfSums(Sums):
         if self.changed == 1:
             one = all_datasets(self)
             return lambda epsilon: one.log_delta(epsilon).high
-        part = on_lattice(
-            one_coordinate(self), log_target=log_target, rounds=self.changed, lower=False
-        )
+        part = stated(one_coordinate(self), log_target=log_target, rounds=self.changed, lower=False)
         made = compose([(part, self.changed)])
 
         def at(epsilon: float) -> float:

@@ -1,0 +1,249 @@
+"""One round by values that a reader computes again: what a certificate of rounds carries.
+
+The curve's values at dots are rounded outward, and laws are put above and below them
+(docs/theory-composition.md, section 2): whoever has the dots and the values composes again.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from shuffledp.arithmetic.balls import arb, ctx, float_above, float_below
+from shuffledp.errors import NotCertified
+from shuffledp.rounds.central import Given
+from shuffledp.rounds.curve import Curve, Envelope, Sharper
+from shuffledp.rounds.dots import BITS, Bracket, law_above, law_below
+from shuffledp.rounds.loss import NO_LOSS, LossPair
+from shuffledp.rounds.part import Part, Places, Round, joined_to_0
+from shuffledp.rounds.plan import Plan
+from shuffledp.rounds.total import losses_of
+
+# How far beyond the numerical bracket the stated values are, relatively: for a verifier of its own
+# precision.
+_ROOM, _ROOM_SLOW = 2e-4, 2e-3
+# Of that, what is left for the reader.
+_SEEN = 0.25
+# Where a reader of a sharper bound covers a continuum of inputs with a coarser grid of its own; and
+# where many types are told apart by moments, which may be sharper than a reader's sum by 1e-3.
+_ROOM_COVERED, _ROOM_MANY, _SEEN_COVERED = 1e-2, 3e-3, 0.75
+# The last dot of an upper end lies that far beyond eps0.
+_BEYOND_EPS0 = 1.0 + 2.0**-36
+# Dots of a lower end stay that far below eps0, where a curve is 0 all at once.
+_BELOW_EPS0 = 1.0 - 1e-3
+
+# So much farther out, in nats, a curve with infinite losses is evaluated, too: its estimates are
+# flat.
+_FAR = (0.1, 0.3, 1.0, 3.0, 10.0, 20.0, 40.0)
+
+# Values of a curve at the dots, and upper ones.
+Ends = tuple[tuple[float, ...], tuple[float, ...]]
+
+
+@dataclass(frozen=True, repr=False)
+class StatedRound(Given):
+    """A round given by values of its curves at dots.
+
+    Attributes
+    ----------
+    dots, values : tuples of float
+        Upper values of the curve at these eps.
+    lower_dots : tuple of float
+        Where the curves of one pair of datasets are enclosed.
+    ends : tuple of Ends
+        Lower and upper values there, of the pair and, where that is another curve, of its swap.
+    lower : LossPair
+        The laws below them.
+    reproduces : dict
+        Which pair of datasets.
+    free : tuple
+        Of a round with a sharper bound: for each value the free numbers of every pair, or None
+        where the first group's bound is enough. Else empty.
+    """
+
+    dots: tuple[float, ...] = ()
+    values: tuple[float, ...] = ()
+    lower_dots: tuple[float, ...] = ()
+    ends: tuple[Ends, ...] = ()
+    lower: LossPair = field(default=NO_LOSS, compare=False)
+    reproduces: dict[str, Any] = field(default_factory=dict, compare=False)
+    free: tuple[list[dict[str, Any]] | None, ...] = field(default=(), compare=False)
+
+    def below(self, places: Places, around: float) -> tuple[LossPair, dict[str, Any]]:
+        """The lower laws, the same whatever is asked for."""
+        del places, around
+        return self.lower, dict(self.reproduces) if self.ends else {}
+
+
+def stated_above(dots: Sequence[float], values: Sequence[float]) -> LossPair:
+    """The laws above a symmetric curve whose upper values at the dots are stated."""
+    with ctx.workprec(BITS):
+        return law_above(dots, [arb(v) for v in values])
+
+
+def stated_below(
+    dots: Sequence[float], ends: Sequence[tuple[Sequence[float], Sequence[float]]]
+) -> LossPair:
+    """The laws below the curves of one pair whose ends at the dots are stated."""
+    with ctx.workprec(BITS):
+        made = [Bracket([arb(x) for x in low], [arb(x) for x in high]) for low, high in ends]
+        return law_below(dots, made[0], made[-1], arb(0))
+
+
+def stated(
+    part: Round, *, log_target: float, rounds: int, lower: bool = True, sharper: bool = False
+) -> StatedRound:
+    """The round by values at dots, fine enough for a target after some rounds.
+
+    Parameters
+    ----------
+    part : Round
+        A round whose relation is symmetric.
+    log_target : float
+        About log of delta after all rounds.
+    rounds : int
+        How many there will be.
+    lower : bool
+        False: without what a lower end needs.
+    sharper : bool
+        Values by the round's sharper bound too, where it has one, with its free numbers.
+
+    Raises
+    ------
+    NotCertified
+        If a value is smaller than a reader who has the free numbers of a sharper bound can see.
+    """
+    bound = _AsRead(part.sharper) if sharper and part.sharper is not None else None
+    room = _ROOM_SLOW if part.slow else _ROOM
+    nearer = room
+    if bound is not None and bound.many:
+        room = _ROOM_COVERED if part.slow else _ROOM_MANY
+    asked = replace(part, groups=[part.groups[0]], sharper=bound, key=("stated", part.key))
+    plan = Plan([(cast("Part", asked), rounds)], part.rtol)
+    places, curve = plan.for_target(0, log_target, 1.0), asked.curve()
+    eps = curve.followed(places, plan.level(log_target))
+    values = [_outward(x, room) for x in curve.values_at(eps).high]
+    if eps[-1] >= curve.last:
+        # A reader of another precision sees a 0 a little beyond eps0.
+        eps[-1] *= _BEYOND_EPS0
+    if bound is not None and len(eps) > 1:
+        # Symmetry says what it is: a law above lowers it to the chord of its neighbours.
+        values[0] = 1.0
+    # Vertices of the convex curve alone: fewer values to read.
+    known = dict(zip(eps, values, strict=True))
+    dots = [0.0, *(x for x in stated_above(eps, values).forward.loss.tolist() if x > 0.0)]
+    values = [known[e] for e in dots]
+    free: tuple[list[dict[str, Any]] | None, ...] = ()
+    if bound is not None:
+        left = _SEEN_COVERED * room if bound.many else _SEEN * room
+        free = tuple(_seen(part, bound, e, known[e], left) for e in dots)
+    made = StatedRound(
+        label=part.label,
+        relation=part.relation,
+        pair=stated_above(dots, values),
+        key=("stated", part.key, tuple(dots)),
+        eps0=part.eps0,
+        rtol=part.rtol,
+        assumptions=part.assumptions,
+        upper_theorem=part.upper_theorem,
+        lower_theorem=part.lower_theorem,
+        at=part.at,
+        dots=tuple(dots),
+        values=tuple(values),
+        free=free,
+    )
+    return _with_lower(made, part, places, nearer) if lower else made
+
+
+def _with_lower(made: StatedRound, part: Round, places: Places, room: float) -> StatedRound:
+    """The same with the ends of one pair of datasets' curves."""
+    candidate = part.candidate(part.curve().scale)
+    if candidate is None:
+        return made
+    forward = Curve(candidate.forward, eps0=part.eps0, width=part.width)
+    curves = [forward]
+    if candidate.backward is not candidate.forward:
+        curves.append(Curve(candidate.backward, eps0=part.eps0, width=part.width))
+    dots = [e for e in joined_to_0(places) if e < _BELOW_EPS0 * forward.last]
+    if len(dots) < len(places):
+        dots.append(_BELOW_EPS0 * forward.last)
+    if any(curve.floor > -math.inf for curve in curves):
+        # Infinite losses: the curve is followed far beyond every eps that is asked about.
+        dots += [dots[-1] + far for far in _FAR if dots[-1] + far < forward.last]
+    ends: list[Ends] = []
+    for curve in curves:
+        found = curve.values_at(dots)
+        ends.append(
+            (
+                tuple(max(float_below(x * (1 - arb(room))), 0.0) for x in found.low),
+                tuple(_outward(x, room) for x in found.high),
+            )
+        )
+    return replace(
+        made,
+        lower_dots=tuple(dots),
+        ends=tuple(ends),
+        lower=stated_below(dots, ends),
+        reproduces=dict(candidate.witness),
+    )
+
+
+def _outward(value: Any, room: float) -> float:
+    """An upper value, moved outward for a reader."""
+    return 0.0 if value.is_zero() else min(float_above(value * (1 + arb(room))), 1.0)
+
+
+class _AsRead:
+    """A sharper bound as a reader computes it, who has nothing but its free numbers."""
+
+    def __init__(self, bound: Sharper) -> None:
+        self._bound = bound
+        self._known: dict[float, tuple[float, list[dict[str, Any]]] | None] = {}
+
+    def log_upper(self, epsilon: float) -> float:
+        """What the numbers give; 0 where there are none."""
+        found = self.reproduced(epsilon)
+        return 0.0 if found is None else found[0]
+
+    @property
+    def many(self) -> bool:
+        """Whether many types are looked at together."""
+        return self._bound.many
+
+    def rough(self, epsilon: float) -> float:
+        """The bound's own."""
+        return self._bound.rough(epsilon)
+
+    def reproduced(self, epsilon: float) -> tuple[float, list[dict[str, Any]]] | None:
+        """The bound's own, once."""
+        if epsilon not in self._known:
+            self._known[epsilon] = self._bound.reproduced(epsilon)
+        return self._known[epsilon]
+
+
+def _seen(
+    part: Round, sharper: Sharper, epsilon: float, value: float, left: float
+) -> list[dict[str, Any]] | None:
+    """What a reader computes that is no larger than a value: free numbers, or None."""
+    if value >= 1.0:
+        return None
+    # A reader of another precision has to see it too.
+    limit = math.log(value) - left if value > 0.0 else -math.inf
+    bound = sharper.reproduced(epsilon)
+    if bound is not None and value > 0.0 and bound[0] <= limit:
+        return bound[1]
+    plain = Curve(Envelope([part.groups[0]]), eps0=part.eps0, width=part.width)
+    if plain.at(epsilon).high <= limit:
+        return None
+    raise NotCertified("a value of one round is smaller than its bound")
+
+
+def direction(part: StatedRound, rounds: int, epsilon: float) -> bool:
+    """Whether the swapped direction has the larger lower end of delta after some rounds."""
+    ends = [losses_of([(law, rounds)]).log_delta(epsilon) for law in part.lower]
+    return ends[1] > ends[0]
+
+
+__all__ = ["StatedRound", "direction", "stated", "stated_above", "stated_below"]

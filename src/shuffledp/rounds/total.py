@@ -1,0 +1,145 @@
+"""Certified delta of many rounds: P-losses of independent laws added up, in balls.
+
+    delta(eps) = [ prod (F_i + p_inf,i)^T_i - prod F_i^T_i ] + E (1 - e^(eps - L))_+ ,
+
+L the sum of T_i finite losses of each law i (docs/theory-composition.md, section 3). One or two
+rounds and two losses are summed directly; else the kernel's contour, proposed by floats.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from shuffledp.arithmetic.balls import arb, ctx, float_above, float_below, precision_for, total
+from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.kernel.direct import by_counts, two_atoms
+from shuffledp.kernel.draws import Draws
+from shuffledp.kernel.expect import expect
+from shuffledp.numerics import LogInterval
+from shuffledp.propose.losses import Losses
+from shuffledp.rounds.loss import LossLaw
+
+Parts = Sequence[tuple[LossLaw, int]]
+
+# Bits of laws beyond what `precision_for` asks: losses and masses are floats, which are exact.
+_MORE_BITS = 32
+NOTHING = LogInterval(-math.inf, -math.inf)
+
+
+def losses_of(parts: Parts) -> Losses:
+    """The same parts for proposals in floats."""
+    return Losses([(law.loss, law.mass, law.infinite, count) for law, count in parts])
+
+
+class Total:
+    """All rounds together in one direction.
+
+    Parameters
+    ----------
+    parts : sequence of (LossLaw, int)
+        Each law and in how many rounds it occurs.
+    """
+
+    def __init__(self, parts: Parts) -> None:
+        self.parts = [(law, count) for law, count in parts if count > 0]
+        self.floats = losses_of(self.parts)
+        self.rounds = sum(count for _, count in self.parts)
+
+    def log_delta(self, epsilon: float, *, rel: float, bits: int = 0) -> LogInterval:
+        """Certified ends of log delta, about a relative ``rel`` apart; ``bits`` more than usual."""
+        guess = self.floats.log_delta(epsilon)
+        with ctx.workprec(precision_for(self.rounds) + _MORE_BITS + bits):
+            never = self._never()
+            low, high = self._finite(epsilon, guess, rel)
+            return logs(low + never, high + never)
+
+    def _never(self) -> arb:
+        """P-mass of an infinite loss in at least one round."""
+        finite, grown = arb(0), arb(0)
+        for law, count in self.parts:
+            if law.infinite > 0.0:
+                own = total(arb(float(m)) for m in law.mass)
+                grown += count * (arb(law.infinite) / own).log1p()
+        if grown.is_zero():
+            return arb(0)
+        for law, count in self.parts:
+            finite += count * total(arb(float(m)) for m in law.mass).log()
+        return finite.exp() * grown.expm1()
+
+    def _finite(self, epsilon: float, guess: float, rel: float) -> tuple[arb, arb]:
+        top = total(count * arb(law.highest) for law, count in self.parts)
+        if top <= epsilon:
+            return arb(0), arb(0)
+        draws = [
+            Draws([arb(float(m)) for m in law.mass], [arb(float(x)) for x in law.loss], count)
+            for law, count in self.parts
+        ]
+        if self.rounds <= 2:
+            found = _of_two([one for one in draws for _ in range(one.count)], arb(epsilon))
+            return found, found
+        if len(draws) == 1 and len(draws[0].masses) == 2 and self.rounds <= _MOST_COUNTS:
+            return two_atoms(draws[0], gap=1, shift=arb(epsilon))
+        if _combinations(draws) <= _MOST_COMBINATIONS:
+            return by_counts(draws, gap=1, shift=arb(epsilon))
+        try:
+            contour = self.floats.contour(epsilon, log_answer=guess, rel=rel)
+            return expect(draws, contour, gap=1, shift=arb(epsilon))
+        except (NotCertified, ParameterError):
+            return arb(0), _chernoff(draws, arb(epsilon), arb(self.floats.saddle(epsilon)))
+
+
+# Rounds of two losses up to which the binomial sum is quicker: it takes a few standard deviations.
+_MOST_COUNTS = 10**8
+# Vectors of counts that are summed one by one: ten milliseconds.
+_MOST_COMBINATIONS = 500
+# Bits in which every difference of two floats is exact.
+_EXACT = 2200
+
+
+def _of_two(draws: list[Draws], eps: arb) -> arb:
+    """E (1 - e^(eps - X - Y))_+ by partial sums over Y, for one or two draws."""
+    first = draws[0]
+    masses, losses = ([arb(1)], [arb(0)]) if len(draws) == 1 else (draws[1].masses, draws[1].gains)
+    # Sums over the largest k losses of Y: of P-masses, and of Q-masses m e^-y.
+    p, q = [arb(0)], [arb(0)]
+    for m, y in zip(reversed(masses), reversed(losses), strict=True):
+        p.append(p[-1] + m)
+        q.append(q[-1] + m * (-y).exp())
+    with ctx.workprec(_EXACT):
+        rests = [eps - x for x in first.gains]
+    found = arb(0)
+    for m, rest in zip(first.masses, rests, strict=True):
+        above = len(losses) - bisect_right(losses, rest)
+        found += m * (p[above] - rest.exp() * q[above])
+    return found
+
+
+def _combinations(draws: list[Draws]) -> int:
+    """How many vectors of counts there are, or more than are looked at."""
+    found = 1
+    for one in draws:
+        few = len(one.masses) <= _MOST_COMBINATIONS
+        found *= math.comb(one.count + len(one.masses) - 1, len(one.masses) - 1) if few else 1 << 40
+        if found > _MOST_COMBINATIONS:
+            break
+    return found
+
+
+def _chernoff(draws: list[Draws], eps: arb, tilt: arb) -> arb:
+    """E (1 - e^(eps - S))_+ <= C(b) E e^(b (S - eps)), where no contour was found."""
+    peak = (tilt * tilt.log() - (1 + tilt) * (1 + tilt).log()).exp()
+    return peak * (total(one.log_moment(tilt) for one in draws) - tilt * eps).exp()
+
+
+def logs(low: arb, high: arb) -> LogInterval:
+    """Floats around the logarithms of two ends of a probability."""
+    if not (low.is_finite() and high.is_finite()):
+        raise NotCertified("delta of rounds: balls that are no number")
+    top = min(float_above(high.log()), 0.0) if not high <= 0 else -math.inf
+    below = min(float_below(low.log()), top) if low > 0 else -math.inf
+    return LogInterval(below, top)
+
+
+__all__ = ["NOTHING", "Parts", "Total", "logs", "losses_of"]

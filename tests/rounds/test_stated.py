@@ -1,0 +1,78 @@
+"""One round by values at dots that a reader composes again: its ends and the values themselves."""
+
+import math
+
+import pytest
+
+import shuffledp as sd
+from shuffledp.rounds import compose, stated, stated_above, stated_below
+
+CASES = {
+    "k-rr": (lambda: sd.shuffle(sd.KRR(k=10, eps0=3.0), n=2000), 20),
+    "no shuffler": (lambda: sd.shuffle(sd.KRR(k=10, eps0=2.0), n=1), 9),
+    "few users": (lambda: sd.shuffle(sd.BinaryRR(eps0=4.0), n=40), 5),
+    "asymmetric": (
+        lambda: sd.shuffle(sd.Channel(matrix=[[0.7, 0.2, 0.1], [0.2, 0.3, 0.5]]), n=900),
+        10,
+    ),
+    "zeros": (lambda: sd.shuffle(sd.Channel(matrix=[[0.5, 0.0, 0.5], [0.0, 0.5, 0.5]]), n=50), 3),
+    "one round": (lambda: sd.shuffle(sd.KRR(k=10, eps0=3.0), n=2000), 1),
+    "continuous": (lambda: sd.shuffle(sd.Laplace(eps0=1.5), n=3000, rtol=1e-3), 6),
+}
+
+
+@pytest.mark.many(3)
+@pytest.mark.parametrize(
+    ("name", "log_target"),
+    [
+        *((name, math.log(1e-7)) for name in CASES if name not in {"continuous", "asymmetric"}),
+        pytest.param("asymmetric", math.log(1e-7), marks=pytest.mark.long),
+        ("k-rr", math.log(0.2)),
+        ("no shuffler", math.log(0.2)),
+        pytest.param("continuous", math.log(1e-7), marks=pytest.mark.long),
+        pytest.param("asymmetric", math.log(0.2), marks=pytest.mark.long),
+    ],
+)
+def test_ends_are_near_those_of_the_composition(name, log_target):
+    make, rounds = CASES[name]
+    one = make()
+    part = stated(one.as_round(), log_target=log_target, rounds=rounds)
+    found = compose([(part, rounds)]).epsilon(delta=math.exp(log_target))
+    fine = one.compose(rounds=rounds).epsilon(delta=math.exp(log_target))
+    assert fine.lower <= found.upper
+    assert found.lower <= fine.upper
+    if math.isfinite(fine.upper) and fine.lower > 0.0:
+        # Without a sharper bound the blanket's curve is composed.
+        rests = compose([(one.as_round(sharper=False), rounds)])
+        assert found.upper <= rests.epsilon(delta=math.exp(log_target)).upper * 1.01
+        assert found.lower >= fine.lower * 0.9
+
+
+@pytest.mark.many(2)
+@pytest.mark.parametrize("name", [name for name in CASES if name != "continuous"])
+def test_values_are_above_the_curve_and_ends_around_the_pair_s(name):
+    make, rounds = CASES[name]
+    one = make()
+    part = stated(one.as_round(), log_target=-12.0, rounds=rounds)
+    for e, value in list(zip(part.dots, part.values, strict=True))[::7]:
+        bound = one.delta(epsilon=e, analysis="blanket")
+        lower = one.delta(epsilon=e, analysis="dataset").lower
+        assert lower <= value or lower == 0.0
+        assert value <= 1.01 * bound.upper + 1e-200 or value == 1.0
+    for low, high in part.ends:
+        assert all(a <= b for a, b in zip(low, high, strict=True))
+
+
+def test_a_reader_makes_the_same_laws():
+    make, rounds = CASES["k-rr"]
+    part = stated(make().as_round(), log_target=-12.0, rounds=rounds)
+    assert stated_above(part.dots, part.values).forward.same_as(part.pair.forward)
+    assert stated_below(part.lower_dots, part.ends).forward.same_as(part.lower.forward)
+
+
+def test_the_last_value_of_a_pure_guarantee_is_nothing():
+    one = sd.shuffle(sd.KRR(k=10, eps0=2.0), n=1)
+    part = stated(one.as_round(), log_target=-12.0, rounds=9)
+    assert part.values[-1] == 0.0
+    assert 2.0 <= part.dots[-1] < 2.001
+    assert part.pair.forward.infinite == 0.0
