@@ -32,7 +32,7 @@ def marks(name):
 def slack(name, kept, end):
     """What an end may be looser by, relatively: the promised width, or its own if that is more."""
     width = kept.get(f"{end}_width")
-    if width is None and ("rounds=" in name or name.startswith("sgd ")):
+    if width is None and ("rounds=" in name or name.startswith(("sgd ", "sums "))):
         # One width, that of the dots which both ends are made of.
         width = kept.get("upper_width")
     promised = PROMISED.get(kept["quantity"], 1e-6)

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
-from shuffledp.binary import crowd, search
+from shuffledp.bounds.all_datasets import Chords
+from shuffledp.bounds.one_bit import OneBit
 from shuffledp.stealing import Curve, cases_of
 from shuffledp.stealing import solve as stealing_solve
 from shuffledp.stealing.bound import log_bound
@@ -81,17 +82,18 @@ def test_a_bound_that_need_not_be_sharp_is_what_is_enough(mechanism):
         assert log_bound(gains, N, best.contour, enough=value - less) == value
 
 
-@pytest.mark.parametrize(("eps0", "n"), [(4.0, 10_000), (12.0, 10_000), (2.0, 300), (1.0, 2)])
+@pytest.mark.parametrize(
+    ("eps0", "n"), [(4.0, 10_000), (12.0, 10_000), (2.0, 300), (1.0, 2), (2.0, 10**9)]
+)
 def test_both_ends_of_one_bit_take_few_divergences(eps0, n, monkeypatch):
     asked = []
-    original = crowd.divergence
 
-    def counted(*args):
-        asked.append(args)
-        return original(*args)
+    def count(kind, name):
+        original = getattr(kind, name)
+        monkeypatch.setattr(kind, name, lambda *args: asked.append(args) or original(*args))
 
-    monkeypatch.setattr(search, "divergence", counted)
-    monkeypatch.setattr("shuffledp.binary.curve.divergence", counted)
+    count(OneBit, "of_dataset")
+    count(Chords, "above")
     bound = sd.shuffle(sd.BinaryRR(eps0=eps0), n).epsilon(delta=1e-6, analysis="binary-exact")
     assert 0.0 < bound.lower <= bound.upper <= bound.lower * (1.0 + 5e-7)
     assert len(asked) <= 200

@@ -3,16 +3,15 @@
 import itertools
 import math
 import random
-from fractions import Fraction
 
 import pytest
 from flint import arb, ctx
 
 import shuffledp as sd
-from shuffledp.binary.thresholds import Thresholds, _apart
+from shuffledp.ball.bits import Bit, Bits
+from shuffledp.bounds.several_bits import log_threshold
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.neighbours import Together
-from shuffledp.randomizers.bits import Bits
 from views.test_added import Exact, random_noise
 from views.test_sums import chances, number_of_ones, vectors
 
@@ -129,13 +128,21 @@ def test_eps_of_both_ends_against_the_truth():
 def test_thresholds_are_below_the_divergence_of_their_data_sets(seed):
     rng = random.Random(seed)
     p, q = sorted((rng.random(), rng.choice([0.0, rng.random()])), reverse=True)
-    bits = Bits(0, 1, (q / (1 - q),) * 2, (p / (1 - p),) * 2)
-    rates = [arb(o) / (1 + arb(o)) for o in (bits.odds_low[0], bits.odds_high[0])]
+    rates = [arb(q), arb(p)]
+    bits = Bits((0, 1), lambda x: Bit(1 - arb((q, p)[x]), arb((q, p)[x])), mirrored=False)
     high, low, changed = rng.randrange(4), rng.randrange(4), rng.randint(1, 3)
     noise = random_noise(rng, high=0.5) if rng.random() < 0.5 else None
     times = rng.randint(1, 2)
     epsilon = rng.choice([0.0, rng.uniform(0, 1), rng.uniform(0, 4)])
-    found = Thresholds(bits, high=high, low=low, changed=changed, noise=noise, times=times)
+    log = log_threshold(
+        bits,
+        epsilon,
+        high=high,
+        low=low,
+        changed=changed,
+        noise=None if noise is None else noise.law,
+        times=times,
+    )
     laws = [
         number_of_ones((1,) * a + (0,) * b, rates)
         for a, b in ((high + changed, low), (high, low + changed))
@@ -159,11 +166,11 @@ def test_thresholds_are_below_the_divergence_of_their_data_sets(seed):
         sum((g for g in (x - a * y for x, y in zip(*pair, strict=True)) if g > 0), arb(0))
         for pair in (laws, laws[::-1])
     ]
-    if found.log_delta(epsilon) > -math.inf:
-        assert arb(found.log_delta(epsilon)).exp() <= arb.max(*truth) + rest
+    if log > -math.inf:
+        assert arb(log).exp() <= arb.max(*truth) + rest
     # The likelihood ratio is monotone: a threshold is the best test, but for what noise cuts.
     if arb.max(*truth) > 1e-6:
-        assert math.exp(found.log_delta(epsilon)) >= float(arb.max(*truth).mid()) * (1 - 1e-6)
+        assert math.exp(log) >= float(arb.max(*truth).mid()) * (1 - 1e-6)
 
 
 def test_of_many_users_the_ends_are_close():
@@ -246,15 +253,3 @@ def test_what_is_refused():
     twice = sd.shuffle(sd.BinaryRR(eps0=2.0), 9, view="sums", changed=2).compose(rounds=2)
     assert twice.one.rounds == 2
     assert twice.with_n(12).n == 12
-
-
-@pytest.mark.parametrize("seed", range(20))
-def test_brackets_of_odds_are_as_wide_as_is_said(seed):
-    rng = random.Random(seed)
-    low = math.exp(rng.uniform(-300.0, 300.0))
-    high = low
-    for _ in range(rng.randrange(6)):
-        high = math.nextafter(high, math.inf)
-    assert Fraction(_apart((low, high))) * Fraction(low) >= Fraction(high) - Fraction(low)
-    assert _apart((low, high)) <= 8 * 2.0**-52
-    assert _apart((0.0, low)) == _apart((low, math.inf)) == math.inf

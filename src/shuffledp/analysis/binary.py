@@ -1,27 +1,25 @@
-"""One-bit mechanisms: both ends by all data sets, and a lower one by all numbers of ones."""
+"""One-bit mechanisms: both ends by all data sets."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 from shuffledp import theorems
 from shuffledp.analysis.analysis import Analysis
 from shuffledp.analysis.side import Found, Side
-from shuffledp.analysis.source import Source, bits_of
-from shuffledp.binary.curve import Curve, Point, of_the_rarer, quick
+from shuffledp.analysis.source import Source, one_bit_of
+from shuffledp.ball.one_bit import bits_of
+from shuffledp.bounds.one_bit_curve import Curve, Point
 from shuffledp.divergence import LOOSE
 from shuffledp.numerics import LogInterval
 from shuffledp.randomizers import Randomizer
-from shuffledp.randomizers.bits import Bits
 from shuffledp.values.work import Beside
 
-# log delta is asked for ten times as wide, relatively, as eps (``Shuffled``).
-_WIDER = 10.0
-# Reports of the rarer kind up to which rounds rest on the search: with 237 two rounds took 37 s in
-# place of 4, for ends .03 % apart in place of .17; with 119 ends are .9 % apart in place of 3.5.
+# Reports of the rarer kind up to which rounds rest on the search, which asks for hundreds of its
+# values: with 237 two rounds' ends are .03 % apart in place of .17, with 119 .9 % in place of 3.5.
 _MOST_IN_ROUNDS = 150.0
 
 
@@ -40,57 +38,62 @@ class BinarySide(Side):
         find = curve.upper if self._upper else curve.lower
         found = find(math.log(delta), rtol=rtol, cap=cap)
         apart = found.width if self._upper and math.isfinite(found.width) else None
-        return self._found(found.epsilon, found.point, apart)
+        return self._found(curve, found.epsilon, found.point, apart)
 
     def log_delta(self, epsilon: float, *, width: float) -> Found:
         """The end at this eps."""
         curve = _SEARCHED.of(self.supremum)
-        point = curve.point(epsilon, rtol=width / _WIDER, most=width)
+        point = curve.point(epsilon, width=width)
         apart = None
         if self._upper and point.log_low > -math.inf:
             apart = math.expm1(point.log_high - point.log_low)
-        return self._found(point.log_high if self._upper else point.log_low, point, apart)
+        value = point.log_high if self._upper else point.log_low
+        return self._found(curve, value, point, apart)
 
     def exact(self) -> OneBitSupremum | None:
         """The largest delta of all data sets, for rounds; not where one bit tells the value.
 
-        There the search ends with what it knows at large eps, where delta does not fall any more.
-        Nor where a value takes long and label stealing is as good.
+        There delta does not fall to nothing. Nor where label stealing is as good and quicker.
         """
-        bits, n = self.supremum.bits, self.supremum.n
-        told = bits.odds_low[0] == 0.0 or math.isinf(bits.odds_high[1])
-        return None if told or of_the_rarer(bits, n) > _MOST_IN_ROUNDS else self.supremum
+        curve = _SEARCHED.of(self.supremum)
+        many = self.supremum.n * curve.rarest > _MOST_IN_ROUNDS
+        return None if many or curve.tells else self.supremum
 
     @property
     def _upper(self) -> bool:
         return self.end == "upper"
 
-    def _found(self, value: float, point: Point | None, apart: float | None) -> Found:
+    def _found(self, curve: Curve, value: float, point: Point | None, apart: float | None) -> Found:
         witness: dict[str, Any] = {"analysis": self.key}
         if not self._upper and point is not None:
-            others = [[x, count] for x, count in point.others]
-            witness |= {"x0": point.x0, "x1": point.x1, "others": others}
+            witness |= curve.named(point.held)
         return Found(value, self.theorem, apart, witness, self.assumptions)
 
 
 @dataclass(frozen=True)
 class OneBitSupremum:
-    """log delta, the largest of all data sets and both orders of them: the curve of rounds.
+    """log delta, the largest of all data sets and both orders of them: ``Exact`` curve of rounds.
 
     Attributes
     ----------
-    bits : Bits
-        The mechanism.
+    mechanism : Randomizer
+        With two outputs.
     n : int
         Users, the victim included.
     """
 
-    bits: Bits
+    mechanism: Randomizer
     n: int
+    slow: ClassVar[bool] = True
+
+    @property
+    def slow_to_read(self) -> bool:
+        """A verifier takes some tenths of a second for a value."""
+        return False
 
     def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
         """Both ends at eps >= 0, about a relative ``width`` of delta apart."""
-        found = _SEARCHED.of(self).point(epsilon, rtol=1.0, most=width)
+        found = _SEARCHED.of(self).point(epsilon, width=width)
         return LogInterval(found.log_low, found.log_high)
 
     def rough_log_delta(self, epsilon: float) -> float:
@@ -103,17 +106,21 @@ class OneBitSupremum:
 
 
 # Both ends come of the same searches: their sides share a curve as long as they live.
-_CURVES: WeakValueDictionary[tuple[Bits, int], Curve] = WeakValueDictionary()
+_CURVES: WeakValueDictionary[tuple[Randomizer, int], Curve] = WeakValueDictionary()
 
 
-def _curve(bits: Bits, n: int) -> Curve:
-    found = _CURVES.get((bits, n))
+def _curve(one: OneBitSupremum) -> Curve:
+    key = (one.mechanism, one.n)
+    found = _CURVES.get(key)
     if found is None:
-        found = _CURVES[bits, n] = Curve(bits, n)
+        bits = bits_of(one.mechanism.to_dict())
+        if bits is None:
+            raise ValueError("mechanism: wanted one with two outputs")
+        found = _CURVES[key] = Curve(bits, one.n)
     return found
 
 
-_SEARCHED: Beside[OneBitSupremum, Curve] = Beside(lambda one: _curve(one.bits, one.n))
+_SEARCHED: Beside[OneBitSupremum, Curve] = Beside(_curve)
 
 
 class _BinaryExact(Analysis):
@@ -122,28 +129,24 @@ class _BinaryExact(Analysis):
     def require(self, source: Source) -> None:
         """A randomizer that sends one bit."""
         super().require(source)
-        bits_of(source, self.key)
+        one_bit_of(source, self.key)
 
     def side(self, source: Source, *, n: int, cells: int) -> Side:
         """One end of the largest delta of all data sets."""
         del cells
         self.require(source)
-        supremum = OneBitSupremum(bits_of(source, self.key), n)
-        _SEARCHED.of(supremum)  # too many users: said now
+        supremum = OneBitSupremum(one_bit_of(source, self.key), n)
         theorem, words = self.theorem_for(source), self.assumptions(source)
         return BinarySide(self.key, self.end, theorem, (), (), words, supremum=supremum)
 
 
-def _quick(source: Source, n: int) -> bool:
-    """Whether all data sets are searched by default: what that takes grows with n."""
-    bits = source.bits() if isinstance(source, Randomizer) else None
-    return bits is not None and quick(bits, n)
+def _has_bits(source: Source, n: int) -> bool:
+    """Whether it is among the default analyses: of all one-bit reports."""
+    del n
+    return isinstance(source, Randomizer) and bits_of(source.to_dict()) is not None
 
 
-_BITS = (
-    "one randomizer with two outputs for all users, any inputs of the others; not adaptive; n up "
-    "to 1,000,000"
-)
+_BITS = "one randomizer with two outputs for all users, any inputs of the others; not adaptive"
 BINARY_EXACT = _BinaryExact(
     "binary-exact",
     "upper",
@@ -152,7 +155,7 @@ BINARY_EXACT = _BinaryExact(
     kind="algorithm",
     slow=True,
     other_end="binary-exact-lower",
-    usual=_quick,
+    usual=_has_bits,
 )
 BINARY_EXACT_LOWER = _BinaryExact(
     "binary-exact-lower",
@@ -161,5 +164,5 @@ BINARY_EXACT_LOWER = _BinaryExact(
     _BITS,
     kind="algorithm",
     slow=True,
-    usual=_quick,
+    usual=_has_bits,
 )

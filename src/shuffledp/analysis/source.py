@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 
 from shuffledp import theorems
 from shuffledp.ball.labels import others_of
+from shuffledp.ball.one_bit import bits_of
 from shuffledp.bounds.variation_ratio import VariationRatio, ratio_of
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import LocalEpsilon, Switch
@@ -15,7 +16,6 @@ from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, Relation
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Randomizer
-from shuffledp.randomizers.bits import Bits
 
 
 @dataclass(frozen=True)
@@ -102,13 +102,12 @@ def pure_eps0(source: Source, key: str) -> float:
     return float(source.eps0)
 
 
-def bits_of(source: Source, key: str) -> Bits:
-    """The odds of a one-bit mechanism; NotCertified for all others."""
-    bits = source.bits() if isinstance(source, Randomizer) else None
-    if bits is None:
-        msg = f"analysis = {key!r}: wanted a randomizer with two outputs, whose inputs' laws differ"
-        raise NotCertified(msg)
-    return bits
+def one_bit_of(source: Source, key: str) -> Randomizer:
+    """A mechanism of one-bit reports; NotCertified for all others."""
+    if isinstance(source, Randomizer) and bits_of(source.to_dict()) is not None:
+        return source
+    msg = f"analysis = {key!r}: wanted a randomizer with two outputs, whose inputs' laws differ"
+    raise NotCertified(msg)
 
 
 def settled_triples(source: Source) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 from typing import Any
 
-from .binary import EXACT
+from .one_bit import EXACT
 from .outputs import Parameters
 from .registry import record_of, seen
 from .statements import ALONE, upper_statement

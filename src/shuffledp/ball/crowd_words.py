@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from .assumptions import relation_of
-from .binary import bits_of
 from .groups import kinds_of
+from .one_bit import bits_of
 from .statements import Statement, lower_statement, named_statement, upper_statement
 
 __all__ = [

@@ -13,8 +13,8 @@ from typing import Any, NamedTuple
 
 from shuffledp.arithmetic.balls import arb
 
-from .binary import bit_of, bits_of
 from .bits import Matrix
+from .one_bit import bit_of, bits_of
 from .outputs import Parameters, positive
 from .registry import seen
 

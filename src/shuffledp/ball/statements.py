@@ -10,8 +10,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Literal
 
-from .binary import EXACT, EXACT_LOWER, binary_inputs
 from .family import GENERIC
+from .one_bit import EXACT, EXACT_LOWER, binary_inputs
 from .outputs import Parameters
 from .record import Step
 from .registry import not_known, record_of, seen

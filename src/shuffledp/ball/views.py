@@ -13,10 +13,11 @@ from typing import Any, NamedTuple
 from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.errors import NotCertified
 
+from .bits import Coordinate
+from .one_bit import coordinate_of
 from .outputs import Parameters, positive
 from .registry import seen
 from .statements import Statement
-from .sums import Coordinate, coordinate_of
 
 __all__ = [
     "LOCAL",

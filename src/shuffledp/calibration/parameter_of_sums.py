@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any, Literal
 
 from shuffledp import _check
-from shuffledp.binary.noise import KINDS, LARGEST_SCALE, SMALLEST_SCALE
 from shuffledp.calibration.result import Calibration
 from shuffledp.calibration.target import target_of
 from shuffledp.calibration.values import search
@@ -16,6 +15,7 @@ from shuffledp.neighbours import Relation
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.values.described import by_name
 from shuffledp.views import AddedNoise, Sums, log_upper, shuffle
+from shuffledp.views.noise import KINDS, LARGEST_SCALE, SMALLEST_SCALE
 
 __all__ = ["parameter_of_sums", "required_added"]
 
@@ -118,7 +118,7 @@ def required_added(
     randomizer : Randomizer
         What users run: of bits. ``Channel(((1.0, 0.0), (0.0, 1.0)))`` is a bit without noise.
     n : int
-        Reports that are added up, 1 to 1,000,000.
+        Reports that are added up.
     epsilon, delta : float
         The target: eps in nats, 0 < delta < 1.
     kind : {"discrete-laplace", "discrete-gaussian"}
@@ -171,12 +171,9 @@ def required_added(
 
 def _proposed(view: Sums, epsilon: float, delta: float) -> float:
     """About the scale, as if sums and noise were normal: a place to start, certified by nothing."""
-    bits = view.coordinates.wide.bits()
-    if bits is None or not epsilon > 0.0:
+    if not epsilon > 0.0:
         return 1.0
-    low, high = (
-        1.0 if math.isinf(o) else o / (1.0 + o) for o in (bits.odds_low[0], bits.odds_high[1])
-    )
+    low, high = view.coordinates.shares
     # mu of the Gaussian mechanism: eps = mu z + mu^2/2 with delta about Phi(-z).
     z = math.sqrt(max(2.0 * -math.log(delta) - 2.0, 1.0))
     mu = math.sqrt(z * z + 2.0 * epsilon) - z

@@ -10,7 +10,7 @@ from typing import Any
 
 from shuffledp.ball.alone import log_delta_alone
 from shuffledp.ball.api import log_delta
-from shuffledp.ball.binary import EXACT, EXACT_LOWER, holds_for_all, log_delta_others
+from shuffledp.ball.one_bit import EXACT, EXACT_LOWER
 from shuffledp.ball.pairs import ordered_pairs, without_limit
 from shuffledp.ball.statements import ALONE, GENERIC
 from shuffledp.bounds.stealing_claims import log_delta_stealing
@@ -32,6 +32,7 @@ from shuffledp.certificate.model import (
     SumsWitness,
     Witness,
 )
+from shuffledp.certificate.one_bit import holds_for_all, log_delta_others
 from shuffledp.certificate.sums import (
     decide_sums,
     is_sums,

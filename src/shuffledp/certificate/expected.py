@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 from shuffledp._check import exact
 from shuffledp.ball.assumptions import allowed_assumptions
-from shuffledp.ball.binary import EXACT_LOWER, written_fault
 from shuffledp.ball.messages import is_protocol
+from shuffledp.ball.one_bit import EXACT_LOWER, written_fault
 from shuffledp.ball.pairs import are_neighbours, has_one_pair, has_parts, ordered_pairs
 from shuffledp.ball.statements import (
     ALONE,

@@ -13,7 +13,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from shuffledp.ball.sums import log_delta_normal, others_bracket, sums_hold
+from shuffledp.ball.sums import log_delta_normal
 from shuffledp.ball.views import (
     LOCAL,
     NORMAL,
@@ -35,6 +35,7 @@ from shuffledp.certificate.composed import (
     logs_of,
 )
 from shuffledp.certificate.model import Certificate, ComposedClaim, Scenario, SumsWitness
+from shuffledp.certificate.one_bit import Coordinates
 from shuffledp.rounds import stated_above, stated_below
 
 __all__ = [
@@ -47,8 +48,6 @@ __all__ = [
 ]
 
 Target = tuple[float, float]
-# About how far down a polygon is looked at below its last vertex that is not 0.
-_BELOW_LAST = 5.0
 
 
 def is_sums(certificate: Certificate) -> bool:
@@ -197,24 +196,19 @@ def _one(
     """One coordinate: all data sets, or the one that is named."""
     epsilon, target = at
     if not upper:
-        bracket = _bracket(view, n, witness, target[0])(epsilon)
+        bracket = _bracket(view, n, witness)(epsilon)
         return compared(bracket, target, _held(n, witness), upper=False)
-    holds, refuted, excess = sums_hold(
-        view.mechanism, n=n, epsilons=[epsilon], logs=[target[0]], added=view.added
-    )
+    asked = Coordinates(view.mechanism, n=n, added=view.added)
+    holds, refuted, excess = asked.hold([epsilon], [target[0]])
     verdict: Verdict = "holds" if holds else "does not hold" if refuted else "undecided"
     return verdict, f"{SUMS}, all data sets: {apart('the bound is', excess, 0.0)}"
 
 
-def _bracket(view: View, n: int, witness: SumsWitness, log_smallest: float) -> others_bracket:
-    return others_bracket(
-        view.mechanism,
-        n=n,
-        ones=witness.others or 0,
-        swap=bool(witness.swap),
-        log_smallest=log_smallest,
-        added=view.added,
-    )
+def _bracket(view: View, n: int, witness: SumsWitness) -> Callable[[float], tuple[float, float]]:
+    """eps -> log delta of the witness' data set, both ends."""
+    asked = Coordinates(view.mechanism, n=n, added=view.added)
+    ones, swap = witness.others or 0, bool(witness.swap)
+    return lambda epsilon: asked.of_dataset(ones, epsilon, swap=swap)
 
 
 def _held(n: int, witness: SumsWitness) -> str:
@@ -229,13 +223,8 @@ def _values_hold(
     dots, values = witness.dots or [], witness.values or []
     report(f"one coordinate, {len(values)} values, all data sets")
     asked = [(e, logs_of(v)[0]) for e, v in zip(dots, values, strict=True) if v < 1.0]
-    holds, refuted, excess = sums_hold(
-        view.mechanism,
-        n=n,
-        epsilons=[e for e, _ in asked],
-        logs=[log for _, log in asked],
-        added=view.added,
-    )
+    one = Coordinates(view.mechanism, n=n, added=view.added)
+    holds, refuted, excess = one.hold([e for e, _ in asked], [log for _, log in asked])
     if holds:
         return "holds", f"{len(values)} values of one coordinate, all data sets"
     words = f"a value of one coordinate is {math.expm1(min(excess, 700.0)):.1e} too small"
@@ -251,9 +240,7 @@ def _ends_hold(
         return "does not hold", f"others = {witness.others:,}: wanted at most {n - 1:,}"
     for swap, ends in enumerate(witness.ends or []):
         report(f"one coordinate from below, {len(dots)} values")
-        smallest = min((v for v in ends[0] if v > 0.0), default=1.0)
-        asked = witness.model_copy(update={"swap": bool(swap)})
-        bracket = _bracket(view, n, asked, 2.0 * math.log(smallest) - _BELOW_LAST)
+        bracket = _bracket(view, n, witness.model_copy(update={"swap": bool(swap)}))
         for k, epsilon in enumerate(dots):
             found = bracket(epsilon)
             verdict = between(lambda _, found=found: found, (ends[0][k], ends[1][k]))

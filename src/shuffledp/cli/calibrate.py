@@ -10,7 +10,6 @@ from typing import Any
 import click
 
 from shuffledp import _check
-from shuffledp.binary.noise import KINDS
 from shuffledp.calibration import (
     Calibration,
     fewest,
@@ -36,6 +35,7 @@ from shuffledp.mechanism import mechanism_class, parameters_of
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer
 from shuffledp.views import shuffle
+from shuffledp.views.noise import KINDS
 
 _TARGETS = ("n", "rounds", "epsilon", "delta")
 # Which end of the values that meet the target has the least noise. Searches are over factors.

@@ -9,7 +9,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 from shuffledp import _check
 
 KINDS = ("discrete-laplace", "discrete-gaussian")
-# As ``binary.noise`` has them, which a test compares: a browser reads this file without NumPy.
+# As ``views.noise`` has them, which a test compares: a browser reads this file without NumPy.
 SMALLEST_SCALE, LARGEST_SCALE = 0.05, 2000.0
 
 

@@ -16,7 +16,6 @@ from shuffledp.errors import NotCertified
 from shuffledp.mechanism import Mechanism, mechanism_class, mechanism_from_dict, mechanism_names
 from shuffledp.neighbours import REPLACEMENT, Relation, records
 from shuffledp.pair import UNIT_ROUNDOFF
-from shuffledp.randomizers.bits import Bits
 from shuffledp.randomizers.chords import IntervalDensity
 from shuffledp.randomizers.concentrated import pure_rho
 from shuffledp.randomizers.law import JointLaw
@@ -146,10 +145,6 @@ class Randomizer(Mechanism):
     def interval_density(self, log_delta: float) -> IntervalDensity | None:
         """For ``worst_triples`` without triples: the noise, in enough detail for such a delta."""
         del log_delta
-        return None
-
-    def bits(self) -> Bits | None:
-        """The odds of its one-bit reports; None for other reports, or other neighbours."""
         return None
 
     def parts(self) -> Parts | None:

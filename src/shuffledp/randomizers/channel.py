@@ -18,7 +18,6 @@ from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.mechanism import Made
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, Reports, WorstPairs, WorstTriples
-from shuffledp.randomizers.bits import Bits, row_bits
 from shuffledp.randomizers.chances import choice
 from shuffledp.randomizers.discrete import all_triples
 from shuffledp.randomizers.frequency import counted, histogram
@@ -181,14 +180,6 @@ class Channel(Randomizer):
     def worst_triples(self) -> WorstTriples | None:
         """Every ordered pair with every input, for up to 12 inputs."""
         return all_triples(len(self.matrix))
-
-    def bits(self) -> Bits | None:
-        """Where two outputs are possible: the rows with the least and the largest odds."""
-        used = [y for y in range(len(self.matrix[0])) if any(row[y] > 0.0 for row in self.matrix)]
-        if len(used) != 2:
-            return None
-        zero, one = used
-        return row_bits([(row[zero], row[one]) for row in self.matrix])
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All (x0, x1, x2) with x0 < x1 where that is at most a few thousand, else x2 = x0, x1."""

@@ -15,7 +15,6 @@ from shuffledp import _check
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
-from shuffledp.randomizers.bits import Bits, response_bits
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.randomizers.levels import Part, grown, place, two_level_law
@@ -207,10 +206,6 @@ class Duchi(IntervalMean):
     def worst_triples(self) -> WorstTriples | None:
         """Every other input's law is a mixture of those of the end points."""
         return WorstTriples(((self.low, self.high, (self.low, self.high)),), MIXED_TRIPLES)
-
-    def bits(self) -> Bits | None:
-        """Every other input's law is a mixture of those of the end points."""
-        return response_bits(self.low, self.high, self.eps0)
 
     def law(self, inputs: tuple[Any, ...], *, cells: int = DEFAULT_CELLS) -> JointLaw:
         """Both outputs; one class where all inputs asked for are the same."""

@@ -14,7 +14,6 @@ from shuffledp import _check
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.mechanism import LocalEpsilon, Made
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
-from shuffledp.randomizers.bits import Bits, response_bits
 from shuffledp.randomizers.discrete import all_triples, distinct
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, histogram
 from shuffledp.randomizers.law import JointLaw, without_empty
@@ -189,13 +188,6 @@ class Extremal(FrequencyRandomizer):
     def worst_triples(self) -> WorstTriples | None:
         """Every ordered pair with every input, for up to 12 inputs."""
         return all_triples(self.items)
-
-    def bits(self) -> Bits | None:
-        """Two outputs: binary randomized response of which one the input favours."""
-        favours = [row[1] for row in self.pattern] if self.outputs == 2 else []
-        if self.favoured != 1 or len(set(favours)) != 2:
-            return None
-        return response_bits(favours.index(0), favours.index(1), self.eps0)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """The pair with the least in common; all others hold each of the inputs, up to 100."""

@@ -11,7 +11,6 @@ from numpy.typing import ArrayLike
 
 from shuffledp.mechanism import Domain, LocalEpsilon
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
-from shuffledp.randomizers.bits import Bits, response_bits
 from shuffledp.randomizers.chances import exponential, quotient, word_up
 from shuffledp.randomizers.discrete import alike_triples, distinct, third_inputs
 from shuffledp.randomizers.frequency import FrequencyRandomizer, Support, occurrences
@@ -96,10 +95,6 @@ class KRR(_Response):
         """The victim's inputs or a third value."""
         return alike_triples(self.k)
 
-    def bits(self) -> Bits | None:
-        """For k = 2: binary randomized response."""
-        return response_bits(0, 1, self.eps0) if self.k == 2 else None
-
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold x0, x1 or a third value: by symmetry there is no other case."""
         return third_inputs(self.k)
@@ -140,10 +135,6 @@ class BinaryRR(_Response):
     def worst_triples(self) -> WorstTriples | None:
         """There are two inputs."""
         return alike_triples(2)
-
-    def bits(self) -> Bits | None:
-        """Odds e^eps0 and e^-eps0."""
-        return response_bits(0, 1, self.eps0)
 
     def datasets(self) -> tuple[tuple[Any, Any, Any], ...]:
         """All others hold x0 or x1."""

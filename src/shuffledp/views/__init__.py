@@ -1,10 +1,10 @@
 """Views: what the analyst sees of the reports, where it is not the multiset of all messages."""
 
-from shuffledp.binary.noise import AddedNoise
 from shuffledp.views.added_up import SUMS_ALONE
 from shuffledp.views.certified import certified, log_upper
 from shuffledp.views.datasets import local_guarantee
 from shuffledp.views.front import MESSAGES_RTOL, VIEWS, shuffle
+from shuffledp.views.noise import AddedNoise
 from shuffledp.views.sums import Sums, summed
 
 __all__ = [

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from shuffledp import theorems
 from shuffledp._check import exact
 from shuffledp.analysis import ONE_ROUND, SAME, own_assumptions
-from shuffledp.binary.noise import AddedNoise
 from shuffledp.bound import Theorem
 from shuffledp.neighbours import REPLACEMENT, Relation, ReplaceSpecial
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.views.coordinates import Coordinates, coordinates_of
+from shuffledp.views.noise import AddedNoise
 
 ADDED_UP = (
     "all n reports are randomized as stated, each with randomness of its own, and are added up"

@@ -1,7 +1,6 @@
 """Ends of sums with what a certificate's reader needs to recompute them.
 
-They are a little farther apart than those of ``Sums``: a verifier of its own precision has to see
-that they hold.
+A verifier runs the same functions again, with more bits.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import math
 from dataclasses import replace
 
 from shuffledp import theorems
-from shuffledp.binary.curve import LARGEST_COUNT
 from shuffledp.bound import Bound
 from shuffledp.randomizers import Gaussian
 from shuffledp.rounds import compose, stated
@@ -31,11 +29,6 @@ def certified(view: Sums, *, quantity: Quantity, value: float) -> Bound:
         What is bounded.
     value : float
         What is held fixed: delta for "epsilon", eps for "delta".
-
-    Raises
-    ------
-    NotCertified
-        For more than a million users, normal noise apart.
     """
     if isinstance(view.mechanism, Gaussian):
         return _normal(view, quantity, value)
@@ -53,21 +46,11 @@ def log_upper(view: Sums, *, epsilon: float, log_target: float) -> float:
         eps >= 0 in nats.
     log_target : float
         log of the delta that is looked for: curves are followed as far as that takes.
-
-    Raises
-    ------
-    NotCertified
-        For more than a million reports of bits with noise added to their sums.
     """
     if epsilon >= local_guarantee(view):
         return -math.inf
-    many = view.n > LARGEST_COUNT and view.added is None
-    if isinstance(view.mechanism, Gaussian) or many or view.changed == 1:
-        found = (
-            view.delta(epsilon=epsilon)
-            if many
-            else certified(view, quantity="delta", value=epsilon)
-        )
+    if isinstance(view.mechanism, Gaussian) or view.changed == 1:
+        found = certified(view, quantity="delta", value=epsilon)
         return 0.0 if found.log_upper is None else found.log_upper
     times = view.changed
     part = stated(one_coordinate(view), log_target=log_target, rounds=times, lower=False)

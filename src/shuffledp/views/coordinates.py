@@ -12,6 +12,8 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from shuffledp.ball.bits import Bits
+from shuffledp.ball.one_bit import added_bits
 from shuffledp.errors import NotCertified
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import OUE, RAPPOR, BinaryRR, Channel, Randomizer
@@ -38,6 +40,8 @@ class Coordinates:
     exact : bool
         Every report holds exactly one 1 before it is randomized (an item); else any number up to
         the limit that the view declares.
+    mechanism : Randomizer
+        Whose reports they are.
     """
 
     wide: Randomizer
@@ -47,6 +51,22 @@ class Coordinates:
     count: int
     symmetric: bool
     exact: bool
+    mechanism: Randomizer
+
+    @property
+    def bits(self) -> Bits:
+        """One coordinate's laws in balls."""
+        found = added_bits(self.mechanism.to_dict())
+        if found is None:
+            raise NotCertified(f"{self.mechanism.name}: reports are no bits")
+        return found
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """About P(1) of both values, the smaller one first."""
+        bits = self.bits
+        low, high = (float(bits.law(x).share.mid()) for x in bits.inputs)
+        return low, high
 
     def others(self, down: int, up: int, ones: int) -> tuple[tuple[Any, Any], ...]:
         """Values of all others at the coordinates that fall and at those that rise.
@@ -84,11 +104,15 @@ def coordinates_of(mechanism: Randomizer, *, ones: int) -> Coordinates:
     """
     if isinstance(mechanism, RAPPOR):
         bit = BinaryRR(eps0=0.5 * mechanism.eps0)
-        return Coordinates(bit, bit, 0, 1, mechanism.d, symmetric=True, exact=ones == 1)
+        return Coordinates(
+            bit, bit, 0, 1, mechanism.d, symmetric=True, exact=ones == 1, mechanism=mechanism
+        )
     if isinstance(mechanism, OUE):
         wide, narrow = (_optimized(mechanism.eps0, 1.0 + s * _ROUNDED) for s in (-1.0, 1.0))
-        return Coordinates(wide, narrow, 0, 1, mechanism.d, symmetric=False, exact=ones == 1)
-    bits = mechanism.bits()
+        return Coordinates(
+            wide, narrow, 0, 1, mechanism.d, symmetric=False, exact=ones == 1, mechanism=mechanism
+        )
+    bits = added_bits(mechanism.to_dict())
     if bits is None:
         msg = (
             f"{mechanism.name}: no sum of its reports is accounted for: wanted rappor, oue, "
@@ -96,7 +120,13 @@ def coordinates_of(mechanism: Randomizer, *, ones: int) -> Coordinates:
         )
         raise NotCertified(msg)
     return Coordinates(
-        mechanism, mechanism, bits.low, bits.high, 1, symmetric=bits.symmetric, exact=False
+        mechanism,
+        mechanism,
+        *bits.inputs,
+        1,
+        symmetric=bits.mirrored,
+        exact=False,
+        mechanism=mechanism,
     )
 
 

@@ -2,49 +2,37 @@
 
 The upper end of several coordinates rests on values on a lattice of eps that are above every data
 set's delta of one coordinate, the lower end on polygons below that of one data set; where one
-coordinate changes, on its delta itself. Both leave room for a verifier of its own precision, which
-has to see that they hold.
+coordinate changes, on its delta itself.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, Literal
 
 from shuffledp import theorems
-from shuffledp.binary.curve import Curve, Point
-from shuffledp.binary.noise import AddedNoise
 from shuffledp.bound import Bound, Theorem, delta_from_log
-from shuffledp.divergence import PairProfile
-from shuffledp.errors import NotCertified
 from shuffledp.neighbours import REPLACEMENT
-from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import OUE, RAPPOR
-from shuffledp.randomizers.bits import Bits
-from shuffledp.reductions import dataset_pair
-from shuffledp.rounds import Candidate, Composed, Round, StatedRound, compose, direction, stated
+from shuffledp.rounds import Composed, Round, StatedRound, compose, direction, stated
 from shuffledp.views.added_up import AddedUp
 from shuffledp.views.coordinates import Coordinates
-from shuffledp.views.noisy import between, noisy_candidates, pure_guarantee
+from shuffledp.views.noise import AddedNoise
+from shuffledp.views.noisy import AllDatasets, candidates, curve_of, pure_guarantee
 
 Quantity = Literal["epsilon", "delta"]
 
-# How far apart both ends of log delta of one coordinate may be, and by how much more the upper one
-# is raised: the verifier halves intervals of data sets until it sees that all are below.
-_WIDTH, _ROOM = 4e-3, 2e-3
-# Of eps where one coordinate changes: as much, where delta falls ten times as fast as eps grows.
-_RTOL = 5e-4
+# How near both ends of eps of one coordinate are, relatively; and with Laplace noise.
+_RTOL, _LAPLACE = 1e-6, 5e-4
 # The first delta that curves are followed to where delta is asked for, and the last.
 _LOWEST = -560.0
 # What infinite losses may add to delta.
 _SHARE = 1e-3
 # Values of a curve are this far apart at the most (``Round``); what follows asks for no less.
 _STEADY = 1e-3
-# Where guarantees are infinite, the floor of a curve is what is left here.
-_FAR = 600.0
 U = UNIT_ROUNDOFF
 
 
@@ -85,13 +73,7 @@ def _up(times: Fraction, eps0: float) -> float:
 
 
 def searched(view: AddedUp, *, quantity: Quantity, value: float) -> Bound:
-    """Both ends for sums of bits, by every data set: what ``views.certified`` has, noise apart.
-
-    Raises
-    ------
-    NotCertified
-        For more than a million users.
-    """
+    """Both ends for sums of bits, by every data set: what ``views.certified`` has, noise apart."""
     found = _one(view, quantity, value) if view.changed == 1 else _several(view, quantity, value)
     return _capped(view, found)
 
@@ -125,45 +107,29 @@ def _capped(view: AddedUp, bound: Bound) -> Bound:
     return bound
 
 
-def _bits(made: Coordinates) -> tuple[Bits, Bits]:
-    """One coordinate, rounded outward and inward."""
-    wide, narrow = made.wide.bits(), made.narrow.bits()
-    if wide is None or narrow is None:
-        # Next to eps0 = 0 the rounding of P(1|0) is all there is between the two.
-        raise NotCertified("sums: both values of a coordinate are alike to rounding")
-    return wide, narrow
-
-
 # ------------------------------------------------------------------------------- one coordinate
 
 
 def _one(view: AddedUp, quantity: Quantity, value: float) -> Bound:
     """One coordinate in one round: the largest divergence of all data sets."""
     made = view.coordinates
-    wide, narrow = _bits(made)
-    caps = made.wide.eps0, made.narrow.eps0
-    if view.added is not None:
-        # Neither is above the other among the same others: both ends are of all between them.
-        wide = narrow = between(wide, narrow)
-        caps = (_pure(view),) * 2
-    above = Curve(wide, view.n, noise=view.added)
-    below = Curve(narrow, view.n, noise=view.added)
+    curve, cap = curve_of(made, view.n, view.added), _pure(view)
+    rtol = _rtol(view.added)
     if quantity == "epsilon":
         log = math.log(value)
-        upper = above.upper(log - _ROOM, rtol=_RTOL, cap=caps[0])
-        lower = below.lower(log + _ROOM, rtol=_RTOL, cap=caps[1])
+        upper = curve.upper(log, rtol=rtol, cap=cap)
+        lower = curve.lower(log, rtol=rtol, cap=cap)
         point, width = lower.point, upper.width
         # With discrete Laplace noise nothing is left at the pure guarantee; the reports' own, where
         # that is less, is another theorem's.
-        end = upper.epsilon if view.added is None else min(upper.epsilon, caps[0])
+        end = upper.epsilon if view.added is None else min(upper.epsilon, cap)
         ends, logs = (min(lower.epsilon, end), end), (None, None)
     else:
-        high = above.point(value, rtol=_RTOL, most=_WIDTH)
-        point = below.point(value, rtol=_RTOL, most=_WIDTH)
-        logs = (point.log_low, min(high.log_high + _ROOM, 0.0))
-        ends, width = delta_from_log(*logs), math.expm1(high.log_high - high.log_low)
+        point = curve.point(value, width=10.0 * rtol)
+        logs = (point.log_low, point.log_high)
+        ends, width = delta_from_log(*logs), math.expm1(point.log_high - point.log_low)
     zero = ends[0] == 0.0 and logs[0] in (None, -math.inf)
-    lowest = {} if point is None or zero else _held(made, point)
+    lowest = {} if point is None or zero else _held(made, curve.named(point.held))
     return _bound(
         view,
         quantity,
@@ -174,10 +140,15 @@ def _one(view: AddedUp, quantity: Quantity, value: float) -> Bound:
     )
 
 
+def _rtol(noise: AddedNoise | None) -> float:
+    """How near both ends of eps of one coordinate are: with Laplace noise a search takes longer."""
+    return _LAPLACE if noise is not None and noise.kind == "discrete-laplace" else _RTOL
+
+
 def _pure(view: AddedUp) -> float:
     """Pure guarantee of one coordinate with the aggregator's noise; inf if there is none."""
-    wide, narrow = _bits(view.coordinates)
-    return pure_guarantee(between(wide, narrow), view.coordinates.wide.eps0, view.added)
+    made = view.coordinates
+    return pure_guarantee(made, made.wide.eps0, view.added)
 
 
 def pure_of_coordinates(view: AddedUp) -> float:
@@ -199,59 +170,16 @@ def all_datasets(view: AddedUp) -> AllDatasets:
     view : AddedUp
         Of bits.
     """
-    wide, narrow = _bits(view.coordinates)
-    if view.added is not None:
-        wide = between(wide, narrow)
-    return AllDatasets(wide, view.n, view.added)
+    return AllDatasets(view.coordinates, view.n, view.added)
 
 
-def _held(made: Coordinates, point: Point) -> dict[str, Any]:
-    """The data set of a point: how many of the others hold a 1, and the victim's order."""
-    ones = sum(count for value, count in point.others if value == made.one)
-    return {"analysis": "sums-dataset", "others": ones, "swap": point.x0 != made.one}
+def _held(made: Coordinates, named: dict[str, Any]) -> dict[str, Any]:
+    """A data set as a witness has it: how many of the others hold a 1, and the victim's order."""
+    ones = sum(count for value, count in named["others"] if value == made.one)
+    return {"analysis": "sums-dataset", "others": ones, "swap": named["x0"] != made.one}
 
 
 # ----------------------------------------------------------------------------- many coordinates
-
-
-@dataclass(frozen=True)
-class AllDatasets:
-    """delta of one coordinate, the largest of all data sets and both orders: a curve's source.
-
-    Attributes
-    ----------
-    bits : Bits
-        The coordinate, rounded outward.
-    n : int
-        Users.
-    noise : AddedNoise, optional
-        What the aggregator adds.
-    """
-
-    bits: Bits
-    n: int
-    noise: AddedNoise | None = None
-
-    def log_delta(self, epsilon: float, *, width: float = _WIDTH) -> LogInterval:
-        """Certified bracket of log delta(eps), its upper end raised for a verifier."""
-        del width
-        found = self._curve.point(epsilon, rtol=1.0, most=_WIDTH)
-        return LogInterval(found.log_low, min(found.log_high + _ROOM, 0.0))
-
-    def rough_log_delta(self, epsilon: float) -> float:
-        """About log delta(eps): where all others hold the same value."""
-        return self._curve.alike(epsilon)
-
-    def log_floor(self) -> float:
-        """Lower bound of log delta at every eps."""
-        finite = self.bits.odds_low[0] > 0.0 and math.isfinite(self.bits.odds_high[1])
-        if self.noise is not None or finite:
-            return -math.inf
-        return self._curve.point(_FAR, rtol=1.0, most=_WIDTH).log_low
-
-    @property
-    def _curve(self) -> Curve:
-        return Curve(self.bits, self.n, noise=self.noise)
 
 
 def _several(view: AddedUp, quantity: Quantity, value: float) -> Bound:
@@ -303,17 +231,11 @@ def _witness(made: StatedRound, found: Bound, times: int) -> dict[str, Any]:
 def one_coordinate(view: AddedUp) -> Round:
     """One coordinate as a round, by all data sets from above and by two from below."""
     made = view.coordinates
-    wide, narrow = _bits(made)
     added, upper, lower = view.added, *_theorems(view)
-    if added is None:
-        candidates = _candidates(made, view.n)
-    else:
-        wide = between(wide, narrow)
-        candidates = noisy_candidates(wide, view.n, added)
     return Round(
         label=f"sum of {view.mechanism.name}",
-        groups=((AllDatasets(wide, view.n, added),),),
-        candidates=candidates,
+        groups=((AllDatasets(made, view.n, added),),),
+        candidates=candidates(made, view.n, added),
         eps0=_pure(view),
         key=("sum", view.mechanism, view.n, added),
         relation=REPLACEMENT,
@@ -322,16 +244,6 @@ def one_coordinate(view: AddedUp) -> Round:
         lower_theorem=lower,
         at={"n": view.n},
     )
-
-
-def _candidates(made: Coordinates, n: int) -> tuple[Candidate, ...]:
-    """A coordinate that falls while all others hold a 0 there, or all a 1."""
-    found = []
-    for others, held in ((0, made.zero), (n - 1, made.one)):
-        pair = dataset_pair(made.narrow, made.one, made.zero, held, n=n)
-        forward, backward = PairProfile(pair), PairProfile(pair.swap())
-        found.append(Candidate(forward, backward, {"others": others}))
-    return tuple(found[: 1 if n == 1 else 2])
 
 
 def _theorems(view: AddedUp) -> tuple[Theorem, Theorem]:

@@ -8,13 +8,13 @@ from shuffledp import _check
 from shuffledp._check import Trust
 from shuffledp.amplification import Shuffled
 from shuffledp.amplification import shuffle as shuffle_messages
-from shuffledp.binary.noise import AddedNoise
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.models import MOST_CHANGED, PERFECT, Chained, Setting, Shuffler
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import Relation
 from shuffledp.randomizers import Randomizer
 from shuffledp.values.described import by_name
+from shuffledp.views.noise import AddedNoise
 from shuffledp.views.several import asked_of_several
 from shuffledp.views.sums import Sums, summed
 

@@ -1,60 +1,124 @@
-"""One coordinate of one data set with the aggregator's noise: its curves, and rounds of them."""
+"""One coordinate of sums of bits: curves of all data sets and of one, and rounds of them."""
 
 from __future__ import annotations
 
-import math
-from dataclasses import dataclass, replace
+import functools
+from dataclasses import dataclass
 
 from shuffledp import theorems
-from shuffledp.binary.crowd import divergence
-from shuffledp.binary.curve import noisy_problem
-from shuffledp.binary.noise import AddedNoise
+from shuffledp.arithmetic.balls import arb, ctx, float_above
+from shuffledp.bounds.one_bit_curve import Curve, Point
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.numerics import LogInterval
-from shuffledp.randomizers.bits import Bits
 from shuffledp.rounds import Candidate, Round
+from shuffledp.views.coordinates import Coordinates
+from shuffledp.views.noise import AddedNoise
 
-__all__ = ["OneDataset", "between", "noisy_candidates", "noisy_round", "pure_guarantee"]
+__all__ = [
+    "AllDatasets",
+    "OneDataset",
+    "candidates",
+    "curve_of",
+    "noisy_round",
+    "pure_guarantee",
+]
 
-# Beyond it powers of e^eps leave the range of floats.
-_LARGEST = 600.0
+# How far apart both ends of log delta of all data sets may be; and with Laplace noise, where
+# searches take longer.
+_WIDTH, _LAPLACE = 1e-3, 4e-3
+# A delta that does not fall to nothing is what is left here.
+_FAR = 600.0
+# Curves that are kept, each with the points that were asked for.
+_KEPT = 8
 
 
-def between(wide: Bits, narrow: Bits) -> Bits:
-    """All odds between those rounded outward and inward."""
-    return replace(
-        wide,
-        odds_low=(wide.odds_low[0], narrow.odds_low[1]),
-        odds_high=(narrow.odds_high[0], wide.odds_high[1]),
-    )
+@functools.lru_cache(maxsize=_KEPT)
+def curve_of(made: Coordinates, n: int, noise: AddedNoise | None) -> Curve:
+    """delta of one coordinate among n users.
+
+    Parameters
+    ----------
+    made : Coordinates
+        Of the reports.
+    n : int
+        Users.
+    noise : AddedNoise or None
+        What the aggregator adds.
+    """
+    return Curve(made.bits, n, noise=None if noise is None else noise.law)
+
+
+@dataclass(frozen=True)
+class AllDatasets:
+    """delta of one coordinate, the largest of all data sets and both orders: a curve's source.
+
+    Attributes
+    ----------
+    made : Coordinates
+        Of the reports.
+    n : int
+        Users.
+    noise : AddedNoise or None
+        What the aggregator adds.
+    """
+
+    made: Coordinates
+    n: int
+    noise: AddedNoise | None = None
+
+    def log_delta(self, epsilon: float, *, width: float = _WIDTH) -> LogInterval:
+        """Certified bracket of log delta(eps)."""
+        del width
+        found = self.point(epsilon)
+        return LogInterval(found.log_low, found.log_high)
+
+    def point(self, epsilon: float) -> Point:
+        """The same, with the data set that attains the lower end."""
+        slow = self.noise is not None and self.noise.kind == "discrete-laplace"
+        width = _LAPLACE if slow else _WIDTH
+        return curve_of(self.made, self.n, self.noise).point(epsilon, width=width)
+
+    def rough_log_delta(self, epsilon: float) -> float:
+        """About log delta(eps): where all others hold the same value."""
+        return curve_of(self.made, self.n, self.noise).alike(epsilon)
+
+    def log_floor(self) -> float:
+        """Lower bound of log delta at every eps."""
+        curve = curve_of(self.made, self.n, self.noise)
+        tells = self.noise is None and curve.tells
+        return curve.point(_FAR, width=_WIDTH).log_low if tells else float("-inf")
 
 
 @dataclass(frozen=True)
 class OneDataset:
-    """delta of one coordinate with noise added, of one data set in one order: a curve's source.
+    """delta of one coordinate, of one data set in one order: a curve's source.
 
     Attributes
     ----------
-    bits : Bits
-        The coordinate, the victim's value the one of more ones first.
-    ones, zeros : int
-        Others whose bit is 1 with the larger, and with the smaller, probability.
-    noise : AddedNoise
+    made : Coordinates
+        Of the reports.
+    n : int
+        Users.
+    noise : AddedNoise or None
         What the aggregator adds.
+    falls : bool
+        Whether the victim's value goes from 1 to 0; else from 0 to 1.
+    ones : int
+        Others who hold a 1.
     """
 
-    bits: Bits
+    made: Coordinates
+    n: int
+    noise: AddedNoise | None
+    falls: bool
     ones: int
-    zeros: int
-    noise: AddedNoise
 
     def log_delta(self, epsilon: float, *, width: float = 0.0) -> LogInterval:
         """Certified bracket of log delta(eps)."""
         del width
-        asked = noisy_problem(self.bits, epsilon, self.noise)
-        if asked is None or epsilon > _LARGEST:
-            return LogInterval(-math.inf, 0.0 if asked is not None else -math.inf)
-        return LogInterval(*divergence(asked, self.ones, self.zeros))
+        x0 = self.made.one if self.falls else self.made.zero
+        held = self.ones if self.falls else self.n - 1 - self.ones
+        return LogInterval(*curve_of(self.made, self.n, self.noise).of_order(x0, held, epsilon))
 
     def rough_log_delta(self, epsilon: float) -> float:
         """About log delta(eps)."""
@@ -62,48 +126,50 @@ class OneDataset:
 
     def log_floor(self) -> float:
         """Lower bound of log delta at every eps."""
-        return -math.inf
+        tells = self.noise is None and curve_of(self.made, self.n, None).tells
+        return self.log_delta(_FAR).low if tells else float("-inf")
 
 
-def pure_guarantee(bits: Bits, eps0: float, noise: AddedNoise | None) -> float:
+def pure_guarantee(made: Coordinates, eps0: float, noise: AddedNoise | None) -> float:
     """Of one coordinate whose report alone has eps0, with noise on its sum; inf if there is none.
 
     Parameters
     ----------
-    bits : Bits
-        The coordinate.
+    made : Coordinates
+        Of the reports.
     eps0 : float
         In nats, or inf.
     noise : AddedNoise or None
         What the aggregator adds.
     """
-    if noise is None:
+    if noise is None or noise.kind != "discrete-laplace":
         return eps0
-    return min(eps0, noise.pure(bits.odds_low[0], bits.odds_high[1]))
+    with ctx.workprec(128):
+        low, high = (made.bits.law(x).share for x in made.bits.inputs)
+        found = noise.law.guarantee(low, high)
+        return min(eps0, float_above(found), float_above(1 / arb(noise.scale)))
 
 
-def _candidate(bits: Bits, n: int, ones: int, noise: AddedNoise) -> Candidate:
+def _candidate(made: Coordinates, n: int, noise: AddedNoise | None, ones: int) -> Candidate:
     """A coordinate that falls while so many of the others hold a 1 there; and back."""
-    forward = OneDataset(bits, ones, n - 1 - ones, noise)
-    # The names of the bits exchanged.
-    backward = OneDataset(bits.flipped(), n - 1 - ones, ones, noise)
-    return Candidate(forward, backward, {"others": ones})
+    down, up = (OneDataset(made, n, noise, falls, ones) for falls in (True, False))
+    return Candidate(down, up, {"others": ones})
 
 
-def noisy_candidates(bits: Bits, n: int, noise: AddedNoise) -> tuple[Candidate, ...]:
+def candidates(made: Coordinates, n: int, noise: AddedNoise | None) -> tuple[Candidate, ...]:
     """A coordinate that falls while all others hold a 0 there, or all a 1."""
-    return tuple(_candidate(bits, n, ones, noise) for ones in sorted({0, n - 1}))
+    return tuple(_candidate(made, n, noise, ones) for ones in sorted({0, n - 1}))
 
 
 def noisy_round(
-    bits: Bits, n: int, noise: AddedNoise, *, falls: bool, ones: bool, eps0: float
+    made: Coordinates, n: int, noise: AddedNoise, *, falls: bool, ones: bool, eps0: float
 ) -> Round:
     """The noisy sum of a coordinate that falls or rises while all others hold the same.
 
     Parameters
     ----------
-    bits : Bits
-        The coordinate.
+    made : Coordinates
+        Of the reports.
     n : int
         Users.
     noise : AddedNoise
@@ -115,16 +181,16 @@ def noisy_round(
     eps0 : float
         Pure guarantee.
     """
-    made = _candidate(bits, n, n - 1 if ones else 0, noise)
+    found = _candidate(made, n, noise, n - 1 if ones else 0)
     if not falls:
-        made = Candidate(made.backward, made.forward, made.witness)
+        found = Candidate(found.backward, found.forward, found.witness)
     return Round(
         label="noisy sum",
-        groups=((made.forward,),),
-        backward_groups=((made.backward,),),
-        candidates=(made,),
+        groups=((found.forward,),),
+        backward_groups=((found.backward,),),
+        candidates=(found,),
         eps0=eps0,
-        key=("noisy sum of bits", bits, n, noise, falls, ones),
+        key=("noisy sum of bits", made, n, noise, falls, ones),
         relation=REPLACEMENT,
         upper_theorem=theorems.SUMS_ADDED_DATASET,
         lower_theorem=theorems.SUMS_ADDED_DATASET,

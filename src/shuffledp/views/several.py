@@ -6,9 +6,8 @@ import math
 from collections.abc import Callable
 
 from shuffledp import theorems
-from shuffledp.binary.curve import LARGEST_COUNT
-from shuffledp.binary.thresholds import MOST_BITS, MOST_NOISES, Thresholds
 from shuffledp.bound import Theorem
+from shuffledp.bounds.several_bits import log_threshold
 from shuffledp.randomizers import Gaussian
 from shuffledp.rounds import compose, stated
 from shuffledp.views.certified import log_upper
@@ -18,7 +17,6 @@ from shuffledp.views.datasets import (
     one_coordinate,
     pure_of_coordinates,
 )
-from shuffledp.views.noisy import between
 from shuffledp.views.sums import Sums
 
 __all__ = ["OfSums"]
@@ -35,8 +33,7 @@ class OfSums(Sums):
         log_target : float
             How far down the curve of one coordinate is followed.
         """
-        many = self.n > LARGEST_COUNT and self.added is None
-        if isinstance(self.mechanism, Gaussian) or many:
+        if isinstance(self.mechanism, Gaussian):
             return lambda epsilon: log_upper(self, epsilon=epsilon, log_target=log_target)
         if self.changed == 1:
             one = all_datasets(self)
@@ -62,25 +59,24 @@ class OfSums(Sums):
             k.
         """
         times = self.falling
-        if self.n * times > MOST_BITS or (self.added is not None and times > MOST_NOISES):
-            return None
-        made = self.coordinates
-        wide, narrow = made.wide.bits(), made.narrow.bits()
-        if wide is None or narrow is None:
-            return None
-        bits, rest = between(wide, narrow), self.n - changed
-        sets = [
-            Thresholds(
-                bits,
-                high=times * ones,
-                low=times * (rest - ones),
-                changed=times * changed,
-                noise=self.added,
-                times=times,
+        bits, rest = self.coordinates.bits, self.n - changed
+        noise = None if self.added is None else self.added.law
+
+        def at(epsilon: float) -> float:
+            return max(
+                log_threshold(
+                    bits,
+                    epsilon,
+                    high=times * ones,
+                    low=times * (rest - ones),
+                    changed=times * changed,
+                    noise=noise,
+                    times=times,
+                )
+                for ones in sorted({0, rest // 2, rest})
             )
-            for ones in sorted({0, rest // 2, rest})
-        ]
-        return lambda epsilon: max(one.log_delta(epsilon) for one in sets)
+
+        return at
 
     def alone(self) -> float:
         """Pure guarantee of one user's reports, or of the sums if their noise has a smaller one."""

@@ -9,12 +9,10 @@ from typing import Any
 
 from shuffledp import _check, theorems
 from shuffledp.amplification import Shuffled
-from shuffledp.binary.curve import LARGEST_COUNT
-from shuffledp.binary.noise import AddedNoise
 from shuffledp.bound import Bound, Theorem, refuse_contradiction, with_lower_of, with_upper_of
 from shuffledp.curves import Accountant, Answering
 from shuffledp.divergence import PairProfile
-from shuffledp.errors import NotCertified, rejected
+from shuffledp.errors import rejected
 from shuffledp.neighbours import REPLACEMENT, Relation, relation_named
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian, Randomizer
@@ -25,7 +23,8 @@ from shuffledp.values.work import Answers, Beside
 from shuffledp.views.added_up import ZEROED, AddedUp
 from shuffledp.views.coordinates import coordinates_of
 from shuffledp.views.datasets import searched
-from shuffledp.views.noisy import between, noisy_round, pure_guarantee
+from shuffledp.views.noise import AddedNoise
+from shuffledp.views.noisy import noisy_round, pure_guarantee
 
 # sigma, sqrt(n) and their product.
 _ROUNDED = 4.0 * UNIT_ROUNDOFF
@@ -90,18 +89,16 @@ class Sums(AddedUp, Accountant):
     def _noisy_below(self) -> list[tuple[Answering, dict[str, Any]]]:
         """As ``_below``, with the aggregator's noise."""
         made, noise = self.coordinates, self.added
-        wide, narrow = made.wide.bits(), made.narrow.bits()
-        if wide is None or narrow is None or noise is None:
-            raise NotCertified("sums: both values of a coordinate are alike to rounding")
-        bits = between(wide, narrow)
-        eps0 = pure_guarantee(bits, made.wide.eps0, noise)
+        if noise is None:
+            return []
+        eps0 = pure_guarantee(made, made.wide.eps0, noise)
         found: list[tuple[Answering, dict[str, Any]]] = []
         for down, up in self.changes():
             for falls, rises in made.others(down, up, self.ones):
                 parts = [
                     (
                         noisy_round(
-                            bits, self.n, noise, falls=way, ones=held == made.one, eps0=eps0
+                            made, self.n, noise, falls=way, ones=held == made.one, eps0=eps0
                         ),
                         times * self.rounds,
                     )
@@ -114,7 +111,7 @@ class Sums(AddedUp, Accountant):
 
     def _apart(self, found: Bound) -> bool:
         """Whether the ends are so far apart that looking at all data sets is worth its time."""
-        if isinstance(self.mechanism, Gaussian) or self.n > LARGEST_COUNT:
+        if isinstance(self.mechanism, Gaussian):
             return False
         return found.upper > (1.0 + _WORTH_A_SEARCH) * found.lower
 

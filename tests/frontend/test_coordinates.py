@@ -7,8 +7,9 @@ import random
 import pytest
 from flint import arb, ctx
 
-from shuffledp.ball import sums as balls
-from shuffledp.ball.sums import coordinate_of, log_delta_normal, others_bracket, sums_hold
+from shuffledp.ball.one_bit import coordinate_of
+from shuffledp.ball.sums import log_delta_normal
+from shuffledp.certificate.one_bit import Coordinates
 from shuffledp.errors import NotCertified, ParameterError
 
 
@@ -70,9 +71,7 @@ def test_brackets_of_random_data_sets_hold_the_definition():
         mechanism, n = random_mechanism(rng), rng.randint(1, 9)
         ones, swap = rng.randint(0, n - 1), rng.random() < 0.5
         epsilon = rng.choice((0.0, 0.1, 0.5, 1.0)) * mechanism.get("eps0", 1.0)
-        low, high = others_bracket(mechanism, n=n, ones=ones, swap=swap, log_smallest=-30.0)(
-            epsilon
-        )
+        low, high = Coordinates(mechanism, n=n).of_dataset(ones, epsilon, swap=swap)
         truth = exact(mechanism, n, ones, epsilon, swap=swap)
         if low == -math.inf:
             assert truth < 1e-40
@@ -95,7 +94,7 @@ def test_all_data_sets_at_many_eps():
             for e in epsilons
         ]
         logs = [math.log(x.upper()) + 1e-9 if x > 0 else -math.inf for x in largest]
-        holds, refuted, excess = sums_hold(mechanism, n=n, epsilons=epsilons, logs=logs)
+        holds, refuted, excess = Coordinates(mechanism, n=n).hold(epsilons, logs)
         assert holds, (mechanism, n, epsilons, logs)
         assert not refuted
         # The closest bound that decided is the largest divergence itself, or of more data sets.
@@ -104,7 +103,7 @@ def test_all_data_sets_at_many_eps():
         for k in range(3):
             if logs[k] > -60.0:
                 less = [log - (1e-6 if i == k else 0.0) for i, log in enumerate(logs)]
-                found = sums_hold(mechanism, n=n, epsilons=epsilons, logs=less)
+                found = Coordinates(mechanism, n=n).hold(epsilons, less)
                 assert found[:2] == (False, True), (mechanism, n, epsilons, k)
 
 
@@ -144,9 +143,7 @@ def test_brackets_of_random_data_sets_with_noise_hold_the_definition():
         mechanism, n, added = random_mechanism(rng), rng.randint(1, 6), random_noise(rng)
         ones, swap = rng.randint(0, n - 1), rng.random() < 0.5
         epsilon = rng.choice((0.0, 0.1, 0.5, 1.0)) * mechanism.get("eps0", 1.0)
-        low, high = others_bracket(
-            mechanism, n=n, ones=ones, swap=swap, log_smallest=-30.0, added=added
-        )(epsilon)
+        low, high = Coordinates(mechanism, n=n, added=added).of_dataset(ones, epsilon, swap=swap)
         least, most = noisy(mechanism, n, ones, epsilon, added, swap=swap)
         if low == -math.inf:
             assert least < 1e-20
@@ -154,24 +151,6 @@ def test_brackets_of_random_data_sets_with_noise_hold_the_definition():
         assert arb(low).exp() <= most, (mechanism, n, ones, swap, epsilon, added)
         assert least <= arb(high).exp(), (mechanism, n, ones, swap, epsilon, added)
         assert high - low < 1e-9
-
-
-def test_what_is_cut_off_of_noise_counts(monkeypatch):
-    """Cut where much is left, a bracket is wider and still holds the definition."""
-    monkeypatch.setattr(balls, "_CUT", -27.0)
-    rng, wider = random.Random("cut noise"), 0
-    for _ in range(12):
-        mechanism = {"name": "binary-rr", "eps0": math.exp(rng.uniform(-1.0, 1.0))}
-        n = rng.randint(1, 4)
-        added = random_noise(rng) | {"scale": math.exp(rng.uniform(0.0, 0.7))}
-        low, high = others_bracket(
-            mechanism, n=n, ones=0, swap=False, log_smallest=-30.0, added=added
-        )(0.1)
-        least, most = noisy(mechanism, n, 0, 0.1, added, swap=False)
-        assert low == -math.inf or arb(low).exp() <= most
-        assert least <= arb(high).exp(), (mechanism, n, added)
-        wider += high - low > 1e-8
-    assert wider > 6
 
 
 def test_all_data_sets_with_noise():
@@ -187,9 +166,9 @@ def test_all_data_sets_with_noise():
         if largest < 1e-12:
             continue
         log = math.log(largest)
-        asked = {"n": n, "epsilons": [epsilon], "added": added}
-        assert sums_hold(mechanism, logs=[log + 1e-9], **asked)[0], (mechanism, n, added)
-        assert sums_hold(mechanism, logs=[log - 1e-6], **asked)[:2] == (False, True)
+        asked = Coordinates(mechanism, n=n, added=added)
+        assert asked.hold([epsilon], [log + 1e-9])[0], (mechanism, n, added)
+        assert asked.hold([epsilon], [log - 1e-6])[:2] == (False, True)
 
 
 def test_nothing_is_left_beyond_the_guarantee_of_the_noise():
@@ -197,7 +176,7 @@ def test_nothing_is_left_beyond_the_guarantee_of_the_noise():
     bits = {"name": "channel", "matrix": [[1.0, 0.0], [0.0, 1.0]]}
     added = {"kind": "discrete-laplace", "scale": 4.0}
     for epsilon, holds in ((0.2500001, True), (0.2499, False)):
-        found = sums_hold(bits, n=9, epsilons=[epsilon], logs=[-math.inf], added=added)
+        found = Coordinates(bits, n=9, added=added).hold([epsilon], [-math.inf])
         assert found[0] is holds
 
 
@@ -205,23 +184,22 @@ def test_sums_of_many_users_are_halved_not_listed():
     """n = 3,000: every data set within a tenth of a per cent, by the largest that is found."""
     mechanism, n, epsilon = {"name": "rappor", "d": 4, "eps0": 4.0}, 3_000, 0.1
     seen = [
-        others_bracket(mechanism, n=n, ones=m, swap=False, log_smallest=-30.0)(epsilon)[0]
+        Coordinates(mechanism, n=n).of_dataset(m, epsilon, swap=False)[0]
         for m in (*range(0, n, 97), n - 1)
     ]
     top = max(seen)
-    assert sums_hold(mechanism, n=n, epsilons=[epsilon], logs=[top + 1e-3])[0]
-    assert sums_hold(mechanism, n=n, epsilons=[epsilon], logs=[top - 1e-6])[:2] == (False, True)
+    assert Coordinates(mechanism, n=n).hold([epsilon], [top + 1e-3])[0]
+    assert Coordinates(mechanism, n=n).hold([epsilon], [top - 1e-6])[:2] == (False, True)
 
 
-def test_all_data_sets_means_those_in_the_middle_too(monkeypatch):
+def test_all_data_sets_means_those_in_the_middle_too():
     """A search that looked at both ends alone would be found out: the middle is the worst here."""
     mechanism = {"name": "channel", "matrix": [[0.999, 0.001], [0.5, 0.5]]}
     n, epsilon = 9, 0.05
     per = [max(exact(mechanism, n, m, epsilon, swap=s) for s in (False, True)) for m in range(n)]
-    assert sums_hold(mechanism, n=n, epsilons=[epsilon], logs=[math.log(float(max(per))) + 1e-9])[0]
-    monkeypatch.setattr(balls, "_MOST_WORK", 10)
-    with pytest.raises(NotCertified, match="too many data sets"):
-        sums_hold(mechanism, n=n, epsilons=[epsilon], logs=[-5.0])
+    log = math.log(float(max(per)))
+    assert Coordinates(mechanism, n=n).hold([epsilon], [log + 1e-9])[0]
+    assert Coordinates(mechanism, n=n).hold([epsilon], [log - 1e-9])[:2] == (False, True)
 
 
 def test_normal_sums_are_the_gaussian_mechanism():
@@ -241,54 +219,9 @@ def test_normal_sums_are_the_gaussian_mechanism():
 def test_what_has_no_sums():
     assert coordinate_of({"name": "k-rr", "k": 3, "eps0": 1.0}) is None
     with pytest.raises(NotCertified, match="k-rr"):
-        sums_hold({"name": "k-rr", "k": 3, "eps0": 1.0}, n=9, epsilons=[0.1], logs=[-1.0])
+        Coordinates({"name": "k-rr", "k": 3, "eps0": 1.0}, n=9)
     bits = {"name": "binary-rr", "eps0": 1.0}
-    with pytest.raises(NotCertified, match="n = 10,000,001"):
-        sums_hold(bits, n=10_000_001, epsilons=[0.1], logs=[-1.0])
     with pytest.raises(ParameterError, match="others = 9"):
-        others_bracket(bits, n=9, ones=9, swap=False, log_smallest=-1.0)
+        Coordinates(bits, n=9).of_dataset(9, 0.1, swap=False)
     with pytest.raises(ParameterError, match="epsilon"):
-        sums_hold(bits, n=9, epsilons=[-0.1], logs=[-1.0])
-
-
-def test_what_is_cut_off_is_in_the_balls():
-    """Tails cut at a hundredth: the sign, the tails and the divergence still hold the truth."""
-    rng = random.Random("cut")
-    for _ in range(60):
-        n = rng.randint(4, 14)
-        q, p = sorted((rng.uniform(0.02, 0.98), rng.uniform(0.02, 0.98)))
-        ones, cut = rng.randint(0, n - 1), arb(10.0 ** rng.uniform(-4.0, -1.0))
-        start, first, lost = balls._binomial(ones, arb(p), cut)
-        other, second, gone = balls._binomial(n - 1 - ones, arb(q), cut)
-        whole = law([arb(p)] * ones + [arb(q)] * (n - 1 - ones))
-        known = math.fsum(float(x.mid()) for x in (*first, *second))
-        assert known + float((lost + gone).upper()) >= 2.0 - 1e-12
-        mass = list((balls.arb_poly(first) * balls.arb_poly(second)).coeffs())
-        tails = [sum(mass[i:], start=arb(0)) for i in range(len(mass))]
-        found = balls._Law(start + other, mass, tails, lost + gone)
-        coordinate = balls.Coordinate(arb(q), arb(p), 1, symmetric=False, several=False)
-        epsilon = rng.uniform(0.0, 0.8)
-        factors = balls._factors(coordinate, epsilon)
-        for j in range(n + 1):
-            here, before = (whole[i] if 0 <= i < n else arb(0) for i in (j, j - 1))
-            truth = factors[0] * here + factors[1] * before
-            near = balls._sign(found, *factors, j)
-            assert near.lower() <= truth.upper() + 1e-30
-            assert truth.lower() <= near.upper() + 1e-30
-        gains = [
-            factors[0] * (whole[j] if j < n else 0) + factors[1] * (whole[j - 1] if j else 0)
-            for j in range(n + 1)
-        ]
-        truth = sum((g for g in gains if g > 0), start=arb(0))
-        low, high = balls._divergence(found, *factors)
-        assert low.lower() <= truth.upper() + 1e-30
-        assert truth.lower() <= high.upper() + 1e-30
-
-
-def test_logs_are_rounded_outward_from_the_whole_ball():
-    ball = arb(0.5, 0.125)
-    assert balls._log(ball, up=True) >= math.log(0.625)
-    assert balls._log(ball, up=False) <= math.log(0.375)
-    assert balls._log(arb(0.0, 0.125), up=False) == -math.inf
-    assert balls._log(arb(0.0, 0.125), up=True) >= math.log(0.125)
-    assert balls._log(arb(0), up=True) == -math.inf
+        Coordinates(bits, n=9).hold([-0.1], [-1.0])

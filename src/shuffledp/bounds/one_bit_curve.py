@@ -1,0 +1,316 @@
+"""delta of one-bit reports over all data sets, at any eps; and eps at a delta, both ends.
+
+The pair of inputs with the largest and the least probability of a 1 stands for all, in both orders,
+among others that hold one of these two (docs/theory-binary.md, Theorem 3.2). Midpoints propose
+where a curve crosses a target; every end is an eps at which balls were evaluated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+from shuffledp.arithmetic.balls import ctx
+from shuffledp.ball.bits import Bits
+from shuffledp.bounds.all_datasets import largest
+from shuffledp.bounds.integer_noise import NoiseLaw
+from shuffledp.bounds.one_bit import Ends, OneBit, log_ends
+from shuffledp.propose.crossing import crossing, place_of, point_at
+
+__all__ = ["Crossing", "Curve", "Dataset", "Point"]
+
+# The share of the width wanted of eps that a search over all data sets may take of it.
+_SHARE = 0.25
+# Beyond it eps is not looked for, and delta is that at it: a floor of delta, if anything.
+_LARGEST = 600.0
+# Searches over all data sets for one eps, and steps back to where an end is certain.
+_TRIES, _BACK = 12, 12
+# eps is looked for from here on; below it 0 is as good.
+_SMALLEST = 1e-12
+# The first search looks for the worst data set, so much more coarsely.
+_COARSE = 8.0
+# Floats of log delta agree to that.
+_UNIT = 2.0**-52
+# A step of log eps that shows the slope of log delta.
+_STEP = 1e-3
+
+
+class Dataset(NamedTuple):
+    """Which order of the two inputs, and how many of the others hold the victim's first one."""
+
+    way: int
+    high: int
+
+
+class Point(NamedTuple):
+    """log delta at an eps, both ends, and the data set that attains the lower one."""
+
+    epsilon: float
+    log_low: float
+    log_high: float
+    held: Dataset
+
+
+class Crossing(NamedTuple):
+    """An eps that is certified for its side; 0 or inf where none was found.
+
+    ``width``: (that)/(an eps of the other side) - 1, of an upper end; ``point``: what it rests on.
+    """
+
+    epsilon: float
+    width: float
+    point: Point | None
+
+
+class Curve:
+    """Certified values of one-bit reports among n users.
+
+    Parameters
+    ----------
+    bits : Bits
+        The two laws.
+    n : int
+        Users, the victim included.
+    noise : NoiseLaw, optional
+        What is added to the number of ones.
+    more_bits : int
+        Beside the working precision that n asks for.
+    """
+
+    def __init__(
+        self, bits: Bits, n: int, *, noise: NoiseLaw | None = None, more_bits: int = 0
+    ) -> None:
+        self.bits, self.n, self.noise = bits, n, noise
+        self._precision = OneBit.precision(n - 1) + more_bits
+        low, high = bits.inputs
+        # The second order is the mirror image of the first where laws are mirrored.
+        self._orders = [(high, low)] if bits.mirrored else [(high, low), (low, high)]
+        self._made: dict[tuple[int, float], OneBit] = {}
+        self._values: dict[tuple[int, int, float], Ends] = {}
+        self._points: dict[tuple[float, float, float, float], Point] = {}
+        self._ends: dict[tuple[float, float, float], tuple[Crossing, Crossing]] = {}
+
+    # ------------------------------------------------------------------------------- values
+
+    def of_dataset(self, held: Dataset, epsilon: float) -> Ends:
+        """Both ends of log delta of one data set."""
+        key = (held.way, held.high, epsilon)
+        if key not in self._values:
+            with ctx.workprec(self._precision):
+                one = self._one(held.way, epsilon)
+                self._values[key] = log_ends(*one.of_dataset(held.high, self.n - 1 - held.high))
+        return self._values[key]
+
+    def of_order(self, x0: Any, held: int, epsilon: float) -> Ends:
+        """The same of a victim's first input, and how many of the others hold it."""
+        if self.bits.mirrored and x0 == self.bits.inputs[0]:
+            # The mirror image: the other input, and as many who hold that one.
+            return self.of_dataset(Dataset(0, held), epsilon)
+        way = next(i for i, order in enumerate(self._orders) if order[0] == x0)
+        return self.of_dataset(Dataset(way, held), epsilon)
+
+    def point(
+        self,
+        epsilon: float,
+        *,
+        width: float,
+        enough: float = -math.inf,
+        given_up: float = math.inf,
+    ) -> Point:
+        """Both ends of log delta over all data sets.
+
+        Parameters
+        ----------
+        epsilon : float
+            eps >= 0.
+        width : float
+            How far apart the ends may be.
+        enough : float
+            The upper end need not be below this.
+        given_up : float
+            Once the lower end is above this, the upper one does not matter.
+        """
+        key = (epsilon, width, enough, given_up)
+        if key not in self._points:
+            at = min(epsilon, _LARGEST)
+            found = self._search(at, width, enough, given_up)._replace(epsilon=epsilon)
+            if epsilon > _LARGEST:
+                found = found._replace(log_low=-math.inf)
+            self._points[key] = found
+        return self._points[key]
+
+    def _search(self, epsilon: float, width: float, enough: float, given_up: float) -> Point:
+        best: Point | None = None
+        with ctx.workprec(self._precision):
+            for way in range(len(self._orders)):
+                aim = enough if best is None else max(enough, best.log_low + width)
+                one = self._one(way, epsilon)
+                start = self._starts(way)
+                found = largest(one, width=width, enough=aim, given_up=given_up, start=start)
+                mine = Point(epsilon, found.log_low, found.log_high, Dataset(way, found.high))
+                best = mine if best is None else _larger(best, mine)
+        if best is None:
+            raise ValueError("orders: wanted at least one")
+        return best
+
+    def _starts(self, way: int) -> Iterable[int]:
+        """Worst data sets of other eps, from which a search may start."""
+        return {p.held.high for p in list(self._points.values())[-2:] if p.held.way == way}
+
+    def _one(self, way: int, epsilon: float) -> OneBit:
+        key = (way, epsilon)
+        if key not in self._made:
+            self._made = dict(list(self._made.items())[-3:])
+            first, second = (self.bits.law(x) for x in self._orders[way])
+            if way == 1:
+                first, second = first.flipped, second.flipped
+            self._made[key] = OneBit(
+                first, second, others=self.n - 1, epsilon=epsilon, noise=self.noise
+            )
+        return self._made[key]
+
+    def alike(self, epsilon: float) -> float:
+        """About log delta where all others hold the same value."""
+        return max(self.of_dataset(held, epsilon).log_low for held in self._simple())
+
+    def _simple(self) -> list[Dataset]:
+        ends = sorted({0, self.n - 1})
+        return [Dataset(way, high) for way in range(len(self._orders)) for high in ends]
+
+    def named(self, held: Dataset) -> dict[str, Any]:
+        """x0, x1 and what the others hold, of a data set."""
+        x0, x1 = self._orders[held.way]
+        others = [[x0, held.high], [x1, self.n - 1 - held.high]]
+        return {"x0": x0, "x1": x1, "others": others}
+
+    # ----------------------------------------------------------------------------- crossings
+
+    def upper(self, log_target: float, *, rtol: float, cap: float) -> Crossing:
+        """An eps up to ``cap`` at which delta is at most the target for every data set.
+
+        Parameters
+        ----------
+        log_target : float
+            log of the target delta.
+        rtol : float
+            About how near the crossing, relatively.
+        cap : float
+            eps by a pure guarantee, or inf.
+        """
+        return self._both(log_target, rtol, cap)[1]
+
+    def lower(self, log_target: float, *, rtol: float, cap: float) -> Crossing:
+        """An eps at which some data set has a delta of at least the target: as ``upper``."""
+        return self._both(log_target, rtol, cap)[0]
+
+    def _both(self, log_target: float, rtol: float, cap: float) -> tuple[Crossing, Crossing]:
+        key = (log_target, rtol, cap)
+        if key not in self._ends:
+            self._ends[key] = self._cross(log_target, rtol, cap)
+        return self._ends[key]
+
+    def _cross(self, log_target: float, rtol: float, cap: float) -> tuple[Crossing, Crossing]:
+        slack = 4.0 * _UNIT * (1.0 + abs(log_target))
+        top = min(cap, _LARGEST)
+        best = Crossing(0.0, math.inf, None)
+        nothing = self._trivial(log_target - slack, top)
+        if nothing is not None:
+            return nothing
+        guess = crossing(lambda e: self.alike(e) - log_target, self._normal(log_target, top), top)
+        width = self._width(guess, rtol, cap)
+        seen = self.point(guess, width=_COARSE * width)
+        room = 2.0 * width
+        for _ in range(_TRIES):
+            at = self._last(seen.held, log_target + slack, best.epsilon or guess, cap)
+            if at > best.epsilon:
+                best = Crossing(at, 0.0, seen)
+            slope = self._slope(max(best.epsilon, _SMALLEST), cap)
+            start = max(best.epsilon, _SMALLEST)
+            point = point_at(place_of(start, top) + room / slope, top) if start < top else top
+            if not start < point < top:
+                return best, Crossing(math.inf, math.inf, seen)
+            aim = log_target - slack
+            seen = self.point(point, width=0.25 * room, enough=aim, given_up=log_target)
+            missing = seen.log_high - (log_target - slack)
+            if missing <= 0.0:
+                apart = point / best.epsilon - 1.0 if best.epsilon > 0.0 else math.inf
+                return best, Crossing(point, apart, seen)
+            # Another data set is worse, or bounds are not close enough.
+            worse = seen.log_low >= log_target
+            room = 2.0 * width if worse else 2.0 * room + 1.1 * missing
+        return best, Crossing(math.inf, math.inf, seen)
+
+    def _trivial(self, log_target: float, top: float) -> tuple[Crossing, Crossing] | None:
+        """Where delta is below the target at once, or, where a bit tells the value, for ever."""
+        seen = self.alike(_SMALLEST)
+        if seen < log_target:
+            at = self.point(_SMALLEST, width=1.0, enough=log_target)
+            if at.log_high <= log_target:
+                return Crossing(0.0, math.inf, None), Crossing(_SMALLEST, math.inf, at)
+        if top < _LARGEST or not self.tells or self.alike(top) < log_target:
+            return None
+        floor = max(self._simple(), key=lambda held: self.of_dataset(held, top).log_low)
+        at = Point(top, self.of_dataset(floor, top).log_low, 0.0, floor)
+        return Crossing(top, 0.0, at), Crossing(math.inf, math.inf, at)
+
+    @property
+    def tells(self) -> bool:
+        """Whether one of the bits is sent under one of the inputs alone."""
+        laws = [self.bits.law(x) for x in self.bits.inputs]
+        return any(law.zero.is_zero() or law.one.is_zero() for law in laws)
+
+    @property
+    def rarest(self) -> float:
+        """The least of P(0) and P(1) over both inputs, about."""
+        with ctx.workprec(64):
+            laws = [self.bits.law(x) for x in self.bits.inputs]
+            return min(float(p.mid()) for law in laws for p in (law.share, law.rest))
+
+    def _last(self, held: Dataset, goal: float, near: float, cap: float) -> float:
+        """Almost the largest eps at which a data set's delta is at least the goal; 0 if none."""
+        top = min(cap, _LARGEST)
+
+        def value(epsilon: float) -> float:
+            return self.of_dataset(held, epsilon).log_low - goal
+
+        found = crossing(value, near, top)
+        step = 1e-13
+        for _ in range(_BACK):
+            point = point_at(place_of(found, top) - step, top) if found < top else found
+            if value(point) >= 0.0:
+                return point
+            step *= 8.0
+        return 0.0
+
+    def _normal(self, log_target: float, top: float) -> float:
+        """About the crossing by the central limit theorem, all others holding the same value."""
+        with ctx.workprec(64):
+            low, high = (float(self.bits.law(x).share.mid()) for x in self.bits.inputs)
+        room = max(min(high * (1.0 - high), low * (1.0 - low)), 1.0 / self.n)
+        spread = self.n * room
+        if self.noise is not None:
+            spread += self.noise.scale**2
+        found = abs(high - low) / math.sqrt(spread) * math.sqrt(max(-2.0 * log_target, 0.1))
+        return min(max(found, _SMALLEST), 0.5 * top)
+
+    def _width(self, epsilon: float, rtol: float, cap: float) -> float:
+        """How far apart both ends of log delta may be for eps to be known to rtol."""
+        # Next to eps = 0 delta hardly moves with log eps: no narrower than its own rtol.
+        return _SHARE * rtol * max(self._slope(epsilon, cap), 1.0)
+
+    def _slope(self, epsilon: float, cap: float) -> float:
+        """About -d log delta by place at an eps."""
+        top = min(cap, _LARGEST)
+        if not 0.0 < epsilon < top:
+            return 1.0
+        place = place_of(epsilon, top)
+        first, second = self.alike(epsilon), self.alike(point_at(place + _STEP, top))
+        slope = (first - second) / _STEP
+        return slope if math.isfinite(slope) and slope > _STEP else 1.0
+
+
+def _larger(first: Point, second: Point) -> Point:
+    """The point with the larger lower end, and the larger of both upper ends."""
+    chosen = first if first.log_low >= second.log_low else second
+    return chosen._replace(log_high=max(first.log_high, second.log_high))

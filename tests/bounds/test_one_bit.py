@@ -1,0 +1,333 @@
+"""Both ends of one-bit mechanisms against all data sets, in numbers of 60 digits."""
+
+import math
+import random
+from decimal import Decimal
+from fractions import Fraction
+
+import pytest
+
+import shuffledp as sd
+from bounds import exact_bits as exact
+from shuffledp.arithmetic.balls import arb, ctx
+from shuffledp.ball.bits import Bit, Bits
+from shuffledp.ball.one_bit import bits_of
+from shuffledp.bounds.all_datasets import Chords, largest
+from shuffledp.bounds.circle import Circle
+from shuffledp.bounds.integer_noise import NoiseLaw
+from shuffledp.bounds.one_bit import OneBit, log_ends
+from shuffledp.bounds.one_bit_curve import Curve, Dataset
+from shuffledp.errors import NotCertified, ParameterError
+
+
+def dyadic(rng, *, zeros=True):
+    """A probability that is a float exactly, and so is the rest; sometimes 0 or 1."""
+    if zeros and rng.random() < 0.1:
+        return Fraction(rng.randint(0, 1))
+    scale = 1 << rng.choice((3, 10, 20))
+    return Fraction(rng.randint(1, scale - 1), scale)
+
+
+def channel(shares):
+    return sd.Channel(matrix=[(float(1 - share), float(share)) for share in shares])
+
+
+def curve_of(mechanism, n):
+    return Curve(bits_of(mechanism.to_dict()), n)
+
+
+def ball(x):
+    return arb(x.numerator) / x.denominator
+
+
+def one_of(q, p, others, epsilon, noise=None):
+    """Of exact probabilities; at the working precision."""
+    high, low = (Bit(ball(1 - x), ball(x)) for x in (p, q))
+    return OneBit(high, low, others=others, epsilon=epsilon, noise=noise)
+
+
+def holds(curve, epsilon, worst, width=1e-5):
+    """lower <= exact <= upper, and close to one another."""
+    found = curve.point(epsilon, width=width)
+    log = exact.log(worst)
+    assert Decimal(found.log_low) <= log <= Decimal(found.log_high)
+    if worst > 0:
+        assert found.log_high - found.log_low <= width
+    return found
+
+
+@pytest.mark.parametrize(
+    "seed", [pytest.param(s, marks=[pytest.mark.long] * (s >= 20)) for s in range(300)]
+)
+def test_all_datasets_and_pairs_of_random_channels(seed):
+    """Two to four inputs, every multiset of the others' inputs, both orders, n <= 6."""
+    rng = random.Random(seed)
+    shares = [dyadic(rng) for _ in range(rng.randint(2, 4))]
+    if len(set(shares)) < 2:
+        shares = [Fraction(1, 8), Fraction(5, 8)]
+    n = rng.randint(1, 6)
+    curve = curve_of(channel(shares), n)
+    cap = rng.choice((0.3, 1.0, 3.0))
+    for epsilon in (0.0, cap * rng.random(), cap * rng.random()):
+        holds(curve, epsilon, exact.largest(shares, n, epsilon))
+
+
+@pytest.mark.parametrize(
+    ("seed", "n"), [(0, 12), (1, 25), (2, 40), pytest.param(3, 60, marks=pytest.mark.long), (4, 60)]
+)
+def test_every_number_of_others(seed, n):
+    """The two inputs that matter, every m, both orders: n up to 60."""
+    rng = random.Random(f"{seed} {n}")
+    q, p = sorted(Fraction(x, 1 << 6) for x in rng.sample(range(1, 1 << 6), 2))
+    curve = curve_of(channel([q, p]), n)
+    laws = [exact.ones_law([p] * m + [q] * (n - 1 - m)) for m in range(n)]
+    for epsilon in (rng.choice((0.4, 1.5)) * rng.random(),):
+        worst = max(
+            exact.divergence(v0, v1, law, epsilon) for law in laws for v0, v1 in ((p, q), (q, p))
+        )
+        found = holds(curve, epsilon, worst)
+        named = curve.named(found.held)
+        assert sum(count for _, count in named["others"]) == n - 1
+        # The data set that is named is one of those that attain the lower end.
+        law = laws[sum(c for x, c in named["others"] if x == 1)]
+        v0, v1 = ((q, p)[x] for x in (named["x0"], named["x1"]))
+        log = exact.log(exact.divergence(v0, v1, law, epsilon))
+        assert float(log) == pytest.approx(found.log_low, abs=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(25))
+def test_one_divergence_is_enclosed_to_floats(seed):
+    rng = random.Random(seed)
+    q, p = sorted((dyadic(rng), dyadic(rng)))
+    if p == q:
+        q, p = Fraction(1, 4), Fraction(7, 8)
+    n = rng.randint(1, 45)
+    curve = curve_of(channel([q, p]), n)
+    for way, (v0, v1) in enumerate(((p, q), (q, p))):
+        for epsilon in (0.0, 1e-9, rng.random(), 3.0 * rng.random()):
+            held = rng.randint(0, n - 1)
+            law = exact.ones_law([v0] * held + [v1] * (n - 1 - held))
+            log = exact.log(exact.divergence(v0, v1, law, epsilon))
+            found = curve.of_dataset(Dataset(way, held), epsilon)
+            assert Decimal(found.log_low) <= log <= Decimal(found.log_high)
+            if log > Decimal("-Infinity"):
+                assert found.log_high - found.log_low < 1e-12
+
+
+def test_orders_are_named_by_the_input():
+    """A mirrored mechanism has one order: the other's data sets are its mirror images."""
+    bits = bits_of({"name": "binary-rr", "eps0": 1.5})
+    curve = Curve(bits, 9)
+    both = Curve(bits._replace(mirrored=False), 9)
+    for x0 in (0, 1):
+        for held in (0, 3, 8):
+            one, other = (c.of_order(x0, held, 0.4) for c in (curve, both))
+            assert one.log_low == pytest.approx(other.log_low, rel=1e-14)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("noise", [None, NoiseLaw("discrete-gaussian", 3.0)])
+def test_chords_are_above_every_data_set_of_the_interval(seed, noise):
+    """And those who are left out only hide: the interval's other bound."""
+    rng, tried = random.Random(seed), 0
+    for _ in range(6):
+        n = rng.choice((5, 30, 120))
+        q = Fraction(rng.randint(0, 500), 1024)
+        p = q + Fraction(rng.randint(20, 500), 1024)
+        epsilon = rng.choice((0.0, 0.2 * rng.random(), rng.random()))
+        with ctx.workprec(OneBit.precision(n)):
+            one = one_of(q, p, n - 1, epsilon, noise)
+            for _ in range(3):
+                first, last = sorted(rng.sample(range(n), 2))
+                inside = [one.of_dataset(m, n - 1 - m) for m in range(first, last + 1)]
+                most = max(log_ends(*ends).log_low for ends in inside)
+                bound = Chords(one).above(first, last)
+                if bound is not None:
+                    tried += 1
+                    assert log_ends(arb(0), bound).log_high >= most
+                left_out = one.of_dataset(first, n - 1 - last)[1]
+                assert log_ends(arb(0), left_out).log_high >= most
+    assert tried > 3
+
+
+@pytest.mark.parametrize(("n", "eps0"), [(300, 2.0), (4000, 2.0), (10**5, 4.0), (10**7, 2.0)])
+def test_chords_are_near_the_largest(n, eps0):
+    """Of all data sets at once: within (eps/eps0)^2, and above those at random."""
+    rng = random.Random(n)
+    with ctx.workprec(OneBit.precision(n)):
+        grow = arb(eps0).exp()
+        epsilon = 5.0 * math.exp(0.5 * eps0) / math.sqrt(n)
+        one = OneBit(Bit(arb(1), grow), Bit(grow, arb(1)), others=n - 1, epsilon=epsilon)
+        low = log_ends(*one.of_dataset(n - 1, 0)).log_low
+        for _ in range(10):
+            first = rng.randrange(n)
+            last = min(n - 1, first + n // 8)
+            bound = log_ends(arb(0), Chords(one).above(first, last)).log_high
+            for m in (first, rng.randint(first, last), last):
+                found = log_ends(*one.of_dataset(m, n - 1 - m))
+                assert found.log_low <= bound
+                assert bound <= found.log_high + 20.0 * epsilon
+        found = largest(one, width=1e-5)
+        assert low <= found.log_high <= low + epsilon
+
+
+def test_the_worst_count_need_not_be_an_end():
+    curve = curve_of(sd.BinaryRR(eps0=2.0), 1000)
+    found = curve.point(0.32332, width=1e-9)
+    assert found.held == Dataset(0, 997)
+    assert found.log_low > curve.alike(0.32332) + 1e-4
+
+
+def test_work_is_bounded_and_what_is_known_is_returned(monkeypatch):
+    monkeypatch.setattr("shuffledp.bounds.all_datasets._MOST_EVALUATIONS", 10)
+    asked = []
+    original = OneBit.of_dataset
+    monkeypatch.setattr(OneBit, "of_dataset", lambda *a: asked.append(a) or original(*a))
+    found = curve_of(sd.BinaryRR(eps0=4.0), 10_000).point(0.3, width=1e-9)
+    assert len(asked) < 20
+    monkeypatch.undo()
+    better = curve_of(sd.BinaryRR(eps0=4.0), 10_000).point(0.3, width=1e-9)
+    assert found.log_low <= better.log_high <= found.log_high
+    assert found.log_high > found.log_low + 1e-3
+
+
+@pytest.mark.parametrize("mutant", ["beyond", "aliases", "total", "none"])
+def test_every_error_term_is_needed(mutant, monkeypatch):
+    """Without one of them ends of sums with few points are on the wrong side."""
+    monkeypatch.setattr("shuffledp.bounds.one_bit._GOAL", 3.0)
+    monkeypatch.setattr("shuffledp.bounds.one_bit._ENOUGH", -40)
+    zero = lambda *_, **__: arb(0)  # noqa: E731
+    if mutant in {"beyond", "total"}:
+        monkeypatch.setattr(Circle, mutant, zero)
+    if mutant == "aliases":
+        monkeypatch.setattr(Circle, "aliases", lambda *_: zero)
+    rng, wrong = random.Random(mutant), 0
+    for _ in range(60):
+        q, p = sorted(Fraction(x, 64) for x in rng.sample(range(1, 64), 2))
+        n, epsilon = rng.randint(2, 60), 0.5 * rng.random()
+        m = rng.randint(0, n - 1)
+        law = exact.ones_law([p] * m + [q] * (n - 1 - m))
+        log = exact.log(exact.divergence(p, q, law, epsilon))
+        with ctx.workprec(OneBit.precision(n)):
+            found = log_ends(*one_of(q, p, n - 1, epsilon).of_dataset(m, n - 1 - m))
+        wrong += not Decimal(found.log_low) <= log <= Decimal(found.log_high)
+    assert (wrong > 0) is (mutant != "none")
+
+
+# ------------------------------------------------------------------------------------ eps
+
+
+def test_eps_of_both_ends():
+    shares = [Fraction(1, 8), Fraction(5, 8)]
+    kinds = (sd.BinaryRR(eps0=2.0), 300), (sd.Duchi(eps0=1.0), 50), (channel(shares), 70)
+    for mechanism, n in (*kinds, (sd.KRR(k=2, eps0=4.0), 1000)):
+        acc = sd.shuffle(mechanism, n)
+        for delta in (1e-3, 1e-6, 1e-12):
+            bound = acc.epsilon(delta=delta, analysis="binary-exact")
+            assert bound.lower <= bound.upper <= bound.lower * (1.0 + 2e-6)
+            assert acc.delta(epsilon=bound.upper, analysis="binary-exact").upper <= delta * (
+                1.0 + 1e-5
+            )
+            assert acc.delta(epsilon=bound.lower, analysis="binary-exact").upper >= delta
+            best = acc.epsilon(delta=delta)
+            assert bound.lower <= best.upper
+            assert best.lower <= bound.upper
+            assert best.upper <= bound.upper * (1.0 + 1e-12)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_eps_of_random_channels_against_all_data_sets(seed):
+    """At the upper end every data set is at most the target, at the lower one some is."""
+    rng = random.Random(seed)
+    q, p = sorted(Fraction(x, 64) for x in rng.sample(range(65), 2))
+    n, delta = rng.randint(1, 8), 10.0 ** rng.uniform(-6.0, -0.3)
+    curve, log = curve_of(channel([q, p]), n), math.log(delta)
+    upper, lower = (find(log, rtol=1e-6, cap=math.inf) for find in (curve.upper, curve.lower))
+    if math.isfinite(upper.epsilon):
+        assert exact.largest([q, p], n, upper.epsilon) <= Decimal(delta)
+        assert upper.epsilon <= max(lower.epsilon * (1.0 + 2e-6), 1e-11)
+    else:
+        # A bit tells the value so often that no eps is enough.
+        assert exact.largest([q, p], n, 60.0) > Decimal(delta)
+    if 0.0 < lower.epsilon < 60.0:
+        assert exact.largest([q, p], n, lower.epsilon) >= Decimal(delta)
+
+
+@pytest.mark.parametrize(
+    ("n", "eps0"),
+    [(3000, 2.0), (20_000, 4.0), (10**6, 4.0), (10**9, 1.0)],
+)
+def test_between_the_other_analyses_ends(n, eps0):
+    acc = sd.shuffle(sd.BinaryRR(eps0=eps0), n, rtol=1e-5)
+    for delta in (1e-6, 1e-10):
+        found = acc.epsilon(delta=delta, analysis="binary-exact")
+        assert found.lower <= acc.epsilon(delta=delta, analysis="label-stealing").upper
+        assert found.lower <= acc.epsilon(delta=delta, analysis="blanket").upper
+        assert acc.epsilon(delta=delta, analysis="dataset").lower <= found.upper
+        assert found.upper <= found.lower * (1.0 + 2e-5)
+
+
+@pytest.mark.parametrize("n", [50, 3000, 10**6, 10**9])
+def test_more_users_more_privacy_and_mixtures_less_loss(n):
+    """delta falls in n, and where the two probabilities come nearer."""
+    matrices = [((0.8, 0.2), (0.3, 0.7)), ((0.75, 0.25), (0.3, 0.7)), ((0.75, 0.25), (0.4, 0.6))]
+    ends = [
+        sd.shuffle(sd.Channel(matrix=m), users).epsilon(delta=1e-6, analysis="binary-exact")
+        for m, users in ((matrices[0], n), (matrices[0], n + n // 10), *((m, n) for m in matrices))
+    ]
+    assert ends[1].upper < ends[0].lower
+    assert ends[2].lower > ends[3].upper > ends[3].lower > ends[4].upper
+
+
+def test_who_has_it():
+    same = sd.Channel(matrix=[(0.25, 0.75), (0.25, 0.75)])
+    three = sd.Channel(matrix=[(0.2, 0.3, 0.5), (0.5, 0.2, 0.3)])
+    others = (sd.KRR(k=3, eps0=1.0), sd.RAPPOR(d=2, eps0=1.0), sd.Laplace(eps0=1.0))
+    for mechanism in (three, same, *others):
+        assert bits_of(mechanism.to_dict()) is None
+        with pytest.raises(NotCertified, match="two outputs"):
+            sd.shuffle(mechanism, 10).epsilon(delta=1e-3, analysis="binary-exact")
+    with pytest.raises(NotCertified):
+        sd.generic(eps0=1.0, n=10).epsilon(delta=1e-3, analysis="binary-exact")
+    with pytest.raises(ParameterError, match="binary-exact"):
+        sd.shuffle(sd.BinaryRR(eps0=1.0), 10).epsilon(delta=1e-3, analysis="binary")
+    binary = sd.Extremal.binary(inputs=5, subset=[1, 3], eps0=1.2)
+    assert bits_of(binary.to_dict()).inputs == (0, 1)
+    wide = sd.Channel(matrix=[(0.0, 0.3, 0.0, 0.7), (0.0, 0.5, 0.0, 0.5)])
+    assert bits_of(wide.to_dict()).inputs == (1, 0)
+
+
+def test_trust_and_default():
+    """Proved here: published theorems alone leave the upper end out, not the lower one."""
+    few = sd.shuffle(sd.BinaryRR(eps0=4.0), 1000)
+    found = few.epsilon(delta=1e-6)
+    assert found.upper_theorem.key == "binary-exact"
+    assert found.lower_theorem.key == "binary-exact-lower"
+    assert found.upper <= found.lower * (1.0 + 2e-6)
+    published = sd.shuffle(sd.BinaryRR(eps0=4.0), 1000, trust="published").epsilon(delta=1e-6)
+    assert published.upper_theorem.key == "blanket"
+    assert published.upper > 1.05 * found.upper
+    assert published.lower == found.lower
+    many = sd.shuffle(sd.BinaryRR(eps0=1.0), 10**9).epsilon(delta=1e-6)
+    assert many.upper_theorem.key == "binary-exact"
+    assert many.upper <= many.lower * (1.0 + 2e-6)
+
+
+def test_deltas_far_below_floats_and_ends_of_the_range():
+    acc = sd.shuffle(sd.BinaryRR(eps0=1.0), 2000)
+    deep = acc.delta(epsilon=0.95, analysis="binary-exact")
+    assert deep.log_upper < -400
+    assert deep.log_lower <= deep.log_upper <= deep.log_lower + 1e-4
+    for eps0 in (1e-3, 30.0, 50.0):
+        found = sd.shuffle(sd.BinaryRR(eps0=eps0), 20).epsilon(delta=1e-9, analysis="binary-exact")
+        assert 0.0 <= found.lower <= found.upper <= eps0
+    seen = sd.shuffle(sd.Channel(matrix=[(1.0, 0.0), (0.25, 0.75)]), 5)
+    assert seen.delta(epsilon=800.0, analysis="binary-exact").upper >= 0.75
+    assert seen.epsilon(delta=0.5, analysis="binary-exact").upper == math.inf
+
+
+def test_a_law_that_is_no_number_certifies_nothing():
+    """A ball without a midpoint: the trivial ends, never a number."""
+    unknown = Bits((0, 1), lambda _: Bit(arb.nan(), arb.nan()), mirrored=True)
+    found = Curve(unknown, 5).of_dataset(Dataset(0, 2), 0.3)
+    assert found == (-math.inf, math.inf)
