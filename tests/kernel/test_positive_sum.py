@@ -1,0 +1,120 @@
+"""Label stealing's sum against the integral that it bounds, by plain quadrature."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from shuffledp.arithmetic.balls import arb, ctx
+from shuffledp.kernel.positive_sum import Line, by_moments, chernoff, positive_sum, tilted
+
+# Masses and gains of a reservoir and of a labelled part with its left-over, which sum to one.
+LAWS = {
+    "two": ([(0.1, 0.8), (0.1, -0.5)], [(0.5, 0.8), (0.3, -0.6)]),
+    "rare": ([(0.02, 2.5), (0.1, -0.4)], [(0.01, 3.0), (0.6, -0.2), (0.27, 0.0)]),
+    "many": (
+        [(0.05, 0.3), (0.03, 0.1), (0.02, -0.7)],
+        [(0.2, 0.5), (0.3, -0.3), (0.15, 0.2), (0.15, -0.1), (0.1, 0.0)],
+    ),
+}
+
+
+def transform(law, s):
+    return sum(m * np.exp(s * x) for m, x in law)
+
+
+def integrals(laws, n, alpha, h):
+    """J itself, and the integral of psi^n w that is above it: sums of a million places."""
+    c, d = laws
+    t = np.linspace(0.0, 7.0 / h, 1_000_001)
+    s = alpha + 1j * t
+    first, second = abs(transform(c, s)), abs(transform(d, s))
+    c0, d0 = transform(c, alpha), transform(d, alpha)
+    w = np.exp(h * h * (alpha**2 - t**2) / 2) / (alpha**2 + t**2)
+    weights = np.where((t == 0) | (t == t[-1]), 0.5, 1.0) * (t[1] - t[0]) / (math.pi * n)
+    psi = (c0 + d0 + first**2 / c0 + second**2 / d0) / 2
+    truth = (((first + second) ** n - second**n) * w) @ weights
+    return truth, (psi**n * w) @ weights
+
+
+def both(laws, alpha):
+    return (tilted([(arb(m), arb(x)) for m, x in law], arb(alpha)) for law in laws)
+
+
+def sum_of(laws, n, line):
+    with ctx.workprec(96):
+        return float(positive_sum(*both(laws, line.alpha), n, line).upper())
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(("n", "alpha"), [(2, 1.0), (20, 0.7), (400, 0.15), (5000, 0.05)])
+def test_a_fine_sum_is_the_integral(law, n, alpha):
+    for smooth in (0.05, 0.6):
+        h = smooth / alpha
+        truth, above = integrals(LAWS[law], n, alpha, h)
+        line = Line(alpha, h, 0.02 * alpha, math.ceil(6.0 / h / (0.02 * alpha)), 1e-9)
+        value = sum_of(LAWS[law], n, line)
+        assert truth <= above * (1 + 1e-9)
+        assert above * (1 - 1e-9) <= value <= above * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize("n", [3, 60, 2000])
+def test_any_line_is_above_the_integral(law, n):
+    """However long its steps, few its nodes, and large what is left out of it."""
+    alpha, h = 0.6 / math.sqrt(n) + 0.01, 0.4
+    above = integrals(LAWS[law], n, alpha, h)[1]
+    for step in (0.01, 0.1, 1.0, 10.0):
+        for last in (1, 7, 8, 33, 500):
+            for small in (1e-9, 1e-2, 10.0):
+                assert sum_of(LAWS[law], n, Line(alpha, h, step, last, small)) >= above * (1 - 1e-9)
+
+
+def test_blocks_that_are_left_out_cost_little():
+    """Hardly any node is summed of the longest sum, and it is the same."""
+    laws, n, alpha = LAWS["many"], 10_000, 0.03
+    fine = Line(alpha, 0.01 / alpha, 0.002, 21_000, 1e-12)
+    values = [sum_of(laws, n, fine._replace(small=small)) for small in (1e-12, 1e-7)]
+    assert values[0] <= values[1] <= values[0] * (1 + 1e-5)
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(("n", "alpha"), [(100, 0.3), (10**6, 0.003)])
+def test_coarser_bounds_are_above_and_near(law, n, alpha):
+    h = 1e-2 / alpha
+    with ctx.workprec(96):
+        c, d = both(LAWS[law], alpha)
+        step = min(0.2 * alpha, 0.3 / math.sqrt(n))
+        line = Line(alpha, h, step, math.ceil(6.0 / (h * step)), 1e-7)
+        sharp = float(positive_sum(c, d, n, line).upper())
+        rough = float(chernoff(c, d, n, arb(alpha)).upper())
+        moments = by_moments(c, d, n, alpha)
+        middle = float(moments.upper()) if moments.is_finite() else math.inf
+    # int w is pi/alpha; psi^n takes some of it away.
+    assert sharp <= rough * (1 + 1e-6) <= 30 * sharp
+    assert sharp <= middle * (1 + 1e-6)
+    if n == 10**6:
+        assert middle <= 1.01 * sharp
+
+
+def test_moments_say_nothing_where_nothing_varies():
+    with ctx.workprec(96):
+        c, d = both(([(0.1, 0.0)], [(0.9, 0.0)]), 1.0)
+        assert not by_moments(c, d, 10, 1.0).is_finite()
+        value = positive_sum(c, d, 10, Line(1.0, 0.5, 0.1, 100, 1e-9))
+        truth = integrals(([(0.1, 0.0)], [(0.9, 0.0)]), 10, 1.0, 0.5)[1]
+        assert truth * (1 - 1e-9) <= float(value.upper()) <= truth * 1.001
+
+
+def test_masses_in_doubt_count_at_their_largest():
+    with ctx.workprec(96):
+        doubt = arb(0).union(arb(0.05))
+        sure, open_ = [(arb(0.1), arb(0.5))], [(arb(0.8), arb(-0.1)), (arb(0.05), arb(0.7))]
+        line = Line(0.5, 0.2, 0.1, 300, 1e-9)
+        c = tilted(sure, arb(0.5))
+        wide = positive_sum(c, tilted([*open_, (doubt, arb(0))], arb(0.5)), 30, line).upper()
+        for mass in (0.0, 0.02, 0.05):
+            exact = tilted([*open_, (arb(mass), arb(0))], arb(0.5))
+            assert wide >= positive_sum(c, exact, 30, line).lower()
