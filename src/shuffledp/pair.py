@@ -9,20 +9,15 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from shuffledp import _check
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array, Indices
 from shuffledp.errors import ParameterError, rejected
 from shuffledp.values.described import ByContent
 
-Array = npt.NDArray[np.floating[Any]]
-
-Indices = npt.NDArray[np.intp]
-
-UNIT_ROUNDOFF = 2.0**-53
 _TOTAL_SLACK = 1e-9
 # Masses and ratios that floats hold to their last digits, whatever these are multiplied by next.
 SMALLEST_HELD = 1e-290

@@ -21,10 +21,11 @@ from shuffledp.analysis import (
     own_assumptions,
     usual,
 )
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.bound import delta_from_log
-from shuffledp.divergence import LOOSE, met_at
+from shuffledp.bounds.inverse import met_at
+from shuffledp.bounds.profile import LOOSE
 from shuffledp.errors import NotCertified
-from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS
 from shuffledp.values.work import Answers

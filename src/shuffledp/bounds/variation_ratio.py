@@ -17,11 +17,11 @@ from functools import partial
 import numpy as np
 
 from shuffledp import _check
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.ball.outputs import Law, OutputClass, rational_ball
 from shuffledp.bounds.mechanisms import blanket_pair, has_classes, largest_ratio
 from shuffledp.bounds.pairs import LawPair
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers import CellEdges, JointLaw, Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS
 

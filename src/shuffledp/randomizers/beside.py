@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import NotCertified
-from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.law import CellEdges, JointLaw
 
 U = UNIT_ROUNDOFF

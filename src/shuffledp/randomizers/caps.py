@@ -12,7 +12,7 @@ from functools import lru_cache
 import numpy as np
 
 from shuffledp import _special as special
-from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)

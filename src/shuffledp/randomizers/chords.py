@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
 
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.numerics import exp_or_infinite
-from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.law import JointLaw
 
 U = UNIT_ROUNDOFF

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.bound import Theorem
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.mechanism import Made
-from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.base import (
     Input,
     Randomizer,

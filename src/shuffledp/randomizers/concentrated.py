@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 
 
 def pure_rho(eps0: float) -> float:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp._check import exact
+from shuffledp.arithmetic.floats import Array
 from shuffledp.errors import NotCertified, ParameterError, rejected
 from shuffledp.mechanism import (
     IntervalHigh,
@@ -24,7 +25,6 @@ from shuffledp.mechanism import (
     Switch,
     Whole,
 )
-from shuffledp.pair import Array
 from shuffledp.randomizers.additive import finite_reports, places
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.density_grid import PLACES, Grid, density_grid

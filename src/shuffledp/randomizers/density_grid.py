@@ -17,8 +17,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shuffledp.arithmetic.floats import Array
 from shuffledp.errors import NotCertified
-from shuffledp.pair import Array
 from shuffledp.randomizers.density_law import Shape, reaches
 from shuffledp.randomizers.noise import Cells
 

@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.additive import SMALLEST_MASS, refined
 from shuffledp.randomizers.law import CellEdges, JointLaw
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from shuffledp import _check
-from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.randomizers.base import WorstTriples
 from shuffledp.randomizers.law import JointLaw, without_empty
 from shuffledp.theorems import ALIKE_TRIPLES, ALL_TRIPLES

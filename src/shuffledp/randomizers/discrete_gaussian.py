@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Number, Switch, Whole
-from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer
 from shuffledp.randomizers.exact import discrete_gaussian
 from shuffledp.randomizers.lattice import (

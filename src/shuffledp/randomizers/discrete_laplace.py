@@ -9,8 +9,8 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.mechanism import LocalEpsilon, Switch
-from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, WorstTriples
 from shuffledp.randomizers.chords import IntervalDensity, LaplaceChords
 from shuffledp.randomizers.exact import two_sided_geometric

@@ -12,9 +12,9 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp import _special as special
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, Positive
-from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.chords import GaussianChords, IntervalDensity
 from shuffledp.randomizers.interval import interval_input

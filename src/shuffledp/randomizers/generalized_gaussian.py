@@ -12,8 +12,8 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp import _special as special
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.mechanism import IntervalHigh, IntervalLow, Number, Positive
-from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.additive import LARGEST_EXPONENT, AdditiveNoise, Noise
 from shuffledp.randomizers.noise import Cells
 from shuffledp.randomizers.power_cells import pieces_of, power_cells

@@ -10,10 +10,10 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import OrNone, Whole
 from shuffledp.numerics.merging import near_classes
-from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers import composed
 from shuffledp.randomizers.base import (
     DEFAULT_CELLS,

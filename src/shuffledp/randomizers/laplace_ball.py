@@ -14,10 +14,10 @@ from numpy.typing import ArrayLike
 
 from shuffledp import _check
 from shuffledp import _special as special
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Follows, Number, Positive, Whole
 from shuffledp.neighbours import REPLACEMENT, Relation, Within
-from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.law import CellEdges, JointLaw, without_empty
 from shuffledp.randomizers.means import Floats, MeanRandomizer

@@ -12,8 +12,8 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.mechanism import Whole
-from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import Randomizer, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.means import Floats, MeanRandomizer
 from shuffledp.randomizers.values import RefusedRows, real_values, whole_values

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import rejected
-from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.values.described import ByContent
 
 _TOTAL_SLACK = 1e-9

@@ -13,7 +13,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.randomizers.chances import digits_up, exponential, quotient
 from shuffledp.randomizers.law import JointLaw, without_empty
 

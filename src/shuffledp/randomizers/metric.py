@@ -13,10 +13,10 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.mechanism import Follows, IntervalHigh, IntervalLow, Positive
 from shuffledp.neighbours import REPLACEMENT, Relation, Within
-from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs
 from shuffledp.randomizers.laplace import FINER as LAPLACE_FINER
 from shuffledp.randomizers.laplace import LEAST_EPS0, Laplace, _cell_edges

@@ -8,7 +8,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from shuffledp.pair import UNIT_ROUNDOFF, Array
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
 # Cells of each monotone piece: a sum of largest values exceeds the integral by one cell's width

@@ -10,9 +10,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.errors import rejected
 from shuffledp.mechanism import Domain, LocalEpsilon, Whole
-from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.discrete import alike_triples, distinct
 from shuffledp.randomizers.frequency import SETS, FrequencyRandomizer, Support

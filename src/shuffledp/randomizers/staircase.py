@@ -15,8 +15,8 @@ import numpy.typing as npt
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.mechanism import Follows, IntervalHigh, IntervalLow, LocalEpsilon, Number
-from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.additive import IntervalNoise
 from shuffledp.randomizers.base import DEFAULT_CELLS, WorstTriples
 from shuffledp.randomizers.chances import choice, exponential, quotient, times, whole_units

@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.mechanism import Made, Positive
 from shuffledp.neighbours import Relation
-from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import composed
 from shuffledp.randomizers.base import (
     DEFAULT_CELLS,

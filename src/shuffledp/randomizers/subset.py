@@ -10,8 +10,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.mechanism import Domain, Follows, LocalEpsilon, Whole
-from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.chances import digits_up, exponential, quotient, times
 from shuffledp.randomizers.discrete import alike_triples, distinct, third_inputs

@@ -17,9 +17,9 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import IntervalHigh, IntervalLow, LocalEpsilon, Number
-from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import truncated_cells
 from shuffledp.randomizers.base import DEFAULT_CELLS, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.chords import IntervalDensity

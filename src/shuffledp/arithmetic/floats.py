@@ -1,0 +1,17 @@
+"""Arrays of floats, and how far a float may be from the number that it stands for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["UNIT_ROUNDOFF", "Array", "Indices"]
+
+Array = npt.NDArray[np.floating[Any]]
+
+Indices = npt.NDArray[np.intp]
+
+# Largest relative error of one rounding to the nearest float.
+UNIT_ROUNDOFF = 2.0**-53
