@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from shuffledp.divergence import LARGEST_EPSILON
-from shuffledp.numerics import log_add
+from shuffledp.arithmetic.balls import arb, ctx, float_above
+from shuffledp.bounds.profile import LARGEST_EPSILON
 from shuffledp.rounds.curve import Sharper
 from shuffledp.values.work import Answers, Beside
 
@@ -23,8 +23,8 @@ _HALVINGS, _CLOSER = 60, 3
 _FIRST, _BEYOND = 10, 1.2
 # Between smaller eps there are no nodes: their halves would be no floats with all their digits.
 _TINY = 1e-280
-# Rounding of a chord.
-_SLACK = 1e-12
+# Bits of a chord.
+_BITS = 128
 
 
 @dataclass(frozen=True)
@@ -90,12 +90,11 @@ class CrowdCurve:
         high = min(high, last)
         if not low < epsilon < high:
             return self._node(epsilon)
-        # Both shares by themselves: next to either end the other's difference from 1 has no digits.
-        whole = math.log(math.expm1(high - low))
-        left = math.log(math.expm1(high - epsilon)) + (epsilon - low) - whole
-        right = math.log(math.expm1(epsilon - low)) - whole
-        found = log_add(self._node(low) + left, self._node(high) + right)
-        return min(found * (1.0 - _SLACK) + _SLACK, 0.0)
+        ends = self._node(low), self._node(high)
+        with ctx.workprec(_BITS):
+            a0, a, a1 = (arb(e).exp() for e in (low, epsilon, high))
+            v0, v1 = (arb(v).exp() if v > -math.inf else arb(0) for v in ends)
+            return _log(v0 + (v1 - v0) * (a - a0) / (a1 - a0))
 
     def _around(self, epsilon: float) -> tuple[float, float]:
         """The nodes on both sides: halves of the first one, roots of whole numbers, powers."""
@@ -125,8 +124,11 @@ class CrowdCurve:
         if min(self.eps0, LARGEST_EPSILON) < _TINY:
             return self.upper(0.0)
         near = self._reach * math.sqrt(_FALL / _DEPTH) * 2.0**-_FIRST
-        twice = self._node(near) + math.log(2.0) - math.log1p(math.exp(near))
-        return min(self.upper(0.0), log_add(math.log(math.tanh(0.5 * near)), twice) + _SLACK)
+        value = self._node(near)
+        with ctx.workprec(_BITS):
+            delta, e = arb(value).exp() if value > -math.inf else arb(0), arb(near)
+            found = _log((e / 2).tanh() + 2 * delta / (1 + e.exp()))
+        return min(self.upper(0.0), found)
 
     @property
     def _reach(self) -> float:
@@ -146,6 +148,11 @@ class CrowdCurve:
             middle = 0.5 * (low + high)
             low, high = (middle, high) if self._node(middle) > -_DEPTH else (low, middle)
         return high
+
+
+def _log(value: arb) -> float:
+    """A logarithm of at most 0, rounded up."""
+    return min(float_above(value.log()), 0.0) if value > 0 else -math.inf
 
 
 _FOUND: Beside[CrowdCurve, Answers] = Beside(lambda _: Answers())
