@@ -7,14 +7,20 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-from shuffledp.arithmetic.balls import arb
+import numpy as np
+
+from shuffledp.arithmetic.balls import arb, total
 from shuffledp.ball.densities import check_inputs, pieces
-from shuffledp.ball.laws import finite_law
+from shuffledp.ball.laws import cut_law, finite_law
 from shuffledp.ball.registry import seen
 from shuffledp.bounds.data_sets import DataSet, most_informative
 from shuffledp.errors import ShuffleDPError
 from shuffledp.kernel.linear_test import DataSets
 
+# What classes with the largest and with the smallest scores weigh that are one.
+_RARE = 1e-4
+# log of the probability of outputs beyond a cut, which count as one.
+_CUT = -40.0
 # Cells of a real report between the inputs, and so far beyond them in deviations of normal noise:
 # finer ones add 1e-4 of eps.
 _CELLS, _REACH = 30, 4.0
@@ -68,8 +74,9 @@ def _rows(mechanism: dict[str, Any], inputs: tuple[Any, ...]) -> list[list[arb]]
     """Probabilities of classes of reports under the three inputs; any map of reports is allowed."""
     make: Callable[[dict[str, Any]], Any] | None = seen(mechanism).noise
     if make is None:
-        law = finite_law(mechanism, inputs)
-        return [[one.probability[i] for one in law] for i in range(3)]
+        cut = cut_law(mechanism, inputs, log_cut=_CUT)
+        law = finite_law(mechanism, inputs) if cut is None else cut
+        return _merged([[one.probability[i] for one in law] for i in range(3)])
     noise = make(mechanism)
     x0, x1, x2 = check_inputs(mechanism, noise, inputs)
     rows: list[list[arb]] = [[], [], []]
@@ -83,7 +90,26 @@ def _rows(mechanism: dict[str, Any], inputs: tuple[Any, ...]) -> list[list[arb]]
         for left, right in pairwise(places):
             for row, line in zip(rows, piece.lines, strict=True):
                 row.append(noise.integral(line, left, right))
-    return rows
+    return _merged(rows)
+
+
+def _merged(rows: list[list[arb]]) -> list[list[arb]]:
+    """Fewer classes: those with about the same score (P - Q)/R are one, the rarest ones as well."""
+    if len(rows[0]) <= _CELLS:
+        return rows
+    mass = np.array([[float(x.mid()) for x in row] for row in rows])
+    weight = mass.max(axis=0)
+    score = (mass[0] - mass[1]) / np.maximum(mass.mean(axis=0), 1e-300)
+    order = np.argsort(score)
+    below = np.cumsum(weight[order]) / weight.sum()
+    common = score[order][(below > _RARE) & (below < 1.0 - _RARE)]
+    low, high = (common[0], common[-1]) if common.size else (score.min(), score.max())
+    place = np.clip((score - low) / max(high - low, 1e-300) * _CELLS, 0, _CELLS - 1).astype(int)
+    used = sorted(set(place.tolist()))
+    return [
+        [total(x for x, at in zip(row, place, strict=True) if at == k) for k in used]
+        for row in rows
+    ]
 
 
 def _between(left: arb | None, place: arb, right: arb | None) -> bool:
