@@ -19,7 +19,6 @@ from shuffledp.curves import Accountant
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.models import MOST_CHANGED, PERFECT, Chained, Shuffler
 from shuffledp.neighbours import OfGroup, Relation
-from shuffledp.numerics.roots import bracketed_root
 from shuffledp.population.member import Member
 from shuffledp.published import Estimate
 from shuffledp.randomizers import Randomizer
@@ -295,8 +294,11 @@ def _gaussian_epsilon(mu: float, log_target: float) -> float:
 
     if gap(0.0) <= 0.0:
         return 0.0
-    high = mu * (0.5 * mu + math.sqrt(-2.0 * log_target) + 1.0)
-    return bracketed_root(gap, 0.0, high, absolute=1e-14)
+    low, high = 0.0, mu * (0.5 * mu + math.sqrt(-2.0 * log_target) + 1.0)
+    while high - low > 1e-13 * high:
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if gap(middle) > 0.0 else (low, middle)
+    return high
 
 
 def _victim(victim: Any, groups: int) -> int:
