@@ -133,10 +133,10 @@ def _is_listed(source: Randomizer) -> bool:
 
 def on_interval(source: Source) -> bool:
     """Whether the others' inputs fill an interval, so that they have to be covered."""
-    if not isinstance(source, Randomizer):
+    if not isinstance(source, Randomizer) or source.worst_triples() is None:
         return False
-    triples = source.worst_triples()
-    return triples is not None and not triples.triples
+    found = others_of(source.to_dict())
+    return found is not None and found.how == "span"
 
 
 def has_lone_jumps(source: Source) -> bool:

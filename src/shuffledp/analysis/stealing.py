@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,20 +23,14 @@ from shuffledp.analysis.source import (
 from shuffledp.ball.labels import others_of
 from shuffledp.bound import Theorem
 from shuffledp.bounds import stealing_along
+from shuffledp.bounds.interval_ends import IntervalStealing
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.bounds.stealing_ends import End, Stealing
 from shuffledp.divergence import LARGEST_EPSILON
 from shuffledp.errors import NotCertified
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds.curve import Sharper
-from shuffledp.stealing import (
-    Along,
-    Case,
-    Certified,
-    Contour,
-    Curve,
-    cases_of,
-)
+from shuffledp.stealing import cases_of
 from shuffledp.stealing.jump_curve import CertifiedAlone, JumpCurve, jump_curve
 from shuffledp.values.work import Beside
 
@@ -80,7 +73,7 @@ class StealingSide(Side):
         """The bound at many eps."""
         return StealingCurve(self.source, self.n)
 
-    def _if_some(self, make: Callable[[Stealing], End | None]) -> End | None:
+    def _if_some(self, make: Callable[[Stealing | IntervalStealing], End | None]) -> End | None:
         """None for one user, who has nobody to steal from."""
         return None if self.n < 2 else _if_any(lambda: make(_stealing(self.source, self.n)))
 
@@ -93,9 +86,10 @@ class StealingSide(Side):
 
 
 @lru_cache(maxsize=16)
-def _stealing(source: Stolen, n: int) -> Stealing:
+def _stealing(source: Stolen, n: int) -> Stealing | IntervalStealing:
     """Laws and what they are in floats: both ends, rounds and curves ask for the same."""
-    return Stealing(source.to_dict(), n)
+    mechanism = source.to_dict()
+    return IntervalStealing(mechanism, n) if on_interval(source) else Stealing(mechanism, n)
 
 
 def _words(source: Stolen, which: int) -> dict[str, Any]:
@@ -149,108 +143,6 @@ class StealingCurve:
 
 _ALONG: Beside[StealingCurve, stealing_along.Along] = Beside(
     lambda curve: stealing_along.Along(_stealing(curve.source, curve.n))
-)
-
-
-# ------------------------------------------------------------------------- noise on an interval
-
-
-@dataclass(frozen=True)
-class NoiseSide(Side):
-    """The same for noise on an interval."""
-
-    randomizer: Randomizer = field(kw_only=True)
-    n: int = field(kw_only=True)
-
-    def epsilon(
-        self, delta: float, *, cap: float, rtol: float, width: float | None = None
-    ) -> Found:
-        """An eps that was evaluated, with a certified bound of at most delta."""
-        del rtol, width
-        curve, words = _CURVE.of(self)
-        found = _if_any(lambda: curve.epsilon(math.log(delta), cap=cap))
-        return self._found(found, words, math.inf if found is None else found.epsilon)
-
-    def log_delta(self, epsilon: float, *, width: float) -> Found:
-        """The bound at this eps."""
-        del width
-        curve, words = _CURVE.of(self)
-        # Delta only falls in eps: where gains leave the floats that at the largest eps is above it.
-        at = min(epsilon, LARGEST_EPSILON)
-        found = None if epsilon <= 0.0 else _if_any(lambda: curve.log_delta(at))
-        return self._found(found, words, math.inf if found is None else found.log_delta)
-
-    def for_rounds(self) -> Sharper:
-        """The bound at many eps."""
-        return NoiseCurve(self.randomizer, self.n)
-
-    def _found(self, found: Certified | None, words: list[dict[str, Any]], value: float) -> Found:
-        witness: dict[str, Any] = {"analysis": "label-stealing"}
-        if found is not None:
-            witness |= words[found.which]
-            witness["free"] = [_numbers(*numbers) for numbers in found.numbers]
-        return Found(value, self.theorem, None, witness, self.assumptions)
-
-
-def _curve_of(randomizer: Randomizer, n: int) -> tuple[Curve, list[dict[str, Any]]]:
-    """The curve, and words for its cases once it has made them."""
-    words: list[dict[str, Any]] = []
-
-    def cases(log_delta: float) -> list[Case]:
-        made = cases_of(randomizer, log_delta)
-        words[:] = [said for _, said in made]
-        return [case for case, _ in made]
-
-    return Curve(cases, n), words
-
-
-_CURVE: Beside[NoiseSide, tuple[Curve, list[dict[str, Any]]]] = Beside(
-    lambda side: _curve_of(side.randomizer, side.n)
-)
-
-
-@dataclass(frozen=True)
-class NoiseCurve:
-    """The label-stealing bound of noise on an interval at many eps, for rounds.
-
-    Attributes
-    ----------
-    randomizer : Randomizer
-        What each user runs.
-    n : int
-        Users (messages in the shuffle).
-    """
-
-    randomizer: Randomizer
-    n: int
-
-    @property
-    def many(self) -> bool:
-        """A reader has a cover of its own."""
-        return True
-
-    def log_upper(self, epsilon: float) -> float:
-        """Certified upper bound of log delta at eps >= 0, 0 where there is none."""
-        return _NOISE_ALONG.of(self).log_upper(epsilon)
-
-    def rough(self, epsilon: float) -> float:
-        """About the same, not certified."""
-        return _NOISE_ALONG.of(self).rough(epsilon)
-
-    def reproduced(self, epsilon: float) -> tuple[float, list[dict[str, Any]]] | None:
-        """The bound as a reader computes it, and the free numbers."""
-        found = _NOISE_ALONG.of(self).reproduced(epsilon)
-        if found is None:
-            return None
-        return found.log_delta, [_numbers(*numbers) for numbers in found.numbers]
-
-
-def _bare_cases(randomizer: Randomizer, log_delta: float) -> list[Case]:
-    return [case for case, _ in cases_of(randomizer, log_delta)]
-
-
-_NOISE_ALONG: Beside[NoiseCurve, Along] = Beside(
-    lambda curve: Along(functools.partial(_bare_cases, curve.randomizer), curve.n)
 )
 
 
@@ -310,13 +202,6 @@ def _free_numbers(one: Numbers) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value is not None}
 
 
-def _numbers(choice: Any, contour: Contour) -> dict[str, Any]:
-    """The same of noise on an interval."""
-    numbers = choice._asdict().items()
-    numbers = {key: v for key, v in numbers if not (isinstance(v, float) and math.isinf(v))}
-    return {**numbers, "alpha": contour.alpha, "smoothing": contour.smoothing}
-
-
 class _LabelStealing(Analysis):
     """Of mechanisms of which the others' worst inputs are known, and of all eps0-LDP ones."""
 
@@ -339,9 +224,6 @@ class _LabelStealing(Analysis):
         del cells
         self.require(source)
         theorem, words = self.theorem_for(source), self.assumptions(source)
-        if on_interval(source):
-            noise = one_randomizer(source, self.key)
-            return NoiseSide(self.key, self.end, theorem, (), (), words, randomizer=noise, n=n)
         if not isinstance(source, Randomizer | Family):
             raise NotCertified(f"analysis = {self.key!r}: wanted one randomizer, or a family")
         return StealingSide(self.key, self.end, theorem, (), (), words, source=source, n=n)
@@ -380,9 +262,10 @@ def promising(source: Randomizer, n: int) -> bool:
     """
     try:
         settled_triples(source)
-        if on_interval(source) or n < 2:
+        made = None if n < 2 else _stealing(source, n)
+        if not isinstance(made, Stealing):
             return True
-        pairs = _stealing(source, n).floats()
+        pairs = made.floats()
     except NotCertified:
         return False
     return len(pairs) > 1 or not pairs[0].blanket_spread <= _WORTH_IT * pairs[0].spreads.max()

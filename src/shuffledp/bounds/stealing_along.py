@@ -10,9 +10,11 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
+from collections.abc import Sequence
+from typing import Any, Protocol
 
-from shuffledp.bounds.stealing_ends import End, Stealing, numbers_of
-from shuffledp.propose.stealing import Plan
+from shuffledp.bounds.stealing import Numbers
+from shuffledp.bounds.stealing_ends import End
 
 __all__ = ["Along"]
 
@@ -25,18 +27,43 @@ _LARGEST = 60.0
 _SMOOTHING = 0.02
 
 
+class Plans(Protocol):
+    """What makes and certifies plans: ``Stealing``, or ``IntervalStealing``."""
+
+    @property
+    def deviation(self) -> float:
+        """Of the privacy loss, to first order."""
+        ...
+
+    def searched(self, eps: float) -> tuple[float, list[Any]]:
+        """About log delta at eps, and numbers that were searched for it."""
+        ...
+
+    def moved(self, plans: Sequence[Any], eps: float, about: float) -> list[Any]:
+        """The same numbers at another eps."""
+        ...
+
+    def numbers(self, plan: Any, smoothest: float) -> Numbers:
+        """A plan's free numbers, and where to sum at them."""
+        ...
+
+    def certified(self, eps: float, numbers: Sequence[Numbers], about: float) -> End | None:
+        """A certified log delta at these numbers; None where there is none below 1."""
+        ...
+
+
 class Along:
     """Upper bounds of log delta at many eps.
 
     Parameters
     ----------
-    stealing : Stealing
+    stealing : Plans
         The mechanism, and the users.
     """
 
-    def __init__(self, stealing: Stealing) -> None:
+    def __init__(self, stealing: Plans) -> None:
         self._stealing = stealing
-        self._anchors: dict[int, tuple[float, list[Plan]]] = {}
+        self._anchors: dict[int, tuple[float, list[Any]]] = {}
         self._found: dict[float, End | None] = {}
 
     def rough(self, epsilon: float) -> float:
@@ -47,14 +74,14 @@ class Along:
         """A certified log delta and its numbers; None where there is none."""
         if epsilon not in self._found:
             about, plans = self._plans(epsilon)
-            numbers = [numbers_of(plan, _SMOOTHING) for plan in plans]
+            numbers = [self._stealing.numbers(plan, _SMOOTHING) for plan in plans]
             has_one = about < 0.0 and math.isfinite(about)
             self._found[epsilon] = (
                 self._stealing.certified(epsilon, numbers, about) if has_one else None
             )
         return self._found[epsilon]
 
-    def _plans(self, epsilon: float) -> tuple[float, list[Plan]]:
+    def _plans(self, epsilon: float) -> tuple[float, list[Any]]:
         """The better numbers of the anchors before and after eps, at eps."""
         if not epsilon < _LARGEST:
             return 0.0, []
@@ -62,7 +89,7 @@ class Along:
         found = [self._from(i, epsilon) for i in (k - 1, k) if i >= 0]
         return min(found, key=lambda one: one[0])
 
-    def _from(self, k: int, epsilon: float) -> tuple[float, list[Plan]]:
+    def _from(self, k: int, epsilon: float) -> tuple[float, list[Any]]:
         """Numbers of one anchor, and about what they give at eps."""
         if k not in self._anchors:
             self._anchors[k] = self._stealing.searched(_anchor(k) * self._stealing.deviation)

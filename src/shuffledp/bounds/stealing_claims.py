@@ -11,7 +11,7 @@ from typing import Any
 
 from shuffledp.arithmetic.balls import ctx, precision_for
 from shuffledp.ball.labels import others_of
-from shuffledp.ball.triples import log_delta_span
+from shuffledp.bounds.interval_ends import IntervalClaims
 from shuffledp.bounds.stealing import Numbers, log_delta
 from shuffledp.bounds.stealing_cases import Case, cases_of
 from shuffledp.errors import ParameterError
@@ -40,6 +40,9 @@ class StealingClaims:
     def __init__(self, mechanism: Mapping[str, Any], n: int, log_least: float) -> None:
         self._mechanism, self._n, self._log_least = mechanism, n, log_least
         self._bits, self._cases = precision_for(n) + _MORE_BITS, list[Case]()
+        found = others_of(mechanism)
+        covered = found is not None and found.how == "span"
+        self._covered = IntervalClaims(mechanism, n) if covered else None
 
     def log_delta(
         self, free: Sequence[Mapping[str, Any]], *, epsilon: float, enough: float
@@ -63,6 +66,11 @@ class StealingClaims:
             Where no theorem says which pairs and inputs to look at.
         """
         numbers = [_numbers(one) for one in free]
+        if self._covered is not None:
+            if len(numbers) != 1:
+                raise ParameterError(f"free: {len(numbers)} sets of numbers, wanted 1")
+            about = self._log_least if enough == -math.inf else enough
+            return self._covered.claimed(numbers[0], epsilon, about, enough)
         with ctx.workprec(self._bits):
             self._cases = self._cases or cases_of(self._mechanism, self._log_least)
             return log_delta(self._cases, numbers, self._n, epsilon, enough=enough, finer=_FINER)
@@ -77,10 +85,7 @@ def log_delta_stealing(
     guess: float | None = None,
     enough: float = -math.inf,
 ) -> float:
-    """The same of one claim, of noise on an interval too; ``guess`` is about log delta."""
-    found = others_of(mechanism)
-    if found is not None and found.how == "span":
-        return log_delta_span(mechanism, free, n=n, epsilon=epsilon, guess=guess, enough=enough)
+    """The same of one claim; ``guess`` is about log delta."""
     claims = StealingClaims(mechanism, n, _LOG_LEAST if guess is None else guess)
     return claims.log_delta(free, epsilon=epsilon, enough=enough)
 

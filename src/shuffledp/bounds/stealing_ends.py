@@ -129,6 +129,10 @@ class Stealing:
         value = self._certified(cases, numbers, eps) + _SPARE
         return End(eps, value, list(numbers), which) if value < 0.0 else None
 
+    def numbers(self, plan: Plan, smoothest: float) -> Numbers:
+        """A plan's free numbers, and where to sum at them."""
+        return numbers_of(plan, smoothest)
+
     def moved(self, plans: Sequence[Plan], eps: float, about: float) -> list[Plan]:
         """The same numbers at another eps."""
         return self._at(about)[1].moved(plans, eps)

@@ -13,9 +13,7 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
-from shuffledp.ball.along import StealingAlong
 from shuffledp.ball.api import log_delta
-from shuffledp.ball.labels import others_of
 from shuffledp.bounds.stealing_claims import StealingClaims
 from shuffledp.certificate.apart import apart
 from shuffledp.certificate.checks import Verdict
@@ -207,17 +205,11 @@ def _along(witness: ComposedWitness, calls: list[dict[str, Any]], n: int) -> Alo
     """What label stealing of one mechanism at many eps shares, for values as small as these."""
     if witness.frees is None:
         return None
-    dots, values = witness.dots or [], witness.values or []
+    values = witness.values or []
     least = min((value for value in values if value > 0.0), default=1.0)
     mechanism, log_least = calls[0]["mechanism"], logs_of(least)[0]
-    found = others_of(mechanism)
-    if found is None or found.how != "span":
-        claims = StealingClaims(mechanism, n, log_least)
-        return lambda free, eps, claimed: claims.log_delta(free, epsilon=eps, enough=claimed)
-    # The first value may be the trivial one.
-    step = next((k for k, v in enumerate(values) if k > 1 and v < values[1] / math.e), 1)
-    along = StealingAlong(mechanism, scale=dots[step], log_least=log_least)
-    return lambda free, eps, claimed: along.log_delta(free, n=n, epsilon=eps, log_claimed=claimed)
+    claims = StealingClaims(mechanism, n, log_least)
+    return lambda free, eps, claimed: claims.log_delta(free, epsilon=eps, enough=claimed)
 
 
 def _asked(

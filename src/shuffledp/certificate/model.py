@@ -67,8 +67,7 @@ class FreeNumbers(Strict):
 
     ``alpha``, ``smoothing`` and ``step`` say where its sum is taken. The reservoir is a ``share``
     of the blanket, one for each part of the outputs, and the victim joins it with probability
-    ``join``. Of noise on an interval these are ``kappa`` and ``theta``. Gains are cut at
-    ``ceiling``.
+    ``join``. Gains are cut at ``ceiling``.
     """
 
     alpha: Annotated[float, Field(gt=0.0)]
@@ -76,8 +75,6 @@ class FreeNumbers(Strict):
     step: Annotated[float, Field(gt=0.0)] | None = None
     share: Parts | None = None
     join: Parts | None = None
-    kappa: NonNegative | None = None
-    theta: NonNegative | None = None
     ceiling: NonNegative | None = None
 
     @model_serializer(mode="wrap")

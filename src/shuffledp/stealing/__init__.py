@@ -1,20 +1,7 @@
-"""Label stealing: an upper bound beyond the blanket, for every data set.
+"""The bound with one distinguished gain, of noise on an interval (docs/theory-stealing.md, 9)."""
 
-Theorems and proofs: docs/theory-stealing.md.
-"""
-
-from shuffledp.stealing.along import Along, Bounded
 from shuffledp.stealing.cases import Case
 from shuffledp.stealing.of_randomizer import cases_of
 from shuffledp.stealing.positive_sum import Contour
-from shuffledp.stealing.solve import Certified, Curve
 
-__all__ = [
-    "Along",
-    "Bounded",
-    "Case",
-    "Certified",
-    "Contour",
-    "Curve",
-    "cases_of",
-]
+__all__ = ["Case", "Contour", "cases_of"]

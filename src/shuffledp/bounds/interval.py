@@ -1,0 +1,169 @@
+"""Label stealing of noise on an interval: an upper end of delta for all pairs and inputs."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any, NamedTuple
+
+from shuffledp.arithmetic.balls import arb, float_above, total
+from shuffledp.ball.outputs import positive, rational_ball
+from shuffledp.ball.registry import seen
+from shuffledp.bounds.covers import (
+    Cover,
+    Label,
+    Outputs,
+    Share,
+    check,
+    labels,
+    remainders,
+    reservoir,
+)
+from shuffledp.bounds.stealing import Numbers
+from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.kernel.draws import Moments
+from shuffledp.kernel.positive_sum import Line, by_moments, chernoff, positive_sum, tilted
+
+__all__ = ["log_delta_on_interval", "outputs_of"]
+
+# Every so many edges one is kept for a first look at a label.
+_COARSE = 3
+# h alpha of a first sum: it costs 2 % of J.
+_SMOOTHED = 0.2
+# h T at the last node T: e^-8.8 of w is left there.
+_REACH = 4.2
+# A block of nodes below this share of the first term is only bounded.
+_SMALL = 1e-6
+# Nodes of one sum, at most: a few seconds.
+_MOST_NODES = 100_000
+
+
+class _Numbers(NamedTuple):
+    """Free numbers in balls, and where to sum."""
+
+    share: Share
+    line: Line
+
+
+def outputs_of(mechanism: Mapping[str, Any]) -> Outputs:
+    """The noise in units of the interval."""
+    if seen(mechanism).normal:
+        length = Fraction(mechanism["high"]) - Fraction(mechanism["low"])
+        return Outputs(positive(mechanism, "sigma") / rational_ball(length), normal=True)
+    # Laplace noise has the scale (high - low)/eps0.
+    return Outputs(1 / positive(mechanism, "eps0"), normal=False)
+
+
+def log_delta_on_interval(
+    at: Outputs,
+    cover: Cover,
+    numbers: Numbers,
+    n: int,
+    epsilon: float,
+    *,
+    enough: float = -math.inf,
+) -> float:
+    """A float certainly not below log of the bound; any up to ``enough`` where it is no more.
+
+    delta <= tail + lost + max over labels of [J(c, d) + lost_d] (Theorems 2.1, 2.3, Lemma 6.5).
+
+    Parameters
+    ----------
+    at, cover
+        The noise, and grids and cells.
+    numbers : Numbers
+        One share and one join: kappa and theta.
+    n : int
+        Users, the victim included, n >= 2.
+    epsilon : float
+        eps >= 0 in nats.
+    enough : float
+        What is certainly no more than that, in logs, need not be told any sharper.
+
+    Raises
+    ------
+    ParameterError
+        For numbers out of range.
+    NotCertified
+        For a cover that does not reach over all inputs, and where a sum has too many nodes.
+    """
+    if n < 2:
+        raise ParameterError(f"n = {n}: label stealing wanted at least two users")
+    if not (math.isfinite(epsilon) and epsilon >= 0.0):
+        raise ParameterError(f"epsilon = {epsilon!r}: wanted a finite number >= 0")
+    check(at, cover)
+    share, line = _checked(numbers, at)
+    eps, alpha = arb(epsilon), arb(line.alpha)
+    pool = reservoir(at, cover, eps, share)
+    c = tilted(pool.atoms, alpha)
+    paid = pool.unhidden * (1 - pool.mass) ** (n - 1) + pool.lost
+    worst, target = arb(0), arb(0) if enough == -math.inf else arb(enough).exp() - paid
+    for one in remainders(at, cover, eps, share, pool.mass):
+        worst = worst.max((c.mass + one.mass(alpha)) ** n / (2 * alpha * n))
+    rough = labels(at, cover, eps, share, _some(cover.edges))
+    fine = labels(at, cover, eps, share, cover.edges)
+    made = list(zip(rough, fine, strict=True))
+    # The order decides the time alone: the likely worst labels, others at an end, come first.
+    first = {0, len(cover.first.places)} if cover.third else set[int]()
+    for i in sorted(range(len(made)), key=lambda i: i not in first):
+        worst = worst.max(_of_label(c, made[i], pool.mass, n, line, target.max(worst)))
+    return enough if worst <= target else float_above((worst + paid).log())
+
+
+def _checked(numbers: Numbers, at: Outputs) -> _Numbers:
+    if len(numbers.share) != 1 or len(numbers.join) != 1:
+        raise ParameterError("share, join: wanted one number each, of noise on an interval")
+    (kappa,), (theta,) = numbers.share, numbers.join
+    if not (0.0 < kappa < 1.0 and 0.0 <= theta <= 1.0):
+        raise ParameterError(
+            f"share, join = {kappa!r}, {theta!r}: wanted 0 < share < 1 and join in [0, 1]"
+        )
+    for key in ("alpha", "smoothing", "step"):
+        value = getattr(numbers, key)
+        if not 0.0 < value < math.inf:
+            raise ParameterError(f"{key} = {value!r}: wanted a finite number > 0")
+    top = numbers.ceiling
+    if top is not None and not (at.normal and 0.0 <= top < math.inf):
+        raise ParameterError(f"ceiling = {top!r}: wanted a finite number >= 0, or none")
+    last = _REACH / (numbers.smoothing * numbers.step)
+    if not last <= _MOST_NODES:
+        raise NotCertified(f"label stealing: a sum of {last:.3g} nodes")
+    line = Line(numbers.alpha, numbers.smoothing, numbers.step, math.ceil(last), _SMALL)
+    return _Numbers(Share(arb(kappa), arb(theta), None if top is None else arb(top)), line)
+
+
+def _some(edges: Sequence[float]) -> list[float]:
+    """Every so many edges, the last one included."""
+    return [*edges[:-1:_COARSE], edges[-1]]
+
+
+def _of_label(
+    c: Moments,
+    made: tuple[Callable[[], Label], Callable[[], Label]],
+    hidden: arb,
+    n: int,
+    line: Line,
+    room: arb,
+) -> arb:
+    """J + lost of a label by the first bound that fits into the room, or by the sharpest."""
+    alpha, best = arb(line.alpha), arb("inf")
+    for make, at in zip(made, (_rough(line), line), strict=True):
+        label = make()
+        rest = (1 - hidden - total(mass for mass, _ in label.atoms)).nonnegative_part()
+        d = tilted([*label.atoms, (rest, arb(0))], alpha)
+        for bound in (
+            lambda d=d: chernoff(c, d, n, alpha),
+            lambda d=d: by_moments(c, d, n, line.alpha),
+            lambda d=d, at=at: positive_sum(c, d, n, at),
+        ):
+            best = best.min(bound() + label.lost)
+            if best <= room:
+                return best
+    return best
+
+
+def _rough(line: Line) -> Line:
+    """Fewer nodes, more smoothing."""
+    smoothing = max(line.smoothing, _SMOOTHED / line.alpha)
+    return line._replace(smoothing=smoothing, last=math.ceil(_REACH / (smoothing * line.step)))

@@ -1,0 +1,208 @@
+"""Certified ends of eps and delta by label stealing, of noise on an interval among n users.
+
+Floats propose an eps, free numbers and a cover; balls certify that point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from shuffledp.arithmetic.balls import ctx, precision_for
+from shuffledp.bounds.interval import log_delta_on_interval, outputs_of
+from shuffledp.bounds.stealing import Numbers
+from shuffledp.bounds.stealing_ends import End
+from shuffledp.errors import NotCertified
+from shuffledp.propose.covers import COARSE, FINE, FINEST, Detail, cover
+from shuffledp.propose.interval import Free, Laws, Sketch, free_numbers
+from shuffledp.propose.stealing import step_of
+from shuffledp.propose.stealing_solve import crossing, first_log_delta
+
+__all__ = ["IntervalClaims", "IntervalStealing"]
+
+# h alpha of sums: half of its square is what smoothing costs of log J.
+_SMOOTHING = 0.03
+# How far below delta a certified end of eps is at least, in logs: a finer sum does not see it.
+_SPARE = 2e-7
+# What a cover may cost beyond its first step, in units of that.
+_MORE = 1.4
+# Certificates on the way to an end, and by how much one is aimed below where the last one missed.
+_TRIES, _BELOW = 6, 3e-4
+# Searches on the way to a first eps, and how near they settle, in log delta.
+_SEARCHES, _SETTLED, _NEARLY = 6, 0.02, 3e-4
+# d log delta/d log eps to begin with.
+_SLOPE = -20.0
+# Bits of a claim beyond those of the issuer.
+_MORE_BITS = 64
+
+
+class IntervalStealing:
+    """Label stealing of one mechanism among n users, n >= 2.
+
+    Parameters
+    ----------
+    mechanism : mapping
+        {"name": ..., **parameters}, of Laplace or normal noise on an interval.
+    n : int
+        Users, the victim included.
+    """
+
+    def __init__(self, mechanism: Mapping[str, Any], n: int, *, more_bits: int = 0) -> None:
+        self._n, self._bits = n, precision_for(n) + more_bits
+        self._binary = bool(mechanism.get("binary"))
+        with ctx.workprec(self._bits):
+            self._at = outputs_of(mechanism)
+        self._sketch = Sketch(self._at.normal, float(self._at.scale.mid()))
+
+    @property
+    def deviation(self) -> float:
+        """Of the privacy loss, to first order."""
+        square = Laws(self._sketch, self._n, 0.0, -20.0).spreads()[1]
+        return math.sqrt(min(square, 1e6) / self._n)
+
+    def epsilon(self, target: float, *, cap: float) -> End | None:
+        """An eps with a certified log delta of at most the target, close to the least.
+
+        Parameters
+        ----------
+        target : float
+            log of delta.
+        cap : float
+            None where the answer is not below it.
+        """
+        if self._n < 2:
+            return None
+        with np.errstate(all="ignore"):
+            found = self._crossing(target, cap)
+        if found is None:
+            return None
+        eps, slope, free = found
+        # The two likely worst labels alone say where to aim.
+        margin = -slope * _MORE * FINE.first + _SPARE
+        for _ in range(2):
+            value = self._value(eps, _numbers(free), target, FINE, ends=True)
+            if not math.isfinite(value):
+                return None
+            eps *= math.exp((target - margin - value) / slope)
+            if abs(target - margin - value) < 0.1 * _BELOW:
+                break
+        for _ in range(_TRIES):
+            value = self._value(eps, _numbers(free), target, FINE, enough=target - _SPARE)
+            if value <= target - _SPARE:
+                return End(eps, value, [_numbers(free)], 0) if eps < cap else None
+            if not math.isfinite(value):
+                break
+            eps *= math.exp(max((target - value - _BELOW) / slope, -0.5))
+        return None
+
+    def log_delta(self, eps: float) -> End | None:
+        """A certified log delta at eps > 0; None where there is no bound below 1."""
+        log, plans = self.searched(eps)
+        if not (plans and log < 0.0):
+            return None
+        return self._end(eps, _numbers(plans[0]), log, FINE)
+
+    def searched(self, eps: float) -> tuple[float, list[Free]]:
+        """About log delta at eps, and numbers that were searched for it."""
+        log, free = first_log_delta(eps, self.deviation), None
+        with np.errstate(all="ignore"):
+            for _ in range(3):
+                free = free_numbers(self._sketch, self._n, eps, log, free) or free
+                if free is None or not math.isfinite(free.log_delta):
+                    return 0.0, []
+                before, log = log, min(free.log_delta, -0.01)
+                if abs(log - before) < 0.5:
+                    break
+        return (0.0, []) if free is None else (free.log_delta, [free])
+
+    def moved(self, plans: Sequence[Free], eps: float, about: float) -> list[Free]:
+        """The same numbers at another eps, at its saddle point."""
+        with np.errstate(all="ignore"):
+            return [Laws(self._sketch, self._n, eps, about).moved(plan) for plan in plans]
+
+    def numbers(self, plan: Free, smoothest: float) -> Numbers:
+        """The plan's free numbers, and where to sum at them."""
+        return _numbers(plan, smoothest)
+
+    def certified(
+        self, eps: float, numbers: Sequence[Numbers], about: float, which: int = 0
+    ) -> End | None:
+        """A certified log delta at these numbers, as rounds ask for it; None where none is < 1."""
+        del which
+        return self._end(eps, numbers[0], about, COARSE)
+
+    def _end(self, eps: float, numbers: Numbers, about: float, detail: Detail) -> End | None:
+        value = self._value(eps, numbers, about, detail) + _SPARE
+        return End(eps, value, [numbers], 0) if value < 0.0 else None
+
+    def _crossing(self, target: float, cap: float) -> tuple[float, float, Free] | None:
+        """About the eps with this delta, the slope d log delta/d log eps, and the numbers."""
+        eps = self.deviation * max(math.sqrt(-2.0 * target) - 1.0, 0.5)
+        eps, slope, free = min(eps, 0.7 * cap), _SLOPE, None
+        for _ in range(_SEARCHES):
+            new = free_numbers(self._sketch, self._n, eps, target, free)
+            if new is None or not math.isfinite(new.log_delta):
+                return None
+            gain = target - new.log_delta
+            eps, slope = crossing(
+                lambda at, kept=new: self._about(kept, at, target), target, eps, cap, _NEARLY, slope
+            )
+            free = Laws(self._sketch, self._n, eps, target).moved(new)
+            if abs(gain) < _SETTLED:
+                break
+        if free is None or not abs(free.log_delta - target) < 0.1:
+            return None
+        return eps, slope, free
+
+    def _about(self, free: Free, eps: float, target: float) -> float:
+        """About log delta at these numbers."""
+        return Laws(self._sketch, self._n, eps, target).moved(free).log_delta
+
+    def _value(
+        self,
+        eps: float,
+        numbers: Numbers,
+        about: float,
+        detail: Detail,
+        *,
+        ends: bool = False,
+        enough: float = -math.inf,
+    ) -> float:
+        """log of the certified bound; ``ends``: of the labels (1, 0, 0) and (0, 1, 0) alone."""
+        free = _free(numbers, about)
+        with np.errstate(all="ignore"):
+            two = self._binary or ends
+            made = cover(self._sketch, self._n, eps, free, two_inputs=two, detail=detail)
+        with ctx.workprec(self._bits):
+            return log_delta_on_interval(self._at, made, numbers, self._n, eps, enough=enough)
+
+
+class IntervalClaims(IntervalStealing):
+    """Whether claims hold: the bound at their own numbers, in finer cells and with more bits."""
+
+    def __init__(self, mechanism: Mapping[str, Any], n: int) -> None:
+        super().__init__(mechanism, n, more_bits=_MORE_BITS)
+
+    def claimed(self, numbers: Numbers, epsilon: float, about: float, enough: float) -> float:
+        """A float certainly not below log of the bound, or any up to ``enough`` if it is less."""
+        return self._value(epsilon, numbers, about, FINEST, enough=enough)
+
+
+def _numbers(free: Free, smoothest: float = 0.0) -> Numbers:
+    step = step_of(free.deviation, free.alpha)
+    ceiling = float(free.ceiling) if math.isfinite(free.ceiling) else None
+    smooth = max(_SMOOTHING, smoothest) / free.alpha
+    split = (float(free.kappa),), (float(free.theta),)
+    return Numbers(*split, float(free.alpha), float(smooth), float(step), ceiling)
+
+
+def _free(numbers: Numbers, about: float) -> Free:
+    """What a cover is made for."""
+    (kappa,), (theta,) = numbers.share, numbers.join
+    if not (0.0 < kappa < 1.0 and 0.0 <= theta < 1.0 and numbers.alpha > 0 and numbers.step > 0):
+        raise NotCertified("label stealing: numbers at which no cover of all inputs is known")
+    ceiling = math.inf if numbers.ceiling is None else numbers.ceiling
+    return Free(kappa, theta, numbers.alpha, ceiling, 1.1 / numbers.step, min(about, -0.01))

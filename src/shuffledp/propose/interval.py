@@ -1,0 +1,292 @@
+"""Free numbers of label stealing for noise on an interval, in plain floats.
+
+Nothing here has to be right: any proposal gives a bound, a bad one a loose bound
+(``bounds.interval``).  Units as there: inputs fill [0, 1], a = e^eps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Free", "Laws", "Sketch", "free_numbers"]
+
+Floats = npt.NDArray[np.float64]
+_Law = tuple[Floats, Floats]  # masses, gains
+_U = 0.25 * np.arange(32)
+# Places t sqrt(v) = sinh(u) of an integral over t, and their weights.
+_PLACES, _WEIGHTS = np.sinh(_U), 0.25 * np.cosh(_U) * np.where(_U > 0, 1.0, 0.5)
+_TINY = 1e-300
+
+
+class Sketch(NamedTuple):
+    """The noise in floats.
+
+    Attributes
+    ----------
+    normal : bool
+        Normal noise, else Laplace noise.
+    width : float
+        Its standard deviation, or its scale.
+    """
+
+    normal: bool
+    width: float
+
+    def density(self, z: Floats) -> Floats:
+        """f."""
+        t = z / self.width
+        if self.normal:
+            return np.exp(-0.5 * t * t) / (self.width * math.sqrt(2 * math.pi))
+        return np.exp(-np.abs(t)) / (2 * self.width)
+
+    def ratio(self, y: Floats) -> Floats:
+        """f_1/f_0."""
+        if self.normal:
+            return np.exp(np.minimum((y - 0.5) / self.width**2, 700.0))
+        return np.exp((np.abs(y) - np.abs(y - 1)) / self.width)
+
+    def place(self, ratio: float) -> float:
+        """Where f_1/f_0 is that, of normal noise."""
+        return 0.5 + self.width**2 * math.log(ratio)
+
+    def outputs(self, deepest: float) -> tuple[Floats, Floats]:
+        """Places and widths of fine cells; of Laplace noise with the ends of the line.
+
+        ``deepest``: about log of what may be left out of normal noise.
+        """
+        if self.normal:
+            reach = self.width * math.sqrt(-2 * deepest)
+            y = np.linspace(-reach, 1 + reach, 400)
+            return y, np.full(y.size, y[1] - y[0])
+        y, half = (np.arange(160) + 0.5) / 160, 0.5 / 160 / self.width
+        # The density at the middle times this is a cell's mass, of every input outside of it.
+        each = math.sinh(half) / half / 160
+        return np.append(y, [0.0, 1.0]), np.append(np.full(y.size, each), np.full(2, self.width))
+
+
+class Free(NamedTuple):
+    """Free numbers and what they give.
+
+    Attributes
+    ----------
+    kappa, theta, alpha : float
+        The split and the tilt.
+    ceiling : float
+        Largest gain that is kept; infinite for Laplace noise.
+    deviation : float
+        Of the tilted sum.
+    log_delta : float
+        About the bound.
+    """
+
+    kappa: float
+    theta: float
+    alpha: float
+    ceiling: float
+    deviation: float
+    log_delta: float
+
+    @property
+    def value(self) -> float:
+        """About log delta."""
+        return self.log_delta
+
+
+class Laws:
+    """Reservoir and labels (1, 0, 0), (0, 1, 0) at one eps, in floats."""
+
+    def __init__(self, noise: Sketch, n: int, eps: float, log_delta: float) -> None:
+        self.noise, self.n, self.eps, self.a = noise, n, eps, math.exp(eps)
+        self.gone = 0.0
+        y, width = noise.outputs(min(log_delta, -20.0) - 15.0)
+        self.f0, self.f1 = noise.density(y) * width, noise.density(y - 1) * width
+        r = noise.ratio(y)
+        self.up, self.down = r - self.a, 1 - self.a * r
+        self.common = np.minimum(self.f0, self.f1)
+        self.pool = np.where(r < 1, 1 - self.a / np.maximum(r, _TINY), self.up)
+        self.blanket = self.common.sum()
+        self.positive = np.maximum(self.f1 - self.a * self.f0, 0).sum()
+        self.floor = -60.0 * math.sqrt(n * float((self.f0 * np.minimum(self.up, 1e8) ** 2).sum()))
+
+    def spreads(self) -> tuple[float, float]:
+        """Second moments of the reservoir's and of the labels' gains."""
+        some = np.minimum(self.up, 1e8)
+        pool = np.clip(self.pool, -1e8, 1e8)
+        return float(self.common @ pool**2), float(self.f0 @ some**2)
+
+    def made(self, kappa: float, theta: float, ceiling: float, alpha: float) -> Free:
+        """About the bound at these numbers, at the best tilt."""
+        n, b, join = self.n, (1 - theta) / (1 - kappa), theta / kappa
+        cut = self._above(kappa * self.common, join * self.pool, ceiling)
+        self.gone = cut
+        lost = self._above((1 - kappa) * self.f0, b * self.up, ceiling)
+        paid = (1 - theta) * self.positive * (1 - kappa * self.blanket) ** (n - 1) + cut
+        gains = np.append(np.minimum(b * self.up, ceiling), 0.0), np.append(b * self.down, 0.0)
+        mass = np.append((1 - kappa) * self.f0, kappa * (1 - self.blanket))
+        c = kappa * self.common, np.maximum(np.minimum(join * self.pool, ceiling), self.floor)
+        laws = [(mass, np.maximum(gain, self.floor)) for gain in gains]
+        tilt = self.saddle(c, laws[0], alpha)
+        found = self._both(c, laws, tilt, lost)
+        if found[2]:
+            # The other label decides: one tilt serves both.
+            other = self._both(c, laws, self.saddle(c, laws[1], tilt), lost)
+            found = min(found, other, key=lambda one: one[1])
+        value = float(np.logaddexp(found[1], math.log(max(paid, _TINY))))
+        return Free(kappa, theta, found[3], ceiling, found[0], value)
+
+    def moved(self, free: Free) -> Free:
+        """The same numbers at this eps."""
+        return self.made(free.kappa, free.theta, free.ceiling, free.alpha)
+
+    def _above(self, mass: Floats, gain: Floats, ceiling: float) -> float:
+        """What cutting gains costs."""
+        if not math.isfinite(ceiling):
+            return 0.0
+        return float(mass @ np.maximum(gain - ceiling, 0))
+
+    def _both(
+        self, c: _Law, laws: list[_Law], alpha: float, lost: float
+    ) -> tuple[float, float, bool, float]:
+        """(deviation, about log (J + lost), whether the second label decides, tilt)."""
+        # The mean of all gains is 1 - a but for what is cut: differences of masses lose digits.
+        mean = -math.expm1(self.eps) - self.gone
+        one = self.value_of(c, laws[0], alpha, lost, mean - lost)
+        two = self.value_of(c, laws[1], alpha, 0.0, mean)
+        worse = two if two[1] > one[1] else one
+        return (*worse, worse is two, alpha)
+
+    def saddle(self, c: _Law, d: _Law, alpha: float, shift: float = 0.0) -> float:
+        """The best tilt for one label, by Newton's method; ``shift`` is added to the sum."""
+        n = self.n
+        for _ in range(30):
+            wc, wd = c[0] * np.exp(alpha * c[1]), d[0] * np.exp(alpha * d[1])
+            whole = wc.sum() + wd.sum()
+            first = (wc @ c[1] + wd @ d[1]) / whole
+            second = (wc @ c[1] ** 2 + wd @ d[1] ** 2) / whole - first * first
+            # alpha n (log M)' = 2: the saddle of M^n/alpha^2.
+            wrong, slope = n * first + shift - 2 / alpha, n * second + 2 / alpha**2
+            step = -wrong / slope
+            step = min(max(step, -0.5 * alpha), alpha)
+            alpha += step
+            if abs(step) < 1e-3 * alpha:
+                break
+        return alpha
+
+    def value_of(
+        self, c: _Law, d: _Law, alpha: float, lost: float, mean: float
+    ) -> tuple[float, float]:
+        """Deviation of the tilted sum, and about log (J + lost); ``mean``: of all gains."""
+        n = self.n
+        wc, wd = c[0] * np.exp(alpha * c[1]), d[0] * np.exp(alpha * d[1])
+        rise = sum(float(m @ _beyond_line(alpha * x)) for m, x in (c, d)) + alpha * mean
+        both = wc.sum() + wd.sum()
+        variance = (
+            n
+            * sum(float(w @ x**2 - (w @ x) ** 2 / w.sum()) for w, x in ((wc, c[1]), (wd, d[1])))
+            / both
+        )
+        deviation = math.sqrt(max(variance, _TINY))
+        t = _PLACES / deviation
+        missing = (_one_less_square(wc, c[1], t) + _one_less_square(wd, d[1], t)) / (2 * both)
+        power = np.exp(n * np.log1p(-np.minimum(missing, 1 - 1e-9)))
+        integral = float((power / (alpha**2 + t**2)) @ _WEIGHTS) / deviation / math.pi
+        log = n * math.log1p(rise) - math.log(n) + math.log(max(integral, _TINY))
+        return deviation, float(np.logaddexp(log, math.log(max(lost, _TINY))))
+
+
+def _beyond_line(x: Floats) -> Floats:
+    """e^x - 1 - x."""
+    return np.where(np.abs(x) < 1e-3, x * x * (0.5 + x / 6 + x * x / 24), np.expm1(x) - x)
+
+
+def _one_less_square(mass: Floats, x: Floats, t: Floats) -> Floats:
+    """|m| (1 - |phi(t)|^2) of the law m/|m| on x."""
+    whole = mass.sum()
+    p = mass / whole
+    turn = np.outer(t, x - p @ x)
+    a, b = 2 * np.sin(turn / 2) ** 2 @ p, np.sin(turn) @ p
+    return whole * (2 * a - a * a - b * b)
+
+
+# ------------------------------------------------------------------------------- free numbers
+
+# The reservoir is to be empty with probability e^-6 delta.
+_EMPTY = 6.0
+# A reservoir of more of the blanket than that is not looked at.
+_MOST = 0.9
+# Shares of delta that cutting gains may cost, to begin with.
+_CUT = 0.01
+# Factors by which free numbers are changed while the estimate falls.
+_FACTORS = (1.5, 1.15, 1.04)
+
+
+def free_numbers(
+    noise: Sketch, n: int, eps: float, log_delta: float, start: Free | None = None
+) -> Free | None:
+    """Free numbers for a delta of about this size; None where too few users hide each other."""
+    laws = Laws(noise, n, eps, log_delta)
+    empty = -math.expm1((log_delta - _EMPTY) / (n - 1))
+    kappa = empty / laws.blanket
+    if not kappa < _MOST:
+        return None
+    if start is None:
+        theta, ceiling = _balanced(laws, kappa), _ceiling(laws, math.exp(log_delta) * _CUT)
+        alpha = math.sqrt(-2 * log_delta / (n * min(laws.spreads()[1], 1e12)))
+        best = laws.made(kappa, theta, ceiling, alpha)
+        factors = _FACTORS
+    else:
+        best = laws.made(start.kappa, start.theta, start.ceiling, start.alpha)
+        factors = _FACTORS[1:]
+    changes = (_by_size, _by_join) if not noise.normal else (_by_size, _by_join, _by_ceiling)
+    for factor in factors:
+        for change in changes:
+            for by in (factor, 1 / factor):
+                best = _climbed(laws, best, change, by)
+    return best
+
+
+def _climbed(
+    laws: Laws, best: Free, change: Callable[[Free, float], tuple[float, float, float]], by: float
+) -> Free:
+    while True:
+        kappa, theta, ceiling = change(best, by)
+        if not (0 < kappa < _MOST and 0 < theta < 1):
+            return best
+        trial = laws.made(kappa, theta, ceiling, best.alpha)
+        if not trial.log_delta < best.log_delta - 1e-5:
+            return best
+        best = trial
+
+
+def _by_size(old: Free, by: float) -> tuple[float, float, float]:
+    return old.kappa * by, min(old.theta * by, 0.999), old.ceiling
+
+
+def _by_join(old: Free, by: float) -> tuple[float, float, float]:
+    return old.kappa, old.theta * by, old.ceiling
+
+
+def _by_ceiling(old: Free, by: float) -> tuple[float, float, float]:
+    return old.kappa, old.theta, old.ceiling * by
+
+
+def _balanced(laws: Laws, kappa: float) -> float:
+    """theta with equal gains in both parts: theta V_beta/kappa = (1 - theta) V_t/(1 - kappa)."""
+    pool, label = laws.spreads()
+    joined, stolen = pool / kappa, label / (1 - kappa)
+    return stolen / (joined + stolen)
+
+
+def _ceiling(laws: Laws, cost: float) -> float:
+    """Where cutting gains costs about that much."""
+    if not laws.noise.normal:
+        return math.inf
+    gains, mass = laws.up[::-1], laws.f0[::-1]
+    excess = np.cumsum(mass * gains) - np.cumsum(mass) * gains
+    at = min(int(np.searchsorted(excess, cost)), gains.size - 1)
+    return float(max(gains[at], 1.0))
