@@ -134,7 +134,7 @@ def test_chords_are_above_every_data_set_of_the_interval(seed, noise):
         n = rng.choice((5, 30, 120))
         q = Fraction(rng.randint(0, 500), 1024)
         p = q + Fraction(rng.randint(20, 500), 1024)
-        epsilon = rng.choice((0.0, 0.2 * rng.random(), rng.random()))
+        epsilon = rng.choice((0.0, 0.2 * rng.random(), rng.random(), 3.0 * rng.random()))
         with ctx.workprec(OneBit.precision(n)):
             one = one_of(q, p, n - 1, epsilon, noise)
             for _ in range(3):
