@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple, Protocol
 
 from shuffledp.arithmetic.intervals import LogInterval
+from shuffledp.bounds.pairs import End
 from shuffledp.bounds.profile import LARGEST_EPSILON, LOOSE
 from shuffledp.propose.solve import LEAST, Scale, first_epsilon, root
 
@@ -34,8 +35,8 @@ _FAR = 0.25
 class Curve(Protocol):
     """log delta as a function of eps: certified brackets and an estimate."""
 
-    def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
-        """Bracket log delta(eps) to about a relative width of delta."""
+    def log_delta(self, epsilon: float, *, width: float = LOOSE, end: End = "both") -> LogInterval:
+        """Bracket log delta(eps) to about a relative width of delta, at the ends asked for."""
         ...
 
     def rough_log_delta(self, epsilon: float, *, above: float = -math.inf) -> float:
@@ -154,9 +155,9 @@ class _Solver:
             return self.width
         return min(max(_SHARE * allowed, _NARROWEST), _WIDEST)
 
-    def bracket(self, curve: Curve, epsilon: float, width: float) -> LogInterval:
+    def bracket(self, curve: Curve, epsilon: float, width: float, end: End) -> LogInterval:
         """The curve's bracket; remembers where it is far wider than asked."""
-        found = curve.log_delta(epsilon, width=width)
+        found = curve.log_delta(epsilon, width=width, end=end)
         if _WIDER * width < found.width < math.inf:
             self.reached = max(self.reached, found.width)
         return found
@@ -228,9 +229,9 @@ class _Upper(_Solver):
         for value, i in sorted(rough, reverse=True):
             room = _FAR * (self.target - value)
             asked = max(width, min(room, 0.5)) if math.isfinite(room) else LOOSE
-            high = self.bracket(self.curves[i], epsilon, asked).high
+            high = self.bracket(self.curves[i], epsilon, asked, "upper").high
             if high > self.target - self.slack and asked > width:
-                high = self.bracket(self.curves[i], epsilon, width).high
+                high = self.bracket(self.curves[i], epsilon, width, "upper").high
             if high > worst:
                 worst, self.which = high, i
             if worst > self.target - self.slack:
@@ -259,7 +260,7 @@ class _Lower(_Solver):
         epsilon = min(self.moved(epsilon, 0.0, -1.0), self.nearest)
         best, value, before = 0.0, math.inf, None
         for _ in range(_TRIES):
-            found = self.bracket(curve, epsilon, self.asked(epsilon))
+            found = self.bracket(curve, epsilon, self.asked(epsilon), "lower")
             gap = found.low - self.target - self.slack
             if gap >= 0.0 and epsilon > best:
                 best, value = epsilon, gap

@@ -9,17 +9,25 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple, Protocol
 
-from shuffledp.arithmetic.balls import arb, ctx, precision_for
+import numpy as np
+import numpy.typing as npt
+
+from shuffledp.arithmetic.balls import arb, ctx, precision_for, total
 from shuffledp.ball.gains import GainLaw, blanket_gains, dataset_gains
 from shuffledp.ball.outputs import Law, OutputClass
 
-__all__ = ["Atoms", "Gains", "LawPair", "Pair"]
+__all__ = ["Atoms", "End", "Gains", "LawPair", "Pair", "Rough"]
 
 # log of the probability beyond a first cut, of laws that are cut off; cuts are multiples of it, so
 # that one law serves many eps.
 _CUT = -16.0
+# log of what may be cut off where only an estimate is made.
+_DEEP = -80.0
+
+End = Literal["both", "upper", "lower"]
+Floats = npt.NDArray[np.float64]
 
 
 class Atoms(NamedTuple):
@@ -29,19 +37,35 @@ class Atoms(NamedTuple):
     gains: list[arb]
 
 
+class Rough(NamedTuple):
+    """A law of gains in floats, for estimates.
+
+    Attributes
+    ----------
+    masses, gains : arrays of the same size.
+    surplus : the sum of the masses less 1, more exactly than the sum of floats.
+    seen : what is added to delta.
+    """
+
+    masses: Floats
+    gains: Floats
+    surplus: float
+    seen: float
+
+
 class Gains(NamedTuple):
     """What one eps needs of a pair.
 
     Attributes
     ----------
     above, below : laws of one gain: E (sum)_+ is at most that of the first, at least that of the
-        second. Of a finite law they are the same object.
+        second. Of a finite law they are the same object; of an end that was not asked for, None.
     seen : a ball whose ends are added to delta in full: mass where the reference has none, and
         what outputs that were cut off can change.
     """
 
-    above: Atoms
-    below: Atoms
+    above: Atoms | None
+    below: Atoms | None
     seen: arb
 
 
@@ -66,8 +90,17 @@ class Pair(Protocol):
         """The other direction: D(Q || P) in place of D(P || Q)."""
         ...
 
-    def gains(self, eps: arb, log_error: float) -> Gains:
-        """The law of the gain at eps; delta may become e^log_error wider by what is cut off."""
+    def gains(
+        self, eps: arb, log_error: float, end: End = "both", guess: float = 0.0
+    ) -> Gains:
+        """The law of the gain at eps, where log delta is about ``guess``.
+
+        delta may be off by about e^log_error at either end.
+        """
+        ...
+
+    def in_floats(self, epsilon: float) -> Rough:
+        """About the law of the gain at eps."""
         ...
 
     def fingerprint(self) -> Hashable:
@@ -131,13 +164,25 @@ class LawPair:
             self._made[asked] = [_exchanged(c) for c in law] if self.swapped else list(law)
         return self._made[asked]
 
-    def gains(self, eps: arb, log_error: float) -> Gains:
+    def in_floats(self, epsilon: float) -> Rough:
+        """The law in floats."""
+        atoms, seen = self._made_at(arb(epsilon), _DEEP)
+        masses, gains = (np.array([float(x) for x in row]) for row in atoms)
+        return Rough(masses, gains, float(total(atoms.masses) - 1), float(seen.upper()))
+
+    def gains(
+        self, eps: arb, log_error: float, end: End = "both", guess: float = 0.0
+    ) -> Gains:
         """By the definition; a smaller error is a law that is cut off farther out."""
+        del end, guess
+        atoms, seen = self._made_at(eps, log_error)
+        return Gains(atoms, atoms, seen)
+
+    def _made_at(self, eps: arb, log_error: float) -> tuple[Atoms, arb]:
         # Of Q what is cut off counts e^eps times.
         log_cut = _CUT * max(math.ceil((log_error - float(eps)) / _CUT), 1)
         made = _GAINS[self.against](self.classes(log_cut), eps)
-        atoms = _merged(made)
-        return Gains(atoms, atoms, made.outside)
+        return _merged(made), made.outside
 
     def fingerprint(self) -> Hashable:
         """All balls of the law, in any order of its classes."""

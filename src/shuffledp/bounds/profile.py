@@ -10,7 +10,7 @@ import numpy as np
 
 from shuffledp.arithmetic.balls import arb, ctx, precision_for, total
 from shuffledp.arithmetic.intervals import LogInterval, log_interval
-from shuffledp.bounds.pairs import Atoms, Gains, Pair
+from shuffledp.bounds.pairs import Atoms, End, Pair
 from shuffledp.errors import NotCertified
 from shuffledp.kernel import AtLeastOne, Draws, by_counts, expect, two_atoms
 from shuffledp.propose import layers
@@ -56,28 +56,30 @@ class _Sorted(NamedTuple):
             float(total(atoms.masses) - 1),
         )
 
-    def log_expectation(self, n: int) -> tuple[float, list[int]]:
-        """About log E (sum of n)_+, and where to cut the law."""
-        if not self.gains.size or self.gains[-1] <= 0.0:
-            return -math.inf, []
-        if n == 1:
-            value = float(self.masses @ np.maximum(self.gains, 0.0))
-            return (math.log(value) if value > 0.0 else -math.inf), [self.gains.size]
-        mean = float(self.masses @ self.gains)
-        most = float(self.masses @ np.maximum(self.gains, 0.0))
-        if mean > (1.0 - _SAME) * most:
-            return math.log(n * mean), [self.gains.size]
-        if _vectors(n, self.gains.size) <= _FEW_COUNTS:
-            return layers.by_counts(self.masses, self.gains, n), [self.gains.size]
-        value, cuts = layers.log_expectation(self.masses, self.gains, n, self.surplus)
-        return min(value, math.log(n * most)), cuts
-
     def is_direct(self, n: int) -> bool:
         """Whether a sum over counts is taken."""
         size = self.masses.size
         if size == 2 and n * float(self.masses.prod()) < _DIRECT:
             return True
         return _vectors(n, size) <= _FEW_COUNTS
+
+
+def _log_expectation(
+    masses: Array, gains: Array, n: int, surplus: float
+) -> tuple[float, list[int]]:
+    """About log E (sum of n)_+ of a sorted law, and where to cut it."""
+    if not gains.size or gains[-1] <= 0.0:
+        return -math.inf, []
+    if n == 1:
+        value = float(masses @ np.maximum(gains, 0.0))
+        return (math.log(value) if value > 0.0 else -math.inf), [gains.size]
+    mean, most = float(masses @ gains), float(masses @ np.maximum(gains, 0.0))
+    if mean > (1.0 - _SAME) * most:
+        return math.log(n * mean), [gains.size]
+    if _vectors(n, gains.size) <= _FEW_COUNTS:
+        return layers.by_counts(masses, gains, n), [gains.size]
+    value, cuts = layers.log_expectation(masses, gains, n, surplus)
+    return min(value, math.log(n * most)), cuts
 
 
 def _vectors(n: int, atoms: int) -> int:
@@ -95,7 +97,7 @@ class Profile:
     def __init__(self, pair: Pair) -> None:
         self.pair = pair
         self._bits = precision_for(pair.n)
-        self._found: dict[tuple[float, float], LogInterval] = {}
+        self._found: dict[tuple[float, float, End], LogInterval] = {}
         self._estimates: dict[float, float] = {}
 
     def __reduce__(self) -> tuple[type[Profile], tuple[Pair]]:
@@ -111,7 +113,9 @@ class Profile:
         with ctx.workprec(self._bits):
             return self.pair.log_floor()
 
-    def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
+    def log_delta(
+        self, epsilon: float, *, width: float = LOOSE, end: End = "both"
+    ) -> LogInterval:
         """Bracket log delta(eps) to about a relative ``width`` of delta, or wider.
 
         Parameters
@@ -120,13 +124,15 @@ class Profile:
             eps >= 0 in nats.
         width : float
             Requested relative width of delta.
+        end : {"both", "upper", "lower"}
+            Which end is wanted; the other one may be infinite.
         """
         if epsilon > LARGEST_EPSILON:
             return LogInterval(-math.inf, self.log_delta(LARGEST_EPSILON, width=width).high)
-        asked = (epsilon, width)
+        asked = (epsilon, width, end)
         if asked not in self._found:
             with ctx.workprec(self._bits):
-                self._found[asked] = self._bracket(epsilon, width)
+                self._found[asked] = self._bracket(epsilon, width, end)
         return self._found[asked]
 
     def rough_log_delta(self, epsilon: float, *, above: float = -math.inf) -> float:
@@ -141,26 +147,28 @@ class Profile:
     def variance(self) -> float:
         """About the variance of one gain at eps = 0 over n: the start of a search."""
         with ctx.workprec(self._bits):
-            law = _Sorted.of(self.pair.gains(arb(0), _DEEP).above)
+            law = self.pair.in_floats(0.0)
         return float(law.masses @ (law.gains * law.gains)) / self.pair.n
 
     # ---------------------------------------------------------------------------- estimates
 
     def _estimate(self, epsilon: float) -> float:
-        made = self.pair.gains(arb(epsilon), _DEEP)
-        law = _Sorted.of(_far_lows_raised(made.above, self.pair.n))
-        value, _ = law.log_expectation(self.pair.n)
-        seen = float(made.seen.upper())
+        law = self.pair.in_floats(epsilon)
+        n, order = self.pair.n, np.argsort(law.gains)
+        masses, gains = law.masses[order], law.gains[order]
+        # As in `_far_lows_raised`.
+        gains = np.maximum(gains, -n * max(float(gains[-1]), 0.0)) if gains.size else gains
+        value, _ = _log_expectation(masses, gains, n, law.surplus)
         value -= math.log(self.pair.n)
-        return float(np.logaddexp(value, math.log(seen))) if seen > 0.0 else value
+        return float(np.logaddexp(value, math.log(law.seen))) if law.seen > 0.0 else value
 
     # --------------------------------------------------------------------------- certificates
 
-    def _bracket(self, epsilon: float, width: float) -> LogInterval:
+    def _bracket(self, epsilon: float, width: float, end: End) -> LogInterval:
         guess, best = self.rough_log_delta(epsilon), LogInterval(-math.inf, math.inf)
         for _ in range(_TRIES):
             try:
-                found = self._at(epsilon, guess, width)
+                found, own = self._at(epsilon, guess, width, end)
             except NotCertified:
                 # Too long an integral: a wider one, if any, says something.
                 if width > 1.0:
@@ -168,27 +176,32 @@ class Profile:
                 width *= _COARSER
                 continue
             best = LogInterval(max(best.low, found.low), min(best.high, found.high))
-            if best.width <= _MISSED * width:
+            if own.width <= _MISSED * width:
                 break
-            guess = best.low if best.low > -math.inf else best.high - 3.0
+            guess = own.low if own.low > -math.inf else own.high - 3.0
         return LogInterval(best.low, min(best.high, 0.0))
 
-    def _at(self, epsilon: float, guess: float, width: float) -> LogInterval:
-        """Both ends, where log delta is about `guess`."""
-        log_error = guess + math.log(width) if guess > -math.inf else _DEEPEST
-        made, n = self.pair.gains(arb(epsilon), log_error - 3.0), self.pair.n
-        low, high = self._expectations(made, log_error + math.log(n))
-        return log_interval(
-            low / n + made.seen.lower(),
-            high / n + made.seen.upper(),
-        )
+    def _at(
+        self, epsilon: float, guess: float, width: float, end: End
+    ) -> tuple[LogInterval, LogInterval]:
+        """The ends of log delta, which is about `guess`; and the bracket that shows how near.
 
-    def _expectations(self, made: Gains, log_error: float) -> tuple[arb, arb]:
-        """Ends of E (sum)_+, from one law or from two."""
-        low, high = self._expectation(made.above, log_error)
-        if made.below is not made.above:
-            low, _ = self._expectation(made.below, log_error)
-        return low, high
+        Where one end is wanted this is the bracket of its law alone, which says nothing of delta at
+        its other end.
+        """
+        log_error = guess + math.log(width) if guess > -math.inf else _DEEPEST
+        made, n = self.pair.gains(arb(epsilon), log_error - 3.0, end, guess), self.pair.n
+        above, below = (
+            None if law is None else self._expectation(law, log_error + math.log(n))
+            for law in (made.above, None if made.below is made.above else made.below)
+        )
+        if above is not None and made.below is made.above:
+            below = above
+        seen = (made.seen.lower(), made.seen.upper())
+        both = [(x[0] / n + seen[0], x[1] / n + seen[1]) for x in (below, above) if x is not None]
+        low = both[0][0] if below is not None else arb(0)
+        high = both[-1][1] if above is not None else arb(1)
+        return log_interval(low, high), log_interval(both[0][0], both[-1][1])
 
     def _expectation(self, atoms: Atoms, log_error: float) -> tuple[arb, arb]:
         """Ends of E (sum)_+ of one law; never outside of n E G <= E (sum)_+ <= n E G_+."""
@@ -209,8 +222,8 @@ class Profile:
         return low.max(mean.max(arb(0)).lower()), high.min(cap.upper())
 
 
-# log of what may be cut off where only an estimate is made, or nothing is known of delta.
-_DEEP, _DEEPEST = -80.0, -250.0
+# log of what may be cut off where nothing is known of delta.
+_DEEPEST = -250.0
 
 
 def _far_lows_raised(law: Atoms, n: int) -> Atoms:
@@ -227,7 +240,7 @@ def _far_lows_raised(law: Atoms, n: int) -> Atoms:
 
 def _by_layers(law: _Sorted, n: int, log_error: float) -> tuple[arb, arb]:
     """Ends of E (sum)_+ by contours: one, or one for each layer of the largest gain."""
-    _, cuts = law.log_expectation(n)
+    _, cuts = _log_expectation(law.masses, law.gains, n, law.surplus)
     parts = layers.parts_of(law.masses, law.gains, n, law.surplus, cuts or [law.masses.size])
     low, high = arb(0), arb(0)
     share = log_error - 0.5 * math.log(len(parts)) if parts else log_error

@@ -15,13 +15,19 @@ import numpy as np
 from shuffledp.kernel.direct import count_vectors
 from shuffledp.propose.saddle import Array, Part, Sum
 
-__all__ = ["by_counts", "cuts_of", "log_expectation", "parts_of"]
+__all__ = ["by_counts", "log_expectation", "parts_of", "usual_deviation"]
 
 # A layer may have Chernoff's bound this much above the whole answer, in logs: the contour then
 # cancels no more than e^6 of it.
 _APART = 6.0
 # Gains of one layer reach up to so many times the cut below it, even if they are further apart.
 _REACH = 1.7
+# Gains that so few of all draws have are not usual.
+_RARE = 0.1
+# A law is one layer where the exponent alpha * gain of its largest gain is no more than this.
+_STEEP = 20.0
+# Tilts at which truncated laws are looked at, eight for each power of ten; the largest exponent.
+_TILTS, _LARGEST = 96, 600.0
 # Rounds of guessing the answer that the cuts follow.
 _GUESSES = 4
 
@@ -38,25 +44,117 @@ def log_expectation(masses: Array, gains: Array, n: int, surplus: float) -> tupl
         The sum of the masses less 1.
     """
     whole = Sum([Part(masses, gains, n, surplus)])
-    found, cuts = whole.estimate.log_value, [masses.size]
-    if whole.log_chernoff(whole.alpha) <= found + _APART:
-        return found, cuts
-    # Either one draw is large, all others at their mean, or what the sum over nodes found.
-    rest = (n - 1) * float(masses @ gains)
-    jump = n * float(masses @ np.maximum(gains + rest, 0.0))
-    guess = max(found, math.log(jump) if jump > 0.0 else -math.inf)
-    if guess == -math.inf:
-        return found, cuts
+    cuts = [masses.size]
+    if whole.alpha * float(gains[-1]) < _STEEP:
+        return whole.estimate.log_value, cuts
+    truncated = _Truncated(masses, gains, n, surplus)
+    cut, guess = truncated.split(masses)
+    if cut == masses.size:
+        return whole.estimate.log_value, cuts
+    cap, found = _log(n * float(masses @ np.maximum(gains, 0.0))), -math.inf
     for _ in range(_GUESSES):
-        cuts = cuts_of(masses, gains, n, surplus, guess)
-        values = [
-            Sum([part]).estimate.log_value for part in parts_of(masses, gains, n, surplus, cuts)
-        ]
-        found = float(np.logaddexp.reduce(values))
+        cuts = truncated.cuts(guess)
+        found = min(_of_layers(masses, gains, n, surplus, cuts[0]), cap)
         if abs(found - guess) < 1.0 or found == -math.inf:
             break
         guess = found
     return found, cuts
+
+
+def _of_layers(masses: Array, gains: Array, n: int, surplus: float, first: int) -> float:
+    """About log E (S)_+ from the atoms below the first cut, and from one draw above it.
+
+    The others' sum is taken to be normal but for its skewness: of Z with mean 0, deviation s and
+    E Z^3 = c s^3, E (z s + Z)_+ is about s [z Phi(z) + phi(z) (1 - c z/6)].
+    """
+    parts = parts_of(masses, gains, n, surplus, [first])
+    bulk = Sum(parts).estimate.log_value if parts else -math.inf
+    if first == masses.size:
+        return bulk
+    m, g = masses[:first], gains[:first]
+    mean = float(m @ g) / float(m.sum())
+    deviation = math.sqrt(n * float(m @ (g - mean) ** 2)) + 1e-300
+    skew = n * float(m @ ((g - mean) / deviation) ** 3)
+    z = ((n - 1) * mean + gains[first:]) / deviation
+    density = np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+    tail = 0.5 * np.array([math.erfc(-x / math.sqrt(2.0)) for x in z])
+    payoff = np.maximum(z * tail + density * (1.0 - skew * z / 6.0), 0.0)
+    others = math.exp((n - 1) * math.log(max(float(m.sum()) - min(surplus, 0.0), 1e-300)))
+    jump = n * deviation * min(others, 1.0) * float(masses[first:] @ payoff)
+    return float(np.logaddexp(bulk, _log(jump)))
+
+
+class _Truncated:
+    """Chernoff's bounds of E (S)_+ where gains stop at every one of the atoms, at many tilts."""
+
+    def __init__(self, masses: Array, gains: Array, n: int, surplus: float) -> None:
+        self.n, self.gains = n, gains
+        second = masses * gains * gains
+        low = 1e-2 / math.sqrt(n * float(second.sum()) + 1e-300)
+        high = 60.0 / usual_deviation(masses, gains, n)
+        self.tilts = np.geomspace(low, max(high, 10.0 * low), _TILTS)
+        exponent = np.minimum(np.multiply.outer(self.tilts, gains), _LARGEST)
+        rise = np.cumsum(masses * np.expm1(exponent), axis=1)
+        missing = surplus - (float(masses.sum()) - np.cumsum(masses))
+        with np.errstate(invalid="ignore", divide="ignore"):
+            self.logs = n * np.log1p(rise + missing)
+
+    def bounds(self, before: int) -> Array:
+        """log of the bound for every cut, of sums with a draw beyond the first ``before`` atoms."""
+        logs = self.logs
+        with np.errstate(invalid="ignore", divide="ignore"):
+            if before:
+                lower = logs[:, before - 1 : before]
+                logs = logs + np.log(-np.expm1(np.minimum(lower - logs, 0.0)))
+            found = (logs - np.log(self.tilts)[:, None] - 1.0).min(axis=0)
+        return np.where(np.isfinite(found), found, -math.inf)
+
+    def split(self, masses: Array) -> tuple[int, float]:
+        """Where to tell one large draw from all others, and about what E (S)_+ then is, in logs.
+
+        A draw beyond the cut has about its gain and the mean of the others for their sum, and their
+        standard deviation more at most.
+        """
+        n, gains = self.n, self.gains
+        rest = (n - 1) * float(masses @ gains)
+        spread = np.sqrt(n * np.cumsum(masses * gains * gains))
+        large = n * masses * np.maximum(gains + rest + spread, 0.0)
+        beyond = np.append(np.cumsum(large[::-1])[::-1][1:], 0.0)
+        with np.errstate(divide="ignore"):
+            both = np.logaddexp(self.bounds(0), np.log(beyond))
+        least = np.searchsorted(gains, 0.0, side="right")
+        both[: max(int(least) - 1, 0)] = math.inf
+        # The last one of equal ones: fewer layers.
+        cut = both.size - int(both[::-1].argmin())
+        return cut, float(both[cut - 1]) - 2.0
+
+    def cuts(self, log_answer: float) -> list[int]:
+        """Cuts such that every layer's bound is near the answer, as few as that takes."""
+        size, before, found = self.gains.size, 0, list[int]()
+        while before < size:
+            fits = np.flatnonzero(self.bounds(before) <= log_answer + _APART)
+            cut = int(fits[-1]) + 1 if fits.size else before + 1
+            if before and self.gains[before - 1] > 0.0:
+                cut = max(cut, int(np.searchsorted(self.gains, self.gains[before - 1] * _REACH)))
+            elif not before:
+                cut = max(cut, min(int(np.searchsorted(self.gains, 0.0, side="right")), size))
+            before = max(cut, before + 1)
+            found.append(min(before, size))
+        return found
+
+
+def usual_deviation(masses: Array, gains: Array, n: int) -> float:
+    """About the standard deviation of a sum of n draws without gains that hardly any of them has."""
+    size = np.abs(gains)
+    order = np.argsort(-size)
+    beyond = np.cumsum(masses[order])
+    first = int(np.searchsorted(beyond, _RARE / n))
+    top = size[order[min(first, size.size - 1)]]
+    return math.sqrt(n * float(masses @ np.minimum(size, top) ** 2)) + 1e-300
+
+
+def _log(x: float) -> float:
+    return math.log(x) if x > 0.0 else -math.inf
 
 
 def parts_of(
@@ -75,35 +173,6 @@ def parts_of(
             found.append(Part(masses[:cut], gains[:cut], n, missing))
         before = cut
     return found
-
-
-def cuts_of(masses: Array, gains: Array, n: int, surplus: float, log_answer: float) -> list[int]:
-    """Cuts such that every layer's Chernoff bound is near the answer, as few as that takes."""
-    size = masses.size
-
-    def fits(before: int, cut: int) -> bool:
-        rare = cut - before if before else 0
-        part = Sum([Part(masses[:cut], gains[:cut], n, surplus - float(masses[cut:].sum()), rare)])
-        return part.log_chernoff(part.alpha) <= log_answer + _APART
-
-    def last(before: int, start: int) -> int:
-        low, high = start, size
-        if fits(before, size):
-            return size
-        while high - low > 1:
-            middle = (low + high) // 2
-            low, high = (middle, high) if fits(before, middle) else (low, middle)
-        return low
-
-    first = max(int(np.searchsorted(gains, 0.0, side="right")), 1)
-    cuts = [first if first == size else last(0, first)]
-    while cuts[-1] < size:
-        before = cuts[-1]
-        reach = (
-            int(np.searchsorted(gains, gains[before - 1] * _REACH)) if gains[before - 1] > 0 else 0
-        )
-        cuts.append(min(size, max(last(before, before + 1), reach, before + 1)))
-    return cuts
 
 
 @lru_cache(maxsize=8)

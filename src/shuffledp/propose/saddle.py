@@ -159,6 +159,8 @@ class Sum:
             place += _CHUNK
             if not np.abs(terms[-16:]).sum() > 1e-10 * abs(found):
                 break
+        else:
+            return Estimate(-math.inf, alpha, self.width)
         value = found * step / math.pi - self._on_the_kink() * math.exp(min(-scale, 700.0)) * h
         log_value = scale + math.log(value) if value > 0.0 and math.isfinite(value) else -math.inf
         return Estimate(log_value, alpha, self.width)

@@ -1,0 +1,52 @@
+"""Lines of the mechanisms that add noise, from their records."""
+
+from __future__ import annotations
+
+from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.densities import Noise, check_inputs
+from shuffledp.ball.power import PowerNoise
+from shuffledp.ball.registry import RECORDS
+from shuffledp.bounds.line import AddedNoise, Line
+from shuffledp.randomizers import Randomizer
+from shuffledp.randomizers.base import Input
+
+__all__ = ["line_of"]
+
+
+def line_of(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Line | None:
+    """The line of a mechanism at the working precision; None of mechanisms that add no noise.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        What each user runs.
+    inputs : tuple
+        The victim's two values, and the others' value where that is the reference.
+    """
+    record = RECORDS.get(randomizer.name)
+    if record is None or (record.noise is None and record.power is None):
+        return None
+    table = randomizer.to_dict()
+    if record.power is not None:
+        noise = _of_power(record.power(table))
+    else:
+        noise = _of_noise(record.noise(table)) if record.noise is not None else None
+    if noise is None:
+        return None
+    x0, x1, *others = check_inputs(table, noise, inputs)
+    return Line(noise, x0, x1, others[0] if others else None)
+
+
+def _of_power(noise: PowerNoise) -> AddedNoise:
+    return AddedNoise(noise.shape, noise.scale, noise.low, noise.high)
+
+
+def _of_noise(noise: Noise) -> AddedNoise:
+    """Laplace noise of scale 1/unit, or normal noise of variance 1/unit."""
+    if noise.left is None or noise.right is None:
+        ends = None
+    else:
+        ends = (noise.left, noise.right)
+    if noise.kinked:
+        return AddedNoise(arb(1), 1 / noise.unit, noise.low, noise.high, ends)
+    return AddedNoise(arb(2), (2 / noise.unit).sqrt(), noise.low, noise.high, ends)

@@ -1,0 +1,318 @@
+"""Pairs of mechanisms with continuous outputs: the gain's law by cells, above and below.
+
+A source makes cells of one report at the working precision, finer where less error is allowed; this
+module makes the pair that `bounds.profile` evaluates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+
+from shuffledp.arithmetic.balls import arb, ctx, total
+from shuffledp.bounds.additive import line_of
+from shuffledp.bounds.line import Line
+from shuffledp.bounds.pairs import Atoms, End, Floats, Gains, Rough
+from shuffledp.bounds.stated import Cells, cells_of
+from shuffledp.errors import NotCertified
+from shuffledp.kernel.cells import Atom, Ends, Gain, above, below, gains, gathered, spread
+from shuffledp.propose.cells import Aim, Sketch, edges, places, rough_law, sketch
+from shuffledp.randomizers import Randomizer
+from shuffledp.randomizers.base import Input
+
+__all__ = ["CellPair", "FixedSource", "LineSource", "Source", "blanket_pair", "dataset_pair"]
+
+# Of the error that is allowed for what is cut off the profile asks e^-3 of a bracket's width: cells
+# take this much more, about a third of the width on either side.
+_MORE = 2.0
+# So few atoms are neither gathered nor shared out.
+_EXACT = 300
+# Groups of cells in an estimate's law.
+_GROUPS = 160
+# log of delta, where nothing is known of it.
+_GUESS = -20.0
+# Larger gains are as large: one of them outweighs all others.
+_HUGE = 1e100
+# Outputs of less mass, under P and the reference, do not matter to an estimate.
+_SEEN = 1e-26
+# log of the mass beyond which a sketch of a law does not look, against the error allowed.
+_DEEPER = -6.0
+
+
+class Source(Protocol):
+    """The laws P, Q and reference of one report."""
+
+    @property
+    def name(self) -> Hashable:
+        """Equal only for equal laws."""
+        ...
+
+    def swap(self) -> Source:
+        """P and Q exchanged."""
+        ...
+
+    def below(self, eps: arb, aim: Aim) -> Ends:
+        """A law of the gain below in convex order, without the left-over, and what delta loses."""
+        ...
+
+    def above(self, eps: arb, aim: Aim) -> Ends:
+        """A law of the gain above, without the left-over, and what is charged to delta."""
+        ...
+
+    def rough(self, epsilon: float) -> tuple[Floats, Floats, Floats]:
+        """Masses, gains and masses of P in floats, without the left-over."""
+        ...
+
+
+@dataclass(frozen=True)
+class CellPair:
+    """A pair of laws by cells.
+
+    Attributes
+    ----------
+    source : Source
+        The laws of one report.
+    n : int
+        Messages in the shuffle, the victim's included.
+    """
+
+    source: Source
+    n: int
+
+    @property
+    def key(self) -> Hashable:
+        """The source's name, and n."""
+        return self.source.name, self.n
+
+    def fingerprint(self) -> Hashable:
+        """The same: other eps have other cells."""
+        return self.key
+
+    def with_n(self, n: int) -> CellPair:
+        """The same law among another number of messages."""
+        return replace(self, n=n)
+
+    def swap(self) -> CellPair:
+        """The other direction."""
+        return replace(self, source=self.source.swap())
+
+    def log_floor(self) -> float:
+        """Every output of P is one of Q too."""
+        return -math.inf
+
+    def gains(
+        self, eps: arb, log_error: float, end: End = "both", guess: float = _GUESS
+    ) -> Gains:
+        """Atoms above and below, from cells such that delta is known to about e^log_error."""
+        upper, lower, seen = None, None, arb(0)
+        aim = Aim(self.n, guess, log_error + _MORE)
+        if end != "lower":
+            atoms, charge = self.source.above(eps, aim)
+            upper, seen = _with_rest(atoms), seen.union(charge.upper())
+        if end != "upper":
+            atoms, loss = self.source.below(eps, aim)
+            lower, seen = _with_rest(atoms), seen.union(-loss.upper())
+        return Gains(upper, lower, seen)
+
+    def in_floats(self, epsilon: float) -> Rough:
+        """About the law, without outputs that hardly anybody sends."""
+        masses, found, heavy = self.source.rough(epsilon)
+        seen = heavy > _SEEN * float(heavy.sum())
+        rest = max(1.0 - math.fsum(masses[seen]), 0.0)
+        found = np.minimum(found[seen], _HUGE)
+        return Rough(np.append(masses[seen], rest), np.append(found, 0.0), 0.0, 0.0)
+
+
+def _with_rest(atoms: Sequence[Atom]) -> Atoms:
+    """With the left-over of the reference, whose gain is 0."""
+    masses, found = [m for m, _ in atoms], [g for _, g in atoms]
+    rest = (1 - total(masses)).nonnegative_part()
+    return Atoms([*masses, rest], [*found, arb(0)])
+
+
+@dataclass(frozen=True)
+class LineSource:
+    """A number plus symmetric noise: cells are cut anew at every eps.
+
+    Attributes
+    ----------
+    name : hashable
+        What the law is of.
+    make : callable
+        -> the line, at the working precision.
+    """
+
+    name: Hashable
+    make: Callable[[], Line] = field(compare=False, repr=False)
+    _made: dict[object, object] = field(default_factory=dict, compare=False, repr=False, init=False)
+
+    def swap(self) -> LineSource:
+        """P and Q exchanged."""
+        make = self.make
+
+        def exchanged() -> Line:
+            line = make()
+            return replace(line, x0=line.x1, x1=line.x0)
+
+        return LineSource((self.name, "swapped"), exchanged)
+
+    def line(self) -> Line:
+        """The line at the working precision."""
+        key = ctx.prec
+        if key not in self._made:
+            self._made[key] = self.make()
+        return self._made[key]  # type: ignore[return-value]
+
+    def below(self, eps: arb, aim: Aim) -> Ends:
+        """Cells at their means."""
+        return Ends(below(self._gains(eps, aim, upper=False)), arb(0))
+
+    def above(self, eps: arb, aim: Aim) -> Ends:
+        """Cells at the ends of their ranges."""
+        return above(self._gains(eps, aim, upper=True))
+
+    def _gains(self, eps: arb, aim: Aim, *, upper: bool) -> list[Gain]:
+        line, seen = self.line(), self._sketch(aim.log_error)
+        cut = edges(seen, aim, epsilon=float(eps), upper=upper)
+        return gains(line.cells(cut), eps.exp())
+
+    def _sketch(self, log_error: float) -> Sketch:
+        depth = 10.0 * math.floor((log_error + _DEEPER) / 10.0)
+        key = ("sketch", depth)
+        if key not in self._made:
+            self._made[key] = sketch(self.line(), depth)
+        return self._made[key]  # type: ignore[return-value]
+
+    def rough(self, epsilon: float) -> tuple[Floats, Floats, Floats]:
+        """Gauss-Legendre nodes."""
+        if "rough" not in self._made:
+            self._made["rough"] = rough_law(self.line())
+        masses, u, v = self._made["rough"]  # type: ignore[misc]
+        return masses, u - math.exp(epsilon) * v, masses * np.maximum(u, 1.0)
+
+
+@dataclass(frozen=True)
+class FixedSource:
+    """Cells that are made once, and gathered or shared out at every eps.
+
+    Attributes
+    ----------
+    name : hashable
+        What the law is of.
+    make : callable
+        -> the cells, at the working precision.
+    """
+
+    name: Hashable
+    make: Callable[[], Cells] = field(compare=False, repr=False)
+    _made: dict[object, object] = field(default_factory=dict, compare=False, repr=False, init=False)
+
+    def swap(self) -> FixedSource:
+        """P and Q exchanged."""
+        make = self.make
+
+        def exchanged() -> Cells:
+            made = make()
+            return Cells([cell.swap() for cell in made.cells], made.q, made.p)
+
+        return FixedSource((self.name, "swapped"), exchanged)
+
+    def cells(self) -> Cells:
+        """The cells at the working precision."""
+        key = ctx.prec
+        if key not in self._made:
+            self._made[key] = self.make()
+        return self._made[key]  # type: ignore[return-value]
+
+    def below(self, eps: arb, aim: Aim) -> Ends:
+        """Groups of cells at their means."""
+        made = self.cells()
+        atoms = sorted(below(gains(made.cells, eps.exp())), key=lambda atom: float(atom[1]))
+        if len(atoms) <= _EXACT:
+            return Ends(atoms, eps.exp() * made.q)
+        mass, gain = _floats(atoms)
+        at = places(mass, gain, aim, epsilon=float(eps), upper=False)
+        ends = np.unique(np.append(np.searchsorted(gain, at[1:-1]), len(atoms)))
+        kept = [int(end) for end in ends if end > 0]
+        return Ends(gathered(atoms, kept), eps.exp() * made.q)
+
+    def above(self, eps: arb, aim: Aim) -> Ends:
+        """Cells at the ends of their ranges, which are shared out between common places."""
+        made = self.cells()
+        found = above(gains(made.cells, eps.exp()))
+        if len(found.atoms) <= _EXACT:
+            return Ends(found.atoms, found.charge + made.p)
+        at = places(*_floats(found.atoms), aim, epsilon=float(eps), upper=True)
+        return Ends(spread(found.atoms, [float(x) for x in at]), found.charge + made.p)
+
+    def rough(self, epsilon: float) -> tuple[Floats, Floats, Floats]:
+        """The cells' means, groups of them."""
+        if "rough" not in self._made:
+            rows = [[float(c.mass), float(c.p), float(c.q)] for c in self.cells().cells]
+            self._made["rough"] = np.array(rows)
+        rows = np.asarray(self._made["rough"])
+        rows = rows[np.argsort(rows[:, 1] / rows[:, 0] - math.exp(epsilon) * rows[:, 2] / rows[:, 0])]
+        mass, gain = rows[:, 0], (rows[:, 1] - math.exp(epsilon) * rows[:, 2]) / rows[:, 0]
+        cost = np.cbrt(mass * np.diff(gain, prepend=gain[0]) ** 2)
+        share = np.floor(np.cumsum(cost) / max(float(cost.sum()), 1e-300) * _GROUPS * (1.0 - 1e-9))
+        starts = np.flatnonzero(np.diff(share, prepend=-1.0))
+        rows = np.add.reduceat(rows, starts, axis=0)
+        gain = (rows[:, 1] - math.exp(epsilon) * rows[:, 2]) / rows[:, 0]
+        return rows[:, 0], gain, np.maximum(rows[:, 0], rows[:, 1])
+
+
+def _floats(atoms: Sequence[Atom]) -> tuple[Floats, Floats]:
+    """Masses and gains of atoms."""
+    return np.array([float(m) for m, _ in atoms]), np.array([float(g) for _, g in atoms])
+
+
+# ------------------------------------------------------------------------- pairs of mechanisms
+
+
+def blanket_pair(randomizer: Randomizer, x0: Input, x1: Input, *, n: int) -> CellPair:
+    """The privacy blanket: an upper end whatever the others hold (docs/theory.md, Theorem 3.1).
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        What each user runs.
+    x0, x1 : inputs
+        The victim's two values.
+    n : int
+        Users, the victim included.
+    """
+    return _pair(randomizer, (x0, x1), n)
+
+
+def dataset_pair(randomizer: Randomizer, x0: Input, x1: Input, x2: Input, *, n: int) -> CellPair:
+    """The data sets (x0, x2, .., x2) and (x1, x2, .., x2): exact (docs/theory.md, Theorem 3.5).
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        What each user runs.
+    x0, x1, x2 : inputs
+        The victim's two values and the value of all others.
+    n : int
+        Users, the victim included.
+    """
+    return _pair(randomizer, (x0, x1, x2), n)
+
+
+def _pair(randomizer: Randomizer, inputs: tuple[Input, ...], n: int) -> CellPair:
+    name = (randomizer, repr(inputs))
+    if line_of(randomizer, inputs) is not None:
+        return CellPair(LineSource(name, partial(_line, randomizer, inputs)), n)
+    return CellPair(FixedSource(name, partial(cells_of, randomizer, inputs)), n)
+
+
+def _line(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Line:
+    line = line_of(randomizer, inputs)
+    if line is None:
+        raise NotCertified(f"{randomizer.name}: wanted noise on a line")
+    return line

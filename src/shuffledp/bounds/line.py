@@ -1,0 +1,320 @@
+"""Noise on the line in balls: masses and likelihood ratios of a number plus symmetric noise.
+
+The noise has the density e^(-(|z|/s)^b)/(2 s Gamma(1 + 1/b)): Laplace noise for b = 1, normal noise
+of standard deviation s/sqrt(2) for b = 2.  Reports may be confined to an interval; then the law is
+conditioned on it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import numpy.typing as npt
+
+from shuffledp.arithmetic.balls import arb, ctx
+from shuffledp.kernel.cells import Cell, Corner
+
+__all__ = ["AddedNoise", "Line", "Span"]
+
+Floats = npt.NDArray[np.float64]
+
+# Bits in which every sum of two floats is exact: their exponents differ by 2,098 at most.
+_EXACT = 2200
+
+
+@dataclass(frozen=True)
+class AddedNoise:
+    """The report of x is x plus noise, given that it lies between two ends.
+
+    Attributes
+    ----------
+    shape, scale : arb
+        b and s.
+    low, high : arb
+        The interval of inputs.
+    ends : tuple of arb, or None
+        The interval of reports; None for the whole line.
+    """
+
+    shape: arb
+    scale: arb
+    low: arb
+    high: arb
+    ends: tuple[arb, arb] | None = None
+
+    def beyond(self, distance: arb) -> arb:
+        """P(Z > distance) for a distance >= 0."""
+        z = distance / self.scale
+        if self.shape == 1:
+            return (-z).exp() / 2
+        if self.shape == 2:
+            return z.erfc() / 2
+        if z.is_zero():
+            return arb(1) / 2
+        return (z**self.shape).gamma_upper(1 / self.shape, regularized=1) / 2
+
+    def masses(self, x: arb, points: Sequence[arb | None]) -> list[arb]:
+        """P(x + Z between neighbouring points) on the whole line; None is an infinite end.
+
+        Tails are subtracted on the side where they are small, which keeps their relative precision.
+        """
+        last = len(points) - 1
+        tails = [self._tail(x, y, right=i == last) for i, y in enumerate(points)]
+        return [
+            1 - one - two if after and not before else (one - two if before else two - one)
+            for (before, one), (after, two) in pairwise(tails)
+        ]
+
+    def _tail(self, x: arb, y: arb | None, *, right: bool) -> tuple[bool, arb]:
+        """Whether y is not below x, and the mass beyond y on that side."""
+        if y is None:
+            return right, arb(0)
+        above = bool(y >= x)
+        return above, self.beyond(y - x if above else x - y)
+
+    def inside(self, x: arb) -> arb:
+        """The mass of x + Z between the ends."""
+        return arb(1) if self.ends is None else self.masses(x, self.ends)[0]
+
+    def level(self, x: arb, y: arb) -> arb:
+        """(|y - x|/s)^b: minus the log density, but for a constant."""
+        z = abs(y - x) / self.scale
+        if self.shape == 1:
+            return z
+        if self.shape == 2:
+            return z * z
+        return arb(0) if z.is_zero() else z**self.shape
+
+    def log_ratio(self, x: arb, reference: arb, y: arb) -> arb:
+        """log of the densities' ratio at y on the whole line."""
+        if self.shape == 2:
+            return (x - reference) * (2 * y - x - reference) / (self.scale * self.scale)
+        return self.level(reference, y) - self.level(x, y)
+
+    def limit(self, x: arb, reference: arb, *, right: bool) -> arb:
+        """The limit of that ratio far out on one side."""
+        if (x - reference).is_zero():
+            return arb(1)
+        if self.shape == 1:
+            shift = (x - reference) / self.scale
+            return (shift if right else -shift).exp()
+        if self.shape > 1:
+            return arb("inf") if (x > reference) == right else arb(0)
+        if self.shape < 1:
+            return arb(1)
+        raise ValueError("the noise's shape is not told apart from 1")
+
+
+@dataclass(frozen=True)
+class Span:
+    """Outputs between two ends on which u and v are monotone; one input is the reference.
+
+    Attributes
+    ----------
+    left, right : arb or None
+        The ends; None for an infinite one.
+    reference : arb
+        The input whose density is the reference there.
+    """
+
+    left: arb | None
+    right: arb | None
+    reference: arb
+
+
+@dataclass(frozen=True)
+class Line:
+    """Two inputs of the victim and the reference, which is an input or the blanket.
+
+    Attributes
+    ----------
+    noise : AddedNoise
+        What the mechanism adds.
+    x0, x1 : arb
+        The victim's inputs, of P and of Q.
+    others : arb or None
+        The input of the reference; None for the blanket of the interval of inputs, at every output
+        the density of the farther end.
+    """
+
+    noise: AddedNoise
+    x0: arb
+    x1: arb
+    others: arb | None
+
+    @cached_property
+    def spans(self) -> tuple[Span, ...]:
+        """The line, cut at the inputs and where the blanket changes.
+
+        On a span log u = |y - r|^b - |y - x|^b (in units of s) is monotone: between x and r one
+        term rises and the other falls; elsewhere the derivative vanishes only where |y - r| =
+        |y - x|, which is between them. For b = 2 it is monotone on the whole line.
+        """
+        noise = self.noise
+        cuts = [] if noise.shape == 2 else [self.x0, self.x1]
+        middle = _middle(noise.low, noise.high)
+        if self.others is None:
+            cuts += [middle] if noise.shape == 2 else [middle, noise.low, noise.high]
+        elif noise.shape != 2:
+            cuts.append(self.others)
+        left, right = (None, None) if noise.ends is None else noise.ends
+        inner = [y for y in _distinct(cuts) if _inside(y, left, right)]
+        found = []
+        for a, b in pairwise([left, *inner, right]):
+            reference = self.others
+            if reference is None:
+                before = b is not None and b <= middle
+                reference = noise.high if before else noise.low
+            found.append(Span(a, b, reference))
+        return tuple(found)
+
+    def corner(self, span: Span, y: arb | None, *, right: bool) -> Corner:
+        """u and v at a point of a span, or in the limit far out on one side."""
+        pair = (self.x0, self.x1)
+        if y is None:
+            plain = [self.noise.limit(x, span.reference, right=right) for x in pair]
+        else:
+            plain = [self.noise.log_ratio(x, span.reference, y).exp() for x in pair]
+        shares = self._inside
+        u, v = (x * shares[0] / share for x, share in zip(plain, shares[1:], strict=True))
+        return Corner(u, v)
+
+    @cached_property
+    def _inside(self) -> tuple[arb, arb, arb]:
+        """What of the reference, P and Q is between the ends; both ends of the inputs alike."""
+        reference = self.noise.low if self.others is None else self.others
+        shares = (self.noise.inside(x) for x in (reference, self.x0, self.x1))
+        return tuple(shares)  # type: ignore[return-value]
+
+    def cells(self, edges: Sequence[float]) -> list[Cell]:
+        """The line cut at these places, and at the ends of the spans.
+
+        Parameters
+        ----------
+        edges : sequence of float
+            Increasing. Spans on which u and v are constant are not cut.
+        """
+        found: list[Cell] = []
+        for span in self.spans:
+            found += self._cells(span, edges)
+        return found
+
+    def _cells(self, span: Span, edges: Sequence[float]) -> list[Cell]:
+        first = self.corner(span, span.left, right=False)
+        last = self.corner(span, span.right, right=True)
+        constant = self._constant(span)
+        inner = [] if constant else [arb(y) for y in edges]
+        inner = [y for y in inner if _inside(y, span.left, span.right)]
+        points = [span.left, *inner, span.right]
+        corners = [first, *(self.corner(span, y, right=False) for y in inner), last]
+        if constant:
+            # The finite end says it, or both do.
+            corners = [last if span.left is None else first] * 2
+        laws = (span.reference, self.x0, self.x1)
+        masses = (
+            [m / share for m in self.noise.masses(x, points)]
+            for x, share in zip(laws, self._inside, strict=True)
+        )
+        return [
+            Cell(mass, p, q, *_ordered(a, b))
+            for mass, p, q, (a, b) in zip(*masses, pairwise(corners), strict=True)
+        ]
+
+    def _constant(self, span: Span) -> bool:
+        """Whether u and v do not change: Laplace noise beyond all inputs that play a part."""
+        if self.noise.shape != 1:
+            return False
+        inputs = (self.x0, self.x1, span.reference)
+        left, right = span.left, span.right
+        return all(left is not None and x <= left for x in inputs) or all(
+            right is not None and x >= right for x in inputs
+        )
+
+    # ------------------------------------------------------------------- floats for proposals
+
+    @property
+    def unit(self) -> float:
+        """The noise's scale."""
+        return float(self.noise.scale)
+
+    def outline(self, log_mass: float) -> tuple[float, float, tuple[float, ...]]:
+        """Places beyond which no law has more than about this mass, and where densities bend.
+
+        Of Laplace noise those beyond which ratios are constant.
+        """
+        inputs = [float(x) for x in (self.x0, self.x1, *self._references())]
+        left, right = min(inputs), max(inputs)
+        middle = 0.5 * (float(self.noise.low) + float(self.noise.high))
+        kinks = [] if self.noise.shape == 2 else inputs[:3]
+        kinks += [middle] if self.others is None else []
+        if self.noise.shape == 1:
+            return left, right, tuple(kinks)
+        if self.noise.ends is not None:
+            left, right = (float(y) for y in self.noise.ends)
+            return left, right, tuple(kinks)
+        far = float(self.noise.scale) * max(-log_mass, 1.0) ** (1.0 / float(self.noise.shape))
+        return left - far, right + far, tuple(kinks)
+
+    def _references(self) -> tuple[arb, ...]:
+        return (self.noise.low, self.noise.high) if self.others is None else (self.others,)
+
+    def constant_ends(self) -> list[tuple[float, float, float]]:
+        """Reference's mass, u and v of both ends of the line, for Laplace noise."""
+        cells = [self._cells(span, ()) for span in self.spans if self._constant(span)]
+        return [
+            (float(c.mass), float(c.top.u), float(c.top.v)) for found in cells for c in found
+        ]
+
+    def log_densities(self, y: Floats) -> Floats:
+        """log of the reference's density, log u and log v at places: floats for proposals."""
+        s, b = float(self.noise.scale), float(self.noise.shape)
+        x0, x1 = float(self.x0), float(self.x1)
+        if self.others is None:
+            low, high = float(self.noise.low), float(self.noise.high)
+            r = np.where(y < 0.5 * (low + high), high, low)
+        else:
+            r = np.full_like(y, float(self.others))
+        z, z0, z1 = (np.abs(y - x) / s for x in (r, x0, x1))
+        top = float((2 * self.noise.scale * (1 + 1 / self.noise.shape).gamma()).log())
+        own, one, two = (np.log(float(share)) for share in self._inside)
+        ref = -(z**b) - top - own
+        return np.stack([ref, z**b - z0**b + own - one, z**b - z1**b + own - two])
+
+
+def _ordered(a: Corner, b: Corner) -> tuple[Corner, Corner]:
+    """(bottom, top) of a cell between two corners, u and v being monotone."""
+    if a.u >= b.u and a.v <= b.v:
+        return b, a
+    if a.u <= b.u and a.v >= b.v:
+        return a, b
+    return Corner(_least(a.u, b.u), _most(a.v, b.v)), Corner(_most(a.u, b.u), _least(a.v, b.v))
+
+
+def _middle(low: arb, high: arb) -> arb:
+    """Halfway between two floats, exactly."""
+    with ctx.workprec(_EXACT):
+        return (low + high) / 2
+
+
+def _inside(y: arb, left: arb | None, right: arb | None) -> bool:
+    return (left is None or y > left) and (right is None or y < right)
+
+
+def _distinct(points: Sequence[arb]) -> list[arb]:
+    found: list[arb] = []
+    for y in sorted(points, key=lambda x: float(x.mid())):
+        if not found or y > found[-1]:
+            found.append(y)
+    return found
+
+
+def _most(x: arb, y: arb) -> arb:
+    return arb("inf") if not (x.is_finite() and y.is_finite()) else x.max(y)
+
+
+def _least(x: arb, y: arb) -> arb:
+    return y if not x.is_finite() else x if not y.is_finite() else x.min(y)

@@ -1,0 +1,215 @@
+"""Cells of mechanisms whose law is stated, and of mechanisms made of others.
+
+A class without a record states masses and log densities in floats with bounds of their errors
+(`randomizers.JointLaw`); they become balls. Reports made of parts have the products of the parts'
+cells, or their mixture (docs/theory-parts.md, section 1). These cells are the same at every eps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from shuffledp.arithmetic.balls import arb, total
+from shuffledp.ball.laws import cut_law, finite_law
+from shuffledp.ball.outputs import Law
+from shuffledp.ball.registry import RECORDS
+from shuffledp.bounds.additive import line_of
+from shuffledp.errors import NotCertified
+from shuffledp.kernel.cells import Cell, Corner, joined, product, scaled
+from shuffledp.propose.cells import even_edges, groups_of
+from shuffledp.randomizers import JointLaw, Randomizer
+from shuffledp.randomizers.base import Input
+
+__all__ = ["Cells", "cells_of"]
+
+# Cells of a stated law, of noise that is a part, and of a product of parts.
+_STATED, _PART, _PRODUCT = 4096, 384, 6000
+# log of the mass of a part that is cut off.
+_CUT = -70.0
+# A share is a quotient of floats: two or three roundings.
+_ROUNDED = 2.0**-50
+
+
+class Cells(NamedTuple):
+    """Cells of all outputs, but for some that are left out.
+
+    Attributes
+    ----------
+    cells : list of Cell
+        Their masses under the reference add up to at most 1.
+    p, q : arb
+        What P and Q have beyond the cells, at most: with the gain 0 there delta changes by at least
+        -e^eps q and at most p (docs/theory.md, section 3.3).
+    """
+
+    cells: list[Cell]
+    p: arb
+    q: arb
+
+
+def cells_of(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Cells:
+    """Cells of the reports of one mechanism.
+
+    Parameters
+    ----------
+    randomizer : Randomizer
+        What each user runs.
+    inputs : tuple
+        The victim's two values, and the others' value where that is the reference: else it is the
+        blanket, and of reports made of parts the blankets of these.
+    """
+    parts = randomizer.parts()
+    if parts is None:
+        return _of_one(randomizer, inputs)
+    rows = [parts.part_inputs(x) for x in inputs]
+    made: dict[tuple[Randomizer, tuple[Input, ...]], Cells] = {}
+    found = []
+    for part, values in zip(parts.randomizers, zip(*rows, strict=True), strict=True):
+        key = (part, values)
+        if key not in made:
+            made[key] = cells_of(part, values)
+        found.append(made[key])
+    if parts.weights is None:
+        return _product(found)
+    return _mixture(found, parts.weights, parts.constant)
+
+
+# ------------------------------------------------------------------------------- one mechanism
+
+
+def _of_one(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Cells:
+    line = line_of(randomizer, inputs)
+    if line is not None:
+        return Cells(line.cells(even_edges(line, _PART, _CUT)), arb(0), arb(0))
+    if randomizer.name in RECORDS:
+        try:
+            return _of_classes(_law(randomizer, inputs), blanket=len(inputs) == 2)
+        except NotCertified:
+            pass  # more classes than the record makes: cells of them
+    return _of_stated(randomizer.law(inputs, cells=_STATED), blanket=len(inputs) == 2)
+
+
+def _law(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Law:
+    table = randomizer.to_dict()
+    made = cut_law(table, inputs, log_cut=_CUT)
+    return finite_law(table, inputs) if made is None else made
+
+
+def _of_classes(law: Law, *, blanket: bool) -> Cells:
+    """Classes of outputs: u and v are constant. Where the reference has none P is counted in full."""
+    cells, p, q = [], arb(0), arb(0)
+    for c in law:
+        mass = c.blanket if blanket else c.probability[2]
+        first, second = c.probability[:2]
+        if c.beyond:
+            p, q = p + first, q + second
+        elif mass.is_zero():
+            p += first
+        else:
+            corner = Corner(first / mass, second / mass)
+            cells.append(Cell(mass, first, second, corner, corner))
+    return Cells(cells, p, q)
+
+
+def _of_stated(law: JointLaw, *, blanket: bool) -> Cells:
+    """A law in floats, with the errors stated there."""
+    reference = law.blanket if blanket else law.mass[2]
+    tails = [arb(float(x)) for x in law.tails()[:2]]
+    p, q = tails
+
+    def ball(x: float) -> arb:
+        return arb(x, x * law.rel * (1.0 + 1e-9))
+
+    cells = []
+    corners = _Corners(law, blanket=blanket)
+    for k in range(reference.size):
+        mass, first, second = (float(x) for x in (reference[k], law.mass[0, k], law.mass[1, k]))
+        if mass == 0.0:
+            p, q = p + ball(first), q + ball(second)
+            continue
+        bottom, top = corners.of(k) if law.edges is not None else _constant(ball, mass, first, second)
+        cells.append(Cell(ball(mass), ball(first), ball(second), bottom, top))
+    return Cells(cells, p, q)
+
+
+def _constant(ball, mass: float, first: float, second: float) -> tuple[Corner, Corner]:
+    corner = Corner(ball(first) / ball(mass), ball(second) / ball(mass))
+    return corner, corner
+
+
+class _Corners:
+    """Bounds of the ratios on the cells of a stated law, from its log densities at both edges."""
+
+    def __init__(self, law: JointLaw, *, blanket: bool) -> None:
+        self.edges = edges = law.edges
+        if edges is None:
+            return
+        self.err = np.broadcast_to(edges.err, law.blanket.shape)
+        self.left = edges.left
+        self.right = edges.right
+        reference = (edges.blanket_left, edges.blanket_right)
+        self.reference = reference if blanket else (edges.left[2], edges.right[2])
+
+    def of(self, k: int) -> tuple[Corner, Corner]:
+        """(bottom, top) of one cell."""
+        err = arb(float(self.err[k]))
+        (u_low, u_high), (v_low, v_high) = (self._ratio(row, k, err) for row in (0, 1))
+        return Corner(u_low, v_high), Corner(u_high, v_low)
+
+    def _ratio(self, row: int, k: int, err: arb) -> tuple[arb, arb]:
+        ends = []
+        for side, base in ((self.left, self.reference[0]), (self.right, self.reference[1])):
+            one, two = float(side[row, k]), float(base[k])
+            if not (math.isfinite(one) and math.isfinite(two)):
+                return arb(0), arb("inf")
+            ends.append(arb(one) - arb(two))
+        return (ends[0].min(ends[1]) - err).exp(), (ends[0].max(ends[1]) + err).exp()
+
+
+# --------------------------------------------------------------------------- made of parts
+
+
+def _product(parts: Sequence[Cells]) -> Cells:
+    """All parts in one report; what is left out of one of them is left out."""
+    ordered = sorted(parts, key=lambda one: len(one.cells))
+    found = ordered[0].cells
+    for part in ordered[1:]:
+        room = max(_PRODUCT // max(min(len(found), len(part.cells)), 1), 8)
+        one, two = (cells if len(cells) <= room else fewer(cells, room) for cells in (found, part.cells))
+        if len(one) * len(two) > 2 * _PRODUCT:
+            most = math.isqrt(_PRODUCT)
+            one, two = fewer(one, most), fewer(two, most)
+        found = [product(x, y) for x in one for y in two]
+    return Cells(found, total(one.p for one in parts), total(one.q for one in parts))
+
+
+def _mixture(parts: Sequence[Cells], weights: Sequence[float], constant: float) -> Cells:
+    """One part in each report, which one being public; or a report that says nothing."""
+    shares = [_share(weight) for weight in weights]
+    cells = [
+        scaled(cell, share) for part, share in zip(parts, shares, strict=True) for cell in part.cells
+    ]
+    if constant > 0.0:
+        silent, one = _share(constant), Corner(arb(1), arb(1))
+        cells.append(Cell(silent, silent, silent, one, one))
+    p, q = (
+        total(share * part[i] for part, share in zip(parts, shares, strict=True)) for i in (1, 2)
+    )
+    return Cells(cells, p, q)
+
+
+def _share(weight: float) -> arb:
+    return arb(weight, weight * _ROUNDED)
+
+
+def fewer(cells: Sequence[Cell], most: int) -> list[Cell]:
+    """Neighbours by their ratio of P to Q joined, to about so many."""
+    if len(cells) <= most:
+        return list(cells)
+    rows = np.array([[float(c.mass), float(c.p), float(c.q)] for c in cells])
+    return [joined([cells[i] for i in group]) for group in groups_of(rows, most)]
+

@@ -1,0 +1,272 @@
+"""Cells of outputs: finite laws of the gain above and below a continuous one.
+
+A report has the laws P and Q under the victim's two inputs; R is the reference.  With u = dP/dR,
+v = dQ/dR and a = e^eps the gain at an output is g = u - a v.  A cell is a set of outputs with its
+masses under R, P and Q and with bounds of u and v.
+
+Let f be convex and non-decreasing with slopes of at most 1, and S the sum of the independent gains
+of n messages.  E f(s + G) is convex in the gain G of one message, for every s.  So, one message
+after the other,
+
+below   E f(S) falls where the gain on a cell is replaced by its mean (P - a Q)/R there (Jensen's
+        inequality).  The gain may be unbounded on the cell.
+above   E f(S) grows where the gain on a cell is replaced by two atoms at the ends of its range,
+        with the same mean.  Where the range has no lower end the gain is raised to the upper end.
+        Where the range has no upper end the gain is lowered to the lower end, or to 0 where there
+        is none, and n times the integral of what was taken away is added to the bound.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+from shuffledp.arithmetic.balls import arb, float_above, float_below, total
+
+__all__ = [
+    "Atom",
+    "Cell",
+    "Corner",
+    "Ends",
+    "Gain",
+    "above",
+    "below",
+    "gains",
+    "gathered",
+    "joined",
+    "product",
+    "scaled",
+    "spread",
+]
+
+Atom = tuple[arb, arb]  # (mass, gain)
+_INFINITY = arb("inf")
+
+
+class Corner(NamedTuple):
+    """Likelihood ratios to the reference: u of P, v of Q."""
+
+    u: arb
+    v: arb
+
+
+class Cell(NamedTuple):
+    """A set of outputs.
+
+    Attributes
+    ----------
+    mass, p, q : arb
+        Masses under the reference, P and Q.
+    bottom : Corner
+        On the cell u is at least ``bottom.u`` and v at most ``bottom.v``; the latter may be inf.
+    top : Corner
+        On the cell u is at most ``top.u`` and v at least ``top.v``; the former may be inf.
+
+    Notes
+    -----
+    Where u does not fall and v does not rise from one cell to the next these share a corner, as one
+    object: its gain is then one atom for both.
+    """
+
+    mass: arb
+    p: arb
+    q: arb
+    bottom: Corner
+    top: Corner
+
+    def swap(self) -> Cell:
+        """The same with P and Q exchanged."""
+        bottom, top = Corner(self.top.v, self.top.u), Corner(self.bottom.v, self.bottom.u)
+        return Cell(self.mass, self.q, self.p, bottom, top)
+
+
+class Gain(NamedTuple):
+    """The gain on a cell at one eps.
+
+    Attributes
+    ----------
+    mass : arb
+        The reference's mass.
+    total : arb
+        The gain's integral, P - a Q.
+    rising : arb
+        P: at least the integral of the gain's positive part.
+    low, high : arb
+        low <= g <= high on the cell; infinite where the gain is unbounded.
+    """
+
+    mass: arb
+    total: arb
+    rising: arb
+    low: arb
+    high: arb
+
+
+class Ends(NamedTuple):
+    """A finite law of the gain, and what is added for what it leaves out.
+
+    Attributes
+    ----------
+    atoms : list of Atom
+        Their masses add up to those of the cells.
+    charge : arb
+        E f(S) is at most E f of n draws of the atoms plus n times the charge.
+    """
+
+    atoms: list[Atom]
+    charge: arb
+
+
+# ----------------------------------------------------------------------------- cells of parts
+
+
+def product(one: Cell, other: Cell) -> Cell:
+    """The cell of two independent reports sent as one: masses multiply, and so do ratios."""
+    bottom = Corner(_times(one.bottom.u, other.bottom.u), _times(one.bottom.v, other.bottom.v))
+    top = Corner(_times(one.top.u, other.top.u), _times(one.top.v, other.top.v))
+    return Cell(one.mass * other.mass, one.p * other.p, one.q * other.q, bottom, top)
+
+
+def scaled(cell: Cell, share: arb) -> Cell:
+    """The cell of a report that is this one with a known probability: ratios stay."""
+    return Cell(cell.mass * share, cell.p * share, cell.q * share, cell.bottom, cell.top)
+
+
+def joined(cells: Sequence[Cell]) -> Cell:
+    """The union of disjoint cells."""
+    bottom, top = cells[0].bottom, cells[0].top
+    for cell in cells[1:]:
+        bottom = Corner(bottom.u.min(cell.bottom.u), bottom.v.max(cell.bottom.v))
+        top = Corner(top.u.max(cell.top.u), top.v.min(cell.top.v))
+    mass, p, q = (total(values) for values in zip(*(cell[:3] for cell in cells), strict=True))
+    return Cell(mass, p, q, bottom, top)
+
+
+# ------------------------------------------------------------------------- gains and their ends
+
+
+def gains(cells: Iterable[Cell], grow: arb) -> list[Gain]:
+    """The gains of cells at a = ``grow``; those of one corner are one object."""
+    known: dict[int, arb] = {}
+
+    def at(corner: Corner) -> arb:
+        if id(corner) not in known:
+            known[id(corner)] = corner.u - grow * corner.v
+        return known[id(corner)]
+
+    return [
+        Gain(cell.mass, cell.p - grow * cell.q, cell.p, at(cell.bottom), at(cell.top))
+        for cell in cells
+    ]
+
+
+def below(found: Iterable[Gain]) -> list[Atom]:
+    """Atoms below the gain in convex order."""
+    return [(gain.mass, gain.total / gain.mass) for gain in found]
+
+
+def above(found: Sequence[Gain]) -> Ends:
+    """Atoms above the gain in increasing convex order, and the charge for unbounded gains."""
+    places: dict[int, tuple[arb, arb]] = {}  # of a gain's object: (mass, gain)
+    charge = arb(0)
+
+    def add(gain: arb, mass: arb) -> None:
+        before = places[id(gain)][0] if id(gain) in places else arb(0)
+        places[id(gain)] = (before + mass, gain)
+
+    silent = arb(0)
+    for gain in found:
+        low, high = gain.low, gain.high
+        share = _share(gain)
+        if share is not None:
+            add(high, share)
+            add(low, (gain.mass - share).nonnegative_part())
+        elif high.is_finite():
+            add(high, gain.mass)
+        elif low.is_finite():
+            charge += (gain.total - low * gain.mass).nonnegative_part()
+            add(low, gain.mass)
+        else:
+            charge += gain.rising
+            add(silent, gain.mass)
+    return Ends(list(places.values()), charge)
+
+
+def _share(gain: Gain) -> arb | None:
+    """The mass at the upper end; None where all of it is better raised to that end.
+
+    A law has both masses, but their balls forget that they add up to one number: where this costs
+    more of the mean than raising does, or an end is infinite, the cell is not shared out.
+    """
+    low, high = gain.low, gain.high
+    if not (low.is_finite() and high.is_finite() and high > low):
+        return None
+    share = (gain.total - low * gain.mass) / (high - low)
+    share = share.nonnegative_part().min(gain.mass)
+    lost = share.rad() * (abs(low) + abs(high))
+    return share if lost < gain.mass * (high - low) else None
+
+
+# -------------------------------------------------------------------------------- fewer atoms
+
+
+def gathered(atoms: Sequence[Atom], ends: Sequence[int]) -> list[Atom]:
+    """Groups of consecutive atoms at their means: below in convex order.
+
+    Parameters
+    ----------
+    atoms : sequence of Atom
+        Those of a group should be near each other.
+    ends : sequence of int
+        Where groups end: increasing, the last one is how many atoms there are.
+    """
+    found, start = [], 0
+    for end in ends:
+        group = atoms[start:end]
+        mass = total(m for m, _ in group)
+        found.append((mass, total(m * g for m, g in group) / mass))
+        start = end
+    return found
+
+
+def spread(atoms: Iterable[Atom], places: Sequence[float]) -> list[Atom]:
+    """Every atom shared out between the two places around it, with its mean: above in convex order.
+
+    Parameters
+    ----------
+    atoms : iterable of Atom
+        Those below the first place are raised to it; those above the last one stay, and those at 0.
+    places : sequence of float
+        Increasing.
+    """
+    exact = [arb(x) for x in places]
+    masses = [arb(0) for _ in places]
+    far: list[Atom] = []
+    for mass, gain in atoms:
+        if gain.is_zero():
+            far.append((mass, gain))
+            continue
+        # The ball may lie across a place: then the places around all of it.
+        low = bisect_right(places, float_below(gain)) - 1
+        high = bisect_left(places, float_above(gain))
+        if high == len(places):
+            far.append((mass, gain))
+        elif low < 0:
+            masses[high] += mass
+        elif low == high:
+            masses[low] += mass
+        else:
+            share = mass * (gain - exact[low]) / (exact[high] - exact[low])
+            share = share.nonnegative_part().min(mass)
+            masses[high] += share
+            masses[low] += (mass - share).nonnegative_part()
+    kept = [(m, x) for m, x in zip(masses, exact, strict=True) if not m.is_zero()]
+    return [*kept, *far]
+
+
+def _times(x: arb, y: arb) -> arb:
+    """The product of two numbers >= 0, one of which may be infinite: then inf unless both ends are 0."""
+    if x.is_finite() and y.is_finite():
+        return x * y
+    return arb(0) if x.is_zero() or y.is_zero() else _INFINITY

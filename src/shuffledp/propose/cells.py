@@ -1,0 +1,359 @@
+"""Where to cut a line of outputs into cells: floats, any of which give valid ends.
+
+Replacing the gain on a cell by its mean, or by the ends of its range, changes E(S)_+ by about
+
+    n w (V/2) p(-g),        V = D^2/12 below, D^2/6 above,
+
+w the cell's mass, D the width of its gains, p the density of the sum of the others' gains: the
+second derivative of E (g + S')_+ in g. The sum over K cells is least where the number of cells to a
+length of y is proportional to (f_ref p(-g) g'^2)^(1/3) = h^(1/3); it is then n V/D^2 (int
+h^(1/3))^3/(2 K^2).
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from shuffledp.propose.layers import usual_deviation
+
+__all__ = ["Aim", "Sketch", "edges", "even_edges", "groups_of", "places", "rough_law", "sketch"]
+
+Floats = npt.NDArray[np.float64]
+
+# Variance of a uniform gain that is lost at its mean, or won at its ends, in squares of its range.
+_BELOW, _ABOVE = 1.0 / 12.0, 1.0 / 6.0
+# Places at which densities are looked at: a cell is a few of them.
+_PLACES = 600
+# Tilts at which the others' transform is looked at, on either side; and where rough will do.
+_TILTS, _COARSE = 120, 48
+# Chernoff's bound of one saddle point's law may be this much above the answer, in logs.
+_APART = 6.0
+# Groups of the large gains of the others.
+_JUMPS = 48
+# Of the error allowed: what each of the two ends that are cut off may cost.
+_CUT_OFF = 0.05
+_MOST_CELLS = 6000
+# log of how fast that stops to be so.
+_FEW = 0.3
+# How far beyond the outermost atoms the outermost places are, relatively.
+_MARGIN = 1e-9
+# Nodes of a panel of an estimate's law, and log of the mass that is out of its sight.
+_NODES, _ROUGH_DEPTH = 6, -120.0
+# Exponents and gains whose powers floats hold.
+_LARGEST, _HUGE = 650.0, 1e100
+
+
+class HasDensities(Protocol):
+    """What is asked of a law of reports on a line."""
+
+    def log_densities(self, y: Floats) -> Floats:
+        """log of the reference's density, log u and log v."""
+        ...
+
+    def outline(self, log_mass: float) -> tuple[float, float, tuple[float, ...]]:
+        """Places beyond which there is no more mass than that, and places of kinks."""
+        ...
+
+    def constant_ends(self) -> list[tuple[float, float, float]]:
+        """Reference's mass, u and v of outputs beyond the outline, where ratios are constant."""
+        ...
+
+    @property
+    def unit(self) -> float:
+        """A length on which densities change by a factor."""
+        ...
+
+
+class Aim(NamedTuple):
+    """What cells are for.
+
+    Attributes
+    ----------
+    n : int
+        Draws.
+    log_delta, log_error : float
+        About logs of delta, and of the error that it may have.
+    """
+
+    n: int
+    log_delta: float
+    log_error: float
+
+    @property
+    def log_answer(self) -> float:
+        """log E(S)_+."""
+        return self.log_delta + math.log(self.n)
+
+    @property
+    def log_allowed(self) -> float:
+        """log of its error."""
+        return self.log_error + math.log(self.n)
+
+
+@dataclass(frozen=True)
+class Sketch:
+    """A law in floats at fixed places, for every eps.
+
+    Attributes
+    ----------
+    y : ndarray
+        Places, increasing.
+    mass : ndarray
+        The reference's mass between neighbouring places.
+    u, v : ndarray
+        Ratios at the places.
+    ends : ndarray, shape (K, 3)
+        Reference's mass, u and v of outputs beyond the places on which ratios are constant.
+    """
+
+    y: Floats
+    mass: Floats
+    u: Floats
+    v: Floats
+    ends: Floats
+
+
+def sketch(law: HasDensities, log_mass: float) -> Sketch:
+    """Look at a law down to a mass e^log_mass in its tails."""
+    left, right, kinks = law.outline(log_mass)
+    length = right - left
+    parts = [np.linspace(left, right, _PLACES)]
+    near = length * np.geomspace(1e-9, 0.02, 60)
+    parts += [k + s * near for k in kinks for s in (-1.0, 1.0)]
+    y = np.unique(np.concatenate(parts))
+    y = y[(y >= left) & (y <= right)]
+    middle = 0.5 * (y[1:] + y[:-1])
+    with np.errstate(over="ignore", under="ignore"):
+        mass = np.exp(np.clip(law.log_densities(middle)[0], -_LARGEST, _LARGEST)) * np.diff(y)
+        _, u, v = np.exp(np.clip(law.log_densities(y), -_LARGEST, _LARGEST))
+    return Sketch(y, mass, u, v, np.array(law.constant_ends()).reshape(-1, 3))
+
+
+def rough_law(law: HasDensities) -> tuple[Floats, Floats, Floats]:
+    """Masses, u and v at Gauss-Legendre nodes: for estimates at every eps.
+
+    Panels are as wide as the law's unit, and halve towards kinks.
+    """
+    left, right, kinks = law.outline(_ROUGH_DEPTH)
+    y, weight = [], []
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    cuts = np.unique([left, *(k for k in kinks if left < k < right), right])
+    for a, b in itertools.pairwise(cuts):
+        places = np.linspace(a, b, max(2, math.ceil((b - a) / law.unit) + 1))
+        for low, high in itertools.pairwise(places):
+            y.append(0.5 * (low + high) + 0.5 * (high - low) * nodes)
+            weight.append(0.5 * (high - low) * weights)
+    at = np.concatenate(y)
+    with np.errstate(over="ignore", under="ignore"):
+        own, u, v = np.exp(np.clip(law.log_densities(at), -_LARGEST, _LARGEST))
+    masses = np.concatenate(weight) * own
+    ends = law.constant_ends()
+    return (
+        np.append(masses, [e[0] for e in ends]),
+        np.append(u, [e[1] for e in ends]),
+        np.append(v, [e[2] for e in ends]),
+    )
+
+
+def edges(seen: Sketch, aim: Aim, *, epsilon: float, upper: bool) -> list[float]:
+    """Places at which to cut.
+
+    Parameters
+    ----------
+    seen : Sketch
+        The law.
+    aim : Aim
+        How many draws, and how near.
+    epsilon : float
+        eps.
+    upper : bool
+        Whether atoms are to be at the ends of ranges.
+    """
+    grow = math.exp(epsilon)
+    gain = seen.u - grow * seen.v
+    log_p, tilt = _others(
+        np.append(seen.mass, seen.ends[:, 0]),
+        np.append(0.5 * (gain[1:] + gain[:-1]), seen.ends[:, 1] - grow * seen.ends[:, 2]),
+        1.0 - grow,
+        aim,
+    )
+    log_p, tilt = log_p[: seen.mass.size], tilt[: seen.mass.size]
+    with np.errstate(divide="ignore", over="ignore", under="ignore"):
+        # h^(1/3) dy with h = (mass/dy) p (dg/dy)^2
+        log_h = np.log(seen.mass) + log_p + 2.0 * np.log(np.abs(np.diff(gain)))
+        cost = np.exp(np.clip(log_h / 3.0, -_LARGEST, _LARGEST))
+        first, last = _cuts(seen, grow, log_p, tilt, aim)
+    cost[:first] = cost[last:] = 0.0
+    whole = np.concatenate([[0.0], np.cumsum(cost)])
+    places = np.interp(
+        np.linspace(0.0, whole[-1], _count(whole[-1], aim, upper=upper)), whole, seen.y
+    )
+    return [float(y) for y in np.unique(np.concatenate([places, seen.y[[first, last]]]))]
+
+
+def _count(whole: float, aim: Aim, *, upper: bool) -> int:
+    """How many places bring the error of E(S)_+ to e^log_allowed."""
+    share = (_ABOVE if upper else _BELOW) / 2.0
+    log = 0.5 * (math.log(share) + 3.0 * math.log(whole + 1e-300) - aim.log_error)
+    return int(min(max(math.exp(min(log, 20.0)), 8.0), _MOST_CELLS)) + 2
+
+
+def _others(
+    mass: Floats, gain: Floats, mean: float, aim: Aim
+) -> tuple[Floats, Floats]:
+    """About log p(-g) at every gain, and minus its slope there, p the density of the others' sum.
+
+    Along the saddle points t the sum of the gains up to a first cut has the density
+    e^(K(t) - t x)/sqrt(2 pi n V) at x = K'(t), K(t) = n log E e^(tG), V the tilted variance. Beyond
+    the cut one of the others may have a gain of its own.
+    """
+    n = aim.n
+    order = np.argsort(gain)
+    g, w = np.minimum(gain[order], _HUGE), mass[order]
+    sd = usual_deviation(w, g, n)
+    first = _first_cut(w, g, mean, sd, aim)
+    usual, rare = slice(0, first), slice(first, None)
+    up = np.geomspace(1e-5 / sd, 60.0 / sd, _TILTS)
+    tilts = np.concatenate([-up[::-1], up])
+    with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
+        exponent = np.minimum(np.multiply.outer(tilts, g[usual]), _LARGEST)
+        lifted = np.expm1(exponent)
+        # The mean is known: sums over places are not exact enough for n of them.
+        drift = mean - float(w[rare] @ g[rare])
+        rise = (lifted - exponent) @ w[usual] + tilts * drift - float(w[rare].sum())
+        first_moment = lifted @ (w * g)[usual] + drift
+        second = lifted @ (w * g * g)[usual] + float(w[usual] @ (g * g)[usual])
+        size = 1.0 + rise
+        log_moment, centre = n * np.log1p(rise), n * first_moment / size
+        variance = n * np.maximum(second / size - (first_moment / size) ** 2, 1e-300)
+        log_p = log_moment - tilts * centre - 0.5 * np.log(2.0 * math.pi * variance)
+    good = np.isfinite(log_p) & np.isfinite(centre)
+    if not bool(good.any()):
+        return np.full(gain.size, -math.log(sd)), np.full(gain.size, 1.0 / sd)
+    x, log_p, tilts = centre[good], log_p[good], tilts[good]
+    found = np.interp(-gain, x, log_p, left=-_LARGEST, right=-_LARGEST)
+    slope = np.interp(-gain, x, tilts, left=tilts[0], right=tilts[-1])
+    if first < g.size:
+        kept = max(1, (g.size - first) // _JUMPS)
+        starts = np.arange(first, g.size, kept)
+        weight = np.add.reduceat(w, starts)
+        place = np.add.reduceat(w * g, starts) / np.maximum(weight, 1e-300)
+        at = -np.add.outer(gain, place)
+        logs = np.interp(at, x, log_p, left=-_LARGEST, right=-_LARGEST)
+        jump = np.exp(logs) @ weight * n
+        found = np.logaddexp(found, np.log(np.maximum(jump, 1e-300)))
+    # Of a few draws the sum is nowhere near a saddle point's: it may be anywhere within sd.
+    return np.logaddexp(found, -math.log(sd) - _FEW * n), slope
+
+
+def _first_cut(
+    w: Floats, g: Floats, mean: float, sd: float, aim: Aim
+) -> int:
+    """How many of the sorted gains a saddle point may hold: Chernoff's bound is near the answer."""
+    tilts = np.geomspace(1e-5 / sd, 60.0 / sd, _COARSE)
+    exponent = np.minimum(np.multiply.outer(tilts, g), _LARGEST)
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        bend = np.cumsum(w * (np.expm1(exponent) - exponent), axis=1)
+        above, beyond = (x.sum() - np.cumsum(x) for x in (w * g, w))
+        rise = bend + np.multiply.outer(tilts, mean - above) - beyond
+        bound = (aim.n * np.log1p(rise) - np.log(tilts)[:, None] - 1.0).min(axis=0)
+    fits = np.flatnonzero(bound <= aim.log_answer + _APART)
+    least = int(np.searchsorted(g, 0.0, side="right"))
+    return max(int(fits[-1]) + 1 if fits.size else least, least)
+
+
+def _cuts(
+    seen: Sketch, grow: float, log_p: Floats, tilt: Floats, aim: Aim
+) -> tuple[int, int]:
+    """The first and the last place that are worth a cell.
+
+    Beyond an end where gains rise there is one atom, and a charge: n min(R p/tilt^2, P) are lost.
+    Beyond an end where gains fall they are raised, which costs less than n a Q.
+    """
+    gain = seen.u - grow * seen.v
+    places = []
+    for turn in (1, -1):
+        mass, u, v, g = (x[::turn] for x in (seen.mass, seen.u, seen.v, gain))
+        r, p, q = (np.cumsum(mass * ratio) for ratio in (np.ones_like(mass), u[:-1], v[:-1]))
+        if g[0] > g[-1]:
+            slope, density = tilt[::turn], log_p[::turn]
+            lost = np.log(r) + density - 2.0 * np.log(np.maximum(-slope, 1e-300))
+            lost = np.minimum(np.where(slope < 0.0, lost, np.inf), np.log(p))
+        else:
+            lost = np.log(grow * q)
+        kept = lost > math.log(_CUT_OFF) + aim.log_error
+        places.append(int(kept.argmax()) if bool(kept.any()) else 0)
+    first, last = places[0], len(seen.mass) - places[1]
+    return (first, last) if first < last else (0, len(seen.mass))
+
+
+# ------------------------------------------------------------------- cells that are made once
+
+
+def even_edges(law: HasDensities, count: int, log_mass: float) -> list[float]:
+    """Places at which to cut for every eps: where sqrt(mass) |d log(u/v)| accrues evenly."""
+    seen = sketch(law, log_mass)
+    with np.errstate(divide="ignore", over="ignore", under="ignore"):
+        loss = np.log(np.maximum(seen.u, 1e-300)) - np.log(np.maximum(seen.v, 1e-300))
+        both = seen.mass * (1.0 + 0.5 * (seen.u[1:] + seen.v[1:]))
+        cost = np.cbrt(both * np.diff(loss) ** 2) + 1e-3 * np.abs(np.diff(loss))
+    cost = np.where(np.isfinite(cost), cost, 0.0)
+    whole = np.concatenate([[0.0], np.cumsum(cost)])
+    at = np.interp(np.linspace(0.0, whole[-1], count + 1), whole, seen.y)
+    return [float(y) for y in np.unique(at)]
+
+
+def groups_of(rows: Floats, most: int) -> list[npt.NDArray[np.intp]]:
+    """Cells near each other in log P/Q, about so many groups.
+
+    Parameters
+    ----------
+    rows : ndarray, shape (K, 3)
+        Masses under the reference, P and Q.
+    most : int
+        Groups wanted.
+    """
+    with np.errstate(divide="ignore"):
+        loss = np.clip(np.log(rows[:, 1]) - np.log(rows[:, 2]), -_LARGEST, _LARGEST)
+        tilt = np.clip(np.log(rows[:, 1] + rows[:, 2]) - np.log(rows[:, 0]), -_LARGEST, _LARGEST)
+    order = np.lexsort((tilt, np.round(loss * most / (np.ptp(loss) + 1e-300))))
+    cost = np.cbrt(rows[order].sum(axis=1)) + 1e-6
+    share = np.cumsum(cost) / cost.sum() * most
+    starts = np.flatnonzero(np.diff(np.floor(share * (1.0 - 1e-9)), prepend=-1.0))
+    return np.split(order, starts[1:])
+
+
+def places(mass: Floats, gain: Floats, aim: Aim, *, epsilon: float, upper: bool) -> Floats:
+    """Gains between which atoms are gathered or shared out, so that delta is off as aimed.
+
+    Parameters
+    ----------
+    mass, gain : ndarray
+        Atoms; what is missing of the mass has the gain 0.
+    aim : Aim
+        How many draws, and how near.
+    epsilon : float
+        eps.
+    upper : bool
+        Whether atoms are shared out.
+    """
+    order = np.argsort(gain)
+    w, g = mass[order], gain[order]
+    log_p, _ = _others(w, g, 1.0 - math.exp(epsilon), aim)
+    width = np.diff(g)
+    with np.errstate(divide="ignore", over="ignore", under="ignore"):
+        own = 0.5 * (w[1:] + w[:-1])
+        log_h = np.log(own) + log_p[1:] + 2.0 * np.log(width)
+        cost = np.exp(np.clip(log_h / 3.0, -_LARGEST, _LARGEST))
+    whole = np.concatenate([[0.0], np.cumsum(cost)])
+    count = min(_count(whole[-1], aim, upper=upper), g.size + 1)
+    found = np.interp(np.linspace(0.0, whole[-1], count), whole, g)
+    # Atoms at the ends, balls, lie inside.
+    margin = _MARGIN * max(float(np.abs(g[[0, -1]]).max()), 1e-300)
+    return np.unique(np.concatenate([found, [g[0] - margin, g[-1] + margin]]))
