@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 import scipy.stats
+
 import shuffledp as sd
 from shuffledp.bounds.continuous import blanket_pair, dataset_pair
 from shuffledp.bounds.inverse import solve_epsilon

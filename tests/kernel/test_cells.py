@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+
 from shuffledp.arithmetic.balls import arb
 from shuffledp.kernel.cells import (
     Cell,
@@ -86,7 +87,12 @@ def test_atoms_on_places_and_at_zero_stay():
 @pytest.mark.parametrize(
     ("top", "bottom", "gain", "charge"),
     [
-        (("inf", 0.0), (1.0, 2.0), 1.0 - 2.0 * float(GROW), 0.5 - 0.4 * float(GROW) - 0.1 * (1.0 - 2.0 * float(GROW))),
+        (
+            ("inf", 0.0),
+            (1.0, 2.0),
+            1.0 - 2.0 * float(GROW),
+            0.5 - 0.4 * float(GROW) - 0.1 * (1.0 - 2.0 * float(GROW)),
+        ),
         ((3.0, 0.5), (0.0, "inf"), 3.0 - 0.5 * float(GROW), 0.0),
         (("inf", 0.0), (0.0, "inf"), 0.0, 0.5),
     ],

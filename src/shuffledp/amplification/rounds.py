@@ -9,8 +9,9 @@ from typing import Any
 
 from shuffledp.analysis import ONE_ROUND, Side, Source
 from shuffledp.analysis.datasets import DATASET, dataset_pairs
-from shuffledp.analysis.of_pairs import Pair, profile_of
-from shuffledp.divergence import PairProfile
+from shuffledp.analysis.of_pairs import Pair
+from shuffledp.bounds.continuous import CellPair
+from shuffledp.bounds.profile import Profile
 from shuffledp.errors import NotCertified
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import WIDTH, Candidate, Round
@@ -87,11 +88,7 @@ def round_of(
     if len(first.profiles) > 1:
         assumptions.append(NO_SINGLE_PAIR)
     # A value takes ten to a hundred times as long for cells.
-    cells_of = any(
-        isinstance(one, PairProfile) and one.pair.ranges is not None
-        for side in sides
-        for one in side.profiles
-    )
+    cells_of = any(isinstance(one.pair, CellPair) for side in sides for one in side.profiles)
     # As much narrower than what is worth the time as one round is asked to be than usual.
     worth = _WORTH_CELLS if cells_of else _WORTH
     # Where all data sets are searched a narrower value takes as much longer.
@@ -160,7 +157,7 @@ class Datasets:
 
 def _candidate(pair: Pair, witness: dict[str, Any]) -> Candidate:
     """Both directions of a pair; one profile where they are the same."""
-    forward, backward = profile_of(pair), profile_of(pair.swap())
+    forward, backward = Profile(pair), Profile(pair.swap())
     if forward.fingerprint() == backward.fingerprint():
         backward = forward
     return Candidate(forward, backward, witness)

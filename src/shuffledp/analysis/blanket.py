@@ -29,10 +29,11 @@ class _Blanket(OfPairs):
 
 
 def _blanket_pairs(source: Source, n: int, cells: int) -> list[Named]:
+    del cells
     randomizer = one_randomizer(source, "blanket")
     return [
         (
-            blanket_pair(randomizer, x0, x1, n=n, cells=cells),
+            blanket_pair(randomizer, x0, x1, n=n),
             {"analysis": "blanket", "x0": x0, "x1": x1, "swap": False},
         )
         for x0, x1 in randomizer.worst_pairs().pairs

@@ -44,6 +44,7 @@ def dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
     cells : int
         For continuous outputs: about how many cells.
     """
+    del cells
     if isinstance(source, MultiMessage):
         return [(message_pair(one), one.witness) for one in source.lower_pairs(n)]
     if isinstance(source, RatioFamily):
@@ -52,11 +53,11 @@ def dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
         witness["beta"] = float(source.ratio.attained_variation)
         return both_ways(pair, witness)
     if isinstance(source, Family):
-        return _family_pairs(source.eps0, n, cells)
-    return pairs_of(source, source.datasets(), n, cells)
+        return _family_pairs(source.eps0, n)
+    return pairs_of(source, source.datasets(), n)
 
 
-def _family_pairs(eps0: float, n: int, cells: int) -> list[Named]:
+def _family_pairs(eps0: float, n: int) -> list[Named]:
     """Two members of the family of all eps0-LDP randomizers: binary RR, and 3-RR, others at 2.
 
     To first order none is worse: the integral of (R_x1 - R_x0)^2/R_x over all eps0-LDP randomizers
@@ -67,7 +68,7 @@ def _family_pairs(eps0: float, n: int, cells: int) -> list[Named]:
     return [
         (pair, {**words, "member": name})
         for name, member, triples in members
-        for pair, words in pairs_of(member, triples, n, cells)
+        for pair, words in pairs_of(member, triples, n)
     ]
 
 
@@ -75,7 +76,6 @@ def pairs_of(
     randomizer: Randomizer,
     triples: Sequence[tuple[Any, Any, Any]],
     n: int,
-    cells: int,
 ) -> list[Named]:
     """Pairs of the data sets (x0, x1, x2), where all others hold x2, each followed by its swap.
 
@@ -87,12 +87,10 @@ def pairs_of(
         The data sets.
     n : int
         Users.
-    cells : int
-        For continuous outputs: about how many cells.
     """
     found = []
     for x0, x1, x2 in triples:
-        pair = dataset_pair(randomizer, x0, x1, x2, n=n, cells=cells)
+        pair = dataset_pair(randomizer, x0, x1, x2, n=n)
         found += both_ways(pair, {"analysis": "dataset", "x0": x0, "x1": x1, "x2": x2})
     return found
 

@@ -10,40 +10,31 @@ from shuffledp.analysis.analysis import Analysis
 from shuffledp.analysis.side import Side
 from shuffledp.analysis.source import Source
 from shuffledp.bound import Theorem
-from shuffledp.bounds import mechanisms
+from shuffledp.bounds import continuous, mechanisms
+from shuffledp.bounds.continuous import CellPair
 from shuffledp.bounds.pairs import LawPair
 from shuffledp.bounds.profile import Profile
-from shuffledp.divergence import PairProfile
-from shuffledp.pair import ShuffledPair
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import Input
-from shuffledp.reductions import from_law
 
 # A law of classes of outputs, or cells of a continuous one.
-Pair = LawPair | ShuffledPair
+Pair = LawPair | CellPair
 # A pair, and the words that reproduce it.
 Named = tuple[Pair, dict[str, Any]]
 
 
-def blanket_pair(randomizer: Randomizer, x0: Input, x1: Input, *, n: int, cells: int) -> Pair:
+def blanket_pair(randomizer: Randomizer, x0: Input, x1: Input, *, n: int) -> Pair:
     """The blanket of two inputs (``bounds.mechanisms``; cells where outputs are continuous)."""
     if mechanisms.has_classes(randomizer, (x0, x1), n):
         return mechanisms.blanket_pair(randomizer, x0, x1, n=n)
-    return from_law.blanket_pair(randomizer, x0, x1, n=n, cells=cells)
+    return continuous.blanket_pair(randomizer, x0, x1, n=n)
 
 
-def dataset_pair(
-    randomizer: Randomizer, x0: Input, x1: Input, x2: Input, *, n: int, cells: int
-) -> Pair:
+def dataset_pair(randomizer: Randomizer, x0: Input, x1: Input, x2: Input, *, n: int) -> Pair:
     """Data sets whose others all hold x2 (``bounds.mechanisms``; cells where continuous)."""
     if mechanisms.has_classes(randomizer, (x0, x1, x2), n):
         return mechanisms.dataset_pair(randomizer, x0, x1, x2, n=n)
-    return from_law.dataset_pair(randomizer, x0, x1, x2, n=n, cells=cells)
-
-
-def profile_of(pair: Pair) -> Profile | PairProfile:
-    """Its curve of log delta."""
-    return Profile(pair) if isinstance(pair, LawPair) else PairProfile(pair)
+    return continuous.dataset_pair(randomizer, x0, x1, x2, n=n)
 
 
 @dataclass(frozen=True)
@@ -75,7 +66,7 @@ class OfPairs(Analysis):
 
 def distinct(
     pairs: Sequence[Named],
-) -> tuple[tuple[Profile | PairProfile, ...], tuple[dict[str, Any], ...]]:
+) -> tuple[tuple[Profile, ...], tuple[dict[str, Any], ...]]:
     """Profiles of the pairs, equal laws once.
 
     Parameters
@@ -86,7 +77,7 @@ def distinct(
     seen: set[Hashable] = set()
     profiles, witnesses = [], []
     for pair, witness in pairs:
-        profile = profile_of(pair)
+        profile = Profile(pair)
         key = profile.fingerprint()
         if key not in seen:
             seen.add(key)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -11,8 +10,6 @@ from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Theorem
 from shuffledp.bounds.inverse import EpsilonInterval, narrowest, slope_of, solve_epsilon
 from shuffledp.bounds.profile import Profile
-from shuffledp.divergence import PairProfile
-from shuffledp.divergence import solve_epsilon as solve_epsilon_of_cells
 from shuffledp.rounds.curve import Sharper
 from shuffledp.rounds.curve import Source as Curve
 
@@ -27,15 +24,6 @@ _UNKNOWN = LogInterval(-math.inf, math.inf)
 # Where an estimate is that far above, a loose bracket decides; where it is that much farther, no
 # bracket is asked: estimates are off by some per cent of delta, not by a factor of seven.
 _FAR_ABOVE, _CERTAINLY_ABOVE = 0.5, 2.0
-
-
-def solved(
-    profiles: Sequence[Profile | PairProfile], log_target: float, **asked: Any
-) -> EpsilonInterval:
-    """``solve_epsilon`` of profiles by laws or by cells."""
-    whole = all(isinstance(profile, Profile) for profile in profiles)
-    solve: Any = solve_epsilon if whole else solve_epsilon_of_cells
-    return solve(profiles, log_target, **asked)
 
 
 @dataclass(frozen=True)
@@ -61,7 +49,7 @@ class Side:
         Which end it certifies.
     theorem : Theorem
         What certifies it.
-    profiles : tuple of PairProfile
+    profiles : tuple of Profile
         The curves, where it is one of pairs.
     witnesses : tuple of dict
         What each of them stands for.
@@ -72,7 +60,7 @@ class Side:
     key: str
     end: End
     theorem: Theorem
-    profiles: tuple[Profile | PairProfile, ...]
+    profiles: tuple[Profile, ...]
     witnesses: tuple[dict[str, Any], ...]
     assumptions: tuple[str, ...]
 
@@ -93,7 +81,7 @@ class Side:
             Relative width of delta that will be asked for at the end.
         """
         upper = self.end == "upper"
-        found = solved(
+        found = solve_epsilon(
             self.profiles, math.log(delta), cap=cap, rtol=rtol, need_all=upper, width=width
         )
         return Found(

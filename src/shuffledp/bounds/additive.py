@@ -43,10 +43,7 @@ def _of_power(noise: PowerNoise) -> AddedNoise:
 
 def _of_noise(noise: Noise) -> AddedNoise:
     """Laplace noise of scale 1/unit, or normal noise of variance 1/unit."""
-    if noise.left is None or noise.right is None:
-        ends = None
-    else:
-        ends = (noise.left, noise.right)
+    ends = None if noise.left is None or noise.right is None else (noise.left, noise.right)
     if noise.kinked:
         return AddedNoise(arb(1), 1 / noise.unit, noise.low, noise.high, ends)
     return AddedNoise(arb(2), (2 / noise.unit).sqrt(), noise.low, noise.high, ends)

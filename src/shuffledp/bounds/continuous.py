@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from shuffledp.arithmetic.balls import arb, ctx, total
+from shuffledp.arithmetic.balls import arb, ctx, precision_for, total
 from shuffledp.bounds.additive import line_of
 from shuffledp.bounds.line import Line
 from shuffledp.bounds.pairs import Atoms, End, Floats, Gains, Rough
@@ -50,6 +50,11 @@ class Source(Protocol):
     @property
     def name(self) -> Hashable:
         """Equal only for equal laws."""
+        ...
+
+    @property
+    def has_outside(self) -> bool:
+        """Whether there are outputs of P or Q that the reference does not have."""
         ...
 
     def swap(self) -> Source:
@@ -101,13 +106,17 @@ class CellPair:
         """The other direction."""
         return replace(self, source=self.source.swap())
 
+    @property
+    def has_outside(self) -> bool:
+        """Whether there are outputs of the victim that the reference does not have."""
+        with ctx.workprec(precision_for(self.n)):
+            return self.source.has_outside
+
     def log_floor(self) -> float:
         """Every output of P is one of Q too."""
         return -math.inf
 
-    def gains(
-        self, eps: arb, log_error: float, end: End = "both", guess: float = _GUESS
-    ) -> Gains:
+    def gains(self, eps: arb, log_error: float, end: End = "both", guess: float = _GUESS) -> Gains:
         """Atoms above and below, from cells such that delta is known to about e^log_error."""
         upper, lower, seen = None, None, arb(0)
         aim = Aim(self.n, guess, log_error + _MORE)
@@ -160,6 +169,11 @@ class LineSource:
             return replace(line, x0=line.x1, x1=line.x0)
 
         return LineSource((self.name, "swapped"), exchanged)
+
+    @property
+    def has_outside(self) -> bool:
+        """Noise reaches every output."""
+        return False
 
     def line(self) -> Line:
         """The line at the working precision."""
@@ -218,9 +232,14 @@ class FixedSource:
 
         def exchanged() -> Cells:
             made = make()
-            return Cells([cell.swap() for cell in made.cells], made.q, made.p)
+            return Cells([cell.swap() for cell in made.cells], made.q, made.p, outside=made.outside)
 
         return FixedSource((self.name, "swapped"), exchanged)
+
+    @property
+    def has_outside(self) -> bool:
+        """Of a part, or of the law that is stated."""
+        return self.cells().outside
 
     def cells(self) -> Cells:
         """The cells at the working precision."""
@@ -256,7 +275,9 @@ class FixedSource:
             rows = [[float(c.mass), float(c.p), float(c.q)] for c in self.cells().cells]
             self._made["rough"] = np.array(rows)
         rows = np.asarray(self._made["rough"])
-        rows = rows[np.argsort(rows[:, 1] / rows[:, 0] - math.exp(epsilon) * rows[:, 2] / rows[:, 0])]
+        rows = rows[
+            np.argsort(rows[:, 1] / rows[:, 0] - math.exp(epsilon) * rows[:, 2] / rows[:, 0])
+        ]
         mass, gain = rows[:, 0], (rows[:, 1] - math.exp(epsilon) * rows[:, 2]) / rows[:, 0]
         cost = np.cbrt(mass * np.diff(gain, prepend=gain[0]) ** 2)
         share = np.floor(np.cumsum(cost) / max(float(cost.sum()), 1e-300) * _GROUPS * (1.0 - 1e-9))

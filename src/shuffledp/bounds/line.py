@@ -7,7 +7,7 @@ conditioned on it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -265,9 +265,7 @@ class Line:
     def constant_ends(self) -> list[tuple[float, float, float]]:
         """Reference's mass, u and v of both ends of the line, for Laplace noise."""
         cells = [self._cells(span, ()) for span in self.spans if self._constant(span)]
-        return [
-            (float(c.mass), float(c.top.u), float(c.top.v)) for found in cells for c in found
-        ]
+        return [(float(c.mass), float(c.top.u), float(c.top.v)) for found in cells for c in found]
 
     def log_densities(self, y: Floats) -> Floats:
         """log of the reference's density, log u and log v at places: floats for proposals."""

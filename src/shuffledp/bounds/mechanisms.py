@@ -28,12 +28,15 @@ __all__ = [
     "clone_pair",
     "dataset_pair",
     "has_classes",
+    "is_continuous",
     "largest_ratio",
     "merged_dataset_pair",
     "message_pair",
     "stronger_clone_pair",
 ]
 
+# Cells that tell whether a law is one of cells.
+_LOOK = 64
 Against = Literal["blanket", "input"]
 
 
@@ -67,6 +70,18 @@ def dataset_pair(randomizer: Randomizer, x0: Input, x1: Input, x2: Input, *, n: 
     return _pair(randomizer, (x0, x1, x2), n, "input")
 
 
+def is_continuous(randomizer: Randomizer) -> bool:
+    """Whether its reports, or a part of them, have a density."""
+    parts = randomizer.parts()
+    if parts is not None:
+        return any(is_continuous(part) for part in parts.randomizers)
+    record = RECORDS.get(randomizer.name)
+    if record is not None:
+        return record.noise is not None or record.power is not None
+    x0, x1, _ = randomizer.datasets()[0]
+    return randomizer.law((x0, x1), cells=_LOOK).edges is not None
+
+
 def has_classes(randomizer: Randomizer, inputs: Sequence[Input], n: int) -> bool:
     """Whether its law under these inputs is one of finitely many classes of outputs, made here.
 
@@ -79,11 +94,10 @@ def has_classes(randomizer: Randomizer, inputs: Sequence[Input], n: int) -> bool
     n : int
         Users.
     """
-    record = RECORDS.get(randomizer.name)
-    if record is None:
-        return randomizer.law(tuple(inputs[:2])).edges is None
-    if record.noise is not None or record.power is not None:
+    if is_continuous(randomizer):
         return False
+    if randomizer.name not in RECORDS:
+        return True
     pair = _pair(randomizer, tuple(inputs), n, "blanket")
     try:
         with ctx.workprec(precision_for(n)):

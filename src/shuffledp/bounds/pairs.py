@@ -90,9 +90,7 @@ class Pair(Protocol):
         """The other direction: D(Q || P) in place of D(P || Q)."""
         ...
 
-    def gains(
-        self, eps: arb, log_error: float, end: End = "both", guess: float = 0.0
-    ) -> Gains:
+    def gains(self, eps: arb, log_error: float, end: End = "both", guess: float = 0.0) -> Gains:
         """The law of the gain at eps, where log delta is about ``guess``.
 
         delta may be off by about e^log_error at either end.
@@ -170,9 +168,7 @@ class LawPair:
         masses, gains = (np.array([float(x) for x in row]) for row in atoms)
         return Rough(masses, gains, float(total(atoms.masses) - 1), float(seen.upper()))
 
-    def gains(
-        self, eps: arb, log_error: float, end: End = "both", guess: float = 0.0
-    ) -> Gains:
+    def gains(self, eps: arb, log_error: float, end: End = "both", guess: float = 0.0) -> Gains:
         """By the definition; a smaller error is a law that is cut off farther out."""
         del end, guess
         atoms, seen = self._made_at(eps, log_error)

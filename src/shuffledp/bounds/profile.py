@@ -113,9 +113,7 @@ class Profile:
         with ctx.workprec(self._bits):
             return self.pair.log_floor()
 
-    def log_delta(
-        self, epsilon: float, *, width: float = LOOSE, end: End = "both"
-    ) -> LogInterval:
+    def log_delta(self, epsilon: float, *, width: float = LOOSE, end: End = "both") -> LogInterval:
         """Bracket log delta(eps) to about a relative ``width`` of delta, or wider.
 
         Parameters

@@ -8,7 +8,7 @@ cells, or their mixture (docs/theory-parts.md, section 1). These cells are the s
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -44,11 +44,14 @@ class Cells(NamedTuple):
     p, q : arb
         What P and Q have beyond the cells, at most: with the gain 0 there delta changes by at least
         -e^eps q and at most p (docs/theory.md, section 3.3).
+    outside : bool
+        Whether some of them have no mass under the reference.
     """
 
     cells: list[Cell]
     p: arb
     q: arb
+    outside: bool = False
 
 
 def cells_of(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Cells:
@@ -100,19 +103,20 @@ def _law(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Law:
 
 
 def _of_classes(law: Law, *, blanket: bool) -> Cells:
-    """Classes of outputs: u and v are constant. Where the reference has none P is counted in full."""
-    cells, p, q = [], arb(0), arb(0)
+    """Classes of outputs, on which u and v are constant."""
+    cells, p, q, outside = [], arb(0), arb(0), False
     for c in law:
         mass = c.blanket if blanket else c.probability[2]
         first, second = c.probability[:2]
         if c.beyond:
             p, q = p + first, q + second
         elif mass.is_zero():
-            p += first
+            # Swapped, Q is the first.
+            p, q, outside = p + first, q + second, True
         else:
             corner = Corner(first / mass, second / mass)
             cells.append(Cell(mass, first, second, corner, corner))
-    return Cells(cells, p, q)
+    return Cells(cells, p, q, outside)
 
 
 def _of_stated(law: JointLaw, *, blanket: bool) -> Cells:
@@ -131,12 +135,16 @@ def _of_stated(law: JointLaw, *, blanket: bool) -> Cells:
         if mass == 0.0:
             p, q = p + ball(first), q + ball(second)
             continue
-        bottom, top = corners.of(k) if law.edges is not None else _constant(ball, mass, first, second)
+        bottom, top = (
+            corners.of(k) if law.edges is not None else _constant(ball, mass, first, second)
+        )
         cells.append(Cell(ball(mass), ball(first), ball(second), bottom, top))
     return Cells(cells, p, q)
 
 
-def _constant(ball, mass: float, first: float, second: float) -> tuple[Corner, Corner]:
+def _constant(
+    ball: Callable[[float], arb], mass: float, first: float, second: float
+) -> tuple[Corner, Corner]:
     corner = Corner(ball(first) / ball(mass), ball(second) / ball(mass))
     return corner, corner
 
@@ -179,27 +187,34 @@ def _product(parts: Sequence[Cells]) -> Cells:
     found = ordered[0].cells
     for part in ordered[1:]:
         room = max(_PRODUCT // max(min(len(found), len(part.cells)), 1), 8)
-        one, two = (cells if len(cells) <= room else fewer(cells, room) for cells in (found, part.cells))
+        one, two = (
+            cells if len(cells) <= room else fewer(cells, room) for cells in (found, part.cells)
+        )
         if len(one) * len(two) > 2 * _PRODUCT:
             most = math.isqrt(_PRODUCT)
             one, two = fewer(one, most), fewer(two, most)
         found = [product(x, y) for x in one for y in two]
-    return Cells(found, total(one.p for one in parts), total(one.q for one in parts))
+    p, q = total(one.p for one in parts), total(one.q for one in parts)
+    return Cells(found, p, q, any(one.outside for one in parts))
 
 
 def _mixture(parts: Sequence[Cells], weights: Sequence[float], constant: float) -> Cells:
     """One part in each report, which one being public; or a report that says nothing."""
     shares = [_share(weight) for weight in weights]
     cells = [
-        scaled(cell, share) for part, share in zip(parts, shares, strict=True) for cell in part.cells
+        scaled(cell, share)
+        for part, share in zip(parts, shares, strict=True)
+        for cell in part.cells
     ]
     if constant > 0.0:
         silent, one = _share(constant), Corner(arb(1), arb(1))
         cells.append(Cell(silent, silent, silent, one, one))
+    both = list(zip(parts, shares, strict=True))
     p, q = (
-        total(share * part[i] for part, share in zip(parts, shares, strict=True)) for i in (1, 2)
+        total(share * part.p for part, share in both),
+        total(share * part.q for part, share in both),
     )
-    return Cells(cells, p, q)
+    return Cells(cells, p, q, any(part.outside for part in parts))
 
 
 def _share(weight: float) -> arb:
@@ -212,4 +227,3 @@ def fewer(cells: Sequence[Cell], most: int) -> list[Cell]:
         return list(cells)
     rows = np.array([[float(c.mass), float(c.p), float(c.q)] for c in cells])
     return [joined([cells[i] for i in group]) for group in groups_of(rows, most)]
-

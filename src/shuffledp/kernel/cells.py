@@ -266,7 +266,7 @@ def spread(atoms: Iterable[Atom], places: Sequence[float]) -> list[Atom]:
 
 
 def _times(x: arb, y: arb) -> arb:
-    """The product of two numbers >= 0, one of which may be infinite: then inf unless both ends are 0."""
+    """The product of two numbers >= 0, one of which may be infinite; 0 times inf is 0."""
     if x.is_finite() and y.is_finite():
         return x * y
     return arb(0) if x.is_zero() or y.is_zero() else _INFINITY

@@ -204,9 +204,7 @@ def _count(whole: float, aim: Aim, *, upper: bool) -> int:
     return int(min(max(math.exp(min(log, 20.0)), 8.0), _MOST_CELLS)) + 2
 
 
-def _others(
-    mass: Floats, gain: Floats, mean: float, aim: Aim
-) -> tuple[Floats, Floats]:
+def _others(mass: Floats, gain: Floats, mean: float, aim: Aim) -> tuple[Floats, Floats]:
     """About log p(-g) at every gain, and minus its slope there, p the density of the others' sum.
 
     Along the saddle points t the sum of the gains up to a first cut has the density
@@ -252,9 +250,7 @@ def _others(
     return np.logaddexp(found, -math.log(sd) - _FEW * n), slope
 
 
-def _first_cut(
-    w: Floats, g: Floats, mean: float, sd: float, aim: Aim
-) -> int:
+def _first_cut(w: Floats, g: Floats, mean: float, sd: float, aim: Aim) -> int:
     """How many of the sorted gains a saddle point may hold: Chernoff's bound is near the answer."""
     tilts = np.geomspace(1e-5 / sd, 60.0 / sd, _COARSE)
     exponent = np.minimum(np.multiply.outer(tilts, g), _LARGEST)
@@ -268,9 +264,7 @@ def _first_cut(
     return max(int(fits[-1]) + 1 if fits.size else least, least)
 
 
-def _cuts(
-    seen: Sketch, grow: float, log_p: Floats, tilt: Floats, aim: Aim
-) -> tuple[int, int]:
+def _cuts(seen: Sketch, grow: float, log_p: Floats, tilt: Floats, aim: Aim) -> tuple[int, int]:
     """The first and the last place that are worth a cell.
 
     Beyond an end where gains rise there is one atom, and a charge: n min(R p/tilt^2, P) are lost.

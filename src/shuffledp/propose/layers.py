@@ -144,7 +144,7 @@ class _Truncated:
 
 
 def usual_deviation(masses: Array, gains: Array, n: int) -> float:
-    """About the standard deviation of a sum of n draws without gains that hardly any of them has."""
+    """About the standard deviation of a sum of n draws, without gains that hardly any has."""
     size = np.abs(gains)
     order = np.argsort(-size)
     beyond = np.cumsum(masses[order])

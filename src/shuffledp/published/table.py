@@ -10,13 +10,13 @@ import numpy as np
 
 from shuffledp.analysis import analyses
 from shuffledp.analysis.datasets import both_ways, pairs_of
-from shuffledp.analysis.of_pairs import Pair, profile_of
-from shuffledp.analysis.side import solved
+from shuffledp.analysis.of_pairs import Pair
 from shuffledp.analysis.source import Family, RatioFamily, Source, one_randomizer, pure_eps0, ratios
 from shuffledp.analysis.variation_ratio import published_pairs
 from shuffledp.bound import Theorem
+from shuffledp.bounds.inverse import solve_epsilon
 from shuffledp.bounds.mechanisms import merged_dataset_pair
-from shuffledp.bounds.profile import LARGEST_EPSILON
+from shuffledp.bounds.profile import LARGEST_EPSILON, Profile
 from shuffledp.bounds.variation_ratio import published_reason
 from shuffledp.errors import NotCertified
 from shuffledp.multimessage import MultiMessage
@@ -184,10 +184,10 @@ def _moments(key: str, source: Source, eps0: float) -> Callable[[float], forms.M
 
 def _of_pairs(pairs: Sequence[Pair], cap: float, warning: str, *, lower: bool) -> Curve:
     """The largest of the curves of some pairs."""
-    profiles = [profile_of(pair) for pair in pairs]
+    profiles = [Profile(pair) for pair in pairs]
 
     def epsilon_at(delta: float) -> float:
-        found = solved(profiles, math.log(delta), cap=cap, rtol=1e-6, need_all=not lower)
+        found = solve_epsilon(profiles, math.log(delta), cap=cap, rtol=1e-6, need_all=not lower)
         return found.low if lower else found.high
 
     def log_delta_at(epsilon: float) -> float:
@@ -224,10 +224,11 @@ def _ratio_form(form: Callable[..., float]) -> _Make:
 
 def _one_dataset(key: str, source: Source, n: int, cells: int) -> Curve:
     """One triple: the first whose x2 is neither x0 nor x1, as in Su et al., or else the first."""
+    del cells
     randomizer = one_randomizer(source, key, lacks="dataset of its own")
     triples = randomizer.datasets()
     third = next((t for t in triples if t[2] not in (t[0], t[1])), triples[0])
-    pairs = [pair for pair, _ in pairs_of(randomizer, (third,), n, cells)]
+    pairs = [pair for pair, _ in pairs_of(randomizer, (third,), n)]
     return _of_pairs(pairs, source.eps0, NOT_CERTIFIED, lower=True)
 
 

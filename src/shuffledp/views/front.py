@@ -150,7 +150,6 @@ def shuffle(
     if _check.choice("view", view, VIEWS) == "messages":
         if ones != 1 or relation != "replace-one" or added is not None:
             raise rejected("view", view, '"sums", for ones, relation and added to mean something')
-        rtol = MESSAGES_RTOL if rtol is None else rtol
         plain = shuffle_messages(randomizer, n, rtol=rtol, trust=trust)
         if isinstance(shuffler, Shuffler) and shuffler == PERFECT and changed == 1:
             return plain
