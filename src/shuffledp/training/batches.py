@@ -10,14 +10,14 @@ from typing import Any, Literal
 
 from shuffledp import _check, theorems
 from shuffledp._check import Trust, exact
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, Theorem, with_lower_of
-from shuffledp.divergence import LOOSE, PairProfile
+from shuffledp.bounds.continuous import dataset_pair
+from shuffledp.bounds.profile import LOOSE, Profile
 from shuffledp.errors import rejected
 from shuffledp.neighbours import AddOrRemove, Relation, ReplaceSpecial, relation_named
-from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian
-from shuffledp.reductions import dataset_pair
 from shuffledp.rounds import WIDTH, Candidate, Composed, Round, central, compose
 from shuffledp.rounds.curve import Source
 from shuffledp.rounds.gaussian import GaussianCurve
@@ -280,17 +280,17 @@ class BatchedSGD:
 
     def _both(
         self, inputs: tuple[float, float, float], bins: int, *, wide: float
-    ) -> tuple[PairProfile, PairProfile]:
+    ) -> tuple[Profile, Profile]:
         """(1/T) sum_t N(x0 e_t, s^2) and (1/T) sum_t N(x1 e_t, s^2) about x2 = 0, both ways."""
         asked = ("pair", inputs, bins, wide)
         return _FOUND.of(self).answer(asked, lambda: self._made(inputs, bins, wide))
 
     def _made(
         self, inputs: tuple[float, float, float], bins: int, wide: float
-    ) -> tuple[PairProfile, PairProfile]:
+    ) -> tuple[Profile, Profile]:
         noise = Gaussian(sigma=self.noise / self.clip * wide, low=0.0, high=2.0)
         pair = dataset_pair(noise, *inputs, n=bins)
-        return PairProfile(pair), PairProfile(pair.swap())
+        return Profile(pair), Profile(pair.swap())
 
     def _summed(self) -> Round:
         """k balls of one example: the sum of all sums moves by k; its deviation is sqrt(T)."""

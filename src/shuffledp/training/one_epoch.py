@@ -8,15 +8,16 @@ from typing import Any
 
 from shuffledp.analysis import Found
 from shuffledp.analysis.ends import Ends
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, Theorem, delta_from_log
-from shuffledp.divergence import LOOSE, PairProfile, narrowest, solve_epsilon
+from shuffledp.bounds.inverse import narrowest, solve_epsilon
+from shuffledp.bounds.profile import LOOSE, Profile
 from shuffledp.neighbours import Relation
-from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.rounds.curve import Source
 
-# As for one shuffled round: eps to 1e-6, delta to ten times that.
-RTOL = 1e-6
+# As for one shuffled round of noise: eps to 1e-4, delta to ten times that.
+RTOL = 1e-4
 _WIDTH = min(10.0 * RTOL, LOOSE)
 # Halvings of [0, eps] down to a float's last digit.
 _HALVINGS = 60
@@ -30,9 +31,9 @@ class OneEpoch:
 
     Attributes
     ----------
-    above : tuple of PairProfile, or Source
+    above : tuple of Profile, or Source
         Both directions of a dominating pair, or an upper bound of both that is no pair's curve.
-    below : tuple of PairProfile
+    below : tuple of Profile
         Both directions of a pair of datasets; noise rounded outward, as inward above.
     upper, lower : Theorem
         What certifies each end.
@@ -42,8 +43,8 @@ class OneEpoch:
         As in ``Bound``.
     """
 
-    above: tuple[PairProfile, PairProfile] | Source
-    below: tuple[PairProfile, PairProfile]
+    above: tuple[Profile, Profile] | Source
+    below: tuple[Profile, Profile]
     upper: Theorem
     lower: Theorem
     witness: dict[str, Any]
@@ -102,7 +103,7 @@ def crossing(source: Source, log_target: float) -> float:
     return high
 
 
-def _largest(profiles: tuple[PairProfile, PairProfile], epsilon: float) -> LogInterval:
+def _largest(profiles: tuple[Profile, Profile], epsilon: float) -> LogInterval:
     found = [narrowest(profile, epsilon, _WIDTH)[0] for profile in profiles]
     return LogInterval(max(f.low for f in found), max(f.high for f in found))
 

@@ -9,14 +9,16 @@ from typing import Any
 from shuffledp import _check, theorems
 from shuffledp._check import Trust, exact
 from shuffledp.arithmetic.balls import arb, float_above
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound
-from shuffledp.divergence import LOOSE, PairProfile
+from shuffledp.bounds.continuous import dataset_pair
+from shuffledp.bounds.mechanisms import clone_pair, stronger_clone_pair
+from shuffledp.bounds.profile import LOOSE, Profile
 from shuffledp.errors import rejected
 from shuffledp.neighbours import REPLACEMENT
-from shuffledp.numerics import LogInterval, log_add
+from shuffledp.numerics import log_add
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian
-from shuffledp.reductions import clone_pair, dataset_pair, stronger_clone_pair
 from shuffledp.rounds import Candidate, Composed, Round, central, compose
 from shuffledp.rounds.gaussian import GaussianCurve, log_delta_gaussian
 from shuffledp.values.work import Answers, Beside
@@ -69,7 +71,7 @@ class EpochCurve:
 
     def __init__(self, *, n: int, distance: float, trust: Trust) -> None:
         self.alone = GaussianCurve(distance)
-        self.clones: list[tuple[PairProfile, float]] = []
+        self.clones: list[tuple[Profile, float]] = []
         self.chosen: dict[int, int] = {}
         for level in _LEVELS:
             eps0 = local_epsilon(distance, level - math.log(n))
@@ -78,7 +80,7 @@ class EpochCurve:
             log_delta0 = _log_delta0(distance, eps0)
             make = clone_pair if trust == "published" else stronger_clone_pair
             extra = _log_extra(eps0, log_delta0, n, trust)
-            self.clones.append((PairProfile(make(eps0=eps0, n=n)), extra))
+            self.clones.append((Profile(make(eps0=eps0, n=n)), extra))
 
     def log_delta(self, epsilon: float, *, width: float = LOOSE) -> LogInterval:
         """The bound that looks best. The least of several is not one curve: no lower end."""
@@ -190,7 +192,7 @@ class ShuffledSGD:
         randomizer = Gaussian(sigma=self.noise, low=-self.clip, high=self.clip)
         pair = dataset_pair(randomizer, -self.clip, self.clip, self.clip, n=self.n)
         witness = {"analysis": "dataset", "gradients": "victim +-clip, others +clip"}
-        return (Candidate(PairProfile(pair), PairProfile(pair.swap()), witness),)
+        return (Candidate(Profile(pair), Profile(pair.swap()), witness),)
 
     def composed(self) -> Composed:
         """All epochs: Renyi, trade-off and the rest are methods of it."""
