@@ -17,7 +17,7 @@ from shuffledp.values.described import by_name
 
 # Relative width of eps that is asked for where nothing else is said: of laws of classes of outputs,
 # and of cells of continuous ones, of which a hundred times narrower takes ten times as many.
-RTOL, CELLS_RTOL = 1e-6, 1e-4
+RTOL, CELLS_RTOL = 1e-6, 5e-5
 
 
 @by_name
@@ -38,7 +38,7 @@ def shuffle(
         Users (messages in the shuffle, unless each sends several), 1 <= n <= 1e15.
     rtol : float, optional
         Requested relative width of each analysis' numerical bracket of eps, 1e-12 to 0.1; 1e-6 by
-        default, or 1e-4 where outputs are continuous.
+        default, or 5e-5 where outputs are continuous.
     trust : {"all", "published"}
         "published" leaves out theorems proved only in docs/theory.md.
 

@@ -238,8 +238,8 @@ class Line:
 
     @property
     def unit(self) -> float:
-        """The noise's scale."""
-        return float(self.noise.scale)
+        """Half the noise's scale."""
+        return 0.5 * float(self.noise.scale)
 
     def outline(self, log_mass: float) -> tuple[float, float, tuple[float, ...]]:
         """Places beyond which no law has more than about this mass, and where densities bend.

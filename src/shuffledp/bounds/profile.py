@@ -177,7 +177,7 @@ class Profile:
             if own.width <= _MISSED * width:
                 break
             guess = own.low if own.low > -math.inf else own.high - 3.0
-        return LogInterval(best.low, min(best.high, 0.0))
+        return LogInterval(best.low, best.high if end == "lower" else min(best.high, 0.0))
 
     def _at(
         self, epsilon: float, guess: float, width: float, end: End
@@ -198,7 +198,7 @@ class Profile:
         seen = (made.seen.lower(), made.seen.upper())
         both = [(x[0] / n + seen[0], x[1] / n + seen[1]) for x in (below, above) if x is not None]
         low = both[0][0] if below is not None else arb(0)
-        high = both[-1][1] if above is not None else arb(1)
+        high = both[-1][1] if above is not None else arb("inf")
         return log_interval(low, high), log_interval(both[0][0], both[-1][1])
 
     def _expectation(self, atoms: Atoms, log_error: float) -> tuple[arb, arb]:

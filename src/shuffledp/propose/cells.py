@@ -38,13 +38,13 @@ _APART = 6.0
 _JUMPS = 48
 # Of the error allowed: what each of the two ends that are cut off may cost.
 _CUT_OFF = 0.05
-_MOST_CELLS = 6000
+_MOST_CELLS = 2500
 # log of how fast that stops to be so.
 _FEW = 0.3
 # How far beyond the outermost atoms the outermost places are, relatively.
 _MARGIN = 1e-9
 # Nodes of a panel of an estimate's law, and log of the mass that is out of its sight.
-_NODES, _ROUGH_DEPTH = 6, -120.0
+_NODES, _ROUGH_DEPTH = 8, -120.0
 # Exponents and gains whose powers floats hold.
 _LARGEST, _HUGE = 650.0, 1e100
 
