@@ -19,8 +19,9 @@ import numpy as np
 
 from shuffledp import _check
 from shuffledp import _special as special
+from shuffledp.arithmetic.balls import ctx, precision_for
+from shuffledp.bounds.pairs import Pair
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.pair import ShuffledPair
 from shuffledp.published.estimate import Estimate
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import DEFAULT_CELLS, Input
@@ -143,18 +144,17 @@ def band_epsilon(*, chi: float, n: int, delta: float) -> float:
     return math.sqrt(2.0 * float(np.real(special.lambertw(argument)))) / (chi * math.sqrt(n))
 
 
-def gaussian_log_delta(pair: ShuffledPair, *, epsilon: float) -> float:
+def gaussian_log_delta(pair: Pair, *, epsilon: float) -> float:
     """log of (s/sqrt n)(phi(t) - t(1 - Phi(t))), t = sqrt n (e^eps - 1)/s, s^2 = Var G.
 
     The central limit theorem for E[S]_+/n at this eps, before Mills' ratio is expanded as in (1).
     Left-over included in the variance; outputs outside the reference are added in full.
     """
     epsilon = _check.epsilon("epsilon", epsilon)
-    a = math.exp(epsilon)
-    gain = pair.a - a * pair.b
-    mean = float((pair.w * gain).sum())
-    variance = float((pair.w * gain * gain).sum()) - mean * mean
-    seen = float(np.maximum(pair.outside[:, 0] - a * pair.outside[:, 1], 0.0).sum())
+    with ctx.workprec(precision_for(pair.n)):
+        law = pair.in_floats(epsilon)
+    mean, seen = float(law.masses @ law.gains), law.seen
+    variance = float(law.masses @ law.gains**2) - mean * mean
     if not variance > 0.0:
         main = max(mean, 0.0)
         return math.log(main + seen) if main + seen > 0.0 else -math.inf
@@ -165,7 +165,7 @@ def gaussian_log_delta(pair: ShuffledPair, *, epsilon: float) -> float:
     return min(total, 0.0)
 
 
-def gaussian_epsilon(pair: ShuffledPair, *, delta: float, cap: float) -> float:
+def gaussian_epsilon(pair: Pair, *, delta: float, cap: float) -> float:
     """eps at which ``gaussian_log_delta`` is log delta; ``cap`` where that is not below it."""
     goal = math.log(_check.open_unit("delta", delta))
     high = min(cap, _LARGEST_EPSILON)

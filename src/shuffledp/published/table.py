@@ -10,7 +10,7 @@ import numpy as np
 
 from shuffledp.analysis import analyses
 from shuffledp.analysis.datasets import both_ways, pairs_of
-from shuffledp.analysis.of_pairs import Pair
+from shuffledp.analysis.of_pairs import Pair, blanket_pair
 from shuffledp.analysis.source import Family, RatioFamily, Source, one_randomizer, pure_eps0, ratios
 from shuffledp.analysis.variation_ratio import published_pairs
 from shuffledp.bound import Theorem
@@ -20,7 +20,6 @@ from shuffledp.bounds.profile import LARGEST_EPSILON, Profile
 from shuffledp.bounds.variation_ratio import published_reason
 from shuffledp.errors import NotCertified
 from shuffledp.multimessage import MultiMessage
-from shuffledp.pair import ShuffledPair
 from shuffledp.published import formulas as forms
 from shuffledp.published import limits, sums
 from shuffledp.published.estimate import (
@@ -32,7 +31,6 @@ from shuffledp.published.estimate import (
     of_log_delta,
 )
 from shuffledp.randomizers import KRR, BinaryRR, JointLaw, Laplace, Randomizer
-from shuffledp.reductions import blanket_pair
 
 # Of a key, a source, n and a number of cells.
 _Make = Callable[[str, Source, int, int], Curve]
@@ -250,14 +248,15 @@ def _member(key: str, source: Source) -> Randomizer:
     return BinaryRR(eps0=source.eps0) if isinstance(source, Family) else source
 
 
-def _blanket_pairs(key: str, source: Source, n: int, cells: int) -> list[ShuffledPair]:
+def _blanket_pairs(key: str, source: Source, n: int) -> list[Pair]:
     randomizer = _member(key, source)
     worst = randomizer.worst_pairs().pairs
-    return [blanket_pair(randomizer, x0, x1, n=n, cells=cells) for x0, x1 in worst]
+    return [blanket_pair(randomizer, x0, x1, n=n) for x0, x1 in worst]
 
 
 def _gaussian(key: str, source: Source, n: int, cells: int) -> Curve:
-    pairs = _blanket_pairs(key, source, n, cells)
+    del cells
+    pairs = _blanket_pairs(key, source, n)
     return Curve(
         lambda d: max(limits.gaussian_epsilon(pair, delta=d, cap=source.eps0) for pair in pairs),
         lambda e: max(limits.gaussian_log_delta(pair, epsilon=e) for pair in pairs),
