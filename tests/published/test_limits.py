@@ -7,6 +7,7 @@ from papers.printed.index import _indices_meet
 from scipy.special import lambertw
 
 import shuffledp as sd
+from shuffledp.analysis.of_pairs import blanket_pair
 from shuffledp.published.limits import (
     _log_loss,
     asymptotic_log_delta,
@@ -14,7 +15,6 @@ from shuffledp.published.limits import (
     gaussian_epsilon,
     gaussian_log_delta,
 )
-from shuffledp.analysis.of_pairs import blanket_pair
 
 
 @pytest.mark.parametrize("k", [2, 3, 10, 100])
