@@ -194,6 +194,8 @@ def edges(seen: Sketch, aim: Aim, *, epsilon: float, upper: bool) -> list[float]
     places = np.interp(
         np.linspace(0.0, whole[-1], _count(whole[-1], aim, upper=upper)), whole, seen.y
     )
+    # Where no cost accrues the last place may be anywhere beyond.
+    places = np.clip(places, seen.y[first], seen.y[last])
     return [float(y) for y in np.unique(np.concatenate([places, seen.y[[first, last]]]))]
 
 

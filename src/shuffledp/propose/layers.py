@@ -25,7 +25,7 @@ _REACH = 1.7
 # Gains that so few of all draws have are not usual.
 _RARE = 0.1
 # A law is one layer where the exponent alpha * gain of its largest gain is no more than this.
-_STEEP = 20.0
+_STEEP = 3.0
 # Tilts at which truncated laws are looked at, eight for each power of ten; the largest exponent.
 _TILTS, _LARGEST = 96, 600.0
 # Rounds of guessing the answer that the cuts follow.
