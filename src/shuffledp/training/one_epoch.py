@@ -16,9 +16,10 @@ from shuffledp.neighbours import Relation
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.rounds.curve import Source
 
-# As for one shuffled round of noise: eps to 1e-4, delta to ten times that.
+# As for one shuffled round of noise: eps to 1e-4, delta to ten times that; brackets of delta come
+# out up to three times as wide as asked for.
 RTOL = 1e-4
-_WIDTH = min(10.0 * RTOL, LOOSE)
+_WIDTH = min(3.0 * RTOL, LOOSE)
 # Halvings of [0, eps] down to a float's last digit.
 _HALVINGS = 60
 # The target is a logarithm that was rounded: it is taken to be smaller by a few of its last digits.
