@@ -9,14 +9,14 @@ from typing import Any
 
 from shuffledp import _check, theorems
 from shuffledp.amplification import Shuffled
+from shuffledp.analysis.of_pairs import dataset_pair
 from shuffledp.bound import Bound, Theorem, refuse_contradiction, with_lower_of, with_upper_of
+from shuffledp.bounds.profile import Profile
 from shuffledp.curves import Accountant, Answering
-from shuffledp.divergence import PairProfile
 from shuffledp.errors import rejected
 from shuffledp.neighbours import REPLACEMENT, Relation, relation_named
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian, Randomizer
-from shuffledp.reductions import dataset_pair
 from shuffledp.rounds import Candidate, Round, central, compose
 from shuffledp.values.described import by_name
 from shuffledp.values.work import Answers, Beside
@@ -222,7 +222,7 @@ def _pair_witness(down: int, up: int, falls: Any, rises: Any) -> dict[str, Any]:
 def _pair(bit: Randomizer, x0: Any, x1: Any, x2: Any, n: int) -> Round:
     """The number of 1s of a coordinate, of which the victim's goes from x0 to x1."""
     pair = dataset_pair(bit, x0, x1, x2, n=n)
-    forward, backward = PairProfile(pair), PairProfile(pair.swap())
+    forward, backward = Profile(pair), Profile(pair.swap())
     return Round(
         label=f"sum of {bit.name}",
         groups=((forward,),),
