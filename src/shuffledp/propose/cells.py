@@ -33,7 +33,7 @@ _PLACES = 600
 # Tilts at which the others' transform is looked at, on either side; and where rough will do.
 _TILTS, _COARSE = 120, 48
 # Chernoff's bound of one saddle point's law may be this much above the answer, in logs.
-_APART = 1.0
+_APART = 3.0
 # Groups of the large gains of the others.
 _JUMPS = 48
 # Of the error allowed: what each of the two ends that are cut off may cost.
