@@ -219,7 +219,7 @@ def _others(mass: Floats, gain: Floats, mean: float, aim: Aim) -> tuple[Floats, 
     sd = usual_deviation(w, g, n)
     first = _first_cut(w, g, mean, sd, aim)
     usual, rare = slice(0, first), slice(first, None)
-    up = np.geomspace(1e-5 / sd, 60.0 / sd, _TILTS)
+    up = np.geomspace(1e-4 / sd, _steepest(sd, g), _TILTS)
     tilts = np.concatenate([-up[::-1], up])
     with np.errstate(over="ignore", invalid="ignore", under="ignore", divide="ignore"):
         exponent = np.minimum(np.multiply.outer(tilts, g[usual]), _LARGEST)
@@ -254,7 +254,7 @@ def _others(mass: Floats, gain: Floats, mean: float, aim: Aim) -> tuple[Floats, 
 
 def _first_cut(w: Floats, g: Floats, mean: float, sd: float, aim: Aim) -> int:
     """How many of the sorted gains a saddle point may hold: Chernoff's bound is near the answer."""
-    tilts = np.geomspace(1e-5 / sd, 60.0 / sd, _COARSE)
+    tilts = np.geomspace(1e-4 / sd, _steepest(sd, g), _COARSE)
     exponent = np.minimum(np.multiply.outer(tilts, g), _LARGEST)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
         bend = np.cumsum(w * (np.expm1(exponent) - exponent), axis=1)
@@ -264,6 +264,11 @@ def _first_cut(w: Floats, g: Floats, mean: float, sd: float, aim: Aim) -> int:
     fits = np.flatnonzero(bound <= aim.log_answer + _APART)
     least = int(np.searchsorted(g, 0.0, side="right"))
     return max(int(fits[-1]) + 1 if fits.size else least, least)
+
+
+def _steepest(sd: float, gain: Floats) -> float:
+    """The largest tilt: of a sum of many gains, or of the few that are as large as the largest."""
+    return max(60.0 / sd, _LARGEST / max(float(gain.max()), 1e-300))
 
 
 def _cuts(seen: Sketch, grow: float, log_p: Floats, tilt: Floats, aim: Aim) -> tuple[int, int]:

@@ -22,6 +22,8 @@ __all__ = ["by_counts", "log_expectation", "parts_of", "usual_deviation"]
 _APART = 6.0
 # Gains of one layer reach up to so many times the cut below it, even if they are further apart.
 _REACH = 1.7
+# A draw beyond a cut is alone if so many are there on average.
+_ONE = 0.5
 # Gains that so few of all draws have are not usual.
 _RARE = 0.1
 # A law is one layer where the exponent alpha * gain of its largest gain is no more than this.
@@ -92,6 +94,7 @@ class _Truncated:
         second = masses * gains * gains
         low = 1e-2 / math.sqrt(n * float(second.sum()) + 1e-300)
         high = 60.0 / usual_deviation(masses, gains, n)
+        high = max(high, _LARGEST / max(float(gains.max()), 1e-300))
         self.tilts = np.geomspace(low, max(high, 10.0 * low), _TILTS)
         exponent = np.minimum(np.multiply.outer(self.tilts, gains), _LARGEST)
         rise = np.cumsum(masses * np.expm1(exponent), axis=1)
@@ -124,6 +127,8 @@ class _Truncated:
             both = np.logaddexp(self.bounds(0), np.log(beyond))
         least = np.searchsorted(gains, 0.0, side="right")
         both[: max(int(least) - 1, 0)] = math.inf
+        # More than one of such draws is usual: their sum may be large where none of them is.
+        both[n * (float(masses.sum()) - np.cumsum(masses)) > _ONE] = math.inf
         # The last one of equal ones: fewer layers.
         cut = both.size - int(both[::-1].argmin())
         return cut, float(both[cut - 1]) - 2.0

@@ -183,7 +183,7 @@ class Sum:
         period = max(needed for needed, _ in sides)
         below, above = (tilt for _, tilt in sides)
         tolerance = math.exp(min(max(log_error - 2.5 - scale, -700.0), 700.0))
-        if not math.isfinite(h * period * tolerance):
+        if not (math.isfinite(h * period * tolerance) and h > 0.0):
             raise NotCertified("no contour: floats do not hold the transform of this law")
         return Contour(alpha, h, period, tolerance, below, above)
 
