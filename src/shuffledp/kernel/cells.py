@@ -14,6 +14,8 @@ above   E f(S) grows where the gain on a cell is replaced by two atoms at the en
         with the same mean.  Where the range has no lower end the gain is raised to the upper end.
         Where the range has no upper end the gain is lowered to the lower end, or to 0 where there
         is none, and n times the integral of what was taken away is added to the bound.
+
+Proofs: docs/theory.md, Theorems 3.8, 3.9 and 3.9a.
 """
 
 from __future__ import annotations

@@ -110,7 +110,7 @@ def shuffle(
         Users (messages in the shuffle, unless each sends several), 1 <= n <= 1e15.
     rtol : float, optional
         Requested relative width of eps: of each analysis' numerical bracket, 1e-12 to 0.1 (1e-6 by
-        default); of sums, 1e-6 to 0.1 (what is worth the time by
+        default, 5e-5 where outputs are continuous); of sums, 1e-6 to 0.1 (what is worth the time by
         default, 5e-4 or so).
     trust : {"all", "published"}
         "published" leaves out theorems proved only in docs/.
