@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 
 from divergence.oracle import ball, blanket_delta, exponential, histogram_law, with_user
 from divergence.test_exhaustive_channels import random_channel, row_fractions
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.divergence import chords
 from shuffledp.divergence.chords import certified_ends
-from shuffledp.numerics import LogInterval
 
 NOTHING = LogInterval(-math.inf, 0.0)
 

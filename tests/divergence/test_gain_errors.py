@@ -8,6 +8,7 @@ import pytest
 from flint import arb
 
 from divergence.oracle import ball, exponential
+from shuffledp.arithmetic.intervals import LogInterval, added
 from shuffledp.divergence import cells as kernel_cells
 from shuffledp.divergence.gain import (
     CellGains,
@@ -19,7 +20,6 @@ from shuffledp.divergence.gain import (
     mean_gain,
     trimmed,
 )
-from shuffledp.numerics import LogInterval, added
 from shuffledp.pair import RatioRanges, ShuffledPair
 
 U = 2.0**-53

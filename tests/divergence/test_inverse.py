@@ -11,9 +11,9 @@ from typing import cast
 import pytest
 
 from divergence.test_chords import Hinges, Power, bracket, mechanism
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.divergence import inverse
 from shuffledp.divergence.profile import PairProfile
-from shuffledp.numerics import LogInterval
 
 
 def solve_epsilon(profiles, *args, **options):

@@ -10,12 +10,12 @@ from flint import arb
 
 from divergence.laws import counted_truth, random_case
 from divergence.oracle import assert_inside, ball, exponential
+from shuffledp.arithmetic.intervals import LogInterval, log_add, log_difference, log_of
 from shuffledp.divergence import inverse, profile
 from shuffledp.divergence.enumeration import Enumeration, _log_sum, composition_count
 from shuffledp.divergence.gain import GainLaw
 from shuffledp.divergence.inverse import solve_epsilon
 from shuffledp.divergence.profile import LARGEST_EPSILON, PairProfile
-from shuffledp.numerics import LogInterval, log_add, log_difference, log_of
 from shuffledp.pair import ShuffledPair
 
 U = 2.0**-53

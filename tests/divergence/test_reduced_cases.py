@@ -19,13 +19,13 @@ from divergence.oracle import (
     worst_blanket,
     worst_delta,
 )
+from shuffledp.arithmetic.intervals import log_difference
 from shuffledp.contour import ONE_ROUND
 from shuffledp.contour.stop import RATIO
 from shuffledp.divergence.enumeration import Enumeration
 from shuffledp.divergence.gain import GainLaw, atom_gains
 from shuffledp.divergence.positive_part import GainSum, expected_positive_part
 from shuffledp.divergence.tilt import Tilt, find_tilt, log_moment
-from shuffledp.numerics import log_difference
 from shuffledp.pair import ShuffledPair
 
 U = 2.0**-53

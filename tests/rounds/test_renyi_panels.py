@@ -9,7 +9,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import shuffledp as sd
-from shuffledp.numerics import LogInterval
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.rounds.curve import Curve
 from shuffledp.rounds.renyi import Curves, Moments
 

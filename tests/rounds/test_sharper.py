@@ -12,8 +12,8 @@ from shuffledp.amplification.evaluation import Evaluation
 from shuffledp.amplification.rounds import round_of
 from shuffledp.analysis import analysis_named
 from shuffledp.analysis.stealing import StealingCurve
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.deployment.rounds import after_rounds
-from shuffledp.numerics import LogInterval
 from shuffledp.rounds import compose
 from shuffledp.rounds.curve import Envelope
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rounds.exact_rounds import assert_inside, composed_delta, random_law
-from shuffledp.numerics import LogInterval
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.rounds import LossLaw
 from shuffledp.rounds.total import Total
 

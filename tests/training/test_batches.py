@@ -11,8 +11,8 @@ import pytest
 from scipy.special import ndtr
 
 import shuffledp as sd
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.neighbours import AddOrRemove, ReplaceSpecial
-from shuffledp.numerics import LogInterval
 from shuffledp.training import one_epoch
 
 ONE = {"clip": 1.0, "epochs": 1, "batch": 1, "delta": 1e-6}

@@ -11,10 +11,10 @@ from shuffledp import theorems
 from shuffledp.analysis.analysis import Analysis
 from shuffledp.analysis.side import Found, Side
 from shuffledp.analysis.source import Source, one_bit_of
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.ball.one_bit import bits_of
 from shuffledp.bounds.one_bit_curve import Curve, Point
-from shuffledp.divergence import LOOSE
-from shuffledp.numerics import LogInterval
+from shuffledp.bounds.profile import LOOSE
 from shuffledp.randomizers import Randomizer
 from shuffledp.values.work import Beside
 

@@ -24,9 +24,9 @@ from shuffledp.ball.labels import others_of
 from shuffledp.bound import Theorem
 from shuffledp.bounds import stealing_along
 from shuffledp.bounds.interval_ends import IntervalStealing
+from shuffledp.bounds.profile import LARGEST_EPSILON
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.bounds.stealing_ends import End, Stealing
-from shuffledp.divergence import LARGEST_EPSILON
 from shuffledp.errors import NotCertified
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds.curve import Sharper

@@ -14,11 +14,11 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from shuffledp.arithmetic.intervals import LogInterval, common
 from shuffledp.contour.aliasing import Growth, growth_table
 from shuffledp.contour.payoff import Payoff
 from shuffledp.contour.rule import Rule, applied, planned
 from shuffledp.contour.transform import Transform
-from shuffledp.numerics import LogInterval, common
 from shuffledp.pair import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF

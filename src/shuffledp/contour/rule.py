@@ -6,12 +6,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from shuffledp.arithmetic.intervals import LogInterval, log_of
 from shuffledp.contour.aliasing import Growth, aliasing, period
 from shuffledp.contour.integrand import Sums, integrand, summed
 from shuffledp.contour.payoff import Payoff
 from shuffledp.contour.stop import smoothed_away
 from shuffledp.contour.transform import Transform
-from shuffledp.numerics import LogInterval, log_of
 from shuffledp.pair import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF

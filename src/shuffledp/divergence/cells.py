@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shuffledp.arithmetic.intervals import LogInterval, added, common
 from shuffledp.divergence.chernoff import log_chernoff
 from shuffledp.divergence.decay import Decay, SplitDecay
 from shuffledp.divergence.estimate import Part, rough_parts, total_of
@@ -28,7 +29,6 @@ from shuffledp.divergence.tilt import (
     log_moment,
     weighted_exponential,
 )
-from shuffledp.numerics import LogInterval, added, common
 from shuffledp.pair import UNIT_ROUNDOFF, ShuffledPair
 
 U = UNIT_ROUNDOFF

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from shuffledp.numerics import LogInterval
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.numerics.factorials import log_factorials
 from shuffledp.pair import UNIT_ROUNDOFF, Array, ShuffledPair
 

@@ -6,9 +6,9 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from shuffledp.arithmetic.intervals import LogInterval, common
 from shuffledp.divergence.chords import certified_ends
 from shuffledp.divergence.profile import LOOSE, PairProfile
-from shuffledp.numerics import LogInterval, common
 from shuffledp.pair import UNIT_ROUNDOFF
 
 U = UNIT_ROUNDOFF

@@ -17,6 +17,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.divergence.gain import CellGains, mean_law
 from shuffledp.divergence.lattice import (
     UNDERFLOW,
@@ -28,7 +29,6 @@ from shuffledp.divergence.lattice import (
     transform,
 )
 from shuffledp.divergence.tilt import find_tilt
-from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF

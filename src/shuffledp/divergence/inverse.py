@@ -11,11 +11,11 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.divergence.evaluated import Accuracy, Evaluated, Near, U, middle
 from shuffledp.divergence.meeting import slope as slope_of
 from shuffledp.divergence.profile import LARGEST_EPSILON, LOOSE, PairProfile, narrowest
 from shuffledp.divergence.proposal import proposal
-from shuffledp.numerics import LogInterval
 
 # Nothing below certifies: each constant decides only where a certified bracket is asked for next
 # and when to stop, and was set by counting brackets over the questions of `make bench`.

@@ -11,13 +11,13 @@ import math
 from collections.abc import Iterator
 from functools import partial
 
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.contour import ONE_ROUND, Effort, Nodes, Payoff, Stop, expectation
 from shuffledp.contour.stop import RATIO, smoothed_away, stop_by_windows
 from shuffledp.divergence.decay import Decay, SplitDecay
 from shuffledp.divergence.gain import GainLaw
 from shuffledp.divergence.nodes import node_blocks
 from shuffledp.divergence.tilt import Tilt
-from shuffledp.numerics import LogInterval
 
 # Who asks for more than nine digits of delta (rtol of eps below 1e-9, about) asks for nodes as one
 # over the root of the width, in each of some twenty brackets: a third of a second is for each of

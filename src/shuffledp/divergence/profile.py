@@ -8,6 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
+from shuffledp.arithmetic.intervals import LogInterval, log_add, log_difference, log_of
 from shuffledp.divergence.cells import expected_positive_part_of_cells
 from shuffledp.divergence.enumeration import CHEAP_ENUMERATION, Enumeration, composition_count
 from shuffledp.divergence.estimate import (
@@ -27,7 +28,6 @@ from shuffledp.divergence.scattered import (
     scattered_trim,
 )
 from shuffledp.divergence.tilt import find_tilt
-from shuffledp.numerics import LogInterval, log_add, log_difference, log_of
 from shuffledp.numerics.merging import as_cells
 from shuffledp.pair import UNIT_ROUNDOFF, Indices, InnerMoments, RatioRanges, ShuffledPair
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol
 
 from shuffledp.divergence.profile import LARGEST_EPSILON
-from shuffledp.numerics.roots import bracketed_root
+from shuffledp.propose.roots import bracketed_root
 
 _RELATIVE = 2e-5
 _NOTHING_LEFT = 1e6

@@ -9,8 +9,8 @@ from typing import NamedTuple
 import numpy as np
 
 from shuffledp.divergence.gain import GainLaw
-from shuffledp.numerics.roots import bracketed_root
 from shuffledp.pair import UNIT_ROUNDOFF, Array
+from shuffledp.propose.roots import bracketed_root
 
 U = UNIT_ROUNDOFF
 RARE = 30.0

@@ -1,6 +1,6 @@
 """Numerics: numbers known between two ends, and floats whose own rounding is known."""
 
-from shuffledp.numerics.intervals import (
+from shuffledp.arithmetic.intervals import (
     LogInterval,
     added,
     common,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
-from shuffledp.numerics import exp_or_infinite
+from shuffledp.arithmetic.intervals import exp_or_infinite
 from shuffledp.randomizers.law import JointLaw
 
 U = UNIT_ROUNDOFF

@@ -10,10 +10,9 @@ from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
-from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array, Indices
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import OrNone, Whole
-from shuffledp.numerics.merging import near_classes
 from shuffledp.randomizers import composed
 from shuffledp.randomizers.base import (
     DEFAULT_CELLS,
@@ -37,6 +36,8 @@ from shuffledp.theorems import JOINT_PAIRS, PART_TRIPLES
 
 U = UNIT_ROUNDOFF
 _MOST_CLASSES = 1 << 18
+# Classes whose masses differ by less than this share agree; and the smallest mass that counts.
+_NEAR, _TINY = 1e-12, 1e-300
 
 
 @dataclass(frozen=True, repr=False)
@@ -233,7 +234,7 @@ def _classes(made: Array) -> tuple[Array, float]:
     scale = made.max(axis=0)
     kept = made[:, scale > 0.0]
     shape = kept / scale[scale > 0.0]
-    order, starts = near_classes(list(shape))
+    order, starts = _near_classes(list(shape))
     if starts.size == order.size:
         return kept, 2 * U
     sizes = np.diff(np.append(starts, order.size))
@@ -247,3 +248,19 @@ def _classes(made: Array) -> tuple[Array, float]:
         msg = "joint: ratios of outputs leave the range of floats"
         raise NotCertified(msg)
     return total, 2.0 * spread + (int(sizes.max()) + 4) * U
+
+
+def _near_classes(columns: list[Array]) -> tuple[Indices, Indices]:
+    """An order of the entries and the starts of the classes that agree in every column.
+
+    Neighbours in a sorted column agree where they differ by less than 1e-12 of themselves.
+    """
+    label = np.zeros(columns[0].size, dtype=np.int64)
+    order = np.arange(label.size)
+    for column in columns:
+        place = np.log(np.maximum(column, _TINY))
+        order = np.lexsort((place, label))
+        before = label[order]
+        fresh = (np.diff(before, prepend=-1) != 0) | (np.diff(place[order], prepend=0.0) > _NEAR)
+        label[order] = np.cumsum(fresh)
+    return order, np.flatnonzero(np.diff(label[order], prepend=-1))

@@ -12,7 +12,7 @@ import numpy as np
 from shuffledp import _check, theorems
 from shuffledp.arithmetic.balls import arb
 from shuffledp.bound import Bound, Theorem
-from shuffledp.divergence import LARGEST_EPSILON
+from shuffledp.bounds.profile import LARGEST_EPSILON
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.rounds.core import Ends, Rounds, joined
 from shuffledp.rounds.dots import Bracket, law_below

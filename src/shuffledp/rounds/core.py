@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from shuffledp import theorems
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
 from shuffledp.curves import Accountant
 from shuffledp.neighbours import Relation, each_round
-from shuffledp.numerics import LogInterval
 from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.rounds.loss import LossPair
 from shuffledp.rounds.part import Part, Places

@@ -10,9 +10,9 @@ from typing import Any, Protocol
 import numpy as np
 
 from shuffledp.arithmetic.balls import arb, ctx
-from shuffledp.divergence import LARGEST_EPSILON, LOOSE
-from shuffledp.numerics import LogInterval
-from shuffledp.numerics.roots import bracketed_root
+from shuffledp.arithmetic.intervals import LogInterval
+from shuffledp.bounds.profile import LARGEST_EPSILON, LOOSE
+from shuffledp.propose.roots import bracketed_root
 from shuffledp.rounds.dots import BITS, Bracket
 from shuffledp.rounds.loss import Array
 

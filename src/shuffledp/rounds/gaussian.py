@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from shuffledp.arithmetic.balls import arb, ctx
-from shuffledp.numerics import LogInterval
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.rounds.total import logs
 
 # Bits that are tried until a value has `_WANTED` of them: differences of two tails lose as many as

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from shuffledp.numerics.roots import bracketed_root
+from shuffledp.propose.roots import bracketed_root
 from shuffledp.rounds.gaussian import log_delta_gaussian, mu_through
 
 # Between the bulk of one round's losses, which many rounds add up, and the tail, which few rounds

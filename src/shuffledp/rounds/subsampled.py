@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from shuffledp.arithmetic.balls import arb
-from shuffledp.numerics import LogInterval
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.rounds.gaussian import delta_gaussian, enclosed
 
 # e^eps stays a float; nobody asks for more.

@@ -13,11 +13,11 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from shuffledp.arithmetic.balls import arb, ctx, float_above, float_below, precision_for, total
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel.direct import by_counts, two_atoms
 from shuffledp.kernel.draws import Draws
 from shuffledp.kernel.expect import expect
-from shuffledp.numerics import LogInterval
 from shuffledp.propose.losses import Losses
 from shuffledp.rounds.loss import LossLaw
 

@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shuffledp.numerics import exp_or_infinite
+from shuffledp.arithmetic.intervals import exp_or_infinite
 from shuffledp.numerics.rounding import halved_sum
 from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.stealing.bound import Gains, completed_above, excess_of

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from shuffledp import theorems
 from shuffledp.arithmetic.balls import arb, ctx, float_above
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bounds.one_bit_curve import Curve, Point
 from shuffledp.neighbours import REPLACEMENT
-from shuffledp.numerics import LogInterval
 from shuffledp.rounds import Candidate, Round
 from shuffledp.views.coordinates import Coordinates
 from shuffledp.views.noise import AddedNoise

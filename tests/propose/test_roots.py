@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shuffledp.numerics.roots import bracketed_root
+from shuffledp.propose.roots import bracketed_root
 
 
 def _counted(function: Callable[[float], float]) -> tuple[Callable[[float], float], list[float]]:
