@@ -34,7 +34,7 @@ _HALVINGS = 6
 # The first h alpha where psi may come back to 1, and others.
 _SMOOTH, _SMOOTHS = SMOOTHING, (0.05, 0.2)
 # First ceilings of gains, times sqrt(2/(n chi)).
-_CEILINGS = 10.0 ** np.arange(-3.0, 3.0, 0.5)
+_CEILINGS = 10.0 ** np.arange(-2.5, 1.0, 0.5)
 
 
 def best_plan(
@@ -73,7 +73,9 @@ def best_plan(
         best = _searched(made, _of_constants(made, hidden_share(n, log_delta)), _CONSTANT)
     if case.tuned:
         best = _mixed(made, best)
-    return _polished(made, _polished(made, best)) if few and polish else best
+    if few and polish:
+        best = _polished(made, best)
+    return _polished(made, best) if few and polish and not case.unbounded else best
 
 
 def first_plan(case: Floats, n: int, eps: float, log_delta: float) -> Plan:
@@ -132,7 +134,7 @@ def _of_constants(made: Planner, hidden: float) -> Plan:
     share = hidden / float(case.blanket.sum())
     unit = math.sqrt(2.0 / (made.n * float(case.spreads.max())))
     tops = [math.inf, *(_CEILINGS / unit)] if case.unbounded else [math.inf]
-    sizes = [share, 3.0 * share, 0.95] if share > _FEW or case.unbounded else [share]
+    sizes = [share, 0.95] if share > _FEW else [share]
     found = (made.plan([k], [1.0], smooth=_SMOOTH, ceiling=top) for k in sizes for top in tops)
     return min(found, key=_value)
 
