@@ -19,26 +19,22 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from shuffledp.arithmetic.balls import arb
+from shuffledp.bounds.interval_cells import (
+    Outputs,
+    Shrink,
+    above,
+    cell_gains,
+    constant,
+    constant_ends,
+)
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.positive_sum import Atom
 
-__all__ = [
-    "Cover",
-    "Label",
-    "Outputs",
-    "Remainder",
-    "Reservoir",
-    "Row",
-    "Share",
-    "labels",
-    "remainders",
-    "reservoir",
-]
+__all__ = ["Cover", "Label", "Reservoir", "Row", "Share", "check", "labels", "reservoir"]
 
-_ONE, _NOTHING = arb(1), arb(0)
+_NOTHING = arb(0)
 # Of normal noise under (C) labelled parts reach that many deviations beyond the last edge.
 _FARTHER = 1.5
-Shrink = Callable[[float, float], arb]
 
 
 class Row(NamedTuple):
@@ -147,155 +143,6 @@ class Reservoir(NamedTuple):
     unhidden: arb
 
 
-class Gain(NamedTuple):
-    """The gain on a cell: the mass of f_x, the gain's integral, and its range."""
-
-    mass: arb
-    total: arb
-    low: arb
-    high: arb
-
-
-class Outputs:
-    """Tails and density ratios at edges, each computed once.
-
-    Parameters
-    ----------
-    normal : bool
-        Normal noise, else Laplace noise.
-    scale : arb
-        Standard deviation, or scale, in units of the interval.
-    """
-
-    def __init__(self, scale: arb, *, normal: bool) -> None:
-        self.normal, self.scale = normal, scale
-        self._tails: dict[tuple[float, float], arb] = {}
-        self._ratios: dict[tuple[float, float, float], arb] = {}
-        # d log(f_u/f_x)/dy is ``turn`` times a difference of inputs, or of signs.
-        self.turn = 1 / (scale * scale) if normal else 1 / scale
-        self._unit = 1 / (scale * arb(2).sqrt()) if normal else 1 / scale
-
-    def beyond(self, z: arb) -> arb:
-        """P(Z > z); for Laplace noise z >= 0."""
-        return (z * self._unit).erfc() / 2 if self.normal else (-z * self._unit).exp() / 2
-
-    def tail(self, x: float, y: float) -> arb:
-        """P(Z > |y - x|)."""
-        key = (x, y)
-        if key not in self._tails:
-            self._tails[key] = self.beyond(abs(arb(y) - x))
-        return self._tails[key]
-
-    def above(self, z: arb) -> arb:
-        """P(Z > z)."""
-        if self.normal:
-            return self.beyond(z)
-        far = self.beyond(abs(z))
-        if z >= 0:
-            return far
-        return 1 - far if z < 0 else far.union(1 - far)
-
-    def mass(self, x: float, left: float, right: float) -> arb:
-        """P(left < x + Z < right)."""
-        if x <= left:
-            return self.tail(x, left) - self.tail(x, right)
-        if x >= right:
-            return self.tail(x, right) - self.tail(x, left)
-        return 1 - self.tail(x, left) - self.tail(x, right)
-
-    def ratio(self, u: float, x: float, y: float) -> arb:
-        """f_u(y)/f_x(y)."""
-        if u == x:
-            return _ONE
-        key = (u, x, y)
-        if key not in self._ratios:
-            if self.normal:
-                level = (arb(u) - x) * (2 * arb(y) - u - x) / 2
-            else:
-                level = abs(arb(y) - x) - abs(arb(y) - u)
-            self._ratios[key] = (self.turn * level).exp()
-        return self._ratios[key]
-
-    def turns(self, u: float, x: float, middle: float) -> arb:
-        """d log(f_u/f_x)/dy, in units of ``turn``, on the cell around ``middle``."""
-        if self.normal:
-            return arb(u) - x
-        return arb((1 if middle > x else -1) - (1 if middle > u else -1))
-
-
-# --------------------------------------------------------------------------------- gains on cells
-
-
-def cell_gains(
-    at: Outputs,
-    triple: tuple[float, float, float],
-    edges: Sequence[float],
-    grow: arb,
-    shrink: Shrink | None = None,
-) -> list[Gain]:
-    """The gain (f_x0 - a f_x1)/(k f_x) under k f_x on each cell, k = ``shrink(left, right)`` there.
-
-    With g' = turn f_x1/f_x (t0 f_x0/f_x1 - a t1) and f_x0/f_x1 monotone, g is monotone on a cell
-    where g' has one sign at both ends.  Elsewhere it moves from the nearer end by at most half of
-    the width times the steepest slope.
-    """
-    x0, x1, x = triple
-    ratios = [(at.ratio(x0, x, y), at.ratio(x1, x, y)) for y in edges]
-    values = [u - grow * v for u, v in ratios]
-    found = []
-    for i, (left, right) in enumerate(pairwise(edges)):
-        mass, gained = at.mass(x, left, right), at.mass(x0, left, right)
-        middle = (left + right) / 2
-        t0, t1 = at.turns(x0, x, middle), grow * at.turns(x1, x, middle)
-        (u, v), (p, q) = ratios[i], ratios[i + 1]
-        slopes = t0 * u - t1 * v, t0 * p - t1 * q
-        low, high = values[i], values[i + 1]
-        if slopes[0] <= 0 and slopes[1] <= 0:
-            low, high = high, low
-        elif not (slopes[0] >= 0 and slopes[1] >= 0):
-            steep = abs((t0 * u).union(t0 * p) - (t1 * v).union(t1 * q)).upper()
-            moved = at.turn * steep * (arb(right) - left) / 2
-            low, high = low.min(high) - moved, low.max(high) + moved
-        if shrink is not None:
-            k = shrink(left, right)
-            mass, low, high = k * mass, low / k, high / k
-        found.append(Gain(mass, gained - grow * at.mass(x1, left, right), low, high))
-    return found
-
-
-def above(found: Sequence[Gain]) -> list[Atom]:
-    """Two atoms a cell at the ends of the gain's range, with its mean: larger in convex order.
-
-    Cells next to each other share one ball at their common end, which makes one atom (Lemma 4.2).
-    """
-    places: dict[int, Atom] = {}
-
-    def add(gain: arb, mass: arb) -> None:
-        before = places[id(gain)][0] if id(gain) in places else _NOTHING
-        places[id(gain)] = before + mass, gain
-
-    for mass, total, low, high in found:
-        if high > low:
-            part = ((total - low * mass) / (high - low)).nonnegative_part().min(mass)
-            add(high, part)
-            add(low, (mass - part).nonnegative_part())
-        else:
-            add(high, mass)
-    return list(places.values())
-
-
-def _ends(
-    at: Outputs, triple: tuple[float, float, float], edges: Sequence[float], grow: arb
-) -> list[Gain]:
-    """Laplace noise below 0 and above 1, where gains are constant."""
-    x0, x1, x = triple
-    found = []
-    for y in (edges[0], edges[-1]):
-        value = at.ratio(x0, x, y) - grow * at.ratio(x1, x, y)
-        found.append(_at(at.tail(x, y), value))
-    return found
-
-
 def reservoir(at: Outputs, cover: Cover, eps: arb, share: Share) -> Reservoir:
     """kappa B, B = min(f_0, f_1), with the gains theta (f_1 - a f_0)/(kappa B) (Theorem 2.1)."""
     grow, pool = eps.exp(), cover.pool
@@ -307,7 +154,7 @@ def reservoir(at: Outputs, cover: Cover, eps: arb, share: Share) -> Reservoir:
     bottom, top = found[0].low, found[-1].high
     gone, far = at.tail(1.0, pool[0]), at.tail(0.0, pool[-1])
     # Normal noise: gains below the first edge are raised to it, those above the last one are cut.
-    found += [_at(gone, bottom), _at(far, top)]
+    found += [constant(gone, bottom), constant(far, top)]
     lost = _NOTHING
     if at.normal:
         lost = (at.tail(1.0, pool[-1]) - grow * far - top * far).nonnegative_part()
@@ -400,14 +247,14 @@ def _label(
     inner = edges if at.normal else sorted({*edges, *triple})
     found, lost = cell_gains(at, triple, inner, grow), more
     if not at.normal:
-        found += _ends(at, triple, edges, grow)
+        found += constant_ends(at, triple, edges, grow)
     else:
         left, right = edges[0], edges[-1]
         below = at.ratio(x0, x, left) if x1 == 1.0 and x0 < 1.0 else _NOTHING
         cut = (at.ratio(x0, x, right) - grow * at.ratio(x1, x, right)).max(_NOTHING)
         rising = x0 == 1.0 and x1 < 1.0
         cut = cut if rising else _NOTHING
-        found += [_at(at.tail(x, left), below), _at(at.tail(x, right), cut)]
+        found += [constant(at.tail(x, left), below), constant(at.tail(x, right), cut)]
         if rising:
             lost = lost + _excess(at, x1, right, grow)
     mean, shrunk = share.gain * (1 - grow), 1 - arb(eta)
@@ -417,11 +264,6 @@ def _label(
     ]
     atoms, over = share.cut(atoms)
     return Label(triple, atoms, (1 - share.theta) * lost / shrunk + over)
-
-
-def _at(mass: arb, gain: arb) -> Gain:
-    """A constant gain."""
-    return Gain(mass, mass * gain, gain, gain)
 
 
 def _excess(at: Outputs, v: float, right: float, grow: arb) -> arb:
@@ -454,7 +296,7 @@ def _smaller(
         t = step / at.scale
         k = (-t * t / 8).exp()
         inner = sorted({*edges, x})
-        made = above(cell_gains(at, triple, inner, grow) + _ends(at, triple, edges, grow))
+        made = above(cell_gains(at, triple, inner, grow) + constant_ends(at, triple, edges, grow))
         found = [(k * mass, gain / k) for mass, gain in made]
     else:
         shrink = _shrink(at, x, step)
@@ -482,81 +324,3 @@ def _shrink(at: Outputs, x: float, step: arb) -> Shrink:
         return (-t * t / 8).exp()
 
     return k
-
-
-# ------------------------------------------------------------------------------------- remainders
-
-
-class Remainder:
-    """The type W/eta + m between two places of rows (A) and (B) (Lemma 6.5)."""
-
-    def __init__(
-        self, boxes: list[tuple[arb, arb]], away: arb, *, kept: arb, mean: arb, rest: arb
-    ) -> None:
-        self._boxes, self._away = boxes, away
-        self._kept, self._mean, self._rest = kept, mean, rest
-
-    def mass(self, alpha: arb) -> arb:
-        """At least d(alpha).
-
-        d(alpha) <= 1 - |c| - (1 - kappa) + (1 - kappa) e^(alpha m) [1 + E w + E(e^|w| - 1 - |w|)],
-        w = alpha W/eta; outside the cells of normal noise W is 0, and E w what is missing there.
-        """
-        inside = _NOTHING
-        for mass, size in self._boxes:
-            power = alpha * size
-            inside += mass * (power.expm1() - power)
-        return self._rest + self._kept * (alpha * self._mean).exp() * (
-            1 + alpha * self._away + inside
-        )
-
-
-def remainders(at: Outputs, cover: Cover, eps: arb, share: Share, hidden: arb) -> list[Remainder]:
-    """Those of all steps of rows (A) and (B); ``hidden``: |c|."""
-    found: list[Remainder] = []
-    if not cover.third:
-        return found
-    grow, kept = eps.exp(), 1 - share.kappa
-    for which, row in enumerate((cover.first, cover.second)):
-        scale = share.gain * (_ONE if which else grow)
-        for (v, w), eta in zip(pairwise(row.places), row.stretch, strict=True):
-            size, away = scale / eta, _NOTHING
-            boxes = [
-                (mass, size * _bend(at, v, w, left, right))
-                for left, right, mass in _boxes(at, cover, v, w)
-            ]
-            if at.normal:
-                away = size * (at.tail(w, cover.edges[-1]) + at.tail(v, cover.edges[0]))
-            mean = share.gain * (1 - grow)
-            found.append(Remainder(boxes, away, kept=kept, mean=mean, rest=1 - hidden - kept))
-    return found
-
-
-def _boxes(at: Outputs, cover: Cover, v: float, w: float) -> list[tuple[float, float, arb]]:
-    """(left, right, mass under f_0); the ends of Laplace noise are boxes without width."""
-    if at.normal:
-        return [(l, r, at.mass(0.0, l, r)) for l, r in pairwise(cover.boxes)]
-    found = [(l, r, at.mass(0.0, l, r)) for l, r in pairwise(sorted({*cover.boxes, v, w}))]
-    return found + [(y, y, at.tail(0.0, y)) for y in (cover.boxes[0], cover.boxes[-1])]
-
-
-def _bend(at: Outputs, v: float, w: float, left: float, right: float) -> arb:
-    """sup over the box and over u in [v, w] of |(1-l) f_v + l f_w - f_u|/f_0, 0 <= v < w.
-
-    At most (h^2/8) sup |d^2 f_u/du^2|, h = w - v; for Laplace noise where y may lie in [v, w], at
-    most f(0) - f(h) as well.
-    """
-    step = arb(w) - v
-    far = abs(arb(left) - w).max(abs(arb(right) - v))
-    near = (arb(left) - w).max(v - arb(right)).max(_NOTHING)
-    if at.normal:
-        # u (y - u/2) is largest at y = right, and there at the u nearest to it.
-        u = arb(min(max(right, v), w))
-        ratio = (at.turn * u * (right - u / 2)).exp()
-        bent = abs(at.turn * far * far - 1).max(abs(at.turn * near * near - 1))
-        return (step * step / 8 * at.turn * bent * ratio).upper()
-    b = at.scale
-    top = step * step / (8 * b * b) * ((right - near) / b).exp()
-    if left < w and right > v:
-        top = top.max((right / b).exp() * -(-step / b).expm1())
-    return top.upper()
