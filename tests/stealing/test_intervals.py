@@ -11,7 +11,7 @@ import numpy.typing as npt
 import pytest
 
 from shuffledp.arithmetic.balls import arb, ctx
-from shuffledp.bounds.covers import Cover, Label, Row, Share, labels, reservoir
+from shuffledp.bounds.covers import Cover, Label, Row, Share, _excess, labels, reservoir
 from shuffledp.bounds.interval import log_delta_on_interval
 from shuffledp.bounds.interval_cells import Outputs
 from shuffledp.bounds.interval_ends import IntervalClaims, IntervalStealing
@@ -137,7 +137,7 @@ def test_smaller_laws_are_below_chords(normal: bool, width: float) -> None:
 def test_remainders_are_bounded_above(normal: bool, width: float) -> None:
     """d(alpha) of W/eta + m at many places of every step of both rows."""
     at, made = outputs(width, normal=normal), simple_cover(width, normal=normal)
-    share, eps, alpha, hidden = Share(arb("0.1"), arb("0.2")), 0.3, 0.2, 0.05
+    share, eps, alpha, hidden = Share(arb("0.1"), arb("0.2")), 1.5, 0.02, 0.05
     a, b = math.exp(eps), 0.8 / 0.9
     found = [one.mass(arb(alpha)) for one in remainders(at, made, arb(eps), share, arb(hidden))]
     assert len(found) == 8
@@ -232,6 +232,77 @@ def test_the_reservoir(normal: bool, width: float) -> None:
             true = 0.1 * float((w * common) @ payoff(gain))
             found = convex(label, payoff) + float(label.lost)
             assert true * (1 - 1e-6) - 1e-9 <= found <= true * 1.1 + 0.02
+
+
+@pytest.mark.parametrize("u", [0.0, 0.5, 0.75])
+def test_below_the_first_edge_gains_are_raised(u: float) -> None:
+    """(B): to f_u/f_0 at the edge, which is above all gains there."""
+    width, eps, a = 1.0, 0.3, math.exp(0.3)
+    made = simple_cover(width, normal=True, cells=300)
+    edges = tuple(y for y in made.edges if y > -1.1 * width)
+    made = made._replace(edges=edges, boxes=(edges[0], *made.boxes[20:]))
+    row = Row((0.0, 0.5, 0.75, 1.0), (0.3, 0.3, 0.3))
+    at, made = outputs(width, normal=True), made._replace(second=row, first=row)
+    found = list(labels(at, made, arb(eps), Share(arb("0.1"), arb("0.2")), edges))[4:8]
+    label = label_of(found, (u, 1.0, 0.0))
+    y, w = line(width, normal=True)
+    g = density(y - u, width, normal=True) - a * density(y - 1, width, normal=True)
+    own, b = density(y, width, normal=True), 0.8 / 0.9
+    mean = b * (1 - a)
+    gain = (b * g / np.maximum(own, 1e-300) - mean) / 0.7 + mean
+    for payoff in PAYOFFS[:-1]:
+        assert 0.9 * float((w * own) @ payoff(gain)) <= convex(label, payoff) * (1 + 1e-6)
+
+
+@pytest.mark.parametrize("v", [0.0, 0.5, 0.9])
+def test_what_is_above_the_gain_at_the_last_edge(v: float) -> None:
+    """Where that gain is negative as well: f_1 > a f_v from a place farther out on."""
+    width, last, some = 1.0, 2.1, False
+    at, y = outputs(width, normal=True), 2.1 + 20 * (np.arange(400_000) + 0.5) / 400_000
+    for eps in (0.05, 0.2, 1.5, 3.0):
+        f0, f1, fv = (density(y - x, width, normal=True) * (20 / 400_000) for x in (0.0, 1.0, v))
+        edge = float(at.ratio(1.0, 0.0, last)) - math.exp(eps) * float(at.ratio(v, 0.0, last))
+        true = float(np.maximum(f1 - math.exp(eps) * fv - max(edge, 0.0) * f0, 0.0).sum())
+        assert float(_excess(at, v, last, arb(eps).exp())) == pytest.approx(
+            true, rel=1e-3, abs=1e-12
+        )
+        some = some or (edge < 0.0 and true > 1e-12)
+    assert some
+
+
+@noises
+def test_what_is_paid_beside_the_sums(
+    normal: bool, width: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With sums that are 0: the tail, what the reservoir loses and what the worst label does."""
+    monkeypatch.setattr("shuffledp.bounds.interval.chernoff", lambda *_: arb(0))
+    at, n, eps = outputs(width, normal=normal), 3, 0.2
+    made = simple_cover(width, normal=normal, cells=400)._replace(third=())
+    y, w = line(width, normal=normal)
+    f0, f1 = (density(y - x, width, normal=normal) for x in (0.0, 1.0))
+    g, a = f1 - math.exp(eps) * f0, math.exp(eps)
+    common, top = np.minimum(f0, f1), 0.4 if normal else math.inf
+    tail = 0.3 * float(w @ np.maximum(g, 0.0)) * (1 - 0.6 * float(w @ common)) ** (n - 1)
+    lost = 0.0
+    if normal:
+        tail += float(w @ np.maximum(0.7 * g - top * 0.6 * common, 0.0))
+        labels_lost = (g, f0 - a * f1)
+        lost = max(float(w @ np.maximum(0.3 * one - top * 0.4 * f0, 0.0)) for one in labels_lost)
+    numbers = Numbers((0.6,), (0.7,), 1.0, 0.3, 0.3, top if normal else None)
+    with ctx.workprec(80):
+        found = math.exp(log_delta_on_interval(at, made, numbers, n, eps))
+    assert found == pytest.approx(tail + lost, rel=2e-2)
+
+
+def test_remainders_count() -> None:
+    """A stretch that is too small makes the remainder the worst type."""
+    at, made = outputs(1.0, normal=False), simple_cover(1.0, normal=False)
+    numbers = Numbers((0.2,), (0.2,), 0.5, 0.3, 0.3)
+    with ctx.workprec(80):
+        before = log_delta_on_interval(at, made, numbers, 5, 0.3)
+        for row in ("first", "second"):
+            short = made._replace(**{row: Row((0.0, 1.0), (0.01,))})
+            assert log_delta_on_interval(at, short, numbers, 5, 0.3) > before + 5
 
 
 # ------------------------------------------------------------------------------------ data sets

@@ -101,7 +101,8 @@ def log_delta_on_interval(
     first = {0, len(cover.first.places)} if cover.third else set[int]()
     for i in sorted(range(len(made)), key=lambda i: i not in first):
         worst = worst.max(_of_label(c, made[i], pool.mass, n, line, target.max(worst)))
-    return enough if worst <= target else float_above((worst + paid).log())
+    met = enough > -math.inf and worst <= target
+    return enough if met else float_above((worst + paid).log())
 
 
 def _checked(numbers: Numbers, at: Outputs) -> _Numbers:
