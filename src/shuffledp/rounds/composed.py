@@ -14,7 +14,7 @@ from shuffledp.arithmetic.balls import arb
 from shuffledp.bound import Bound, Theorem
 from shuffledp.bounds.profile import LARGEST_EPSILON
 from shuffledp.pair import UNIT_ROUNDOFF
-from shuffledp.rounds.core import Ends, Rounds, joined
+from shuffledp.rounds.core import Ends, Rounds, joined, worst
 from shuffledp.rounds.dots import Bracket, law_below
 from shuffledp.rounds.gaussian import log_delta_gaussian, mu_through
 from shuffledp.rounds.gdp import dominating_mu
@@ -33,11 +33,14 @@ GDP_RTOL = 1e-3
 RHO_RTOL = 1e-2
 # Points of a curve below that of all rounds, around the eps that decides a trade-off.
 _TRADEOFF_POINTS = 12
-# Orders for which the dots of rho are placed, between which its search looks.
-_RHO_ORDERS = (1.001, 1.5, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0)
+# Orders for which the dots of rho are placed, between which its search looks: a factor of two apart
+# up to where a pure guarantee says all.
+_RHO_FIRST, _RHO_MOST = 1.001, 14
 # Lower ends of mu are the largest of what single eps ask for: shares of what delta = 1e-12 takes,
 # and so many on from there to next to the pure guarantee.
 _MU_SHARES, _MU_BEYOND, _NEARLY = np.array([0.0, 0.05, 0.15, 0.3, 0.5, 0.8]), 5, 0.95
+# log of the least delta that is looked at for that: values far below take long.
+_MU_LEAST = -120.0
 # Pure guarantees below it have a square that says all; curves would have no digits.
 _TINY = 1e-150
 # dp_accounting adds masses up as they are: log deltas below its rounding are not worth a dot.
@@ -93,7 +96,12 @@ class Composed(Rounds):
             # As every mechanism of this pure guarantee; its square is among the last floats.
             high, order = math.nextafter(0.5 * pure * pure, math.inf) if pure > 0.0 else 0.0, 8.0
         elif math.isfinite(pure):
-            at = self._upper_renyi(_RHO_ORDERS)
+            orders = [_RHO_FIRST]
+            # Beyond pure/rho the pure guarantee says all.
+            last = 2.0 * pure / max(self._upper_renyi((2.0,))(2.0), 1e-300)
+            while orders[-1] < last and len(orders) < _RHO_MOST:
+                orders.append(2.0 * orders[-1])
+            at = self._upper_renyi(tuple(orders))
             high, order = best_rho(lambda A: min(at(A), pure), pure=pure, rtol=RHO_RTOL)
         else:
             high, order = self._local_rho(), 8.0
@@ -285,9 +293,11 @@ class Composed(Rounds):
             # A pure guarantee ends at once where a normal law goes on: the mu that eps asks for
             # often grows up to next to there.
             points = np.append(points, np.geomspace(scale, cap, _MU_BEYOND))
-        best = 0.0
-        for e in points.tolist():
-            low = self.log_delta(e).low
+        near = [e for e in points.tolist() if self.rough_log_delta(e) >= _MU_LEAST]
+        places, best = self._for_all(self._rung(near[-1])), 0.0
+        laws, _ = self._below(places, around=0.2 * near[-1] / self.rounds)
+        for e in near:
+            low = worst(laws, e, 1e-3).low
             if low > -math.inf:
                 mu = mu_through(e, low) * (1.0 - 1e-7)
                 if log_delta_gaussian(mu, e).high <= low:

@@ -113,11 +113,11 @@ class Rounds(Accountant):
         if epsilon >= self.eps0:
             return Ends(-math.inf, -math.inf, 0.0, {})
         places, above, near = self._laws_for(epsilon)
-        high = _worst(above, epsilon, self._width).high
+        high = worst(above, epsilon, self._width).high
         if not lower:
             return Ends(-math.inf, high, None, {})
         laws, witness = self._below(places, around=epsilon / self.rounds)
-        low = _worst(laws, epsilon, self._width).low
+        low = worst(laws, epsilon, self._width).low
         return Ends(low, high, math.expm1(min(max(high - near, 0.0), 700.0)), witness)
 
     def _laws_for(self, epsilon: float) -> tuple[list[Places], list[Parts], float]:
@@ -163,7 +163,7 @@ class Rounds(Accountant):
             return -math.inf
         places = [self._plan.for_target(i, log_target, _COARSE) for i in range(len(self.parts))]
         above, _ = self._above(places, self._plan.level(log_target))
-        return _worst(above, epsilon, 1e-3).high
+        return worst(above, epsilon, 1e-3).high
 
     @property
     def _width(self) -> float:
@@ -348,7 +348,8 @@ def directions(pairs: list[tuple[LossPair, int]]) -> list[Parts]:
     return [forward, [(pair.backward, count) for pair, count in pairs]]
 
 
-def _worst(laws: list[Parts], epsilon: float, rel: float) -> LogInterval:
+def worst(laws: list[Parts], epsilon: float, rel: float) -> LogInterval:
+    """The larger of both directions' ends of log delta."""
     found = [Total(parts).log_delta(epsilon, rel=rel) for parts in laws]
     return LogInterval(max(x.low for x in found), max(x.high for x in found))
 

@@ -18,8 +18,8 @@ from shuffledp.rounds.loss import NO_LOSS, LossPair
 from shuffledp.rounds.renyi import Curves, Moments, Tail
 from shuffledp.values.work import Answers, Beside
 
-# Relative width of delta at each dot: a tenth of the width of eps that is aimed at by default.
-WIDTH = 6e-5
+# Relative width of delta at each dot: a fifth of the width of eps that is aimed at by default.
+WIDTH = 1e-4
 # A lower law of fewer dots says nothing; where the first gap is so many times the next it is filled
 # by halving.
 _FEWEST, _GAP, _HALVINGS = 3, 8.0, (6.0, 5.0, 4.0, 3.0, 2.0, 1.5, 1.0, 0.5)
