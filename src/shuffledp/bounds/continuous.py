@@ -94,6 +94,11 @@ class CellPair:
         """The source's name, and n."""
         return self.source.name, self.n
 
+    @property
+    def one_law(self) -> bool:
+        """One above and one below."""
+        return False
+
     def fingerprint(self) -> Hashable:
         """The same: other eps have other cells."""
         return self.key

@@ -101,6 +101,11 @@ class Pair(Protocol):
         """About the law of the gain at eps."""
         ...
 
+    @property
+    def one_law(self) -> bool:
+        """Whether `gains` has one law for both ends."""
+        ...
+
     def fingerprint(self) -> Hashable:
         """Equal only where all that `gains` returns is equal, at the working precision."""
         ...
@@ -179,6 +184,11 @@ class LawPair:
         log_cut = _CUT * max(math.ceil((log_error - float(eps)) / _CUT), 1)
         made = _GAINS[self.against](self.classes(log_cut), eps)
         return _merged(made), made.outside
+
+    @property
+    def one_law(self) -> bool:
+        """The law itself."""
+        return True
 
     def fingerprint(self) -> Hashable:
         """All balls of the law, in any order of its classes."""

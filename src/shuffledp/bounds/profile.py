@@ -127,6 +127,10 @@ class Profile:
         """
         if epsilon > LARGEST_EPSILON:
             return LogInterval(-math.inf, self.log_delta(LARGEST_EPSILON, width=width).high)
+        if not self.pair.one_law and end == "both":
+            low = self.log_delta(epsilon, width=width, end="lower").low
+            return LogInterval(low, self.log_delta(epsilon, width=width, end="upper").high)
+        end = "both" if self.pair.one_law else end
         asked = (epsilon, width, end)
         if asked not in self._found:
             with ctx.workprec(self._bits):

@@ -97,9 +97,9 @@ class _Truncated:
         high = max(high, _LARGEST / max(float(gains.max()), 1e-300))
         self.tilts = np.geomspace(low, max(high, 10.0 * low), _TILTS)
         exponent = np.minimum(np.multiply.outer(self.tilts, gains), _LARGEST)
-        rise = np.cumsum(masses * np.expm1(exponent), axis=1)
         missing = surplus - (float(masses.sum()) - np.cumsum(masses))
-        with np.errstate(invalid="ignore", divide="ignore"):
+        with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
+            rise = np.cumsum(masses * np.expm1(exponent), axis=1)
             self.logs = n * np.log1p(rise + missing)
 
     def bounds(self, before: int) -> Array:
@@ -119,12 +119,12 @@ class _Truncated:
         standard deviation more at most.
         """
         n, gains = self.n, self.gains
-        rest = (n - 1) * float(masses @ gains)
-        spread = np.sqrt(n * np.cumsum(masses * gains * gains))
-        large = n * masses * np.maximum(gains + rest + spread, 0.0)
-        beyond = np.append(np.cumsum(large[::-1])[::-1][1:], 0.0)
-        with np.errstate(divide="ignore"):
-            both = np.logaddexp(self.bounds(0), np.log(beyond))
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            rest = (n - 1) * float(masses @ gains)
+            spread = np.sqrt(n * np.cumsum(masses * gains * gains))
+            large = n * masses * np.maximum(gains + rest + spread, 0.0)
+            beyond = np.append(np.cumsum(large[::-1])[::-1][1:], 0.0)
+            both = np.nan_to_num(np.logaddexp(self.bounds(0), np.log(beyond)), nan=-math.inf)
         least = np.searchsorted(gains, 0.0, side="right")
         both[: max(int(least) - 1, 0)] = math.inf
         # More than one of such draws is usual: their sum may be large where none of them is.
