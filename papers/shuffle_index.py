@@ -30,6 +30,7 @@ from papers.common import (
     table,
 )
 from papers.printed.algorithms import fft_bracket
+from shuffledp.bounds import mechanisms
 from shuffledp.published.estimate import halved_epsilon
 from shuffledp.published.limits import gaussian_epsilon
 from shuffledp.reductions import blanket_pair
@@ -84,7 +85,9 @@ def _fft(randomizer: sd.Randomizer, n: int) -> float:
         return fft_bracket(pair, epsilon=epsilon, width=0.5).high
 
     # Far above the crossing no grid is fine enough.
-    near = gaussian_epsilon(pair, delta=0.01 / n, cap=randomizer.eps0)
+    inputs = randomizer.worst_pairs().pairs[0]
+    exact = mechanisms.blanket_pair(randomizer, *inputs, n=n)
+    near = gaussian_epsilon(exact, delta=0.01 / n, cap=randomizer.eps0)
     try:
         return halved_epsilon(delta_at, 0.01 / n, cap=min(randomizer.eps0, 1.5 * near))
     except sd.NotCertified:

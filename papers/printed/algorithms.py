@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 import shuffledp as sd
-from shuffledp.published.limits import gaussian_log_delta
+from shuffledp.published.limits import normal_log_delta
 
 ATTEMPTS = 6  # refinements of a grid
 LARGEST_GRID = 1 << 24  # points of the longest FFT: some seconds and half a gigabyte
@@ -111,7 +111,10 @@ def fft_bracket(pair: sd.ShuffledPair, *, epsilon: float, width: float) -> Brack
     """
     if pair.n < 2:
         raise sd.NotCertified("n = 1: this algorithm is for other users' messages")
-    target = math.exp(max(gaussian_log_delta(pair, epsilon=epsilon), LEAST_LOG))
+    gain = pair.a - math.exp(epsilon) * pair.b
+    mean = float(pair.w @ gain)
+    near = normal_log_delta(mean, float(pair.w @ gain**2) - mean * mean, pair.n)
+    target = math.exp(max(near, LEAST_LOG))
     best, share, last = Bracket(0.0, 1.0, 0), 0.4 * width, math.inf
     for _ in range(ATTEMPTS):
         try:

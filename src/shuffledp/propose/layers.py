@@ -22,6 +22,9 @@ __all__ = ["by_counts", "log_expectation", "parts_of", "usual_deviation"]
 _APART = 6.0
 # Gains of one layer reach up to so many times the cut below it, even if they are further apart.
 _REACH = 1.7
+# The saddle point of all gains is that of the usual ones if its tilt is no less than this over the
+# standard deviation of their sum.
+_ACTIVE = 0.3
 # A draw beyond a cut is alone if so many are there on average.
 _ONE = 0.5
 # Gains that so few of all draws have are not usual.
@@ -47,7 +50,8 @@ def log_expectation(masses: Array, gains: Array, n: int, surplus: float) -> tupl
     """
     whole = Sum([Part(masses, gains, n, surplus)])
     cuts = [masses.size]
-    if whole.alpha * float(gains[-1]) < _STEEP:
+    usual = whole.alpha * usual_deviation(masses, gains, n)
+    if whole.alpha * float(gains[-1]) < _STEEP or usual > _ACTIVE:
         return whole.estimate.log_value, cuts
     truncated = _Truncated(masses, gains, n, surplus)
     cut, guess = truncated.split(masses)
@@ -96,7 +100,8 @@ class _Truncated:
         high = 60.0 / usual_deviation(masses, gains, n)
         high = max(high, _LARGEST / max(float(gains.max()), 1e-300))
         self.tilts = np.geomspace(low, max(high, 10.0 * low), _TILTS)
-        exponent = np.minimum(np.multiply.outer(self.tilts, gains), _LARGEST)
+        with np.errstate(over="ignore"):
+            exponent = np.minimum(np.multiply.outer(self.tilts, gains), _LARGEST)
         missing = surplus - (float(masses.sum()) - np.cumsum(masses))
         with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
             rise = np.cumsum(masses * np.expm1(exponent), axis=1)

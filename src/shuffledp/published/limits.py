@@ -154,13 +154,27 @@ def gaussian_log_delta(pair: Pair, *, epsilon: float) -> float:
     with ctx.workprec(precision_for(pair.n)):
         law = pair.in_floats(epsilon)
     mean, seen = float(law.masses @ law.gains), law.seen
-    variance = float(law.masses @ law.gains**2) - mean * mean
+    return normal_log_delta(mean, float(law.masses @ law.gains**2) - mean * mean, pair.n, seen)
+
+
+def normal_log_delta(mean: float, variance: float, n: int, seen: float = 0.0) -> float:
+    """The same of gains with this mean and variance, and what is seen for sure.
+
+    Parameters
+    ----------
+    mean, variance : float
+        Of one gain.
+    n : int
+        Messages.
+    seen : float
+        What is added to delta.
+    """
     if not variance > 0.0:
         main = max(mean, 0.0)
         return math.log(main + seen) if main + seen > 0.0 else -math.inf
     s = math.sqrt(variance)
-    t = -math.sqrt(pair.n) * mean / s
-    log = math.log(s / math.sqrt(pair.n)) + _log_loss(t)
+    t = -math.sqrt(n) * mean / s
+    log = math.log(s / math.sqrt(n)) + _log_loss(t)
     total = math.log(math.exp(log) + seen) if seen > 0.0 else log
     return min(total, 0.0)
 
