@@ -67,6 +67,7 @@ def log_expectation(masses: Array, gains: Array, n: int, surplus: float) -> tupl
     return found, cuts
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def _of_layers(masses: Array, gains: Array, n: int, surplus: float, first: int) -> float:
     """About log E (S)_+ from the atoms below the first cut, and from one draw above it.
 
@@ -86,6 +87,7 @@ def _of_layers(masses: Array, gains: Array, n: int, surplus: float, first: int) 
     tail = 0.5 * np.array([math.erfc(-x / math.sqrt(2.0)) for x in z])
     payoff = np.maximum(z * tail + density * (1.0 - skew * z / 6.0), 0.0)
     others = math.exp((n - 1) * math.log(max(float(m.sum()) - min(surplus, 0.0), 1e-300)))
+    payoff = np.nan_to_num(payoff)
     jump = n * deviation * min(others, 1.0) * float(masses[first:] @ payoff)
     return float(np.logaddexp(bulk, _log(jump)))
 
