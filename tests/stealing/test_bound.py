@@ -167,3 +167,35 @@ def test_the_worst_pair_and_label_count_and_what_is_enough_need_not_be_sharp() -
             assert log_delta(every, [free] * 4, n, eps, enough=together - more) >= together - 1e-9
         finer = log_delta([case(0, 1, range(3))], [free], n, eps, finer=4)
         assert finer <= log_delta([case(0, 1, range(3))], [free], n, eps) + 1e-9
+
+
+def test_what_is_seen_for_sure_is_paid_in_full() -> None:
+    """An output without a labelled part, one without a reservoir, and an empty reservoir."""
+    n, eps, a = 50, 0.1, math.exp(0.1)
+    first, second, other = [0.5, 0.2, 0.3], [0.1, 0.6, 0.3], [0.0, 0.5, 0.5]
+    least = [0.0, 0.2, 0.3]
+    case = Case(
+        row(least),
+        row(first),
+        row(second),
+        [Label(row(first), row(second), row(other), row(least))],
+        (0, 1, 2),
+    )
+    positive = 0.5 - a * 0.1
+    for join in (0.0, 0.3, 1.0):
+        # Output 0 has neither: s g_+ is lost in the reservoir, (1 - s) g_+ in the label.
+        free = Numbers((0.4,) * 3, (join, 0.5, 0.5), 0.5, 0.1, 0.01)
+        tail = (1 - join) * positive * (1 - 0.2) ** (n - 1)
+        wanted = expected(
+            {"blanket": least, "first": first, "second": second},
+            [(first, second, other, least)],
+            free,
+            n,
+            eps,
+        )
+        found = bound(case, free, n, eps)
+        assert found >= positive + tail
+        assert 0.995 * wanted <= found <= wanted * (1 + 1e-4)
+    # Nobody is in the reservoir: all of g_+ is paid.
+    free = Numbers((0.0,) * 3, (0.2,) * 3, 0.5, 0.1, 0.01)
+    assert bound(case, free, n, eps) == pytest.approx(positive, rel=1e-9)
