@@ -229,7 +229,7 @@ _DEEPEST = -250.0
 
 
 def _far_lows_raised(law: Atoms, n: int) -> Atoms:
-    """Gains certainly below -n max G are raised to about that (docs/theory.md, Lemma 6.21).
+    """Gains certainly below -n max G are raised to about that (docs/theory.md, Lemma 6.11).
 
     With one such draw the sum is at most 0 before and after, so E (sum)_+ stays what it is.
     """

@@ -70,7 +70,7 @@ class Draws:
     masses, gains : balls; the masses need not add up to 1.
     count : how many draws.
     error : (b, t) -> bound of |true transform - that of the atoms| on Re s = b, |Im s| <= t, where
-        the atoms stand for another measure (a quadrature: Theorem Q3); it must not fall in t.
+        the atoms stand for another measure (theory.md, Theorem 6.9); it must not fall in t.
     """
 
     masses: Sequence[arb]
@@ -151,7 +151,7 @@ class Moments:
         ]
 
     def squares_around(self, step: arb, starts: Sequence[int], size: int, count: int) -> list[arb]:
-        """Upper bounds of |E e^(itX)|^2: `count` blocks of `size` nodes from each start.
+        """Upper bounds of |E e^(itX)|^2 on `count` blocks of `size` nodes (theory.md, Theorem 6.7).
 
         |phi|^2 = E cos(t(X - X')) has a second derivative of at most 2 Var: on |t - m| <= r it is
         at most |phi(m)|^2 + r |(|phi|^2)'(m)| + r^2 Var.
@@ -182,7 +182,7 @@ class Moments:
         return lows, highs, sums[0], sums[1], sums[2]
 
     def modulus_between(self, low: arb, high: arb) -> arb:
-        """Upper bound of |E e^(itX)| on low <= |t| <= high, by windows (theory.md, Theorem 6.5).
+        """Upper bound of |E e^(itX)| on low <= |t| <= high, by windows (theory.md, Theorem 6.6).
 
         Gains are cut into windows of length at most w <= pi/high. In each, with mass m, mean x/m
         and variance q/m - (x/m)^2, the modulus is at most m sqrt(1 - c^2 low^2 Var),

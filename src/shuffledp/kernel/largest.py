@@ -14,7 +14,7 @@ __all__ = ["AtLeastOne"]
 
 @dataclass(frozen=True)
 class AtLeastOne:
-    """Draws from `usual` + `rare`, at least one of them from `rare`: M^n - A^n (Theorem 6.18).
+    """Draws from `usual` + `rare`, at least one from `rare`: M^n - A^n (theory.md, 6.10).
 
     With A and V the transforms of `usual` and `rare`, the transform of this part of the measure is
     (A + V)^n - A^n = A^n expm1(n log1p(V/A)), which loses no digits where V is small.
@@ -44,7 +44,7 @@ class AtLeastOne:
 
 
 class _TiltedDifference:
-    """`TiltedSum` of the difference of two powers (theory.md, Theorem 6.18; Theorem Q3)."""
+    """`TiltedSum` of the difference of two powers (theory.md, Theorems 6.9 and 6.10)."""
 
     def __init__(self, draws: AtLeastOne, alpha: arb) -> None:
         self.count = n = draws.usual.count
