@@ -17,7 +17,6 @@ from shuffledp.accounting import (
     certified,
 )
 from shuffledp.rounds.gaussian import log_delta_gaussian
-from shuffledp.rounds.pld import curve_of
 
 KRR = sd.KRR(k=10, eps0=4.0)
 WEEKLY = sd.shuffle(KRR, n=10_000)
@@ -209,14 +208,11 @@ def test_unnormalised_input_stays_an_upper_bound():
         assert composed.delta(epsilon=eps).log_upper >= log_delta_gaussian(mu, eps).low - 1e-9
 
 
-def test_pld_is_above_the_curve_it_came_from():
-    dots = tuple(np.linspace(0.0, 4.0, 200).tolist())
-    law = WEEKLY.as_round().above(dots, -40.0).above.forward
+def test_pld_is_above_what_is_certified_from_below():
     pld = WEEKLY.pld(discretization=1e-2)
-    eps = np.linspace(-0.5, 1.0, 40)
-    curve = curve_of(law, eps)
-    theirs = np.array([pld.get_delta_for_epsilon(float(e)) for e in eps])
-    assert np.all(theirs >= 0.98 * curve - 1e-12)
+    for epsilon in np.linspace(0.0, 1.0, 12).tolist():
+        theirs = pld.get_delta_for_epsilon(epsilon)
+        assert theirs >= WEEKLY.delta(epsilon=epsilon).lower * (1 - 1e-9) - 1e-15
 
 
 def test_rdp_orders():

@@ -83,7 +83,7 @@ class Along:
 
     def _plans(self, epsilon: float) -> tuple[float, list[Any]]:
         """The better numbers of the anchors before and after eps, at eps."""
-        if not epsilon < _LARGEST:
+        if not (epsilon < _LARGEST and self._stealing.deviation > 0.0):
             return 0.0, []
         k = _index(epsilon / self._stealing.deviation)
         found = [self._from(i, epsilon) for i in (k - 1, k) if i >= 0]

@@ -89,7 +89,7 @@ def joined(flows: Sequence[tuple[Flow, float]]) -> Flow:
     return Flow(ends, total)
 
 
-def places(found: Flow, *, finer: float = 1.0) -> tuple[float, ...]:
+def places(found: Flow, *, finer: float = 1.0, fewest: int = _FEWEST) -> tuple[float, ...]:
     """eps at which to evaluate a curve, so that chords add about a budget of 1.
 
     A sum of d^3 f is least where all terms are alike, with d as f^{-1/3}: with N panels it is
@@ -101,13 +101,15 @@ def places(found: Flow, *, finer: float = 1.0) -> tuple[float, ...]:
         What chords add, over the budget.
     finer : float
         So many times as many panels.
+    fewest : int
+        Panels at the least, before that.
     """
     width = np.diff(found.ends)
     if width.size == 0:
         return ()
     root = np.cbrt(found.density)
     size = float((root * width).sum())
-    panels = min(max(math.sqrt(size**3 / 12.0), _FEWEST), _MOST)
+    panels = min(max(math.sqrt(size**3 / 12.0), fewest), _MOST)
     # Equal numbers for every piece of the table, too: estimates may say that nothing is added.
     even = np.full(width.size, 1.0 / width.size)
     part = even if size <= 0.0 else _EVEN * even + (1.0 - _EVEN) * root * width / size
