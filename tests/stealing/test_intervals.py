@@ -11,14 +11,14 @@ import numpy.typing as npt
 import pytest
 
 from shuffledp.arithmetic.balls import arb, ctx
-from shuffledp.bounds.covers import Cover, Label, Row, Share, _excess, labels, reservoir
+from shuffledp.bounds.covers import Label, Share, _excess, labels, reservoir
 from shuffledp.bounds.interval import log_delta_on_interval
 from shuffledp.bounds.interval_cells import Outputs
 from shuffledp.bounds.interval_ends import IntervalClaims, IntervalStealing
 from shuffledp.bounds.remainders import remainders
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.errors import NotCertified, ParameterError
-from shuffledp.propose.covers import COARSE, cover
+from shuffledp.propose.covers import COARSE, Cover, Row, cover
 from shuffledp.propose.interval import Free, Laws, Sketch
 
 Floats = npt.NDArray[np.float64]

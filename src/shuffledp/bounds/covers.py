@@ -29,54 +29,13 @@ from shuffledp.bounds.interval_cells import (
 )
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.positive_sum import Atom
+from shuffledp.propose.covers import Cover
 
-__all__ = ["Cover", "Label", "Reservoir", "Row", "Share", "check", "labels", "reservoir"]
+__all__ = ["Label", "Reservoir", "Share", "check", "labels", "reservoir"]
 
 _NOTHING = arb(0)
 # Of normal noise under (C) labelled parts reach that many deviations beyond the last edge.
 _FARTHER = 1.5
-
-
-class Row(NamedTuple):
-    """A grid of row (A) or (B).
-
-    Attributes
-    ----------
-    places : tuple of float
-        v or u, from 0 to 1, increasing.
-    stretch : tuple of float
-        eta of Lemma 6.5 for each step of the grid, between 0 and 1.
-    """
-
-    places: tuple[float, ...]
-    stretch: tuple[float, ...]
-
-
-class Cover(NamedTuple):
-    """What is proposed: grids of inputs and cells of outputs.
-
-    Attributes
-    ----------
-    edges, pool : tuple of float
-        Edges of the labels' and of the reservoir's cells; 1/2 is among the latter's.  For Laplace
-        noise both reach from 0 to 1, and gains are constant outside; for normal noise they reach
-        a deviation or more beyond 0 and 1, and gains are cut at the outermost edges.
-    boxes : tuple of float
-        Edges of the boxes in which remainders are bounded, from the first to the last of ``edges``.
-    first, second : Row
-        Grids of (A) and (B).
-    third : tuple of float
-        Grid of (C) from 0 to 1/2, on which (1, 0, x) and (0, 1, x), the mirror image of
-        (1, 0, 1 - x), are looked at; none where 0 and 1 are all inputs there are: then only
-        (1, 0, 0) and (0, 1, 0) are.
-    """
-
-    edges: tuple[float, ...]
-    pool: tuple[float, ...]
-    boxes: tuple[float, ...]
-    first: Row
-    second: Row
-    third: tuple[float, ...]
 
 
 class Share(NamedTuple):

@@ -10,13 +10,14 @@ from typing import Any, NamedTuple
 from shuffledp.arithmetic.balls import arb, float_above, total
 from shuffledp.ball.outputs import positive, rational_ball
 from shuffledp.ball.registry import seen
-from shuffledp.bounds.covers import Cover, Label, Share, check, labels, reservoir
+from shuffledp.bounds.covers import Label, Share, check, labels, reservoir
 from shuffledp.bounds.interval_cells import Outputs
 from shuffledp.bounds.remainders import remainders
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel.draws import Moments
 from shuffledp.kernel.positive_sum import Line, by_moments, chernoff, positive_sum, tilted
+from shuffledp.propose.covers import Cover
 
 __all__ = ["log_delta_on_interval", "outputs_of"]
 

@@ -12,15 +12,56 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shuffledp.bounds.covers import Cover, Row
 from shuffledp.errors import NotCertified
 from shuffledp.propose.interval import Floats, Free, Laws, Sketch
 
-__all__ = ["COARSE", "FINE", "FINEST", "Detail", "cover"]
+__all__ = ["COARSE", "FINE", "FINEST", "Cover", "Detail", "Row", "cover"]
 
 _TINY = 1e-300
 # Up to this z the series of e^z - 1 - z is more accurate than a difference.
 _SMALL = 1e-3
+
+
+class Row(NamedTuple):
+    """A grid of row (A) or (B).
+
+    Attributes
+    ----------
+    places : tuple of float
+        v or u, from 0 to 1, increasing.
+    stretch : tuple of float
+        eta of Lemma 6.5 for each step of the grid, between 0 and 1.
+    """
+
+    places: tuple[float, ...]
+    stretch: tuple[float, ...]
+
+
+class Cover(NamedTuple):
+    """What is proposed: grids of inputs and cells of outputs.
+
+    Attributes
+    ----------
+    edges, pool : tuple of float
+        Edges of the labels' and of the reservoir's cells; 1/2 is among the latter's.  For Laplace
+        noise both reach from 0 to 1, and gains are constant outside; for normal noise they reach
+        a deviation or more beyond 0 and 1, and gains are cut at the outermost edges.
+    boxes : tuple of float
+        Edges of the boxes in which remainders are bounded, from the first to the last of ``edges``.
+    first, second : Row
+        Grids of (A) and (B).
+    third : tuple of float
+        Grid of (C) from 0 to 1/2, on which (1, 0, x) and (0, 1, x), the mirror image of
+        (1, 0, 1 - x), are looked at; none where 0 and 1 are all inputs there are: then only
+        (1, 0, 0) and (0, 1, 0) are.
+    """
+
+    edges: tuple[float, ...]
+    pool: tuple[float, ...]
+    boxes: tuple[float, ...]
+    first: Row
+    second: Row
+    third: tuple[float, ...]
 
 
 class Detail(NamedTuple):
@@ -100,10 +141,7 @@ def _edges(noise: Sketch, n: int, eps: float, free: Free, detail: Detail) -> tup
     gap, f0, ratio = y[1] - y[0], noise.density(y), noise.ratio(y)
     gain = np.minimum(ratio - a, top)
     tilted = f0 * np.exp(np.clip(free.alpha * b * gain, -700, 50.0))
-    need, excess = np.zeros(y.size), 0.0
-    for mass in (tilted, f0):
-        each = (mass * rise * rise) ** (1 / 3)
-        need = np.maximum(need, each)
+    need = (np.maximum(tilted, f0) * rise * rise) ** (1 / 3)
     variance = free.deviation**2 / n / b**2
     excess = float(need.sum() * gap) ** 3 / 6 / variance
     cells = min(max(math.sqrt(excess / (2 * detail.cells)), _FEWEST_CELLS), _MOST_CELLS)
