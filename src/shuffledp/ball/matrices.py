@@ -9,6 +9,7 @@ import itertools
 import math
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any
 
 from shuffledp.arithmetic.balls import arb, fmpq
@@ -36,6 +37,19 @@ def _channel(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
     """Any finite channel: rows are inputs, each divided by its exact sum."""
     rows = _exact_rows(mechanism.get("matrix"))
     check_inputs(inputs, len(rows))
+    law = []
+    for values in _classes(rows, inputs):
+        balls = [rational_ball(v) for v in values]
+        law.append(OutputClass(balls[0], tuple(balls[1:]), None, values))
+    return law
+
+
+# A search for eps asks for the same inputs at several precisions and in both directions.
+@lru_cache(maxsize=1024)
+def _classes(
+    rows: tuple[tuple[Fraction, ...], ...], inputs: tuple[int, ...]
+) -> list[tuple[Fraction, ...]]:
+    """Blanket and rows of outputs, those with the same ratios added up."""
     merged: dict[tuple[Fraction, ...], list[Fraction]] = {}
     for column in zip(*rows, strict=True):
         chosen = (min(column), *(column[x] for x in inputs))
@@ -46,27 +60,35 @@ def _channel(mechanism: Parameters, inputs: tuple[int, ...]) -> Law:
         merged[key] = [
             a + b for a, b in zip(merged.get(key, [Fraction(0)] * len(key)), chosen, strict=True)
         ]
-    law = []
-    for values in merged.values():
-        balls = [rational_ball(v) for v in values]
-        law.append(OutputClass(balls[0], tuple(balls[1:]), None, tuple(values)))
-    return law
+    return [tuple(values) for values in merged.values()]
 
 
-def _exact_rows(matrix: Any) -> list[list[Fraction]]:
+def _exact_rows(matrix: Any) -> tuple[tuple[Fraction, ...], ...]:
+    try:
+        return _divided_by_sums(tuple(map(tuple, matrix)))
+    except TypeError as error:
+        raise ParameterError(f"matrix = {matrix!r}: wanted rows of finite numbers") from error
+
+
+# The laws of all pairs and triples of inputs of one channel ask for the same rows.
+@lru_cache(maxsize=8)
+def _divided_by_sums(matrix: tuple[tuple[Any, ...], ...]) -> tuple[tuple[Fraction, ...], ...]:
+    """Rows of fractions, each divided by its exact sum."""
     try:
         rows = [[Fraction(entry) for entry in row] for row in matrix]
-    except (TypeError, ValueError, OverflowError) as error:
+    except (ValueError, OverflowError) as error:
         raise ParameterError(f"matrix = {matrix!r}: wanted rows of finite numbers") from error
     if len(rows) < 2 or any(len(row) != len(rows[0]) for row in rows):
         raise ParameterError("matrix: wanted at least two rows, all of the same length")
-    for i, row in enumerate(rows):
-        total = sum(row)
+    sums = [sum(row, Fraction(0)) for row in rows]
+    for i, (row, total) in enumerate(zip(rows, sums, strict=True)):
         if min(row) < 0 or abs(total - 1) > Fraction(1, 10**9):
             raise ParameterError(
                 f"matrix[{i}] sums to {float(total)!r}: wanted probabilities summing to one"
             )
-    return [[entry / sum(row) for entry in row] for row in rows]
+    return tuple(
+        tuple(entry / total for entry in row) for row, total in zip(rows, sums, strict=True)
+    )
 
 
 # ------------------------------------------------------------------------- patterns of outputs
