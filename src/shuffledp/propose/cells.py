@@ -41,6 +41,8 @@ _CUT_OFF = 0.05
 _MOST_CELLS = 2500
 # log of how fast that stops to be so.
 _FEW = 0.3
+# A cell is shorter than one on which the density changes by a factor of e^2.
+_BENT = 2.0
 # How far beyond the outermost atoms the outermost places are, relatively.
 _MARGIN = 1e-9
 # Nodes of a panel of an estimate's law, and log of the mass that is out of its sight.
@@ -177,23 +179,27 @@ def edges(seen: Sketch, aim: Aim, *, epsilon: float, upper: bool) -> list[float]
     """
     grow = math.exp(epsilon)
     gain = seen.u - grow * seen.v
-    log_p, tilt = _others(
+    others = _others(
         np.append(seen.mass, seen.ends[:, 0]),
         np.append(0.5 * (gain[1:] + gain[:-1]), seen.ends[:, 1] - grow * seen.ends[:, 2]),
         1.0 - grow,
         aim,
     )
-    log_p, tilt = log_p[: seen.mass.size], tilt[: seen.mass.size]
+    seen = _refined(seen, gain, -others.place)
+    gain = seen.u - grow * seen.v
+    log_p, tilt = others.at(0.5 * (gain[1:] + gain[:-1]))
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
         # h^(1/3) dy with h = (mass/dy) p (dg/dy)^2
         log_h = np.log(seen.mass) + log_p + 2.0 * np.log(np.abs(np.diff(gain)))
         cost = np.exp(np.clip(log_h / 3.0, -_LARGEST, _LARGEST))
         first, last = _cuts(seen, grow, log_p, tilt, aim)
-    cost[:first] = cost[last:] = 0.0
-    whole = np.concatenate([[0.0], np.cumsum(cost)])
-    places = np.interp(
-        np.linspace(0.0, whole[-1], _count(whole[-1], aim, upper=upper)), whole, seen.y
-    )
+        bend = np.abs(np.diff(np.log(seen.mass / np.diff(seen.y)), prepend=0.0))
+    cost[:first] = cost[last:] = bend[: first + 1] = bend[last:] = 0.0
+    size = float(cost.sum())
+    cells = cost * (_count(size, aim, upper=upper) / max(size, 1e-300))
+    cells += np.minimum(np.nan_to_num(bend), 1.0) / _BENT
+    whole = np.concatenate([[0.0], np.cumsum(cells)])
+    places = np.interp(np.linspace(0.0, whole[-1], math.ceil(whole[-1])), whole, seen.y)
     # Where no cost accrues the last place may be anywhere beyond.
     places = np.clip(places, seen.y[first], seen.y[last])
     return [float(y) for y in np.unique(np.concatenate([places, seen.y[[first, last]]]))]
@@ -206,8 +212,64 @@ def _count(whole: float, aim: Aim, *, upper: bool) -> int:
     return int(min(max(math.exp(min(log, 20.0)), 8.0), _MOST_CELLS)) + 2
 
 
-def _others(mass: Floats, gain: Floats, mean: float, aim: Aim) -> tuple[Floats, Floats]:
-    """About log p(-g) at every gain, and minus its slope there, p the density of the others' sum.
+def _refined(seen: Sketch, gain: Floats, wanted: Floats) -> Sketch:
+    """With more places, at which the gain is about what is wanted: there the others' density bends.
+
+    Masses are shared out evenly; logs of ratios are taken to be linear between places.
+    """
+    low, high = np.minimum(gain[1:], gain[:-1]), np.maximum(gain[1:], gain[:-1])
+    at, goal = np.nonzero((wanted > low[:, None]) & (wanted < high[:, None]))
+    left, right, goals = gain[at], gain[at + 1], wanted[goal]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        share = (goals - left) / (right - left)
+        positive = np.log(goals / left) / np.log(right / left)
+    share = np.where((left > 0.0) & (right > 0.0), positive, share)
+    y = np.unique(np.concatenate([seen.y, seen.y[at] + share * np.diff(seen.y)[at]]))
+    start = np.searchsorted(seen.y, 0.5 * (y[1:] + y[:-1])) - 1
+    mass = seen.mass[start] * np.diff(y) / np.diff(seen.y)[start]
+    with np.errstate(divide="ignore"):
+        u, v = (np.exp(np.interp(y, seen.y, np.log(ratio))) for ratio in (seen.u, seen.v))
+    return Sketch(y, mass, u, v, seen.ends)
+
+
+@dataclass(frozen=True)
+class _Others:
+    """The density p of the sum of the others' gains.
+
+    Attributes
+    ----------
+    place, log_p, tilt : ndarray
+        Sums, log p there without rare large gains, and minus its slope; none where floats fail.
+    rare, rare_gain : ndarray
+        Expected numbers of rare large gains, and these.
+    log_least : float
+        log of what p is at least.
+    """
+
+    place: Floats
+    log_p: Floats
+    tilt: Floats
+    rare: Floats
+    rare_gain: Floats
+    log_least: float
+
+    def at(self, gain: Floats) -> tuple[Floats, Floats]:
+        """About log p(-g) at every gain, and minus its slope there."""
+        if not self.place.size:
+            return np.full(gain.size, self.log_least), np.full(gain.size, math.exp(self.log_least))
+        found = self._usual(-gain)
+        slope = np.interp(-gain, self.place, self.tilt)
+        if self.rare.size:
+            jump = np.exp(self._usual(-np.add.outer(gain, self.rare_gain))) @ self.rare
+            found = np.logaddexp(found, np.log(np.maximum(jump, 1e-300)))
+        return np.logaddexp(found, self.log_least), slope
+
+    def _usual(self, at: Floats) -> Floats:
+        return np.interp(at, self.place, self.log_p, left=-_LARGEST, right=-_LARGEST)
+
+
+def _others(mass: Floats, gain: Floats, mean: float, aim: Aim) -> _Others:
+    """The density of the others' sum.
 
     Along the saddle points t the sum of the gains up to a first cut has the density
     e^(K(t) - t x)/sqrt(2 pi n V) at x = K'(t), K(t) = n log E e^(tG), V the tilted variance. Beyond
@@ -235,21 +297,20 @@ def _others(mass: Floats, gain: Floats, mean: float, aim: Aim) -> tuple[Floats, 
         log_p = log_moment - tilts * centre - 0.5 * np.log(2.0 * math.pi * variance)
     good = np.isfinite(log_p) & np.isfinite(centre)
     if not bool(good.any()):
-        return np.full(gain.size, -math.log(sd)), np.full(gain.size, 1.0 / sd)
-    x, log_p, tilts = centre[good], log_p[good], tilts[good]
-    found = np.interp(-gain, x, log_p, left=-_LARGEST, right=-_LARGEST)
-    slope = np.interp(-gain, x, tilts, left=tilts[0], right=tilts[-1])
-    if first < g.size:
-        kept = max(1, (g.size - first) // _JUMPS)
-        starts = np.arange(first, g.size, kept)
-        weight = np.add.reduceat(w, starts)
-        place = np.add.reduceat(w * g, starts) / np.maximum(weight, 1e-300)
-        at = -np.add.outer(gain, place)
-        logs = np.interp(at, x, log_p, left=-_LARGEST, right=-_LARGEST)
-        jump = np.exp(logs) @ weight * n
-        found = np.logaddexp(found, np.log(np.maximum(jump, 1e-300)))
-    # Of a few draws the sum is nowhere near a saddle point's: it may be anywhere within sd.
-    return np.logaddexp(found, -math.log(sd) - _FEW * n), slope
+        none = np.zeros(0)
+        return _Others(none, none, none, none, none, -math.log(sd))
+    starts = np.arange(first, g.size, max(1, (g.size - first) // _JUMPS))
+    weight = np.add.reduceat(w, starts) if starts.size else np.zeros(0)
+    heavy = np.add.reduceat(w * g, starts) if starts.size else np.zeros(0)
+    return _Others(
+        centre[good],
+        log_p[good],
+        tilts[good],
+        weight * n,
+        heavy / np.maximum(weight, 1e-300),
+        # Of a few draws the sum is nowhere near a saddle point's: it may be anywhere within sd.
+        -math.log(sd) - _FEW * n,
+    )
 
 
 def _first_cut(w: Floats, g: Floats, mean: float, sd: float, aim: Aim) -> int:
@@ -346,7 +407,7 @@ def places(mass: Floats, gain: Floats, aim: Aim, *, epsilon: float, upper: bool)
     """
     order = np.argsort(gain)
     w, g = mass[order], gain[order]
-    log_p, _ = _others(w, g, 1.0 - math.exp(epsilon), aim)
+    log_p, _ = _others(w, g, 1.0 - math.exp(epsilon), aim).at(g)
     width = np.diff(g)
     with np.errstate(divide="ignore", over="ignore", under="ignore"):
         own = 0.5 * (w[1:] + w[:-1])
