@@ -25,6 +25,8 @@ _REACH = 1.7
 # The saddle point of all gains is that of the usual ones if its tilt is no less than this over the
 # standard deviation of their sum.
 _ACTIVE = 0.3
+# And if the tilted sum's standard deviation is below so many of that: large gains do not decide.
+_WIDE = 3.0
 # A draw beyond a cut is alone if so many are there on average.
 _ONE = 0.5
 # Gains that so few of all draws have are not usual.
@@ -50,8 +52,9 @@ def log_expectation(masses: Array, gains: Array, n: int, surplus: float) -> tupl
     """
     whole = Sum([Part(masses, gains, n, surplus)])
     cuts = [masses.size]
-    usual = whole.alpha * usual_deviation(masses, gains, n)
-    if whole.alpha * float(gains[-1]) < _STEEP or usual > _ACTIVE:
+    deviation = usual_deviation(masses, gains, n)
+    active = whole.alpha * deviation > _ACTIVE and whole.width < _WIDE * deviation
+    if whole.alpha * float(gains[-1]) < _STEEP or active:
         return whole.estimate.log_value, cuts
     truncated = _Truncated(masses, gains, n, surplus)
     cut, guess = truncated.split(masses)
