@@ -154,7 +154,8 @@ def test_continuous_corners(randomizer, n):
         bound = accountant.epsilon(delta=delta)
         assert 0.0 <= bound.lower <= bound.upper <= randomizer.eps0
         if math.isfinite(bound.upper):
-            assert accountant.delta(epsilon=bound.upper).upper <= delta
+            # delta's own bracket has other cells.
+            assert accountant.delta(epsilon=bound.upper).upper <= delta * (1.0 + accountant.rtol)
 
 
 @pytest.mark.long

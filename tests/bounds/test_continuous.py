@@ -102,7 +102,7 @@ def holds(seed, n, width, count):
         if least < 1e-9:
             continue
         low, high = (math.exp(x) for x in profile.log_delta(eps, width=width))
-        # Cells' means are below the truth. Twice as many are nearer, if not evenly: 65, 130, 260 and
+        # Cells' means are below the truth. Twice as many are nearer, not evenly: 65, 130, 260 and
         # 390 cells of three users and a flat density add .00036, .00095 and .00022.
         assert high >= least * (1.0 - 1e-9)
         assert low <= least + 4.0 * (least - before) + 1e-12
