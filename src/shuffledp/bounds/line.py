@@ -8,7 +8,7 @@ conditioned on it.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
 
@@ -201,6 +201,16 @@ class Line:
         found: list[Cell] = []
         for span in self.spans:
             found += self._cells(span, edges)
+        return found
+
+    def cells_beyond(self, place: arb, edges: Sequence[float]) -> list[Cell]:
+        """Those cells alone, of outputs above a place."""
+        found: list[Cell] = []
+        for span in self.spans:
+            if span.right is not None and span.right <= place:
+                continue
+            inside = span.left is not None and span.left >= place
+            found += self._cells(span if inside else replace(span, left=place), edges)
         return found
 
     def _cells(self, span: Span, edges: Sequence[float]) -> list[Cell]:

@@ -18,6 +18,7 @@ from shuffledp.ball.laws import cut_law, finite_law
 from shuffledp.ball.outputs import Law
 from shuffledp.ball.registry import RECORDS
 from shuffledp.bounds.additive import line_of
+from shuffledp.bounds.metric import envelope_of
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.cells import Cell, Corner, joined, product, scaled
 from shuffledp.propose.cells import even_edges, groups_of
@@ -88,6 +89,9 @@ def _of_one(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Cells:
     line = line_of(randomizer, inputs)
     if line is not None:
         return Cells(line.cells(even_edges(line, _PART, _CUT)), arb(0), arb(0))
+    envelope = envelope_of(randomizer, inputs)
+    if envelope is not None:
+        return Cells(envelope, arb(0), arb(0))
     if randomizer.name in RECORDS:
         try:
             return _of_classes(_law(randomizer, inputs), blanket=len(inputs) == 2)
