@@ -76,6 +76,23 @@ def test_fewer_atoms_keep_the_order(seed):
     assert mean(few) == pytest.approx(mean(atoms), abs=1e-12)
 
 
+@pytest.mark.parametrize("seed", range(5))
+def test_inexact_masses_make_no_mass(seed):
+    """Known to 1e-9: the atoms' masses still add up to the cells', and the order stays."""
+    cells, atoms = random_cells(np.random.default_rng(seed), count=30)
+
+    def about(x):
+        return arb(x.mid(), x.mid() * 1e-9)
+
+    inexact = [Cell(about(m), about(p), about(q), low, high) for m, p, q, low, high in cells]
+    upper = above(gains(inexact, GROW)).atoms
+    for law in (upper, spread(upper, [-9.0, -0.5, 0.2, 0.7, 4.0])):
+        most = sum(float(m.upper()) for m, _ in law)
+        assert most <= sum(float(cell.mass) for cell in cells) * (1.0 + 2e-9)
+        for place in PLACES:
+            assert call(law, place) >= call(atoms, place) - 1e-12
+
+
 def test_atoms_on_places_and_at_zero_stay():
     atoms = [(arb(0.25), arb(1)), (arb(0.5), arb(0)), (arb(0.25), arb(5))]
     found = spread(atoms, [-1.0, 0.5, 1.5])

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 from shuffledp import theorems
 from shuffledp.analysis.analysis import Analysis
 from shuffledp.analysis.side import Found, Side
-from shuffledp.analysis.source import Source, one_bit_of
+from shuffledp.analysis.source import Source, has_bits, one_bit_of
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.ball.one_bit import bits_of
 from shuffledp.bounds.one_bit_curve import Curve, Point
@@ -143,7 +143,7 @@ class _BinaryExact(Analysis):
 def _has_bits(source: Source, n: int) -> bool:
     """Whether it is among the default analyses: of all one-bit reports."""
     del n
-    return isinstance(source, Randomizer) and bits_of(source.to_dict()) is not None
+    return has_bits(source)
 
 
 _BITS = "one randomizer with two outputs for all users, any inputs of the others; not adaptive"

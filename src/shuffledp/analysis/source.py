@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeGuard
 
 from shuffledp import theorems
 from shuffledp.ball.labels import others_of
@@ -102,9 +102,21 @@ def pure_eps0(source: Source, key: str) -> float:
     return float(source.eps0)
 
 
+def has_bits(source: Source) -> TypeGuard[Randomizer]:
+    """Whether it is a mechanism of one-bit reports whose inputs' laws differ."""
+    if not isinstance(source, Randomizer):
+        return False
+    try:
+        table = source.to_dict()
+    except NotCertified:
+        # Noise that is given by functions has no table; its reports are real numbers.
+        return False
+    return bits_of(table) is not None
+
+
 def one_bit_of(source: Source, key: str) -> Randomizer:
     """A mechanism of one-bit reports; NotCertified for all others."""
-    if isinstance(source, Randomizer) and bits_of(source.to_dict()) is not None:
+    if has_bits(source):
         return source
     msg = f"analysis = {key!r}: wanted a randomizer with two outputs, whose inputs' laws differ"
     raise NotCertified(msg)

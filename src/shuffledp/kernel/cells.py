@@ -196,18 +196,21 @@ def above(found: Sequence[Gain]) -> Ends:
 
 
 def _share(gain: Gain) -> arb | None:
-    """The mass at the upper end; None where all of it is better raised to that end.
-
-    A law has both masses, but their balls forget that they add up to one number: where this costs
-    more of the mean than raising does, or an end is infinite, the cell is not shared out.
-    """
+    """The mass at the upper end; None where an end is infinite or the range is a point."""
     low, high = gain.low, gain.high
     if not (low.is_finite() and high.is_finite() and high > low):
         return None
-    share = (gain.total - low * gain.mass) / (high - low)
-    share = share.nonnegative_part().min(gain.mass)
-    lost = share.rad() * (abs(low) + abs(high))
-    return share if lost < gain.mass * (high - low) else None
+    return _raised((gain.total - low * gain.mass) / (high - low), gain.mass)
+
+
+def _raised(share: arb, mass: arb) -> arb:
+    """At least ``share``, at most ``mass``: the upper end of its ball.
+
+    Two balls of masses forget that they add up to one number, which n messages would make n times
+    as bad.  A number that is not a ball keeps that, and more mass at the upper gain is above in
+    increasing convex order.
+    """
+    return share.upper().nonnegative_part().min(mass)
 
 
 # -------------------------------------------------------------------------------- fewer atoms
@@ -259,8 +262,7 @@ def spread(atoms: Iterable[Atom], places: Sequence[float]) -> list[Atom]:
         elif low == high:
             masses[low] += mass
         else:
-            share = mass * (gain - exact[low]) / (exact[high] - exact[low])
-            share = share.nonnegative_part().min(mass)
+            share = _raised(mass * (gain - exact[low]) / (exact[high] - exact[low]), mass)
             masses[high] += share
             masses[low] += (mass - share).nonnegative_part()
     kept = [(m, x) for m, x in zip(masses, exact, strict=True) if not m.is_zero()]
