@@ -521,6 +521,15 @@ def test_coarse_covers_lose_little() -> None:
     assert fine.log_delta - 1e-3 <= rough.log_delta <= fine.log_delta + 0.12
 
 
+@pytest.mark.parametrize(("n", "most"), [(173, 0.9992), (194, 0.9280)])
+def test_few_users(n: int, most: float) -> None:
+    """Labels that were stretched too far cost everything there; the ends alone gave these eps."""
+    made = IntervalStealing({"name": "laplace", "eps0": 2.0, "low": 0.0, "high": 1.0}, n)
+    found = made.epsilon(math.log(1e-8), cap=2.0)
+    assert found is not None
+    assert found.epsilon < most
+
+
 def test_a_grid_of_a_cover_reaches_from_end_to_end() -> None:
     sketch = Sketch(normal=True, width=1.0)
     free = Free(0.003, 0.002, 0.027, 350.0, 166.0, math.log(1e-6))

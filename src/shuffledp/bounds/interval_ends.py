@@ -84,7 +84,7 @@ class IntervalStealing:
         margin = -slope * _MORE * FINE.first + _SPARE
         for _ in range(2):
             value = self._value(eps, _numbers(free), target, FINE, ends=True)
-            if not math.isfinite(value):
+            if not (math.isfinite(value) and eps < cap):
                 return None
             eps *= math.exp((target - margin - value) / slope)
             if abs(target - margin - value) < 0.1 * _BELOW:
@@ -93,7 +93,7 @@ class IntervalStealing:
             value = self._value(eps, _numbers(free), target, FINE, enough=target - _SPARE)
             if value <= target - _SPARE:
                 return End(eps, value, [_numbers(free)], 0) if eps < cap else None
-            if not math.isfinite(value):
+            if not (math.isfinite(value) and eps < cap):
                 break
             eps *= math.exp(max((target - value - _BELOW) / slope, -0.5))
         return None

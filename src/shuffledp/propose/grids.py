@@ -1,0 +1,215 @@
+"""Grids of inputs for label stealing of noise on an interval, in plain floats.
+
+Nothing here has to be right: any proposal gives a bound, a bad one a loose bound
+(``bounds.covers``).  Units as there: inputs fill [0, 1], a = e^eps.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import NamedTuple
+
+import numpy as np
+
+from shuffledp.errors import NotCertified
+from shuffledp.propose.interval import Floats, Free, Laws, Sketch
+
+__all__ = ["Detail", "Grids", "Row"]
+
+# log of a label's mean power at a place, stretched.
+_Label = Callable[[float, float], float]
+_TINY = 1e-300
+# Up to this z the series of e^z - 1 - z is more accurate than a difference.
+_SMALL = 1e-3
+# Inputs of one row at most, and the shortest step between two.
+_MOST_PLACES, _SHORTEST = 400, 1e-7
+# A share of the remainders' room that is left over for errors of the estimate.
+_ROOM = 0.9
+
+
+class Row(NamedTuple):
+    """A grid of row (A) or (B).
+
+    Attributes
+    ----------
+    places : tuple of float
+        v or u, from 0 to 1, increasing.
+    stretch : tuple of float
+        eta of Lemma 6.5 for each step of the grid, between 0 and 1.
+    """
+
+    places: tuple[float, ...]
+    stretch: tuple[float, ...]
+
+
+class Detail(NamedTuple):
+    """How fine a cover is.
+
+    Attributes
+    ----------
+    first : float
+        Relative cost in eps next to the worst label.
+    share : float
+        Cost elsewhere, as a share of the distance of the spread from the worst one.
+    cells : float
+        Relative cost in eps of cells of outputs.
+    """
+
+    first: float = 3e-5
+    share: float = 0.6
+    cells: float = 4e-5
+
+
+class Grids:
+    """Grids on which labels cost no more than the detail allows."""
+
+    def __init__(
+        self, noise: Sketch, n: int, eps: float, free: Free, detail: Detail, boxes: Floats
+    ) -> None:
+        self.noise, self.detail, self.free, self.a = noise, detail, free, math.exp(eps)
+        self.low, self.high = boxes[:-1], boxes[1:]
+        self.b = (1 - free.theta) / (1 - free.kappa)
+        laws = Laws(noise, n, eps, free.log_delta)
+        pool = np.minimum(free.theta / free.kappa * laws.pool, free.ceiling)
+        self.c, self.gain = free.kappa * laws.common, np.maximum(pool, laws.floor)
+        self.empty, self.n = free.kappa - free.kappa * laws.blanket, n
+        self.alpha, self.room = free.alpha, self._room(free.alpha, free.log_delta)
+        self.y, self.widths = noise.outputs(min(free.log_delta, -20.0) - 15.0)
+        # What stretching a label by eta adds to its log J, over eta: alpha^2 Var.
+        self.slope = (free.alpha * free.deviation) ** 2
+        self.last = (boxes[0], boxes[-1])
+        below, above = (
+            np.array([0.5 * math.erfc(sign * y / noise.width / math.sqrt(2)) for y in boxes])
+            for sign in (-1, 1)
+        )
+        self.masses = np.where(boxes[:-1] < 0, np.diff(below), -np.diff(above))
+        self.worst = max(self._log(1.0, 0.0), self._log(0.0, 1.0))
+
+    def _room(self, alpha: float, log: float) -> float:
+        """E(e^w - 1 - w) with which (c0 + d0)^n/(2 alpha n) is a share of e^log."""
+        c0 = float(self.c @ np.exp(alpha * self.gain))
+        kept = (1 - self.free.kappa) * math.exp(alpha * self.b * (1 - self.a))
+        goal = math.exp((math.log(2 * alpha * self.n * _ROOM) + log) / self.n)
+        room = (goal - c0 - self.empty) / kept - 1
+        if not 0.0 < room < math.inf:
+            raise NotCertified("label stealing: numbers at which no cover of all inputs is known")
+        return room
+
+    def _log(self, x0: float, x1: float, x: float = 0.0, eta: float = 0.0) -> float:
+        """n E(e^(alpha X) - 1 - alpha X) of a label stretched by eta; all labels have one E X."""
+        f, mean = self.noise.density, self.b * (1 - self.a)
+        own = np.maximum(f(self.y - x), _TINY)
+        gain = self.b * (f(self.y - x0) - self.a * f(self.y - x1)) / own
+        gain = np.minimum(mean + (gain - mean) / (1 - eta), self.free.ceiling)
+        power = np.clip(self.free.alpha * gain, -700, 300)
+        return self.n * float((own * self.widths) @ (np.expm1(power) - power))
+
+    def _slack(self, label: _Label, end: float = 1.0) -> Callable[[float], float]:
+        """By how much a label may be stretched until it is about as bad as the worst one."""
+
+        def eta(v: float) -> float:
+            found = min(max((self.worst - label(v, 0.0)) / self.slope, 0.0), 0.9)
+            # Among few users a stretch costs more than its first order.
+            while found > self.detail.first and label(v, found) > self.worst:
+                found *= 0.8
+            return found
+
+        places = end * np.linspace(0, 1, 25) ** 2
+        values = np.array([eta(float(v)) for v in places])
+        return lambda v: float(np.interp(v, places, values))
+
+    def stretch(self, v: float, step: float, *, second: bool) -> float:
+        """The least eta at which the remainder's bound fits: E(e^(q/eta) - 1 - q/eta) <= room."""
+        top, mass = self._bend(v, v + step)
+        size, far = self.b * (1.0 if second else self.a), 0.0
+        if self.noise.normal:
+            ends = self.last[1] - v - step, v - self.last[0]
+            far = sum(0.5 * math.erfc(z / self.noise.width / math.sqrt(2)) for z in ends)
+        return _least(self.alpha * size * top, mass, self.alpha * size * far, self.room)
+
+    def _bend(self, v: float, w: float) -> tuple[Floats, Floats]:
+        """The certificate's bound of |chord - f_u|/f_0 in each box, and the boxes' masses."""
+        low, high = self.low, self.high
+        step, width = w - v, self.noise.width
+        if not self.noise.normal:
+            both = np.unique(np.concatenate([low, high, [v, w]]))
+            low, high = np.append(both[:-1], [0.0, 1.0]), np.append(both[1:], [0.0, 1.0])
+            far = np.maximum(np.maximum(low - w, v - high), 0.0)
+            top = step**2 / (8 * width**2) * np.exp((high - far) / width)
+            inside = np.exp(high / width) * -math.expm1(-step / width)
+            top = np.where((low < w) & (high > v), np.maximum(top, inside), top)
+            mass = 0.5 * (np.exp(-low / width) - np.exp(-high / width))
+            mass[-2:] = 0.5 * np.exp(-low[-2:] / width)
+            return top, mass
+        turn, u = 1 / width**2, np.clip(high, v, w)
+        far = np.maximum(np.abs(low - w), np.abs(high - v))
+        near = np.maximum(np.maximum(low - w, v - high), 0.0)
+        bent = np.maximum(np.abs(turn * far**2 - 1), np.abs(turn * near**2 - 1))
+        top = step**2 / 8 * turn * bent * np.exp(turn * u * (high - u / 2))
+        return top, self.masses
+
+    def row(self, *, second: bool) -> Row:
+        """Grid of (A) or (B), with the longest steps whose eta is allowed at both of their ends."""
+        slack = self._slack(lambda v, eta: self._log(*((v, 1.0) if second else (1.0, v)), 0.0, eta))
+        power = 2.0 if self.noise.normal else 1.5
+
+        def allowed(v: float) -> float:
+            return min(max(self.detail.first, self.detail.share * slack(v)), 0.5)
+
+        places, stretch, step = [0.0], [], 0.02
+        while places[-1] < 1.0:
+            v = places[-1]
+            step, eta = min(4 * step, 1.0 - v), 1.0
+            for _ in range(30):
+                eta = self.stretch(v, step, second=second)
+                limit = min(allowed(v), allowed(v + step))
+                if eta <= limit or step < _SHORTEST:
+                    break
+                step *= max(0.1, 0.95 * (limit / eta) ** (1 / power))
+            if v + step > 0.999:
+                step = 1.0 - v
+                eta = self.stretch(v, step, second=second)
+            if not step > _SHORTEST or len(places) > _MOST_PLACES:
+                raise NotCertified("label stealing: a cover of too many inputs")
+            places.append(min(v + step, 1.0))
+            # A larger stretch than needed costs nothing where there is slack.
+            stretch.append(min(max(eta, 0.6 * min(allowed(v), allowed(places[-1]))), 0.9))
+        return Row(tuple(map(float, places)), tuple(map(float, stretch)))
+
+    def third(self) -> tuple[float, ...]:
+        """Grid of (C) from 0 to 1/2."""
+        slack = self._slack(
+            lambda x, eta: max(self._log(*row, x, eta) for row in ((1.0, 0.0), (0.0, 1.0))), 0.5
+        )
+        cost = (2.0 if self.noise.normal else 0.125) / self.noise.width**2
+        places = [0.0]
+        while places[-1] < 0.5:
+            x, step = places[-1], 0.25
+            for _ in range(60):
+                apart = 0.5 * self.detail.share * min(slack(x), slack(x + step))
+                limit = max(self.detail.first, apart)
+                if cost * step**2 <= limit:
+                    break
+                step *= 0.8
+            if len(places) > _MOST_PLACES:
+                raise NotCertified("label stealing: a cover of too many inputs")
+            places.append(min(x + step, 0.5))
+        return tuple(places)
+
+
+def _least(q: Floats, mass: Floats, linear: float, room: float) -> float:
+    """The least eta with E(e^(q/eta) - 1 - q/eta) + linear/eta <= room, by Newton's method."""
+    # One box alone: z^2/2 <= e^z - 1 - z = share.
+    share = room / np.maximum(mass, _TINY)
+    root = np.sqrt(2 * share)
+    inverse = float((np.minimum(root, np.log1p(share + root)) / q).min())
+    for _ in range(25):
+        z = inverse * q
+        rest = np.where(z < _SMALL, z * z * (0.5 + z / 6), np.expm1(z) - z)
+        value = float(mass @ rest) + linear * inverse - room
+        move = value / (float(mass @ (q * np.expm1(z))) + linear)
+        inverse -= move
+        if abs(move) < 1e-3 * inverse:
+            break
+    return 1.001 / inverse
