@@ -29,6 +29,10 @@ _FEW_COUNTS = 2_000
 _DIRECT = 200_000.0
 # A bracket this much wider than asked for is tried again with what it says of delta.
 _MISSED, _TRIES = 3.0, 3
+# With a guess as near as this to the one before, a bracket would be the same.
+_SAME_GUESS = 0.1
+# log of how much less error is allowed where a contour misses it.
+_MOST_FINER = 6.0
 # Where an integral is too long it is asked for again this much wider.
 _COARSER = 30.0
 # Where n E G and n E G_+ are this near, relatively, an estimate is either of them.
@@ -180,7 +184,9 @@ class Profile:
             best = LogInterval(max(best.low, found.low), min(best.high, found.high))
             if own.width <= _MISSED * width:
                 break
-            guess = own.low if own.low > -math.inf else own.high - 3.0
+            before, guess = guess, own.low if own.low > -math.inf else own.high - 3.0
+            if abs(guess - before) < _SAME_GUESS:
+                break
         return LogInterval(best.low, best.high if end == "lower" else min(best.high, 0.0))
 
     def _at(
@@ -266,4 +272,14 @@ def _of_part(atoms: Atoms, part: Part, log_error: float) -> tuple[arb, arb]:
         bound = (summand.log_moment(alpha) - 1).exp() / alpha
         if bound <= arb(log_error).exp() * _NEGLIGIBLE:
             return arb(0), bound.upper()
-    return expect([summand], proposed.contour(log_error))
+    low, high = expect([summand], proposed.contour(log_error))
+    missed = float((high - low).log()) - log_error if high > low else 0.0
+    if missed > math.log(_MISSED):
+        # The density around 0 is not that of a normal sum: a finer smoothing, in proportion.
+        finer = log_error - min(missed, _MOST_FINER)
+        try:
+            ends = expect([summand], proposed.contour(finer))
+        except NotCertified:
+            return low, high
+        low, high = max(low, ends[0]), min(high, ends[1])
+    return low, high
