@@ -15,8 +15,7 @@ from shuffledp.deployment import account, load
 
 KINDS = {
     **{name: TABLES[name][0] for name in (
-        "binary-rr", "rappor", "oue", "subset", "channel", "extremal", "discrete-laplace")},
-    "duchi": "eps0 = 1.3",
+        "rappor", "oue", "subset", "channel", "extremal", "discrete-laplace")},
     "olh": "domain = 10\neps0 = 1.5",
     "generic": "eps0 = 2.0",
     "laplace": "eps0 = 1.0\nbinary = true",

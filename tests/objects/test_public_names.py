@@ -73,5 +73,5 @@ def test_a_command_imports_what_it_needs():
     run += "try:\n    main()\nexcept SystemExit as end:\n    assert not end.code"
     found = _imported_by(run)
     assert "shuffledp.randomizers.krr" in found
-    others = ("review", "ball", "audit", "page", "planner", "surveys", "certificate", "protocol")
+    others = ("review", "audit", "page", "planner", "surveys", "certificate", "protocol")
     assert not found & {f"shuffledp.{name}" for name in others}

@@ -7,10 +7,13 @@ from shuffledp.ball.densities import Noise, check_inputs
 from shuffledp.ball.power import PowerNoise
 from shuffledp.ball.registry import RECORDS
 from shuffledp.bounds.line import AddedNoise, Line
-from shuffledp.randomizers import Randomizer
+from shuffledp.randomizers import GaussianBall, Randomizer
 from shuffledp.randomizers.base import Input
 
 __all__ = ["line_of"]
+
+# The victim's inputs: with them alone the reference is the blanket.
+_PAIR = 2
 
 
 def line_of(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Line | None:
@@ -23,6 +26,9 @@ def line_of(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Line | None:
     inputs : tuple
         The victim's two values, and the others' value where that is the reference.
     """
+    if isinstance(randomizer, GaussianBall) and len(inputs) > _PAIR:
+        # Of three inputs on a diameter: of two alone the blanket asks for all other inputs.
+        return line_of(randomizer.line, inputs)
     record = RECORDS.get(randomizer.name)
     if record is None or (record.noise is None and record.power is None):
         return None

@@ -104,15 +104,15 @@ class GaussianBall(MeanRandomizer):
         return Gaussian(sigma=self.sigma, low=-self._reach, high=self._reach)
 
     @property
-    def _line(self) -> Gaussian:
-        """Each coordinate's mechanism."""
+    def line(self) -> Gaussian:
+        """Each coordinate's mechanism: that along the diameter decides all ratios of a data set."""
         return Gaussian(sigma=self.sigma, low=-self.radius, high=self.radius)
 
     @property
     def _reach(self) -> float:
         """Radius of the ball that holds all rounded values."""
         try:
-            steps = float(self._line._lattice[1])  # noqa: SLF001 (the lattice that is run)
+            steps = float(self.line._lattice[1])  # noqa: SLF001 (the lattice that is run)
         except NotCertified:
             steps = _FEWEST_STEPS  # no sampler
         return grown_radius(self, steps)
@@ -177,7 +177,7 @@ class GaussianBall(MeanRandomizer):
 
     def _along(self, inputs: tuple[Any, ...], cells: int) -> JointLaw:
         """Of any number of inputs, without what lies across."""
-        law = self._line.law(inputs, cells=cells)
+        law = self.line.law(inputs, cells=cells)
         edges = law.edges
         if edges is None:
             raise NotCertified("gaussian-ball: the law of Gaussian has no cells")
@@ -214,7 +214,7 @@ class GaussianBall(MeanRandomizer):
 
     def variance(self, frequency: float = 0.0) -> float:
         """Of one coordinate, per user: that of the noise that is run, sigma^2 or a little more."""
-        return self._line.variance(frequency)
+        return self.line.variance(frequency)
 
     @property
     def message_bits(self) -> float:
@@ -228,7 +228,7 @@ class GaussianBall(MeanRandomizer):
         reports = np.empty(values.shape)
         for users in blocks(len(values), self.d):
             flat = np.clip(values[users], -self.radius, self.radius).ravel()
-            made = self._line._sample(flat, source)  # noqa: SLF001 (coordinate by coordinate)
+            made = self.line._sample(flat, source)  # noqa: SLF001 (coordinate by coordinate)
             reports[users] = made.reshape(-1, self.d)
         return reports
 
