@@ -135,11 +135,16 @@ class Losses:
             x = self.mean + self.deviation * math.sqrt(2.0 * max(-log_target, 0.1))
         low, high = 0.0, self.top
         x = min(max(x, 1e-3 * high), 0.99 * high)
+        before = (math.nan, math.nan)
         for _ in range(_STEPS):
             gap = self.log_delta(x) - log_target
             low, high = (x, high) if gap > 0.0 else (low, x)
-            # By the envelope theorem the saddle is the slope, nearly.
-            moved = x + gap / self.saddle(x) if math.isfinite(gap) else 0.5 * (low + high)
+            slope = (before[1] - gap) / (x - before[0]) if x != before[0] else math.nan
+            if not 0.0 < slope < math.inf:
+                # By the envelope theorem the saddle is the slope, nearly.
+                slope = self.saddle(x)
+            before = (x, gap)
+            moved = x + gap / slope if math.isfinite(gap) else 0.5 * (low + high)
             if not low < moved < high:
                 moved = 0.5 * (low + high)
             done = abs(moved - x) <= _NEAR * high or high - low <= _NEAR * high
