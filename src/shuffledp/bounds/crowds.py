@@ -99,9 +99,10 @@ class Stealing:
         epsilon : float
             In nats.
         quick : bool
-            With a smoothing that costs 4e-4 of delta.
+            For curves: with a smoothing that costs 4e-4 of delta, and from where the last quick
+            question ended. All other answers depend on the question alone.
         """
-        found = [self._proposed(i, epsilon) for i in range(len(self.pairs))]
+        found = [self._proposed(i, epsilon, go_on=quick) for i in range(len(self.pairs))]
         if any(one is None for one in found):
             return None
         known = [one for one in found if one is not None]
@@ -124,11 +125,13 @@ class Stealing:
 
     # ------------------------------------------------------------------------------ proposals
 
-    def _proposed(self, i: int, epsilon: float, guess: float | None = None) -> Proposal | None:
-        """Good free numbers for one pair; log delta is guessed by those of the last eps, if any."""
+    def _proposed(
+        self, i: int, epsilon: float, guess: float | None = None, *, go_on: bool = False
+    ) -> Proposal | None:
+        """Good free numbers for one pair; ``go_on``: those of the last eps guess log delta."""
         crowd, near = self._floats[i], None
         about = _GUESS if guess is None else guess
-        if guess is None and i in self._last:
+        if go_on and i in self._last:
             near = estimate(crowd, epsilon, self._last[i])
         if near is not None:
             about = max(min(near.log_delta, -0.1), _DEEPEST)
@@ -137,7 +140,7 @@ class Stealing:
             if found is not None:
                 about = max(min(found.log_delta, -0.1), _DEEPEST)
                 found = _served(crowd, epsilon, about) or found
-        if found is not None:
+        if found is not None and go_on:
             self._last[i] = found.free
         return found
 
