@@ -33,7 +33,6 @@ from papers.printed.algorithms import fft_bracket
 from shuffledp.bounds import mechanisms
 from shuffledp.published.estimate import halved_epsilon
 from shuffledp.published.limits import gaussian_epsilon
-from shuffledp.reductions import blanket_pair
 
 LINES = (
     Line("blanket", "blanket, our evaluation", BLACK, thick=True),

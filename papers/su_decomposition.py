@@ -32,9 +32,9 @@ from papers.common import (
     table,
 )
 from papers.printed.algorithms import grid_bracket, grid_delta, grid_step
-from shuffledp.divergence import PairProfile
+from shuffledp.bounds.mechanisms import blanket_pair
+from shuffledp.bounds.profile import Profile
 from shuffledp.published import UNCERTIFIED
-from shuffledp.reductions import blanket_pair
 
 DELTA = 1e-6
 LINES = (
@@ -168,7 +168,7 @@ def times(out: Path) -> None:
         epsilon = sd.shuffle(randomizer, n=n).epsilon(delta=DELTA, analysis="blanket").upper
         pair = blanket_pair(randomizer, 0, 1, n=n)
         started = time.process_time()
-        log = PairProfile(pair).log_delta(epsilon, width=1e-3)
+        log = Profile(pair).log_delta(epsilon, width=1e-3)
         contour = time.process_time() - started
         started = time.process_time()
         try:

@@ -55,10 +55,10 @@ def test_no_import_cycles(arrows):
 
 def test_cycles_are_seen_wherever_an_import_stands(arrows):
     text = {
-        "body": "def f():\n    from shuffledp.pair import ShuffledPair\n",
-        "types": "if TYPE_CHECKING:\n    from shuffledp import pair\n",
-        "relative": "from .pair import ShuffledPair\n",
-        "plain": "import shuffledp.pair\n",
+        "body": "def f():\n    from shuffledp.bound import Bound\n",
+        "types": "if TYPE_CHECKING:\n    from shuffledp import bound\n",
+        "relative": "from .bound import Bound\n",
+        "plain": "import shuffledp.bound\n",
     }
     for words in text.values():
         more = imported("shuffledp.errors", words, package=False)

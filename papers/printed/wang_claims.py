@@ -11,9 +11,10 @@ from papers.printed.items import TABLE_5, Item
 from papers.printed.kit import Found, down, number, percent, row, span, upper_of
 from papers.printed.timed import seconds_of
 from papers.printed.wang import delta_at, published
-from shuffledp.divergence import PairProfile, solve_epsilon
+from shuffledp.bounds.inverse import solve_epsilon
+from shuffledp.bounds.profile import Profile
+from shuffledp.bounds.variation_ratio import VariationRatio, published_pair
 from shuffledp.published.formulas import variation_ratio_4_2, variation_ratio_4_3
-from shuffledp.reductions.variation_ratio import VariationRatio, published_pair
 
 SUBSET_NOTE = "subsets of ceil(d/E), as in their released code"
 USERS = (10**4, 10**5)
@@ -179,7 +180,7 @@ def range_queries(d: int, n: int, eps0: float) -> dict[str, float]:
     delta = delta_at(n)
 
     def eps(beta: float, users: int) -> float:
-        pair = PairProfile(published_pair(VariationRatio(p=E, beta=beta, q=E), n=users))
+        pair = Profile(published_pair(VariationRatio(p=E, beta=beta, q=E), n=users))
         found = solve_epsilon([pair], math.log(delta), cap=eps0, rtol=1e-4, need_all=True)
         return found.high
 
@@ -238,7 +239,7 @@ def _range_separate(item: Item) -> Found:
 def _conditions() -> Found:
     p, beta, q, n, delta = 3.0, 0.05, 2.05, 10**4, 1e-40
     claimed = printed_4_2(p=p, beta=beta, q=q, n=n, delta=delta)
-    pair = PairProfile(published_pair(VariationRatio(p=p, beta=beta, q=q), n=n))
+    pair = Profile(published_pair(VariationRatio(p=p, beta=beta, q=q), n=n))
     true = math.exp(pair.log_delta(claimed, width=1e-3).low)
     words = f"eps = {number(claimed)}, where the pair has delta >= {down(true, 2)}"
     return Found(words, "does not: a sign in the condition" if true > delta else "holds")

@@ -41,7 +41,6 @@ if TYPE_CHECKING:
         protocol_from_dict,
         protocol_names,
     )
-    from shuffledp.pair import ShuffledPair
     from shuffledp.planner import Plan, plan
     from shuffledp.population import Crowd, crowd
     from shuffledp.published import Estimate, ShuffleIndex, shuffle_index
@@ -154,7 +153,6 @@ __all__ = [
     "ShuffleDPError",
     "ShuffleIndex",
     "Shuffled",
-    "ShuffledPair",
     "ShuffledSGD",
     "Shuffler",
     "Staircase",
@@ -261,7 +259,6 @@ _MODULES = {
         "protocol_from_dict",
         "protocol_names",
     ),
-    "shuffledp.pair": ("ShuffledPair",),
     "shuffledp.planner": (
         "Plan",
         "plan",

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
+from shuffledp.bounds.mechanisms import blanket_pair, clone_pair, dataset_pair, stronger_clone_pair
 from shuffledp.pair import ShuffledPair
 from shuffledp.randomizers.base import randomizer_class, randomizer_from_dict
-from shuffledp.reductions import blanket_pair, clone_pair, dataset_pair, stronger_clone_pair
 
 NAN, INF = math.nan, math.inf
 NOT_EPS0 = [0.0, -1.0, 300.5, NAN, INF, -INF, "1", True, None, [1.0], 1 + 0j, b"1"]

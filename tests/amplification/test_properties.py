@@ -12,16 +12,16 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import shuffledp as sd
-from shuffledp.divergence import PairProfile
+from shuffledp.bounds.mechanisms import blanket_pair, clone_pair, dataset_pair, stronger_clone_pair
+from shuffledp.bounds.profile import Profile
 from shuffledp.pair import ShuffledPair
-from shuffledp.reductions import blanket_pair, clone_pair, dataset_pair, stronger_clone_pair
 from strategies import channels, moderate_epsilons, randomizers, targets, user_counts
 
 fractions = st.floats(0.0, 1.05)
 
 
 def at(pair, epsilon, width=1e-2):
-    return PairProfile(pair).log_delta(epsilon, width=width)
+    return Profile(pair).log_delta(epsilon, width=width)
 
 
 @settings(max_examples=6)

@@ -7,8 +7,8 @@ import time
 import pytest
 
 import shuffledp as sd
-from shuffledp.divergence import PairProfile
-from shuffledp.reductions import blanket_pair
+from shuffledp.bounds.mechanisms import blanket_pair
+from shuffledp.bounds.profile import Profile
 
 COUNTS = [1, 2, 3, 7, 100, 10**4, 10**7, 10**12]
 DELTAS = [0.5, 1e-2, 1e-6, 1e-15, 1e-60, 1e-100]
@@ -183,7 +183,7 @@ def test_large_pairs_of_atoms():
     rows /= rows.sum(axis=1, keepdims=True)
     channel = sd.Channel(matrix=rows.tolist())
     for n in (3, 10**8):
-        found = PairProfile(blanket_pair(channel, 0, 1, n=n)).log_delta(0.05, width=1e-4)
+        found = Profile(blanket_pair(channel, 0, 1, n=n)).log_delta(0.05, width=1e-4)
         assert found.width <= 1e-4
 
 

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 import shuffledp as sd
-from divergence.oracle import exponential
+from oracle import exponential
 
 
 def shifted_binomial_delta(trials, p, alpha):

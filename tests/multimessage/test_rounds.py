@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 import shuffledp as sd
-from divergence.oracle import exponential
+from oracle import exponential
 
 
 def worst(blankets, p, rounds, alpha):

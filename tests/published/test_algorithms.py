@@ -5,19 +5,19 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracle import positive_part
 from papers.printed.algorithms import fft_bracket, grid_bracket, grid_delta
 
 import shuffledp as sd
-from divergence.oracle import positive_part
-from shuffledp.divergence import PairProfile
+from shuffledp.bounds.mechanisms import blanket_pair, clone_pair, stronger_clone_pair
+from shuffledp.bounds.profile import Profile
 from shuffledp.pair import ShuffledPair
 from shuffledp.published.estimate import halved_epsilon, of_epsilon, of_log_delta
 from shuffledp.published.sums import clone_delta
-from shuffledp.reductions import blanket_pair, clone_pair, stronger_clone_pair
 
 
 def bracket(pair, epsilon, width=1e-6):
-    found = PairProfile(pair).log_delta(epsilon, width=width)
+    found = Profile(pair).log_delta(epsilon, width=width)
     return math.exp(found.low), math.exp(found.high)
 
 

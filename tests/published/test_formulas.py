@@ -9,17 +9,12 @@ import pytest
 from flint import arb, ctx
 
 import shuffledp as sd
-from shuffledp.divergence import PairProfile
+from shuffledp.bounds.mechanisms import blanket_pair, clone_pair, stronger_clone_pair
+from shuffledp.bounds.profile import Profile
+from shuffledp.bounds.variation_ratio import VariationRatio, published_pair
 from shuffledp.pair import ShuffledPair
 from shuffledp.published import formulas as forms
 from shuffledp.published import sums
-from shuffledp.reductions import (
-    VariationRatio,
-    blanket_pair,
-    clone_pair,
-    published_pair,
-    stronger_clone_pair,
-)
 
 ctx.prec = 300
 GRID = tuple(
@@ -39,7 +34,7 @@ def values(form, **more):
 
 def bounds(pair, epsilon, delta):
     """The pair's divergence is at most delta, as far as its certified lower end can tell."""
-    return PairProfile(pair).log_delta(epsilon, width=1e-3).low <= math.log(delta)
+    return Profile(pair).log_delta(epsilon, width=1e-3).low <= math.log(delta)
 
 
 def same(value, truth):
@@ -243,7 +238,7 @@ def test_theorem_4_2_needs_conditions_that_the_paper_does_not_have(p, beta, q, n
         forms.variation_ratio_4_2(p, beta, q, n, delta)
     claimed = float(vr_4_2(*(arb(x) for x in (p, beta, q, n, delta))).mid())
     pair = published_pair(VariationRatio(p=p, beta=beta, q=q), n=n)
-    found = PairProfile(pair).log_delta(claimed, width=1e-4).low
+    found = Profile(pair).log_delta(claimed, width=1e-4).low
     assert found > math.log(delta)
     assert found == pytest.approx(true, abs=5e-3)
 
@@ -318,7 +313,7 @@ def test_moments_are_those_of_the_laws(eps0):
 def test_both_inequalities_are_above_the_blanket(randomizer, moments, bound):
     x0, x1 = randomizer.worst_pairs().pairs[0]
     for n in (2, 50, 10**6):
-        profile = PairProfile(blanket_pair(randomizer, x0, x1, n=n))
+        profile = Profile(blanket_pair(randomizer, x0, x1, n=n))
         for epsilon in (0.3 / math.sqrt(n), 2.0 / math.sqrt(n), 0.9 * randomizer.eps0):
             low = profile.log_delta(epsilon, width=1e-3).low
             assert bound(moments(epsilon), n=n, epsilon=epsilon) >= low

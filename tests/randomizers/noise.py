@@ -7,11 +7,11 @@ the interval, and ``beyond(t)``, the mass of one side past a distance.
 import math
 
 import numpy as np
+from oracle import ball
 from flint import arb
 
-from divergence.oracle import ball
+from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
 from shuffledp.randomizers.additive import noise_cells
-from shuffledp.reductions import blanket_pair, dataset_pair
 
 TINY = arb(10) ** -290
 

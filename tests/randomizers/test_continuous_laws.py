@@ -4,12 +4,12 @@ import math
 
 import numpy as np
 import pytest
+from oracle import ball
 from flint import arb
 
 import shuffledp as sd
-from divergence.oracle import ball
+from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
 from shuffledp.randomizers.base import DEFAULT_CELLS
-from shuffledp.reductions import blanket_pair, dataset_pair
 
 LAPLACE = [sd.Laplace(eps0=e) for e in (1e-4, 0.1, 1.0, 5.5, 30.0, 300.0)] + [
     sd.Laplace(eps0=2.0, low=-3.0, high=1.0),
@@ -216,7 +216,7 @@ def test_end_points_dominate_other_pairs(randomizer):
     """The declared worst pair against a grid of ordered pairs, on coarse cells, one-sided."""
     if getattr(randomizer, "binary", False):
         return
-    from shuffledp.divergence import PairProfile
+    from shuffledp.bounds.profile import Profile
 
     if isinstance(randomizer, sd.Gaussian):
         scale = 1.0 / randomizer.distance
@@ -226,10 +226,10 @@ def test_end_points_dominate_other_pairs(randomizer):
     ((x0, x1),) = randomizer.worst_pairs().pairs
     grid = np.linspace(low, high, 3)
     for n in (1, 40):
-        worst = PairProfile(blanket_pair(randomizer, x0, x1, n=n)).log_delta(scale, width=3e-2).high
+        worst = Profile(blanket_pair(randomizer, x0, x1, n=n)).log_delta(scale, width=3e-2).high
         for a in grid:
             for b in grid:
                 if a == b:
                     continue
                 other = blanket_pair(randomizer, float(a), float(b), n=n, cells=DEFAULT_CELLS)
-                assert PairProfile(other).log_delta(scale, width=1e-1).low <= worst
+                assert Profile(other).log_delta(scale, width=1e-1).low <= worst

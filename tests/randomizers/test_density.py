@@ -6,15 +6,15 @@ import math
 
 import numpy as np
 import pytest
+from oracle import ball
 from flint import arb
 from scipy import special, stats
 
 import shuffledp as sd
-from divergence.oracle import ball
 from randomizers.noise import in_order, some
 from randomizers.sources import LEAST_P_VALUE
+from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
 from shuffledp.randomizers import density_law
-from shuffledp.reductions import blanket_pair, dataset_pair
 
 TINY = arb(10) ** -60
 CELLS = 600

@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracle import ball
 from flint import arb
 
 import shuffledp as sd
-from divergence.oracle import ball
 from randomizers.finite import small
+from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
 from shuffledp.randomizers import randomizer_class
-from shuffledp.reductions import blanket_pair, dataset_pair
 
 NEAR = 1e-7  # log ratios this close are the same class: classes differ by eps0/2 at least
 EPS0 = [1e-4, 0.05, 1.0, 3.3, 12.0, 30.0, 33.3, 77.7, 299.9, 300.0]
@@ -157,7 +157,7 @@ def test_declared_worst_pairs_dominate_every_ordered_pair(eps0):
 
 
 def _blanket(rows, x0, x1, n, alpha):
-    from divergence.oracle import positive_part
+    from oracle import positive_part
 
     merged = {}
     for column in zip(*rows, strict=True):

@@ -11,8 +11,8 @@ import pytest
 import shuffledp as sd
 from randomizers import composed_cases as cases
 from randomizers.test_joint import response
+from shuffledp.bounds.mechanisms import blanket_pair
 from shuffledp.randomizers.tree import Tree
-from shuffledp.reductions import blanket_pair
 from shuffledp.statistics.estimates import joined
 
 

@@ -8,20 +8,20 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-
-import shuffledp as sd
-from divergence.oracle import (
+from oracle import (
     exponential,
 )
-from randomizers import composed_cases as cases
-from randomizers.sources import LEAST_P_VALUE, fits
-from shuffledp.divergence import PairProfile
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from shuffledp.divergence.scattered import MOST_ATOMS
 from shuffledp.numerics.combining import mixture
 from shuffledp.numerics.merging import as_cells, merged_to
-from shuffledp.reductions import blanket_pair, dataset_pair
+
+import shuffledp as sd
+from randomizers import composed_cases as cases
+from randomizers.sources import LEAST_P_VALUE, fits
+from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
+from shuffledp.bounds.profile import Profile
 from strategies import channels, exact_pair
 
 EXACT = settings(max_examples=25)
@@ -282,8 +282,8 @@ def test_noise_beside_categories():
     assert abs(math.fsum(total) - 1.0) <= 1e-9
     coarse = merged_to(pair, 300)
     for epsilon in (0.05, 0.2):
-        wide = PairProfile(coarse).log_delta(epsilon, width=1e-3)
-        fine = PairProfile(pair).log_delta(epsilon, width=1e-3)
+        wide = Profile(coarse).log_delta(epsilon, width=1e-3)
+        fine = Profile(pair).log_delta(epsilon, width=1e-3)
         assert max(wide.low, fine.low) <= min(wide.high, fine.high)
 
 
@@ -372,8 +372,8 @@ def test_many_atoms_as_cells_agree_with_the_contour_of_atoms():
     pair = blanket_pair(sd.Joint(parts), (0,) * 6, (1,) * 6, n=300)
     assert pair.w.size < MOST_ATOMS
     for epsilon in (0.1, 0.5, 1.5):
-        one = PairProfile(pair).log_delta(epsilon, width=1e-5)
-        two = PairProfile(as_cells(pair)).log_delta(epsilon, width=1e-5)
+        one = Profile(pair).log_delta(epsilon, width=1e-5)
+        two = Profile(as_cells(pair)).log_delta(epsilon, width=1e-5)
         assert max(one.low, two.low) <= min(one.high, two.high)
         assert max(one.width, two.width) < 1e-4
 

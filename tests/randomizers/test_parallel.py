@@ -7,17 +7,17 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracle import exponential
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shuffledp as sd
-from divergence.oracle import exponential
 from randomizers import composed_cases as cases
 from randomizers.sources import LEAST_P_VALUE, fits
 from randomizers.test_joint import assert_pair_is, response
-from shuffledp.divergence import PairProfile
+from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
+from shuffledp.bounds.profile import Profile
 from shuffledp.randomizers.parallel import words_of
-from shuffledp.reductions import blanket_pair, dataset_pair
 from strategies import channels
 
 UNIT = 1 << 64
@@ -104,8 +104,8 @@ def test_one_mechanism_twice_is_that_mechanism():
     alone = blanket_pair(part, 0, 1, n=1000)
     assert pair.w.size == alone.w.size
     for epsilon in (0.1, 0.5):
-        one = PairProfile(pair).log_delta(epsilon, width=1e-6)
-        two = PairProfile(alone).log_delta(epsilon, width=1e-6)
+        one = Profile(pair).log_delta(epsilon, width=1e-6)
+        two = Profile(alone).log_delta(epsilon, width=1e-6)
         assert max(one.low, two.low) <= min(one.high, two.high)
 
 

@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracle import positive_part
 
 import shuffledp as sd
-from divergence.oracle import positive_part
 from randomizers.checks import (
     assert_bracket,
     assert_law,
@@ -17,7 +17,7 @@ from randomizers.checks import (
     rational_exponential,
 )
 from randomizers.sources import LEAST_P_VALUE, fits
-from shuffledp.reductions import blanket_pair
+from shuffledp.bounds.mechanisms import blanket_pair
 
 SIZES = [(2, 1), (3, 1), (4, 2), (5, 2), (6, 2), (7, 2), (4, 3), (5, 3), (7, 3)]
 

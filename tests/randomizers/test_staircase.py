@@ -6,17 +6,17 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracle import ball
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 import shuffledp as sd
-from divergence.oracle import ball
 from randomizers.noise import stop_loss
 from randomizers.sources import LEAST_P_VALUE
-from shuffledp.divergence import PairProfile
-from shuffledp.reductions import blanket_pair
+from shuffledp.bounds.mechanisms import blanket_pair
+from shuffledp.bounds.profile import Profile
 
 PERIODS = 40
 CASES = [(0.3, None), (2.0, None), (2.0, 0.1), (2.0, 0.5), (2.0, 0.77), (8.0, None), (300.0, None)]
@@ -106,7 +106,7 @@ def as_cells(pair):
 def test_an_atom_law_is_exact_at_small_n():
     """n = 1: the divergence of two staircases, in closed form a (1 - ...) by balls."""
     randomizer = MECHANISMS[1]
-    profile = PairProfile(blanket_pair(randomizer, 0.0, 1.0, n=1))
+    profile = Profile(blanket_pair(randomizer, 0.0, 1.0, n=1))
     pieces = list(itertools.pairwise(grid(randomizer, ())))
     for epsilon in (0.0, 0.5, 1.9):
         grow = ball(epsilon).exp()

@@ -7,15 +7,15 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from oracle import exponential
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shuffledp as sd
-from divergence.oracle import exponential
 from randomizers import composed_cases as cases
 from randomizers.sources import LEAST_P_VALUE, Script, fits
 from randomizers.test_joint import assert_pair_is
-from shuffledp.reductions import blanket_pair, dataset_pair
+from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
 from strategies import channels
 
 RATES = st.integers(1, 16).map(lambda k: k / 16)

@@ -5,15 +5,15 @@ import math
 
 import numpy as np
 import pytest
+from oracle import ball
 from flint import arb
 from scipy import integrate, stats
 
 import shuffledp as sd
-from divergence.oracle import ball
 from randomizers.noise import check_convex_order
 from randomizers.sources import LEAST_P_VALUE
+from shuffledp.bounds.mechanisms import blanket_pair
 from shuffledp.randomizers.laplace import _cell_edges
-from shuffledp.reductions import blanket_pair
 
 CLAMPED = [
     sd.ClampedLaplace(eps0=1.0),

@@ -2,12 +2,12 @@
 
 from fractions import Fraction
 
-from divergence.oracle import (
+from oracle import (
     assert_inside,
     exponential,
     positive_part,
 )
-from shuffledp.divergence import PairProfile
+from shuffledp.bounds.profile import Profile
 
 F = Fraction
 
@@ -32,7 +32,7 @@ def published_atoms(p, beta, q, a):
 
 
 def bracket(pair, epsilon, width=1e-9):
-    return PairProfile(pair).log_delta(epsilon, width=width)
+    return Profile(pair).log_delta(epsilon, width=width)
 
 
 def enclosed(pair, atoms_at, n, epsilon):

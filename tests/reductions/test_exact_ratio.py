@@ -8,7 +8,7 @@ import mpmath
 import pytest
 
 import shuffledp as sd
-from shuffledp.reductions import VariationRatio, repaired_pair
+from shuffledp.bounds.variation_ratio import VariationRatio, repaired_pair
 
 mpmath.mp.dps = 60
 

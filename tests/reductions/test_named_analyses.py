@@ -6,10 +6,7 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from flint import arb
-
-import shuffledp as sd
-from divergence.oracle import (
+from oracle import (
     ball,
     exponential,
     histogram_law,
@@ -18,9 +15,12 @@ from divergence.oracle import (
     with_user,
     worst_delta,
 )
+from flint import arb
+
+import shuffledp as sd
 from shuffledp.ball.api import log_delta
+from shuffledp.bounds.mechanisms import dataset_pair, merged_dataset_pair
 from shuffledp.published import UNCERTIFIED
-from shuffledp.reductions import dataset_pair, merged_dataset_pair
 
 KEYS = [a.key for a in sd.analyses()]
 BY_KEY = {a.key: a for a in sd.analyses()}
@@ -198,12 +198,12 @@ def test_merged_classes_are_a_post_processing(n):
             Fraction(hockey_stick(*laws, alpha), alpha.denominator * unit**n)
             for alpha in exponential(epsilon)[::-1]
         ]
-        from shuffledp.divergence import PairProfile
+        from shuffledp.bounds.profile import Profile
 
-        found = PairProfile(merged_dataset_pair(channel, 0, 1, 2, n=n)).log_delta(epsilon)
+        found = Profile(merged_dataset_pair(channel, 0, 1, 2, n=n)).log_delta(epsilon)
         assert arb(found.low) <= ball(truth[1]).log()
         assert arb(found.high) >= ball(truth[0]).log()
-        finer = PairProfile(dataset_pair(channel, 0, 1, 2, n=n)).log_delta(epsilon)
+        finer = Profile(dataset_pair(channel, 0, 1, 2, n=n)).log_delta(epsilon)
         assert found.low <= finer.high
 
 

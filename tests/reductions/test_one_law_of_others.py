@@ -5,23 +5,23 @@ import random
 from itertools import combinations_with_replacement
 
 import pytest
-from flint import arb
-
-import shuffledp as sd
-from divergence.oracle import (
+from oracle import (
     histogram_law,
     hockey_stick,
     positive_part,
 )
+from flint import arb
+
+import shuffledp as sd
 from reductions.exact_pairs import F, bracket, enclosed, published_atoms
-from shuffledp.reductions import (
+from shuffledp.bounds.mechanisms import blanket_pair
+from shuffledp.bounds.variation_ratio import (
     VariationRatio,
-    blanket_pair,
+    _ratio_of_law,
     four_point_pair,
     published_reason,
     ratio_of,
 )
-from shuffledp.reductions.variation_ratio import _ratio_of_law
 
 # ------------------------------------------------ all other messages of one law: what is needed
 

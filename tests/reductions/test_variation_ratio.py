@@ -4,12 +4,7 @@ import math
 from itertools import pairwise
 
 import pytest
-from flint import arb
-from hypothesis import given
-from hypothesis import strategies as st
-
-import shuffledp as sd
-from divergence.oracle import (
+from oracle import (
     ball,
     blanket_delta,
     exponential,
@@ -17,16 +12,19 @@ from divergence.oracle import (
     row_fractions,
     worst_delta,
 )
+from flint import arb
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shuffledp as sd
 from reductions.exact_pairs import F, bracket, enclosed, published_atoms, repaired_atoms
-from shuffledp.reductions import (
+from shuffledp.bounds.mechanisms import blanket_pair, clone_pair, stronger_clone_pair
+from shuffledp.bounds.variation_ratio import (
     VariationRatio,
-    blanket_pair,
-    clone_pair,
     published_pair,
     published_reason,
     ratio_of,
     repaired_pair,
-    stronger_clone_pair,
 )
 from strategies import channels
 

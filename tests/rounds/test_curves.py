@@ -11,8 +11,8 @@ from scipy import integrate, stats
 
 import shuffledp as sd
 from rounds.exact_rounds import atoms, dyadic_rows, floats, neighbouring_laws
-from shuffledp.divergence import PairProfile
-from shuffledp.reductions import dataset_pair
+from shuffledp.bounds.mechanisms import dataset_pair
+from shuffledp.bounds.profile import Profile
 from shuffledp.rounds.curve import Curve
 from shuffledp.rounds.renyi import Curves, Moments
 from shuffledp.rounds.zcdp import best_rho
@@ -58,7 +58,7 @@ def test_order_two_is_the_second_moment(n):
     z = grow + 9
     second = (grow * grow + 1 / grow + 8) / z
     exact = (second - 1) / n
-    sides = [Curve(PairProfile(p), eps0=4.0, width=6e-5) for p in (pair, pair.swap())]
+    sides = [Curve(Profile(p), eps0=4.0, width=6e-5) for p in (pair, pair.swap())]
     made = Moments(Curves(sides[0], sides[1], 4.0), (2.0,), rtol=1e-3, most=480)
     low, high = made.lower(2.0)[0], made.upper(2.0)[0]
     # e^4 as a float moves the exact value by less than 1e-15.

@@ -8,8 +8,8 @@ import pytest
 
 import shuffledp as sd
 from rounds.exact_rounds import atoms, dyadic_rows, hockey, neighbouring_laws
-from shuffledp.divergence import PairProfile
-from shuffledp.reductions import clone_pair, stronger_clone_pair
+from shuffledp.bounds.mechanisms import clone_pair, stronger_clone_pair
+from shuffledp.bounds.profile import Profile
 from shuffledp.training import sgd
 from shuffledp.training.shuffled import EpochCurve, _log_delta0, _log_extra, local_epsilon
 
@@ -29,7 +29,7 @@ def test_approximate_clone_holds(seed):
             for y in rows
         )
         for trust, make in (("published", clone_pair), ("all", stronger_clone_pair)):
-            profile = PairProfile(make(eps0=eps0, n=n))
+            profile = Profile(make(eps0=eps0, n=n))
             for eps in (0.0, 0.2, 0.7, 1.5):
                 a = Fraction(math.exp(eps))
                 exact = max(hockey(pair, a) for pair in pairs)

@@ -10,7 +10,7 @@ import pytest
 from flint import acb, arb, ctx
 
 import shuffledp as sd
-from shuffledp.pair import UNIT_ROUNDOFF
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.stealing import cases_of, jump_curve, jump_worst
 from shuffledp.stealing.choices import Cut
 from shuffledp.stealing.jump_many import CLUSTER, Many

@@ -11,8 +11,8 @@ import pytest
 from scipy.stats import norm
 
 import shuffledp as sd
+from shuffledp.arithmetic.floats import Array
 from shuffledp.bounds.stealing_cases import cases_of as cases_of_table
-from shuffledp.pair import Array
 from shuffledp.randomizers.chords import Chords, GaussianChords, LaplaceChords
 from shuffledp.randomizers.law import JointLaw
 from shuffledp.stealing import cases_of

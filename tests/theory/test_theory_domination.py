@@ -11,9 +11,9 @@ from fractions import Fraction
 import pytest
 
 import shuffledp as sd
-from shuffledp.divergence import PairProfile
+from shuffledp.bounds.mechanisms import blanket_pair
+from shuffledp.bounds.profile import Profile
 from shuffledp.randomizers.composed import options_of
-from shuffledp.reductions import blanket_pair
 
 F = Fraction
 
@@ -243,9 +243,9 @@ def test_samples_have_the_blanket(part, inputs, rate):
     assert sample.worst_pairs() == part.worst_pairs()
     ((low, high),) = part.worst_pairs().pairs
     for epsilon in (0.1, 0.6):
-        ends = PairProfile(blanket_pair(sample, low, high, n=60)).log_delta(epsilon, width=1e-3)
+        ends = Profile(blanket_pair(sample, low, high, n=60)).log_delta(epsilon, width=1e-3)
         for x0, x1 in itertools.product(inputs, repeat=2):
-            other = PairProfile(blanket_pair(sample, x0, x1, n=60)).log_delta(epsilon, width=1e-3)
+            other = Profile(blanket_pair(sample, x0, x1, n=60)).log_delta(epsilon, width=1e-3)
             assert other.low <= ends.high
     found = sd.shuffle(sample, n=2000).epsilon(delta=1e-6)
     assert found.upper_theorem.key == "blanket"

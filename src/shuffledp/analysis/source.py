@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, TypeGuard
 
 from shuffledp import theorems
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.labels import others_of
 from shuffledp.ball.one_bit import bits_of
 from shuffledp.bounds.variation_ratio import VariationRatio, ratio_of
@@ -14,7 +15,6 @@ from shuffledp.errors import NotCertified
 from shuffledp.mechanism import LocalEpsilon, Switch
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, Relation
-from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Randomizer
 
 

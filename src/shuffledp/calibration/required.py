@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp import _check
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.bound import outward
 from shuffledp.bounds.mechanisms import message_pair
 from shuffledp.bounds.profile import LOOSE, Profile
 from shuffledp.errors import NotCertified
 from shuffledp.multimessage import MultiMessage
-from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.values.described import ByContent, by_name
 
 U = UNIT_ROUNDOFF

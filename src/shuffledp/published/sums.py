@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from shuffledp import _special as special
-from shuffledp.pair import Array
+from shuffledp.arithmetic.floats import Array
 
 # Whole Renyi orders among which the conversion to (eps, delta) takes the best.
 _ORDERS = (*range(2, 33), 40, 48, 64, 96, 128, 192, 256, 512, 1024)

@@ -11,11 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.bound import Theorem
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import Mechanism, mechanism_class, mechanism_from_dict, mechanism_names
 from shuffledp.neighbours import REPLACEMENT, Relation, records
-from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers.chords import IntervalDensity
 from shuffledp.randomizers.concentrated import pure_rho
 from shuffledp.randomizers.law import JointLaw

@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from shuffledp import _check
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
 from shuffledp.mechanism import Made
-from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.base import DEFAULT_CELLS, Randomizer, Reports, WorstPairs, WorstTriples
 from shuffledp.randomizers.chances import choice
 from shuffledp.randomizers.discrete import all_triples

@@ -12,12 +12,12 @@ import numpy as np
 from shuffledp import _check, theorems
 from shuffledp._check import exact
 from shuffledp.arithmetic.balls import arb, float_above, float_below
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Theorem
 from shuffledp.bounds.profile import LARGEST_EPSILON
 from shuffledp.errors import ParameterError, not_installed, rejected
 from shuffledp.neighbours import PLAIN_KEYS, REPLACEMENT, Relation, relation_named
-from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.propose import dots as proposed
 from shuffledp.rounds.curve import Curve, reach
 from shuffledp.rounds.gaussian import GaussianCurve

@@ -11,9 +11,9 @@ import numpy as np
 
 from shuffledp import _check, theorems
 from shuffledp.arithmetic.balls import arb
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.bound import Bound, Theorem
 from shuffledp.bounds.profile import LARGEST_EPSILON
-from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.rounds.core import Ends, Rounds, joined, worst
 from shuffledp.rounds.dots import Bracket, law_below
 from shuffledp.rounds.gaussian import log_delta_gaussian, mu_through

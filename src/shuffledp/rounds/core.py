@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from shuffledp import theorems
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, Theorem, delta_from_log, refuse_contradiction
 from shuffledp.curves import Accountant
 from shuffledp.neighbours import Relation, each_round
-from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.rounds.loss import LossPair
 from shuffledp.rounds.part import Part, Places
 from shuffledp.rounds.plan import Plan

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from shuffledp import _check
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import NotCertified, ParameterError, not_installed
-from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.rounds.loss import LossLaw, LossPair
 
 U = UNIT_ROUNDOFF

@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.arithmetic.intervals import log_add, log_difference, log_of
-from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.stealing.coarse import log_coarse
 from shuffledp.stealing.measures import Measure
 from shuffledp.stealing.positive_sum import (

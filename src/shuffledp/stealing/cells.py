@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from shuffledp.pair import UNIT_ROUNDOFF, Array, Indices
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array, Indices
 from shuffledp.stealing.measures import Difference, Mask, Measure
 from shuffledp.stealing.stack import Stack
 

@@ -16,8 +16,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import NotCertified
-from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.randomizers.chords import Chords
 
 U = UNIT_ROUNDOFF

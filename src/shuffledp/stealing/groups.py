@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array, Indices
 from shuffledp.errors import NotCertified
-from shuffledp.pair import UNIT_ROUNDOFF, Array, Indices
 from shuffledp.randomizers import JointLaw
 from shuffledp.randomizers.law import CellEdges
 from shuffledp.stealing.cells import Rows, RowStack

@@ -11,8 +11,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from shuffledp.arithmetic.floats import Array
 from shuffledp.errors import NotCertified
-from shuffledp.pair import Array
 from shuffledp.randomizers.chords import Chords
 from shuffledp.stealing.cells import Rows
 from shuffledp.stealing.cover import (

@@ -10,8 +10,8 @@ import math
 from collections.abc import Callable
 from typing import NamedTuple
 
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.errors import NotCertified
-from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.stealing.choices import Cut
 from shuffledp.stealing.jump_cover import jump_cover, places_of
 from shuffledp.stealing.jump_proposal import JUMPS, jumps_worth, propose_alone

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shuffledp.pair import UNIT_ROUNDOFF, Array
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.stealing.measures import Measure
 from shuffledp.stealing.positive_sum import (
     ELEMENTARY,

@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from shuffledp.pair import Array
+from shuffledp.arithmetic.floats import Array
 from shuffledp.stealing.bound import Gains
 from shuffledp.stealing.choices import MOST, Cut, least_share
 from shuffledp.stealing.jump_rough import log_about_alone

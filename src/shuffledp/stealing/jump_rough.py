@@ -18,7 +18,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from shuffledp import _special as special
-from shuffledp.pair import UNIT_ROUNDOFF, Array
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.stealing.bound import Gains
 from shuffledp.stealing.jump_many import Many
 from shuffledp.stealing.jump_worst import SLIGHT, Family, LargestSums, contour_of

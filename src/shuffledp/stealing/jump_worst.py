@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
-from shuffledp.pair import Array
+from shuffledp.arithmetic.floats import Array
 from shuffledp.stealing.coarse import log_coarse_whole
 from shuffledp.stealing.jump_many import Clusters, Many
 from shuffledp.stealing.measures import Measure

@@ -23,13 +23,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.arithmetic.intervals import exp_or_infinite
-from shuffledp.numerics.rounding import halved_sum
-from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.stealing.bound import Gains, completed_above, excess_of
 from shuffledp.stealing.jump_worst import Family, LargestSums, Sums
 from shuffledp.stealing.measures import Measure
 from shuffledp.stealing.positive_sum import LARGEST_EXPONENT
+from shuffledp.stealing.rounding import halved_sum
 
 U = UNIT_ROUNDOFF
 # Jumps against those of the type with the most, where types go into another group; few for some.

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from shuffledp.arithmetic.floats import Array
 from shuffledp.errors import NotCertified
-from shuffledp.pair import Array
 from shuffledp.randomizers import JointLaw
 from shuffledp.randomizers.chords import Chords, IntervalDensity
 from shuffledp.stealing.bound import Gains

@@ -21,10 +21,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 from shuffledp.errors import NotCertified
-from shuffledp.numerics.rounding import halved_sum
-from shuffledp.pair import UNIT_ROUNDOFF, Array
 from shuffledp.stealing.measures import Measure
+from shuffledp.stealing.rounding import halved_sum
 
 U = UNIT_ROUNDOFF
 # sin and exp of the machine: at most this many units in the last place (docs/theory.md, R1).

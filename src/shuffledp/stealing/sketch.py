@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shuffledp.pair import Array
+from shuffledp.arithmetic.floats import Array
 from shuffledp.stealing.bound import Gains
 from shuffledp.stealing.positive_sum import LARGEST_EXPONENT
 

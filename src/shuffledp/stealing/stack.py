@@ -8,7 +8,7 @@ from typing import overload
 
 import numpy as np
 
-from shuffledp.pair import UNIT_ROUNDOFF, Array, Indices
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array, Indices
 from shuffledp.stealing.measures import Measure
 
 U = UNIT_ROUNDOFF

@@ -10,13 +10,13 @@ from typing import Any, Literal
 
 from shuffledp import _check, theorems
 from shuffledp._check import Trust, exact
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, Theorem, with_lower_of
 from shuffledp.bounds.continuous import dataset_pair
 from shuffledp.bounds.profile import LOOSE, Profile
 from shuffledp.errors import rejected
 from shuffledp.neighbours import AddOrRemove, Relation, ReplaceSpecial, relation_named
-from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian
 from shuffledp.rounds import WIDTH, Candidate, Composed, Round, central, compose
 from shuffledp.rounds.curve import Source

@@ -8,12 +8,12 @@ from typing import Any
 
 from shuffledp.analysis import Found
 from shuffledp.analysis.ends import Ends
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.bounds.inverse import narrowest, solve_epsilon
 from shuffledp.bounds.profile import LOOSE, Profile
 from shuffledp.neighbours import Relation
-from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.rounds.curve import Source
 
 # As for one shuffled round of noise: eps to 1e-4, delta to ten times that; brackets of delta come

@@ -9,15 +9,14 @@ from typing import Any
 from shuffledp import _check, theorems
 from shuffledp._check import Trust, exact
 from shuffledp.arithmetic.balls import arb, float_above
-from shuffledp.arithmetic.intervals import LogInterval
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
+from shuffledp.arithmetic.intervals import LogInterval, log_add
 from shuffledp.bound import Bound
 from shuffledp.bounds.continuous import dataset_pair
 from shuffledp.bounds.mechanisms import clone_pair, stronger_clone_pair
 from shuffledp.bounds.profile import LOOSE, Profile
 from shuffledp.errors import rejected
 from shuffledp.neighbours import REPLACEMENT
-from shuffledp.numerics import log_add
-from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import Gaussian
 from shuffledp.rounds import Candidate, Composed, Round, central, compose
 from shuffledp.rounds.gaussian import GaussianCurve, log_delta_gaussian

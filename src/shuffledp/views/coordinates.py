@@ -12,10 +12,10 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.bits import Bits
 from shuffledp.ball.one_bit import added_bits
 from shuffledp.errors import NotCertified
-from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import OUE, RAPPOR, BinaryRR, Channel, Randomizer
 
 # e^-eps0, 1 + e^-eps0, the quotient, and the complement that a Channel divides by.

@@ -13,9 +13,9 @@ from fractions import Fraction
 from typing import Any, Literal
 
 from shuffledp import theorems
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.bound import Bound, Theorem, delta_from_log
 from shuffledp.neighbours import REPLACEMENT
-from shuffledp.pair import UNIT_ROUNDOFF
 from shuffledp.randomizers import OUE, RAPPOR
 from shuffledp.rounds import Composed, Round, StatedRound, compose, direction, stated
 from shuffledp.views.added_up import AddedUp

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from shuffledp.pair import UNIT_ROUNDOFF, Array
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
 
 U = UNIT_ROUNDOFF
 Complex = npt.NDArray[np.complexfloating[Any, Any]]
@@ -57,30 +57,3 @@ def halved_sum(terms: Array) -> tuple[float, float]:
         flat = np.append(flat, odd) if odd.size else flat
         rounds += 1
     return math.fsum(flat.tolist()), 1.001 * rounds * U * size + 5e-324
-
-
-def grown(log_size: Array, relative: Array) -> Array:
-    """e^log_size (e^relative - 1), or something larger; inf where it is out of range.
-
-    An error that is clipped would be an error that is too small.
-    """
-    if np.max(relative, initial=0.0) < 1.0 and np.max(log_size, initial=0.0) < _MODERATE:
-        # Nearly always; the same numbers with half of the work.
-        return np.exp(np.maximum(log_size, -745.0)) * np.expm1(relative) + 1e-320
-    small = np.exp(np.clip(log_size, -745.0, _LARGEST_LOG)) * np.expm1(np.minimum(relative, 1.0))
-    large = np.exp(np.clip(log_size + relative, -745.0, _LARGEST_LOG))
-    found = np.where(relative < 1.0, small, large) + 1e-320
-    return np.where(log_size + relative <= _LARGEST_LOG, found, np.inf)
-
-
-def capped(value: Complex, err: Array, mass: float) -> tuple[Complex, Array]:
-    """A computed transform and its error; 0 and ``mass`` where the error is not below ``mass``.
-
-    ``mass`` bounds the modulus of the true transform everywhere, so that 0 is off by no more:
-    whatever overflowed, or is not a number at all, is left behind.
-    """
-    known = err < mass
-    return np.where(known, value, 0.0), np.where(known, err, mass)
-
-
-__all__ = ["capped", "grown", "halved_sum"]
