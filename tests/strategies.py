@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 from hypothesis import strategies as st
+from shuffledp.pair import ShuffledPair
 
 import shuffledp as sd
-from shuffledp.pair import ShuffledPair
 
 # ----------------------------------------------------------------- exact pairs, from random.Random
 

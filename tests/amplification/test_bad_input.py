@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
+from shuffledp.pair import ShuffledPair
 
 import shuffledp as sd
 from shuffledp.bounds.mechanisms import blanket_pair, clone_pair, dataset_pair, stronger_clone_pair
-from shuffledp.pair import ShuffledPair
 from shuffledp.randomizers.base import randomizer_class, randomizer_from_dict
 
 NAN, INF = math.nan, math.inf

@@ -7,7 +7,7 @@ import pytest
 from flint import arb
 
 import shuffledp as sd
-from oracle import ball, exponential, row_fractions, worst_delta
+from enumerated import ball, exponential, row_fractions, worst_delta
 from shuffledp.ball.api import log_delta
 
 MEMBERS = {"binary-rr": {"name": "binary-rr"}, "3-rr": {"name": "k-rr", "k": 3}}

@@ -10,11 +10,11 @@ import pytest
 from flint import arb
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
+from shuffledp.pair import ShuffledPair
 
 import shuffledp as sd
 from shuffledp.bounds.mechanisms import blanket_pair, clone_pair, dataset_pair, stronger_clone_pair
 from shuffledp.bounds.profile import Profile
-from shuffledp.pair import ShuffledPair
 from strategies import channels, moderate_epsilons, randomizers, targets, user_counts
 
 fractions = st.floats(0.0, 1.05)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
-from oracle import ball
+from enumerated import ball
 from shuffledp import certificate, deployment
 from shuffledp.ball.api import log_delta
 from shuffledp.ball.laws import finite_law

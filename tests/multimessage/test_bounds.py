@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 import shuffledp as sd
-from oracle import exponential, histogram_law, hockey_stick, with_user
+from enumerated import exponential, histogram_law, hockey_stick, with_user
 from multimessage.definitions import laws
 
 SMALL = [

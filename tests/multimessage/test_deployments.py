@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 import shuffledp as sd
-from oracle import exponential
+from enumerated import exponential
 from multimessage.test_bounds import SMALL, worst_delta
 from shuffledp.ball.api import log_delta
 from shuffledp.certificate.messages import message_call

@@ -6,7 +6,7 @@ from fractions import Fraction
 import pytest
 
 import shuffledp as sd
-from oracle import exponential
+from enumerated import exponential
 
 
 def shifted_binomial_delta(trials, p, alpha):

@@ -7,7 +7,7 @@ from fractions import Fraction
 import pytest
 
 import shuffledp as sd
-from oracle import exponential
+from enumerated import exponential
 
 
 def worst(blankets, p, rounds, alpha):

@@ -5,13 +5,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from oracle import positive_part
 from papers.printed.algorithms import fft_bracket, grid_bracket, grid_delta
+from shuffledp.pair import ShuffledPair
 
 import shuffledp as sd
+from enumerated import positive_part
 from shuffledp.bounds.mechanisms import blanket_pair, clone_pair, stronger_clone_pair
 from shuffledp.bounds.profile import Profile
-from shuffledp.pair import ShuffledPair
 from shuffledp.published.estimate import halved_epsilon, of_epsilon, of_log_delta
 from shuffledp.published.sums import clone_delta
 

@@ -7,12 +7,12 @@ import math
 import numpy as np
 import pytest
 from flint import arb, ctx
+from shuffledp.pair import ShuffledPair
 
 import shuffledp as sd
 from shuffledp.bounds.mechanisms import blanket_pair, clone_pair, stronger_clone_pair
 from shuffledp.bounds.profile import Profile
 from shuffledp.bounds.variation_ratio import VariationRatio, published_pair
-from shuffledp.pair import ShuffledPair
 from shuffledp.published import formulas as forms
 from shuffledp.published import sums
 

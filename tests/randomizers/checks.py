@@ -4,7 +4,7 @@ import math
 from fractions import Fraction
 
 import shuffledp as sd
-from oracle import ball, exponential, worst_delta
+from enumerated import ball, exponential, worst_delta
 
 NEAR = 1e-7
 SLACK = Fraction(1, 10**25)  # full distributions hold e^eps0 to 1e-36, on the wrong side perhaps

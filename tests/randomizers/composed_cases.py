@@ -4,7 +4,7 @@ import itertools
 import math
 from fractions import Fraction
 
-from oracle import histogram_law, hockey_stick, positive_part, row_fractions, with_user
+from enumerated import histogram_law, hockey_stick, positive_part, row_fractions, with_user
 
 
 def rows_of(randomizer):

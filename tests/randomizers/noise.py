@@ -7,9 +7,9 @@ the interval, and ``beyond(t)``, the mass of one side past a distance.
 import math
 
 import numpy as np
-from oracle import ball
 from flint import arb
 
+from enumerated import ball
 from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
 from shuffledp.randomizers.additive import noise_cells
 

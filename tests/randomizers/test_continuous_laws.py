@@ -4,10 +4,10 @@ import math
 
 import numpy as np
 import pytest
-from oracle import ball
 from flint import arb
 
 import shuffledp as sd
+from enumerated import ball
 from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
 from shuffledp.randomizers.base import DEFAULT_CELLS
 

@@ -6,10 +6,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from oracle import ball
 from flint import arb
 
 import shuffledp as sd
+from enumerated import ball
 from randomizers.finite import small
 from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
 from shuffledp.randomizers import randomizer_class
@@ -157,7 +157,7 @@ def test_declared_worst_pairs_dominate_every_ordered_pair(eps0):
 
 
 def _blanket(rows, x0, x1, n, alpha):
-    from oracle import positive_part
+    from enumerated import positive_part
 
     merged = {}
     for column in zip(*rows, strict=True):

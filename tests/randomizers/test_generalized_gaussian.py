@@ -4,13 +4,13 @@ import math
 
 import numpy as np
 import pytest
-from oracle import ball
 from flint import arb, fmpq
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import integrate, special, stats
 
 import shuffledp as sd
+from enumerated import ball
 from randomizers.noise import check_convex_order, check_masses, check_ranges
 from randomizers.sources import LEAST_P_VALUE
 from shuffledp.bounds.mechanisms import blanket_pair

@@ -10,7 +10,7 @@ import pytest
 from flint import arb
 
 import shuffledp as sd
-from oracle import ball, positive_part
+from enumerated import ball, positive_part
 from randomizers import definitions
 from shuffledp.randomizers.values import smallest_type
 from shuffledp.randomness import SeededSource

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
-from oracle import exponential, worst_delta
+from enumerated import exponential, worst_delta
 from randomizers import definitions, small_fields
 from randomizers.checks import (
     assert_bracket,

@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 import shuffledp as sd
-from oracle import positive_part
+from enumerated import positive_part
 from randomizers.checks import (
     assert_bracket,
     assert_law,

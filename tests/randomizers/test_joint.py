@@ -8,9 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from oracle import (
-    exponential,
-)
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from shuffledp.divergence.scattered import MOST_ATOMS
@@ -18,6 +15,9 @@ from shuffledp.numerics.combining import mixture
 from shuffledp.numerics.merging import as_cells, merged_to
 
 import shuffledp as sd
+from enumerated import (
+    exponential,
+)
 from randomizers import composed_cases as cases
 from randomizers.sources import LEAST_P_VALUE, fits
 from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair

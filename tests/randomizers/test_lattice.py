@@ -7,10 +7,10 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from oracle import ball, exponential, worst_delta
 from flint import arb
 
 import shuffledp as sd
+from enumerated import ball, exponential, worst_delta
 from randomizers.sources import LEAST_P_VALUE, fits
 from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
 from shuffledp.randomizers import discrete_gaussian, exact, lattice

@@ -8,7 +8,7 @@ import pytest
 from scipy import stats
 
 import shuffledp as sd
-from oracle import exponential, worst_delta
+from enumerated import exponential, worst_delta
 from randomizers.sources import LEAST_P_VALUE, Script, fits
 from shuffledp.randomizers import piecewise
 from shuffledp.randomizers.levels import half_grown

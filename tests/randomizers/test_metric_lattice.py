@@ -9,7 +9,7 @@ from flint import arb, ctx
 from scipy import stats
 
 import shuffledp as sd
-from oracle import ball
+from enumerated import ball
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.randomizers.base import randomizer_class, randomizer_names
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
-from oracle import positive_part
+from enumerated import positive_part
 from randomizers.checks import (
     assert_bracket,
     assert_law,

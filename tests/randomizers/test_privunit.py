@@ -6,11 +6,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from oracle import ball, positive_part
 from flint import acb, arb
 from scipy import stats
 
 import shuffledp as sd
+from enumerated import ball, positive_part
 from randomizers.checks import (
     assert_bracket,
     assert_law,

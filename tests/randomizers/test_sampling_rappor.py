@@ -6,9 +6,9 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from oracle import positive_part
 
 import shuffledp as sd
+from enumerated import positive_part
 from randomizers.checks import (
     assert_bracket,
     assert_law,

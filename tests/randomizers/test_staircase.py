@@ -6,13 +6,13 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from oracle import ball
 from flint import arb
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
 import shuffledp as sd
+from enumerated import ball
 from randomizers.noise import stop_loss
 from randomizers.sources import LEAST_P_VALUE
 from shuffledp.bounds.mechanisms import blanket_pair

@@ -7,11 +7,11 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from oracle import exponential
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shuffledp as sd
+from enumerated import exponential
 from randomizers import composed_cases as cases
 from randomizers.sources import LEAST_P_VALUE, Script, fits
 from randomizers.test_joint import assert_pair_is

@@ -5,11 +5,11 @@ import math
 
 import numpy as np
 import pytest
-from oracle import ball
 from flint import arb
 from scipy import integrate, special, stats
 
 import shuffledp as sd
+from enumerated import ball
 from randomizers.noise import some, stop_loss
 from randomizers.sources import LEAST_P_VALUE
 from shuffledp.bounds.mechanisms import blanket_pair

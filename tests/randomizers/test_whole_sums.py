@@ -10,7 +10,7 @@ from flint import arb
 from scipy import special
 
 import shuffledp as sd
-from oracle import ball
+from enumerated import ball
 from randomizers.sources import LEAST_P_VALUE, Script, fits
 from shuffledp.randomizers import power_cells, staircase
 from shuffledp.randomizers.density_grid import SMALLEST_DRAW, Grid, density_grid

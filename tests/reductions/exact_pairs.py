@@ -2,7 +2,7 @@
 
 from fractions import Fraction
 
-from oracle import (
+from enumerated import (
     assert_inside,
     exponential,
     positive_part,

@@ -6,7 +6,10 @@ from itertools import product
 from pathlib import Path
 
 import pytest
-from oracle import (
+from flint import arb
+
+import shuffledp as sd
+from enumerated import (
     ball,
     exponential,
     histogram_law,
@@ -15,9 +18,6 @@ from oracle import (
     with_user,
     worst_delta,
 )
-from flint import arb
-
-import shuffledp as sd
 from shuffledp.ball.api import log_delta
 from shuffledp.bounds.mechanisms import dataset_pair, merged_dataset_pair
 from shuffledp.published import UNCERTIFIED

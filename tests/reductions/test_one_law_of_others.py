@@ -5,14 +5,14 @@ import random
 from itertools import combinations_with_replacement
 
 import pytest
-from oracle import (
+from flint import arb
+
+import shuffledp as sd
+from enumerated import (
     histogram_law,
     hockey_stick,
     positive_part,
 )
-from flint import arb
-
-import shuffledp as sd
 from reductions.exact_pairs import F, bracket, enclosed, published_atoms
 from shuffledp.bounds.mechanisms import blanket_pair
 from shuffledp.bounds.variation_ratio import (

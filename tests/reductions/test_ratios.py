@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 
 import shuffledp as sd
-from oracle import row_fractions
+from enumerated import row_fractions
 from strategies import channels
 
 F = Fraction

@@ -4,7 +4,12 @@ import math
 from itertools import pairwise
 
 import pytest
-from oracle import (
+from flint import arb
+from hypothesis import given
+from hypothesis import strategies as st
+
+import shuffledp as sd
+from enumerated import (
     ball,
     blanket_delta,
     exponential,
@@ -12,11 +17,6 @@ from oracle import (
     row_fractions,
     worst_delta,
 )
-from flint import arb
-from hypothesis import given
-from hypothesis import strategies as st
-
-import shuffledp as sd
 from reductions.exact_pairs import F, bracket, enclosed, published_atoms, repaired_atoms
 from shuffledp.bounds.mechanisms import blanket_pair, clone_pair, stronger_clone_pair
 from shuffledp.bounds.variation_ratio import (

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 import pytest
 
-from oracle import positive_part
+from enumerated import positive_part
 
 
 def random_channel(rng, inputs, outputs):
