@@ -78,7 +78,7 @@ def _fft(randomizer: sd.Randomizer, n: int) -> float:
     """By the FFT of Theorem 4.2 where that is a matter of seconds."""
     if n > 3000:
         return math.nan
-    pair = blanket_pair(randomizer, *randomizer.worst_pairs().pairs[0], n=n)
+    pair = mechanisms.blanket_pair(randomizer, *randomizer.worst_pairs().pairs[0], n=n)
 
     def delta_at(epsilon: float) -> float:
         return fft_bracket(pair, epsilon=epsilon, width=0.5).high

@@ -4,7 +4,6 @@ import math
 
 import numpy as np
 import pytest
-from shuffledp.pair import ShuffledPair
 
 import shuffledp as sd
 from shuffledp.bounds.mechanisms import blanket_pair, clone_pair, dataset_pair, stronger_clone_pair
@@ -239,41 +238,5 @@ def column(*values):
     return np.array(values, dtype=float)
 
 
-@pytest.mark.parametrize(
-    ("name", "changes"),
-    [
-        ("n", {"n": 0}),
-        ("a", {"a": column(1.0)}),
-        ("w", {"w": column(0.5, -0.5)}),
-        ("a", {"a": column(NAN, 1.0)}),
-        ("b", {"b": column(INF, 1.0)}),
-        ("w", {"w": column(0.75, 0.5)}),
-        ("sum of w*a", {"a": column(1.0, 0.5)}),
-        ("sum of w*b", {"b": column(1.0, 2.0)}),
-        ("sum of w*b", {"outside": np.array([[0.0, 0.5]])}),
-    ],
-)
-def test_pairs_check_themselves(name, changes):
-    good = {"w": column(0.5, 0.5), "a": column(1.0, 1.0), "b": column(1.0, 1.0), "n": 3}
-    ShuffledPair(**good)
-    with pytest.raises(sd.ParameterError) as caught:
-        ShuffledPair(**{**good, **changes})
-    assert str(caught.value).startswith(f"{name} = ")
-    assert ": wanted " in str(caught.value)
 
 
-def test_products_and_mixtures_check_themselves():
-    pair = clone_pair(eps0=1.0, n=5)
-    with pytest.raises(sd.ParameterError, match=r"^n = \[5, 6\]: wanted the same n"):
-        pair.product(clone_pair(eps0=1.0, n=6))
-    with pytest.raises(
-        sd.ParameterError, match=r"^weights = \[0.5\]: wanted one weight for each of 2"
-    ):
-        ShuffledPair.mixture([pair, pair], [0.5])
-    with pytest.raises(
-        sd.ParameterError, match=r"^weights = .*: wanted numbers >= 0 that sum to one"
-    ):
-        ShuffledPair.mixture([pair, pair], [0.5, 0.6])
-    seen = dataset_pair(sd.Channel(matrix=[[1.0, 0.0], [0.0, 1.0]]), 0, 1, 1, n=5)
-    with pytest.raises(sd.ParameterError, match=r"^pair: wanted atoms whose reference covers"):
-        pair.product(seen)

@@ -10,7 +10,6 @@ import pytest
 from flint import arb
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from shuffledp.pair import ShuffledPair
 
 import shuffledp as sd
 from shuffledp.bounds.mechanisms import blanket_pair, clone_pair, dataset_pair, stronger_clone_pair
@@ -142,23 +141,6 @@ def test_both_directions_are_one_where_it_is_claimed(randomizer, n, part):
     assert at(pair.swap().swap(), epsilon) == one
 
 
-@given(randomizers(), user_counts, st.floats(0.0, 0.99))
-def test_merging_equal_atoms_changes_nothing(randomizer, n, part):
-    epsilon = part * randomizer.eps0
-    pair = blanket_pair(randomizer, 0, 1, n=n)
-    doubled = ShuffledPair(
-        w=np.concatenate([0.25 * pair.w, 0.75 * pair.w]),
-        a=np.tile(pair.a, 2),
-        b=np.tile(pair.b, 2),
-        n=n,
-        leftover=pair.leftover,
-        rel=pair.rel,
-    )
-    merged = doubled.merged()
-    assert merged.w.size <= pair.w.size
-    one, two = at(pair, epsilon), at(merged, epsilon)
-    assert one.low <= two.high
-    assert two.low <= one.high
 
 
 @given(
@@ -193,24 +175,6 @@ def test_products_over_all_pairs_of_inputs_are_exact(channel, n, epsilon, share)
     del share
 
 
-@given(
-    channels(zeros=False, largest=3),
-    channels(zeros=False, largest=3),
-    st.integers(1, 4),
-    st.floats(0.0, 2.0),
-    st.integers(0, 16),
-)
-def test_mixtures_are_parallel_channels(first, second, n, epsilon, share):
-    """A public coin says which channel runs: side by side in one matrix."""
-    weight = share / 16
-    k = min(len(first.matrix), len(second.matrix))
-    p, q = np.array(first.matrix)[:k], np.array(second.matrix)[:k]
-    side = sd.Channel(matrix=np.hstack([weight * p, (1 - weight) * q]).tolist())
-    pairs = [blanket_pair(sd.Channel(matrix=m.tolist()), 0, 1, n=n) for m in (p, q)]
-    mixture = ShuffledPair.mixture(pairs, [weight, 1 - weight])
-    one, two = at(blanket_pair(side, 0, 1, n=n), epsilon, 1e-6), at(mixture, epsilon, 1e-6)
-    assert one.low <= two.high
-    assert two.low <= one.high
 
 
 @given(randomizers(), user_counts, st.floats(0.0, 0.99), st.sampled_from([1e-2, 1e-4, 1e-6]))
@@ -234,13 +198,6 @@ def test_pairs_of_channels_have_mass_one_and_the_right_mean(channel, n):
                 assert abs(math.fsum(pair.w) + left - 1.0) <= 1e-14 + err
 
 
-@pytest.mark.parametrize("n", [2, 100, 10**6])
-def test_a_constant_message_weakens_nothing(n):
-    """Mixture with a constant: the left-over grows, delta falls."""
-    single = blanket_pair(sd.KRR(k=4, eps0=2.0), 0, 1, n=n)
-    constant = ShuffledPair(w=np.ones(1), a=np.ones(1), b=np.ones(1), n=n, leftover=(0.0, 0.0))
-    assume_low = at(ShuffledPair.mixture([single, constant], [0.5, 0.5]), 0.1).low
-    assert assume_low <= at(single, 0.1).high
 
 
 @settings(max_examples=6)

@@ -1,15 +1,11 @@
 """The papers' algorithms against the library's certified ends and exact fractions."""
 
 import math
-from fractions import Fraction
 
-import numpy as np
 import pytest
-from papers.printed.algorithms import fft_bracket, grid_bracket, grid_delta
-from shuffledp.pair import ShuffledPair
+from papers.printed.algorithms import fft_bracket, grid_bracket
 
 import shuffledp as sd
-from enumerated import positive_part
 from shuffledp.bounds.mechanisms import blanket_pair, clone_pair, stronger_clone_pair
 from shuffledp.bounds.profile import Profile
 from shuffledp.published.estimate import halved_epsilon, of_epsilon, of_log_delta
@@ -71,15 +67,6 @@ def test_both_ffts_bracket_the_blanket(randomizer, n, epsilon):
         assert found.high <= found.low * (1 + width)
 
 
-def test_grid_is_exact_for_gains_on_the_grid():
-    w, a, b = (np.array(x) for x in ([0.25, 0.25, 0.5], [2.0, 0.0, 1.0], [0.0, 2.0, 1.0]))
-    pair = ShuffledPair(w=w, a=a, b=b, n=9)
-    atoms = [(Fraction(1, 4), Fraction(2)), (Fraction(1, 4), Fraction(-2))]
-    truth = float(positive_part(atoms, 9) / 9)
-    for up in (True, False):
-        value, points = grid_delta(pair, epsilon=0.0, step=1.0, up=up)
-        assert value == pytest.approx(truth, rel=1e-12)
-        assert points >= 16
 
 
 def test_grids_refuse_what_they_cannot_hold():

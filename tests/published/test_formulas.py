@@ -7,7 +7,6 @@ import math
 import numpy as np
 import pytest
 from flint import arb, ctx
-from shuffledp.pair import ShuffledPair
 
 import shuffledp as sd
 from shuffledp.bounds.mechanisms import blanket_pair, clone_pair, stronger_clone_pair
@@ -138,20 +137,6 @@ def test_the_corollary_needs_the_condition_of_theorem_4_1():
             ask()
 
 
-def test_decomposition_is_above_its_labels():
-    """Labels (q, 0, 1-q) against (p, p, p) and a rest."""
-    tried = 0
-    for p, q, n, delta in itertools.product(
-        (1e-3, 0.05, 0.333), (0.01, 0.4, 0.9), (100, 10**6), (1e-3, 1e-9)
-    ):
-        if p * n < 8 * math.log(4 * max(q / delta, 1)) * (1 + 1e-12):
-            continue
-        tried += 1
-        value = forms.decomposition(p=p, q=q, n=n, delta=delta)
-        columns = ([p, p, p], [q / p, 0, (1 - q) / p], [0, q / p, (1 - q) / p])
-        pair = ShuffledPair(*(np.array(column) for column in columns), n=n)
-        assert bounds(pair, value, delta)
-    assert tried > 10
 
 
 def test_approximate_theorem_adds_its_part_of_delta():

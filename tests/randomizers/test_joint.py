@@ -3,16 +3,12 @@
 import itertools
 import json
 import math
-import random
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from shuffledp.divergence.scattered import MOST_ATOMS
-from shuffledp.numerics.combining import mixture
-from shuffledp.numerics.merging import as_cells, merged_to
 
 import shuffledp as sd
 from enumerated import (
@@ -20,9 +16,7 @@ from enumerated import (
 )
 from randomizers import composed_cases as cases
 from randomizers.sources import LEAST_P_VALUE, fits
-from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
-from shuffledp.bounds.profile import Profile
-from strategies import channels, exact_pair
+from strategies import channels
 
 EXACT = settings(max_examples=25)
 EPSILONS = st.sampled_from([0.0, 0.05, 0.4, 1.3])
@@ -33,43 +27,8 @@ def exact_channel(channel):
     return cases.rows_of(channel)
 
 
-def assert_pair_is(pair, weights, p, q):
-    """Every atom of the pair within rel of the exact classes, and nothing missing."""
-    classes, outside = cases.ratio_classes(weights, p, q)
-    rel = Fraction(pair.rel)
-    found = dict.fromkeys(classes, 0)
-    for w, a, b in zip(pair.w, pair.a, pair.b, strict=True):
-        near = [
-            key
-            for key in classes
-            if all(abs(Fraction(x) - y) <= rel * y for x, y in zip((a, b), key, strict=True))
-        ]
-        assert near, (a, b)
-        found[near[0]] += Fraction(w)
-        # Classes nearer than rel to each other may be merged: then they count together.
-        for other in near[1:]:
-            classes[near[0]] += classes.pop(other)
-            found.pop(other)
-    for key, weight in classes.items():
-        assert abs(found[key] - weight) <= 2 * rel * weight
-    for column in (0, 1):
-        total = sum((pq[column] for pq in outside), Fraction(0))
-        held = sum(map(Fraction, pair.outside[:, column]), Fraction(0))
-        assert abs(held - total) <= 2 * rel * total
-    left, err = pair.leftover_mass()
-    assert abs(Fraction(left) - (1 - sum(classes.values()))) <= Fraction(err)
 
 
-@EXACT
-@given(channels(largest=3), channels(largest=3), st.data())
-def test_pairs_are_those_of_the_full_distribution(first, second, data):
-    joint = sd.Joint([first, second])
-    rows = cases.joint_rows([exact_channel(first), exact_channel(second)])
-    records = list(rows)
-    x0, x1, x2 = (data.draw(st.sampled_from(records)) for _ in range(3))
-    floors = [min(column) for column in zip(*rows.values(), strict=True)]
-    assert_pair_is(blanket_pair(joint, x0, x1, n=3), floors, rows[x0], rows[x1])
-    assert_pair_is(dataset_pair(joint, x0, x1, x2, n=3), rows[x2], rows[x0], rows[x1])
 
 
 @EXACT
@@ -266,25 +225,6 @@ def test_clones_are_not_strengthened_by_hamming():
 # --------------------------------------------------------------------------- continuous parts
 
 
-def test_noise_beside_categories():
-    """Against the two bounds that must enclose it, and against coarse cells by enumeration."""
-    noise, coin = sd.Laplace(eps0=1.0), sd.KRR(k=3, eps0=0.8)
-    joint = sd.shuffle(sd.Joint([noise, coin]), n=500, rtol=1e-4)
-    alone = sd.shuffle(noise, n=500, rtol=1e-4)
-    for epsilon in (0.05, 0.2):
-        both, one = joint.delta(epsilon=epsilon), alone.delta(epsilon=epsilon)
-        # Seeing less is a post-processing: the exact divergence of the attribute alone is less.
-        assert one.lower <= both.upper
-        assert both.lower <= both.upper
-        assert both.upper_width < 1e-2
-    pair = blanket_pair(sd.Joint([noise, coin]), (0.0, 0), (1.0, 1), n=500)
-    total = pair.w * pair.a
-    assert abs(math.fsum(total) - 1.0) <= 1e-9
-    coarse = merged_to(pair, 300)
-    for epsilon in (0.05, 0.2):
-        wide = Profile(coarse).log_delta(epsilon, width=1e-3)
-        fine = Profile(pair).log_delta(epsilon, width=1e-3)
-        assert max(wide.low, fine.low) <= min(wide.high, fine.high)
 
 
 # ---------------------------------------------------------------------------------- running it
@@ -366,27 +306,5 @@ def test_nothing_is_claimed_where_nothing_is_proved():
     assert sd.shuffle(joint, n=10**6, rtol=1e-2).epsilon(delta=1e-6).upper < joint.eps0
 
 
-def test_many_atoms_as_cells_agree_with_the_contour_of_atoms():
-    """The same pair just below and just above the number of atoms that have their own contour."""
-    parts = [sd.KRR(k=3, eps0=0.2 + 0.07 * j) for j in range(6)]
-    pair = blanket_pair(sd.Joint(parts), (0,) * 6, (1,) * 6, n=300)
-    assert pair.w.size < MOST_ATOMS
-    for epsilon in (0.1, 0.5, 1.5):
-        one = Profile(pair).log_delta(epsilon, width=1e-5)
-        two = Profile(as_cells(pair)).log_delta(epsilon, width=1e-5)
-        assert max(one.low, two.low) <= min(one.high, two.high)
-        assert max(one.width, two.width) < 1e-4
 
 
-def test_mixtures_carry_everything_along():
-    rng = random.Random(3)
-    first, one = exact_pair(rng, atoms=4, n=3, gamma=0.8, bits=5)
-    second, two = exact_pair(rng, atoms=3, n=3, gamma=0.9, bits=5)
-    made = mixture([first, as_cells(second)], [0.25, 0.5], constant=0.25)
-    assert made.w.size == 8
-    lost = [0.25 * float(1 - sum(w * a for w, a, _ in one))]
-    lost += [0.5 * float(1 - sum(w * a for w, a, _ in two))]
-    assert made.outside[:, 0].sum() == pytest.approx(sum(lost), abs=1e-15)
-    left = 0.25 * float(1 - sum(w for w, *_ in one)) + 0.5 * float(1 - sum(w for w, *_ in two))
-    value, err = made.leftover_mass()
-    assert abs(value - left) <= err + 1e-15

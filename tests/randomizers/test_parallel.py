@@ -14,8 +14,8 @@ import shuffledp as sd
 from enumerated import exponential
 from randomizers import composed_cases as cases
 from randomizers.sources import LEAST_P_VALUE, fits
-from randomizers.test_joint import assert_pair_is, response
-from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
+from randomizers.test_joint import response
+from shuffledp.bounds.mechanisms import blanket_pair
 from shuffledp.bounds.profile import Profile
 from shuffledp.randomizers.parallel import words_of
 from strategies import channels
@@ -33,21 +33,6 @@ def rows_of(randomizer):
     return cases.parallel_rows(parts, exact_weights(randomizer))
 
 
-@settings(max_examples=25)
-@given(channels(largest=3), channels(largest=3), SHARES, st.data())
-def test_pairs_are_those_of_the_full_distribution(first, second, weights, data):
-    parallel = sd.Parallel([first, second], weights=weights)
-    rows = rows_of(parallel)
-    x0, x1, x2 = (data.draw(st.sampled_from(list(rows))) for _ in range(3))
-    floors = [min(column) for column in zip(*rows.values(), strict=True)]
-    assert_pair_is(blanket_pair(parallel, x0, x1, n=3), floors, rows[x0], rows[x1])
-    assert_pair_is(dataset_pair(parallel, x0, x1, x2, n=3), rows[x2], rows[x0], rows[x1])
-    law = parallel.law((x0, x1))
-    used = [c for c in zip(rows[x0], rows[x1], floors, strict=True) if max(c[:2])]
-    assert law.blanket.size == len(used)
-    for mass, floor, column in zip(law.mass.T, law.blanket, used, strict=True):
-        for value, truth in zip((*mass, floor), column, strict=True):
-            assert abs(Fraction(value) - truth) <= Fraction(law.rel) * truth
 
 
 @settings(max_examples=12)

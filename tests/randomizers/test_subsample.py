@@ -14,8 +14,7 @@ import shuffledp as sd
 from enumerated import exponential
 from randomizers import composed_cases as cases
 from randomizers.sources import LEAST_P_VALUE, Script, fits
-from randomizers.test_joint import assert_pair_is
-from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
+from shuffledp.bounds.mechanisms import blanket_pair
 from strategies import channels
 
 RATES = st.integers(1, 16).map(lambda k: k / 16)
@@ -25,24 +24,6 @@ def rows_of(channel, rate):
     return cases.subsampled_rows(cases.rows_of(channel), Fraction(rate))
 
 
-@settings(max_examples=25)
-@given(channels(largest=4), RATES, st.data())
-def test_pairs_are_those_of_the_full_distribution(channel, rate, data):
-    sampled = sd.PoissonSubsample(channel, rate=rate)
-    rows = rows_of(channel, rate)
-    x0, x1, x2 = (data.draw(st.sampled_from(list(rows))) for _ in range(3))
-    floors = [min(column) for column in zip(*rows.values(), strict=True)]
-    assert_pair_is(blanket_pair(sampled, x0, x1, n=3), floors, rows[x0], rows[x1])
-    assert_pair_is(dataset_pair(sampled, x0, x1, x2, n=3), rows[x2], rows[x0], rows[x1])
-    law = sampled.law((x0, x1, x2))
-    used = [
-        (*column, floor)
-        for *column, floor in zip(rows[x0], rows[x1], rows[x2], floors, strict=True)
-        if max(column)
-    ]
-    for mass, floor, column in zip(law.mass.T, law.blanket, used, strict=True):
-        for value, truth in zip((*mass, floor), column, strict=True):
-            assert abs(Fraction(value) - truth) <= Fraction(law.rel) * truth
 
 
 @settings(max_examples=15)

@@ -17,7 +17,6 @@ from reductions.exact_pairs import F, bracket, enclosed, published_atoms
 from shuffledp.bounds.mechanisms import blanket_pair
 from shuffledp.bounds.variation_ratio import (
     VariationRatio,
-    _ratio_of_law,
     four_point_pair,
     published_reason,
     ratio_of,
@@ -90,19 +89,6 @@ def _law_above(least, rng):
     return [v + rest * s / sum(shares) for v, s in zip(least, shares, strict=True)]
 
 
-@pytest.mark.parametrize("inputs", [(0.0, 0.25), (0.25, 0.0), (1.0, 0.5)])
-def test_numbers_of_an_uneven_continuous_pair(inputs):
-    """Laplace between two inputs, no eps0 to fall back on: p = e^{eps0 |x0-x1|}, q from the end."""
-    eps0 = 2.0
-    law = sd.Laplace(eps0=eps0).law(inputs)
-    found = _ratio_of_law(law, math.inf)
-    gap = abs(inputs[0] - inputs[1])
-    # Next to the end 0 the blanket is the law of the input 1.
-    q = math.exp(eps0)
-    assert math.exp(eps0 * gap) <= found.p <= math.exp(eps0 * gap) * (1 + 1e-12)
-    assert q <= found.q <= q * (1 + 1e-12)
-    variation = -math.expm1(-eps0 * gap / 2)
-    assert variation <= found.total_variation <= variation * (1 + 1e-4)
 
 
 def test_the_local_guarantee_caps_p_and_q():
