@@ -331,7 +331,7 @@ def _log_erfcx(x: Array) -> Array:
 
 
 def tilt(mass: Array, gain: Array, n: int, start: float | None) -> float:
-    """alpha with n alpha (log M)'(alpha) = 2, by Newton in log alpha; nan where no gain is > 0."""
+    """alpha with n alpha (log M)'(alpha) = 2, by Newton in log alpha; nan where there is none."""
     top = float(gain.max())
     if not top > 0.0:
         return math.nan
@@ -343,6 +343,8 @@ def tilt(mass: Array, gain: Array, n: int, start: float | None) -> float:
         a = math.exp(at)
         tilted = product * np.exp(a * gain)
         whole = 1.0 + float((mass * np.expm1(a * gain)).sum())
+        if not whole > 0.0:
+            return math.nan  # floats do not hold these gains
         m1, m2 = float(tilted.sum()) / whole, float((tilted * gain).sum()) / whole
         value = n * a * m1 - 2.0
         low, high = (low, at) if value > 0.0 else (at, high)
