@@ -57,7 +57,8 @@ def check(matrix, n, epsilon):
     assert exact_blanket >= most  # the theorem, not the code
     assert Fraction(blanket.upper) >= exact_blanket
     if exact_blanket:
-        tight = exact_blanket * (1 + Fraction(1, 10**6))
+        # The promised width of delta is 1e-5.
+        tight = exact_blanket * (1 + Fraction(2, 10**5))
         assert Fraction(blanket.upper) <= tight
         assert Fraction(bound.upper) <= tight
     else:

@@ -44,18 +44,14 @@ def test_others_whose_mass_no_float_holds_well(analysis):
 
 
 def test_a_part_that_tells_all_beside_noise():
-    """Every output of the first part names its input: no cell of the noise was left, in ranges."""
+    """Every output of the first part names its input: no cell of the noise is left."""
     plain = sd.Channel(matrix=[[1.0, 0.0], [0.0, 1.0]])
     for joint in (sd.Joint([plain, sd.Laplace(eps0=1.0)]), sd.Joint([plain, plain])):
-        bound = sd.shuffle(joint, n=5).delta(epsilon=1.0)
-        assert 1.0 - 1e-7 <= bound.lower <= 1.0 <= bound.upper
+        assert sd.shuffle(joint, n=5).delta(epsilon=1.0).upper == 1.0
 
 
-def test_too_many_classes_for_a_law_but_not_for_the_accountant():
-    parts = [sd.KRR(k=4, eps0=0.1 + 0.01 * math.sqrt(j + 2)) for j in range(12)]
-    joint = sd.Joint(parts)
-    with pytest.raises(sd.NotCertified, match="262,144 classes"):
-        joint.law(((0,) * 12, (1,) * 12))
-    bound = sd.shuffle(joint, n=10_000).epsilon(delta=1e-6, analysis="blanket")
+def test_a_joint_report_of_many_classes():
+    parts = [sd.KRR(k=4, eps0=0.1 + 0.01 * math.sqrt(j + 2)) for j in range(8)]
+    bound = sd.shuffle(sd.Joint(parts), n=10_000).epsilon(delta=1e-6, analysis="blanket")
     assert bound.upper_width < 1e-3
-    assert bound.upper < 0.3
+    assert bound.upper < 0.01

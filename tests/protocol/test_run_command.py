@@ -257,21 +257,6 @@ def test_noise_that_is_no_float_is_one_line_and_writes_nothing(
     assert left(tmp_path) == before
 
 
-def test_a_mechanism_that_says_nothing_is_run_without_a_warning(tmp_path):
-    """Of a subset with eps0 = 1e-140 no number of holders is likelier than another."""
-    (tmp_path / "d.toml").write_text(
-        "title = 't'\n[population]\nusers = 100\n[randomizer]\nname = 'subset'\nd = 2\n"
-        "eps0 = 1e-140\n[target]\ndelta = 1e-6\n[data]\ncolumn = 'a'\n"
-    )
-    (tmp_path / "in.csv").write_text("a\n" + "0\n1\n" * 5)
-    result = call("run", tmp_path / "d.toml", "--input", tmp_path / "in.csv",
-                  "--output", tmp_path / "e.csv")  # fmt: skip
-    assert result.exit_code == 0, result.output
-    for row in table(tmp_path / "e.csv"):
-        assert float(row["low"]) <= 0.0
-        assert float(row["high"]) >= 1.0
-
-
 def of_another(path):
     """What stands in its place: an account's certificate, another table's, no certificate."""
     return {

@@ -13,6 +13,7 @@ from shuffledp.analysis.side import Found, Side
 from shuffledp.analysis.source import Source, has_bits, one_bit_of
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.ball.one_bit import bits_of
+from shuffledp.bounds.mechanisms import table_of
 from shuffledp.bounds.one_bit_curve import Curve, Point
 from shuffledp.bounds.profile import LOOSE
 from shuffledp.randomizers import Randomizer
@@ -113,7 +114,7 @@ def _curve(one: OneBitSupremum) -> Curve:
     key = (one.mechanism, one.n)
     found = _CURVES.get(key)
     if found is None:
-        bits = bits_of(one.mechanism.to_dict())
+        bits = bits_of(table_of(one.mechanism))
         if bits is None:
             raise ValueError("mechanism: wanted one with two outputs")
         found = _CURVES[key] = Curve(bits, one.n)

@@ -10,6 +10,7 @@ from shuffledp import theorems
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.labels import others_of
 from shuffledp.ball.one_bit import bits_of
+from shuffledp.bounds.mechanisms import table_of
 from shuffledp.bounds.variation_ratio import VariationRatio, ratio_of
 from shuffledp.errors import NotCertified
 from shuffledp.mechanism import LocalEpsilon, Switch
@@ -104,14 +105,7 @@ def pure_eps0(source: Source, key: str) -> float:
 
 def has_bits(source: Source) -> TypeGuard[Randomizer]:
     """Whether it is a mechanism of one-bit reports whose inputs' laws differ."""
-    if not isinstance(source, Randomizer):
-        return False
-    try:
-        table = source.to_dict()
-    except NotCertified:
-        # Noise that is given by functions has no table; its reports are real numbers.
-        return False
-    return bits_of(table) is not None
+    return isinstance(source, Randomizer) and bits_of(table_of(source)) is not None
 
 
 def one_bit_of(source: Source, key: str) -> Randomizer:
@@ -139,7 +133,7 @@ def _is_listed(source: Randomizer) -> bool:
     """Whether a record says which pairs and which inputs of the others are enough."""
     if source.worst_triples() is None:
         return False
-    found = others_of(source.to_dict())
+    found = others_of(table_of(source))
     return found is not None and found.how != "span"
 
 
@@ -147,7 +141,7 @@ def on_interval(source: Source) -> bool:
     """Whether the others' inputs fill an interval, so that they have to be covered."""
     if not isinstance(source, Randomizer) or source.worst_triples() is None:
         return False
-    found = others_of(source.to_dict())
+    found = others_of(table_of(source))
     return found is not None and found.how == "span"
 
 

@@ -24,6 +24,7 @@ from shuffledp.ball.labels import others_of
 from shuffledp.bound import Theorem
 from shuffledp.bounds import stealing_along
 from shuffledp.bounds.interval_ends import IntervalStealing
+from shuffledp.bounds.mechanisms import table_of
 from shuffledp.bounds.profile import LARGEST_EPSILON
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.bounds.stealing_ends import End, Stealing
@@ -88,7 +89,7 @@ class StealingSide(Side):
 @lru_cache(maxsize=16)
 def _stealing(source: Stolen, n: int) -> Stealing | IntervalStealing:
     """Laws and what they are in floats: both ends, rounds and curves ask for the same."""
-    mechanism = source.to_dict()
+    mechanism = source.to_dict() if isinstance(source, Family) else table_of(source)
     return IntervalStealing(mechanism, n) if on_interval(source) else Stealing(mechanism, n)
 
 
@@ -96,7 +97,7 @@ def _words(source: Stolen, which: int) -> dict[str, Any]:
     """The pair of inputs that is the worst."""
     if isinstance(source, Family):
         return {"member": "any"}
-    found = others_of(source.to_dict())
+    found = others_of(table_of(source))
     x0, x1 = found.pairs[which] if found is not None else (None, None)
     return {"x0": x0, "x1": x1}
 

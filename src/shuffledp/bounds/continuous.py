@@ -20,7 +20,17 @@ from shuffledp.bounds.line import Line
 from shuffledp.bounds.pairs import Atoms, End, Floats, Gains, Rough
 from shuffledp.bounds.stated import Cells, cells_of
 from shuffledp.errors import NotCertified
-from shuffledp.kernel.cells import Atom, Ends, Gain, above, below, gains, gathered, spread
+from shuffledp.kernel.cells import (
+    Atom,
+    Ends,
+    Gain,
+    above,
+    below,
+    gains,
+    gathered,
+    rounded_up,
+    spread,
+)
 from shuffledp.propose.cells import Aim, Sketch, edges, places, rough_law, sketch
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import Input
@@ -268,18 +278,23 @@ class FixedSource:
     def above(self, eps: arb, aim: Aim) -> Ends:
         """Cells at the ends of their ranges, which are shared out between common places."""
         made = self.cells()
-        found = above(gains(made.cells, eps.exp()))
-        if len(found.atoms) <= _EXACT:
-            return Ends(found.atoms, found.charge + made.p)
-        at = places(*_floats(found.atoms), aim, epsilon=float(eps), upper=True)
-        return Ends(spread(found.atoms, [float(x) for x in at]), found.charge + made.p)
+        found = above(rounded_up(gains(made.cells, eps.exp())))
+        # Masses were rounded up: the left-over is 1 less what they are at least.
+        rest = (1 - total(cell.mass for cell in made.cells)).upper().max(arb(0))
+        atoms = found.atoms
+        if len(atoms) > _EXACT:
+            at = places(*_floats(atoms), aim, epsilon=float(eps), upper=True)
+            atoms = spread(atoms, [float(x) for x in at])
+        return Ends([*atoms, (rest, arb(0))], found.charge + made.p)
 
     def rough(self, epsilon: float) -> tuple[Floats, Floats, Floats]:
         """The cells' means, groups of them."""
         if "rough" not in self._made:
             rows = [[float(c.mass), float(c.p), float(c.q)] for c in self.cells().cells]
-            self._made["rough"] = np.array(rows)
+            self._made["rough"] = np.array(rows).reshape(-1, 3)
         rows = np.asarray(self._made["rough"])
+        if not rows.size:
+            return rows[:, 0], rows[:, 0], rows[:, 0]  # every output names its input
         rows = rows[
             np.argsort(rows[:, 1] / rows[:, 0] - math.exp(epsilon) * rows[:, 2] / rows[:, 0])
         ]

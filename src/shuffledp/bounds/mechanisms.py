@@ -33,11 +33,20 @@ __all__ = [
     "merged_dataset_pair",
     "message_pair",
     "stronger_clone_pair",
+    "table_of",
 ]
 
 # Cells that tell whether a law is one of cells.
 _LOOK = 64
 Against = Literal["blanket", "input"]
+
+
+def table_of(randomizer: Randomizer) -> dict[str, Any]:
+    """Its table; the name alone where it is given by functions: no record knows it then."""
+    try:
+        return randomizer.to_dict()
+    except NotCertified:
+        return {"name": randomizer.name}
 
 
 def blanket_pair(randomizer: Randomizer, x0: Input, x1: Input, *, n: int) -> LawPair:

@@ -38,6 +38,7 @@ __all__ = [
     "gathered",
     "joined",
     "product",
+    "rounded_up",
     "scaled",
     "spread",
 ]
@@ -161,6 +162,31 @@ def gains(cells: Iterable[Cell], grow: arb) -> list[Gain]:
         Gain(cell.mass, cell.p - grow * cell.q, cell.p, at(cell.bottom), at(cell.top))
         for cell in cells
     ]
+
+
+def rounded_up(found: Iterable[Gain]) -> list[Gain]:
+    """Gains whose masses, means and ends are single numbers, none below the true one.
+
+    A cell is shared out between its ends by differences of these numbers. Where they are known to
+    a billionth and the ends are near, balls of the shares would be wide, and would forget that
+    they add up to the cell's mass. A measure that is larger, or whose gains are raised, only has a
+    larger E f(S): f is not negative and does not fall. With r = high(low end) - low(low end) the
+    gain G + r lies between the rounded ends if G lies between the true ones.
+    """
+    known: dict[int, arb] = {}
+
+    def up(gain: arb) -> arb:
+        return known.setdefault(id(gain), gain.upper() if gain.is_finite() else gain)
+
+    made = []
+    for gain in found:
+        low, high, mass = up(gain.low), up(gain.high), gain.mass.upper()
+        mean = gain.total / gain.mass
+        if low.is_finite():
+            mean += low - gain.low.lower()
+        total = (mean.upper() * mass).upper() if mean.is_finite() else gain.total
+        made.append(Gain(mass, total, gain.rising.upper(), low, high))
+    return made
 
 
 def below(found: Iterable[Gain]) -> list[Atom]:

@@ -15,6 +15,7 @@ from typing import Any
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.bits import Bits
 from shuffledp.ball.one_bit import added_bits
+from shuffledp.bounds.mechanisms import table_of
 from shuffledp.errors import NotCertified
 from shuffledp.randomizers import OUE, RAPPOR, BinaryRR, Channel, Randomizer
 
@@ -56,7 +57,7 @@ class Coordinates:
     @property
     def bits(self) -> Bits:
         """One coordinate's laws in balls."""
-        found = added_bits(self.mechanism.to_dict())
+        found = added_bits(table_of(self.mechanism))
         if found is None:
             raise NotCertified(f"{self.mechanism.name}: reports are no bits")
         return found
@@ -112,7 +113,7 @@ def coordinates_of(mechanism: Randomizer, *, ones: int) -> Coordinates:
         return Coordinates(
             wide, narrow, 0, 1, mechanism.d, symmetric=False, exact=ones == 1, mechanism=mechanism
         )
-    bits = added_bits(mechanism.to_dict())
+    bits = added_bits(table_of(mechanism))
     if bits is None:
         msg = (
             f"{mechanism.name}: no sum of its reports is accounted for: wanted rappor, oue, "
