@@ -118,6 +118,8 @@ class Evaluation:
         """
         cap = self.local_epsilon(delta)
         upper = self.upper_epsilon(delta, analysis)
+        if cap <= 0.0:
+            return _ZERO, upper
         question = EpsilonAt(delta, cap, self.rtol)
         lower = self._largest(question, analysis, _ZERO, reached=upper.value / (1.0 + self.rtol))
         gap = max(_GAP if self.n >= _MANY else _GAP_OF_FEW, self.rtol)
@@ -142,6 +144,8 @@ class Evaluation:
     def upper_epsilon(self, delta: float, analysis: str | None) -> Found:
         """The end, where ``delta`` says no more than the target if a few steps up lead there."""
         cap = self.local_epsilon(delta)
+        if cap <= 0.0:
+            return self.local(0.0, None)  # one report alone meets the target at eps = 0
         found = self._least(
             EpsilonAt(delta, cap, self.rtol, self.width),
             analysis,

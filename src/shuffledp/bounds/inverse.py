@@ -92,8 +92,6 @@ def solve_epsilon(
         Relative width of delta that will be asked for at the end that is found: taken where it is
         narrow enough, so that it costs nothing more then.
     """
-    if cap <= 0.0:
-        return EpsilonInterval(0.0, 0.0, 0)  # one report alone meets the target at eps = 0
     solver = _Upper if need_all else _Lower
     return solver(curves, log_target, min(cap, LARGEST_EPSILON), rtol, width).solve(cap)
 
