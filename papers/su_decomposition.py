@@ -31,8 +31,9 @@ from papers.common import (
     steps,
     table,
 )
-from papers.printed.algorithms import grid_bracket, grid_delta, grid_step
+from papers.printed.algorithms import Ratios, grid_bracket, grid_delta, grid_step
 from shuffledp.bounds.mechanisms import blanket_pair
+from shuffledp.bounds.pairs import LawPair
 from shuffledp.bounds.profile import Profile
 from shuffledp.published import UNCERTIFIED
 
@@ -69,14 +70,14 @@ def profile(label: str, make) -> Panel:
         panel.curves.append((line, [_delta(acc, line, epsilon) for epsilon in x]))
     randomizer = make(2.0)
     x0, x1 = randomizer.worst_pairs().pairs[0]
-    pair = blanket_pair(randomizer, x0, x1, n=1000, cells=1 << 12)
+    pair = blanket_pair(randomizer, x0, x1, n=1000)
     values = [_by_grid(pair, epsilon) for epsilon in x]
     panel.curves.append((GRID, [v if v > 1e-30 else math.nan for v in values]))
     panel.ylim = (1e-24, 1.0)
     return panel
 
 
-def _by_grid(pair: sd.ShuffledPair, epsilon: float) -> float:
+def _by_grid(pair: Ratios | LawPair, epsilon: float) -> float:
     try:
         step = grid_step(pair, epsilon=epsilon, width=0.2)
         return grid_delta(pair, epsilon=epsilon, step=step, up=True)[0]

@@ -9,8 +9,6 @@ import shuffledp as sd
 # ----------------------------------------------------------------- exact pairs, from random.Random
 
 
-
-
 # --------------------------------------------------------------------------- Hypothesis strategies
 
 local_epsilons = st.floats(1e-4, 30.0)

@@ -8,12 +8,41 @@ from typing import NamedTuple
 import numpy as np
 
 import shuffledp as sd
+from shuffledp.arithmetic.balls import ctx, precision_for
+from shuffledp.bounds.pairs import LawPair
 from shuffledp.published.limits import normal_log_delta
 
 ATTEMPTS = 6  # refinements of a grid
 LARGEST_GRID = 1 << 24  # points of the longest FFT: some seconds and half a gigabyte
 LEAST_LOG = -600.0  # of the delta that errors are held against
 LOG_CUT = math.log(1e16)  # of the mass that a grid's window may cut off
+
+
+class Ratios(NamedTuple):
+    """Atoms of a law: reference masses w, ratios a = P/ref and b = Q/ref, and what is seen."""
+
+    w: np.ndarray
+    a: np.ndarray
+    b: np.ndarray
+    n: int
+    outside: np.ndarray
+    tail: tuple[float, float] = (0.0, 0.0)
+
+
+def ratios(pair: LawPair | Ratios) -> Ratios:
+    """A pair of laws in plain floats."""
+    if isinstance(pair, Ratios):
+        return pair
+    with ctx.workprec(precision_for(pair.n)):
+        held = [
+            (c.blanket if pair.against == "blanket" else c.probability[2], *c.probability[:2])
+            for c in pair.classes()
+        ]
+    rows = [[float(x) for x in row] for row in held]
+    w, p, q = np.array(rows).T
+    some = w > 0.0
+    outside = np.column_stack([p[~some], q[~some]])
+    return Ratios(w[some], p[some] / w[some], q[some] / w[some], pair.n, outside)
 
 
 class Bracket(NamedTuple):
@@ -25,7 +54,7 @@ class Bracket(NamedTuple):
 
 
 def grid_delta(
-    pair: sd.ShuffledPair, *, epsilon: float, step: float, up: bool
+    pair: LawPair | Ratios, *, epsilon: float, step: float, up: bool
 ) -> tuple[float, int]:
     """delta with every gain rounded up, or down, to a grid, and the length of the FFT.
 
@@ -33,6 +62,7 @@ def grid_delta(
     for (1/n) E[G_1 + .. + G_n]_+. The window is Bernstein's. (The exponent printed in the paper for
     that, 2a^2/b^2 - l, does not follow from Hoeffding's inequality, which gives 2(a - l)^2/b^2.)
     """
+    pair = ratios(pair)
     gain = (pair.a - math.exp(epsilon) * pair.b) / step
     place = np.ceil(gain) if up else np.floor(gain)
     mean = float((pair.w * place).sum())
@@ -49,12 +79,13 @@ def grid_delta(
     return min(max(main + _outside(pair, epsilon) + lost, 0.0), 1.0), points
 
 
-def grid_step(pair: sd.ShuffledPair, *, epsilon: float, width: float) -> float:
+def grid_step(pair: LawPair | Ratios, *, epsilon: float, width: float) -> float:
     """About the step at which the two roundings are a relative ``width`` of delta apart.
 
     Together they shift the mean of the sum by n gamma h, and E[S]_+ falls by about t/(s sqrt n) of
     itself for each unit of that.
     """
+    pair = ratios(pair)
     gain = pair.a - math.exp(epsilon) * pair.b
     second = float((pair.w * gain**2).sum())
     t = max(math.expm1(epsilon) * math.sqrt(pair.n / second), 1.0)
@@ -78,13 +109,14 @@ def sum_law(w: np.ndarray, place: np.ndarray, count: int, points: int) -> np.nda
     return np.fft.irfft(np.exp(count * np.log(np.where(np.abs(phi) > 1e-300, phi, 1e-300))), points)
 
 
-def _outside(pair: sd.ShuffledPair, epsilon: float) -> float:
+def _outside(pair: Ratios, epsilon: float) -> float:
     """Outputs that the reference law cannot send count in full."""
     return float(np.maximum(pair.outside[:, 0] - math.exp(epsilon) * pair.outside[:, 1], 0.0).sum())
 
 
-def grid_bracket(pair: sd.ShuffledPair, *, epsilon: float, width: float) -> Bracket:
+def grid_bracket(pair: LawPair | Ratios, *, epsilon: float, width: float) -> Bracket:
     """Su et al., Algorithm 7, at a step fine enough for a relative width of delta."""
+    pair = ratios(pair)
     step, found = grid_step(pair, epsilon=epsilon, width=width), Bracket(0.0, 1.0, 0)
     for _ in range(ATTEMPTS):
         high, points = grid_delta(pair, epsilon=epsilon, step=step, up=True)
@@ -96,7 +128,7 @@ def grid_bracket(pair: sd.ShuffledPair, *, epsilon: float, width: float) -> Brac
     return found
 
 
-def fft_bracket(pair: sd.ShuffledPair, *, epsilon: float, width: float) -> Bracket:
+def fft_bracket(pair: LawPair | Ratios, *, epsilon: float, width: float) -> Bracket:
     """*Analysis of Shuffling Beyond Pure Local DP* (2026), Theorem 4.2, in plain floats.
 
     The divergence in its probability form, m = n - 1 and a = e^eps,
@@ -109,6 +141,7 @@ def fft_bracket(pair: sd.ShuffledPair, *, epsilon: float, width: float) -> Brack
     sum > t), H lies between A_0(c) - a A_1(-c) and A_0(-c) - a A_1(c), up to (1+a)(eta_d + eta_a).
     Of cells their means are taken. NotCertified where 2^24 points are not enough.
     """
+    pair = ratios(pair)
     if pair.n < 2:
         raise sd.NotCertified("n = 1: this algorithm is for other users' messages")
     gain = pair.a - math.exp(epsilon) * pair.b
@@ -134,7 +167,7 @@ def fft_bracket(pair: sd.ShuffledPair, *, epsilon: float, width: float) -> Brack
     return best
 
 
-def _on_grid(pair: sd.ShuffledPair, a: float, share: float, target: float) -> Bracket:
+def _on_grid(pair: Ratios, a: float, share: float, target: float) -> Bracket:
     """One grid: c moves delta by about ``share`` of itself."""
     w, gain, m = pair.w, pair.a - a * pair.b, pair.n - 1
     mean, second, gamma = float((w * gain).sum()), float((w * gain**2).sum()), float(w.sum())

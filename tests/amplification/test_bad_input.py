@@ -236,7 +236,3 @@ def test_numbers_of_numpy_are_numbers():
 
 def column(*values):
     return np.array(values, dtype=float)
-
-
-
-

@@ -141,8 +141,6 @@ def test_both_directions_are_one_where_it_is_claimed(randomizer, n, part):
     assert at(pair.swap().swap(), epsilon) == one
 
 
-
-
 @given(
     channels(zeros=False, largest=3),
     channels(zeros=False, largest=3),
@@ -175,8 +173,6 @@ def test_products_over_all_pairs_of_inputs_are_exact(channel, n, epsilon, share)
     del share
 
 
-
-
 @given(randomizers(), user_counts, st.floats(0.0, 0.99), st.sampled_from([1e-2, 1e-4, 1e-6]))
 def test_widths_nest_around_one_number(randomizer, n, part, width):
     epsilon = part * randomizer.eps0
@@ -196,8 +192,6 @@ def test_pairs_of_channels_have_mass_one_and_the_right_mean(channel, n):
                 assert abs(math.fsum(pair.w * pair.b) + q - 1.0) <= 1e-14
                 left, err = pair.leftover_mass()
                 assert abs(math.fsum(pair.w) + left - 1.0) <= 1e-14 + err
-
-
 
 
 @settings(max_examples=6)

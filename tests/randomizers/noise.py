@@ -10,8 +10,8 @@ import numpy as np
 from flint import arb
 
 from enumerated import ball
-from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
 from shuffledp.randomizers.additive import noise_cells
+from stated_pairs import blanket_pair, dataset_pair
 
 TINY = arb(10) ** -290
 

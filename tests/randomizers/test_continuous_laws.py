@@ -8,8 +8,8 @@ from flint import arb
 
 import shuffledp as sd
 from enumerated import ball
-from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
 from shuffledp.randomizers.base import DEFAULT_CELLS
+from stated_pairs import blanket_pair, dataset_pair
 
 LAPLACE = [sd.Laplace(eps0=e) for e in (1e-4, 0.1, 1.0, 5.5, 30.0, 300.0)] + [
     sd.Laplace(eps0=2.0, low=-3.0, high=1.0),
@@ -216,6 +216,7 @@ def test_end_points_dominate_other_pairs(randomizer):
     """The declared worst pair against a grid of ordered pairs, on coarse cells, one-sided."""
     if getattr(randomizer, "binary", False):
         return
+    from shuffledp.analysis.of_pairs import blanket_pair
     from shuffledp.bounds.profile import Profile
 
     if isinstance(randomizer, sd.Gaussian):
@@ -231,5 +232,5 @@ def test_end_points_dominate_other_pairs(randomizer):
             for b in grid:
                 if a == b:
                     continue
-                other = blanket_pair(randomizer, float(a), float(b), n=n, cells=DEFAULT_CELLS)
+                other = blanket_pair(randomizer, float(a), float(b), n=n)
                 assert Profile(other).log_delta(scale, width=1e-1).low <= worst

@@ -13,8 +13,8 @@ import shuffledp as sd
 from enumerated import ball
 from randomizers.noise import in_order, some
 from randomizers.sources import LEAST_P_VALUE
-from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
 from shuffledp.randomizers import density_law
+from stated_pairs import blanket_pair, dataset_pair
 
 TINY = arb(10) ** -60
 CELLS = 600

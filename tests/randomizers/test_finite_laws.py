@@ -11,8 +11,8 @@ from flint import arb
 import shuffledp as sd
 from enumerated import ball
 from randomizers.finite import small
-from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
 from shuffledp.randomizers import randomizer_class
+from stated_pairs import blanket_pair, dataset_pair
 
 NEAR = 1e-7  # log ratios this close are the same class: classes differ by eps0/2 at least
 EPS0 = [1e-4, 0.05, 1.0, 3.3, 12.0, 30.0, 33.3, 77.7, 299.9, 300.0]

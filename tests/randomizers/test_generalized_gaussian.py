@@ -13,9 +13,9 @@ import shuffledp as sd
 from enumerated import ball
 from randomizers.noise import check_convex_order, check_masses, check_ranges
 from randomizers.sources import LEAST_P_VALUE
-from shuffledp.bounds.mechanisms import blanket_pair
 from shuffledp.bounds.profile import Profile
 from shuffledp.randomizers.additive import noise_cells
+from stated_pairs import blanket_pair
 
 CASES = [
     (1 / 32, 1.0),
@@ -151,7 +151,9 @@ def test_log_ratios_are_monotone_on_cells(shape, log_ratio_of):
 )
 @pytest.mark.parametrize("n", [1, 2, 30, 10**6])
 def test_same_as_laplace_and_gaussian(named, general, n):
-    one, other = (Profile(blanket_pair(r, 0.0, 1.0, n=n)) for r in (named, general))
+    from shuffledp.analysis import of_pairs as made
+
+    one, other = (Profile(made.blanket_pair(r, 0.0, 1.0, n=n)) for r in (named, general))
     for eps in (0.05 + 3.0 / n**0.5,):
         x, y = one.log_delta(eps, width=1e-2), other.log_delta(eps, width=1e-2)
         assert x.low <= y.high

@@ -27,10 +27,6 @@ def exact_channel(channel):
     return cases.rows_of(channel)
 
 
-
-
-
-
 @EXACT
 @given(channels(largest=3), channels(largest=3), channels(zeros=False, largest=2), st.data())
 def test_law_is_the_product(first, second, third, data):
@@ -225,8 +221,6 @@ def test_clones_are_not_strengthened_by_hamming():
 # --------------------------------------------------------------------------- continuous parts
 
 
-
-
 # ---------------------------------------------------------------------------------- running it
 
 
@@ -304,7 +298,3 @@ def test_nothing_is_claimed_where_nothing_is_proved():
         joint.worst_pairs()
     # Finite eps0: the clones still hold.
     assert sd.shuffle(joint, n=10**6, rtol=1e-2).epsilon(delta=1e-6).upper < joint.eps0
-
-
-
-

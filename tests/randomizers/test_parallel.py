@@ -33,8 +33,6 @@ def rows_of(randomizer):
     return cases.parallel_rows(parts, exact_weights(randomizer))
 
 
-
-
 @settings(max_examples=12)
 @given(
     channels(zeros=False, largest=2),

@@ -85,10 +85,6 @@ def test_any_law_is_a_law(eps0, width, x):
     assert logs.min() >= -4.0 * law.rel
 
 
-
-
-
-
 def test_an_atom_law_is_exact_at_small_n():
     """n = 1: the divergence of two staircases, in closed form a (1 - ...) by balls."""
     randomizer = MECHANISMS[1]

@@ -89,8 +89,6 @@ def _law_above(least, rng):
     return [v + rest * s / sum(shares) for v, s in zip(least, shares, strict=True)]
 
 
-
-
 def test_the_local_guarantee_caps_p_and_q():
     for randomizer in (sd.KRR(k=7, eps0=3.0), sd.BinaryRR(eps0=3.0), sd.Laplace(eps0=3.0)):
         ((ratio, _),) = ratio_of(randomizer)

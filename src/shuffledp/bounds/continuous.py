@@ -299,7 +299,8 @@ class FixedSource:
             np.argsort(rows[:, 1] / rows[:, 0] - math.exp(epsilon) * rows[:, 2] / rows[:, 0])
         ]
         mass, gain = rows[:, 0], (rows[:, 1] - math.exp(epsilon) * rows[:, 2]) / rows[:, 0]
-        cost = np.cbrt(mass * np.diff(gain, prepend=gain[0]) ** 2)
+        # Gaps beyond 1e65 are cut: a proposal needs no more, and larger squares are no floats.
+        cost = np.cbrt(mass * np.minimum(np.diff(gain, prepend=gain[0]), 1e65) ** 2)
         share = np.floor(np.cumsum(cost) / max(float(cost.sum()), 1e-300) * _GROUPS * (1.0 - 1e-9))
         starts = np.flatnonzero(np.diff(share, prepend=-1.0))
         rows = np.add.reduceat(rows, starts, axis=0)
