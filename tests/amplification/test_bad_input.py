@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import shuffledp as sd
-from shuffledp.bounds.mechanisms import blanket_pair, clone_pair, dataset_pair, stronger_clone_pair
 from shuffledp.randomizers.base import randomizer_class, randomizer_from_dict
 
 NAN, INF = math.nan, math.inf
@@ -38,8 +37,6 @@ for v in NOT_EPS0:
         lambda v: sd.HadamardResponse(domain=3, eps0=v),
         lambda v: sd.Laplace(eps0=v),
         lambda v: sd.generic(eps0=v, n=10),
-        lambda v: clone_pair(eps0=v, n=10),
-        lambda v: stronger_clone_pair(eps0=v, n=10),
     ):
         case("eps0", v, "a finite number > 0 and <= 300", lambda v=v, b=build: b(v))
 for v in [*NOT_EPS0, 31.0]:
@@ -62,9 +59,6 @@ for v in NOT_COUNT:
         lambda v: sd.shuffle(KRR, n=v),
         lambda v: sd.generic(eps0=1.0, n=v),
         lambda v: sd.shuffle(KRR, n=5).with_n(v),
-        lambda v: clone_pair(eps0=1.0, n=v),
-        lambda v: blanket_pair(KRR, 0, 1, n=v),
-        lambda v: dataset_pair(KRR, 0, 1, 1, n=v),
     ):
         case("n", v, "a whole number from 1 to 1,000,000,000,000,000", lambda v=v, b=build: b(v))
 for v in NOT_DELTA:
@@ -123,7 +117,6 @@ for v in [-1, 3, 1.5, True, "0", NAN, None]:
         "a whole number from 0 to 2",
         lambda v=v: sd.HadamardResponse(domain=3, eps0=1.0).law((v, 1)),
     )
-    case("input", v, "a whole number from 0 to 2", lambda v=v: blanket_pair(KRR, 0, v, n=2))
 for v in [-0.1, 1.1, NAN, "0", None, True]:
     case(
         "input", v, "a finite number >= 0 and <= 1", lambda v=v: sd.Laplace(eps0=1.0).law((0.0, v))

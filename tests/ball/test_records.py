@@ -20,13 +20,9 @@ from shuffledp.ball.parameters import known_mechanisms
 from shuffledp.ball.registry import RECORDS
 from shuffledp.ball.statements import upper_statement
 from shuffledp.multimessage import protocol_names
-from shuffledp.page import browser
 
-# What the verifier and the page's reading of tables are made of.
-FILES = [
-    *sorted(Path(ball.__file__).parent.glob("*.py")),
-    *sorted(Path(browser.__file__).parent.glob("*.py")),
-]
+# What the verifier is made of.
+FILES = sorted(Path(ball.__file__).parent.glob("*.py"))
 TREES = {path: ast.parse(path.read_text("utf-8")) for path in FILES}
 NAMES = {*sd.randomizer_names(), *protocol_names(), "generic"} - UNKNOWN
 # What a definition may rest on: types, and what several definitions have in common.

@@ -1,11 +1,8 @@
 """The pages in a real browser: `make test-page`, with Debian's Chromium and its driver."""
 
-import functools
 import json
 import shlex
 import threading
-import time
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -13,11 +10,9 @@ from click.testing import CliRunner
 
 import shuffledp as sd
 from page.browser import chromium, whole_page
-from shuffledp.certificate import checksum
 from shuffledp.cli import main
 from shuffledp.cli.text import end_text
 from shuffledp.page.server import PageServer
-from shuffledp.page.static import build
 
 pytestmark = [pytest.mark.page, pytest.mark.filterwarnings("ignore::ResourceWarning")]
 core = pytest.mark.core  # in half a minute: what `make test` runs where there is a browser
@@ -241,134 +236,3 @@ def test_it_is_quick(browser, url):
     print(f"loaded in {loaded:.0f} ms, answers in {', '.join(f'{ms:.0f}' for ms in answers)} ms")
     assert loaded < 2000
     assert min(answers) < 1000
-
-
-# ------------------------------------------------------------------------------------ certificates
-
-
-class Quiet(SimpleHTTPRequestHandler):
-    """Any web server: no headers but the usual ones."""
-
-    def log_message(self, *words):
-        pass
-
-
-@pytest.fixture(scope="module")
-def site(tmp_path_factory):
-    """The folder as it is written, served by the standard library."""
-    folder = tmp_path_factory.mktemp("static") / "site"
-    PARTS.mkdir(exist_ok=True)
-    from shuffledp.page.parts import gathered
-
-    gathered(PARTS, fetch=True, report=print)
-    build(folder, parts=PARTS)
-    handler = functools.partial(Quiet, directory=str(folder))
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
-    threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True).start()
-    yield folder, f"http://127.0.0.1:{server.server_address[1]}/"
-    server.shutdown()
-    server.server_close()
-
-
-@pytest.fixture(scope="module")
-def certificates(tmp_path_factory):
-    """A good one, and one whose number is better than what is so."""
-    out = tmp_path_factory.mktemp("certificates")
-    source = ROOT / "examples" / "categorical_telemetry.toml"
-    words = ["account", str(source), "--out", str(out), "--figure", "none"]
-    assert CliRunner().invoke(main, words).exit_code == 0
-    good = out / "categorical_telemetry.certificate.json"
-    content = json.loads(good.read_text())
-    content["scenarios"][0]["claims"][0]["value"] *= 0.999
-    content["checksum"] = checksum(content)
-    forged = out / "forged.json"
-    forged.write_text(json.dumps(content))
-    return good, forged
-
-
-def ready(driver):
-    until(driver, lambda d: d.find_element("id", "state").text.startswith("Ready"), seconds=120)
-
-
-def verdict(driver, path):
-    driver.execute_script("document.getElementById('verdict').textContent = ''")
-    driver.find_element("id", "file").send_keys(str(path))
-    return until(driver, lambda d: d.find_element("id", "verdict").text, seconds=120)
-
-
-def asked_for(driver):
-    """Addresses that the page, its worker and the browser for it asked for."""
-    found = []
-    for entry in driver.get_log("performance"):
-        message = json.loads(entry["message"])["message"]
-        if message["method"] == "Network.requestWillBeSent":
-            found.append(message["params"]["request"]["url"])
-    return [url for url in found if url.startswith(("http:", "https:", "ws:", "wss:"))]
-
-
-def test_certificates_are_verified_in_the_browser(browser, site, certificates, tmp_path):
-    _, url = site
-    good, forged = certificates
-    browser.get(url)
-    ready(browser)
-    for path in (good, forged):
-        code = CliRunner().invoke(main, ["verify", str(path)])
-        assert verdict(browser, path) == code.stdout.splitlines()[-1]
-        assert code.exit_code == (0 if path is good else 1)
-        rows = browser.find_elements("css selector", "#checks tbody tr")
-        checks = json.loads(CliRunner().invoke(main, ["verify", str(path), "--json"]).stdout)
-        shown = [[cell.text for cell in row.find_elements("css selector", "td")] for row in rows]
-        wanted = [[c["verdict"], c["scenario"], c["claim"], c["how"]] for c in checks]
-        assert shown == [[" ".join(words.split()) for words in row] for row in wanted]
-    odd = tmp_path / "odd.json"
-    odd.write_text("{")
-    assert verdict(browser, odd).startswith("NOT VERIFIED: certificate.json: not valid JSON")
-    assert all(address.startswith(url) for address in asked_for(browser))
-
-
-def test_the_page_can_reach_nobody_else(browser, site):
-    """Neither itself nor its worker, whatever they were made to try."""
-    _, url = site
-    browser.get(url)
-    ready(browser)
-    other = "http://localhost" + url.removeprefix("http://127.0.0.1") + "icon.svg"
-    probe = (
-        "const done = arguments[arguments.length - 1];"
-        f"fetch({json.dumps(other)}).then(() => done('reached'), () => done('refused'))"
-    )
-    assert browser.execute_async_script(probe) == "refused"
-    in_worker = (
-        "const done = arguments[arguments.length - 1];"
-        f"const code = `fetch({json.dumps(other)}).then(() => postMessage('reached'), "
-        "() => postMessage('refused'))`;"
-        "const w = new Worker(URL.createObjectURL(new Blob([code])));"
-        "w.onmessage = (e) => done(e.data); w.onerror = () => done('refused')"
-    )
-    assert browser.execute_async_script(in_worker) == "refused"
-    assert len(complaints(browser)) >= 2  # the policy's own words
-
-
-def test_a_part_that_was_changed_is_not_run(tmp_path, site, certificates):
-    folder, url = site
-    for name in ("shuffledp.zip", "wheels/typing_inspection-0.4.5-py3-none-any.whl"):
-        whole = (folder / name).read_bytes()
-        (folder / name).write_bytes(whole[:-1] + b"\1")
-        try:
-            with chromium(tmp_path / name.replace("/", "-")) as driver:
-                driver.get(url)
-                found = until(driver, lambda d: d.find_element("id", "verdict").text, seconds=120)
-                assert found.startswith("NOT VERIFIED: ")
-                driver.find_element("id", "file").send_keys(str(certificates[0]))
-                time.sleep(1.0)
-                assert "VERIFIED: all" not in driver.find_element("id", "verdict").text
-        finally:
-            (folder / name).write_bytes(whole)
-
-
-def test_the_verdict_looks_as_it_should(tmp_path, site, certificates, look):
-    width, height, dark = SIZES[look]
-    with chromium(tmp_path / "profile", width=width, height=height, dark=dark) as driver:
-        driver.get(site[1])
-        ready(driver)
-        verdict(driver, certificates[look == "dark"])
-        picture(driver, f"verify-{look}")

@@ -1,8 +1,4 @@
-"""What a deployment's table of a mechanism means: the only part of a file that needs the classes.
-
-Certificates are read without them where there is no NumPy: `shuffledp.page.browser.mechanisms`
-then stands here, with the same names.
-"""
+"""What a deployment's table of a mechanism means: the only part of a file that needs the classes."""
 
 from __future__ import annotations
 

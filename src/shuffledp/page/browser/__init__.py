@@ -1,1 +1,0 @@
-"""What is different where certificates are verified in a browser, without NumPy."""
