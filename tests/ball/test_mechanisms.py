@@ -143,7 +143,7 @@ def test_generalized_gaussian_encloses_what_the_kernel_brackets(shape, scale):
     bound = sd.shuffle(noise, n=80, rtol=1e-3).delta(epsilon=0.15)
     low, high = log_delta(as_file(noise.to_dict()), analysis="blanket", **same)
     assert low <= high <= low + 1.1e-3
-    assert low <= bound.log_upper <= high + 0.02
+    assert low <= bound.log_upper <= high + 0.05
     datasets = [
         log_delta(as_file(noise.to_dict()), analysis="dataset", x2=x2, **same)
         for x2 in (0.0, 0.5, 1.0)
@@ -195,7 +195,7 @@ def test_truncated_laplace_encloses_what_the_kernel_brackets():
     bound = sd.shuffle(noise, n=20, rtol=1e-2).delta(epsilon=0.5)
     same = {"n": 20, "epsilon": 0.5, "x0": 0.0, "x1": 1.0, "rel": 1e-3}
     low, high = log_delta(as_file(noise.to_dict()), analysis="blanket", **same)
-    assert low <= bound.log_upper <= high + 0.02
+    assert low <= bound.log_upper <= high + 0.05
     low, high = log_delta(as_file(noise.to_dict()), analysis="dataset", x2=0.0, **same)
     assert low - 0.02 <= bound.log_lower <= high
 

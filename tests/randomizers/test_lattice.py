@@ -12,9 +12,9 @@ from flint import arb
 import shuffledp as sd
 from enumerated import ball, exponential, worst_delta
 from randomizers.sources import LEAST_P_VALUE, fits
-from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
 from shuffledp.randomizers import discrete_gaussian, exact, lattice
 from shuffledp.randomness import SeededSource
+from stated_pairs import blanket_pair, dataset_pair
 
 DL, DG = sd.DiscreteLaplace, sd.DiscreteGaussian
 SMALL = [

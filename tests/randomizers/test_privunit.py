@@ -19,8 +19,8 @@ from randomizers.checks import (
     rational_exponential,
 )
 from randomizers.sources import LEAST_P_VALUE, fits
-from shuffledp.bounds.mechanisms import blanket_pair
 from shuffledp.randomizers.caps import height, orthogonal_overlap
+from stated_pairs import blanket_pair
 
 SHARES = [0.01, 0.2, 0.25, 0.3, 0.4, 0.5, 0.55, 0.7, 0.75, 0.9]
 TURNS = [Fraction(j, 4) for j in range(4)]

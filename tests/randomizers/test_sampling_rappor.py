@@ -17,7 +17,7 @@ from randomizers.checks import (
     rational_exponential,
 )
 from randomizers.sources import LEAST_P_VALUE, fits
-from shuffledp.bounds.mechanisms import blanket_pair
+from stated_pairs import blanket_pair
 
 SIZES = [(2, 1), (3, 1), (4, 2), (5, 2), (6, 2), (7, 2), (4, 3), (5, 3), (7, 3)]
 

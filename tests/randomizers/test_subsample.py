@@ -14,7 +14,7 @@ import shuffledp as sd
 from enumerated import exponential
 from randomizers import composed_cases as cases
 from randomizers.sources import LEAST_P_VALUE, Script, fits
-from shuffledp.bounds.mechanisms import blanket_pair
+from stated_pairs import blanket_pair
 from strategies import channels
 
 RATES = st.integers(1, 16).map(lambda k: k / 16)

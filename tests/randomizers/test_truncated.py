@@ -12,8 +12,8 @@ import shuffledp as sd
 from enumerated import ball
 from randomizers.noise import check_convex_order
 from randomizers.sources import LEAST_P_VALUE
-from shuffledp.bounds.mechanisms import blanket_pair
 from shuffledp.randomizers.laplace import _cell_edges
+from stated_pairs import blanket_pair
 
 CLAMPED = [
     sd.ClampedLaplace(eps0=1.0),

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import shuffledp as sd
-from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
+from stated_pairs import blanket_pair, dataset_pair
 
 eps0s = st.one_of(st.floats(1e-6, 5.0), st.floats(5.0, 300.0))
 shares = st.one_of(st.floats(1e-100, 1e-3), st.floats(1e-3, 0.999), st.sampled_from([0.5, 0.25]))

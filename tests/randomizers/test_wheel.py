@@ -15,8 +15,8 @@ from randomizers.checks import (
     rational_exponential,
 )
 from randomizers.sources import LEAST_P_VALUE, fits
-from shuffledp.bounds.mechanisms import blanket_pair
 from shuffledp.randomizers import wheel
+from stated_pairs import blanket_pair
 
 # Points of the circle, points of an arc, items of a user, items in all.
 SMALL = [(5, 1, 1, 3), (7, 2, 1, 2), (7, 3, 1, 3), (7, 1, 2, 4), (7, 2, 2, 4), (5, 1, 2, 4)]

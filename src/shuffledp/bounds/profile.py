@@ -68,6 +68,10 @@ class _Sorted(NamedTuple):
         return _vectors(n, size) <= _FEW_COUNTS
 
 
+# Estimates take gains beyond it as it: sums of squares of larger ones are no floats.
+_LARGEST_GAIN = 1e140
+
+
 def _log_expectation(
     masses: Array, gains: Array, n: int, surplus: float
 ) -> tuple[float, list[int]]:
@@ -77,6 +81,7 @@ def _log_expectation(
     if n == 1:
         value = float(masses @ np.maximum(gains, 0.0))
         return (math.log(value) if value > 0.0 else -math.inf), [gains.size]
+    gains = np.minimum(gains, _LARGEST_GAIN)
     mean, most = float(masses @ gains), float(masses @ np.maximum(gains, 0.0))
     if mean > (1.0 - _SAME) * most:
         return math.log(n * mean), [gains.size]

@@ -1,4 +1,4 @@
-"""What a deployment's table of a mechanism means: the only part of a file that needs the classes."""
+"""What a deployment's table of a mechanism means: the part of a file that needs the classes."""
 
 from __future__ import annotations
 

@@ -73,7 +73,8 @@ class Part:
     @cached_property
     def variance(self) -> float:
         """Second moment of all draws together, without a tilt."""
-        return self.count * float(self.masses @ (self.gains * self.gains))
+        with np.errstate(over="ignore"):
+            return self.count * float(self.masses @ (self.gains * self.gains))
 
     def log_moment(self, s: Complex | Array) -> Complex | Array:
         """log E e^(sS) at an array of s, n log(1 + sum m (e^(sx) - 1) + surplus)."""
