@@ -18,7 +18,6 @@ from randomizers.test_joint import response
 from shuffledp.analysis import of_pairs
 from shuffledp.bounds.profile import Profile
 from shuffledp.randomizers.parallel import words_of
-from stated_pairs import blanket_pair
 from strategies import channels
 
 UNIT = 1 << 64
@@ -84,9 +83,6 @@ def test_declared_pairs_dominate_channels():
 def test_one_mechanism_twice_is_that_mechanism():
     """The public choice of equal mechanisms says nothing."""
     part = sd.KRR(k=5, eps0=1.5)
-    pair = blanket_pair(sd.Parallel([part, part], weights=[0.3, 0.7]), (0, 0), (1, 1), n=1000)
-    alone = blanket_pair(part, 0, 1, n=1000)
-    assert pair.w.size == alone.w.size
     twice = sd.Parallel([part, part], weights=[0.3, 0.7])
     whole = of_pairs.blanket_pair(twice, (0, 0), (1, 1), n=1000)
     single = of_pairs.blanket_pair(part, 0, 1, n=1000)
