@@ -24,7 +24,11 @@ SMALL = [(5, 1, 1, 3), (7, 2, 1, 2), (7, 3, 1, 3), (7, 1, 2, 4), (7, 2, 2, 4), (
 
 @pytest.fixture
 def circle(monkeypatch):
-    return lambda points: monkeypatch.setattr(wheel, "CIRCLE", points)
+    def of(points):
+        monkeypatch.setattr(wheel, "CIRCLE", points)
+        monkeypatch.setattr("shuffledp.ball.sets._CIRCLE", points)
+
+    return of
 
 
 def density(places, point, points, arc, grow):
@@ -169,7 +173,6 @@ def test_bracket_by_enumeration(circle, points, arc, s, items):
 def test_hash_functions_are_independent(points, monkeypatch):
     """All polynomials of degree 2: any three items are at all places equally often."""
     monkeypatch.setattr(wheel, "CIRCLE", points)
-    monkeypatch.setattr("shuffledp.ball.sets._CIRCLE", points)
     seeds = np.array(list(itertools.product(range(points), repeat=3)))
     for items in itertools.combinations(range(points), 3):
         places = [wheel.polynomial(seeds, np.full(len(seeds), x)) for x in items]
