@@ -88,7 +88,12 @@ def is_continuous(randomizer: Randomizer) -> bool:
     if record is not None:
         return record.noise is not None or record.power is not None
     x0, x1, _ = randomizer.datasets()[0]
-    return randomizer.law((x0, x1), cells=_LOOK).edges is not None
+    return _states_cells(randomizer, (x0, x1))
+
+
+def _states_cells(randomizer: Randomizer, inputs: tuple[Input, ...]) -> bool:
+    """Whether its class states cells of a continuous output under these inputs."""
+    return randomizer.law(inputs, cells=_LOOK).edges is not None
 
 
 def has_classes(randomizer: Randomizer, inputs: Sequence[Input], n: int) -> bool:
@@ -103,10 +108,11 @@ def has_classes(randomizer: Randomizer, inputs: Sequence[Input], n: int) -> bool
     n : int
         Users.
     """
+    if randomizer.parts() is None and randomizer.name not in RECORDS:
+        # The label laws of vectors at a distance are classes, their data sets are cells.
+        return not _states_cells(randomizer, tuple(inputs))
     if is_continuous(randomizer):
         return False
-    if randomizer.name not in RECORDS:
-        return True
     pair = _pair(randomizer, tuple(inputs), n, "blanket")
     try:
         with ctx.workprec(precision_for(n)):

@@ -132,8 +132,9 @@ def _of_constants(made: Planner, hidden: float) -> Plan:
     """kappa B, theta = kappa, and a ceiling where gains have no bound."""
     case = made.case
     share = hidden / float(case.blanket.sum())
-    unit = math.sqrt(2.0 / (made.n * float(case.spreads.max())))
-    tops = [math.inf, *(_CEILINGS / unit)] if case.unbounded else [math.inf]
+    # Times sqrt(n chi/2); a spread that floats hold as 0 has no ceilings.
+    unit = math.sqrt(0.5 * made.n * float(case.spreads.max()))
+    tops = [math.inf, *(_CEILINGS * unit)] if case.unbounded and unit > 0.0 else [math.inf]
     sizes = [share, 0.95] if share > _FEW else [share]
     found = (made.plan([k], [1.0], smooth=_SMOOTH, ceiling=top) for k in sizes for top in tops)
     return min(found, key=_value)
