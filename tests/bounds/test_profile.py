@@ -6,6 +6,7 @@ import random
 from fractions import Fraction
 
 import pytest
+from flint import arb, ctx
 from tests.kernel.oracle import outcomes
 
 import shuffledp as sd
@@ -161,3 +162,24 @@ def test_answers_are_the_same_after_pickling_of_their_pair():
     profile = Profile(dataset_pair(table, 0, 1, 2, n=100))
     before = profile.log_delta(0.3)
     assert pickle.loads(pickle.dumps(profile)).log_delta(0.3) == before
+
+
+def test_several_rare_draws_decide():
+    """26 of 10^4 users have to send one of two outputs of probability 1e-5: a multinomial sum."""
+    n, eps = 10**4, 1.7e-3
+    pair = dataset_pair(sd.KRR(k=10**5, eps0=0.5), 0, 1, 1, n=n)
+    with ctx.workprec(200):
+        keep, move = arb(0.5).exp() / (arb(0.5).exp() + 99_999), 1 / (arb(0.5).exp() + 99_999)
+        up, down = keep / move - arb(eps).exp(), 1 - arb(eps).exp()  # of output 0, of all others
+        low = move / keep - arb(eps).exp()  # of output 1
+        usual = 1 - keep - move
+        exact = sum(
+            arb(n).fac() / arb(j).fac() / arb(k).fac() / arb(n - j - k).fac()
+            * move**j * keep**k * usual ** (n - j - k)
+            * (j * up + k * low + (n - j - k) * down).nonnegative_part()
+            for j in range(20, 60) for k in range(40)
+        ) / n  # fmt: skip
+        truth = float(exact.log().mid())
+    found = Profile(pair).log_delta(eps, width=1e-3)
+    assert found.low <= truth <= found.high
+    assert found.width < 4e-3

@@ -158,6 +158,8 @@ class _Truncated:
         both[: max(int(least) - 1, 0)] = math.inf
         # More than one of such draws is usual: their sum may be large where none of them is.
         both[n * (float(masses.sum()) - np.cumsum(masses)) > _ONE] = math.inf
+        # Where one of them does not outweigh the others' mean, several decide.
+        both[:-1][beyond[:-1] == 0.0] = math.inf
         # The last one of equal ones: fewer layers.
         cut = both.size - int(both[::-1].argmin())
         return cut, float(both[cut - 1]) - 2.0
