@@ -173,7 +173,7 @@ def test_what_is_known_for_an_analysis_is_what_the_library_knows(kind, key):
     if not applies(source, key):
         assert found is None
         return
-    assert found.to_dict() == analysis_named(key).theorem_for(source).to_dict()
+    assert found.to_dict() == analysis_named(key).make(source, 50).theorem.to_dict()
 
 
 @pytest.mark.parametrize("kind", PARTS)
@@ -191,5 +191,5 @@ def test_a_part_s_labels_are_used_where_the_library_uses_them(kind, made):
     found = upper_statement(whole, "label-stealing")
     assert (found is not None) == applies(source, "label-stealing")
     if found is not None:
-        theorem = analysis_named("label-stealing").theorem_for(source)
+        theorem = analysis_named("label-stealing").make(source, 50).theorem
         assert found.to_dict() == theorem.to_dict()

@@ -69,7 +69,7 @@ def all_randomizers():
 
 def applies(source, key):
     try:
-        analysis_named(key).require(source)
+        analysis_named(key).make(source, 50)
     except sd.NotCertified:
         return False
     return True
@@ -111,9 +111,9 @@ def test_upper_ends_say_the_same(kind, key):
         # The verifier finds out from numbers that there is no local guarantee.
         assert found is None or "clone" in key
         return
-    theorem = analysis_named(key).theorem_for(source)
+    theorem = analysis_named(key).make(source, 50).theorem
     assert found.to_dict() == theorem.to_dict()
-    assert allowed_assumptions(described, key) == (analysis_named(key).assumptions(source),)
+    assert allowed_assumptions(described, key) == (analysis_named(key).make(source, 50).assumptions,)
     for step, last in ((theorems.COMPOSITION, "composition"), (theorems.BASIC, "basic")):
         joined = upper_statement(described, key, last=last)
         assert joined.to_dict() == theorem.with_step(step).to_dict()
@@ -123,7 +123,7 @@ def test_upper_ends_say_the_same(kind, key):
 def test_lower_ends_and_relations_say_the_same(kind):
     given = deployment(TEXTS[kind])
     source, described = given.accountant(50).source, given.randomizer
-    theorem = analysis_named("dataset").theorem_for(source)
+    theorem = analysis_named("dataset").make(source, 50).theorem
     assert lower_statement(described).to_dict() == theorem.to_dict()
     composed = theorem.with_step(theorems.REPETITION)
     assert lower_statement(described, last="repetition").to_dict() == composed.to_dict()

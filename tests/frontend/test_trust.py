@@ -25,7 +25,7 @@ PUBLISHED = [
 @pytest.mark.many(1)
 @pytest.mark.parametrize("mechanism", ONLY_HERE, ids=str)
 def test_blankets_that_rest_on_proofs_of_ours_are_left_out(mechanism):
-    side = analysis_named("blanket").side(mechanism, n=200, cells=1 << 12)
+    side = analysis_named("blanket").make(mechanism, 200)
     assert side.theorem.provenance == "proved here"
     assert "docs/theory" in side.theorem.source
     for upper in (
@@ -58,11 +58,11 @@ def test_rounds_rest_on_what_is_published_too():
 def test_what_only_the_victim_can_send_is_named():
     """Two users, {B = 0} is everything the victim sends: the term is all there is."""
     zeros = sd.Channel(matrix=((1.0, 0.0), (0.0, 1.0)))
-    side = analysis_named("blanket").side(zeros, n=2, cells=16)
+    side = analysis_named("blanket").make(zeros, 2)
     assert "{B = 0}" in side.theorem.source
     assert sd.shuffle(zeros, n=2).delta(epsilon=1.0).upper == 1.0
     assert (
-        "{B = 0}" not in analysis_named("blanket").side(PUBLISHED[-1], n=2, cells=16).theorem.source
+        "{B = 0}" not in analysis_named("blanket").make(PUBLISHED[-1], 2).theorem.source
     )
 
 
@@ -85,5 +85,5 @@ def test_the_verifiers_own_table_says_the_same(mechanism):
     """Key, sources and provenance, from the parameters alone."""
     from shuffledp.ball.statements import upper_statement
 
-    made = analysis_named("blanket").side(mechanism, n=50, cells=1 << 10).theorem
+    made = analysis_named("blanket").make(mechanism, 50).theorem
     assert upper_statement(mechanism.to_dict(), "blanket").to_dict() == made.to_dict()

@@ -9,7 +9,7 @@ import pytest
 from flint import arb, ctx
 
 import shuffledp as sd
-from shuffledp.analysis import of_pairs
+from shuffledp.analysis import pairs
 from shuffledp.bounds.mechanisms import blanket_pair, clone_pair, stronger_clone_pair
 from shuffledp.bounds.profile import Profile
 from shuffledp.bounds.variation_ratio import VariationRatio, published_pair
@@ -297,7 +297,7 @@ def test_moments_are_those_of_the_laws(eps0):
 def test_both_inequalities_are_above_the_blanket(randomizer, moments, bound):
     x0, x1 = randomizer.worst_pairs().pairs[0]
     for n in (2, 50, 10**6):
-        profile = Profile(of_pairs.blanket_pair(randomizer, x0, x1, n=n))
+        profile = Profile(pairs.blanket_pair(randomizer, x0, x1, n=n))
         for epsilon in (0.3 / math.sqrt(n), 2.0 / math.sqrt(n), 0.9 * randomizer.eps0):
             low = profile.log_delta(epsilon, width=1e-3).low
             assert bound(moments(epsilon), n=n, epsilon=epsilon) >= low

@@ -216,7 +216,7 @@ def test_end_points_dominate_other_pairs(randomizer):
     """The declared worst pair against a grid of ordered pairs, on coarse cells, one-sided."""
     if getattr(randomizer, "binary", False):
         return
-    from shuffledp.analysis.of_pairs import blanket_pair
+    from shuffledp.analysis.pairs import blanket_pair
     from shuffledp.bounds.profile import Profile
 
     if isinstance(randomizer, sd.Gaussian):

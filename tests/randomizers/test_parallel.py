@@ -15,7 +15,7 @@ from enumerated import exponential
 from randomizers import composed_cases as cases
 from randomizers.sources import LEAST_P_VALUE, fits
 from randomizers.test_joint import response
-from shuffledp.analysis import of_pairs
+from shuffledp.analysis import pairs
 from shuffledp.bounds.profile import Profile
 from shuffledp.randomizers.parallel import words_of
 from strategies import channels
@@ -84,8 +84,8 @@ def test_one_mechanism_twice_is_that_mechanism():
     """The public choice of equal mechanisms says nothing."""
     part = sd.KRR(k=5, eps0=1.5)
     twice = sd.Parallel([part, part], weights=[0.3, 0.7])
-    whole = of_pairs.blanket_pair(twice, (0, 0), (1, 1), n=1000)
-    single = of_pairs.blanket_pair(part, 0, 1, n=1000)
+    whole = pairs.blanket_pair(twice, (0, 0), (1, 1), n=1000)
+    single = pairs.blanket_pair(part, 0, 1, n=1000)
     for epsilon in (0.1, 0.5):
         one = Profile(whole).log_delta(epsilon, width=1e-6)
         two = Profile(single).log_delta(epsilon, width=1e-6)

@@ -12,7 +12,7 @@ import shuffledp as sd
 from enumerated import ball
 from randomizers.noise import some, stop_loss
 from randomizers.sources import LEAST_P_VALUE
-from shuffledp.analysis import of_pairs
+from shuffledp.analysis import pairs
 from shuffledp.bounds.profile import Profile
 from shuffledp.randomizers import gaussian_ball
 from shuffledp.randomizers.base import DEFAULT_CELLS
@@ -159,7 +159,7 @@ def test_gaussian_cells_are_in_no_order_beside_others():
 
 def test_gaussian_bracket_of_heavy_gains():
     """Cells in no order are sorted at each eps: groups of neighbours in a list are too wide."""
-    found = Profile(of_pairs.blanket_pair(sd.GaussianBall(d=10, sigma=1.43), -1.0, 1.0, n=2000))
+    found = Profile(pairs.blanket_pair(sd.GaussianBall(d=10, sigma=1.43), -1.0, 1.0, n=2000))
     low, high = found.log_delta(1.0)
     # In ten times as many cells it is between -14.91 and -14.28.
     assert low <= -14.28
@@ -240,7 +240,7 @@ def test_labels_are_the_repaired_variation_ratio(randomizer):
     p, q = math.exp(randomizer.local_epsilon(0.5)), math.exp(randomizer.eps0)
     beta = total_variation(randomizer._separation, randomizer.d)
     known = sd.variation_ratio(p=p, beta=beta, q=q, n=300)
-    profile = Profile(of_pairs.blanket_pair(randomizer, -1, -2, n=300))
+    profile = Profile(pairs.blanket_pair(randomizer, -1, -2, n=300))
     for epsilon in (0.05, 0.2):
         _, high = profile.log_delta(epsilon, width=1e-8)
         assert known.delta(epsilon=epsilon).log_upper == pytest.approx(high, abs=1e-5)

@@ -69,7 +69,7 @@ def test_two_adaptive_rounds_of_all_data_sets(name):
     """1e-12 is far above the rounding of the enumeration's sums."""
     randomizer, rows, n = CASES[name]
     one = sd.shuffle(randomizer, n=n)
-    side = analysis_named("binary-exact").side(one.source, n=n, cells=1 << 10)
+    side = analysis_named("binary-exact").make(one.source, n)
     curve = side.exact()
     if name == "telling":
         # At large eps its search says nothing, and what is left of delta there is a floor.
@@ -96,7 +96,7 @@ def test_two_adaptive_rounds_of_all_data_sets(name):
 def test_wide_brackets_of_many_users_hold_what_narrow_ones_find(epsilon):
     """The worst number of others with one value is not met by a search that stops early."""
     one = sd.shuffle(sd.BinaryRR(eps0=5.0), n=10_000)
-    curve = analysis_named("binary-exact").side(one.source, n=one.n, cells=1).exact()
+    curve = analysis_named("binary-exact").make(one.source, one.n).exact()
     wide, narrow = (curve.log_delta(epsilon, width=width) for width in (1e-2, 1e-5))
     assert wide.low < narrow.low <= wide.high
     assert wide.low <= narrow.high <= narrow.low + 1e-5

@@ -47,11 +47,10 @@ def stolen_round(one):
     return round_of(
         one.source,
         [side for side in sides if side.profiles],
-        sharper=analysis_named("label-stealing").side(one.source, n=one.n, cells=work.cells),
+        sharper=analysis_named("label-stealing").make(one.source, one.n),
         label="stolen",
         eps0=one.eps0,
         n=one.n,
-        cells=work.cells,
         rtol=one.rtol,
         key="stolen",
     )
@@ -120,7 +119,7 @@ def test_noise_on_an_interval():
 )
 def test_shared_free_numbers_lose_little_and_depend_on_no_history(randomizer):
     n = 3000
-    side = analysis_named("label-stealing").side(randomizer, n=n, cells=2048)
+    side = analysis_named("label-stealing").make(randomizer, n)
     curve, again = side.for_rounds(), side.for_rounds()
     points = [0.03 * z for z in (0.0, 0.3, 1.0, 2.5, 5.0)]
     values = [curve.log_upper(eps) for eps in points]

@@ -173,7 +173,7 @@ def test_answers_are_alike_whatever_was_asked_before() -> None:
     """A curve is kept beside its side: what it learnt of other eps changes no bit."""
 
     def side():
-        return analysis_named("lone-jump").side(sd.Gaussian(sigma=1.0), n=10_000, cells=1_000)
+        return analysis_named("lone-jump").make(sd.Gaussian(sigma=1.0), 10_000)
 
     asked, fresh = side(), side()
     asked.log_delta(0.053, width=1e-5)

@@ -11,7 +11,6 @@ from shuffledp import theorems
 from shuffledp._check import Trust
 from shuffledp.analysis import (
     HONEST,
-    Analysis,
     End,
     Found,
     Side,
@@ -27,18 +26,14 @@ from shuffledp.bounds.inverse import met_at
 from shuffledp.bounds.profile import LOOSE
 from shuffledp.errors import NotCertified
 from shuffledp.randomizers import Randomizer
-from shuffledp.randomizers.base import DEFAULT_CELLS
 from shuffledp.values.work import Answers
 
 _ZERO = Found(0.0, None, None, {}, ())
-_FINE_CELLS = 1 << 19
 # No target leads to an end as small as this, whose own width would ask for brackets of delta
 # narrower than arithmetic has them, at any cost.
 _NO_END = 1e-9
 # Smaller deltas are left to the local guarantee.
 _LEAST_DELTA = 1e-300
-# Ends as near as that ask for finer cells.
-_FINE_RTOL = 1e-7
 # Ends farther apart than that, in eps and in log delta, are worth a slow analysis. Among fewer
 # users than so many, where an answer takes milliseconds, they have to be farther apart in eps,
 # those of delta half as far in eps too. Where wider ends were asked for, these are wide enough.
@@ -106,8 +101,6 @@ class Evaluation:
         self.source, self.n, self.rtol = source, n, rtol
         self.trust: Trust = trust
         self.eps0 = float(source.eps0)
-        # For continuous outputs: about how many cells.
-        self.cells = DEFAULT_CELLS if rtol > _FINE_RTOL else _FINE_CELLS
         self.width = max(min(10.0 * rtol, LOOSE), 1e-12)
         self.answers = Answers()
 
@@ -249,8 +242,9 @@ class Evaluation:
     def _closer(self, upper: Found, question: Question) -> Found:
         """The end, or a lower one by what is worth its time only where ends are apart."""
         for analysis in closing(self.source, self.n):
-            if self._applies(analysis):
-                found = self._answer(self._side(analysis), question)
+            side = self.side(analysis.key)
+            if side is not None:
+                found = self._answer(side, question)
                 upper = found if found.value < upper.value else upper
         return upper
 
@@ -264,50 +258,36 @@ class Evaluation:
     def sides(self, end: End, analysis: str | None = None) -> Iterator[Side]:
         """Curves of one end, tightest first: of all analyses that apply, or of the one named.
 
-        Left out is one that cannot be made, or rests on what is not trusted, and was not named.
+        Raises
+        ------
+        NotCertified
+            If the analysis that is named does not apply.
         """
-        for one in self.applying(end, analysis):
-            try:
-                side = self._side(one)
-            except NotCertified:
-                if analysis is not None:
-                    raise
-                continue
-            # Only once its pairs are made is it known all that they rest on.
-            if analysis is not None or end != "upper" or side.theorem.serves(self.trust):
-                yield side
-
-    def applying(self, end: End, analysis: str | None = None) -> tuple[Analysis, ...]:
-        """Analyses of one end, tightest first: those that apply, or the one named."""
         if analysis is None:
-            return self.answers.answer(end, lambda: self._usual(end))
+            found = (self.side(one.key) for one in usual(self.source, self.n, end))
+            yield from (side for side in found if side is not None)
+            return
         chosen = analysis_named(analysis)
         if chosen.end != end and chosen.other_end is not None:
             chosen = analysis_named(chosen.other_end)
         # The local guarantee is the cap that every search begins with.
-        if chosen.kind == "local" or chosen.end != end:
-            return ()
-        chosen.require(self.source)
-        return (chosen,)
+        if chosen.key != "local" and chosen.end == end:
+            yield self._made(chosen.key)
 
-    def _usual(self, end: End) -> tuple[Analysis, ...]:
-        found = usual(self.source, self.n, end)
-        # A lower end is a data set's, whatever is trusted of theorems on upper ends.
-        return tuple(one for one in found if end == "lower" or self._applies(one))
+    def side(self, key: str) -> Side | None:
+        """The end of one analysis; None if it does not apply or rests on what is not trusted.
 
-    def _side(self, analysis: Analysis) -> Side:
-        asked = ("side", analysis.key)
-        if asked not in self.answers:
-            self.answers[asked] = analysis.side(self.source, n=self.n, cells=self.cells)
-        return self.answers[asked]
-
-    def _applies(self, analysis: Analysis) -> bool:
+        A lower end is a data set's, whatever is trusted of theorems on upper ends.
+        """
         try:
-            analysis.require(self.source)
-            # Where nothing is proved of the mechanism's worst pairs there is no theorem.
-            return analysis.theorem_for(self.source).serves(self.trust)
+            side = self._made(key)
         except NotCertified:
-            return False
+            return None
+        return side if side.end == "lower" or side.theorem.serves(self.trust) else None
+
+    def _made(self, key: str) -> Side:
+        asked = ("side", key)
+        return self.answers.answer(asked, lambda: analysis_named(key).make(self.source, self.n))
 
     def local(self, value: float, width: float | None) -> Found:
         """An upper end by the local guarantee."""

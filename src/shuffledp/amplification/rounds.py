@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from shuffledp.analysis import ONE_ROUND, Side, Source
-from shuffledp.analysis.datasets import DATASET, dataset_pairs
-from shuffledp.analysis.of_pairs import Pair
+from shuffledp.analysis.datasets import dataset_pairs, lower_theorem
+from shuffledp.analysis.pairs import Pair
 from shuffledp.bounds.continuous import CellPair
 from shuffledp.bounds.profile import Profile
 from shuffledp.errors import NotCertified
@@ -43,7 +43,6 @@ def round_of(
     label: str,
     eps0: float,
     n: int,
-    cells: int,
     rtol: float,
     key: Hashable,
     sharper: Side | None = None,
@@ -62,8 +61,6 @@ def round_of(
         Local guarantee in nats: no round leaks more.
     n : int
         Messages in the shuffle.
-    cells : int
-        For continuous outputs: about how many cells.
     rtol : float
         What the mechanism asks of one round, against a default of 1e-6.
     key : hashable
@@ -100,13 +97,13 @@ def round_of(
         slow=cells_of,
         groups=[side.profiles if exact is None else (exact,) for side in sides],
         sharper=None if sharper is None else sharper.for_rounds(),
-        candidates=Datasets(source, n, cells),
+        candidates=Datasets(source, n),
         eps0=eps0,
         key=key,
         relation=source.relation,
         assumptions=tuple(assumptions),
         upper_theorem=theorem,
-        lower_theorem=DATASET.theorem_for(source),
+        lower_theorem=lower_theorem(source),
         at={"n": n},
         **_local_tail(source),
     )
@@ -142,12 +139,11 @@ class Datasets:
 
     source: Source
     n: int
-    cells: int
 
     def __call__(self) -> tuple[Candidate, ...]:
         """Both directions' profiles of each."""
         try:
-            pairs = dataset_pairs(self.source, self.n, self.cells)
+            pairs = dataset_pairs(self.source, self.n)
         except NotCertified:
             return ()
         return tuple(

@@ -12,7 +12,7 @@ from shuffledp._check import Trust
 from shuffledp.amplification.comparison import Comparison, compare
 from shuffledp.amplification.evaluation import Evaluation
 from shuffledp.amplification.rounds import round_of
-from shuffledp.analysis import End, Source, analysis_named
+from shuffledp.analysis import End, Source, analysis_named, usual
 from shuffledp.analysis.ends import Ends
 from shuffledp.bound import Bound, delta_from_log
 from shuffledp.curves import Accountant
@@ -282,7 +282,6 @@ class Shuffled(Accountant):
             label=getattr(self.source, "name", "generic"),
             eps0=self.eps0,
             n=self.n,
-            cells=work.cells,
             rtol=self.rtol,
             key=(self.source, self.n, self.trust, self.rtol, sharper),
         )
@@ -295,8 +294,8 @@ class Shuffled(Accountant):
         key : str
             Its name.
         """
-        work = _WORK.of(self)
-        return any(one.key == key for end in _ENDS for one in work.applying(end))
+        usual_keys = {one.key for end in _ENDS for one in usual(self.source, self.n, end)}
+        return key in usual_keys and _WORK.of(self).side(key) is not None
 
     def with_n(self, n: int) -> Shuffled:
         """The same randomizer and settings among another number of users."""
@@ -321,9 +320,7 @@ class Shuffled(Accountant):
         if key in FORMULAS:
             work = _WORK.of(self)
             cap = work.local_epsilon(at) if quantity == "epsilon" else math.inf
-            return FORMULAS[key].estimate(
-                self.source, quantity, at, n=self.n, cells=work.cells, cap=cap
-            )
+            return FORMULAS[key].estimate(self.source, quantity, at, n=self.n, cap=cap)
         analysis = analysis_named(key)
         if quantity == "epsilon":
             bound = self.epsilon(delta=at, analysis=key)

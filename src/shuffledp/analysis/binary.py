@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from weakref import WeakValueDictionary
 
 from shuffledp import theorems
+from shuffledp.analysis import words
 from shuffledp.analysis.analysis import Analysis
 from shuffledp.analysis.side import Found, Side
 from shuffledp.analysis.source import Source, has_bits, one_bit_of
@@ -124,21 +125,19 @@ def _curve(one: OneBitSupremum) -> Curve:
 _SEARCHED: Beside[OneBitSupremum, Curve] = Beside(_curve)
 
 
-class _BinaryExact(Analysis):
-    """Of mechanisms with two outputs."""
+def _upper(source: Source, n: int) -> Side:
+    """The upper end of the largest delta of all data sets."""
+    supremum = OneBitSupremum(one_bit_of(source, "binary-exact"), n)
+    assumed = (*words.of_all(source), words.SAME)
+    theorem = theorems.BINARY_EXACT
+    return BinarySide("binary-exact", "upper", theorem, (), (), assumed, supremum=supremum)
 
-    def require(self, source: Source) -> None:
-        """A randomizer that sends one bit."""
-        super().require(source)
-        one_bit_of(source, self.key)
 
-    def side(self, source: Source, *, n: int, cells: int) -> Side:
-        """One end of the largest delta of all data sets."""
-        del cells
-        self.require(source)
-        supremum = OneBitSupremum(one_bit_of(source, self.key), n)
-        theorem, words = self.theorem_for(source), self.assumptions(source)
-        return BinarySide(self.key, self.end, theorem, (), (), words, supremum=supremum)
+def _lower(source: Source, n: int) -> Side:
+    """Its lower end."""
+    key, theorem = "binary-exact-lower", theorems.BINARY_EXACT_LOWER
+    supremum = OneBitSupremum(one_bit_of(source, key), n)
+    return BinarySide(key, "lower", theorem, (), (), words.of_all(source), supremum=supremum)
 
 
 def _has_bits(source: Source, n: int) -> bool:
@@ -148,22 +147,22 @@ def _has_bits(source: Source, n: int) -> bool:
 
 
 _BITS = "one randomizer with two outputs for all users, any inputs of the others; not adaptive"
-BINARY_EXACT = _BinaryExact(
+BINARY_EXACT = Analysis(
     "binary-exact",
     "upper",
     theorems.BINARY_EXACT,
     f"{_BITS}; with it the lower end of binary-exact-lower",
-    kind="algorithm",
+    make=_upper,
     slow=True,
     other_end="binary-exact-lower",
     usual=_has_bits,
 )
-BINARY_EXACT_LOWER = _BinaryExact(
+BINARY_EXACT_LOWER = Analysis(
     "binary-exact-lower",
     "lower",
     theorems.BINARY_EXACT_LOWER,
     _BITS,
-    kind="algorithm",
+    make=_lower,
     slow=True,
     usual=_has_bits,
 )

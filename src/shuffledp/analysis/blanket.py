@@ -2,51 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from shuffledp import theorems
-from shuffledp.analysis.of_pairs import Named, OfPairs, blanket_pair
+from shuffledp.analysis import words
+from shuffledp.analysis.analysis import Analysis
+from shuffledp.analysis.pairs import blanket_pair, of_pairs
+from shuffledp.analysis.side import Side
 from shuffledp.analysis.source import Source, of_reports, one_randomizer
-from shuffledp.bound import Theorem
 
 
-class _Blanket(OfPairs):
+def _blanket(source: Source, n: int) -> Side:
     """Of one randomizer: a family has no common blanket."""
-
-    def require(self, source: Source) -> None:
-        """A randomizer."""
-        super().require(source)
-        one_randomizer(source, self.key)
-
-    def _theorem_of(self, source: Source, pairs: Sequence[Named]) -> Theorem:
-        """With the step for outputs that the blanket misses, where these pairs have any."""
-        theorem = self.theorem_for(source)
-        # A step that is proved here matters where all others are published.
-        seen = any(pair.has_outside for pair, _ in pairs)
-        if seen and theorem.provenance == "published":
-            return theorem.with_step(theorems.OUTSIDE)
-        return theorem
-
-
-def _blanket_pairs(source: Source, n: int, cells: int) -> list[Named]:
-    del cells
     randomizer = one_randomizer(source, "blanket")
-    return [
+    worst = randomizer.worst_pairs()
+    pairs = [
         (
             blanket_pair(randomizer, x0, x1, n=n),
             {"analysis": "blanket", "x0": x0, "x1": x1, "swap": False},
         )
-        for x0, x1 in randomizer.worst_pairs().pairs
+        for x0, x1 in worst.pairs
     ]
+    theorem = theorems.BLANKET.with_step(worst.theorem)
+    # The step for outputs that the blanket misses matters where all others are published.
+    if theorem.provenance == "published" and any(pair.has_outside for pair, _ in pairs):
+        theorem = theorem.with_step(theorems.OUTSIDE)
+    return of_pairs("blanket", "upper", theorem, pairs, (*words.of_all(source), words.SAME))
 
 
-BLANKET = _Blanket(
+BLANKET = Analysis(
     "blanket",
     "upper",
     theorems.BLANKET,
     "one randomizer for all users, any inputs of the others; not adaptive; "
     "no local guarantee needed",
-    worst="pairs",
-    pairs=_blanket_pairs,
+    make=_blanket,
     usual=of_reports,
 )

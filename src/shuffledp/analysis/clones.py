@@ -3,48 +3,35 @@
 from __future__ import annotations
 
 from shuffledp import theorems
-from shuffledp.analysis.of_pairs import Named, OfPairs
+from shuffledp.analysis import words
+from shuffledp.analysis.analysis import Analysis
+from shuffledp.analysis.pairs import of_pairs
+from shuffledp.analysis.side import Side
 from shuffledp.analysis.source import Source, of_reports, pure_eps0
 from shuffledp.bounds.mechanisms import clone_pair, stronger_clone_pair
 
-ANY = "any eps0-LDP randomizers chosen in one order, adaptive too (shuffle, then randomize)"
+_ANY = "any eps0-LDP randomizers chosen in one order, adaptive too (shuffle, then randomize)"
 
 
-class _Clones(OfPairs):
-    """Of everything with a finite local guarantee."""
-
-    def require(self, source: Source) -> None:
-        """An eps0-LDP randomizer, or all of them."""
-        super().require(source)
-        pure_eps0(source, self.key)
+def _clone(source: Source, n: int) -> Side:
+    pair = clone_pair(eps0=pure_eps0(source, "clone"), n=n)
+    pairs = [(pair, {"analysis": "clone"})]
+    return of_pairs("clone", "upper", theorems.CLONE, pairs, words.of_any(source))
 
 
-def _clone_pairs(source: Source, n: int, cells: int) -> list[Named]:
-    del cells
-    return [(clone_pair(eps0=pure_eps0(source, "clone"), n=n), {"analysis": "clone"})]
-
-
-def _stronger_clone_pairs(source: Source, n: int, cells: int) -> list[Named]:
-    del cells
+def _stronger_clone(source: Source, n: int) -> Side:
     key = "stronger-clone"
-    return [(stronger_clone_pair(eps0=pure_eps0(source, key), n=n), {"analysis": key})]
+    pair = stronger_clone_pair(eps0=pure_eps0(source, key), n=n)
+    pairs = [(pair, {"analysis": key})]
+    return of_pairs(key, "upper", theorems.STRONGER_CLONE, pairs, words.of_any(source))
 
 
-STRONGER_CLONE = _Clones(
+STRONGER_CLONE = Analysis(
     "stronger-clone",
     "upper",
     theorems.STRONGER_CLONE,
-    ANY,
-    any_randomizer=True,
-    pairs=_stronger_clone_pairs,
+    _ANY,
+    make=_stronger_clone,
     usual=of_reports,
 )
-CLONE = _Clones(
-    "clone",
-    "upper",
-    theorems.CLONE,
-    ANY,
-    any_randomizer=True,
-    pairs=_clone_pairs,
-    usual=of_reports,
-)
+CLONE = Analysis("clone", "upper", theorems.CLONE, _ANY, make=_clone, usual=of_reports)

@@ -6,7 +6,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from shuffledp import theorems
-from shuffledp.analysis.of_pairs import Named, OfPairs, Pair, dataset_pair
+from shuffledp.analysis import words
+from shuffledp.analysis.analysis import Analysis, always
+from shuffledp.analysis.pairs import Named, Pair, dataset_pair, of_pairs
+from shuffledp.analysis.side import Side
 from shuffledp.analysis.source import Family, RatioFamily, Source
 from shuffledp.analysis.variation_ratio import numbers
 from shuffledp.bound import Theorem
@@ -16,23 +19,16 @@ from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import KRR, BinaryRR, Randomizer
 
 
-class _Datasets(OfPairs):
-    """The data sets worth trying, of a protocol too."""
-
-    def require(self, source: Source) -> None:
-        """It applies to every source."""
-        del source
-
-    def theorem_for(self, source: Source) -> Theorem:
-        """That of the randomizer, the protocol, or the member of the family that is tried."""
-        if isinstance(source, MultiMessage):
-            return source.lower_theorem()
-        if isinstance(source, RatioFamily):
-            return theorems.ATTAINED
-        return theorems.FAMILY if isinstance(source, Family) else self.theorem
+def lower_theorem(source: Source) -> Theorem:
+    """That of the randomizer, the protocol, or the member of the family that is tried."""
+    if isinstance(source, MultiMessage):
+        return source.lower_theorem()
+    if isinstance(source, RatioFamily):
+        return theorems.ATTAINED
+    return theorems.FAMILY if isinstance(source, Family) else theorems.DATASET
 
 
-def dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
+def dataset_pairs(source: Source, n: int) -> list[Named]:
     """Pairs of the data sets worth trying for a lower bound, each followed by its swap.
 
     Parameters
@@ -41,10 +37,7 @@ def dataset_pairs(source: Source, n: int, cells: int) -> list[Named]:
         What each user runs.
     n : int
         Users (messages in the shuffle).
-    cells : int
-        For continuous outputs: about how many cells.
     """
-    del cells
     if isinstance(source, MultiMessage):
         return [(message_pair(one), one.witness) for one in source.lower_pairs(n)]
     if isinstance(source, RatioFamily):
@@ -66,9 +59,9 @@ def _family_pairs(eps0: float, n: int) -> list[Named]:
     two = BinaryRR(eps0=eps0)
     members = (("binary-rr", two, two.datasets()), ("3-rr", KRR(k=3, eps0=eps0), ((0, 1, 2),)))
     return [
-        (pair, {**words, "member": name})
+        (pair, {**named, "member": name})
         for name, member, triples in members
-        for pair, words in pairs_of(member, triples, n)
+        for pair, named in pairs_of(member, triples, n)
     ]
 
 
@@ -100,16 +93,18 @@ def both_ways(pair: Pair, witness: dict[str, Any]) -> list[Named]:
     return [(pair, {**witness, "swap": False}), (pair.swap(), {**witness, "swap": True})]
 
 
-def _always(source: Source, n: int) -> bool:
-    del source, n
-    return True
+def _dataset(source: Source, n: int) -> Side:
+    """The data sets worth trying, of a protocol too."""
+    theorem = lower_theorem(source)
+    assumed = source.assumptions() if isinstance(source, MultiMessage) else words.of_all(source)
+    return of_pairs("dataset", "lower", theorem, dataset_pairs(source, n), assumed)
 
 
-DATASET = _Datasets(
+DATASET = Analysis(
     "dataset",
     "lower",
     theorems.DATASET,
     "exact for the dataset it names, so a lower bound on the worst case",
-    pairs=dataset_pairs,
-    usual=_always,
+    make=_dataset,
+    usual=always,
 )

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 from shuffledp import theorems
-from shuffledp.analysis.of_pairs import Named, OfPairs
+from shuffledp.analysis.analysis import Analysis
+from shuffledp.analysis.pairs import of_pairs
+from shuffledp.analysis.side import Side
 from shuffledp.analysis.source import Source
-from shuffledp.bound import Theorem
 from shuffledp.bounds.mechanisms import message_pair
 from shuffledp.errors import NotCertified
 from shuffledp.multimessage import MultiMessage
 
 
-class _Messages(OfPairs):
+def _messages(source: Source, n: int) -> Side:
     """Of a protocol, by its own theorem."""
-
-    def require(self, source: Source) -> None:
-        """A multi-message protocol."""
-        if not isinstance(source, MultiMessage):
-            raise NotCertified(f"analysis = {self.key!r}: wanted a multi-message protocol")
-
-    def theorem_for(self, source: Source) -> Theorem:
-        """The protocol's."""
-        return source.theorem() if isinstance(source, MultiMessage) else self.theorem
-
-
-def _pairs(source: Source, n: int, cells: int) -> list[Named]:
-    del cells
-    found = source.pairs(n) if isinstance(source, MultiMessage) else []
-    return [(message_pair(one), one.witness) for one in found]
+    if not isinstance(source, MultiMessage):
+        raise NotCertified("analysis = 'multi-message': wanted a multi-message protocol")
+    pairs = [(message_pair(one), one.witness) for one in source.pairs(n)]
+    return of_pairs("multi-message", "upper", source.theorem(), pairs, source.assumptions())
 
 
 def _usual(source: Source, n: int) -> bool:
@@ -35,11 +25,11 @@ def _usual(source: Source, n: int) -> bool:
     return isinstance(source, MultiMessage)
 
 
-MULTI_MESSAGE = _Messages(
+MULTI_MESSAGE = Analysis(
     "multi-message",
     "upper",
     theorems.MULTI_MESSAGE,
     "multi-message protocols: blanket messages of one known law; any inputs of the others",
-    pairs=_pairs,
+    make=_messages,
     usual=_usual,
 )

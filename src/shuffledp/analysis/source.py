@@ -73,6 +73,21 @@ def of_reports(source: Source, n: int) -> bool:
     return isinstance(source, Randomizer | Family)
 
 
+def refuse_protocol(source: Source, key: str) -> None:
+    """NotCertified for a multi-message protocol.
+
+    Parameters
+    ----------
+    source : Randomizer, family or protocol
+        What each user runs.
+    key : str
+        The analysis that asks.
+    """
+    if isinstance(source, MultiMessage):
+        msg = f"analysis = {key!r}: wanted a randomizer; a protocol has 'multi-message' only"
+        raise NotCertified(msg)
+
+
 def one_randomizer(source: Source, key: str, *, lacks: str = "common blanket") -> Randomizer:
     """The randomizer that every user runs; NotCertified for a family or a protocol.
 
@@ -85,6 +100,7 @@ def one_randomizer(source: Source, key: str, *, lacks: str = "common blanket") -
     lacks : str
         What a family of randomizers does not have in common, for the message.
     """
+    refuse_protocol(source, key)
     if not isinstance(source, Randomizer):
         msg = f"analysis = {key!r}: wanted a randomizer; a family of them has no {lacks}"
         raise NotCertified(msg)
@@ -95,8 +111,7 @@ def pure_eps0(source: Source, key: str) -> float:
     """The local guarantee; NotCertified where there is no finite one."""
     if isinstance(source, RatioFamily):
         raise NotCertified(f"analysis = {key!r}: wanted an eps0-LDP randomizer, not p, beta and q")
-    if isinstance(source, MultiMessage):
-        raise NotCertified(f"analysis = {key!r}: wanted an eps0-LDP randomizer, not a protocol")
+    refuse_protocol(source, key)
     if not math.isfinite(source.eps0):
         msg = f"analysis = {key!r}: wanted an eps0-LDP randomizer; this one has no finite eps0"
         raise NotCertified(msg)
@@ -110,6 +125,7 @@ def has_bits(source: Source) -> TypeGuard[Randomizer]:
 
 def one_bit_of(source: Source, key: str) -> Randomizer:
     """A mechanism of one-bit reports; NotCertified for all others."""
+    refuse_protocol(source, key)
     if has_bits(source):
         return source
     msg = f"analysis = {key!r}: wanted a randomizer with two outputs, whose inputs' laws differ"
@@ -118,6 +134,7 @@ def one_bit_of(source: Source, key: str) -> Randomizer:
 
 def settled_triples(source: Source) -> None:
     """NotCertified unless the others' worst inputs are known: label stealing rests on them."""
+    refuse_protocol(source, "label-stealing")
     if isinstance(source, RatioFamily) or (isinstance(source, Family) and source.adaptive):
         what = "p, beta and q" if isinstance(source, RatioFamily) else "an adaptive choice of them"
         raise NotCertified(f"analysis = 'label-stealing': wanted one randomizer, not {what}")

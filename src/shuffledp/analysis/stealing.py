@@ -203,50 +203,34 @@ def _free_numbers(one: Numbers) -> dict[str, Any]:
     return {key: value for key, value in found.items() if value is not None}
 
 
-class _LabelStealing(Analysis):
-    """Of mechanisms of which the others' worst inputs are known, and of all eps0-LDP ones."""
-
-    def require(self, source: Source) -> None:
-        """One randomizer whose worst triples are known, or all eps0-LDP ones, not adaptive."""
-        super().require(source)
-        settled_triples(source)
-
-    def theorem_for(self, source: Source) -> Theorem:
-        """That of the randomizer's triples, or of all eps0-LDP laws."""
-        if isinstance(source, Family):
-            return theorems.LABEL_STEALING_FAMILY
-        return super().theorem_for(source)
-
-    def _chosen(self, source: Source) -> str:
-        return said.SAME_FAMILY if isinstance(source, Family) else super()._chosen(source)
-
-    def side(self, source: Source, *, n: int, cells: int) -> Side:
-        """The least bound over its free numbers, of the worst pair."""
-        del cells
-        self.require(source)
-        theorem, words = self.theorem_for(source), self.assumptions(source)
-        if not isinstance(source, Randomizer | Family):
-            raise NotCertified(f"analysis = {self.key!r}: wanted one randomizer, or a family")
-        return StealingSide(self.key, self.end, theorem, (), (), words, source=source, n=n)
+def _label_stealing(source: Source, n: int) -> Side:
+    """The least bound over its free numbers, of the worst pair."""
+    settled_triples(source)
+    assumed = said.of_all(source)
+    if isinstance(source, Family):
+        key, theorem = "label-stealing", theorems.LABEL_STEALING_FAMILY
+        assumed = (*assumed, said.SAME_FAMILY)
+        return StealingSide(key, "upper", theorem, (), (), assumed, source=source, n=n)
+    randomizer = one_randomizer(source, "label-stealing")
+    theorem = _with_triples(theorems.LABEL_STEALING, randomizer)
+    assumed = (*assumed, said.SAME)
+    return StealingSide("label-stealing", "upper", theorem, (), (), assumed, source=randomizer, n=n)
 
 
-class _LoneJump(Analysis):
-    """Of Gaussian noise on an interval."""
+def _lone_jump(source: Source, n: int) -> Side:
+    """The bound with one gain apart, of noise where single gains without bound may decide."""
+    randomizer = one_randomizer(source, "lone-jump")
+    if not has_lone_jumps(source):
+        raise NotCertified("analysis = 'lone-jump': wanted Gaussian noise that is not very narrow")
+    theorem = _with_triples(theorems.LONE_JUMP, randomizer)
+    assumed = (*said.of_all(source), said.SAME)
+    return JumpSide("lone-jump", "upper", theorem, (), (), assumed, randomizer=randomizer, n=n)
 
-    def require(self, source: Source) -> None:
-        """Noise that is not very narrow, where single gains without bound may decide."""
-        super().require(source)
-        if not has_lone_jumps(source):
-            msg = f"analysis = {self.key!r}: wanted Gaussian noise that is not very narrow"
-            raise NotCertified(msg)
 
-    def side(self, source: Source, *, n: int, cells: int) -> Side:
-        """The bound with one gain apart."""
-        del cells
-        self.require(source)
-        randomizer = one_randomizer(source, self.key)
-        theorem, words = self.theorem_for(source), self.assumptions(source)
-        return JumpSide(self.key, self.end, theorem, (), (), words, randomizer=randomizer, n=n)
+def _with_triples(theorem: Theorem, randomizer: Randomizer) -> Theorem:
+    """With the step that names a randomizer's worst triples."""
+    found = randomizer.worst_triples()
+    return theorem if found is None else theorem.with_step(found.theorem)
 
 
 def _usual(source: Source, n: int) -> bool:
@@ -283,25 +267,23 @@ def _lone(source: Source, n: int) -> bool:
     return n >= _FEWEST_ALONE and has_lone_jumps(source)
 
 
-LABEL_STEALING = _LabelStealing(
+LABEL_STEALING = Analysis(
     "label-stealing",
     "upper",
     theorems.LABEL_STEALING,
     "one randomizer for all users, any inputs of the others; not adaptive; for randomizers of "
     "which the others' worst inputs are known, and for all eps0-LDP randomizers",
-    kind="algorithm",
-    worst="triples",
+    make=_label_stealing,
     usual=_usual,
     closing=_closing,
 )
-LONE_JUMP = _LoneJump(
+LONE_JUMP = Analysis(
     "lone-jump",
     "upper",
     theorems.LONE_JUMP,
     "Gaussian noise on an interval, one randomizer for all users, any inputs of the others; "
     "not adaptive; tried where the other ends are apart",
-    kind="algorithm",
+    make=_lone_jump,
     slow=True,
     closing=_lone,
-    worst="triples",
 )

@@ -6,8 +6,12 @@ import math
 from typing import Any
 
 from shuffledp import theorems
-from shuffledp.analysis.of_pairs import Named, OfPairs
-from shuffledp.analysis.source import RatioFamily, Source, ratios
+from shuffledp.analysis import words
+from shuffledp.analysis.analysis import Analysis
+from shuffledp.analysis.pairs import Named, of_pairs
+from shuffledp.analysis.side import Side
+from shuffledp.analysis.source import RatioFamily, Source, ratios, refuse_protocol
+from shuffledp.bound import Theorem
 from shuffledp.bounds.variation_ratio import (
     VariationRatio,
     published_pair,
@@ -15,15 +19,7 @@ from shuffledp.bounds.variation_ratio import (
     repaired_pair,
 )
 from shuffledp.errors import NotCertified
-
-
-class _Published(OfPairs):
-    """The published pair, where it bounds."""
-
-    def require(self, source: Source) -> None:
-        """p, beta and q of every worst pair for which the published pair is no smaller."""
-        super().require(source)
-        refuse_too_small(source)
+from shuffledp.randomizers import Randomizer
 
 
 def refuse_too_small(source: Source) -> None:
@@ -45,16 +41,7 @@ def _usual(source: Source, n: int) -> bool:
     return isinstance(source, RatioFamily)
 
 
-def _repaired_pairs(source: Source, n: int, cells: int) -> list[Named]:
-    del cells
-    key = "repaired-variation-ratio"
-    return [
-        (repaired_pair(ratio, n=n), {"analysis": key, **words, **numbers(ratio)})
-        for ratio, words in ratios(source)
-    ]
-
-
-def published_pairs(source: Source, n: int, cells: int) -> list[Named]:
+def published_pairs(source: Source, n: int) -> list[Named]:
     """The published variation-ratio pairs, whether or not they bound anything.
 
     Parameters
@@ -63,36 +50,62 @@ def published_pairs(source: Source, n: int, cells: int) -> list[Named]:
         What each user runs.
     n : int
         Users.
-    cells : int
-        Not used: the pairs are finite.
     """
-    del cells
     key = "variation-ratio"
     return [
-        (published_pair(ratio, n=n), {"analysis": key, **words, **numbers(ratio)})
-        for ratio, words in ratios(source)
+        (published_pair(ratio, n=n), {"analysis": key, **inputs, **numbers(ratio)})
+        for ratio, inputs in ratios(source)
     ]
 
 
-VARIATION_RATIO = _Published(
+def _published(source: Source, n: int) -> Side:
+    """The published pair, where it bounds."""
+    refuse_protocol(source, "variation-ratio")
+    refuse_too_small(source)
+    theorem = _theorem(theorems.VARIATION_RATIO, source)
+    pairs = published_pairs(source, n)
+    return of_pairs("variation-ratio", "upper", theorem, pairs, _assumed(source))
+
+
+def _repaired(source: Source, n: int) -> Side:
+    key = "repaired-variation-ratio"
+    refuse_protocol(source, key)
+    pairs = [
+        (repaired_pair(ratio, n=n), {"analysis": key, **inputs, **numbers(ratio)})
+        for ratio, inputs in ratios(source)
+    ]
+    theorem = _theorem(theorems.REPAIRED_VARIATION_RATIO, source)
+    return of_pairs(key, "upper", theorem, pairs, _assumed(source))
+
+
+def _theorem(theorem: Theorem, source: Source) -> Theorem:
+    """With the step that names a randomizer's worst pairs."""
+    if isinstance(source, Randomizer):
+        return theorem.with_step(source.worst_pairs().theorem)
+    return theorem
+
+
+def _assumed(source: Source) -> tuple[str, ...]:
+    if isinstance(source, Randomizer):
+        return (*words.of_all(source), words.SAME)
+    return words.of_any(source)
+
+
+VARIATION_RATIO = Analysis(
     "variation-ratio",
     "upper",
     theorems.VARIATION_RATIO,
     "only where beta = (p-1)/(p+1); elsewhere it can be too small (docs/theory.md, section "
     "5.6), and is an estimate (certified=False)",
-    any_randomizer=True,
-    worst="pairs",
-    pairs=published_pairs,
+    make=_published,
     usual=_usual,
 )
-REPAIRED_VARIATION_RATIO = OfPairs(
+REPAIRED_VARIATION_RATIO = Analysis(
     "repaired-variation-ratio",
     "upper",
     theorems.REPAIRED_VARIATION_RATIO,
     "any randomizers with p, beta and q at every position and history, adaptive too; of a "
     "randomizer, the p, beta and q of its worst pairs",
-    any_randomizer=True,
-    worst="pairs",
-    pairs=_repaired_pairs,
+    make=_repaired,
     usual=_usual,
 )

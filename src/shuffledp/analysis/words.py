@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from shuffledp.analysis.source import Source
+from shuffledp.analysis.source import Family, RatioFamily, Source
 from shuffledp.randomizers import Randomizer
 
 HONEST = "all n messages are randomized as stated and reach the shuffler"
@@ -36,3 +36,13 @@ def own_assumptions(source: Source) -> tuple[str, ...]:
 def of_all(source: Source) -> tuple[str, ...]:
     """What every end of this source takes for granted: neighbours, reports, shuffler, one round."""
     return (source.relation.sentence, HONEST, SHUFFLER, ONE_ROUND, *own_assumptions(source))
+
+
+def of_any(source: Source) -> tuple[str, ...]:
+    """What a bound takes for granted that holds for every member of a family, and in any order."""
+    adaptive = isinstance(source, Family | RatioFamily) and source.adaptive
+    if isinstance(source, RatioFamily):
+        chosen = RATIO_ADAPTIVE if adaptive else RATIO
+    else:
+        chosen = ADAPTIVE if adaptive else IN_ORDER
+    return (*of_all(source), chosen)

@@ -101,14 +101,14 @@ class Formula:
     validity : str
         What it applies to.
     curve : callable
-        Of a source, n and a number of cells: the curve. NotCertified where it does not apply.
+        Of a source and n: the curve. NotCertified where it does not apply.
     slow : bool
         Its cost grows with n; ``compare`` runs it only when asked to.
     """
 
     theorem: Theorem
     validity: str
-    curve: Callable[[Source, int, int], Curve] = field(repr=False)
+    curve: Callable[[Source, int], Curve] = field(repr=False)
     slow: bool = False
     end: Literal["estimate"] = field(default="estimate", init=False)
 
@@ -124,14 +124,13 @@ class Formula:
         value: float,
         *,
         n: int,
-        cells: int,
         cap: float,
     ) -> Estimate:
         """eps at delta = ``value``, or delta at eps = ``value``; NotCertified outside its domain.
 
         ``cap`` is eps by the local guarantee: no estimate of eps is above it.
         """
-        curve, title, paper = self.curve(source, n, cells), self.theorem.title, self.theorem.source
+        curve, title, paper = self.curve(source, n), self.theorem.title, self.theorem.source
         if quantity == "epsilon":
             found, at = min(curve.epsilon_at(value), cap), {"delta": value, "n": n}
             return Estimate("epsilon", found, title, paper, at=at, warning=curve.warning)

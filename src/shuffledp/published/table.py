@@ -10,7 +10,7 @@ import numpy as np
 
 from shuffledp.analysis import analyses
 from shuffledp.analysis.datasets import both_ways, pairs_of
-from shuffledp.analysis.of_pairs import Pair, blanket_pair
+from shuffledp.analysis.pairs import Pair, blanket_pair
 from shuffledp.analysis.source import Family, RatioFamily, Source, one_randomizer, pure_eps0, ratios
 from shuffledp.analysis.variation_ratio import published_pairs
 from shuffledp.bound import Theorem
@@ -32,8 +32,8 @@ from shuffledp.published.estimate import (
 )
 from shuffledp.randomizers import KRR, BinaryRR, JointLaw, Laplace, Randomizer
 
-# Of a key, a source, n and a number of cells.
-_Make = Callable[[str, Source, int, int], Curve]
+# Of a key, a source and n.
+_Make = Callable[[str, Source, int], Curve]
 
 _FLOATS = "not certified: the formula in plain floating point"
 _MEMORY = "not certified: the formula's constants are from memory of the paper"
@@ -49,25 +49,23 @@ _SHARES = tuple(10.0**-k for k in range(1, 9))
 def _of_eps0(form: Callable[..., float], warning: str = _FLOATS) -> _Make:
     """A formula of eps0, n and delta."""
 
-    def make(key: str, source: Source, n: int, cells: int) -> Curve:
-        del cells
+    def make(key: str, source: Source, n: int) -> Curve:
         eps0 = pure_eps0(source, key)
         return of_epsilon(lambda delta: form(eps0=eps0, n=n, delta=delta), warning)
 
     return make
 
 
-def _csuzz19(key: str, source: Source, n: int, cells: int) -> Curve:
+def _csuzz19(key: str, source: Source, n: int) -> Curve:
     if not (isinstance(source, BinaryRR) or (isinstance(source, KRR) and source.k == 2)):
         raise NotCertified(f"analysis = {key!r}: wanted binary randomized response")
-    return _of_eps0(forms.cheu, _MEMORY)(key, source, n, cells)
+    return _of_eps0(forms.cheu, _MEMORY)(key, source, n)
 
 
 def _sums(share: Callable[[float], float]) -> _Make:
     """The clones' binomial sums; ``share`` of the others are clones."""
 
-    def make(key: str, source: Source, n: int, cells: int) -> Curve:
-        del cells
+    def make(key: str, source: Source, n: int) -> Curve:
         eps0 = pure_eps0(source, key)
         if n > _LARGEST_SUM:
             msg = f"analysis = {key!r}, n = {n:,}: sums are offered up to n = {_LARGEST_SUM:,}"
@@ -81,8 +79,7 @@ def _sums(share: Callable[[float], float]) -> _Make:
 # -------------------------------------------------------------------------------- one randomizer
 
 
-def _fmt_3_8(key: str, source: Source, n: int, cells: int) -> Curve:
-    del cells
+def _fmt_3_8(key: str, source: Source, n: int) -> Curve:
     randomizer = one_randomizer(source, key)
     if math.isfinite(randomizer.eps0):
         raise NotCertified(f"analysis = {key!r}: this randomizer is eps0-LDP; wanted 'fmt-3.1'")
@@ -110,8 +107,7 @@ def _fmt_3_8(key: str, source: Source, n: int, cells: int) -> Curve:
     return of_epsilon(epsilon_at, _FLOATS)
 
 
-def _fmt_4_1(key: str, source: Source, n: int, cells: int) -> Curve:
-    del cells
+def _fmt_4_1(key: str, source: Source, n: int) -> Curve:
     randomizer = one_randomizer(source, key)
     laws = [_three_laws(key, randomizer.law(pair)) for pair in randomizer.worst_pairs().pairs]
     return of_epsilon(
@@ -138,8 +134,7 @@ def _three_laws(key: str, law: JointLaw) -> tuple[float, float]:
     return min(p, 1.0 / 3.0), q
 
 
-def _fmt_4_2(key: str, source: Source, n: int, cells: int) -> Curve:
-    del cells
+def _fmt_4_2(key: str, source: Source, n: int) -> Curve:
     if not isinstance(source, KRR | BinaryRR):
         raise NotCertified(f"analysis = {key!r}: wanted k-RR")
     return of_epsilon(
@@ -154,8 +149,7 @@ def _size(source: KRR | BinaryRR) -> int:
 def _inequality(bound: Callable[..., float], *, generic: bool) -> _Make:
     """Hoeffding's or Bennett's inequality, by the mechanism's own moments or by eps0 alone."""
 
-    def make(key: str, source: Source, n: int, cells: int) -> Curve:
-        del cells
+    def make(key: str, source: Source, n: int) -> Curve:
         if isinstance(source, Family) and source.adaptive:
             raise NotCertified(f"analysis = {key!r}: not proved for adaptive randomizers")
         eps0 = pure_eps0(source, key)
@@ -195,9 +189,9 @@ def _of_pairs(pairs: Sequence[Pair], cap: float, warning: str, *, lower: bool) -
     return Curve(epsilon_at, log_delta_at, warning)
 
 
-def _variation_ratio(key: str, source: Source, n: int, cells: int) -> Curve:
+def _variation_ratio(key: str, source: Source, n: int) -> Curve:
     del key
-    pairs = [pair for pair, _ in published_pairs(source, n, cells)]
+    pairs = [pair for pair, _ in published_pairs(source, n)]
     return _of_pairs(pairs, source.eps0, _no_bound(source) or NOT_CERTIFIED, lower=False)
 
 
@@ -210,8 +204,7 @@ def _no_bound(source: Source) -> str:
 def _ratio_form(form: Callable[..., float]) -> _Make:
     """A closed form of p, beta and q: the largest over the worst pairs."""
 
-    def make(key: str, source: Source, n: int, cells: int) -> Curve:
-        del cells
+    def make(key: str, source: Source, n: int) -> Curve:
         if _no_bound(source):
             raise NotCertified(f"analysis = {key!r}: {_no_bound(source)}")
         given = [(r.p, float(r.total_variation), r.q, n) for r, _ in ratios(source)]
@@ -220,9 +213,8 @@ def _ratio_form(form: Callable[..., float]) -> _Make:
     return make
 
 
-def _one_dataset(key: str, source: Source, n: int, cells: int) -> Curve:
+def _one_dataset(key: str, source: Source, n: int) -> Curve:
     """One triple: the first whose x2 is neither x0 nor x1, as in Su et al., or else the first."""
-    del cells
     randomizer = one_randomizer(source, key, lacks="dataset of its own")
     triples = randomizer.datasets()
     third = next((t for t in triples if t[2] not in (t[0], t[1])), triples[0])
@@ -230,9 +222,8 @@ def _one_dataset(key: str, source: Source, n: int, cells: int) -> Curve:
     return _of_pairs(pairs, source.eps0, NOT_CERTIFIED, lower=True)
 
 
-def _merged_dataset(key: str, source: Source, n: int, cells: int) -> Curve:
+def _merged_dataset(key: str, source: Source, n: int) -> Curve:
     randomizer = one_randomizer(source, key, lacks="dataset of its own")
-    del cells
     found = [merged_dataset_pair(randomizer, *triple, n=n) for triple in randomizer.datasets()]
     pairs = [pair for one in found for pair, _ in both_ways(one, {})]
     return _of_pairs(pairs, source.eps0, NOT_CERTIFIED, lower=True)
@@ -254,8 +245,7 @@ def _blanket_pairs(key: str, source: Source, n: int) -> list[Pair]:
     return [blanket_pair(randomizer, x0, x1, n=n) for x0, x1 in worst]
 
 
-def _gaussian(key: str, source: Source, n: int, cells: int) -> Curve:
-    del cells
+def _gaussian(key: str, source: Source, n: int) -> Curve:
     pairs = _blanket_pairs(key, source, n)
     return Curve(
         lambda d: max(limits.gaussian_epsilon(pair, delta=d, cap=source.eps0) for pair in pairs),
@@ -263,16 +253,16 @@ def _gaussian(key: str, source: Source, n: int, cells: int) -> Curve:
     )
 
 
-def _index(key: str, source: Source, n: int, cells: int) -> Curve:
-    return _band(limits.shuffle_index(_member(key, source), cells=cells).lower.value, n)
+def _index(key: str, source: Source, n: int) -> Curve:
+    return _band(limits.shuffle_index(_member(key, source)).lower.value, n)
 
 
-def _index_lower(key: str, source: Source, n: int, cells: int) -> Curve:
+def _index_lower(key: str, source: Source, n: int) -> Curve:
     """By the least chi of a data set of any member."""
     members = [_member(key, source)]
     if isinstance(source, Family):
         members.append(KRR(k=3, eps0=source.eps0))
-    return _band(min(limits.shuffle_index(m, cells=cells).upper.value for m in members), n)
+    return _band(min(limits.shuffle_index(m).upper.value for m in members), n)
 
 
 def _band(chi: float, n: int) -> Curve:

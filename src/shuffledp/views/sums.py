@@ -9,7 +9,7 @@ from typing import Any
 
 from shuffledp import _check, theorems
 from shuffledp.amplification import Shuffled
-from shuffledp.analysis.of_pairs import dataset_pair
+from shuffledp.analysis.pairs import dataset_pair
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.bound import Bound, Theorem, refuse_contradiction, with_lower_of, with_upper_of
 from shuffledp.bounds.profile import Profile
