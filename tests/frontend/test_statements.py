@@ -113,7 +113,9 @@ def test_upper_ends_say_the_same(kind, key):
         return
     theorem = analysis_named(key).make(source, 50).theorem
     assert found.to_dict() == theorem.to_dict()
-    assert allowed_assumptions(described, key) == (analysis_named(key).make(source, 50).assumptions,)
+    assert allowed_assumptions(described, key) == (
+        analysis_named(key).make(source, 50).assumptions,
+    )
     for step, last in ((theorems.COMPOSITION, "composition"), (theorems.BASIC, "basic")):
         joined = upper_statement(described, key, last=last)
         assert joined.to_dict() == theorem.with_step(step).to_dict()

@@ -61,9 +61,7 @@ def test_what_only_the_victim_can_send_is_named():
     side = analysis_named("blanket").make(zeros, 2)
     assert "{B = 0}" in side.theorem.source
     assert sd.shuffle(zeros, n=2).delta(epsilon=1.0).upper == 1.0
-    assert (
-        "{B = 0}" not in analysis_named("blanket").make(PUBLISHED[-1], 2).theorem.source
-    )
+    assert "{B = 0}" not in analysis_named("blanket").make(PUBLISHED[-1], 2).theorem.source
 
 
 @pytest.mark.parametrize(
