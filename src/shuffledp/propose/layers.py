@@ -35,8 +35,6 @@ _RARE = 0.1
 _STEEP = 3.0
 # Tilts at which truncated laws are looked at, eight for each power of ten; the largest exponent.
 _TILTS, _LARGEST = 96, 600.0
-# Large draws that are looked at together, and atoms of the law of their sum.
-_MOST_LARGE, _BINS = 4, 48
 # Rounds of guessing the answer that the cuts follow.
 _GUESSES = 4
 
@@ -74,7 +72,7 @@ def log_expectation(masses: Array, gains: Array, n: int, surplus: float) -> tupl
 
 @np.errstate(over="ignore", invalid="ignore")
 def _of_layers(masses: Array, gains: Array, n: int, surplus: float, first: int) -> float:
-    """About log E (S)_+ from the atoms below the first cut, and from one to four draws above it.
+    """About log E (S)_+ from the atoms below the first cut, and from one draw above it.
 
     The others' sum is taken to be normal but for its skewness: of Z with mean 0, deviation s and
     E Z^3 = c s^3, E (z s + Z)_+ is about s [z Phi(z) + phi(z) (1 - c z/6)].
@@ -87,31 +85,14 @@ def _of_layers(masses: Array, gains: Array, n: int, surplus: float, first: int) 
     mean = float(m @ g) / float(m.sum())
     deviation = math.sqrt(n * float(m @ (g - mean) ** 2)) + 1e-300
     skew = n * float(m @ ((g - mean) / deviation) ** 3)
+    z = ((n - 1) * mean + gains[first:]) / deviation
+    density = np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
+    tail = 0.5 * np.array([math.erfc(-x / math.sqrt(2.0)) for x in z])
+    payoff = np.maximum(z * tail + density * (1.0 - skew * z / 6.0), 0.0)
     others = math.exp((n - 1) * math.log(max(float(m.sum()) - min(surplus, 0.0), 1e-300)))
-    single = _binned(masses[first:], gains[first:])
-    chances, sums, jumps = n * single[0], single[1], 0.0
-    for count in range(1, min(_MOST_LARGE, n - 1) + 1):
-        z = ((n - count) * mean + sums) / deviation
-        density = np.exp(-0.5 * z * z) / math.sqrt(2.0 * math.pi)
-        tail = 0.5 * np.array([math.erfc(-x / math.sqrt(2.0)) for x in z])
-        payoff = np.maximum(z * tail + density * (1.0 - skew * z / 6.0), 0.0)
-        jumps += deviation * min(others, 1.0) * float(chances @ np.nan_to_num(payoff))
-        more = (n - count) / (count + 1)
-        chances, sums = _binned(
-            np.multiply.outer(chances, more * single[0]).ravel(),
-            np.add.outer(sums, single[1]).ravel(),
-        )
-    return float(np.logaddexp(bulk, _log(jumps)))
-
-
-def _binned(masses: Array, gains: Array) -> tuple[Array, Array]:
-    """The law on at most `_BINS` atoms: neighbours are put together at their mean."""
-    order = np.argsort(gains)
-    masses, gains = masses[order], gains[order]
-    starts = np.unique(np.linspace(0, gains.size, _BINS, endpoint=False).astype(np.intp))
-    bins = np.add.reduceat(masses, starts)
-    means = np.add.reduceat(masses * gains, starts) / np.maximum(bins, 1e-320)
-    return bins, means
+    payoff = np.nan_to_num(payoff)
+    jump = n * deviation * min(others, 1.0) * float(masses[first:] @ payoff)
+    return float(np.logaddexp(bulk, _log(jump)))
 
 
 class _Truncated:
