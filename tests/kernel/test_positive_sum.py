@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -76,7 +77,7 @@ def test_blocks_that_are_left_out_cost_little():
     """Hardly any node is summed of the longest sum, and it is the same."""
     laws, n, alpha = LAWS["many"], 10_000, 0.03
     fine = Line(alpha, 0.01 / alpha, 0.002, 21_000, 1e-12)
-    values = [sum_of(laws, n, fine._replace(small=small)) for small in (1e-12, 1e-7)]
+    values = [sum_of(laws, n, replace(fine, small=small)) for small in (1e-12, 1e-7)]
     assert values[0] <= values[1] <= values[0] * (1 + 1e-5)
 
 

@@ -303,7 +303,7 @@ def test_what_is_paid_beside_the_sums(
         lost = max(float(w @ np.maximum(0.3 * one - top * 0.4 * f0, 0.0)) for one in labels_lost)
     numbers = Numbers((0.6,), (0.7,), 1.0, 0.3, 0.3, top if normal else None)
     with ctx.workprec(80):
-        found = math.exp(log_delta_on_interval(at, made, numbers, n, eps))
+        found = math.exp(log_delta_on_interval(at, made, numbers, n, eps, two_inputs=True))
     assert found == pytest.approx(tail + lost, rel=2e-2)
 
 
@@ -312,10 +312,11 @@ def test_remainders_count() -> None:
     at, made = outputs(1.0, normal=False), simple_cover(1.0, normal=False)
     numbers = Numbers((0.2,), (0.2,), 0.5, 0.3, 0.3)
     with ctx.workprec(80):
-        before = log_delta_on_interval(at, made, numbers, 5, 0.3)
+        before = log_delta_on_interval(at, made, numbers, 5, 0.3, two_inputs=False)
         for row in ("first", "second"):
             short = made._replace(**{row: Row((0.0, 1.0), (0.01,))})
-            assert log_delta_on_interval(at, short, numbers, 5, 0.3) > before + 5
+            after = log_delta_on_interval(at, short, numbers, 5, 0.3, two_inputs=False)
+            assert after > before + 5
 
 
 # ------------------------------------------------------------------------------------ data sets
@@ -409,7 +410,9 @@ def test_never_below_the_worst_data_set(normal: bool, width: float, n: int, eps:
                 for pair in pairs[:2]
             )
         with ctx.workprec(80):
-            assert log_delta_on_interval(at, made, one, n, eps) >= math.log(true) - 1e-9
+            two = not made.third
+            found = log_delta_on_interval(at, made, one, n, eps, two_inputs=two)
+            assert found >= math.log(true) - 1e-9
 
 
 def test_the_chosen_bound_is_within_a_factor_of_the_truth() -> None:
@@ -421,7 +424,7 @@ def test_the_chosen_bound_is_within_a_factor_of_the_truth() -> None:
     one = Numbers(*split, float(free.alpha), 0.05 / float(free.alpha), step)
     made = simple_cover(1.0, normal=False)._replace(third=())
     with ctx.workprec(80):
-        found = math.exp(log_delta_on_interval(at, made, one, 3, 0.1))
+        found = math.exp(log_delta_on_interval(at, made, one, 3, 0.1, two_inputs=True))
     true = max(
         least_delta(x, pair, 0.1, 1.0, normal=False)
         for x in ((0.0, 0.0), (0.0, 1.0), (1.0, 1.0))
@@ -453,12 +456,16 @@ GOOD = simple_cover(1.0, normal=True)
         GOOD._replace(third=(0.0, 0.4)),
         GOOD._replace(third=(0.1, 0.5)),
         GOOD._replace(pool=tuple(y for y in GOOD.pool if y != 0.5)),
+        GOOD._replace(pool=tuple(y for y in GOOD.pool if y < 0.9)),
+        GOOD._replace(pool=tuple(y for y in GOOD.pool if y > 0.1)),
+        # Without grids only the inputs 0 and 1 are looked at.
+        GOOD._replace(third=()),
     ],
 )
 def test_covers_that_do_not_reach_are_refused(bad: Cover) -> None:
     numbers = Numbers((0.2,), (0.2,), 1.0, 0.3, 0.3)
     with pytest.raises(NotCertified):
-        log_delta_on_interval(outputs(1.0, normal=True), bad, numbers, 3, 0.3)
+        log_delta_on_interval(outputs(1.0, normal=True), bad, numbers, 3, 0.3, two_inputs=False)
 
 
 def test_laplace_cells_have_to_fill_the_interval() -> None:
@@ -469,7 +476,9 @@ def test_laplace_cells_have_to_fill_the_interval() -> None:
         good._replace(edges=good.edges[1:], boxes=good.edges[1:]),
     ):
         with pytest.raises(NotCertified):
-            log_delta_on_interval(outputs(1.0, normal=False), bad, numbers, 3, 0.3)
+            log_delta_on_interval(
+                outputs(1.0, normal=False), bad, numbers, 3, 0.3, two_inputs=False
+            )
 
 
 @pytest.mark.parametrize(
@@ -488,7 +497,7 @@ def test_laplace_cells_have_to_fill_the_interval() -> None:
 )
 def test_numbers_out_of_range_are_refused(bad: Numbers) -> None:
     with pytest.raises(ParameterError):
-        log_delta_on_interval(outputs(1.0, normal=True), GOOD, bad, 3, 0.3)
+        log_delta_on_interval(outputs(1.0, normal=True), GOOD, bad, 3, 0.3, two_inputs=False)
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,8 @@ class Circle:
     """
 
     def __init__(self, difference: Difference, rho: arb, size: int) -> None:
+        if size < 2 or size % 2 or not rho >= 1:
+            raise NotCertified(f"one-bit reports: {size} points of a circle of radius {rho}")
         self.difference, self.rho, self.size = difference, rho, size
         self.log_rho = rho.log()
         self.logs = difference.log_factors(rho)
@@ -116,6 +118,8 @@ class Circle:
 
     def upto(self, count: int) -> list[Point]:
         """The first ``count`` points from the positive real axis, of the upper half."""
+        if not 1 <= count <= self.size // 2:
+            raise NotCertified(f"one-bit reports: {count} points of half a circle of {self.size}")
         while len(self.points) < count:
             self.points.append(self._point(len(self.points)))
         return self.points[:count]
@@ -170,6 +174,8 @@ class Circle:
         |F_k - 1 + a| <= (P + a Q)(W <= k) <= E lambda^(W - k), lambda <= 1.
         """
         asked, found = self.difference, []
+        if not (plan.up > 0.0 and plan.down > 0.0):
+            raise NotCertified("one-bit reports: wanted a bound of aliases on either side")
         mean = self.mean(high, low)
         for step in (arb(plan.up), -arb(plan.down)):
             radius = self.rho * step.exp()

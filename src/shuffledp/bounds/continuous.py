@@ -7,10 +7,10 @@ module makes the pair that `bounds.profile` evaluates.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -22,13 +22,11 @@ from shuffledp.bounds.stated import Cells, cells_of
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.cells import (
     Atom,
-    Ends,
     Gain,
     above,
     below,
     gains,
     gathered,
-    rounded_up,
     spread,
 )
 from shuffledp.propose.cells import Aim, Sketch, edges, places, rough_law, sketch
@@ -54,6 +52,35 @@ _SEEN = 1e-26
 _DEEPER = -6.0
 
 
+class Law(NamedTuple):
+    """A law of the gain at one end.
+
+    Attributes
+    ----------
+    atoms : sequence of Atom
+        Without the left-over of the reference.
+    rest : arb
+        The left-over's mass: above, at least it.
+    charge : arb
+        Added to delta above, taken off it below.
+    """
+
+    atoms: Sequence[Atom]
+    rest: arb
+    charge: arb
+
+
+def _rest(masses: Iterable[arb]) -> arb:
+    """What cells leave of a law of mass 1."""
+    return (1 - total(masses)).nonnegative_part()
+
+
+def _above(found: Sequence[Gain]) -> Law:
+    """Cells at the ends of their ranges. Masses are rounded up, and so is what they leave."""
+    ends = above(found)
+    return Law(ends.atoms, _rest(gain.mass for gain in found).upper(), ends.charge)
+
+
 class Source(Protocol):
     """The laws P, Q and reference of one report."""
 
@@ -71,12 +98,12 @@ class Source(Protocol):
         """P and Q exchanged."""
         ...
 
-    def below(self, eps: arb, aim: Aim) -> Ends:
-        """A law of the gain below in convex order, without the left-over, and what delta loses."""
+    def below(self, eps: arb, aim: Aim) -> Law:
+        """A law of the gain below in convex order, and what delta loses."""
         ...
 
-    def above(self, eps: arb, aim: Aim) -> Ends:
-        """A law of the gain above, without the left-over, and what is charged to delta."""
+    def above(self, eps: arb, aim: Aim) -> Law:
+        """A law of the gain above, and what is charged to delta."""
         ...
 
     def rough(self, epsilon: float) -> tuple[Floats, Floats, Floats]:
@@ -136,11 +163,11 @@ class CellPair:
         upper, lower, seen = None, None, arb(0)
         aim = Aim(self.n, guess, log_error + _MORE)
         if end != "lower":
-            atoms, charge = self.source.above(eps, aim)
-            upper, seen = _with_rest(atoms), seen.union(charge.upper())
+            found = self.source.above(eps, aim)
+            upper, seen = _with_rest(found), seen.union(found.charge.upper())
         if end != "upper":
-            atoms, loss = self.source.below(eps, aim)
-            lower, seen = _with_rest(atoms), seen.union(-loss.upper())
+            found = self.source.below(eps, aim)
+            lower, seen = _with_rest(found), seen.union(-found.charge.upper())
         return Gains(upper, lower, seen)
 
     def in_floats(self, epsilon: float) -> Rough:
@@ -152,11 +179,10 @@ class CellPair:
         return Rough(np.append(masses[seen], rest), np.append(found, 0.0), 0.0, 0.0)
 
 
-def _with_rest(atoms: Sequence[Atom]) -> Atoms:
+def _with_rest(found: Law) -> Atoms:
     """With the left-over of the reference, whose gain is 0."""
-    masses, found = [m for m, _ in atoms], [g for _, g in atoms]
-    rest = (1 - total(masses)).nonnegative_part()
-    return Atoms([*masses, rest], [*found, arb(0)])
+    masses, values = [m for m, _ in found.atoms], [g for _, g in found.atoms]
+    return Atoms([*masses, found.rest], [*values, arb(0)])
 
 
 @dataclass(frozen=True)
@@ -197,13 +223,14 @@ class LineSource:
             self._made[key] = self.make()
         return self._made[key]  # type: ignore[return-value]
 
-    def below(self, eps: arb, aim: Aim) -> Ends:
+    def below(self, eps: arb, aim: Aim) -> Law:
         """Cells at their means."""
-        return Ends(below(self._gains(eps, aim, upper=False)), arb(0))
+        found = self._gains(eps, aim, upper=False)
+        return Law(below(found), _rest(gain.mass for gain in found), arb(0))
 
-    def above(self, eps: arb, aim: Aim) -> Ends:
+    def above(self, eps: arb, aim: Aim) -> Law:
         """Cells at the ends of their ranges."""
-        return above(self._gains(eps, aim, upper=True))
+        return _above(self._gains(eps, aim, upper=True))
 
     def _gains(self, eps: arb, aim: Aim, *, upper: bool) -> list[Gain]:
         line, seen = self.line(), self._sketch(aim.log_error)
@@ -263,29 +290,28 @@ class FixedSource:
             self._made[key] = self.make()
         return self._made[key]  # type: ignore[return-value]
 
-    def below(self, eps: arb, aim: Aim) -> Ends:
+    def below(self, eps: arb, aim: Aim) -> Law:
         """Groups of cells at their means."""
         made = self.cells()
+        rest, loss = _rest(cell.mass for cell in made.cells), eps.exp() * made.q
         atoms = sorted(below(gains(made.cells, eps.exp())), key=lambda atom: float(atom[1]))
         if len(atoms) <= _EXACT:
-            return Ends(atoms, eps.exp() * made.q)
+            return Law(atoms, rest, loss)
         mass, gain = _floats(atoms)
         at = places(mass, gain, aim, epsilon=float(eps), upper=False)
         ends = np.unique(np.append(np.searchsorted(gain, at[1:-1]), len(atoms)))
         kept = [int(end) for end in ends if end > 0]
-        return Ends(gathered(atoms, kept), eps.exp() * made.q)
+        return Law(gathered(atoms, kept), rest, loss)
 
-    def above(self, eps: arb, aim: Aim) -> Ends:
+    def above(self, eps: arb, aim: Aim) -> Law:
         """Cells at the ends of their ranges, which are shared out between common places."""
         made = self.cells()
-        found = above(rounded_up(gains(made.cells, eps.exp())))
-        # Masses were rounded up: the left-over is 1 less what they are at least.
-        rest = (1 - total(cell.mass for cell in made.cells)).upper().max(arb(0))
+        found = _above(gains(made.cells, eps.exp()))
         atoms = found.atoms
         if len(atoms) > _EXACT:
             at = places(*_floats(atoms), aim, epsilon=float(eps), upper=True)
             atoms = spread(atoms, [float(x) for x in at])
-        return Ends([*atoms, (rest, arb(0))], found.charge + made.p)
+        return Law(atoms, found.rest, found.charge + made.p)
 
     def rough(self, epsilon: float) -> tuple[Floats, Floats, Floats]:
         """The cells' means, groups of them."""

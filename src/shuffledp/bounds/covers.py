@@ -133,17 +133,21 @@ def reservoir(at: Outputs, cover: Cover, eps: arb, share: Share) -> Reservoir:
 # ----------------------------------------------------------------------------------------- labels
 
 
-def check(at: Outputs, cover: Cover) -> None:
-    """NotCertified unless the cover is one to which the theorems apply."""
+def check(at: Outputs, cover: Cover, *, two_inputs: bool) -> None:
+    """NotCertified unless the cover is one to which the theorems apply.
+
+    ``two_inputs``: 0 and 1 are all inputs there are, and no grid of inputs is needed.
+    """
     edges, pool = cover.edges, cover.pool
     rising = all(l < r for row in (edges, pool, cover.boxes) for l, r in pairwise(row))
     whole = cover.boxes[0] == edges[0] and cover.boxes[-1] == edges[-1]
     if at.normal:
         wide = bool(edges[0] + at.scale <= 0) and bool(edges[-1] - at.scale >= 1)
+        wide = wide and pool[0] <= 0.0 and pool[-1] >= 1.0
     else:
         wide = edges[0] == pool[0] == 0.0 and edges[-1] == pool[-1] == 1.0
     grids = ((cover.first.places, 1.0), (cover.second.places, 1.0), (cover.third, 0.5))
-    spans = not cover.third or all(
+    spans = (two_inputs and not cover.third) or all(
         len(grid) > 1
         and grid[0] == 0.0
         and grid[-1] == end
@@ -182,7 +186,9 @@ def labels(
             )
     for j, x in enumerate(cover.third):
         near = cover.third[max(j - 1, 0) : j + 2]
-        step = max(arb(r) - l for l, r in pairwise(near))
+        step = _NOTHING
+        for l, r in pairwise(near):
+            step = step.max(arb(r) - l)
         for first in (1.0, 0.0):
             yield lambda x=x, step=step, first=first: _smaller(
                 at, first, x, step, edges, grow, share

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any, NamedTuple
 
@@ -56,6 +57,7 @@ def log_delta_on_interval(
     n: int,
     epsilon: float,
     *,
+    two_inputs: bool,
     enough: float = -math.inf,
 ) -> float:
     """A float certainly not below log of the bound; any up to ``enough`` where it is no more.
@@ -72,6 +74,8 @@ def log_delta_on_interval(
         Users, the victim included, n >= 2.
     epsilon : float
         eps >= 0 in nats.
+    two_inputs : bool
+        Whether 0 and 1 are all inputs there are; else they fill the interval.
     enough : float
         What is certainly no more than that, in logs, need not be told any sharper.
 
@@ -86,7 +90,7 @@ def log_delta_on_interval(
         raise ParameterError(f"n = {n}: label stealing wanted at least two users")
     if not (math.isfinite(epsilon) and epsilon >= 0.0):
         raise ParameterError(f"epsilon = {epsilon!r}: wanted a finite number >= 0")
-    check(at, cover)
+    check(at, cover, two_inputs=two_inputs)
     share, line = _checked(numbers, at)
     eps, alpha = arb(epsilon), arb(line.alpha)
     pool = reservoir(at, cover, eps, share)
@@ -122,7 +126,7 @@ def _checked(numbers: Numbers, at: Outputs) -> _Numbers:
     if top is not None and not (at.normal and 0.0 <= top < math.inf):
         raise ParameterError(f"ceiling = {top!r}: wanted a finite number >= 0, or none")
     last = _REACH / (numbers.smoothing * numbers.step)
-    if not last <= _MOST_NODES:
+    if not 0.0 < last <= _MOST_NODES:
         raise NotCertified(f"label stealing: a sum of {last:.3g} nodes")
     line = Line(numbers.alpha, numbers.smoothing, numbers.step, math.ceil(last), _SMALL)
     return _Numbers(Share(arb(kappa), arb(theta), None if top is None else arb(top)), line)
@@ -161,4 +165,4 @@ def _of_label(
 def _rough(line: Line) -> Line:
     """Fewer nodes, more smoothing."""
     smoothing = max(line.smoothing, _SMOOTHED / line.alpha)
-    return line._replace(smoothing=smoothing, last=math.ceil(_REACH / (smoothing * line.step)))
+    return replace(line, smoothing=smoothing, last=math.ceil(_REACH / (smoothing * line.step)))

@@ -88,11 +88,11 @@ class Outputs:
             self._ratios[key] = (self.turn * level).exp()
         return self._ratios[key]
 
-    def turns(self, u: float, x: float, middle: float) -> arb:
-        """d log(f_u/f_x)/dy, in units of ``turn``, on the cell around ``middle``."""
+    def turns(self, u: float, x: float, left: float) -> arb:
+        """d log(f_u/f_x)/dy, in units of ``turn``, on a cell that begins at ``left``."""
         if self.normal:
             return arb(u) - x
-        return arb((1 if middle > x else -1) - (1 if middle > u else -1))
+        return arb((1 if left >= x else -1) - (1 if left >= u else -1))
 
 
 def cell_gains(
@@ -114,8 +114,7 @@ def cell_gains(
     found = []
     for i, (left, right) in enumerate(pairwise(edges)):
         mass, gained = at.mass(x, left, right), at.mass(x0, left, right)
-        middle = (left + right) / 2
-        t0, t1 = at.turns(x0, x, middle), grow * at.turns(x1, x, middle)
+        t0, t1 = at.turns(x0, x, left), grow * at.turns(x1, x, left)
         (u, v), (p, q) = ratios[i], ratios[i + 1]
         slopes = t0 * u - t1 * v, t0 * p - t1 * q
         low, high = values[i], values[i + 1]

@@ -177,7 +177,9 @@ class IntervalStealing:
             two = self._binary or ends
             made = cover(self._sketch, self._n, eps, free, two_inputs=two, detail=detail)
         with ctx.workprec(self._bits):
-            return log_delta_on_interval(self._at, made, numbers, self._n, eps, enough=enough)
+            return log_delta_on_interval(
+                self._at, made, numbers, self._n, eps, two_inputs=two, enough=enough
+            )
 
 
 class IntervalClaims(IntervalStealing):

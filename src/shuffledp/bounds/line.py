@@ -7,6 +7,7 @@ conditioned on it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -196,16 +197,16 @@ class Line:
         Parameters
         ----------
         edges : sequence of float
-            Increasing. Spans on which u and v are constant are not cut.
+            In any order. Spans on which u and v are constant are not cut.
         """
-        found: list[Cell] = []
+        edges, found = _increasing(edges), list[Cell]()
         for span in self.spans:
             found += self._cells(span, edges)
         return found
 
     def cells_beyond(self, place: arb, edges: Sequence[float]) -> list[Cell]:
         """Those cells alone, of outputs above a place."""
-        found: list[Cell] = []
+        edges, found = _increasing(edges), list[Cell]()
         for span in self.spans:
             if span.right is not None and span.right <= place:
                 continue
@@ -291,6 +292,11 @@ class Line:
         own, one, two = (np.log(float(share)) for share in self._inside)
         ref = -(z**b) - top - own
         return np.stack([ref, z**b - z0**b + own - one, z**b - z1**b + own - two])
+
+
+def _increasing(edges: Sequence[float]) -> list[float]:
+    """Each once and in order: cells between others would have negative masses."""
+    return sorted({y for y in edges if math.isfinite(y)})
 
 
 def _ordered(a: Corner, b: Corner) -> tuple[Corner, Corner]:

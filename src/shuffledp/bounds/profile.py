@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -255,22 +255,41 @@ def _by_layers(law: _Sorted, n: int, log_error: float) -> tuple[arb, arb]:
     """Ends of E (sum)_+ by contours: one, or one for each layer of the largest gain."""
     _, cuts = _log_expectation(law.masses, law.gains, n, law.surplus)
     parts = layers.parts_of(law.masses, law.gains, n, law.surplus, cuts or [law.masses.size])
-    low, high = arb(0), arb(0)
+    low, high = arb(0), _left_out(law.atoms, parts, n)
     share = log_error - 0.5 * math.log(len(parts)) if parts else log_error
     for part in parts:
-        ends = _of_part(law.atoms, part, share)
+        ends = _of_part(law.atoms, part, n, share)
         low, high = low + ends[0], high + ends[1]
     return low, high
 
 
-def _of_part(atoms: Atoms, part: Part, log_error: float) -> tuple[arb, arb]:
-    """Ends of one layer's share of E (sum)_+."""
+def _left_out(atoms: Atoms, parts: Sequence[Part], n: int) -> arb:
+    """What sums of draws below the first layer add to E (sum)_+: 0 where none has a gain > 0.
+
+    Raises
+    ------
+    NotCertified
+        If a layer does not begin where the one before it ends, or the last one is not the whole
+        law.
+    """
+    starts = [part.masses.size - part.rare if part.rare else 0 for part in parts]
+    ends = [part.masses.size for part in parts]
+    if starts[1:] != ends[:-1] or (ends and ends[-1] != len(atoms.gains)):
+        raise NotCertified("layers: they are not all of the law")
+    skipped = starts[0] if starts else len(atoms.gains)
+    both = list(zip(atoms.masses[:skipped], atoms.gains[:skipped], strict=True))
+    positive = total(m * x.nonnegative_part() for m, x in both)
+    return n * positive * total(m for m, _ in both) ** (n - 1)
+
+
+def _of_part(atoms: Atoms, part: Part, n: int, log_error: float) -> tuple[arb, arb]:
+    """Ends of one layer's share of E (sum of n draws)_+."""
     proposed, size = Sum([part]), part.masses.size
     usual = size - part.rare
-    draws = Draws(atoms.masses[:usual], atoms.gains[:usual], part.count)
+    draws = Draws(atoms.masses[:usual], atoms.gains[:usual], n)
     summand = draws
     if part.rare:
-        rare = Draws(atoms.masses[usual:size], atoms.gains[usual:size], part.count)
+        rare = Draws(atoms.masses[usual:size], atoms.gains[usual:size], n)
         summand = AtLeastOne(draws, rare)
         alpha = arb(proposed.alpha)
         # y_+ <= e^(alpha y - 1)/alpha: enough where this layer hardly counts.

@@ -93,7 +93,7 @@ def log_mixed(log_delta: float, distance: float, log_left: float) -> float:
     """
     if distance == 0.0:
         return log_delta
-    if distance >= 0.5 or log_delta >= log_left or log_left == -math.inf:
+    if not distance < 0.5 or not log_delta < log_left or log_left == -math.inf:
         return log_left
     with ctx.workprec(_BITS):
         g = arb(distance)
@@ -170,9 +170,12 @@ def chain(log_one: Callable[[float], float], epsilon: float, changed: int) -> Ch
 
 
 def _exp(log: float) -> arb:
-    return arb(log).exp() if math.isfinite(log) else arb(0)
+    """e^log of an upper end of a probability: 0 for -inf, 1 where the end says nothing."""
+    if log == -math.inf:
+        return arb(0)
+    return arb(log).exp() if math.isfinite(log) else arb(1)
 
 
 def _log(value: arb) -> float:
-    """A logarithm of at most 0, rounded up."""
-    return min(float_above(value.log()), 0.0) if value > 0 else -math.inf
+    """A logarithm of at most 0, rounded up; -inf only of what is certainly 0."""
+    return -math.inf if value <= 0 else min(float_above(value.log()), 0.0)

@@ -230,4 +230,7 @@ def fewer(cells: Sequence[Cell], most: int) -> list[Cell]:
     if len(cells) <= most:
         return list(cells)
     rows = np.array([[float(c.mass), float(c.p), float(c.q)] for c in cells])
-    return [joined([cells[i] for i in group]) for group in groups_of(rows, most)]
+    groups = [[int(i) for i in group] for group in groups_of(rows, most)]
+    if sorted(i for group in groups for i in group) != list(range(len(cells))):
+        raise NotCertified("cells: wanted groups in which every one is once")
+    return [joined([cells[i] for i in group]) for group in groups if group]

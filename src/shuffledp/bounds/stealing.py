@@ -101,6 +101,8 @@ def log_delta(
         raise ParameterError(f"epsilon = {epsilon!r}: wanted a finite number >= 0")
     if len(cases) != len(numbers):
         raise ParameterError(f"free: {len(numbers)} sets of numbers, wanted {len(cases)}")
+    if not cases or not all(case.labels for case in cases):
+        raise NotCertified("label stealing: no pair of inputs, or no label, is looked at")
     grow, target = arb(epsilon).exp(), arb(0) if enough == -math.inf else arb(enough).exp()
     found: list[_Open] = []
     for case, free in zip(cases, numbers, strict=True):
@@ -223,7 +225,7 @@ class _Stolen:
 def _line(free: Numbers, finer: int) -> Line:
     step = free.step / finer
     last = _REACH / (free.smoothing * step)
-    if not last <= _MOST_NODES * finer:
+    if not 0.0 < last <= _MOST_NODES * finer:
         raise NotCertified(f"label stealing: a sum of {last:.3g} nodes")
     return Line(free.alpha, free.smoothing, step, math.ceil(last), _SMALL)
 

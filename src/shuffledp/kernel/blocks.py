@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from shuffledp.arithmetic.balls import acb, arb, disc, float_above
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.contour import Contour, Kernel
-from shuffledp.kernel.draws import TiltedSum
+from shuffledp.kernel.draws import Bounded, TiltedSum
 
 __all__ = ["BLOCK", "Nodes"]
 
@@ -34,7 +34,7 @@ class Nodes:
     of the transform.
     """
 
-    def __init__(self, kernel: Kernel, contour: Contour, sums: Sequence[TiltedSum]) -> None:
+    def __init__(self, kernel: Kernel, contour: Contour, sums: Sequence[Bounded]) -> None:
         self.step = 2 * arb.pi() / arb(contour.period)
         self._kernel, self._contour, self._sums = kernel, contour, sums
         self._cap = arb(1)
@@ -49,10 +49,15 @@ class Nodes:
         if rest < self.end:
             self._by_midpoints(rest)
 
-    def values(self) -> list[acb]:
-        """The transform of the whole sum / scale, block after block, but for the drift."""
-        found = self._sums[0].values(self.step, self.starts, BLOCK)
-        for x in self._sums[1:]:
+    def values(self, sums: Sequence[TiltedSum]) -> list[acb]:
+        """The transform of the whole sum / scale, block after block, but for the drift.
+
+        Parameters
+        ----------
+        sums : those whose bounds told which nodes to sum.
+        """
+        found = sums[0].values(self.step, self.starts, BLOCK)
+        for x in sums[1:]:
             values = x.values(self.step, self.starts, BLOCK)
             found = [a * b for a, b in zip(found, values, strict=True)]
         # |transform| <= cap holds on the whole line, whatever rounding makes of a node.

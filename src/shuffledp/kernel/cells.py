@@ -20,11 +20,14 @@ Proofs: docs/theory.md, Theorems 3.8, 3.9 and 3.9a.
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 from shuffledp.arithmetic.balls import arb, float_above, float_below, total
+from shuffledp.errors import ParameterError
 
 __all__ = [
     "Atom",
@@ -38,7 +41,6 @@ __all__ = [
     "gathered",
     "joined",
     "product",
-    "rounded_up",
     "scaled",
     "spread",
 ]
@@ -112,7 +114,7 @@ class Ends(NamedTuple):
     Attributes
     ----------
     atoms : list of Atom
-        Their masses add up to those of the cells.
+        Their masses add up to those of the cells; above, to the upper ends of these.
     charge : arb
         E f(S) is at most E f of n draws of the atoms plus n times the charge.
     """
@@ -151,42 +153,18 @@ def joined(cells: Sequence[Cell]) -> Cell:
 
 def gains(cells: Iterable[Cell], grow: arb) -> list[Gain]:
     """The gains of cells at a = ``grow``; those of one corner are one object."""
-    known: dict[int, arb] = {}
+    # Corners are kept with their gains: the id of one that is gone may be another's.
+    known: dict[int, tuple[Corner, arb]] = {}
 
     def at(corner: Corner) -> arb:
         if id(corner) not in known:
-            known[id(corner)] = corner.u - grow * corner.v
-        return known[id(corner)]
+            known[id(corner)] = corner, corner.u - grow * corner.v
+        return known[id(corner)][1]
 
     return [
         Gain(cell.mass, cell.p - grow * cell.q, cell.p, at(cell.bottom), at(cell.top))
         for cell in cells
     ]
-
-
-def rounded_up(found: Iterable[Gain]) -> list[Gain]:
-    """Gains whose masses, means and ends are single numbers, none below the true one.
-
-    A cell is shared out between its ends by differences of these numbers. Where they are known to
-    a billionth and the ends are near, balls of the shares would be wide, and would forget that
-    they add up to the cell's mass. A measure that is larger, or whose gains are raised, only has a
-    larger E f(S): f is not negative and does not fall. With r = high(low end) - low(low end) the
-    gain G + r lies between the rounded ends if G lies between the true ones.
-    """
-    known: dict[int, arb] = {}
-
-    def up(gain: arb) -> arb:
-        return known.setdefault(id(gain), gain.upper() if gain.is_finite() else gain)
-
-    made = []
-    for gain in found:
-        low, high, mass = up(gain.low), up(gain.high), gain.mass.upper()
-        mean = gain.total / gain.mass
-        if low.is_finite():
-            mean += low - gain.low.lower()
-        total = (mean.upper() * mass).upper() if mean.is_finite() else gain.total
-        made.append(Gain(mass, total, gain.rising.upper(), low, high))
-    return made
 
 
 def below(found: Iterable[Gain]) -> list[Atom]:
@@ -204,37 +182,58 @@ def above(found: Sequence[Gain]) -> Ends:
         places[id(gain)] = (before + mass, gain)
 
     silent = arb(0)
-    for gain in found:
-        low, high = gain.low, gain.high
-        share = _share(gain)
-        if share is not None:
+    for gain in _rounded_up(found):
+        low, high, mass = gain.low, gain.high, gain.mass
+        if low.is_finite() and high.is_finite() and high > low:
+            share = _raised((gain.total - low * mass) / (high - low), mass)
             add(high, share)
-            add(low, (gain.mass - share).nonnegative_part())
+            add(low, (mass - share).nonnegative_part())
         elif high.is_finite():
-            add(high, gain.mass)
+            add(high, mass)
         elif low.is_finite():
-            charge += (gain.total - low * gain.mass).nonnegative_part()
-            add(low, gain.mass)
+            charge += (gain.total - low * mass).nonnegative_part()
+            add(low, mass)
         else:
             charge += gain.rising
-            add(silent, gain.mass)
+            add(silent, mass)
     return Ends(list(places.values()), charge)
 
 
-def _share(gain: Gain) -> arb | None:
-    """The mass at the upper end; None where an end is infinite or the range is a point."""
-    low, high = gain.low, gain.high
-    if not (low.is_finite() and high.is_finite() and high > low):
-        return None
-    return _raised((gain.total - low * gain.mass) / (high - low), gain.mass)
+def _rounded_up(found: Sequence[Gain]) -> list[Gain]:
+    """Gains whose masses, means and ends are single numbers, none below the true one.
+
+    A cell is shared out between its ends by differences of these numbers. Of masses and ends that
+    are known to a billionth, balls of the shares would be wide where the ends are near, and would
+    forget that they add up to the cell's mass, which n messages make n times as bad.
+
+    The rounded law is above the true one. A measure that is larger, or whose gains are raised, has
+    a larger E f(S): f is not negative and does not fall. With the ends l <= G <= h rounded to
+    l' >= l and h' >= h, max(G, l') lies between l' and h', and its mean is at most that of G plus
+    l' - l.
+    """
+    # Gains are kept with their numbers: the id of one that is gone may be another's.
+    known: dict[int, tuple[arb, arb]] = {}
+
+    def up(gain: arb) -> arb:
+        if id(gain) not in known:
+            known[id(gain)] = gain, gain.upper() if gain.is_finite() else gain
+        return known[id(gain)][1]
+
+    made = []
+    for gain in found:
+        low, high, mass = up(gain.low), up(gain.high), gain.mass.upper()
+        mean = gain.total / gain.mass
+        if low.is_finite():
+            mean += low - gain.low.lower()
+        total = (mean.upper() * mass).upper() if mean.is_finite() else gain.total
+        made.append(Gain(mass, total, gain.rising.upper(), low, high))
+    return made
 
 
 def _raised(share: arb, mass: arb) -> arb:
-    """At least ``share``, at most ``mass``: the upper end of its ball.
+    """At least ``share``, at most ``mass``: the upper end of its ball, a number that is no ball.
 
-    Two balls of masses forget that they add up to one number, which n messages would make n times
-    as bad.  A number that is not a ball keeps that, and more mass at the upper gain is above in
-    increasing convex order.
+    More mass at the upper gain is above in increasing convex order.
     """
     return share.upper().nonnegative_part().min(mass)
 
@@ -269,8 +268,15 @@ def spread(atoms: Iterable[Atom], places: Sequence[float]) -> list[Atom]:
     atoms : iterable of Atom
         Those below the first place are raised to it; those above the last one stay, and those at 0.
     places : sequence of float
-        Increasing.
+        Increasing and finite.
+
+    Raises
+    ------
+    ParameterError
+        If they are not.
     """
+    if not (all(map(math.isfinite, places)) and all(a < b for a, b in pairwise(places))):
+        raise ParameterError("places: wanted finite numbers in increasing order")
     exact = [arb(x) for x in places]
     masses = [arb(0) for _ in places]
     far: list[Atom] = []
@@ -285,8 +291,6 @@ def spread(atoms: Iterable[Atom], places: Sequence[float]) -> list[Atom]:
             far.append((mass, gain))
         elif low < 0:
             masses[high] += mass
-        elif low == high:
-            masses[low] += mass
         else:
             share = _raised(mass * (gain - exact[low]) / (exact[high] - exact[low]), mass)
             masses[high] += share

@@ -21,7 +21,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from shuffledp.arithmetic.balls import acb, arb, total
+from shuffledp.arithmetic.balls import arb, total
 from shuffledp.errors import ParameterError
 from shuffledp.kernel.blocks import BLOCK, Nodes
 from shuffledp.kernel.contour import Contour, Kernel
@@ -176,9 +176,7 @@ class _Measures:
 
 
 class _Type:
-    """One type of one group on the line: its factor T Psi, a ``TiltedSum`` for ``Nodes``."""
-
-    dense = False
+    """One type of one group on the line, and its factor T Psi."""
 
     def __init__(self, reservoir: Moments, law: Draws, share: arb) -> None:
         self.reservoir, self.law, self.users = reservoir, Moments(law, reservoir.alpha), law.count
@@ -195,19 +193,15 @@ class _Type:
 
 
 class _Together:
-    """The largest factor of a group's types at every node, divided by the largest power."""
+    """Bounds of the largest factor of a group's types, divided by the largest power."""
 
-    dense, log_scale, drift = False, arb(0), arb(0)
+    dense = False
 
     def __init__(self, types: Sequence[_Type]) -> None:
         self.types, self.cap = types, arb(1)
         self.power = _largest([one.power for one in types])
         parts = [types[0].reservoir, *(one.law for one in types)]
         self.spread = _largest([part.variance.nonnegative_part().sqrt() for part in parts])
-
-    def values(self, step: arb, starts: Sequence[int], count: int) -> list[acb]:
-        """Not asked for: factors are worked out for each type."""
-        raise NotImplementedError
 
     def bound_between(self, low: arb, high: arb) -> arb:
         common = self.types[0].reservoir.modulus_between(low, high)

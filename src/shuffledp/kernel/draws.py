@@ -15,7 +15,7 @@ from typing import Protocol
 
 from shuffledp.arithmetic.balls import acb, acb_mat, arb, disc, float_above, float_below, total
 
-__all__ = ["Draws", "Moments", "Summand", "TiltedSum"]
+__all__ = ["Bounded", "Draws", "Moments", "Summand", "TiltedSum"]
 
 Error = Callable[[arb, arb], arb]
 
@@ -23,18 +23,12 @@ Error = Callable[[arb, arb], arb]
 _HALF_TURN = 3.14159
 
 
-class TiltedSum(Protocol):
-    """The transform of a sum of draws on Re s = alpha, divided by `scale`, the one at t = 0."""
+class Bounded(Protocol):
+    """Bounds of |transform| / scale of a sum of draws on Re s = alpha."""
 
-    log_scale: arb
-    cap: arb  # upper bound of |transform| / scale on the whole line
-    drift: arb  # values are multiplied by e^(-i t drift)
+    cap: arb  # upper bound on the whole line
     dense: bool  # whether midpoints of blocks of nodes are not worth looking at
     spread: arb  # upper bound of the standard deviation of one draw
-
-    def values(self, step: arb, starts: Sequence[int], count: int) -> list[acb]:
-        """Enclose transform / scale * e^(-i t drift) at t = step (start + k), k < count."""
-        ...
 
     def bound_between(self, low: arb, high: arb) -> arb:
         """Upper bound of |transform| / scale on low <= |t| <= high."""
@@ -42,6 +36,17 @@ class TiltedSum(Protocol):
 
     def bounds_around(self, step: arb, starts: Sequence[int], size: int, count: int) -> list[arb]:
         """Upper bounds of |transform| / scale: `count` blocks of `size` nodes from each start."""
+        ...
+
+
+class TiltedSum(Bounded, Protocol):
+    """The transform of a sum of draws on Re s = alpha, divided by `scale`, about that at t = 0."""
+
+    log_scale: arb
+    drift: arb  # values are multiplied by e^(-i t drift)
+
+    def values(self, step: arb, starts: Sequence[int], count: int) -> list[acb]:
+        """Enclose transform / scale * e^(-i t drift) at t = step (start + k), k < count."""
         ...
 
 

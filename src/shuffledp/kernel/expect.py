@@ -14,7 +14,7 @@ from shuffledp.arithmetic.balls import acb, arb, total
 from shuffledp.errors import ParameterError
 from shuffledp.kernel.blocks import BLOCK, Nodes
 from shuffledp.kernel.contour import Contour, Kernel
-from shuffledp.kernel.draws import Summand
+from shuffledp.kernel.draws import Summand, TiltedSum
 
 __all__ = ["expect"]
 
@@ -47,7 +47,7 @@ def expect(
     sums = [summand.tilted(kernel.alpha) for summand in draws]
     log_scale = total(x.log_scale for x in sums) - kernel.alpha * offset
     nodes = Nodes(kernel, contour, sums)
-    above, smoothing = _trapezoidal(kernel, nodes, total(x.drift for x in sums) - offset)
+    above, smoothing = _trapezoidal(kernel, nodes, sums, offset)
     scale = log_scale.exp()
     upper = scale * (above + nodes.left_out)
     if gap == 0 and offset.is_zero():
@@ -64,11 +64,13 @@ def expect(
     return lower.lower(), upper.upper()
 
 
-def _trapezoidal(kernel: Kernel, nodes: Nodes, drift: arb) -> tuple[arb, arb]:
+def _trapezoidal(
+    kernel: Kernel, nodes: Nodes, sums: Sequence[TiltedSum], shift: arb
+) -> tuple[arb, arb]:
     """Sum over the nodes for the payoff above, and what the one below has less."""
-    above, less = arb(0), arb(0)
+    above, less, drift = arb(0), arb(0), total(x.drift for x in sums) - shift
     places = (first + k for first in nodes.starts for k in range(BLOCK))
-    for j, value in zip(places, nodes.values(), strict=True):
+    for j, value in zip(places, nodes.values(sums), strict=True):
         t = nodes.step * j
         s = acb(kernel.alpha, t)
         kappa = s * (s + kernel.gap)

@@ -92,7 +92,8 @@ def advantage(sets: DataSets, grow: arb, test: LinearTest, contour: Contour) -> 
     drift = total(x.drift for x in sums) - arb(test.threshold)
     scale = (total(x.log_scale for x in sums) - kernel.alpha * arb(test.threshold)).exp()
     sizes = [changed[0].log_scale.exp(), grow * changed[1].log_scale.exp()]
-    found = _trapezoidal(kernel, nodes, drift, changed, sizes)
+    common = nodes.values(sums)
+    found = _trapezoidal(kernel, nodes, common, drift, changed, sizes)
     found = scale * (found - (sizes[0] + sizes[1]) * nodes.left_out)
     aliases = _aliases(kernel, contour, [pair[0], *others], arb(test.threshold))
     below = (-kernel.alpha * arb(contour.period)).exp()
@@ -100,13 +101,18 @@ def advantage(sets: DataSets, grow: arb, test: LinearTest, contour: Contour) -> 
 
 
 def _trapezoidal(
-    kernel: Kernel, nodes: Nodes, drift: arb, changed: Sequence[TiltedSum], sizes: Sequence[arb]
+    kernel: Kernel,
+    nodes: Nodes,
+    others: Sequence[acb],
+    drift: arb,
+    changed: Sequence[TiltedSum],
+    sizes: Sequence[arb],
 ) -> arb:
     """The sum over nodes, divided by the scale of the others' transforms."""
     found = arb(0)
     places = [first + k for first in nodes.starts for k in range(BLOCK)]
     values = [x.values(nodes.step, nodes.starts, BLOCK) for x in changed]
-    for j, common, first, second in zip(places, nodes.values(), *values, strict=True):
+    for j, common, first, second in zip(places, others, *values, strict=True):
         t = nodes.step * j
         s = acb(kernel.alpha, t)
         weight = (kernel.h2 * s * s / 2 + acb(0, t * drift)).exp() / s

@@ -16,9 +16,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from shuffledp.arithmetic.balls import acb, arb, total
+from shuffledp.errors import ParameterError
 from shuffledp.kernel.draws import Draws, Moments
 
 __all__ = ["Atom", "Line", "by_moments", "chernoff", "positive_sum", "tilted"]
@@ -39,8 +41,9 @@ _DEVIATIONS = 5
 _STEP, _STEP_OF_ALPHA, _REACH = 1.1, 0.5, 6.0
 
 
-class Line(NamedTuple):
-    """Where J is summed: any positive numbers are valid.
+@dataclass(frozen=True)
+class Line:
+    """Where J is summed: any positive numbers are valid, and no others are taken.
 
     Attributes
     ----------
@@ -61,6 +64,11 @@ class Line(NamedTuple):
     step: float
     last: int
     small: float
+
+    def __post_init__(self) -> None:
+        numbers = (self.alpha, self.smoothing, self.step, self.small)
+        if not (all(0.0 < x < math.inf for x in numbers) and self.last >= 1):
+            raise ParameterError(f"{self}: wanted finite positive numbers")
 
 
 def tilted(measure: Sequence[Atom], alpha: arb) -> Moments:
@@ -161,7 +169,8 @@ def _blocks(parts: Sequence[Moments], n: int, at: Line, window: _Weights) -> tup
 def by_moments(c: Moments, d: Moments, n: int, alpha: float) -> arb:
     """Upper bound of J(c, d) without a sine: Lemma 3.3 with all atoms; infinite where it has none.
 
-    psi <= 1 - a t^2 + b t^4 up to any e <= sqrt(a/2b), where the right side still falls; T < e.
+    alpha is the tilt of both measures, > 0. psi <= 1 - a t^2 + b t^4 up to any e <= sqrt(a/2b),
+    where the right side still falls; T < e.
     """
     both, a, b = c.mass + d.mass, arb(0), arb(0)
     for part in (c, d):

@@ -13,12 +13,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 
 from shuffledp.arithmetic.balls import arb, ctx, float_above, float_below
-from shuffledp.errors import NotCertified
+from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.rounds.loss import NO_LOSS, LossLaw, LossPair
 
 # Bits. Slopes are quotients of differences of e^eps; differences of slopes lose twice as many
@@ -66,6 +67,13 @@ class _Side(NamedTuple):
     jump: list[arb]
 
 
+def _check_dots(eps: Sequence[float]) -> None:
+    """ParameterError unless 0 = eps[0] < eps[1] < ..., all finite."""
+    rising = all(x < y for x, y in pairwise([*eps, math.inf]))
+    if not (len(eps) and eps[0] == 0.0 and rising):
+        raise ParameterError(f"eps = {list(eps)}: wanted 0 and finite numbers in increasing order")
+
+
 def _side(chain: _Chain) -> _Side:
     rate = [chain.rate(k, k + 1) for k in range(len(chain.eps) - 1)] + [arb(0)]
     return _Side(rate[0], [rate[k - 1] - rate[k] for k in range(1, len(chain.eps))])
@@ -111,6 +119,7 @@ def measures_above(
     eps: Sequence[float], forward: Sequence[arb], backward: Sequence[arb] | None = None
 ) -> list[Measure]:
     """The same in balls, masses >= 0: one measure, or one for each direction."""
+    _check_dots(eps)
     with ctx.workprec(BITS):
         values = [forward] if backward is None else [forward, backward]
         chains = [_convex_above(eps, one) for one in values]
@@ -206,6 +215,7 @@ def measures_below(
     eps: Sequence[float], forward: Bracket, backward: Bracket, floor: arb
 ) -> list[Measure]:
     """The same in balls, both directions; none where nothing is known."""
+    _check_dots(eps)
     if len(eps) < 3:
         return []
     try:

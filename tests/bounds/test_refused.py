@@ -1,0 +1,204 @@
+"""Proposals that are wrong cost an answer, and never make one that is too small."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.bounds.test_profile import channel, delta
+
+import shuffledp as sd
+from shuffledp.arithmetic.balls import arb
+from shuffledp.bounds.circle import Chances, Circle, Difference
+from shuffledp.bounds.continuous import blanket_pair as pair_of_cells
+from shuffledp.bounds.line import AddedNoise, Line
+from shuffledp.bounds.mechanisms import blanket_pair
+from shuffledp.bounds.profile import Profile
+from shuffledp.bounds.shufflers import log_chain, log_mixed
+from shuffledp.bounds.stated import cells_of, fewer
+from shuffledp.bounds.stealing import Numbers, log_delta
+from shuffledp.bounds.stealing_cases import cases_of
+from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.kernel.cells import Cell, Corner, gains, spread
+from shuffledp.kernel.positive_sum import Line as Where
+from shuffledp.propose.circle import Plan
+from shuffledp.propose.saddle import Part
+from shuffledp.rounds.dots import Bracket, law_above, law_below
+
+MISSING = (math.nan, math.inf)
+
+
+@pytest.mark.parametrize("end", MISSING)
+def test_an_end_that_says_nothing_is_not_zero(end):
+    """Of one user's bound that is no number nothing follows for several."""
+    assert log_chain(1.0, (0.5, 0.5), (end, -10.0)) >= -0.0
+    assert log_chain(1.0, (0.5, 0.5), (-10.0, end)) >= -0.0
+    assert log_mixed(end, 0.1, -2.0) == -2.0
+    assert log_mixed(-5.0, end, -2.0) == -2.0
+    assert log_chain(1.0, (0.5, 0.5), (-math.inf, -math.inf)) == -math.inf
+
+
+# ------------------------------------------------------------------------------------ one profile
+
+
+def without(what):
+    """Layers of which some are not looked at, or in another order."""
+
+    def made(masses, gains, n, surplus, cuts):
+        del surplus
+        cuts = sorted({*cuts, len(masses) // 2, len(masses) - 1, len(masses)} - {0})
+        found, before = [], 0
+        for cut in cuts:
+            rare = cut - before if before else 0
+            found.append(Part(masses[:cut], gains[:cut], n, 0.0, rare))
+            before = cut
+        return what(found)
+
+    return made
+
+
+@pytest.mark.parametrize(
+    "what",
+    [
+        lambda parts: parts[:-1],
+        lambda parts: [parts[0], *parts[2:]],
+        lambda parts: parts[::-1],
+        lambda parts: parts[1:],
+        lambda parts: [],
+        lambda parts: [replace(one, count=1) for one in parts],
+        lambda parts: [replace(parts[-1], rare=1)],
+    ],
+)
+@pytest.mark.parametrize("seed", range(4))
+def test_layers_that_are_not_the_whole_law(what, seed, monkeypatch):
+    monkeypatch.setattr("shuffledp.bounds.profile._FEW_COUNTS", 0)
+    monkeypatch.setattr("shuffledp.bounds.profile._DIRECT", 0.0)
+    table, rows = channel(seed, 3, 4)
+    least = [min(column) for column in zip(*rows, strict=True)]
+    truth = float(delta(least, rows[0], rows[1], 3, 0.1))
+    monkeypatch.setattr("shuffledp.propose.layers.parts_of", without(what))
+    found = Profile(blanket_pair(table, 0, 1, n=3)).log_delta(0.1, width=0.1)
+    assert found.high >= math.log(truth) - 1e-9
+    assert found.low <= math.log(truth) + 1e-9
+
+
+def test_cells_of_noise_in_any_order_are_the_same():
+    noise = AddedNoise(arb(2), arb(1), arb(0), arb(1))
+    line = Line(noise, arb(0), arb(1), arb(0))
+    edges = [-1.0, 0.25, 0.5, 3.0]
+    made = line.cells(edges)
+    assert str(line.cells([*edges[::-1], 0.25, math.nan, math.inf])) == str(made)
+    assert all(cell.mass > 0 for cell in made)
+
+
+@pytest.mark.parametrize("proposed", [[3.0, 1.0, -2.0], [0.1, 0.1], [], [math.nan], [math.inf]])
+def test_edges_of_cells(proposed, monkeypatch):
+    pair = pair_of_cells(sd.Laplace(eps0=2.0), 1.0, 0.0, n=50)
+    good = Profile(pair).log_delta(0.3, width=1e-3)
+    monkeypatch.setattr(
+        "shuffledp.bounds.continuous.edges", lambda *_, **__: np.array(proposed, dtype=float)
+    )
+    found = Profile(pair).log_delta(0.3, width=1e-3)
+    assert found.high >= good.low
+    assert found.low <= good.high
+
+
+@pytest.mark.parametrize("places", [[1.0, 0.5], [0.0, 0.0], [0.0, math.nan, 1.0], [0.0, math.inf]])
+def test_places_that_are_not_in_order(places):
+    with pytest.raises(ParameterError):
+        spread([(arb(1), arb("0.3"))], places)
+
+
+@pytest.mark.parametrize("lost", [lambda g: g[1:], lambda g: [g[0], *g], lambda g: g[:1]])
+def test_groups_of_cells_are_all_of_them_once(lost, monkeypatch):
+    cells = cells_of(sd.Laplace(eps0=1.0), (0.0, 1.0)).cells
+    monkeypatch.setattr(
+        "shuffledp.bounds.stated.groups_of",
+        lambda rows, most: lost(np.array_split(np.arange(len(rows)), most)),
+    )
+    with pytest.raises(NotCertified):
+        fewer(cells, 7)
+
+
+def test_gains_of_cells_that_are_made_one_by_one():
+    """A corner that is gone may leave its place in memory to another one."""
+
+    def made():
+        for k in range(200):
+            corner = Corner(arb(k), arb(0))
+            yield Cell(arb(1), arb(k), arb(0), corner, corner)
+
+    assert [float(gain.high) for gain in gains(made(), arb(1))] == list(range(200))
+
+
+# ------------------------------------------------------------------------------------ other sums
+
+
+def circle(size=32, rho=1.5):
+    third = Chances(arb(2) / 3, arb(1) / 3), Chances(arb(3) / 4, arb(1) / 4)
+    return Circle(Difference(*third, arb("0.1").exp()), arb(rho), size)
+
+
+@pytest.mark.parametrize(
+    ("size", "rho"), [(31, 1.5), (0, 1.5), (-2, 1.5), (32, 0.9), (32, math.nan)]
+)
+def test_circles_that_no_theorem_is_about(size, rho):
+    with pytest.raises(NotCertified):
+        circle(size, rho)
+
+
+@pytest.mark.parametrize("count", [0, -1, 17, 32])
+def test_points_of_half_a_circle(count):
+    with pytest.raises(NotCertified):
+        circle().weights(3, 3, count)
+
+
+@pytest.mark.parametrize(
+    ("up", "down"), [(-0.5, 1.0), (0.5, -1.0), (0.0, 1.0), (math.nan, 1.0), (0.5, math.nan)]
+)
+def test_aliases_on_both_sides(up, down):
+    with pytest.raises(NotCertified):
+        circle().aliases(3, 3, Plan(32, 16, up, down))
+
+
+@pytest.mark.parametrize(
+    "eps", [[0.1, 0.2, 0.3], [0.0, 0.2, 0.1], [0.0, 0.1, math.inf], [0.0, math.nan, 1.0], []]
+)
+def test_dots_that_are_not_in_order(eps):
+    values = [arb("0.5"), arb("0.4"), arb("0.3")][: len(eps)]
+    with pytest.raises(ParameterError):
+        law_above(eps, values)
+    with pytest.raises(ParameterError):
+        law_below(eps, Bracket(values, values), Bracket(values, values), arb(0))
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"alpha": -1.0},
+        {"alpha": 0.0},
+        {"smoothing": 0.0},
+        {"step": -0.1},
+        {"step": math.nan},
+        {"last": 0},
+        {"last": -5},
+        {"small": math.inf},
+    ],
+)
+def test_lines_of_a_positive_sum(wrong):
+    good = Where(1.0, 0.1, 0.2, 40, 1e-7)
+    with pytest.raises(ParameterError):
+        replace(good, **wrong)
+
+
+def test_label_stealing_looks_at_a_label_at_least():
+    """Of no pair and of no label the largest bound would be 0."""
+    (case, *_) = cases_of({"name": "k-rr", "k": 3, "eps0": 1.0}, -60.0)
+    numbers = Numbers((0.1,) * (max(case.parts) + 1), (0.5,) * (max(case.parts) + 1), 1.0, 0.1, 0.5)
+    assert math.isfinite(log_delta([case], [numbers], 10, 0.1))
+    with pytest.raises(NotCertified):
+        log_delta([replace(case, labels=[])], [numbers], 10, 0.1)
+    with pytest.raises(NotCertified):
+        log_delta([], [], 10, 0.1)

@@ -1,0 +1,285 @@
+"""The kernel's sums against what they are equal to, number by number.
+
+An end is true for any contour, so that a wrong step, period or weight may cost nothing but width in
+most questions. Here every sum is compared with the series or the sum that its theorem says it is
+equal to, computed in another way.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+import random
+
+import numpy as np
+import pytest
+
+from shuffledp.arithmetic.balls import arb, ctx
+from shuffledp.kernel import AtLeastOne, Contour, Draws, expect
+from shuffledp.kernel.crowd_sum import Free, Group, stealing
+from shuffledp.kernel.linear_test import DataSets, LinearTest, advantage
+from shuffledp.kernel.positive_sum import Line, positive_sum, tilted
+
+LAW = [(0.2, -1.5), (0.5, -0.25), (0.25, 0.75), (0.05, 2.0)]
+RARE = [(0.01, 3.5), (0.002, 5.0)]
+OTHER = [(0.6, -0.5), (0.4, 0.625)]
+
+
+def phi(x):
+    return math.exp(-x * x / 2) / math.sqrt(2 * math.pi)
+
+
+def cdf(x):
+    return 0.5 * math.erfc(-x / math.sqrt(2))
+
+
+def smoothed(y, h, gap):
+    """The payoff above f and the one below it, from their definitions."""
+    if gap == 0:
+        above = y * cdf(y / h) + h * phi(y / h)
+        return above, above - h * phi(y / h)
+    above = cdf(y / h + h / 2) - math.exp(-y) * cdf(y / h - h / 2)
+    return above, above - h * math.exp(h * h / 8) * phi(y / h + h / 2)
+
+
+def sums(law, n):
+    """Every sum of n draws with its mass."""
+    for chosen in itertools.product(law, repeat=n):
+        yield sum(x for _, x in chosen), math.prod(m for m, _ in chosen)
+
+
+def outcomes(kind):
+    """(sum, mass) of the draws of one test."""
+    if kind == "one law":
+        return list(sums(LAW, 4))
+    if kind == "two laws":
+        both = itertools.product(sums(LAW, 2), sums(OTHER, 3))
+        return [(x + y, m * k) for (x, m), (y, k) in both]
+    return [(x, m) for x, m in sums(LAW + RARE, 3)] + [(x, -m) for x, m in sums(LAW, 3)]
+
+
+def draws(law, n):
+    return Draws([arb(m) for m, _ in law], [arb(x) for _, x in law], n)
+
+
+def summands(kind):
+    if kind == "one law":
+        return [draws(LAW, 4)]
+    if kind == "two laws":
+        return [draws(LAW, 2), draws(OTHER, 3)]
+    return [AtLeastOne(draws(LAW, 3), draws(RARE, 3))]
+
+
+def peak(b, gap):
+    """sup of f(y) e^(-b y)."""
+    return 1 / (math.e * b) if gap == 0 else b**b / (1 + b) ** (1 + b)
+
+
+@pytest.mark.parametrize("gap", [0, 1])
+@pytest.mark.parametrize("kind", ["one law", "two laws", "layer"])
+@pytest.mark.parametrize("shift", [0.0, 0.75, -0.5])
+def test_both_ends_are_the_series_of_aliases(kind, gap, shift):
+    """Theorem 6.4: the upper end is the sum over k of e^(-k alpha L) E psi(S - shift + k L).
+
+    The lower one is the same with the payoff below, less the bound of its aliases. Three periods:
+    aliases of either sign have to show.
+    """
+    all_of_them = outcomes(kind)
+    for period in (4.0, 7.0, 19.0):
+        at = Contour(0.7, 0.4, period, 1e-14, 0.3, 1.6)
+        low, high = expect(summands(kind), at, gap=gap, shift=arb(shift) if shift else None)
+        series = [0.0, 0.0]
+        for k in range(-30, 90):
+            weight = math.exp(-k * at.alpha * period)
+            for x, mass in all_of_them:
+                y = x - shift + k * period
+                if abs(y) > 60 and y < 0:
+                    continue
+                for i, value in enumerate(smoothed(y, at.smoothing, gap)):
+                    series[i] += weight * mass * value
+        bound = 0.0
+        for b in (at.below, at.above):
+            moment = sum(m * math.exp(b * (x - shift)) for x, m in all_of_them)
+            ratio = math.exp(-abs(b - at.alpha) * period)
+            bound += moment * peak(b, gap) * ratio / (1 - ratio)
+        assert float(high) == pytest.approx(series[0], rel=1e-10, abs=1e-12)
+        assert float(low) == pytest.approx(series[1] - bound, rel=1e-10, abs=1e-12)
+
+
+def test_what_is_at_zero_for_certain_costs_no_smoothing():
+    """The smoothed payoff at 0 is h/sqrt(2 pi), where y_+ is 0: it is taken off the upper end."""
+    law, at = [(0.75, 0.0), (0.25, 1.0)], Contour(0.7, 0.4, 60.0, 1e-14, 0.3, 1.6)
+    high = float(expect([draws(law, 3)], at)[1])
+    series = sum(m * smoothed(x, 0.4, 0)[0] for x, m in sums(law, 3))
+    assert high == pytest.approx(series - 0.75**3 * 0.4 / math.sqrt(2 * math.pi), rel=1e-8)
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 0.1, 1.0])
+def test_nodes_that_are_left_out_are_paid_for(tolerance):
+    """Ends are farther apart by about twice the tolerance, and never on the wrong side."""
+    for kind in ("one law", "two laws", "layer"):
+        scale = sum(m * math.exp(0.7 * x) for x, m in outcomes(kind))
+        rough, fine = (
+            expect(summands(kind), Contour(0.7, 0.05, 300.0, t, 0.3, 1.6))
+            for t in (tolerance, 1e-14)
+        )
+        assert rough[0] <= fine[0] * (1 + 1e-9)
+        assert rough[1] >= fine[1] * (1 - 1e-9)
+        assert float(rough[1] - fine[1]) <= 4 * tolerance * scale
+
+
+# ------------------------------------------------------------------------- label stealing's sums
+
+
+def transform(law, s):
+    return sum(m * np.exp(s * x) for m, x in law)
+
+
+@pytest.mark.parametrize("n", [2, 9, 150])
+@pytest.mark.parametrize(("step", "last"), [(0.3, 1), (0.7, 9), (1.1, 40)])
+def test_the_positive_sum_term_by_term(n, step, last):
+    """Theorem 3.1, no block left out: the sum over |j| < last and the bound of the rest."""
+    c, d, alpha, h = [(0.1, 0.8), (0.15, -0.6)], [(0.5, 0.7), (0.2, -0.9), (0.05, 0.0)], 0.6, 0.5
+    with ctx.workprec(96):
+        parts = [tilted([(arb(m), arb(x)) for m, x in law], arb(alpha)) for law in (c, d)]
+        found = float(positive_sum(*parts, n, Line(alpha, h, step, last, 1e-300)))
+    # Blocks of eight nodes are summed whole.
+    t = step * np.arange(8 * math.ceil(last / 8))
+    first, second = (abs(transform(law, alpha + 1j * t)) ** 2 for law in (c, d))
+    c0, d0 = (transform(law, alpha) for law in (c, d))
+    psi = (c0 + d0 + first / c0 + second / d0) / (2 * (c0 + d0))
+
+    def w(t):
+        return np.exp(h * h * (alpha**2 - t**2) / 2) / (alpha**2 + t**2)
+
+    terms = np.where(t == 0, 1.0, 2.0) * psi**n * w(t)
+    end = step * last
+    rest = 2 * w(end) * (1 + 1 / (h * h * end * step))
+    truth = (c0 + d0) ** n / n * step / (2 * math.pi) * (terms.sum() + rest)
+    assert found == pytest.approx(truth, rel=1e-11)
+
+
+def test_the_crowd_s_sum_term_by_term():
+    """docs/theory-crowds.md, 2.2 and 3.1: two groups, two types each, all 4 choices."""
+    victim = [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]]
+    rows = ([[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]], [[0.3, 0.4, 0.3], [0.35, 0.3, 0.35]])
+    least = [np.min(one, axis=0) for one in rows]
+    users, shares = (3, 5), (0.5, 0.9)
+    eps, free = 0.2, Free(0.3, 0.2, 0.4, shares)
+    at = Contour(0.5, 0.6, 2 * math.pi / 0.05, 1e-14, 0.2, 1.0)
+    groups = [
+        Group(n, [[arb(x) for x in row] for row in one], [arb(x) for x in low])
+        for n, one, low in zip(users, rows, least, strict=True)
+    ]
+    with ctx.workprec(96):
+        found = float(
+            stealing([[arb(x) for x in row] for row in victim], groups, arb(eps), free, at)
+        )
+    g = np.array(victim[0]) - math.exp(eps) * np.array(victim[1])
+    omega = np.where(g > 0, free.gain, free.loss) * np.min(
+        [low / q for low, q in zip(least, shares, strict=True)], axis=0
+    )
+    t = 0.05 * np.arange(400)
+    s = at.alpha + 1j * t
+    weight = np.exp(at.smoothing**2 * (at.alpha**2 - t**2) / 2) / (at.alpha**2 + t**2)
+    weight *= np.where(t == 0, 1.0, 2.0) * 0.05 / (2 * math.pi)
+    c = [(m, free.theta * x / m) for m, x in zip(omega, g, strict=True)]
+    c0, psi_c = (
+        transform(c, at.alpha),
+        (1 + abs(transform(c, s)) ** 2 / transform(c, at.alpha) ** 2) / 2,
+    )
+    best = 0.0
+    for choice in itertools.product(*rows):
+        size, product, hidden = c0, 1.0, 0.0
+        for row, q, n in zip(choice, shares, users, strict=True):
+            left = np.array(row) - q * omega
+            d = [(m, (1 - free.theta) * q * x / m) for m, x in zip(left, g, strict=True)]
+            d0 = transform(d, at.alpha)
+            p = q * c0 / (q * c0 + d0)
+            psi = p * psi_c + (1 - p) * (1 + abs(transform(d, s)) ** 2 / d0**2) / 2
+            size, product, hidden = size * (q * c0 + d0) ** n, product * psi**n, hidden + n * p
+        best = max(best, size * float(weight @ (np.minimum(1 / hidden, psi_c) * product)))
+    tail = (1 - free.theta) * np.maximum(g, 0.0).sum()
+    tail *= math.prod((1 - q * omega.sum()) ** n for q, n in zip(shares, users, strict=True))
+    assert found == pytest.approx(best + tail, rel=1e-9)
+
+
+@pytest.mark.parametrize("changed", [1, 2])
+def test_a_linear_test_s_sum_is_its_series(changed):
+    """docs/theory-crowds.md, Lemma 5.1: sum over j of e^(alpha j L) F(t + j L), less two bounds."""
+    first, second, others = [0.5, 0.3, 0.2], [0.2, 0.3, 0.5], [([0.4, 0.3, 0.3], 3)]
+    scores, eps, h = [1.0, 0.25, -0.75], 0.3, 0.5
+
+    def law_of(row):
+        laws = [row] * changed + [others[0][0]] * others[0][1]
+        for y in itertools.product(range(3), repeat=len(laws)):
+            mass = math.prod(law[i] for law, i in zip(laws, y, strict=True))
+            yield sum(scores[i] for i in y), mass
+
+    p, q = (list(law_of(row)) for row in (first, second))
+
+    def gained(t):
+        one, two = (sum(m * cdf((x - t) / h) for x, m in law) for law in (p, q))
+        return one - math.exp(eps) * two
+
+    for period in (3.0, 5.0, 11.0):
+        at, threshold = Contour(0.8, h, period, 1e-14, 0.1, 1.7), 1.25
+        sets = DataSets(
+            [arb(x) for x in first],
+            [arb(x) for x in second],
+            changed,
+            [([arb(x) for x in law], n) for law, n in others],
+        )
+        with ctx.workprec(96):
+            found = float(advantage(sets, arb(eps).exp(), LinearTest(scores, threshold), at))
+
+        series = sum(
+            math.exp(at.alpha * j * period) * gained(threshold + j * period) for j in range(-40, 6)
+        )
+        moment = sum(m * math.exp(at.above * (x - threshold)) for x, m in p)
+        ratio = math.exp(-(at.above - at.alpha) * period)
+        aliases = moment * math.exp((at.smoothing * at.above) ** 2 / 2) * ratio / (1 - ratio)
+        truth = (series - aliases) * (1 - math.exp(-at.alpha * period))
+        assert found == pytest.approx(truth, rel=1e-9, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_test_never_tells_more_than_the_divergence(seed):
+    rng = random.Random(seed)
+
+    def row():
+        numbers = [rng.random() + 0.01 for _ in range(3)]
+        return [x / sum(numbers) for x in numbers]
+
+    first, second, other, changed, n = row(), row(), row(), rng.randint(1, 2), rng.randint(1, 3)
+    eps = rng.choice((0.0, 0.2, 0.7))
+
+    def law_of(one):
+        found: dict[tuple[int, ...], float] = {}
+        laws = [one] * changed + [other] * n
+        for y in itertools.product(range(3), repeat=len(laws)):
+            key = tuple(sorted(y))
+            found[key] = found.get(key, 0.0) + math.prod(
+                law[i] for law, i in zip(laws, y, strict=True)
+            )
+        return found
+
+    p, q = law_of(first), law_of(second)
+    truth = sum(max(p[y] - math.exp(eps) * q[y], 0.0) for y in p)
+    sets = DataSets(
+        *([arb(x) for x in one] for one in (first, second)), changed, [([arb(x) for x in other], n)]
+    )
+    for _ in range(5):
+        alpha = rng.uniform(0.2, 3)
+        at = Contour(
+            alpha,
+            rng.uniform(0.02, 1),
+            rng.uniform(1, 40),
+            10 ** rng.uniform(-9, 0),
+            alpha / 2,
+            alpha * rng.uniform(1.1, 3),
+        )
+        test = LinearTest([rng.uniform(-2, 2) for _ in range(3)], rng.uniform(-2, 3))
+        with ctx.workprec(96):
+            found = advantage(sets, arb(eps).exp(), test, at)
+        assert not found > truth * (1 + 1e-12) + 1e-15
