@@ -8,8 +8,9 @@ import pytest
 from flint import arb, ctx, fmpq
 
 from randomizers.finite import small
-from shuffledp.ball.gains import blanket_gains, clone_gains, dataset_gains, stronger_clone_gains
+from shuffledp.ball.gains import blanket_gains, dataset_gains
 from shuffledp.ball.laws import finite_law
+from shuffledp.bounds.mechanisms import clone_pair, stronger_clone_pair
 from shuffledp.errors import ParameterError
 
 EPS0 = 1.3
@@ -78,13 +79,13 @@ def test_laws_sum_to_one_and_the_gain_has_its_mean(mechanism, _):
             assert mean.rad() < 1e-30
 
 
-@pytest.mark.parametrize("build", [clone_gains, stronger_clone_gains])
-def test_clone_gains_have_their_mean(build):
+def test_clone_gains_have_their_mean():
     with ctx.workprec(150):
-        gains = build(arb(2.0), arb(0.7))
-        mean = sum((w * g for w, g in zip(gains.weight, gains.gain, strict=True)), start=arb(0))
-        assert sum(gains.weight, start=arb(0)).overlaps(arb(1))
-        assert mean.overlaps(1 - arb(0.7).exp())
+        for build in (clone_pair, stronger_clone_pair):
+            made = build(eps0=2.0, n=5).gains(arb(0.7), -20.0)
+            mean = sum((w * g for w, g in zip(*made.above, strict=True)), start=arb(0))
+            assert sum(made.above.masses, start=arb(0)).overlaps(arb(1))
+            assert mean.overlaps(1 - arb(0.7).exp())
 
 
 def test_a_channel_is_normalised_exactly():

@@ -13,10 +13,10 @@ from adversary import cases
 from adversary.channels import ball, merged, rows_of
 from adversary.neighbours import whole_rows
 from oracle import blanket_delta
-from shuffledp.ball.api import log_delta
 from shuffledp.ball.caps import orthogonal_overlap
 from shuffledp.ball.laws import finite_law
 from shuffledp.ball.pairs import ordered_pairs
+from shuffledp.certificate.one_round import log_delta
 
 ctx.prec = 300
 BITS = 200
@@ -58,7 +58,13 @@ def test_blanket_of_the_verifiers_pairs_is_that_of_the_worst_of_all(name, seed):
         true = worst_blanket(rows, n, epsilon)
         found = [
             log_delta(
-                table(mechanism), analysis="blanket", n=n, epsilon=epsilon, x0=x0, x1=x1, rel=1e-9
+                mechanism.to_dict(),
+                analysis="blanket",
+                n=n,
+                epsilon=epsilon,
+                x0=x0,
+                x1=x1,
+                rel=1e-9,
             )
             for x0, x1 in ordered_pairs(as_file(mechanism.to_dict()))
         ]
@@ -132,28 +138,8 @@ def test_privunit_across_is_the_librarys():
     assert np.allclose(mine, theirs, rtol=1e-9, atol=0)
 
 
-@pytest.mark.long
-@pytest.mark.parametrize(
-    ("shape", "scale"),
-    [(1.5, 2.0), *(pytest.param(*p, marks=pytest.mark.long) for p in ((0.5, 2.0), (3.0, 4.0)))],
-)
-def test_generalized_gaussian_encloses_what_the_kernel_brackets(shape, scale):
-    noise = sd.GeneralizedGaussian(shape=shape, scale=scale)
-    same = {"n": 80, "epsilon": 0.15, "x0": 0.0, "x1": 1.0, "rel": 1e-3}
-    bound = sd.shuffle(noise, n=80, rtol=1e-3).delta(epsilon=0.15)
-    low, high = log_delta(as_file(noise.to_dict()), analysis="blanket", **same)
-    assert low <= high <= low + 1.1e-3
-    assert low <= bound.log_upper <= high + 0.05
-    datasets = [
-        log_delta(as_file(noise.to_dict()), analysis="dataset", x2=x2, **same)
-        for x2 in (0.0, 0.5, 1.0)
-    ]
-    assert max(high for _, high in datasets) >= bound.log_lower
-    assert max(low for low, _ in datasets) <= bound.log_upper
-
-
 @pytest.mark.parametrize("shape", [0.5, 1.0, 1.5, 2.0, 4.0])
-@pytest.mark.parametrize("epsilon", [-0.3, 0.0, 0.2, 0.7])
+@pytest.mark.parametrize("epsilon", [0.0, 0.2, 0.7])
 def test_generalized_gaussian_alone_by_a_sum_over_cells(shape, epsilon):
     """int (P - e^eps Q)_+ by the midpoint rule, and for shape 2 by the normal law's formula."""
     noise = {"name": "generalized-gaussian", "shape": shape, "scale": 1.5, "low": 0.0, "high": 1.0}
@@ -176,7 +162,7 @@ def test_generalized_gaussian_alone_by_a_sum_over_cells(shape, epsilon):
 
 @pytest.mark.parametrize("margin", [0.0, 0.5])
 @pytest.mark.parametrize(("x0", "x1"), [(0.0, 1.0), (1.0, 0.0), (0.25, 0.75), (0.5, 0.0)])
-@pytest.mark.parametrize("epsilon", [0.0, 0.3, -0.4])
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
 def test_truncated_laplace_alone_by_a_sum_over_cells(margin, x0, x1, epsilon):
     noise = {"name": "truncated-laplace", "eps0": 1.5, "low": 0.0, "high": 1.0, "margin": margin}
     edges = np.linspace(-margin, 1 + margin, 400_001)
@@ -187,17 +173,6 @@ def test_truncated_laplace_alone_by_a_sum_over_cells(margin, x0, x1, epsilon):
     low, high = log_delta(noise, analysis="local", n=1, epsilon=epsilon, x0=x0, x1=x1)
     assert high - low < 1e-9
     assert abs(math.exp(low) / rough - 1) < 1e-4
-
-
-def test_truncated_laplace_encloses_what_the_kernel_brackets():
-    """Without a margin all kinks but the middle are ends of the outputs."""
-    noise = sd.TruncatedLaplace(eps0=1.5)
-    bound = sd.shuffle(noise, n=20, rtol=1e-2).delta(epsilon=0.5)
-    same = {"n": 20, "epsilon": 0.5, "x0": 0.0, "x1": 1.0, "rel": 1e-3}
-    low, high = log_delta(as_file(noise.to_dict()), analysis="blanket", **same)
-    assert low <= bound.log_upper <= high + 0.05
-    low, high = log_delta(as_file(noise.to_dict()), analysis="dataset", x2=0.0, **same)
-    assert low - 0.02 <= bound.log_lower <= high
 
 
 @pytest.mark.long

@@ -8,9 +8,9 @@ import pytest
 import shuffledp as sd
 from enumerated import ball
 from shuffledp import certificate, deployment
-from shuffledp.ball.api import log_delta
 from shuffledp.ball.laws import finite_law
 from shuffledp.ball.pairs import ordered_pairs
+from shuffledp.certificate.one_round import log_delta
 from shuffledp.certificate.verifier import verify
 
 RESPONSE, BITS = sd.KRR(k=4, eps0=1.0), sd.BinaryRR(eps0=0.7)

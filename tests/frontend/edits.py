@@ -6,9 +6,9 @@ import json
 import re
 from typing import get_args
 
-from shuffledp.ball import alone, api
+from shuffledp.ball import alone
 from shuffledp.bounds import stealing_claims
-from shuffledp.certificate import checksum, composed, decide, verifier
+from shuffledp.certificate import checksum, composed, decide, one_round, verifier
 from shuffledp.certificate.model import Witness
 from shuffledp.errors import ParameterError
 
@@ -143,7 +143,7 @@ def remember(patch):
 
         return call
 
-    log_delta = kept(api.log_delta)
+    log_delta = kept(one_round.log_delta)
     for module in (decide, composed):
         patch.setattr(module, "log_delta", log_delta)
     patch.setattr(decide, "log_delta_stealing", kept(stealing_claims.log_delta_stealing))

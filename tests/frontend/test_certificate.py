@@ -6,6 +6,7 @@ import math
 import pytest
 from click.testing import CliRunner
 
+from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.certificate import checksum, issue, read, to_json
 from shuffledp.certificate.verifier import verify
 from shuffledp.cli import main
@@ -192,7 +193,9 @@ def test_verify_output(krr):
 
 def test_undecided_is_exit_status_3(krr, monkeypatch):
     monkeypatch.setattr("shuffledp.certificate.decide.WIDTHS", (0.1,))
-    monkeypatch.setattr("shuffledp.certificate.decide.log_delta", lambda **_: (-99.0, 0.0))
+    monkeypatch.setattr(
+        "shuffledp.certificate.decide.log_delta", lambda *_, **__: LogInterval(-99.0, 0.0)
+    )
     monkeypatch.setattr("shuffledp.certificate.verifier.guarantee_check", lambda _: verify_none())
     result = run("verify", krr)
     assert result.exit_code == 3

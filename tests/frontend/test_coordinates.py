@@ -8,8 +8,8 @@ import pytest
 from flint import arb, ctx
 
 from shuffledp.ball.one_bit import coordinate_of
-from shuffledp.ball.sums import log_delta_normal
 from shuffledp.certificate.one_bit import Coordinates
+from shuffledp.certificate.sums import log_delta_normal
 from shuffledp.errors import NotCertified, ParameterError
 
 

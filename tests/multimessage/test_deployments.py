@@ -13,9 +13,9 @@ from click.testing import CliRunner
 import shuffledp as sd
 from enumerated import exponential
 from multimessage.test_bounds import SMALL, worst_delta
-from shuffledp.ball.api import log_delta
 from shuffledp.certificate.messages import message_call
 from shuffledp.certificate.model import checksum
+from shuffledp.certificate.one_round import log_delta
 from shuffledp.certificate.verifier import verify
 from shuffledp.cli import main
 from shuffledp.deployment import account, load

@@ -6,7 +6,7 @@ import pytest
 from flint import arb
 
 import shuffledp as sd
-from shuffledp.ball.api import log_delta
+from shuffledp.certificate.one_round import log_delta
 from shuffledp.published import FORMULAS, UNCERTIFIED
 
 # What bounds from below, what is a limit on either side, and what is no bound of a mechanism.

@@ -1,8 +1,5 @@
-"""An independent evaluator in ball arithmetic, for verifying certificates and for the tests.
+"""The mechanisms' laws in balls, each made once from its published definition.
 
-It imports nothing of the rest of the package but the errors, rebuilds every output law from the
-definition of the mechanism, and needs python-flint (extra ``verify``).
-
-* `shuffledp.ball.api.log_delta`: a rigorous bracket of log delta(epsilon).
-* `shuffledp.ball.claim.check_claim`: holds, does not hold, or undecided.
+A mechanism's record (`record.Record`) has its law, its worst pairs of inputs and the theorems that
+name them; `bounds` certifies numbers from it, and `certificate` checks claims by it.
 """

@@ -1,6 +1,6 @@
 """Generalized Gaussian noise in ball arithmetic: density exp(-(|z|/scale)^shape) over its integral.
 
-Its levels, masses and unshuffled divergence; `power_law` has the law of the gain.
+Its masses and its unshuffled divergence.
 """
 
 from __future__ import annotations
@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from shuffledp.arithmetic.balls import acb, arb
+from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import NotCertified
 
 from .densities import check_inputs
@@ -28,23 +28,6 @@ class PowerNoise:
     high: arb
     log_top: arb
 
-    def level(self, x: arb, y: acb, side: int) -> acb:
-        """(|y - x|/s)^b, continued analytically from the side of x that y is on."""
-        return (side * (y - x) / self.scale) ** self.shape
-
-    def slope(self, x: arb, y: acb, side: int) -> acb:
-        """Its derivative."""
-        return side * self.shape / self.scale * (side * (y - x) / self.scale) ** (self.shape - 1)
-
-    def derivatives(self, x: arb, y: arb, side: int) -> tuple[arb, arb, arb]:
-        """The level at a real y, its first and its second derivative."""
-        z = side * (y - x) / self.scale
-        rate = side / self.scale
-        level = z**self.shape
-        first = self.shape * rate * z ** (self.shape - 1)
-        second = self.shape * (self.shape - 1) * rate**2 * z ** (self.shape - 2)
-        return level, first, second
-
     def beyond(self, distance: arb) -> arb:
         """P(Z > distance), distance >= 0: half the regularised upper incomplete gamma function."""
         power = (distance / self.scale) ** self.shape
@@ -63,16 +46,13 @@ class PowerNoise:
 
 
 def local_power_delta(noise: PowerNoise, inputs: Sequence[float], eps: arb) -> arb:
-    """Return the hockey-stick divergence of the noise at two different inputs, unshuffled.
+    """Return the hockey-stick divergence at eps >= 0 of the noise at two inputs, unshuffled.
 
     Between the inputs log P/Q falls from P's to Q's. On P's far side it falls towards the input
     for shape > 1, from infinity, and rises towards it for shape < 1, from 0; on Q's far side it is
     below 0. So for eps >= 0 it exceeds eps from one point, or from the end of the line, to another.
     """
     x0, x1 = check_inputs({}, noise, inputs[:2])
-    if eps < 0:
-        swapped = local_power_delta(noise, [inputs[1], inputs[0]], -eps)
-        return 1 - eps.exp() + eps.exp() * swapped
     # The noise is symmetric: P's input to the left.
     x0, x1 = arb(0), abs(x1 - x0)
     most = (x1 / noise.scale) ** noise.shape

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -101,16 +102,23 @@ class Profile:
 
     (docs/theory.md, section 2.) An answer is a function of the pair, eps and the width asked for:
     what is kept saves time and changes no bit.
+
+    Parameters
+    ----------
+    pair : Pair
+        The laws of one message.
+    more_bits : int
+        Bits beyond the working precision.
     """
 
-    def __init__(self, pair: Pair) -> None:
-        self.pair = pair
-        self._bits = precision_for(pair.n)
+    def __init__(self, pair: Pair, *, more_bits: int = 0) -> None:
+        self.pair, self._more_bits = pair, more_bits
+        self._bits = precision_for(pair.n) + more_bits
         self._found: dict[tuple[float, float, End], LogInterval] = {}
         self._estimates: dict[float, float] = {}
 
-    def __reduce__(self) -> tuple[type[Profile], tuple[Pair]]:
-        return Profile, (self.pair,)
+    def __reduce__(self) -> tuple[Callable[..., Profile], tuple[Pair]]:
+        return partial(Profile, more_bits=self._more_bits), (self.pair,)
 
     def fingerprint(self) -> Hashable:
         """Equal only for pairs of which every answer is the same."""

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable
 from fractions import Fraction
 from typing import Any
 
-from shuffledp.ball.api import log_delta
 from shuffledp.bounds.stealing_claims import StealingClaims
 from shuffledp.certificate.apart import apart
 from shuffledp.certificate.checks import Verdict
@@ -24,6 +23,7 @@ from shuffledp.certificate.model import (
     Scenario,
     listed,
 )
+from shuffledp.certificate.one_round import log_delta
 from shuffledp.errors import NotCertified
 from shuffledp.rounds import LossPair, stated_above, stated_below
 from shuffledp.rounds.total import Total

@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from shuffledp.ball.alone import log_delta_alone
-from shuffledp.ball.api import log_delta
 from shuffledp.ball.one_bit import EXACT, EXACT_LOWER
 from shuffledp.ball.pairs import ordered_pairs, without_limit
 from shuffledp.ball.statements import ALONE, GENERIC
+from shuffledp.bounds.local import log_local_delta
 from shuffledp.bounds.stealing_claims import log_delta_stealing
 from shuffledp.certificate.apart import apart
 from shuffledp.certificate.checks import SILENT, Check, Report, Verdict
@@ -33,6 +33,7 @@ from shuffledp.certificate.model import (
     Witness,
 )
 from shuffledp.certificate.one_bit import holds_for_all, log_delta_others
+from shuffledp.certificate.one_round import log_delta
 from shuffledp.certificate.sums import (
     decide_sums,
     is_sums,
@@ -53,6 +54,8 @@ __all__ = [
 
 # Each is tried only if the one before could not tell.
 WIDTHS = (1e-3, 1e-4, 1e-5, 1e-6, 1e-8)
+# A bracket that much wider than asked for is not narrowed by asking for less.
+_MISSED = 3.0
 # Randomizers that are eps0-LDP, so that a bound for all of these is none below theirs.
 _MEMBERS: dict[str, dict[str, Any]] = {
     "binary-rr": {"name": "binary-rr"},
@@ -247,10 +250,7 @@ def _calls(certificate: Certificate, claim: AnyClaim) -> Iterable[dict[str, Any]
 def left_over(parameters: Mapping[str, Any], eps0: float) -> float:
     """log of the divergence that is left at eps0, of any two values; -inf if none is."""
     mechanism = without_limit(parameters)
-    return max(
-        log_delta(mechanism, analysis="local", n=1, epsilon=eps0, x0=x0, x1=x1)[1]
-        for x0, x1 in ordered_pairs(mechanism)
-    )
+    return max(log_local_delta(mechanism, x0, x1, eps0).high for x0, x1 in ordered_pairs(mechanism))
 
 
 def _free_numbers(witness: Witness) -> Any:
@@ -303,27 +303,21 @@ def _compare(
 def _one(
     call: dict[str, Any], n: int, epsilon: float, target: tuple[float, float], *, upper: bool
 ) -> tuple[Verdict, tuple[float, float], float]:
-    bracket, width = (-math.inf, 0.0), math.inf
     if call["analysis"] in {STEALING, ALONE}:
         return _stolen(call, n, epsilon, target)
     if call["analysis"] in {EXACT, EXACT_LOWER}:
         return _searched(call, n, epsilon, target)
     asked: dict[str, Any] = {"n": n, **call}
-    # An honest claim is about what there is: it saves looking for where to cut.
-    guess = target[0] if math.isfinite(target[0]) else None
-    for tried in WIDTHS:
-        try:
-            bracket = log_delta(**asked, epsilon=epsilon, rel=tried, guess=guess)
-        except NotCertified:
-            if width == math.inf:
-                raise
-            break
-        width = tried
+    bracket, width = (-math.inf, 0.0), math.inf
+    for width in WIDTHS:
+        bracket = log_delta(**asked, epsilon=epsilon, rel=width)
         low, high = bracket
         if high <= target[0] if upper else low >= target[1]:
             return "holds", bracket, width
         if low > target[1] if upper else high < target[0]:
             return "does not hold", bracket, width
+        if bracket.width > _MISSED * width:
+            break
     return "undecided", bracket, width
 
 

@@ -13,7 +13,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from shuffledp.ball.sums import log_delta_normal
+from shuffledp.arithmetic.balls import arb
+from shuffledp.ball.outputs import Parameters, positive
 from shuffledp.ball.views import (
     LOCAL,
     NORMAL,
@@ -36,11 +37,14 @@ from shuffledp.certificate.composed import (
 )
 from shuffledp.certificate.model import Certificate, ComposedClaim, Scenario, SumsWitness
 from shuffledp.certificate.one_bit import Coordinates
+from shuffledp.errors import ParameterError
 from shuffledp.rounds import stated_above, stated_below
+from shuffledp.rounds.gaussian import delta_gaussian, enclosed
 
 __all__ = [
     "decide_sums",
     "is_sums",
+    "log_delta_normal",
     "sums_fault",
     "sums_guarantee_fault",
     "sums_relation",
@@ -188,6 +192,34 @@ def decide_sums(
     report(f"{scenario.name}: composing {times:,} coordinates")
     bracket = composed_again(pair, times, epsilon, swap=bool(witness.swap) and not upper)
     return compared(bracket, target, f"{how}; {times:,} coordinates composed", upper=upper)
+
+
+def log_delta_normal(mechanism: Parameters, *, n: int, rounds: int, epsilon: float) -> Target:
+    """Ends of log delta of sums of n inputs with normal noise of deviation sigma each, in T rounds.
+
+    The Gaussian mechanism's with mu = sqrt(T/n) (high - low)/sigma (Balle and Wang 2018).
+
+    Parameters
+    ----------
+    mechanism : mapping
+        Gaussian noise: sigma, low, high.
+    n, rounds : int
+        Users; rounds.
+    epsilon : float
+        eps >= 0.
+    """
+    if not (math.isfinite(epsilon) and epsilon >= 0.0):
+        raise ParameterError(f"epsilon = {epsilon!r}: wanted a finite number >= 0")
+    if not mechanism["low"] < mechanism["high"]:
+        raise ParameterError("low, high: wanted low < high")
+
+    def delta() -> arb:
+        width = arb(mechanism["high"]) - arb(mechanism["low"])
+        mu = (arb(rounds) / n).sqrt() * width / positive(mechanism, "sigma")
+        return delta_gaussian(mu, arb(epsilon))
+
+    found = enclosed(delta)
+    return found.low, found.high
 
 
 def _one(
