@@ -28,6 +28,12 @@ STRONGER_CLONE = Theorem(
     "docs/theory.md, section 5",
     "proved here",
 )
+CHORD = Theorem(
+    "chord",
+    "a chord in e^eps between two certified upper ends",
+    "docs/theory-composition.md, Theorem 2.1",
+    "published",
+)
 OUTSIDE = Theorem(
     "outside",
     "outputs that only the victim can send count in full",

@@ -76,7 +76,24 @@ class LogDeltaAt(NamedTuple):
         return side.hopeless(self.epsilon, best)
 
 
-Question = EpsilonAt | LogDeltaAt
+class NodeAt(NamedTuple):
+    """log delta at one of many eps, as ``Side.at_node`` is asked for it."""
+
+    epsilon: float
+    width: float
+    # A question of another length than the others' is equal to none of them.
+    shared: bool = True
+
+    def hopeless(self, side: Side, best: float) -> bool:
+        """Whether an analysis would not better this end."""
+        return side.hopeless(self.epsilon, best)
+
+    def of(self, side: Side) -> Found:
+        """The end of one analysis."""
+        return side.at_node(self.epsilon, width=self.width)
+
+
+Question = EpsilonAt | LogDeltaAt | NodeAt
 
 
 class Evaluation:
@@ -119,7 +136,7 @@ class Evaluation:
         if closing and analysis is None and upper.value > (1.0 + gap) * lower.value:
             # First numbers may serve from above the best end on only, and better ones below it.
             best = min(cap, _ABOVE * upper.value)
-            upper = self._closer(upper, EpsilonAt(delta, best, self.rtol))
+            upper = self.closer(upper, EpsilonAt(delta, best, self.rtol))
         return lower, upper
 
     def log_delta(
@@ -131,7 +148,7 @@ class Evaluation:
         upper = self.upper_log_delta(epsilon, analysis)
         lower = self._lower_log_delta(epsilon, analysis, reached=upper.value - self.width)
         if closing and analysis is None and self._apart(epsilon, lower.value, upper.value):
-            upper = self._closer(upper, LogDeltaAt(epsilon, self.width))
+            upper = self.closer(upper, LogDeltaAt(epsilon, self.width))
         return lower, upper
 
     def upper_epsilon(self, delta: float, analysis: str | None) -> Found:
@@ -178,12 +195,18 @@ class Evaluation:
             found = finer if finer.value <= found.value else found
         return found
 
+    def upper_at_node(self, epsilon: float, analysis: str | None, width: float) -> Found:
+        """log delta at one of many eps, about a relative ``width`` of delta wide."""
+        return self._least_at(NodeAt(epsilon, width), analysis)
+
     def _upper_at(self, epsilon: float, analysis: str | None, width: float) -> Found:
+        return self._least_at(LogDeltaAt(epsilon, width), analysis)
+
+    def _least_at(self, question: LogDeltaAt | NodeAt, analysis: str | None) -> Found:
         # The local guarantee may hold from a smaller eps on than that of all pairs of inputs.
-        local = epsilon >= self.local_epsilon(_LEAST_DELTA)
+        local = question.epsilon >= self.local_epsilon(_LEAST_DELTA)
         start = self.local(math.log(_LEAST_DELTA) if local else 0.0, None)
-        question = LogDeltaAt(epsilon, width)
-        return self._least(question, analysis, start, enough=min(4.0 * width, LOOSE))
+        return self._least(question, analysis, start, enough=min(4.0 * question.width, LOOSE))
 
     def _lower_log_delta(
         self, epsilon: float, analysis: str | None = None, *, reached: float = math.inf
@@ -239,7 +262,12 @@ class Evaluation:
                 break
         return best
 
-    def _closer(self, upper: Found, question: Question) -> Found:
+    @property
+    def has_closing(self) -> bool:
+        """Whether there are analyses that are tried where ends are apart."""
+        return bool(closing(self.source, self.n))
+
+    def closer(self, upper: Found, question: Question) -> Found:
         """The end, or a lower one by what is worth its time only where ends are apart."""
         for analysis in closing(self.source, self.n):
             side = self.side(analysis.key)
@@ -249,7 +277,7 @@ class Evaluation:
         return upper
 
     def _answer(self, side: Side, question: Question) -> Found:
-        """One analysis' end, found once; questions of the two kinds differ in length."""
+        """One analysis' end, found once; questions of different kinds differ."""
         asked = (side.key, question)
         if asked not in self.answers:
             self.answers[asked] = question.of(side)

@@ -11,6 +11,7 @@ from shuffledp import _check
 from shuffledp._check import Trust
 from shuffledp.amplification.comparison import Comparison, compare
 from shuffledp.amplification.evaluation import Evaluation
+from shuffledp.amplification.profile import FEWEST, profile
 from shuffledp.amplification.rounds import round_of
 from shuffledp.analysis import End, Source, analysis_named, usual
 from shuffledp.analysis.ends import Ends
@@ -203,6 +204,9 @@ class Shuffled(Accountant):
     def profile(self, epsilons: Iterable[float], *, analysis: str | None = None) -> list[Bound]:
         """delta at each eps: the privacy profile.
 
+        Of 16 points and more the ends are about 2 % apart where those of ``delta`` meet: upper ends
+        are chords between certified ones, in e^eps.
+
         Parameters
         ----------
         epsilons : iterable of float
@@ -210,7 +214,10 @@ class Shuffled(Accountant):
         analysis : str, optional
             One analysis alone in place of the best of all.
         """
-        return [self.delta(epsilon=e, analysis=analysis) for e in epsilons]
+        checked = [_check.epsilon("epsilon", e) for e in epsilons]
+        if len(checked) < FEWEST or not self._bounds(analysis, certified=True):
+            return [self.delta(epsilon=e, analysis=analysis) for e in checked]
+        return profile(_WORK.of(self), checked, analysis)
 
     @by_name
     def compare(self, *, delta: float, slow: bool = False) -> Comparison:

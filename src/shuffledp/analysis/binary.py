@@ -52,6 +52,10 @@ class BinarySide(Side):
         value = point.log_high if self._upper else point.log_low
         return self._found(curve, value, point, apart)
 
+    def rough(self, epsilon: float) -> float:
+        """About log delta."""
+        return self.supremum.rough_log_delta(epsilon)
+
     def exact(self) -> OneBitSupremum | None:
         """The largest delta of all data sets, for rounds; not where one bit tells the value.
 

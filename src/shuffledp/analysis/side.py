@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from shuffledp.arithmetic.intervals import LogInterval
@@ -102,6 +103,27 @@ class Side:
         low = max(bracket.low for bracket in brackets) if upper else low
         gap = 0.0 if high == low else math.expm1(min(high - low, 700.0))
         return Found(ends[which], self.theorem, gap, self.witnesses[which], self.assumptions)
+
+    def at_node(self, epsilon: float, *, width: float) -> Found:
+        """The same, as one of many eps: what the others need too may be shared with them."""
+        return self.log_delta(epsilon, width=width)
+
+    def rough(self, epsilon: float) -> float:
+        """About the largest log delta of its profiles; nan where it has none."""
+        return max((one.rough_log_delta(epsilon) for one in self.profiles), default=math.nan)
+
+    def nearest(self, epsilons: Sequence[float]) -> Side:
+        """Of a lower end: only those of its profiles that seem the largest at one of these eps."""
+        if len(self.profiles) <= 1:
+            return self
+        all_of = range(len(self.profiles))
+        best = {
+            max(all_of, key=lambda i: self.profiles[i].rough_log_delta(epsilon))
+            for epsilon in epsilons
+        }
+        kept = sorted(best)
+        profiles, words = ([row[i] for i in kept] for row in (self.profiles, self.witnesses))
+        return replace(self, profiles=tuple(profiles), witnesses=tuple(words))
 
     def hopeless(self, epsilon: float, log_delta: float) -> bool:
         """Whether delta is above that point: certainly, or by an estimate that is very far above.

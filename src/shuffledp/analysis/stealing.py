@@ -70,6 +70,14 @@ class StealingSide(Side):
         found = self._if_some(lambda made: made.log_delta(at)) if epsilon > 0.0 else None
         return self._found(found, math.inf if found is None else found.log_delta)
 
+    def at_node(self, epsilon: float, *, width: float) -> Found:
+        """At free numbers that many eps share."""
+        del width
+        found = None
+        if epsilon > 0.0 and self.n > 1:
+            found = _if_any(lambda: _ALONG_SIDE.of(self).bounded(epsilon))
+        return self._found(found, math.inf if found is None else found.log_delta)
+
     def for_rounds(self) -> Sharper:
         """The bound at many eps."""
         return StealingCurve(self.source, self.n)
@@ -84,6 +92,11 @@ class StealingSide(Side):
             witness |= _words(self.source, found.which)
             witness["free"] = [_free_numbers(one) for one in found.numbers]
         return Found(value, self.theorem, None, witness, self.assumptions)
+
+
+_ALONG_SIDE: Beside[StealingSide, stealing_along.Along] = Beside(
+    lambda side: stealing_along.Along(_stealing(side.source, side.n))
+)
 
 
 @lru_cache(maxsize=16)

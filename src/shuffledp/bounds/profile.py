@@ -261,12 +261,15 @@ def _far_lows_raised(law: Atoms, n: int) -> Atoms:
 
 def _by_layers(law: _Sorted, n: int, log_error: float) -> tuple[arb, arb]:
     """Ends of E (sum)_+ by contours: one, or one for each layer of the largest gain."""
+    whole = Sum([Part(law.masses, np.minimum(law.gains, _LARGEST_GAIN), n, law.surplus)])
+    if layers.is_one_layer(whole, law.masses, law.gains, n):
+        return _of_part(law.atoms, whole, n, log_error)
     _, cuts = _log_expectation(law.masses, law.gains, n, law.surplus)
     parts = layers.parts_of(law.masses, law.gains, n, law.surplus, cuts or [law.masses.size])
     low, high = arb(0), _left_out(law.atoms, parts, n)
     share = log_error - 0.5 * math.log(len(parts)) if parts else log_error
     for part in parts:
-        ends = _of_part(law.atoms, part, n, share)
+        ends = _of_part(law.atoms, Sum([part]), n, share)
         low, high = low + ends[0], high + ends[1]
     return low, high
 
@@ -290,9 +293,10 @@ def _left_out(atoms: Atoms, parts: Sequence[Part], n: int) -> arb:
     return n * positive * total(m for m, _ in both) ** (n - 1)
 
 
-def _of_part(atoms: Atoms, part: Part, n: int, log_error: float) -> tuple[arb, arb]:
+def _of_part(atoms: Atoms, proposed: Sum, n: int, log_error: float) -> tuple[arb, arb]:
     """Ends of one layer's share of E (sum of n draws)_+."""
-    proposed, size = Sum([part]), part.masses.size
+    part = proposed.parts[0]
+    size = part.masses.size
     usual = size - part.rare
     draws = Draws(atoms.masses[:usual], atoms.gains[:usual], n)
     summand = draws

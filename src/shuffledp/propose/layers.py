@@ -15,7 +15,7 @@ import numpy as np
 from shuffledp.kernel.direct import count_vectors
 from shuffledp.propose.saddle import Array, Part, Sum
 
-__all__ = ["by_counts", "log_expectation", "parts_of", "usual_deviation"]
+__all__ = ["by_counts", "is_one_layer", "log_expectation", "parts_of", "usual_deviation"]
 
 # A layer may have Chernoff's bound this much above the whole answer, in logs: the contour then
 # cancels no more than e^6 of it.
@@ -50,11 +50,8 @@ def log_expectation(masses: Array, gains: Array, n: int, surplus: float) -> tupl
     surplus : float
         The sum of the masses less 1.
     """
-    whole = Sum([Part(masses, gains, n, surplus)])
-    cuts = [masses.size]
-    deviation = usual_deviation(masses, gains, n)
-    active = whole.alpha * deviation > _ACTIVE and whole.width < _WIDE * deviation
-    if whole.alpha * float(gains[-1]) < _STEEP or active:
+    whole, cuts = Sum([Part(masses, gains, n, surplus)]), [masses.size]
+    if is_one_layer(whole, masses, gains, n):
         return whole.estimate.log_value, cuts
     truncated = _Truncated(masses, gains, n, surplus)
     cut, guess = truncated.split(masses)
@@ -68,6 +65,14 @@ def log_expectation(masses: Array, gains: Array, n: int, surplus: float) -> tupl
             break
         guess = found
     return found, cuts
+
+
+def is_one_layer(whole: Sum, masses: Array, gains: Array, n: int) -> bool:
+    """Whether one contour will do for the sum of all draws: its largest gains do not decide."""
+    if whole.alpha * float(gains[-1]) < _STEEP:
+        return True
+    deviation = usual_deviation(masses, gains, n)
+    return whole.alpha * deviation > _ACTIVE and whole.width < _WIDE * deviation
 
 
 @np.errstate(over="ignore", invalid="ignore")

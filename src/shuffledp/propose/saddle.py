@@ -25,8 +25,9 @@ Complex = npt.NDArray[np.complexfloating[Any, Any]]
 
 # Largest exponent alpha * gain that is formed: e^600 is far from the largest float.
 _LARGEST = 600.0
-# Golden section: log alpha to 1e-3, which changes the width of a bracket by less than 1 %.
-_STEPS, _GOLDEN = 34, 0.6180339887498949
+# Newton's rule in log alpha: steps at most, the longest one, and how near is enough: 1e-3 changes
+# the width of a bracket by less than 1 %. Derivatives are differences, relative to alpha.
+_STEPS, _LONGEST, _NEAR, _DIFFERENCE = 60, 2.0, 1e-3, 1e-3
 # Tilts, against alpha, that may bound aliases on either side; the cheapest is taken.
 _BELOW = (0.05, 0.1, 0.2, 0.3, 0.45, 0.6, 0.7, 0.8, 0.88, 0.94)
 _ABOVE = (1.06, 1.12, 1.2, 1.35, 1.5, 1.8, 2.3, 3.0, 4.5)
@@ -114,30 +115,58 @@ class Sum:
         at = np.array([tilt])
         return sum(float(part.log_moment(at)[0]) for part in self.parts) - tilt * self.shift
 
-    def log_chernoff(self, tilt: float) -> float:
-        """log of the bound C(b) E e^(b (S - shift))."""
-        return self.log_moment(tilt) + _log_peak(tilt, self.gap)
+    def log_chernoff(self, tilts: Array) -> Array:
+        """log of the bounds C(b) E e^(b (S - shift))."""
+        logs = sum(part.log_moment(tilts) for part in self.parts) - tilts * self.shift
+        return logs + _log_peak(tilts, self.gap)
 
     @cached_property
     def alpha(self) -> float:
         """The saddle: where log M(alpha) - alpha shift - log kappa(alpha) is least."""
+        return self._saddle[0]
+
+    @cached_property
+    def width(self) -> float:
+        """Standard deviation of S under the tilt alpha."""
+        return self._saddle[1]
+
+    @cached_property
+    def _saddle(self) -> tuple[float, float]:
+        """Tilt and deviation, by Newton's rule in log alpha.
+
+        What is made least is convex in alpha: a slope below 0, or an infinite value, tells on which
+        side it is.
+        """
         scale = -0.5 * math.log(sum(part.variance for part in self.parts) + 1e-300)
         top = max(*(part.top for part in self.parts), 1e-300)
         high = min(math.log(_LARGEST / top), scale + 40.0)
         low = min(scale - 4.0, -math.log(top) - 4.0, high - 1.0)
-        return math.exp(_least(self._height, low, high))
+        place, variance = min(max(scale, low), high), 0.0
+        for _ in range(_STEPS):
+            slope, bend, variance = self._slopes(place)
+            if not math.isfinite(slope):
+                high, step = place, -1.0
+            else:
+                low, high = (place, high) if slope < 0.0 else (low, place)
+                step = -slope / bend if bend > 0.0 else math.copysign(2.0, -slope)
+            moved = place + min(max(step, -_LONGEST), _LONGEST)
+            # At an end of the range half of what is left, so that an infinite value is not missed.
+            before, place = place, moved if low < moved < high else 0.5 * (low + high)
+            if abs(place - before) < _NEAR:
+                break
+        return math.exp(place), math.sqrt(max(variance, 0.0))
 
-    def _height(self, log_alpha: float) -> float:
-        alpha = math.exp(log_alpha)
-        value = self.log_moment(alpha) - math.log(alpha) - math.log(alpha + self.gap)
-        return value if math.isfinite(value) else math.inf
-
-    @cached_property
-    def width(self) -> float:
-        """Standard deviation of S under the tilt alpha, by a second difference."""
-        d = 1e-3
-        low, mid, high = (self.log_moment(self.alpha * f) for f in (1.0 - d, 1.0, 1.0 + d))
-        return math.sqrt(max(low + high - 2.0 * mid, 0.0)) / (d * self.alpha)
+    def _slopes(self, place: float) -> tuple[float, float, float]:
+        """First and second derivative in log alpha of what is least, and S's variance there."""
+        alpha = math.exp(place)
+        at = alpha * np.array([1.0 - _DIFFERENCE, 1.0, 1.0 + _DIFFERENCE])
+        low, mid, high = sum(part.log_moment(at) for part in self.parts).tolist()
+        first = (high - low) / (2.0 * _DIFFERENCE) - alpha * self.shift
+        second = (low + high - 2.0 * mid) / (_DIFFERENCE * _DIFFERENCE)
+        share = alpha / (alpha + self.gap)
+        slope = first - 1.0 - share
+        bend = first + second - share * (1.0 - share)
+        return slope, bend, second / (alpha * alpha)
 
     @cached_property
     def estimate(self) -> Estimate:
@@ -193,41 +222,26 @@ class Sum:
         """About log E f(S - shift), from the saddle alone: a normal integrand."""
         alpha = self.alpha
         spread = math.hypot(self.width, math.sqrt(2.0) / alpha)
-        return self._height(math.log(alpha)) + math.log(0.4 / spread)
+        height = self.log_moment(alpha) - math.log(alpha) - math.log(alpha + self.gap)
+        return height + math.log(0.4 / spread)
 
     def _side(
         self, alpha: float, ratios: Sequence[float], log_enough: float
     ) -> tuple[float, float]:
         """The least period at which aliases on one side are small, and the tilt that says so."""
-        found = []
-        for ratio in ratios:
-            tilt = ratio * alpha
-            log_bound = self.log_chernoff(tilt) - log_enough
-            if math.isfinite(log_bound):
-                found.append((max(log_bound, 1.0) / abs(tilt - alpha), tilt))
-        nearest = alpha * (ratios[-1] if ratios[0] < 1.0 else ratios[0])
-        return min(found, default=(100.0 / abs(nearest - alpha), nearest))
+        tilts = alpha * np.array(ratios)
+        logs = self.log_chernoff(tilts) - log_enough
+        usable = np.flatnonzero(np.isfinite(logs))
+        if not usable.size:
+            nearest = float(tilts[-1] if ratios[0] < 1.0 else tilts[0])
+            return 100.0 / abs(nearest - alpha), nearest
+        periods = np.maximum(logs[usable], 1.0) / np.abs(tilts[usable] - alpha)
+        least = int(periods.argmin())
+        return float(periods[least]), float(tilts[usable[least]])
 
 
-def _log_peak(tilt: float, gap: int) -> float:
+def _log_peak(tilts: Array, gap: int) -> Array:
     """log sup f(y) e^(-b y)."""
     if gap == 0:
-        return -1.0 - math.log(tilt)
-    return tilt * math.log(tilt) - (1.0 + tilt) * math.log1p(tilt)
-
-
-def _least(value: Any, low: float, high: float) -> float:
-    """Where a function with one minimum is least, by golden section."""
-    left, right = high - _GOLDEN * (high - low), low + _GOLDEN * (high - low)
-    at_left, at_right = value(left), value(right)
-    for _ in range(_STEPS):
-        # Infinite values are beyond the floats on the right.
-        if at_left < at_right or at_right == math.inf:
-            high, right, at_right = right, left, at_left
-            left = high - _GOLDEN * (high - low)
-            at_left = value(left)
-        else:
-            low, left, at_left = left, right, at_right
-            right = low + _GOLDEN * (high - low)
-            at_right = value(right)
-    return 0.5 * (low + high)
+        return -1.0 - np.log(tilts)
+    return tilts * np.log(tilts) - (1.0 + tilts) * np.log1p(tilts)

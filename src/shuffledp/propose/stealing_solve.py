@@ -27,6 +27,8 @@ _GUESSES, _SETTLED, _OFF = 4, 0.1, 0.3
 _SEARCHES = 5
 # Of a pair that is lower by more than this, in log delta, no numbers of its own are searched.
 _APART = 0.02
+# A pair that is lower by more than this, in log delta, is not the worst at an eps nearby.
+_FAR = 1.0
 # A squared shift beyond this is not the normal law's: a start is looked for within it.
 _LARGEST_SPREAD = 1e6
 
@@ -104,9 +106,24 @@ class Proposer:
         )
 
     def moved(self, plans: Sequence[Plan], eps: float) -> list[Plan]:
-        """The same numbers at another eps, alpha at its saddle point there."""
-        cases = zip(self.cases, plans, strict=True)
-        return [Planner(case, self.n, eps).changed(plan) for case, plan in cases]
+        """The same numbers at another eps, alpha at its saddle point there.
+
+        A pair far below the worst one has its alpha and log delta moved as that one's are.
+        """
+        lead = max(range(len(plans)), key=lambda i: plans[i].value)
+        first = Planner(self.cases[lead], self.n, eps).changed(plans[lead])
+        grown, fallen = first.alpha / plans[lead].alpha, first.value - plans[lead].value
+        found = []
+        for i, (case, plan) in enumerate(zip(self.cases, plans, strict=True)):
+            if i == lead:
+                found.append(first)
+            elif plan.value < plans[lead].value - _FAR:
+                found.append(
+                    plan._replace(alpha=plan.alpha * grown, value=plan.value + min(fallen, 0.0))
+                )
+            else:
+                found.append(Planner(case, self.n, eps).changed(plan))
+        return found
 
     def crossing(self, log_delta: float, top: float) -> tuple[float, float] | None:
         """About the eps with this delta, and the slope d log delta/d log eps there.
