@@ -117,8 +117,8 @@ class Sum:
 
     def log_chernoff(self, tilts: Array) -> Array:
         """log of the bounds C(b) E e^(b (S - shift))."""
-        logs = sum(part.log_moment(tilts) for part in self.parts) - tilts * self.shift
-        return logs + _log_peak(tilts, self.gap)
+        logs = np.sum([part.log_moment(tilts).real for part in self.parts], axis=0)
+        return logs - tilts * self.shift + _log_peak(tilts, self.gap)
 
     @cached_property
     def alpha(self) -> float:
@@ -160,7 +160,8 @@ class Sum:
         """First and second derivative in log alpha of what is least, and S's variance there."""
         alpha = math.exp(place)
         at = alpha * np.array([1.0 - _DIFFERENCE, 1.0, 1.0 + _DIFFERENCE])
-        low, mid, high = sum(part.log_moment(at) for part in self.parts).tolist()
+        logs = np.sum([part.log_moment(at).real for part in self.parts], axis=0)
+        low, mid, high = map(float, logs)
         first = (high - low) / (2.0 * _DIFFERENCE) - alpha * self.shift
         second = (low + high - 2.0 * mid) / (_DIFFERENCE * _DIFFERENCE)
         share = alpha / (alpha + self.gap)
