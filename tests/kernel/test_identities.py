@@ -107,11 +107,16 @@ def test_both_ends_are_the_series_of_aliases(kind, gap, shift):
 
 
 def test_what_is_at_zero_for_certain_costs_no_smoothing():
-    """The smoothed payoff at 0 is h/sqrt(2 pi), where y_+ is 0: it is taken off the upper end."""
+    """The smoothed payoff at 0 is h/sqrt(2 pi), where y_+ is 0: it is taken off the upper end.
+
+    Not in several rounds, where it is less, and not where a shift moves the kink elsewhere.
+    """
     law, at = [(0.75, 0.0), (0.25, 1.0)], Contour(0.7, 0.4, 60.0, 1e-14, 0.3, 1.6)
-    high = float(expect([draws(law, 3)], at)[1])
-    series = sum(m * smoothed(x, 0.4, 0)[0] for x, m in sums(law, 3))
-    assert high == pytest.approx(series - 0.75**3 * 0.4 / math.sqrt(2 * math.pi), rel=1e-8)
+    for gap, shift in ((0, 0.0), (1, 0.0), (0, 0.25), (1, 0.25)):
+        found = expect([draws(law, 3)], at, gap=gap, shift=arb(shift) if shift else None)
+        series = sum(m * smoothed(x - shift, 0.4, gap)[0] for x, m in sums(law, 3))
+        less = 0.75**3 * 0.4 / math.sqrt(2 * math.pi) if gap == 0 and shift == 0.0 else 0.0
+        assert float(found[1]) == pytest.approx(series - less, rel=1e-10)
 
 
 @pytest.mark.parametrize("tolerance", [1e-3, 0.1, 1.0])
@@ -283,3 +288,25 @@ def test_a_test_never_tells_more_than_the_divergence(seed):
         with ctx.workprec(96):
             found = advantage(sets, arb(eps).exp(), test, at)
         assert not found > truth * (1 + 1e-12) + 1e-15
+
+
+@pytest.mark.parametrize("gap", [0, 1])
+def test_ends_are_those_of_all_numbers_in_the_balls(gap):
+    """Of masses and gains that are known to a hundredth both ends are numbers, and outward."""
+    at = Contour(0.7, 0.05, 60.0, 1e-9, 0.3, 1.6)
+
+    def ends(masses, gains):
+        return expect([Draws(masses, gains, 3)], at, gap=gap)
+
+    masses, gains = zip(*LAW, strict=True)
+    low, high = ends([arb(m, m / 100) for m in masses], [arb(x, 0.01) for x in gains])
+    assert low.rad().is_zero()
+    assert high.rad().is_zero()
+    for sign in (-1, 0, 1):
+        chosen = (
+            [arb(m) + sign * arb(m) / 100 for m in masses],
+            [arb(x + sign / 100) for x in gains],
+        )
+        inside = ends(*chosen)
+        assert low <= inside[0]
+        assert high >= inside[1]
