@@ -30,7 +30,7 @@ from papers.common import (
     table,
 )
 from papers.printed.algorithms import fft_bracket
-from shuffledp.bounds import mechanisms
+from shuffledp.laws import pairs as mechanisms
 from shuffledp.published.estimate import halved_epsilon
 from shuffledp.published.limits import gaussian_epsilon
 

@@ -33,7 +33,7 @@ from papers.common import (
     run,
 )
 from papers.printed.algorithms import fft_bracket
-from shuffledp.bounds.mechanisms import blanket_pair
+from shuffledp.laws.pairs import blanket_pair
 
 ALPHA, RTOL = 0.01, 1e-3
 BAND = (

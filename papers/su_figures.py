@@ -38,7 +38,7 @@ from papers.common import (
 from papers.printed.algorithms import grid_delta
 from papers.printed.items import laplace_cdf
 from papers.printed.su_claims import RATES
-from shuffledp.bounds.mechanisms import blanket_pair
+from shuffledp.laws.pairs import blanket_pair
 
 DELTA, RTOL, DOMAIN = 1e-6, 1e-3, 64
 LOW, HIGH = 0.1, 4.0

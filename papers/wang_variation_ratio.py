@@ -28,7 +28,7 @@ from papers.common import (
     steps,
     table,
 )
-from shuffledp.bounds.variation_ratio import ratio_of
+from shuffledp.laws.ratios import ratio_of
 
 DELTA = 1e-6
 LINES = (

@@ -13,7 +13,7 @@ import shuffledp as sd
 from papers.printed.algorithms import fft_bracket
 from papers.printed.items import Item
 from papers.printed.kit import Found, number, percent, row, span
-from shuffledp.bounds.mechanisms import blanket_pair
+from shuffledp.laws.pairs import blanket_pair
 from shuffledp.published.limits import chi_of
 
 SAME = 1e-9  # relative difference of two densities that are equal

@@ -12,8 +12,9 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
 import shuffledp as sd
-from shuffledp.bounds.mechanisms import blanket_pair, clone_pair, dataset_pair, stronger_clone_pair
+from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
 from shuffledp.bounds.profile import Profile
+from shuffledp.laws.pairs import blanket_pair, dataset_pair
 from strategies import channels, moderate_epsilons, randomizers, targets, user_counts
 
 fractions = st.floats(0.0, 1.05)

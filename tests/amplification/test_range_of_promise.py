@@ -7,8 +7,8 @@ import time
 import pytest
 
 import shuffledp as sd
-from shuffledp.bounds.mechanisms import blanket_pair
 from shuffledp.bounds.profile import Profile
+from shuffledp.laws.pairs import blanket_pair
 
 COUNTS = [1, 2, 3, 7, 100, 10**4, 10**7, 10**12]
 DELTAS = [0.5, 1e-2, 1e-6, 1e-15, 1e-60, 1e-100]

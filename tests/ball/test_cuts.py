@@ -8,9 +8,9 @@ from flint import arb, ctx
 import shuffledp as sd
 from shuffledp.ball.gains import blanket_gains, dataset_gains, local_divergence
 from shuffledp.ball.lattice import gaussian_law
-from shuffledp.bounds.mechanisms import blanket_pair
 from shuffledp.certificate.one_round import log_delta
 from shuffledp.kernel import Draws, by_counts
+from shuffledp.laws.pairs import blanket_pair
 
 LATTICE = {"name": "discrete-gaussian", "top": 2, "sigma": 1.3, "clamped": False, "margin": 0}
 

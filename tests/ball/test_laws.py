@@ -10,7 +10,7 @@ from flint import arb, ctx, fmpq
 from randomizers.finite import small
 from shuffledp.ball.gains import blanket_gains, dataset_gains
 from shuffledp.ball.laws import finite_law
-from shuffledp.bounds.mechanisms import clone_pair, stronger_clone_pair
+from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
 from shuffledp.errors import ParameterError
 
 EPS0 = 1.3

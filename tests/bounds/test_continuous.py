@@ -7,10 +7,10 @@ import pytest
 import scipy.stats
 
 import shuffledp as sd
-from shuffledp.bounds.continuous import blanket_pair, dataset_pair
 from shuffledp.bounds.inverse import solve_epsilon
-from shuffledp.bounds.mechanisms import dataset_pair as pair_of_classes
 from shuffledp.bounds.profile import Profile
+from shuffledp.laws.pairs import blanket_pair, dataset_pair
+from shuffledp.laws.pairs import dataset_pair as pair_of_classes
 
 WIDTH = 1e-3
 

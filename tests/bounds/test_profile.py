@@ -11,8 +11,8 @@ from tests.kernel.oracle import outcomes
 
 import shuffledp as sd
 from shuffledp.bounds.inverse import solve_epsilon
-from shuffledp.bounds.mechanisms import blanket_pair, dataset_pair
 from shuffledp.bounds.profile import Profile
+from shuffledp.laws.pairs import blanket_pair, dataset_pair
 
 
 def channel(seed, inputs, outputs):

@@ -12,17 +12,17 @@ from tests.bounds.test_profile import channel, delta
 import shuffledp as sd
 from shuffledp.arithmetic.balls import arb
 from shuffledp.bounds.circle import Chances, Circle, Difference
-from shuffledp.bounds.continuous import blanket_pair as pair_of_cells
 from shuffledp.bounds.line import AddedNoise, Line
-from shuffledp.bounds.mechanisms import blanket_pair
 from shuffledp.bounds.profile import Profile
 from shuffledp.bounds.shufflers import log_chain, log_mixed
-from shuffledp.bounds.stated import cells_of, fewer
 from shuffledp.bounds.stealing import Numbers, log_delta
 from shuffledp.bounds.stealing_cases import cases_of
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel.cells import Cell, Corner, gains, spread
 from shuffledp.kernel.positive_sum import Line as Where
+from shuffledp.laws.pairs import blanket_pair
+from shuffledp.laws.pairs import blanket_pair as pair_of_cells
+from shuffledp.laws.stated import cells_of, fewer
 from shuffledp.propose.circle import Plan
 from shuffledp.propose.saddle import Part
 from shuffledp.rounds.dots import Bracket, law_above, law_below
@@ -115,7 +115,7 @@ def test_places_that_are_not_in_order(places):
 def test_groups_of_cells_are_all_of_them_once(lost, monkeypatch):
     cells = cells_of(sd.Laplace(eps0=1.0), (0.0, 1.0)).cells
     monkeypatch.setattr(
-        "shuffledp.bounds.stated.groups_of",
+        "shuffledp.laws.stated.groups_of",
         lambda rows, most: lost(np.array_split(np.arange(len(rows)), most)),
     )
     with pytest.raises(NotCertified):

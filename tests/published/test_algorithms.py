@@ -6,8 +6,9 @@ import pytest
 from papers.printed.algorithms import fft_bracket, grid_bracket
 
 import shuffledp as sd
-from shuffledp.bounds.mechanisms import blanket_pair, clone_pair, stronger_clone_pair
+from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
 from shuffledp.bounds.profile import Profile
+from shuffledp.laws.pairs import blanket_pair
 from shuffledp.published.estimate import halved_epsilon, of_epsilon, of_log_delta
 from shuffledp.published.sums import clone_delta
 

@@ -10,9 +10,10 @@ from flint import arb, ctx
 
 import shuffledp as sd
 from shuffledp.analysis import pairs
-from shuffledp.bounds.mechanisms import blanket_pair, clone_pair, stronger_clone_pair
+from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
 from shuffledp.bounds.profile import Profile
 from shuffledp.bounds.variation_ratio import VariationRatio, published_pair
+from shuffledp.laws.pairs import blanket_pair
 from shuffledp.published import formulas as forms
 from shuffledp.published import sums
 

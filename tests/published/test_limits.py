@@ -7,7 +7,7 @@ from papers.printed.index import _indices_meet
 from scipy.special import lambertw
 
 import shuffledp as sd
-from shuffledp.analysis.pairs import blanket_pair
+from shuffledp.laws.pairs import blanket_pair
 from shuffledp.published.limits import (
     _log_loss,
     asymptotic_log_delta,

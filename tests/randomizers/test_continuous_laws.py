@@ -216,8 +216,8 @@ def test_end_points_dominate_other_pairs(randomizer):
     """The declared worst pair against a grid of ordered pairs, on coarse cells, one-sided."""
     if getattr(randomizer, "binary", False):
         return
-    from shuffledp.analysis.pairs import blanket_pair
     from shuffledp.bounds.profile import Profile
+    from shuffledp.laws.pairs import blanket_pair
 
     if isinstance(randomizer, sd.Gaussian):
         scale = 1.0 / randomizer.distance

@@ -12,7 +12,7 @@ import shuffledp as sd
 from randomizers import composed_cases as cases
 from randomizers.test_joint import response
 from shuffledp.arithmetic.balls import ctx
-from shuffledp.bounds.mechanisms import blanket_pair
+from shuffledp.laws.pairs import blanket_pair
 from shuffledp.randomizers.tree import Tree
 from shuffledp.statistics.estimates import joined
 

@@ -14,8 +14,8 @@ from scipy import stats
 import shuffledp as sd
 from enumerated import ball
 from randomizers.sources import LEAST_P_VALUE
-from shuffledp.bounds.mechanisms import blanket_pair
 from shuffledp.bounds.profile import Profile
+from shuffledp.laws.pairs import blanket_pair
 
 PERIODS = 40
 CASES = [(0.3, None), (2.0, None), (2.0, 0.1), (2.0, 0.5), (2.0, 0.77), (8.0, None), (300.0, None)]

@@ -18,8 +18,8 @@ from enumerated import (
     with_user,
     worst_delta,
 )
-from shuffledp.bounds.mechanisms import dataset_pair, merged_dataset_pair
 from shuffledp.certificate.one_round import log_delta
+from shuffledp.laws.pairs import dataset_pair, merged_dataset_pair
 from shuffledp.published import UNCERTIFIED
 
 KEYS = [a.key for a in sd.analyses()]

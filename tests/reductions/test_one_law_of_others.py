@@ -14,13 +14,9 @@ from enumerated import (
     positive_part,
 )
 from reductions.exact_pairs import F, bracket, enclosed, published_atoms
-from shuffledp.bounds.mechanisms import blanket_pair
-from shuffledp.bounds.variation_ratio import (
-    VariationRatio,
-    four_point_pair,
-    published_reason,
-    ratio_of,
-)
+from shuffledp.bounds.variation_ratio import VariationRatio, four_point_pair, published_reason
+from shuffledp.laws.pairs import blanket_pair
+from shuffledp.laws.ratios import ratio_of
 
 # ------------------------------------------------ all other messages of one law: what is needed
 

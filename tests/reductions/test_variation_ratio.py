@@ -18,14 +18,15 @@ from enumerated import (
     worst_delta,
 )
 from reductions.exact_pairs import F, bracket, enclosed, published_atoms, repaired_atoms
-from shuffledp.bounds.mechanisms import blanket_pair, clone_pair, stronger_clone_pair
+from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
 from shuffledp.bounds.variation_ratio import (
     VariationRatio,
     published_pair,
     published_reason,
-    ratio_of,
     repaired_pair,
 )
+from shuffledp.laws.pairs import blanket_pair
+from shuffledp.laws.ratios import ratio_of
 from strategies import channels
 
 E3 = [[F(19 if x == y else 1, 21) for y in range(3)] for x in range(3)]

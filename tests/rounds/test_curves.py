@@ -11,8 +11,8 @@ from scipy import integrate, stats
 
 import shuffledp as sd
 from rounds.exact_rounds import atoms, dyadic_rows, floats, neighbouring_laws
-from shuffledp.bounds.mechanisms import dataset_pair
 from shuffledp.bounds.profile import Profile
+from shuffledp.laws.pairs import dataset_pair
 from shuffledp.rounds.curve import Curve
 from shuffledp.rounds.renyi import Curves, Moments
 from shuffledp.rounds.zcdp import best_rho

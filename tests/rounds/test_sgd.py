@@ -8,7 +8,7 @@ import pytest
 
 import shuffledp as sd
 from rounds.exact_rounds import atoms, dyadic_rows, hockey, neighbouring_laws
-from shuffledp.bounds.mechanisms import clone_pair, stronger_clone_pair
+from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
 from shuffledp.bounds.profile import Profile
 from shuffledp.training import sgd
 from shuffledp.training.shuffled import EpochCurve, _log_delta0, _log_extra, local_epsilon

@@ -11,9 +11,10 @@ from shuffledp.amplification.front import settings, shuffle
 from shuffledp.amplification.shuffled import Shuffled
 from shuffledp.analysis import RatioFamily
 from shuffledp.bound import Bound
-from shuffledp.bounds.mechanisms import largest_ratio, message_pair
-from shuffledp.bounds.variation_ratio import VariationRatio, ratio_of
+from shuffledp.bounds.variation_ratio import VariationRatio, largest_ratio
 from shuffledp.errors import rejected
+from shuffledp.laws.pairs import message_pair
+from shuffledp.laws.ratios import ratio_of
 from shuffledp.multimessage import MultiMessage
 from shuffledp.multimessage.base import UNIT
 from shuffledp.randomizers import Randomizer

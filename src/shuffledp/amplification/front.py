@@ -8,8 +8,8 @@ from shuffledp.amplification.shuffled import Shuffled
 from shuffledp.analysis import (
     Family,
 )
-from shuffledp.bounds.mechanisms import is_continuous
 from shuffledp.errors import rejected
+from shuffledp.laws.pairs import is_continuous
 from shuffledp.mechanism import Mechanism
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import Randomizer

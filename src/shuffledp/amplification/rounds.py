@@ -9,10 +9,10 @@ from typing import Any
 
 from shuffledp.analysis import ONE_ROUND, Side, Source
 from shuffledp.analysis.datasets import dataset_pairs, lower_theorem
-from shuffledp.analysis.pairs import Pair
 from shuffledp.bounds.continuous import CellPair
 from shuffledp.bounds.profile import Profile
 from shuffledp.errors import NotCertified
+from shuffledp.laws.pairs import Pair
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds import WIDTH, Candidate, Round
 from shuffledp.rounds.renyi import RenyiTail

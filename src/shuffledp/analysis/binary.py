@@ -14,9 +14,9 @@ from shuffledp.analysis.side import Found, Side
 from shuffledp.analysis.source import Source, has_bits, one_bit_of
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.ball.one_bit import bits_of
-from shuffledp.bounds.mechanisms import table_of
 from shuffledp.bounds.one_bit_curve import Curve, Point
 from shuffledp.bounds.profile import LOOSE
+from shuffledp.laws.pairs import table_of
 from shuffledp.randomizers import Randomizer
 from shuffledp.values.work import Beside
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from shuffledp import theorems
 from shuffledp.analysis import words
 from shuffledp.analysis.analysis import Analysis
-from shuffledp.analysis.pairs import blanket_pair, of_pairs
+from shuffledp.analysis.pairs import of_pairs
 from shuffledp.analysis.side import Side
 from shuffledp.analysis.source import Source, of_reports, one_randomizer
+from shuffledp.laws.pairs import blanket_pair
 
 
 def _blanket(source: Source, n: int) -> Side:

@@ -8,7 +8,7 @@ from shuffledp.analysis.analysis import Analysis
 from shuffledp.analysis.pairs import of_pairs
 from shuffledp.analysis.side import Side
 from shuffledp.analysis.source import Source, of_reports, pure_eps0
-from shuffledp.bounds.mechanisms import clone_pair, stronger_clone_pair
+from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
 
 _ANY = "any eps0-LDP randomizers chosen in one order, adaptive too (shuffle, then randomize)"
 

@@ -8,13 +8,13 @@ from typing import Any
 from shuffledp import theorems
 from shuffledp.analysis import words
 from shuffledp.analysis.analysis import Analysis, always
-from shuffledp.analysis.pairs import Named, Pair, dataset_pair, of_pairs
+from shuffledp.analysis.pairs import Named, of_pairs
 from shuffledp.analysis.side import Side
 from shuffledp.analysis.source import Family, RatioFamily, Source
 from shuffledp.analysis.variation_ratio import numbers
 from shuffledp.bound import Theorem
-from shuffledp.bounds.mechanisms import message_pair
 from shuffledp.bounds.variation_ratio import repaired_pair
+from shuffledp.laws.pairs import Pair, dataset_pair, message_pair
 from shuffledp.multimessage import MultiMessage
 from shuffledp.randomizers import KRR, BinaryRR, Randomizer
 

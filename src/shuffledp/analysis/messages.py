@@ -7,8 +7,8 @@ from shuffledp.analysis.analysis import Analysis
 from shuffledp.analysis.pairs import of_pairs
 from shuffledp.analysis.side import Side
 from shuffledp.analysis.source import Source
-from shuffledp.bounds.mechanisms import message_pair
 from shuffledp.errors import NotCertified
+from shuffledp.laws.pairs import message_pair
 from shuffledp.multimessage import MultiMessage
 
 

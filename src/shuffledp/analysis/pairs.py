@@ -1,4 +1,4 @@
-"""Pairs of reports, and the end that the profiles of some pairs give."""
+"""The end that the profiles of some pairs give."""
 
 from __future__ import annotations
 
@@ -7,31 +7,11 @@ from typing import Any
 
 from shuffledp.analysis.side import End, Side
 from shuffledp.bound import Theorem
-from shuffledp.bounds import continuous, mechanisms
-from shuffledp.bounds.continuous import CellPair
-from shuffledp.bounds.pairs import LawPair
 from shuffledp.bounds.profile import Profile
-from shuffledp.randomizers import Randomizer
-from shuffledp.randomizers.base import Input
+from shuffledp.laws.pairs import Pair
 
-# A law of classes of outputs, or cells of a continuous one.
-Pair = LawPair | CellPair
 # A pair, and the words that reproduce it.
 Named = tuple[Pair, dict[str, Any]]
-
-
-def blanket_pair(randomizer: Randomizer, x0: Input, x1: Input, *, n: int) -> Pair:
-    """The blanket of two inputs (``bounds.mechanisms``; cells where outputs are continuous)."""
-    if mechanisms.has_classes(randomizer, (x0, x1), n):
-        return mechanisms.blanket_pair(randomizer, x0, x1, n=n)
-    return continuous.blanket_pair(randomizer, x0, x1, n=n)
-
-
-def dataset_pair(randomizer: Randomizer, x0: Input, x1: Input, x2: Input, *, n: int) -> Pair:
-    """Data sets whose others all hold x2 (``bounds.mechanisms``; cells where continuous)."""
-    if mechanisms.has_classes(randomizer, (x0, x1, x2), n):
-        return mechanisms.dataset_pair(randomizer, x0, x1, x2, n=n)
-    return continuous.dataset_pair(randomizer, x0, x1, x2, n=n)
 
 
 def of_pairs(

@@ -10,9 +10,10 @@ from shuffledp import theorems
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.labels import others_of
 from shuffledp.ball.one_bit import bits_of
-from shuffledp.bounds.mechanisms import table_of
-from shuffledp.bounds.variation_ratio import VariationRatio, ratio_of
+from shuffledp.bounds.variation_ratio import VariationRatio
 from shuffledp.errors import NotCertified
+from shuffledp.laws.pairs import table_of
+from shuffledp.laws.ratios import ratio_of
 from shuffledp.mechanism import LocalEpsilon, Switch
 from shuffledp.multimessage import MultiMessage
 from shuffledp.neighbours import REPLACEMENT, Relation

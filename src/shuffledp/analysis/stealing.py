@@ -24,11 +24,11 @@ from shuffledp.ball.labels import others_of
 from shuffledp.bound import Theorem
 from shuffledp.bounds import stealing_along
 from shuffledp.bounds.interval_ends import IntervalStealing
-from shuffledp.bounds.mechanisms import table_of
 from shuffledp.bounds.profile import LARGEST_EPSILON
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.bounds.stealing_ends import End, Stealing
 from shuffledp.errors import NotCertified
+from shuffledp.laws.pairs import table_of
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds.curve import Sharper
 from shuffledp.stealing import cases_of

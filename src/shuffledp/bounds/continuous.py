@@ -9,19 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
 
 from shuffledp.arithmetic.balls import arb, ctx, precision_for, total
-from shuffledp.bounds.additive import line_of
 from shuffledp.bounds.line import Line
 from shuffledp.bounds.pairs import Atoms, End, Floats, Gains, Rough
-from shuffledp.bounds.stated import Cells, cells_of
-from shuffledp.errors import NotCertified
 from shuffledp.kernel.cells import (
     Atom,
+    Cell,
     Gain,
     above,
     below,
@@ -30,10 +27,8 @@ from shuffledp.kernel.cells import (
     spread,
 )
 from shuffledp.propose.cells import Aim, Sketch, edges, places, rough_law, sketch
-from shuffledp.randomizers import Randomizer
-from shuffledp.randomizers.base import Input
 
-__all__ = ["CellPair", "FixedSource", "LineSource", "Source", "blanket_pair", "dataset_pair"]
+__all__ = ["CellPair", "Cells", "FixedSource", "LineSource", "Source"]
 
 # Of the error that is allowed for what is cut off the profile asks e^-3 of a bracket's width: cells
 # take this much more, about a third of the width on either side.
@@ -79,6 +74,26 @@ def _above(found: Sequence[Gain]) -> Law:
     """Cells at the ends of their ranges. Masses are rounded up, and so is what they leave."""
     ends = above(found)
     return Law(ends.atoms, _rest(gain.mass for gain in found).upper(), ends.charge)
+
+
+class Cells(NamedTuple):
+    """Cells of all outputs, but for some that are left out.
+
+    Attributes
+    ----------
+    cells : list of Cell
+        Their masses under the reference add up to at most 1.
+    p, q : arb
+        What P and Q have beyond the cells, at most: with the gain 0 there delta changes by at least
+        -e^eps q and at most p (docs/theory.md, section 3.3).
+    outside : bool
+        Whether some of them have no mass under the reference.
+    """
+
+    cells: list[Cell]
+    p: arb
+    q: arb
+    outside: bool = False
 
 
 class Source(Protocol):
@@ -337,50 +352,3 @@ class FixedSource:
 def _floats(atoms: Sequence[Atom]) -> tuple[Floats, Floats]:
     """Masses and gains of atoms."""
     return np.array([float(m) for m, _ in atoms]), np.array([float(g) for _, g in atoms])
-
-
-# ------------------------------------------------------------------------- pairs of mechanisms
-
-
-def blanket_pair(randomizer: Randomizer, x0: Input, x1: Input, *, n: int) -> CellPair:
-    """The privacy blanket: an upper end whatever the others hold (docs/theory.md, Theorem 3.1).
-
-    Parameters
-    ----------
-    randomizer : Randomizer
-        What each user runs.
-    x0, x1 : inputs
-        The victim's two values.
-    n : int
-        Users, the victim included.
-    """
-    return _pair(randomizer, (x0, x1), n)
-
-
-def dataset_pair(randomizer: Randomizer, x0: Input, x1: Input, x2: Input, *, n: int) -> CellPair:
-    """The data sets (x0, x2, .., x2) and (x1, x2, .., x2): exact (docs/theory.md, Theorem 3.5).
-
-    Parameters
-    ----------
-    randomizer : Randomizer
-        What each user runs.
-    x0, x1, x2 : inputs
-        The victim's two values and the value of all others.
-    n : int
-        Users, the victim included.
-    """
-    return _pair(randomizer, (x0, x1, x2), n)
-
-
-def _pair(randomizer: Randomizer, inputs: tuple[Input, ...], n: int) -> CellPair:
-    name = (randomizer, repr(inputs))
-    if line_of(randomizer, inputs) is not None:
-        return CellPair(LineSource(name, partial(_line, randomizer, inputs)), n)
-    return CellPair(FixedSource(name, partial(cells_of, randomizer, inputs)), n)
-
-
-def _line(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Line:
-    line = line_of(randomizer, inputs)
-    if line is None:
-        raise NotCertified(f"{randomizer.name}: wanted noise on a line")
-    return line

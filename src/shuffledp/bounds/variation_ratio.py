@@ -10,20 +10,17 @@ nothing to say, and the repaired one (docs/theory.md, section 5.3), which always
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
-import numpy as np
-
-from shuffledp import _check
-from shuffledp.arithmetic.floats import UNIT_ROUNDOFF, Array
-from shuffledp.ball.outputs import Law, OutputClass, rational_ball
-from shuffledp.bounds.mechanisms import blanket_pair, has_classes, largest_ratio
+from shuffledp._check import count, positive, real
+from shuffledp.arithmetic.balls import arb, ctx, precision_for
+from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
+from shuffledp.ball.outputs import Law, OutputClass, largest, rational_ball
 from shuffledp.bounds.pairs import LawPair
 from shuffledp.errors import NotCertified, rejected
-from shuffledp.randomizers import CellEdges, JointLaw, Randomizer
-from shuffledp.randomizers.base import DEFAULT_CELLS
 
 U = UNIT_ROUNDOFF
 # A beta this near, relatively, to (p-1)/(p+1) is raised to it: floats of equal numbers differ.
@@ -58,10 +55,10 @@ class VariationRatio:
     q: float
 
     def __post_init__(self) -> None:
-        p = math.inf if self.p == math.inf else _check.real("p", self.p, low=1.0)
+        p = math.inf if self.p == math.inf else real("p", self.p, low=1.0)
         object.__setattr__(self, "p", p)
-        object.__setattr__(self, "beta", _check.real("beta", self.beta, low=0.0, high=1.0))
-        object.__setattr__(self, "q", _check.real("q", self.q, low=1.0))
+        object.__setattr__(self, "beta", real("beta", self.beta, low=0.0, high=1.0))
+        object.__setattr__(self, "q", real("q", self.q, low=1.0))
 
     @property
     def total_variation(self) -> Fraction:
@@ -107,7 +104,7 @@ def repaired_pair(ratio: VariationRatio, *, n: int, attained: bool = False) -> L
     1 - (1 + beta)/q. With ``attained`` beta is not raised, for a lower end: there are randomizers
     of which this is the pair (docs/theory.md, Remark 5.9).
     """
-    n = _check.count("n", n)
+    n = count("n", n)
     ratio = _alone(ratio) if n == 1 else ratio
     beta = ratio.attained_variation if attained else ratio.total_variation
     large, small, rest = ratio.weights(beta)
@@ -139,9 +136,9 @@ def four_point_pair(*, p: float, clone: float, rest: float, n: int) -> LawPair:
     n : int
         Users.
     """
-    ratio = Fraction(_check.real("p", p, low=1.0))
-    mass = Fraction(_check.positive("clone", clone, high=1.0))
-    third = Fraction(_check.real("rest", rest, low=0.0, high=1.0))
+    ratio = Fraction(real("p", p, low=1.0))
+    mass = Fraction(positive("clone", clone, high=1.0))
+    third = Fraction(real("rest", rest, low=0.0, high=1.0))
     own = 1 - (ratio + 1) * mass
     if own < 0:
         raise rejected("clone", clone, "at most 1/(p + 1)")
@@ -150,7 +147,7 @@ def four_point_pair(*, p: float, clone: float, rest: float, n: int) -> LawPair:
     if 2 * mass + third > 1:
         raise rejected("rest", rest, "at most 1 - 2 clone")
     labels = [(mass, ratio * mass, mass), (mass, mass, ratio * mass), (third, own, own)]
-    return _pair(labels, 1 - 2 * mass - third, _check.count("n", n))
+    return _pair(labels, 1 - 2 * mass - third, count("n", n))
 
 
 def published_pair(ratio: VariationRatio, *, n: int) -> LawPair:
@@ -164,7 +161,7 @@ def published_pair(ratio: VariationRatio, *, n: int) -> LawPair:
     NotCertified
         If 2r > 1, where there is no such pair.
     """
-    n = _check.count("n", n)
+    n = count("n", n)
     ratio = _alone(ratio) if n == 1 else ratio
     large, small, rest = ratio.weights()
     r = large / Fraction(ratio.q)
@@ -200,69 +197,39 @@ def published_reason(ratio: VariationRatio) -> str | None:
     )
 
 
-def ratio_of(
-    randomizer: Randomizer, *, cells: int = DEFAULT_CELLS
-) -> tuple[tuple[VariationRatio, tuple[object, object]], ...]:
-    """p, beta, q of each of the randomizer's worst pairs, with that pair.
+def largest_ratio(pair: LawPair) -> tuple[float, float, float]:
+    """p, beta and q of a pair, rounded up: see ``variation_ratio.VariationRatio``.
 
-    q is taken against the blanket, so the repaired bound of these pairs is at least the blanket
-    bound of every pair of inputs (docs/theory.md, Theorem 5.7).
-
-    Raises
-    ------
-    NotCertified
-        If q is infinite: outputs that some other input never gives.
+    R_x0 <= p R_x1 and conversely, TV(R_x0, R_x1) <= beta, and max(R_x0, R_x1) <= q reference. What
+    is infinite is `inf`.
     """
-    found = []
-    for pair in randomizer.worst_pairs().pairs:
-        if has_classes(randomizer, pair, 1):
-            p, beta, q = largest_ratio(blanket_pair(randomizer, *pair, n=1))
-        else:
-            p, beta, q = _of_cells(randomizer.law(pair, cells=cells))
-        grow = math.exp(randomizer.eps0) * (1.0 + 16 * U) if randomizer.eps0 < 700.0 else math.inf
-        p, q = min(p, grow), min(q, grow)
-        if not math.isfinite(q):
-            msg = (
-                "variation ratio: q is infinite, for some output of the victim's is impossible (or "
-                "has unbounded likelihood ratio) under another input"
-            )
-            raise NotCertified(msg)
-        found.append((VariationRatio(max(p, 1.0), min(beta, 1.0), max(q, 1.0)), pair))
-    return tuple(found)
+    with ctx.workprec(precision_for(1)):
+        law = [c for c in pair.classes() if any(not x.is_zero() for x in c.probability[:2])]
+        first = [c.probability[0] for c in law]
+        second = [c.probability[1] for c in law]
+        under = [c.blanket if pair.against == "blanket" else c.probability[2] for c in law]
+        if any(c.beyond for c in law):
+            return math.inf, 1.0, math.inf
+        apart = [(x - y).nonnegative_part() for x, y in zip(first, second, strict=True)]
+        p = max(_ratio(first, second), _ratio(second, first))
+        q = _ratio([largest([x, y]) for x, y in zip(first, second, strict=True)], under)
+        beta = sum(apart, arb(0))
+        return p, min(_above(beta), 1.0), q
 
 
-def _of_cells(law: JointLaw) -> tuple[float, float, float]:
-    """p, beta and q of a continuous output, from its cells."""
-    if law.edges is None:
-        raise NotCertified("variation ratio: wanted classes or cells of outputs")
-    edges, pad = law.edges, 1.0 + 4.0 * law.rel + 16 * U
-    zero, one, tail = law.mass[0], law.mass[1], float(law.tails().max())
-    gap = np.maximum(edges.left[0] - edges.left[1], edges.right[0] - edges.right[1]) + edges.err
-    # (f0 - f1)_+ <= f0 (1 - e^-gap) on the cell, and exactly f0 - f1 where that has one sign.
-    least = np.minimum(edges.left[0] - edges.left[1], edges.right[0] - edges.right[1])
-    mixed = zero * -np.expm1(-np.clip(gap, 0.0, 700.0))
-    differs = np.where(least > edges.err, np.minimum(mixed, zero - one), mixed)
-    beta = float(np.maximum(differs, 0.0).sum()) + 2.0 * law.rel + 8 * U + tail
-    if tail:
-        # Beyond the cells ratios are not known: only the local guarantee bounds them there.
-        return math.inf, beta, math.inf
-    log_p = _largest_of(
-        np.abs(edges.left[0] - edges.left[1]), np.abs(edges.right[0] - edges.right[1]), edges
-    )
-    log_q = max(
-        _largest_of(edges.left[i] - edges.blanket_left, edges.right[i] - edges.blanket_right, edges)
-        for i in (0, 1)
-    )
-    return _exp(max(log_p, 0.0)) * pad, beta, _exp(log_q) * pad
+def _ratio(top: Sequence[arb], bottom: Sequence[arb]) -> float:
+    """The largest ratio, rounded up; at least 1."""
+    found = 1.0
+    for x, y in zip(top, bottom, strict=True):
+        if not x.is_zero():
+            found = max(found, _above(x / y) if y > 0 else math.inf)
+    return found
 
 
-def _largest_of(left: Array, right: Array, edges: CellEdges) -> float:
-    """The largest log ratio anywhere, from its values at the edges of the cells."""
-    return float((np.maximum(left, right) + edges.err).max())
-
-
-def _exp(x: float) -> float:
-    return math.exp(x) if x <= _check.LARGEST_EPS0 else math.inf
+def _above(x: arb) -> float:
+    """The ball's upper end as a float, rounded up unless it is one."""
+    found = float(x.upper())
+    return found if arb(found) >= x else math.nextafter(found, math.inf)
 
 
 def _pair(labels: list[tuple[Fraction, Fraction, Fraction]], leftover: Fraction, n: int) -> LawPair:

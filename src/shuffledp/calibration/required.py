@@ -10,9 +10,9 @@ from typing import Any
 from shuffledp import _check
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.bound import outward
-from shuffledp.bounds.mechanisms import message_pair
 from shuffledp.bounds.profile import LOOSE, Profile
 from shuffledp.errors import NotCertified
+from shuffledp.laws.pairs import message_pair
 from shuffledp.multimessage import MultiMessage
 from shuffledp.values.described import ByContent, by_name
 

@@ -10,15 +10,14 @@ import numpy as np
 
 from shuffledp.analysis import analyses
 from shuffledp.analysis.datasets import both_ways, pairs_of
-from shuffledp.analysis.pairs import Pair, blanket_pair
 from shuffledp.analysis.source import Family, RatioFamily, Source, one_randomizer, pure_eps0, ratios
 from shuffledp.analysis.variation_ratio import published_pairs
 from shuffledp.bound import Theorem
 from shuffledp.bounds.inverse import solve_epsilon
-from shuffledp.bounds.mechanisms import merged_dataset_pair
 from shuffledp.bounds.profile import LARGEST_EPSILON, Profile
 from shuffledp.bounds.variation_ratio import published_reason
 from shuffledp.errors import NotCertified
+from shuffledp.laws.pairs import Pair, blanket_pair, merged_dataset_pair
 from shuffledp.multimessage import MultiMessage
 from shuffledp.published import formulas as forms
 from shuffledp.published import limits, sums

@@ -13,9 +13,9 @@ from shuffledp._check import Trust, exact
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.arithmetic.intervals import LogInterval
 from shuffledp.bound import Bound, Theorem, with_lower_of
-from shuffledp.bounds.continuous import dataset_pair
 from shuffledp.bounds.profile import LOOSE, Profile
 from shuffledp.errors import rejected
+from shuffledp.laws.pairs import dataset_pair
 from shuffledp.neighbours import AddOrRemove, Relation, ReplaceSpecial, relation_named
 from shuffledp.randomizers import Gaussian
 from shuffledp.rounds import WIDTH, Candidate, Composed, Round, central, compose

@@ -12,10 +12,10 @@ from shuffledp.arithmetic.balls import arb, float_above
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.arithmetic.intervals import LogInterval, log_add
 from shuffledp.bound import Bound
-from shuffledp.bounds.continuous import dataset_pair
-from shuffledp.bounds.mechanisms import clone_pair, stronger_clone_pair
+from shuffledp.bounds.clones import clone_pair, stronger_clone_pair
 from shuffledp.bounds.profile import LOOSE, Profile
 from shuffledp.errors import rejected
+from shuffledp.laws.pairs import dataset_pair
 from shuffledp.neighbours import REPLACEMENT
 from shuffledp.randomizers import Gaussian
 from shuffledp.rounds import Candidate, Composed, Round, central, compose

@@ -15,8 +15,8 @@ from typing import Any
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.ball.bits import Bits
 from shuffledp.ball.one_bit import added_bits
-from shuffledp.bounds.mechanisms import table_of
 from shuffledp.errors import NotCertified
+from shuffledp.laws.pairs import table_of
 from shuffledp.randomizers import OUE, RAPPOR, BinaryRR, Channel, Randomizer
 
 # e^-eps0, 1 + e^-eps0, the quotient, and the complement that a Channel divides by.

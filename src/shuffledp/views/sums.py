@@ -9,12 +9,12 @@ from typing import Any
 
 from shuffledp import _check, theorems
 from shuffledp.amplification import Shuffled
-from shuffledp.analysis.pairs import dataset_pair
 from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 from shuffledp.bound import Bound, Theorem, refuse_contradiction, with_lower_of, with_upper_of
 from shuffledp.bounds.profile import Profile
 from shuffledp.curves import Accountant, Answering
 from shuffledp.errors import rejected
+from shuffledp.laws.pairs import dataset_pair
 from shuffledp.neighbours import REPLACEMENT, Relation, relation_named
 from shuffledp.randomizers import Gaussian, Randomizer
 from shuffledp.rounds import Candidate, Round, central, compose

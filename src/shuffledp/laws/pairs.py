@@ -1,4 +1,4 @@
-"""Pairs of mechanisms: blanket, data sets, clones, and messages of multi-message protocols.
+"""Pairs of a mechanism's laws: its blanket, data sets, and messages of several-message protocols.
 
 A mechanism's law is the one of its record (`ball`), made in balls from its definition; of a
 mechanism without a record it is the law that its class states, with the error stated there.
@@ -6,7 +6,6 @@ mechanism without a record it is the law that its class states, with the error s
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -15,30 +14,34 @@ from typing import Any, Literal
 from shuffledp.arithmetic.balls import arb, ctx, precision_for
 from shuffledp.ball.laws import cut_law, finite_law
 from shuffledp.ball.messages import message_law
-from shuffledp.ball.outputs import Law, OutputClass, largest
+from shuffledp.ball.outputs import Law, OutputClass
 from shuffledp.ball.registry import RECORDS
+from shuffledp.bounds.continuous import CellPair, FixedSource, LineSource
+from shuffledp.bounds.line import Line
 from shuffledp.bounds.pairs import LawPair
 from shuffledp.errors import NotCertified
+from shuffledp.laws.lines import line_of
+from shuffledp.laws.stated import cells_of
 from shuffledp.multimessage import MessagePair
 from shuffledp.randomizers import Randomizer
 from shuffledp.randomizers.base import Input
 
 __all__ = [
+    "Pair",
     "blanket_pair",
-    "clone_pair",
     "dataset_pair",
     "has_classes",
     "is_continuous",
-    "largest_ratio",
     "merged_dataset_pair",
     "message_pair",
-    "stronger_clone_pair",
     "table_of",
 ]
 
+# A law of classes of outputs, or cells of a continuous one.
+Pair = LawPair | CellPair
+Against = Literal["blanket", "input"]
 # Cells that tell whether a law is one of cells.
 _LOOK = 64
-Against = Literal["blanket", "input"]
 
 
 def table_of(randomizer: Randomizer) -> dict[str, Any]:
@@ -49,7 +52,7 @@ def table_of(randomizer: Randomizer) -> dict[str, Any]:
         return {"name": randomizer.name}
 
 
-def blanket_pair(randomizer: Randomizer, x0: Input, x1: Input, *, n: int) -> LawPair:
+def blanket_pair(randomizer: Randomizer, x0: Input, x1: Input, *, n: int) -> Pair:
     """The privacy blanket: an upper end whatever the others hold (docs/theory.md, Theorem 3.1).
 
     Parameters
@@ -64,7 +67,7 @@ def blanket_pair(randomizer: Randomizer, x0: Input, x1: Input, *, n: int) -> Law
     return _pair(randomizer, (x0, x1), n, "blanket")
 
 
-def dataset_pair(randomizer: Randomizer, x0: Input, x1: Input, x2: Input, *, n: int) -> LawPair:
+def dataset_pair(randomizer: Randomizer, x0: Input, x1: Input, x2: Input, *, n: int) -> Pair:
     """The data sets (x0, x2, .., x2) and (x1, x2, .., x2): exact (docs/theory.md, Theorem 3.5).
 
     Parameters
@@ -77,6 +80,22 @@ def dataset_pair(randomizer: Randomizer, x0: Input, x1: Input, x2: Input, *, n: 
         Users, the victim included.
     """
     return _pair(randomizer, (x0, x1, x2), n, "input")
+
+
+def _pair(randomizer: Randomizer, inputs: tuple[Input, ...], n: int, against: Against) -> Pair:
+    if has_classes(randomizer, inputs, n):
+        return _class_pair(randomizer, inputs, n, against)
+    name = (randomizer, repr(inputs))
+    if line_of(randomizer, inputs) is not None:
+        return CellPair(LineSource(name, partial(_line, randomizer, inputs)), n)
+    return CellPair(FixedSource(name, partial(cells_of, randomizer, inputs)), n)
+
+
+def _line(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Line:
+    line = line_of(randomizer, inputs)
+    if line is None:
+        raise NotCertified(f"{randomizer.name}: wanted noise on a line")
+    return line
 
 
 def is_continuous(randomizer: Randomizer) -> bool:
@@ -113,7 +132,7 @@ def has_classes(randomizer: Randomizer, inputs: Sequence[Input], n: int) -> bool
         return not _states_cells(randomizer, tuple(inputs))
     if is_continuous(randomizer):
         return False
-    pair = _pair(randomizer, tuple(inputs), n, "blanket")
+    pair = _class_pair(randomizer, tuple(inputs), n, "blanket")
     try:
         with ctx.workprec(precision_for(n)):
             pair.classes()
@@ -122,7 +141,9 @@ def has_classes(randomizer: Randomizer, inputs: Sequence[Input], n: int) -> bool
     return True
 
 
-def _pair(randomizer: Randomizer, inputs: tuple[Input, ...], n: int, against: Against) -> LawPair:
+def _class_pair(
+    randomizer: Randomizer, inputs: tuple[Input, ...], n: int, against: Against
+) -> LawPair:
     if randomizer.name in RECORDS:
         table = randomizer.to_dict()
         name = (repr(sorted(table.items(), key=repr)), repr(inputs))
@@ -177,7 +198,7 @@ def merged_dataset_pair(
         As for ``dataset_pair``.
     """
     inputs = (x0, x1, x2)
-    whole = _pair(randomizer, inputs, n, "input")
+    whole = _class_pair(randomizer, inputs, n, "input")
     if not has_classes(randomizer, inputs, n):
         whole = replace(whole, law=partial(_stated, randomizer, inputs, cells=True))
     return LawPair(("merged", whole.name), n, partial(_merged, whole), "input")
@@ -191,40 +212,6 @@ def _merged(whole: LawPair, log_cut: float) -> Law:
         before = sums.setdefault(side, [arb(0)] * 3)
         sums[side] = [x + y for x, y in zip(before, c.probability, strict=True)]
     return [OutputClass(arb(0), tuple(row)) for row in sums.values()]
-
-
-# ------------------------------------------------------------------------------ the clones
-
-
-def clone_pair(*, eps0: float, n: int) -> LawPair:
-    """Standard clone (Feldman, McMillan, Talwar 2021, Theorem 3.2).
-
-    Each other user is a clone of x0 or of x1 with probability e^-eps0/2 each; the victim's message
-    is binary randomized response between the two.
-    """
-    return LawPair(("clone", eps0), n, partial(_clones, eps0, stronger=False))
-
-
-def stronger_clone_pair(*, eps0: float, n: int) -> LawPair:
-    """Generic stronger clone: (e^eps0, 1) and (1, e^eps0) with mass 1/(e^eps0 + 1) each.
-
-    Proved in docs/theory.md, section 5, for every eps0-LDP randomizer, adaptive ones included.
-    """
-    return LawPair(("stronger-clone", eps0), n, partial(_clones, eps0, stronger=True))
-
-
-def _clones(eps0: float, log_cut: float, *, stronger: bool) -> Law:
-    """Two classes: the others' mass of each is e^-eps0/2, or 1/(e^eps0 + 1)."""
-    del log_cut
-    e, grow = arb(eps0), arb(eps0).exp()
-    low = 1 / (grow + 1)
-    high = grow * low
-    mass = low if stronger else 1 / (2 * grow)
-    levels = ((e, arb(0)), (arb(0), e))
-    return [
-        OutputClass(mass, (high, low), levels[0]),
-        OutputClass(mass, (low, high), levels[1]),
-    ]
 
 
 # ------------------------------------------------------------------- multi-message protocols
@@ -246,38 +233,3 @@ def message_pair(one: MessagePair) -> LawPair:
 def _messages(table: Mapping[str, Any], log_cut: float) -> Law:
     del log_cut
     return message_law(table, (0, 1, 2))
-
-
-def largest_ratio(pair: LawPair) -> tuple[float, float, float]:
-    """p, beta and q of a pair, rounded up: see ``variation_ratio.VariationRatio``.
-
-    R_x0 <= p R_x1 and conversely, TV(R_x0, R_x1) <= beta, and max(R_x0, R_x1) <= q reference. What
-    is infinite is `inf`.
-    """
-    with ctx.workprec(precision_for(1)):
-        law = [c for c in pair.classes() if any(not x.is_zero() for x in c.probability[:2])]
-        first = [c.probability[0] for c in law]
-        second = [c.probability[1] for c in law]
-        under = [c.blanket if pair.against == "blanket" else c.probability[2] for c in law]
-        if any(c.beyond for c in law):
-            return math.inf, 1.0, math.inf
-        apart = [(x - y).nonnegative_part() for x, y in zip(first, second, strict=True)]
-        p = max(_ratio(first, second), _ratio(second, first))
-        q = _ratio([largest([x, y]) for x, y in zip(first, second, strict=True)], under)
-        beta = sum(apart, arb(0))
-        return p, min(_above(beta), 1.0), q
-
-
-def _ratio(top: Sequence[arb], bottom: Sequence[arb]) -> float:
-    """The largest ratio, rounded up; at least 1."""
-    found = 1.0
-    for x, y in zip(top, bottom, strict=True):
-        if not x.is_zero():
-            found = max(found, _above(x / y) if y > 0 else math.inf)
-    return found
-
-
-def _above(x: arb) -> float:
-    """The ball's upper end as a float, rounded up unless it is one."""
-    found = float(x.upper())
-    return found if arb(found) >= x else math.nextafter(found, math.inf)

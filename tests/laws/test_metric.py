@@ -7,7 +7,7 @@ import pytest
 import scipy.integrate
 
 import shuffledp as sd
-from shuffledp.bounds.metric import envelope_of
+from shuffledp.laws.metric import envelope_of
 
 NAMES = ((0,), (1,))
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -17,15 +16,16 @@ from shuffledp.arithmetic.balls import arb, total
 from shuffledp.ball.laws import cut_law, finite_law
 from shuffledp.ball.outputs import Law
 from shuffledp.ball.registry import RECORDS
-from shuffledp.bounds.additive import line_of
-from shuffledp.bounds.metric import envelope_of
+from shuffledp.bounds.continuous import Cells
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.cells import Cell, Corner, joined, product, scaled
+from shuffledp.laws.lines import line_of
+from shuffledp.laws.metric import envelope_of
 from shuffledp.propose.cells import even_edges, groups_of
 from shuffledp.randomizers import JointLaw, Randomizer
 from shuffledp.randomizers.base import Input
 
-__all__ = ["Cells", "cells_of"]
+__all__ = ["cells_of"]
 
 # Cells of a stated law, of noise that is a part, and of a product of parts.
 _STATED, _PART, _PRODUCT = 4096, 384, 6000
@@ -33,26 +33,6 @@ _STATED, _PART, _PRODUCT = 4096, 384, 6000
 _CUT = -70.0
 # A share is a quotient of floats: two or three roundings.
 _ROUNDED = 2.0**-50
-
-
-class Cells(NamedTuple):
-    """Cells of all outputs, but for some that are left out.
-
-    Attributes
-    ----------
-    cells : list of Cell
-        Their masses under the reference add up to at most 1.
-    p, q : arb
-        What P and Q have beyond the cells, at most: with the gain 0 there delta changes by at least
-        -e^eps q and at most p (docs/theory.md, section 3.3).
-    outside : bool
-        Whether some of them have no mass under the reference.
-    """
-
-    cells: list[Cell]
-    p: arb
-    q: arb
-    outside: bool = False
 
 
 def cells_of(randomizer: Randomizer, inputs: tuple[Input, ...]) -> Cells:
