@@ -2,6 +2,7 @@
 
 import ast
 import re
+import sys
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -76,3 +77,33 @@ def test_the_picture_of_the_layers_is_the_contract():
     drawn = [name for line in picture for name in line.split()]
     assert set(level) - set(drawn) == {"__main__", "_version"}
     assert [level[name] for name in drawn] == sorted(level[name] for name in drawn)
+
+
+def test_the_trusted_modules_are_listed_and_import_two_libraries(arrows):
+    """docs/trusted.txt: what arithmetic, kernel, bounds and laws import, proposals left out."""
+    listed = [
+        line
+        for line in (ROOT / "docs/trusted.txt").read_text("utf-8").splitlines()
+        if not line.startswith("#")
+    ]
+    todo = [
+        name
+        for name in MODULES
+        if name.startswith(("shuffledp.arithmetic", "shuffledp.kernel", "shuffledp.bounds"))
+    ]
+    todo.append("shuffledp.ball.laws")
+    found = set()
+    while todo:
+        name = todo.pop()
+        if name not in found:
+            found.add(name)
+            todo += arrows[name]
+    assert listed == sorted(name for name in found if not name.startswith("shuffledp.propose"))
+    outside = set()
+    for name in found:
+        for node in ast.walk(ast.parse(MODULES[name].read_text("utf-8"))):
+            if isinstance(node, ast.Import):
+                outside |= {alias.name.partition(".")[0] for alias in node.names}
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                outside.add(str(node.module).partition(".")[0])
+    assert outside - set(sys.stdlib_module_names) == {"shuffledp", "numpy", "flint"}
