@@ -10,12 +10,15 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
 from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.kernel import AtLeastOne, Contour, Draws, expect
+from shuffledp.kernel.blocks import BLOCK, Nodes
+from shuffledp.kernel.contour import Kernel
 from shuffledp.kernel.crowd_sum import Free, Group, stealing
 from shuffledp.kernel.linear_test import DataSets, LinearTest, advantage
 from shuffledp.kernel.positive_sum import Line, positive_sum, tilted
@@ -133,6 +136,62 @@ def test_nodes_that_are_left_out_are_paid_for(tolerance):
         assert float(rough[1] - fine[1]) <= 4 * tolerance * scale
 
 
+def weights(s, h, gap):
+    """Transforms of both smoothed payoffs at a complex s (Lemma 6.3)."""
+    kappa = s * (s + gap)
+    above = np.exp(h * h * kappa / 2) / kappa
+    return above, above * (1 - math.exp(gap * h * h / 8) * h * h * kappa)
+
+
+@pytest.mark.parametrize("gap", [0, 1])
+@pytest.mark.parametrize("alpha", [0.05, 0.7, 4.0])
+def test_the_envelope_of_a_node(gap, alpha):
+    """It is above both transforms, falls, and is not far above their sum."""
+    h, last = 0.3, math.inf
+    kernel = Kernel(Contour(alpha, h, 9.0, 1e-9, alpha / 2, 2 * alpha), gap)
+    for t in (0.0, 0.1, 0.5, 1.0, 3.0, 8.0):
+        found = float(kernel.envelope(arb(t)))
+        sizes = [abs(x) for x in weights(alpha + 1j * t, h, gap)]
+        assert max(sizes) <= found * (1 + 1e-12)
+        assert found <= (sizes[0] + sizes[1] + abs(sizes[0] - sizes[1])) * 3
+        assert found < last
+        last = found
+    for t, step in ((1.0, 0.1), (2.5, 2.0), (0.3, 0.05)):
+        nodes = t + step * np.arange(4000)
+        total = sum(float(kernel.envelope(arb(x))) for x in nodes[nodes < 40]) * step / math.pi
+        assert total <= float(kernel.beyond(arb(t), arb(step)))
+
+
+@pytest.mark.parametrize("gap", [0, 1])
+@pytest.mark.parametrize("kind", ["one law", "two laws", "layer", "many atoms"])
+@pytest.mark.parametrize("tolerance", [3.0, 0.1, 1e-3, 1e-6])
+def test_nodes_left_out_weigh_no_more_than_is_said(kind, gap, tolerance):
+    """Every node is summed, or its modulus is in ``left_out``, for both payoffs."""
+    if kind == "many atoms":
+        law = [(1 / 50, math.sin(k) * 2 - 0.3) for k in range(50)]
+        parts, alpha = [draws(law, 30)], 0.15
+    else:
+        parts, alpha = summands(kind), 0.7
+    at = Contour(alpha, 0.3 / alpha, 60.0 / alpha, tolerance, alpha / 2, 2 * alpha)
+    kernel = Kernel(at, gap)
+    sides = [part.tilted(kernel.alpha) for part in parts]
+    nodes = Nodes(kernel, at, sides)
+    summed = {start + k for start in nodes.starts for k in range(BLOCK)}
+    assert len(summed) == BLOCK * len(nodes.starts)
+    blocks = range(4 * nodes.end // BLOCK + 4)
+    values = [side.values(nodes.step, [b * BLOCK for b in blocks], BLOCK) for side in sides]
+    missing = [0.0, 0.0]
+    for j, *factors in zip(range(len(values[0])), *values, strict=True):
+        if j in summed:
+            continue
+        size = math.prod(float(abs(x)) for x in factors)
+        t = float(nodes.step) * j
+        for i, weight in enumerate(weights(alpha + 1j * t, at.smoothing, gap)):
+            missing[i] += size * abs(weight) * float(nodes.step) / math.pi
+    assert max(missing) <= float(nodes.left_out) * (1 + 1e-9)
+    assert float(nodes.left_out) <= 3 * tolerance
+
+
 # ------------------------------------------------------------------------- label stealing's sums
 
 
@@ -162,6 +221,19 @@ def test_the_positive_sum_term_by_term(n, step, last):
     rest = 2 * w(end) * (1 + 1 / (h * h * end * step))
     truth = (c0 + d0) ** n / n * step / (2 * math.pi) * (terms.sum() + rest)
     assert found == pytest.approx(truth, rel=1e-11)
+
+
+@pytest.mark.parametrize("small", [1e-9, 1e-4, 1e-1, 10.0])
+@pytest.mark.parametrize("n", [3, 200, 20_000])
+def test_blocks_that_are_bounded_weigh_no_less(small, n):
+    c, d, alpha = [(0.1, 0.8), (0.15, -0.6)], [(0.5, 0.7), (0.2, -0.9), (0.05, 0.0)], 2 / n**0.5
+    with ctx.workprec(96):
+        parts = [tilted([(arb(m), arb(x)) for m, x in law], arb(alpha)) for law in (c, d)]
+        line = Line(alpha, 0.05 / alpha, 0.3 * alpha, 300, 1e-300)
+        whole = positive_sum(*parts, n, line)
+        found = positive_sum(*parts, n, replace(line, small=small))
+    assert found >= whole * (1 - 1e-12)
+    assert found <= whole * (1 + 40 * small)
 
 
 def test_the_crowd_s_sum_term_by_term():
