@@ -10,14 +10,19 @@ import pytest
 from tests.bounds.test_profile import channel, delta
 
 import shuffledp as sd
+from shuffledp.amplification.profile import _chord
+from shuffledp.analysis import Found
 from shuffledp.arithmetic.balls import arb
+from shuffledp.arithmetic.intervals import log_above
 from shuffledp.bounds.circle import Chances, Circle, Difference
 from shuffledp.bounds.line import AddedNoise, Line
-from shuffledp.bounds.profile import Profile
+from shuffledp.bounds.pairs import Atoms
+from shuffledp.bounds.profile import Profile, _of_part
 from shuffledp.bounds.shufflers import log_chain, log_mixed
 from shuffledp.bounds.stealing import Numbers, log_delta
 from shuffledp.bounds.stealing_cases import cases_of
 from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.kernel import Contour
 from shuffledp.kernel.cells import Cell, Corner, gains, spread
 from shuffledp.kernel.positive_sum import Line as Where
 from shuffledp.laws.pairs import blanket_pair
@@ -38,6 +43,22 @@ def test_an_end_that_says_nothing_is_not_zero(end):
     assert log_mixed(end, 0.1, -2.0) == -2.0
     assert log_mixed(-5.0, end, -2.0) == -2.0
     assert log_chain(1.0, (0.5, 0.5), (-math.inf, -math.inf)) == -math.inf
+
+
+def test_only_a_number_that_is_0_for_certain_has_no_logarithm():
+    assert log_above(arb(0)) == log_above(arb(-1)) == -math.inf
+    assert log_above(arb("nan")) == log_above(arb("inf")) == math.inf
+    assert log_above(arb(0, 1e-9)) >= math.log(1e-9)
+    assert math.log(0.5) <= log_above(arb(0.5)) <= math.log(0.5) + 1e-15
+
+
+@pytest.mark.parametrize("value", MISSING)
+def test_chords_through_an_end_that_says_nothing(value):
+    found = [Found(x, None, 0.0, {}, ()) for x in (value, -3.0)]
+    for ends in (found, found[::-1]):
+        assert _chord(0.15, [0.1, 0.2], ends).value == 0.0
+    # Two eps whose exponentials no ball tells apart.
+    assert _chord(1.5e-60, [1e-60, 2e-60], [found[1]] * 2).value == 0.0
 
 
 # ------------------------------------------------------------------------------------ one profile
@@ -78,10 +99,34 @@ def test_layers_that_are_not_the_whole_law(what, seed, monkeypatch):
     table, rows = channel(seed, 3, 4)
     least = [min(column) for column in zip(*rows, strict=True)]
     truth = float(delta(least, rows[0], rows[1], 3, 0.1))
+    monkeypatch.setattr("shuffledp.propose.layers.is_one_layer", lambda *_: False)
     monkeypatch.setattr("shuffledp.propose.layers.parts_of", without(what))
     found = Profile(blanket_pair(table, 0, 1, n=3)).log_delta(0.1, width=0.1)
     assert found.high >= math.log(truth) - 1e-9
     assert found.low <= math.log(truth) + 1e-9
+
+
+class Proposed:
+    """One layer of two draws from gains -1 and 2, of which one at least is 2."""
+
+    parts = (Part(np.array([0.75, 0.25]), np.array([-1.0, 2.0]), 2, rare=1),)
+
+    def __init__(self, alpha):
+        self.alpha = alpha
+
+    def contour(self, log_error):
+        del log_error
+        return Contour(0.5, 0.1, 60.0, 1e-6, 0.25, 1.0)
+
+
+@pytest.mark.parametrize("alpha", [-1.0, 0.0, math.nan, 1e-300, 0.5])
+def test_the_tilt_of_a_layer_is_positive(alpha):
+    """y_+ <= e^(alpha y - 1)/alpha holds for alpha > 0 alone."""
+    atoms = Atoms([arb(0.75), arb(0.25)], [arb(-1), arb(2)])
+    low, high = _of_part(atoms, Proposed(alpha), 2, 30.0)
+    truth = 2 * 0.75 * 0.25 * 1 + 0.25**2 * 4
+    assert low <= truth
+    assert high >= truth
 
 
 def test_cells_of_noise_in_any_order_are_the_same():

@@ -13,7 +13,8 @@ from shuffledp import theorems
 from shuffledp.amplification.evaluation import Evaluation, NodeAt
 from shuffledp.analysis import Found
 from shuffledp.analysis.ends import Ends
-from shuffledp.arithmetic.balls import arb, ctx, float_above
+from shuffledp.arithmetic.balls import arb, ctx
+from shuffledp.arithmetic.intervals import log_above
 from shuffledp.bound import Bound, Theorem, delta_from_log
 
 __all__ = ["FEWEST", "profile"]
@@ -125,7 +126,7 @@ def _chord(epsilon: float, nodes: Sequence[float], ends: Sequence[Found]) -> Fou
         values = [arb(0) if one.value == -math.inf else arb(one.value).exp() for one in ends]
         share = (at - low) / (high - low)
         delta = values[0] + share * (values[1] - values[0])
-        value = float_above(delta.log()) if delta > 0 else -math.inf
+        value = min(log_above(delta), 0.0)
     return Found(
         value,
         _theorem(*(one.theorem for one in ends)),

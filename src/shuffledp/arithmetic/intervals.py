@@ -13,6 +13,7 @@ __all__ = [
     "added",
     "common",
     "exp_or_infinite",
+    "log_above",
     "log_add",
     "log_difference",
     "log_interval",
@@ -38,6 +39,14 @@ def log_interval(low: arb, high: arb) -> LogInterval:
         float_below(low.log()) if low > 0 else float("-inf"),
         float("-inf") if high <= 0 else float_above(high.log()),
     )
+
+
+def log_above(value: arb) -> float:
+    """A float not below log of a number >= 0: -inf only where it is certainly 0.
+
+    A ball that is no number says nothing of the number: its logarithm is inf.
+    """
+    return -math.inf if value <= 0 else float_above(value.upper().log())
 
 
 def common(x: LogInterval, y: LogInterval) -> LogInterval:

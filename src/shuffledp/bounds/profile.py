@@ -306,7 +306,7 @@ def _of_part(atoms: Atoms, proposed: Sum, n: int, log_error: float) -> tuple[arb
         alpha = arb(proposed.alpha)
         # y_+ <= e^(alpha y - 1)/alpha: enough where this layer hardly counts.
         bound = (summand.log_moment(alpha) - 1).exp() / alpha
-        if bound <= arb(log_error).exp() * _NEGLIGIBLE:
+        if alpha > 0 and bound <= arb(log_error).exp() * _NEGLIGIBLE:
             return arb(0), bound.upper()
     low, high = expect([summand], proposed.contour(log_error))
     missed = float((high - low).log()) - log_error if high > low else 0.0

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from shuffledp.arithmetic.balls import arb, ctx, float_above
+from shuffledp.arithmetic.intervals import log_above
 from shuffledp.errors import ParameterError
 from shuffledp.propose.steps import spread_of, steps_of
 
@@ -177,5 +178,5 @@ def _exp(log: float) -> arb:
 
 
 def _log(value: arb) -> float:
-    """A logarithm of at most 0, rounded up; -inf only of what is certainly 0."""
-    return -math.inf if value <= 0 else min(float_above(value.log()), 0.0)
+    """A logarithm of at most 0, rounded up."""
+    return min(log_above(value), 0.0)

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from shuffledp.arithmetic.balls import arb, ctx, float_above
+from shuffledp.arithmetic.balls import arb, ctx
+from shuffledp.arithmetic.intervals import log_above
 from shuffledp.bounds.profile import LARGEST_EPSILON
 from shuffledp.rounds.curve import Sharper
 from shuffledp.values.work import Answers, Beside
@@ -93,7 +94,7 @@ class CrowdCurve:
         ends = self._node(low), self._node(high)
         with ctx.workprec(_BITS):
             a0, a, a1 = (arb(e).exp() for e in (low, epsilon, high))
-            v0, v1 = (arb(v).exp() if v > -math.inf else arb(0) for v in ends)
+            v0, v1 = (arb(v).exp() if v != -math.inf else arb(0) for v in ends)
             return _log(v0 + (v1 - v0) * (a - a0) / (a1 - a0))
 
     def _around(self, epsilon: float) -> tuple[float, float]:
@@ -126,7 +127,7 @@ class CrowdCurve:
         near = self._reach * math.sqrt(_FALL / _DEPTH) * 2.0**-_FIRST
         value = self._node(near)
         with ctx.workprec(_BITS):
-            delta, e = arb(value).exp() if value > -math.inf else arb(0), arb(near)
+            delta, e = arb(value).exp() if value != -math.inf else arb(0), arb(near)
             found = _log((e / 2).tanh() + 2 * delta / (1 + e.exp()))
         return min(self.upper(0.0), found)
 
@@ -152,7 +153,7 @@ class CrowdCurve:
 
 def _log(value: arb) -> float:
     """A logarithm of at most 0, rounded up."""
-    return min(float_above(value.log()), 0.0) if value > 0 else -math.inf
+    return min(log_above(value), 0.0)
 
 
 _FOUND: Beside[CrowdCurve, Answers] = Beside(lambda _: Answers())

@@ -173,7 +173,7 @@ class Composed(Rounds):
         rarer = min(prior, 1.0 - prior)
         epsilon = math.log1p(-rarer) - math.log(rarer)
         found = self.log_delta(max(epsilon, 0.0))
-        gain = [rarer * math.exp(x) if x > -math.inf else 0.0 for x in found[:2]]
+        gain = [rarer * math.exp(x) if x != -math.inf else 0.0 for x in found[:2]]
         low, high = (1.0 - rarer) * (1.0 - 4 * U) + gain[0], (1.0 - rarer) * (1 + 4 * U) + gain[1]
         ends = Ends(low * (1.0 - 16 * U), min(high * (1.0 + 64 * U), 1.0), None, found.witness)
         upper = self._upper_theorem(capped=epsilon >= self.eps0)
@@ -279,8 +279,8 @@ class Composed(Rounds):
             found = [one.log_delta(e, rel=1e-3) for e in eps]
             ends.append(
                 Bracket(
-                    [arb(x.low).exp().lower() if x.low > -math.inf else arb(0) for x in found],
-                    [arb(x.high).exp().upper() if x.high > -math.inf else arb(0) for x in found],
+                    [arb(x.low).exp().lower() if x.low != -math.inf else arb(0) for x in found],
+                    [arb(x.high).exp().upper() if x.high != -math.inf else arb(0) for x in found],
                 )
             )
         pair = law_below(eps, ends[0], ends[-1], arb(0))

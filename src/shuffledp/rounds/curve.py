@@ -180,8 +180,8 @@ class Curve:
         found = [self.at(float(e)) for e in eps]
         with ctx.workprec(BITS):
             return Bracket(
-                [arb(x.low).exp().lower() if x.low > -math.inf else arb(0) for x in found],
-                [arb(x.high).exp().upper() if x.high > -math.inf else arb(0) for x in found],
+                [arb(x.low).exp().lower() if x.low != -math.inf else arb(0) for x in found],
+                [arb(x.high).exp().upper() if x.high != -math.inf else arb(0) for x in found],
             )
 
     def rough_at(self, eps: Iterable[float]) -> Array:

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from shuffledp.arithmetic.balls import arb, ctx, float_above
+from shuffledp.arithmetic.balls import arb, ctx
+from shuffledp.arithmetic.intervals import log_above
 from shuffledp.rounds.curve import Curve
 from shuffledp.rounds.gaussian import delta_gaussian, log_delta_gaussian, mu_through
 from shuffledp.rounds.renyi import Curves
@@ -91,7 +92,7 @@ def _log_excess(curves: Curves, eps: float, slack: float) -> float:
     if slack <= 0.0 or high == -math.inf:
         return high
     left = arb(high).exp() - arb(slack)
-    return float_above(left.upper().log()) if not left <= 0 else -math.inf
+    return log_above(left)
 
 
 def _covered(eps: Sequence[float], values: Sequence[float], k: int, mu: float) -> bool:
@@ -101,7 +102,7 @@ def _covered(eps: Sequence[float], values: Sequence[float], k: int, mu: float) -
     with ctx.workprec(_PRECISION):
         left, right, m = arb(eps[k]), arb(eps[k + 1]), arb(mu)
         first = arb(values[k]).exp()
-        second = arb(values[k + 1]).exp() if values[k + 1] > -math.inf else arb(0)
+        second = arb(values[k + 1]).exp() if values[k + 1] != -math.inf else arb(0)
         if first <= delta_gaussian(m, right):
             return True
         # The tangent at the middle falls by Phi(-eps/mu - mu/2) per unit of a.

@@ -137,7 +137,7 @@ class Moments:
                 if start < math.inf:
                     constant = a * law.infinite * (((a - 1) * arb(start)).exp() - 1)
                     beyond = self.curves.tail(order, start)
-                    options.append(constant + (arb(beyond).exp() if beyond > -math.inf else 0))
+                    options.append(constant + (arb(beyond).exp() if beyond != -math.inf else 0))
         if not options:
             return local
         excess = excess_of(law, order) + (a - 1) * other.infinite

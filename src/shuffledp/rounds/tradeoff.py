@@ -34,7 +34,7 @@ def guaranteed(alpha: float, log_upper: Curve, roughly: Curve, last: float) -> f
     """
     value = arb(0)
     for eps in {0.0, best_eps(alpha, roughly, last), _best_mirrored(alpha, roughly, last), last}:
-        left = 1 - arb(log_upper(eps)).exp() if log_upper(eps) > -math.inf else arb(1)
+        left = 1 - arb(log_upper(eps)).exp() if log_upper(eps) != -math.inf else arb(1)
         a, error = arb(eps).exp(), arb(alpha)
         value = arb.max(value, arb.max(left - a * error, (left - error) / a))
     return max(0.0, min(float_below(value), 1.0 - alpha))
