@@ -20,7 +20,6 @@ from adversary.crowds import LONG, Experiment, adaptive, counts_law, datasets
 from adversary.neighbours import whole_rows
 from adversary.relations import pairs_of
 from multimessage.definitions import laws as message_laws
-from shuffledp.neighbours import relation_from_dict
 
 ANALYSES = tuple(a.key for a in sd.analyses() if a.end != "estimate")
 ONE = 1 << 200
@@ -85,7 +84,7 @@ def form_of(bound):
     form = bound.to_dict()["neighbouring_relation"]
     words = form.pop("words")
     assert words in bound.assumptions[0], (words, bound.assumptions)
-    assert relation_from_dict(json.loads(json.dumps(form))) == bound.relation
+    assert form == bound.relation.to_dict()
     return form
 
 

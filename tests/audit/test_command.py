@@ -17,7 +17,6 @@ from shuffledp.audit import (
     audit,
     plan_from_dict,
     read_saved,
-    result_from_file,
     result_of,
     tally_from_dict,
 )
@@ -277,11 +276,11 @@ def test_edited_counts_are_refused(folder):
         edited["tally"]["counts"][0][0] += change * 1000
         path.write_text(json.dumps(edited))
         with pytest.raises(ParameterError, match="tally"):
-            result_from_file(path)
+            read_saved(path)
     del table["tally"]["agree"]
     path.write_text(json.dumps(table))
     with pytest.raises(ParameterError, match=r"tally = .*agree"):
-        result_from_file(path)
+        read_saved(path)
 
 
 def test_bits_of_unary_encodings_may_be_lists(folder):

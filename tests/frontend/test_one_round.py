@@ -8,8 +8,10 @@ import pytest
 from flint import arb, ctx
 
 from oracle import blanket_delta, dataset_delta
+from shuffledp.bounds import profile
+from shuffledp.certificate import one_round
 from shuffledp.certificate.one_round import log_delta
-from shuffledp.errors import ParameterError
+from shuffledp.errors import NotCertified, ParameterError
 
 KRR = {"name": "k-rr", "k": 10, "eps0": 4.0}
 LAPLACE = {"name": "laplace", "eps0": 1.0, "low": 0.0, "high": 1.0, "binary": False}
@@ -166,3 +168,21 @@ def test_a_victim_who_stands_alone_is_seen(sigma, n, eps, analysis):
     low, high = log_delta(mechanism, **question, rel=0.05)
     assert high >= math.log(least)
     assert low <= 0.0
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "factor"),
+    [(KRR, 0.98), (KRR, 1.02), (LAPLACE | {"eps0": 4.0}, 0.3), (LAPLACE | {"eps0": 4.0}, 3.0)],
+)
+def test_a_bracket_far_from_the_plain_float_estimate_is_not_taken(monkeypatch, mechanism, factor):
+    """The kernel made wrong: sums come out that much larger or smaller."""
+    question = {"analysis": "blanket", "n": 1001, "epsilon": 0.3, "x0": 0, "x1": 1, "rel": 1e-3}
+    log_delta(mechanism, **question)
+    true = profile.Profile._expectation
+    one_round._profile.cache_clear()
+    monkeypatch.setattr(
+        profile.Profile, "_expectation", lambda *a: tuple(factor * x for x in true(*a))
+    )
+    with pytest.raises(NotCertified, match="plain floats"):
+        log_delta(mechanism, **question)
+    one_round._profile.cache_clear()

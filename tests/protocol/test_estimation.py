@@ -1,6 +1,5 @@
 """Post-processing, moments and repeated simulation against known answers."""
 
-import itertools
 import math
 
 import numpy as np
@@ -12,9 +11,6 @@ import shuffledp as sd
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.protocol import (
     PrefixTree,
-    above_threshold,
-    consistent_tree,
-    largest,
     moments,
     project_to_simplex,
     simulate,
@@ -42,46 +38,6 @@ def test_projection_leaves_probabilities_alone():
         project_to_simplex(np.array([np.nan]))
     with pytest.raises(ParameterError):
         project_to_simplex(np.array([]))
-
-
-@given(st.integers(2, 3), st.integers(2, 3), st.integers(0, 2**32))
-def test_consistent_tree_is_weighted_least_squares(fanout, depth, seed):
-    rng = np.random.default_rng(seed)
-    sizes = [fanout**level for level in range(depth)]
-    levels = [rng.normal(size=size) for size in sizes]
-    variances = rng.uniform(0.2, 3.0, depth).tolist()
-    found = consistent_tree(levels, variances)
-    for upper, lower in itertools.pairwise(found):
-        assert np.allclose(lower.reshape(len(upper), -1).sum(axis=1), upper)
-    # The leaves are free: every node is a sum of leaves.
-    design = [np.kron(np.eye(size), np.ones(sizes[-1] // size)) for size in sizes]
-    weights = np.concatenate([np.full(s, 1 / v) for s, v in zip(sizes, variances, strict=True)])
-    a = np.vstack(design) * np.sqrt(weights)[:, None]
-    b = np.concatenate(levels) * np.sqrt(weights)
-    leaves = np.linalg.lstsq(a, b, rcond=None)[0]
-    assert np.allclose(found[-1], leaves, atol=1e-8)
-
-
-def test_bad_trees():
-    with pytest.raises(ParameterError, match="levels"):
-        consistent_tree([np.zeros(2), np.zeros(3)], [1.0, 1.0])
-    with pytest.raises(ParameterError, match="variances"):
-        consistent_tree([np.zeros(1), np.zeros(2)], [1.0, 0.0])
-
-
-@pytest.mark.long
-def test_threshold_and_largest():
-    mechanism = sd.KRR(k=20, eps0=3.0)
-    values = np.concatenate([np.full(6000, 3), np.full(3000, 11), np.full(1000, 19)])
-    estimate = mechanism.estimate(mechanism.simulate(values, seed=1))
-    assert largest(estimate, 2).tolist() == [3, 11]
-    heavy = above_threshold(estimate)
-    assert heavy[:2].tolist() == [3, 11]
-    false = 0
-    for seed in range(200):
-        found = above_threshold(mechanism.estimate(mechanism.simulate(values, seed=seed)))
-        false += bool(set(found.tolist()) - {3, 11, 19})
-    assert false <= 22  # 5% of 200, and four standard deviations
 
 
 @pytest.mark.parametrize(

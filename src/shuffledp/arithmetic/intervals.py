@@ -10,8 +10,6 @@ from shuffledp.arithmetic.floats import UNIT_ROUNDOFF
 
 __all__ = [
     "LogInterval",
-    "added",
-    "common",
     "exp_or_infinite",
     "log_above",
     "log_add",
@@ -47,16 +45,6 @@ def log_above(value: arb) -> float:
     A ball that is no number says nothing of the number: its logarithm is inf.
     """
     return -math.inf if value <= 0 else float_above(value.upper().log())
-
-
-def common(x: LogInterval, y: LogInterval) -> LogInterval:
-    """What two brackets of one number say together."""
-    return LogInterval(max(x.low, y.low), min(x.high, y.high))
-
-
-def added(x: LogInterval, y: LogInterval) -> LogInterval:
-    """The bracket of the sum of two numbers."""
-    return LogInterval(log_add(x.low, y.low, outward=-1.0), log_add(x.high, y.high, outward=1.0))
 
 
 def exp_or_infinite(x: float) -> float:

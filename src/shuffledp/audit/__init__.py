@@ -19,7 +19,7 @@ from shuffledp.audit.lift import Central, Supported
 from shuffledp.audit.plan import AuditPlan, design, plan_from_dict
 from shuffledp.audit.possible import tally_from_dict
 from shuffledp.audit.result import AuditResult, result_of
-from shuffledp.audit.saved import Saved, read_saved, result_from_file
+from shuffledp.audit.saved import Saved, read_saved
 from shuffledp.audit.shuffler import Left, ShufflerResult, audit_shuffler
 from shuffledp.audit.shuffler_counts import ShufflerPlan
 from shuffledp.audit.sources import Command, Recorded, recorded
@@ -58,7 +58,6 @@ __all__ = [
     "plan_from_dict",
     "read_saved",
     "recorded",
-    "result_from_file",
     "result_of",
     "tally_from_dict",
     "unknown",

@@ -21,7 +21,7 @@ from shuffledp.audit.domain import domain_from_dict
 from shuffledp.audit.estimates import estimates_from_dict
 from shuffledp.audit.plan import SPEND, plan_from_dict
 from shuffledp.audit.possible import in_one_call, tally_from_dict
-from shuffledp.audit.result import FORMAT, AuditResult, result_of
+from shuffledp.audit.result import FORMAT, result_of
 from shuffledp.audit.shuffler import ALWAYS_BESIDE, shuffler_from_dict
 from shuffledp.audit.words import in_markdown, one_line
 from shuffledp.errors import NotCertified, ParameterError, rejected, unreadable
@@ -366,17 +366,3 @@ def _same(saved: Any, again: Any) -> bool:
 def _brief(value: Any) -> str:
     words = json.dumps(value, default=str)
     return words if len(words) <= 40 else words[:37] + "..."
-
-
-def result_from_file(path: str | Path) -> AuditResult:
-    """The program's part of a saved audit, judged again from plan and counts.
-
-    Raises
-    ------
-    ParameterError
-        As in ``read_saved``; or if the file has no such part.
-    """
-    saved = read_saved(path)
-    if PROGRAM not in saved.parts:
-        raise rejected(f"audit {str(path)!r}", sorted(saved.parts), f"the part {PROGRAM}")
-    return saved.parts[PROGRAM]

@@ -7,9 +7,9 @@ from typing import Any
 
 from shuffledp.errors import ParameterError
 
-from .registry import RECORDS, record_of
+from .registry import record_of
 
-__all__ = ["check_parameters", "known_mechanisms", "parameters_of"]
+__all__ = ["check_parameters", "parameters_of"]
 
 
 def parameters_of(name: str) -> tuple[str, ...]:
@@ -21,11 +21,6 @@ def parameters_of(name: str) -> tuple[str, ...]:
         For mechanisms that nothing is known of here.
     """
     return tuple(record_of({"name": name}).ranges)
-
-
-def known_mechanisms() -> tuple[str, ...]:
-    """Names of the mechanisms that the verifier knows and a file may have, in order."""
-    return tuple(sorted(name for name, record in RECORDS.items() if not record.unnamed))
 
 
 def check_parameters(mechanism: Mapping[str, Any]) -> None:

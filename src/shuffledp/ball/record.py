@@ -192,11 +192,6 @@ class Record:
         """Whether its law is one of classes of outputs."""
         return self.law is not None or self.parts is not None
 
-    @property
-    def evaluated(self) -> bool:
-        """Whether there is a law of it at all."""
-        return self.finite or any((self.noise, self.power, self.rows))
-
     def step(self, mechanism: Parameters) -> Step | None:
         """The theorem that says which pairs of inputs are the worst."""
         return self.pair_step(mechanism) if callable(self.pair_step) else self.pair_step

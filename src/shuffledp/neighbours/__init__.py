@@ -9,7 +9,6 @@ from shuffledp.neighbours.forms import (
     PLAIN_KEYS,
     each_round,
     records,
-    relation_from_dict,
     relation_named,
 )
 from shuffledp.neighbours.one_user import (
@@ -39,6 +38,5 @@ __all__ = [
     "each_round",
     "member_of",
     "records",
-    "relation_from_dict",
     "relation_named",
 ]

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from shuffledp import _check
 from shuffledp.errors import rejected
@@ -13,9 +12,8 @@ from shuffledp.neighbours.one_user import (
     Records,
     Relation,
     ReplaceSpecial,
-    Within,
 )
-from shuffledp.neighbours.widened import EachRound, OfGroup, OrAbsent, Together
+from shuffledp.neighbours.widened import EachRound
 
 _PLAIN: dict[str, Relation] = {r.key: r for r in (REPLACEMENT, AddOrRemove(), ReplaceSpecial())}
 PLAIN_KEYS = tuple(_PLAIN)
@@ -69,36 +67,3 @@ def each_round(rounds: Iterable[tuple[str, Relation]]) -> Relation:
     if len({relation for _, relation in found}) == 1:
         return found[0][1]
     return EachRound(found)
-
-
-def relation_from_dict(given: Mapping[str, Any]) -> Relation:
-    """The relation that ``to_dict`` described, unknown or missing entries refused."""
-    if not isinstance(given, Mapping) or not isinstance(given.get("key"), str):
-        raise rejected("relation", given, 'a table with a "key"')
-    rest = {name: value for name, value in given.items() if name != "key"}
-    key = given["key"]
-    wanted = {
-        Within.key: {"distance", "of"},
-        Records.key: {"most", "parts"},
-        EachRound.key: {"rounds"},
-        OrAbsent.key: {"one"},
-        Together.key: {"count", "one"},
-        OfGroup.key: {"group", "one"},
-    }.get(key, set())
-    if set(rest) != wanted:
-        names = ", ".join(sorted({"key"} | wanted))
-        raise rejected(f"relation {key!r}", dict(given), f"exactly the entries {names}")
-    if key == Within.key:
-        return Within(**rest)
-    if key == Records.key:
-        return Records(tuple(relation_from_dict(p) for p in rest["parts"]), rest["most"])
-    if key in {OrAbsent.key, Together.key, OfGroup.key}:
-        one = relation_from_dict(rest["one"])
-        if key == OfGroup.key:
-            return OfGroup(rest["group"], one)
-        return OrAbsent(one) if key == OrAbsent.key else Together(rest["count"], one)
-    if key == EachRound.key:
-        return EachRound(
-            tuple((r["label"], relation_from_dict(r["relation"])) for r in rest["rounds"])
-        )
-    return relation_named(key)

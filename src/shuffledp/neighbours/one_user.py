@@ -43,7 +43,7 @@ class Relation(ABC):
 
     @abstractmethod
     def to_dict(self) -> dict[str, Any]:
-        """{"key": ..., and its numbers}: the inverse of ``relation_from_dict``."""
+        """{"key": ..., and its numbers}: as files have it."""
 
     @property
     def words(self) -> str:

@@ -92,11 +92,6 @@ class Aim(NamedTuple):
         """log E(S)_+."""
         return self.log_delta + math.log(self.n)
 
-    @property
-    def log_allowed(self) -> float:
-        """log of its error."""
-        return self.log_error + math.log(self.n)
-
 
 @dataclass(frozen=True)
 class Sketch:

@@ -10,12 +10,7 @@ from shuffledp.protocol.columns import Column, hash_of
 from shuffledp.protocol.heavy import HeavyHitters, PrefixTree
 from shuffledp.protocol.jobs import Job, Outcome
 from shuffledp.protocol.moments import MomentEstimate, moments
-from shuffledp.protocol.postprocess import (
-    above_threshold,
-    consistent_tree,
-    largest,
-    project_to_simplex,
-)
+from shuffledp.protocol.postprocess import project_to_simplex
 from shuffledp.protocol.questions import Asked, question
 from shuffledp.protocol.records import Record
 from shuffledp.protocol.reports import ReportFile, read_reports, write_reports
@@ -34,10 +29,7 @@ __all__ = [
     "ReportFile",
     "Shuffler",
     "Simulation",
-    "above_threshold",
-    "consistent_tree",
     "hash_of",
-    "largest",
     "moments",
     "project_to_simplex",
     "question",

@@ -187,8 +187,3 @@ def value_of(randomizer: Randomizer, x: Any) -> Any:
     """The value that ``randomize`` and a program are given for an input of the law."""
     writer = _found(_VALUES, randomizer)
     return x if writer is None else writer(randomizer, x)
-
-
-def readable(randomizer: Randomizer) -> bool:
-    """Whether an audit knows how to read its reports."""
-    return _found(_READERS, randomizer) is not None
