@@ -24,6 +24,7 @@ from shuffledp.ball.labels import others_of
 from shuffledp.bound import Theorem
 from shuffledp.bounds import stealing_along
 from shuffledp.bounds.interval_ends import IntervalStealing
+from shuffledp.bounds.lone_jump_ends import LoneJump
 from shuffledp.bounds.profile import LARGEST_EPSILON
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.bounds.stealing_ends import End, Stealing
@@ -31,12 +32,11 @@ from shuffledp.errors import NotCertified
 from shuffledp.laws.pairs import table_of
 from shuffledp.randomizers import Randomizer
 from shuffledp.rounds.curve import Sharper
-from shuffledp.stealing import cases_of
-from shuffledp.stealing.jump_curve import CertifiedAlone, JumpCurve, jump_curve
 from shuffledp.values.work import Beside
 
 Some = TypeVar("Some")
 Stolen = Randomizer | Family
+Ends = Stealing | IntervalStealing
 
 # Numbers of users from and up to which label stealing is tried where the blanket is as good among
 # many: with fewer no reservoir is large enough, with more the ends are less than 1 % apart.
@@ -82,12 +82,12 @@ class StealingSide(Side):
         """The bound at many eps."""
         return StealingCurve(self.source, self.n)
 
-    def _if_some(self, make: Callable[[Stealing | IntervalStealing], End | None]) -> End | None:
+    def _if_some(self, make: Callable[[Ends], End | None]) -> End | None:
         """None for one user, who has nobody to steal from."""
         return None if self.n < 2 else _if_any(lambda: make(_stealing(self.source, self.n)))
 
     def _found(self, found: End | None, value: float) -> Found:
-        witness: dict[str, Any] = {"analysis": "label-stealing"}
+        witness: dict[str, Any] = {"analysis": self.key}
         if found is not None:
             witness |= _words(self.source, found.which)
             witness["free"] = [_free_numbers(one) for one in found.numbers]
@@ -104,6 +104,14 @@ def _stealing(source: Stolen, n: int) -> Stealing | IntervalStealing:
     """Laws and what they are in floats: both ends, rounds and curves ask for the same."""
     mechanism = source.to_dict() if isinstance(source, Family) else table_of(source)
     return IntervalStealing(mechanism, n) if on_interval(source) else Stealing(mechanism, n)
+
+
+@lru_cache(maxsize=16)
+def _jump(source: Stolen, n: int) -> LoneJump:
+    """Both ends, and curves, ask for the same."""
+    if isinstance(source, Family):
+        raise NotCertified("lone-jump: wanted one randomizer")
+    return LoneJump(table_of(source), n)
 
 
 def _words(source: Stolen, which: int) -> dict[str, Any]:
@@ -161,45 +169,11 @@ _ALONG: Beside[StealingCurve, stealing_along.Along] = Beside(
 
 
 @dataclass(frozen=True)
-class JumpSide(Side):
+class JumpSide(StealingSide):
     """Upper ends by the bound with one distinguished gain; infinite where it has none."""
 
-    randomizer: Randomizer = field(kw_only=True)
-    n: int = field(kw_only=True)
-
-    def epsilon(
-        self, delta: float, *, cap: float, rtol: float, width: float | None = None
-    ) -> Found:
-        """An eps below the cap that was evaluated, with a certified bound of at most delta."""
-        del rtol, width
-        found = _JUMPS.of(self).epsilon(math.log(delta), cap=cap)
-        return self._found(found, math.inf if found is None else found.epsilon)
-
-    def log_delta(self, epsilon: float, *, width: float) -> Found:
-        """The bound at this eps."""
-        del width
-        # Delta only falls in eps.
-        at = min(epsilon, LARGEST_EPSILON)
-        found = None if epsilon <= 0.0 else _JUMPS.of(self).log_delta(at)
-        return self._found(found, math.inf if found is None else found.log_delta)
-
-    def _found(self, found: CertifiedAlone | None, value: float) -> Found:
-        witness: dict[str, Any] = {"analysis": "lone-jump"}
-        if found is not None:
-            numbers = found.numbers._asdict() | dict(
-                zip(("second", "first", "others"), found.cover, strict=False)
-            )
-            listed = {k: list(v) if isinstance(v, tuple) else v for k, v in numbers.items()}
-            witness["alone"] = listed
-        return Found(value, self.theorem, None, witness, self.assumptions)
-
-
-def _alone_of(randomizer: Randomizer, n: int) -> JumpCurve:
-    return jump_curve(lambda log_delta: cases_of(randomizer, log_delta)[0][0], n)
-
-
-# What does not depend on the question, and choices that are made for eps near each other.
-_JUMPS: Beside[JumpSide, JumpCurve] = Beside(lambda side: _alone_of(side.randomizer, side.n))
+    def _if_some(self, make: Callable[[Ends], End | None]) -> End | None:
+        return _if_any(lambda: make(_jump(self.source, self.n)))
 
 
 def _if_any(make: Callable[[], Some | None]) -> Some | None:

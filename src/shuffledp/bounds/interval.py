@@ -20,7 +20,7 @@ from shuffledp.kernel.draws import Moments
 from shuffledp.kernel.positive_sum import Line, by_moments, chernoff, positive_sum, tilted
 from shuffledp.propose.covers import Cover
 
-__all__ = ["log_delta_on_interval", "outputs_of"]
+__all__ = ["checked", "log_delta_on_interval", "outputs_of", "rough_line"]
 
 # Every so many edges one is kept for a first look at a label.
 _COARSE = 3
@@ -91,7 +91,7 @@ def log_delta_on_interval(
     if not (math.isfinite(epsilon) and epsilon >= 0.0):
         raise ParameterError(f"epsilon = {epsilon!r}: wanted a finite number >= 0")
     check(at, cover, two_inputs=two_inputs)
-    share, line = _checked(numbers, at)
+    share, line = checked(numbers, at)
     eps, alpha = arb(epsilon), arb(line.alpha)
     pool = reservoir(at, cover, eps, share)
     c = tilted(pool.atoms, alpha)
@@ -110,7 +110,8 @@ def log_delta_on_interval(
     return enough if met else float_above((worst + paid).log())
 
 
-def _checked(numbers: Numbers, at: Outputs) -> _Numbers:
+def checked(numbers: Numbers, at: Outputs) -> _Numbers:
+    """The split and the line of sums, if the numbers are in range."""
     if len(numbers.share) != 1 or len(numbers.join) != 1:
         raise ParameterError("share, join: wanted one number each, of noise on an interval")
     (kappa,), (theta,) = numbers.share, numbers.join
@@ -147,7 +148,7 @@ def _of_label(
 ) -> arb:
     """J + lost of a label by the first bound that fits into the room, or by the sharpest."""
     alpha, best = arb(line.alpha), arb("inf")
-    for make, at in zip(made, (_rough(line), line), strict=True):
+    for make, at in zip(made, (rough_line(line), line), strict=True):
         label = make()
         rest = (1 - hidden - total(mass for mass, _ in label.atoms)).nonnegative_part()
         d = tilted([*label.atoms, (rest, arb(0))], alpha)
@@ -162,7 +163,7 @@ def _of_label(
     return best
 
 
-def _rough(line: Line) -> Line:
+def rough_line(line: Line) -> Line:
     """Fewer nodes, more smoothing."""
     smoothing = max(line.smoothing, _SMOOTHED / line.alpha)
     return replace(line, smoothing=smoothing, last=math.ceil(_REACH / (smoothing * line.step)))

@@ -21,7 +21,7 @@ from shuffledp.propose.interval import Free, Laws, Sketch, free_numbers
 from shuffledp.propose.stealing import step_of
 from shuffledp.propose.stealing_solve import crossing, first_log_delta
 
-__all__ = ["IntervalClaims", "IntervalStealing"]
+__all__ = ["IntervalClaims", "IntervalStealing", "free_of"]
 
 # h alpha of sums: half of its square is what smoothing costs of log J.
 _SMOOTHING = 0.03
@@ -31,6 +31,8 @@ _SPARE = 2e-7
 _MORE = 1.4
 # Certificates on the way to an end, and by how much one is aimed below where the last one missed.
 _TRIES, _BELOW = 6, 3e-4
+# The same as a share of what the last one missed: about by how much slopes are off.
+_BELOW_MISS = 0.12
 # Searches on the way to a first eps, and how near they settle, in log delta.
 _SEARCHES, _SETTLED, _NEARLY = 6, 0.02, 3e-4
 # d log delta/d log eps to begin with.
@@ -81,7 +83,7 @@ class IntervalStealing:
             return None
         eps, slope, free = found
         # The two likely worst labels alone say where to aim.
-        margin = -slope * _MORE * FINE.first + _SPARE
+        margin = self._margin(slope)
         for _ in range(2):
             value = self._value(eps, _numbers(free), target, FINE, ends=True)
             if not (math.isfinite(value) and eps < cap):
@@ -95,7 +97,8 @@ class IntervalStealing:
                 return End(eps, value, [_numbers(free)], 0) if eps < cap else None
             if not (math.isfinite(value) and eps < cap):
                 break
-            eps *= math.exp(max((target - value - _BELOW) / slope, -0.5))
+            below = max(_BELOW, _BELOW_MISS * (value - target))
+            eps *= math.exp(max((target - value - below) / slope, -0.5))
         return None
 
     def log_delta(self, eps: float) -> End | None:
@@ -110,7 +113,7 @@ class IntervalStealing:
         log, free = first_log_delta(eps, self.deviation), None
         with np.errstate(all="ignore"):
             for _ in range(3):
-                free = free_numbers(self._sketch, self._n, eps, log, free) or free
+                free = self._search(eps, log, free) or free
                 if free is None or not math.isfinite(free.log_delta):
                     return 0.0, []
                 before, log = log, min(free.log_delta, -0.01)
@@ -121,7 +124,7 @@ class IntervalStealing:
     def moved(self, plans: Sequence[Free], eps: float, about: float) -> list[Free]:
         """The same numbers at another eps, at its saddle point."""
         with np.errstate(all="ignore"):
-            return [Laws(self._sketch, self._n, eps, about).moved(plan) for plan in plans]
+            return [self._moved(plan, eps, about) for plan in plans]
 
     def numbers(self, plan: Free, smoothest: float) -> Numbers:
         """The plan's free numbers, and where to sum at them."""
@@ -140,26 +143,42 @@ class IntervalStealing:
 
     def _crossing(self, target: float, cap: float) -> tuple[float, float, Free] | None:
         """About the eps with this delta, the slope d log delta/d log eps, and the numbers."""
-        eps = self.deviation * max(math.sqrt(-2.0 * target) - 1.0, 0.5)
-        eps, slope, free = min(eps, 0.7 * cap), _SLOPE, None
+        eps, slope, free = self._start(target, cap), _SLOPE, None
         for _ in range(_SEARCHES):
-            new = free_numbers(self._sketch, self._n, eps, target, free)
+            new = self._search(eps, target, free)
             if new is None or not math.isfinite(new.log_delta):
                 return None
             gain = target - new.log_delta
             eps, slope = crossing(
                 lambda at, kept=new: self._about(kept, at, target), target, eps, cap, _NEARLY, slope
             )
-            free = Laws(self._sketch, self._n, eps, target).moved(new)
+            free = self._moved(new, eps, target)
             if abs(gain) < _SETTLED:
                 break
         if free is None or not abs(free.log_delta - target) < 0.1:
             return None
         return eps, slope, free
 
+    def _margin(self, slope: float) -> float:
+        """About what all labels add to the log delta of the two likely worst ones."""
+        return -slope * _MORE * FINE.first + _SPARE
+
+    def _start(self, target: float, cap: float) -> float:
+        """An eps to begin with, of a normal law."""
+        eps = self.deviation * max(math.sqrt(-2.0 * target) - 1.0, 0.5)
+        return min(eps, 0.7 * cap)
+
     def _about(self, free: Free, eps: float, target: float) -> float:
         """About log delta at these numbers."""
-        return Laws(self._sketch, self._n, eps, target).moved(free).log_delta
+        return self._moved(free, eps, target).log_delta
+
+    def _search(self, eps: float, about: float, start: Free | None) -> Free | None:
+        """Free numbers for a log delta of about that; None where there are none."""
+        return free_numbers(self._sketch, self._n, eps, about, start)
+
+    def _moved(self, free: Free, eps: float, about: float) -> Free:
+        """The same numbers at another eps, at its saddle point."""
+        return Laws(self._sketch, self._n, eps, about).moved(free)
 
     def _value(
         self,
@@ -172,7 +191,7 @@ class IntervalStealing:
         enough: float = -math.inf,
     ) -> float:
         """log of the certified bound; ``ends``: of the labels (1, 0, 0) and (0, 1, 0) alone."""
-        free = _free(numbers, about)
+        free = free_of(numbers, about)
         with np.errstate(all="ignore"):
             two = self._binary or ends
             made = cover(self._sketch, self._n, eps, free, two_inputs=two, detail=detail)
@@ -201,7 +220,7 @@ def _numbers(free: Free, smoothest: float = 0.0) -> Numbers:
     return Numbers(*split, float(free.alpha), float(smooth), float(step), ceiling)
 
 
-def _free(numbers: Numbers, about: float) -> Free:
+def free_of(numbers: Numbers, about: float) -> Free:
     """What a cover is made for."""
     (kappa,), (theta,) = numbers.share, numbers.join
     if not (0.0 < kappa < 1.0 and 0.0 <= theta < 1.0 and numbers.alpha > 0 and numbers.step > 0):

@@ -19,27 +19,34 @@ _ONE, _NOTHING = arb(1), arb(0)
 
 
 class Remainder:
-    """The type W/eta + m between two places of rows (A) and (B) (Lemma 6.5)."""
+    """The type W/eta + m between two places of rows (A) and (B) (Lemma 6.5).
+
+    Attributes
+    ----------
+    mean : arb
+        At least the mean of its gain.
+    """
 
     def __init__(
         self, boxes: list[tuple[arb, arb]], away: arb, *, kept: arb, mean: arb, rest: arb
     ) -> None:
         self._boxes, self._away = boxes, away
         self._kept, self._mean, self._rest = kept, mean, rest
+        self.mean = kept * (mean + away)
 
-    def mass(self, alpha: arb) -> arb:
-        """At least d(alpha).
+    def mass(self, alpha: arb, *, negated: bool = False) -> arb:
+        """At least d(alpha), or d(-alpha).
 
         d(alpha) <= 1 - |c| - (1 - kappa) + (1 - kappa) e^(alpha m) [1 + E w + E(e^|w| - 1 - |w|)],
         w = alpha W/eta; outside the cells of normal noise W is 0, and E w what is missing there.
+        For -alpha the signs of m and E w are the others; the bound of |E w| is the same.
         """
         inside = _NOTHING
         for mass, size in self._boxes:
             power = alpha * size
             inside += mass * (power.expm1() - power)
-        return self._rest + self._kept * (alpha * self._mean).exp() * (
-            1 + alpha * self._away + inside
-        )
+        mean = -self._mean if negated else self._mean
+        return self._rest + self._kept * (alpha * mean).exp() * (1 + alpha * self._away + inside)
 
 
 def remainders(at: Outputs, cover: Cover, eps: arb, share: Share, hidden: arb) -> list[Remainder]:

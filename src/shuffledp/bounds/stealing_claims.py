@@ -12,6 +12,7 @@ from typing import Any
 from shuffledp.arithmetic.balls import ctx, precision_for
 from shuffledp.ball.labels import others_of
 from shuffledp.bounds.interval_ends import IntervalClaims
+from shuffledp.bounds.lone_jump_ends import JumpClaims
 from shuffledp.bounds.stealing import Numbers, log_delta
 from shuffledp.bounds.stealing_cases import Case, cases_of
 from shuffledp.errors import ParameterError
@@ -35,14 +36,20 @@ class StealingClaims:
         Users, the victim included, n >= 2.
     log_least : float
         About log of the least delta that is claimed.
+    jump : bool
+        The claims are by the bound with one large gain kept whole.
     """
 
-    def __init__(self, mechanism: Mapping[str, Any], n: int, log_least: float) -> None:
+    def __init__(
+        self, mechanism: Mapping[str, Any], n: int, log_least: float, *, jump: bool = False
+    ) -> None:
         self._mechanism, self._n, self._log_least = mechanism, n, log_least
         self._bits, self._cases = precision_for(n) + _MORE_BITS, list[Case]()
         found = others_of(mechanism)
         covered = found is not None and found.how == "span"
-        self._covered = IntervalClaims(mechanism, n) if covered else None
+        self._covered = IntervalClaims(mechanism, n) if covered and not jump else None
+        if jump:
+            self._covered = JumpClaims(mechanism, n)
 
     def log_delta(
         self, free: Sequence[Mapping[str, Any]], *, epsilon: float, enough: float
@@ -84,9 +91,10 @@ def log_delta_stealing(
     epsilon: float,
     guess: float | None = None,
     enough: float = -math.inf,
+    jump: bool = False,
 ) -> float:
     """The same of one claim; ``guess`` is about log delta."""
-    claims = StealingClaims(mechanism, n, _LOG_LEAST if guess is None else guess)
+    claims = StealingClaims(mechanism, n, _LOG_LEAST if guess is None else guess, jump=jump)
     return claims.log_delta(free, epsilon=epsilon, enough=enough)
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from shuffledp.ball.alone import log_delta_alone
 from shuffledp.ball.one_bit import EXACT, EXACT_LOWER
 from shuffledp.ball.pairs import ordered_pairs, without_limit
 from shuffledp.ball.statements import ALONE, GENERIC
@@ -255,8 +253,6 @@ def left_over(parameters: Mapping[str, Any], eps0: float) -> float:
 
 def _free_numbers(witness: Witness) -> Any:
     """What a bound by label stealing leaves free, as its claim has it."""
-    if witness.analysis == ALONE:
-        return {} if witness.alone is None else witness.alone.model_dump()
     return [numbers.model_dump() for numbers in witness.free or ()]
 
 
@@ -329,29 +325,19 @@ def _stolen(
     if "along" in call:
         high = call["along"](call["free"], epsilon, target[0])
     else:
-        high = _bound_of(call, n, epsilon, guess, target[0])
+        high = log_delta_stealing(
+            call["mechanism"],
+            call["free"],
+            n=n,
+            epsilon=epsilon,
+            guess=guess,
+            jump=call["analysis"] == ALONE,
+        )
     bracket = (-math.inf, high)
     if high <= target[0]:
         return "holds", bracket, 0.0
     # What is little above may be no more than a step that was chosen otherwise.
     return "does not hold" if high > target[1] + FAR else "undecided", bracket, 0.0
-
-
-def _bound_of(
-    call: dict[str, Any], n: int, epsilon: float, guess: float | None, claimed: float
-) -> float:
-    """The bound at the numbers given; a little above the claim, once more in finer cells."""
-    mechanism, free = call["mechanism"], call["free"]
-    if call["analysis"] != ALONE:
-        return log_delta_stealing(mechanism, free, n=n, epsilon=epsilon, guess=guess)
-    asked = functools.partial(log_delta_alone, mechanism, free, n=n, epsilon=epsilon, guess=guess)
-    high = asked(finer=1)
-    if not claimed < high <= claimed + FAR:
-        return high
-    try:
-        return min(high, asked(finer=2))
-    except NotCertified:
-        return high
 
 
 def _searched(

@@ -320,7 +320,6 @@ def _shape_fault(certificate: Certificate, claim: AnyClaim, witness: Witness) ->
         if fault:
             return fault
     fault = _free_fault(parameters, witness) or _others_fault(parameters, witness)
-    fault = fault or _alone_fault(witness)
     if fault:
         return fault
     wanted = _one_round_shape(parameters, witness)
@@ -361,7 +360,7 @@ def _free_fault(parameters: Mapping[str, Any], witness: Witness) -> str:
     """Whether the free numbers are those that this mechanism's bound has, for every pair."""
     frees = witness.frees if isinstance(witness, ComposedWitness) else None
     values = isinstance(witness, ComposedWitness) and not witness.basic
-    stolen = witness.analysis == "label-stealing"
+    stolen = witness.analysis in {"label-stealing", ALONE}
     if (frees is None) == (stolen and values):
         return "witness.frees: wanted numbers for each value, for label stealing alone"
     if (witness.free is None) == (stolen and not values):
@@ -395,13 +394,6 @@ def _names_fault(parameters: Mapping[str, Any], sets: Sequence[FreeNumbers]) -> 
 def _values(witness: Witness) -> list[float]:
     """Those of one round, which a claim about all rounds has."""
     return (witness.values or []) if isinstance(witness, ComposedWitness) else []
-
-
-def _alone_fault(witness: Witness) -> str:
-    """Whether the numbers of one distinguished gain are given, of that analysis alone."""
-    if (witness.alone is None) == (witness.analysis == ALONE):
-        return "witness.alone: wanted numbers, for lone-jump alone"
-    return ""
 
 
 def _one_round_shape(parameters: Mapping[str, Any], witness: Witness) -> dict[str, Any]:

@@ -10,7 +10,6 @@ from shuffledp._version import __version__
 from shuffledp.amplification.rounds import NO_SINGLE_PAIR
 from shuffledp.bound import Bound, Theorem
 from shuffledp.certificate.model import (
-    AloneNumbers,
     Certificate,
     Claim,
     ComposedClaim,
@@ -208,12 +207,9 @@ def witness_of(deployment: Deployment, found: Any) -> Any:
     analysis = found["analysis"]
     if analysis == "blanket":
         return Witness(analysis=analysis, pairs=_pairs(deployment))
-    if analysis == "label-stealing":
+    if analysis in {"label-stealing", "lone-jump"}:
         free = [FreeNumbers.model_validate(numbers) for numbers in found.get("free", ())] or None
         return Witness(analysis=analysis, pairs=_stealing_pairs(deployment), free=free)
-    if analysis == "lone-jump":
-        alone = AloneNumbers.model_validate(found["alone"])
-        return Witness(analysis=analysis, pairs=_stealing_pairs(deployment), alone=alone)
     if analysis != "dataset" and "others" in found:
         others = [(x, int(count)) for x, count in found["others"]]
         return Witness(analysis=analysis, x0=found["x0"], x1=found["x1"], others=others)

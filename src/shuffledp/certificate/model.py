@@ -82,34 +82,6 @@ class FreeNumbers(Strict):
         return {key: value for key, value in handler(self).items() if value is not None}
 
 
-Places = Annotated[list[NonNegative], Field(min_length=2, max_length=400)]
-
-
-class AloneNumbers(Strict):
-    """Numbers that the bound with one distinguished gain leaves free; all are valid.
-
-    ``kappa`` and ``theta`` are those of label stealing. Gains above ``start`` are jumps, cut at
-    ``ceiling`` where there are others beside the distinguished one; gains below -``floor`` count as
-    that. ``alpha``, ``forward`` and ``backward`` are tilts of the sums, ``smooth`` their smoothing
-    times the tilt. ``second``, ``first`` and ``others`` are places of x1, of x0 and of another's
-    input from one end of the interval, 0, to the other, 1, between which laws are covered by those
-    of their neighbours.
-    """
-
-    kappa: NonNegative
-    theta: NonNegative
-    start: NonNegative
-    ceiling: Annotated[float, Field(gt=0.0)]
-    floor: NonNegative
-    alpha: Annotated[float, Field(gt=0.0)]
-    smooth: Annotated[float, Field(gt=0.0)]
-    forward: Annotated[list[NonNegative], Field(min_length=1, max_length=60)]
-    backward: Annotated[list[NonNegative], Field(max_length=60)]
-    second: Places
-    first: Places
-    others: Places
-
-
 class Witness(Strict):
     """What reproduces an end: the analysis and, for a dataset, who holds what.
 
@@ -117,8 +89,7 @@ class Witness(Strict):
     why they are enough. "all", of a matrix or a report made of parts: they are not listed.
     ``member`` names the randomizer of a family that a lower end is of. ``free`` are the numbers of
     label stealing, for each of the pairs; "all" means all ordered pairs (0, 1), (0, 2), ...
-    ``others``, of a data set that is named: inputs of the others, and how many hold each. ``alone``
-    are the numbers of the bound with one distinguished gain.
+    ``others``, of a data set that is named: inputs of the others, and how many hold each.
     """
 
     analysis: Literal[
@@ -141,13 +112,12 @@ class Witness(Strict):
     member: Literal["binary-rr", "3-rr"] | None = None
     free: Annotated[list[FreeNumbers], Field(min_length=1, max_length=200)] | None = None
     others: Annotated[list[tuple[Input, Held]], Field(max_length=100)] | None = None
-    alone: AloneNumbers | None = None
 
     @model_serializer(mode="wrap")
     def _without_nothing(self, handler: Any) -> dict[str, Any]:
         """Without what only some analyses have, where there is none: as before there was that."""
         found = handler(self)
-        for key in ("member", "free", "others", "alone"):
+        for key in ("member", "free", "others"):
             if found[key] is None:
                 del found[key]
         return found
@@ -217,7 +187,7 @@ class ComposedWitness(Witness):
     def _without_nothing(self, handler: Any) -> dict[str, Any]:
         """As of one round."""
         found = handler(self)
-        for key in ("member", "free", "others", "alone", "frees"):
+        for key in ("member", "free", "others", "frees"):
             if found[key] is None:
                 del found[key]
         return found

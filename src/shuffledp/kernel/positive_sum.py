@@ -23,7 +23,7 @@ from shuffledp.arithmetic.balls import acb, arb, total
 from shuffledp.errors import ParameterError
 from shuffledp.kernel.draws import Draws, Moments
 
-__all__ = ["Atom", "Line", "by_moments", "chernoff", "positive_sum", "tilted"]
+__all__ = ["Atom", "Line", "ManySums", "by_moments", "chernoff", "positive_sum", "tilted"]
 
 # (mass, gain).
 Atom = tuple[arb, arb]
@@ -136,6 +136,45 @@ def positive_sum(c: Moments, d: Moments, n: int, at: Line) -> arb:
     return (c.mass + d.mass) ** n / n * (found + rest) * step / (2 * arb.pi())
 
 
+class ManySums:
+    """J(c, d) of many d at one c and few nodes, by Theorem 3.1; no node is left out.
+
+    Parameters
+    ----------
+    c : Moments
+        The part that all have in common.
+    n : int
+        The power.
+    at : Line
+        Its ``small`` is not used.
+    """
+
+    def __init__(self, c: Moments, n: int, at: Line) -> None:
+        self._c, self._n, self._at, self._step = c, n, at, arb(at.step)
+        self._starts = [arb(i) for i in range(0, at.last, _SMALLEST)]
+        self._squares = self._of(c)
+
+    def bound(self, d: Moments) -> arb:
+        """Upper bound of J(c, d)."""
+        at, n, step = self._at, self._n, self._step
+        window, found = _weights(self._c, d, arb(at.alpha), arb(at.smoothing)), arb(0)
+        for j, (f, g) in enumerate(zip(self._squares, self._of(d), strict=True)):
+            term = window.psi(f, g) ** n * window.window(step * j)
+            found += 2 * term if j else term
+        found += _beyond(window, step, _SMALLEST * len(self._starts))
+        return (self._c.mass + d.mass) ** n / n * found * step / (2 * arb.pi())
+
+    def _of(self, law: Moments) -> list[arb]:
+        """|phi|^2 at all nodes."""
+        return [_square(f) for f in law.transforms(self._step, self._starts, _SMALLEST)]
+
+
+def _beyond(window: _Weights, step: arb, last: int) -> arb:
+    """Twice the sum of w over all nodes from ``last`` on, at most."""
+    end = step * last
+    return 2 * window.window(end) * (1 + 1 / (window.h2 * end * step))
+
+
 def _blocks(parts: Sequence[Moments], n: int, at: Line, window: _Weights) -> tuple[list[int], arb]:
     """First nodes of the blocks that have to be summed, and a bound of the sum of all other terms.
 
@@ -162,8 +201,7 @@ def _blocks(parts: Sequence[Moments], n: int, at: Line, window: _Weights) -> tup
         if size == _SMALLEST or not left:
             break
         todo, size, width = left, size // _SPLIT, _SPLIT
-    end = step * at.last
-    return left, rest + 2 * window.window(end) * (1 + 1 / (window.h2 * end * step))
+    return left, rest + _beyond(window, step, at.last)
 
 
 def by_moments(c: Moments, d: Moments, n: int, alpha: float) -> arb:

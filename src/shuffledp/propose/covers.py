@@ -14,7 +14,18 @@ import numpy as np
 from shuffledp.propose.grids import Detail, Grids, Row
 from shuffledp.propose.interval import Free, Sketch
 
-__all__ = ["COARSE", "FINE", "FINEST", "Cover", "Detail", "Row", "cover"]
+__all__ = [
+    "COARSE",
+    "FINE",
+    "FINEST",
+    "Cover",
+    "Detail",
+    "Row",
+    "cover",
+    "edges_for",
+    "with_grids",
+    "without_grids",
+]
 
 
 class Cover(NamedTuple):
@@ -63,16 +74,25 @@ def cover(
     noise: Sketch, n: int, eps: float, free: Free, *, two_inputs: bool, detail: Detail
 ) -> Cover:
     """Cells and grids for these free numbers."""
-    edges = _edges(noise, n, eps, free, detail)
+    edges = edges_for(noise, n, eps, free, cells=detail.cells)
+    made = without_grids(edges)
+    if two_inputs:
+        return made
+    return with_grids(made, Grids(noise, n, eps, free, detail, np.array(made.boxes)))
+
+
+def without_grids(edges: tuple[float, ...]) -> Cover:
+    """Cells with these edges, for inputs at the ends of the interval alone."""
     half = [y for y in edges if y > 0.5]
     pool = sorted({0.5, *half[::2], half[-1], *(1 - y for y in half[::2]), 1 - half[-1]})
-    boxes = _boxes(edges)
     empty = Row((), ())
-    if two_inputs:
-        return Cover(edges, tuple(pool), boxes, empty, empty, ())
-    rows = Grids(noise, n, eps, free, detail, np.array(boxes))
-    return Cover(
-        edges, tuple(pool), boxes, rows.row(second=False), rows.row(second=True), rows.third()
+    return Cover(edges, tuple(pool), _boxes(edges), empty, empty, ())
+
+
+def with_grids(cells: Cover, rows: Grids) -> Cover:
+    """The same cells, for all inputs."""
+    return cells._replace(
+        first=rows.row(second=False), second=rows.row(second=True), third=rows.third()
     )
 
 
@@ -81,31 +101,45 @@ def _boxes(edges: tuple[float, ...]) -> tuple[float, ...]:
     return (edges[0], *(float(y) for y in even[1:-1]), edges[-1])
 
 
-def _edges(noise: Sketch, n: int, eps: float, free: Free, detail: Detail) -> tuple[float, ...]:
+def edges_for(
+    noise: Sketch,
+    n: int,
+    eps: float,
+    free: Free,
+    *,
+    cells: float,
+    top: float | None = None,
+    count: int | None = None,
+) -> tuple[float, ...]:
     """Edges by which two atoms a cell add little to the variance of (1, 0, 0) and (0, 1, 0).
 
     A cell of mass m on which the gain moves by w adds at most m w^2/6 against a flat law: least for
     a density of cells in proportion to (mass density)^(1/3) (rise of the gain)^(2/3).
+
+    ``cells`` is that of ``Detail``, ``top`` the largest gain that counts, the ceiling if none is
+    given, and ``count`` the number of cells, if it is given.
     """
     a, b = math.exp(eps), (1 - free.theta) / (1 - free.kappa)
-    top = free.ceiling / b
+    cut = free.ceiling / b
+    most = cut if top is None else top / b
     if noise.normal:
         far = noise.width * math.sqrt(-2 * (min(free.log_delta, -1.0) - _LEFT_OUT))
         y = np.linspace(-far, 1 + far, 2001)
-        rise = np.where(noise.ratio(y) < top + a, noise.ratio(y), 0.0) / noise.width**2
+        rise = np.where(noise.ratio(y) < most + a, noise.ratio(y), 0.0) / noise.width**2
     else:
         y = np.linspace(0.0, 1.0, 501)
         rise = noise.ratio(y) * 2 / noise.width
     gap, f0, ratio = y[1] - y[0], noise.density(y), noise.ratio(y)
-    gain = np.minimum(ratio - a, top)
+    gain = np.minimum(ratio - a, cut)
     tilted = f0 * np.exp(np.clip(free.alpha * b * gain, -700, 50.0))
     need = (np.maximum(tilted, f0) * rise * rise) ** (1 / 3)
     variance = free.deviation**2 / n / b**2
     excess = float(need.sum() * gap) ** 3 / 6 / variance
-    cells = min(max(math.sqrt(excess / (2 * detail.cells)), _FEWEST_CELLS), _MOST_CELLS)
+    wanted = math.sqrt(excess / (2 * cells)) if count is None else count
+    wanted = min(max(wanted, _FEWEST_CELLS), _MOST_CELLS)
     need = need / (need.sum() * gap) + _EVEN / (y[-1] - y[0])
     along = np.concatenate([[0.0], np.cumsum(0.5 * (need[1:] + need[:-1]) * gap)])
-    places = np.interp(np.linspace(0, along[-1], int(cells) + 1), along, y)
-    marks = {0.5} if not noise.normal else {noise.place(top + a)}
+    places = np.interp(np.linspace(0, along[-1], int(wanted) + 1), along, y)
+    marks = {0.5} if not noise.normal else {noise.place(cut + a)}
     inner = {float(p) for p in places[1:-1]} | {p for p in marks if y[0] < p < y[-1]}
     return tuple(sorted({float(y[0]), *inner, float(y[-1])}))

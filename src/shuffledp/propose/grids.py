@@ -74,7 +74,7 @@ class Grids:
         pool = np.minimum(free.theta / free.kappa * laws.pool, free.ceiling)
         self.c, self.gain = free.kappa * laws.common, np.maximum(pool, laws.floor)
         self.empty, self.n = free.kappa - free.kappa * laws.blanket, n
-        self.alpha, self.room = free.alpha, self._room(free.alpha, free.log_delta)
+        self.alpha, self.room = free.alpha, self.room_for(free.alpha, free.log_delta)
         self.y, self.widths = noise.outputs(min(free.log_delta, -20.0) - 15.0)
         # What stretching a label by eta adds to its log J, over eta: alpha^2 Var.
         self.slope = (free.alpha * free.deviation) ** 2
@@ -86,15 +86,15 @@ class Grids:
         self.masses = np.where(boxes[:-1] < 0, np.diff(below), -np.diff(above))
         self.worst = max(self._log(1.0, 0.0), self._log(0.0, 1.0))
 
-    def _room(self, alpha: float, log: float) -> float:
-        """E(e^w - 1 - w) with which (c0 + d0)^n/(2 alpha n) is a share of e^log."""
-        c0 = float(self.c @ np.exp(alpha * self.gain))
-        kept = (1 - self.free.kappa) * math.exp(alpha * self.b * (1 - self.a))
+    def room_for(self, alpha: float, log: float, sign: float = 1.0) -> float:
+        """E(e^w - 1 - w) with which (c0 + d0)^n/(2 alpha n) is a share of e^log.
+
+        ``sign``: -1 where all gains are negated.
+        """
+        c0 = float(self.c @ np.exp(sign * alpha * self.gain))
+        kept = (1 - self.free.kappa) * math.exp(sign * alpha * self.b * (1 - self.a))
         goal = math.exp((math.log(2 * alpha * self.n * _ROOM) + log) / self.n)
-        room = (goal - c0 - self.empty) / kept - 1
-        if not 0.0 < room < math.inf:
-            raise NotCertified("label stealing: numbers at which no cover of all inputs is known")
-        return room
+        return (goal - c0 - self.empty) / kept - 1
 
     def _log(self, x0: float, x1: float, x: float = 0.0, eta: float = 0.0) -> float:
         """n E(e^(alpha X) - 1 - alpha X) of a label stretched by eta; all labels have one E X."""
@@ -104,6 +104,15 @@ class Grids:
         gain = np.minimum(mean + (gain - mean) / (1 - eta), self.free.ceiling)
         power = np.clip(self.free.alpha * gain, -700, 300)
         return self.n * float((own * self.widths) @ (np.expm1(power) - power))
+
+    def slack(self, row: int) -> Callable[[float], float]:
+        """By how much labels of row (A), (B) or (C), 0, 1 or 2, may be stretched at each place."""
+        if row == 2:
+            return self._slack(
+                lambda x, eta: max(self._log(*ends, x, eta) for ends in ((1.0, 0.0), (0.0, 1.0))),
+                0.5,
+            )
+        return self._slack(lambda v, eta: self._log(*((v, 1.0) if row else (1.0, v)), 0.0, eta))
 
     def _slack(self, label: _Label, end: float = 1.0) -> Callable[[float], float]:
         """By how much a label may be stretched until it is about as bad as the worst one."""
@@ -121,6 +130,8 @@ class Grids:
 
     def stretch(self, v: float, step: float, *, second: bool) -> float:
         """The least eta at which the remainder's bound fits: E(e^(q/eta) - 1 - q/eta) <= room."""
+        if not 0.0 < self.room < math.inf:
+            raise NotCertified("label stealing: numbers at which no cover of all inputs is known")
         top, mass = self._bend(v, v + step)
         size, far = self.b * (1.0 if second else self.a), 0.0
         if self.noise.normal:
@@ -151,7 +162,7 @@ class Grids:
 
     def row(self, *, second: bool) -> Row:
         """Grid of (A) or (B), with the longest steps whose eta is allowed at both of their ends."""
-        slack = self._slack(lambda v, eta: self._log(*((v, 1.0) if second else (1.0, v)), 0.0, eta))
+        slack = self.slack(int(second))
         power = 2.0 if self.noise.normal else 1.5
 
         def allowed(v: float) -> float:
@@ -179,9 +190,7 @@ class Grids:
 
     def third(self) -> tuple[float, ...]:
         """Grid of (C) from 0 to 1/2."""
-        slack = self._slack(
-            lambda x, eta: max(self._log(*row, x, eta) for row in ((1.0, 0.0), (0.0, 1.0))), 0.5
-        )
+        slack = self.slack(2)
         cost = (2.0 if self.noise.normal else 0.125) / self.noise.width**2
         places = [0.0]
         while places[-1] < 0.5:

@@ -1,0 +1,97 @@
+"""Certified ends of eps and delta by label stealing with one large gain kept whole.
+
+Floats propose an eps, free numbers, places and a cover; balls certify that point.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from shuffledp.arithmetic.balls import ctx
+from shuffledp.bounds.interval_ends import IntervalStealing, free_of
+from shuffledp.bounds.lone_jump import log_delta_with_jump
+from shuffledp.bounds.stealing import Numbers
+from shuffledp.errors import NotCertified
+from shuffledp.propose.covers import FINEST, Detail
+from shuffledp.propose.interval import Free, free_numbers
+from shuffledp.propose.jump_covers import jump_cover
+from shuffledp.propose.lone_jump import around, jump_numbers, moved_jump, surroundings
+
+__all__ = ["JumpClaims", "LoneJump"]
+
+# Bits of a claim beyond those of the issuer.
+_MORE_BITS = 64
+# Cells of outputs for an end, and for a reader who looks once more at it: twice as many add less
+# than 1e-3 to eps.
+_CELLS, _FINE_CELLS = 160, 240
+# What all labels mostly add to the log delta of the two likely worst ones, at most.
+_MARGIN = 4.5e-3
+
+
+class LoneJump(IntervalStealing):
+    """The bound of one mechanism among n users, n >= 3.
+
+    Parameters
+    ----------
+    mechanism : mapping
+        {"name": ..., **parameters}, of normal noise on an interval.
+    n : int
+        Users, the victim included.
+    """
+
+    def __init__(self, mechanism: Mapping[str, Any], n: int, *, more_bits: int = 0) -> None:
+        super().__init__(mechanism, n, more_bits=more_bits)
+        if not self._at.normal:
+            raise NotCertified("lone-jump: wanted noise with unbounded ratios on an interval")
+
+    def _search(self, eps: float, about: float, start: Free | None) -> Free | None:
+        """Numbers of label stealing, and from them those of this bound."""
+        if self._n < 3:
+            return None
+        start = start or free_numbers(self._sketch, self._n, eps, about)
+        return None if start is None else jump_numbers(self._sketch, self._n, eps, about, start)
+
+    def _moved(self, free: Free, eps: float, about: float) -> Free:
+        return moved_jump(self._sketch, self._n, eps, free, about)
+
+    def _margin(self, slope: float) -> float:
+        del slope
+        return _MARGIN
+
+    def _value(
+        self,
+        eps: float,
+        numbers: Numbers,
+        about: float,
+        detail: Detail,
+        *,
+        ends: bool = False,
+        enough: float = -math.inf,
+    ) -> float:
+        """log of the certified bound; ``ends``: of the labels (1, 0, 0) and (0, 1, 0) alone."""
+        free, sketch, n = free_of(numbers, about), self._sketch, self._n
+        two, cells = self._binary or ends, _FINE_CELLS if detail is FINEST else _CELLS
+        with np.errstate(all="ignore"):
+            places = around(sketch, n, eps, free)
+            if not places.places:
+                return math.inf
+            beside = surroundings(sketch, n, eps, free, places)
+            made = jump_cover(sketch, n, eps, free, beside, cells=cells, two_inputs=two)
+        with ctx.workprec(self._bits):
+            log = log_delta_with_jump(self._at, made, places, numbers, n, eps, enough=enough)
+        return log if log < 0.0 else math.inf
+
+
+class JumpClaims(LoneJump):
+    """Whether claims hold: the bound at their own numbers, in finer cells and with more bits."""
+
+    def __init__(self, mechanism: Mapping[str, Any], n: int) -> None:
+        super().__init__(mechanism, n, more_bits=_MORE_BITS)
+
+    def claimed(self, numbers: Numbers, epsilon: float, about: float, enough: float) -> float:
+        """A float certainly not below log of the bound, or any up to ``enough`` if it is less."""
+        return self._value(epsilon, numbers, about, FINEST, enough=enough)
