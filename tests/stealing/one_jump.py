@@ -1,87 +1,151 @@
-"""Theorem 9.3 of docs/theory-stealing.md as it is printed, in floats, for one group of types."""
+"""Theorem 9.3 of docs/theory-stealing.md as it is printed, in floats, and F by enumeration."""
 
+from __future__ import annotations
+
+import itertools
 import math
+import random
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 
-# h alpha of the sums.
-SMOOTHING = 0.05
+Law = list[tuple[float, float]]
 
 
-def log_j(common, law, n, alpha, smoothing=SMOOTHING):
-    """log of ((c0 + d0)^n/n) (1/2 pi) int psi^n w dt, by the trapezoidal rule."""
+def exact_f(common: Law, laws: Sequence[Law]) -> float:
+    """F(c; d) = int_0^1 int (x)_+ c prod_i (u c + d_i) du, by expanding the product."""
+    total = 0.0
+    marked = [[(m, x, 1) for m, x in common] + [(m, x, 0) for m, x in law] for law in laws]
+    for (mass, gain), *rest in itertools.product(common, *marked):
+        weight = mass * math.prod(m for m, _, _ in rest)
+        largest = max(gain + sum(x for _, x, _ in rest), 0.0)
+        total += weight * largest / (1 + sum(joined for _, _, joined in rest))
+    return total
+
+
+def worst_f(common: Law, types: Sequence[Law], others: int) -> float:
+    """The largest F of all data sets with so many others."""
+    held = itertools.combinations_with_replacement(types, others)
+    return max(exact_f(common, laws) for laws in held)
+
+
+def random_laws(rng: random.Random) -> tuple[Law, list[Law]]:
+    """A reservoir and two or three types with left-over; some gains are large and rare."""
+    share = rng.uniform(0.05, 0.5)
+    common = [(0.9 * share, -1.0), (0.1 * share, rng.uniform(0.0, 6.0))]
+    types = []
+    for _ in range(rng.randint(2, 3)):
+        rare = rng.choice([0.0, 0.002, 0.02, 0.1])
+        parts = [0.7, 0.2, rare]
+        scale = rng.uniform(0.7, 1.0) * (1.0 - share) / sum(parts)
+        gains = [-rng.uniform(0.3, 2.0), rng.uniform(0.0, 1.0), rng.uniform(2.0, 9.0)]
+        law = [(scale * m, x) for m, x in zip(parts, gains, strict=True)]
+        types.append([*law, (1.0 - share - sum(m for m, _ in law), 0.0)])
+    return common, types
+
+
+def sum_of(common: Law, law: Law, n: int, alpha: float, h: float) -> float:
+    """min of Chernoff's bound and of ((c0 + d0)^n/n) (1/2 pi) int psi^n w dt, at smoothing h."""
     both = np.array([(m * math.exp(alpha * x), x) for m, x in common])
     label = np.array([(m * math.exp(alpha * x), x) for m, x in law])
     c0, d0 = both[:, 0].sum(), label[:, 0].sum()
     widest = max(abs(x) for _, x in (*common, *law))
     step = 0.05 * min(alpha, 1.0 / (widest * math.sqrt(n)))
-    t = np.arange(0.0, 6.0 * alpha / smoothing, step)
+    t = np.arange(0.0, 6.0 / h, step)
     square = [
         np.abs(np.exp(1j * np.outer(t, one[:, 1])) @ one[:, 0]) ** 2 / one[:, 0].sum() ** 2
         for one in (both, label)
     ]
     psi = (c0 * (1.0 + square[0]) + d0 * (1.0 + square[1])) / (2.0 * (c0 + d0))
-    terms = psi**n * np.exp(0.5 * (smoothing / alpha) ** 2 * (alpha**2 - t * t))
-    terms /= alpha**2 + t * t
+    terms = psi**n * np.exp(0.5 * h * h * (alpha**2 - t * t)) / (alpha**2 + t * t)
     integral = (terms.sum() - 0.5 * terms[0]) * step / math.pi
-    return n * math.log(c0 + d0) - math.log(n) + math.log(integral)
+    return float((c0 + d0) ** n / n * min(integral, 1.0 / (2.0 * alpha)))
 
 
-class Formula:
-    """Theorem 9.3 for types that are one group, as it is printed."""
+class At(NamedTuple):
+    """Where the theorem is evaluated: tilts at places, forward and backward; C is the first."""
 
-    def __init__(self, common, types, n, *, start, ceiling, floor, smoothings=(SMOOTHING,)):
-        self.n, self.ceiling, self.smoothings = n, ceiling, smoothings
-        self.laws = [[(m, max(x, -floor)) for m, x in law] for law in (common, *types)]
-        self.jumps = [[(m, x) for m, x in law if x > start] for law in self.laws]
-        self.silent = [[(m, 0.0 if x > start else x) for m, x in law] for law in self.laws]
-        self.cut = [[(m, min(x, ceiling) if x > start else x) for m, x in law] for law in self.laws]
-
-    def worst(self, laws, n, tilt):
-        first, *rest = laws
-        return max(min(log_j(first, law, n, tilt, h) for h in self.smoothings) for law in rest)
-
-    def around(self, laws, x, forward, backward):
-        others = self.n - 1
-        found = [math.exp(t * x + self.worst(laws, others, t)) for t in forward]
-        first, *means = [sum(m * g for m, g in law) for law in laws]
-        if first <= 0.0 and max(means) <= 0.0:
-            negated = [[(m, -g) for m, g in law] for law in self.silent]
-            empty = (1.0 - sum(m for m, _ in self.laws[0])) ** (self.n - 2)
-            line = x / others + first + (1.0 - empty) * max(means)
-            found += [line + math.exp(self.worst(negated, others, t) - t * x) for t in backward]
-        return max(min(found), 0.0)
-
-    def value(self, alpha, forward, backward):
-        over = [sum(m * max(x - self.ceiling, 0.0) for m, x in law) for law in self.laws]
-        more = over[0] + max(over[1:])
-        total = math.exp(self.worst(self.silent, self.n, alpha))
-        for laws, extra in ((self.silent, 0.0), (self.cut, more)):
-            beside = [
-                sum(m * (self.around(laws, x, forward, backward) + extra) for m, x in jumps)
-                for jumps in self.jumps
-            ]
-            total += 0.5 * (self.n - 1) * (beside[0] + max(beside[1:]))
-        return total
+    places: tuple[tuple[float, float, bool], ...]
+    floor: float
+    alpha: float
+    smoothing: float
 
 
-def toy(rng):
-    """A reservoir and two types with about as much in jumps: each term matters in some of them."""
-    share, n = rng.uniform(0.05, 0.3), rng.randint(4, 30)
-    loss = rng.choice([0.2, 1.0])
-    rare, seldom = rng.choice([0.0, 0.01]), rng.choice([0.003, 0.03])
-    # Next to the ceiling, and far beyond it.
-    jump = rng.choice([4.0, 12.0])
-    common = [(share - rare, -loss), (rare, jump)]
-    # Of two types in one group the one with more jumps need not come first.
-    types = [
-        [(0.8 - share - part, -loss), (0.15, 0.3 * loss), (0.05, bend), (part, jump)]
-        for bend, part in ((0.0, 0.97 * seldom), (-0.1, seldom))
-    ]
-    rng.shuffle(types)
-    numbers = {
-        "start": 3.0,
-        "ceiling": rng.choice([3.5, 5.0, 20.0]),
-        "floor": rng.choice([0.5, 9.0]),
-    }
-    return common, types, n, numbers
+class Printed:
+    """The theorem for two groups of types, those with the most worth in jumps first."""
+
+    def __init__(self, common: Law, types: Sequence[Law], n: int, at: At, share: float) -> None:
+        self.n, self.at, self.cut = n, at, at.places[0][0]
+        self.laws = [[(m, max(x, -at.floor)) for m, x in law] for law in (common, *types)]
+        worth = [self._over(law) for law in self.laws[1:]]
+        first = [i for i, one in enumerate(worth) if one >= share * max(worth)]
+        self.groups = [first, [i for i in range(len(types)) if i not in first]]
+        self.heights = [self._heights(group) for group in self.groups]
+
+    def _over(self, law: Law) -> float:
+        return sum(m * max(x - self.cut, 0.0) for m, x in law)
+
+    def _jumps(self, law: Law) -> Law:
+        return [(m, x) for m, x in law if x > self.cut]
+
+    def _heights(self, group: Sequence[int]) -> list[tuple[float, float]]:
+        """h at each place: both bounds are those of the first group if that has the least."""
+        return [(x, self._height(group, *rest)) for x, *rest in self._chosen()]
+
+    def _chosen(self) -> list[tuple[float, float, float, bool]]:
+        """The place's bound that is the least for the first group."""
+        found: dict[float, tuple[float, float, float, bool]] = {}
+        for x, tilt, forward in self.at.places:
+            one = (x, x, tilt, forward)
+            old = found.get(x)
+            first = self.groups[0]
+            if old is None or self._height(first, *one[1:]) < self._height(first, *old[1:]):
+                found[x] = one
+        return [found[x] for x in sorted(found)]
+
+    def _height(self, group: Sequence[int], x: float, tilt: float, forward: bool) -> float:  # noqa: FBT001
+        cut = [[(m, min(g, self.cut)) for m, g in law] for law in self.laws]
+        others, smoothing = self.n - 1, 0.15 / tilt
+        if not group:
+            return 0.0
+        if forward:
+            values = [sum_of(cut[0], cut[i + 1], others, tilt, smoothing) for i in group]
+            return math.exp(tilt * x) * max(values)
+        back = [[(m, -g) for m, g in law] for law in cut]
+        values = [sum_of(back[0], back[i + 1], others, tilt, smoothing) for i in group]
+        first, *means = (sum(m * g for m, g in law) for law in cut)
+        if first > 0.0 or max(means) > 0.0:
+            return math.inf
+        gone = (1.0 - sum(m for m, _ in cut[0])) ** (others - 1)
+        line = x / others + first + (1.0 - gone) * max(means)
+        return line + math.exp(-tilt * x) * max(values)
+
+    def _integral(self, law: Law, group: int) -> float:
+        """N int h over the jumps, h on chords and beyond the last place on a line."""
+        others, values = self.n - 1, self.heights[group]
+        xs, hs = zip(*values, strict=True)
+        total = 0.0
+        for mass, gain in self._jumps(law):
+            h = float(np.interp(gain, xs, hs)) + max(gain - xs[-1], 0.0) / others
+            total += mass * h
+        return others * total
+
+    def value(self) -> float:
+        """The bound without what is paid for sure."""
+        n, at = self.n, self.at
+        silent = [[(m, 0.0 if x > self.cut else x) for m, x in law] for law in self.laws]
+        over = self._over(self.laws[0]) + max(self._over(law) for law in self.laws[1:])
+        mass = [sum(m for m, _ in self._jumps(law)) for law in self.laws]
+        second = (n - 1) * over * (mass[0] + max(mass[1:]))
+        sums = [sum_of(silent[0], law, n, at.alpha, at.smoothing) for law in silent[1:]]
+
+        def most(x: int, y: int) -> float:
+            return max(sums[i] + self._integral(self.laws[i + 1], y) for i in self.groups[x])
+
+        own = [self._integral(self.laws[0], y) if self.groups[y] else 0.0 for y in (0, 1)]
+        some = [x for x in (0, 1) if self.groups[x]]
+        brackets = [
+            (most(x, y) + most(y, x) + own[x] + own[y]) / 2 for x in some for y in some
+        ]
+        return second + max(brackets)

@@ -211,7 +211,7 @@ def _lone_jump(source: Source, n: int) -> Side:
         raise NotCertified("analysis = 'lone-jump': wanted Gaussian noise that is not very narrow")
     theorem = _with_triples(theorems.LONE_JUMP, randomizer)
     assumed = (*said.of_all(source), said.SAME)
-    return JumpSide("lone-jump", "upper", theorem, (), (), assumed, randomizer=randomizer, n=n)
+    return JumpSide("lone-jump", "upper", theorem, (), (), assumed, source=randomizer, n=n)
 
 
 def _with_triples(theorem: Theorem, randomizer: Randomizer) -> Theorem:

@@ -1,10 +1,11 @@
-"""What a large gain is worth among the gains of all others: h of docs/theory-stealing.md, section 9.
+"""What a large gain is worth among the gains of all others: h of Theorem 9.3.
 
-With N = n - 1 others and x the large gain, h_G(x) is at least
+docs/theory-stealing.md, section 9.  With N = n - 1 others and x the large gain, h_G(x) is at least
 
-    (1/N) int (x + y)_+ [prod_l (c + d_l)](dy)  and  int (x + y)_+ [int_0^1 c prod_l (u c + d_l) du](dy)
+    (1/N) int (x + y)_+ [prod_l (c + d_l)](dy)    and
+    int (x + y)_+ [int_0^1 c prod_(l != i) (u c + d_l) du](dy)
 
-for types d_l of the group G, gains cut at C (Theorem 9.2).  It is bounded at some places x: forward
+for types d_l of the group G, gains cut at C (Theorem 9.2).  At some places x it is bounded: forward
 by e^(t x) max J_N(c, d), backward by x/N + means + e^(-t x) max J_N(-c, -d), for a tilt t.  Both
 quantities are convex in x and rise by at most 1/N: between places a chord is an upper bound, and
 beyond the last one a line with the slope 1/N.
@@ -171,9 +172,7 @@ def raised(atoms: Iterable[Atom], least: arb) -> list[Atom]:
     return [(mass, gain if gain >= least else gain.max(least)) for mass, gain in atoms]
 
 
-def _largest_sum(
-    sums: ManySums, c: Moments, laws: Sequence[list[Atom]], n: int, best: arb
-) -> arb:
+def _largest_sum(sums: ManySums, c: Moments, laws: Sequence[list[Atom]], n: int, best: arb) -> arb:
     """At least the largest J(c, d) of these laws, or ``best`` if that is more.
 
     A law whose bound by Chernoff is no more than that of one before it needs no sum.

@@ -19,10 +19,10 @@ from typing import NamedTuple
 
 from shuffledp.arithmetic.balls import arb, float_above, total
 from shuffledp.bounds.around_jumps import Heights, Others, largest, raised
-from shuffledp.bounds.covers import Label, Reservoir, Share, check, labels, reservoir
+from shuffledp.bounds.covers import Label, Share, check, labels, reservoir
 from shuffledp.bounds.interval import checked, rough_line
 from shuffledp.bounds.interval_cells import Outputs
-from shuffledp.bounds.remainders import remainders
+from shuffledp.bounds.remainders import Remainder, remainders
 from shuffledp.bounds.stealing import Numbers
 from shuffledp.errors import ParameterError
 from shuffledp.kernel.draws import Moments
@@ -30,7 +30,7 @@ from shuffledp.kernel.positive_sum import Atom, Line, by_moments, chernoff, posi
 from shuffledp.propose.covers import Cover
 from shuffledp.propose.lone_jump import Around
 
-__all__ = ["log_delta_with_jump"]
+__all__ = ["Laws", "Type", "bound_of", "log_delta_with_jump"]
 
 _NOTHING = arb(0)
 # Of the edges so many make one for the others' sum.
@@ -81,63 +81,102 @@ def log_delta_with_jump(
     share, line = checked(numbers, at)
     if share.ceiling is None:
         raise ParameterError("ceiling: wanted a number above which gains are jumps")
-    made = _Laws(at, cover, arb(epsilon), share, -arb(around.floor))
-    bound = _Bound(made, share.ceiling, n, around, line)
+    laws = _laws(at, cover, arb(epsilon), share, n)
     target = _NOTHING if enough == -math.inf else arb(enough).exp()
-    found = bound.paid + bound.largest(target - bound.paid)
+    found = bound_of(laws, share.ceiling, n, around, line, target)
     return enough if enough > -math.inf and found <= target else float_above(found.log())
 
 
-class _Type(NamedTuple):
-    """A label, left-over included: all gains, and what is seen for sure beside them."""
+class Type(NamedTuple):
+    """A label, left-over included, and what is seen for sure beside it.
+
+    Attributes
+    ----------
+    atoms, rough : list of Atom
+        All of its gains, and those of a law that is larger in increasing convex order: it serves
+        where the label is one of the others.
+    lost : arb
+        What is paid for sure.
+    """
 
     atoms: list[Atom]
+    rough: list[Atom]
     lost: arb
 
 
-class _Laws:
-    """Reservoir, labels and remainders, gains raised to ``least``; nothing is cut."""
+class Laws(NamedTuple):
+    """What all data sets are made of; nothing is cut, and the floor is not yet looked at.
 
-    def __init__(self, at: Outputs, cover: Cover, eps: arb, share: Share, least: arb) -> None:
-        whole = Share(share.kappa, share.theta)
-        self.pool: Reservoir = reservoir(at, cover, eps, whole)
-        self.c = raised(self.pool.atoms, least)
-        self.remainders = remainders(at, cover, eps, whole, self.pool.mass)
+    Attributes
+    ----------
+    c : list of Atom
+        The reservoir.
+    hidden : arb
+        Its mass.
+    types : list of Type
+        Labels of mass 1 - |c|.
+    remainders : list of Remainder
+        Others that have no jumps of their own.
+    sure : arb
+        What is paid whatever the data set: the tail and lost_0.
+    """
 
-        def made(edges: Sequence[float]) -> list[_Type]:
-            return [self._type(make(), least) for make in labels(at, cover, eps, whole, edges)]
+    c: list[Atom]
+    hidden: arb
+    types: list[Type]
+    remainders: list[Remainder]
+    sure: arb
 
-        self.types = made(cover.edges)
-        # The others' sum needs fewer cells than the jump itself.
-        self.rough = made([*cover.edges[:-1:_COARSE], cover.edges[-1]])
 
-    def _type(self, label: Label, least: arb) -> _Type:
-        rest = (1 - self.pool.mass - total(mass for mass, _ in label.atoms)).nonnegative_part()
-        return _Type(raised([*label.atoms, (rest, _NOTHING)], least), label.lost)
+def bound_of(
+    laws: Laws, cut: arb, n: int, around: Around, line: Line, target: arb = _NOTHING
+) -> arb:
+    """The bound of delta, told no sharper than ``target``; gains are raised to -floor first."""
+    made = _Bound(laws, cut, n, around, line)
+    return made.paid + made.largest(target - made.paid)
+
+
+def _laws(at: Outputs, cover: Cover, eps: arb, share: Share, n: int) -> Laws:
+    """Those of noise on an interval."""
+    whole = Share(share.kappa, share.theta)
+    pool = reservoir(at, cover, eps, whole)
+    coarse = [*cover.edges[:-1:_COARSE], cover.edges[-1]]
+
+    def all_gains(label: Label) -> list[Atom]:
+        rest = (1 - pool.mass - total(mass for mass, _ in label.atoms)).nonnegative_part()
+        return [*label.atoms, (rest, _NOTHING)]
+
+    fine = labels(at, cover, eps, whole, cover.edges)
+    types = []
+    for make, make_rough in zip(fine, labels(at, cover, eps, whole, coarse), strict=True):
+        label, rough = make(), make_rough()
+        # Those of the others are paid as well.
+        types.append(Type(all_gains(label), all_gains(rough), label.lost.max(rough.lost)))
+    sure = pool.unhidden * (1 - pool.mass) ** (n - 1) + pool.lost
+    rest = remainders(at, cover, eps, whole, pool.mass)
+    return Laws(pool.atoms, pool.mass, types, rest, sure)
 
 
 class _Bound:
     """The bound's parts."""
 
-    def __init__(self, laws: _Laws, cut: arb, n: int, around: Around, line: Line) -> None:
+    def __init__(self, laws: Laws, cut: arb, n: int, around: Around, line: Line) -> None:
         self._laws, self._n, self._line, self._alpha = laws, n, line, arb(line.alpha)
-        self._jumps = [_above(one.atoms, cut) for one in laws.types]
+        least = -arb(around.floor)
+        c = raised(laws.c, least)
+        fine = [raised(one.atoms, least) for one in laws.types]
+        rough = [raised(one.rough, least) for one in laws.types]
+        own, self._jumps = _above(c, cut), [_above(law, cut) for law in fine]
         self._groups = _split([_worth(jumps, cut) for jumps in self._jumps])
-        rough = [one.atoms for one in laws.rough]
         first, second = ([rough[i] for i in group] for group in self._groups)
-        others = Others(laws.c, laws.pool.mass, (first, second), laws.remainders)
+        others = Others(c, laws.hidden, (first, second), laws.remainders)
         self._heights = Heights(others, cut, n - 1, around)
-        own = _above(laws.c, cut)
         self._reservoir = self._heights.integral(own)
-        self._silent = [_silent(one.atoms, cut) for one in laws.types]
-        self._c = tilted(_silent(laws.c, cut), self._alpha)
-        over = _over(own, cut) + largest(
-            [_over(jumps, cut) for jumps in (*self._jumps, *(_above(law, cut) for law in rough))]
-        )
+        self._c = tilted(_silent(c, cut), self._alpha)
+        self._silent = [_silent(law, cut) for law in fine]
+        over = _over(own, cut) + largest([_over(_above(law, cut), cut) for law in rough])
         jumped = _mass(own) + largest([_mass(jumps) for jumps in self._jumps])
-        pool = laws.pool
-        self.paid = pool.unhidden * (1 - pool.mass) ** (n - 1) + pool.lost
-        self.paid += (n - 1) * over * jumped
+        self.paid = laws.sure + (n - 1) * over * jumped
 
     def largest(self, target: arb) -> arb:
         """The largest bracket, no sharper than ``target``."""

@@ -86,7 +86,8 @@ class _JumpGrids(Grids):
     def stretch(self, v: float, step: float, *, second: bool) -> float:
         """The least eta at which the remainder's bounds fit at all tilts."""
         found = 0.0
-        for self.alpha, self.room in self.limits:
+        for alpha, room in self.limits:
+            self.alpha, self.room = alpha, room
             found = max(found, super().stretch(v, step, second=second))
         return found
 

@@ -10,10 +10,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from shuffledp.propose.jump_covers import Surrounding
 from shuffledp.propose.interval import Floats, Free, Laws, Sketch
+from shuffledp.propose.jump_covers import Surrounding
 
-__all__ = ["around", "surroundings", "jump_numbers", "moved_jump"]
+__all__ = ["around", "jump_numbers", "moved_jump", "surroundings"]
 
 _TINY = 1e-300
 # Tilts times the deviation of the others' sum, at least.
