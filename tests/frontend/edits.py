@@ -6,7 +6,6 @@ import json
 import re
 from typing import get_args
 
-from shuffledp.ball import alone
 from shuffledp.bounds import stealing_claims
 from shuffledp.certificate import checksum, composed, decide, one_round, verifier
 from shuffledp.certificate.model import Witness
@@ -147,7 +146,6 @@ def remember(patch):
     for module in (decide, composed):
         patch.setattr(module, "log_delta", log_delta)
     patch.setattr(decide, "log_delta_stealing", kept(stealing_claims.log_delta_stealing))
-    patch.setattr(decide, "log_delta_alone", kept(alone.log_delta_alone))
     for name in ("stated_above", "stated_below"):
         patch.setattr(composed, name, kept(getattr(composed, name)))
     # Laws that are kept are the same object.

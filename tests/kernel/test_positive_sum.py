@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from shuffledp.arithmetic.balls import arb, ctx
-from shuffledp.kernel.positive_sum import Line, by_moments, chernoff, positive_sum, tilted
+from shuffledp.kernel.positive_sum import Line, ManySums, by_moments, chernoff, positive_sum, tilted
 
 # Masses and gains of a reservoir and of a labelled part with its left-over, which sum to one.
 LAWS = {
@@ -119,3 +119,21 @@ def test_masses_in_doubt_count_at_their_largest():
         for mass in (0.0, 0.02, 0.05):
             exact = tilted([*open_, (arb(mass), arb(0))], arb(0.5))
             assert wide >= positive_sum(c, exact, 30, line).lower()
+
+
+@pytest.mark.parametrize("law", LAWS)
+@pytest.mark.parametrize(("n", "alpha"), [(2, 1.0), (20, 0.7), (400, 0.15)])
+def test_many_sums_are_the_sum_of_each(law, n, alpha):
+    """Where few nodes are left out of the fine sum, and above it where many are."""
+    h = 0.15 / alpha
+    above = integrals(LAWS[law], n, alpha, h)[1]
+    with ctx.workprec(96):
+        c, d = both(LAWS[law], alpha)
+        for step, last in ((0.02 * alpha, math.ceil(6.0 / h / (0.02 * alpha))), (0.4 * alpha, 9)):
+            sums = ManySums(c, n, Line(alpha, h, step, last, 1.0))
+            value = float(sums.bound(d).upper())
+            assert value >= above * (1 - 1e-9)
+            assert last == 9 or value <= above * (1 + 1e-5)
+        for last in (1, 8, 17):
+            sums = ManySums(c, n, Line(alpha, h, 0.1 * alpha, last, 1.0))
+            assert float(sums.bound(d).upper()) >= above * (1 - 1e-9)

@@ -8,8 +8,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from shuffledp.randomizers import JointLaw
-from shuffledp.stealing.positive_sum import Contour
 from stealing.exact import Rows
 
 # Entries over that are floats without error.
@@ -28,22 +26,6 @@ def random_rows(rng: random.Random, inputs: int, outputs: int, *, zeros: bool) -
         for row in rows:
             row[row.index(max(row))] -= sum(row) - TOTAL
     return rows
-
-
-def law_of(rows: Rows, inputs: tuple[int, ...]) -> JointLaw:
-    """The law of these inputs, each output a class."""
-    table = np.array(rows, dtype=float) / TOTAL
-    used = table.max(axis=0) > 0.0
-    return JointLaw(table[list(inputs)][:, used], table.min(axis=0)[used])
-
-
-def random_contour(rng: random.Random, top: float, n: int) -> Contour:
-    """Any contour for gains up to ``top``."""
-    del n
-    alpha = math.exp(rng.uniform(-3.0, 1.5)) / max(top, 1e-3)
-    smoothing = math.exp(rng.uniform(-4.0, 0.0)) / alpha
-    step = math.exp(rng.uniform(-3.0, 1.0)) * alpha
-    return Contour(alpha, smoothing, step, rng.randint(1, 400))
 
 
 def bounded_by(truth: Fraction, log_value: float) -> bool:

@@ -145,7 +145,5 @@ class Printed:
 
         own = [self._integral(self.laws[0], y) if self.groups[y] else 0.0 for y in (0, 1)]
         some = [x for x in (0, 1) if self.groups[x]]
-        brackets = [
-            (most(x, y) + most(y, x) + own[x] + own[y]) / 2 for x in some for y in some
-        ]
+        brackets = [(most(x, y) + most(y, x) + own[x] + own[y]) / 2 for x in some for y in some]
         return second + max(brackets)

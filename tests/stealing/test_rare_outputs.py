@@ -8,14 +8,6 @@ import pytest
 import shuffledp as sd
 from shuffledp.analysis.ends import refuse_contradiction
 from shuffledp.errors import NotCertified
-from shuffledp.stealing.measures import Measure
-from shuffledp.stealing.positive_sum import (
-    LARGEST_EXPONENT,
-    Contour,
-    or_infinite,
-    tilt,
-    within_range,
-)
 
 FOUR = ((0.7, 3e-8), (0.2, 3e-8), (0.25, 3e-8), (0.45, 1e-11))
 SIX = ((0.6, 1e-7), (0.3, 1e-7), (0.7, 1e-7), (0.28, 1e-7), (0.72, 1e-7), (0.4, 1e-11))
@@ -67,21 +59,6 @@ def test_random_channels_with_rare_outputs(seed):
         upper = shuffled.epsilon(delta=delta, analysis="label-stealing").upper
         lower = shuffled.epsilon(delta=delta, analysis="dataset").lower
         assert lower <= upper * (1.0 + 1e-9)
-
-
-def test_alpha_is_lowered_to_what_floats_hold():
-    at = Contour(10.0, 0.01, 1.0, 5)
-    assert within_range(at, 60.0) == at
-    lowered = within_range(at, 1e5)
-    assert 0.0 < lowered.alpha * 1e5 <= LARGEST_EXPONENT
-    assert lowered[1:] == at[1:]
-
-
-def test_what_would_overflow_is_refused():
-    law = Measure(np.array([0.5, 1e-9]), np.array([0.1, 900.0]), 0.0, 1e-15)
-    with pytest.raises(NotCertified, match="alpha"):
-        tilt(law, 1.0)
-    assert or_infinite(math.nan) == math.inf
 
 
 def test_ends_that_contradict_each_other_are_not_printed():

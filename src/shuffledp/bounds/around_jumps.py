@@ -142,7 +142,7 @@ class Heights:
         smoothing = _SMOOTHED / place.tilt
         last = math.ceil(_REACH / (smoothing * place.step))
         c = tilted(_negated(self._c) if back else self._c, alpha)
-        sums = ManySums(c, n, Line(place.tilt, smoothing, place.step, last, 0.0))
+        sums = ManySums(c, n, Line(place.tilt, smoothing, place.step, last, 1.0))
         rest = largest([one.mass(alpha, negated=back) for one in self._remainders])
         least = (c.mass + rest) ** n / (2 * alpha * n) if self._remainders else _NOTHING
         first, second = ([_negated(law) if back else law for law in one] for one in self._groups)

@@ -47,6 +47,7 @@ def log_delta_with_jump(
     n: int,
     epsilon: float,
     *,
+    two_inputs: bool,
     enough: float = -math.inf,
 ) -> float:
     """A float certainly not below log of the bound; any up to ``enough`` where it is no more.
@@ -63,6 +64,8 @@ def log_delta_with_jump(
         Users, the victim included, n >= 3.
     epsilon : float
         eps >= 0 in nats.
+    two_inputs : bool
+        0 and 1 are all inputs there are.
     enough : float
         What is certainly no more than that, in logs, need not be told any sharper.
 
@@ -77,7 +80,7 @@ def log_delta_with_jump(
         raise ParameterError(f"n = {n}: lone-jump wanted at least three users")
     if not (math.isfinite(epsilon) and epsilon >= 0.0):
         raise ParameterError(f"epsilon = {epsilon!r}: wanted a finite number >= 0")
-    check(at, cover)
+    check(at, cover, two_inputs=two_inputs)
     share, line = checked(numbers, at)
     if share.ceiling is None:
         raise ParameterError("ceiling: wanted a number above which gains are jumps")

@@ -82,7 +82,9 @@ class LoneJump(IntervalStealing):
             beside = surroundings(sketch, n, eps, free, places)
             made = jump_cover(sketch, n, eps, free, beside, cells=cells, two_inputs=two)
         with ctx.workprec(self._bits):
-            log = log_delta_with_jump(self._at, made, places, numbers, n, eps, enough=enough)
+            log = log_delta_with_jump(
+                self._at, made, places, numbers, n, eps, two_inputs=two, enough=enough
+            )
         return log if log < 0.0 else math.inf
 
 
