@@ -17,7 +17,8 @@ def exact_f(common: Law, laws: Sequence[Law]) -> float:
     """F(c; d) = int_0^1 int (x)_+ c prod_i (u c + d_i) du, by expanding the product."""
     total = 0.0
     marked = [[(m, x, 1) for m, x in common] + [(m, x, 0) for m, x in law] for law in laws]
-    for (mass, gain), *rest in itertools.product(common, *marked):
+    first = [(m, x, 0) for m, x in common]
+    for (mass, gain, _), *rest in itertools.product(first, *marked):
         weight = mass * math.prod(m for m, _, _ in rest)
         largest = max(gain + sum(x for _, x, _ in rest), 0.0)
         total += weight * largest / (1 + sum(joined for _, _, joined in rest))
@@ -91,20 +92,18 @@ class Printed:
 
     def _heights(self, group: Sequence[int]) -> list[tuple[float, float]]:
         """h at each place: both bounds are those of the first group if that has the least."""
-        return [(x, self._height(group, *rest)) for x, *rest in self._chosen()]
+        return [(one[0], self._height(group, *one)) for one in self._chosen()]
 
-    def _chosen(self) -> list[tuple[float, float, float, bool]]:
+    def _chosen(self) -> list[tuple[float, float, bool]]:
         """The place's bound that is the least for the first group."""
-        found: dict[float, tuple[float, float, float, bool]] = {}
-        for x, tilt, forward in self.at.places:
-            one = (x, x, tilt, forward)
-            old = found.get(x)
-            first = self.groups[0]
-            if old is None or self._height(first, *one[1:]) < self._height(first, *old[1:]):
-                found[x] = one
+        found: dict[float, tuple[float, float, bool]] = {}
+        for one in self.at.places:
+            old, first = found.get(one[0]), self.groups[0]
+            if old is None or self._height(first, *one) < self._height(first, *old):
+                found[one[0]] = one
         return [found[x] for x in sorted(found)]
 
-    def _height(self, group: Sequence[int], x: float, tilt: float, forward: bool) -> float:  # noqa: FBT001
+    def _height(self, group: Sequence[int], x: float, tilt: float, forward: bool) -> float:
         cut = [[(m, min(g, self.cut)) for m, g in law] for law in self.laws]
         others, smoothing = self.n - 1, 0.15 / tilt
         if not group:
@@ -124,7 +123,7 @@ class Printed:
     def _integral(self, law: Law, group: int) -> float:
         """N int h over the jumps, h on chords and beyond the last place on a line."""
         others, values = self.n - 1, self.heights[group]
-        xs, hs = zip(*values, strict=True)
+        xs, hs = ([one[k] for one in values] for k in (0, 1))
         total = 0.0
         for mass, gain in self._jumps(law):
             h = float(np.interp(gain, xs, hs)) + max(gain - xs[-1], 0.0) / others

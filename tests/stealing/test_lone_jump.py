@@ -243,11 +243,9 @@ def test_numbers_out_of_range_are_refused() -> None:
     ):
         with pytest.raises(ParameterError):
             log_delta_with_jump(at, GOOD, AROUND, numbers, n, eps, two_inputs=False)
+    at, made = outputs(1.0, normal=False), simple_cover(1.0, normal=False)
     with pytest.raises(ParameterError):
-        made = simple_cover(1.0, normal=False)
-        log_delta_with_jump(
-            outputs(1.0, normal=False), made, AROUND, NUMBERS, 5, 0.3, two_inputs=False
-        )
+        log_delta_with_jump(at, made, AROUND, NUMBERS, 5, 0.3, two_inputs=False)
 
 
 # ------------------------------------------------------------------------------ end to end

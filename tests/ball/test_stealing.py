@@ -1,0 +1,160 @@
+"""Claims by label stealing, computed again with more bits and a finer sum."""
+
+import math
+
+import pytest
+
+import shuffledp as sd
+from shuffledp.ball import triples
+from shuffledp.bounds.stealing_claims import log_delta_stealing
+from shuffledp.errors import NotCertified, ParameterError
+
+MECHANISMS = {
+    "binary-rr": (sd.BinaryRR(eps0=2.0), {"eps0": 2.0}),
+    "k-rr": (sd.KRR(k=4, eps0=1.0), {"k": 4, "eps0": 1.0}),
+    "rappor": (sd.RAPPOR(d=20, eps0=3.0), {"d": 20, "eps0": 3.0}),
+    "oue": (sd.OUE(d=2, eps0=1.0), {"d": 2, "eps0": 1.0}),
+    "local-hash": (sd.OLH(domain=100, eps0=2.0), {"domain": 100, "l": 8, "eps0": 2.0}),
+    "subset": (sd.SubsetSelection(d=6, k=2, eps0=1.0), {"d": 6, "k": 2, "eps0": 1.0}),
+    "duchi": (sd.Duchi(eps0=1.0), {"eps0": 1.0, "low": -1.0, "high": 1.0}),
+    "hybrid": (sd.Hybrid(eps0=0.5), {"eps0": 0.5, "low": -1.0, "high": 1.0}),
+    "wheel": (
+        sd.Wheel(domain=10, s=1, eps0=2.0, p=0.125),
+        {"domain": 10, "s": 1, "eps0": 2.0, "p": 0.125},
+    ),
+    "sampling-rappor": (
+        sd.SamplingRAPPOR(d=9, s=1, eps0=2.0),
+        {"d": 9, "s": 1, "eps0": 2.0},
+    ),
+    "pi-rappor": (
+        sd.PIRAPPOR(domain=20, q=4, eps0=1.0),
+        {"domain": 20, "eps0": 1.0, "q": 4},
+    ),
+    "projective-geometry": (
+        sd.ProjectiveGeometry(domain=20, q=2, eps0=2.0),
+        {"domain": 20, "eps0": 2.0, "q": 2},
+    ),
+    "poisson-subsample": (
+        sd.PoissonSubsample(sd.RAPPOR(d=5, eps0=2.0), rate=0.25),
+        {"randomizer": {"name": "rappor", "d": 5, "eps0": 2.0}, "rate": 0.25},
+    ),
+    "discrete-laplace": (
+        sd.DiscreteLaplace(top=5, eps0=2.0),
+        {"top": 5, "eps0": 2.0, "clamped": False},
+    ),
+}
+NOISE = {
+    "laplace": (
+        sd.Laplace(eps0=1.0, binary=True),
+        {"eps0": 1.0, "low": 0.0, "high": 1.0, "binary": True},
+    ),
+    "discrete-gaussian": (
+        sd.DiscreteGaussian(top=3, sigma=4.0),
+        {"top": 3, "sigma": 4.0, "clamped": False, "margin": 0},
+    ),
+}
+
+
+LABELS = (
+    sd.Piecewise(eps0=1.0),
+    sd.Hybrid(eps0=2.0),
+    sd.Staircase(eps0=2.0),
+    sd.PCKVGRR(domain=5, s=4, eps0=2.0),
+    sd.PCKVGRR(domain=4, s=2, eps0=1.0, padding=True),
+    sd.SamplingRAPPOR(d=9, s=2, eps0=2.0),
+    sd.PoissonSubsample(sd.Staircase(eps0=1.0), rate=0.5),
+    sd.DiscreteLaplace(top=20, eps0=2.0),
+    sd.Hierarchy(domain=30, eps0=2.0, branching=3),
+    sd.Parallel([sd.RAPPOR(d=5, eps0=2.0), sd.Duchi(eps0=1.0)], weights=[0.25, 0.75]),
+    sd.Joint([sd.OLH(domain=5, eps0=1.0), sd.Piecewise(eps0=1.0)]),
+    sd.PoissonSubsample(sd.Joint([sd.BinaryRR(eps0=1.0)] * 2), rate=0.5),
+)
+
+
+@pytest.mark.many(8)
+@pytest.mark.parametrize("randomizer", LABELS, ids=lambda r: r.name)
+def test_balls_confirm_labels_laws_of_their_own(randomizer):
+    epsilon, log_delta, free = claimed(randomizer, 20_000)
+    found = log_delta_stealing(randomizer.to_dict(), free, n=20_000, epsilon=epsilon)
+    assert log_delta - 1e-4 < found <= log_delta
+
+
+def test_balls_leave_many_integers_and_inner_noise():
+    free = [{"alpha": 1.0, "smoothing": 0.04, "step": 0.1, "share": [0.1], "join": [0.1]}]
+    noise = {"name": "discrete-laplace", "top": 200, "eps0": 1.0, "clamped": False}
+    with pytest.raises(NotCertified, match="so many integers"):
+        log_delta_stealing(noise, free, n=100, epsilon=0.1)
+    inner = sd.PoissonSubsample(sd.Laplace(eps0=1.0), rate=0.5).to_dict()
+    assert triples.stealing_pairs(inner) is None
+
+
+def claimed(randomizer, n, delta=1e-6):
+    """eps, a bound of log delta there, and the free numbers it rests on."""
+    accountant = sd.shuffle(randomizer, n=n)
+    epsilon = accountant.epsilon(delta=delta, analysis="label-stealing").upper
+    found = accountant.delta(epsilon=epsilon, analysis="label-stealing")
+    return epsilon, found.log_upper, found.witness["upper"]["free"]
+
+
+@pytest.mark.parametrize("name", MECHANISMS)
+def test_balls_confirm_what_floats_claim(name):
+    randomizer, parameters = MECHANISMS[name]
+    epsilon, log_delta, free = claimed(randomizer, 20_000)
+    found = log_delta_stealing({"name": name, **parameters}, free, n=20_000, epsilon=epsilon)
+    # A finer sum has fewer aliases.
+    assert log_delta - 1e-4 < found <= log_delta
+
+
+@pytest.mark.parametrize("name", NOISE)
+def test_balls_confirm_noise_with_covers_of_their_own(name):
+    randomizer, parameters = NOISE[name]
+    epsilon, log_delta, free = claimed(randomizer, 5_000)
+    found = log_delta_stealing(
+        {"name": name, **parameters}, free, n=5_000, epsilon=epsilon, guess=log_delta
+    )
+    assert log_delta - 0.1 < found <= log_delta
+
+
+def test_balls_confirm_the_family():
+    accountant = sd.generic(eps0=1.5, n=10_000)
+    epsilon = accountant.epsilon(delta=1e-6, analysis="label-stealing").upper
+    found = accountant.delta(epsilon=epsilon, analysis="label-stealing")
+    value = log_delta_stealing(
+        {"name": "generic", "eps0": 1.5, "adaptive": False},
+        found.witness["upper"]["free"],
+        n=10_000,
+        epsilon=epsilon,
+    )
+    assert found.log_upper - 1e-4 < value <= found.log_upper
+
+
+def test_numbers_out_of_range_are_refused():
+    good = {"alpha": 0.1, "smoothing": 0.4, "step": 0.05, "share": [0.1, 0.2], "join": [0.1, 0.0]}
+    mechanism = {"name": "binary-rr", "eps0": 1.0}
+    for bad in (
+        {"share": [0.1]},
+        {"share": [0.1, 0.1, 0.1]},
+        {"share": [0.1, -0.1]},
+        {"share": [0.1, math.nan]},
+        {"share": [0.1, True]},
+        {"share": 0.1},
+        {"join": [0.1, 1.5]},
+        {"join": None},
+        {"alpha": 0.0},
+        {"alpha": math.inf},
+        {"smoothing": -1.0},
+        {"step": 0.0},
+        {"step": None},
+        {"ceiling": 1.0},
+    ):
+        with pytest.raises(ParameterError):
+            log_delta_stealing(mechanism, [{**good, **bad}], n=10, epsilon=0.5)
+    for n, numbers in ((1, [good]), (10, []), (10, [good, good])):
+        with pytest.raises(ParameterError):
+            log_delta_stealing(mechanism, numbers, n=n, epsilon=0.5)
+    for epsilon in (-0.1, math.nan, math.inf):
+        with pytest.raises(ParameterError):
+            log_delta_stealing(mechanism, [good], n=10, epsilon=epsilon)
+    for name, free in (("wheel", good), ("binary-rr", {**good, "step": 1e-9})):
+        with pytest.raises(NotCertified):
+            log_delta_stealing({"name": name, "eps0": 1.0}, [free], n=10, epsilon=0.5)
