@@ -63,7 +63,8 @@ def _of_cells(law: JointLaw) -> tuple[float, float, float]:
     least = np.minimum(edges.left[0] - edges.left[1], edges.right[0] - edges.right[1])
     mixed = zero * -np.expm1(-np.clip(gap, 0.0, 700.0))
     differs = np.where(least > edges.err, np.minimum(mixed, zero - one), mixed)
-    beta = float(np.maximum(differs, 0.0).sum()) + 2.0 * law.rel + 8 * U + tail
+    beta = float(np.maximum(differs, 0.0).sum()) + 2.0 * law.rel + tail
+    beta += (8 + zero.size) * U  # of the sum and of all before it
     if tail:
         # Beyond the cells ratios are not known: only the local guarantee bounds them there.
         return math.inf, beta, math.inf
