@@ -24,6 +24,7 @@ from shuffledp.bounds.stealing_cases import cases_of
 from shuffledp.errors import NotCertified, ParameterError
 from shuffledp.kernel import Contour
 from shuffledp.kernel.cells import Cell, Corner, gains, spread
+from shuffledp.kernel.crowd_sum import Free, Group, stealing
 from shuffledp.kernel.positive_sum import Line as Where
 from shuffledp.laws.pairs import blanket_pair
 from shuffledp.laws.pairs import blanket_pair as pair_of_cells
@@ -236,6 +237,52 @@ def test_lines_of_a_positive_sum(wrong):
     good = Where(1.0, 0.1, 0.2, 40, 1e-7)
     with pytest.raises(ParameterError):
         replace(good, **wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"alpha": -1.0, "below": -2.0},
+        {"smoothing": 0.0},
+        {"smoothing": math.nan},
+        {"period": -3.0},
+        {"period": math.inf},
+        {"tolerance": 0.0},
+        {"below": 0.0},
+        {"below": 0.5},
+        {"above": 0.5},
+        {"above": math.inf},
+        {"alpha": math.nan},
+    ],
+)
+def test_contours(wrong):
+    good = Contour(0.5, 0.1, 60.0, 1e-6, 0.25, 1.0)
+    with pytest.raises(ParameterError):
+        replace(good, **wrong)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"gain": -0.1},
+        {"gain": 1.0},
+        {"loss": math.nan},
+        {"theta": 1.5},
+        {"theta": -0.5},
+        {"shares": (0.0, 0.5)},
+        {"shares": (0.5, 1.5)},
+        {"shares": (math.nan, 0.5)},
+    ],
+)
+def test_free_numbers_of_a_crowd(wrong):
+    good = Free(0.3, 0.2, 0.4, (0.5, 0.9))
+    with pytest.raises(ParameterError):
+        replace(good, **wrong)
+    groups = [Group(2, [[arb(0.5), arb(0.5)]], [arb(0.5), arb(0.5)])]
+    victim = [[arb(0.6), arb(0.4)], [arb(0.4), arb(0.6)]]
+    at = Contour(0.5, 0.1, 60.0, 1e-6, 0.25, 1.0)
+    with pytest.raises(ParameterError):
+        stealing(victim, groups, arb(0.1), good, at)
 
 
 def test_label_stealing_looks_at_a_label_at_least():
