@@ -16,6 +16,7 @@ from shuffledp.arithmetic.balls import arb
 from shuffledp.arithmetic.intervals import log_above
 from shuffledp.bounds.circle import Chances, Circle, Difference
 from shuffledp.bounds.line import AddedNoise, Line
+from shuffledp.bounds.lone_jump import _split
 from shuffledp.bounds.pairs import Atoms
 from shuffledp.bounds.profile import Profile, _of_part
 from shuffledp.bounds.shufflers import log_chain, log_mixed
@@ -237,6 +238,12 @@ def test_lines_of_a_positive_sum(wrong):
     good = Where(1.0, 0.1, 0.2, 40, 1e-7)
     with pytest.raises(ParameterError):
         replace(good, **wrong)
+
+
+@pytest.mark.parametrize("worth", [[math.nan, 1.0, 0.05], [1.0, math.nan, 0.0], [math.nan] * 2])
+def test_every_label_is_in_one_of_two_groups(worth):
+    first, second = _split(worth)
+    assert sorted([*first, *second]) == list(range(len(worth)))
 
 
 @pytest.mark.parametrize(

@@ -228,7 +228,8 @@ def _split(worth: Sequence[float]) -> tuple[list[int], list[int]]:
     """Places of the labels with jumps, and of those almost without; any split is valid."""
     least = _FEW * max(worth)
     first = [i for i, one in enumerate(worth) if one >= least]
-    return first, [i for i, one in enumerate(worth) if one < least]
+    # Whatever is not in the first, a number or not: no label is left out.
+    return first, [i for i in range(len(worth)) if i not in set(first)]
 
 
 def _above(atoms: Sequence[Atom], cut: arb) -> list[Atom]:
