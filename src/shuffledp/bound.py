@@ -8,64 +8,17 @@ from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from typing import Any, Literal
 
-from shuffledp._check import Trust
 from shuffledp.errors import NotCertified, rejected
 from shuffledp.neighbours import REPLACEMENT, Relation
+from shuffledp.theorems import Theorem
 from shuffledp.values.described import ByContent
 from shuffledp.values.notebook import Drawn, Record, Sheet
 
-Provenance = Literal["published", "proved here", "assumed"]
-_WEAKNESS: tuple[Provenance, ...] = ("published", "proved here", "assumed")
 # Where an end is the local guarantee, its last digits may be below the other's.
 _ROUNDING = 1e-9
 Quantity = Literal["epsilon", "delta", "renyi", "rho", "mu", "beta", "probability"]
 # Of the smallest float with all its digits; below it a delta is shown by its logarithm.
 _SMALLEST_LOG = math.log(2.3e-308)
-
-
-@dataclass(frozen=True)
-class Theorem:
-    """A statement that certifies an end.
-
-    Attributes
-    ----------
-    key : str
-        Short name, as in ``analysis="..."``.
-    title : str
-        What it says, in a few words.
-    source : str
-        Paper and theorem, or docs/theory.md and section.
-    provenance : {"published", "proved here", "assumed"}
-        Whether every step is in the literature, or one is an assumption that is printed.
-    """
-
-    key: str
-    title: str
-    source: str
-    provenance: Provenance
-
-    def serves(self, trust: Trust) -> bool:
-        """Whether an end that trusts all theorems, or published ones alone, may rest on it."""
-        return trust == "all" or self.provenance == "published"
-
-    def with_step(self, step: Theorem) -> Theorem:
-        """Apply another theorem as well; the whole is published only if both are."""
-        weakest = max((self.provenance, step.provenance), key=_WEAKNESS.index)
-        return Theorem(
-            key=self.key,
-            title=f"{self.title}; {step.title}",
-            source=f"{self.source}; {step.source}",
-            provenance=weakest,
-        )
-
-    def to_dict(self) -> dict[str, str]:
-        """JSON-able form."""
-        return {
-            "key": self.key,
-            "title": self.title,
-            "source": self.source,
-            "provenance": self.provenance,
-        }
 
 
 @dataclass(frozen=True, eq=False, repr=False)

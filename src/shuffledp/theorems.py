@@ -2,7 +2,57 @@
 
 from __future__ import annotations
 
-from shuffledp.bound import Theorem
+from dataclasses import dataclass
+from typing import Literal
+
+Provenance = Literal["published", "proved here", "assumed"]
+_WEAKNESS: tuple[Provenance, ...] = ("published", "proved here", "assumed")
+
+
+@dataclass(frozen=True)
+class Theorem:
+    """A statement that certifies an end.
+
+    Attributes
+    ----------
+    key : str
+        Short name, as in ``analysis="..."``.
+    title : str
+        What it says, in a few words.
+    source : str
+        Paper and theorem, or docs/theory.md and section.
+    provenance : {"published", "proved here", "assumed"}
+        Whether every step is in the literature, or one is an assumption that is printed.
+    """
+
+    key: str
+    title: str
+    source: str
+    provenance: Provenance
+
+    def serves(self, trust: Literal["all", "published"]) -> bool:
+        """Whether an end that trusts all theorems, or published ones alone, may rest on it."""
+        return trust == "all" or self.provenance == "published"
+
+    def with_step(self, step: Theorem) -> Theorem:
+        """Apply another theorem as well; the whole is published only if both are."""
+        weakest = max((self.provenance, step.provenance), key=_WEAKNESS.index)
+        return Theorem(
+            key=self.key,
+            title=f"{self.title}; {step.title}",
+            source=f"{self.source}; {step.source}",
+            provenance=weakest,
+        )
+
+    def to_dict(self) -> dict[str, str]:
+        """JSON-able form."""
+        return {
+            "key": self.key,
+            "title": self.title,
+            "source": self.source,
+            "provenance": self.provenance,
+        }
+
 
 BLANKET = Theorem(
     "blanket",

@@ -1,7 +1,7 @@
 """The verifier's own tables of words against what the modules say that write certificates.
 
-A theorem whose title, source or provenance changes, a mechanism with another worst pair, another
-parameter or relation, an assumption that is worded anew: each has to be changed in both places.
+A mechanism with another worst pair, another parameter or relation, an assumption that is worded
+anew: each has to be changed in both places. Theorems stand in one table.
 """
 
 import inspect

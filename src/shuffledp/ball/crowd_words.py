@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from shuffledp import theorems
+from shuffledp.theorems import Theorem
+
 from .assumptions import relation_of
 from .groups import kinds_of
 from .one_bit import bits_of
-from .statements import Statement, lower_statement, named_statement, upper_statement
+from .statements import lower_statement, named_statement, upper_statement
 
 __all__ = [
     "COMMON",
@@ -33,31 +36,10 @@ STEALING, COMMON, DATASET = "crowd-stealing", "common-blanket", "crowd-dataset"
 # Ends that rest on all groups.
 OF_ALL = (STEALING, COMMON, DATASET)
 
-_OWN = Statement(
-    "own-group",
-    "a crowd's other groups only hide",
-    "post-processing; docs/theory-crowds.md, Theorem 1.1",
-    "published",
-)
 _STATEMENTS = {
-    COMMON: Statement(
-        "common-blanket",
-        "privacy blanket that all groups' laws have in common",
-        "docs/theory-crowds.md, Theorem 1.2",
-        "proved here",
-    ),
-    STEALING: Statement(
-        "crowd-stealing",
-        "label stealing in a crowd of several mechanisms",
-        "docs/theory-crowds.md, Theorems 2.2 and 3.1",
-        "proved here",
-    ),
-    DATASET: Statement(
-        "crowd-dataset",
-        "one pair of neighbouring datasets of the crowd, told apart by a test of a sum of scores",
-        "post-processing; docs/theory-crowds.md, Lemma 5.1",
-        "published",
-    ),
+    COMMON: theorems.COMMON_BLANKET,
+    STEALING: theorems.CROWD_STEALING,
+    DATASET: theorems.CROWD_DATASET,
 }
 
 _HONEST = "all n messages are randomized as stated and reach the shuffler"
@@ -108,7 +90,7 @@ def crowd_relation(relation: Mapping[str, Any], words: str, victim: int) -> dict
     return {**relation, "group": victim, "words": said}
 
 
-def crowd_upper_statement(groups: Groups, victim: int, analysis: str) -> Statement | None:
+def crowd_upper_statement(groups: Groups, victim: int, analysis: str) -> Theorem | None:
     """The theorem of an upper end; None where this analysis gives the group none.
 
     Parameters
@@ -125,10 +107,12 @@ def crowd_upper_statement(groups: Groups, victim: int, analysis: str) -> Stateme
         known = kinds_of([mechanism for mechanism, _ in groups]) is not None
         return _STATEMENTS[analysis] if known and not alone and analysis != DATASET else None
     found = upper_statement(groups[victim][0], analysis)
-    return found if found is None or alone or analysis == "local" else found.then(_OWN)
+    if found is None or alone or analysis == "local":
+        return found
+    return found.with_step(theorems.OWN_GROUP)
 
 
-def crowd_lower_statement(groups: Groups, victim: int, analysis: str) -> Statement | None:
+def crowd_lower_statement(groups: Groups, victim: int, analysis: str) -> Theorem | None:
     """The theorem of a lower end: of the crowd, or of its one mechanism where there is one."""
     if not _alone(groups, victim):
         known = kinds_of([mechanism for mechanism, _ in groups]) is not None

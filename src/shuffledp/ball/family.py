@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
+from shuffledp.theorems import LABEL_STEALING_FAMILY
+
 from .outputs import Parameters
 from .ranges import EPS0, FLAG
-from .record import Others, Record, Step
+from .record import Others, Record
 
 __all__ = ["GENERIC", "RECORDS"]
 
 GENERIC = "generic"
-_EXTREME: Step = (
-    "label-stealing",
-    "label stealing, all eps0-LDP mechanisms by five extreme laws",
-    "docs/theory-stealing.md, Theorems 2.3, 3.1 and 5.3",
-    "proved here",
-)
 
 
 def _others(mechanism: Parameters) -> Others | None:
     """Randomizers that depend on earlier messages have none."""
-    return None if mechanism.get("adaptive") else Others("family", _EXTREME, ((0, 1),))
+    return None if mechanism.get("adaptive") else Others("family", LABEL_STEALING_FAMILY, ((0, 1),))
 
 
 RECORDS = {

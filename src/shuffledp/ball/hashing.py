@@ -9,10 +9,11 @@ import math
 from collections.abc import Callable, Mapping
 
 from shuffledp.arithmetic.balls import arb
+from shuffledp.theorems import HASHED_PAIRS
 
 from .outputs import Law, Parameters, check_inputs, hit_or_miss, positive, whole
 from .ranges import DOMAIN, EPS0, integer, real
-from .record import Range, Record, Step
+from .record import Range, Record
 
 __all__ = ["RECORDS"]
 
@@ -60,12 +61,6 @@ def _hashed(mechanism: Parameters, l: int, inputs: tuple[int, ...]) -> Law:
 # As the class: e^30 + 1 hash values are about 1e13.
 _BEST_EPS0 = real(0.0, 30.0)
 _HASH_VALUES = integer(2)
-_SYMMETRIC_HASHING: Step = (
-    "symmetric-hashing",
-    "every pair of inputs has the same law, no worse than with a uniformly random function",
-    "docs/theory.md, Theorem 4.2b",
-    "proved here",
-)
 
 
 def _hashing(
@@ -76,7 +71,7 @@ def _hashing(
         ranges=ranges,
         law=law,
         pair=lambda _: (0, 1),
-        pair_step=_SYMMETRIC_HASHING,
+        pair_step=HASHED_PAIRS,
         alike=lambda m: m["domain"],
     )
 

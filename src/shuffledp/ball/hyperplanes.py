@@ -16,10 +16,11 @@ from typing import Any
 
 from shuffledp.arithmetic.balls import arb, nmod_mat, nmod_poly
 from shuffledp.errors import ParameterError
+from shuffledp.theorems import HYPERPLANE_PAIRS, HYPERPLANE_TRIPLES
 
 from .outputs import Law, Parameters, check_inputs, hit_or_miss, positive, whole
 from .ranges import DOMAIN, EPS0
-from .record import Others, Record, Step
+from .record import Others, Record
 
 __all__ = ["RECORDS"]
 
@@ -174,24 +175,12 @@ def _power(value: Any, mechanism: Parameters) -> bool:
 
 
 _RANGES = {"domain": DOMAIN, "eps0": EPS0, "q": (_SIZES, _power)}
-_PAIR_STEP: Step = (
-    "hyperplanes",
-    "every pair of inputs has the same law: any two are linearly independent",
-    "docs/theory.md, Theorem 4.2c",
-    "proved here",
-)
-_OTHERS_STEP: Step = (
-    "hyperplane-triples",
-    "the others hold the victim's inputs or a third one, linearly dependent on them or not",
-    "docs/theory-stealing.md, section 5.1",
-    "proved here",
-)
 
 
 def _third(mechanism: Parameters, off: int) -> Others:
     """0 and 1, the pair; 2, on their line if that has a third input; the first off it."""
     inputs = tuple(x for x in sorted({0, 1, 2, off}) if x < mechanism["domain"])
-    return Others("alike", _OTHERS_STEP, ((0, 1),), inputs)
+    return Others("alike", HYPERPLANE_TRIPLES, ((0, 1),), inputs)
 
 
 RECORDS = {
@@ -199,14 +188,14 @@ RECORDS = {
         law=_affine,
         ranges=_RANGES,
         pair=lambda _: (0, 1),
-        pair_step=_PAIR_STEP,
+        pair_step=HYPERPLANE_PAIRS,
         others=lambda m: _third(m, m["q"]),
     ),
     "projective-geometry": Record(
         law=_projective,
         ranges=_RANGES,
         pair=lambda _: (0, 1),
-        pair_step=_PAIR_STEP,
+        pair_step=HYPERPLANE_PAIRS,
         others=lambda m: _third(m, m["q"] + 1),
     ),
 }

@@ -15,11 +15,11 @@ from typing import Any
 
 from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.theorems import FEWEST_SHARED, OVERLAP_TRIPLES
 
 from .outputs import Law, OutputClass, Parameters, positive, rational_ball, whole
 from .ranges import DOMAIN, EPS0
-from .record import Masses, Others, Pair, Record, Step
-from .theorems import OVERLAP_TRIPLES
+from .record import Masses, Others, Pair, Record
 
 __all__ = ["RECORDS"]
 
@@ -155,13 +155,6 @@ def _overlaps(mechanism: Parameters) -> Others | None:
     return Others("overlaps", OVERLAP_TRIPLES, pairs, labels=lambda: _sets(mechanism))
 
 
-_FEWEST_SHARED: Step = (
-    "fewest-shared",
-    "sets that share as few items as they can are the worst pair",
-    "docs/theory.md, Theorem 4.15",
-    "proved here",
-)
-
 RECORDS = {
     "sampling-rappor": Record(
         ranges={
@@ -171,7 +164,7 @@ RECORDS = {
         },
         law=_sampling_rappor,
         pair=_fewest_shared,
-        pair_step=_FEWEST_SHARED,
+        pair_step=FEWEST_SHARED,
         # Of one item each.
         alike=lambda m: m["d"] if m.get("s") == 1 else 0,
         others=_overlaps,

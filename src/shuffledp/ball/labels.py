@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 
 from shuffledp.errors import NotCertified
+from shuffledp.theorems import ALIKE_TRIPLES, PART_TRIPLES
 
 from .laws import finite_law
 from .outputs import Parameters, rational_ball
@@ -19,7 +20,6 @@ from .pairs import ordered_pairs
 from .parts import masses_of, part_law, rate_of
 from .record import Masses, Others, Pair, Parts
 from .registry import seen
-from .theorems import ALIKE_TRIPLES, PART_TRIPLES
 
 __all__ = ["label_mechanism", "label_pairs", "others_of"]
 

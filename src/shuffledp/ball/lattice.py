@@ -14,12 +14,18 @@ from typing import Any
 
 from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.theorems import (
+    CLAMPED_END_POINTS,
+    CORNER_TRIPLES,
+    END_POINTS,
+    SHIFTED_TRIPLES,
+    Theorem,
+)
 
 from .levels import place
 from .outputs import Law, OutputClass, Parameters, positive, rational_ball, whole
 from .ranges import EPS0, FLAG, INTERVAL, PART, integer
-from .record import Masses, Others, Pair, Record, Step
-from .theorems import CLAMPED_END_POINTS, CORNER_TRIPLES, END_POINTS, SHIFTED_TRIPLES
+from .record import Masses, Others, Pair, Record
 
 __all__ = ["RECORDS", "gaussian_law"]
 
@@ -216,7 +222,7 @@ def _span(mechanism: Parameters) -> Pair:
     return 0, mechanism["top"]
 
 
-def _step(mechanism: Parameters) -> Step:
+def _step(mechanism: Parameters) -> Theorem:
     return CLAMPED_END_POINTS if mechanism["clamped"] else END_POINTS
 
 

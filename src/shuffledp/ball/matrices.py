@@ -14,13 +14,13 @@ from typing import Any
 
 from shuffledp.arithmetic.balls import arb, fmpq
 from shuffledp.errors import ParameterError
+from shuffledp.theorems import ALL_PAIRS, ALL_TRIPLES, LEAST_COMMON
 
 from .bits import Bit, Bits, Matrix, bits_between
 from .levels import flags, two_levels
 from .outputs import Law, OutputClass, Parameters, check_inputs, positive, rational_ball
 from .ranges import EPS0, is_minus_zero
-from .record import Others, Pair, Record, Step
-from .theorems import ALL_PAIRS, ALL_TRIPLES
+from .record import Others, Pair, Record
 
 __all__ = ["RECORDS"]
 
@@ -269,13 +269,6 @@ def _only_some(mechanism: Parameters) -> bool:
     return any(min(map(float, column)) == 0.0 < max(map(float, column)) for column in columns)
 
 
-_LEAST_COMMON: Step = (
-    "least-common",
-    "no pair of inputs favours fewer outputs in common",
-    "docs/theory.md, Corollary 4.13",
-    "proved here",
-)
-
 RECORDS = {
     "channel": Record(
         ranges={"matrix": ("rows of probabilities that add up to one", _probabilities)},
@@ -294,7 +287,7 @@ RECORDS = {
         },
         law=_extremal,
         pair=_fewest_common,
-        pair_step=_LEAST_COMMON,
+        pair_step=LEAST_COMMON,
         listed=_pattern_size,
         others=_pattern_others,
         bits=_pattern_bits,

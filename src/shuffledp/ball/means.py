@@ -9,13 +9,13 @@ from typing import Any
 
 from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import NotCertified
+from shuffledp.theorems import CORNER_TRIPLES, LEAST_OVERLAP, MIXED_TRIPLES
 
 from .bits import Bits, bits_between
 from .levels import Favours, flags, place, two_levels
 from .outputs import Law, Parameters, positive, rational_ball
 from .ranges import EPS0, INTERVAL
 from .record import Masses, Others, Pair, Record
-from .theorems import CORNER_TRIPLES, LEAST_OVERLAP, MIXED_TRIPLES
 
 __all__ = ["RECORDS"]
 

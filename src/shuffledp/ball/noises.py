@@ -6,13 +6,13 @@ from typing import Any
 
 from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import ParameterError
+from shuffledp.theorems import END_POINTS, SPANNING_TRIPLES, TRUNCATED_END_POINTS, TWO_INPUTS
 
 from .densities import Line, Noise, finite_real
 from .outputs import Parameters, positive
 from .power import PowerNoise
 from .ranges import EPS0, FAR, FLAG, INTERVAL, real
-from .record import Others, Pair, Range, Record, Step
-from .theorems import END_POINTS, SPANNING_TRIPLES, TWO_INPUTS
+from .record import Others, Pair, Range, Record
 
 __all__ = ["RECORDS"]
 
@@ -131,12 +131,6 @@ def _spanning_unbounded(mechanism: Parameters) -> Others:
 
 _LAPLACE = {"eps0": EPS0, **INTERVAL}
 _MARGIN = real(0.0, FAR, open_low=False)
-_TRUNCATED_END_POINTS: Step = (
-    "truncated-end-points",
-    "the end points are the worst pair for truncated Laplace noise",
-    "docs/theory-noise.md, Theorem 1.2",
-    "proved here",
-)
 
 RECORDS = {
     "laplace": Record(
@@ -160,7 +154,7 @@ RECORDS = {
         ranges={**_LAPLACE, "margin": _MARGIN},
         noise=_truncated,
         pair=_pair,
-        pair_step=_TRUNCATED_END_POINTS,
+        pair_step=TRUNCATED_END_POINTS,
         inside=False,
     ),
     "gaussian": Record(

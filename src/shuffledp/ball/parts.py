@@ -15,11 +15,11 @@ from typing import Any
 
 from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.theorems import JOINT_PAIRS
 
 from .outputs import Law, OutputClass, Parameters, check_inputs, rational_ball
 from .ranges import DOMAIN, EPS0, SHARE, integer
 from .record import LawOf, Masses, Options, Parts, Record
-from .theorems import JOINT_PAIRS
 
 __all__ = ["RECORDS", "part_law", "rate_of"]
 

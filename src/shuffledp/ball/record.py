@@ -8,6 +8,7 @@ from fractions import Fraction
 from typing import Any, Literal, NamedTuple
 
 from shuffledp.arithmetic.balls import arb
+from shuffledp.theorems import Theorem
 
 from .bits import Bits, Coordinate, Matrix
 from .densities import Noise
@@ -24,13 +25,10 @@ __all__ = [
     "Range",
     "Record",
     "Rows",
-    "Step",
 ]
 
 # What a parameter may be, in words, and whether a value in a table is that.
 Range = tuple[str, Callable[[Any, Parameters], bool]]
-# Key, title, source and provenance of a theorem, as a certificate states them.
-Step = tuple[str, str, str, Literal["published", "proved here"]]
 # Two inputs, in the order of the divergence.
 Pair = tuple[Any, Any]
 # Masses under x0, x1 and x of one class of outputs.
@@ -54,7 +52,7 @@ class Others(NamedTuple):
         "corners", "overlaps", "parts": ``labels`` are laws one by one, corners inside of other
         reports as well. "shifts" of noise on integers, "span" on an interval. "family": of all
         mechanisms with a local guarantee at once.
-    step : Step
+    step : Theorem
         The theorem.
     pairs : tuple of pairs
         Ordered pairs of the victim's inputs that dominate all others.
@@ -69,7 +67,7 @@ class Others(NamedTuple):
     how: Literal[
         "alike", "listed", "mixed", "corners", "overlaps", "parts", "shifts", "span", "family"
     ]
-    step: Step
+    step: Theorem
     pairs: tuple[Pair, ...]
     inputs: tuple[Any, ...] = ()
     labels: Callable[[], Iterator[list[Masses]]] | None = None
@@ -134,7 +132,7 @@ class Record:
     pair : callable
         -> the ordered pair of inputs that dominates all others. Where it is left out and there are
         ``listed`` inputs, all their pairs are looked at.
-    pair_step : Step or callable
+    pair_step : Theorem or callable
         The theorem that says so, or table -> that theorem.
     inside : bool
         Whether that theorem holds inside of other reports as well, of which it is a part.
@@ -173,7 +171,7 @@ class Record:
     rows: Callable[[Parameters], Rows] | None = None
     parts: Parts | None = None
     pair: Callable[[Parameters], Pair] | None = None
-    pair_step: Step | Callable[[Parameters], Step] | None = None
+    pair_step: Theorem | Callable[[Parameters], Theorem] | None = None
     inside: bool = True
     listed: Callable[[Parameters], int] | None = None
     alike: Callable[[Parameters], int] | None = None
@@ -192,6 +190,6 @@ class Record:
         """Whether its law is one of classes of outputs."""
         return self.law is not None or self.parts is not None
 
-    def step(self, mechanism: Parameters) -> Step | None:
+    def step(self, mechanism: Parameters) -> Theorem | None:
         """The theorem that says which pairs of inputs are the worst."""
         return self.pair_step(mechanism) if callable(self.pair_step) else self.pair_step

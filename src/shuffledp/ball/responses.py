@@ -11,12 +11,12 @@ from typing import Any
 
 from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import ParameterError
+from shuffledp.theorems import HADAMARD_PAIRS, OTHER_BLOCK, SYMMETRIC_PAIRS, TWO_INPUTS, Theorem
 
 from .bits import Bits, Matrix, bits_between
 from .outputs import Law, Parameters, check_inputs, hit_or_miss, positive, rational_ball, whole
 from .ranges import DOMAIN, EPS0, set_of
-from .record import Range, Record, Step
-from .theorems import SYMMETRIC, TWO_INPUTS
+from .record import Range, Record
 
 __all__ = ["RECORDS"]
 
@@ -152,32 +152,20 @@ def _smaller(value: Any, table: Parameters) -> bool:
     return type(value) is int and type(d) is int and 1 <= value < d
 
 
-def _hadamard_step(mechanism: Parameters) -> Step:
+def _hadamard_step(mechanism: Parameters) -> Theorem:
     """One row a block are singletons; one block is the whole matrix."""
-    known = {mechanism["domain"]: SYMMETRIC, 1: _SYMMETRIC_HADAMARD}
-    return known.get(mechanism["blocks"], _OTHER_BLOCK)
+    known = {mechanism["domain"]: SYMMETRIC_PAIRS, 1: HADAMARD_PAIRS}
+    return known.get(mechanism["blocks"], OTHER_BLOCK)
 
 
 _BELOW_D: Range = ("a whole number below d", _smaller)
-_SYMMETRIC_HADAMARD: Step = (
-    "symmetric-hadamard",
-    "every pair of rows of the matrix has the same law",
-    "docs/theory.md, Theorem 4.2",
-    "proved here",
-)
-_OTHER_BLOCK: Step = (
-    "other-block",
-    "a pair of inputs in different blocks dominates a pair in the same block",
-    "docs/theory.md, section 4",
-    "proved here",
-)
 
 RECORDS = {
     "k-rr": Record(
         ranges={"k": DOMAIN, "eps0": EPS0},
         law=_k_rr,
         pair=lambda _: (0, 1),
-        pair_step=SYMMETRIC,
+        pair_step=SYMMETRIC_PAIRS,
         alike=lambda m: m["k"],
         bits=_two_values,
         matrix=lambda m: _diagonal(m, m["k"]),
@@ -195,7 +183,7 @@ RECORDS = {
         ranges={"d": DOMAIN, "eps0": EPS0, "k": _BELOW_D},
         law=_subset,
         pair=lambda _: (0, 1),
-        pair_step=SYMMETRIC,
+        pair_step=SYMMETRIC_PAIRS,
         alike=lambda m: m["d"],
     ),
     "hadamard-response": Record(

@@ -10,12 +10,12 @@ from typing import Any
 
 from shuffledp.arithmetic.balls import arb, fmpq, fmpq_mat
 from shuffledp.errors import NotCertified, ParameterError
+from shuffledp.theorems import CORNER_TRIPLES, ENVELOPE, LEAST_OVERLAP
 
 from .levels import Favours, flags, two_levels
 from .outputs import Law, OutputClass, Parameters, positive, rational_ball, whole
 from .ranges import DOMAIN, EPS0, FLAG, integer, set_of
-from .record import Masses, Others, Record, Step
-from .theorems import CORNER_TRIPLES, LEAST_OVERLAP
+from .record import Masses, Others, Record
 
 __all__ = ["RECORDS"]
 
@@ -177,12 +177,6 @@ def _corners(mechanism: Parameters) -> Others:
 
 # Items of a user, and keys, that the classes take.
 _MOST_ITEMS, _MOST_PAIRS, _KEYS = 1000, 10**6, 10**8
-_ENVELOPE: Step = (
-    "envelope",
-    "a law whose gains dominate those of every pair of inputs, whatever their hash values",
-    "docs/theory.md, Theorem 4.14",
-    "proved here",
-)
 
 RECORDS = {
     "wheel": Record(
@@ -194,7 +188,7 @@ RECORDS = {
         },
         law=_wheel,
         pair=lambda _: (-1, -2),  # the law that dominates all pairs of sets
-        pair_step=_ENVELOPE,
+        pair_step=ENVELOPE,
         # Of one item each.
         alike=lambda m: m["domain"] if m.get("s") == 1 else 0,
     ),

@@ -15,51 +15,14 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
+from shuffledp import theorems
 from shuffledp.arithmetic.balls import arb, ctx, float_above, float_below
 from shuffledp.errors import NotCertified
-
-from .statements import Statement
+from shuffledp.theorems import Theorem
 
 __all__ = ["Declared", "declared", "one_user"]
 
 _BITS = 256
-_PAGE = "docs/theory-shufflers.md"
-_TOGETHER = Statement(
-    "together",
-    "several users changed one after another, each step at an eps of its own",
-    f"{_PAGE}, Theorem 5.1",
-    "proved here",
-)
-_NEAR = Statement(
-    "near-uniform",
-    "an order within total variation of uniform: as little of the reports' own delta",
-    f"{_PAGE}, Theorem 1.1",
-    "proved here",
-)
-_SHARDS = Statement(
-    "shards",
-    "other shards are independent of a user's: its own hides it",
-    f"post-processing; {_PAGE}, Theorem 2.1",
-    "published",
-)
-_SECRETLY = Statement(
-    "secret-shards",
-    "shards of uniformly assigned users are one uniform order, cut",
-    f"post-processing; {_PAGE}, Theorem 2.2",
-    "published",
-)
-_DUMMIES = Statement(
-    "dummies",
-    "added reports are those of further users",
-    f"{_PAGE}, Theorem 3.1",
-    "proved here",
-)
-_FILLED = Statement(
-    "filled",
-    "a report in the place of an absent user's is a mixture of its reports",
-    f"joint convexity; {_PAGE}, Theorem 4.1",
-    "proved here",
-)
 _UNIFORM = "the analyst sees the messages in a uniformly random order and nothing else of them"
 _EACH = (
     "the analyst sees the messages of every shard in a uniformly random order of its own, and "
@@ -187,19 +150,19 @@ class Declared:
             found = [_EACH if word == _UNIFORM else word for word in found]
         return tuple(found)
 
-    def then(self, theorem: Statement, end: str, *, local: bool, failed: bool) -> Statement:
+    def then(self, theorem: Theorem, end: str, *, local: bool, failed: bool) -> Theorem:
         """One user's theorem and the steps from there."""
         upper = end == "upper"
         steps = (
-            (upper and self.changed > 1, _TOGETHER),
-            (upper and self.distance > 0.0 and not local and not failed, _NEAR),
-            (self.apart and not failed, _SHARDS),
-            (self.shards > 1 and not self.public and not failed, _SECRETLY),
-            (self.dummies > 0 and not failed, _DUMMIES),
-            (self.fills, _FILLED),
+            (upper and self.changed > 1, theorems.TOGETHER),
+            (upper and self.distance > 0.0 and not local and not failed, theorems.NEAR_UNIFORM),
+            (self.apart and not failed, theorems.SHARDS),
+            (self.shards > 1 and not self.public and not failed, theorems.SECRET_SHARDS),
+            (self.dummies > 0 and not failed, theorems.DUMMIES),
+            (self.fills, theorems.FILLED),
         )
         for used, step in steps:
-            theorem = theorem.then(step) if used else theorem
+            theorem = theorem.with_step(step) if used else theorem
         return theorem
 
 

@@ -7,13 +7,13 @@ from typing import Any
 
 from shuffledp.arithmetic.balls import arb
 from shuffledp.errors import ParameterError
+from shuffledp.theorems import LEAST_OVERLAP
 
 from .caps import orthogonal_overlap
 from .levels import Favours, flags, two_levels
 from .outputs import Law, Parameters, positive, rational_ball, whole
 from .ranges import DOMAIN, EPS0, PART
 from .record import Record
-from .theorems import LEAST_OVERLAP
 
 __all__ = ["RECORDS"]
 

@@ -1,4 +1,4 @@
-"""What a certificate may say of theorems: the verifier's own table.
+"""On which theorems the claims of a certificate rest, by mechanism and analysis.
 
 Nothing is read off a certificate here: from the mechanism's table and the analysis that a claim
 names follows the theorem (title, source, provenance). Assumptions and the neighbouring relation are
@@ -7,20 +7,17 @@ in ``assumptions``. A test holds this against the modules that write certificate
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
-from typing import Literal
+from shuffledp import theorems
+from shuffledp.theorems import OUTSIDE, Theorem
 
 from .family import GENERIC
 from .one_bit import EXACT, EXACT_LOWER, binary_inputs
 from .outputs import Parameters
-from .record import Step
 from .registry import not_known, record_of, seen
-from .theorems import OUTSIDE
 from .triples import stealing_pairs, stealing_step
 
 __all__ = [
     "GENERIC",
-    "Statement",
     "lower_statement",
     "named_statement",
     "upper_statement",
@@ -28,133 +25,32 @@ __all__ = [
 ]
 
 ALONE = "lone-jump"
-Provenance = Literal["published", "proved here"]
-
-
-@dataclass(frozen=True)
-class Statement:
-    """A theorem: its key, what it says, where it stands, and whether all of it is published."""
-
-    key: str
-    title: str
-    source: str
-    provenance: Provenance
-
-    def then(self, step: Statement) -> Statement:
-        """The theorem and a further step; published only if both are."""
-        both = {self.provenance, step.provenance}
-        return Statement(
-            self.key,
-            f"{self.title}; {step.title}",
-            f"{self.source}; {step.source}",
-            "published" if both == {"published"} else "proved here",
-        )
-
-    def to_dict(self) -> dict[str, str]:
-        """As it is written in a certificate."""
-        return asdict(self)
-
-
 # A lower end's theorem.
 _DATASETS = {"randomizer": "dataset", "protocol": "message-dataset", "family": "family"}
-# Key, what it says, where it stands, provenance: of analyses. Records have those of mechanisms.
-_ROWS: tuple[tuple[str, str, str, Provenance], ...] = (
-    (
-        "blanket",
-        "privacy blanket, optimal decomposition bound",
-        "Balle, Bell, Gascon, Nissim 2019, Lemma 5.3; Su, Cheng, Wang 2025, Theorem 13",
-        "published",
-    ),
-    (
-        "stronger-clone",
-        "generic stronger clone, any eps0-LDP randomizers, adaptive too",
-        "docs/theory.md, section 5",
-        "proved here",
-    ),
-    (
-        "clone",
-        "standard clone, any eps0-LDP randomizers, adaptive too",
-        "Feldman, McMillan, Talwar 2021, Theorem 3.2",
-        "published",
-    ),
-    (
-        "local",
-        "local guarantee: shuffling is post-processing",
-        "Dwork, Roth 2014, Proposition 2.1",
-        "published",
-    ),
-    (
-        "multi-message",
-        "one data message among blanket messages of a known law",
-        "Su, Cheng, Wang 2025, Theorem 12; docs/theory-parts.md, Theorem 3.1",
-        "proved here",
-    ),
-    (
-        "dataset",
-        "exact divergence of one pair of neighbouring datasets",
-        "Ghazi, Kumar, Manurangsi, Pagh 2020; Su, Cheng, Wang 2025, Theorem 14",
-        "published",
-    ),
-    (
-        "family",
-        "binary randomized response and 3-RR are among the randomizers the bound is for",
-        "Su, Cheng, Wang 2025, Theorem 14, for k-RR with k = 2 and 3",
-        "published",
-    ),
-    (
-        "message-dataset",
-        "exact divergence of neighbouring datasets, or of a post-processing of it",
-        "docs/theory-parts.md, Theorem 3.2",
-        "proved here",
-    ),
-    (
-        "label-stealing",
-        "label stealing: the victim joins a reservoir of messages or steals another user's label",
-        "docs/theory-stealing.md, Theorems 2.3 and 3.1",
-        "proved here",
-    ),
-    (
-        "lone-jump",
-        "label stealing, one distinguished gain exactly and the others by positive sums",
-        "docs/theory-stealing.md, Theorems 2.1 and 9.3",
-        "proved here",
-    ),
-    (
-        "binary-exact",
-        "one-bit reports: the largest divergence of all data sets and pairs",
-        "docs/theory-binary.md, Theorems 2.1, 3.1 and 3.2",
-        "proved here",
-    ),
-    (
-        "binary-exact-lower",
-        "exact divergence of one pair of neighbouring datasets, others of two values",
-        "definition of the divergence; docs/theory-binary.md, Theorem 2.1",
-        "published",
-    ),
-    # From one round to all.
-    (
-        "composition",
-        "adaptive composition of dominating pairs, connect-the-dots discretization",
-        ("Zhu, Dong, Wang 2022, adaptive composition; docs/theory-composition.md, sections 1 to 3"),
-        "published",
-    ),
-    (
-        "basic",
-        "basic composition: eps and delta of the rounds add up",
-        "Dwork, Roth 2014, Theorem 3.16 and Corollary B.2",
-        "published",
-    ),
-    (
-        "repetition",
-        "the same neighbouring datasets in every round, fresh coins, coarse-grained losses",
-        "post-processing and independence; docs/theory-composition.md, sections 1 to 3",
-        "published",
-    ),
-)
-_STATEMENTS = {row[0]: Statement(*row) for row in _ROWS}
+# Theorems of analyses, and of the steps from one round to all. Records have those of mechanisms.
+_STATEMENTS = {
+    one.key: one
+    for one in (
+        theorems.BLANKET,
+        theorems.STRONGER_CLONE,
+        theorems.CLONE,
+        theorems.LOCAL,
+        theorems.MULTI_MESSAGE,
+        theorems.DATASET,
+        theorems.FAMILY,
+        theorems.MESSAGE_DATASET,
+        theorems.LABEL_STEALING,
+        theorems.LONE_JUMP,
+        theorems.BINARY_EXACT,
+        theorems.BINARY_EXACT_LOWER,
+        theorems.COMPOSITION,
+        theorems.BASIC,
+        theorems.REPETITION,
+    )
+}
 
 
-def worst_pair_step(mechanism: Parameters) -> Step:
+def worst_pair_step(mechanism: Parameters) -> Theorem:
     """The theorem that says which pairs of inputs are the worst.
 
     Parameters
@@ -176,7 +72,7 @@ def worst_pair_step(mechanism: Parameters) -> Step:
     return step
 
 
-def upper_statement(mechanism: Parameters, analysis: str, *, last: str = "") -> Statement | None:
+def upper_statement(mechanism: Parameters, analysis: str, *, last: str = "") -> Theorem | None:
     """The theorem of an upper end; None where this analysis gives this mechanism none.
 
     Parameters
@@ -203,24 +99,24 @@ def upper_statement(mechanism: Parameters, analysis: str, *, last: str = "") -> 
         return None
     found = _STATEMENTS[analysis]
     if analysis in {"label-stealing", ALONE}:
-        step = Statement(*stealing_step(mechanism))
-        found = step if family else found.then(step)
+        step = stealing_step(mechanism)
+        found = step if family else found.with_step(step)
         if several:
             # At each eps the least of both.
             other = _STATEMENTS["stronger-clone"] if family else _blanket(mechanism)
-            found = found.then(other)
+            found = found.with_step(other)
     if analysis == "blanket":
         found = _blanket(mechanism)
     if last == "composition" and analysis == "local":
         return found
-    return found.then(_STATEMENTS[last]) if last else found
+    return found.with_step(_STATEMENTS[last]) if last else found
 
 
-def _blanket(mechanism: Parameters) -> Statement:
+def _blanket(mechanism: Parameters) -> Theorem:
     """The blanket's theorem, and what says which pairs are the worst."""
-    found = _STATEMENTS["blanket"].then(Statement(*worst_pair_step(mechanism)))
+    found = _STATEMENTS["blanket"].with_step(worst_pair_step(mechanism))
     if found.provenance == "published" and _only_the_victim(mechanism):
-        found = found.then(Statement(*OUTSIDE))
+        found = found.with_step(OUTSIDE)
     return found
 
 
@@ -232,13 +128,13 @@ def _only_the_victim(mechanism: Parameters) -> bool:
     return record.outside is not None and record.outside(mechanism)
 
 
-def lower_statement(mechanism: Parameters, *, last: str = "") -> Statement:
+def lower_statement(mechanism: Parameters, *, last: str = "") -> Theorem:
     """The theorem of a lower end; ``last`` is "repetition" after several rounds, else empty."""
     key = _DATASETS[seen(mechanism).kind]
-    return _STATEMENTS[key].then(_STATEMENTS[last]) if last else _STATEMENTS[key]
+    return _STATEMENTS[key].with_step(_STATEMENTS[last]) if last else _STATEMENTS[key]
 
 
-def named_statement(mechanism: Parameters, analysis: str) -> Statement | None:
+def named_statement(mechanism: Parameters, analysis: str) -> Theorem | None:
     """The theorem of a lower end by the data set that its witness names; None where there is none.
 
     Parameters

@@ -8,10 +8,11 @@ the reservoir is, and with what probability the victim joins it. Any numbers in 
 from __future__ import annotations
 
 from shuffledp.errors import NotCertified
+from shuffledp.theorems import Theorem
 
 from .labels import others_of
 from .outputs import Parameters
-from .record import Pair, Step
+from .record import Pair
 
 __all__ = [
     "is_listed",
@@ -33,7 +34,7 @@ def stealing_pairs(mechanism: Parameters) -> list[Pair] | None:
     return None if found is None else list(found.pairs)
 
 
-def stealing_step(mechanism: Parameters) -> Step:
+def stealing_step(mechanism: Parameters) -> Theorem:
     """What says why these are enough, of one mechanism.
 
     Raises

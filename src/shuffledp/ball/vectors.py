@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from shuffledp.arithmetic.balls import arb
+from shuffledp.theorems import SYMMETRIC_PAIRS
 
 from .bits import Coordinate
 from .outputs import Law, Parameters, check_inputs, hit_or_miss, positive, whole
 from .ranges import DOMAIN, EPS0
 from .record import Record
-from .theorems import SYMMETRIC
 
 __all__ = ["RECORDS"]
 
@@ -88,7 +88,7 @@ RECORDS = {
         ranges={"d": DOMAIN, "eps0": EPS0},
         law=_rappor,
         pair=lambda _: (0, 1),
-        pair_step=SYMMETRIC,
+        pair_step=SYMMETRIC_PAIRS,
         alike=lambda m: m["d"],
         coordinate=_flipped_coordinate,
         log_ratio=_flipped_ratio,
@@ -97,7 +97,7 @@ RECORDS = {
         ranges={"d": DOMAIN, "eps0": EPS0},
         law=_oue,
         pair=lambda _: (0, 1),
-        pair_step=SYMMETRIC,
+        pair_step=SYMMETRIC_PAIRS,
         alike=lambda m: m["d"],
         coordinate=_rare_coordinate,
         log_ratio=_rare_ratio,

@@ -10,14 +10,15 @@ import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from shuffledp import theorems
 from shuffledp.arithmetic.balls import arb, ctx
 from shuffledp.errors import NotCertified
+from shuffledp.theorems import Theorem
 
 from .bits import Coordinate
 from .one_bit import coordinate_of
 from .outputs import Parameters, positive
 from .registry import seen
-from .statements import Statement
 
 __all__ = [
     "LOCAL",
@@ -48,48 +49,17 @@ _KINDS = {"discrete-laplace": "Laplace", "discrete-gaussian": "Gaussian"}
 _SCALES = (0.05, 2000.0)
 
 _STATEMENTS = {
-    SUMS: Statement(
-        "sums",
-        "sums of coordinates: those that a neighbour changes, each as one bit of n users",
-        "docs/theory-sums.md, Theorem 1.1 and Lemma 1.2",
-        "proved here",
-    ),
-    SUMS_DATASET: Statement(
-        "sums-dataset",
-        "exact divergence of the sums of one pair of neighbouring datasets",
-        "definition of the divergence; docs/theory-sums.md, Lemmas 1.2 and 2.1",
-        "proved here",
-    ),
-    LOCAL: Statement(
-        "sums-local",
-        "local guarantee of the coordinates that a neighbour changes: adding up is post-processing",
-        "Dwork, Roth 2014, Proposition 2.1; docs/theory-sums.md, Lemma 1.4",
-        "proved here",
-    ),
-    NORMAL: Statement(
-        "sum-of-normals",
-        "the sum of independent normal noise is normal: the Gaussian mechanism, exactly",
-        "Balle and Wang 2018; docs/theory-sums.md, section 3",
-        "published",
-    ),
+    SUMS: theorems.SUMS,
+    SUMS_DATASET: theorems.SUMS_DATASET,
+    LOCAL: theorems.SUMS_LOCAL,
+    NORMAL: theorems.SUM_OF_NORMALS,
 }
 
 
 # The same where the aggregator adds noise of its own.
 _NOISY = {
-    SUMS: Statement(
-        "sums-added",
-        "sums of coordinates with the aggregator's own noise: those that a neighbour changes, each "
-        "as one bit of n users",
-        "docs/theory-sums.md, Theorem 6.1, Lemmas 6.2 and 6.3",
-        "proved here",
-    ),
-    SUMS_DATASET: Statement(
-        "sums-added-dataset",
-        "exact divergence of the noisy sums of one pair of neighbouring datasets",
-        "definition of the divergence; docs/theory-sums.md, Lemma 6.4",
-        "proved here",
-    ),
+    SUMS: theorems.SUMS_ADDED,
+    SUMS_DATASET: theorems.SUMS_ADDED_DATASET,
 }
 
 
@@ -212,7 +182,7 @@ def view_relation(view: View) -> tuple[dict[str, Any], str]:
     return {"key": view.relation}, f"neighbouring datasets: {words} (n is public)"
 
 
-def view_statement(view: View, analysis: str, end: str) -> Statement | None:
+def view_statement(view: View, analysis: str, end: str) -> Theorem | None:
     """The theorem of an end; None where the analysis gives the view no such end."""
     wanted = {
         "upper": {NORMAL} if view.normal else {SUMS, LOCAL},

@@ -28,7 +28,6 @@ from shuffledp.ball.crowd_words import (
 )
 from shuffledp.ball.groups import Kind, kinds_of
 from shuffledp.ball.statements import (
-    Statement,
     lower_statement,
     named_statement,
     upper_statement,
@@ -65,6 +64,7 @@ from shuffledp.certificate.model import Statement as Written
 from shuffledp.deployment.groups import load_crowd
 from shuffledp.errors import NotCertified
 from shuffledp.kernel.crowd_sum import Free
+from shuffledp.theorems import Theorem
 
 __all__ = ["crowd_not_checked", "verify_crowd"]
 
@@ -251,7 +251,7 @@ def _verdict(group: _Group, scenario: CrowdScenario, claim: CrowdClaim) -> tuple
     return _decided(group, scenario, claim)
 
 
-def _statement(group: _Group, scenario: CrowdScenario, claim: CrowdClaim) -> Statement | None:
+def _statement(group: _Group, scenario: CrowdScenario, claim: CrowdClaim) -> Theorem | None:
     """The theorem that an end of this analysis rests on; None where there is none."""
     analysis, failed = claim.witness.analysis if claim.witness else "", scenario.name == _FAILS
     if failed and claim.end == "upper":

@@ -22,7 +22,6 @@ from shuffledp.ball.pairs import are_neighbours, has_one_pair, has_parts, ordere
 from shuffledp.ball.statements import (
     ALONE,
     GENERIC,
-    Statement,
     lower_statement,
     named_statement,
     upper_statement,
@@ -45,6 +44,7 @@ from shuffledp.certificate.widened import (
     widened_unit,
     widened_words,
 )
+from shuffledp.theorems import Theorem
 
 __all__ = [
     "AnyClaim",
@@ -286,7 +286,7 @@ def nothing_claimed(claim: Any) -> bool:
     return claim.value == 0.0 and claim.log is None
 
 
-def _statement(certificate: Certificate, claim: AnyClaim, witness: Witness) -> Statement | None:
+def _statement(certificate: Certificate, claim: AnyClaim, witness: Witness) -> Theorem | None:
     parameters = certificate.deployment.content.randomizer
     composed = isinstance(witness, ComposedWitness)
     basic = isinstance(witness, ComposedWitness) and witness.basic

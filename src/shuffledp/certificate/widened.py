@@ -7,7 +7,7 @@ from typing import Any
 
 from shuffledp.ball.assumptions import relation_of
 from shuffledp.ball.shufflers import Declared, declared, one_user
-from shuffledp.ball.statements import Statement
+from shuffledp.theorems import Theorem
 
 LOCAL = "local"
 FAILED = "shuffler fails"
@@ -34,8 +34,8 @@ def widened_unit(setting: Declared) -> str:
 
 
 def widened_theorem(
-    content: Any, theorem: Statement | None, end: str, analysis: str, scenario: str
-) -> Statement | None:
+    content: Any, theorem: Theorem | None, end: str, analysis: str, scenario: str
+) -> Theorem | None:
     """One user's theorem and the steps from there."""
     setting = setting_of(content)
     if setting is None or theorem is None:
